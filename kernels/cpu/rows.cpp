@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// rows: scan each row of one bin in registers, add it to the row above, write the tensor once.
+//
+//   H(y, x) = H(y - 1, x) + (pixels of the bin in row y up to column x)
+//
+// A task is one bin in one strip of rows. It keeps the current row of H in a buffer that stays in the L1 cache, so the tensor itself is only
+// ever written, past the caches where rows are aligned: the traffic is the tensor once, plus the bin indices (1 byte a pixel) once a bin from L2.
+// Inside a row, 16 equal-or-not bytes become their prefix sum by four shifted additions, and widen to counters.
+//
+// Bins alone often give tasks enough. Where they do not, the frame is also cut into strips, and two small passes make the row above
+// each strip first: count columns in every strip, then add the strips up and scan along the row. (Dang, Yan and Wu 2014: reduce, scan the
+// auxiliary matrix, scan; here with full-width blocks.)
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include <tbb/blocked_range2d.h>
+#include <tbb/parallel_for.h>
+
+#include "../inthist.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/rows.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE ();
+namespace inthist::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// out[i] = how many of the bytes of i's group of 16, up to and with i, equal `bin`; for 64 bytes.
+HWY_INLINE void
+scan_64 (const std::uint8_t *HWY_RESTRICT bins, std::uint8_t bin, std::uint8_t *HWY_RESTRICT out)
+{
+#if HWY_TARGET == HWY_SCALAR
+  for (int i = 0; i < 64; i++)
+    out[i] = std::uint8_t ((bins[i] == bin) + (i % 16 ? out[i - 1] : 0));
+#else
+  const hn::CappedTag<std::uint8_t, 64> d8;
+  const auto wanted = hn::Set (d8, bin), one = hn::Set (d8, 1);
+  for (std::size_t i = 0; i < 64; i += hn::Lanes (d8)) {
+    auto sum = hn::And (hn::VecFromMask (d8, hn::Eq (hn::Load (d8, bins + i), wanted)), one);
+    sum = hn::Add (sum, hn::ShiftLeftBytes<1> (d8, sum));
+    sum = hn::Add (sum, hn::ShiftLeftBytes<2> (d8, sum));
+    sum = hn::Add (sum, hn::ShiftLeftBytes<4> (d8, sum));
+    sum = hn::Add (sum, hn::ShiftLeftBytes<8> (d8, sum));
+    hn::Store (sum, d8, out + i);
+  }
+#endif
+}
+
+/// Adds one row of the bin to `row`, the row of H above, and writes it to `out`. `row` is padded to a multiple of 64.
+template <class T, bool kStream>
+HWY_INLINE void
+march_row (const std::uint8_t *HWY_RESTRICT bins, int width, std::uint8_t bin, T *HWY_RESTRICT row, T *HWY_RESTRICT out)
+{
+  const hn::CappedTag<T, 16> d;
+  const hn::Rebind<std::uint8_t, decltype (d)> d_bytes;
+  const std::size_t lanes = hn::Lanes (d);
+  alignas (64) std::uint8_t local[64];
+  T before = 0;  // pixels of the bin in this row, left of the 16 at hand
+
+  for (int x = 0; x < width; x += 64) {
+    scan_64 (bins + x, bin, local);
+    for (int part = 0; part < 64; part += 16) {
+      const auto base = hn::Set (d, before);
+      for (std::size_t i = 0; i < 16; i += lanes) {
+        const int at = x + part + int (i);
+        const auto count = hn::PromoteTo (d, hn::LoadU (d_bytes, local + part + i));
+        const auto sum = hn::Add (hn::Load (d, row + at), hn::Add (count, base));
+        hn::Store (sum, d, row + at);
+        if (at + int (lanes) <= width) {
+          if constexpr (kStream)
+            hn::Stream (sum, d, out + at);
+          else
+            hn::StoreU (sum, d, out + at);
+        } else if (at < width) {
+          std::memcpy (out + at, row + at, (width - at) * sizeof (T));
+        }
+      }
+      before = T (before + local[part + 15]);
+    }
+  }
+}
+
+template <class T>
+void
+march (const Job &job, int bin, int first, int last, void *row_above)
+{
+  T *row = static_cast<T *> (row_above);
+  std::uint8_t *plane = static_cast<std::uint8_t *> (job.tensor) + bin * job.layout.plane_pitch;
+  const bool aligned = (reinterpret_cast<std::uintptr_t> (plane) | job.layout.row_pitch) % 64 == 0;
+  for (int y = first; y < last; y++) {
+    const std::uint8_t *bins = job.bins.data + y * job.bins.stride;
+    T *out = reinterpret_cast<T *> (plane + y * job.layout.row_pitch);
+    if (aligned)
+      march_row<T, true> (bins, job.shape.width, std::uint8_t (bin), row, out);
+    else
+      march_row<T, false> (bins, job.shape.width, std::uint8_t (bin), row, out);
+  }
+  hwy::FlushStream ();
+}
+
+void
+march_u32 (const Job &job, int bin, int first, int last, void *row)
+{
+  march<std::uint32_t> (job, bin, first, last, row);
+}
+
+void
+march_u16 (const Job &job, int bin, int first, int last, void *row)
+{
+  march<std::uint16_t> (job, bin, first, last, row);
+}
+
+/// counts[x] += pixels of the bin in column x, rows first..last - 1.
+template <class T>
+void
+count_columns (const Job &job, int bin, int first, int last, T *HWY_RESTRICT counts)
+{
+  const hn::CappedTag<std::uint8_t, 64> d8;
+  const auto wanted = hn::Set (d8, std::uint8_t (bin));
+  alignas (64) std::uint8_t sums[64];
+  for (int x = 0; x < job.shape.width; x += int (hn::Lanes (d8)))
+    for (int y0 = first; y0 < last; y0 += 255) {
+      auto sum = hn::Zero (d8);
+      for (int y = y0; y < std::min (y0 + 255, last); y++)
+        sum = hn::Sub (sum, hn::VecFromMask (d8, hn::Eq (hn::Load (d8, job.bins.data + y * job.bins.stride + x), wanted)));
+      hn::Store (sum, d8, sums);
+      for (std::size_t i = 0; i < hn::Lanes (d8); i++)
+        counts[x + i] = T (counts[x + i] + sums[i]);
+    }
+}
+
+void
+count_u32 (const Job &job, int bin, int first, int last, void *counts)
+{
+  count_columns (job, bin, first, last, static_cast<std::uint32_t *> (counts));
+}
+
+void
+count_u16 (const Job &job, int bin, int first, int last, void *counts)
+{
+  count_columns (job, bin, first, last, static_cast<std::uint16_t *> (counts));
+}
+
+}  // namespace inthist::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE ();
+
+#if HWY_ONCE
+namespace inthist {
+namespace cpu {
+namespace {
+
+HWY_EXPORT (march_u32);
+HWY_EXPORT (march_u16);
+HWY_EXPORT (count_u32);
+HWY_EXPORT (count_u16);
+
+/// Enough strips that bins x strips keep every core busy, with at least 32 rows each.
+int
+strips_of (const Shape &shape)
+{
+  static const int tasks = 4 * int (std::max (1u, std::thread::hardware_concurrency ()));
+  return std::clamp ((tasks + shape.bins - 1) / shape.bins, 1, std::max (1, shape.height / 32));
+}
+
+/// One row of counters, padded so that 64 may be read at any pixel.
+std::size_t
+row_bytes (const Shape &shape)
+{
+  return bin_stride (shape.width) * bytes_of (shape.counter);
+}
+
+std::size_t
+workspace_bytes (const Shape &shape)
+{
+  return row_bytes (shape) * shape.bins * strips_of (shape);
+}
+
+/// Turns column counts of the strips above (row s holds those of strip s - 1) into rows of H.
+template <class T>
+void
+carry_down (const Shape &shape, int strips, std::uint8_t *rows, std::size_t pitch)
+{
+  for (int s = 1; s < strips; s++) {
+    const T *above = reinterpret_cast<T *> (rows + (s - 1) * pitch);
+    T *row = reinterpret_cast<T *> (rows + s * pitch);
+    for (int x = 0; x < shape.width; x++)
+      row[x] = T (row[x] + above[x]);
+  }
+  for (int s = 1; s < strips; s++) {
+    T *row = reinterpret_cast<T *> (rows + s * pitch);
+    for (int x = 1; x < shape.width; x++)
+      row[x] = T (row[x] + row[x - 1]);
+  }
+}
+
+int
+run (const Job &job)
+{
+  const Shape &shape = job.shape;
+  const bool wide = shape.counter == Counter::u32;
+  auto *const count = wide ? HWY_DYNAMIC_DISPATCH (count_u32) : HWY_DYNAMIC_DISPATCH (count_u16);
+  auto *const march = wide ? HWY_DYNAMIC_DISPATCH (march_u32) : HWY_DYNAMIC_DISPATCH (march_u16);
+  const int strips = strips_of (shape);
+  const std::size_t pitch = row_bytes (shape);
+  const auto first_row = [&] (int strip) { return int (std::int64_t (shape.height) * strip / strips); };
+  const auto row_above = [&] (int bin, int strip) {
+    return static_cast<std::uint8_t *> (job.workspace) + (std::size_t (bin) * strips + strip) * pitch;
+  };
+  const auto for_each = [&] (auto &&task) {
+    tbb::parallel_for (tbb::blocked_range2d<int> (0, shape.bins, 1, 0, strips, 1), [&] (const tbb::blocked_range2d<int> &range) {
+      for (int b = range.rows ().begin (); b < range.rows ().end (); b++)
+        for (int s = range.cols ().begin (); s < range.cols ().end (); s++)
+          task (b, s);
+    });
+  };
+
+  for_each ([&] (int b, int s) {
+    std::memset (row_above (b, s), 0, pitch);
+    if (s > 0)
+      count (job, b, first_row (s - 1), first_row (s), row_above (b, s));
+  });
+  if (strips > 1)
+    tbb::parallel_for (0, shape.bins, [&] (int b) {
+      if (wide)
+        carry_down<std::uint32_t> (shape, strips, row_above (b, 0), pitch);
+      else
+        carry_down<std::uint16_t> (shape, strips, row_above (b, 0), pitch);
+    });
+  for_each ([&] (int b, int s) { march (job, b, first_row (s), first_row (s + 1), row_above (b, s)); });
+  return 0;
+}
+
+}  // namespace
+}  // namespace cpu
+
+extern const Strategy kRows;
+const Strategy kRows = { "rows", "CPU: each row scanned in SIMD registers, the tensor written once past the caches", Device::cpu,
+                         cpu::workspace_bytes, cpu::run };
+
+}  // namespace inthist
+#endif
