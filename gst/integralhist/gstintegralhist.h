@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gst/integralhist/gstintegralhistogram.h>
+#include <gst/integralhist/gstintegralhistogrammeta.h>

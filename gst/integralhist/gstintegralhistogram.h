@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gst/gst.h>
+#include <gst/video/video.h>
+
+G_BEGIN_DECLS
+
+#ifndef GST_INTEGRAL_HISTOGRAM_API
+#define GST_INTEGRAL_HISTOGRAM_API extern
+#endif
+
+/**
+ * GstIntegralHistogram:
+ *
+ * The integral histogram of one video frame, or the promise of it: the tensor H[b][y][x] with the number of pixels of bin b in rows
+ * 0..y and columns 0..x (Porikli, CVPR 2005). Queries answer the histogram of any rectangle; they wait until the tensor is there
+ * and work wherever it lies, in host memory or on a GPU.
+ *
+ * It is immutable and may be used from any thread. It outlives the element and the pipeline that made it; its memory goes back for reuse
+ * with the last reference, so that a consumer which keeps it for long keeps that memory.
+ */
+typedef struct _GstIntegralHistogram GstIntegralHistogram;
+
+#define GST_TYPE_INTEGRAL_HISTOGRAM (gst_integral_histogram_get_type ())
+
+/**
+ * GstIntegralHistogramCounter:
+ * @GST_INTEGRAL_HISTOGRAM_COUNTER_U32: 32 bits, exact below 2^32 pixels
+ * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16: 16 bits, the counts modulo 65536; region queries are exact all the same
+ *
+ * The type of the tensor's elements.
+ */
+typedef enum {
+  GST_INTEGRAL_HISTOGRAM_COUNTER_U32,
+  GST_INTEGRAL_HISTOGRAM_COUNTER_U16,
+} GstIntegralHistogramCounter;
+
+#define GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER (gst_integral_histogram_counter_get_type ())
+
+/**
+ * GstIntegralHistogramError:
+ * @GST_INTEGRAL_HISTOGRAM_ERROR_FAILED: the tensor could not be computed or read; the message says why
+ * @GST_INTEGRAL_HISTOGRAM_ERROR_TIMEOUT: the tensor was not ready in time
+ * @GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY: not enough memory for the tensor or a copy of it
+ * @GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED: a host copy was asked of a tensor whose producer was told never to download
+ */
+typedef enum {
+  GST_INTEGRAL_HISTOGRAM_ERROR_FAILED,
+  GST_INTEGRAL_HISTOGRAM_ERROR_TIMEOUT,
+  GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY,
+  GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED,
+} GstIntegralHistogramError;
+
+#define GST_INTEGRAL_HISTOGRAM_ERROR (gst_integral_histogram_error_quark ())
+
+GST_INTEGRAL_HISTOGRAM_API GType  gst_integral_histogram_get_type (void);
+GST_INTEGRAL_HISTOGRAM_API GType  gst_integral_histogram_counter_get_type (void);
+GST_INTEGRAL_HISTOGRAM_API GQuark gst_integral_histogram_error_quark (void);
+
+/**
+ * gst_integral_histogram_ref:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * Returns: (transfer full): @histogram
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstIntegralHistogram * gst_integral_histogram_ref (GstIntegralHistogram * histogram);
+
+/**
+ * gst_integral_histogram_unref:
+ * @histogram: (transfer full): a #GstIntegralHistogram
+ */
+GST_INTEGRAL_HISTOGRAM_API
+void gst_integral_histogram_unref (GstIntegralHistogram * histogram);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstIntegralHistogram, gst_integral_histogram_unref)
+
+/**
+ * gst_integral_histogram_get_width:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * Returns: columns of the tensor, the frame's width in pixels
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint gst_integral_histogram_get_width (GstIntegralHistogram * histogram);
+
+/**
+ * gst_integral_histogram_get_height:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * Returns: rows of the tensor, the frame's height in pixels
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint gst_integral_histogram_get_height (GstIntegralHistogram * histogram);
+
+/**
+ * gst_integral_histogram_get_bins:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * Returns: planes of the tensor, 1 to 256
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint gst_integral_histogram_get_bins (GstIntegralHistogram * histogram);
+
+/**
+ * gst_integral_histogram_get_counter:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * Returns: the type of the tensor's elements
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstIntegralHistogramCounter gst_integral_histogram_get_counter (GstIntegralHistogram * histogram);
+
+/**
+ * gst_integral_histogram_get_row_pitch:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * Returns: bytes from H[b][y][x] to H[b][y + 1][x], a multiple of 16
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gsize gst_integral_histogram_get_row_pitch (GstIntegralHistogram * histogram);
+
+/**
+ * gst_integral_histogram_get_plane_pitch:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * Returns: bytes from H[b][y][x] to H[b + 1][y][x], a multiple of 16
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gsize gst_integral_histogram_get_plane_pitch (GstIntegralHistogram * histogram);
+
+/**
+ * gst_integral_histogram_wait:
+ * @histogram: a #GstIntegralHistogram
+ * @timeout: nanoseconds, 0 to look without waiting, or %GST_CLOCK_TIME_NONE for no limit
+ * @error: return location for a #GError
+ *
+ * Waits until the tensor is computed. The queries do so themselves.
+ *
+ * Returns: %TRUE when it is; %FALSE with %GST_INTEGRAL_HISTOGRAM_ERROR_TIMEOUT or %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_wait (GstIntegralHistogram * histogram, GstClockTime timeout, GError ** error);
+
+/**
+ * gst_integral_histogram_region: (skip)
+ * @histogram: a #GstIntegralHistogram
+ * @x: first column, in pixels
+ * @y: first row, in pixels
+ * @width: columns
+ * @height: rows
+ * @counts: (out caller-allocates): room for as many counts as there are bins
+ * @error: return location for a #GError
+ *
+ * The histogram of a rectangle: pixels of each bin, exact for every counter type. The rectangle is clipped to the frame, and the counts
+ * sum up to the clipped area; they are all zero where nothing is left of it.
+ *
+ * Returns: %TRUE, or %FALSE with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_region (GstIntegralHistogram * histogram, gint x, gint y, gint width, gint height,
+    guint32 * counts, GError ** error);
+
+/**
+ * gst_integral_histogram_regions: (skip)
+ * @histogram: a #GstIntegralHistogram
+ * @rectangles: (array length=n): rectangles in pixels
+ * @n: number of rectangles
+ * @counts: (out caller-allocates): room for @n x bins counts, one rectangle after another
+ * @error: return location for a #GError
+ *
+ * The histograms of many rectangles at once, each as gst_integral_histogram_region(). On a GPU that is one kernel launch and one
+ * small copy for all of them.
+ *
+ * Returns: %TRUE, or %FALSE with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_regions (GstIntegralHistogram * histogram, const GstVideoRectangle * rectangles, guint n,
+    guint32 * counts, GError ** error);
+
+/**
+ * gst_integral_histogram_query_region: (rename-to gst_integral_histogram_region)
+ * @histogram: a #GstIntegralHistogram
+ * @x: first column, in pixels
+ * @y: first row, in pixels
+ * @width: columns
+ * @height: rows
+ * @n_counts: (out): number of counts, the bins
+ * @error: return location for a #GError
+ *
+ * gst_integral_histogram_region() for language bindings.
+ *
+ * Returns: (transfer full) (array length=n_counts): the counts; free with g_free()
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint32 * gst_integral_histogram_query_region (GstIntegralHistogram * histogram, gint x, gint y, gint width, gint height,
+    gsize * n_counts, GError ** error);
+
+/**
+ * gst_integral_histogram_query_regions: (rename-to gst_integral_histogram_regions)
+ * @histogram: a #GstIntegralHistogram
+ * @rectangles: (array length=n_values): x, y, width, height of one rectangle after another, in pixels
+ * @n_values: four times the number of rectangles
+ * @error: return location for a #GError
+ *
+ * gst_integral_histogram_regions() for language bindings.
+ *
+ * Returns: (transfer full): native-endian 32-bit counts, rectangles x bins
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GBytes * gst_integral_histogram_query_regions (GstIntegralHistogram * histogram, const gint * rectangles, gsize n_values,
+    GError ** error);
+
+/**
+ * gst_integral_histogram_get_buffer:
+ * @histogram: a #GstIntegralHistogram
+ * @error: return location for a #GError
+ *
+ * The whole tensor in host memory, as a read-only buffer: H[b][y][x] is at byte b x plane pitch + y x row pitch + x x element size.
+ * A tensor in host memory is not copied; one on a GPU is, once. The buffer keeps @histogram alive.
+ *
+ * Returns: (transfer full) (nullable): the buffer, or %NULL with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstBuffer * gst_integral_histogram_get_buffer (GstIntegralHistogram * histogram, GError ** error);
+
+/**
+ * gst_integral_histogram_get_device_pointer:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * For CUDA callers: where the tensor lies, laid out as in gst_integral_histogram_get_buffer(). Order your work after
+ * gst_integral_histogram_get_cuda_event(), and keep a reference until your work is done.
+ *
+ * Returns: the address in gst_integral_histogram_get_cuda_context(), or 0 when the tensor is in host memory
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint64 gst_integral_histogram_get_device_pointer (GstIntegralHistogram * histogram);
+
+/**
+ * gst_integral_histogram_get_cuda_event:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * Returns: (transfer none) (nullable): the cudaEvent_t that fires when the tensor is computed, for cudaStreamWaitEvent(); %NULL in host memory
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gpointer gst_integral_histogram_get_cuda_event (GstIntegralHistogram * histogram);
+
+/**
+ * gst_integral_histogram_get_cuda_context:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * Returns: (transfer none) (nullable): the CUcontext that the tensor and the event belong to; %NULL in host memory
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gpointer gst_integral_histogram_get_cuda_context (GstIntegralHistogram * histogram);
+
+/**
+ * gst_integral_histogram_get_cuda_device:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * Returns: the number of the GPU that the tensor is on, or -1 when it is in host memory
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gint gst_integral_histogram_get_cuda_device (GstIntegralHistogram * histogram);
+
+G_END_DECLS

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gst/integralhist/gstintegralhistogram.h>
+
+G_BEGIN_DECLS
+
+typedef struct _GstIntegralHistogramMeta GstIntegralHistogramMeta;
+
+/**
+ * GstIntegralHistogramMeta:
+ * @meta: parent
+ * @histogram: the integral histogram; shared by all copies of the buffer
+ * @width: width of the frame that carries the meta, in pixels
+ * @height: height of the frame that carries the meta, in pixels
+ *
+ * A frame's integral histogram on its buffer. A scaled copy of the frame keeps it: @width and @height are then those of the copy, and
+ * gst_integral_histogram_meta_region() takes coordinates of the copy. What cuts, turns or pads the picture drops the meta.
+ * A buffer that passed several producers has several of them.
+ */
+struct _GstIntegralHistogramMeta {
+  GstMeta meta;
+
+  GstIntegralHistogram *histogram;
+  guint width;
+  guint height;
+};
+
+#define GST_INTEGRAL_HISTOGRAM_META_API_TYPE (gst_integral_histogram_meta_api_get_type ())
+
+GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_meta_api_get_type (void);
+GST_INTEGRAL_HISTOGRAM_API const GstMetaInfo * gst_integral_histogram_meta_get_info (void);
+
+/**
+ * gst_buffer_add_integral_histogram_meta:
+ * @buffer: a writable #GstBuffer
+ * @histogram: (transfer none): the histogram of the frame in @buffer
+ *
+ * Returns: (transfer none): the meta, which holds a reference to @histogram
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstIntegralHistogramMeta * gst_buffer_add_integral_histogram_meta (GstBuffer * buffer, GstIntegralHistogram * histogram);
+
+/**
+ * gst_buffer_get_integral_histogram_meta:
+ * @buffer: a #GstBuffer
+ *
+ * Returns: (transfer none) (nullable): the first integral histogram of @buffer; gst_buffer_iterate_meta_filtered() finds all of them
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstIntegralHistogramMeta * gst_buffer_get_integral_histogram_meta (GstBuffer * buffer);
+
+/**
+ * gst_integral_histogram_meta_region:
+ * @meta: a #GstIntegralHistogramMeta
+ * @x: first column, in pixels of the frame that carries @meta
+ * @y: first row
+ * @width: columns
+ * @height: rows
+ * @n_counts: (out) (optional): number of counts, the bins
+ * @error: return location for a #GError
+ *
+ * The histogram of a rectangle of the frame that carries @meta. On a scaled frame that is the rectangle of the original frame whose edges are
+ * nearest, and the counts are in pixels of the original.
+ *
+ * Returns: (transfer full) (array length=n_counts): the counts; free with g_free()
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint32 * gst_integral_histogram_meta_region (GstIntegralHistogramMeta * meta, gint x, gint y, gint width, gint height,
+    gsize * n_counts, GError ** error);
+
+G_END_DECLS
