@@ -1,0 +1,690 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * SECTION:element-cudaintegralhist
+ * @title: cudaintegralhist
+ *
+ * Computes the integral histogram of every frame, on a GPU or on the CPU, and attaches it to the buffer as a #GstIntegralHistogramMeta. The frame itself
+ * passes through untouched and at once; whoever asks the meta for a histogram waits until it is there.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 -m videotestsrc num-buffers=30 ! cudaintegralhist bins=8 regions="100,100,64,128" ! fakesink
+ * ]| prints the histogram of one rectangle for each frame.
+ */
+#include "gstcudaintegralhist.h"
+
+#include <gst/integralhist/engine.hpp>
+#include <gst/integralhist/gstintegralhist.h>
+
+#include "cuda_device.hpp"
+#include "pixel_format.hpp"
+#include "region_reporter.hpp"
+
+GST_DEBUG_CATEGORY_STATIC (gst_cuda_integral_hist_debug);
+#define GST_CAT_DEFAULT gst_cuda_integral_hist_debug
+
+using namespace integralhist;
+
+namespace {
+
+enum class Backend { automatic, cuda, cpu };
+
+constexpr int kStrategyAuto = 0;  // otherwise 1 + the row in the table of strategies
+
+constexpr guint kDefaultBins = 32, kDefaultAsyncDepth = 3;
+
+enum Property {
+  PROP_BINS = 1,
+  PROP_BACKEND,
+  PROP_STRATEGY,
+  PROP_COUNTER,
+  PROP_CUDA_DEVICE_ID,
+  PROP_DOWNLOAD,
+  PROP_ASYNC_DEPTH,
+  PROP_MAX_TENSORS,
+  PROP_SYNC,
+  PROP_INTERVAL,
+  PROP_REGIONS,
+  PROP_STATS,
+};
+
+struct Settings {
+  guint bins = kDefaultBins;
+  Backend backend = Backend::automatic;
+  int strategy = kStrategyAuto;
+  GstIntegralHistogramCounter counter = GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
+  int cuda_device_id = -1;
+  Options options;
+  bool sync = false;
+  guint interval = 1;
+  std::string regions;
+};
+
+struct State {
+  Settings settings;  // guarded by the object lock
+
+  // set in start and stop, used by the streaming thread
+  const inthist::Strategy *strategy = nullptr;
+  std::unique_ptr<RegionReporter> reporter;
+  GstVideoInfo info;
+  inthist::PixelFormat format;
+  guint64 frames = 0;
+  std::string parsed_text;                 // settings.regions as of the last frame,
+  std::vector<GstVideoRectangle> regions;  // parsed and clipped
+#if INTHIST_CUDA
+  CudaDevice device;
+  std::shared_ptr<CudaContext> context;  // null on the CPU
+#endif
+
+  std::mutex mutex;  // guards what follows, for flushes and the stats; taken last
+  std::shared_ptr<Engine> engine;
+  bool flushing = false;
+};
+
+}  // namespace
+
+struct _GstCudaIntegralHist {
+  GstBaseTransform parent;
+  State *state;
+};
+
+#define gst_cuda_integral_hist_parent_class parent_class
+G_DEFINE_FINAL_TYPE (GstCudaIntegralHist, gst_cuda_integral_hist, GST_TYPE_BASE_TRANSFORM)
+GST_ELEMENT_REGISTER_DEFINE_WITH_CODE (cudaintegralhist, "cudaintegralhist", GST_RANK_NONE, GST_TYPE_CUDA_INTEGRAL_HIST,
+                                       GST_DEBUG_CATEGORY_INIT (gst_cuda_integral_hist_debug, "cudaintegralhist", 0, "integral histograms"))
+
+static State &
+state_of (gpointer element)
+{
+  return *GST_CUDA_INTEGRAL_HIST (element)->state;
+}
+
+static Settings
+settings_of (gpointer element)
+{
+  GST_OBJECT_LOCK (element);
+  Settings settings = state_of (element).settings;
+  GST_OBJECT_UNLOCK (element);
+  return settings;
+}
+
+static std::shared_ptr<Engine>
+engine_of (State &state)
+{
+  const std::lock_guard lock (state.mutex);
+  return state.engine;
+}
+
+// enums
+
+static GType
+backend_get_type ()
+{
+  static const GEnumValue values[] = {
+    { int (Backend::automatic), "CUDA when a device answers, else the CPU", "auto" },
+    { int (Backend::cuda), "CUDA, or an error", "cuda" },
+    { int (Backend::cpu), "The CPU", "cpu" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_enum_register_static ("GstCudaIntegralHistBackend", values);
+  return type;
+}
+
+static GType
+strategy_get_type ()
+{
+  static const std::vector<GEnumValue> values = [] {
+    std::vector<GEnumValue> rows = { { kStrategyAuto, "The fastest for the shape and the device", "auto" } };
+    for (const inthist::Strategy &strategy : inthist::strategies ())
+      rows.push_back ({ int (rows.size ()), strategy.description, strategy.name });
+    rows.push_back ({ 0, nullptr, nullptr });
+    return rows;
+  }();
+  static const GType type = g_enum_register_static ("GstCudaIntegralHistStrategy", values.data ());
+  return type;
+}
+
+static GType
+download_get_type ()
+{
+  static const GEnumValue values[] = {
+    { int (Download::lazy), "Copy the tensor to the host when somebody maps it", "lazy" },
+    { int (Download::eager), "Start the copy right behind the computation", "eager" },
+    { int (Download::never), "Leave the tensor on the GPU; region queries still work", "never" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_enum_register_static ("GstCudaIntegralHistDownload", values);
+  return type;
+}
+
+// device and engine
+
+/// Picks the backend, opens its device, and says which; false after an element error.
+static bool
+open_backend (GstCudaIntegralHist *self, const Settings &settings)
+{
+  State &state = state_of (self);
+  const auto table = inthist::strategies ();
+  const inthist::Strategy *wanted = settings.strategy == kStrategyAuto ? nullptr : &table[settings.strategy - 1];
+  if (wanted && settings.backend != Backend::automatic && (wanted->device == inthist::Device::cuda) != (settings.backend == Backend::cuda)) {
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
+                       ("strategy=%s runs on %s only.", wanted->name, wanted->device == inthist::Device::cuda ? "CUDA" : "the CPU"),
+                       ("set backend=auto, or strategy=auto"));
+    return false;
+  }
+
+  const bool may_cuda = settings.backend != Backend::cpu && !(wanted && wanted->device == inthist::Device::cpu);
+  const bool must_cuda = settings.backend == Backend::cuda || (wanted && wanted->device == inthist::Device::cuda);
+  std::string why = "this build has no CUDA (it was configured with -Dcuda=disabled, or without nvcc)";
+#if INTHIST_CUDA
+  state.context = nullptr;
+  const int devices = may_cuda ? CudaContext::device_count (&why) : 0;
+  if (devices > 0) {
+    if (settings.cuda_device_id >= devices) {
+      GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND, ("CUDA device %d does not exist.", settings.cuda_device_id),
+                         ("this machine has %d, numbered from 0: set cuda-device-id to one of them, or to -1", devices));
+      return false;
+    }
+    try {
+      state.context = state.device.open (GST_ELEMENT (self), settings.cuda_device_id);
+    } catch (const Error &error) {
+      why = error.what ();
+    }
+  }
+  if (state.context) {
+    state.strategy = wanted ? wanted : inthist::fastest_strategy (inthist::Device::cuda);
+    GST_INFO_OBJECT (self, "backend: CUDA device %d, strategy %s", state.context->device (), state.strategy->name);
+    return true;
+  }
+#endif
+  if (must_cuda) {
+    GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND, ("CUDA cannot be used: %s.", why.c_str ()),
+                       ("install the NVIDIA driver, or set backend=auto or backend=cpu%s", wanted ? " and strategy=auto" : ""));
+    return false;
+  }
+  state.strategy = wanted ? wanted : inthist::fastest_strategy (inthist::Device::cpu);
+  if (may_cuda)
+    GST_INFO_OBJECT (self, "backend: CPU, strategy %s (CUDA: %s)", state.strategy->name, why.c_str ());
+  else
+    GST_INFO_OBJECT (self, "backend: CPU, strategy %s", state.strategy->name);
+  return true;
+}
+
+/// Lets the last engine finish and makes one for the negotiated caps; false after an element error.
+static bool
+make_engine (GstCudaIntegralHist *self)
+{
+  State &state = state_of (self);
+  const Settings settings = settings_of (self);
+  const inthist::Shape shape = { GST_VIDEO_INFO_WIDTH (&state.info), GST_VIDEO_INFO_HEIGHT (&state.info), int (settings.bins),
+                                 settings.counter == GST_INTEGRAL_HISTOGRAM_COUNTER_U32 ? inthist::Counter::u32 : inthist::Counter::u16 };
+  const inthist::Lut lut = inthist::uniform_lut (shape.bins);
+
+  if (auto last = engine_of (state)) {
+    const std::lock_guard lock (state.mutex);
+    state.engine = nullptr;  // frees its memory before the next asks for some
+  }
+  try {
+    std::shared_ptr<Engine> engine;
+#if INTHIST_CUDA
+    if (state.context)
+      engine = make_cuda_engine (shape, *state.strategy, lut, settings.options, state.context);
+#endif
+    if (!engine)
+      engine = make_cpu_engine (shape, *state.strategy, lut, settings.options);
+    const std::lock_guard lock (state.mutex);
+    engine->set_flushing (state.flushing);
+    state.engine = engine;
+    return true;
+  } catch (const Error &error) {
+    if (error.code == GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY)
+      GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("Not enough memory: %s.", error.what ()), (nullptr));
+    else
+      GST_ELEMENT_ERROR (self, LIBRARY, INIT, ("%s", error.what ()), (nullptr));
+  }
+  return false;
+}
+
+/// Parses and clips the regions where they or the frame have changed; false after an element error.
+static bool
+update_regions (GstCudaIntegralHist *self, const std::string &text)
+{
+  State &state = state_of (self);
+  if (text == state.parsed_text)
+    return true;
+  const int width = GST_VIDEO_INFO_WIDTH (&state.info), height = GST_VIDEO_INFO_HEIGHT (&state.info);
+  try {
+    auto regions = parse_regions (text.c_str ());
+    for (GstVideoRectangle &r : regions) {
+      const inthist::Region clipped = inthist::clip ({ r.x, r.y, r.w, r.h }, width, height);
+      if (clipped.width == 0)
+        throw std::invalid_argument ("regions=\"" + text + "\": " + std::to_string (r.x) + "," + std::to_string (r.y) + "," + std::to_string (r.w)
+                                     + "," + std::to_string (r.h) + " lies outside of the " + std::to_string (width) + "x"
+                                     + std::to_string (height) + " frame");
+      r = { clipped.x, clipped.y, clipped.width, clipped.height };
+    }
+    state.regions = std::move (regions);
+    state.parsed_text = text;
+    return true;
+  } catch (const std::invalid_argument &error) {
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("%s.", error.what ()), (nullptr));
+    return false;
+  }
+}
+
+static void
+set_flushing (State &state, bool flushing)
+{
+  const std::lock_guard lock (state.mutex);
+  state.flushing = flushing;
+  if (state.engine)
+    state.engine->set_flushing (flushing);
+}
+
+// GstBaseTransform
+
+static gboolean
+gst_cuda_integral_hist_start (GstBaseTransform *trans)
+{
+  auto *self = GST_CUDA_INTEGRAL_HIST (trans);
+  State &state = state_of (self);
+  const Settings settings = settings_of (self);
+  if (settings.bins < 1 || settings.bins > 256) {
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("bins=%u is out of range.", settings.bins), ("set it to 1 to 256"));
+    return FALSE;
+  }
+  try {
+    parse_regions (settings.regions.c_str ());
+  } catch (const std::invalid_argument &error) {
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("%s.", error.what ()), (nullptr));
+    return FALSE;
+  }
+  if (!open_backend (self, settings))
+    return FALSE;
+  state.frames = 0;
+  state.reporter = std::make_unique<RegionReporter> (GST_ELEMENT (self));
+  set_flushing (state, false);
+  return TRUE;
+}
+
+static gboolean
+gst_cuda_integral_hist_stop (GstBaseTransform *trans)
+{
+  State &state = state_of (trans);
+  state.reporter = nullptr;
+  {
+    const std::lock_guard lock (state.mutex);
+    state.engine = nullptr;
+  }
+  state.parsed_text.clear ();
+  state.regions.clear ();
+#if INTHIST_CUDA
+  state.context = nullptr;
+  state.device.clear ();
+#endif
+  return TRUE;
+}
+
+static gboolean
+gst_cuda_integral_hist_set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *)
+{
+  auto *self = GST_CUDA_INTEGRAL_HIST (trans);
+  State &state = state_of (self);
+  if (!gst_video_info_from_caps (&state.info, in_caps)) {
+    GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("These caps are no video."), ("%" GST_PTR_FORMAT, in_caps));
+    return FALSE;
+  }
+  state.format = pixel_format (state.info);
+  state.parsed_text.clear ();
+  state.regions.clear ();
+  return update_regions (self, settings_of (self).regions) && make_engine (self);
+}
+
+#if INTHIST_CUDA
+/// Goes on in the context of the buffer's CUDA memory, as the property allows; false after an element error.
+static bool
+follow_context (GstCudaIntegralHist *self, GstBuffer *buffer, int device_id)
+{
+  State &state = state_of (self);
+  if (!state.context)
+    return true;
+  const auto context = state.device.follow (buffer, device_id);
+  if (!context)
+    return true;
+  GST_INFO_OBJECT (self, "following the input to CUDA device %d", context->device ());
+  state.context = context;
+  return make_engine (self);
+}
+#endif
+
+/// Hands the frame's pixels to the engine. Null when flushing.
+static std::shared_ptr<Tensor>
+submit (GstCudaIntegralHist *self, Engine &engine, GstBuffer *buffer)
+{
+  State &state = state_of (self);
+  Frame frame;
+  int flags = int (GST_MAP_READ) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF);
+#if INTHIST_CUDA
+  frame.on_device = state.context && state.device.owns (buffer);
+  if (frame.on_device)
+    flags |= kMapCuda;
+#endif
+  GstVideoFrame video;
+  if (!gst_video_frame_map (&video, &state.info, buffer, GstMapFlags (flags)))
+    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "the frame could not be mapped for reading");
+#if INTHIST_CUDA
+  if (frame.on_device)
+    frame.producer = CudaDevice::producer_stream (buffer);
+#endif
+  frame.image = { GST_VIDEO_FRAME_PLANE_DATA (&video, 0), std::size_t (GST_VIDEO_FRAME_PLANE_STRIDE (&video, 0)), state.format };
+  // unmapped on every way out
+  const std::unique_ptr<GstVideoFrame, void (*) (GstVideoFrame *)> unmap (&video, gst_video_frame_unmap);
+  return engine.submit (frame);
+}
+
+static void
+report (GstCudaIntegralHist *self, GstBuffer *buffer, GstIntegralHistogram *histogram, guint64 number)
+{
+  State &state = state_of (self);
+  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
+  const GstClockTime pts = GST_BUFFER_PTS (buffer);
+  state.reporter->push ({ gst_integral_histogram_ref (histogram), number, pts, gst_segment_to_stream_time (segment, GST_FORMAT_TIME, pts),
+                          gst_segment_to_running_time (segment, GST_FORMAT_TIME, pts), GST_BUFFER_DURATION (buffer), state.regions });
+}
+
+static GstFlowReturn
+gst_cuda_integral_hist_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
+{
+  auto *self = GST_CUDA_INTEGRAL_HIST (trans);
+  State &state = state_of (self);
+  const Settings settings = settings_of (self);
+  const guint64 number = state.frames++;
+  if (number % settings.interval != 0 || GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP))
+    return GST_FLOW_OK;
+  if (!update_regions (self, settings.regions))
+    return GST_FLOW_ERROR;
+#if INTHIST_CUDA
+  if (!follow_context (self, buffer, settings.cuda_device_id))
+    return GST_FLOW_ERROR;
+#endif
+  const auto engine = engine_of (state);
+  if (!engine)
+    return GST_FLOW_NOT_NEGOTIATED;
+  try {
+    auto tensor = submit (self, *engine, buffer);
+    if (!tensor)
+      return GST_FLOW_FLUSHING;
+    if (settings.sync)
+      tensor->wait (GST_CLOCK_TIME_NONE);
+    g_autoptr (GstIntegralHistogram) histogram = new_histogram (std::move (tensor));
+    gst_buffer_add_integral_histogram_meta (buffer, histogram);
+    if (!state.regions.empty ())
+      report (self, buffer, histogram, number);
+    return GST_FLOW_OK;
+  } catch (const Error &error) {
+    if (error.code == GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY)
+      GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("Not enough memory: %s.", error.what ()), (nullptr));
+    else
+      GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("%s", error.what ()), ("frame %" G_GUINT64_FORMAT, number));
+  }
+  return GST_FLOW_ERROR;
+}
+
+static gboolean
+gst_cuda_integral_hist_sink_event (GstBaseTransform *trans, GstEvent *event)
+{
+  State &state = state_of (trans);
+  switch (GST_EVENT_TYPE (event)) {
+  case GST_EVENT_FLUSH_START:
+    set_flushing (state, true);
+    break;
+  case GST_EVENT_FLUSH_STOP:
+    set_flushing (state, false);
+    break;
+  case GST_EVENT_EOS:
+    if (state.reporter)
+      state.reporter->drain ();  // the messages of all frames come before EOS
+    break;
+  default:
+    break;
+  }
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
+}
+
+static gboolean
+gst_cuda_integral_hist_query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
+{
+#if INTHIST_CUDA
+  if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT && state_of (trans).device.answer_query (GST_ELEMENT (trans), query))
+    return TRUE;
+#endif
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->query (trans, direction, query);
+}
+
+// GstElement
+
+static void
+gst_cuda_integral_hist_set_context (GstElement *element, GstContext *context)
+{
+#if INTHIST_CUDA
+  state_of (element).device.set_context (element, context, settings_of (element).cuda_device_id);
+#endif
+  GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
+}
+
+static GstStateChangeReturn
+gst_cuda_integral_hist_change_state (GstElement *element, GstStateChange transition)
+{
+  // the streaming thread may wait for a tensor; the pads can only be deactivated when it does not
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+    set_flushing (state_of (element), true);
+  return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
+}
+
+// GObject
+
+static GstStructure *
+make_stats (GstCudaIntegralHist *self)
+{
+  State &state = state_of (self);
+  const auto engine = engine_of (state);
+  const Stats stats = engine ? engine->stats () : Stats ();
+  const char *backend = "none";
+  int device = -1;
+  if (engine) {
+    backend = "cpu";
+#if INTHIST_CUDA
+    if (state.context) {
+      backend = "cuda";
+      device = state.context->device ();
+    }
+#endif
+  }
+  GstStructure *structure = gst_structure_new (
+      "stats", "frames", G_TYPE_UINT64, stats.frames, "in-flight", G_TYPE_UINT64, stats.in_flight, "backend", G_TYPE_STRING, backend, "strategy",
+      G_TYPE_STRING, engine ? state.strategy->name : "none", "device", G_TYPE_INT, device, "bytes-up", G_TYPE_UINT64, stats.bytes_up, "bytes-down",
+      G_TYPE_UINT64, stats.bytes_down, nullptr);
+  const auto add = [&] (const char *mean, const char *max, const Duration &duration) {
+    gst_structure_set (structure, mean, G_TYPE_DOUBLE, duration.count ? duration.sum / 1e3 / duration.count : 0.0, max, G_TYPE_DOUBLE,
+                       duration.max / 1e3, nullptr);
+  };
+  add ("upload-us-mean", "upload-us-max", stats.upload);
+  add ("compute-us-mean", "compute-us-max", stats.compute);
+  add ("download-us-mean", "download-us-max", stats.download);
+  return structure;
+}
+
+static void
+gst_cuda_integral_hist_set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
+{
+  Settings &settings = state_of (object).settings;
+  GST_OBJECT_LOCK (object);
+  switch (id) {
+  case PROP_BINS:
+    settings.bins = g_value_get_uint (value);
+    break;
+  case PROP_BACKEND:
+    settings.backend = Backend (g_value_get_enum (value));
+    break;
+  case PROP_STRATEGY:
+    settings.strategy = g_value_get_enum (value);
+    break;
+  case PROP_COUNTER:
+    settings.counter = GstIntegralHistogramCounter (g_value_get_enum (value));
+    break;
+  case PROP_CUDA_DEVICE_ID:
+    settings.cuda_device_id = g_value_get_int (value);
+    break;
+  case PROP_DOWNLOAD:
+    settings.options.download = Download (g_value_get_enum (value));
+    break;
+  case PROP_ASYNC_DEPTH:
+    settings.options.async_depth = g_value_get_uint (value);
+    break;
+  case PROP_MAX_TENSORS:
+    settings.options.max_tensors = g_value_get_uint (value);
+    break;
+  case PROP_SYNC:
+    settings.sync = g_value_get_boolean (value);
+    break;
+  case PROP_INTERVAL:
+    settings.interval = g_value_get_uint (value);
+    break;
+  case PROP_REGIONS:
+    settings.regions = g_value_get_string (value) ? g_value_get_string (value) : "";
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
+  }
+  GST_OBJECT_UNLOCK (object);
+}
+
+static void
+gst_cuda_integral_hist_get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
+{
+  const Settings settings = settings_of (object);
+  switch (id) {
+  case PROP_BINS:
+    g_value_set_uint (value, settings.bins);
+    break;
+  case PROP_BACKEND:
+    g_value_set_enum (value, int (settings.backend));
+    break;
+  case PROP_STRATEGY:
+    g_value_set_enum (value, settings.strategy);
+    break;
+  case PROP_COUNTER:
+    g_value_set_enum (value, settings.counter);
+    break;
+  case PROP_CUDA_DEVICE_ID:
+    g_value_set_int (value, settings.cuda_device_id);
+    break;
+  case PROP_DOWNLOAD:
+    g_value_set_enum (value, int (settings.options.download));
+    break;
+  case PROP_ASYNC_DEPTH:
+    g_value_set_uint (value, settings.options.async_depth);
+    break;
+  case PROP_MAX_TENSORS:
+    g_value_set_uint (value, settings.options.max_tensors);
+    break;
+  case PROP_SYNC:
+    g_value_set_boolean (value, settings.sync);
+    break;
+  case PROP_INTERVAL:
+    g_value_set_uint (value, settings.interval);
+    break;
+  case PROP_REGIONS:
+    g_value_set_string (value, settings.regions.c_str ());
+    break;
+  case PROP_STATS:
+    g_value_take_boxed (value, make_stats (GST_CUDA_INTEGRAL_HIST (object)));
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
+  }
+}
+
+static void
+gst_cuda_integral_hist_finalize (GObject *object)
+{
+  delete GST_CUDA_INTEGRAL_HIST (object)->state;
+  G_OBJECT_CLASS (parent_class)->finalize (object);
+}
+
+static void
+gst_cuda_integral_hist_init (GstCudaIntegralHist *self)
+{
+  self->state = new State;
+  gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
+  gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
+}
+
+static void
+install_properties (GObjectClass *klass)
+{
+  const auto flags = [] (int mutability) { return GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | mutability); };
+  const GParamFlags ready = flags (GST_PARAM_MUTABLE_READY), playing = flags (GST_PARAM_MUTABLE_PLAYING);
+  const auto install = [klass] (Property id, GParamSpec *spec) { g_object_class_install_property (klass, id, spec); };
+
+  install (PROP_BINS, g_param_spec_uint ("bins", "Bins", "Number of histogram bins; a pixel's bin is value * bins / 256", 1, 256, kDefaultBins, ready));
+  install (PROP_BACKEND, g_param_spec_enum ("backend", "Backend", "Where to compute", backend_get_type (), int (Backend::automatic), ready));
+  install (PROP_STRATEGY,
+           g_param_spec_enum ("strategy", "Strategy", "Algorithm; all give the same counts", strategy_get_type (), kStrategyAuto, ready));
+  install (PROP_COUNTER, g_param_spec_enum ("counter", "Counter", "Type of the tensor's elements; region queries are exact with both",
+                                            GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER, GST_INTEGRAL_HISTOGRAM_COUNTER_U32, ready));
+  install (PROP_CUDA_DEVICE_ID, g_param_spec_int ("cuda-device-id", "CUDA device", "CUDA device; -1 follows the input's memory, else takes device 0", -1,
+                                                  G_MAXINT, -1, ready));
+  install (PROP_DOWNLOAD,
+           g_param_spec_enum ("download", "Download", "When a tensor on a GPU is copied to the host", download_get_type (), int (Download::lazy), ready));
+  install (PROP_ASYNC_DEPTH, g_param_spec_uint ("async-depth", "Async depth", "Frames that may be in the making at once; the next waits for the oldest", 1,
+                                                64, kDefaultAsyncDepth, ready));
+  install (PROP_MAX_TENSORS,
+           g_param_spec_uint ("max-tensors", "Max tensors",
+                              "Most tensors alive at once, 0 for no limit; at the limit the element waits until one is released", 0, G_MAXUINT, 0, ready));
+  install (PROP_SYNC, g_param_spec_boolean ("sync", "Sync", "Wait for each frame's tensor before pushing it", FALSE, playing));
+  install (PROP_INTERVAL, g_param_spec_uint ("interval", "Interval", "Compute every n-th frame; the others pass without", 1, G_MAXUINT, 1, playing));
+  install (PROP_REGIONS, g_param_spec_string ("regions", "Regions",
+                                              "Regions \"x,y,width,height;...\" in pixels whose histograms go out as an element message "
+                                              "\"integral-histogram\" for each frame",
+                                              "", playing));
+  install (PROP_STATS, g_param_spec_boxed ("stats", "Statistics",
+                                           "Frames, frames in flight, backend, strategy, device, microseconds of upload, compute and download, bytes each way",
+                                           GST_TYPE_STRUCTURE, GParamFlags (G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+
+  for (GType type : { backend_get_type (), strategy_get_type (), download_get_type (), GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER })
+    gst_type_mark_as_plugin_api (type, GstPluginAPIFlags (0));
+}
+
+static void
+gst_cuda_integral_hist_class_init (GstCudaIntegralHistClass *klass)
+{
+  auto *object_class = G_OBJECT_CLASS (klass);
+  object_class->set_property = gst_cuda_integral_hist_set_property;
+  object_class->get_property = gst_cuda_integral_hist_get_property;
+  object_class->finalize = gst_cuda_integral_hist_finalize;
+  install_properties (object_class);
+
+  auto *element_class = GST_ELEMENT_CLASS (klass);
+  element_class->set_context = GST_DEBUG_FUNCPTR (gst_cuda_integral_hist_set_context);
+  element_class->change_state = GST_DEBUG_FUNCPTR (gst_cuda_integral_hist_change_state);
+  gst_element_class_set_static_metadata (element_class, "CUDA integral histogram", "Filter/Analyzer/Video/Hardware",
+                                         "Attaches the integral histogram of each video frame, computed with CUDA or on the CPU",
+                                         "The gst-cuda-integral-histogram authors");
+  const char *caps_string =
+#if HAVE_GSTCUDA
+      GST_VIDEO_CAPS_MAKE_WITH_FEATURES (GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY, INTEGRALHIST_CUDA_FORMATS) ";"
+#endif
+      GST_VIDEO_CAPS_MAKE (INTEGRALHIST_SYSTEM_FORMATS);
+  g_autoptr (GstCaps) caps = gst_caps_from_string (caps_string);
+  gst_element_class_add_pad_template (element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
+  gst_element_class_add_pad_template (element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+
+  auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
+  trans_class->start = GST_DEBUG_FUNCPTR (gst_cuda_integral_hist_start);
+  trans_class->stop = GST_DEBUG_FUNCPTR (gst_cuda_integral_hist_stop);
+  trans_class->set_caps = GST_DEBUG_FUNCPTR (gst_cuda_integral_hist_set_caps);
+  trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_cuda_integral_hist_transform_ip);
+  trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_cuda_integral_hist_sink_event);
+  trans_class->query = GST_DEBUG_FUNCPTR (gst_cuda_integral_hist_query);
+}

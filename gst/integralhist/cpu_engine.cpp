@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Histograms on the CPU. The streaming thread turns pixels into bin indices, which takes a hundredth of the time, and then the input buffer is no longer
+// needed; a worker thread, with all cores behind it, fills the tensor while the frame travels on.
+#include "engine.hpp"
+
+#include <cstdlib>
+#include <deque>
+#include <fstream>
+#include <thread>
+
+#include <sys/mman.h>
+
+namespace integralhist {
+namespace {
+
+using inthist::BinPlane;
+
+struct Free {
+  void operator() (void *memory) const { std::free (memory); }
+};
+using Memory = std::unique_ptr<void, Free>;
+
+/// Page-aligned; large ones on huge pages, where the system has them.
+Memory
+allocate (std::size_t bytes)
+{
+  constexpr std::size_t kPage = 4096, kHugePage = 2 << 20;
+  const std::size_t alignment = bytes >= kHugePage ? kHugePage : kPage;
+  const std::size_t rounded = (std::max<std::size_t> (bytes, 1) + alignment - 1) / alignment * alignment;
+  Memory memory (std::aligned_alloc (alignment, rounded));
+  if (memory && alignment == kHugePage)
+    madvise (memory.get (), rounded, MADV_HUGEPAGE);
+  return memory;
+}
+
+/// Bytes that can be had without swapping. Allocating more would succeed, and the system would kill somebody later.
+std::size_t
+available_memory ()
+{
+  std::ifstream meminfo ("/proc/meminfo");
+  std::string name, unit;
+  std::size_t kib;
+  while (meminfo >> name >> kib && std::getline (meminfo, unit))
+    if (name == "MemAvailable:")
+      return kib * 1024;
+  return SIZE_MAX;
+}
+
+Memory
+allocate_or_throw (const inthist::Shape &shape, std::size_t bytes, unsigned alive)
+{
+  const std::size_t available = available_memory ();
+  Memory memory = bytes <= available ? allocate (bytes) : nullptr;
+  if (!memory)
+    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY, too_large (shape, bytes, available, "host", alive));
+  return memory;
+}
+
+class CpuTensor final : public Tensor {
+public:
+  CpuTensor (const inthist::Shape &of, unsigned alive) : Tensor (of), memory_ (allocate_or_throw (of, bytes (), alive)) {}
+
+  bool wait (GstClockTime timeout) override
+  {
+    std::unique_lock lock (mutex_);
+    const auto done = [this] { return done_; };
+    if (timeout == GST_CLOCK_TIME_NONE)
+      changed_.wait (lock, done);
+    else
+      return changed_.wait_for (lock, std::chrono::nanoseconds (std::min<GstClockTime> (timeout, G_MAXINT64 / 4)), done);
+    return true;
+  }
+
+  void regions (std::span<const Region> regions, guint32 *counts) override
+  {
+    wait (GST_CLOCK_TIME_NONE);
+    inthist::cpu::count_regions (shape, layout, memory_.get (), regions, counts);
+  }
+
+  const void *host () override
+  {
+    wait (GST_CLOCK_TIME_NONE);
+    return memory_.get ();
+  }
+
+  void *data () { return memory_.get (); }
+
+  void set_done (bool done)
+  {
+    const std::lock_guard lock (mutex_);
+    done_ = done;
+    changed_.notify_all ();
+  }
+
+private:
+  const Memory memory_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+};
+
+class CpuEngine final : public Engine {
+public:
+  CpuEngine (const inthist::Shape &shape, const inthist::Strategy &strategy, const inthist::Lut &lut, const Options &options)
+      : shape_ (shape), strategy_ (strategy), lut_ (lut), lanes_ (options.async_depth),
+        pool_ (std::make_shared<TensorPool> ([shape] (unsigned alive) { return std::make_unique<CpuTensor> (shape, alive); },
+                                             options.max_tensors, options.async_depth + 1))
+  {
+    const std::size_t stride = inthist::bin_stride (shape.width);
+    for (Lane &lane : lanes_) {
+      lane.bins = allocate_or_throw (shape, stride * shape.height, 0);
+      lane.workspace = allocate_or_throw (shape, strategy.workspace_bytes (shape), 0);
+      idle_.push_back (&lane);
+    }
+    worker_ = std::jthread ([this] { work (); });
+  }
+
+  ~CpuEngine () override
+  {
+    {
+      const std::lock_guard lock (mutex_);
+      stopping_ = true;
+      changed_.notify_all ();
+    }
+    worker_.join ();
+    pool_->close ();
+  }
+
+  std::shared_ptr<Tensor> submit (const Frame &frame) override
+  {
+    auto tensor = std::static_pointer_cast<CpuTensor> (pool_->acquire ());
+    if (!tensor)
+      return nullptr;
+    tensor->set_done (false);
+
+    std::unique_lock lock (mutex_);
+    changed_.wait (lock, [this] { return !idle_.empty (); });
+    Lane *lane = idle_.back ();
+    idle_.pop_back ();
+    lock.unlock ();
+
+    const gint64 start = now ();
+    const BinPlane bins = { static_cast<std::uint8_t *> (lane->bins.get ()), inthist::bin_stride (shape_.width) };
+    inthist::cpu::bin_image (frame.image, lut_, shape_.width, shape_.height, bins);
+    lane->tensor = tensor;
+
+    lock.lock ();
+    stats_.frames++;
+    stats_.upload.add (now () - start);
+    queue_.push_back (lane);
+    changed_.notify_all ();
+    return tensor;
+  }
+
+  void drain () override
+  {
+    std::unique_lock lock (mutex_);
+    changed_.wait (lock, [this] { return idle_.size () == lanes_.size (); });
+  }
+
+  void set_flushing (bool flushing) override { pool_->set_flushing (flushing); }
+
+  Stats stats () override
+  {
+    const std::lock_guard lock (mutex_);
+    Stats stats = stats_;
+    stats.in_flight = lanes_.size () - idle_.size ();
+    return stats;
+  }
+
+private:
+  /// What a frame needs until its tensor is done.
+  struct Lane {
+    Memory bins, workspace;
+    std::shared_ptr<CpuTensor> tensor;
+  };
+
+  static guint64 now () { return std::chrono::nanoseconds (std::chrono::steady_clock::now ().time_since_epoch ()).count (); }
+
+  void work ()
+  {
+    std::unique_lock lock (mutex_);
+    for (;;) {
+      changed_.wait (lock, [this] { return stopping_ || !queue_.empty (); });
+      if (queue_.empty ())
+        return;
+      Lane *lane = queue_.front ();
+      queue_.pop_front ();
+      lock.unlock ();
+
+      const guint64 start = now ();
+      CpuTensor &tensor = *lane->tensor;
+      strategy_.run ({ shape_, tensor.layout, { static_cast<std::uint8_t *> (lane->bins.get ()), inthist::bin_stride (shape_.width) },
+                       tensor.data (), lane->workspace.get () });
+      const guint64 duration = now () - start;
+      tensor.set_done (true);
+      lane->tensor.reset ();
+
+      lock.lock ();
+      stats_.compute.add (duration);
+      idle_.push_back (lane);
+      changed_.notify_all ();
+    }
+  }
+
+  const inthist::Shape shape_;
+  const inthist::Strategy &strategy_;
+  const inthist::Lut lut_;
+  std::vector<Lane> lanes_;
+  const std::shared_ptr<TensorPool> pool_;
+
+  std::mutex mutex_;  // guards all below
+  std::condition_variable changed_;
+  std::vector<Lane *> idle_;
+  std::deque<Lane *> queue_;
+  Stats stats_;
+  bool stopping_ = false;
+
+  std::jthread worker_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine>
+make_cpu_engine (const inthist::Shape &shape, const inthist::Strategy &strategy, const inthist::Lut &lut, const Options &options)
+{
+  return std::make_unique<CpuEngine> (shape, strategy, lut, options);
+}
+
+}  // namespace integralhist

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The few driver calls that the CUDA runtime has no name for. libcuda comes with the driver, so it is looked up at run time.
+#include "engine.hpp"
+
+#include <dlfcn.h>
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+namespace integralhist {
+namespace {
+
+struct Driver {
+  decltype (&cuCtxPushCurrent) push;
+  decltype (&cuCtxPopCurrent) pop;
+  decltype (&cuDevicePrimaryCtxRetain) retain;
+  decltype (&cuDevicePrimaryCtxRelease) release;
+
+  static const Driver &get ()
+  {
+    static const Driver driver;
+    return driver;
+  }
+
+private:
+  Driver ()
+  {
+    void *library = dlopen ("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+    if (!library)
+      throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, dlerror ());
+    const auto find = [&] (auto &function, const char *name) {
+      function = reinterpret_cast<std::remove_reference_t<decltype (function)>> (dlsym (library, name));
+      if (!function)
+        throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, std::string ("the NVIDIA driver has no ") + name);
+    };
+    find (push, "cuCtxPushCurrent_v2");
+    find (pop, "cuCtxPopCurrent_v2");
+    find (retain, "cuDevicePrimaryCtxRetain");
+    find (release, "cuDevicePrimaryCtxRelease_v2");
+  }
+};
+
+}  // namespace
+
+int
+CudaContext::device_count (std::string *why)
+{
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount (&count);
+  if (error == cudaSuccess && count > 0)
+    return count;
+  *why = error == cudaSuccess ? "there is no CUDA device" : cudaGetErrorString (error);
+  cudaGetLastError ();
+  return 0;
+}
+
+std::shared_ptr<CudaContext>
+CudaContext::primary (int device)
+{
+  CUcontext context;
+  if (const CUresult error = Driver::get ().retain (&context, device))
+    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED,
+                 "CUDA device " + std::to_string (device) + " gave no context: error " + std::to_string (error));
+  const std::shared_ptr<void> owner (context, [device] (void *) { Driver::get ().release (device); });
+  return wrap (context, device, owner);
+}
+
+std::shared_ptr<CudaContext>
+CudaContext::wrap (void *handle, int device, std::shared_ptr<void> owner)
+{
+  Driver::get ();  // may throw, here and not in a Scope
+  return std::shared_ptr<CudaContext> (new CudaContext (handle, device, std::move (owner)));
+}
+
+CudaContext::~CudaContext () = default;
+
+CudaContext::Scope::Scope (const CudaContext &context) { Driver::get ().push (static_cast<CUcontext> (context.handle ())); }
+
+CudaContext::Scope::~Scope ()
+{
+  CUcontext context;
+  Driver::get ().pop (&context);
+}
+
+}  // namespace integralhist

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What stands behind the C API and the producer element: tensors with a fence, a pool of them, and engines that fill them. Not installed.
+//
+//   Engine::submit (frame) ──► Tensor, at once: the promise; the engine goes on filling it
+//   Tensor::wait, regions, host       here, and only here, somebody waits
+//
+// An engine has `async-depth` lanes, each with what one frame in the making needs; a tensor is out of the pool for as long as somebody holds it, and
+// is the only thing that may outlive the engine. Errors are thrown as Error and end at the C functions and the element's virtual functions.
+#pragma once
+
+#include <condition_variable>
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <inthist.hpp>
+
+#include "gstintegralhistogram.h"
+
+namespace integralhist {
+
+using inthist::Region;
+
+struct Error : std::runtime_error {
+  GstIntegralHistogramError code;
+  Error (GstIntegralHistogramError error, const std::string &message) : std::runtime_error (message), code (error) {}
+};
+
+/// For CUDA callers; all null in host memory.
+struct CudaView {
+  guint64 pointer = 0;
+  void *event = nullptr, *context = nullptr;
+  int device = -1;
+};
+
+/// One frame's tensor. Any thread may ask; the answers wait for the fence.
+class Tensor {
+public:
+  const inthist::Shape shape;
+  const inthist::Layout layout;
+
+  explicit Tensor (const inthist::Shape &of) : shape (of), layout (inthist::layout_of (of)) {}
+  virtual ~Tensor () = default;
+  Tensor (const Tensor &) = delete;
+  Tensor &operator= (const Tensor &) = delete;
+
+  /// False when `timeout` nanoseconds were not enough.
+  virtual bool wait (GstClockTime timeout) = 0;
+  /// Histograms of clipped regions, one after another.
+  virtual void regions (std::span<const Region> regions, guint32 *counts) = 0;
+  /// The tensor in host memory.
+  virtual const void *host () = 0;
+  virtual CudaView cuda () const { return {}; }
+
+  std::size_t bytes () const { return inthist::tensor_bytes (shape, layout); }
+};
+
+/// Tensors of one shape. It outlives its engine for as long as tensors are out.
+class TensorPool : public std::enable_shared_from_this<TensorPool> {
+public:
+  using Make = std::function<std::unique_ptr<Tensor> (unsigned alive)>;
+
+  /// At most `limit` tensors exist at once (0: no limit), and `keep` of them wait for reuse. The first is made here, so that a shape that
+  /// does not fit fails now.
+  TensorPool (Make make, unsigned limit, unsigned keep);
+
+  /// Waits at the limit until a tensor comes back. Null when flushing.
+  std::shared_ptr<Tensor> acquire ();
+  void set_flushing (bool flushing);
+  /// No more reuse: what comes back from now on is freed at once.
+  void close ();
+
+private:
+  void give_back (Tensor *tensor);
+
+  const Make make_;
+  const unsigned limit_;
+  std::mutex mutex_;  // guards all below
+  std::condition_variable returned_;
+  std::vector<std::unique_ptr<Tensor>> idle_;
+  unsigned keep_, alive_ = 0;
+  bool flushing_ = false;
+};
+
+enum class Download { lazy, eager, never };
+
+struct Options {
+  unsigned async_depth = 3, max_tensors = 0;
+  Download download = Download::lazy;
+};
+
+/// One frame's pixels, on the host or on the engine's device.
+struct Frame {
+  inthist::Image image;
+  bool on_device = false;
+  inthist::Stream producer = nullptr;  // on the device: the stream that writes the pixels, or null when they are there
+};
+
+struct Duration {
+  guint64 sum = 0, max = 0, count = 0;  // nanoseconds
+  void add (guint64 nanoseconds)
+  {
+    sum += nanoseconds;
+    max = std::max (max, nanoseconds);
+    count++;
+  }
+};
+
+struct Stats {
+  guint64 frames = 0, in_flight = 0;
+  guint64 bytes_up = 0, bytes_down = 0;
+  Duration upload, compute, download;
+};
+
+class Engine {
+public:
+  virtual ~Engine () = default;
+
+  /// Takes the frame's pixels before it returns, and promises its tensor. Null when flushing.
+  virtual std::shared_ptr<Tensor> submit (const Frame &frame) = 0;
+  /// Waits until all frames are done.
+  virtual void drain () = 0;
+  /// Ends a wait for a tensor, and refuses new ones.
+  virtual void set_flushing (bool flushing) = 0;
+  virtual Stats stats () = 0;
+};
+
+std::unique_ptr<Engine> make_cpu_engine (const inthist::Shape &shape, const inthist::Strategy &strategy, const inthist::Lut &lut,
+                                         const Options &options);
+
+/// The tensor's size and what would make it smaller, for an error message.
+std::string too_large (const inthist::Shape &shape, std::size_t bytes, std::size_t available, const char *where, unsigned alive);
+
+GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor);
+
+#if INTHIST_CUDA
+/// A CUDA context, the primary one of a device or an application's. Scope makes it current for a few calls.
+class CudaContext {
+public:
+  /// Number of devices, or 0 with the reason.
+  static int device_count (std::string *why);
+
+  static std::shared_ptr<CudaContext> primary (int device);
+  /// `owner` keeps the context alive.
+  static std::shared_ptr<CudaContext> wrap (void *handle, int device, std::shared_ptr<void> owner);
+  ~CudaContext ();
+
+  void *handle () const { return handle_; }
+  int device () const { return device_; }
+
+  class Scope {
+  public:
+    explicit Scope (const CudaContext &context);
+    ~Scope ();
+    Scope (const Scope &) = delete;
+    Scope &operator= (const Scope &) = delete;
+  };
+
+private:
+  CudaContext (void *handle, int device, std::shared_ptr<void> owner) : handle_ (handle), device_ (device), owner_ (std::move (owner)) {}
+
+  void *handle_;
+  int device_;
+  std::shared_ptr<void> owner_;
+};
+
+std::unique_ptr<Engine> make_cuda_engine (const inthist::Shape &shape, const inthist::Strategy &strategy, const inthist::Lut &lut,
+                                          const Options &options, std::shared_ptr<CudaContext> context);
+#endif
+
+}  // namespace integralhist

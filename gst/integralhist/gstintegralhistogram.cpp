@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstintegralhistogram.h"
+
+#include "engine.hpp"
+
+using integralhist::Error;
+using integralhist::Region;
+
+struct _GstIntegralHistogram {
+  GstMiniObject parent;
+  std::shared_ptr<integralhist::Tensor> tensor;
+};
+
+GST_DEFINE_MINI_OBJECT_TYPE (GstIntegralHistogram, gst_integral_histogram);
+G_DEFINE_QUARK (gst-integral-histogram-error-quark, gst_integral_histogram_error)
+
+GType
+gst_integral_histogram_counter_get_type (void)
+{
+  static gsize type = 0;
+  if (g_once_init_enter (&type)) {
+    static const GEnumValue values[] = {
+      { GST_INTEGRAL_HISTOGRAM_COUNTER_U32, "32 bits, exact below 2^32 pixels", "u32" },
+      { GST_INTEGRAL_HISTOGRAM_COUNTER_U16, "16 bits, counts modulo 65536; region queries stay exact", "u16" },
+      { 0, nullptr, nullptr },
+    };
+    g_once_init_leave (&type, g_enum_register_static ("GstIntegralHistogramCounter", values));
+  }
+  return type;
+}
+
+namespace integralhist {
+
+GstIntegralHistogram *
+new_histogram (std::shared_ptr<Tensor> tensor)
+{
+  auto *histogram = new GstIntegralHistogram{ {}, std::move (tensor) };
+  gst_mini_object_init (GST_MINI_OBJECT_CAST (histogram), 0, GST_TYPE_INTEGRAL_HISTOGRAM, nullptr, nullptr,
+                        [] (GstMiniObject *object) { delete reinterpret_cast<GstIntegralHistogram *> (object); });
+  return histogram;
+}
+
+/// Runs a query; an Error becomes a GError and `failed`.
+template <class Result, class Body>
+static Result
+query (GError **error, Result failed, Body &&body)
+{
+  try {
+    return body ();
+  } catch (const Error &e) {
+    g_set_error_literal (error, GST_INTEGRAL_HISTOGRAM_ERROR, e.code, e.what ());
+  } catch (const std::exception &e) {
+    g_set_error_literal (error, GST_INTEGRAL_HISTOGRAM_ERROR, GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, e.what ());
+  }
+  return failed;
+}
+
+}  // namespace integralhist
+
+using integralhist::query;
+
+GstIntegralHistogram *
+gst_integral_histogram_ref (GstIntegralHistogram *histogram)
+{
+  return reinterpret_cast<GstIntegralHistogram *> (gst_mini_object_ref (GST_MINI_OBJECT_CAST (histogram)));
+}
+
+void
+gst_integral_histogram_unref (GstIntegralHistogram *histogram)
+{
+  gst_mini_object_unref (GST_MINI_OBJECT_CAST (histogram));
+}
+
+guint
+gst_integral_histogram_get_width (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, 0);
+  return histogram->tensor->shape.width;
+}
+
+guint
+gst_integral_histogram_get_height (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, 0);
+  return histogram->tensor->shape.height;
+}
+
+guint
+gst_integral_histogram_get_bins (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, 0);
+  return histogram->tensor->shape.bins;
+}
+
+GstIntegralHistogramCounter
+gst_integral_histogram_get_counter (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_COUNTER_U32);
+  return histogram->tensor->shape.counter == inthist::Counter::u32 ? GST_INTEGRAL_HISTOGRAM_COUNTER_U32 : GST_INTEGRAL_HISTOGRAM_COUNTER_U16;
+}
+
+gsize
+gst_integral_histogram_get_row_pitch (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, 0);
+  return histogram->tensor->layout.row_pitch;
+}
+
+gsize
+gst_integral_histogram_get_plane_pitch (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, 0);
+  return histogram->tensor->layout.plane_pitch;
+}
+
+gboolean
+gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockTime timeout, GError **error)
+{
+  g_return_val_if_fail (histogram, FALSE);
+  return query (error, FALSE, [&] {
+    if (!histogram->tensor->wait (timeout))
+      throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_TIMEOUT, "the integral histogram is not ready yet");
+    return TRUE;
+  });
+}
+
+gboolean
+gst_integral_histogram_regions (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, guint32 *counts, GError **error)
+{
+  g_return_val_if_fail (histogram && (n == 0 || (rectangles && counts)), FALSE);
+  return query (error, FALSE, [&] {
+    std::vector<Region> regions (n);
+    std::transform (rectangles, rectangles + n, regions.begin (), [&] (const GstVideoRectangle &r) {
+      return inthist::clip ({ r.x, r.y, r.w, r.h }, histogram->tensor->shape.width, histogram->tensor->shape.height);
+    });
+    histogram->tensor->regions (regions, counts);
+    return TRUE;
+  });
+}
+
+gboolean
+gst_integral_histogram_region (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, guint32 *counts, GError **error)
+{
+  const GstVideoRectangle rectangle = { x, y, width, height };
+  return gst_integral_histogram_regions (histogram, &rectangle, 1, counts, error);
+}
+
+guint32 *
+gst_integral_histogram_query_region (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, gsize *n_counts, GError **error)
+{
+  g_return_val_if_fail (histogram, nullptr);
+  const gsize bins = histogram->tensor->shape.bins;
+  g_autofree guint32 *counts = g_new (guint32, bins);
+  if (n_counts)
+    *n_counts = 0;
+  if (!gst_integral_histogram_region (histogram, x, y, width, height, counts, error))
+    return nullptr;
+  if (n_counts)
+    *n_counts = bins;
+  return static_cast<guint32 *> (g_steal_pointer (&counts));
+}
+
+GBytes *
+gst_integral_histogram_query_regions (GstIntegralHistogram *histogram, const gint *rectangles, gsize n_values, GError **error)
+{
+  g_return_val_if_fail (histogram, nullptr);
+  if (n_values % 4 != 0) {
+    g_set_error (error, GST_INTEGRAL_HISTOGRAM_ERROR, GST_INTEGRAL_HISTOGRAM_ERROR_FAILED,
+                 "%" G_GSIZE_FORMAT " numbers are no list of rectangles: each is x, y, width, height", n_values);
+    return nullptr;
+  }
+  static_assert (sizeof (GstVideoRectangle) == 4 * sizeof (gint));
+  const gsize n = n_values / 4, n_counts = n * histogram->tensor->shape.bins;
+  g_autofree guint32 *counts = g_new (guint32, n_counts);
+  if (!gst_integral_histogram_regions (histogram, reinterpret_cast<const GstVideoRectangle *> (rectangles), guint (n), counts, error))
+    return nullptr;
+  return g_bytes_new_take (g_steal_pointer (&counts), n_counts * sizeof (guint32));
+}
+
+GstBuffer *
+gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, GError **error)
+{
+  g_return_val_if_fail (histogram, nullptr);
+  return query (error, static_cast<GstBuffer *> (nullptr), [&] {
+    void *data = const_cast<void *> (histogram->tensor->host ());
+    const gsize bytes = histogram->tensor->bytes ();
+    const auto release = [] (gpointer h) { gst_integral_histogram_unref (static_cast<GstIntegralHistogram *> (h)); };
+    return gst_buffer_new_wrapped_full (GST_MEMORY_FLAG_READONLY, data, bytes, 0, bytes, gst_integral_histogram_ref (histogram), release);
+  });
+}
+
+guint64
+gst_integral_histogram_get_device_pointer (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, 0);
+  return histogram->tensor->cuda ().pointer;
+}
+
+gpointer
+gst_integral_histogram_get_cuda_event (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, nullptr);
+  return histogram->tensor->cuda ().event;
+}
+
+gpointer
+gst_integral_histogram_get_cuda_context (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, nullptr);
+  return histogram->tensor->cuda ().context;
+}
+
+gint
+gst_integral_histogram_get_cuda_device (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, -1);
+  return histogram->tensor->cuda ().device;
+}

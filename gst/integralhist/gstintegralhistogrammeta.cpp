@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstintegralhistogrammeta.h"
+
+#include <cmath>
+
+namespace {
+
+GstIntegralHistogramMeta *
+cast (GstMeta *meta)
+{
+  return reinterpret_cast<GstIntegralHistogramMeta *> (meta);
+}
+
+/// Whether a scaled frame shows the whole of the original and nothing else. Scalers that keep the shape of the picture put borders round it
+/// where its aspect ratio changes, and do not say so.
+bool
+same_aspect (const GstVideoInfo *in, const GstVideoInfo *out)
+{
+  const double height = double (out->width) * in->height * in->par_d * out->par_n / (double (in->width) * in->par_n * out->par_d);
+  const double width = double (out->height) * in->width * in->par_n * out->par_d / (double (in->height) * in->par_d * out->par_n);
+  return std::abs (height - out->height) <= 1 || std::abs (width - out->width) <= 1;
+}
+
+gboolean
+init (GstMeta *meta, gpointer, GstBuffer *)
+{
+  cast (meta)->histogram = nullptr;
+  cast (meta)->width = cast (meta)->height = 0;
+  return TRUE;
+}
+
+void
+free (GstMeta *meta, GstBuffer *)
+{
+  g_clear_pointer (&cast (meta)->histogram, gst_integral_histogram_unref);
+}
+
+gboolean
+transform (GstBuffer *target, GstMeta *meta, GstBuffer *, GQuark type, gpointer data)
+{
+  guint width = cast (meta)->width, height = cast (meta)->height;
+  if (GST_VIDEO_META_TRANSFORM_IS_SCALE (type)) {
+    const auto *scale = static_cast<const GstVideoMetaTransform *> (data);
+    if (!same_aspect (scale->in_info, scale->out_info)) {
+      GST_INFO ("dropping the integral histogram: %dx%d to %dx%d changes the aspect ratio, so there may be borders", scale->in_info->width,
+                scale->in_info->height, scale->out_info->width, scale->out_info->height);
+      return FALSE;
+    }
+    width = scale->out_info->width;
+    height = scale->out_info->height;
+  } else if (!GST_META_TRANSFORM_IS_COPY (type)) {
+    return FALSE;
+  }
+  GstIntegralHistogramMeta *copy = gst_buffer_add_integral_histogram_meta (target, cast (meta)->histogram);
+  copy->width = width;
+  copy->height = height;
+  return TRUE;
+}
+
+}  // namespace
+
+GType
+gst_integral_histogram_meta_api_get_type (void)
+{
+  static gsize type = 0;
+  if (g_once_init_enter (&type)) {
+    static const gchar *tags[] = { GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR, GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr };
+    g_once_init_leave (&type, gst_meta_api_type_register ("GstIntegralHistogramMetaAPI", tags));
+  }
+  return type;
+}
+
+const GstMetaInfo *
+gst_integral_histogram_meta_get_info (void)
+{
+  static const GstMetaInfo *info = nullptr;
+  if (g_once_init_enter (&info)) {
+    const GstMetaInfo *registered = gst_meta_register (GST_INTEGRAL_HISTOGRAM_META_API_TYPE, "GstIntegralHistogramMeta",
+                                                       sizeof (GstIntegralHistogramMeta), init, free, transform);
+    g_once_init_leave (&info, registered);
+  }
+  return info;
+}
+
+GstIntegralHistogramMeta *
+gst_buffer_add_integral_histogram_meta (GstBuffer *buffer, GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (GST_IS_BUFFER (buffer) && histogram, nullptr);
+  auto *meta = cast (gst_buffer_add_meta (buffer, gst_integral_histogram_meta_get_info (), nullptr));
+  meta->histogram = gst_integral_histogram_ref (histogram);
+  meta->width = gst_integral_histogram_get_width (histogram);
+  meta->height = gst_integral_histogram_get_height (histogram);
+  return meta;
+}
+
+GstIntegralHistogramMeta *
+gst_buffer_get_integral_histogram_meta (GstBuffer *buffer)
+{
+  g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
+  return cast (gst_buffer_get_meta (buffer, GST_INTEGRAL_HISTOGRAM_META_API_TYPE));
+}
+
+guint32 *
+gst_integral_histogram_meta_region (GstIntegralHistogramMeta *meta, gint x, gint y, gint width, gint height, gsize *n_counts, GError **error)
+{
+  g_return_val_if_fail (meta, nullptr);
+  const gint64 w = gst_integral_histogram_get_width (meta->histogram), h = gst_integral_histogram_get_height (meta->histogram);
+  const auto edge = [] (gint64 at, gint64 original, gint64 now) {
+    return gint (CLAMP (std::llround (double (at) * double (original) / double (now)), -1, original + 1));
+  };
+  const gint x0 = edge (x, w, meta->width), x1 = edge (gint64 (x) + width, w, meta->width);
+  const gint y0 = edge (y, h, meta->height), y1 = edge (gint64 (y) + height, h, meta->height);
+  return gst_integral_histogram_query_region (meta->histogram, x0, y0, x1 - x0, y1 - y0, n_counts, error);
+}
