@@ -168,8 +168,9 @@ open_backend (GstCudaIntegralHist *self, const Settings &settings)
   const inthist::Strategy *wanted = settings.strategy == kStrategyAuto ? nullptr : &table[settings.strategy - 1];
   if (wanted && settings.backend != Backend::automatic && (wanted->device == inthist::Device::cuda) != (settings.backend == Backend::cuda)) {
     GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
-                       ("strategy=%s runs on %s only.", wanted->name, wanted->device == inthist::Device::cuda ? "CUDA" : "the CPU"),
-                       ("set backend=auto, or strategy=auto"));
+                       ("strategy=%s runs on %s only: set backend=auto, or strategy=auto.", wanted->name,
+                        wanted->device == inthist::Device::cuda ? "CUDA" : "the CPU"),
+                       (nullptr));
     return false;
   }
 
@@ -181,8 +182,8 @@ open_backend (GstCudaIntegralHist *self, const Settings &settings)
   const int devices = may_cuda ? CudaContext::device_count (&why) : 0;
   if (devices > 0) {
     if (settings.cuda_device_id >= devices) {
-      GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND, ("CUDA device %d does not exist.", settings.cuda_device_id),
-                         ("this machine has %d, numbered from 0: set cuda-device-id to one of them, or to -1", devices));
+      GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
+                         ("CUDA device %d does not exist: set cuda-device-id to 0..%d, or to -1.", settings.cuda_device_id, devices - 1), (nullptr));
       return false;
     }
     try {
@@ -198,8 +199,9 @@ open_backend (GstCudaIntegralHist *self, const Settings &settings)
   }
 #endif
   if (must_cuda) {
-    GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND, ("CUDA cannot be used: %s.", why.c_str ()),
-                       ("install the NVIDIA driver, or set backend=auto or backend=cpu%s", wanted ? " and strategy=auto" : ""));
+    GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
+                       ("CUDA cannot be used: %s. Set backend=auto%s to compute on the CPU.", why.c_str (), wanted ? " and strategy=auto" : ""),
+                       (nullptr));
     return false;
   }
   state.strategy = wanted ? wanted : inthist::fastest_strategy (inthist::Device::cpu);
@@ -210,7 +212,24 @@ open_backend (GstCudaIntegralHist *self, const Settings &settings)
   return true;
 }
 
-/// Lets the last engine finish and makes one for the negotiated caps; false after an element error.
+/// Lets the engine finish; the next frame gets a new one.
+static void
+drop_engine (State &state)
+{
+  const auto last = engine_of (state);
+  const std::lock_guard lock (state.mutex);
+  state.engine = nullptr;
+}
+
+static void
+forget_frame_size (State &state)
+{
+  drop_engine (state);
+  state.parsed_text.clear ();
+  state.regions.clear ();
+}
+
+/// Makes an engine for the negotiated caps; false after an element error.
 static bool
 make_engine (GstCudaIntegralHist *self)
 {
@@ -220,10 +239,6 @@ make_engine (GstCudaIntegralHist *self)
                                  settings.counter == GST_INTEGRAL_HISTOGRAM_COUNTER_U32 ? inthist::Counter::u32 : inthist::Counter::u16 };
   const inthist::Lut lut = inthist::uniform_lut (shape.bins);
 
-  if (auto last = engine_of (state)) {
-    const std::lock_guard lock (state.mutex);
-    state.engine = nullptr;  // frees its memory before the next asks for some
-  }
   try {
     std::shared_ptr<Engine> engine;
 #if INTHIST_CUDA
@@ -290,7 +305,7 @@ gst_cuda_integral_hist_start (GstBaseTransform *trans)
   State &state = state_of (self);
   const Settings settings = settings_of (self);
   if (settings.bins < 1 || settings.bins > 256) {
-    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("bins=%u is out of range.", settings.bins), ("set it to 1 to 256"));
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("bins=%u is out of range: set it to 1 to 256.", settings.bins), (nullptr));
     return FALSE;
   }
   try {
@@ -312,12 +327,7 @@ gst_cuda_integral_hist_stop (GstBaseTransform *trans)
 {
   State &state = state_of (trans);
   state.reporter = nullptr;
-  {
-    const std::lock_guard lock (state.mutex);
-    state.engine = nullptr;
-  }
-  state.parsed_text.clear ();
-  state.regions.clear ();
+  forget_frame_size (state);
 #if INTHIST_CUDA
   state.context = nullptr;
   state.device.clear ();
@@ -335,25 +345,23 @@ gst_cuda_integral_hist_set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstC
     return FALSE;
   }
   state.format = pixel_format (state.info);
-  state.parsed_text.clear ();
-  state.regions.clear ();
-  return update_regions (self, settings_of (self).regions) && make_engine (self);
+  forget_frame_size (state);  // the first frame shows whether the new size works, so that it fails once and not at every attempt to negotiate
+  return TRUE;
 }
 
 #if INTHIST_CUDA
-/// Goes on in the context of the buffer's CUDA memory, as the property allows; false after an element error.
-static bool
+/// Goes on in the context of the buffer's CUDA memory, as the property allows.
+static void
 follow_context (GstCudaIntegralHist *self, GstBuffer *buffer, int device_id)
 {
   State &state = state_of (self);
   if (!state.context)
-    return true;
-  const auto context = state.device.follow (buffer, device_id);
-  if (!context)
-    return true;
-  GST_INFO_OBJECT (self, "following the input to CUDA device %d", context->device ());
-  state.context = context;
-  return make_engine (self);
+    return;
+  if (const auto context = state.device.follow (buffer, device_id)) {
+    GST_INFO_OBJECT (self, "following the input to CUDA device %d", context->device ());
+    drop_engine (state);
+    state.context = context;
+  }
 }
 #endif
 
@@ -404,14 +412,12 @@ gst_cuda_integral_hist_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
   if (!update_regions (self, settings.regions))
     return GST_FLOW_ERROR;
 #if INTHIST_CUDA
-  if (!follow_context (self, buffer, settings.cuda_device_id))
-    return GST_FLOW_ERROR;
+  follow_context (self, buffer, settings.cuda_device_id);
 #endif
-  const auto engine = engine_of (state);
-  if (!engine)
-    return GST_FLOW_NOT_NEGOTIATED;
+  if (!engine_of (state) && !make_engine (self))
+    return GST_FLOW_ERROR;
   try {
-    auto tensor = submit (self, *engine, buffer);
+    auto tensor = submit (self, *engine_of (state), buffer);
     if (!tensor)
       return GST_FLOW_FLUSHING;
     if (settings.sync)
@@ -620,6 +626,23 @@ gst_cuda_integral_hist_init (GstCudaIntegralHist *self)
   gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
 }
 
+/// A uint property like any other, but a value out of its range arrives, so that the element can fail with an error; GObject alone would warn
+/// on the console and go on with the value before.
+static GParamSpec *
+checked_uint_spec (const char *name, const char *nick, const char *blurb, guint min, guint max, guint by_default, GParamFlags flags)
+{
+  static const GType type = [] {
+    const auto init = [] (gpointer klass, gpointer) { G_PARAM_SPEC_CLASS (klass)->value_validate = [] (GParamSpec *, GValue *) { return FALSE; }; };
+    return g_type_register_static_simple (G_TYPE_PARAM_UINT, "GstCudaIntegralHistParamUInt", sizeof (GParamSpecClass), init,
+                                          sizeof (GParamSpecUInt), nullptr, GTypeFlags (0));
+  }();
+  auto *spec = reinterpret_cast<GParamSpecUInt *> (g_param_spec_internal (type, name, nick, blurb, flags));
+  spec->minimum = min;
+  spec->maximum = max;
+  spec->default_value = by_default;
+  return G_PARAM_SPEC (spec);
+}
+
 static void
 install_properties (GObjectClass *klass)
 {
@@ -627,7 +650,7 @@ install_properties (GObjectClass *klass)
   const GParamFlags ready = flags (GST_PARAM_MUTABLE_READY), playing = flags (GST_PARAM_MUTABLE_PLAYING);
   const auto install = [klass] (Property id, GParamSpec *spec) { g_object_class_install_property (klass, id, spec); };
 
-  install (PROP_BINS, g_param_spec_uint ("bins", "Bins", "Number of histogram bins; a pixel's bin is value * bins / 256", 1, 256, kDefaultBins, ready));
+  install (PROP_BINS, checked_uint_spec ("bins", "Bins", "Number of histogram bins; a pixel's bin is value * bins / 256", 1, 256, kDefaultBins, ready));
   install (PROP_BACKEND, g_param_spec_enum ("backend", "Backend", "Where to compute", backend_get_type (), int (Backend::automatic), ready));
   install (PROP_STRATEGY,
            g_param_spec_enum ("strategy", "Strategy", "Algorithm; all give the same counts", strategy_get_type (), kStrategyAuto, ready));

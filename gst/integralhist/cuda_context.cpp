@@ -50,7 +50,9 @@ CudaContext::device_count (std::string *why)
   const cudaError_t error = cudaGetDeviceCount (&count);
   if (error == cudaSuccess && count > 0)
     return count;
-  *why = error == cudaSuccess ? "there is no CUDA device" : cudaGetErrorString (error);
+  int driver = 0;
+  cudaDriverGetVersion (&driver);
+  *why = driver == 0 ? "there is no NVIDIA driver" : error == cudaSuccess ? "there is no CUDA device" : cudaGetErrorString (error);
   cudaGetLastError ();
   return 0;
 }
