@@ -42,7 +42,7 @@ scan_64 (const std::uint8_t *HWY_RESTRICT bins, std::uint8_t bin, std::uint8_t *
   const hn::CappedTag<std::uint8_t, 64> d8;
   const auto wanted = hn::Set (d8, bin), one = hn::Set (d8, 1);
   for (std::size_t i = 0; i < 64; i += hn::Lanes (d8)) {
-    auto sum = hn::And (hn::VecFromMask (d8, hn::Eq (hn::Load (d8, bins + i), wanted)), one);
+    auto sum = hn::And (hn::VecFromMask (d8, hn::Eq (hn::LoadU (d8, bins + i), wanted)), one);
     sum = hn::Add (sum, hn::ShiftLeftBytes<1> (d8, sum));
     sum = hn::Add (sum, hn::ShiftLeftBytes<2> (d8, sum));
     sum = hn::Add (sum, hn::ShiftLeftBytes<4> (d8, sum));
@@ -128,7 +128,7 @@ count_columns (const Job &job, int bin, int first, int last, T *HWY_RESTRICT cou
     for (int y0 = first; y0 < last; y0 += 255) {
       auto sum = hn::Zero (d8);
       for (int y = y0; y < std::min (y0 + 255, last); y++)
-        sum = hn::Sub (sum, hn::VecFromMask (d8, hn::Eq (hn::Load (d8, job.bins.data + y * job.bins.stride + x), wanted)));
+        sum = hn::Sub (sum, hn::VecFromMask (d8, hn::Eq (hn::LoadU (d8, job.bins.data + y * job.bins.stride + x), wanted)));
       hn::Store (sum, d8, sums);
       for (std::size_t i = 0; i < hn::Lanes (d8); i++)
         counts[x + i] = T (counts[x + i] + sums[i]);

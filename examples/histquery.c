@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * histquery: an application that asks for the histograms of five regions of every frame, and shows them over time.
+ *
+ *   histquery [--bins N] [--frames N] FILE | URI | /dev/videoN | --test
+ */
+#include <locale.h>
+#include <math.h>
+#include <signal.h>
+
+#include <gst/app/gstappsink.h>
+#include <gst/gst.h>
+#include <gst/integralhist/gstintegralhist.h>
+
+#define MAX_BINS 256
+#define COLUMNS 8 /* of the table */
+#define BARS 32
+#define ROW_SECONDS 0.5 /* of video */
+
+enum { CENTRE, TOP_LEFT, TOP_RIGHT, BOTTOM_LEFT, BOTTOM_RIGHT, REGIONS };
+
+static volatile sig_atomic_t interrupted;
+
+static void
+on_interrupt (int signum)
+{
+  (void) signum;
+  interrupted = 1;
+}
+
+static GstElement *
+make_pipeline (const char *input, int bins, GError **error)
+{
+  const char *source =
+      "videotestsrc name=source pattern=smpte horizontal-speed=4 ! video/x-raw,format=I420,width=640,height=480,framerate=30/1";
+  const char *property = NULL;
+
+  if (input && g_str_has_prefix (input, "/dev/video")) {
+    source = "v4l2src name=source ! decodebin";
+    property = "device";
+  } else if (input && g_file_test (input, G_FILE_TEST_EXISTS)) {
+    source = "filesrc name=source ! decodebin";
+    property = "location";
+  } else if (input && gst_uri_is_valid (input)) {
+    source = "uridecodebin name=source";
+    property = "uri";
+  } else if (input) {
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, "no such file");
+    return NULL;
+  }
+
+  /* videoconvert passes the formats that the element takes; a few frames under way let it work ahead of the queries */
+  g_autofree char *launch = g_strdup_printf ("%s ! videoconvert ! cudaintegralhist name=hist bins=%d ! "
+                                             "appsink name=sink sync=false max-buffers=4",
+                                             source, bins);
+  g_autoptr (GError) problem = NULL;
+  g_autoptr (GstElement) pipeline = gst_parse_launch (launch, &problem);
+  if (problem) {
+    g_propagate_error (error, g_steal_pointer (&problem));
+    return NULL;
+  }
+  if (property) {
+    g_autoptr (GstElement) element = gst_bin_get_by_name (GST_BIN (pipeline), "source");
+    g_object_set (element, property, input, NULL);
+  }
+  return g_steal_pointer (&pipeline);
+}
+
+/* Counts of the regions, one after another; areas in pixels. */
+static gboolean
+query (GstIntegralHistogram *histogram, guint32 *counts, guint *areas, GError **error)
+{
+  const int w = gst_integral_histogram_get_width (histogram), h = gst_integral_histogram_get_height (histogram);
+  const GstVideoRectangle regions[REGIONS] = {
+    [CENTRE] = { w / 4, h / 4, (w + 1) / 2, (h + 1) / 2 },   [TOP_LEFT] = { 0, 0, (w + 1) / 2, (h + 1) / 2 },
+    [TOP_RIGHT] = { w / 2, 0, w - w / 2, (h + 1) / 2 },      [BOTTOM_LEFT] = { 0, h / 2, (w + 1) / 2, h - h / 2 },
+    [BOTTOM_RIGHT] = { w / 2, h / 2, w - w / 2, h - h / 2 },
+  };
+  for (int r = 0; r < REGIONS; r++)
+    areas[r] = regions[r].w * regions[r].h;
+  return gst_integral_histogram_regions (histogram, regions, REGIONS, counts, error);
+}
+
+/* Percent of the pixels that lie in group i of n groups of bins. */
+static double
+share (const guint32 *counts, guint bins, guint i, guint n, guint area)
+{
+  guint64 sum = 0;
+  for (guint b = i * bins / n; b < (i + 1) * bins / n; b++)
+    sum += counts[b];
+  return 100.0 * sum / area;
+}
+
+/* How much two histograms overlap, in percent. */
+static double
+likeness (const guint32 *a, guint area_a, const guint32 *b, guint area_b, guint bins)
+{
+  double sum = 0;
+  for (guint i = 0; i < bins; i++)
+    sum += MIN ((double) a[i] / area_a, (double) b[i] / area_b);
+  return 100.0 * sum;
+}
+
+static void
+print_header (guint bins)
+{
+  const guint columns = MIN (bins, COLUMNS);
+  g_print ("\nThe centre's pixels in percent, by value from dark to light; its bins as bars; and how alike the histograms of the\n"
+           "quadrants (top left, top right, bottom left, bottom right) are to the centre's, in percent\n\n   time   frame |");
+  for (guint i = 0; i < columns; i++)
+    g_print (" %4u+", i * bins / columns * 256 / bins);
+  g_print (" | %-*s |    TL    TR    BL    BR\n", (int) MIN (bins, BARS), "bins");
+}
+
+static void
+print_row (double seconds, guint64 frame, const guint32 *counts, const guint *areas, guint bins)
+{
+  static const char *const blocks[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+  static const char *const plain[] = { " ", ".", ":", "-", "=", "+", "*", "#", "@" };
+  const char *const *bars = g_get_charset (NULL) ? blocks : plain;
+  const guint n_bars = MIN (bins, BARS);
+  g_autoptr (GString) row = g_string_new (NULL);
+
+  g_string_append_printf (row, "%6.1f s %7" G_GUINT64_FORMAT " |", seconds, frame);
+  for (guint i = 0, n = MIN (bins, COLUMNS); i < n; i++)
+    g_string_append_printf (row, " %5.1f", share (counts, bins, i, n, areas[CENTRE]));
+  g_string_append (row, " | ");
+  for (guint i = 0; i < n_bars; i++) /* square roots, so that small counts show */
+    g_string_append (row, bars[(int) ceil (sqrt (share (counts, bins, i, n_bars, areas[CENTRE]) / 100) * 8 - 1e-9)]);
+  g_string_append (row, " |");
+  for (guint r = TOP_LEFT; r < REGIONS; r++)
+    g_string_append_printf (row, " %5.1f", likeness (counts, areas[CENTRE], counts + r * bins, areas[r], bins));
+  g_print ("%s\n", row->str);
+}
+
+static char *
+stat_text (const GstStructure *stats, const char *name)
+{
+  const GValue *value = stats ? gst_structure_get_value (stats, name) : NULL;
+  if (value && G_VALUE_HOLDS_STRING (value))
+    return g_value_dup_string (value);
+  if (value && G_VALUE_HOLDS_DOUBLE (value))
+    return g_strdup_printf ("%.1f", g_value_get_double (value));
+  return value ? gst_value_serialize (value) : g_strdup ("?");
+}
+
+static void
+print_summary (GstElement *pipeline, guint64 frames, double seconds)
+{
+  g_autoptr (GstElement) hist = gst_bin_get_by_name (GST_BIN (pipeline), "hist");
+  g_autoptr (GstStructure) stats = NULL;
+  g_object_get (hist, "stats", &stats, NULL);
+  g_autofree char *backend = stat_text (stats, "backend");
+  g_autofree char *strategy = stat_text (stats, "strategy");
+
+  g_print ("\n");
+  for (int i = 0; stats && i < gst_structure_n_fields (stats); i++) {
+    const char *name = gst_structure_nth_field_name (stats, i);
+    g_autofree char *text = stat_text (stats, name);
+    g_print ("%-24s %s\n", name, text);
+  }
+  g_print ("%" G_GUINT64_FORMAT " frames in %.2f s: %.1f frames a second (backend %s, strategy %s)\n", frames, seconds,
+           seconds > 0 ? frames / seconds : 0, backend, strategy);
+}
+
+/* Asks about one frame, and prints a row when it is time for one. */
+static gboolean
+handle_frame (GstSample *sample, guint64 frame, GError **error)
+{
+  static double next_row = -G_MAXDOUBLE;
+  GstBuffer *buffer = gst_sample_get_buffer (sample);
+  GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta (buffer);
+  if (!meta) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "frame %" G_GUINT64_FORMAT " has no integral histogram", frame);
+    return FALSE;
+  }
+
+  guint32 counts[REGIONS * MAX_BINS];
+  guint areas[REGIONS];
+  if (!query (meta->histogram, counts, areas, error))
+    return FALSE;
+
+  const guint bins = gst_integral_histogram_get_bins (meta->histogram);
+  const GstClockTime time = gst_segment_to_stream_time (gst_sample_get_segment (sample), GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+  const double seconds = GST_CLOCK_TIME_IS_VALID (time) ? (double) time / GST_SECOND : frame / 30.0;
+  if (frame == 0) {
+    const int device = gst_integral_histogram_get_cuda_device (meta->histogram);
+    g_autofree char *where = device < 0 ? g_strdup ("the CPU") : g_strdup_printf ("CUDA device %d", device);
+    g_print ("%u x %u pixels, %u bins, computed on %s\n", meta->width, meta->height, bins, where);
+    print_header (bins);
+  }
+  if (seconds >= next_row) {
+    print_row (seconds, frame, counts, areas, bins);
+    next_row = seconds + ROW_SECONDS;
+  }
+  return TRUE;
+}
+
+/* Runs until the end, an error, Ctrl-C or `limit` frames (0: no limit). */
+static gboolean
+run (GstElement *pipeline, guint64 limit, GError **error)
+{
+  g_autoptr (GstElement) sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_autoptr (GTimer) timer = g_timer_new ();
+  guint64 frames = 0;
+  gboolean ok = TRUE;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  while (ok && !interrupted && (limit == 0 || frames < limit)) {
+    g_autoptr (GstSample) sample = gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 100 * GST_MSECOND);
+    g_autoptr (GstMessage) message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+    if (message) {
+      g_autofree char *debug = NULL;
+      gst_message_parse_error (message, error, &debug);
+      g_prefix_error (error, "%s%s: ", frames == 0 ? "no video: " : "", GST_OBJECT_NAME (GST_MESSAGE_SRC (message)));
+      g_printerr ("%s\n", debug ? debug : "");
+      ok = FALSE;
+    } else if (sample) {
+      if (frames == 0)
+        g_timer_start (timer);
+      ok = handle_frame (sample, frames++, error);
+    } else if (gst_app_sink_is_eos (GST_APP_SINK (sink))) {
+      break;
+    }
+  }
+  if (ok && frames == 0 && !interrupted) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "no video in it");
+    ok = FALSE;
+  }
+  if (frames > 0)
+    print_summary (pipeline, frames, g_timer_elapsed (timer, NULL));
+  return ok;
+}
+
+int
+main (int argc, char **argv)
+{
+  int bins = 32, frames = -1;
+  gboolean test = FALSE;
+  g_auto (GStrv) inputs = NULL;
+  const GOptionEntry entries[] = {
+    { "bins", 'b', 0, G_OPTION_ARG_INT, &bins, "Bins of the histograms, 1 to 256 (32)", "N" },
+    { "frames", 'n', 0, G_OPTION_ARG_INT, &frames, "Stop after N frames, 0 for never (150 of a camera or --test, else 0)", "N" },
+    { "test", 't', 0, G_OPTION_ARG_NONE, &test, "Take a moving test picture", NULL },
+    { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &inputs, NULL, "FILE | URI | /dev/videoN" },
+    G_OPTION_ENTRY_NULL,
+  };
+
+  setlocale (LC_CTYPE, "");
+  g_autoptr (GOptionContext) context = g_option_context_new (NULL);
+  g_autoptr (GError) error = NULL;
+  g_option_context_add_main_entries (context, entries, NULL);
+  g_option_context_add_group (context, gst_init_get_option_group ());
+  if (!g_option_context_parse (context, &argc, &argv, &error)) {
+    g_printerr ("histquery: %s\n", error->message);
+    return 2;
+  }
+  const guint n_inputs = inputs ? g_strv_length (inputs) : 0;
+  if (n_inputs + (test ? 1 : 0) != 1 || bins < 1 || bins > MAX_BINS) {
+    g_printerr ("histquery: give one FILE, URI, /dev/videoN or --test, and 1 to %d bins; see histquery --help\n", MAX_BINS);
+    return 2;
+  }
+  const char *input = test ? NULL : inputs[0];
+  if (frames < 0)
+    frames = test || g_str_has_prefix (input, "/dev/video") ? 150 : 0;
+
+  g_autoptr (GstElement) pipeline = make_pipeline (input, bins, &error);
+  gboolean ok = pipeline != NULL;
+  if (ok) {
+    signal (SIGINT, on_interrupt);
+    ok = run (pipeline, frames, &error);
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+  }
+  if (!ok)
+    g_printerr ("histquery: %s: %s\n", test ? "test picture" : input, error->message);
+  return ok ? 0 : 1;
+}

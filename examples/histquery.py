@@ -1,0 +1,91 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""histquery.py [FILE | URI]: the integral histogram of every frame as a NumPy array, without a copy.
+
+The histogram of a rectangle comes from four corners of the tensor, and must equal what the library answers.
+In the build directory's environment: meson devenv -C build ../examples/histquery.py
+"""
+import os
+import sys
+
+import gi
+import numpy
+
+gi.require_version('Gst', '1.0')
+gi.require_version('GstApp', '1.0')
+gi.require_version('GstIntegralHist', '1.0')
+from gi.repository import Gst, GstApp, GstIntegralHist  # noqa: E402, F401 (GstApp gives appsink its methods)
+
+
+def tensor_view(histogram, data):
+    """The tensor H[bin, y, x] over the mapped bytes of histogram.get_buffer()"""
+    u16 = histogram.get_counter() == GstIntegralHist.IntegralHistogramCounter.U16
+    dtype = numpy.dtype(numpy.uint16 if u16 else numpy.uint32)
+    return numpy.lib.stride_tricks.as_strided(
+        numpy.frombuffer(data, dtype),
+        shape=(histogram.get_bins(), histogram.get_height(), histogram.get_width()),
+        strides=(histogram.get_plane_pitch(), histogram.get_row_pitch(), dtype.itemsize),
+        writeable=False)
+
+
+def four_corners(tensor, x, y, width, height):
+    """Counts of a rectangle inside the frame: H(bottom right) - H(right, above) - H(left, below) + H(left, above)"""
+    right, bottom = x + width - 1, y + height - 1
+    counts = tensor[:, bottom, right].astype(numpy.int64)
+    if y > 0:
+        counts -= tensor[:, y - 1, right]
+    if x > 0:
+        counts -= tensor[:, bottom, x - 1]
+    if x > 0 and y > 0:
+        counts += tensor[:, y - 1, x - 1]
+    return counts
+
+
+def show_frame(number, buffer):
+    meta = GstIntegralHist.buffer_get_integral_histogram_meta(buffer)
+    histogram = meta.histogram
+    width, height = histogram.get_width(), histogram.get_height()
+    centre = width // 4, height // 4, (width + 1) // 2, (height + 1) // 2
+    answer = numpy.array(histogram.region(*centre))
+
+    host = histogram.get_buffer()
+    with host.map(Gst.MapFlags.READ) as info:
+        counts = four_corners(tensor_view(histogram, info.data), *centre)
+    if not numpy.array_equal(counts, answer):
+        sys.exit(f'frame {number}: four corners give {counts}, the library says {answer}')
+    if number % 15 == 0:
+        share = 100 * counts / counts.sum()
+        print(f'frame {number:6d}  largest bin {share.argmax():3d} with {share.max():5.1f} %  '
+              f'mean bin {share @ numpy.arange(len(share)) / 100:5.1f}')
+
+
+def main(argument=None):
+    Gst.init(None)
+    source = 'videotestsrc pattern=smpte horizontal-speed=4 num-buffers=150 ! video/x-raw,width=640,height=480'
+    if argument:
+        uri = argument if Gst.uri_is_valid(argument) else Gst.filename_to_uri(os.path.abspath(argument))
+        source = f'uridecodebin uri="{uri}"'
+    pipeline = Gst.parse_launch(f'{source} ! videoconvert ! cudaintegralhist name=hist ! appsink name=sink sync=false max-buffers=4')
+    sink, bus = pipeline.get_by_name('sink'), pipeline.get_bus()
+    pipeline.set_state(Gst.State.PLAYING)
+
+    frames = 0
+    try:
+        while not sink.is_eos():
+            sample = sink.try_pull_sample(Gst.SECOND // 10)
+            if sample:
+                show_frame(frames, sample.get_buffer())
+                frames += 1
+            message = bus.pop_filtered(Gst.MessageType.ERROR)
+            if message:
+                sys.exit(f'{message.src.name}: {message.parse_error()[0].message}')
+    except KeyboardInterrupt:
+        pass
+    finally:
+        stats = pipeline.get_by_name('hist').get_property('stats')
+        pipeline.set_state(Gst.State.NULL)
+    print(f'{frames} frames, all equal (backend {stats.get_value("backend")}, strategy {stats.get_value("strategy")})')
+
+
+if __name__ == '__main__':
+    main(*sys.argv[1:2])

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# Everything that wants an NVIDIA GPU, on a machine that has one:
+#
+#   tests/gpu/run.sh [--logs DIR] [BUILD_DIR]        BUILD_DIR is "build" by default
+#
+# The kernel checks, the same under compute-sanitizer, the other checks, the benchmark. Nothing is built, and Meson is not needed. Each
+# part's output goes to DIR/<part>.log; the table at the end has a line for each part, and for each thing that a part had to skip.
+# SECONDS_A_PART=n is the longest that one part may take (900).
+set -u
+
+logs=
+build=build
+while [ $# -gt 0 ]; do
+  case $1 in
+    --logs) logs=${2:?--logs DIR}; shift 2 ;;
+    -h | --help) sed -n '3,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -*) echo "run.sh: no option $1" >&2; exit 2 ;;
+    *) build=$1; shift ;;
+  esac
+done
+[ -d "$build/tests/check" ] || { echo "run.sh: no checks in $build: build it first, with tests" >&2; exit 2; }
+build=$(cd "$build" && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+[ -n "$logs" ] || logs=$(mktemp -d -t gpu-logs.XXXXXX)
+mkdir -p "$logs"
+logs=$(cd "$logs" && pwd)
+cd "$root" || exit 2
+
+export GST_PLUGIN_PATH=$build/gst/elements
+export GST_REGISTRY=$scratch/registry.bin
+export LD_LIBRARY_PATH=$build/gst/integralhist${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-300}
+
+passed=0 failed=0 skipped=0
+table=
+
+note () {  # part, result, seconds
+  table+=$(printf '%-64s %-5s %8s' "$1" "$2" "$3")$'\n'
+  case $2 in
+    pass) passed=$((passed + 1)) ;;
+    FAIL) failed=$((failed + 1)) ;;
+    SKIP) skipped=$((skipped + 1)) ;;
+  esac
+}
+
+part () {  # name, command...
+  local name=$1 start=$SECONDS status log=$logs/$1.log
+  shift
+  echo "== $name: $*"
+  timeout -k 10 "${SECONDS_A_PART:-900}" "$@" >"$log" 2>&1 </dev/null
+  status=$?
+  case $status in
+    0) note "$name" pass $((SECONDS - start)) ;;
+    77) note "$name" SKIP $((SECONDS - start)) ;;
+    *)
+      note "$name" FAIL $((SECONDS - start))
+      echo "-- $name: exit status $status; the end of $log:"
+      tail -n 40 "$log"
+      ;;
+  esac
+  # what the part left out has a line of its own
+  while read -r line; do
+    echo "$line"
+    line=${line#SKIP: }
+    note "  ${line:0:60}" SKIP -
+  done < <(grep '^SKIP: ' "$log" | sort -u)
+}
+
+part kernels "$build/tests/check/kernels"
+
+sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
+for tool in memcheck racecheck initcheck synccheck; do
+  if [ -x "$sanitizer" ]; then
+    part "kernels-$tool" env INTHIST_CASES=small CK_FORK=no CK_TIMEOUT_MULTIPLIER=4 \
+      "$sanitizer" --tool "$tool" --error-exitcode 1 "$build/tests/check/kernels"
+  else
+    echo "SKIP: kernels-$tool: no compute-sanitizer on this machine"
+    note "kernels-$tool" SKIP 0
+  fi
+done
+
+for test in "$build"/tests/check/*; do
+  name=$(basename "$test")
+  if [ -f "$test" ] && [ -x "$test" ] && [ "$name" != kernels ]; then
+    part "$name" "$test"
+  fi
+done
+
+if [ -x "$build/tests/benchmarks/bench" ]; then
+  part bench "$build/tests/benchmarks/bench"
+  cat "$logs/bench.log"
+else
+  echo "SKIP: bench: not built (configure with -Dbenchmarks=enabled)"
+  note bench SKIP 0
+fi
+
+echo
+echo "logs: $logs"
+printf '%-64s %-5s %8s\n' part result seconds
+printf '%s' "$table"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

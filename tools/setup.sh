@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# What examples/demo.sh and tests/run.sh share: distribution packages, configuring, building. Sourced by them; by itself:
+#
+#   tools/setup.sh run|test            installs what is missing to build and run, or to run the tests as well
+#
+# Knows Debian 12 and 13 and Ubuntu 24.04. What is installed already stays as it is.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+run_packages=(g++ meson ninja-build pkgconf libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev
+  libhwy-dev libtbb-dev gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad
+  gstreamer1.0-libav)
+test_packages=(python3-gi python3-gst-1.0 python3-numpy gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0 gobject-introspection
+  libgirepository1.0-dev clang-format git)
+# CUDA memory in buffers is only built together with CUDA, and its headers are large
+if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then run_packages+=(libgstreamer-plugins-bad1.0-dev); fi
+
+die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
+
+# install_packages run|test
+install_packages() {
+  local wanted=() missing=() installed package line as_root=()
+  case ${1:-} in
+    run) wanted=("${run_packages[@]}") ;;
+    test) wanted=("${run_packages[@]}" "${test_packages[@]}") ;;
+    *) die "install_packages: run or test, not '${1:-}'" ;;
+  esac
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    die "this is no Debian or Ubuntu. Install the counterparts of: ${wanted[*]}
+and then: meson setup build && meson compile -C build && meson test -C build"
+  fi
+
+  # dpkg-query fails when it knows nothing of a package, which is an answer too
+  installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null || true)
+  for package in "${wanted[@]}"; do
+    grep -qxF "installed $package" <<<"$installed" || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+
+  line="apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
+  echo "Missing packages: ${missing[*]}"
+  if [ "$(id -u)" -ne 0 ]; then
+    # sudo may ask for a password only where somebody can type one
+    if command -v sudo >/dev/null && { sudo -n true 2>/dev/null || { [ -t 0 ] && sudo -v; }; }; then
+      as_root=(sudo)
+    else
+      die "these packages need root, and sudo does not work here. Run this as root, then start ${0##*/} again:
+$line"
+    fi
+  fi
+  as_root+=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
+  "${as_root[@]}" update || die "apt-get update failed; its messages are above"
+  "${as_root[@]}" install -y --no-install-recommends "${missing[@]}" ||
+    die "packages could not be installed; the messages of apt-get are above. The command was:
+$line"
+}
+
+# configure BUILD_DIR [MESON_OPTION...]: options given for a configured directory change it
+configure() {
+  local dir=$1
+  shift
+  if [ ! -e "$dir/build.ninja" ]; then
+    meson setup "$@" "$dir" "$root" || die "meson setup failed"
+  elif ! grep -qF "\"source\": \"$root\"" "$dir/meson-info/meson-info.json"; then
+    echo "$dir belongs to a checkout in another place: it is configured anew"
+    meson setup --wipe "$@" "$dir" "$root" || die "meson setup failed; remove $dir and try again"
+  elif [ $# -gt 0 ]; then
+    meson configure "$@" "$dir" || die "meson configure failed"
+  fi
+}
+
+# build BUILD_DIR [TARGET...]
+build() {
+  local dir=$1
+  shift
+  meson compile -C "$dir" "$@" || die "the build failed"
+}
+
+# Called by itself, not sourced
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+  set -euo pipefail
+  case ${1:-} in run | test) ;; *) sed -n '4,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;; esac
+  install_packages "$1"
+  echo "All packages are there."
+fi
