@@ -30,7 +30,11 @@ enum class Device { cpu, cuda };
 /// u32 is exact below 2^32 pixels. u16 holds the same counts modulo 65536.
 enum class Counter { u32, u16 };
 
-constexpr std::size_t bytes_of (Counter counter) { return counter == Counter::u32 ? 4 : 2; }
+constexpr std::size_t
+bytes_of (Counter counter)
+{
+  return counter == Counter::u32 ? 4 : 2;
+}
 
 struct Shape {
   int width = 0, height = 0;  // pixels, each at least 1
@@ -48,14 +52,18 @@ struct Layout {
 /// Rows on cache lines (64 bytes), planes without a gap.
 Layout layout_of (const Shape &shape);
 
-constexpr std::size_t tensor_bytes (const Shape &shape, const Layout &layout) { return layout.plane_pitch * shape.bins; }
+constexpr std::size_t
+tensor_bytes (const Shape &shape, const Layout &layout)
+{
+  return layout.plane_pitch * shape.bins;
+}
 
 /// How to get an 8-bit value from a pixel: `bytes` bytes, read as a little-endian word. With one channel the value is
 /// word >> shift[0] & 255. With three (R, G, B) it is their luma, (sum of weight[c] * (word >> shift[c] & 255) + 32768) >> 16.
 struct PixelFormat {
-  int bytes = 1;      // 1..4
-  int channels = 1;   // 1 or 3
-  int shift[3] = {};  // bits
+  int bytes = 1;                 // 1..4
+  int channels = 1;              // 1 or 3
+  int shift[3] = {};             // bits
   std::uint32_t weight[3] = {};  // sum up to 65536
 };
 
@@ -78,7 +86,11 @@ struct BinPlane {
 };
 
 /// The width rounded up to 256, so that vectors and tiles may read over a row's end.
-constexpr std::size_t bin_stride (int width) { return (std::size_t (width) + 255) / 256 * 256; }
+constexpr std::size_t
+bin_stride (int width)
+{
+  return (std::size_t (width) + 255) / 256 * 256;
+}
 
 /// All that a strategy needs for one frame. The workspace has at least workspace_bytes (shape) bytes, is 256-byte aligned,
 /// and is in use until the stream has passed.

@@ -166,7 +166,8 @@ open_backend (GstCudaIntegralHist *self, const Settings &settings)
   State &state = state_of (self);
   const auto table = inthist::strategies ();
   const inthist::Strategy *wanted = settings.strategy == kStrategyAuto ? nullptr : &table[settings.strategy - 1];
-  if (wanted && settings.backend != Backend::automatic && (wanted->device == inthist::Device::cuda) != (settings.backend == Backend::cuda)) {
+  if (wanted && settings.backend != Backend::automatic
+      && (wanted->device == inthist::Device::cuda) != (settings.backend == Backend::cuda)) {
     GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
                        ("strategy=%s runs on %s only: set backend=auto, or strategy=auto.", wanted->name,
                         wanted->device == inthist::Device::cuda ? "CUDA" : "the CPU"),
@@ -183,7 +184,8 @@ open_backend (GstCudaIntegralHist *self, const Settings &settings)
   if (devices > 0) {
     if (settings.cuda_device_id >= devices) {
       GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
-                         ("CUDA device %d does not exist: set cuda-device-id to 0..%d, or to -1.", settings.cuda_device_id, devices - 1), (nullptr));
+                         ("CUDA device %d does not exist: set cuda-device-id to 0..%d, or to -1.", settings.cuda_device_id, devices - 1),
+                         (nullptr));
       return false;
     }
     try {
@@ -199,9 +201,10 @@ open_backend (GstCudaIntegralHist *self, const Settings &settings)
   }
 #endif
   if (must_cuda) {
-    GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
-                       ("CUDA cannot be used: %s. Set backend=auto%s to compute on the CPU.", why.c_str (), wanted ? " and strategy=auto" : ""),
-                       (nullptr));
+    GST_ELEMENT_ERROR (
+        self, RESOURCE, NOT_FOUND,
+        ("CUDA cannot be used: %s. Set backend=auto%s to compute on the CPU.", why.c_str (), wanted ? " and strategy=auto" : ""),
+        (nullptr));
     return false;
   }
   state.strategy = wanted ? wanted : inthist::fastest_strategy (inthist::Device::cpu);
@@ -273,9 +276,9 @@ update_regions (GstCudaIntegralHist *self, const std::string &text)
     for (GstVideoRectangle &r : regions) {
       const inthist::Region clipped = inthist::clip ({ r.x, r.y, r.w, r.h }, width, height);
       if (clipped.width == 0)
-        throw std::invalid_argument ("regions=\"" + text + "\": " + std::to_string (r.x) + "," + std::to_string (r.y) + "," + std::to_string (r.w)
-                                     + "," + std::to_string (r.h) + " lies outside of the " + std::to_string (width) + "x"
-                                     + std::to_string (height) + " frame");
+        throw std::invalid_argument ("regions=\"" + text + "\": " + std::to_string (r.x) + "," + std::to_string (r.y) + ","
+                                     + std::to_string (r.w) + "," + std::to_string (r.h) + " lies outside of the " + std::to_string (width)
+                                     + "x" + std::to_string (height) + " frame");
       r = { clipped.x, clipped.y, clipped.width, clipped.height };
     }
     state.regions = std::move (regions);
@@ -345,7 +348,8 @@ gst_cuda_integral_hist_set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstC
     return FALSE;
   }
   state.format = pixel_format (state.info);
-  forget_frame_size (state);  // the first frame shows whether the new size works, so that it fails once and not at every attempt to negotiate
+  // the first frame shows whether the new size works, so that it fails once and not at every attempt to negotiate
+  forget_frame_size (state);
   return TRUE;
 }
 
@@ -441,18 +445,13 @@ gst_cuda_integral_hist_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
   State &state = state_of (trans);
   switch (GST_EVENT_TYPE (event)) {
-  case GST_EVENT_FLUSH_START:
-    set_flushing (state, true);
-    break;
-  case GST_EVENT_FLUSH_STOP:
-    set_flushing (state, false);
-    break;
-  case GST_EVENT_EOS:
-    if (state.reporter)
-      state.reporter->drain ();  // the messages of all frames come before EOS
-    break;
-  default:
-    break;
+    case GST_EVENT_FLUSH_START: set_flushing (state, true); break;
+    case GST_EVENT_FLUSH_STOP: set_flushing (state, false); break;
+    case GST_EVENT_EOS:
+      if (state.reporter)
+        state.reporter->drain ();  // the messages of all frames come before EOS
+      break;
+    default: break;
   }
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
 }
@@ -506,10 +505,10 @@ make_stats (GstCudaIntegralHist *self)
     }
 #endif
   }
-  GstStructure *structure = gst_structure_new (
-      "stats", "frames", G_TYPE_UINT64, stats.frames, "in-flight", G_TYPE_UINT64, stats.in_flight, "backend", G_TYPE_STRING, backend, "strategy",
-      G_TYPE_STRING, engine ? state.strategy->name : "none", "device", G_TYPE_INT, device, "bytes-up", G_TYPE_UINT64, stats.bytes_up, "bytes-down",
-      G_TYPE_UINT64, stats.bytes_down, nullptr);
+  GstStructure *structure =
+      gst_structure_new ("stats", "frames", G_TYPE_UINT64, stats.frames, "in-flight", G_TYPE_UINT64, stats.in_flight, "backend",
+                         G_TYPE_STRING, backend, "strategy", G_TYPE_STRING, engine ? state.strategy->name : "none", "device", G_TYPE_INT,
+                         device, "bytes-up", G_TYPE_UINT64, stats.bytes_up, "bytes-down", G_TYPE_UINT64, stats.bytes_down, nullptr);
   const auto add = [&] (const char *mean, const char *max, const Duration &duration) {
     gst_structure_set (structure, mean, G_TYPE_DOUBLE, duration.count ? duration.sum / 1e3 / duration.count : 0.0, max, G_TYPE_DOUBLE,
                        duration.max / 1e3, nullptr);
@@ -526,41 +525,18 @@ gst_cuda_integral_hist_set_property (GObject *object, guint id, const GValue *va
   Settings &settings = state_of (object).settings;
   GST_OBJECT_LOCK (object);
   switch (id) {
-  case PROP_BINS:
-    settings.bins = g_value_get_uint (value);
-    break;
-  case PROP_BACKEND:
-    settings.backend = Backend (g_value_get_enum (value));
-    break;
-  case PROP_STRATEGY:
-    settings.strategy = g_value_get_enum (value);
-    break;
-  case PROP_COUNTER:
-    settings.counter = GstIntegralHistogramCounter (g_value_get_enum (value));
-    break;
-  case PROP_CUDA_DEVICE_ID:
-    settings.cuda_device_id = g_value_get_int (value);
-    break;
-  case PROP_DOWNLOAD:
-    settings.options.download = Download (g_value_get_enum (value));
-    break;
-  case PROP_ASYNC_DEPTH:
-    settings.options.async_depth = g_value_get_uint (value);
-    break;
-  case PROP_MAX_TENSORS:
-    settings.options.max_tensors = g_value_get_uint (value);
-    break;
-  case PROP_SYNC:
-    settings.sync = g_value_get_boolean (value);
-    break;
-  case PROP_INTERVAL:
-    settings.interval = g_value_get_uint (value);
-    break;
-  case PROP_REGIONS:
-    settings.regions = g_value_get_string (value) ? g_value_get_string (value) : "";
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
+    case PROP_BINS: settings.bins = g_value_get_uint (value); break;
+    case PROP_BACKEND: settings.backend = Backend (g_value_get_enum (value)); break;
+    case PROP_STRATEGY: settings.strategy = g_value_get_enum (value); break;
+    case PROP_COUNTER: settings.counter = GstIntegralHistogramCounter (g_value_get_enum (value)); break;
+    case PROP_CUDA_DEVICE_ID: settings.cuda_device_id = g_value_get_int (value); break;
+    case PROP_DOWNLOAD: settings.options.download = Download (g_value_get_enum (value)); break;
+    case PROP_ASYNC_DEPTH: settings.options.async_depth = g_value_get_uint (value); break;
+    case PROP_MAX_TENSORS: settings.options.max_tensors = g_value_get_uint (value); break;
+    case PROP_SYNC: settings.sync = g_value_get_boolean (value); break;
+    case PROP_INTERVAL: settings.interval = g_value_get_uint (value); break;
+    case PROP_REGIONS: settings.regions = g_value_get_string (value) ? g_value_get_string (value) : ""; break;
+    default: G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
   }
   GST_OBJECT_UNLOCK (object);
 }
@@ -570,44 +546,19 @@ gst_cuda_integral_hist_get_property (GObject *object, guint id, GValue *value, G
 {
   const Settings settings = settings_of (object);
   switch (id) {
-  case PROP_BINS:
-    g_value_set_uint (value, settings.bins);
-    break;
-  case PROP_BACKEND:
-    g_value_set_enum (value, int (settings.backend));
-    break;
-  case PROP_STRATEGY:
-    g_value_set_enum (value, settings.strategy);
-    break;
-  case PROP_COUNTER:
-    g_value_set_enum (value, settings.counter);
-    break;
-  case PROP_CUDA_DEVICE_ID:
-    g_value_set_int (value, settings.cuda_device_id);
-    break;
-  case PROP_DOWNLOAD:
-    g_value_set_enum (value, int (settings.options.download));
-    break;
-  case PROP_ASYNC_DEPTH:
-    g_value_set_uint (value, settings.options.async_depth);
-    break;
-  case PROP_MAX_TENSORS:
-    g_value_set_uint (value, settings.options.max_tensors);
-    break;
-  case PROP_SYNC:
-    g_value_set_boolean (value, settings.sync);
-    break;
-  case PROP_INTERVAL:
-    g_value_set_uint (value, settings.interval);
-    break;
-  case PROP_REGIONS:
-    g_value_set_string (value, settings.regions.c_str ());
-    break;
-  case PROP_STATS:
-    g_value_take_boxed (value, make_stats (GST_CUDA_INTEGRAL_HIST (object)));
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
+    case PROP_BINS: g_value_set_uint (value, settings.bins); break;
+    case PROP_BACKEND: g_value_set_enum (value, int (settings.backend)); break;
+    case PROP_STRATEGY: g_value_set_enum (value, settings.strategy); break;
+    case PROP_COUNTER: g_value_set_enum (value, settings.counter); break;
+    case PROP_CUDA_DEVICE_ID: g_value_set_int (value, settings.cuda_device_id); break;
+    case PROP_DOWNLOAD: g_value_set_enum (value, int (settings.options.download)); break;
+    case PROP_ASYNC_DEPTH: g_value_set_uint (value, settings.options.async_depth); break;
+    case PROP_MAX_TENSORS: g_value_set_uint (value, settings.options.max_tensors); break;
+    case PROP_SYNC: g_value_set_boolean (value, settings.sync); break;
+    case PROP_INTERVAL: g_value_set_uint (value, settings.interval); break;
+    case PROP_REGIONS: g_value_set_string (value, settings.regions.c_str ()); break;
+    case PROP_STATS: g_value_take_boxed (value, make_stats (GST_CUDA_INTEGRAL_HIST (object))); break;
+    default: G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
   }
 }
 
@@ -632,7 +583,9 @@ static GParamSpec *
 checked_uint_spec (const char *name, const char *nick, const char *blurb, guint min, guint max, guint by_default, GParamFlags flags)
 {
   static const GType type = [] {
-    const auto init = [] (gpointer klass, gpointer) { G_PARAM_SPEC_CLASS (klass)->value_validate = [] (GParamSpec *, GValue *) { return FALSE; }; };
+    const auto init = [] (gpointer klass, gpointer) {
+      G_PARAM_SPEC_CLASS (klass)->value_validate = [] (GParamSpec *, GValue *) { return FALSE; };
+    };
     return g_type_register_static_simple (G_TYPE_PARAM_UINT, "GstCudaIntegralHistParamUInt", sizeof (GParamSpecClass), init,
                                           sizeof (GParamSpecUInt), nullptr, GTypeFlags (0));
   }();
@@ -650,30 +603,38 @@ install_properties (GObjectClass *klass)
   const GParamFlags ready = flags (GST_PARAM_MUTABLE_READY), playing = flags (GST_PARAM_MUTABLE_PLAYING);
   const auto install = [klass] (Property id, GParamSpec *spec) { g_object_class_install_property (klass, id, spec); };
 
-  install (PROP_BINS, checked_uint_spec ("bins", "Bins", "Number of histogram bins; a pixel's bin is value * bins / 256", 1, 256, kDefaultBins, ready));
-  install (PROP_BACKEND, g_param_spec_enum ("backend", "Backend", "Where to compute", backend_get_type (), int (Backend::automatic), ready));
+  install (PROP_BINS, checked_uint_spec ("bins", "Bins", "Number of histogram bins; a pixel's bin is value * bins / 256", 1, 256,
+                                         kDefaultBins, ready));
+  install (PROP_BACKEND,
+           g_param_spec_enum ("backend", "Backend", "Where to compute", backend_get_type (), int (Backend::automatic), ready));
   install (PROP_STRATEGY,
            g_param_spec_enum ("strategy", "Strategy", "Algorithm; all give the same counts", strategy_get_type (), kStrategyAuto, ready));
   install (PROP_COUNTER, g_param_spec_enum ("counter", "Counter", "Type of the tensor's elements; region queries are exact with both",
                                             GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER, GST_INTEGRAL_HISTOGRAM_COUNTER_U32, ready));
-  install (PROP_CUDA_DEVICE_ID, g_param_spec_int ("cuda-device-id", "CUDA device", "CUDA device; -1 follows the input's memory, else takes device 0", -1,
-                                                  G_MAXINT, -1, ready));
-  install (PROP_DOWNLOAD,
-           g_param_spec_enum ("download", "Download", "When a tensor on a GPU is copied to the host", download_get_type (), int (Download::lazy), ready));
-  install (PROP_ASYNC_DEPTH, g_param_spec_uint ("async-depth", "Async depth", "Frames that may be in the making at once; the next waits for the oldest", 1,
-                                                64, kDefaultAsyncDepth, ready));
+  install (PROP_CUDA_DEVICE_ID,
+           g_param_spec_int ("cuda-device-id", "CUDA device", "CUDA device; -1 follows the input's memory, else takes device 0", -1,
+                             G_MAXINT, -1, ready));
+  install (PROP_DOWNLOAD, g_param_spec_enum ("download", "Download", "When a tensor on a GPU is copied to the host", download_get_type (),
+                                             int (Download::lazy), ready));
+  install (PROP_ASYNC_DEPTH,
+           g_param_spec_uint ("async-depth", "Async depth", "Frames that may be in the making at once; the next waits for the oldest", 1,
+                              64, kDefaultAsyncDepth, ready));
   install (PROP_MAX_TENSORS,
            g_param_spec_uint ("max-tensors", "Max tensors",
-                              "Most tensors alive at once, 0 for no limit; at the limit the element waits until one is released", 0, G_MAXUINT, 0, ready));
+                              "Most tensors alive at once, 0 for no limit; at the limit the element waits until one is released", 0,
+                              G_MAXUINT, 0, ready));
   install (PROP_SYNC, g_param_spec_boolean ("sync", "Sync", "Wait for each frame's tensor before pushing it", FALSE, playing));
-  install (PROP_INTERVAL, g_param_spec_uint ("interval", "Interval", "Compute every n-th frame; the others pass without", 1, G_MAXUINT, 1, playing));
+  install (PROP_INTERVAL,
+           g_param_spec_uint ("interval", "Interval", "Compute every n-th frame; the others pass without", 1, G_MAXUINT, 1, playing));
   install (PROP_REGIONS, g_param_spec_string ("regions", "Regions",
                                               "Regions \"x,y,width,height;...\" in pixels whose histograms go out as an element message "
                                               "\"integral-histogram\" for each frame",
                                               "", playing));
-  install (PROP_STATS, g_param_spec_boxed ("stats", "Statistics",
-                                           "Frames, frames in flight, backend, strategy, device, microseconds of upload, compute and download, bytes each way",
-                                           GST_TYPE_STRUCTURE, GParamFlags (G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+  install (PROP_STATS,
+           g_param_spec_boxed (
+               "stats", "Statistics",
+               "Frames, frames in flight, backend, strategy, device, microseconds of upload, compute and download, bytes each way",
+               GST_TYPE_STRUCTURE, GParamFlags (G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
 
   for (GType type : { backend_get_type (), strategy_get_type (), download_get_type (), GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER })
     gst_type_mark_as_plugin_api (type, GstPluginAPIFlags (0));

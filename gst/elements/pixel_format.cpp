@@ -13,16 +13,12 @@ luma_matrix (const GstVideoColorimetry &colorimetry)
   if (gst_video_color_matrix_get_Kr_Kb (colorimetry.matrix, &kr, &kb))
     return colorimetry.matrix;
   switch (colorimetry.primaries) {
-  case GST_VIDEO_COLOR_PRIMARIES_BT470M:
-  case GST_VIDEO_COLOR_PRIMARIES_BT470BG:
-  case GST_VIDEO_COLOR_PRIMARIES_SMPTE170M:
-    return GST_VIDEO_COLOR_MATRIX_BT601;
-  case GST_VIDEO_COLOR_PRIMARIES_SMPTE240M:
-    return GST_VIDEO_COLOR_MATRIX_SMPTE240M;
-  case GST_VIDEO_COLOR_PRIMARIES_BT2020:
-    return GST_VIDEO_COLOR_MATRIX_BT2020;
-  default:
-    return GST_VIDEO_COLOR_MATRIX_BT709;
+    case GST_VIDEO_COLOR_PRIMARIES_BT470M:
+    case GST_VIDEO_COLOR_PRIMARIES_BT470BG:
+    case GST_VIDEO_COLOR_PRIMARIES_SMPTE170M: return GST_VIDEO_COLOR_MATRIX_BT601;
+    case GST_VIDEO_COLOR_PRIMARIES_SMPTE240M: return GST_VIDEO_COLOR_MATRIX_SMPTE240M;
+    case GST_VIDEO_COLOR_PRIMARIES_BT2020: return GST_VIDEO_COLOR_MATRIX_BT2020;
+    default: return GST_VIDEO_COLOR_MATRIX_BT709;
   }
 }
 

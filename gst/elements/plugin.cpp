@@ -7,5 +7,5 @@ plugin_init (GstPlugin *plugin)
   return GST_ELEMENT_REGISTER (cudaintegralhist, plugin);
 }
 
-GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, cudaintegralhist, "Integral histograms of video frames, with CUDA or on the CPU", plugin_init,
-                   PACKAGE_VERSION, "LGPL", PACKAGE_NAME, PACKAGE_ORIGIN)
+GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, cudaintegralhist, "Integral histograms of video frames, with CUDA or on the CPU",
+                   plugin_init, PACKAGE_VERSION, "LGPL", PACKAGE_NAME, PACKAGE_ORIGIN)

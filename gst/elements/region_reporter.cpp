@@ -17,7 +17,8 @@ parse_regions (const char *text)
       at++;
   };
   const auto fail = [&] (const std::string &why) {
-    throw std::invalid_argument ("regions=\"" + std::string (text) + "\": " + why + " at \"" + at + "\"; write x,y,width,height;x,y,width,height");
+    throw std::invalid_argument ("regions=\"" + std::string (text) + "\": " + why + " at \"" + at
+                                 + "\"; write x,y,width,height;x,y,width,height");
   };
   skip_spaces ();
   while (at < end) {
@@ -125,9 +126,9 @@ RegionReporter::post (const Frame &frame)
     append_array (&rectangle_array, G_TYPE_INT, numbers, 4, g_value_set_int);
     append_array (&count_array, G_TYPE_UINT, counts.data () + i * bins, bins, g_value_set_uint);
   }
-  GstStructure *structure = gst_structure_new ("integral-histogram", "timestamp", G_TYPE_UINT64, frame.timestamp, "stream-time", G_TYPE_UINT64,
-                                               frame.stream_time, "running-time", G_TYPE_UINT64, frame.running_time, "duration", G_TYPE_UINT64,
-                                               frame.duration, "frame", G_TYPE_UINT64, frame.number, nullptr);
+  GstStructure *structure = gst_structure_new ("integral-histogram", "timestamp", G_TYPE_UINT64, frame.timestamp, "stream-time",
+                                               G_TYPE_UINT64, frame.stream_time, "running-time", G_TYPE_UINT64, frame.running_time,
+                                               "duration", G_TYPE_UINT64, frame.duration, "frame", G_TYPE_UINT64, frame.number, nullptr);
   gst_structure_take_value (structure, "rectangles", &rectangle_array);
   gst_structure_take_value (structure, "counts", &count_array);
   gst_element_post_message (element_, gst_message_new_element (GST_OBJECT (element_), structure));

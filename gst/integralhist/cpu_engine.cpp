@@ -191,8 +191,11 @@ private:
 
       const guint64 start = now ();
       CpuTensor &tensor = *lane->tensor;
-      strategy_.run ({ shape_, tensor.layout, { static_cast<std::uint8_t *> (lane->bins.get ()), inthist::bin_stride (shape_.width) },
-                       tensor.data (), lane->workspace.get () });
+      strategy_.run ({ shape_,
+                       tensor.layout,
+                       { static_cast<std::uint8_t *> (lane->bins.get ()), inthist::bin_stride (shape_.width) },
+                       tensor.data (),
+                       lane->workspace.get () });
       const guint64 duration = now () - start;
       tensor.set_done (true);
       lane->tensor.reset ();

@@ -77,7 +77,10 @@ CudaContext::wrap (void *handle, int device, std::shared_ptr<void> owner)
 
 CudaContext::~CudaContext () = default;
 
-CudaContext::Scope::Scope (const CudaContext &context) { Driver::get ().push (static_cast<CUcontext> (context.handle ())); }
+CudaContext::Scope::Scope (const CudaContext &context)
+{
+  Driver::get ().push (static_cast<CUcontext> (context.handle ()));
+}
 
 CudaContext::Scope::~Scope ()
 {

@@ -220,7 +220,8 @@ private:
     try {
       return make_pinned_memory (bytes ());
     } catch (const CudaError &) {
-      throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY, "no pinned host memory for a copy of the tensor (" + std::to_string (bytes () >> 20)
+      throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY, "no pinned host memory for a copy of the tensor ("
+                                                               + std::to_string (bytes () >> 20)
                                                                + " MiB); ask regions instead, or lower bins");
     }
   }
@@ -237,7 +238,8 @@ private:
 
 class CudaEngine final : public Engine {
 public:
-  CudaEngine (const inthist::Shape &shape, const inthist::Strategy &strategy, const inthist::Lut &lut, const Options &options, Context context)
+  CudaEngine (const inthist::Shape &shape, const inthist::Strategy &strategy, const inthist::Lut &lut, const Options &options,
+              Context context)
       : shape_ (shape), strategy_ (strategy), lut_ (lut), download_ (options.download), context_ (std::move (context)),
         queries_ (std::make_shared<Queries> (context_)), lanes_ (options.async_depth)
   {

@@ -12,7 +12,7 @@ struct _GstIntegralHistogram {
 };
 
 GST_DEFINE_MINI_OBJECT_TYPE (GstIntegralHistogram, gst_integral_histogram);
-G_DEFINE_QUARK (gst-integral-histogram-error-quark, gst_integral_histogram_error)
+G_DEFINE_QUARK (gst - integral - histogram - error - quark, gst_integral_histogram_error)
 
 GType
 gst_integral_histogram_counter_get_type (void)
@@ -96,7 +96,8 @@ GstIntegralHistogramCounter
 gst_integral_histogram_get_counter (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_COUNTER_U32);
-  return histogram->tensor->shape.counter == inthist::Counter::u32 ? GST_INTEGRAL_HISTOGRAM_COUNTER_U32 : GST_INTEGRAL_HISTOGRAM_COUNTER_U16;
+  return histogram->tensor->shape.counter == inthist::Counter::u32 ? GST_INTEGRAL_HISTOGRAM_COUNTER_U32
+                                                                   : GST_INTEGRAL_HISTOGRAM_COUNTER_U16;
 }
 
 gsize
@@ -125,7 +126,8 @@ gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockTime timeo
 }
 
 gboolean
-gst_integral_histogram_regions (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, guint32 *counts, GError **error)
+gst_integral_histogram_regions (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, guint32 *counts,
+                                GError **error)
 {
   g_return_val_if_fail (histogram && (n == 0 || (rectangles && counts)), FALSE);
   return query (error, FALSE, [&] {
@@ -146,7 +148,8 @@ gst_integral_histogram_region (GstIntegralHistogram *histogram, gint x, gint y, 
 }
 
 guint32 *
-gst_integral_histogram_query_region (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, gsize *n_counts, GError **error)
+gst_integral_histogram_query_region (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, gsize *n_counts,
+                                     GError **error)
 {
   g_return_val_if_fail (histogram, nullptr);
   const gsize bins = histogram->tensor->shape.bins;

@@ -54,8 +54,8 @@ typedef enum {
 
 #define GST_INTEGRAL_HISTOGRAM_ERROR (gst_integral_histogram_error_quark ())
 
-GST_INTEGRAL_HISTOGRAM_API GType  gst_integral_histogram_get_type (void);
-GST_INTEGRAL_HISTOGRAM_API GType  gst_integral_histogram_counter_get_type (void);
+GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_get_type (void);
+GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_counter_get_type (void);
 GST_INTEGRAL_HISTOGRAM_API GQuark gst_integral_histogram_error_quark (void);
 
 /**
@@ -65,14 +65,14 @@ GST_INTEGRAL_HISTOGRAM_API GQuark gst_integral_histogram_error_quark (void);
  * Returns: (transfer full): @histogram
  */
 GST_INTEGRAL_HISTOGRAM_API
-GstIntegralHistogram * gst_integral_histogram_ref (GstIntegralHistogram * histogram);
+GstIntegralHistogram *gst_integral_histogram_ref (GstIntegralHistogram *histogram);
 
 /**
  * gst_integral_histogram_unref:
  * @histogram: (transfer full): a #GstIntegralHistogram
  */
 GST_INTEGRAL_HISTOGRAM_API
-void gst_integral_histogram_unref (GstIntegralHistogram * histogram);
+void gst_integral_histogram_unref (GstIntegralHistogram *histogram);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstIntegralHistogram, gst_integral_histogram_unref)
 
@@ -83,7 +83,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstIntegralHistogram, gst_integral_histogram_unre
  * Returns: columns of the tensor, the frame's width in pixels
  */
 GST_INTEGRAL_HISTOGRAM_API
-guint gst_integral_histogram_get_width (GstIntegralHistogram * histogram);
+guint gst_integral_histogram_get_width (GstIntegralHistogram *histogram);
 
 /**
  * gst_integral_histogram_get_height:
@@ -92,7 +92,7 @@ guint gst_integral_histogram_get_width (GstIntegralHistogram * histogram);
  * Returns: rows of the tensor, the frame's height in pixels
  */
 GST_INTEGRAL_HISTOGRAM_API
-guint gst_integral_histogram_get_height (GstIntegralHistogram * histogram);
+guint gst_integral_histogram_get_height (GstIntegralHistogram *histogram);
 
 /**
  * gst_integral_histogram_get_bins:
@@ -101,7 +101,7 @@ guint gst_integral_histogram_get_height (GstIntegralHistogram * histogram);
  * Returns: planes of the tensor, 1 to 256
  */
 GST_INTEGRAL_HISTOGRAM_API
-guint gst_integral_histogram_get_bins (GstIntegralHistogram * histogram);
+guint gst_integral_histogram_get_bins (GstIntegralHistogram *histogram);
 
 /**
  * gst_integral_histogram_get_counter:
@@ -110,7 +110,7 @@ guint gst_integral_histogram_get_bins (GstIntegralHistogram * histogram);
  * Returns: the type of the tensor's elements
  */
 GST_INTEGRAL_HISTOGRAM_API
-GstIntegralHistogramCounter gst_integral_histogram_get_counter (GstIntegralHistogram * histogram);
+GstIntegralHistogramCounter gst_integral_histogram_get_counter (GstIntegralHistogram *histogram);
 
 /**
  * gst_integral_histogram_get_row_pitch:
@@ -119,7 +119,7 @@ GstIntegralHistogramCounter gst_integral_histogram_get_counter (GstIntegralHisto
  * Returns: bytes from H[b][y][x] to H[b][y + 1][x], a multiple of 16
  */
 GST_INTEGRAL_HISTOGRAM_API
-gsize gst_integral_histogram_get_row_pitch (GstIntegralHistogram * histogram);
+gsize gst_integral_histogram_get_row_pitch (GstIntegralHistogram *histogram);
 
 /**
  * gst_integral_histogram_get_plane_pitch:
@@ -128,7 +128,7 @@ gsize gst_integral_histogram_get_row_pitch (GstIntegralHistogram * histogram);
  * Returns: bytes from H[b][y][x] to H[b + 1][y][x], a multiple of 16
  */
 GST_INTEGRAL_HISTOGRAM_API
-gsize gst_integral_histogram_get_plane_pitch (GstIntegralHistogram * histogram);
+gsize gst_integral_histogram_get_plane_pitch (GstIntegralHistogram *histogram);
 
 /**
  * gst_integral_histogram_wait:
@@ -141,7 +141,7 @@ gsize gst_integral_histogram_get_plane_pitch (GstIntegralHistogram * histogram);
  * Returns: %TRUE when it is; %FALSE with %GST_INTEGRAL_HISTOGRAM_ERROR_TIMEOUT or %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_wait (GstIntegralHistogram * histogram, GstClockTime timeout, GError ** error);
+gboolean gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockTime timeout, GError **error);
 
 /**
  * gst_integral_histogram_region: (skip)
@@ -159,8 +159,8 @@ gboolean gst_integral_histogram_wait (GstIntegralHistogram * histogram, GstClock
  * Returns: %TRUE, or %FALSE with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_region (GstIntegralHistogram * histogram, gint x, gint y, gint width, gint height,
-    guint32 * counts, GError ** error);
+gboolean gst_integral_histogram_region (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, guint32 *counts,
+                                        GError **error);
 
 /**
  * gst_integral_histogram_regions: (skip)
@@ -176,8 +176,8 @@ gboolean gst_integral_histogram_region (GstIntegralHistogram * histogram, gint x
  * Returns: %TRUE, or %FALSE with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_regions (GstIntegralHistogram * histogram, const GstVideoRectangle * rectangles, guint n,
-    guint32 * counts, GError ** error);
+gboolean gst_integral_histogram_regions (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, guint32 *counts,
+                                         GError **error);
 
 /**
  * gst_integral_histogram_query_region: (rename-to gst_integral_histogram_region)
@@ -194,8 +194,8 @@ gboolean gst_integral_histogram_regions (GstIntegralHistogram * histogram, const
  * Returns: (transfer full) (array length=n_counts): the counts; free with g_free()
  */
 GST_INTEGRAL_HISTOGRAM_API
-guint32 * gst_integral_histogram_query_region (GstIntegralHistogram * histogram, gint x, gint y, gint width, gint height,
-    gsize * n_counts, GError ** error);
+guint32 *gst_integral_histogram_query_region (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, gsize *n_counts,
+                                              GError **error);
 
 /**
  * gst_integral_histogram_query_regions: (rename-to gst_integral_histogram_regions)
@@ -209,8 +209,7 @@ guint32 * gst_integral_histogram_query_region (GstIntegralHistogram * histogram,
  * Returns: (transfer full): native-endian 32-bit counts, rectangles x bins
  */
 GST_INTEGRAL_HISTOGRAM_API
-GBytes * gst_integral_histogram_query_regions (GstIntegralHistogram * histogram, const gint * rectangles, gsize n_values,
-    GError ** error);
+GBytes *gst_integral_histogram_query_regions (GstIntegralHistogram *histogram, const gint *rectangles, gsize n_values, GError **error);
 
 /**
  * gst_integral_histogram_get_buffer:
@@ -223,7 +222,7 @@ GBytes * gst_integral_histogram_query_regions (GstIntegralHistogram * histogram,
  * Returns: (transfer full) (nullable): the buffer, or %NULL with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
-GstBuffer * gst_integral_histogram_get_buffer (GstIntegralHistogram * histogram, GError ** error);
+GstBuffer *gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, GError **error);
 
 /**
  * gst_integral_histogram_get_device_pointer:
@@ -235,7 +234,7 @@ GstBuffer * gst_integral_histogram_get_buffer (GstIntegralHistogram * histogram,
  * Returns: the address in gst_integral_histogram_get_cuda_context(), or 0 when the tensor is in host memory
  */
 GST_INTEGRAL_HISTOGRAM_API
-guint64 gst_integral_histogram_get_device_pointer (GstIntegralHistogram * histogram);
+guint64 gst_integral_histogram_get_device_pointer (GstIntegralHistogram *histogram);
 
 /**
  * gst_integral_histogram_get_cuda_event:
@@ -244,7 +243,7 @@ guint64 gst_integral_histogram_get_device_pointer (GstIntegralHistogram * histog
  * Returns: (transfer none) (nullable): the cudaEvent_t that fires when the tensor is computed, for cudaStreamWaitEvent(); %NULL in host memory
  */
 GST_INTEGRAL_HISTOGRAM_API
-gpointer gst_integral_histogram_get_cuda_event (GstIntegralHistogram * histogram);
+gpointer gst_integral_histogram_get_cuda_event (GstIntegralHistogram *histogram);
 
 /**
  * gst_integral_histogram_get_cuda_context:
@@ -253,7 +252,7 @@ gpointer gst_integral_histogram_get_cuda_event (GstIntegralHistogram * histogram
  * Returns: (transfer none) (nullable): the CUcontext that the tensor and the event belong to; %NULL in host memory
  */
 GST_INTEGRAL_HISTOGRAM_API
-gpointer gst_integral_histogram_get_cuda_context (GstIntegralHistogram * histogram);
+gpointer gst_integral_histogram_get_cuda_context (GstIntegralHistogram *histogram);
 
 /**
  * gst_integral_histogram_get_cuda_device:
@@ -262,6 +261,6 @@ gpointer gst_integral_histogram_get_cuda_context (GstIntegralHistogram * histogr
  * Returns: the number of the GPU that the tensor is on, or -1 when it is in host memory
  */
 GST_INTEGRAL_HISTOGRAM_API
-gint gst_integral_histogram_get_cuda_device (GstIntegralHistogram * histogram);
+gint gst_integral_histogram_get_cuda_device (GstIntegralHistogram *histogram);
 
 G_END_DECLS

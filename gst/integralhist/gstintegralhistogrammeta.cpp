@@ -101,7 +101,8 @@ gst_buffer_get_integral_histogram_meta (GstBuffer *buffer)
 }
 
 guint32 *
-gst_integral_histogram_meta_region (GstIntegralHistogramMeta *meta, gint x, gint y, gint width, gint height, gsize *n_counts, GError **error)
+gst_integral_histogram_meta_region (GstIntegralHistogramMeta *meta, gint x, gint y, gint width, gint height, gsize *n_counts,
+                                    GError **error)
 {
   g_return_val_if_fail (meta, nullptr);
   const gint64 w = gst_integral_histogram_get_width (meta->histogram), h = gst_integral_histogram_get_height (meta->histogram);

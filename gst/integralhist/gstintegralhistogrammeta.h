@@ -29,7 +29,7 @@ struct _GstIntegralHistogramMeta {
 #define GST_INTEGRAL_HISTOGRAM_META_API_TYPE (gst_integral_histogram_meta_api_get_type ())
 
 GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_meta_api_get_type (void);
-GST_INTEGRAL_HISTOGRAM_API const GstMetaInfo * gst_integral_histogram_meta_get_info (void);
+GST_INTEGRAL_HISTOGRAM_API const GstMetaInfo *gst_integral_histogram_meta_get_info (void);
 
 /**
  * gst_buffer_add_integral_histogram_meta:
@@ -39,7 +39,7 @@ GST_INTEGRAL_HISTOGRAM_API const GstMetaInfo * gst_integral_histogram_meta_get_i
  * Returns: (transfer none): the meta, which holds a reference to @histogram
  */
 GST_INTEGRAL_HISTOGRAM_API
-GstIntegralHistogramMeta * gst_buffer_add_integral_histogram_meta (GstBuffer * buffer, GstIntegralHistogram * histogram);
+GstIntegralHistogramMeta *gst_buffer_add_integral_histogram_meta (GstBuffer *buffer, GstIntegralHistogram *histogram);
 
 /**
  * gst_buffer_get_integral_histogram_meta:
@@ -48,7 +48,7 @@ GstIntegralHistogramMeta * gst_buffer_add_integral_histogram_meta (GstBuffer * b
  * Returns: (transfer none) (nullable): the first integral histogram of @buffer; gst_buffer_iterate_meta_filtered() finds all of them
  */
 GST_INTEGRAL_HISTOGRAM_API
-GstIntegralHistogramMeta * gst_buffer_get_integral_histogram_meta (GstBuffer * buffer);
+GstIntegralHistogramMeta *gst_buffer_get_integral_histogram_meta (GstBuffer *buffer);
 
 /**
  * gst_integral_histogram_meta_region:
@@ -66,7 +66,7 @@ GstIntegralHistogramMeta * gst_buffer_get_integral_histogram_meta (GstBuffer * b
  * Returns: (transfer full) (array length=n_counts): the counts; free with g_free()
  */
 GST_INTEGRAL_HISTOGRAM_API
-guint32 * gst_integral_histogram_meta_region (GstIntegralHistogramMeta * meta, gint x, gint y, gint width, gint height,
-    gsize * n_counts, GError ** error);
+guint32 *gst_integral_histogram_meta_region (GstIntegralHistogramMeta *meta, gint x, gint y, gint width, gint height, gsize *n_counts,
+                                             GError **error);
 
 G_END_DECLS

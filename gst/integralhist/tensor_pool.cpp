@@ -64,8 +64,8 @@ too_large (const inthist::Shape &shape, std::size_t bytes, std::size_t available
 {
   constexpr double kGiB = 1024.0 * 1024 * 1024;
   g_autofree char *text = g_strdup_printf (
-      "the integral histogram of %dx%d pixels with %d bins (%s) takes %.2f GiB, and %.2f GiB of %s memory are free", shape.width, shape.height,
-      shape.bins, shape.counter == inthist::Counter::u32 ? "u32" : "u16", bytes / kGiB, available / kGiB, where);
+      "the integral histogram of %dx%d pixels with %d bins (%s) takes %.2f GiB, and %.2f GiB of %s memory are free", shape.width,
+      shape.height, shape.bins, shape.counter == inthist::Counter::u32 ? "u32" : "u16", bytes / kGiB, available / kGiB, where);
   std::string message = text;
   if (alive > 0)
     message += "; " + std::to_string (alive) + " are held already: set max-tensors to wait for them, or";

@@ -15,7 +15,8 @@ struct LutArgument {
 };
 
 __global__ void
-bin_pixels (const std::uint8_t *image, std::size_t stride, PixelFormat format, const __grid_constant__ LutArgument lut, int width, BinPlane out)
+bin_pixels (const std::uint8_t *image, std::size_t stride, PixelFormat format, const __grid_constant__ LutArgument lut, int width,
+            BinPlane out)
 {
   __shared__ std::uint32_t table_words[64];
   if (threadIdx.x < 64)

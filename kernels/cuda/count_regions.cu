@@ -22,7 +22,8 @@ count (const std::uint8_t *tensor, Layout layout, const Region *regions, int bin
 }  // namespace
 
 int
-count_regions (const Shape &shape, const Layout &layout, const void *tensor, const Region *regions, int n, std::uint32_t *counts, Stream stream)
+count_regions (const Shape &shape, const Layout &layout, const void *tensor, const Region *regions, int n, std::uint32_t *counts,
+               Stream stream)
 {
   if (n == 0)
     return cudaSuccess;

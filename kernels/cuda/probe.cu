@@ -1,1 +1,4 @@
-__global__ void probe () {}
+__global__ void
+probe ()
+{
+}

@@ -30,7 +30,10 @@ check (int error)
 template <auto kDestroy>
 struct Destroy {
   template <class Handle>
-  void operator() (Handle handle) const { kDestroy (handle); }
+  void operator() (Handle handle) const
+  {
+    kDestroy (handle);
+  }
 };
 
 using StreamOwner = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, Destroy<cudaStreamDestroy>>;

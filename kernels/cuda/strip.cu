@@ -29,14 +29,18 @@ constexpr int kCountBins = 32;  // bins that one block of count_tiles counts in 
 
 template <class T>
 struct Tile {
-  static constexpr int kPixels = 16 / sizeof (T);     // pixels a lane: a 16-byte store
-  static constexpr int kColumns = 32 * kPixels;       // columns a segment
-  static constexpr int kWords = kPixels / 4;          // words of bin indices a lane
-  static constexpr int kBins = 4;                     // bins a warp
+  static constexpr int kPixels = 16 / sizeof (T);         // pixels a lane: a 16-byte store
+  static constexpr int kColumns = 32 * kPixels;           // columns a segment
+  static constexpr int kWords = kPixels / 4;              // words of bin indices a lane
+  static constexpr int kBins = 4;                         // bins a warp
   static constexpr int kField = kColumns < 256 ? 8 : 16;  // bits that hold a count over a segment's row
 };
 
-constexpr int divide_up (int a, int b) { return a / b + (a % b != 0); }
+constexpr int
+divide_up (int a, int b)
+{
+  return a / b + (a % b != 0);
+}
 
 /// The frame cut into tiles, and where the carries lie.
 template <class T>
@@ -61,7 +65,10 @@ struct Carries {
     columns = reinterpret_cast<std::uint8_t *> (above_segment + (tiles + 31) / 32 * 32);
   }
 
-  std::size_t bytes () const { return (columns + std::size_t (bins) * strips * columns_padded ()) - reinterpret_cast<std::uint8_t *> (above); }
+  std::size_t bytes () const
+  {
+    return (columns + std::size_t (bins) * strips * columns_padded ()) - reinterpret_cast<std::uint8_t *> (above);
+  }
 };
 
 /// One byte 1 for each byte of `word` that equals the byte repeated in `pattern`, else 0.
@@ -282,8 +289,8 @@ march (BinPlane image, Carries<T> carries, Layout layout, std::uint8_t *tensor)
 
 #pragma unroll
   for (int half = 0; half < kRows / 32; half++) {
-    std::uint32_t base[kBins] = {};             // pixels of the rows so far, left of this lane
-    std::uint32_t local[kBins][kWords] = {};    // and of this lane, as prefix sums in bytes: at most 4 x 32
+    std::uint32_t base[kBins] = {};              // pixels of the rows so far, left of this lane
+    std::uint32_t local[kBins][kWords] = {};     // and of this lane, as prefix sums in bytes: at most 4 x 32
     std::uint32_t word_sum[kBins][kWords] = {};  // and of this lane's words before
     const int last = min (32, rows - half * 32);
     for (int i = 0; i < last; i++) {
@@ -351,7 +358,8 @@ launch (const Job &job)
 std::size_t
 workspace_bytes (const Shape &shape)
 {
-  return shape.counter == Counter::u32 ? Carries<std::uint32_t> (shape, nullptr).bytes () : Carries<std::uint16_t> (shape, nullptr).bytes ();
+  return shape.counter == Counter::u32 ? Carries<std::uint32_t> (shape, nullptr).bytes ()
+                                       : Carries<std::uint16_t> (shape, nullptr).bytes ();
 }
 
 int
@@ -364,6 +372,7 @@ run (const Job &job)
 }  // namespace cuda
 
 extern const Strategy kStrip;
-const Strategy kStrip = { "strip", "CUDA: carries first, then strips that write the tensor once", Device::cuda, cuda::workspace_bytes, cuda::run };
+const Strategy kStrip = { "strip", "CUDA: carries first, then strips that write the tensor once", Device::cuda, cuda::workspace_bytes,
+                          cuda::run };
 
 }  // namespace inthist

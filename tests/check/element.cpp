@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The element by itself, in a GstHarness: formats, strides, pass-through, settings and errors. The truth is counted pixel by pixel from what the
+// format's own unpack function of GstVideo says the luma is. Everything runs on the CPU, and on CUDA where a device answers.
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gst/check/gstcheck.h>
+#include <gst/check/gstharness.h>
+#include <gst/integralhist/gstintegralhist.h>
+#include <gst/video/video.h>
+
+namespace {
+
+constexpr const char *kBackends[] = { "cpu", "cuda" };
+
+/// Whether the backend starts here; says loudly when not.
+bool
+have (const char *backend)
+{
+  GstElement *element = gst_element_factory_make ("cudaintegralhist", nullptr);
+  fail_unless (element);
+  gst_util_set_object_arg (G_OBJECT (element), "backend", backend);
+  const bool works = gst_element_set_state (element, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE;
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_object_unref (element);
+  if (!works)
+    printf ("SKIP: element on %s: no device\n", backend);
+  return works;
+}
+
+/// A harness over the element with properties as in a launch line.
+GstHarness *
+harness (const std::string &properties, const char *caps)
+{
+  GstHarness *h = gst_harness_new_parse (("cudaintegralhist " + properties).c_str ());
+  if (caps)
+    gst_harness_set_src_caps_str (h, caps);
+  return h;
+}
+
+GstBuffer *
+noise (const GstVideoInfo &info, unsigned seed)
+{
+  GstBuffer *buffer = gst_buffer_new_allocate (nullptr, info.size, nullptr);
+  GstMapInfo map;
+  gst_buffer_map (buffer, &map, GST_MAP_WRITE);
+  std::mt19937 random (seed);
+  for (gsize i = 0; i < map.size; i++)
+    map.data[i] = guint8 (random ());
+  gst_buffer_unmap (buffer, &map);
+  return buffer;
+}
+
+/// The luma of each pixel: unpacked to 16 bits by GstVideo where the format is deeper than 8, and weighted in floating point where it is RGB.
+std::vector<guint8>
+luma (const GstVideoInfo &info, GstBuffer *buffer, double kr, double kb)
+{
+  GstVideoFrame frame;
+  fail_unless (gst_video_frame_map (&frame, &info, buffer, GST_MAP_READ));
+  const GstVideoFormatInfo *unpacked = gst_video_format_get_info (info.finfo->unpack_format);
+  const bool deep = unpacked->depth[0] == 16;
+  std::vector<guint16> line (4 * info.width);
+  std::vector<guint8> values;
+  for (int y = 0; y < info.height; y++) {
+    info.finfo->unpack_func (info.finfo, GST_VIDEO_PACK_FLAG_NONE, line.data (), frame.data, frame.info.stride, 0, y, info.width);
+    for (int x = 0; x < info.width; x++) {
+      std::array<int, 4> c;  // A, then Y U V or R G B, top 8 bits
+      for (int i = 0; i < 4; i++)
+        c[i] = deep ? line[4 * x + i] >> 8 : reinterpret_cast<const guint8 *> (line.data ())[4 * x + i];
+      values.push_back (guint8 (GST_VIDEO_INFO_IS_RGB (&info) ? std::floor (kr * c[1] + (1 - kr - kb) * c[2] + kb * c[3] + 0.5) : c[1]));
+    }
+  }
+  gst_video_frame_unmap (&frame);
+  return values;
+}
+
+std::vector<guint32>
+counted (const std::vector<guint8> &values, int width, int bins, int x0, int y0, int w, int h)
+{
+  std::vector<guint32> counts (bins);
+  for (int y = y0; y < y0 + h; y++)
+    for (int x = x0; x < x0 + w; x++)
+      counts[values[y * width + x] * bins / 256]++;
+  return counts;
+}
+
+/// Compares some rectangles of the buffer's meta with counted pixels. RGB luma is allowed to differ where the weighted sum is within one part in
+/// 65536 of a rounding edge, so RGB is compared with the documented integer formula in `values`.
+void
+check_counts (GstBuffer *buffer, const std::vector<guint8> &values, int bins)
+{
+  GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta (buffer);
+  fail_unless (meta);
+  const int width = int (gst_integral_histogram_get_width (meta->histogram)),
+            height = int (gst_integral_histogram_get_height (meta->histogram));
+  fail_unless_equals_int (int (values.size ()), width * height);
+  fail_unless_equals_int (int (gst_integral_histogram_get_bins (meta->histogram)), bins);
+  const GstVideoRectangle rectangles[] = {
+    { 0, 0, width, height }, { width / 3, height / 4, width / 2, height / 2 }, { width - 1, height - 1, 1, 1 }, { 1, 0, width - 1, 3 }
+  };
+  std::vector<guint32> counts (4 * bins);
+  GError *error = nullptr;
+  fail_unless (gst_integral_histogram_regions (meta->histogram, rectangles, 4, counts.data (), &error), "%s", error ? error->message : "");
+  for (int i = 0; i < 4; i++) {
+    const GstVideoRectangle &r = rectangles[i];
+    const auto wanted = counted (values, width, bins, r.x, r.y, r.w, r.h);
+    for (int b = 0; b < bins; b++)
+      fail_unless (counts[i * bins + b] == wanted[b], "rectangle %d, bin %d: %u instead of %u", i, b, counts[i * bins + b], wanted[b]);
+  }
+}
+
+/// The documented formula for RGB, from 8-bit components.
+double
+rounded_weight (double k)
+{
+  return std::round (k * 65536) / 65536;
+}
+
+struct Colorimetry {
+  const char *caps;
+  double kr, kb;
+};
+
+constexpr const char *kFormats[] = { "GRAY8", "GRAY16_LE", "NV12", "NV21", "I420",       "YV12",      "Y42B", "Y444",
+                                     "YUY2",  "UYVY",      "RGB",  "BGR",  "RGBx",       "BGRx",      "xRGB", "xBGR",
+                                     "RGBA",  "BGRA",      "ARGB", "ABGR", "RGB10A2_LE", "BGR10A2_LE" };
+
+}  // namespace
+
+GST_START_TEST (formats)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  for (const char *format : kFormats)
+    for (const auto &[width, height] : { std::array{ 64, 48 }, std::array{ 37, 23 }, std::array{ 1, 1 } })
+      for (const Colorimetry &colorimetry : { Colorimetry{ "", 0.2126, 0.0722 }, Colorimetry{ ",colorimetry=1:1:16:4", 0.299, 0.114 } }) {
+        GstVideoInfo info;
+        g_autofree char *text =
+            g_strdup_printf ("video/x-raw,format=%s,width=%d,height=%d,framerate=25/1%s", format, width, height, colorimetry.caps);
+        GstHarness *h = harness (std::string ("bins=17 backend=") + backend, text);
+        g_autoptr (GstCaps) caps = gst_caps_from_string (text);
+        fail_unless (gst_video_info_from_caps (&info, caps), "%s", text);
+        GstBuffer *in = noise (info, unsigned (width));
+        const auto values = luma (info, in, rounded_weight (colorimetry.kr), rounded_weight (colorimetry.kb));
+        GstBuffer *out = gst_harness_push_and_pull (h, in);
+        check_counts (out, values, 17);
+        gst_buffer_unref (out);
+        gst_harness_teardown (h);
+      }
+}
+GST_END_TEST;
+
+GST_START_TEST (strides)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  for (const char *format : { "GRAY8", "I420", "BGRx" }) {
+    GstHarness *h = harness (std::string ("bins=5 backend=") + backend, nullptr);
+    g_autofree char *text = g_strdup_printf ("video/x-raw,format=%s,width=61,height=30,framerate=25/1", format);
+    gst_harness_set_src_caps_str (h, text);
+    GstVideoInfo tight, wide;
+    gst_video_info_set_format (&tight, gst_video_format_from_string (format), 61, 30);
+    wide = tight;
+    GstVideoAlignment alignment;
+    gst_video_alignment_reset (&alignment);
+    alignment.padding_left = 16;
+    alignment.padding_right = 55;
+    alignment.padding_top = 2;
+    fail_unless (gst_video_info_align (&wide, &alignment));
+    GstBuffer *in = gst_buffer_new_allocate (nullptr, wide.size, nullptr);
+    gst_buffer_memset (in, 0, 0xee, wide.size);
+    gst_buffer_add_video_meta_full (in, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT (&wide), 61, 30, GST_VIDEO_INFO_N_PLANES (&wide),
+                                    wide.offset, wide.stride);
+    GstVideoFrame from, to;
+    GstBuffer *pixels = noise (tight, 3);
+    gst_video_frame_map (&from, &tight, pixels, GST_MAP_READ);
+    gst_video_frame_map (&to, &tight, in, GST_MAP_WRITE);
+    gst_video_frame_copy (&to, &from);
+    gst_video_frame_unmap (&from);
+    gst_video_frame_unmap (&to);
+    const auto values = luma (tight, pixels, rounded_weight (0.2126), rounded_weight (0.0722));
+    gst_buffer_unref (pixels);
+    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    check_counts (out, values, 5);
+    gst_buffer_unref (out);
+    gst_harness_teardown (h);
+  }
+}
+GST_END_TEST;
+
+/// All bins and counters that matter, every element of the mapped tensor.
+GST_START_TEST (whole_tensor)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  for (const char *counter : { "u32", "u16" })
+    for (int bins : { 1, 2, 32, 255, 256 }) {
+      g_autofree char *properties = g_strdup_printf ("bins=%d counter=%s backend=%s", bins, counter, backend);
+      GstHarness *h = harness (properties, "video/x-raw,format=GRAY8,width=45,height=31,framerate=25/1");
+      GstVideoInfo info;
+      gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 45, 31);
+      GstBuffer *in = noise (info, unsigned (bins));
+      const auto values = luma (info, in, 0, 0);
+      GstBuffer *out = gst_harness_push_and_pull (h, in);
+      GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out)->histogram;
+      GError *error = nullptr;
+      GstBuffer *tensor = gst_integral_histogram_get_buffer (histogram, &error);
+      fail_unless (tensor, "%s", error ? error->message : "");
+      GstMapInfo map;
+      fail_unless (gst_buffer_map (tensor, &map, GST_MAP_READ));
+      fail_unless_equals_uint64 (map.size, bins * gst_integral_histogram_get_plane_pitch (histogram));
+      for (int y = 0; y < 31; y++)
+        for (int x = 0; x < 45; x++) {
+          const auto wanted = counted (values, 45, bins, 0, 0, x + 1, y + 1);
+          for (int b = 0; b < bins; b++) {
+            const guint8 *row =
+                map.data + b * gst_integral_histogram_get_plane_pitch (histogram) + y * gst_integral_histogram_get_row_pitch (histogram);
+            const guint32 got = counter[1] == '3' ? reinterpret_cast<const guint32 *> (row)[x] : reinterpret_cast<const guint16 *> (row)[x];
+            fail_unless (got == wanted[b], "%s, bins %d: H[%d][%d][%d] is %u instead of %u", counter, bins, b, y, x, got, wanted[b]);
+          }
+        }
+      gst_buffer_unmap (tensor, &map);
+      gst_buffer_unref (tensor);
+      gst_buffer_unref (out);
+      gst_harness_teardown (h);
+    }
+}
+GST_END_TEST;
+
+GST_START_TEST (pass_through)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  GstHarness *h = harness (std::string ("backend=") + backend, "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 64, 48);
+  for (int i = 0; i < 20; i++) {
+    GstBuffer *in = noise (info, unsigned (i));
+    GST_BUFFER_PTS (in) = i * 40 * GST_MSECOND;
+    GST_BUFFER_DTS (in) = i * 40 * GST_MSECOND + 1;
+    GST_BUFFER_DURATION (in) = 40 * GST_MSECOND;
+    GST_BUFFER_OFFSET (in) = guint64 (i);
+    GST_BUFFER_FLAG_SET (in, GST_BUFFER_FLAG_MARKER);
+    GstVideoRegionOfInterestMeta *roi = gst_buffer_add_video_region_of_interest_meta (in, "face", 1, 2, 3, 4);
+    GstMapInfo before, after;
+    gst_buffer_map (in, &before, GST_MAP_READ);
+    const std::vector<guint8> pixels (before.data, before.data + before.size);
+    gst_buffer_unmap (in, &before);
+    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    fail_unless (out == in, "a writable buffer is not copied");
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (out), i * 40 * GST_MSECOND);
+    fail_unless_equals_uint64 (GST_BUFFER_DTS (out), i * 40 * GST_MSECOND + 1);
+    fail_unless_equals_uint64 (GST_BUFFER_DURATION (out), 40 * GST_MSECOND);
+    fail_unless_equals_uint64 (GST_BUFFER_OFFSET (out), guint64 (i));
+    fail_unless (GST_BUFFER_FLAG_IS_SET (out, GST_BUFFER_FLAG_MARKER));
+    fail_unless (gst_buffer_get_video_region_of_interest_meta_id (out, roi->id) == roi);
+    gst_buffer_map (out, &after, GST_MAP_READ);
+    fail_unless (std::equal (pixels.begin (), pixels.end (), after.data));
+    gst_buffer_unmap (out, &after);
+    fail_unless (gst_buffer_get_integral_histogram_meta (out));
+    gst_buffer_unref (out);
+  }
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+GST_START_TEST (regions_are_clipped)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  GstHarness *h = harness (std::string ("bins=4 backend=") + backend, "video/x-raw,format=GRAY8,width=40,height=30,framerate=25/1");
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 40, 30);
+  GstBuffer *in = noise (info, 1);
+  const auto values = luma (info, in, 0, 0);
+  GstBuffer *out = gst_harness_push_and_pull (h, in);
+  GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out)->histogram;
+  struct Case {
+    GstVideoRectangle asked, clipped;
+  };
+  for (const Case &c :
+       { Case{ { -5, -5, 10, 10 }, { 0, 0, 5, 5 } }, Case{ { 35, 25, 100, 100 }, { 35, 25, 5, 5 } }, Case{ { 3, 3, 0, 5 }, { 0, 0, 0, 0 } },
+         Case{ { 40, 0, 1, 1 }, { 0, 0, 0, 0 } }, Case{ { 5, 5, -3, 4 }, { 0, 0, 0, 0 } },
+         Case{ { G_MININT, G_MININT, G_MAXINT, G_MAXINT }, { 0, 0, 0, 0 } }, Case{ { 10, 10, G_MAXINT, G_MAXINT }, { 10, 10, 30, 20 } } }) {
+    guint32 counts[4] = { 9, 9, 9, 9 };
+    fail_unless (gst_integral_histogram_region (histogram, c.asked.x, c.asked.y, c.asked.w, c.asked.h, counts, nullptr));
+    const auto wanted = counted (values, 40, 4, c.clipped.x, c.clipped.y, c.clipped.w, c.clipped.h);
+    fail_unless (std::equal (wanted.begin (), wanted.end (), counts), "%d,%d,%d,%d", c.asked.x, c.asked.y, c.asked.w, c.asked.h);
+  }
+  fail_unless (gst_integral_histogram_regions (histogram, nullptr, 0, nullptr, nullptr));
+  gst_buffer_unref (out);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/// An error for each bad setting: exactly one, of the right kind, that names the culprit and what to do.
+GST_START_TEST (bad_settings)
+{
+  struct Case {
+    const char *properties;
+    GQuark domain;
+    int code;
+    const char *culprit, *remedy;
+  };
+  const GQuark resource = GST_RESOURCE_ERROR;
+  const Case cases[] = {
+    { "bins=0", resource, GST_RESOURCE_ERROR_SETTINGS, "bins=0", "1 to 256" },
+    { "bins=257", resource, GST_RESOURCE_ERROR_SETTINGS, "bins=257", "1 to 256" },
+    { "backend=cpu regions=1,2,3", resource, GST_RESOURCE_ERROR_SETTINGS, "1,2,3", "x,y,width,height" },
+    { "backend=cpu regions=a", resource, GST_RESOURCE_ERROR_SETTINGS, "number", "x,y,width,height" },
+    { "backend=cpu regions=1,2,3,4,5", resource, GST_RESOURCE_ERROR_SETTINGS, "semicolon", "x,y,width,height" },
+    { "backend=cpu regions=1,2,99999999999,4", resource, GST_RESOURCE_ERROR_SETTINGS, "number", "x,y,width,height" },
+    { "backend=cpu regions=1,2,0,4", resource, GST_RESOURCE_ERROR_SETTINGS, "empty", "at least 1" },
+    { "backend=cpu regions=64,0,4,4", resource, GST_RESOURCE_ERROR_SETTINGS, "64,0,4,4", "64x48" },
+    { "backend=cpu regions=0,0,4,4;-9,0,4,4", resource, GST_RESOURCE_ERROR_SETTINGS, "-9,0,4,4", "64x48" },
+  };
+  for (const Case &c : cases) {
+    g_autofree char *line = g_strdup_printf (
+        "videotestsrc num-buffers=3 ! video/x-raw,format=GRAY8,width=64,height=48 ! cudaintegralhist name=hist %s ! fakesink",
+        c.properties);
+    GstElement *pipeline = gst_parse_launch (line, nullptr);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    GstBus *bus = gst_element_get_bus (pipeline);
+    int errors = 0;
+    GstMessage *message;
+    while ((message = gst_bus_timed_pop_filtered (bus, errors ? 100 * GST_MSECOND : 10 * GST_SECOND, GST_MESSAGE_ERROR))) {
+      GError *error = nullptr;
+      gst_message_parse_error (message, &error, nullptr);
+      if (g_strcmp0 (GST_OBJECT_NAME (GST_MESSAGE_SRC (message)), "hist") == 0) {
+        errors++;
+        fail_unless (error->domain == c.domain && error->code == c.code, "%s: %s", c.properties, error->message);
+        fail_unless (strstr (error->message, c.culprit) && strstr (error->message, c.remedy), "%s: %s", c.properties, error->message);
+      }
+      g_error_free (error);
+      gst_message_unref (message);
+    }
+    fail_unless (errors == 1, "%s: %d errors", c.properties, errors);
+    gst_object_unref (bus);
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (pipeline);
+  }
+}
+GST_END_TEST;
+
+/// A setting that failed can be mended on the same element.
+GST_START_TEST (mended_setting)
+{
+  GstElement *element = gst_element_factory_make ("cudaintegralhist", nullptr);
+  g_object_set (element, "bins", 300, nullptr);
+  fail_unless (gst_element_set_state (element, GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE);
+  gst_element_set_state (element, GST_STATE_NULL);
+  g_object_set (element, "bins", 256, nullptr);
+  fail_unless (gst_element_set_state (element, GST_STATE_PAUSED) == GST_STATE_CHANGE_SUCCESS);
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_object_unref (element);
+}
+GST_END_TEST;
+
+static GError *
+error_of (GstElement *pipeline)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message = gst_bus_timed_pop_filtered (bus, 20 * GST_SECOND, GstMessageType (GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
+  GError *error = nullptr;
+  fail_unless (message);
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error (message, &error, nullptr);
+  gst_message_unref (message);
+  gst_object_unref (bus);
+  return error;
+}
+
+GST_START_TEST (no_such_device)
+{
+  // without a device the message says why; with one, what there is
+  const bool cuda = have ("cuda");
+  GstElement *pipeline =
+      gst_parse_launch ("videotestsrc num-buffers=2 ! cudaintegralhist backend=cuda cuda-device-id=99 ! fakesink", nullptr);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  g_autoptr (GError) error = error_of (pipeline);
+  fail_unless (error && g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
+  fail_unless (strstr (error->message, cuda ? "99" : "backend=auto"), "%s", error->message);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+GST_START_TEST (too_large)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  g_autofree char *line =
+      g_strdup_printf ("videotestsrc num-buffers=1 pattern=black ! video/x-raw,format=GRAY8,width=16384,height=16384,framerate=1/1 ! "
+                       "cudaintegralhist bins=256 backend=%s ! fakesink",
+                       backend);
+  GstElement *pipeline = gst_parse_launch (line, nullptr);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  g_autoptr (GError) error = error_of (pipeline);
+  fail_unless (error && g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT), "%s",
+               error ? error->message : "no error");
+  fail_unless (strstr (error->message, "256.00 GiB") && strstr (error->message, "bins") && strstr (error->message, "counter=u16"), "%s",
+               error->message);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+GST_START_TEST (backend_auto)
+{
+  const bool cuda = have ("cuda");
+  GstHarness *h = harness ("", "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 64, 48);
+  gst_buffer_unref (gst_harness_push_and_pull (h, noise (info, 1)));
+  GstElement *element = gst_harness_find_element (h, "cudaintegralhist");
+  g_autoptr (GstStructure) stats = nullptr;
+  g_object_get (element, "stats", &stats, nullptr);
+  guint64 frames;
+  fail_unless (gst_structure_get_uint64 (stats, "frames", &frames) && frames == 1);
+  fail_unless_equals_string (gst_structure_get_string (stats, "backend"), cuda ? "cuda" : "cpu");
+  fail_unless_equals_string (gst_structure_get_string (stats, "strategy"), cuda ? "strip" : "rows");
+  gst_object_unref (element);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+GST_START_TEST (strategy_and_backend)
+{
+  // each strategy of the table runs on its own backend, and says so on the other
+  GstElement *any = gst_element_factory_make ("cudaintegralhist", nullptr);
+  GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (any), "strategy");
+  GEnumClass *strategies = G_ENUM_CLASS (g_type_class_ref (spec->value_type));
+  gst_object_unref (any);
+  int started = 0;
+  for (guint i = 0; i < strategies->n_values; i++)
+    for (const char *backend : kBackends) {
+      GstElement *element = gst_element_factory_make ("cudaintegralhist", nullptr);
+      gst_util_set_object_arg (G_OBJECT (element), "strategy", strategies->values[i].value_nick);
+      gst_util_set_object_arg (G_OBJECT (element), "backend", backend);
+      started += gst_element_set_state (element, GST_STATE_PAUSED) == GST_STATE_CHANGE_SUCCESS;
+      gst_element_set_state (element, GST_STATE_NULL);
+      gst_object_unref (element);
+    }
+  // auto starts on each backend that is here, every other strategy on one
+  const bool cuda = have ("cuda");
+  int cuda_strategies = 0;
+  for (guint i = 0; i < strategies->n_values; i++)
+    cuda_strategies += strstr (strategies->values[i].value_name, "CUDA:") != nullptr;
+  fail_unless_equals_int (started, int (strategies->n_values) - cuda_strategies + (cuda ? 1 + cuda_strategies : 0));
+  g_type_class_unref (strategies);
+}
+GST_END_TEST;
+
+GST_START_TEST (download_never)
+{
+  if (!have ("cuda"))
+    return;
+  for (const char *download : { "lazy", "eager", "never" }) {
+    GstHarness *h =
+        harness (std::string ("bins=8 backend=cuda download=") + download, "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
+    GstVideoInfo info;
+    gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 64, 48);
+    GstBuffer *in = noise (info, 1);
+    const auto values = luma (info, in, 0, 0);
+    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    check_counts (out, values, 8);
+    GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out)->histogram;
+    fail_unless (gst_integral_histogram_get_device_pointer (histogram) && gst_integral_histogram_get_cuda_event (histogram)
+                 && gst_integral_histogram_get_cuda_context (histogram));
+    fail_unless_equals_int (gst_integral_histogram_get_cuda_device (histogram), 0);
+    g_autoptr (GError) error = nullptr;
+    GstBuffer *tensor = gst_integral_histogram_get_buffer (histogram, &error);
+    if (strcmp (download, "never") == 0) {
+      fail_unless (!tensor && g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR, GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED));
+    } else {
+      GstMapInfo map;
+      fail_unless (gst_buffer_map (tensor, &map, GST_MAP_READ));
+      const guint32 *corner = reinterpret_cast<const guint32 *> (map.data + 47 * gst_integral_histogram_get_row_pitch (histogram)) + 63;
+      fail_unless_equals_int (int (*corner), int (counted (values, 64, 8, 0, 0, 64, 48)[0]));
+      gst_buffer_unmap (tensor, &map);
+      gst_buffer_unref (tensor);
+    }
+    gst_buffer_unref (out);
+    gst_harness_teardown (h);
+  }
+}
+GST_END_TEST;
+
+static Suite *
+element_suite ()
+{
+  Suite *suite = suite_create ("element");
+  TCase *tests = tcase_create ("general");
+  tcase_set_timeout (tests, 120);
+  suite_add_tcase (suite, tests);
+  tcase_add_loop_test (tests, formats, 0, 2);
+  tcase_add_loop_test (tests, strides, 0, 2);
+  tcase_add_loop_test (tests, whole_tensor, 0, 2);
+  tcase_add_loop_test (tests, pass_through, 0, 2);
+  tcase_add_loop_test (tests, regions_are_clipped, 0, 2);
+  tcase_add_test (tests, bad_settings);
+  tcase_add_test (tests, mended_setting);
+  tcase_add_test (tests, no_such_device);
+  tcase_add_loop_test (tests, too_large, 0, 2);
+  tcase_add_test (tests, backend_auto);
+  tcase_add_test (tests, strategy_and_backend);
+  tcase_add_test (tests, download_never);
+  return suite;
+}
+
+GST_CHECK_MAIN (element);
