@@ -491,24 +491,12 @@ gst_cuda_integral_hist_change_state (GstElement *element, GstStateChange transit
 static GstStructure *
 make_stats (GstCudaIntegralHist *self)
 {
-  State &state = state_of (self);
-  const auto engine = engine_of (state);
+  const auto engine = engine_of (state_of (self));
   const Stats stats = engine ? engine->stats () : Stats ();
-  const char *backend = "none";
-  int device = -1;
-  if (engine) {
-    backend = "cpu";
-#if INTHIST_CUDA
-    if (state.context) {
-      backend = "cuda";
-      device = state.context->device ();
-    }
-#endif
-  }
   GstStructure *structure =
       gst_structure_new ("stats", "frames", G_TYPE_UINT64, stats.frames, "in-flight", G_TYPE_UINT64, stats.in_flight, "backend",
-                         G_TYPE_STRING, backend, "strategy", G_TYPE_STRING, engine ? state.strategy->name : "none", "device", G_TYPE_INT,
-                         device, "bytes-up", G_TYPE_UINT64, stats.bytes_up, "bytes-down", G_TYPE_UINT64, stats.bytes_down, nullptr);
+                         G_TYPE_STRING, stats.backend, "strategy", G_TYPE_STRING, stats.strategy, "device", G_TYPE_INT, stats.device,
+                         "bytes-up", G_TYPE_UINT64, stats.bytes_up, "bytes-down", G_TYPE_UINT64, stats.bytes_down, nullptr);
   const auto add = [&] (const char *mean, const char *max, const Duration &duration) {
     gst_structure_set (structure, mean, G_TYPE_DOUBLE, duration.count ? duration.sum / 1e3 / duration.count : 0.0, max, G_TYPE_DOUBLE,
                        duration.max / 1e3, nullptr);

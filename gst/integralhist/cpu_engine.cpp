@@ -153,18 +153,14 @@ public:
     return tensor;
   }
 
-  void drain () override
-  {
-    std::unique_lock lock (mutex_);
-    changed_.wait (lock, [this] { return idle_.size () == lanes_.size (); });
-  }
-
   void set_flushing (bool flushing) override { pool_->set_flushing (flushing); }
 
   Stats stats () override
   {
     const std::lock_guard lock (mutex_);
     Stats stats = stats_;
+    stats.backend = "cpu";
+    stats.strategy = strategy_.name;
     stats.in_flight = lanes_.size () - idle_.size ();
     return stats;
   }

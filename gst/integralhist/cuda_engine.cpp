@@ -300,21 +300,15 @@ public:
     return tensor;
   }
 
-  void drain () override
-  {
-    const std::lock_guard lock (mutex_);
-    on (*context_, [&] {
-      for (Lane &lane : lanes_)
-        finish (lane);
-    });
-  }
-
   void set_flushing (bool flushing) override { pool_->set_flushing (flushing); }
 
   Stats stats () override
   {
     const std::lock_guard lock (mutex_);
     Stats stats = stats_;
+    stats.backend = "cuda";
+    stats.strategy = strategy_.name;
+    stats.device = context_->device ();
     const CudaContext::Scope scope (*context_);
     stats.in_flight = std::ranges::count_if (
         lanes_, [] (const Lane &lane) { return lane.busy && cudaEventQuery (lane.done.get ()) == cudaErrorNotReady; });

@@ -113,6 +113,8 @@ struct Duration {
 };
 
 struct Stats {
+  const char *backend = "none", *strategy = "none";
+  int device = -1;
   guint64 frames = 0, in_flight = 0;
   guint64 bytes_up = 0, bytes_down = 0;
   Duration upload, compute, download;
@@ -124,8 +126,6 @@ public:
 
   /// Takes the frame's pixels before it returns, and promises its tensor. Null when flushing.
   virtual std::shared_ptr<Tensor> submit (const Frame &frame) = 0;
-  /// Waits until all frames are done.
-  virtual void drain () = 0;
   /// Ends a wait for a tensor, and refuses new ones.
   virtual void set_flushing (bool flushing) = 0;
   virtual Stats stats () = 0;
