@@ -78,7 +78,7 @@ struct State {
 
   std::mutex mutex;  // guards what follows, for flushes and the stats; taken last
   std::shared_ptr<Engine> engine;
-  bool flushing = false;
+  bool flushing = false, stopping = false;  // either ends a wait for a tensor
 };
 
 }  // namespace
@@ -251,7 +251,7 @@ make_engine (GstCudaIntegralHist *self)
     if (!engine)
       engine = make_cpu_engine (shape, *state.strategy, lut, settings.options);
     const std::lock_guard lock (state.mutex);
-    engine->set_flushing (state.flushing);
+    engine->set_flushing (state.flushing || state.stopping);
     state.engine = engine;
     return true;
   } catch (const Error &error) {
@@ -290,13 +290,14 @@ update_regions (GstCudaIntegralHist *self, const std::string &text)
   }
 }
 
+/// Sets flushing or stopping, and lets the engine know.
 static void
-set_flushing (State &state, bool flushing)
+set_refusal (State &state, bool State::*flag, bool value)
 {
   const std::lock_guard lock (state.mutex);
-  state.flushing = flushing;
+  state.*flag = value;
   if (state.engine)
-    state.engine->set_flushing (flushing);
+    state.engine->set_flushing (state.flushing || state.stopping);
 }
 
 // GstBaseTransform
@@ -321,7 +322,8 @@ gst_cuda_integral_hist_start (GstBaseTransform *trans)
     return FALSE;
   state.frames = 0;
   state.reporter = std::make_unique<RegionReporter> (GST_ELEMENT (self));
-  set_flushing (state, false);
+  set_refusal (state, &State::flushing, false);
+  set_refusal (state, &State::stopping, false);
   return TRUE;
 }
 
@@ -445,8 +447,8 @@ gst_cuda_integral_hist_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
   State &state = state_of (trans);
   switch (GST_EVENT_TYPE (event)) {
-    case GST_EVENT_FLUSH_START: set_flushing (state, true); break;
-    case GST_EVENT_FLUSH_STOP: set_flushing (state, false); break;
+    case GST_EVENT_FLUSH_START: set_refusal (state, &State::flushing, true); break;
+    case GST_EVENT_FLUSH_STOP: set_refusal (state, &State::flushing, false); break;
     case GST_EVENT_EOS:
       if (state.reporter)
         state.reporter->drain ();  // the messages of all frames come before EOS
@@ -482,7 +484,7 @@ gst_cuda_integral_hist_change_state (GstElement *element, GstStateChange transit
 {
   // the streaming thread may wait for a tensor; the pads can only be deactivated when it does not
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
-    set_flushing (state_of (element), true);
+    set_refusal (state_of (element), &State::stopping, true);
   return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
 }
 
@@ -608,9 +610,10 @@ install_properties (GObjectClass *klass)
            g_param_spec_uint ("async-depth", "Async depth", "Frames that may be in the making at once; the next waits for the oldest", 1,
                               64, kDefaultAsyncDepth, ready));
   install (PROP_MAX_TENSORS,
-           g_param_spec_uint ("max-tensors", "Max tensors",
-                              "Most tensors alive at once, 0 for no limit; at the limit the element waits until one is released", 0,
-                              G_MAXUINT, 0, ready));
+           g_param_spec_uint (
+               "max-tensors", "Max tensors",
+               "Most tensors of one frame size alive at once, 0 for no limit; at the limit the element waits until one is released", 0,
+               G_MAXUINT, 0, ready));
   install (PROP_SYNC, g_param_spec_boolean ("sync", "Sync", "Wait for each frame's tensor before pushing it", FALSE, playing));
   install (PROP_INTERVAL,
            g_param_spec_uint ("interval", "Interval", "Compute every n-th frame; the others pass without", 1, G_MAXUINT, 1, playing));
