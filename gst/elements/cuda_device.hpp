@@ -15,6 +15,7 @@
 #define GST_USE_UNSTABLE_API
 #endif
 #include <gst/cuda/gstcudacontext.h>
+#include <gst/cuda/gstcudaloader.h>
 #include <gst/cuda/gstcudamemory.h>
 #include <gst/cuda/gstcudautils.h>
 #if GST_CHECK_VERSION(1, 24, 0)
