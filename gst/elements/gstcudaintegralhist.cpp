@@ -31,7 +31,7 @@ enum class Backend { automatic, cuda, cpu };
 
 constexpr int kStrategyAuto = 0;  // otherwise 1 + the row in the table of strategies
 
-constexpr guint kDefaultBins = 32, kDefaultAsyncDepth = 3;
+constexpr guint kDefaultBins = 32, kMaxBins = 256, kDefaultAsyncDepth = 3, kMaxAsyncDepth = 64;
 
 enum Property {
   PROP_BINS = 1,
@@ -64,9 +64,9 @@ struct State {
   Settings settings;  // guarded by the object lock
 
   // set in start and stop, used by the streaming thread
+  Settings started;  // what the element runs with: only sync, interval and regions change on the way
   const inthist::Strategy *strategy = nullptr;
-  std::unique_ptr<RegionReporter> reporter;
-  GstVideoInfo info;
+  GstVideoInfo info = {};
   inthist::PixelFormat format;
   guint64 frames = 0;
   std::string parsed_text;                 // settings.regions as of the last frame,
@@ -78,7 +78,8 @@ struct State {
 
   std::mutex mutex;  // guards what follows, for flushes and the stats; taken last
   std::shared_ptr<Engine> engine;
-  bool flushing = false, stopping = false;  // either ends a wait for a tensor
+  std::unique_ptr<RegionReporter> reporter;  // there from start to stop
+  bool flushing = false, stopping = false;   // either ends a wait for a tensor
 };
 
 }  // namespace
@@ -159,6 +160,26 @@ download_get_type ()
 
 // device and engine
 
+/// Runs `body` and makes an element error of what it throws; `failed` is returned then.
+template <class Result, class Body>
+static Result
+guarded (GstCudaIntegralHist *self, Result failed, Body &&body)
+{
+  try {
+    return body ();
+  } catch (const std::invalid_argument &error) {
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("%s.", error.what ()), (nullptr));
+  } catch (const Error &error) {
+    if (error.code == GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY)
+      GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("Not enough memory: %s.", error.what ()), (nullptr));
+    else
+      GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("%s.", error.what ()), (nullptr));
+  } catch (const std::exception &error) {
+    GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("%s.", error.what ()), (nullptr));
+  }
+  return failed;
+}
+
 /// Picks the backend, opens its device, and says which; false after an element error.
 static bool
 open_backend (GstCudaIntegralHist *self, const Settings &settings)
@@ -232,65 +253,59 @@ forget_frame_size (State &state)
   state.regions.clear ();
 }
 
-/// Makes an engine for the negotiated caps; false after an element error.
-static bool
+/// Makes an engine for the negotiated caps. Throws.
+static void
 make_engine (GstCudaIntegralHist *self)
 {
   State &state = state_of (self);
-  const Settings settings = settings_of (self);
+  const Settings &settings = state.started;
   const inthist::Shape shape = { GST_VIDEO_INFO_WIDTH (&state.info), GST_VIDEO_INFO_HEIGHT (&state.info), int (settings.bins),
                                  settings.counter == GST_INTEGRAL_HISTOGRAM_COUNTER_U32 ? inthist::Counter::u32 : inthist::Counter::u16 };
   const inthist::Lut lut = inthist::uniform_lut (shape.bins);
+  Options options = settings.options;
+  options.still_waiting = [self, n = options.max_tensors] {
+    GST_ELEMENT_WARNING (
+        self, RESOURCE, BUSY,
+        ("All %u tensors that max-tensors allows are held downstream: waiting for one. A sink keeps its last frame; set its "
+         "enable-last-sample=false, or raise max-tensors.",
+         n),
+        (nullptr));
+  };
 
-  try {
-    std::shared_ptr<Engine> engine;
+  std::shared_ptr<Engine> engine;
 #if INTHIST_CUDA
-    if (state.context)
-      engine = make_cuda_engine (shape, *state.strategy, lut, settings.options, state.context);
+  if (state.context)
+    engine = make_cuda_engine (shape, *state.strategy, lut, options, state.context);
 #endif
-    if (!engine)
-      engine = make_cpu_engine (shape, *state.strategy, lut, settings.options);
-    const std::lock_guard lock (state.mutex);
-    engine->set_flushing (state.flushing || state.stopping);
-    state.engine = engine;
-    return true;
-  } catch (const Error &error) {
-    if (error.code == GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY)
-      GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("Not enough memory: %s.", error.what ()), (nullptr));
-    else
-      GST_ELEMENT_ERROR (self, LIBRARY, INIT, ("%s", error.what ()), (nullptr));
-  }
-  return false;
+  if (!engine)
+    engine = make_cpu_engine (shape, *state.strategy, lut, options);
+  const std::lock_guard lock (state.mutex);
+  engine->set_flushing (state.flushing || state.stopping);
+  state.engine = engine;
 }
 
-/// Parses and clips the regions where they or the frame have changed; false after an element error.
-static bool
-update_regions (GstCudaIntegralHist *self, const std::string &text)
+/// Parses and clips the regions where they or the frame have changed. Throws std::invalid_argument.
+static void
+update_regions (State &state, const std::string &text)
 {
-  State &state = state_of (self);
   if (text == state.parsed_text)
-    return true;
+    return;
   const int width = GST_VIDEO_INFO_WIDTH (&state.info), height = GST_VIDEO_INFO_HEIGHT (&state.info);
-  try {
-    auto regions = parse_regions (text.c_str ());
-    for (GstVideoRectangle &r : regions) {
-      const inthist::Region clipped = inthist::clip ({ r.x, r.y, r.w, r.h }, width, height);
-      if (clipped.width == 0)
-        throw std::invalid_argument ("regions=\"" + text + "\": " + std::to_string (r.x) + "," + std::to_string (r.y) + ","
-                                     + std::to_string (r.w) + "," + std::to_string (r.h) + " lies outside of the " + std::to_string (width)
-                                     + "x" + std::to_string (height) + " frame");
-      r = { clipped.x, clipped.y, clipped.width, clipped.height };
+  auto regions = parse_regions (text.c_str ());
+  for (GstVideoRectangle &r : regions) {
+    const inthist::Region clipped = inthist::clip ({ r.x, r.y, r.w, r.h }, width, height);
+    if (clipped.width == 0) {
+      g_autofree char *message =
+          g_strdup_printf ("regions=\"%s\": %d,%d,%d,%d lies outside of the %dx%d frame", text.c_str (), r.x, r.y, r.w, r.h, width, height);
+      throw std::invalid_argument (message);
     }
-    state.regions = std::move (regions);
-    state.parsed_text = text;
-    return true;
-  } catch (const std::invalid_argument &error) {
-    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("%s.", error.what ()), (nullptr));
-    return false;
+    r = { clipped.x, clipped.y, clipped.width, clipped.height };
   }
+  state.regions = std::move (regions);
+  state.parsed_text = text;
 }
 
-/// Sets flushing or stopping, and lets the engine know.
+/// Sets flushing or stopping, and lets everybody know whom the streaming thread may wait for.
 static void
 set_refusal (State &state, bool State::*flag, bool value)
 {
@@ -298,40 +313,56 @@ set_refusal (State &state, bool State::*flag, bool value)
   state.*flag = value;
   if (state.engine)
     state.engine->set_flushing (state.flushing || state.stopping);
+  if (state.reporter)
+    state.reporter->set_flushing (state.flushing || state.stopping);
 }
 
 // GstBaseTransform
+
+/// Throws std::invalid_argument.
+static void
+check_range (const char *name, guint value, guint min, guint max)
+{
+  if (value < min || value > max)
+    throw std::invalid_argument (std::string (name) + "=" + std::to_string (value) + " is out of range: set it to " + std::to_string (min)
+                                 + " to " + std::to_string (max));
+}
 
 static gboolean
 gst_cuda_integral_hist_start (GstBaseTransform *trans)
 {
   auto *self = GST_CUDA_INTEGRAL_HIST (trans);
   State &state = state_of (self);
-  const Settings settings = settings_of (self);
-  if (settings.bins < 1 || settings.bins > 256) {
-    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("bins=%u is out of range: set it to 1 to 256.", settings.bins), (nullptr));
-    return FALSE;
-  }
-  try {
-    parse_regions (settings.regions.c_str ());
-  } catch (const std::invalid_argument &error) {
-    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("%s.", error.what ()), (nullptr));
-    return FALSE;
-  }
-  if (!open_backend (self, settings))
-    return FALSE;
-  state.frames = 0;
-  state.reporter = std::make_unique<RegionReporter> (GST_ELEMENT (self));
-  set_refusal (state, &State::flushing, false);
-  set_refusal (state, &State::stopping, false);
-  return TRUE;
+  return guarded (self, FALSE, [&] () -> gboolean {
+    state.started = settings_of (self);
+    check_range ("bins", state.started.bins, 1, kMaxBins);
+    check_range ("async-depth", state.started.options.async_depth, 1, kMaxAsyncDepth);
+    check_range ("interval", state.started.interval, 1, G_MAXINT);
+    parse_regions (state.started.regions.c_str ());
+    if (!open_backend (self, state.started))
+      return FALSE;
+    state.frames = 0;
+    {
+      auto reporter = std::make_unique<RegionReporter> (GST_ELEMENT (self), state.started.options.async_depth);
+      const std::lock_guard lock (state.mutex);
+      state.reporter = std::move (reporter);
+    }
+    set_refusal (state, &State::flushing, false);
+    set_refusal (state, &State::stopping, false);
+    return TRUE;
+  });
 }
 
 static gboolean
 gst_cuda_integral_hist_stop (GstBaseTransform *trans)
 {
   State &state = state_of (trans);
-  state.reporter = nullptr;
+  std::unique_ptr<RegionReporter> reporter;
+  {
+    const std::lock_guard lock (state.mutex);
+    reporter = std::move (state.reporter);
+  }
+  reporter = nullptr;
   forget_frame_size (state);
 #if INTHIST_CUDA
   state.context = nullptr;
@@ -345,13 +376,17 @@ gst_cuda_integral_hist_set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstC
 {
   auto *self = GST_CUDA_INTEGRAL_HIST (trans);
   State &state = state_of (self);
-  if (!gst_video_info_from_caps (&state.info, in_caps)) {
+  GstVideoInfo info;
+  if (!gst_video_info_from_caps (&info, in_caps)) {
     GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("These caps are no video."), ("%" GST_PTR_FORMAT, in_caps));
     return FALSE;
   }
-  state.format = pixel_format (state.info);
   // the first frame shows whether the new size works, so that it fails once and not at every attempt to negotiate
-  forget_frame_size (state);
+  if (GST_VIDEO_INFO_WIDTH (&info) != GST_VIDEO_INFO_WIDTH (&state.info)
+      || GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&state.info))
+    forget_frame_size (state);
+  state.info = info;
+  state.format = pixel_format (info);
   return TRUE;
 }
 
@@ -371,6 +406,17 @@ follow_context (GstCudaIntegralHist *self, GstBuffer *buffer, int device_id)
 }
 #endif
 
+static std::string
+unmappable (const GstVideoInfo &info, GstBuffer *buffer)
+{
+  g_autofree char *text =
+      g_strdup_printf ("the frame could not be mapped: its buffer has %" G_GSIZE_FORMAT " bytes, %s of %dx%d has %" G_GSIZE_FORMAT
+                       " with rows of %d bytes; other strides need a GstVideoMeta",
+                       gst_buffer_get_size (buffer), GST_VIDEO_INFO_NAME (&info), GST_VIDEO_INFO_WIDTH (&info),
+                       GST_VIDEO_INFO_HEIGHT (&info), GST_VIDEO_INFO_SIZE (&info), GST_VIDEO_INFO_PLANE_STRIDE (&info, 0));
+  return text;
+}
+
 /// Hands the frame's pixels to the engine. Null when flushing.
 static std::shared_ptr<Tensor>
 submit (GstCudaIntegralHist *self, Engine &engine, GstBuffer *buffer)
@@ -385,7 +431,7 @@ submit (GstCudaIntegralHist *self, Engine &engine, GstBuffer *buffer)
 #endif
   GstVideoFrame video;
   if (!gst_video_frame_map (&video, &state.info, buffer, GstMapFlags (flags)))
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "the frame could not be mapped for reading");
+    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, unmappable (state.info, buffer));
 #if INTHIST_CUDA
   if (frame.on_device)
     frame.producer = CudaDevice::producer_stream (buffer);
@@ -402,8 +448,11 @@ report (GstCudaIntegralHist *self, GstBuffer *buffer, GstIntegralHistogram *hist
   State &state = state_of (self);
   const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
   const GstClockTime pts = GST_BUFFER_PTS (buffer);
-  state.reporter->push ({ gst_integral_histogram_ref (histogram), number, pts, gst_segment_to_stream_time (segment, GST_FORMAT_TIME, pts),
-                          gst_segment_to_running_time (segment, GST_FORMAT_TIME, pts), GST_BUFFER_DURATION (buffer), state.regions });
+  const bool timed = segment->format == GST_FORMAT_TIME;
+  state.reporter->push ({ gst_integral_histogram_ref (histogram), number, pts,
+                          timed ? gst_segment_to_stream_time (segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE,
+                          timed ? gst_segment_to_running_time (segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE,
+                          GST_BUFFER_DURATION (buffer), state.regions });
 }
 
 static GstFlowReturn
@@ -412,17 +461,17 @@ gst_cuda_integral_hist_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
   auto *self = GST_CUDA_INTEGRAL_HIST (trans);
   State &state = state_of (self);
   const Settings settings = settings_of (self);
-  const guint64 number = state.frames++;
-  if (number % settings.interval != 0 || GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP))
-    return GST_FLOW_OK;
-  if (!update_regions (self, settings.regions))
-    return GST_FLOW_ERROR;
+  return guarded (self, GST_FLOW_ERROR, [&] {
+    check_range ("interval", settings.interval, 1, G_MAXINT);
+    const guint64 number = state.frames++;
+    if (number % settings.interval != 0 || GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP))
+      return GST_FLOW_OK;
+    update_regions (state, settings.regions);
 #if INTHIST_CUDA
-  follow_context (self, buffer, settings.cuda_device_id);
+    follow_context (self, buffer, state.started.cuda_device_id);
 #endif
-  if (!engine_of (state) && !make_engine (self))
-    return GST_FLOW_ERROR;
-  try {
+    if (!engine_of (state))
+      make_engine (self);
     auto tensor = submit (self, *engine_of (state), buffer);
     if (!tensor)
       return GST_FLOW_FLUSHING;
@@ -433,13 +482,7 @@ gst_cuda_integral_hist_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
     if (!state.regions.empty ())
       report (self, buffer, histogram, number);
     return GST_FLOW_OK;
-  } catch (const Error &error) {
-    if (error.code == GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY)
-      GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("Not enough memory: %s.", error.what ()), (nullptr));
-    else
-      GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("%s", error.what ()), ("frame %" G_GUINT64_FORMAT, number));
-  }
-  return GST_FLOW_ERROR;
+  });
 }
 
 static gboolean
@@ -593,7 +636,7 @@ install_properties (GObjectClass *klass)
   const GParamFlags ready = flags (GST_PARAM_MUTABLE_READY), playing = flags (GST_PARAM_MUTABLE_PLAYING);
   const auto install = [klass] (Property id, GParamSpec *spec) { g_object_class_install_property (klass, id, spec); };
 
-  install (PROP_BINS, checked_uint_spec ("bins", "Bins", "Number of histogram bins; a pixel's bin is value * bins / 256", 1, 256,
+  install (PROP_BINS, checked_uint_spec ("bins", "Bins", "Number of histogram bins; a pixel's bin is value * bins / 256", 1, kMaxBins,
                                          kDefaultBins, ready));
   install (PROP_BACKEND,
            g_param_spec_enum ("backend", "Backend", "Where to compute", backend_get_type (), int (Backend::automatic), ready));
@@ -607,25 +650,25 @@ install_properties (GObjectClass *klass)
   install (PROP_DOWNLOAD, g_param_spec_enum ("download", "Download", "When a tensor on a GPU is copied to the host", download_get_type (),
                                              int (Download::lazy), ready));
   install (PROP_ASYNC_DEPTH,
-           g_param_spec_uint ("async-depth", "Async depth", "Frames that may be in the making at once; the next waits for the oldest", 1,
-                              64, kDefaultAsyncDepth, ready));
+           checked_uint_spec ("async-depth", "Async depth", "Frames that may be in the making at once; the next waits for the oldest", 1,
+                              kMaxAsyncDepth, kDefaultAsyncDepth, ready));
   install (PROP_MAX_TENSORS,
            g_param_spec_uint (
                "max-tensors", "Max tensors",
-               "Most tensors of one frame size alive at once, 0 for no limit; at the limit the element waits until one is released", 0,
-               G_MAXUINT, 0, ready));
+               "Most tensors of one frame size alive at once, 0 for no limit; at the limit the element waits until one is released. "
+               "A sink keeps its last frame, so 1 wants its enable-last-sample=false",
+               0, G_MAXUINT, 0, ready));
   install (PROP_SYNC, g_param_spec_boolean ("sync", "Sync", "Wait for each frame's tensor before pushing it", FALSE, playing));
-  install (PROP_INTERVAL,
-           g_param_spec_uint ("interval", "Interval", "Compute every n-th frame; the others pass without", 1, G_MAXUINT, 1, playing));
+  install (PROP_INTERVAL, checked_uint_spec ("interval", "Interval", "Compute every n-th frame; the others pass without the meta", 1,
+                                             G_MAXINT, 1, playing));
   install (PROP_REGIONS, g_param_spec_string ("regions", "Regions",
                                               "Regions \"x,y,width,height;...\" in pixels whose histograms go out as an element message "
                                               "\"integral-histogram\" for each frame",
                                               "", playing));
-  install (PROP_STATS,
-           g_param_spec_boxed (
-               "stats", "Statistics",
-               "Frames, frames in flight, backend, strategy, device, microseconds of upload, compute and download, bytes each way",
-               GST_TYPE_STRUCTURE, GParamFlags (G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+  install (PROP_STATS, g_param_spec_boxed ("stats", "Statistics",
+                                           "Since the frame size last changed: frames, frames in flight, backend, strategy, device, "
+                                           "microseconds of upload, compute and download, bytes each way",
+                                           GST_TYPE_STRUCTURE, GParamFlags (G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
 
   for (GType type : { backend_get_type (), strategy_get_type (), download_get_type (), GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER })
     gst_type_mark_as_plugin_api (type, GstPluginAPIFlags (0));

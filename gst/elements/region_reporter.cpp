@@ -30,10 +30,15 @@ parse_regions (const char *text)
         fail ("a number is missing");
       at = after;
       skip_spaces ();
-      if (i < 3 && (at == end || *at++ != ','))
+      if (i == 3)
+        break;
+      if (*at != ',')  // the text ends in a zero
         fail ("a comma is missing");
+      at++;
     }
-    if (at < end && *at++ != ';')
+    if (*at == ';')
+      at++;
+    else if (at < end)
       fail ("a semicolon is missing");
     if (numbers[2] <= 0 || numbers[3] <= 0)
       throw std::invalid_argument ("regions=\"" + std::string (text) + "\": a region of " + std::to_string (numbers[2]) + "x"
@@ -49,15 +54,37 @@ RegionReporter::~RegionReporter ()
   {
     const std::lock_guard lock (mutex_);
     stopping_ = true;
+    drop_queue ();
     changed_.notify_all ();
   }
   thread_.join ();
 }
 
 void
-RegionReporter::push (Frame frame)
+RegionReporter::drop_queue ()
+{
+  for (const Frame &frame : queue_)
+    gst_integral_histogram_unref (frame.histogram);
+  queue_.clear ();
+}
+
+void
+RegionReporter::set_flushing (bool flushing)
 {
   const std::lock_guard lock (mutex_);
+  flushing_ = flushing;
+  changed_.notify_all ();
+}
+
+void
+RegionReporter::push (Frame frame)
+{
+  std::unique_lock lock (mutex_);
+  changed_.wait (lock, [this] { return flushing_ || failed_ || queue_.size () < limit_; });
+  if (flushing_ || failed_) {
+    gst_integral_histogram_unref (frame.histogram);
+    return;
+  }
   queue_.push_back (std::move (frame));
   changed_.notify_all ();
 }
@@ -81,9 +108,13 @@ RegionReporter::work ()
     queue_.pop_front ();
     busy_ = true;
     lock.unlock ();
-    post (frame);
+    const bool posted = post (frame);
     gst_integral_histogram_unref (frame.histogram);
     lock.lock ();
+    if (!posted) {
+      failed_ = true;  // one error is enough
+      drop_queue ();
+    }
     busy_ = false;
     changed_.notify_all ();
   }
@@ -105,7 +136,7 @@ append_array (GValue *array, GType type, const T *values, std::size_t n, void (*
   gst_value_array_append_and_take_value (array, &inner);
 }
 
-void
+bool
 RegionReporter::post (const Frame &frame)
 {
   const std::size_t bins = gst_integral_histogram_get_bins (frame.histogram);
@@ -114,7 +145,7 @@ RegionReporter::post (const Frame &frame)
   if (!gst_integral_histogram_regions (frame.histogram, frame.regions.data (), guint (frame.regions.size ()), counts.data (), &error)) {
     GST_ELEMENT_ERROR (element_, LIBRARY, FAILED, ("The integral histogram of frame %" G_GUINT64_FORMAT " failed.", frame.number),
                        ("%s", error->message));
-    return;
+    return false;
   }
 
   GValue rectangle_array = G_VALUE_INIT, count_array = G_VALUE_INIT;
@@ -132,6 +163,7 @@ RegionReporter::post (const Frame &frame)
   gst_structure_take_value (structure, "rectangles", &rectangle_array);
   gst_structure_take_value (structure, "counts", &count_array);
   gst_element_post_message (element_, gst_message_new_element (GST_OBJECT (element_), structure));
+  return true;
 }
 
 }  // namespace integralhist

@@ -26,23 +26,29 @@ public:
     std::vector<GstVideoRectangle> regions;
   };
 
-  explicit RegionReporter (GstElement *element) : element_ (element), thread_ ([this] { work (); }) {}
-  /// Posts what is left first.
+  /// At most `limit` frames wait here for their turn.
+  RegionReporter (GstElement *element, unsigned limit) : element_ (element), limit_ (limit), thread_ ([this] { work (); }) {}
+  /// Frames that still wait are dropped.
   ~RegionReporter ();
 
+  /// Waits while the queue is full, so that frames do not pile up behind a slow application. When flushing, frames are dropped.
   void push (Frame frame);
+  void set_flushing (bool flushing);
   /// Waits until all messages are posted.
   void drain ();
 
 private:
   void work ();
-  void post (const Frame &frame);
+  /// False after an element error.
+  bool post (const Frame &frame);
+  void drop_queue ();
 
   GstElement *const element_;
+  const unsigned limit_;
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::deque<Frame> queue_;
-  bool busy_ = false, stopping_ = false;
+  bool busy_ = false, failed_ = false, flushing_ = false, stopping_ = false;
 
   std::jthread thread_;
 };

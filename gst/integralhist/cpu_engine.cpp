@@ -21,7 +21,7 @@ struct Free {
 };
 using Memory = std::unique_ptr<void, Free>;
 
-/// Page-aligned; large ones on huge pages, where the system has them.
+/// Page-aligned; large ones on huge pages, where the system has them. Every page is written to, so that what is allocated is no longer free.
 Memory
 allocate (std::size_t bytes)
 {
@@ -29,37 +29,51 @@ allocate (std::size_t bytes)
   const std::size_t alignment = bytes >= kHugePage ? kHugePage : kPage;
   const std::size_t rounded = (std::max<std::size_t> (bytes, 1) + alignment - 1) / alignment * alignment;
   Memory memory (std::aligned_alloc (alignment, rounded));
-  if (memory && alignment == kHugePage)
+  if (!memory)
+    return nullptr;
+  if (alignment == kHugePage)
     madvise (memory.get (), rounded, MADV_HUGEPAGE);
+  for (std::size_t i = 0; i < rounded; i += kPage)
+    static_cast<volatile char *> (memory.get ())[i] = 0;
   return memory;
 }
 
-/// Bytes that can be had without swapping. Allocating more would succeed, and the system would kill somebody later.
+/// Bytes that can be had without swapping, by the system and by the container that we may be in. Allocating more would succeed, and somebody would be
+/// killed for it later.
 std::size_t
 available_memory ()
 {
+  std::size_t available = SIZE_MAX, kib, limit, used;
   std::ifstream meminfo ("/proc/meminfo");
   std::string name, unit;
-  std::size_t kib;
   while (meminfo >> name >> kib && std::getline (meminfo, unit))
     if (name == "MemAvailable:")
-      return kib * 1024;
-  return SIZE_MAX;
+      available = kib * 1024;
+  std::ifstream limit_file ("/sys/fs/cgroup/memory.max"), used_file ("/sys/fs/cgroup/memory.current");
+  if (limit_file >> limit && used_file >> used)  // "max" is no number
+    available = std::min (available, limit > used ? limit - used : 0);
+  return available;
 }
 
+/// `message` gets the bytes that are free.
+template <class Message>
 Memory
-allocate_or_throw (const inthist::Shape &shape, std::size_t bytes, unsigned alive)
+allocate_or_throw (std::size_t bytes, Message message)
 {
   const std::size_t available = available_memory ();
   Memory memory = bytes <= available ? allocate (bytes) : nullptr;
   if (!memory)
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY, too_large (shape, bytes, available, "host", alive));
+    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY, message (available));
   return memory;
 }
 
 class CpuTensor final : public Tensor {
 public:
-  CpuTensor (const inthist::Shape &of, unsigned alive) : Tensor (of), memory_ (allocate_or_throw (of, bytes (), alive)) {}
+  CpuTensor (const inthist::Shape &of, unsigned alive)
+      : Tensor (of), memory_ (allocate_or_throw (
+                         bytes (), [&] (std::size_t available) { return no_memory_for_tensor (of, bytes (), available, "host", alive); }))
+  {
+  }
 
   bool wait (GstClockTime timeout) override
   {
@@ -67,8 +81,10 @@ public:
     const auto done = [this] { return done_; };
     if (timeout == GST_CLOCK_TIME_NONE)
       changed_.wait (lock, done);
-    else
-      return changed_.wait_for (lock, std::chrono::nanoseconds (std::min<GstClockTime> (timeout, G_MAXINT64 / 4)), done);
+    else if (!changed_.wait_for (lock, std::chrono::nanoseconds (std::min<GstClockTime> (timeout, G_MAXINT64 / 4)), done))
+      return false;
+    if (!failure_.empty ())
+      throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, failure_);
     return true;
   }
 
@@ -86,10 +102,12 @@ public:
 
   void *data () { return memory_.get (); }
 
-  void set_done (bool done)
+  /// `failure` is what to tell who waits, where it went wrong.
+  void set_done (bool done, const std::string &failure = {})
   {
     const std::lock_guard lock (mutex_);
     done_ = done;
+    failure_ = failure;
     changed_.notify_all ();
   }
 
@@ -98,19 +116,23 @@ private:
   std::mutex mutex_;
   std::condition_variable changed_;
   bool done_ = false;
+  std::string failure_;
 };
 
 class CpuEngine final : public Engine {
 public:
   CpuEngine (const inthist::Shape &shape, const inthist::Strategy &strategy, const inthist::Lut &lut, const Options &options)
       : shape_ (shape), strategy_ (strategy), lut_ (lut), lanes_ (options.async_depth),
-        pool_ (std::make_shared<TensorPool> ([shape] (unsigned alive) { return std::make_unique<CpuTensor> (shape, alive); },
-                                             options.max_tensors, options.async_depth + 1))
+        pool_ (std::make_shared<TensorPool> ([shape] (unsigned alive) { return std::make_unique<CpuTensor> (shape, alive); }, options))
   {
     const std::size_t stride = inthist::bin_stride (shape.width);
     for (Lane &lane : lanes_) {
-      lane.bins = allocate_or_throw (shape, stride * shape.height, 0);
-      lane.workspace = allocate_or_throw (shape, strategy.workspace_bytes (shape), 0);
+      for (const auto &[memory, bytes] :
+           { std::pair{ &lane.bins, stride * shape.height }, std::pair{ &lane.workspace, strategy.workspace_bytes (shape) } })
+        *memory = allocate_or_throw (bytes, [bytes = bytes] (std::size_t available) {
+          return no_memory ("what a frame in the making needs besides its tensor", bytes, available, "host")
+                 + ": lower async-depth or bins";
+        });
       idle_.push_back (&lane);
     }
     worker_ = std::jthread ([this] { work (); });
@@ -142,7 +164,13 @@ public:
 
     const gint64 start = now ();
     const BinPlane bins = { static_cast<std::uint8_t *> (lane->bins.get ()), inthist::bin_stride (shape_.width) };
-    inthist::cpu::bin_image (frame.image, lut_, shape_.width, shape_.height, bins);
+    try {
+      inthist::cpu::bin_image (frame.image, lut_, shape_.width, shape_.height, bins);
+    } catch (...) {
+      lock.lock ();
+      idle_.push_back (lane);
+      throw;
+    }
     lane->tensor = tensor;
 
     lock.lock ();
@@ -187,13 +215,18 @@ private:
 
       const guint64 start = now ();
       CpuTensor &tensor = *lane->tensor;
-      strategy_.run ({ shape_,
-                       tensor.layout,
-                       { static_cast<std::uint8_t *> (lane->bins.get ()), inthist::bin_stride (shape_.width) },
-                       tensor.data (),
-                       lane->workspace.get () });
+      std::string failure;
+      try {
+        strategy_.run ({ shape_,
+                         tensor.layout,
+                         { static_cast<std::uint8_t *> (lane->bins.get ()), inthist::bin_stride (shape_.width) },
+                         tensor.data (),
+                         lane->workspace.get () });
+      } catch (const std::exception &error) {
+        failure = error.what ();
+      }
       const guint64 duration = now () - start;
-      tensor.set_done (true);
+      tensor.set_done (true, failure);
       lane->tensor.reset ();
 
       lock.lock ();

@@ -78,14 +78,15 @@ CudaContext::wrap (void *handle, int device, std::shared_ptr<void> owner)
 CudaContext::~CudaContext () = default;
 
 CudaContext::Scope::Scope (const CudaContext &context)
+    : pushed_ (Driver::get ().push (static_cast<CUcontext> (context.handle ())) == CUDA_SUCCESS)
 {
-  Driver::get ().push (static_cast<CUcontext> (context.handle ()));
 }
 
 CudaContext::Scope::~Scope ()
 {
   CUcontext context;
-  Driver::get ().pop (&context);
+  if (pushed_)
+    Driver::get ().pop (&context);
 }
 
 }  // namespace integralhist

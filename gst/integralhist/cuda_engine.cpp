@@ -23,9 +23,18 @@ auto
 on (const CudaContext &context, Body &&body)
 {
   const CudaContext::Scope scope (context);
+  if (!scope)
+    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "CUDA: the context of device " + std::to_string (context.device ()) + " is gone");
   try {
     return body ();
   } catch (const CudaError &error) {
+    if (error.code == cudaErrorMemoryAllocation) {
+      std::size_t available = 0, total = 0;
+      cudaMemGetInfo (&available, &total);
+      throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY,
+                   no_memory ("what a frame needs besides its tensor, on the GPU or pinned on the host,", error.bytes, available, "GPU")
+                       + ": lower async-depth or bins, set max-tensors, or download=never");
+    }
     throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, std::string ("CUDA: ") + error.what ());
   }
 }
@@ -98,7 +107,7 @@ allocate_tensor (const inthist::Shape &shape, std::size_t bytes, unsigned alive)
       throw;
     std::size_t available = 0, total = 0;
     cudaMemGetInfo (&available, &total);
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY, too_large (shape, bytes, available, "GPU", alive));
+    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY, no_memory_for_tensor (shape, bytes, available, "GPU", alive));
   }
 }
 
@@ -175,7 +184,7 @@ public:
     const std::lock_guard lock (host_mutex_);
     on (*context_, [&] {
       if (!host_)
-        host_ = allocate_host ();
+        host_ = make_pinned_memory (bytes ());
       if (!download_started_) {
         auto lane = queries_->acquire ();
         start_download (lane->stream.get ());
@@ -215,17 +224,6 @@ public:
   }
 
 private:
-  PinnedMemory allocate_host ()
-  {
-    try {
-      return make_pinned_memory (bytes ());
-    } catch (const CudaError &) {
-      throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY, "no pinned host memory for a copy of the tensor ("
-                                                               + std::to_string (bytes () >> 20)
-                                                               + " MiB); ask regions instead, or lower bins");
-    }
-  }
-
   const Context context_;
   const std::shared_ptr<Queries> queries_;
   const Download download_;
@@ -331,7 +329,7 @@ private:
     const auto make = [shape, context = context_, queries = queries_, download = download_] (unsigned alive) {
       return std::make_unique<CudaTensor> (shape, alive, context, queries, download);
     };
-    pool_ = std::make_shared<TensorPool> (make, options.max_tensors, options.async_depth + 1);
+    pool_ = std::make_shared<TensorPool> (make, options);
     download_stream_ = make_stream ();
     for (Lane &lane : lanes_) {
       lane.stream = make_stream ();

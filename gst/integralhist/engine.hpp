@@ -61,14 +61,22 @@ public:
   std::size_t bytes () const { return inthist::tensor_bytes (shape, layout); }
 };
 
+enum class Download { lazy, eager, never };
+
+struct Options {
+  unsigned async_depth = 3, max_tensors = 0;
+  Download download = Download::lazy;
+  std::function<void ()> still_waiting;  // called when a frame has waited a second for a tensor, once for each frame
+};
+
 /// Tensors of one shape. It outlives its engine for as long as tensors are out.
 class TensorPool : public std::enable_shared_from_this<TensorPool> {
 public:
   using Make = std::function<std::unique_ptr<Tensor> (unsigned alive)>;
 
-  /// At most `limit` tensors exist at once (0: no limit), and `keep` of them wait for reuse. The first is made here, so that a shape that
-  /// does not fit fails now.
-  TensorPool (Make make, unsigned limit, unsigned keep);
+  /// At most options.max_tensors exist at once, and one more than options.async_depth wait for reuse. The first is made here, so that a shape
+  /// that does not fit fails now.
+  TensorPool (Make make, const Options &options);
 
   /// Waits at the limit until a tensor comes back. Null when flushing.
   std::shared_ptr<Tensor> acquire ();
@@ -81,18 +89,12 @@ private:
 
   const Make make_;
   const unsigned limit_;
+  const std::function<void ()> still_waiting_;
   std::mutex mutex_;  // guards all below
   std::condition_variable returned_;
   std::vector<std::unique_ptr<Tensor>> idle_;
   unsigned keep_, alive_ = 0;
   bool flushing_ = false;
-};
-
-enum class Download { lazy, eager, never };
-
-struct Options {
-  unsigned async_depth = 3, max_tensors = 0;
-  Download download = Download::lazy;
 };
 
 /// One frame's pixels, on the host or on the engine's device.
@@ -134,8 +136,9 @@ public:
 std::unique_ptr<Engine> make_cpu_engine (const inthist::Shape &shape, const inthist::Strategy &strategy, const inthist::Lut &lut,
                                          const Options &options);
 
-/// The tensor's size and what would make it smaller, for an error message.
-std::string too_large (const inthist::Shape &shape, std::size_t bytes, std::size_t available, const char *where, unsigned alive);
+/// "... takes x GiB, and y GiB of ... memory are free", for an error message, for a tensor with what would make it smaller.
+std::string no_memory (const std::string &what, std::size_t bytes, std::size_t available, const char *where);
+std::string no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes, std::size_t available, const char *where, unsigned alive);
 
 GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor);
 
@@ -160,6 +163,11 @@ public:
     ~Scope ();
     Scope (const Scope &) = delete;
     Scope &operator= (const Scope &) = delete;
+    /// False where the context is gone, which it only is when the process ends.
+    explicit operator bool () const { return pushed_; }
+
+  private:
+    const bool pushed_;
   };
 
 private:

@@ -12,7 +12,9 @@ struct _GstIntegralHistogram {
 };
 
 GST_DEFINE_MINI_OBJECT_TYPE (GstIntegralHistogram, gst_integral_histogram);
-G_DEFINE_QUARK (gst - integral - histogram - error - quark, gst_integral_histogram_error)
+// clang-format off
+G_DEFINE_QUARK (gst-integral-histogram-error-quark, gst_integral_histogram_error)
+// clang-format on
 
 GType
 gst_integral_histogram_counter_get_type (void)

@@ -48,8 +48,8 @@ transform (GstBuffer *target, GstMeta *meta, GstBuffer *, GQuark type, gpointer 
     }
     width = scale->out_info->width;
     height = scale->out_info->height;
-  } else if (!GST_META_TRANSFORM_IS_COPY (type)) {
-    return FALSE;
+  } else if (!GST_META_TRANSFORM_IS_COPY (type) || static_cast<const GstMetaTransformCopy *> (data)->region) {
+    return FALSE;  // a part of the bytes is no frame
   }
   GstIntegralHistogramMeta *copy = gst_buffer_add_integral_histogram_meta (target, cast (meta)->histogram);
   copy->width = width;

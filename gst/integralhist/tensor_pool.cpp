@@ -5,7 +5,8 @@
 
 namespace integralhist {
 
-TensorPool::TensorPool (Make make, unsigned limit, unsigned keep) : make_ (std::move (make)), limit_ (limit), keep_ (keep)
+TensorPool::TensorPool (Make make, const Options &options)
+    : make_ (std::move (make)), limit_ (options.max_tensors), still_waiting_ (options.still_waiting), keep_ (options.async_depth + 1)
 {
   idle_.push_back (make_ (0));
   alive_ = 1;
@@ -15,7 +16,14 @@ std::shared_ptr<Tensor>
 TensorPool::acquire ()
 {
   std::unique_lock lock (mutex_);
-  returned_.wait (lock, [this] { return flushing_ || !idle_.empty () || limit_ == 0 || alive_ < limit_; });
+  const auto go_on = [this] { return flushing_ || !idle_.empty () || limit_ == 0 || alive_ < limit_; };
+  if (!returned_.wait_for (lock, std::chrono::seconds (1), go_on)) {
+    lock.unlock ();
+    if (still_waiting_)
+      still_waiting_ ();
+    lock.lock ();
+    returned_.wait (lock, go_on);
+  }
   if (flushing_)
     return nullptr;
   if (idle_.empty ()) {
@@ -60,21 +68,26 @@ TensorPool::close ()
 }
 
 std::string
-too_large (const inthist::Shape &shape, std::size_t bytes, std::size_t available, const char *where, unsigned alive)
+no_memory (const std::string &what, std::size_t bytes, std::size_t available, const char *where)
 {
   constexpr double kGiB = 1024.0 * 1024 * 1024;
-  g_autofree char *text = g_strdup_printf (
-      "the integral histogram of %dx%d pixels with %d bins (%s) takes %.2f GiB, and %.2f GiB of %s memory are free", shape.width,
-      shape.height, shape.bins, shape.counter == inthist::Counter::u32 ? "u32" : "u16", bytes / kGiB, available / kGiB, where);
-  std::string message = text;
+  g_autofree char *text =
+      g_strdup_printf ("%s takes %.2f GiB, and %.2f GiB of %s memory are free", what.c_str (), bytes / kGiB, available / kGiB, where);
+  return text;
+}
+
+std::string
+no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes, std::size_t available, const char *where, unsigned alive)
+{
+  const bool wide = shape.counter == inthist::Counter::u32;
+  g_autofree char *what = g_strdup_printf ("the integral histogram of %dx%d pixels with %d bins (%s)", shape.width, shape.height,
+                                           shape.bins, wide ? "u32" : "u16");
+  std::string message = no_memory (what, bytes, available, where);
   if (alive > 0)
-    message += "; " + std::to_string (alive) + " are held already: set max-tensors to wait for them, or";
+    message += ", with " + std::to_string (alive) + " held already: set max-tensors to wait for them,";
   else
     message += ":";
-  message += " lower bins";
-  if (shape.counter == inthist::Counter::u32)
-    message += ", set counter=u16";
-  return message + ", or scale the video down";
+  return message + " lower bins," + (wide ? " set counter=u16," : "") + " or scale the video down";
 }
 
 }  // namespace integralhist

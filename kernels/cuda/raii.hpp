@@ -15,15 +15,19 @@ namespace inthist::cuda {
 
 struct CudaError : std::runtime_error {
   cudaError_t code;
-  explicit CudaError (cudaError_t error) : std::runtime_error (cudaGetErrorString (error)), code (error) {}
+  std::size_t bytes;  // asked for, where an allocation failed
+  explicit CudaError (cudaError_t error, std::size_t asked = 0)
+      : std::runtime_error (cudaGetErrorString (error)), code (error), bytes (asked)
+  {
+  }
 };
 
 inline void
-check (int error)
+check (int error, std::size_t asked = 0)
 {
   if (error != cudaSuccess) {
     cudaGetLastError ();  // a failed allocation would otherwise be reported again by the next launch
-    throw CudaError (cudaError_t (error));
+    throw CudaError (cudaError_t (error), asked);
   }
 }
 
@@ -62,7 +66,7 @@ inline DeviceMemory
 make_device_memory (std::size_t bytes)
 {
   void *memory;
-  check (cudaMalloc (&memory, bytes));
+  check (cudaMalloc (&memory, bytes), bytes);
   return DeviceMemory (static_cast<std::byte *> (memory));
 }
 
@@ -70,7 +74,7 @@ inline PinnedMemory
 make_pinned_memory (std::size_t bytes)
 {
   void *memory;
-  check (cudaMallocHost (&memory, bytes));
+  check (cudaMallocHost (&memory, bytes), bytes);
   return PinnedMemory (static_cast<std::byte *> (memory));
 }
 

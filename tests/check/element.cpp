@@ -18,9 +18,9 @@ namespace {
 
 constexpr const char *kBackends[] = { "cpu", "cuda" };
 
-/// Whether the backend starts here; says loudly when not.
+/// Whether the backend starts here.
 bool
-have (const char *backend)
+starts (const char *backend)
 {
   GstElement *element = gst_element_factory_make ("cudaintegralhist", nullptr);
   fail_unless (element);
@@ -28,6 +28,14 @@ have (const char *backend)
   const bool works = gst_element_set_state (element, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE;
   gst_element_set_state (element, GST_STATE_NULL);
   gst_object_unref (element);
+  return works;
+}
+
+/// The same, loudly.
+bool
+have (const char *backend)
+{
+  const bool works = starts (backend);
   if (!works)
     printf ("SKIP: element on %s: no device\n", backend);
   return works;
@@ -316,6 +324,9 @@ GST_START_TEST (bad_settings)
   const Case cases[] = {
     { "bins=0", resource, GST_RESOURCE_ERROR_SETTINGS, "bins=0", "1 to 256" },
     { "bins=257", resource, GST_RESOURCE_ERROR_SETTINGS, "bins=257", "1 to 256" },
+    { "async-depth=0", resource, GST_RESOURCE_ERROR_SETTINGS, "async-depth=0", "1 to 64" },
+    { "interval=0", resource, GST_RESOURCE_ERROR_SETTINGS, "interval=0", "1 to" },
+    { "backend=cpu regions=1;2", resource, GST_RESOURCE_ERROR_SETTINGS, "comma is missing at \";2\"", "x,y,width,height" },
     { "backend=cpu regions=1,2,3", resource, GST_RESOURCE_ERROR_SETTINGS, "1,2,3", "x,y,width,height" },
     { "backend=cpu regions=a", resource, GST_RESOURCE_ERROR_SETTINGS, "number", "x,y,width,height" },
     { "backend=cpu regions=1,2,3,4,5", resource, GST_RESOURCE_ERROR_SETTINGS, "semicolon", "x,y,width,height" },
@@ -383,7 +394,7 @@ error_of (GstElement *pipeline)
 GST_START_TEST (no_such_device)
 {
   // without a device the message says why; with one, what there is
-  const bool cuda = have ("cuda");
+  const bool cuda = starts ("cuda");
   GstElement *pipeline =
       gst_parse_launch ("videotestsrc num-buffers=2 ! cudaintegralhist backend=cuda cuda-device-id=99 ! fakesink", nullptr);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
@@ -395,30 +406,141 @@ GST_START_TEST (no_such_device)
 }
 GST_END_TEST;
 
+/// A tensor of a tebibyte: the error comes before the frame is even looked at.
 GST_START_TEST (too_large)
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
     return;
-  g_autofree char *line =
-      g_strdup_printf ("videotestsrc num-buffers=1 pattern=black ! video/x-raw,format=GRAY8,width=16384,height=16384,framerate=1/1 ! "
-                       "cudaintegralhist bins=256 backend=%s ! fakesink",
-                       backend);
-  GstElement *pipeline = gst_parse_launch (line, nullptr);
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  g_autoptr (GError) error = error_of (pipeline);
-  fail_unless (error && g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT), "%s",
-               error ? error->message : "no error");
-  fail_unless (strstr (error->message, "256.00 GiB") && strstr (error->message, "bins") && strstr (error->message, "counter=u16"), "%s",
+  GstHarness *h = harness (std::string ("bins=256 backend=") + backend, "video/x-raw,format=GRAY8,width=32768,height=32768,framerate=1/1");
+  GstBus *bus = gst_bus_new ();
+  gst_element_set_bus (h->element, bus);
+  fail_unless_equals_int (gst_harness_push (h, gst_buffer_new_allocate (nullptr, 32768 * 32768, nullptr)), GST_FLOW_ERROR);
+  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  fail_unless (message);
+  g_autoptr (GError) error = nullptr;
+  gst_message_parse_error (message, &error, nullptr);
+  fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT), "%s", error->message);
+  fail_unless (strstr (error->message, "1024.00 GiB") && strstr (error->message, "bins") && strstr (error->message, "counter=u16"), "%s",
                error->message);
+  gst_message_unref (message);
+  gst_element_set_bus (h->element, nullptr);
+  gst_object_unref (bus);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/// Settings that may only change in READY do so: what is set later counts from the next start, whatever the caps do.
+GST_START_TEST (late_settings)
+{
+  GstHarness *h = harness ("name=hist bins=4 backend=cpu", "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
+  GstElement *element = gst_harness_find_element (h, "cudaintegralhist");
+  for (int i = 0; i < 3; i++) {
+    const int width = 64 + i;
+    g_autofree char *caps = g_strdup_printf ("video/x-raw,format=GRAY8,width=%d,height=48,framerate=25/1", width);
+    gst_harness_set_src_caps_str (h, caps);
+    GstVideoInfo info;
+    gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, width, 48);
+    GstBuffer *in = noise (info, unsigned (i));
+    const auto values = luma (info, in, 0, 0);
+    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    check_counts (out, values, 4);
+    gst_buffer_unref (out);
+    g_object_set (element, "bins", i ? 300 : 0, "async-depth", 0, nullptr);
+  }
+  gst_object_unref (element);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/// Messages without a time segment have no times, and no criticals.
+GST_START_TEST (segment_in_bytes)
+{
+  GstElement *pipeline = gst_parse_launch ("appsrc name=src format=bytes caps=video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1 ! "
+                                           "cudaintegralhist backend=cpu bins=2 regions=0,0,4,4 ! fakesink",
+                                           nullptr);
+  GstElement *src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  GstFlowReturn flow;
+  GstBuffer *buffer = gst_buffer_new_allocate (nullptr, 64 * 48, nullptr);
+  gst_buffer_memset (buffer, 0, 200, 64 * 48);
+  g_signal_emit_by_name (src, "push-buffer", buffer, &flow);
+  gst_buffer_unref (buffer);
+  g_signal_emit_by_name (src, "end-of-stream", &flow);
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message = gst_bus_timed_pop_filtered (bus, 10 * GST_SECOND, GstMessageType (GST_MESSAGE_ELEMENT | GST_MESSAGE_ERROR));
+  fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_ELEMENT);
+  guint64 time;
+  fail_unless (gst_structure_get_uint64 (gst_message_get_structure (message), "running-time", &time) && time == GST_CLOCK_TIME_NONE);
+  gst_message_unref (message);
+  gst_object_unref (bus);
+  gst_object_unref (src);
   gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/// A sink's last sample holds the only tensor: the element waits, and says for what.
+GST_START_TEST (says_what_it_waits_for)
+{
+  GstElement *pipeline =
+      gst_parse_launch ("videotestsrc num-buffers=3 ! cudaintegralhist backend=cpu max-tensors=1 ! fakesink name=sink", nullptr);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message = gst_bus_timed_pop_filtered (bus, 10 * GST_SECOND, GstMessageType (GST_MESSAGE_WARNING | GST_MESSAGE_EOS));
+  fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING);
+  g_autoptr (GError) warning = nullptr;
+  gst_message_parse_warning (message, &warning, nullptr);
+  fail_unless (strstr (warning->message, "max-tensors") && strstr (warning->message, "enable-last-sample"), "%s", warning->message);
+  gst_message_unref (message);
+  gst_object_unref (bus);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/// An application that is slower than the frames holds them up; they do not pile up in memory.
+GST_START_TEST (messages_do_not_pile_up)
+{
+  GstElement *pipeline =
+      gst_parse_launch ("videotestsrc num-buffers=60 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
+                        "cudaintegralhist name=hist backend=cpu async-depth=2 regions=0,0,4,4 ! identity name=out ! fakesink",
+                        nullptr);
+  static int most, posted, passed;
+  most = posted = passed = 0;
+  GstBus *bus = gst_element_get_bus (pipeline);
+  gst_bus_set_sync_handler (
+      bus,
+      [] (GstBus *, GstMessage *message, gpointer) {
+        if (gst_message_has_name (message, "integral-histogram")) {
+          g_usleep (5000);
+          g_atomic_int_inc (&posted);
+        }
+        return GST_BUS_PASS;
+      },
+      nullptr, nullptr);
+  GstElement *out = gst_bin_get_by_name (GST_BIN (pipeline), "out");
+  g_signal_connect (out, "handoff", G_CALLBACK (+[] (GstElement *, GstBuffer *, gpointer) {
+                      passed++;
+                      most = MAX (most, passed - g_atomic_int_get (&posted));
+                    }),
+                    nullptr);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  GstMessage *message = gst_bus_timed_pop_filtered (bus, 20 * GST_SECOND, GstMessageType (GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
+  fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS);
+  gst_message_unref (message);
+  fail_unless_equals_int (posted, 60);
+  fail_unless (most <= 4, "%d frames ahead of their messages", most);  // two wait, one is being posted, one is on its way out
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (out);
+  gst_object_unref (bus);
   gst_object_unref (pipeline);
 }
 GST_END_TEST;
 
 GST_START_TEST (backend_auto)
 {
-  const bool cuda = have ("cuda");
+  const bool cuda = starts ("cuda");
   GstHarness *h = harness ("", "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
   GstVideoInfo info;
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 64, 48);
@@ -453,7 +575,7 @@ GST_START_TEST (strategy_and_backend)
       gst_object_unref (element);
     }
   // auto starts on each backend that is here, every other strategy on one
-  const bool cuda = have ("cuda");
+  const bool cuda = starts ("cuda");
   int cuda_strategies = 0;
   for (guint i = 0; i < strategies->n_values; i++)
     cuda_strategies += strstr (strategies->values[i].value_name, "CUDA:") != nullptr;
@@ -513,6 +635,10 @@ element_suite ()
   tcase_add_test (tests, mended_setting);
   tcase_add_test (tests, no_such_device);
   tcase_add_loop_test (tests, too_large, 0, 2);
+  tcase_add_test (tests, late_settings);
+  tcase_add_test (tests, segment_in_bytes);
+  tcase_add_test (tests, says_what_it_waits_for);
+  tcase_add_test (tests, messages_do_not_pile_up);
   tcase_add_test (tests, backend_auto);
   tcase_add_test (tests, strategy_and_backend);
   tcase_add_test (tests, download_never);

@@ -169,6 +169,10 @@ GST_START_TEST (copies_share)
   GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (buffer)->histogram;
   fail_unless (gst_buffer_get_integral_histogram_meta (copy)->histogram == histogram);
   fail_unless (gst_buffer_get_integral_histogram_meta (deep)->histogram == histogram);
+  // a part of the bytes is no frame
+  GstBuffer *part = gst_buffer_copy_region (buffer, GST_BUFFER_COPY_ALL, 0, 320);
+  fail_unless (!gst_buffer_get_integral_histogram_meta (part));
+  gst_buffer_unref (part);
   gst_sample_unref (sample);
   gst_buffer_unref (copy);
   guint32 counts[8];
@@ -211,6 +215,7 @@ GST_START_TEST (errors_of_queries)
   fail_unless (!gst_integral_histogram_query_regions (histogram, three, 3, &error));
   fail_unless (g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR, GST_INTEGRAL_HISTOGRAM_ERROR_FAILED)
                && strstr (error->message, "x, y, width, height"));
+  fail_unless_equals_string (g_quark_to_string (error->domain), "gst-integral-histogram-error-quark");
   g_clear_error (&error);
   const gint eight[8] = { 0, 0, 320, 240, 10, 10, 5, 5 };
   GBytes *bytes = gst_integral_histogram_query_regions (histogram, eight, 8, &error);

@@ -71,6 +71,11 @@ part () {  # name, command...
 }
 
 part kernels "$build/tests/check/kernels"
+if grep -q '^SKIP: .* on CUDA' "$logs/kernels.log"; then
+  echo "run.sh: no usable CUDA device: $(grep -m1 '^SKIP: .* on CUDA' "$logs/kernels.log")" >&2
+  echo "$passed passed, $((failed + 1)) failed, $skipped skipped"
+  exit 1
+fi
 
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 for tool in memcheck racecheck initcheck synccheck; do
