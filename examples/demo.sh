@@ -24,6 +24,7 @@ case $input in
     arguments=("$input") ;;
   *://*) arguments=("$input") ;;
   *)
+    [ ! -d "$input" ] || die "$input is a folder; give a video file"
     [ -f "$input" ] || die "no such file: $input"
     [ -r "$input" ] || die "no permission to read $input"
     arguments=("$(realpath "$input")") ;;

@@ -3,17 +3,24 @@
 """histquery.py [FILE | URI]: the integral histogram of every frame as a NumPy array, without a copy.
 
 The histogram of a rectangle comes from four corners of the tensor, and must equal what the library answers.
-In the build directory's environment: meson devenv -C build ../examples/histquery.py
+After `tests/run.sh` or `meson compile -C build`, in the build directory's environment (paths are relative to build/):
+
+    meson devenv -C build ../examples/histquery.py
+
+It needs the distribution's Python with python3-gi, python3-gst-1.0 and python3-numpy.
 """
 import os
 import sys
 
-import gi
-import numpy
+try:
+    import gi
+    import numpy
 
-gi.require_version('Gst', '1.0')
-gi.require_version('GstApp', '1.0')
-gi.require_version('GstIntegralHist', '1.0')
+    gi.require_version('Gst', '1.0')
+    gi.require_version('GstApp', '1.0')
+    gi.require_version('GstIntegralHist', '1.0')
+except (ImportError, ValueError) as error:
+    sys.exit(f'{error}\n{__doc__}')
 from gi.repository import Gst, GstApp, GstIntegralHist  # noqa: E402, F401 (GstApp gives appsink its methods)
 
 
@@ -43,6 +50,8 @@ def four_corners(tensor, x, y, width, height):
 
 def show_frame(number, buffer):
     meta = GstIntegralHist.buffer_get_integral_histogram_meta(buffer)
+    if meta is None:  # a frame that the property interval leaves out, or a gap
+        return
     histogram = meta.histogram
     width, height = histogram.get_width(), histogram.get_height()
     centre = width // 4, height // 4, (width + 1) // 2, (height + 1) // 2
