@@ -110,6 +110,8 @@ struct Strategy {
   Device device;
   std::size_t (*workspace_bytes) (const Shape &);
   int (*run) (const Job &);
+  bool (*supports) (const Shape &) = [] (const Shape &) { return true; };
+  const char *limit = "";  // what it supports, in words, where that is not everything
 };
 
 /// Every algorithm of this build; the first of a device is its fastest.

@@ -37,4 +37,15 @@ reference (const Job &job)
     fill<std::uint16_t> (job);
 }
 
+extern const Strategy kSerial;
+const Strategy kSerial = { .name = "serial",
+                           .description = "CPU: the serial algorithm, one thread, slow and obvious (Poostchi et al. 2017, Algorithm 1)",
+                           .device = Device::cpu,
+                           .workspace_bytes = [] (const Shape &) { return std::size_t (0); },
+                           .run =
+                               [] (const Job &job) {
+                                 reference (job);
+                                 return 0;
+                               } };
+
 }  // namespace inthist

@@ -7,8 +7,21 @@ namespace inthist {
 
 #if INTHIST_CUDA
 extern const Strategy kStrip;
+extern const Strategy kWfTis;
+extern const Strategy kCwTis;
+extern const Strategy kCwSts;
+extern const Strategy kCwB;
+extern const Strategy kBlocked;
+extern const Strategy kBrltScanRow;
+extern const Strategy kScanRowBrlt;
+extern const Strategy kScanRowScanColumn;
+extern const Strategy kScanTransposeScan;
+extern const Strategy kMultiPixelScan;
 #endif
 extern const Strategy kRows;
+extern const Strategy kWavefront;
+extern const Strategy kCrossWeave;
+extern const Strategy kSerial;
 
 std::span<const Strategy>
 strategies ()
@@ -16,8 +29,21 @@ strategies ()
   static const Strategy table[] = {
 #if INTHIST_CUDA
     kStrip,
+    kWfTis,
+    kCwTis,
+    kCwSts,
+    kCwB,
+    kBlocked,
+    kBrltScanRow,
+    kScanRowBrlt,
+    kScanRowScanColumn,
+    kScanTransposeScan,
+    kMultiPixelScan,
 #endif
     kRows,
+    kWavefront,
+    kCrossWeave,
+    kSerial,
   };
   return table;
 }

@@ -70,12 +70,13 @@ struct Problem {
   Shape shape;
   Layout layout;
   std::size_t bytes;
-  Bytes image;   // one byte a pixel, no padding
-  Bytes wanted;  // the tensor, with poison between rows
+  Bytes image;           // one byte a pixel, no padding
+  Bytes wanted;          // the tensor, with poison between rows
+  std::string strategy;  // the one to time, "all", or empty for the fastest of each device
 
-  explicit Problem (const Shape &s)
+  Problem (const Shape &s, const std::string &name)
       : shape (s), layout (layout_of (s)), bytes (tensor_bytes (s, layout)), image (std::size_t (s.width) * s.height),
-        wanted (bytes, kPoison)
+        wanted (bytes, kPoison), strategy (name)
   {
     draw ();
     Bytes bins (bin_stride (s.width) * s.height);
@@ -85,6 +86,12 @@ struct Problem {
       for (int x = 0; x < s.width; x++)
         plane.data[y * plane.stride + x] = lut[image[std::size_t (y) * s.width + x]];
     reference ({ s, layout, plane, wanted.data () });
+  }
+
+  bool wants (const Strategy &s, Device device) const
+  {
+    return s.device == device && s.supports (shape)
+           && (strategy.empty () ? &s == fastest_strategy (device) : strategy == "all" || strategy == s.name);
   }
 
   Image source (const void *data) const { return { data, std::size_t (shape.width), {} }; }
@@ -180,7 +187,7 @@ cpu_candidates (const Problem &problem)
 
   const auto bins = BinPlane{ ring->allocate (bin_stride (shape.width) * shape.height), bin_stride (shape.width) };
   for (const Strategy &strategy : strategies ()) {
-    if (strategy.device != Device::cpu)
+    if (!problem.wants (strategy, Device::cpu))
       continue;
     void *const workspace = ring->allocate (strategy.workspace_bytes (shape));
     list.push_back ({ strategy.name,
@@ -377,7 +384,7 @@ cuda_candidates (const Problem &problem)
                     {} });
 
   for (const Strategy &strategy : strategies ()) {
-    if (strategy.device != Device::cuda)
+    if (!problem.wants (strategy, Device::cuda))
       continue;
     std::vector<std::uint8_t *> workspaces;
     for (int i = 0; i < kStreams; i++)
@@ -412,6 +419,8 @@ cuda_candidates (const Problem &problem)
     list.push_back ({ strategy.name + std::string (", alone, launches"),
                       [ring, launch] { return ring->lap (1, [&] (int tensor, cudaStream_t stream) { launch (tensor, 0, stream); }); },
                       poison, verified });
+    if (&strategy != fastest_strategy (Device::cuda))
+      continue;  // thousands of launches make graphs of gigabytes
     add_graphs (", alone, graph", 1);
     add_graphs (", 4 in flight, graphs", kStreams);
   }
@@ -447,13 +456,15 @@ struct Options {
   int bins = 32;
   Counter counter = Counter::u32;
   std::string device = "all";
+  std::string strategy;  // a name, "all", or empty for the fastest of each device
   double seconds = 2;
 };
 
 [[noreturn]] void
 usage ()
 {
-  fprintf (stderr, "usage: bench [--size WxH]... [--bins 1..256] [--counter u32|u16] [--device cpu|cuda|all] [--seconds S]\n");
+  fprintf (stderr, "usage: bench [--size WxH]... [--bins 1..256] [--counter u32|u16] [--device cpu|cuda|all]\n"
+                   "             [--strategy NAME|all] [--seconds S]\n");
   exit (2);
 }
 
@@ -472,6 +483,8 @@ parse (int argc, char **argv)
       o.counter = value == "u32" ? Counter::u32 : Counter::u16;
     else if (name == "--device" && (value == "cpu" || value == "cuda" || value == "all"))
       o.device = value;
+    else if (name == "--strategy" && (value == "all" || find_strategy (value)))
+      o.strategy = value;
     else if (name == "--seconds" && atof (value.c_str ()) > 0)
       o.seconds = atof (value.c_str ());
     else
@@ -524,7 +537,7 @@ main (int argc, char **argv)
     char tensor[64];
     snprintf (tensor, sizeof tensor, "%dx%dx%d %s", width, height, shape.bins, shape.counter == Counter::u32 ? "u32" : "u16");
     fprintf (stderr, "bench: %s: the reference\n", tensor);
-    const Problem problem (shape);
+    const Problem problem (shape, options.strategy);
     for (const Device device : { Device::cpu, Device::cuda }) {
       if (device == Device::cpu ? !cpu : !cuda)
         continue;

@@ -401,7 +401,7 @@ run_strategies (Device device)
   for (const Case &c : list) {
     Frame frame (device, c, picture (c.content, c.shape.width, c.shape.height, c.seed));
     for (const Strategy &strategy : strategies ()) {
-      if (strategy.device != device)
+      if (strategy.device != device || !strategy.supports (c.shape))
         continue;
       Block workspace (device, strategy.workspace_bytes (c.shape));
       if (!small_cases ())
@@ -417,6 +417,25 @@ run_strategies (Device device)
     }
   }
   printf ("strategies on %s: %d runs, INTHIST_SEED=%u\n", device == Device::cpu ? "the CPU" : "CUDA", runs, seed ());
+}
+
+/// A strategy may refuse a shape, but not an ordinary one, and not without saying what it takes.
+void
+run_support ()
+{
+  for (const Strategy &strategy : strategies ()) {
+    bool all = true;
+    for (const Shape &shape :
+         { Shape{ 1, 1, 1 }, Shape{ 641, 479, 32 }, Shape{ 1920, 1080, 256 }, Shape{ 70000, 3, 17 }, Shape{ 8192, 8192, 128 } })
+      all = strategy.supports (shape) && all;
+    for (const Shape &shape : { Shape{ 1, 1, 1 }, Shape{ 641, 479, 32 }, Shape{ 1920, 1080, 256 } })
+      fail_unless (strategy.supports (shape), "%s refuses %dx%dx%d", strategy.name, shape.width, shape.height, shape.bins);
+    fail_unless (all == (strategy.limit[0] == 0), "%s: its limit is \"%s\"", strategy.name, strategy.limit);
+    fail_unless (find_strategy (strategy.name) == &strategy, "%s is in the table twice", strategy.name);
+  }
+  for (const Device device : kDevices)
+    if (const Strategy *fastest = fastest_strategy (device))
+      fail_unless (fastest->device == device && fastest->limit[0] == 0, "%s cannot be what auto takes", fastest->name);
 }
 
 /// One image, another, the first again, in the same buffers.
@@ -834,6 +853,12 @@ GST_START_TEST (reference_counts_pixels)
 }
 GST_END_TEST
 
+GST_START_TEST (support)
+{
+  run_support ();
+}
+GST_END_TEST
+
 GST_START_TEST (lut)
 {
   for (int bins = 1; bins <= 256; bins++) {
@@ -900,6 +925,7 @@ kernels_suite ()
   tcase_set_timeout (tcase, 600);
   tcase_add_checked_fixture (tcase, setup, teardown);
   tcase_add_test (tcase, layout_and_table);
+  tcase_add_test (tcase, support);
   tcase_add_test (tcase, lut);
   tcase_add_test (tcase, clipping);
   tcase_add_test (tcase, reference_counts_pixels);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// cw-b: the cross-weave baseline of Poostchi et al. 2017, section 3.2 and Algorithm 2. Scan each row, transpose each bin, scan each column, with the kernels of the
+// CUDA SDK as they are: a launch for every line of every bin and a launch for every transpose, bins x (width + height + 1) of them.
+//
+// Traffic, bytes per u32 element: 4 initialise, 8 scan, 8 transpose, 8 scan: 28. It is the launches that cost, not the traffic: a launch works on one line. The planes are
+// initialised transposed, so that what the paper leaves transposed ends upright; columns are thus scanned before rows.
+#include "device/prescan_lines.cuh"
+
+namespace inthist {
+namespace cuda {
+namespace {
+
+struct CwB {
+  template <class T>
+  static std::size_t workspace_bytes (const Planes<T> &out)
+  {
+    return out.transposed (nullptr).bytes ();
+  }
+
+  template <class T>
+  static void scan (const Planes<T> &planes, Stream stream)
+  {
+    constexpr int kThreads = 512;
+    for (int p = 0; p < planes.count; p++)
+      for (int y = 0; y < planes.height; y++)
+        prescan_lines<T, kThreads><<<1, kThreads, 0, stream>>> (planes, p, y);
+  }
+
+  template <class T, class Source>
+  static int run (const Planes<T> &out, Source source, void *workspace, Stream stream)
+  {
+    const Planes<T> turned = out.transposed (workspace);
+    initialise_transposed (turned, source, stream);
+    scan (turned, stream);
+    for (int p = 0; p < out.count; p++)
+      transpose (turned.one (p), out.one (p), stream);
+    scan (out, stream);
+    return cudaGetLastError ();
+  }
+};
+
+/// A launch takes microseconds: beyond a million of them something else is meant.
+bool
+supports (const Shape &shape)
+{
+  return std::int64_t (shape.bins) * (shape.width + shape.height) <= 1'000'000;
+}
+
+}  // namespace
+}  // namespace cuda
+
+extern const Strategy kCwB;
+const Strategy kCwB = { .name = "cw-b",
+                        .description = "CUDA: one scan launch a line, one transpose a bin (Poostchi et al. 2017, Algorithm 2)",
+                        .device = Device::cuda,
+                        .workspace_bytes = cuda::Histogram<cuda::CwB>::workspace_bytes,
+                        .run = cuda::Histogram<cuda::CwB>::run,
+                        .supports = cuda::supports,
+                        .limit = "bins x (width + height) up to 1,000,000" };
+
+}  // namespace inthist

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// cw-sts: cross-weave scan-transpose-scan of Poostchi et al. 2017, section 3.3 and Algorithm 3. The kernels of cw-b, each launched once for all lines of all bins:
+// one scan, one 3-D transpose, one scan.
+//
+// Traffic, bytes per u32 element: 4 initialise, 8 scan, 8 transpose, 8 scan: 28. The scan leaves most threads of a block idle in most of its steps (their eq. 4). The
+// planes are initialised transposed, so that what the paper leaves transposed ends upright.
+#include "device/prescan_lines.cuh"
+
+namespace inthist {
+namespace cuda {
+namespace {
+
+struct CwSts {
+  template <class T>
+  static std::size_t workspace_bytes (const Planes<T> &out)
+  {
+    return out.transposed (nullptr).bytes ();
+  }
+
+  template <class T>
+  static void scan (const Planes<T> &planes, Stream stream)
+  {
+    constexpr int kThreads = 512;
+    prescan_lines<T, kThreads><<<dim3 (planes.height, planes.count), kThreads, 0, stream>>> (planes, 0, 0);
+  }
+
+  template <class T, class Source>
+  static int run (const Planes<T> &out, Source source, void *workspace, Stream stream)
+  {
+    const Planes<T> turned = out.transposed (workspace);
+    initialise_transposed (turned, source, stream);
+    scan (turned, stream);
+    transpose (turned, out, stream);
+    scan (out, stream);
+    return cudaGetLastError ();
+  }
+};
+
+}  // namespace
+}  // namespace cuda
+
+extern const Strategy kCwSts;
+const Strategy kCwSts = { .name = "cw-sts",
+                          .description = "CUDA: scan, 3-D transpose, scan, a launch each (Poostchi et al. 2017, Algorithm 3)",
+                          .device = Device::cuda,
+                          .workspace_bytes = cuda::Histogram<cuda::CwSts>::workspace_bytes,
+                          .run = cuda::Histogram<cuda::CwSts>::run };
+
+}  // namespace inthist

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// multi-pixel-scan: Lee and Choe 2014. Harris's scan, transpose, scan, transpose, with two changes. A line is always one block's: where it is longer than twice the block, a thread
+// takes 4, 8, ... pixels (section 3.1), so that no sums go through global memory. And shared memory has no gaps: instead of a padding word after every bank row, the element is
+// rotated within its row (their eq. 3), so that a line of n elements takes n.
+//
+// Traffic, bytes per u32 element: 4 initialise, then 4 times 8: 36. A line must fit the shared memory of a block.
+#include "device/planes.cuh"
+#include "device/prescan.cuh"
+
+namespace inthist {
+namespace cuda {
+namespace {
+
+constexpr int kMaxThreads = 1024;
+constexpr int kMaxLine = 8192;  // elements; 32 KiB of u32, which every device has
+
+/// Their equation 3: i + i/32 - 32 ((i + i/32)/32 - i/32), that is, row i/32 rotated by its number.
+struct RotatedIndex {
+  __host__ __device__ constexpr int operator() (int i) const { return (i & ~31) | ((i + i / 32) & 31); }
+};
+
+int
+power_of_two (int n)
+{
+  int power = 64;  // a block has at least a warp
+  while (power < n)
+    power *= 2;
+  return power;
+}
+
+template <class T>
+__global__ void
+__launch_bounds__ (kMaxThreads)
+scan_lines (Planes<T> planes, int n)
+{
+  extern __shared__ __align__ (16) unsigned char shared[];
+  T *temp = reinterpret_cast<T *> (shared);
+  const RotatedIndex index;
+  T *line = planes.line (blockIdx.y, blockIdx.x);
+  for (int x = threadIdx.x; x < n; x += blockDim.x)
+    temp[index (x)] = x < planes.width ? line[x] : T (0);
+  prescan (temp, n, index);
+  for (int x = threadIdx.x; x < planes.width; x += blockDim.x)
+    line[x] = T (line[x] + temp[index (x)]);
+}
+
+struct MultiPixelScan {
+  template <class T>
+  static std::size_t workspace_bytes (const Planes<T> &out)
+  {
+    return out.transposed (nullptr).bytes ();
+  }
+
+  template <class T>
+  static void scan (const Planes<T> &planes, Stream stream)
+  {
+    const int n = power_of_two (planes.width), threads = std::min (n / 2, kMaxThreads);
+    scan_lines<<<dim3 (planes.height, planes.count), threads, n * sizeof (T), stream>>> (planes, n);
+  }
+
+  template <class T, class Source>
+  static int run (const Planes<T> &out, Source source, void *workspace, Stream stream)
+  {
+    const Planes<T> turned = out.transposed (workspace);
+    initialise (out, source, stream);
+    scan (out, stream);
+    transpose (out, turned, stream);
+    scan (turned, stream);
+    transpose (turned, out, stream);
+    return cudaGetLastError ();
+  }
+};
+
+bool
+supports (const Shape &shape)
+{
+  return shape.width <= kMaxLine && shape.height <= kMaxLine;
+}
+
+}  // namespace
+}  // namespace cuda
+
+extern const Strategy kMultiPixelScan;
+const Strategy kMultiPixelScan = { .name = "multi-pixel-scan",
+                                   .description = "CUDA: one block a line, several pixels a thread, transposes between (Lee and Choe 2014)",
+                                   .device = Device::cuda,
+                                   .workspace_bytes = cuda::Histogram<cuda::MultiPixelScan>::workspace_bytes,
+                                   .run = cuda::Histogram<cuda::MultiPixelScan>::run,
+                                   .supports = cuda::supports,
+                                   .limit = "width and height up to 8192" };
+
+}  // namespace inthist
