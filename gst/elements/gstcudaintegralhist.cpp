@@ -136,8 +136,11 @@ strategy_get_type ()
 {
   static const std::vector<GEnumValue> values = [] {
     std::vector<GEnumValue> rows = { { kStrategyAuto, "The fastest for the shape and the device", "auto" } };
-    for (const inthist::Strategy &strategy : inthist::strategies ())
-      rows.push_back ({ int (rows.size ()), strategy.description, strategy.name });
+    for (const inthist::Strategy &strategy : inthist::strategies ()) {
+      // kept for as long as the type, which is for ever
+      const char *limited = *strategy.limit ? g_strdup_printf ("%s; %s", strategy.description, strategy.limit) : strategy.description;
+      rows.push_back ({ int (rows.size ()), limited, strategy.name });
+    }
     rows.push_back ({ 0, nullptr, nullptr });
     return rows;
   }();
@@ -261,6 +264,12 @@ make_engine (GstCudaIntegralHist *self)
   const Settings &settings = state.started;
   const inthist::Shape shape = { GST_VIDEO_INFO_WIDTH (&state.info), GST_VIDEO_INFO_HEIGHT (&state.info), int (settings.bins),
                                  settings.counter == GST_INTEGRAL_HISTOGRAM_COUNTER_U32 ? inthist::Counter::u32 : inthist::Counter::u16 };
+  if (!state.strategy->supports (shape)) {
+    g_autofree char *message = g_strdup_printf ("strategy=%s does not take %dx%d pixels with %d bins (%s): set strategy=auto or %s",
+                                                state.strategy->name, shape.width, shape.height, shape.bins, state.strategy->limit,
+                                                inthist::fastest_strategy (state.strategy->device)->name);
+    throw std::invalid_argument (message);
+  }
   const inthist::Lut lut = inthist::uniform_lut (shape.bins);
   Options options = settings.options;
   options.still_waiting = [self, n = options.max_tensors] {

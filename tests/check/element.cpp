@@ -584,6 +584,27 @@ GST_START_TEST (strategy_and_backend)
 }
 GST_END_TEST;
 
+/// A strategy says what it cannot take, and names one that can.
+GST_START_TEST (unsupported_shape)
+{
+  if (!have ("cuda"))
+    return;
+  GstHarness *h = harness ("backend=cuda strategy=multi-pixel-scan", "video/x-raw,format=GRAY8,width=10000,height=2,framerate=1/1");
+  GstBus *bus = gst_bus_new ();
+  gst_element_set_bus (h->element, bus);
+  fail_unless_equals_int (gst_harness_push (h, gst_buffer_new_allocate (nullptr, 20000, nullptr)), GST_FLOW_ERROR);
+  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  fail_unless (message);
+  g_autoptr (GError) error = nullptr;
+  gst_message_parse_error (message, &error, nullptr);
+  fail_unless (strstr (error->message, "8192") && strstr (error->message, "strip"), "%s", error->message);
+  gst_message_unref (message);
+  gst_element_set_bus (h->element, nullptr);
+  gst_object_unref (bus);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
 GST_START_TEST (download_never)
 {
   if (!have ("cuda"))
@@ -641,6 +662,7 @@ element_suite ()
   tcase_add_test (tests, messages_do_not_pile_up);
   tcase_add_test (tests, backend_auto);
   tcase_add_test (tests, strategy_and_backend);
+  tcase_add_test (tests, unsupported_shape);
   tcase_add_test (tests, download_never);
   return suite;
 }
