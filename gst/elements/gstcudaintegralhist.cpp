@@ -19,6 +19,7 @@
 #include "cuda_device.hpp"
 #include "pixel_format.hpp"
 #include "region_reporter.hpp"
+#include "settings.hpp"
 
 GST_DEBUG_CATEGORY_STATIC (gst_cuda_integral_hist_debug);
 #define GST_CAT_DEFAULT gst_cuda_integral_hist_debug
@@ -26,39 +27,6 @@ GST_DEBUG_CATEGORY_STATIC (gst_cuda_integral_hist_debug);
 using namespace integralhist;
 
 namespace {
-
-enum class Backend { automatic, cuda, cpu };
-
-constexpr int kStrategyAuto = 0;  // otherwise 1 + the row in the table of strategies
-
-constexpr guint kDefaultBins = 32, kMaxBins = 256, kDefaultAsyncDepth = 3, kMaxAsyncDepth = 64;
-
-enum Property {
-  PROP_BINS = 1,
-  PROP_BACKEND,
-  PROP_STRATEGY,
-  PROP_COUNTER,
-  PROP_CUDA_DEVICE_ID,
-  PROP_DOWNLOAD,
-  PROP_ASYNC_DEPTH,
-  PROP_MAX_TENSORS,
-  PROP_SYNC,
-  PROP_INTERVAL,
-  PROP_REGIONS,
-  PROP_STATS,
-};
-
-struct Settings {
-  guint bins = kDefaultBins;
-  Backend backend = Backend::automatic;
-  int strategy = kStrategyAuto;
-  GstIntegralHistogramCounter counter = GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
-  int cuda_device_id = -1;
-  Options options;
-  bool sync = false;
-  guint interval = 1;
-  std::string regions;
-};
 
 struct State {
   Settings settings;  // guarded by the object lock
@@ -114,51 +82,6 @@ engine_of (State &state)
 {
   const std::lock_guard lock (state.mutex);
   return state.engine;
-}
-
-// enums
-
-static GType
-backend_get_type ()
-{
-  static const GEnumValue values[] = {
-    { int (Backend::automatic), "CUDA when a device answers, else the CPU", "auto" },
-    { int (Backend::cuda), "CUDA, or an error", "cuda" },
-    { int (Backend::cpu), "The CPU", "cpu" },
-    { 0, nullptr, nullptr },
-  };
-  static const GType type = g_enum_register_static ("GstCudaIntegralHistBackend", values);
-  return type;
-}
-
-static GType
-strategy_get_type ()
-{
-  static const std::vector<GEnumValue> values = [] {
-    std::vector<GEnumValue> rows = { { kStrategyAuto, "The fastest for the shape and the device", "auto" } };
-    for (const inthist::Strategy &strategy : inthist::strategies ()) {
-      // kept for as long as the type, which is for ever
-      const char *limited = *strategy.limit ? g_strdup_printf ("%s; %s", strategy.description, strategy.limit) : strategy.description;
-      rows.push_back ({ int (rows.size ()), limited, strategy.name });
-    }
-    rows.push_back ({ 0, nullptr, nullptr });
-    return rows;
-  }();
-  static const GType type = g_enum_register_static ("GstCudaIntegralHistStrategy", values.data ());
-  return type;
-}
-
-static GType
-download_get_type ()
-{
-  static const GEnumValue values[] = {
-    { int (Download::lazy), "Copy the tensor to the host when somebody maps it", "lazy" },
-    { int (Download::eager), "Start the copy right behind the computation", "eager" },
-    { int (Download::never), "Leave the tensor on the GPU; region queries still work", "never" },
-    { 0, nullptr, nullptr },
-  };
-  static const GType type = g_enum_register_static ("GstCudaIntegralHistDownload", values);
-  return type;
 }
 
 // device and engine
@@ -328,15 +251,6 @@ set_refusal (State &state, bool State::*flag, bool value)
 
 // GstBaseTransform
 
-/// Throws std::invalid_argument.
-static void
-check_range (const char *name, guint value, guint min, guint max)
-{
-  if (value < min || value > max)
-    throw std::invalid_argument (std::string (name) + "=" + std::to_string (value) + " is out of range: set it to " + std::to_string (min)
-                                 + " to " + std::to_string (max));
-}
-
 static gboolean
 gst_cuda_integral_hist_start (GstBaseTransform *trans)
 {
@@ -344,10 +258,7 @@ gst_cuda_integral_hist_start (GstBaseTransform *trans)
   State &state = state_of (self);
   return guarded (self, FALSE, [&] () -> gboolean {
     state.started = settings_of (self);
-    check_range ("bins", state.started.bins, 1, kMaxBins);
-    check_range ("async-depth", state.started.options.async_depth, 1, kMaxAsyncDepth);
-    check_range ("interval", state.started.interval, 1, G_MAXINT);
-    parse_regions (state.started.regions.c_str ());
+    state.started.check ();
     if (!open_backend (self, state.started))
       return FALSE;
     state.frames = 0;
@@ -471,7 +382,8 @@ gst_cuda_integral_hist_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
   State &state = state_of (self);
   const Settings settings = settings_of (self);
   return guarded (self, GST_FLOW_ERROR, [&] {
-    check_range ("interval", settings.interval, 1, G_MAXINT);
+    if (settings.interval == 0)
+      settings.check ();
     const guint64 number = state.frames++;
     if (number % settings.interval != 0 || GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP))
       return GST_FLOW_OK;
@@ -564,44 +476,20 @@ make_stats (GstCudaIntegralHist *self)
 static void
 gst_cuda_integral_hist_set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
 {
-  Settings &settings = state_of (object).settings;
   GST_OBJECT_LOCK (object);
-  switch (id) {
-    case PROP_BINS: settings.bins = g_value_get_uint (value); break;
-    case PROP_BACKEND: settings.backend = Backend (g_value_get_enum (value)); break;
-    case PROP_STRATEGY: settings.strategy = g_value_get_enum (value); break;
-    case PROP_COUNTER: settings.counter = GstIntegralHistogramCounter (g_value_get_enum (value)); break;
-    case PROP_CUDA_DEVICE_ID: settings.cuda_device_id = g_value_get_int (value); break;
-    case PROP_DOWNLOAD: settings.options.download = Download (g_value_get_enum (value)); break;
-    case PROP_ASYNC_DEPTH: settings.options.async_depth = g_value_get_uint (value); break;
-    case PROP_MAX_TENSORS: settings.options.max_tensors = g_value_get_uint (value); break;
-    case PROP_SYNC: settings.sync = g_value_get_boolean (value); break;
-    case PROP_INTERVAL: settings.interval = g_value_get_uint (value); break;
-    case PROP_REGIONS: settings.regions = g_value_get_string (value) ? g_value_get_string (value) : ""; break;
-    default: G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
-  }
+  const bool known = state_of (object).settings.set (id, value);
   GST_OBJECT_UNLOCK (object);
+  if (!known)
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
 }
 
 static void
 gst_cuda_integral_hist_get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
 {
-  const Settings settings = settings_of (object);
-  switch (id) {
-    case PROP_BINS: g_value_set_uint (value, settings.bins); break;
-    case PROP_BACKEND: g_value_set_enum (value, int (settings.backend)); break;
-    case PROP_STRATEGY: g_value_set_enum (value, settings.strategy); break;
-    case PROP_COUNTER: g_value_set_enum (value, settings.counter); break;
-    case PROP_CUDA_DEVICE_ID: g_value_set_int (value, settings.cuda_device_id); break;
-    case PROP_DOWNLOAD: g_value_set_enum (value, int (settings.options.download)); break;
-    case PROP_ASYNC_DEPTH: g_value_set_uint (value, settings.options.async_depth); break;
-    case PROP_MAX_TENSORS: g_value_set_uint (value, settings.options.max_tensors); break;
-    case PROP_SYNC: g_value_set_boolean (value, settings.sync); break;
-    case PROP_INTERVAL: g_value_set_uint (value, settings.interval); break;
-    case PROP_REGIONS: g_value_set_string (value, settings.regions.c_str ()); break;
-    case PROP_STATS: g_value_take_boxed (value, make_stats (GST_CUDA_INTEGRAL_HIST (object))); break;
-    default: G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
-  }
+  if (id == PROP_STATS)
+    g_value_take_boxed (value, make_stats (GST_CUDA_INTEGRAL_HIST (object)));
+  else if (!settings_of (object).get (id, value))
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
 }
 
 static void
@@ -617,70 +505,6 @@ gst_cuda_integral_hist_init (GstCudaIntegralHist *self)
   self->state = new State;
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
   gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
-}
-
-/// A uint property like any other, but a value out of its range arrives, so that the element can fail with an error; GObject alone would warn
-/// on the console and go on with the value before.
-static GParamSpec *
-checked_uint_spec (const char *name, const char *nick, const char *blurb, guint min, guint max, guint by_default, GParamFlags flags)
-{
-  static const GType type = [] {
-    const auto init = [] (gpointer klass, gpointer) {
-      G_PARAM_SPEC_CLASS (klass)->value_validate = [] (GParamSpec *, GValue *) { return FALSE; };
-    };
-    return g_type_register_static_simple (G_TYPE_PARAM_UINT, "GstCudaIntegralHistParamUInt", sizeof (GParamSpecClass), init,
-                                          sizeof (GParamSpecUInt), nullptr, GTypeFlags (0));
-  }();
-  auto *spec = reinterpret_cast<GParamSpecUInt *> (g_param_spec_internal (type, name, nick, blurb, flags));
-  spec->minimum = min;
-  spec->maximum = max;
-  spec->default_value = by_default;
-  return G_PARAM_SPEC (spec);
-}
-
-static void
-install_properties (GObjectClass *klass)
-{
-  const auto flags = [] (int mutability) { return GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | mutability); };
-  const GParamFlags ready = flags (GST_PARAM_MUTABLE_READY), playing = flags (GST_PARAM_MUTABLE_PLAYING);
-  const auto install = [klass] (Property id, GParamSpec *spec) { g_object_class_install_property (klass, id, spec); };
-
-  install (PROP_BINS, checked_uint_spec ("bins", "Bins", "Number of histogram bins; a pixel's bin is value * bins / 256", 1, kMaxBins,
-                                         kDefaultBins, ready));
-  install (PROP_BACKEND,
-           g_param_spec_enum ("backend", "Backend", "Where to compute", backend_get_type (), int (Backend::automatic), ready));
-  install (PROP_STRATEGY,
-           g_param_spec_enum ("strategy", "Strategy", "Algorithm; all give the same counts", strategy_get_type (), kStrategyAuto, ready));
-  install (PROP_COUNTER, g_param_spec_enum ("counter", "Counter", "Type of the tensor's elements; region queries are exact with both",
-                                            GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER, GST_INTEGRAL_HISTOGRAM_COUNTER_U32, ready));
-  install (PROP_CUDA_DEVICE_ID,
-           g_param_spec_int ("cuda-device-id", "CUDA device", "CUDA device; -1 follows the input's memory, else takes device 0", -1,
-                             G_MAXINT, -1, ready));
-  install (PROP_DOWNLOAD, g_param_spec_enum ("download", "Download", "When a tensor on a GPU is copied to the host", download_get_type (),
-                                             int (Download::lazy), ready));
-  install (PROP_ASYNC_DEPTH,
-           checked_uint_spec ("async-depth", "Async depth", "Frames that may be in the making at once; the next waits for the oldest", 1,
-                              kMaxAsyncDepth, kDefaultAsyncDepth, ready));
-  install (PROP_MAX_TENSORS,
-           g_param_spec_uint (
-               "max-tensors", "Max tensors",
-               "Most tensors of one frame size alive at once, 0 for no limit; at the limit the element waits until one is released. "
-               "A sink keeps its last frame, so 1 wants its enable-last-sample=false",
-               0, G_MAXUINT, 0, ready));
-  install (PROP_SYNC, g_param_spec_boolean ("sync", "Sync", "Wait for each frame's tensor before pushing it", FALSE, playing));
-  install (PROP_INTERVAL, checked_uint_spec ("interval", "Interval", "Compute every n-th frame; the others pass without the meta", 1,
-                                             G_MAXINT, 1, playing));
-  install (PROP_REGIONS, g_param_spec_string ("regions", "Regions",
-                                              "Regions \"x,y,width,height;...\" in pixels whose histograms go out as an element message "
-                                              "\"integral-histogram\" for each frame",
-                                              "", playing));
-  install (PROP_STATS, g_param_spec_boxed ("stats", "Statistics",
-                                           "Since the frame size last changed: frames, frames in flight, backend, strategy, device, "
-                                           "microseconds of upload, compute and download, bytes each way",
-                                           GST_TYPE_STRUCTURE, GParamFlags (G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
-
-  for (GType type : { backend_get_type (), strategy_get_type (), download_get_type (), GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER })
-    gst_type_mark_as_plugin_api (type, GstPluginAPIFlags (0));
 }
 
 static void
