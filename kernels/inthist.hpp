@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// inthist: integral histograms of 8-bit images, on the CPU and with CUDA.
+// inthist: integral histograms and summed-area tables, on the CPU and with CUDA.
 //
-// The integral histogram of an image I with `bins` bins is the tensor
+// The integral histogram of an image with `bins` bins is the tensor
 //
 //   H[b][y][x] = number of pixels of bin b in rows 0..y and columns 0..x        (Poostchi et al. 2017, eq. 1; Porikli 2005)
 //
-// and four of its elements give the histogram of any rectangle. A frame takes two steps: `bin_image` turns pixels into bin indices,
-// and a `Strategy` turns bin indices into the tensor. `count_regions` then answers rectangles.
+// and a summed-area table (integral image; Crow 1984) is one such plane of sums of pixel values. Four elements give the histogram, or the sum, of any rectangle. A
+// histogram takes two steps: `bin_image` turns pixels into bin indices, and a `Strategy` turns bin indices into the tensor; a table takes the second alone, from
+// any pixels. `count_regions` and `sum_regions` then answer rectangles.
 //
-// Nothing here allocates, synchronises or keeps state between calls; every buffer belongs to the caller. Calls on different buffers may
+// Nothing here allocates, synchronises or keeps state between calls (tuner.hpp does); every buffer belongs to the caller. Calls on different buffers may
 // run at the same time from any thread. Functions return 0, or a cudaError_t where a CUDA call failed.
 #pragma once
 
@@ -27,21 +28,46 @@ using Stream = CUstream_st *;  // cudaStream_t; the CPU ignores it
 
 enum class Device { cpu, cuda };
 
-/// u32 is exact below 2^32 pixels. u16 holds the same counts modulo 65536.
-enum class Counter { u32, u16 };
+/// Of pixels and of tensor elements. f32x4 is four interleaved channels.
+enum class Type { u8, u16, u32, s32, f32, f64, f32x4 };
 
 constexpr std::size_t
-bytes_of (Counter counter)
+bytes_of (Type type)
 {
-  return counter == Counter::u32 ? 4 : 2;
+  constexpr std::size_t kBytes[] = { 1, 2, 4, 4, 4, 8, 16 };
+  return kBytes[int (type)];
 }
 
+constexpr const char *
+name_of (Type type)
+{
+  constexpr const char *kNames[] = { "u8", "u16", "u32", "s32", "f32", "f64", "f32x4" };
+  return kNames[int (type)];
+}
+
+/// What a pixel adds to plane b.
+enum class Content {
+  bins,    // 1 where its bin is b: an integral histogram
+  powers,  // its value to the power of b + 1: the summed-area table, and as a second plane that of the square (Viola and Jones 2001)
+};
+
+/// What there is to compute; is_valid says which combinations exist:
+///
+///   bins     u8 to u32, exact below 2^32 pixels, or to u16, the same modulo 65536; 1..256 planes
+///   powers   u8 to u32 or s32, modulo 2^32, or f32; u32 to u32; f32, f64 or f32x4 to itself; one plane, for u8 to u32 one or two
+///
+/// Floating sums only ever add, each pixel to at most width + height others in turn: an element differs from the exact sum by at most
+/// (width + height) u sum |pixel|, u being 2^-24 or 2^-53 (Higham 1993, eq. 2.4).
 struct Shape {
   int width = 0, height = 0;  // pixels, each at least 1
-  int bins = 0;               // 1..256
-  Counter counter = Counter::u32;
+  int bins = 0;               // planes
+  Type counter = Type::u32;   // of the tensor's elements
+  Content content = Content::bins;
+  Type pixel = Type::u8;
   bool operator== (const Shape &) const = default;
 };
+
+bool is_valid (const Shape &shape);
 
 /// Where an element lies: H[b][y][x] is at byte b * plane_pitch + y * row_pitch + x * bytes_of (counter).
 /// Both pitches and the tensor's first byte are multiples of 16; bytes between a row's end and the next row are never touched.
@@ -79,10 +105,11 @@ using Lut = std::array<std::uint8_t, 256>;
 /// value * bins / 256
 Lut uniform_lut (int bins);
 
-/// One byte a pixel: its bin. Columns from the width up to the stride are there to be read, but mean nothing.
-struct BinPlane {
-  std::uint8_t *data = nullptr;  // 16-byte aligned
-  std::size_t stride = 0;        // bytes, from bin_stride
+/// Pixels of Shape::pixel, with `powers` on any stride that keeps them aligned. With `bins` a pixel is its bin; the plane is then 16-byte aligned, its stride is bin_stride (width),
+/// and columns from the width up to the stride are there to be read, but mean nothing.
+struct PixelPlane {
+  std::uint8_t *data = nullptr;
+  std::size_t stride = 0;  // bytes
 };
 
 /// The width rounded up to 256, so that vectors and tiles may read over a row's end.
@@ -92,15 +119,40 @@ bin_stride (int width)
   return (std::size_t (width) + 255) / 256 * 256;
 }
 
-/// All that a strategy needs for one frame. The workspace has at least workspace_bytes (shape) bytes, is 256-byte aligned,
+/// What the papers vary; 0 is the strategy's default, the first in its list.
+struct Tuning {
+  int tile = 0;     // rows and columns of a tile
+  int threads = 0;  // of a block
+
+  int tile_or (std::span<const int> tiles) const { return tile ? tile : tiles.front (); }
+  int threads_or (std::span<const int> list) const { return threads ? threads : list.front (); }
+  bool operator== (const Tuning &) const = default;
+};
+
+/// Hears of the stages of a run, for those who time them. What is enqueued between two belongs to the first of them.
+class StageListener {
+public:
+  virtual ~StageListener () = default;
+  virtual void begin (const char *stage) = 0;  // "initialise", "scan", "transpose", ...
+};
+
+/// All that a strategy needs for one frame. The workspace has at least workspace_bytes (shape, tuning) bytes, is 256-byte aligned,
 /// and is in use until the stream has passed.
 struct Job {
   Shape shape;
   Layout layout;
-  BinPlane bins;
+  PixelPlane pixels;
   void *tensor = nullptr;
   void *workspace = nullptr;
   Stream stream = nullptr;
+  Tuning tuning = {};
+  StageListener *listener = nullptr;
+
+  void stage (const char *name) const
+  {
+    if (listener)
+      listener->begin (name);
+  }
 };
 
 /// One algorithm. The name is also the file's, the property's nick and the label in tests and benchmarks.
@@ -108,16 +160,21 @@ struct Strategy {
   const char *name;
   const char *description;  // one line, for users
   Device device;
-  std::size_t (*workspace_bytes) (const Shape &);
+  std::size_t (*workspace_bytes) (const Shape &, const Tuning &) = [] (const Shape &, const Tuning &) { return std::size_t (0); };
   int (*run) (const Job &);
-  bool (*supports) (const Shape &) = [] (const Shape &) { return true; };
-  const char *limit = "";  // what it supports, in words, where that is not everything
+  bool (*supports) (const Shape &) = [] (const Shape &) { return true; };  // of valid shapes
+  const char *limit = "";                                                  // what it supports, in words, where that is not everything
+  std::span<const int> tiles = {}, threads = {};                           // what Tuning may ask for, the default first
+  bool slow = false;                                                       // kept to compare with: never chosen by itself
 };
 
-/// Every algorithm of this build; the first of a device is its fastest.
+/// Every algorithm of this build, for each device in the order in which they are preferred before anybody has measured.
 std::span<const Strategy> strategies ();
 const Strategy *find_strategy (std::string_view name);
-const Strategy *fastest_strategy (Device device);
+/// The first that supports the shape.
+const Strategy *preferred_strategy (Device device, const Shape &shape);
+/// Whether the shape is valid and the strategy takes it, with these parameters.
+bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning = {});
 
 /// A rectangle in pixels.
 struct Region {
@@ -127,21 +184,25 @@ struct Region {
 /// The part of the region inside the frame; all zero where there is none.
 Region clip (const Region &region, int width, int height);
 
-/// Algorithm 1 of Poostchi et al., serial: what every strategy must equal, bit for bit.
+/// Algorithm 1 of Poostchi et al., serial: what every strategy must equal, bit for bit. For integer tensors.
 void reference (const Job &job);
 
 namespace cpu {
-void bin_image (const Image &image, const Lut &lut, int width, int height, BinPlane out);
+void bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out);
 
 /// counts[i * bins + b] = pixels of bin b in regions[i]. Regions must be clipped.
 void count_regions (const Shape &shape, const Layout &layout, const void *tensor, std::span<const Region> regions, std::uint32_t *counts);
+/// sums[i * bins + b] = what regions[i] adds up to in plane b, for any u16 or u32 tensor of 8-bit pixels; exact.
+void sum_regions (const Shape &shape, const Layout &layout, const void *tensor, std::span<const Region> regions, std::uint64_t *sums);
 }  // namespace cpu
 
 /// The same on a device; pointers are the device's, of the current context. `regions` may also be pinned host memory.
 namespace cuda {
-int bin_image (const Image &image, const Lut &lut, int width, int height, BinPlane out, Stream stream);
+int bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out, Stream stream);
 int count_regions (const Shape &shape, const Layout &layout, const void *tensor, const Region *regions, int n, std::uint32_t *counts,
                    Stream stream);
+int sum_regions (const Shape &shape, const Layout &layout, const void *tensor, const Region *regions, int n, std::uint64_t *sums,
+                 Stream stream);
 }  // namespace cuda
 
 }  // namespace inthist

@@ -2,27 +2,23 @@
 //
 // Algorithm 1 of Poostchi et al. 2017, as it stands there: one element after another, from its three neighbours. It is the truth
 // that every strategy is compared with, so it stays slow and obvious.
-#include "inthist.hpp"
+#include "elements.hpp"
 
 namespace inthist {
 namespace {
 
-template <class T>
+template <class T, class Source>
 void
-fill (const Job &job)
+fill (const Planes<T> &out, Source source)
 {
-  const auto &[shape, layout, bins, tensor, workspace, stream] = job;
-  const auto at = [&] (int b, int y, int x) -> T & {
-    return reinterpret_cast<T *> (static_cast<std::uint8_t *> (tensor) + b * layout.plane_pitch + y * layout.row_pitch)[x];
-  };
-  for (int b = 0; b < shape.bins; b++)
-    for (int y = 0; y < shape.height; y++)
-      for (int x = 0; x < shape.width; x++) {
+  const auto at = [&] (int b, int y, int x) -> T & { return out.line (b, y)[x]; };
+  for (int b = 0; b < out.count; b++)
+    for (int y = 0; y < out.height; y++)
+      for (int x = 0; x < out.width; x++) {
         const T above = y > 0 ? at (b, y - 1, x) : 0;
         const T left = x > 0 ? at (b, y, x - 1) : 0;
         const T corner = y > 0 && x > 0 ? at (b, y - 1, x - 1) : 0;
-        const T own = bins.data[y * bins.stride + x] == b;
-        at (b, y, x) = T (above + left - corner + own);
+        at (b, y, x) = T (above + left - corner + T (source (b, y, x)));
       }
 }
 
@@ -31,21 +27,10 @@ fill (const Job &job)
 void
 reference (const Job &job)
 {
-  if (job.shape.counter == Counter::u32)
-    fill<std::uint32_t> (job);
-  else
-    fill<std::uint16_t> (job);
+  with_elements (job.shape, [&]<class T, class Source> (Elements<T, Source>) {
+    if constexpr (std::is_integral_v<T>)
+      fill (planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels });
+  });
 }
-
-extern const Strategy kSerial;
-const Strategy kSerial = { .name = "serial",
-                           .description = "CPU: the serial algorithm, one thread, slow and obvious (Poostchi et al. 2017, Algorithm 1)",
-                           .device = Device::cpu,
-                           .workspace_bytes = [] (const Shape &) { return std::size_t (0); },
-                           .run =
-                               [] (const Job &job) {
-                                 reference (job);
-                                 return 0;
-                               } };
 
 }  // namespace inthist

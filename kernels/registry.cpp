@@ -2,49 +2,43 @@
 #include "inthist.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace inthist {
 
+// A line a strategy, for each device in the order of preference (see strategies ()).
+#define CUDA_STRATEGIES(ROW) \
+  ROW (kStrip) \
+  ROW (kScanRowScanColumn) \
+  ROW (kBrltScanRow) \
+  ROW (kScanRowBrlt) \
+  ROW (kBlocked) \
+  ROW (kWfTis) \
+  ROW (kCwTis) \
+  ROW (kCwSts) \
+  ROW (kMultiPixelScan) \
+  ROW (kScanTransposeScan) \
+  ROW (kCwB)
+#define CPU_STRATEGIES(ROW) \
+  ROW (kRows) \
+  ROW (kWavefront) \
+  ROW (kCrossWeave) \
+  ROW (kSerial)
+
 #if INTHIST_CUDA
-extern const Strategy kStrip;
-extern const Strategy kWfTis;
-extern const Strategy kCwTis;
-extern const Strategy kCwSts;
-extern const Strategy kCwB;
-extern const Strategy kBlocked;
-extern const Strategy kBrltScanRow;
-extern const Strategy kScanRowBrlt;
-extern const Strategy kScanRowScanColumn;
-extern const Strategy kScanTransposeScan;
-extern const Strategy kMultiPixelScan;
+#define STRATEGIES(ROW) CUDA_STRATEGIES (ROW) CPU_STRATEGIES (ROW)
+#else
+#define STRATEGIES(ROW) CPU_STRATEGIES (ROW)
 #endif
-extern const Strategy kRows;
-extern const Strategy kWavefront;
-extern const Strategy kCrossWeave;
-extern const Strategy kSerial;
+#define DECLARE(row) extern const Strategy row;
+#define ENTRY(row) row,
+
+STRATEGIES (DECLARE)
 
 std::span<const Strategy>
 strategies ()
 {
-  static const Strategy table[] = {
-#if INTHIST_CUDA
-    kStrip,
-    kWfTis,
-    kCwTis,
-    kCwSts,
-    kCwB,
-    kBlocked,
-    kBrltScanRow,
-    kScanRowBrlt,
-    kScanRowScanColumn,
-    kScanTransposeScan,
-    kMultiPixelScan,
-#endif
-    kRows,
-    kWavefront,
-    kCrossWeave,
-    kSerial,
-  };
+  static const Strategy table[] = { STRATEGIES (ENTRY) };
   return table;
 }
 
@@ -57,11 +51,32 @@ find_strategy (std::string_view name)
 }
 
 const Strategy *
-fastest_strategy (Device device)
+preferred_strategy (Device device, const Shape &shape)
 {
   const auto table = strategies ();
-  const auto row = std::ranges::find (table, device, &Strategy::device);
+  const auto row = std::ranges::find_if (table, [&] (const Strategy &s) { return s.device == device && accepts (s, shape); });
   return row == table.end () ? nullptr : &*row;
+}
+
+bool
+is_valid (const Shape &shape)
+{
+  if (shape.width < 1 || shape.height < 1 || shape.bins < 1)
+    return false;
+  const auto [pixel, counter] = std::pair (shape.pixel, shape.counter);
+  if (shape.content == Content::bins)
+    return pixel == Type::u8 && (counter == Type::u32 || counter == Type::u16) && shape.bins <= 256;
+  if (pixel == Type::u8)
+    return counter == Type::u32 ? shape.bins <= 2 : (counter == Type::s32 || counter == Type::f32) && shape.bins == 1;
+  return pixel != Type::u16 && pixel != Type::s32 && pixel == counter && shape.bins == 1;
+}
+
+bool
+accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning)
+{
+  const auto offered = [] (std::span<const int> list, int value) { return value == 0 || std::ranges::find (list, value) != list.end (); };
+  return is_valid (shape) && strategy.supports (shape) && offered (strategy.tiles, tuning.tile)
+         && offered (strategy.threads, tuning.threads);
 }
 
 Layout

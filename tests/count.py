@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """count.py TESTLOG.JSON: counts the checks in Meson's test log; fails if one failed or none ran.
 
-A program of libcheck or unittest counts as the checks that it reports, any other as one. A crash, a timeout or a bad exit
+A program of libcheck or unittest counts as the checks that it reports, inthist-check as one for each check of each strategy, any other as one. A crash, a timeout or a bad exit
 without a failed check is one failure. A line that starts with SKIP: is a check that did not take place.
 """
 import json
@@ -22,6 +22,9 @@ def count(test):
     if re.search(r'^\d+%: Checks: ', text, re.MULTILINE):  # libcheck
         checks = number(r'^\d+%: Checks: (\d+)', text)
         failed = number(r'^\d+%: Checks: .*Failures: (\d+)', text) + number(r'^\d+%: Checks: .*Errors: (\d+)', text)
+    elif re.search(r'^inthist-check: \d+ runs, ', text, re.MULTILINE):
+        failed = len(re.findall(r'^\[FAIL\] ', text, re.MULTILINE))
+        checks = failed + len(re.findall(r'^\[OK\] ', text, re.MULTILINE)) + len(reasons)
     elif re.search(r'^Ran \d+ tests? in ', text, re.MULTILINE):  # unittest
         checks = number(r'^Ran (\d+) tests? in ', text)
         ending = '\n'.join(re.findall(r'^(?:OK|FAILED) \(.*\)$', text, re.MULTILINE))

@@ -31,5 +31,14 @@ if grep -rniE 'gst|glib' kernels/; then
   echo "kernels/ must not know GStreamer or GLib; see above" >&2
   failed=1
 fi
+# An algorithm is called as its file is
+for file in $(grep -lE '^const Strategy k' -r kernels/); do
+  stem=$(basename "${file%.*}" | tr _ -)
+  name=$(sed -nE 's/.*\.name = "([^"]*)".*/\1/p' "$file")
+  if [ "$name" != "$stem" ]; then
+    echo "$file: its strategy is called \"$name\", and must be \"$stem\"" >&2
+    failed=1
+  fi
+done
 [ $failed -ne 0 ] || echo "style: ${#files[@]} files are as they should be"
 exit $failed

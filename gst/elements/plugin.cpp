@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstcudaintegralhist.h"
+#include "gstcudaintegralimage.h"
 
 static gboolean
 plugin_init (GstPlugin *plugin)
 {
-  return GST_ELEMENT_REGISTER (cudaintegralhist, plugin);
+  return GST_ELEMENT_REGISTER (cudaintegralhist, plugin) && GST_ELEMENT_REGISTER (cudaintegralimage, plugin);
 }
 
-GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, cudaintegralhist, "Integral histograms of video frames, with CUDA or on the CPU",
-                   plugin_init, PACKAGE_VERSION, "LGPL", PACKAGE_NAME, PACKAGE_ORIGIN)
+GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, cudaintegralhist,
+                   "Integral histograms and integral images of video frames, with CUDA or on the CPU", plugin_init, PACKAGE_VERSION, "LGPL",
+                   PACKAGE_NAME, PACKAGE_ORIGIN)

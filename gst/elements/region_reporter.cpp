@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "region_reporter.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 #include <stdexcept>
@@ -120,48 +122,104 @@ RegionReporter::work ()
   }
 }
 
-/// Moves a GstValueArray of `n` values of `type` behind the values of `array`.
+namespace {
+
+/// A value of this type.
 template <class T>
-static void
-append_array (GValue *array, GType type, const T *values, std::size_t n, void (*set) (GValue *, T))
+GValue
+value (GType type, void (*set) (GValue *, T), T content)
 {
-  GValue inner = G_VALUE_INIT;
-  gst_value_array_init (&inner, guint (n));
-  for (std::size_t i = 0; i < n; i++) {
-    GValue value = G_VALUE_INIT;
-    g_value_init (&value, type);
-    set (&value, values[i]);
-    gst_value_array_append_and_take_value (&inner, &value);
-  }
-  gst_value_array_append_and_take_value (array, &inner);
+  GValue value = G_VALUE_INIT;
+  g_value_init (&value, type);
+  set (&value, content);
+  return value;
 }
+
+/// A GstValueArray with what `element (i)` gives, n times.
+template <class Element>
+GValue
+array (std::size_t n, Element &&element)
+{
+  GValue values = G_VALUE_INIT;
+  gst_value_array_init (&values, guint (n));
+  for (std::size_t i = 0; i < n; i++) {
+    GValue one = element (i);
+    gst_value_array_append_and_take_value (&values, &one);
+  }
+  return values;
+}
+
+void
+take (GstStructure *structure, const char *field, GValue values)
+{
+  gst_structure_take_value (structure, field, &values);
+}
+
+using Regions = std::vector<GstVideoRectangle>;
+
+bool
+add_counts (GstStructure *structure, GstIntegralHistogram *histogram, const Regions &regions, GError **error)
+{
+  const std::size_t bins = gst_integral_histogram_get_bins (histogram);
+  std::vector<guint32> counts (bins * regions.size ());
+  if (!gst_integral_histogram_regions (histogram, regions.data (), guint (regions.size ()), counts.data (), error))
+    return false;
+  take (structure, "counts", array (regions.size (), [&] (std::size_t i) {
+          return array (bins, [&] (std::size_t b) { return value<guint> (G_TYPE_UINT, g_value_set_uint, counts[i * bins + b]); });
+        }));
+  return true;
+}
+
+bool
+add_sums (GstStructure *structure, GstIntegralHistogram *histogram, const Regions &regions, GError **error)
+{
+  const std::size_t planes = gst_integral_histogram_get_bins (histogram);
+  std::vector<guint64> sums (planes * regions.size ());
+  if (!gst_integral_histogram_regions_sums (histogram, regions.data (), guint (regions.size ()), sums.data (), error))
+    return false;
+  const auto add_u64 = [&] (const char *field, std::size_t plane) {
+    take (structure, field, array (regions.size (), [&] (std::size_t i) {
+            return value<guint64> (G_TYPE_UINT64, g_value_set_uint64, sums[i * planes + plane]);
+          }));
+  };
+  // of the sum or the sum of squares of region i
+  const auto mean = [&] (std::size_t i, std::size_t plane) {
+    return double (sums[i * planes + plane]) / (double (regions[i].w) * regions[i].h);
+  };
+  const auto add_double = [&] (const char *field, auto &&number) {
+    take (structure, field,
+          array (regions.size (), [&] (std::size_t i) { return value<double> (G_TYPE_DOUBLE, g_value_set_double, number (i)); }));
+  };
+  add_u64 ("sum", 0);
+  if (planes > 1)
+    add_u64 ("sum-of-squares", 1);
+  add_double ("mean", [&] (std::size_t i) { return mean (i, 0); });
+  if (planes > 1)
+    add_double ("variance", [&] (std::size_t i) { return std::max (mean (i, 1) - mean (i, 0) * mean (i, 0), 0.0); });
+  return true;
+}
+
+}  // namespace
 
 bool
 RegionReporter::post (const Frame &frame)
 {
-  const std::size_t bins = gst_integral_histogram_get_bins (frame.histogram);
-  std::vector<guint32> counts (bins * frame.regions.size ());
+  const bool bins = gst_integral_histogram_get_content (frame.histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
+  GstStructure *structure =
+      gst_structure_new (bins ? "integral-histogram" : "integral-image", "timestamp", G_TYPE_UINT64, frame.timestamp, "stream-time",
+                         G_TYPE_UINT64, frame.stream_time, "running-time", G_TYPE_UINT64, frame.running_time, "duration", G_TYPE_UINT64,
+                         frame.duration, "frame", G_TYPE_UINT64, frame.number, nullptr);
+  take (structure, "rectangles", array (frame.regions.size (), [&] (std::size_t i) {
+          const GstVideoRectangle &r = frame.regions[i];
+          return array (4, [&] (std::size_t n) { return value<gint> (G_TYPE_INT, g_value_set_int, std::array{ r.x, r.y, r.w, r.h }[n]); });
+        }));
   g_autoptr (GError) error = nullptr;
-  if (!gst_integral_histogram_regions (frame.histogram, frame.regions.data (), guint (frame.regions.size ()), counts.data (), &error)) {
+  if (!(bins ? add_counts : add_sums) (structure, frame.histogram, frame.regions, &error)) {
+    gst_structure_free (structure);
     GST_ELEMENT_ERROR (element_, LIBRARY, FAILED, ("The integral histogram of frame %" G_GUINT64_FORMAT " failed.", frame.number),
                        ("%s", error->message));
     return false;
   }
-
-  GValue rectangle_array = G_VALUE_INIT, count_array = G_VALUE_INIT;
-  gst_value_array_init (&rectangle_array, guint (frame.regions.size ()));
-  gst_value_array_init (&count_array, guint (frame.regions.size ()));
-  for (std::size_t i = 0; i < frame.regions.size (); i++) {
-    const GstVideoRectangle &r = frame.regions[i];
-    const gint numbers[] = { r.x, r.y, r.w, r.h };
-    append_array (&rectangle_array, G_TYPE_INT, numbers, 4, g_value_set_int);
-    append_array (&count_array, G_TYPE_UINT, counts.data () + i * bins, bins, g_value_set_uint);
-  }
-  GstStructure *structure = gst_structure_new ("integral-histogram", "timestamp", G_TYPE_UINT64, frame.timestamp, "stream-time",
-                                               G_TYPE_UINT64, frame.stream_time, "running-time", G_TYPE_UINT64, frame.running_time,
-                                               "duration", G_TYPE_UINT64, frame.duration, "frame", G_TYPE_UINT64, frame.number, nullptr);
-  gst_structure_take_value (structure, "rectangles", &rectangle_array);
-  gst_structure_take_value (structure, "counts", &count_array);
   gst_element_post_message (element_, gst_message_new_element (GST_OBJECT (element_), structure));
   return true;
 }

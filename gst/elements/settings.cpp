@@ -16,25 +16,37 @@ backend_get_type ()
     { int (Backend::cpu), "The CPU", "cpu" },
     { 0, nullptr, nullptr },
   };
-  static const GType type = g_enum_register_static ("GstCudaIntegralHistBackend", values);
+  static const GType type = g_enum_register_static ("GstCudaIntegralBackend", values);
   return type;
 }
 
-static GType
-strategy_get_type ()
+/// auto, and the strategies that can compute such content at all. A value is 0, or 1 + the row in the table of strategies.
+static std::vector<GEnumValue>
+strategy_values (const inthist::Shape &example)
 {
-  static const std::vector<GEnumValue> values = [] {
-    std::vector<GEnumValue> rows = { { kStrategyAuto, "The fastest for the shape and the device", "auto" } };
-    for (const inthist::Strategy &strategy : inthist::strategies ()) {
-      // kept for as long as the type, which is for ever
-      const char *limited = *strategy.limit ? g_strdup_printf ("%s; %s", strategy.description, strategy.limit) : strategy.description;
-      rows.push_back ({ int (rows.size ()), limited, strategy.name });
-    }
-    rows.push_back ({ 0, nullptr, nullptr });
-    return rows;
-  }();
-  static const GType type = g_enum_register_static ("GstCudaIntegralHistStrategy", values.data ());
-  return type;
+  std::vector<GEnumValue> values = { { 0, "The fastest for the shape and the device", "auto" } };
+  int row = 0;
+  for (const inthist::Strategy &strategy : inthist::strategies ()) {
+    row++;
+    if (!inthist::accepts (strategy, example))
+      continue;
+    // kept for as long as the type, which is for ever
+    const char *limited = *strategy.limit ? g_strdup_printf ("%s (limit: %s)", strategy.description, strategy.limit) : strategy.description;
+    values.push_back ({ row, limited, strategy.name });
+  }
+  values.push_back ({ 0, nullptr, nullptr });
+  return values;
+}
+
+static GType
+strategy_get_type (inthist::Content content)
+{
+  using inthist::Content, inthist::Type;
+  static const std::vector<GEnumValue> of_histograms = strategy_values ({ 640, 480, 32, Type::u32, Content::bins, Type::u8 });
+  static const std::vector<GEnumValue> of_tables = strategy_values ({ 640, 480, 1, Type::u32, Content::powers, Type::u8 });
+  static const GType histograms = g_enum_register_static ("GstCudaIntegralHistStrategy", of_histograms.data ());
+  static const GType tables = g_enum_register_static ("GstCudaIntegralImageStrategy", of_tables.data ());
+  return content == Content::bins ? histograms : tables;
 }
 
 static GType
@@ -46,18 +58,28 @@ download_get_type ()
     { int (Download::never), "Leave the tensor on the GPU; region queries still work", "never" },
     { 0, nullptr, nullptr },
   };
-  static const GType type = g_enum_register_static ("GstCudaIntegralHistDownload", values);
+  static const GType type = g_enum_register_static ("GstCudaIntegralDownload", values);
   return type;
+}
+
+static const inthist::Strategy *
+strategy_of (int value)
+{
+  return value == 0 ? nullptr : &inthist::strategies ()[value - 1];
+}
+
+static int
+value_of (const inthist::Strategy *strategy)
+{
+  return strategy ? int (strategy - inthist::strategies ().data ()) + 1 : 0;
 }
 
 bool
 Settings::set (guint id, const GValue *value)
 {
   switch (id) {
-    case PROP_BINS: bins = g_value_get_uint (value); break;
     case PROP_BACKEND: backend = Backend (g_value_get_enum (value)); break;
-    case PROP_STRATEGY: strategy = g_value_get_enum (value); break;
-    case PROP_COUNTER: counter = GstIntegralHistogramCounter (g_value_get_enum (value)); break;
+    case PROP_STRATEGY: options.strategy = strategy_of (g_value_get_enum (value)); break;
     case PROP_CUDA_DEVICE_ID: cuda_device_id = g_value_get_int (value); break;
     case PROP_DOWNLOAD: options.download = Download (g_value_get_enum (value)); break;
     case PROP_ASYNC_DEPTH: options.async_depth = g_value_get_uint (value); break;
@@ -65,6 +87,7 @@ Settings::set (guint id, const GValue *value)
     case PROP_SYNC: sync = g_value_get_boolean (value); break;
     case PROP_INTERVAL: interval = g_value_get_uint (value); break;
     case PROP_REGIONS: regions = g_value_get_string (value) ? g_value_get_string (value) : ""; break;
+    case PROP_TUNING_TIME: options.tuning_time = g_value_get_uint (value); break;
     default: return false;
   }
   return true;
@@ -74,10 +97,8 @@ bool
 Settings::get (guint id, GValue *value) const
 {
   switch (id) {
-    case PROP_BINS: g_value_set_uint (value, bins); break;
     case PROP_BACKEND: g_value_set_enum (value, int (backend)); break;
-    case PROP_STRATEGY: g_value_set_enum (value, strategy); break;
-    case PROP_COUNTER: g_value_set_enum (value, counter); break;
+    case PROP_STRATEGY: g_value_set_enum (value, value_of (options.strategy)); break;
     case PROP_CUDA_DEVICE_ID: g_value_set_int (value, cuda_device_id); break;
     case PROP_DOWNLOAD: g_value_set_enum (value, int (options.download)); break;
     case PROP_ASYNC_DEPTH: g_value_set_uint (value, options.async_depth); break;
@@ -85,13 +106,13 @@ Settings::get (guint id, GValue *value) const
     case PROP_SYNC: g_value_set_boolean (value, sync); break;
     case PROP_INTERVAL: g_value_set_uint (value, interval); break;
     case PROP_REGIONS: g_value_set_string (value, regions.c_str ()); break;
+    case PROP_TUNING_TIME: g_value_set_uint (value, options.tuning_time); break;
     default: return false;
   }
   return true;
 }
 
-/// Throws std::invalid_argument.
-static void
+void
 check_range (const char *name, guint value, guint min, guint max)
 {
   if (value < min || value > max)
@@ -102,22 +123,38 @@ check_range (const char *name, guint value, guint min, guint max)
 void
 Settings::check () const
 {
-  check_range ("bins", bins, 1, kMaxBins);
   check_range ("async-depth", options.async_depth, 1, kMaxAsyncDepth);
   check_range ("interval", interval, 1, G_MAXINT);
+  check_range ("tuning-time", options.tuning_time, 0, kMaxTuningTime);
   parse_regions (regions.c_str ());
 }
 
-/// A uint property like any other, but a value out of its range arrives, so that the element can fail with an error; GObject alone would warn
-/// on the console and go on with the value before.
-static GParamSpec *
+static GParamFlags
+read_write (int mutability)
+{
+  return GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | mutability);
+}
+
+GParamFlags
+mutable_ready ()
+{
+  return read_write (GST_PARAM_MUTABLE_READY);
+}
+
+GParamFlags
+mutable_playing ()
+{
+  return read_write (GST_PARAM_MUTABLE_PLAYING);
+}
+
+GParamSpec *
 checked_uint_spec (const char *name, const char *nick, const char *blurb, guint min, guint max, guint by_default, GParamFlags flags)
 {
   static const GType type = [] {
     const auto init = [] (gpointer klass, gpointer) {
       G_PARAM_SPEC_CLASS (klass)->value_validate = [] (GParamSpec *, GValue *) { return FALSE; };
     };
-    return g_type_register_static_simple (G_TYPE_PARAM_UINT, "GstCudaIntegralHistParamUInt", sizeof (GParamSpecClass), init,
+    return g_type_register_static_simple (G_TYPE_PARAM_UINT, "GstCudaIntegralParamUInt", sizeof (GParamSpecClass), init,
                                           sizeof (GParamSpecUInt), nullptr, GTypeFlags (0));
   }();
   auto *spec = reinterpret_cast<GParamSpecUInt *> (g_param_spec_internal (type, name, nick, blurb, flags));
@@ -130,46 +167,65 @@ checked_uint_spec (const char *name, const char *nick, const char *blurb, guint 
 void
 install_properties (GObjectClass *klass)
 {
-  const auto flags = [] (int mutability) { return GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | mutability); };
-  const GParamFlags ready = flags (GST_PARAM_MUTABLE_READY), playing = flags (GST_PARAM_MUTABLE_PLAYING);
+  const Settings by_default;
+  const GParamFlags ready = mutable_ready (), playing = mutable_playing ();
   const auto install = [klass] (Property id, GParamSpec *spec) { g_object_class_install_property (klass, id, spec); };
 
-  install (PROP_BINS, checked_uint_spec ("bins", "Bins", "Number of histogram bins; a pixel's bin is value * bins / 256", 1, kMaxBins,
-                                         kDefaultBins, ready));
   install (PROP_BACKEND,
-           g_param_spec_enum ("backend", "Backend", "Where to compute", backend_get_type (), int (Backend::automatic), ready));
-  install (PROP_STRATEGY,
-           g_param_spec_enum ("strategy", "Strategy", "Algorithm; all give the same counts", strategy_get_type (), kStrategyAuto, ready));
-  install (PROP_COUNTER, g_param_spec_enum ("counter", "Counter", "Type of the tensor's elements; region queries are exact with both",
-                                            GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER, GST_INTEGRAL_HISTOGRAM_COUNTER_U32, ready));
+           g_param_spec_enum ("backend", "Backend", "Where to compute", backend_get_type (), int (by_default.backend), ready));
   install (PROP_CUDA_DEVICE_ID,
            g_param_spec_int ("cuda-device-id", "CUDA device", "CUDA device; -1 follows the input's memory, else takes device 0", -1,
-                             G_MAXINT, -1, ready));
+                             G_MAXINT, by_default.cuda_device_id, ready));
   install (PROP_DOWNLOAD, g_param_spec_enum ("download", "Download", "When a tensor on a GPU is copied to the host", download_get_type (),
-                                             int (Download::lazy), ready));
+                                             int (by_default.options.download), ready));
   install (PROP_ASYNC_DEPTH,
            checked_uint_spec ("async-depth", "Async depth", "Frames that may be in the making at once; the next waits for the oldest", 1,
-                              kMaxAsyncDepth, kDefaultAsyncDepth, ready));
+                              kMaxAsyncDepth, by_default.options.async_depth, ready));
   install (PROP_MAX_TENSORS,
            g_param_spec_uint (
                "max-tensors", "Max tensors",
                "Most tensors of one frame size alive at once, 0 for no limit; at the limit the element waits until one is released. "
                "A sink keeps its last frame, so 1 wants its enable-last-sample=false",
-               0, G_MAXUINT, 0, ready));
-  install (PROP_SYNC, g_param_spec_boolean ("sync", "Sync", "Wait for each frame's tensor before pushing it", FALSE, playing));
+               0, G_MAXUINT, by_default.options.max_tensors, ready));
+  install (PROP_SYNC, g_param_spec_boolean ("sync", "Sync", "Wait for each frame's tensor before pushing it", by_default.sync, playing));
   install (PROP_INTERVAL, checked_uint_spec ("interval", "Interval", "Compute every n-th frame; the others pass without the meta", 1,
-                                             G_MAXINT, 1, playing));
-  install (PROP_REGIONS, g_param_spec_string ("regions", "Regions",
-                                              "Regions \"x,y,width,height;...\" in pixels whose histograms go out as an element message "
-                                              "\"integral-histogram\" for each frame",
-                                              "", playing));
-  install (PROP_STATS, g_param_spec_boxed ("stats", "Statistics",
-                                           "Since the frame size last changed: frames, frames in flight, backend, strategy, device, "
-                                           "microseconds of upload, compute and download, bytes each way",
-                                           GST_TYPE_STRUCTURE, GParamFlags (G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+                                             G_MAXINT, by_default.interval, playing));
+  install (
+      PROP_TUNING_TIME,
+      checked_uint_spec ("tuning-time", "Tuning time",
+                         "With strategy=auto, the longest time in milliseconds to spend on measuring strategies for a frame size that this "
+                         "machine has not measured yet; what was measured is kept in the user's cache. 0 takes the built-in choice",
+                         0, kMaxTuningTime, by_default.options.tuning_time, ready));
+  install (PROP_STATS,
+           g_param_spec_boxed ("stats", "Statistics",
+                               "Since the frame size last changed: frames, frames in flight, backend, strategy with its tile and "
+                               "threads (0 for its own defaults) and where that choice is from (tuning), device, microseconds of "
+                               "upload, compute and download, bytes each way",
+                               GST_TYPE_STRUCTURE, GParamFlags (G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
 
-  for (GType type : { backend_get_type (), strategy_get_type (), download_get_type (), GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER })
+  for (GType type : { backend_get_type (), download_get_type () })
     gst_type_mark_as_plugin_api (type, GstPluginAPIFlags (0));
+}
+
+void
+install_properties_for (GObjectClass *klass, inthist::Content content)
+{
+  const bool bins = content == inthist::Content::bins;
+  const GType strategies = strategy_get_type (content);
+  g_object_class_install_property (klass, PROP_STRATEGY,
+                                   g_param_spec_enum ("strategy", "Strategy",
+                                                      bins ? "Algorithm; all give the same counts" : "Algorithm; all give the same sums",
+                                                      strategies, 0, mutable_ready ()));
+  g_object_class_install_property (
+      klass, PROP_REGIONS,
+      g_param_spec_string ("regions", "Regions",
+                           bins
+                               ? "Regions \"x,y,width,height;...\" in pixels whose histograms go out as an element message "
+                                 "\"integral-histogram\" for each frame"
+                               : "Regions \"x,y,width,height;...\" in pixels whose sum and mean, and with squared their sum of squares and "
+                                 "variance, go out as an element message \"integral-image\" for each frame",
+                           "", mutable_playing ()));
+  gst_type_mark_as_plugin_api (strategies, GstPluginAPIFlags (0));
 }
 
 }  // namespace integralhist

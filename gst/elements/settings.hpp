@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The element's properties.
+// The properties that the elements share.
 #pragma once
 
 #include <string>
@@ -11,15 +11,11 @@ namespace integralhist {
 
 enum class Backend { automatic, cuda, cpu };
 
-constexpr int kStrategyAuto = 0;  // otherwise 1 + the row in the table of strategies
-
-constexpr guint kDefaultBins = 32, kMaxBins = 256, kDefaultAsyncDepth = 3, kMaxAsyncDepth = 64;
+constexpr guint kMaxAsyncDepth = 64, kMaxTuningTime = 60000;
 
 enum Property {
-  PROP_BINS = 1,
-  PROP_BACKEND,
+  PROP_BACKEND = 1,
   PROP_STRATEGY,
-  PROP_COUNTER,
   PROP_CUDA_DEVICE_ID,
   PROP_DOWNLOAD,
   PROP_ASYNC_DEPTH,
@@ -27,14 +23,13 @@ enum Property {
   PROP_SYNC,
   PROP_INTERVAL,
   PROP_REGIONS,
+  PROP_TUNING_TIME,
   PROP_STATS,
+  PROP_OF_SUBCLASS,  // the first that an element has for itself
 };
 
 struct Settings {
-  guint bins = kDefaultBins;
   Backend backend = Backend::automatic;
-  int strategy = kStrategyAuto;
-  GstIntegralHistogramCounter counter = GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
   int cuda_device_id = -1;
   Options options;
   bool sync = false;
@@ -48,6 +43,20 @@ struct Settings {
   void check () const;
 };
 
+/// Throws std::invalid_argument with a message for users.
+void check_range (const char *name, guint value, guint min, guint max);
+
+/// A uint property like any other, but a value out of its range arrives, so that the element can fail with an error; GObject alone would warn
+/// on the console and go on with the value before.
+GParamSpec *checked_uint_spec (const char *name, const char *nick, const char *blurb, guint min, guint max, guint by_default,
+                               GParamFlags flags);
+
+/// For a property that may change in NULL and READY, or while frames pass.
+GParamFlags mutable_ready ();
+GParamFlags mutable_playing ();
+
 void install_properties (GObjectClass *klass);
+/// Those whose values or meaning depend on what an element computes.
+void install_properties_for (GObjectClass *klass, inthist::Content content);
 
 }  // namespace integralhist

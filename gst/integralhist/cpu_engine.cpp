@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Histograms on the CPU. The streaming thread turns pixels into bin indices, which takes a hundredth of the time, and then the input buffer is no longer
+// Histograms and tables on the CPU. The streaming thread turns pixels into bin indices, which takes a hundredth of the time, and then the input buffer is no longer
 // needed; a worker thread, with all cores behind it, fills the tensor while the frame travels on.
 #include "engine.hpp"
 
@@ -14,7 +14,7 @@
 namespace integralhist {
 namespace {
 
-using inthist::BinPlane;
+using inthist::PixelPlane;
 
 struct Free {
   void operator() (void *memory) const { std::free (memory); }
@@ -94,6 +94,12 @@ public:
     inthist::cpu::count_regions (shape, layout, memory_.get (), regions, counts);
   }
 
+  void regions (std::span<const Region> regions, guint64 *sums) override
+  {
+    wait (GST_CLOCK_TIME_NONE);
+    inthist::cpu::sum_regions (shape, layout, memory_.get (), regions, sums);
+  }
+
   const void *host () override
   {
     wait (GST_CLOCK_TIME_NONE);
@@ -121,17 +127,18 @@ private:
 
 class CpuEngine final : public Engine {
 public:
-  CpuEngine (const inthist::Shape &shape, const inthist::Strategy &strategy, const inthist::Lut &lut, const Options &options)
-      : shape_ (shape), strategy_ (strategy), lut_ (lut), lanes_ (options.async_depth),
-        pool_ (std::make_shared<TensorPool> ([shape] (unsigned alive) { return std::make_unique<CpuTensor> (shape, alive); }, options))
+  CpuEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options)
+      : shape_ (shape), lut_ (lut), lanes_ (options.async_depth),
+        pool_ (std::make_shared<TensorPool> ([shape] (unsigned alive) { return std::make_unique<CpuTensor> (shape, alive); }, options)),
+        plan_ (plan_for (inthist::Device::cpu, shape, options.strategy, options.tuning_time,
+                         static_cast<CpuTensor &> (*pool_->acquire ()).data ()))
   {
-    const std::size_t stride = inthist::bin_stride (shape.width);
+    const std::size_t plane = inthist::bin_stride (shape.width) * shape.height;
+    const std::size_t workspace = plan_.choice.strategy->workspace_bytes (shape, plan_.choice.tuning);
     for (Lane &lane : lanes_) {
-      for (const auto &[memory, bytes] :
-           { std::pair{ &lane.bins, stride * shape.height }, std::pair{ &lane.workspace, strategy.workspace_bytes (shape) } })
+      for (const auto &[memory, bytes] : { std::pair{ &lane.pixels, plane }, std::pair{ &lane.workspace, workspace } })
         *memory = allocate_or_throw (bytes, [bytes = bytes] (std::size_t available) {
-          return no_memory ("what a frame in the making needs besides its tensor", bytes, available, "host")
-                 + ": lower async-depth or bins";
+          return no_memory ("what a frame in the making needs besides its tensor", bytes, available, "host") + ": lower async-depth";
         });
       idle_.push_back (&lane);
     }
@@ -163,9 +170,8 @@ public:
     lock.unlock ();
 
     const gint64 start = now ();
-    const BinPlane bins = { static_cast<std::uint8_t *> (lane->bins.get ()), inthist::bin_stride (shape_.width) };
     try {
-      inthist::cpu::bin_image (frame.image, lut_, shape_.width, shape_.height, bins);
+      inthist::cpu::bin_image (frame.image, lut_, shape_.width, shape_.height, pixels_of (*lane));
     } catch (...) {
       lock.lock ();
       idle_.push_back (lane);
@@ -188,17 +194,23 @@ public:
     const std::lock_guard lock (mutex_);
     Stats stats = stats_;
     stats.backend = "cpu";
-    stats.strategy = strategy_.name;
     stats.in_flight = lanes_.size () - idle_.size ();
     return stats;
   }
 
+  const Plan &plan () const override { return plan_; }
+
 private:
   /// What a frame needs until its tensor is done.
   struct Lane {
-    Memory bins, workspace;
+    Memory pixels, workspace;
     std::shared_ptr<CpuTensor> tensor;
   };
+
+  PixelPlane pixels_of (const Lane &lane) const
+  {
+    return { static_cast<std::uint8_t *> (lane.pixels.get ()), inthist::bin_stride (shape_.width) };
+  }
 
   static guint64 now () { return std::chrono::nanoseconds (std::chrono::steady_clock::now ().time_since_epoch ()).count (); }
 
@@ -217,11 +229,8 @@ private:
       CpuTensor &tensor = *lane->tensor;
       std::string failure;
       try {
-        strategy_.run ({ shape_,
-                         tensor.layout,
-                         { static_cast<std::uint8_t *> (lane->bins.get ()), inthist::bin_stride (shape_.width) },
-                         tensor.data (),
-                         lane->workspace.get () });
+        plan_.choice.strategy->run (
+            { shape_, tensor.layout, pixels_of (*lane), tensor.data (), lane->workspace.get (), nullptr, plan_.choice.tuning });
       } catch (const std::exception &error) {
         failure = error.what ();
       }
@@ -237,10 +246,10 @@ private:
   }
 
   const inthist::Shape shape_;
-  const inthist::Strategy &strategy_;
   const inthist::Lut lut_;
   std::vector<Lane> lanes_;
   const std::shared_ptr<TensorPool> pool_;
+  const Plan plan_;
 
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
@@ -255,9 +264,9 @@ private:
 }  // namespace
 
 std::unique_ptr<Engine>
-make_cpu_engine (const inthist::Shape &shape, const inthist::Strategy &strategy, const inthist::Lut &lut, const Options &options)
+make_cpu_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options)
 {
-  return std::make_unique<CpuEngine> (shape, strategy, lut, options);
+  return std::make_unique<CpuEngine> (shape, lut, options);
 }
 
 }  // namespace integralhist

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Histograms on a GPU. Each lane has a stream: upload from pinned memory (or read CUDA memory where it lies), bin indices, strategy. The tensor's event
+// Histograms and tables on a GPU. Each lane has a stream: upload from pinned memory (or read CUDA memory where it lies), bin indices, strategy. The tensor's event
 // is its fence. Nothing waits for the device, but for a lane that is still busy `async-depth` frames later.
 #include "engine.hpp"
 
@@ -33,7 +33,7 @@ on (const CudaContext &context, Body &&body)
       cudaMemGetInfo (&available, &total);
       throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY,
                    no_memory ("what a frame needs besides its tensor, on the GPU or pinned on the host,", error.bytes, available, "GPU")
-                       + ": lower async-depth or bins, set max-tensors, or download=never");
+                       + ": lower async-depth, set max-tensors, or download=never");
     }
     throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, std::string ("CUDA: ") + error.what ());
   }
@@ -44,21 +44,22 @@ class Queries {
 public:
   struct Lane {
     StreamOwner stream = make_stream ();
-    PinnedMemory regions, host_counts;
-    DeviceMemory device_counts;
-    std::size_t n_regions = 0, n_counts = 0;
+    PinnedMemory regions, host_answers;
+    DeviceMemory device_answers;
+    std::size_t regions_bytes = 0, answers_bytes = 0;
 
-    void reserve (std::size_t regions_wanted, std::size_t counts_wanted)
+    void reserve (std::size_t regions_wanted, std::size_t answers_wanted)
     {
-      if (regions_wanted > n_regions) {
-        regions = make_pinned_memory (regions_wanted * sizeof (Region));
-        n_regions = regions_wanted;
+      if (regions_wanted > regions_bytes) {
+        regions_bytes = 0;
+        regions = make_pinned_memory (regions_wanted);
+        regions_bytes = regions_wanted;
       }
-      if (counts_wanted > n_counts) {
-        n_counts = 0;
-        host_counts = make_pinned_memory (counts_wanted * sizeof (guint32));
-        device_counts = make_device_memory (counts_wanted * sizeof (guint32));
-        n_counts = counts_wanted;
+      if (answers_wanted > answers_bytes) {
+        answers_bytes = 0;
+        host_answers = make_pinned_memory (answers_wanted);
+        device_answers = make_device_memory (answers_wanted);
+        answers_bytes = answers_wanted;
       }
     }
   };
@@ -155,26 +156,8 @@ public:
     });
   }
 
-  void regions (std::span<const Region> regions, guint32 *counts) override
-  {
-    if (regions.empty ())
-      return;
-    on (*context_, [&] {
-      auto lane = queries_->acquire ();
-      const std::size_t n_counts = regions.size () * shape.bins;
-      lane->reserve (regions.size (), n_counts);
-      std::memcpy (lane->regions.get (), regions.data (), regions.size_bytes ());
-      cudaStream_t stream = lane->stream.get ();
-      auto *on_device = reinterpret_cast<guint32 *> (lane->device_counts.get ());
-      check (cudaStreamWaitEvent (stream, computed_.get (), 0));
-      check (inthist::cuda::count_regions (shape, layout, memory_.get (), reinterpret_cast<const Region *> (lane->regions.get ()),
-                                           int (regions.size ()), on_device, stream));
-      check (cudaMemcpyAsync (lane->host_counts.get (), on_device, n_counts * sizeof (guint32), cudaMemcpyDeviceToHost, stream));
-      check (cudaStreamSynchronize (stream));
-      std::memcpy (counts, lane->host_counts.get (), n_counts * sizeof (guint32));
-      queries_->give_back (std::move (lane));
-    });
-  }
+  void regions (std::span<const Region> regions, guint32 *counts) override { ask (inthist::cuda::count_regions, regions, counts); }
+  void regions (std::span<const Region> regions, guint64 *sums) override { ask (inthist::cuda::sum_regions, regions, sums); }
 
   const void *host () override
   {
@@ -224,6 +207,29 @@ public:
   }
 
 private:
+  /// `query` is count_regions or sum_regions.
+  template <class Query, class Answer>
+  void ask (Query query, std::span<const Region> regions, Answer *answers)
+  {
+    if (regions.empty ())
+      return;
+    on (*context_, [&] {
+      auto lane = queries_->acquire ();
+      const std::size_t bytes = regions.size () * shape.bins * sizeof (Answer);
+      lane->reserve (regions.size_bytes (), bytes);
+      std::memcpy (lane->regions.get (), regions.data (), regions.size_bytes ());
+      cudaStream_t stream = lane->stream.get ();
+      auto *on_device = reinterpret_cast<Answer *> (lane->device_answers.get ());
+      check (cudaStreamWaitEvent (stream, computed_.get (), 0));
+      check (query (shape, layout, memory_.get (), reinterpret_cast<const Region *> (lane->regions.get ()), int (regions.size ()),
+                    on_device, stream));
+      check (cudaMemcpyAsync (lane->host_answers.get (), on_device, bytes, cudaMemcpyDeviceToHost, stream));
+      check (cudaStreamSynchronize (stream));
+      std::memcpy (answers, lane->host_answers.get (), bytes);
+      queries_->give_back (std::move (lane));
+    });
+  }
+
   const Context context_;
   const std::shared_ptr<Queries> queries_;
   const Download download_;
@@ -236,9 +242,8 @@ private:
 
 class CudaEngine final : public Engine {
 public:
-  CudaEngine (const inthist::Shape &shape, const inthist::Strategy &strategy, const inthist::Lut &lut, const Options &options,
-              Context context)
-      : shape_ (shape), strategy_ (strategy), lut_ (lut), download_ (options.download), context_ (std::move (context)),
+  CudaEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, Context context)
+      : shape_ (shape), lut_ (lut), download_ (options.download), context_ (std::move (context)),
         queries_ (std::make_shared<Queries> (context_)), lanes_ (options.async_depth)
   {
     on (*context_, [&] {
@@ -273,11 +278,12 @@ public:
       check (cudaEventRecord (lane.started.get (), stream));
       const inthist::Image image = frame.on_device ? after_producer (frame, lane) : upload (frame, lane);
       check (cudaEventRecord (lane.uploaded.get (), stream));
-      const inthist::BinPlane bins = { reinterpret_cast<guint8 *> (lane.bins.get ()), inthist::bin_stride (shape_.width) };
-      check (inthist::cuda::bin_image (image, lut_, shape_.width, shape_.height, bins, stream));
+      const inthist::PixelPlane pixels = { reinterpret_cast<guint8 *> (lane.pixels.get ()), inthist::bin_stride (shape_.width) };
+      check (inthist::cuda::bin_image (image, lut_, shape_.width, shape_.height, pixels, stream));
       if (frame.on_device)
         check (cudaEventRecord (lane.read.get (), stream));
-      check (strategy_.run ({ shape_, tensor->layout, bins, tensor->data (), lane.workspace.get (), stream }));
+      check (plan_.choice.strategy->run (
+          { shape_, tensor->layout, pixels, tensor->data (), lane.workspace.get (), stream, plan_.choice.tuning }));
       tensor->set_computed (stream);
       check (cudaEventRecord (lane.computed.get (), stream));
       if (download_ == Download::eager) {
@@ -305,7 +311,6 @@ public:
     const std::lock_guard lock (mutex_);
     Stats stats = stats_;
     stats.backend = "cuda";
-    stats.strategy = strategy_.name;
     stats.device = context_->device ();
     const CudaContext::Scope scope (*context_);
     stats.in_flight = std::ranges::count_if (
@@ -313,12 +318,14 @@ public:
     return stats;
   }
 
+  const Plan &plan () const override { return plan_; }
+
 private:
   /// What a frame needs until its tensor is done.
   struct Lane {
     StreamOwner stream;
     PinnedMemory staging;
-    DeviceMemory image, bins, workspace;
+    DeviceMemory image, pixels, workspace;
     std::size_t image_bytes = 0;
     EventOwner started, uploaded, read, computed, download_started, done;
     bool busy = false;
@@ -330,11 +337,14 @@ private:
       return std::make_unique<CudaTensor> (shape, alive, context, queries, download);
     };
     pool_ = std::make_shared<TensorPool> (make, options);
+    plan_ = plan_for (inthist::Device::cuda, shape, options.strategy, options.tuning_time,
+                      static_cast<CudaTensor &> (*pool_->acquire ()).data ());
+    const std::size_t workspace = std::max<std::size_t> (plan_.choice.strategy->workspace_bytes (shape, plan_.choice.tuning), 1);
     download_stream_ = make_stream ();
     for (Lane &lane : lanes_) {
       lane.stream = make_stream ();
-      lane.bins = make_device_memory (inthist::bin_stride (shape.width) * shape.height);
-      lane.workspace = make_device_memory (std::max<std::size_t> (strategy_.workspace_bytes (shape), 1));
+      lane.pixels = make_device_memory (inthist::bin_stride (shape.width) * shape.height);
+      lane.workspace = make_device_memory (workspace);
       for (EventOwner *event : { &lane.started, &lane.uploaded, &lane.read, &lane.computed, &lane.download_started, &lane.done })
         *event = make_event (cudaEventBlockingSync);
     }
@@ -399,12 +409,12 @@ private:
   }
 
   const inthist::Shape shape_;
-  const inthist::Strategy &strategy_;
   const inthist::Lut lut_;
   const Download download_;
   const Context context_;
   const std::shared_ptr<Queries> queries_;
   std::shared_ptr<TensorPool> pool_;
+  Plan plan_;
   StreamOwner download_stream_;
 
   std::mutex mutex_;  // guards all below
@@ -415,10 +425,9 @@ private:
 }  // namespace
 
 std::unique_ptr<Engine>
-make_cuda_engine (const inthist::Shape &shape, const inthist::Strategy &strategy, const inthist::Lut &lut, const Options &options,
-                  std::shared_ptr<CudaContext> context)
+make_cuda_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, std::shared_ptr<CudaContext> context)
 {
-  return std::make_unique<CudaEngine> (shape, strategy, lut, options, std::move (context));
+  return std::make_unique<CudaEngine> (shape, lut, options, std::move (context));
 }
 
 }  // namespace integralhist

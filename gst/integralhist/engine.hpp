@@ -22,6 +22,7 @@
 #include <inthist.hpp>
 
 #include "gstintegralhistogram.h"
+#include "tuning_cache.hpp"
 
 namespace integralhist {
 
@@ -52,8 +53,9 @@ public:
 
   /// False when `timeout` nanoseconds were not enough.
   virtual bool wait (GstClockTime timeout) = 0;
-  /// Histograms of clipped regions, one after another.
+  /// What clipped regions add up to in each plane, one region after another. Counts are for histograms only, whose answers fit.
   virtual void regions (std::span<const Region> regions, guint32 *counts) = 0;
+  virtual void regions (std::span<const Region> regions, guint64 *sums) = 0;
   /// The tensor in host memory.
   virtual const void *host () = 0;
   virtual CudaView cuda () const { return {}; }
@@ -64,6 +66,8 @@ public:
 enum class Download { lazy, eager, never };
 
 struct Options {
+  const inthist::Strategy *strategy = nullptr;  // null for the fastest
+  unsigned tuning_time = 200;                   // milliseconds
   unsigned async_depth = 3, max_tensors = 0;
   Download download = Download::lazy;
   std::function<void ()> still_waiting;  // called when a frame has waited a second for a tensor, once for each frame
@@ -115,7 +119,7 @@ struct Duration {
 };
 
 struct Stats {
-  const char *backend = "none", *strategy = "none";
+  const char *backend = "none";
   int device = -1;
   guint64 frames = 0, in_flight = 0;
   guint64 bytes_up = 0, bytes_down = 0;
@@ -131,11 +135,14 @@ public:
   /// Ends a wait for a tensor, and refuses new ones.
   virtual void set_flushing (bool flushing) = 0;
   virtual Stats stats () = 0;
+  virtual const Plan &plan () const = 0;
 };
 
-std::unique_ptr<Engine> make_cpu_engine (const inthist::Shape &shape, const inthist::Strategy &strategy, const inthist::Lut &lut,
-                                         const Options &options);
+/// Measures strategies, maybe (plan_for). The one that the options name, if any, must take the shape.
+std::unique_ptr<Engine> make_cpu_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options);
 
+/// "the integral histogram of 640x480 pixels with 32 bins (u32)", for messages.
+std::string describe (const inthist::Shape &shape);
 /// "... takes x GiB, and y GiB of ... memory are free", for an error message, for a tensor with what would make it smaller.
 std::string no_memory (const std::string &what, std::size_t bytes, std::size_t available, const char *where);
 std::string no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes, std::size_t available, const char *where, unsigned alive);
@@ -178,8 +185,8 @@ private:
   std::shared_ptr<void> owner_;
 };
 
-std::unique_ptr<Engine> make_cuda_engine (const inthist::Shape &shape, const inthist::Strategy &strategy, const inthist::Lut &lut,
-                                          const Options &options, std::shared_ptr<CudaContext> context);
+std::unique_ptr<Engine> make_cuda_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+                                          std::shared_ptr<CudaContext> context);
 #endif
 
 }  // namespace integralhist

@@ -31,6 +31,21 @@ gst_integral_histogram_counter_get_type (void)
   return type;
 }
 
+GType
+gst_integral_histogram_content_get_type (void)
+{
+  static gsize type = 0;
+  if (g_once_init_enter (&type)) {
+    static const GEnumValue values[] = {
+      { GST_INTEGRAL_HISTOGRAM_CONTENT_BINS, "Pixels of each bin: an integral histogram", "bins" },
+      { GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS, "Sums of values and of their squares: summed-area tables", "sums" },
+      { 0, nullptr, nullptr },
+    };
+    g_once_init_leave (&type, g_enum_register_static ("GstIntegralHistogramContent", values));
+  }
+  return type;
+}
+
 namespace integralhist {
 
 GstIntegralHistogram *
@@ -55,6 +70,67 @@ query (GError **error, Result failed, Body &&body)
     g_set_error_literal (error, GST_INTEGRAL_HISTOGRAM_ERROR, GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, e.what ());
   }
   return failed;
+}
+
+/// What rectangles add up to in each plane: counts (guint32) or sums (guint64).
+template <class Answer>
+static gboolean
+ask (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, Answer *answers, GError **error)
+{
+  g_return_val_if_fail (histogram && (n == 0 || (rectangles && answers)), FALSE);
+  return query (error, FALSE, [&] {
+    Tensor &tensor = *histogram->tensor;
+    std::vector<Region> regions (n);
+    std::transform (rectangles, rectangles + n, regions.begin (), [&] (const GstVideoRectangle &r) {
+      return inthist::clip ({ r.x, r.y, r.w, r.h }, tensor.shape.width, tensor.shape.height);
+    });
+    if (sizeof (Answer) == sizeof (guint64) || tensor.shape.content == inthist::Content::bins) {
+      tensor.regions (regions, answers);
+      return TRUE;
+    }
+    std::vector<guint64> sums (regions.size () * tensor.shape.bins);
+    tensor.regions (regions, sums.data ());
+    for (guint64 sum : sums)
+      if (sum > G_MAXUINT32)
+        throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW,
+                     "the sum " + std::to_string (sum)
+                         + " does not fit 32 bits: ask gst_integral_histogram_region_sums or gst_integral_histogram_regions_sums");
+    std::ranges::copy (sums, answers);
+    return TRUE;
+  });
+}
+
+/// The same for one rectangle, as an array for language bindings.
+template <class Answer>
+static Answer *
+ask_region (GstIntegralHistogram *histogram, const GstVideoRectangle &rectangle, gsize *n_answers, GError **error)
+{
+  g_return_val_if_fail (histogram, nullptr);
+  const gsize planes = histogram->tensor->shape.bins;
+  g_autofree Answer *answers = g_new (Answer, planes);
+  const bool answered = ask (histogram, &rectangle, 1, answers, error);
+  if (n_answers)
+    *n_answers = answered ? planes : 0;
+  return answered ? static_cast<Answer *> (g_steal_pointer (&answers)) : nullptr;
+}
+
+/// The same for many, each of which is four of the `n_values`.
+template <class Answer>
+static GBytes *
+ask_regions (GstIntegralHistogram *histogram, const gint *values, gsize n_values, GError **error)
+{
+  g_return_val_if_fail (histogram, nullptr);
+  if (n_values % 4 != 0) {
+    g_set_error (error, GST_INTEGRAL_HISTOGRAM_ERROR, GST_INTEGRAL_HISTOGRAM_ERROR_FAILED,
+                 "%" G_GSIZE_FORMAT " numbers are no list of rectangles: each is x, y, width, height", n_values);
+    return nullptr;
+  }
+  static_assert (sizeof (GstVideoRectangle) == 4 * sizeof (gint));
+  const gsize n = n_values / 4, n_answers = n * histogram->tensor->shape.bins;
+  g_autofree Answer *answers = g_new (Answer, n_answers);
+  if (!ask (histogram, reinterpret_cast<const GstVideoRectangle *> (values), guint (n), answers, error))
+    return nullptr;
+  return g_bytes_new_take (g_steal_pointer (&answers), n_answers * sizeof (Answer));
 }
 
 }  // namespace integralhist
@@ -94,12 +170,19 @@ gst_integral_histogram_get_bins (GstIntegralHistogram *histogram)
   return histogram->tensor->shape.bins;
 }
 
+GstIntegralHistogramContent
+gst_integral_histogram_get_content (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
+  return histogram->tensor->shape.content == inthist::Content::bins ? GST_INTEGRAL_HISTOGRAM_CONTENT_BINS
+                                                                    : GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
+}
+
 GstIntegralHistogramCounter
 gst_integral_histogram_get_counter (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_COUNTER_U32);
-  return histogram->tensor->shape.counter == inthist::Counter::u32 ? GST_INTEGRAL_HISTOGRAM_COUNTER_U32
-                                                                   : GST_INTEGRAL_HISTOGRAM_COUNTER_U16;
+  return histogram->tensor->shape.counter == inthist::Type::u32 ? GST_INTEGRAL_HISTOGRAM_COUNTER_U32 : GST_INTEGRAL_HISTOGRAM_COUNTER_U16;
 }
 
 gsize
@@ -131,55 +214,54 @@ gboolean
 gst_integral_histogram_regions (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, guint32 *counts,
                                 GError **error)
 {
-  g_return_val_if_fail (histogram && (n == 0 || (rectangles && counts)), FALSE);
-  return query (error, FALSE, [&] {
-    std::vector<Region> regions (n);
-    std::transform (rectangles, rectangles + n, regions.begin (), [&] (const GstVideoRectangle &r) {
-      return inthist::clip ({ r.x, r.y, r.w, r.h }, histogram->tensor->shape.width, histogram->tensor->shape.height);
-    });
-    histogram->tensor->regions (regions, counts);
-    return TRUE;
-  });
+  return integralhist::ask (histogram, rectangles, n, counts, error);
 }
 
 gboolean
 gst_integral_histogram_region (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, guint32 *counts, GError **error)
 {
   const GstVideoRectangle rectangle = { x, y, width, height };
-  return gst_integral_histogram_regions (histogram, &rectangle, 1, counts, error);
+  return integralhist::ask (histogram, &rectangle, 1, counts, error);
+}
+
+gboolean
+gst_integral_histogram_regions_sums (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, guint64 *sums,
+                                     GError **error)
+{
+  return integralhist::ask (histogram, rectangles, n, sums, error);
+}
+
+gboolean
+gst_integral_histogram_region_sums (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, guint64 *sums, GError **error)
+{
+  const GstVideoRectangle rectangle = { x, y, width, height };
+  return integralhist::ask (histogram, &rectangle, 1, sums, error);
 }
 
 guint32 *
 gst_integral_histogram_query_region (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, gsize *n_counts,
                                      GError **error)
 {
-  g_return_val_if_fail (histogram, nullptr);
-  const gsize bins = histogram->tensor->shape.bins;
-  g_autofree guint32 *counts = g_new (guint32, bins);
-  if (n_counts)
-    *n_counts = 0;
-  if (!gst_integral_histogram_region (histogram, x, y, width, height, counts, error))
-    return nullptr;
-  if (n_counts)
-    *n_counts = bins;
-  return static_cast<guint32 *> (g_steal_pointer (&counts));
+  return integralhist::ask_region<guint32> (histogram, { x, y, width, height }, n_counts, error);
 }
 
 GBytes *
 gst_integral_histogram_query_regions (GstIntegralHistogram *histogram, const gint *rectangles, gsize n_values, GError **error)
 {
-  g_return_val_if_fail (histogram, nullptr);
-  if (n_values % 4 != 0) {
-    g_set_error (error, GST_INTEGRAL_HISTOGRAM_ERROR, GST_INTEGRAL_HISTOGRAM_ERROR_FAILED,
-                 "%" G_GSIZE_FORMAT " numbers are no list of rectangles: each is x, y, width, height", n_values);
-    return nullptr;
-  }
-  static_assert (sizeof (GstVideoRectangle) == 4 * sizeof (gint));
-  const gsize n = n_values / 4, n_counts = n * histogram->tensor->shape.bins;
-  g_autofree guint32 *counts = g_new (guint32, n_counts);
-  if (!gst_integral_histogram_regions (histogram, reinterpret_cast<const GstVideoRectangle *> (rectangles), guint (n), counts, error))
-    return nullptr;
-  return g_bytes_new_take (g_steal_pointer (&counts), n_counts * sizeof (guint32));
+  return integralhist::ask_regions<guint32> (histogram, rectangles, n_values, error);
+}
+
+guint64 *
+gst_integral_histogram_query_region_sums (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, gsize *n_sums,
+                                          GError **error)
+{
+  return integralhist::ask_region<guint64> (histogram, { x, y, width, height }, n_sums, error);
+}
+
+GBytes *
+gst_integral_histogram_query_regions_sums (GstIntegralHistogram *histogram, const gint *rectangles, gsize n_values, GError **error)
+{
+  return integralhist::ask_regions<guint64> (histogram, rectangles, n_values, error);
 }
 
 GstBuffer *

@@ -17,6 +17,9 @@ G_BEGIN_DECLS
  * 0..y and columns 0..x (Porikli, CVPR 2005). Queries answer the histogram of any rectangle; they wait until the tensor is there
  * and work wherever it lies, in host memory or on a GPU.
  *
+ * The tensor may also hold summed-area tables (integral images; Crow 1984): plane 0 then adds up the values of the pixels, and plane 1, where
+ * there is one, their squares (Viola and Jones 2001). gst_integral_histogram_get_content() says which it is, and the same queries answer.
+ *
  * It is immutable and may be used from any thread. It outlives the element and the pipeline that made it; its memory goes back for reuse
  * with the last reference, so that a consumer which keeps it for long keeps that memory.
  */
@@ -39,23 +42,40 @@ typedef enum {
 #define GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER (gst_integral_histogram_counter_get_type ())
 
 /**
+ * GstIntegralHistogramContent:
+ * @GST_INTEGRAL_HISTOGRAM_CONTENT_BINS: plane b counts the pixels of bin b: an integral histogram
+ * @GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS: plane 0 adds up the pixels' values, 0 to 255, and plane 1, where there is one, their squares: summed-area tables
+ *
+ * What the planes of the tensor add up.
+ */
+typedef enum {
+  GST_INTEGRAL_HISTOGRAM_CONTENT_BINS,
+  GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS,
+} GstIntegralHistogramContent;
+
+#define GST_TYPE_INTEGRAL_HISTOGRAM_CONTENT (gst_integral_histogram_content_get_type ())
+
+/**
  * GstIntegralHistogramError:
  * @GST_INTEGRAL_HISTOGRAM_ERROR_FAILED: the tensor could not be computed or read; the message says why
  * @GST_INTEGRAL_HISTOGRAM_ERROR_TIMEOUT: the tensor was not ready in time
  * @GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY: not enough memory for the tensor or a copy of it
  * @GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED: a host copy was asked of a tensor whose producer was told never to download
+ * @GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW: an answer takes more than 32 bits; gst_integral_histogram_regions_sums() gives it
  */
 typedef enum {
   GST_INTEGRAL_HISTOGRAM_ERROR_FAILED,
   GST_INTEGRAL_HISTOGRAM_ERROR_TIMEOUT,
   GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY,
   GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED,
+  GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW,
 } GstIntegralHistogramError;
 
 #define GST_INTEGRAL_HISTOGRAM_ERROR (gst_integral_histogram_error_quark ())
 
 GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_get_type (void);
 GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_counter_get_type (void);
+GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_content_get_type (void);
 GST_INTEGRAL_HISTOGRAM_API GQuark gst_integral_histogram_error_quark (void);
 
 /**
@@ -98,10 +118,19 @@ guint gst_integral_histogram_get_height (GstIntegralHistogram *histogram);
  * gst_integral_histogram_get_bins:
  * @histogram: a #GstIntegralHistogram
  *
- * Returns: planes of the tensor, 1 to 256
+ * Returns: planes of the tensor: 1 to 256 bins, or 1 or 2 tables
  */
 GST_INTEGRAL_HISTOGRAM_API
 guint gst_integral_histogram_get_bins (GstIntegralHistogram *histogram);
+
+/**
+ * gst_integral_histogram_get_content:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * Returns: what the planes add up
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstIntegralHistogramContent gst_integral_histogram_get_content (GstIntegralHistogram *histogram);
 
 /**
  * gst_integral_histogram_get_counter:
@@ -156,7 +185,9 @@ gboolean gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockT
  * The histogram of a rectangle: pixels of each bin, exact for every counter type. The rectangle is clipped to the frame, and the counts
  * sum up to the clipped area; they are all zero where nothing is left of it.
  *
- * Returns: %TRUE, or %FALSE with @error set
+ * Of tables, what the rectangle adds up to in each plane, if that fits 32 bits; gst_integral_histogram_region_sums() is made for them.
+ *
+ * Returns: %TRUE, or %FALSE with @error set, %GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW for a sum of 2^32 or more
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_region (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, guint32 *counts,
@@ -178,6 +209,42 @@ gboolean gst_integral_histogram_region (GstIntegralHistogram *histogram, gint x,
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_regions (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, guint32 *counts,
                                          GError **error);
+
+/**
+ * gst_integral_histogram_region_sums: (skip)
+ * @histogram: a #GstIntegralHistogram
+ * @x: first column, in pixels
+ * @y: first row, in pixels
+ * @width: columns
+ * @height: rows
+ * @sums: (out caller-allocates): room for as many sums as there are planes
+ * @error: return location for a #GError
+ *
+ * What a rectangle adds up to in each plane, exact: of tables the sum of its values and, in a second plane, that of their squares; of a histogram
+ * its counts. The rectangle is clipped to the frame, and the sums are zero where nothing is left of it.
+ *
+ * Returns: %TRUE, or %FALSE with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_region_sums (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, guint64 *sums,
+                                             GError **error);
+
+/**
+ * gst_integral_histogram_regions_sums: (skip)
+ * @histogram: a #GstIntegralHistogram
+ * @rectangles: (array length=n): rectangles in pixels
+ * @n: number of rectangles
+ * @sums: (out caller-allocates): room for @n x planes sums, one rectangle after another
+ * @error: return location for a #GError
+ *
+ * The sums of many rectangles at once, each as gst_integral_histogram_region_sums(). On a GPU that is one kernel launch and one small copy
+ * for all of them.
+ *
+ * Returns: %TRUE, or %FALSE with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_regions_sums (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, guint64 *sums,
+                                              GError **error);
 
 /**
  * gst_integral_histogram_query_region: (rename-to gst_integral_histogram_region)
@@ -212,12 +279,48 @@ GST_INTEGRAL_HISTOGRAM_API
 GBytes *gst_integral_histogram_query_regions (GstIntegralHistogram *histogram, const gint *rectangles, gsize n_values, GError **error);
 
 /**
+ * gst_integral_histogram_query_region_sums: (rename-to gst_integral_histogram_region_sums)
+ * @histogram: a #GstIntegralHistogram
+ * @x: first column, in pixels
+ * @y: first row, in pixels
+ * @width: columns
+ * @height: rows
+ * @n_sums: (out): number of sums, the planes
+ * @error: return location for a #GError
+ *
+ * gst_integral_histogram_region_sums() for language bindings.
+ *
+ * Returns: (transfer full) (array length=n_sums): the sums; free with g_free()
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint64 *gst_integral_histogram_query_region_sums (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, gsize *n_sums,
+                                                   GError **error);
+
+/**
+ * gst_integral_histogram_query_regions_sums: (rename-to gst_integral_histogram_regions_sums)
+ * @histogram: a #GstIntegralHistogram
+ * @rectangles: (array length=n_values): x, y, width, height of one rectangle after another, in pixels
+ * @n_values: four times the number of rectangles
+ * @error: return location for a #GError
+ *
+ * gst_integral_histogram_regions_sums() for language bindings.
+ *
+ * Returns: (transfer full): native-endian 64-bit sums, rectangles x planes
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GBytes *gst_integral_histogram_query_regions_sums (GstIntegralHistogram *histogram, const gint *rectangles, gsize n_values, GError **error);
+
+/**
  * gst_integral_histogram_get_buffer:
  * @histogram: a #GstIntegralHistogram
  * @error: return location for a #GError
  *
  * The whole tensor in host memory, as a read-only buffer: H[b][y][x] is at byte b x plane pitch + y x row pitch + x x element size.
  * A tensor in host memory is not copied; one on a GPU is, once. The buffer keeps @histogram alive.
+ *
+ * Tables have 32-bit elements too, modulo 2^32: exact as they are below 2^32 / 255 pixels, 16.8 million, in plane 0; in plane 1 they wrap. The difference
+ * of four corners, taken modulo 2^32 as unsigned arithmetic does by itself, is the exact sum of squares of any rectangle of up to 66051 pixels;
+ * gst_integral_histogram_region_sums() is exact for all.
  *
  * Returns: (transfer full) (nullable): the buffer, or %NULL with @error set
  */

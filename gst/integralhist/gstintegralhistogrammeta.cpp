@@ -57,6 +57,19 @@ transform (GstBuffer *target, GstMeta *meta, GstBuffer *, GQuark type, gpointer 
   return TRUE;
 }
 
+/// The rectangle of the frame that was computed whose edges are nearest to those of one of the frame that carries the meta.
+GstVideoRectangle
+in_original (const GstIntegralHistogramMeta *meta, gint x, gint y, gint width, gint height)
+{
+  const gint64 w = gst_integral_histogram_get_width (meta->histogram), h = gst_integral_histogram_get_height (meta->histogram);
+  const auto edge = [] (gint64 at, gint64 original, gint64 now) {
+    return gint (CLAMP (std::llround (double (at) * double (original) / double (now)), -1, original + 1));
+  };
+  const gint x0 = edge (x, w, meta->width), x1 = edge (gint64 (x) + width, w, meta->width);
+  const gint y0 = edge (y, h, meta->height), y1 = edge (gint64 (y) + height, h, meta->height);
+  return { x0, y0, x1 - x0, y1 - y0 };
+}
+
 }  // namespace
 
 GType
@@ -97,7 +110,19 @@ GstIntegralHistogramMeta *
 gst_buffer_get_integral_histogram_meta (GstBuffer *buffer)
 {
   g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
-  return cast (gst_buffer_get_meta (buffer, GST_INTEGRAL_HISTOGRAM_META_API_TYPE));
+  GstIntegralHistogramMeta *histogram = gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
+  return histogram ? histogram : gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS);
+}
+
+GstIntegralHistogramMeta *
+gst_buffer_get_integral_histogram_meta_of (GstBuffer *buffer, GstIntegralHistogramContent content)
+{
+  g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
+  gpointer state = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state, GST_INTEGRAL_HISTOGRAM_META_API_TYPE))
+    if (gst_integral_histogram_get_content (cast (meta)->histogram) == content)
+      return cast (meta);
+  return nullptr;
 }
 
 guint32 *
@@ -105,11 +130,15 @@ gst_integral_histogram_meta_region (GstIntegralHistogramMeta *meta, gint x, gint
                                     GError **error)
 {
   g_return_val_if_fail (meta, nullptr);
-  const gint64 w = gst_integral_histogram_get_width (meta->histogram), h = gst_integral_histogram_get_height (meta->histogram);
-  const auto edge = [] (gint64 at, gint64 original, gint64 now) {
-    return gint (CLAMP (std::llround (double (at) * double (original) / double (now)), -1, original + 1));
-  };
-  const gint x0 = edge (x, w, meta->width), x1 = edge (gint64 (x) + width, w, meta->width);
-  const gint y0 = edge (y, h, meta->height), y1 = edge (gint64 (y) + height, h, meta->height);
-  return gst_integral_histogram_query_region (meta->histogram, x0, y0, x1 - x0, y1 - y0, n_counts, error);
+  const GstVideoRectangle r = in_original (meta, x, y, width, height);
+  return gst_integral_histogram_query_region (meta->histogram, r.x, r.y, r.w, r.h, n_counts, error);
+}
+
+guint64 *
+gst_integral_histogram_meta_region_sums (GstIntegralHistogramMeta *meta, gint x, gint y, gint width, gint height, gsize *n_sums,
+                                         GError **error)
+{
+  g_return_val_if_fail (meta, nullptr);
+  const GstVideoRectangle r = in_original (meta, x, y, width, height);
+  return gst_integral_histogram_query_region_sums (meta->histogram, r.x, r.y, r.w, r.h, n_sums, error);
 }

@@ -14,7 +14,7 @@ typedef struct _GstIntegralHistogramMeta GstIntegralHistogramMeta;
  * @width: width of the frame that carries the meta, in pixels
  * @height: height of the frame that carries the meta, in pixels
  *
- * A frame's integral histogram on its buffer. A scaled copy of the frame keeps it: @width and @height are then those of the copy, and
+ * A frame's integral histogram, or summed-area table, on its buffer. A scaled copy of the frame keeps it: @width and @height are then those of the copy, and
  * gst_integral_histogram_meta_region() takes coordinates of the copy. What cuts, turns or pads the picture drops the meta.
  * A buffer that passed several producers has several of them.
  */
@@ -45,10 +45,23 @@ GstIntegralHistogramMeta *gst_buffer_add_integral_histogram_meta (GstBuffer *buf
  * gst_buffer_get_integral_histogram_meta:
  * @buffer: a #GstBuffer
  *
- * Returns: (transfer none) (nullable): the first integral histogram of @buffer; gst_buffer_iterate_meta_filtered() finds all of them
+ * Returns: (transfer none) (nullable): the first integral histogram of @buffer, or where it has none its first summed-area table;
+ *   gst_buffer_iterate_meta_filtered() finds all of them
  */
 GST_INTEGRAL_HISTOGRAM_API
 GstIntegralHistogramMeta *gst_buffer_get_integral_histogram_meta (GstBuffer *buffer);
+
+/**
+ * gst_buffer_get_integral_histogram_meta_of:
+ * @buffer: a #GstBuffer
+ * @content: what the planes shall add up
+ *
+ * Tells histograms from tables, where a buffer may carry both.
+ *
+ * Returns: (transfer none) (nullable): the first of @buffer with this content
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstIntegralHistogramMeta *gst_buffer_get_integral_histogram_meta_of (GstBuffer *buffer, GstIntegralHistogramContent content);
 
 /**
  * gst_integral_histogram_meta_region:
@@ -68,5 +81,23 @@ GstIntegralHistogramMeta *gst_buffer_get_integral_histogram_meta (GstBuffer *buf
 GST_INTEGRAL_HISTOGRAM_API
 guint32 *gst_integral_histogram_meta_region (GstIntegralHistogramMeta *meta, gint x, gint y, gint width, gint height, gsize *n_counts,
                                              GError **error);
+
+/**
+ * gst_integral_histogram_meta_region_sums:
+ * @meta: a #GstIntegralHistogramMeta
+ * @x: first column, in pixels of the frame that carries @meta
+ * @y: first row
+ * @width: columns
+ * @height: rows
+ * @n_sums: (out) (optional): number of sums, the planes
+ * @error: return location for a #GError
+ *
+ * gst_integral_histogram_region_sums() for a rectangle of the frame that carries @meta, as gst_integral_histogram_meta_region().
+ *
+ * Returns: (transfer full) (array length=n_sums): the sums; free with g_free()
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint64 *gst_integral_histogram_meta_region_sums (GstIntegralHistogramMeta *meta, gint x, gint y, gint width, gint height, gsize *n_sums,
+                                                  GError **error);
 
 G_END_DECLS

@@ -68,6 +68,15 @@ TensorPool::close ()
 }
 
 std::string
+describe (const inthist::Shape &shape)
+{
+  const std::string size = " of " + std::to_string (shape.width) + "x" + std::to_string (shape.height) + " pixels";
+  if (shape.content == inthist::Content::bins)
+    return "the integral histogram" + size + " with " + std::to_string (shape.bins) + " bins (" + inthist::name_of (shape.counter) + ")";
+  return (shape.bins > 1 ? "the tables of values and squares" : "the summed-area table") + size;
+}
+
+std::string
 no_memory (const std::string &what, std::size_t bytes, std::size_t available, const char *where)
 {
   constexpr double kGiB = 1024.0 * 1024 * 1024;
@@ -79,15 +88,16 @@ no_memory (const std::string &what, std::size_t bytes, std::size_t available, co
 std::string
 no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes, std::size_t available, const char *where, unsigned alive)
 {
-  const bool wide = shape.counter == inthist::Counter::u32;
-  g_autofree char *what = g_strdup_printf ("the integral histogram of %dx%d pixels with %d bins (%s)", shape.width, shape.height,
-                                           shape.bins, wide ? "u32" : "u16");
-  std::string message = no_memory (what, bytes, available, where);
+  std::string message = no_memory (describe (shape), bytes, available, where);
   if (alive > 0)
     message += ", with " + std::to_string (alive) + " held already: set max-tensors to wait for them,";
   else
     message += ":";
-  return message + " lower bins," + (wide ? " set counter=u16," : "") + " or scale the video down";
+  if (shape.content == inthist::Content::bins)
+    message += shape.counter == inthist::Type::u32 ? " lower bins, set counter=u16," : " lower bins,";
+  else if (shape.bins > 1)
+    message += " set squared=false,";
+  return message + " or scale the video down";
 }
 
 }  // namespace integralhist

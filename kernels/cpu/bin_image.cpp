@@ -10,7 +10,7 @@
 namespace inthist::cpu {
 
 void
-bin_image (const Image &image, const Lut &lut, int width, int height, BinPlane out)
+bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out)
 {
   const auto row = [&] (int y) {
     const std::uint8_t *in = static_cast<const std::uint8_t *> (image.data) + y * image.stride;

@@ -7,44 +7,42 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
-#include "../inthist.hpp"
+#include "../elements.hpp"
 
 namespace inthist {
 namespace {
 
-template <class T>
+template <class T, class Source>
 void
-weave (const Job &job)
+weave (const Job &job, const Planes<T> &out, Source source)
 {
-  const Shape &shape = job.shape;
-  const auto line = [&] (int b, int y) {
-    return reinterpret_cast<T *> (static_cast<std::uint8_t *> (job.tensor) + b * job.layout.plane_pitch + y * job.layout.row_pitch);
-  };
-  const std::int64_t lines = std::int64_t (shape.bins) * shape.height;
+  const std::int64_t lines = std::int64_t (out.count) * out.height;
   const auto for_lines = [&] (auto &&body) {
     tbb::parallel_for (tbb::blocked_range<std::int64_t> (0, lines, 16), [&] (const auto &range) {
       for (std::int64_t i = range.begin (); i < range.end (); i++)
-        body (int (i / shape.height), int (i % shape.height));
+        body (int (i / out.height), int (i % out.height));
     });
   };
+  job.stage ("initialise");
   for_lines ([&] (int b, int y) {
-    const std::uint8_t *bins = job.bins.data + y * job.bins.stride;
-    T *row = line (b, y);
-    for (int x = 0; x < shape.width; x++)
-      row[x] = bins[x] == b;
+    T *row = out.line (b, y);
+    for (int x = 0; x < out.width; x++)
+      row[x] = T (source (b, y, x));
   });
+  job.stage ("rows");
   for_lines ([&] (int b, int y) {
-    T *row = line (b, y);
-    for (int x = 1; x < shape.width; x++)
+    T *row = out.line (b, y);
+    for (int x = 1; x < out.width; x++)
       row[x] = T (row[x] + row[x - 1]);
   });
+  job.stage ("columns");
   constexpr int kColumns = 256;
-  const int groups = (shape.width + kColumns - 1) / kColumns;
-  tbb::parallel_for (0, shape.bins * groups, [&] (int i) {
-    const int b = i / groups, first = i % groups * kColumns, last = std::min (first + kColumns, shape.width);
-    for (int y = 1; y < shape.height; y++) {
-      const T *above = line (b, y - 1);
-      T *row = line (b, y);
+  const int groups = (out.width + kColumns - 1) / kColumns;
+  tbb::parallel_for (0, out.count * groups, [&] (int i) {
+    const int b = i / groups, first = i % groups * kColumns, last = std::min (first + kColumns, out.width);
+    for (int y = 1; y < out.height; y++) {
+      const T *above = out.line (b, y - 1);
+      T *row = out.line (b, y);
       for (int x = first; x < last; x++)
         row[x] = T (row[x] + above[x]);
     }
@@ -54,10 +52,9 @@ weave (const Job &job)
 int
 run (const Job &job)
 {
-  if (job.shape.counter == Counter::u32)
-    weave<std::uint32_t> (job);
-  else
-    weave<std::uint16_t> (job);
+  with_elements (job.shape, [&]<class T, class Source> (Elements<T, Source>) {
+    weave (job, planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels });
+  });
   return 0;
 }
 
@@ -67,7 +64,6 @@ extern const Strategy kCrossWeave;
 const Strategy kCrossWeave = { .name = "cross-weave",
                                .description = "CPU: all rows, then all columns, in parallel (Poostchi et al. 2017, Fig. 1)",
                                .device = Device::cpu,
-                               .workspace_bytes = [] (const Shape &) { return std::size_t (0); },
                                .run = run };
 
 }  // namespace inthist

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// rows: scan each row of one bin in registers, add it to the row above, write the tensor once.
+// rows: scan each row of one plane in registers, add it to the row above, write the tensor once.
 //
-//   H(y, x) = H(y - 1, x) + (pixels of the bin in row y up to column x)
+//   H(y, x) = H(y - 1, x) + (what row y adds up to, up to column x)
 //
 // A task is one bin in one strip of rows. It keeps the current row of H in a buffer that stays in the L1 cache, so the tensor itself is only
 // ever written, past the caches where rows are aligned: the traffic is the tensor once, plus the bin indices (1 byte a pixel) once a bin from L2.
-// Inside a row, 16 equal-or-not bytes become their prefix sum by four shifted additions, and widen to counters.
+// Inside a row, 16 equal-or-not bytes become their prefix sum by four shifted additions, and widen to counters; values, or their squares, widen first, and four become their
+// prefix sum by two.
 //
 // Bins alone often give tasks enough. Where they do not, the frame is also cut into strips, and two small passes make the row above
 // each strip first: count columns in every strip, then add the strips up and scan along the row. (Dang, Yan and Wu 2014: reduce, scan the
@@ -86,6 +87,40 @@ march_row (const std::uint8_t *HWY_RESTRICT bins, int width, std::uint8_t bin, T
   }
 }
 
+/// The same for values, to the power of 1 or 2.
+template <bool kSquare, bool kStream>
+HWY_INLINE void
+march_row (const std::uint8_t *HWY_RESTRICT values, int width, std::uint32_t *HWY_RESTRICT row, std::uint32_t *HWY_RESTRICT out)
+{
+  std::uint32_t left = 0;  // what the row adds up to so far
+  int x = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::Full128<std::uint32_t> d;
+  const hn::Rebind<std::uint8_t, decltype (d)> d_bytes;
+  auto before = hn::Zero (d);
+  for (; x + 4 <= width; x += 4) {
+    auto sum = hn::PromoteTo (d, hn::LoadU (d_bytes, values + x));
+    if constexpr (kSquare)
+      sum = hn::Mul (sum, sum);
+    sum = hn::Add (sum, hn::ShiftLeftLanes<1> (d, sum));
+    sum = hn::Add (sum, hn::ShiftLeftLanes<2> (d, sum));
+    sum = hn::Add (sum, before);
+    before = hn::Broadcast<3> (sum);
+    sum = hn::Add (sum, hn::Load (d, row + x));
+    hn::Store (sum, d, row + x);
+    if constexpr (kStream)
+      hn::Stream (sum, d, out + x);
+    else
+      hn::StoreU (sum, d, out + x);
+  }
+  left = hn::GetLane (before);
+#endif
+  for (; x < width; x++) {
+    left += kSquare ? std::uint32_t (values[x]) * values[x] : values[x];
+    out[x] = row[x] += left;
+  }
+}
+
 template <class T>
 void
 march (const Job &job, int bin, int first, int last, void *row_above)
@@ -94,12 +129,20 @@ march (const Job &job, int bin, int first, int last, void *row_above)
   std::uint8_t *plane = static_cast<std::uint8_t *> (job.tensor) + bin * job.layout.plane_pitch;
   const bool aligned = (reinterpret_cast<std::uintptr_t> (plane) | job.layout.row_pitch) % 64 == 0;
   for (int y = first; y < last; y++) {
-    const std::uint8_t *bins = job.bins.data + y * job.bins.stride;
+    const std::uint8_t *pixels = job.pixels.data + y * job.pixels.stride;
     T *out = reinterpret_cast<T *> (plane + y * job.layout.row_pitch);
+    const auto add = [&] (auto stream) {
+      constexpr bool kStream = stream;
+      if (job.shape.content == Content::bins)
+        march_row<T, kStream> (pixels, job.shape.width, std::uint8_t (bin), row, out);
+      else if constexpr (sizeof (T) == 4)
+        bin == 0 ? march_row<false, kStream> (pixels, job.shape.width, row, out)
+                 : march_row<true, kStream> (pixels, job.shape.width, row, out);
+    };
     if (aligned)
-      march_row<T, true> (bins, job.shape.width, std::uint8_t (bin), row, out);
+      add (std::true_type ());
     else
-      march_row<T, false> (bins, job.shape.width, std::uint8_t (bin), row, out);
+      add (std::false_type ());
   }
   hwy::FlushStream ();
 }
@@ -128,17 +171,35 @@ count_columns (const Job &job, int bin, int first, int last, T *HWY_RESTRICT cou
     for (int y0 = first; y0 < last; y0 += 255) {
       auto sum = hn::Zero (d8);
       for (int y = y0; y < std::min (y0 + 255, last); y++)
-        sum = hn::Sub (sum, hn::VecFromMask (d8, hn::Eq (hn::LoadU (d8, job.bins.data + y * job.bins.stride + x), wanted)));
+        sum = hn::Sub (sum, hn::VecFromMask (d8, hn::Eq (hn::LoadU (d8, job.pixels.data + y * job.pixels.stride + x), wanted)));
       hn::Store (sum, d8, sums);
       for (std::size_t i = 0; i < hn::Lanes (d8); i++)
         counts[x + i] = T (counts[x + i] + sums[i]);
     }
 }
 
+/// The same for values, to the power of bin + 1.
+void
+add_columns (const Job &job, int bin, int first, int last, std::uint32_t *HWY_RESTRICT sums)
+{
+  for (int y = first; y < last; y++) {
+    const std::uint8_t *HWY_RESTRICT values = job.pixels.data + y * job.pixels.stride;
+    if (bin == 0)
+      for (int x = 0; x < job.shape.width; x++)
+        sums[x] += values[x];
+    else
+      for (int x = 0; x < job.shape.width; x++)
+        sums[x] += std::uint32_t (values[x]) * values[x];
+  }
+}
+
 void
 count_u32 (const Job &job, int bin, int first, int last, void *counts)
 {
-  count_columns (job, bin, first, last, static_cast<std::uint32_t *> (counts));
+  if (job.shape.content == Content::bins)
+    count_columns (job, bin, first, last, static_cast<std::uint32_t *> (counts));
+  else
+    add_columns (job, bin, first, last, static_cast<std::uint32_t *> (counts));
 }
 
 void
@@ -176,7 +237,7 @@ row_bytes (const Shape &shape)
 }
 
 std::size_t
-workspace_bytes (const Shape &shape)
+workspace_bytes (const Shape &shape, const Tuning &)
 {
   return row_bytes (shape) * shape.bins * strips_of (shape);
 }
@@ -203,7 +264,7 @@ int
 run (const Job &job)
 {
   const Shape &shape = job.shape;
-  const bool wide = shape.counter == Counter::u32;
+  const bool wide = shape.counter != Type::u16;
   auto *const count = wide ? HWY_DYNAMIC_DISPATCH (count_u32) : HWY_DYNAMIC_DISPATCH (count_u16);
   auto *const march = wide ? HWY_DYNAMIC_DISPATCH (march_u32) : HWY_DYNAMIC_DISPATCH (march_u16);
   const int strips = strips_of (shape);
@@ -220,11 +281,13 @@ run (const Job &job)
     });
   };
 
+  job.stage ("count");
   for_each ([&] (int b, int s) {
     std::memset (row_above (b, s), 0, pitch);
     if (s > 0)
       count (job, b, first_row (s - 1), first_row (s), row_above (b, s));
   });
+  job.stage ("carry");
   if (strips > 1)
     tbb::parallel_for (0, shape.bins, [&] (int b) {
       if (wide)
@@ -232,16 +295,28 @@ run (const Job &job)
       else
         carry_down<std::uint16_t> (shape, strips, row_above (b, 0), pitch);
     });
+  job.stage ("march");
   for_each ([&] (int b, int s) { march (job, b, first_row (s), first_row (s + 1), row_above (b, s)); });
   return 0;
+}
+
+bool
+supports (const Shape &shape)
+{
+  return shape.pixel == Type::u8 && shape.counter != Type::f32;
 }
 
 }  // namespace
 }  // namespace cpu
 
 extern const Strategy kRows;
-const Strategy kRows = { "rows", "CPU: each row scanned in SIMD registers, the tensor written once past the caches", Device::cpu,
-                         cpu::workspace_bytes, cpu::run };
+const Strategy kRows = { .name = "rows",
+                         .description = "CPU: each row scanned in SIMD registers, the tensor written once past the caches",
+                         .device = Device::cpu,
+                         .workspace_bytes = cpu::workspace_bytes,
+                         .run = cpu::run,
+                         .supports = cpu::supports,
+                         .limit = "8-bit pixels and integer elements" };
 
 }  // namespace inthist
 #endif

@@ -1,47 +1,51 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // wavefront: the multithreaded CPU version that Poostchi et al. 2017 compare with, wave-front over tiles (section 3.5, after Bellens et al. 2011): the tiles on a diagonal, of all
-// bins, are computed in parallel, each from its left, upper and corner neighbours with the recursion of Algorithm 1. The tensor is written once; the diagonals follow each other.
+// bins, are computed in parallel. A tile goes on from the row above it and from what its rows added up to in the tile on its left, which is kept in extra memory, height elements
+// a bin. The tensor is written once; the diagonals follow each other.
 #include <algorithm>
 
 #include <tbb/parallel_for.h>
 
-#include "../inthist.hpp"
+#include "../elements.hpp"
 
 namespace inthist {
 namespace {
 
-constexpr int kTile = 64;
+constexpr int kTiles[] = { 64, 128, 256, 32, 16 };
 
-template <class T>
+template <class T, class Source>
 void
-fill_tile (const Job &job, int b, int x0, int y0)
+fill_tile (const Planes<T> &out, Source source, T *left, int b, int x0, int y0, int tile)
 {
-  const int x1 = std::min (x0 + kTile, job.shape.width), y1 = std::min (y0 + kTile, job.shape.height);
-  std::uint8_t *plane = static_cast<std::uint8_t *> (job.tensor) + b * job.layout.plane_pitch;
+  const int x1 = std::min (x0 + tile, out.width), y1 = std::min (y0 + tile, out.height);
   for (int y = y0; y < y1; y++) {
-    const std::uint8_t *bins = job.bins.data + y * job.bins.stride;
-    T *row = reinterpret_cast<T *> (plane + y * job.layout.row_pitch);
-    const T *above = y > 0 ? reinterpret_cast<const T *> (plane + (y - 1) * job.layout.row_pitch) : nullptr;
-    // pixels of the bin in this row so far: what the row left of the tile adds to the one above
-    T sum = x0 > 0 ? T (row[x0 - 1] - (above ? above[x0 - 1] : 0)) : T (0);
-    for (int x = x0; x < x1; x++) {
-      sum = T (sum + (bins[x] == b));
-      row[x] = T (sum + (above ? above[x] : 0));
+    T *row = out.line (b, y);
+    T sum = x0 > 0 ? left[y] : T (0);
+    if (y == 0) {
+      for (int x = x0; x < x1; x++)
+        row[x] = sum = T (sum + T (source (b, y, x)));
+    } else {
+      const T *above = out.line (b, y - 1);
+      for (int x = x0; x < x1; x++) {
+        sum = T (sum + T (source (b, y, x)));
+        row[x] = T (sum + above[x]);
+      }
     }
+    left[y] = sum;
   }
 }
 
-template <class T>
+template <class T, class Source>
 void
-sweep (const Job &job)
+sweep (const Planes<T> &out, Source source, T *left, int tile)
 {
-  const int columns = (job.shape.width + kTile - 1) / kTile, rows = (job.shape.height + kTile - 1) / kTile;
+  const int columns = (out.width + tile - 1) / tile, rows = (out.height + tile - 1) / tile;
   for (int diagonal = 0; diagonal < columns + rows - 1; diagonal++) {
     const int first = std::max (0, diagonal - columns + 1), last = std::min (rows - 1, diagonal), tiles = last - first + 1;
-    tbb::parallel_for (0, job.shape.bins * tiles, [&] (int i) {
-      const int row = first + i % tiles;
-      fill_tile<T> (job, i / tiles, (diagonal - row) * kTile, row * kTile);
+    tbb::parallel_for (0, out.count * tiles, [&] (int i) {
+      const int b = i / tiles, row = first + i % tiles;
+      fill_tile (out, source, left + std::size_t (b) * out.height, b, (diagonal - row) * tile, row * tile, tile);
     });
   }
 }
@@ -49,20 +53,24 @@ sweep (const Job &job)
 int
 run (const Job &job)
 {
-  if (job.shape.counter == Counter::u32)
-    sweep<std::uint32_t> (job);
-  else
-    sweep<std::uint16_t> (job);
+  job.stage ("tiles");
+  with_elements (job.shape, [&]<class T, class Source> (Elements<T, Source>) {
+    sweep (planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels }, static_cast<T *> (job.workspace),
+           job.tuning.tile_or (kTiles));
+  });
   return 0;
 }
 
 }  // namespace
 
 extern const Strategy kWavefront;
-const Strategy kWavefront = { .name = "wavefront",
-                              .description = "CPU: tiles on a diagonal in parallel (Poostchi et al. 2017, section 3.5)",
-                              .device = Device::cpu,
-                              .workspace_bytes = [] (const Shape &) { return std::size_t (0); },
-                              .run = run };
+const Strategy kWavefront = {
+  .name = "wavefront",
+  .description = "CPU: tiles on a diagonal in parallel (Poostchi et al. 2017, section 3.5)",
+  .device = Device::cpu,
+  .workspace_bytes = [] (const Shape &shape, const Tuning &) { return std::size_t (shape.bins) * shape.height * bytes_of (shape.counter); },
+  .run = run,
+  .tiles = kTiles,
+};
 
 }  // namespace inthist

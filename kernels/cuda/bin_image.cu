@@ -16,7 +16,7 @@ struct LutArgument {
 
 __global__ void
 bin_pixels (const std::uint8_t *image, std::size_t stride, PixelFormat format, const __grid_constant__ LutArgument lut, int width,
-            BinPlane out)
+            PixelPlane out)
 {
   __shared__ std::uint32_t table_words[64];
   if (threadIdx.x < 64)
@@ -44,7 +44,7 @@ bin_pixels (const std::uint8_t *image, std::size_t stride, PixelFormat format, c
 }  // namespace
 
 int
-bin_image (const Image &image, const Lut &lut, int width, int height, BinPlane out, Stream stream)
+bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out, Stream stream)
 {
   constexpr int kThreads = 128;
   LutArgument argument;
@@ -56,7 +56,7 @@ bin_image (const Image &image, const Lut &lut, int width, int height, BinPlane o
   for (int y = 0; y < height; y += 65535) {
     const int rows = height - y < 65535 ? height - y : 65535;
     bin_pixels<<<dim3 (columns, rows), kThreads, 0, stream>>> (data + y * image.stride, image.stride, image.format, argument, width,
-                                                               BinPlane{ out.data + y * out.stride, out.stride });
+                                                               PixelPlane{ out.data + y * out.stride, out.stride });
   }
   return cudaGetLastError ();
 }

@@ -1,126 +1,110 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // blocked: Dang, Yan and Wu 2014 (from its abstract: intra-block reduction, auxiliary matrix scan, intra-block scan). The planes are cut into tiles. First each tile's
-// columns and rows are summed. The sums of columns make a matrix with one row a strip of tiles, those of rows one with one column a segment; scanned in two dimensions they are
-// H in the row above, and in the column left of every tile. Then each tile is scanned by itself and becomes
-//
-//   H(y, x) = H(above, x) + H(y, left) - H(above, left) + local (y, x)
+// columns and rows are summed. The sums of columns, scanned down the strips of tiles, are what lies above each tile, column by column; the sums of rows, scanned along the
+// segments and then down the rows, are H in the column left of each tile. Then each tile is scanned by itself, columns from the first, rows from the second.
 //
 // Traffic, bytes per u32 element: 4 initialise, 4 reduce, 8 scan: 16, and 20 / tile for the auxiliary matrices. No block waits for another.
 #include "device/scan_rows_and_columns.cuh"
+#include "device/tile.cuh"
 
 namespace inthist {
 namespace cuda {
 namespace {
 
-constexpr int kTile = 64, kThreads = 256;
-
-template <class T>
-struct Tile {
-  T elements[kTile][kTile + 1];
-
-  __device__ void load (const Planes<T> &planes, int p, int x0, int y0)
-  {
-    for (int i = threadIdx.x; i < kTile * kTile; i += kThreads) {
-      const int y = i / kTile, x = i % kTile;
-      elements[y][x] = y0 + y < planes.height && x0 + x < planes.width ? planes.line (p, y0 + y)[x0 + x] : T (0);
-    }
-    __syncthreads ();
-  }
-};
+constexpr int kThreads[] = { 256, 128, 64, 32, 512, 1024 };
 
 /// `above` row s + 1: sums of the columns of strip s; row 0 is zero. `left` column s + 1: sums of the rows of segment s; column 0 is zero.
-template <class T>
-__global__ void
-__launch_bounds__ (kThreads)
+template <class T, int kTile>
+__global__ void __launch_bounds__ (1024)
 reduce_tiles (Planes<T> planes, Planes<T> above, Planes<T> left)
 {
-  __shared__ Tile<T> tile;
+  __shared__ Tile<T, kTile> tile;
   const int segment = blockIdx.x % left.width, strip = blockIdx.x / left.width, p = blockIdx.y;
   const int x0 = segment * kTile, y0 = strip * kTile;
+  const int columns = min (kTile, planes.width - x0), rows = min (kTile, planes.height - y0);
   tile.load (planes, p, x0, y0);
-  const int i = threadIdx.x % kTile;
-  if (threadIdx.x < kTile && x0 + i < planes.width) {
+  tile.for_lines (columns, [&] (int x) {
     T sum = T (0);
-    for (int j = 0; j < kTile; j++)
-      sum = T (sum + tile.elements[j][i]);
+    for (int y = 0; y < rows; y++)
+      sum = T (sum + tile.elements[y][x]);
     if (strip == 0)
-      above.line (p, 0)[x0 + i] = T (0);
+      above.line (p, 0)[x0 + x] = T (0);
     if (strip + 1 < above.height)
-      above.line (p, strip + 1)[x0 + i] = sum;
-  }
-  if (kTile <= threadIdx.x && threadIdx.x < 2 * kTile && y0 + i < planes.height) {
+      above.line (p, strip + 1)[x0 + x] = sum;
+  });
+  tile.for_lines (rows, [&] (int y) {
     T sum = T (0);
-    for (int j = 0; j < kTile; j++)
-      sum = T (sum + tile.elements[i][j]);
+    for (int x = 0; x < columns; x++)
+      sum = T (sum + tile.elements[y][x]);
     if (segment == 0)
-      left.line (p, y0 + i)[0] = T (0);
+      left.line (p, y0 + y)[0] = T (0);
     if (segment + 1 < left.width)
-      left.line (p, y0 + i)[segment + 1] = sum;
-  }
+      left.line (p, y0 + y)[segment + 1] = sum;
+  });
 }
 
-template <class T>
-__global__ void
-__launch_bounds__ (kThreads)
+template <class T, int kTile>
+__global__ void __launch_bounds__ (1024)
 scan_tiles (Planes<T> planes, Planes<T> above, Planes<T> left)
 {
-  __shared__ Tile<T> tile;
+  __shared__ Tile<T, kTile> tile;
   const int segment = blockIdx.x % left.width, strip = blockIdx.x / left.width, p = blockIdx.y;
   const int x0 = segment * kTile, y0 = strip * kTile;
+  const int columns = min (kTile, planes.width - x0), rows = min (kTile, planes.height - y0);
   tile.load (planes, p, x0, y0);
-  const int i = threadIdx.x;
-  if (i < kTile) {
-    T sum = T (0);
-    for (int x = 0; x < kTile; x++)
-      tile.elements[i][x] = sum = T (sum + tile.elements[i][x]);
-  }
-  __syncthreads ();
-  if (i < kTile && x0 + i < planes.width) {
-    const T *row = above.line (p, strip);
-    const T corner = x0 > 0 ? row[x0 - 1] : T (0);
-    T sum = T (row[x0 + i] - corner);
-    for (int y = 0; y < kTile; y++)
-      tile.elements[y][i] = sum = T (sum + tile.elements[y][i]);
-  }
-  __syncthreads ();
-  for (int j = threadIdx.x; j < kTile * kTile; j += kThreads) {
-    const int y = j / kTile, x = j % kTile;
-    if (y0 + y < planes.height && x0 + x < planes.width)
-      planes.line (p, y0 + y)[x0 + x] = T (tile.elements[y][x] + left.line (p, y0 + y)[segment]);
-  }
+  tile.for_lines (columns, [&] (int x) {
+    T sum = above.line (p, strip)[x0 + x];
+    for (int y = 0; y < rows; y++)
+      tile.elements[y][x] = sum = T (sum + tile.elements[y][x]);
+  });
+  tile.for_lines (rows, [&] (int y) {
+    T sum = left.line (p, y0 + y)[segment];
+    for (int x = 0; x < columns; x++)
+      tile.elements[y][x] = sum = T (sum + tile.elements[y][x]);
+  });
+  tile.store (planes, p, x0, y0);
 }
 
 struct Blocked {
   template <class T>
-  static Planes<T> above (const Planes<T> &out, void *workspace)
+  static Planes<T> above (const Planes<T> &out, int tile, void *workspace)
   {
-    return Planes<T>::packed (workspace, out.width, divide_up (out.height, kTile), out.count);
+    return Planes<T>::packed (workspace, out.width, divide_up (out.height, tile), out.count);
   }
 
   template <class T>
-  static Planes<T> left (const Planes<T> &out, void *workspace)
+  static Planes<T> left (const Planes<T> &out, int tile, void *workspace)
   {
-    return Planes<T>::packed (workspace, divide_up (out.width, kTile), out.height, out.count);
+    return Planes<T>::packed (workspace, divide_up (out.width, tile), out.height, out.count);
   }
 
   template <class T>
-  static std::size_t workspace_bytes (const Planes<T> &out)
+  static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &tuning)
   {
-    return above (out, nullptr).bytes () + left (out, nullptr).bytes ();
+    return with_tile<T> (tuning, [&] (auto side) { return above (out, side, nullptr).bytes () + left (out, side, nullptr).bytes (); });
   }
 
   template <class T, class Source>
-  static int run (const Planes<T> &out, Source source, void *workspace, Stream stream)
+  static int run (const Planes<T> &out, Source source, const Job &job)
   {
-    const Planes<T> above = Blocked::above (out, workspace), left = Blocked::left (out, above.data + above.plane * above.count);
-    const dim3 tiles (left.width * above.height, out.count);
-    initialise (out, source, stream);
-    reduce_tiles<<<tiles, kThreads, 0, stream>>> (out, above, left);
-    scan_rows_and_columns (above, stream);
-    scan_rows_and_columns (left, stream);
-    scan_tiles<<<tiles, kThreads, 0, stream>>> (out, above, left);
-    return cudaGetLastError ();
+    initialise (out, source, job);
+    return with_tile<T> (job.tuning, [&] (auto side) {
+      constexpr int kTile = side;
+      const Planes<T> above = Blocked::above (out, kTile, job.workspace);
+      const Planes<T> left = Blocked::left (out, kTile, above.data + above.plane * above.count);
+      const dim3 tiles (left.width * above.height, out.count);
+      const int threads = job.tuning.threads_or (kThreads);
+      job.stage ("reduce");
+      reduce_tiles<T, kTile><<<tiles, threads, 0, job.stream>>> (out, above, left);
+      job.stage ("scan sums");
+      scan_columns (above, job.stream);
+      scan_rows (left, job.stream);
+      scan_columns (left, job.stream);
+      job.stage ("scan");
+      scan_tiles<T, kTile><<<tiles, threads, 0, job.stream>>> (out, above, left);
+      return cudaGetLastError ();
+    });
   }
 };
 
@@ -131,7 +115,9 @@ extern const Strategy kBlocked;
 const Strategy kBlocked = { .name = "blocked",
                             .description = "CUDA: reduce tiles, scan the auxiliary matrices, scan tiles (Dang, Yan and Wu 2014)",
                             .device = Device::cuda,
-                            .workspace_bytes = cuda::Histogram<cuda::Blocked>::workspace_bytes,
-                            .run = cuda::Histogram<cuda::Blocked>::run };
+                            .workspace_bytes = cuda::Published<cuda::Blocked>::workspace_bytes,
+                            .run = cuda::Published<cuda::Blocked>::run,
+                            .tiles = cuda::kTiles,
+                            .threads = cuda::kThreads };
 
 }  // namespace inthist

@@ -13,29 +13,29 @@ namespace {
 
 struct CwB {
   template <class T>
-  static std::size_t workspace_bytes (const Planes<T> &out)
+  static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &)
   {
     return out.transposed (nullptr).bytes ();
   }
 
   template <class T>
-  static void scan (const Planes<T> &planes, Stream stream)
+  static void scan (const Planes<T> &planes, const Job &job)
   {
-    constexpr int kThreads = 512;
+    job.stage ("scan");
     for (int p = 0; p < planes.count; p++)
       for (int y = 0; y < planes.height; y++)
-        prescan_lines<T, kThreads><<<1, kThreads, 0, stream>>> (planes, p, y);
+        launch_prescan (planes, p, 1, y, 1, job);
   }
 
   template <class T, class Source>
-  static int run (const Planes<T> &out, Source source, void *workspace, Stream stream)
+  static int run (const Planes<T> &out, Source source, const Job &job)
   {
-    const Planes<T> turned = out.transposed (workspace);
-    initialise_transposed (turned, source, stream);
-    scan (turned, stream);
+    const Planes<T> turned = out.transposed (job.workspace);
+    initialise_transposed (turned, source, job);
+    scan (turned, job);
     for (int p = 0; p < out.count; p++)
-      transpose (turned.one (p), out.one (p), stream);
-    scan (out, stream);
+      transpose (turned.one (p), out.one (p), job);
+    scan (out, job);
     return cudaGetLastError ();
   }
 };
@@ -54,9 +54,11 @@ extern const Strategy kCwB;
 const Strategy kCwB = { .name = "cw-b",
                         .description = "CUDA: one scan launch a line, one transpose a bin (Poostchi et al. 2017, Algorithm 2)",
                         .device = Device::cuda,
-                        .workspace_bytes = cuda::Histogram<cuda::CwB>::workspace_bytes,
-                        .run = cuda::Histogram<cuda::CwB>::run,
+                        .workspace_bytes = cuda::Published<cuda::CwB>::workspace_bytes,
+                        .run = cuda::Published<cuda::CwB>::run,
                         .supports = cuda::supports,
-                        .limit = "bins x (width + height) up to 1,000,000" };
+                        .limit = "bins x (width + height) up to 1,000,000",
+                        .threads = cuda::kPrescanThreads,
+                        .slow = true };
 
 }  // namespace inthist

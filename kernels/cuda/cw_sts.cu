@@ -13,26 +13,26 @@ namespace {
 
 struct CwSts {
   template <class T>
-  static std::size_t workspace_bytes (const Planes<T> &out)
+  static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &)
   {
     return out.transposed (nullptr).bytes ();
   }
 
   template <class T>
-  static void scan (const Planes<T> &planes, Stream stream)
+  static void scan (const Planes<T> &planes, const Job &job)
   {
-    constexpr int kThreads = 512;
-    prescan_lines<T, kThreads><<<dim3 (planes.height, planes.count), kThreads, 0, stream>>> (planes, 0, 0);
+    job.stage ("scan");
+    launch_prescan (planes, 0, planes.count, 0, planes.height, job);
   }
 
   template <class T, class Source>
-  static int run (const Planes<T> &out, Source source, void *workspace, Stream stream)
+  static int run (const Planes<T> &out, Source source, const Job &job)
   {
-    const Planes<T> turned = out.transposed (workspace);
-    initialise_transposed (turned, source, stream);
-    scan (turned, stream);
-    transpose (turned, out, stream);
-    scan (out, stream);
+    const Planes<T> turned = out.transposed (job.workspace);
+    initialise_transposed (turned, source, job);
+    scan (turned, job);
+    transpose (turned, out, job);
+    scan (out, job);
     return cudaGetLastError ();
   }
 };
@@ -44,7 +44,8 @@ extern const Strategy kCwSts;
 const Strategy kCwSts = { .name = "cw-sts",
                           .description = "CUDA: scan, 3-D transpose, scan, a launch each (Poostchi et al. 2017, Algorithm 3)",
                           .device = Device::cuda,
-                          .workspace_bytes = cuda::Histogram<cuda::CwSts>::workspace_bytes,
-                          .run = cuda::Histogram<cuda::CwSts>::run };
+                          .workspace_bytes = cuda::Published<cuda::CwSts>::workspace_bytes,
+                          .run = cuda::Published<cuda::CwSts>::run,
+                          .threads = cuda::kPrescanThreads };
 
 }  // namespace inthist

@@ -12,8 +12,8 @@ namespace inthist {
 namespace cuda {
 namespace {
 
-constexpr int kMaxThreads = 1024;
-constexpr int kMaxLine = 8192;  // elements; 32 KiB of u32, which every device has
+constexpr int kThreads[] = { 128, 1024, 512, 256, 64, 32 };  // their N_t: at most so many, and a thread takes at least two pixels
+constexpr std::size_t kMaxLine = 32 << 10;                   // bytes, which every device has
 
 /// Their equation 3: i + i/32 - 32 ((i + i/32)/32 - i/32), that is, row i/32 rotated by its number.
 struct RotatedIndex {
@@ -30,8 +30,7 @@ power_of_two (int n)
 }
 
 template <class T>
-__global__ void
-__launch_bounds__ (kMaxThreads)
+__global__ void __launch_bounds__ (1024)
 scan_lines (Planes<T> planes, int n)
 {
   extern __shared__ __align__ (16) unsigned char shared[];
@@ -47,27 +46,28 @@ scan_lines (Planes<T> planes, int n)
 
 struct MultiPixelScan {
   template <class T>
-  static std::size_t workspace_bytes (const Planes<T> &out)
+  static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &)
   {
     return out.transposed (nullptr).bytes ();
   }
 
   template <class T>
-  static void scan (const Planes<T> &planes, Stream stream)
+  static void scan (const Planes<T> &planes, const Job &job)
   {
-    const int n = power_of_two (planes.width), threads = std::min (n / 2, kMaxThreads);
-    scan_lines<<<dim3 (planes.height, planes.count), threads, n * sizeof (T), stream>>> (planes, n);
+    const int n = power_of_two (planes.width), threads = std::min (n / 2, job.tuning.threads_or (kThreads));
+    job.stage ("scan");
+    scan_lines<<<dim3 (planes.height, planes.count), threads, n * sizeof (T), job.stream>>> (planes, n);
   }
 
   template <class T, class Source>
-  static int run (const Planes<T> &out, Source source, void *workspace, Stream stream)
+  static int run (const Planes<T> &out, Source source, const Job &job)
   {
-    const Planes<T> turned = out.transposed (workspace);
-    initialise (out, source, stream);
-    scan (out, stream);
-    transpose (out, turned, stream);
-    scan (turned, stream);
-    transpose (turned, out, stream);
+    const Planes<T> turned = out.transposed (job.workspace);
+    initialise (out, source, job);
+    scan (out, job);
+    transpose (out, turned, job);
+    scan (turned, job);
+    transpose (turned, out, job);
     return cudaGetLastError ();
   }
 };
@@ -75,7 +75,7 @@ struct MultiPixelScan {
 bool
 supports (const Shape &shape)
 {
-  return shape.width <= kMaxLine && shape.height <= kMaxLine;
+  return std::max (shape.width, shape.height) * bytes_of (shape.counter) <= kMaxLine;
 }
 
 }  // namespace
@@ -85,9 +85,10 @@ extern const Strategy kMultiPixelScan;
 const Strategy kMultiPixelScan = { .name = "multi-pixel-scan",
                                    .description = "CUDA: one block a line, several pixels a thread, transposes between (Lee and Choe 2014)",
                                    .device = Device::cuda,
-                                   .workspace_bytes = cuda::Histogram<cuda::MultiPixelScan>::workspace_bytes,
-                                   .run = cuda::Histogram<cuda::MultiPixelScan>::run,
+                                   .workspace_bytes = cuda::Published<cuda::MultiPixelScan>::workspace_bytes,
+                                   .run = cuda::Published<cuda::MultiPixelScan>::run,
                                    .supports = cuda::supports,
-                                   .limit = "width and height up to 8192" };
+                                   .limit = "rows and columns of up to 32 KiB: 8192 elements of u32",
+                                   .threads = cuda::kThreads };
 
 }  // namespace inthist

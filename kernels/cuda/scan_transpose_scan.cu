@@ -81,33 +81,36 @@ struct ScanTransposeScan {
   }
 
   template <class T>
-  static std::size_t workspace_bytes (const Planes<T> &out)
+  static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &)
   {
     const Planes<T> turned = out.transposed (nullptr);
     return turned.bytes () + std::max (sums_bytes (turned), sums_bytes (out));
   }
 
   template <class T>
-  static void scan (const Planes<T> &planes, T *sums, Stream stream)
+  static void scan (const Planes<T> &planes, T *sums, const Job &job)
   {
     const int segments = divide_up (planes.width, kSegment);
     const dim3 grid (segments * planes.height, planes.count);
-    scan_segments<<<grid, kThreads, 0, stream>>> (planes, sums, segments);
+    job.stage ("scan");
+    scan_segments<<<grid, kThreads, 0, job.stream>>> (planes, sums, segments);
     if (segments == 1)
       return;
-    scan_sums<<<dim3 (planes.height, planes.count), kThreads, 0, stream>>> (sums, segments, planes.height);
-    increment_segments<<<grid, kThreads, 0, stream>>> (planes, sums, segments);
+    job.stage ("scan sums");
+    scan_sums<<<dim3 (planes.height, planes.count), kThreads, 0, job.stream>>> (sums, segments, planes.height);
+    job.stage ("increment");
+    increment_segments<<<grid, kThreads, 0, job.stream>>> (planes, sums, segments);
   }
 
   template <class T, class Source>
-  static int run (const Planes<T> &out, Source source, void *workspace, Stream stream)
+  static int run (const Planes<T> &out, Source source, const Job &job)
   {
-    const Planes<T> turned = out.transposed (workspace);
+    const Planes<T> turned = out.transposed (job.workspace);
     T *sums = turned.data + turned.plane * turned.count;
-    initialise_transposed (turned, source, stream);
-    scan (turned, sums, stream);
-    transpose (turned, out, stream);
-    scan (out, sums, stream);
+    initialise_transposed (turned, source, job);
+    scan (turned, sums, job);
+    transpose (turned, out, job);
+    scan (out, sums, job);
     return cudaGetLastError ();
   }
 };
@@ -119,7 +122,7 @@ extern const Strategy kScanTransposeScan;
 const Strategy kScanTransposeScan = { .name = "scan-transpose-scan",
                                       .description = "CUDA: scan in segments of 512, add their sums, transpose, again (Bilgic et al. 2010)",
                                       .device = Device::cuda,
-                                      .workspace_bytes = cuda::Histogram<cuda::ScanTransposeScan>::workspace_bytes,
-                                      .run = cuda::Histogram<cuda::ScanTransposeScan>::run };
+                                      .workspace_bytes = cuda::Published<cuda::ScanTransposeScan>::workspace_bytes,
+                                      .run = cuda::Published<cuda::ScanTransposeScan>::run };
 
 }  // namespace inthist

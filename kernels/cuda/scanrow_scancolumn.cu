@@ -11,16 +11,19 @@ namespace {
 
 struct ScanRowScanColumn {
   template <class T>
-  static std::size_t workspace_bytes (const Planes<T> &)
+  static std::size_t workspace_bytes (const Planes<T> &, const Tuning &)
   {
     return 0;
   }
 
   template <class T, class Source>
-  static int run (const Planes<T> &out, Source source, void *, Stream stream)
+  static int run (const Planes<T> &out, Source source, const Job &job)
   {
-    initialise (out, source, stream);
-    scan_rows_and_columns (out, stream);
+    initialise (out, source, job);
+    job.stage ("rows");
+    scan_rows (out, job.stream);
+    job.stage ("columns");
+    scan_columns (out, job.stream);
     return cudaGetLastError ();
   }
 };
@@ -33,7 +36,7 @@ const Strategy kScanRowScanColumn = { .name = "scanrow-scancolumn",
                                       .description =
                                           "CUDA: rows with shuffles, then columns serially, all in registers (Chen et al. 2018, IV-C)",
                                       .device = Device::cuda,
-                                      .workspace_bytes = cuda::Histogram<cuda::ScanRowScanColumn>::workspace_bytes,
-                                      .run = cuda::Histogram<cuda::ScanRowScanColumn>::run };
+                                      .workspace_bytes = cuda::Published<cuda::ScanRowScanColumn>::workspace_bytes,
+                                      .run = cuda::Published<cuda::ScanRowScanColumn>::run };
 
 }  // namespace inthist

@@ -15,9 +15,8 @@
 //
 // Inside a row the march needs, at each lane, how many pixels of the bin the lanes before it hold. Those counts are small, so several bins share the
 // bytes or halves of one word, and one five-step shuffle scan serves them all. All sums are modulo the counter, so carries have its type.
-#include <cuda_runtime.h>
-
-#include "../inthist.hpp"
+#include "device/planes.cuh"
+#include "device/warp.cuh"
 
 namespace inthist {
 namespace cuda {
@@ -35,12 +34,6 @@ struct Tile {
   static constexpr int kBins = 4;                         // bins a warp
   static constexpr int kField = kColumns < 256 ? 8 : 16;  // bits that hold a count over a segment's row
 };
-
-constexpr int
-divide_up (int a, int b)
-{
-  return a / b + (a % b != 0);
-}
 
 /// The frame cut into tiles, and where the carries lie.
 template <class T>
@@ -80,21 +73,10 @@ equal_bytes (std::uint32_t word, std::uint32_t pattern)
   return ~any >> 7 & 0x01010101u;
 }
 
-template <class T>
-__device__ inline T
-warp_inclusive_sum (T value, int lane)
-{
-  for (int step = 1; step < 32; step *= 2) {
-    const T other = T (__shfl_up_sync (~0u, value, step));
-    value = T (value + (lane >= step ? other : T (0)));
-  }
-  return value;
-}
-
 /// Block: one tile, kCountBins bins. Shared counters, each touched by the lanes of a warp in different banks whatever the pixels are.
 template <class T>
 __global__ void __launch_bounds__ (32 * kWarps)
-count_tiles (BinPlane image, Carries<T> carries)
+count_tiles (PixelPlane image, Carries<T> carries)
 {
   using Tile = Tile<T>;
   constexpr int kRowWords = Tile::kColumns / 4;
@@ -190,7 +172,7 @@ scan_carries (Carries<T> carries, int column_blocks)
           sums[j] = T (sums[j] + (words[i][j / 4] >> (8 * (j % 4)) & 255));
         }
         *reinterpret_cast<uint4 *> (above + (first + i) * pitch) = out.vector;
-        const T total = warp_inclusive_sum (lane_sum, lane);
+        const T total = warp_scan (lane_sum);
         if (lane == 31)
           above_segment[std::size_t (first + i) * carries.segments] = total;
       }
@@ -240,7 +222,7 @@ store (T *row, int x, int width, const T (&values)[Tile<T>::kPixels])
 
 template <class T>
 __global__ void __launch_bounds__ (32 * kWarps)
-march (BinPlane image, Carries<T> carries, Layout layout, std::uint8_t *tensor)
+march (PixelPlane image, Carries<T> carries, Layout layout, std::uint8_t *tensor)
 {
   using Tile = Tile<T>;
   constexpr int kBins = Tile::kBins, kPixels = Tile::kPixels, kWords = Tile::kWords, kField = Tile::kField;
@@ -264,14 +246,14 @@ march (BinPlane image, Carries<T> carries, Layout layout, std::uint8_t *tensor)
     T corner = 0;
     for (int s = lane; s < segment; s += 32)
       corner = T (corner + carries.above_segment[index * carries.segments + s]);
-    corner = T (__shfl_sync (~0u, warp_inclusive_sum (corner, lane), 31));
+    corner = T (__shfl_sync (~0u, warp_scan (corner), 31));
 
     const T *columns = carries.above + index * carries.columns_padded () + x;
     T sum = 0;
 #pragma unroll
     for (int j = 0; j < kPixels; j++)
       above[g][j] = sum = T (sum + columns[j]);
-    const T before = T (corner + warp_inclusive_sum (sum, lane) - sum);
+    const T before = T (corner + warp_scan (sum) - sum);
 #pragma unroll
     for (int j = 0; j < kPixels; j++)
       above[g][j] = T (above[g][j] + before);
@@ -315,7 +297,7 @@ march (BinPlane image, Carries<T> carries, Layout layout, std::uint8_t *tensor)
       }
 #pragma unroll
       for (int s = 0; s < kScans; s++)
-        packed[s] = warp_inclusive_sum (packed[s], lane) - packed[s];
+        packed[s] = warp_scan (packed[s]) - packed[s];
 
 #pragma unroll
       for (int g = 0; g < kBins; g++) {
@@ -345,34 +327,41 @@ launch (const Job &job)
 {
   const Carries<T> carries (job.shape, job.workspace);
   const int threads = 32 * kWarps, tiles = carries.strips * carries.segments;
-  count_tiles<T><<<dim3 (tiles, divide_up (carries.bins, kCountBins)), threads, 0, job.stream>>> (job.bins, carries);
+  job.stage ("count");
+  count_tiles<T><<<dim3 (tiles, divide_up (carries.bins, kCountBins)), threads, 0, job.stream>>> (job.pixels, carries);
   const int column_blocks = divide_up (carries.bins * carries.segments, kWarps);
   const int row_blocks = int ((std::size_t (carries.bins) * carries.strips * kRows + threads - 1) / threads);
+  job.stage ("carry");
   scan_carries<T><<<column_blocks + row_blocks, threads, 0, job.stream>>> (carries, column_blocks);
   const std::int64_t warps = std::int64_t (tiles) * divide_up (carries.bins, Tile<T>::kBins);
-  march<T><<<unsigned ((warps + kWarps - 1) / kWarps), threads, 0, job.stream>>> (job.bins, carries, job.layout,
+  job.stage ("march");
+  march<T><<<unsigned ((warps + kWarps - 1) / kWarps), threads, 0, job.stream>>> (job.pixels, carries, job.layout,
                                                                                   static_cast<std::uint8_t *> (job.tensor));
   return cudaGetLastError ();
 }
 
 std::size_t
-workspace_bytes (const Shape &shape)
+workspace_bytes (const Shape &shape, const Tuning &)
 {
-  return shape.counter == Counter::u32 ? Carries<std::uint32_t> (shape, nullptr).bytes ()
-                                       : Carries<std::uint16_t> (shape, nullptr).bytes ();
+  return shape.counter == Type::u32 ? Carries<std::uint32_t> (shape, nullptr).bytes () : Carries<std::uint16_t> (shape, nullptr).bytes ();
 }
 
 int
 run (const Job &job)
 {
-  return job.shape.counter == Counter::u32 ? launch<std::uint32_t> (job) : launch<std::uint16_t> (job);
+  return job.shape.counter == Type::u32 ? launch<std::uint32_t> (job) : launch<std::uint16_t> (job);
 }
 
 }  // namespace
 }  // namespace cuda
 
 extern const Strategy kStrip;
-const Strategy kStrip = { "strip", "CUDA: carries first, then strips that write the tensor once", Device::cuda, cuda::workspace_bytes,
-                          cuda::run };
+const Strategy kStrip = { .name = "strip",
+                          .description = "CUDA: carries first, then strips that write the tensor once",
+                          .device = Device::cuda,
+                          .workspace_bytes = cuda::workspace_bytes,
+                          .run = cuda::run,
+                          .supports = [] (const Shape &shape) { return shape.content == Content::bins; },
+                          .limit = "integral histograms" };
 
 }  // namespace inthist

@@ -6,69 +6,57 @@
 //
 // Traffic, bytes per u32 element: 4 initialise, 8 scan: 12, and 2 / tile for the columns; width / tile + height / tile - 1 launches (eq. 6), of which the first and last
 // few have too few tiles to fill a GPU.
-#include "device/planes.cuh"
+#include "device/tile.cuh"
 
 namespace inthist {
 namespace cuda {
 namespace {
 
-constexpr int kThreads = 256;
-
 template <class T, int kTile>
-__global__ void
-__launch_bounds__ (kThreads)
+__global__ void __launch_bounds__ (1024)
 scan_diagonal (Planes<T> planes, T *left_columns, int diagonal, int first_row)
 {
-  __shared__ T tile[kTile][kTile + 1];
+  __shared__ Tile<T, kTile> tile;
   const int p = blockIdx.y, y0 = (first_row + blockIdx.x) * kTile, x0 = (diagonal - first_row - int (blockIdx.x)) * kTile;
   const int rows = min (kTile, planes.height - y0), columns = min (kTile, planes.width - x0);
-  for (int i = threadIdx.x; i < kTile * kTile; i += kThreads) {
-    const int y = i / kTile, x = i % kTile;
-    if (y < rows && x < columns)
-      tile[y][x] = planes.line (p, y0 + y)[x0 + x];
-  }
-  __syncthreads ();
-  const int i = threadIdx.x;
-  if (i < rows) {
-    T &left = left_columns[std::size_t (p) * planes.height + y0 + i];
+  tile.load (planes, p, x0, y0);
+  tile.for_lines (rows, [&] (int y) {
+    T &left = left_columns[std::size_t (p) * planes.height + y0 + y];
     T sum = x0 > 0 ? left : T (0);
     for (int x = 0; x < columns; x++)
-      tile[i][x] = sum = T (sum + tile[i][x]);
+      tile.elements[y][x] = sum = T (sum + tile.elements[y][x]);
     left = sum;
-  }
-  __syncthreads ();
-  if (i < columns) {
-    T sum = y0 > 0 ? planes.line (p, y0 - 1)[x0 + i] : T (0);
+  });
+  tile.for_lines (columns, [&] (int x) {
+    T sum = y0 > 0 ? planes.line (p, y0 - 1)[x0 + x] : T (0);
     for (int y = 0; y < rows; y++)
-      tile[y][i] = sum = T (sum + tile[y][i]);
-  }
-  __syncthreads ();
-  for (int j = threadIdx.x; j < kTile * kTile; j += kThreads) {
-    const int y = j / kTile, x = j % kTile;
-    if (y < rows && x < columns)
-      planes.line (p, y0 + y)[x0 + x] = tile[y][x];
-  }
+      tile.elements[y][x] = sum = T (sum + tile.elements[y][x]);
+  });
+  tile.store (planes, p, x0, y0);
 }
 
 struct WfTis {
   template <class T>
-  static std::size_t workspace_bytes (const Planes<T> &out)
+  static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &)
   {
     return std::size_t (out.count) * out.height * sizeof (T);
   }
 
   template <class T, class Source>
-  static int run (const Planes<T> &out, Source source, void *workspace, Stream stream)
+  static int run (const Planes<T> &out, Source source, const Job &job)
   {
-    constexpr int kTile = 64;
-    const int columns = divide_up (out.width, kTile), rows = divide_up (out.height, kTile);
-    initialise (out, source, stream);
-    for (int diagonal = 0; diagonal < columns + rows - 1; diagonal++) {
-      const int first_row = max (0, diagonal - columns + 1), last_row = min (rows - 1, diagonal);
-      scan_diagonal<T, kTile>
-          <<<dim3 (last_row - first_row + 1, out.count), kThreads, 0, stream>>> (out, static_cast<T *> (workspace), diagonal, first_row);
-    }
-    return cudaGetLastError ();
+    initialise (out, source, job);
+    job.stage ("diagonals");
+    return with_tile<T> (job.tuning, [&] (auto side) {
+      constexpr int kTile = side;
+      const int columns = divide_up (out.width, kTile), rows = divide_up (out.height, kTile);
+      for (int diagonal = 0; diagonal < columns + rows - 1; diagonal++) {
+        const int first_row = std::max (0, diagonal - columns + 1), last_row = std::min (rows - 1, diagonal);
+        scan_diagonal<T, kTile><<<dim3 (last_row - first_row + 1, out.count), job.tuning.threads_or (kTileThreads), 0, job.stream>>> (
+            out, static_cast<T *> (job.workspace), diagonal, first_row);
+      }
+      return cudaGetLastError ();
+    });
   }
 };
 
@@ -79,7 +67,9 @@ extern const Strategy kWfTis;
 const Strategy kWfTis = { .name = "wf-tis",
                           .description = "CUDA: tiled wave-front, one launch a diagonal (Poostchi et al. 2017, Algorithm 5)",
                           .device = Device::cuda,
-                          .workspace_bytes = cuda::Histogram<cuda::WfTis>::workspace_bytes,
-                          .run = cuda::Histogram<cuda::WfTis>::run };
+                          .workspace_bytes = cuda::Published<cuda::WfTis>::workspace_bytes,
+                          .run = cuda::Published<cuda::WfTis>::run,
+                          .tiles = cuda::kTiles,
+                          .threads = cuda::kTileThreads };
 
 }  // namespace inthist

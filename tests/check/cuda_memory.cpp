@@ -46,14 +46,28 @@ data (const char *name)
   return std::string (folder ? folder : SOURCE_ROOT "/../shared/data") + "/" + name;
 }
 
-/// Runs `source`, which ends in CUDA memory, and compares the messages of both elements frame by frame. Returns the number of frames.
-std::size_t
-compare (const std::string &source, const char *counter)
+/// The numbers of an element's message, as text; empty for any other message.
+std::string
+numbers (GstMessage *message)
 {
-  const std::string line =
-      source + " ! video/x-raw(memory:CUDAMemory) ! tee name=t  t. ! queue ! cudaintegralhist name=gpu backend=cuda counter=" + counter
-      + " regions=" + kRegions + " ! fakesink  t. ! queue ! cudadownload ! cudaintegralhist name=cpu backend=cpu regions=" + kRegions
-      + " ! fakesink";
+  std::string text;
+  if (gst_message_has_name (message, "integral-histogram") || gst_message_has_name (message, "integral-image"))
+    for (const char *field : { "counts", "sum", "sum-of-squares" })
+      if (const GValue *value = gst_structure_get_value (gst_message_get_structure (message), field)) {
+        g_autofree char *part = gst_value_serialize (value);
+        text += part;
+      }
+  return text;
+}
+
+/// Runs `source`, which ends in CUDA memory, and compares the messages of `on_gpu` and of `on_cpu`, elements with properties, frame by frame. Returns the
+/// number of frames.
+std::size_t
+compare (const std::string &source, const std::string &on_gpu, const std::string &on_cpu)
+{
+  const std::string line = source + " ! video/x-raw(memory:CUDAMemory) ! tee name=t  t. ! queue ! " + on_gpu
+                           + " name=gpu backend=cuda regions=" + kRegions + " ! fakesink  t. ! queue ! cudadownload ! " + on_cpu
+                           + " name=cpu backend=cpu regions=" + kRegions + " ! fakesink";
   GError *error = nullptr;
   GstElement *pipeline = gst_parse_launch (line.c_str (), &error);
   fail_unless (!error, "%s", error ? error->message : "");
@@ -69,10 +83,9 @@ compare (const std::string &source, const char *counter)
       fail ("%s: %s", line.c_str (), error->message);
     }
     done = GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS;
-    if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ELEMENT && gst_message_has_name (message, "integral-histogram")) {
-      g_autofree char *text = gst_value_serialize (gst_structure_get_value (gst_message_get_structure (message), "counts"));
+    const std::string text = done ? "" : numbers (message);
+    if (!text.empty ())
       counts[g_str_equal (GST_OBJECT_NAME (GST_MESSAGE_SRC (message)), "cpu")].push_back (text);
-    }
     gst_message_unref (message);
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
@@ -85,6 +98,11 @@ compare (const std::string &source, const char *counter)
   return counts[0].size ();
 }
 
+/// What the GPU computes against what the CPU does.
+constexpr const char *kElements[][2] = { { "cudaintegralhist", "cudaintegralhist" },
+                                         { "cudaintegralhist counter=u16", "cudaintegralhist" },
+                                         { "cudaintegralimage squared=true", "cudaintegralimage squared=true" } };
+
 }  // namespace
 
 GST_START_TEST (formats)
@@ -96,7 +114,8 @@ GST_START_TEST (formats)
     for (const char *size : { "width=640,height=480", "width=322,height=242" }) {
       const std::string source = std::string ("videotestsrc num-buffers=4 pattern=snow ! videoconvert ! video/x-raw,format=") + format + ","
                                  + size + " ! cudaupload";
-      fail_unless_equals_uint64 (compare (source, "u32"), 4);
+      for (const auto &[on_gpu, on_cpu] : kElements)
+        fail_unless_equals_uint64 (compare (source, on_gpu, on_cpu), 4);
     }
 }
 GST_END_TEST;
@@ -113,8 +132,8 @@ GST_START_TEST (surveillance_video)
     printf ("SKIP: video in CUDA memory: no vtest.avi\n");
     return;
   }
-  for (const char *counter : { "u32", "u16" })
-    fail_unless (compare (source + " ! videoconvert ! video/x-raw,format=I420 ! cudaupload", counter) >= 60);
+  for (const auto &[on_gpu, on_cpu] : kElements)
+    fail_unless (compare (source + " ! videoconvert ! video/x-raw,format=I420 ! cudaupload", on_gpu, on_cpu) >= 60);
 }
 GST_END_TEST;
 
@@ -129,8 +148,8 @@ GST_START_TEST (hardware_decoder)
     return;
   }
   const std::string source = "filesrc location=" + file + " ! qtdemux ! h264parse ! nvh264dec";
-  for (int i = 0; i < 3; i++)
-    fail_unless_equals_uint64 (compare (source, "u32"), 596);
+  for (const auto &[on_gpu, on_cpu] : kElements)
+    fail_unless_equals_uint64 (compare (source, on_gpu, on_cpu), 596);
 }
 GST_END_TEST;
 

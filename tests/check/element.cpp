@@ -1,90 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The element by itself, in a GstHarness: formats, strides, pass-through, settings and errors. The truth is counted pixel by pixel from what the
-// format's own unpack function of GstVideo says the luma is. Everything runs on the CPU, and on CUDA where a device answers.
-#include <array>
-#include <cmath>
-#include <cstdio>
-#include <random>
-#include <string>
-#include <vector>
-
-#include <gst/check/gstcheck.h>
-#include <gst/check/gstharness.h>
+// cudaintegralhist by itself, in a GstHarness: formats, strides, pass-through, settings and errors. The truth is counted pixel by pixel. What both
+// elements have from their common base is tested for both. Everything runs on the CPU, and on CUDA where a device answers.
 #include <gst/integralhist/gstintegralhist.h>
-#include <gst/video/video.h>
+
+#include "frames.hpp"
 
 namespace {
 
-constexpr const char *kBackends[] = { "cpu", "cuda" };
-
-/// Whether the backend starts here.
-bool
-starts (const char *backend)
-{
-  GstElement *element = gst_element_factory_make ("cudaintegralhist", nullptr);
-  fail_unless (element);
-  gst_util_set_object_arg (G_OBJECT (element), "backend", backend);
-  const bool works = gst_element_set_state (element, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE;
-  gst_element_set_state (element, GST_STATE_NULL);
-  gst_object_unref (element);
-  return works;
-}
-
-/// The same, loudly.
-bool
-have (const char *backend)
-{
-  const bool works = starts (backend);
-  if (!works)
-    printf ("SKIP: element on %s: no device\n", backend);
-  return works;
-}
-
-/// A harness over the element with properties as in a launch line.
+/// A harness over cudaintegralhist.
 GstHarness *
-harness (const std::string &properties, const char *caps)
+hist_harness (const std::string &properties, const char *caps)
 {
-  GstHarness *h = gst_harness_new_parse (("cudaintegralhist " + properties).c_str ());
-  if (caps)
-    gst_harness_set_src_caps_str (h, caps);
-  return h;
-}
-
-GstBuffer *
-noise (const GstVideoInfo &info, unsigned seed)
-{
-  GstBuffer *buffer = gst_buffer_new_allocate (nullptr, info.size, nullptr);
-  GstMapInfo map;
-  gst_buffer_map (buffer, &map, GST_MAP_WRITE);
-  std::mt19937 random (seed);
-  for (gsize i = 0; i < map.size; i++)
-    map.data[i] = guint8 (random ());
-  gst_buffer_unmap (buffer, &map);
-  return buffer;
-}
-
-/// The luma of each pixel: unpacked to 16 bits by GstVideo where the format is deeper than 8, and weighted in floating point where it is RGB.
-std::vector<guint8>
-luma (const GstVideoInfo &info, GstBuffer *buffer, double kr, double kb)
-{
-  GstVideoFrame frame;
-  fail_unless (gst_video_frame_map (&frame, &info, buffer, GST_MAP_READ));
-  const GstVideoFormatInfo *unpacked = gst_video_format_get_info (info.finfo->unpack_format);
-  const bool deep = unpacked->depth[0] == 16;
-  std::vector<guint16> line (4 * info.width);
-  std::vector<guint8> values;
-  for (int y = 0; y < info.height; y++) {
-    info.finfo->unpack_func (info.finfo, GST_VIDEO_PACK_FLAG_NONE, line.data (), frame.data, frame.info.stride, 0, y, info.width);
-    for (int x = 0; x < info.width; x++) {
-      std::array<int, 4> c;  // A, then Y U V or R G B, top 8 bits
-      for (int i = 0; i < 4; i++)
-        c[i] = deep ? line[4 * x + i] >> 8 : reinterpret_cast<const guint8 *> (line.data ())[4 * x + i];
-      values.push_back (guint8 (GST_VIDEO_INFO_IS_RGB (&info) ? std::floor (kr * c[1] + (1 - kr - kb) * c[2] + kb * c[3] + 0.5) : c[1]));
-    }
-  }
-  gst_video_frame_unmap (&frame);
-  return values;
+  return harness ("cudaintegralhist " + properties, caps);
 }
 
 std::vector<guint32>
@@ -122,22 +50,6 @@ check_counts (GstBuffer *buffer, const std::vector<guint8> &values, int bins)
   }
 }
 
-/// The documented formula for RGB, from 8-bit components.
-double
-rounded_weight (double k)
-{
-  return std::round (k * 65536) / 65536;
-}
-
-struct Colorimetry {
-  const char *caps;
-  double kr, kb;
-};
-
-constexpr const char *kFormats[] = { "GRAY8", "GRAY16_LE", "NV12", "NV21", "I420",       "YV12",      "Y42B", "Y444",
-                                     "YUY2",  "UYVY",      "RGB",  "BGR",  "RGBx",       "BGRx",      "xRGB", "xBGR",
-                                     "RGBA",  "BGRA",      "ARGB", "ABGR", "RGB10A2_LE", "BGR10A2_LE" };
-
 }  // namespace
 
 GST_START_TEST (formats)
@@ -145,22 +57,13 @@ GST_START_TEST (formats)
   const char *backend = kBackends[__i__];
   if (!have (backend))
     return;
-  for (const char *format : kFormats)
-    for (const auto &[width, height] : { std::array{ 64, 48 }, std::array{ 37, 23 }, std::array{ 1, 1 } })
-      for (const Colorimetry &colorimetry : { Colorimetry{ "", 0.2126, 0.0722 }, Colorimetry{ ",colorimetry=1:1:16:4", 0.299, 0.114 } }) {
-        GstVideoInfo info;
-        g_autofree char *text =
-            g_strdup_printf ("video/x-raw,format=%s,width=%d,height=%d,framerate=25/1%s", format, width, height, colorimetry.caps);
-        GstHarness *h = harness (std::string ("bins=17 backend=") + backend, text);
-        g_autoptr (GstCaps) caps = gst_caps_from_string (text);
-        fail_unless (gst_video_info_from_caps (&info, caps), "%s", text);
-        GstBuffer *in = noise (info, unsigned (width));
-        const auto values = luma (info, in, rounded_weight (colorimetry.kr), rounded_weight (colorimetry.kb));
-        GstBuffer *out = gst_harness_push_and_pull (h, in);
-        check_counts (out, values, 17);
-        gst_buffer_unref (out);
-        gst_harness_teardown (h);
-      }
+  each_format ([backend] (const char *caps, GstBuffer *in, const std::vector<guint8> &values) {
+    GstHarness *h = hist_harness (std::string ("bins=17 backend=") + backend, caps);
+    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    check_counts (out, values, 17);
+    gst_buffer_unref (out);
+    gst_harness_teardown (h);
+  });
 }
 GST_END_TEST;
 
@@ -170,7 +73,7 @@ GST_START_TEST (strides)
   if (!have (backend))
     return;
   for (const char *format : { "GRAY8", "I420", "BGRx" }) {
-    GstHarness *h = harness (std::string ("bins=5 backend=") + backend, nullptr);
+    GstHarness *h = hist_harness (std::string ("bins=5 backend=") + backend, nullptr);
     g_autofree char *text = g_strdup_printf ("video/x-raw,format=%s,width=61,height=30,framerate=25/1", format);
     gst_harness_set_src_caps_str (h, text);
     GstVideoInfo tight, wide;
@@ -212,7 +115,7 @@ GST_START_TEST (whole_tensor)
   for (const char *counter : { "u32", "u16" })
     for (int bins : { 1, 2, 32, 255, 256 }) {
       g_autofree char *properties = g_strdup_printf ("bins=%d counter=%s backend=%s", bins, counter, backend);
-      GstHarness *h = harness (properties, "video/x-raw,format=GRAY8,width=45,height=31,framerate=25/1");
+      GstHarness *h = hist_harness (properties, "video/x-raw,format=GRAY8,width=45,height=31,framerate=25/1");
       GstVideoInfo info;
       gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 45, 31);
       GstBuffer *in = noise (info, unsigned (bins));
@@ -243,12 +146,13 @@ GST_START_TEST (whole_tensor)
 }
 GST_END_TEST;
 
+/// Both elements; the loop's index is the backend's and the element's.
 GST_START_TEST (pass_through)
 {
-  const char *backend = kBackends[__i__];
+  const char *backend = kBackends[__i__ % 2], *element = kElements[__i__ / 2];
   if (!have (backend))
     return;
-  GstHarness *h = harness (std::string ("backend=") + backend, "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
+  GstHarness *h = harness (std::string (element) + " backend=" + backend, "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
   GstVideoInfo info;
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 64, 48);
   for (int i = 0; i < 20; i++) {
@@ -286,7 +190,7 @@ GST_START_TEST (regions_are_clipped)
   const char *backend = kBackends[__i__];
   if (!have (backend))
     return;
-  GstHarness *h = harness (std::string ("bins=4 backend=") + backend, "video/x-raw,format=GRAY8,width=40,height=30,framerate=25/1");
+  GstHarness *h = hist_harness (std::string ("bins=4 backend=") + backend, "video/x-raw,format=GRAY8,width=40,height=30,framerate=25/1");
   GstVideoInfo info;
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 40, 30);
   GstBuffer *in = noise (info, 1);
@@ -311,9 +215,10 @@ GST_START_TEST (regions_are_clipped)
 }
 GST_END_TEST;
 
-/// An error for each bad setting: exactly one, of the right kind, that names the culprit and what to do.
+/// An error for each bad setting of either element: exactly one, of the right kind, that names the culprit and what to do.
 GST_START_TEST (bad_settings)
 {
+  const char *element = kElements[__i__];
   struct Case {
     const char *properties;
     GQuark domain;
@@ -325,7 +230,9 @@ GST_START_TEST (bad_settings)
     { "bins=0", resource, GST_RESOURCE_ERROR_SETTINGS, "bins=0", "1 to 256" },
     { "bins=257", resource, GST_RESOURCE_ERROR_SETTINGS, "bins=257", "1 to 256" },
     { "async-depth=0", resource, GST_RESOURCE_ERROR_SETTINGS, "async-depth=0", "1 to 64" },
+    { "async-depth=65", resource, GST_RESOURCE_ERROR_SETTINGS, "async-depth=65", "1 to 64" },
     { "interval=0", resource, GST_RESOURCE_ERROR_SETTINGS, "interval=0", "1 to" },
+    { "tuning-time=60001", resource, GST_RESOURCE_ERROR_SETTINGS, "tuning-time=60001", "0 to 60000" },
     { "backend=cpu regions=1;2", resource, GST_RESOURCE_ERROR_SETTINGS, "comma is missing at \";2\"", "x,y,width,height" },
     { "backend=cpu regions=1,2,3", resource, GST_RESOURCE_ERROR_SETTINGS, "1,2,3", "x,y,width,height" },
     { "backend=cpu regions=a", resource, GST_RESOURCE_ERROR_SETTINGS, "number", "x,y,width,height" },
@@ -336,9 +243,10 @@ GST_START_TEST (bad_settings)
     { "backend=cpu regions=0,0,4,4;-9,0,4,4", resource, GST_RESOURCE_ERROR_SETTINGS, "-9,0,4,4", "64x48" },
   };
   for (const Case &c : cases) {
+    if (g_str_has_prefix (c.properties, "bins") && __i__ == 1)
+      continue;  // one element's own
     g_autofree char *line = g_strdup_printf (
-        "videotestsrc num-buffers=3 ! video/x-raw,format=GRAY8,width=64,height=48 ! cudaintegralhist name=hist %s ! fakesink",
-        c.properties);
+        "videotestsrc num-buffers=3 ! video/x-raw,format=GRAY8,width=64,height=48 ! %s name=hist %s ! fakesink", element, c.properties);
     GstElement *pipeline = gst_parse_launch (line, nullptr);
     gst_element_set_state (pipeline, GST_STATE_PLAYING);
     GstBus *bus = gst_element_get_bus (pipeline);
@@ -412,7 +320,8 @@ GST_START_TEST (too_large)
   const char *backend = kBackends[__i__];
   if (!have (backend))
     return;
-  GstHarness *h = harness (std::string ("bins=256 backend=") + backend, "video/x-raw,format=GRAY8,width=32768,height=32768,framerate=1/1");
+  GstHarness *h =
+      hist_harness (std::string ("bins=256 backend=") + backend, "video/x-raw,format=GRAY8,width=32768,height=32768,framerate=1/1");
   GstBus *bus = gst_bus_new ();
   gst_element_set_bus (h->element, bus);
   fail_unless_equals_int (gst_harness_push (h, gst_buffer_new_allocate (nullptr, 32768 * 32768, nullptr)), GST_FLOW_ERROR);
@@ -433,7 +342,7 @@ GST_END_TEST;
 /// Settings that may only change in READY do so: what is set later counts from the next start, whatever the caps do.
 GST_START_TEST (late_settings)
 {
-  GstHarness *h = harness ("name=hist bins=4 backend=cpu", "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
+  GstHarness *h = hist_harness ("name=hist bins=4 backend=cpu", "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
   GstElement *element = gst_harness_find_element (h, "cudaintegralhist");
   for (int i = 0; i < 3; i++) {
     const int width = 64 + i;
@@ -538,10 +447,11 @@ GST_START_TEST (messages_do_not_pile_up)
 }
 GST_END_TEST;
 
+/// Without measuring, auto takes the strategy that is preferred on the device.
 GST_START_TEST (backend_auto)
 {
   const bool cuda = starts ("cuda");
-  GstHarness *h = harness ("", "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
+  GstHarness *h = hist_harness ("tuning-time=0", "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
   GstVideoInfo info;
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 64, 48);
   gst_buffer_unref (gst_harness_push_and_pull (h, noise (info, 1)));
@@ -557,18 +467,22 @@ GST_START_TEST (backend_auto)
 }
 GST_END_TEST;
 
+/// Each strategy of either element's list runs on its own backend, and says so on the other; auto is the first.
 GST_START_TEST (strategy_and_backend)
 {
-  // each strategy of the table runs on its own backend, and says so on the other
-  GstElement *any = gst_element_factory_make ("cudaintegralhist", nullptr);
+  GstElement *any = gst_element_factory_make (kElements[__i__], nullptr);
   GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (any), "strategy");
   GEnumClass *strategies = G_ENUM_CLASS (g_type_class_ref (spec->value_type));
   gst_object_unref (any);
+  fail_unless_equals_string (strategies->values[0].value_nick, "auto");
   int started = 0;
   for (guint i = 0; i < strategies->n_values; i++)
     for (const char *backend : kBackends) {
-      GstElement *element = gst_element_factory_make ("cudaintegralhist", nullptr);
+      GstElement *element = gst_element_factory_make (kElements[__i__], nullptr);
       gst_util_set_object_arg (G_OBJECT (element), "strategy", strategies->values[i].value_nick);
+      int value;
+      g_object_get (element, "strategy", &value, nullptr);
+      fail_unless_equals_int (value, strategies->values[i].value);
       gst_util_set_object_arg (G_OBJECT (element), "backend", backend);
       started += gst_element_set_state (element, GST_STATE_PAUSED) == GST_STATE_CHANGE_SUCCESS;
       gst_element_set_state (element, GST_STATE_NULL);
@@ -577,8 +491,12 @@ GST_START_TEST (strategy_and_backend)
   // auto starts on each backend that is here, every other strategy on one
   const bool cuda = starts ("cuda");
   int cuda_strategies = 0;
-  for (guint i = 0; i < strategies->n_values; i++)
-    cuda_strategies += strstr (strategies->values[i].value_name, "CUDA:") != nullptr;
+  for (guint i = 0; i < strategies->n_values; i++) {
+    const char *description = strategies->values[i].value_name;
+    cuda_strategies += strstr (description, "CUDA:") != nullptr;
+    if (g_str_equal (strategies->values[i].value_nick, "multi-pixel-scan"))
+      fail_unless (strstr (description, "(limit: ") && strstr (description, "8192"), "%s", description);
+  }
   fail_unless_equals_int (started, int (strategies->n_values) - cuda_strategies + (cuda ? 1 + cuda_strategies : 0));
   g_type_class_unref (strategies);
 }
@@ -589,7 +507,8 @@ GST_START_TEST (unsupported_shape)
 {
   if (!have ("cuda"))
     return;
-  GstHarness *h = harness ("backend=cuda strategy=multi-pixel-scan", "video/x-raw,format=GRAY8,width=10000,height=2,framerate=1/1");
+  GstHarness *h = harness (std::string (kElements[__i__]) + " backend=cuda strategy=multi-pixel-scan",
+                           "video/x-raw,format=GRAY8,width=10000,height=2,framerate=1/1");
   GstBus *bus = gst_bus_new ();
   gst_element_set_bus (h->element, bus);
   fail_unless_equals_int (gst_harness_push (h, gst_buffer_new_allocate (nullptr, 20000, nullptr)), GST_FLOW_ERROR);
@@ -597,7 +516,8 @@ GST_START_TEST (unsupported_shape)
   fail_unless (message);
   g_autoptr (GError) error = nullptr;
   gst_message_parse_error (message, &error, nullptr);
-  fail_unless (strstr (error->message, "8192") && strstr (error->message, "strip"), "%s", error->message);
+  fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS), "%s", error->message);
+  fail_unless (strstr (error->message, "8192") && strstr (error->message, "strategy=auto or "), "%s", error->message);
   gst_message_unref (message);
   gst_element_set_bus (h->element, nullptr);
   gst_object_unref (bus);
@@ -610,8 +530,8 @@ GST_START_TEST (download_never)
   if (!have ("cuda"))
     return;
   for (const char *download : { "lazy", "eager", "never" }) {
-    GstHarness *h =
-        harness (std::string ("bins=8 backend=cuda download=") + download, "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
+    GstHarness *h = hist_harness (std::string ("bins=8 backend=cuda download=") + download,
+                                  "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
     GstVideoInfo info;
     gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 64, 48);
     GstBuffer *in = noise (info, 1);
@@ -650,9 +570,9 @@ element_suite ()
   tcase_add_loop_test (tests, formats, 0, 2);
   tcase_add_loop_test (tests, strides, 0, 2);
   tcase_add_loop_test (tests, whole_tensor, 0, 2);
-  tcase_add_loop_test (tests, pass_through, 0, 2);
+  tcase_add_loop_test (tests, pass_through, 0, 4);
   tcase_add_loop_test (tests, regions_are_clipped, 0, 2);
-  tcase_add_test (tests, bad_settings);
+  tcase_add_loop_test (tests, bad_settings, 0, 2);
   tcase_add_test (tests, mended_setting);
   tcase_add_test (tests, no_such_device);
   tcase_add_loop_test (tests, too_large, 0, 2);
@@ -661,8 +581,8 @@ element_suite ()
   tcase_add_test (tests, says_what_it_waits_for);
   tcase_add_test (tests, messages_do_not_pile_up);
   tcase_add_test (tests, backend_auto);
-  tcase_add_test (tests, strategy_and_backend);
-  tcase_add_test (tests, unsupported_shape);
+  tcase_add_loop_test (tests, strategy_and_backend, 0, 2);
+  tcase_add_loop_test (tests, unsupported_shape, 0, 2);
   tcase_add_test (tests, download_never);
   return suite;
 }

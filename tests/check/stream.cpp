@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// cudaintegralhist in running pipelines: states, flushes, seeks, new caps, EOS, slow consumers. Every histogram that comes out is compared
-// with pixels counted one by one, and after each test the leaks tracer must know of nothing that is left.
+// Both elements in running pipelines: states, flushes, seeks, new caps, EOS, slow consumers. Every histogram or table that comes out is compared
+// with pixels counted or added one by one, and after each test the leaks tracer must know of nothing that is left.
 //
 // Environment:
 //   INTHIST_SEED=n            the seed, printed at the start (a fixed one by default)
 //   INTHIST_TEST_DATA=folder  where vtest.avi is
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <memory>
@@ -25,7 +26,19 @@
 
 namespace {
 
-constexpr const char *kBackends[] = { "cpu", "cuda" };
+/// An element, the properties that it has for itself, other ones, and where it computes.
+struct Setup {
+  const char *element, *properties, *other_properties, *backend;
+};
+
+/// The elements of one backend follow each other.
+constexpr Setup kSetups[] = {
+  { "cudaintegralhist", "bins=32", "bins=7 counter=u16", "cpu" },
+  { "cudaintegralimage", "squared=true", "squared=false", "cpu" },
+  { "cudaintegralhist", "bins=32", "bins=7 counter=u16", "cuda" },
+  { "cudaintegralimage", "squared=true", "squared=false", "cuda" },
+};
+constexpr int kElements = 2;
 
 constexpr int kStarts = 200, kRestarts = 30, kSeeks = 20, kBlockedStops = 30;
 constexpr guint kStressFrames = 3000, kEosFrames = 100;
@@ -33,7 +46,7 @@ constexpr GstClockTime kLong = 30 * GST_SECOND, kShort = 200 * GST_MSECOND;
 constexpr gint64 kAtOnce = G_USEC_PER_SEC;
 
 using Random = std::mt19937;
-using Counts = std::vector<guint32>;
+using Sums = std::vector<guint64>;  // of each plane: counts, or sums of values and squares
 using Sample = std::unique_ptr<GstSample, void (*) (GstSample *)>;
 using Buffer = std::unique_ptr<GstBuffer, void (*) (GstBuffer *)>;
 using Histogram = std::unique_ptr<GstIntegralHistogram, void (*) (GstIntegralHistogram *)>;
@@ -77,36 +90,52 @@ picture_of (GstBuffer *buffer, const GstVideoInfo &info)
   return picture;
 }
 
-Counts
-count (const Picture &picture, const GstVideoRectangle &r, int bins)
+/// What the planes of such a tensor must say of a rectangle.
+Sums
+added (const Picture &picture, const GstVideoRectangle &r, GstIntegralHistogramContent content, guint planes)
 {
-  Counts counts (bins);
+  Sums sums (planes);
   for (int y = MAX (r.y, 0); y < MIN (r.y + r.h, picture.height); y++)
-    for (int x = MAX (r.x, 0); x < MIN (r.x + r.w, picture.width); x++)
-      counts[picture.luma[y * picture.width + x] * bins / 256]++;
-  return counts;
+    for (int x = MAX (r.x, 0); x < MIN (r.x + r.w, picture.width); x++) {
+      const guint64 value = picture.luma[y * picture.width + x];
+      if (content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS)
+        sums[value * planes / 256]++;
+      else
+        for (guint64 p = 0, power = value; p < planes; p++, power *= value)
+          sums[p] += power;
+    }
+  return sums;
 }
 
 /// What is wrong with a histogram of a picture, or nothing: the whole frame and some rectangles, over its borders too.
 std::string
 complaint (GstIntegralHistogram *histogram, const Picture &picture, Random &random)
 {
-  const int width = picture.width, height = picture.height, bins = int (gst_integral_histogram_get_bins (histogram));
+  const int width = picture.width, height = picture.height;
+  const guint planes = gst_integral_histogram_get_bins (histogram);
+  const GstIntegralHistogramContent content = gst_integral_histogram_get_content (histogram);
   if (int (gst_integral_histogram_get_width (histogram)) != width || int (gst_integral_histogram_get_height (histogram)) != height)
     return "the histogram has another size than the frame";
   std::vector<GstVideoRectangle> rectangles = { { 0, 0, width, height } };
   while (rectangles.size () < 4)
     rectangles.push_back ({ between (random, -width / 4, width), between (random, -height / 4, height), between (random, 1, width),
                             between (random, 1, height) });
-  Counts answers (rectangles.size () * bins);
+  const guint n = guint (rectangles.size ());
+  Sums answers (n * planes);
+  std::vector<guint32> counts (n * planes);
   g_autoptr (GError) error = nullptr;
-  if (!gst_integral_histogram_regions (histogram, rectangles.data (), guint (rectangles.size ()), answers.data (), &error))
+  if (!gst_integral_histogram_regions_sums (histogram, rectangles.data (), n, answers.data (), &error))
     return error->message;
-  for (std::size_t i = 0; i < rectangles.size (); i++) {
+  // the same in 32 bits; pictures here are too small for more
+  if (!gst_integral_histogram_regions (histogram, rectangles.data (), n, counts.data (), &error))
+    return error->message;
+  if (!std::ranges::equal (answers, counts))
+    return "the answers of 32 bits are not those of 64";
+  for (guint i = 0; i < n; i++) {
     const GstVideoRectangle &r = rectangles[i];
-    if (Counts (answers.begin () + i * bins, answers.begin () + (i + 1) * bins) != count (picture, r, bins))
-      return "wrong counts in " + std::to_string (r.x) + "," + std::to_string (r.y) + " " + std::to_string (r.w) + "x"
-             + std::to_string (r.h) + " of " + std::to_string (width) + "x" + std::to_string (height);
+    if (Sums (answers.begin () + i * planes, answers.begin () + (i + 1) * planes) != added (picture, r, content, planes))
+      return "wrong sums in " + std::to_string (r.x) + "," + std::to_string (r.y) + " " + std::to_string (r.w) + "x" + std::to_string (r.h)
+             + " of " + std::to_string (width) + "x" + std::to_string (height);
   }
   return "";
 }
@@ -217,12 +246,12 @@ private:
   GstElement *pipeline_;
 };
 
-/// Random pictures, which can be seeked in, with histograms.
+/// Random pictures, which can be seeked in, with histograms or tables.
 std::string
-noise (const char *backend, const std::string &source, const std::string &size, const std::string &properties, const std::string &sink)
+noise (const Setup &setup, const std::string &source, const std::string &size, const std::string &properties, const std::string &sink)
 {
-  return "videotestsrc pattern=snow " + source + " ! video/x-raw,format=GRAY8,framerate=30/1," + size
-         + " ! cudaintegralhist name=hist bins=32 backend=" + backend + " " + properties
+  return "videotestsrc pattern=snow " + source + " ! video/x-raw,format=GRAY8,framerate=30/1," + size + " ! " + setup.element
+         + " name=hist " + setup.properties + " backend=" + setup.backend + " " + properties
          + " ! appsink name=sink sync=false enable-last-sample=false " + sink;
 }
 
@@ -315,8 +344,9 @@ caps_text (const char *format, int width, int height)
 /// The element alone.
 class Harness {
 public:
-  Harness (const char *backend, const std::string &properties)
-      : harness_ (gst_harness_new_parse ((std::string ("cudaintegralhist backend=") + backend + " " + properties).c_str ()))
+  Harness (const Setup &setup, const std::string &properties)
+      : harness_ (gst_harness_new_parse (
+          (std::string (setup.element) + " " + setup.properties + " backend=" + setup.backend + " " + properties).c_str ()))
   {
   }
   ~Harness () { gst_harness_teardown (harness_); }
@@ -337,10 +367,10 @@ private:
 // states
 
 void
-run_starts (const char *backend)
+run_starts (const Setup &setup)
 {
   Random random (seed ());
-  Pipeline pipeline (noise (backend, "", "width=160,height=120", "regions=\"3,5,40,50\"", "max-buffers=4"));
+  Pipeline pipeline (noise (setup, "", "width=160,height=120", "regions=\"3,5,40,50\"", "max-buffers=4"));
   for (int i = 0; i < kStarts; i++) {
     pipeline.set_state (GST_STATE_PLAYING);
     std::vector<Sample> samples;
@@ -356,12 +386,12 @@ run_starts (const char *backend)
 }
 
 void
-run_restarts (const char *backend)
+run_restarts (const Setup &setup)
 {
   Random random (seed ());
   std::vector<Sample> held;
   {
-    Pipeline pipeline (noise (backend, "", "width=160,height=120", "async-depth=4", "max-buffers=4"));
+    Pipeline pipeline (noise (setup, "", "width=160,height=120", "async-depth=4", "max-buffers=4"));
     for (int i = 0; i < kRestarts; i++) {
       pipeline.set_state (GST_STATE_PLAYING);
       held.push_back (pipeline.pull ());
@@ -374,14 +404,14 @@ run_restarts (const char *backend)
 
 /// The histograms of a pipeline that is no more.
 void
-run_outlive (const char *backend)
+run_outlive (const Setup &setup)
 {
   Random random (seed ());
   std::vector<Sample> held;
   Histogram histogram (nullptr, gst_integral_histogram_unref);
   Picture picture;
   {
-    Pipeline pipeline (noise (backend, "", "width=320,height=240", "async-depth=8", "max-buffers=8"));
+    Pipeline pipeline (noise (setup, "", "width=320,height=240", "async-depth=8", "max-buffers=8"));
     pipeline.set_state (GST_STATE_PLAYING);
     for (int i = 0; i < 5; i++)
       held.push_back (pipeline.pull ());
@@ -397,10 +427,10 @@ run_outlive (const char *backend)
 // flushes and seeks
 
 void
-run_seeks (const char *backend)
+run_seeks (const Setup &setup)
 {
   Random random (seed ());
-  Pipeline pipeline (noise (backend, "", "width=160,height=120", "async-depth=4 regions=\"0,0,50,50\"", "max-buffers=4"));
+  Pipeline pipeline (noise (setup, "", "width=160,height=120", "async-depth=4 regions=\"0,0,50,50\"", "max-buffers=4"));
   pipeline.set_state (GST_STATE_PLAYING);
   Consumer consumer (pipeline.sink, seed ());
   for (int i = 0; i < kSeeks; i++) {
@@ -417,10 +447,10 @@ run_seeks (const char *backend)
 
 /// The element waits at max-tensors; flush and stop end the wait at once, and a release ends it too.
 void
-run_blocked (const char *backend)
+run_blocked (const Setup &setup)
 {
   Random random (seed ());
-  Pipeline pipeline (noise (backend, "", "width=64,height=48", "max-tensors=2", "async=false"));
+  Pipeline pipeline (noise (setup, "", "width=64,height=48", "max-tensors=2", "async=false"));
   for (int i = 0; i < kBlockedStops; i++) {
     pipeline.set_state (GST_STATE_PLAYING);
     std::vector<Sample> held;
@@ -456,7 +486,7 @@ run_blocked (const char *backend)
 // caps
 
 void
-run_caps (const char *backend)
+run_caps (const Setup &setup)
 {
   Random random (seed ());
   struct Held {
@@ -465,7 +495,7 @@ run_caps (const char *backend)
   };
   std::vector<Held> held;
   {
-    Harness harness (backend, "bins=16 async-depth=4");
+    Harness harness (setup, "async-depth=4");
     const std::string all_caps[] = { caps_text ("GRAY8", 64, 48), caps_text ("GRAY8", 101, 37), caps_text ("RGB", 101, 37),
                                      caps_text ("NV12", 320, 16), caps_text ("I420", 7, 201),   caps_text ("GRAY8", 1, 1) };
     for (int round = 0; round < 4; round++)
@@ -494,31 +524,44 @@ run_caps (const char *backend)
 
 // EOS
 
-/// counts[i] of an integral-histogram message.
-Counts
-counts_of (const GstStructure *structure, guint i)
+/// What a message says of its region i, as the planes do.
+Sums
+sums_of (const GstStructure *structure, guint i)
 {
-  const GValue *all = gst_structure_get_value (structure, "counts");
-  fail_unless (GST_VALUE_HOLDS_ARRAY (all) && i < gst_value_array_get_size (all));
-  const GValue *one = gst_value_array_get_value (all, i);
-  Counts counts;
-  for (guint b = 0; b < gst_value_array_get_size (one); b++)
-    counts.push_back (g_value_get_uint (gst_value_array_get_value (one, b)));
-  return counts;
+  const auto element = [] (const GValue *list, guint n) {
+    fail_unless (list && GST_VALUE_HOLDS_ARRAY (list) && n < gst_value_array_get_size (list));
+    return gst_value_array_get_value (list, n);
+  };
+  Sums sums;
+  if (gst_structure_has_name (structure, "integral-image")) {
+    for (const char *field : { "sum", "sum-of-squares" })
+      sums.push_back (g_value_get_uint64 (element (gst_structure_get_value (structure, field), i)));
+    return sums;
+  }
+  const GValue *counts = element (gst_structure_get_value (structure, "counts"), i);
+  for (guint b = 0; b < gst_value_array_get_size (counts); b++)
+    sums.push_back (g_value_get_uint (element (counts, b)));
+  return sums;
+}
+
+bool
+is_ours (GstMessage *message)
+{
+  return gst_message_has_name (message, "integral-histogram") || gst_message_has_name (message, "integral-image");
 }
 
 void
-run_eos (const char *backend)
+run_eos (const Setup &setup)
 {
   const GstVideoRectangle regions[] = { { 3, 4, 20, 30 }, { -5, -5, 1000, 1000 }, { 150, 110, 50, 50 } };
-  Pipeline pipeline (noise (backend, "num-buffers=" + std::to_string (kEosFrames), "width=160,height=120",
+  Pipeline pipeline (noise (setup, "num-buffers=" + std::to_string (kEosFrames), "width=160,height=120",
                             "async-depth=8 regions=\"3,4,20,30; -5,-5,1000,1000; 150,110,50,50\"", "wait-on-eos=false"));
   pipeline.set_state (GST_STATE_PLAYING);
   guint64 messages = 0;
   for (bool eos = false; !eos;) {
     g_autoptr (GstMessage) message = pipeline.message (GST_MESSAGE_EOS | GST_MESSAGE_ELEMENT);
     eos = GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS;
-    if (!eos && gst_message_has_name (message, "integral-histogram")) {
+    if (!eos && is_ours (message)) {
       const GstStructure *structure = gst_message_get_structure (message);
       const Sample sample = pipeline.pull ();
       const Picture picture = picture_of (sample);
@@ -526,8 +569,12 @@ run_eos (const char *backend)
       fail_unless (gst_structure_get (structure, "frame", G_TYPE_UINT64, &number, "timestamp", G_TYPE_UINT64, &timestamp, nullptr));
       fail_unless_equals_uint64 (number, messages++);
       fail_unless_equals_uint64 (timestamp, GST_BUFFER_PTS (gst_sample_get_buffer (sample.get ())));
+      GstIntegralHistogram *histogram = meta_of (sample)->histogram;
       for (guint i = 0; i < G_N_ELEMENTS (regions); i++)
-        fail_unless (counts_of (structure, i) == count (picture, regions[i], 32), "frame %d, region %u", int (number), i);
+        fail_unless (
+            sums_of (structure, i)
+                == added (picture, regions[i], gst_integral_histogram_get_content (histogram), gst_integral_histogram_get_bins (histogram)),
+            "frame %d, region %u", int (number), i);
     }
   }
   fail_unless_equals_uint64 (messages, kEosFrames);
@@ -538,11 +585,12 @@ run_eos (const char *backend)
 
 /// Two pipelines at once, with consumers that are slow and keep what they like.
 void
-run_stress (const char *backend)
+run_stress (const Setup &setup)
 {
   const std::string source = "num-buffers=" + std::to_string (kStressFrames);
-  Pipeline first (noise (backend, source, "width=64,height=48", "async-depth=1", "max-buffers=4"));
-  Pipeline second (noise (backend, source, "width=64,height=48", "async-depth=4 max-tensors=20 counter=u16", "max-buffers=4"));
+  Pipeline first (noise (setup, source, "width=64,height=48", "async-depth=1", "max-buffers=4"));
+  const Setup other = { setup.element, setup.other_properties, nullptr, setup.backend };
+  Pipeline second (noise (other, source, "width=64,height=48", "async-depth=4 max-tensors=20", "max-buffers=4"));
   first.set_state (GST_STATE_PLAYING);
   second.set_state (GST_STATE_PLAYING);
   Consumer first_consumer (first.sink, seed ()), second_consumer (second.sink, seed () + 1);
@@ -555,9 +603,9 @@ run_stress (const char *backend)
 // properties that change when or what is computed
 
 void
-run_sync (const char *backend)
+run_sync (const Setup &setup)
 {
-  Pipeline pipeline (noise (backend, "num-buffers=50", "width=640,height=480", "sync=true", "max-buffers=1"));
+  Pipeline pipeline (noise (setup, "num-buffers=50", "width=640,height=480", "sync=true", "max-buffers=1"));
   pipeline.set_state (GST_STATE_PLAYING);
   for (int i = 0; i < 50; i++) {
     const Sample sample = pipeline.pull ();
@@ -566,10 +614,10 @@ run_sync (const char *backend)
 }
 
 void
-run_interval (const char *backend)
+run_interval (const Setup &setup)
 {
   Random random (seed ());
-  Pipeline pipeline (noise (backend, "num-buffers=50", "width=64,height=48", "interval=3", "max-buffers=4"));
+  Pipeline pipeline (noise (setup, "num-buffers=50", "width=64,height=48", "interval=3", "max-buffers=4"));
   pipeline.set_state (GST_STATE_PLAYING);
   for (int i = 0; i < 50; i++) {
     const Sample sample = pipeline.pull ();
@@ -580,12 +628,12 @@ run_interval (const char *backend)
 }
 
 void
-run_gaps (const char *backend)
+run_gaps (const Setup &setup)
 {
   Random random (seed ());
   const std::string caps = caps_text ("GRAY8", 64, 48);
   const GstVideoInfo info = video_info (caps);
-  Harness harness (backend, "");
+  Harness harness (setup, "");
   harness.set_caps (caps);
   for (int i = 0; i < 20; i++) {
     const bool gap = random () % 2;
@@ -601,13 +649,13 @@ run_gaps (const char *backend)
 // a broken file
 
 void
-run_truncated (const char *backend)
+run_truncated (const Setup &setup)
 {
   const char *folder = g_getenv ("INTHIST_TEST_DATA");
   const std::string whole = std::string (folder ? folder : SOURCE_ROOT "/../shared/data") + "/vtest.avi";
   g_autoptr (GstElementFactory) decoder = gst_element_factory_find ("avdec_msmpeg4");
   if (!decoder || !g_file_test (whole.c_str (), G_FILE_TEST_EXISTS)) {
-    printf ("SKIP: truncated file on %s: no %s\n", backend, decoder ? whole.c_str () : "avdec_msmpeg4");
+    printf ("SKIP: truncated file on %s: no %s\n", setup.backend, decoder ? whole.c_str () : "avdec_msmpeg4");
     return;
   }
   constexpr gsize kKept = 400000;
@@ -619,13 +667,13 @@ run_truncated (const char *backend)
 
   guint messages = 0;
   {
-    Pipeline pipeline (std::string ("filesrc location=\"") + part + "\" ! decodebin ! videoconvert ! cudaintegralhist backend=" + backend
-                       + " regions=\"100,100,64,128\" ! fakesink");
+    Pipeline pipeline (std::string ("filesrc location=\"") + part + "\" ! decodebin ! videoconvert ! " + setup.element
+                       + " backend=" + setup.backend + " regions=\"100,100,64,128\" ! fakesink");
     pipeline.set_state (GST_STATE_PLAYING);
     for (bool end = false; !end;) {
       g_autoptr (GstMessage) message = pipeline.message (GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_ELEMENT);
       end = GST_MESSAGE_TYPE (message) != GST_MESSAGE_ELEMENT;
-      messages += !end && gst_message_has_name (message, "integral-histogram");
+      messages += !end && is_ours (message);
     }
   }
   unlink (part);
@@ -690,26 +738,26 @@ have_cuda ()
 
 }  // namespace
 
-/// A test of each backend; the loop's index is the backend's.
-#define BACKEND_TEST(name) \
+/// A test of each setup; the loop's index is the setup's.
+#define SETUP_TEST(name) \
   GST_START_TEST (name) \
   { \
-    run_##name (kBackends[__i__]); \
+    run_##name (kSetups[__i__]); \
   } \
   GST_END_TEST
 
-BACKEND_TEST (starts)
-BACKEND_TEST (restarts)
-BACKEND_TEST (outlive)
-BACKEND_TEST (seeks)
-BACKEND_TEST (blocked)
-BACKEND_TEST (caps)
-BACKEND_TEST (eos)
-BACKEND_TEST (stress)
-BACKEND_TEST (sync)
-BACKEND_TEST (interval)
-BACKEND_TEST (gaps)
-BACKEND_TEST (truncated)
+SETUP_TEST (starts)
+SETUP_TEST (restarts)
+SETUP_TEST (outlive)
+SETUP_TEST (seeks)
+SETUP_TEST (blocked)
+SETUP_TEST (caps)
+SETUP_TEST (eos)
+SETUP_TEST (stress)
+SETUP_TEST (sync)
+SETUP_TEST (interval)
+SETUP_TEST (gaps)
+SETUP_TEST (truncated)
 
 GST_START_TEST (no_cuda)
 {
@@ -722,24 +770,24 @@ stream_suite (bool cuda)
 {
   Suite *const suite = suite_create ("stream");
   TCase *const tcase = tcase_create ("stream");
-  const int backends = cuda ? 2 : 1;
+  const int setups = cuda ? 2 * kElements : kElements;
   setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
   printf ("INTHIST_SEED=%u\n", seed ());
   suite_add_tcase (suite, tcase);
   tcase_set_timeout (tcase, 120);
   tcase_add_checked_fixture (tcase, nullptr, teardown);
-  tcase_add_loop_test (tcase, starts, 0, backends);
-  tcase_add_loop_test (tcase, restarts, 0, backends);
-  tcase_add_loop_test (tcase, outlive, 0, backends);
-  tcase_add_loop_test (tcase, seeks, 0, backends);
-  tcase_add_loop_test (tcase, blocked, 0, backends);
-  tcase_add_loop_test (tcase, caps, 0, backends);
-  tcase_add_loop_test (tcase, eos, 0, backends);
-  tcase_add_loop_test (tcase, stress, 0, backends);
-  tcase_add_loop_test (tcase, sync, 0, backends);
-  tcase_add_loop_test (tcase, interval, 0, backends);
-  tcase_add_loop_test (tcase, gaps, 0, backends);
-  tcase_add_loop_test (tcase, truncated, 0, backends);
+  tcase_add_loop_test (tcase, starts, 0, setups);
+  tcase_add_loop_test (tcase, restarts, 0, setups);
+  tcase_add_loop_test (tcase, outlive, 0, setups);
+  tcase_add_loop_test (tcase, seeks, 0, setups);
+  tcase_add_loop_test (tcase, blocked, 0, setups);
+  tcase_add_loop_test (tcase, caps, 0, setups);
+  tcase_add_loop_test (tcase, eos, 0, setups);
+  tcase_add_loop_test (tcase, stress, 0, setups);
+  tcase_add_loop_test (tcase, sync, 0, setups);
+  tcase_add_loop_test (tcase, interval, 0, setups);
+  tcase_add_loop_test (tcase, gaps, 0, setups);
+  tcase_add_loop_test (tcase, truncated, 0, setups);
   if (!cuda)
     tcase_add_test (tcase, no_cuda);
   return suite;

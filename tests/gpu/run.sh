@@ -5,9 +5,9 @@
 #
 #   tests/gpu/run.sh [--logs DIR] [BUILD_DIR]        BUILD_DIR is "build" by default
 #
-# The kernel checks, the same under compute-sanitizer, the other checks, the benchmark. Nothing is built, and Meson is not needed. Each
-# part's output goes to DIR/<part>.log; the table at the end has a line for each part, and for each thing that a part had to skip.
-# SECONDS_A_PART=n is the longest that one part may take (900).
+# inthist-check, its small cases and those of the kernel checks under compute-sanitizer, all checks, and the times of all strategies at 640x480, 1280x720 and 1920x1080.
+# Nothing is built, and Meson is not needed. Each part's output goes to DIR/<part>.log; the table at the end has a line for each part, and for each thing that a part had to
+# skip. SECONDS_A_PART=n is the longest that one part may take (900).
 set -u
 
 logs=
@@ -15,12 +15,12 @@ build=build
 while [ $# -gt 0 ]; do
   case $1 in
     --logs) logs=${2:?--logs DIR}; shift 2 ;;
-    -h | --help) sed -n '3,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '4,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) echo "run.sh: no option $1" >&2; exit 2 ;;
     *) build=$1; shift ;;
   esac
 done
-[ -d "$build/tests/check" ] || { echo "run.sh: no checks in $build: build it first, with tests" >&2; exit 2; }
+[ -x "$build/tests/inthist-check/inthist-check" ] && [ -d "$build/tests/check" ] || { echo "run.sh: no checks in $build: build it first, with tests" >&2; exit 2; }
 build=$(cd "$build" && pwd)
 root=$(cd "$(dirname "$0")/../.." && pwd)
 scratch=$(mktemp -d)
@@ -70,9 +70,10 @@ part () {  # name, command...
   done < <(grep '^SKIP: ' "$log" | sort -u)
 }
 
-part kernels "$build/tests/check/kernels"
-if grep -q '^SKIP: .* on CUDA' "$logs/kernels.log"; then
-  echo "run.sh: no usable CUDA device: $(grep -m1 '^SKIP: .* on CUDA' "$logs/kernels.log")" >&2
+check=$build/tests/inthist-check/inthist-check
+part inthist-check "$check"
+if grep -q '^SKIP: .* on CUDA' "$logs/inthist-check.log"; then
+  echo "run.sh: no usable CUDA device: $(grep -m1 '^SKIP: .* on CUDA' "$logs/inthist-check.log")" >&2
   echo "$passed passed, $((failed + 1)) failed, $skipped skipped"
   exit 1
 fi
@@ -80,28 +81,24 @@ fi
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 for tool in memcheck racecheck initcheck synccheck; do
   if [ -x "$sanitizer" ]; then
+    part "inthist-check-$tool" "$sanitizer" --tool "$tool" --error-exitcode 1 "$check" --cases small --device cuda
     part "kernels-$tool" env INTHIST_CASES=small CK_FORK=no CK_TIMEOUT_MULTIPLIER=4 \
       "$sanitizer" --tool "$tool" --error-exitcode 1 "$build/tests/check/kernels"
   else
-    echo "SKIP: kernels-$tool: no compute-sanitizer on this machine"
-    note "kernels-$tool" SKIP 0
+    echo "SKIP: $tool: no compute-sanitizer on this machine"
+    note "$tool" SKIP 0
   fi
 done
 
 for test in "$build"/tests/check/*; do
   name=$(basename "$test")
-  if [ -f "$test" ] && [ -x "$test" ] && [ "$name" != kernels ]; then
+  if [ -f "$test" ] && [ -x "$test" ]; then
     part "$name" "$test"
   fi
 done
 
-if [ -x "$build/tests/benchmarks/bench" ]; then
-  part bench "$build/tests/benchmarks/bench"
-  cat "$logs/bench.log"
-else
-  echo "SKIP: bench: not built (configure with -Dbenchmarks=enabled)"
-  note bench SKIP 0
-fi
+part bench "$check" --bench --device cuda
+cat "$logs/bench.log"
 
 echo
 echo "logs: $logs"

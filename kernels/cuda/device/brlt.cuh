@@ -5,18 +5,17 @@
 #pragma once
 
 #include "planes.cuh"
+#include "warp.cuh"
 
 namespace inthist::cuda {
 
-constexpr int kWarp = 32;
-
-/// Warps of a block: 1024 threads of 4-byte elements, as in the paper; half of them where an element is larger, for the registers.
+/// Warps of a block: 1024 threads of 4-byte elements, as in the paper; fewer where an element is larger, for the registers.
 template <class T>
-constexpr int kChenWarps = sizeof (T) <= 4 ? 32 : 16;
+constexpr int kChenWarps = sizeof (T) <= 4 ? 32 : 128 / sizeof (T);
 
 /// Their S: matrices that fit shared memory at once.
 template <class T>
-constexpr int kBatch = sizeof (T) <= 4 ? 8 : 4;
+constexpr int kBatch = kChenWarps<T> / 4;
 
 template <class T>
 __device__ inline void
@@ -38,21 +37,6 @@ register_transpose (T (&data)[kWarp], T (*shared)[kWarp][kWarp + 1])
   }
 }
 
-/// Kogge-Stone (their Algorithm 3, with lane >= step).
-template <class T>
-__device__ inline T
-warp_scan (T value)
-{
-  const int lane = threadIdx.x % kWarp;
-#pragma unroll
-  for (int step = 1; step < kWarp; step *= 2) {
-    const T other = T (__shfl_up_sync (~0u, value, step));
-    if (lane >= step)
-      value = T (value + other);
-  }
-  return value;
-}
-
 /// Of `sums`, one a warp and index: the total of the warps before this one, and in `total` of all (their Fig. 3c). All threads call it, with
 /// their own index 0..31; the last thread with an index holds the warp's sum.
 template <class T>
@@ -68,14 +52,6 @@ sum_of_warps_before (T (*sums)[kWarp], int index, T &total)
     total = T (total + sums[w][index]);
   }
   return before;
-}
-
-/// Warps that a line of `width` needs, at most a block's.
-template <class T>
-int
-chen_threads (int width)
-{
-  return kWarp * min (kChenWarps<T>, divide_up (width, kWarp));
 }
 
 }  // namespace inthist::cuda

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the published algorithms have in common: they scan planes of elements that a separate pass has initialised, with 1 where a pixel is in the plane's
-// bin (Poostchi et al. 2017, line 1 of Algorithms 2 to 5). A Source says what that first element is; every algorithm is a struct with
+// What the published algorithms have in common: they scan planes of elements that a separate pass has initialised with what each pixel adds (Poostchi et al. 2017, line 1 of
+// Algorithms 2 to 5). Every algorithm is a struct with
 //
-//   template <class T> static std::size_t workspace_bytes (const Planes<T> &out);
-//   template <class T, class Source> static int run (const Planes<T> &out, Source source, void *workspace, Stream stream);
+//   template <class T> static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &tuning);
+//   template <class T, class Source> static int run (const Planes<T> &out, Source source, const Job &job);
 //
-// and Histogram<Algorithm> makes a strategy of it.
+// and Published<Algorithm> has the functions of its strategy, for every content and type.
 #pragma once
 
 #include <cuda_runtime.h>
 
-#include "../../inthist.hpp"
+#include "../../elements.hpp"
 
 namespace inthist::cuda {
 
@@ -21,33 +21,6 @@ divide_up (int a, int b)
   return a / b + (a % b != 0);
 }
 
-/// `count` planes of `height` rows of `width` elements.
-template <class T>
-struct Planes {
-  T *data;
-  int width, height, count;
-  std::size_t row, plane;  // elements from one to the next
-
-  __host__ __device__ T *line (int p, int y) const { return data + p * plane + y * row; }
-
-  /// Planes in a workspace, rows on 128 bytes.
-  static Planes packed (void *memory, int width, int height, int count)
-  {
-    const std::size_t row = (std::size_t (width) * sizeof (T) + 127) / 128 * 128 / sizeof (T);
-    return { static_cast<T *> (memory), width, height, count, row, row * height };
-  }
-  std::size_t bytes () const { return plane * count * sizeof (T); }
-  Planes one (int p) const { return { data + p * plane, width, height, 1, row, plane }; }
-  /// As many planes with rows and columns exchanged.
-  Planes transposed (void *memory) const { return packed (memory, height, width, count); }
-};
-
-/// 1 where the pixel is in the bin of the plane.
-struct OneHot {
-  BinPlane bins;
-  __device__ int operator() (int plane, int y, int x) const { return bins.data[y * bins.stride + x] == plane; }
-};
-
 template <class T, class Source>
 __global__ void
 fill_planes (Planes<T> out, Source source)
@@ -55,98 +28,95 @@ fill_planes (Planes<T> out, Source source)
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
   if (x >= out.width)
     return;
+#pragma unroll 4
   for (int y = blockIdx.y; y < out.height; y += gridDim.y)
     out.line (blockIdx.z, y)[x] = T (source (blockIdx.z, y, x));
 }
 
-/// out[p][x][y] = source (p, y, x), through a tile in shared memory so that both sides are coalesced.
-template <class T, class Source>
-__global__ void
-fill_planes_transposed (Planes<T> out, Source source)
+/// out[p][x][y] = element (p, y, x) of `height` x `width` = out.width x out.height elements: tiles of 32 x 32 in shared memory, so that both sides are coalesced, with rows padded by one against
+/// bank conflicts. Poostchi et al. section 3.2.2 and Fig. 4.
+template <class T, class Element>
+__device__ inline void
+write_transposed (const Planes<T> &out, Element element)
 {
   __shared__ T tile[32][33];
   const int x0 = blockIdx.x * 32, p = blockIdx.z;
   for (int y0 = blockIdx.y * 32; y0 < out.width; y0 += gridDim.y * 32) {
     for (int i = threadIdx.y; i < 32; i += blockDim.y)
-      if (y0 + i < out.width && x0 + threadIdx.x < out.height)
-        tile[i][threadIdx.x] = T (source (p, y0 + i, x0 + threadIdx.x));
+      if (y0 + i < out.width && x0 + int (threadIdx.x) < out.height)
+        tile[i][threadIdx.x] = element (p, y0 + i, x0 + threadIdx.x);
     __syncthreads ();
     for (int i = threadIdx.y; i < 32; i += blockDim.y)
-      if (x0 + i < out.height && y0 + threadIdx.x < out.width)
+      if (x0 + i < out.height && y0 + int (threadIdx.x) < out.width)
         out.line (p, x0 + i)[y0 + threadIdx.x] = tile[threadIdx.x][i];
     __syncthreads ();
   }
+}
+
+template <class T, class Source>
+__global__ void
+fill_planes_transposed (Planes<T> out, Source source)
+{
+  write_transposed (out, [&] (int p, int y, int x) { return T (source (p, y, x)); });
+}
+
+template <class T>
+__global__ void
+transpose_planes (Planes<T> in, Planes<T> out)
+{
+  write_transposed (out, [&] (int p, int y, int x) { return in.line (p, y)[x]; });
 }
 
 /// Line 1 of the algorithms.
 template <class T, class Source>
 void
-initialise (const Planes<T> &out, Source source, Stream stream)
+initialise (const Planes<T> &out, Source source, const Job &job)
 {
-  const dim3 grid (divide_up (out.width, 256), min (out.height, 4096), out.count);
-  fill_planes<<<grid, 256, 0, stream>>> (out, source);
+  job.stage ("initialise");
+  const dim3 grid (divide_up (out.width, 256), std::min (divide_up (out.height, 8), 4096), out.count);
+  fill_planes<<<grid, 256, 0, job.stream>>> (out, source);
+}
+
+template <class T>
+dim3
+transposing_grid (const Planes<T> &out)
+{
+  return dim3 (divide_up (out.height, 32), std::min (divide_up (out.width, 32), 4096), out.count);
 }
 
 /// The same with rows and columns exchanged, for algorithms that end transposed.
 template <class T, class Source>
 void
-initialise_transposed (const Planes<T> &out, Source source, Stream stream)
+initialise_transposed (const Planes<T> &out, Source source, const Job &job)
 {
-  const dim3 grid (divide_up (out.height, 32), min (divide_up (out.width, 32), 4096), out.count);
-  fill_planes_transposed<<<grid, dim3 (32, 8), 0, stream>>> (out, source);
-}
-
-/// out[p][x][y] = in[p][y][x]: tiles of 32 x 32 in shared memory, rows padded by one against bank conflicts. Poostchi et al. section 3.2.2 and Fig. 4.
-template <class T>
-__global__ void
-transpose_planes (Planes<T> in, Planes<T> out)
-{
-  __shared__ T tile[32][33];
-  const int x0 = blockIdx.x * 32, p = blockIdx.z;
-  for (int y0 = blockIdx.y * 32; y0 < in.height; y0 += gridDim.y * 32) {
-    for (int i = threadIdx.y; i < 32; i += blockDim.y)
-      if (y0 + i < in.height && x0 + threadIdx.x < in.width)
-        tile[i][threadIdx.x] = in.line (p, y0 + i)[x0 + threadIdx.x];
-    __syncthreads ();
-    for (int i = threadIdx.y; i < 32; i += blockDim.y)
-      if (x0 + i < in.width && y0 + threadIdx.x < in.height)
-        out.line (p, x0 + i)[y0 + threadIdx.x] = tile[threadIdx.x][i];
-    __syncthreads ();
-  }
+  job.stage ("initialise");
+  fill_planes_transposed<<<transposing_grid (out), dim3 (32, 8), 0, job.stream>>> (out, source);
 }
 
 /// All planes in one launch, a 3-D transpose.
 template <class T>
 void
-transpose (const Planes<T> &in, const Planes<T> &out, Stream stream)
+transpose (const Planes<T> &in, const Planes<T> &out, const Job &job)
 {
-  const dim3 grid (divide_up (in.width, 32), min (divide_up (in.height, 32), 4096), in.count);
-  transpose_planes<<<grid, dim3 (32, 8), 0, stream>>> (in, out);
+  job.stage ("transpose");
+  transpose_planes<<<transposing_grid (out), dim3 (32, 8), 0, job.stream>>> (in, out);
 }
 
 /// The strategy of an algorithm.
 template <class Algorithm>
-struct Histogram {
-  template <class T>
-  static Planes<T> planes (const Shape &shape, const Layout &layout, void *tensor)
+struct Published {
+  static std::size_t workspace_bytes (const Shape &shape, const Tuning &tuning)
   {
-    return { static_cast<T *> (tensor),      shape.width, shape.height, shape.bins, layout.row_pitch / sizeof (T),
-             layout.plane_pitch / sizeof (T) };
-  }
-
-  static std::size_t workspace_bytes (const Shape &shape)
-  {
-    if (shape.counter == Counter::u32)
-      return Algorithm::workspace_bytes (planes<std::uint32_t> (shape, layout_of (shape), nullptr));
-    return Algorithm::workspace_bytes (planes<std::uint16_t> (shape, layout_of (shape), nullptr));
+    return with_elements (shape, [&]<class T, class Source> (Elements<T, Source>) {
+      return Algorithm::workspace_bytes (planes_of<T> (shape, layout_of (shape), nullptr), tuning);
+    });
   }
 
   static int run (const Job &job)
   {
-    const OneHot source = { job.bins };
-    if (job.shape.counter == Counter::u32)
-      return Algorithm::run (planes<std::uint32_t> (job.shape, job.layout, job.tensor), source, job.workspace, job.stream);
-    return Algorithm::run (planes<std::uint16_t> (job.shape, job.layout, job.tensor), source, job.workspace, job.stream);
+    return with_elements (job.shape, [&]<class T, class Source> (Elements<T, Source>) {
+      return Algorithm::run (planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels }, job);
+    });
   }
 };
 

@@ -10,32 +10,45 @@
 namespace inthist::cuda {
 
 /// Lines first_line + blockIdx.x of planes first_plane + blockIdx.y.
-template <class T, int kThreads>
-__global__ void
-__launch_bounds__ (kThreads)
+template <class T>
+__global__ void __launch_bounds__ (1024)
 prescan_lines (Planes<T> planes, int first_plane, int first_line)
 {
-  constexpr int kChunk = 2 * kThreads;
-  __shared__ T temp[HarrisIndex::elements (kChunk)];
+  extern __shared__ __align__ (16) unsigned char shared[];
+  T *temp = reinterpret_cast<T *> (shared);
   const HarrisIndex index;
+  const int threads = blockDim.x, chunk = 2 * threads;
   T *line = planes.line (first_plane + blockIdx.y, first_line + blockIdx.x);
   T carry = T (0);
-  for (int x0 = 0; x0 < planes.width; x0 += kChunk) {
+  for (int x0 = 0; x0 < planes.width; x0 += chunk) {
     T own[2];
     for (int i = 0; i < 2; i++) {
-      const int at = i * kThreads + threadIdx.x;
+      const int at = i * threads + threadIdx.x;
       own[i] = x0 + at < planes.width ? line[x0 + at] : T (0);
       temp[index (at)] = own[i];
     }
-    const T sum = prescan (temp, kChunk, index);
+    const T sum = prescan (temp, chunk, index);
     for (int i = 0; i < 2; i++) {
-      const int at = i * kThreads + threadIdx.x;
+      const int at = i * threads + threadIdx.x;
       if (x0 + at < planes.width)
         line[x0 + at] = T (carry + temp[index (at)] + own[i]);
     }
     carry += sum;
     __syncthreads ();
   }
+}
+
+/// Threads of a block; a chunk is twice as long.
+inline constexpr int kPrescanThreads[] = { 128, 1024, 512, 256, 64, 32 };
+
+/// A launch for `lines` lines from first_line on of `planes_at_once` planes from first_plane on.
+template <class T>
+void
+launch_prescan (const Planes<T> &planes, int first_plane, int planes_at_once, int first_line, int lines, const Job &job)
+{
+  const int threads = job.tuning.threads_or (kPrescanThreads);
+  prescan_lines<<<dim3 (lines, planes_at_once), threads, HarrisIndex::elements (2 * threads) * sizeof (T), job.stream>>> (
+      planes, first_plane, first_line);
 }
 
 }  // namespace inthist::cuda

@@ -10,12 +10,14 @@
 
 namespace inthist::cuda {
 
+constexpr int kRowWarps = 4;  // rows are independent: small blocks fill the device evenly
+
 template <class T>
 __global__ void
-__launch_bounds__ (kWarp *kChenWarps<T>)
+__launch_bounds__ (kWarp *kRowWarps)
 scan_row (Planes<T> planes)
 {
-  const int lane = threadIdx.x % kWarp, y = blockIdx.x * (blockDim.x / kWarp) + threadIdx.x / kWarp;
+  const int lane = threadIdx.x % kWarp, y = blockIdx.x * kRowWarps + threadIdx.x / kWarp;
   if (y >= planes.height)
     return;
   T *line = planes.line (blockIdx.y, y);
@@ -30,7 +32,7 @@ scan_row (Planes<T> planes)
 #pragma unroll
     for (int j = 0; j < kWarp; j++) {
       data[j] = T (warp_scan (data[j]) + carry);
-      carry = T (__shfl_sync (~0u, data[j], kWarp - 1));
+      carry = shuffle (data[j], kWarp - 1);
       const int x = first + j * kWarp + lane;
       if (x < planes.width)
         line[x] = data[j];
@@ -38,20 +40,24 @@ scan_row (Planes<T> planes)
   }
 }
 
+/// Half as many as in the paper: 32 elements and their addresses would spill out of the registers.
+template <class T>
+constexpr int kColumnWarps = kChenWarps<T> / 2;
+
 template <class T>
 __global__ void
-__launch_bounds__ (kWarp *kChenWarps<T>)
+__launch_bounds__ (kWarp *kColumnWarps<T>)
 scan_column (Planes<T> planes)
 {
-  __shared__ T sums[kChenWarps<T>][kWarp];
+  __shared__ T sums[kColumnWarps<T>][kWarp];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, x = blockIdx.x * kWarp + lane, p = blockIdx.y;
   T carry = T (0);
   for (int first = 0; first < planes.height; first += blockDim.x) {
-    const int y0 = first + warp * kWarp;
-    T data[kWarp];
+    const int y0 = first + warp * kWarp, rows = x < planes.width ? planes.height - y0 : 0;
+    T data[kWarp], *element = planes.line (p, y0) + x;
 #pragma unroll
     for (int j = 0; j < kWarp; j++)
-      data[j] = x < planes.width && y0 + j < planes.height ? planes.line (p, y0 + j)[x] : T (0);
+      data[j] = j < rows ? element[j * planes.row] : T (0);
 #pragma unroll
     for (int j = 1; j < kWarp; j++)
       data[j] = T (data[j] + data[j - 1]);
@@ -62,20 +68,25 @@ scan_column (Planes<T> planes)
     carry = T (carry + total);
 #pragma unroll
     for (int j = 0; j < kWarp; j++)
-      if (x < planes.width && y0 + j < planes.height)
-        planes.line (p, y0 + j)[x] = T (data[j] + before);
+      if (j < rows)
+        element[j * planes.row] = T (data[j] + before);
     __syncthreads ();
   }
 }
 
-/// Both: inclusive prefix sums of every plane in two dimensions.
 template <class T>
 void
-scan_rows_and_columns (const Planes<T> &planes, Stream stream)
+scan_rows (const Planes<T> &planes, Stream stream)
 {
-  const int warps = 4;  // rows are independent: small blocks fill the device evenly
-  scan_row<<<dim3 (divide_up (planes.height, warps), planes.count), warps * kWarp, 0, stream>>> (planes);
-  scan_column<<<dim3 (divide_up (planes.width, kWarp), planes.count), chen_threads<T> (planes.height), 0, stream>>> (planes);
+  scan_row<<<dim3 (divide_up (planes.height, kRowWarps), planes.count), kRowWarps * kWarp, 0, stream>>> (planes);
+}
+
+template <class T>
+void
+scan_columns (const Planes<T> &planes, Stream stream)
+{
+  const int warps = std::min (kColumnWarps<T>, divide_up (planes.height, kWarp));
+  scan_column<<<dim3 (divide_up (planes.width, kWarp), planes.count), warps * kWarp, 0, stream>>> (planes);
 }
 
 }  // namespace inthist::cuda

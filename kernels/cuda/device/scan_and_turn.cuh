@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What scanrow-brlt and brlt-scanrow of Chen et al. 2018 share: a block takes 32 rows, and each of its warps a matrix of 32 x 32 in registers. A Scan turns the matrix
+// into the transposed one of its rows' prefix sums; the sums of the warps are added up through shared memory; and the matrix is stored as it now lies, transposed. The
+// same kernel once more makes the table, upright.
+#pragma once
+
+#include "brlt.cuh"
+
+namespace inthist::cuda {
+
+template <class Scan, class T>
+__global__ void
+__launch_bounds__ (kWarp *kChenWarps<T>)
+scan_and_turn (Planes<T> in, Planes<T> out)
+{
+  __shared__ T matrices[kBatch<T>][kWarp][kWarp + 1];
+  __shared__ T sums[kChenWarps<T>][kWarp];
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, y0 = blockIdx.x * kWarp, p = blockIdx.y;
+  T carry = T (0);  // of row y0 + lane
+  for (int first = 0; first < in.width; first += blockDim.x) {
+    const int x0 = first + warp * kWarp;
+    T data[kWarp];
+#pragma unroll
+    for (int j = 0; j < kWarp; j++)
+      data[j] = y0 + j < in.height && x0 + lane < in.width ? in.line (p, y0 + j)[x0 + lane] : T (0);
+    Scan::run (data, matrices);  // now data[j] belongs to row y0 + lane, column x0 + j
+    sums[warp][lane] = data[kWarp - 1];
+    __syncthreads ();
+    T total;
+    const T before = T (carry + sum_of_warps_before (sums, lane, total));
+    carry = T (carry + total);
+#pragma unroll
+    for (int j = 0; j < kWarp; j++)
+      if (x0 + j < in.width && y0 + lane < in.height)
+        out.line (p, x0 + j)[y0 + lane] = T (data[j] + before);
+    __syncthreads ();
+  }
+}
+
+/// The algorithm.
+template <class Scan>
+struct ScanAndTurn {
+  template <class T>
+  static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &)
+  {
+    return out.transposed (nullptr).bytes ();
+  }
+
+  template <class T>
+  static void pass (const Planes<T> &in, const Planes<T> &out, const Job &job)
+  {
+    scan_and_turn<Scan>
+        <<<dim3 (divide_up (in.height, kWarp), in.count), kWarp * std::min (kChenWarps<T>, divide_up (in.width, kWarp)), 0, job.stream>>> (
+            in, out);
+  }
+
+  template <class T, class Source>
+  static int run (const Planes<T> &out, Source source, const Job &job)
+  {
+    const Planes<T> turned = out.transposed (job.workspace);
+    initialise (out, source, job);
+    job.stage ("rows");
+    pass (out, turned, job);
+    job.stage ("columns");
+    pass (turned, out, job);
+    return cudaGetLastError ();
+  }
+};
+
+}  // namespace inthist::cuda

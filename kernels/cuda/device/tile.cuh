@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A square of a plane in shared memory, rows padded by one against bank conflicts. All threads of the block move it, along rows; a thread then has a row, or a column, of its own.
+#pragma once
+
+#include "planes.cuh"
+
+namespace inthist::cuda {
+
+/// What Poostchi et al. 2017 vary in section 4.2.
+inline constexpr int kTiles[] = { 64, 32, 16 };
+inline constexpr int kTileThreads[] = { 1024, 512, 256, 128, 64, 32 };
+
+/// Calls `body` with the tile's side as a constant. 16-byte elements have at most 32, for the shared memory.
+template <class T, class Body>
+auto
+with_tile (const Tuning &tuning, Body &&body)
+{
+  const int side = tuning.tile_or (kTiles);
+  if constexpr (sizeof (T) < 16)
+    if (side == 64)
+      return body (std::integral_constant<int, 64> ());
+  return side == 16 ? body (std::integral_constant<int, 16> ()) : body (std::integral_constant<int, 32> ());
+}
+
+template <class T, int kTile>
+struct Tile {
+  T elements[kTile][kTile + 1];
+
+  /// `move (element, y, x)` for what lies inside the planes.
+  template <class Move>
+  __device__ void for_each (const Planes<T> &planes, int x0, int y0, Move move)
+  {
+    for (int i = threadIdx.x; i < kTile * kTile; i += blockDim.x) {
+      const int y = i / kTile, x = i % kTile;
+      if (x0 + x < planes.width && y0 + y < planes.height)
+        move (elements[y][x], y, x);
+    }
+  }
+
+  /// Synchronises, then `body (i)` for each i below `lines`, by a thread each.
+  template <class Body>
+  __device__ void for_lines (int lines, Body body)
+  {
+    __syncthreads ();
+    for (int i = threadIdx.x; i < min (lines, kTile); i += blockDim.x)
+      body (i);
+    __syncthreads ();
+  }
+
+  __device__ void load (const Planes<T> &planes, int p, int x0, int y0)
+  {
+    for_each (planes, x0, y0, [&] (T &element, int y, int x) { element = planes.line (p, y0 + y)[x0 + x]; });
+  }
+
+  __device__ void store (const Planes<T> &planes, int p, int x0, int y0)
+  {
+    for_each (planes, x0, y0, [&] (T &element, int y, int x) { planes.line (p, y0 + y)[x0 + x] = element; });
+  }
+};
+
+}  // namespace inthist::cuda

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Exchange within a warp, for elements of any size.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "../../elements.hpp"
+
+namespace inthist::cuda {
+
+constexpr int kWarp = 32;
+
+template <class T>
+__device__ inline T
+shuffle_up (const T &value, int step)
+{
+  return T (__shfl_up_sync (~0u, value, step));
+}
+
+__device__ inline F32x4
+shuffle_up (const F32x4 &value, int step)
+{
+  F32x4 out;
+  for (int c = 0; c < 4; c++)
+    out.channels[c] = __shfl_up_sync (~0u, value.channels[c], step);
+  return out;
+}
+
+template <class T>
+__device__ inline T
+shuffle (const T &value, int lane)
+{
+  return T (__shfl_sync (~0u, value, lane));
+}
+
+__device__ inline F32x4
+shuffle (const F32x4 &value, int lane)
+{
+  F32x4 out;
+  for (int c = 0; c < 4; c++)
+    out.channels[c] = __shfl_sync (~0u, value.channels[c], lane);
+  return out;
+}
+
+/// Inclusive sums over the lanes, in five steps (Kogge and Stone 1973; Chen et al. 2018, Algorithm 3, with lane >= step).
+template <class T>
+__device__ inline T
+warp_scan (T value)
+{
+  const int lane = threadIdx.x % kWarp;
+#pragma unroll
+  for (int step = 1; step < kWarp; step *= 2) {
+    const T other = shuffle_up (value, step);
+    if (lane >= step)
+      value = T (value + other);
+  }
+  return value;
+}
+
+}  // namespace inthist::cuda

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// strategy=auto: what is measured goes to a file in the user's cache and is used from there; what a file says is not believed. The cache is a folder of this
+// program's own. Everything runs on the CPU.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <glib/gstdio.h>
+#include <gst/integralhist/gstintegralhist.h>
+#include <tuner.hpp>
+
+#include "frames.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kWidth = 64, kHeight = 48;
+
+fs::path
+file ()
+{
+  return fs::path (g_get_user_cache_dir ()) / "gst-integralhist" / "tuning.ini";
+}
+
+/// Each test begins without a cache.
+void
+setup ()
+{
+  fs::remove_all (file ().parent_path ());
+}
+
+std::string
+content ()
+{
+  std::ifstream stream (file (), std::ios::binary);
+  return std::string (std::istreambuf_iterator<char> (stream), {});
+}
+
+void
+write (const std::string &text)
+{
+  fs::create_directories (file ().parent_path ());
+  std::ofstream (file (), std::ios::binary) << text;
+}
+
+/// What kElements[element] computes by default.
+inthist::Shape
+shape (int element)
+{
+  if (element == 0)
+    return { kWidth, kHeight, 32, inthist::Type::u32, inthist::Content::bins, inthist::Type::u8 };
+  return { kWidth, kHeight, 1, inthist::Type::u32, inthist::Content::powers, inthist::Type::u8 };
+}
+
+std::string
+key (int element)
+{
+  return element == 0 ? "64x48x32-bins-u8-u32" : "64x48x1-powers-u8-u32";
+}
+
+std::string
+device ()
+{
+  return inthist::device_fingerprint (inthist::Device::cpu);
+}
+
+std::string
+group ()
+{
+  return device () + " / " PACKAGE_VERSION;
+}
+
+std::string
+entry (const inthist::Choice &choice)
+{
+  return std::string (choice.strategy->name) + ";" + std::to_string (choice.tuning.tile) + ";" + std::to_string (choice.tuning.threads)
+         + ";1.5;";
+}
+
+/// A file with one group.
+std::string
+ini (const std::string &of, const std::string &key, const std::string &value)
+{
+  return "[" + of + "]\n" + key + "=" + value + "\n";
+}
+
+/// A candidate that is not the default.
+inthist::Choice
+another (int element)
+{
+  const auto candidates = inthist::candidates (inthist::Device::cpu, shape (element));
+  const auto first = inthist::default_choice (inthist::Device::cpu, shape (element));
+  for (const auto &choice : candidates)
+    if (choice.strategy != first.strategy)
+      return choice;
+  fail ("there is nothing to choose from");
+  return {};
+}
+
+struct Outcome {
+  std::string tuning, strategy;
+  int tile, threads;
+  bool operator== (const Outcome &) const = default;
+};
+
+Outcome
+outcome_of (GstElement *element)
+{
+  g_autoptr (GstStructure) stats = nullptr;
+  g_object_get (element, "stats", &stats, nullptr);
+  Outcome outcome = { gst_structure_get_string (stats, "tuning"), gst_structure_get_string (stats, "strategy"), -1, -1 };
+  fail_unless (gst_structure_get (stats, "tile", G_TYPE_INT, &outcome.tile, "threads", G_TYPE_INT, &outcome.threads, nullptr));
+  return outcome;
+}
+
+/// One frame through an element; whatever the choice, what comes out is right.
+Outcome
+run (int element, const std::string &properties = "")
+{
+  g_autofree char *caps = g_strdup_printf ("video/x-raw,format=GRAY8,width=%d,height=%d,framerate=25/1", kWidth, kHeight);
+  GstHarness *h = harness (std::string (kElements[element]) + " backend=cpu " + properties, caps);
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
+  GstBuffer *in = noise (info, 1);
+  guint64 wanted = 0;
+  for (guint8 value : luma (info, in, 0, 0))
+    wanted += element == 0 ? 1 : value;
+  GstBuffer *out = gst_harness_push_and_pull (h, in);
+  std::vector<guint64> sums (32);
+  fail_unless (gst_integral_histogram_region_sums (gst_buffer_get_integral_histogram_meta (out)->histogram, 0, 0, kWidth, kHeight,
+                                                   sums.data (), nullptr));
+  guint64 sum = 0;
+  for (guint64 one : sums)
+    sum += one;
+  fail_unless_equals_uint64 (sum, wanted);
+  GstElement *self = gst_harness_find_element (h, kElements[element]);
+  const Outcome outcome = outcome_of (self);
+  gst_object_unref (self);
+  gst_buffer_unref (out);
+  gst_harness_teardown (h);
+  return outcome;
+}
+
+}  // namespace
+
+/// The loop's index is the element's, here and below.
+GST_START_TEST (measures_once)
+{
+  Outcome outcome = run (__i__);
+  fail_unless (outcome.tuning == "measured", "%s", outcome.tuning.c_str ());
+  const std::string kept = content ();
+  fail_unless (kept.starts_with (std::string ("[") + group () + "]\n"), "%s", kept.c_str ());
+  const std::string line =
+      key (__i__) + "=" + outcome.strategy + ";" + std::to_string (outcome.tile) + ";" + std::to_string (outcome.threads) + ";";
+  fail_unless (kept.find (line) != std::string::npos, "no %s in %s", line.c_str (), kept.c_str ());
+  outcome.tuning = "cached";
+  fail_unless (run (__i__) == outcome);
+  fail_unless (content () == kept);
+}
+GST_END_TEST;
+
+/// Every candidate is taken from the file, whether it is fast or not.
+GST_START_TEST (cache_decides)
+{
+  for (const auto &choice : inthist::candidates (inthist::Device::cpu, shape (__i__))) {
+    write (ini (group (), key (__i__), entry (choice)));
+    fail_unless (run (__i__) == (Outcome{ "cached", choice.strategy->name, choice.tuning.tile, choice.tuning.threads }), "%s",
+                 entry (choice).c_str ());
+  }
+}
+GST_END_TEST;
+
+/// What is missing, stale, broken or forged is measured, and the file is good afterwards.
+GST_START_TEST (nothing_is_believed)
+{
+  const std::string good = entry (another (__i__)), name = another (__i__).strategy->name;
+  const auto with = [&] (const std::string &value) { return ini (group (), key (__i__), value); };
+  const std::pair<const char *, std::string> cases[] = {
+    { "empty file", "" },
+    { "garbage", "\x7f\x45LF no key file, \xff\xfe" },
+    { "zeros", std::string (5000, '\0') },
+    { "a key without a group", key (__i__) + "=" + good },
+    { "other shape", ini (group (), "65x48x32-bins-u8-u32", good) },
+    { "other device", ini ("A processor of long ago, 1 threads / " PACKAGE_VERSION, key (__i__), good) },
+    { "other driver", ini (device () + " and more / " PACKAGE_VERSION, key (__i__), good) },
+    { "other version", ini (device () + " / 0.0.1", key (__i__), good) },
+    { "no version", ini (device (), key (__i__), good) },
+    { "no value", with ("") },
+    { "unknown strategy", with ("quicksort;0;0;1;") },
+    { "strategy of CUDA", with ("wf-tis;32;0;1;") },
+    { "slow strategy", with ("serial;0;0;1;") },
+    { "tile that is not offered", with (name + ";12345;0;1;") },
+    { "threads that are not offered", with (name + ";0;12345;1;") },
+    { "negative tile", with (name + ";-1;0;1;") },
+    { "negative time", with (good.substr (0, good.size () - 4) + "-1;") },
+    { "no time", with (good.substr (0, good.size () - 4)) },
+    { "time that is no number", with (good.substr (0, good.size () - 4) + "soon;") },
+    { "five fields", with (good + "1;") },
+    { "number with a tail", with (name + ";0x10;0;1;") },
+    { "number that is too large", with (name + ";99999999999999999999;0;1;") },
+    { "long value", with (std::string (1 << 20, 'x') + ";0;0;1;") },
+    { "many fields", with (std::string (1 << 20, ';')) },
+    { "bytes that are no text", with ("\xff\xfe;0;0;1;") },
+  };
+  for (const auto &[what, text] : cases) {
+    write (text);
+    for (const char *expected : { "measured", "cached" }) {
+      const std::string tuning = run (__i__).tuning;
+      fail_unless (tuning == expected, "%s: %s, not %s", what, tuning.c_str (), expected);
+    }
+  }
+}
+GST_END_TEST;
+
+/// Writing keeps what others wrote, other devices too, and drops what this device measured with another driver or version.
+GST_START_TEST (merges)
+{
+  const std::string name = device ().substr (0, device ().find (','));
+  write (ini (group (), "1x1x1-bins-u8-u32", "rows;0;0;7;") + ini ("Some GPU, 99 SMs, driver 1 / 0.0.1", "a", "b")
+         + ini (device () + " / 0.0.1", "c", "d") + ini (name + ", another driver / " PACKAGE_VERSION, "e", "f"));
+  run (__i__);
+  g_autoptr (GKeyFile) keys = g_key_file_new ();
+  fail_unless (g_key_file_load_from_file (keys, file ().c_str (), G_KEY_FILE_NONE, nullptr));
+  gsize n;
+  g_auto (GStrv) groups = g_key_file_get_groups (keys, &n);
+  fail_unless_equals_int (int (n), 2);
+  fail_unless (g_key_file_has_key (keys, group ().c_str (), "1x1x1-bins-u8-u32", nullptr));
+  fail_unless (g_key_file_has_key (keys, group ().c_str (), key (__i__).c_str (), nullptr));
+  fail_unless (g_key_file_has_key (keys, "Some GPU, 99 SMs, driver 1 / 0.0.1", "a", nullptr));
+}
+GST_END_TEST;
+
+/// A folder that cannot be made, and a file that cannot be replaced: measured each time, and nothing else.
+GST_START_TEST (unwritable)
+{
+  std::ofstream (file ().parent_path ()) << "in the way";
+  for (int i = 0; i < 2; i++)
+    fail_unless (run (__i__).tuning == "measured");
+  fs::remove (file ().parent_path ());
+  fs::create_directories (file () / "in the way");
+  for (int i = 0; i < 2; i++)
+    fail_unless (run (__i__).tuning == "measured");
+}
+GST_END_TEST;
+
+/// Without time the built-in choice, and with a strategy that one; neither looks at the cache, or writes it.
+GST_START_TEST (without_measuring)
+{
+  const auto first = inthist::default_choice (inthist::Device::cpu, shape (__i__));
+  const auto other = another (__i__);
+  for (const bool cached : { false, true }) {
+    if (cached)
+      write (ini (group (), key (__i__), entry (other)));
+    const std::string before = content ();
+    fail_unless (run (__i__, "tuning-time=0") == (Outcome{ "default", first.strategy->name, first.tuning.tile, first.tuning.threads }));
+    fail_unless (run (__i__, "strategy=serial") == (Outcome{ "set", "serial", 0, 0 }));
+    fail_unless (content () == before && fs::exists (file ()) == cached);
+  }
+}
+GST_END_TEST;
+
+/// Fails where the element's log has no such line.
+static void
+hear (const char *pattern, int element, const std::string &properties)
+{
+  static std::string log;
+  log.clear ();
+  const GstLogFunction listen = [] (GstDebugCategory *category, GstDebugLevel, const gchar *, const gchar *, gint, GObject *,
+                                    GstDebugMessage *message, gpointer) {
+    if (g_str_has_prefix (gst_debug_category_get_name (category), "cudaintegral"))
+      log += std::string (gst_debug_message_get (message)) + "\n";
+  };
+  gst_debug_set_active (TRUE);
+  gst_debug_set_threshold_from_string ("cudaintegral*:4", FALSE);
+  gst_debug_remove_log_function (gst_debug_log_default);
+  gst_debug_add_log_function (listen, nullptr, nullptr);
+  run (element, properties);
+  gst_debug_remove_log_function (listen);
+  fail_unless (log.find (pattern) != std::string::npos, "no \"%s\" in: %s", pattern, log.c_str ());
+}
+
+/// The log says what was chosen and why.
+GST_START_TEST (says_why)
+{
+  struct Case {
+    const char *properties, *pattern;
+  };
+  for (const Case &c : { Case{ "tuning-time=0", ": built-in" }, Case{ "", ": measured in " }, Case{ "", ": from the cache " },
+                         Case{ "strategy=serial", "strategy serial" } })
+    hear (c.pattern, __i__, c.properties);
+  write ("garbage");
+  hear ("was of no use", __i__, "");
+  setup ();
+  std::ofstream (file ().parent_path ()) << "in the way";
+  hear ("could not be written", __i__, "");
+  fs::remove (file ().parent_path ());
+}
+GST_END_TEST;
+
+/// Of two elements that start at once with one shape, one measures and the other waits for it; with two shapes both do, and both are kept.
+GST_START_TEST (two_at_once)
+{
+  for (const int other : { 0, 1 }) {
+    setup ();
+    g_autofree char *line = g_strdup_printf ("videotestsrc num-buffers=2 ! video/x-raw,format=GRAY8,width=%d,height=%d ! tee name=t  t. ! "
+                                             "queue ! %s name=a backend=cpu ! fakesink "
+                                             "t. ! queue ! %s name=b backend=cpu ! fakesink",
+                                             kWidth, kHeight, kElements[0], kElements[other]);
+    GstElement *pipeline = gst_parse_launch (line, nullptr);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    GstBus *bus = gst_element_get_bus (pipeline);
+    GstMessage *message = gst_bus_timed_pop_filtered (bus, 20 * GST_SECOND, GstMessageType (GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
+    fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS);
+    gst_message_unref (message);
+    int measured = 0;
+    for (const char *name : { "a", "b" }) {
+      GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
+      const std::string tuning = outcome_of (element).tuning;
+      measured += tuning == "measured";
+      fail_unless (tuning == "measured" || tuning == "cached", "%s", tuning.c_str ());
+      gst_object_unref (element);
+    }
+    fail_unless_equals_int (measured, 1 + other);
+    fail_unless (content ().find (key (0) + "=") != std::string::npos
+                 && (content ().find (key (1) + "=") != std::string::npos) == bool (other));
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (bus);
+    gst_object_unref (pipeline);
+  }
+}
+GST_END_TEST;
+
+/// A stop in the midst of measuring waits for it, but not longer.
+GST_START_TEST (stop_while_measuring)
+{
+  GstElement *pipeline = gst_parse_launch ("videotestsrc ! video/x-raw,format=GRAY8,width=1920,height=1080 ! "
+                                           "cudaintegralhist backend=cpu tuning-time=500 ! fakesink async=false",
+                                           nullptr);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  g_usleep (100000);
+  const gint64 start = g_get_monotonic_time ();
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  const gint64 took = (g_get_monotonic_time () - start) / 1000;
+  fail_unless (took < 4000, "%" G_GINT64_FORMAT " ms", took);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+static Suite *
+tuning_suite ()
+{
+  Suite *suite = suite_create ("tuning");
+  TCase *tests = tcase_create ("general");
+  tcase_set_timeout (tests, 120);
+  suite_add_tcase (suite, tests);
+  tcase_add_checked_fixture (tests, setup, nullptr);
+  tcase_add_loop_test (tests, measures_once, 0, 2);
+  tcase_add_loop_test (tests, cache_decides, 0, 2);
+  tcase_add_loop_test (tests, nothing_is_believed, 0, 2);
+  tcase_add_loop_test (tests, merges, 0, 2);
+  tcase_add_loop_test (tests, unwritable, 0, 2);
+  tcase_add_loop_test (tests, without_measuring, 0, 2);
+  tcase_add_loop_test (tests, says_why, 0, 2);
+  tcase_add_test (tests, two_at_once);
+  tcase_add_test (tests, stop_while_measuring);
+  return suite;
+}
+
+int
+main (int argc, char **argv)
+{
+  // before GLib has a look at it
+  std::string cache = (fs::temp_directory_path () / "inthist-tuning-XXXXXX").string ();
+  if (!g_mkdtemp (cache.data ()))
+    return 1;
+  g_setenv ("XDG_CACHE_HOME", cache.c_str (), TRUE);
+  gst_check_init (&argc, &argv);
+  const int failed = gst_check_run_suite (tuning_suite (), "tuning", __FILE__);
+  fs::remove_all (cache);
+  return failed;
+}

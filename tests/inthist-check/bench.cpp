@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// All candidates of a shape and device take turns, a lap each, so that whatever else the machine does hits them alike. A frame starts from 8-bit pixels (a table's: from its
+// own) and ends with the tensor. Stages are timed in laps of their own, since an event between two kernels is not free. At the end each candidate's buffers are poisoned and
+// filled once more, and must be right.
+#include "bench.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <random>
+
+#include "peers/peers.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+#include "text.hpp"
+
+namespace inthist::check {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kMostFrames = 64;        // a lap
+constexpr double kLapSeconds = 0.004;  // of a lap on a GPU, as far as frames are short enough
+constexpr std::size_t kLeastLaps = 10, kLeastSlowLaps = 3;
+constexpr int kStagedFrames = 15, kStagedSlowFrames = 2;
+
+double
+seconds_since (Clock::time_point start)
+{
+  return std::chrono::duration<double> (Clock::now () - start).count ();
+}
+
+/// Smooth noise, as a frame has it: hills of about 100 pixels over hills of about 15, and a little grain.
+Bytes
+landscape (int width, int height, unsigned seed)
+{
+  std::mt19937 random (seed);
+  std::vector<double> sum (std::size_t (width) * height, 128);
+  const auto hills = [&] (int step, double tall) {
+    const int columns = width / step + 2, rows = height / step + 2;
+    std::vector<double> grid (std::size_t (columns) * rows);
+    for (auto &value : grid)
+      value = tall * (random () / 4294967296.0 - 0.5);
+    for (int y = 0; y < height; y++)
+      for (int x = 0; x < width; x++) {
+        const double *at = &grid[std::size_t (y / step) * columns + x / step];
+        const double u = double (x % step) / step, v = double (y % step) / step;
+        sum[std::size_t (y) * width + x] += (1 - v) * ((1 - u) * at[0] + u * at[1]) + v * ((1 - u) * at[columns] + u * at[columns + 1]);
+      }
+  };
+  hills (97, 300);
+  hills (13, 60);
+  Bytes image (sum.size ());
+  for (std::size_t i = 0; i < image.size (); i++)
+    image[i] = std::uint8_t (std::clamp (sum[i] + double (random () % 9) - 4, 0.0, 255.0));
+  return image;
+}
+
+Case
+case_of (const Shape &shape, unsigned seed)
+{
+  Case c;
+  c.shape = shape;
+  c.seed = seed;
+  if (shape.content == Content::bins) {
+    c.pattern = Pattern::video;
+    c.video = std::make_shared<Bytes> (landscape (shape.width, shape.height, seed));
+  }
+  return c;
+}
+
+#if INTHIST_CUDA
+/// The frames of a candidate as CUDA graphs, one for each buffer.
+std::function<void (const Slot &)>
+captured (const Rig &rig, const std::function<void (const Slot &)> &frame, int lanes)
+{
+  frame (rig.slot (0, lanes));  // loads the kernels, which a capture does not allow
+  using Graph = std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, cuda::Destroy<cudaGraphExecDestroy>>;
+  const auto graphs = std::make_shared<std::vector<Graph>> ();
+  for (int i = 0; i < rig.size (); i++) {
+    const Slot slot = rig.slot (i, lanes);
+    cudaGraph_t graph;
+    cudaGraphExec_t ready;
+    CHECK_CUDA (cudaStreamBeginCapture (slot.stream, cudaStreamCaptureModeThreadLocal));
+    frame (slot);
+    CHECK_CUDA (cudaStreamEndCapture (slot.stream, &graph));
+    CHECK_CUDA (cudaGraphInstantiateWithFlags (&ready, graph, 0));
+    CHECK_CUDA (cudaGraphDestroy (graph));
+    graphs->emplace_back (ready);
+  }
+  return [graphs] (const Slot &slot) { CHECK_CUDA (cudaGraphLaunch ((*graphs)[slot.index].get (), slot.stream)); };
+}
+#endif
+
+class Bench {
+public:
+  Bench (const Options &options, Device device, const Input &input, std::FILE *words)
+      : options_ (options), words_ (words), rig_ (device, input), name_ (check::name_of (input.c.shape) + " on " + check::name_of (device))
+  {
+  }
+
+  /// Returns how many gave a wrong tensor.
+  int run ()
+  {
+    add_peers ();
+    add_strategies ();
+    if (list_.empty ())
+      return 0;
+    Progress progress (text ("%s: %zu candidates", name_.c_str (), list_.size ()));
+    progress.show (0);
+    for (Candidate &candidate : list_)
+      warm_up (candidate);
+    take_laps (progress);
+    for (Candidate &candidate : list_)
+      if (candidate.staged)
+        candidate.stages = rig_.stages (candidate, is_slow (candidate) ? kStagedSlowFrames : kStagedFrames);
+    int wrong = 0;
+    for (const Candidate &candidate : list_)
+      if (const std::string how = rig_.verify (candidate); !how.empty ()) {
+        std::fprintf (words_, "FAIL: %s, %s, %s: %s\n", name_.c_str (), candidate.name.c_str (), candidate.mode.c_str (), how.c_str ());
+        wrong++;
+      }
+    return wrong;
+  }
+
+  std::vector<Row> rows () const
+  {
+    double ceiling = 0;
+    for (const Candidate &candidate : list_)
+      if (candidate.ceiling && ceiling == 0)
+        ceiling = percentile (candidate.laps, 0.5);
+    const Shape &shape = rig_.shape;
+    const double pixels = double (shape.width) * shape.height, written = pixels * shape.bins * double (bytes_of (shape.counter));
+    std::vector<Row> rows;
+    for (const Candidate &candidate : list_) {
+      const double median = percentile (candidate.laps, 0.5);
+      rows.push_back ({ rig_.device, shape, candidate.name, candidate.mode, candidate.tuning, candidate.laps.size (), median,
+                        percentile (candidate.laps, 0.05), percentile (candidate.laps, 0.95),
+                        candidate.ceiling ? written : written + pixels * double (bytes_of (shape.pixel)), ceiling / median,
+                        candidate.stages });
+    }
+    return rows;
+  }
+
+private:
+  void skip (const char *name, const char *why) { std::fprintf (words_, "SKIP: %s, %s: %s\n", name_.c_str (), name, why); }
+
+  void add_peers ()
+  {
+    for (const Peer *const peer : options_.peers) {
+      if (peer->device != rig_.device)
+        continue;
+      if (!peer->add)
+        skip (peer->name, "built without it");
+      else if (!peer->takes (rig_.shape))
+        skip (peer->name, text ("it takes %s", peer->limit).c_str ());
+      else
+        peer->add (rig_, list_);
+    }
+  }
+
+  void add_strategies ()
+  {
+    struct Entry {
+      const Strategy *strategy;
+      Tuning tuning;
+      bool in_flight;
+    };
+    std::vector<Entry> entries;
+    std::size_t first = 0, others = 0;
+    const std::size_t most = rig_.free_bytes () / 2, most_in_flight = most / 4;  // for one lane, and for each of the others
+    for (const Strategy *const strategy : options_.strategies) {
+      if (strategy->device != rig_.device)
+        continue;
+      if (!accepts (*strategy, rig_.shape)) {
+        skip (strategy->name, text ("it takes %s", strategy->limit).c_str ());
+        continue;
+      }
+      for (const Tuning &tuning : tunings_of (*strategy, options_.tile, options_.threads)) {
+        if (!accepts (*strategy, rig_.shape, tuning)) {
+          skip (label_of (*strategy, tuning).c_str (), "it does not have these parameters");
+          continue;
+        }
+        const std::size_t bytes = strategy->workspace_bytes (rig_.shape, tuning);
+        if (bytes > most) {
+          skip (label_of (*strategy, tuning).c_str (), "its workspace does not fit");
+          continue;
+        }
+        const bool in_flight = rig_.lanes == Rig::kLanes && !strategy->slow && bytes <= most_in_flight;
+        first = std::max (first, bytes);
+        others = in_flight ? std::max (others, bytes) : others;
+        entries.push_back ({ strategy, tuning, in_flight });
+      }
+    }
+    rig_.make_workspaces (first, others);
+    for (const auto &[strategy, tuning, in_flight] : entries) {
+      const auto frame = frame_of (*strategy, tuning);
+      add (*strategy, tuning, "alone", frame, 1);
+      list_.back ().staged = true;
+      if (in_flight)
+        add (*strategy, tuning, text ("%d in flight", Rig::kLanes), frame, Rig::kLanes);
+#if INTHIST_CUDA
+      if (in_flight && strategy == preferred_strategy (Device::cuda, rig_.shape)) {
+        add (*strategy, tuning, "alone, graphs", captured (rig_, frame, 1), 1);
+        add (*strategy, tuning, text ("%d in flight, graphs", Rig::kLanes), captured (rig_, frame, Rig::kLanes), Rig::kLanes);
+      }
+#endif
+    }
+  }
+
+  std::function<void (const Slot &)> frame_of (const Strategy &strategy, const Tuning &tuning) const
+  {
+    return [this, &strategy, tuning] (const Slot &slot) {
+      const PixelPlane pixels =
+          rig_.shape.content == Content::bins ? make_bins (rig_, slot) : PixelPlane{ rig_.image.get (), rig_.input.c.stride () };
+      const int status = strategy.run (
+          { rig_.shape, rig_.layout, pixels, slot.tensor, rig_.workspaces[slot.lane].get (), slot.stream, tuning, slot.listener });
+      if (status != 0)
+        throw std::runtime_error (text ("%s: error %d", label_of (strategy, tuning).c_str (), status));
+    };
+  }
+
+  void add (const Strategy &strategy, const Tuning &tuning, const std::string &mode, const std::function<void (const Slot &)> &frame,
+            int lanes)
+  {
+    Candidate candidate;
+    candidate.name = strategy.name;
+    candidate.mode = mode;
+    candidate.tuning = tuning;
+    candidate.frame = frame;
+    candidate.lanes = lanes;
+    candidate.wrong = [this] (const Bytes &slot) {
+      return rig_.input.truth.difference ({ slot, 0, rig_.layout }, poison_of (rig_.shape.counter));
+    };
+    list_.push_back (std::move (candidate));
+  }
+
+  /// And finds out how many frames make a lap.
+  void warm_up (Candidate &candidate)
+  {
+    rig_.lap (candidate);
+    const double seconds = rig_.lap (candidate);
+    if (rig_.device == Device::cpu)
+      return;
+    const int frames = int (std::clamp (kLapSeconds / seconds, 1.0, double (kMostFrames)));
+    candidate.frames = (frames + candidate.lanes - 1) / candidate.lanes * candidate.lanes;
+    if (!is_slow (candidate))
+      rig_.lap (candidate);
+  }
+
+  bool is_slow (const Candidate &candidate) const
+  {
+    const Strategy *const strategy = find_strategy (candidate.name);
+    return strategy && strategy->slow;
+  }
+
+  void take_laps (Progress &progress)
+  {
+    const auto start = Clock::now ();
+    const double share = options_.seconds / double (list_.size ());
+    for (bool any = true; any;) {
+      any = false;
+      for (Candidate &candidate : list_) {
+        if (candidate.laps.size () >= (is_slow (candidate) ? kLeastSlowLaps : kLeastLaps) && candidate.spent > share)
+          continue;  // known well enough
+        const auto lap_start = Clock::now ();
+        candidate.laps.push_back (rig_.lap (candidate));
+        candidate.spent += seconds_since (lap_start);
+        progress.show (std::min (0.99, seconds_since (start) / options_.seconds));
+        any = true;
+      }
+    }
+  }
+
+  const Options &options_;
+  std::FILE *const words_;
+  Rig rig_;
+  const std::string name_;
+  std::vector<Candidate> list_;
+};
+
+}  // namespace
+
+int
+bench (const Options &options, std::FILE *results, std::FILE *words)
+{
+  const bool with_gpu = std::ranges::find (options.devices, Device::cuda) != options.devices.end ();
+  Report report (options.format, results, this_machine (with_gpu));
+  int timed = 0, wrong = 0;
+  for (const Shape &shape : options.shapes) {
+    std::fprintf (stderr, "inthist-check: %s: the truth\n", name_of (shape).c_str ());
+    const Input input (case_of (shape, options.seed));
+    for (const Device device : options.devices) {
+      Bench bench (options, device, input, words);
+      wrong += bench.run ();
+      const auto rows = bench.rows ();
+      timed += int (rows.size ());
+      report.add (rows);
+    }
+  }
+  report.finish ();
+  return wrong ? -wrong : timed;
+}
+
+}  // namespace inthist::check

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "cases.hpp"
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "text.hpp"
+
+namespace inthist::check {
+namespace {
+
+constexpr const char *kPatternNames[] = { "all 0",         "all 255",  "noise",         "checkerboard", "horizontal ramp",
+                                          "vertical ramp", "integers", "dynamic range", "video" };
+constexpr int kPictures = 6;  // patterns of 8-bit pictures
+constexpr int kTables = 8;    // patterns of pixels of any type
+
+int
+luma (Pattern pattern, int x, int y, int width, int height, std::mt19937 &random)
+{
+  switch (pattern) {
+    case Pattern::full: return 255;
+    case Pattern::noise: return int (random () >> 24);
+    case Pattern::checkerboard: return (x + y) % 2 * 255;
+    case Pattern::across: return int (std::int64_t (x) * 256 / width);
+    case Pattern::down: return int (std::int64_t (y) * 256 / height);
+    case Pattern::integers: return int (random () % 16);
+    case Pattern::range: return 1 << random () % 8;
+    default: return 0;
+  }
+}
+
+/// Noise uses all bits that there are, and both signs where there are two.
+double
+value (Type type, Pattern pattern, int x, int y, int width, int height, std::mt19937 &random)
+{
+  if (type == Type::u8)
+    return luma (pattern, x, y, width, height, random);
+  const double noise = random ();
+  if (type == Type::u32)
+    switch (pattern) {
+      case Pattern::full: return 4294967295.0;
+      case Pattern::noise: return noise;
+      case Pattern::checkerboard: return (x + y) % 2 * 2147483649.0;
+      case Pattern::range: return double (1u << random () % 32);
+      default: return luma (pattern, x, y, width, height, random);
+    }
+  const double both_signs = noise / 2147483648.0 - 1;
+  switch (pattern) {
+    case Pattern::noise: return both_signs;
+    case Pattern::checkerboard: return (x + y) % 2 ? 1000.1 : -1000.1;
+    case Pattern::across: return double (x) / width;
+    case Pattern::down: return double (y) / height - 0.5;
+    case Pattern::integers: return int (random () % 201) - 100;
+    case Pattern::range: return std::ldexp (both_signs, int (random () % 41) - 20);
+    default: return luma (pattern, x, y, width, height, random);
+  }
+}
+
+template <class T>
+void
+draw (const Case &c, int channels, Bytes &pixels)
+{
+  std::mt19937 random (c.seed);
+  for (int y = 0; y < c.shape.height; y++)
+    for (int i = 0; i < c.shape.width * channels; i++) {
+      const T pixel = T (value (c.shape.pixel, c.pattern, i / channels, y, c.shape.width, c.shape.height, random));
+      std::memcpy (&pixels[y * c.stride () + i * sizeof pixel], &pixel, sizeof pixel);
+    }
+}
+
+/// Layouts, alignments and gaps in turn, by the number of the case.
+Case
+laid_out (const Shape &shape, Pattern pattern, std::size_t number, unsigned seed)
+{
+  Case c;
+  c.shape = shape;
+  c.own_layout = number % 3 != 0;
+  c.row_gap = number / 3 % 4 * 16;
+  c.plane_gap = number / 5 % 3 * 48;
+  c.shift = number / 2 % 4 * 16;
+  constexpr std::size_t kPixelGaps[] = { 0, 1, 5, 64, 301 };
+  c.pixel_gap = kPixelGaps[number % 5];
+  c.pixel_shift = number / 4 % 4;
+  c.pattern = pattern;
+  c.seed = seed;
+  return c;
+}
+
+void
+add_histograms (std::vector<Case> &list, std::mt19937 &random, bool small)
+{
+  static constexpr int kSizes[][2] = {
+    { 1, 1 },    { 1, 37 },   { 37, 1 },    { 2, 2 },     { 15, 31 },  { 16, 32 },   { 17, 33 },   { 63, 63 },   { 64, 64 },   { 65, 65 },
+    { 127, 63 }, { 128, 64 }, { 129, 65 },  { 255, 63 },  { 256, 64 }, { 257, 65 },  { 127, 129 }, { 128, 128 }, { 129, 127 }, { 101, 77 },
+    { 3, 191 },  { 333, 97 }, { 1021, 41 }, { 511, 192 }, { 512, 95 }, { 640, 480 }, { 641, 479 }, { 70000, 3 }, { 3, 70000 },
+  };
+  static constexpr int kBins[] = { 1, 2, 3, 16, 17, 32, 255, 256 };
+  const std::size_t most_pixels = small ? 20000 : SIZE_MAX, most_elements = small ? 1 << 20 : 10 << 20;
+  const auto add = [&] (int width, int height, int bins, Pattern pattern) {
+    for (const Type counter : { Type::u32, Type::u16 })
+      list.push_back (laid_out ({ width, height, bins, counter }, pattern, list.size (), random ()));
+  };
+  for (const auto &[width, height] : kSizes)
+    for (const int bins : kBins) {
+      const std::size_t pixels = std::size_t (width) * height, elements = std::size_t (std::max (width, 16)) * height * bins;
+      if (pixels > most_pixels || elements > most_elements)
+        continue;
+      const bool all = !small && (elements <= 1 << 18 || bins == 2);
+      const Pattern turn = Pattern (list.size () / 2 % kPictures);
+      for (int i = 0; i < kPictures; i++)
+        if (const Pattern pattern = Pattern (i); all || pattern == turn || (!small && pattern == Pattern::noise && elements <= 4 << 20))
+          add (width, height, bins, pattern);
+    }
+  for (int i = 0; i < (small ? 10 : 100); i++) {
+    const int width = 1 + random () % (small ? 150 : 700), height = 1 + random () % (small ? 100 : 300);
+    add (width, height, 1 + random () % std::min<std::size_t> (256, most_elements / 4 / width / height), Pattern (random () % kPictures));
+  }
+}
+
+void
+add_tables (std::vector<Case> &list, std::mt19937 &random, bool small)
+{
+  static constexpr int kEdges[] = { 1,   2,   3,   7,   31,   32,   33,   63,   64,   65,   100,  127,  128,  129,   255,   256,
+                                    257, 511, 513, 640, 1023, 1024, 1025, 2047, 2049, 4095, 4097, 8191, 8193, 16383, 16384, 12289 };
+  static constexpr int kRows[] = { 1, 2, 5, 33, 3, 17, 65, 4 };
+  static constexpr int kSquares[][2] = { { 65, 65 }, { 128, 128 }, { 129, 127 }, { 333, 197 }, { 641, 479 } };
+  const std::vector<Shape> all = kinds ();
+  std::size_t turn = 0;
+  const auto add = [&] (int width, int height) {
+    if (small && std::int64_t (width) * height > 6000)
+      return;
+    for (const Shape &kind : all) {
+      if (kind.content != Content::powers)
+        continue;
+      turn++;
+      if (small && turn % 3 != 0)
+        continue;
+      Shape shape = kind;
+      shape.width = width;
+      shape.height = height;
+      for (const Pattern pattern : { Pattern::noise, Pattern (turn / 5 % kTables) })
+        if (!small || pattern != Pattern::noise)
+          list.push_back (laid_out (shape, pattern, list.size (), random ()));
+    }
+  };
+  for (std::size_t i = 0; i < std::size (kEdges); i++) {
+    add (kEdges[i], kRows[i % std::size (kRows)]);
+    add (kRows[(i + 3) % std::size (kRows)], kEdges[i]);
+  }
+  for (const auto &[width, height] : kSquares)
+    add (width, height);
+  for (int i = 0; i < (small ? 3 : 30); i++)
+    add (1 + random () % (small ? 90 : 900), 1 + random () % (small ? 60 : 300));
+}
+
+/// $INTHIST_TEST_FRAMES: frames of 768x576 GRAY8, for hosts that cannot decode a file.
+void
+add_video (std::vector<Case> &list)
+{
+  constexpr int kWidth = 768, kHeight = 576, kFrames = 3;
+  const char *const file = std::getenv ("INTHIST_TEST_FRAMES");
+  if (!file)
+    return;
+  std::ifstream in (file, std::ios::binary);
+  for (int i = 0; i < kFrames; i++) {
+    const auto frame = std::make_shared<Bytes> (kWidth * kHeight);
+    if (!in.read (reinterpret_cast<char *> (frame->data ()), std::streamsize (frame->size ())))
+      throw std::runtime_error (text ("$INTHIST_TEST_FRAMES: %s has less than %d frames of %dx%d bytes", file, kFrames, kWidth, kHeight));
+    for (const Type counter : { Type::u32, Type::u16 }) {
+      list.push_back (laid_out ({ kWidth, kHeight, 32, counter }, Pattern::video, list.size (), 0));
+      list.back ().video = frame;
+    }
+  }
+}
+
+}  // namespace
+
+Bytes
+picture (Pattern pattern, int width, int height, unsigned seed)
+{
+  std::mt19937 random (seed);
+  Bytes image (std::size_t (width) * height);
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++)
+      image[std::size_t (y) * width + x] = std::uint8_t (luma (pattern, x, y, width, height, random));
+  return image;
+}
+
+Bytes
+bin_plane (const Bytes &picture, const Shape &shape)
+{
+  const std::size_t stride = bin_stride (shape.width);
+  Bytes plane (stride * shape.height);
+  std::mt19937 random (1);
+  for (int y = 0; y < shape.height; y++) {
+    std::uint8_t *row = &plane[y * stride];
+    for (int x = 0; x < shape.width; x++)
+      row[x] = std::uint8_t (picture[std::size_t (y) * shape.width + x] * shape.bins / 256);
+    for (std::size_t x = shape.width; x < stride; x++)
+      row[x] = std::uint8_t (random () % shape.bins);
+  }
+  return plane;
+}
+
+Layout
+Case::layout () const
+{
+  if (!own_layout)
+    return layout_of (shape);
+  const std::size_t row = (shape.width * bytes_of (shape.counter) + 15) / 16 * 16 + row_gap;
+  return { row, row * shape.height + plane_gap };
+}
+
+std::size_t
+Case::stride () const
+{
+  return shape.content == Content::bins ? bin_stride (shape.width) : (shape.width + pixel_gap) * bytes_of (shape.pixel);
+}
+
+std::size_t
+Case::input_shift () const
+{
+  return shape.content == Content::bins ? shift : pixel_shift * bytes_of (shape.pixel);
+}
+
+std::string
+Case::name () const
+{
+  const Layout at = layout ();
+  return text ("%s (%d bins), row_pitch %zu, plane_pitch %zu, shift %zu, pixels' stride %zu, %s", check::name_of (shape).c_str (),
+               shape.bins, at.row_pitch, at.plane_pitch, shift, stride (), kPatternNames[int (pattern)]);
+}
+
+Bytes
+pixels_of (const Case &c)
+{
+  if (c.shape.content == Content::bins)
+    return bin_plane (c.video ? *c.video : picture (c.pattern, c.shape.width, c.shape.height, c.seed), c.shape);
+  // 0xff between rows is a NaN in a float and much in an integer
+  Bytes pixels (c.stride () * (c.shape.height - 1) + c.shape.width * bytes_of (c.shape.pixel), 0xff);
+  switch (c.shape.pixel) {
+    case Type::u8: draw<std::uint8_t> (c, 1, pixels); break;
+    case Type::u32: draw<std::uint32_t> (c, 1, pixels); break;
+    case Type::f32: draw<float> (c, 1, pixels); break;
+    case Type::f32x4: draw<float> (c, 4, pixels); break;
+    case Type::f64: draw<double> (c, 1, pixels); break;
+    default: throw std::logic_error ("pixels of no such type");
+  }
+  return pixels;
+}
+
+std::string
+name_of (const Shape &shape)
+{
+  if (shape.content == Content::bins)
+    return text ("%dx%dx%d %s", shape.width, shape.height, shape.bins, inthist::name_of (shape.counter));
+  return text ("%dx%d %s:%s%s", shape.width, shape.height, inthist::name_of (shape.pixel), inthist::name_of (shape.counter),
+               shape.bins == 1 ? "" : "x2");
+}
+
+std::vector<Shape>
+kinds ()
+{
+  const auto bins = [] (Type counter) { return Shape{ 1, 1, 1, counter }; };
+  const auto table = [] (Type pixel, Type counter, int planes) { return Shape{ 1, 1, planes, counter, Content::powers, pixel }; };
+  return { bins (Type::u32),
+           bins (Type::u16),
+           table (Type::u8, Type::u32, 1),
+           table (Type::u8, Type::u32, 2),
+           table (Type::u8, Type::s32, 1),
+           table (Type::u8, Type::f32, 1),
+           table (Type::u32, Type::u32, 1),
+           table (Type::f32, Type::f32, 1),
+           table (Type::f64, Type::f64, 1),
+           table (Type::f32x4, Type::f32x4, 1) };
+}
+
+std::vector<Case>
+case_list (unsigned seed, bool small)
+{
+  std::vector<Case> list;
+  std::mt19937 random (seed);
+  add_histograms (list, random, small);
+  add_tables (list, random, small);
+  if (!small)
+    add_video (list);
+  return list;
+}
+
+std::vector<Case>
+cases_of (const std::vector<Shape> &shapes, unsigned seed)
+{
+  std::vector<Case> list;
+  std::mt19937 random (seed);
+  for (const Shape &shape : shapes)
+    for (int i = 0; i < (shape.content == Content::bins ? kPictures : kTables); i++)
+      list.push_back (laid_out (shape, Pattern (i), list.size (), random ()));
+  return list;
+}
+
+}  // namespace inthist::check

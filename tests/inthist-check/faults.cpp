@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Who checks the checker: strategies with one fault each, run as all others are. A check that cannot fail is none.
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "text.hpp"
+#include "verify.hpp"
+
+namespace inthist::check {
+namespace {
+
+std::uint8_t *
+byte_at (const Job &job, int plane, int y, std::size_t byte)
+{
+  return static_cast<std::uint8_t *> (job.tensor) + plane * job.layout.plane_pitch + y * job.layout.row_pitch + byte;
+}
+
+template <class T>
+T &
+element (const Job &job, int plane, int y, int x)
+{
+  return reinterpret_cast<T *> (byte_at (job, plane, y, 0))[x];
+}
+
+/// Right: Algorithm 1, or the floating sums in the order of a plain loop.
+int
+right (const Job &job)
+{
+  if (job.shape.counter != Type::f32) {
+    reference (job);
+    return 0;
+  }
+  for (int y = 0; y < job.shape.height; y++) {
+    float row = 0;
+    for (int x = 0; x < job.shape.width; x++) {
+      row += reinterpret_cast<const float *> (job.pixels.data + y * job.pixels.stride)[x];
+      element<float> (job, 0, y, x) = y ? row + element<float> (job, 0, y - 1, x) : row;
+    }
+  }
+  return 0;
+}
+
+/// Right, and then something wrong.
+template <auto kFault>
+int
+faulty (const Job &job)
+{
+  const std::uint32_t before = element<std::uint32_t> (job, 0, 2, 3);
+  right (job);
+  kFault (job, before);
+  return 0;
+}
+
+struct Fault {
+  const char *what;
+  int (*run) (const Job &);
+  const char *noticed;  // what must be in the message
+};
+
+constexpr Fault kOfCounts[] = {
+  { "an element too many by one", faulty<[] (const Job &job, std::uint32_t) { element<std::uint32_t> (job, 1, 4, 5)++; }>, "(1, 4, 5)" },
+  { "an element left out", faulty<[] (const Job &job, std::uint32_t before) { element<std::uint32_t> (job, 0, 2, 3) = before; }>,
+    "(0, 2, 3)" },
+  { "a byte between rows", faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, 0, 3, job.shape.width * 4) = 0; }>, "outside" },
+  { "a byte between planes", faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, 1, 0, -1) = 0; }>, "outside" },
+  { "a byte before the tensor", faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, 0, 0, -1) = 0; }>, "byte -1" },
+  { "a byte behind the tensor", faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, job.shape.bins, 0, 0) = 0; }>, "outside" },
+  { "a byte behind the workspace", faulty<[] (const Job &job, std::uint32_t) { static_cast<std::uint8_t *> (job.workspace)[64] = 0; }>,
+    "workspace" },
+  { "a byte before the workspace", faulty<[] (const Job &job, std::uint32_t) { static_cast<std::uint8_t *> (job.workspace)[-1] = 0; }>,
+    "workspace" },
+  { "an error", [] (const Job &job) { return right (job) + 1; }, "error" },
+  { "nothing written", [] (const Job &) { return 0; }, "(0, 0, 0)" },
+};
+
+constexpr Fault kOfSums[] = {
+  { "a NaN", faulty<[] (const Job &job, std::uint32_t) { element<float> (job, 0, 4, 5) = std::numeric_limits<float>::quiet_NaN (); }>,
+    "(0, 4, 5)" },
+  { "an infinity", faulty<[] (const Job &job, std::uint32_t) { element<float> (job, 0, 4, 5) = INFINITY; }>, "(0, 4, 5)" },
+  { "an element left out", faulty<[] (const Job &job, std::uint32_t before) { element<std::uint32_t> (job, 0, 2, 3) = before; }>,
+    "(0, 2, 3)" },
+  { "an element too large",
+    faulty<[] (const Job &job, std::uint32_t) { element<float> (job, 0, 20, 9) = 1.01f * element<float> (job, 0, 20, 9) + 0.01f; }>,
+    "(0, 20, 9)" },
+  { "a byte between rows", faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, 0, 3, job.shape.width * 4) = 0; }>, "outside" },
+};
+
+/// Integers in floats, all of them small enough to be exact.
+constexpr Fault kOfExactSums[] = {
+  { "an element too large by one", faulty<[] (const Job &job, std::uint32_t) { element<float> (job, 0, 20, 9)++; }>, "(0, 20, 9)" },
+};
+
+bool
+notices (const Shape &shape, Pattern pattern, std::span<const Fault> faults)
+{
+  Case c;
+  c.shape = shape;
+  c.own_layout = true;
+  c.row_gap = c.plane_gap = 16;
+  c.pattern = pattern;
+  const Input input (c);
+  Frame frame (Device::cpu, input, true);
+  Queue queue (Device::cpu);
+  const auto told = [&] (int (*run) (const Job &)) {
+    const Strategy strategy = { .name = "fault",
+                                .description = "",
+                                .device = Device::cpu,
+                                .workspace_bytes = [] (const Shape &, const Tuning &) { return std::size_t (64); },
+                                .run = run };
+    return attempt (strategy, {}, frame, queue, true);
+  };
+  const auto complain = [&] (const char *what, const std::string &said) {
+    std::printf ("FAIL: inthist-check: %s: %s: it says \"%s\"\n", c.name ().c_str (), what, said.c_str ());
+    return false;
+  };
+  bool good = true;
+  if (const std::string said = told (right); !said.empty ())
+    good = complain ("nothing is wrong", said);
+  for (const Fault &fault : faults)
+    if (const std::string said = told (fault.run); said.find (fault.noticed) == said.npos)
+      good = complain (fault.what, said);
+  return good;
+}
+
+}  // namespace
+
+bool
+notices_faults ()
+{
+  const Shape counts = { 37, 21, 3, Type::u32 }, sums = { 37, 21, 1, Type::f32, Content::powers, Type::f32 };
+  const bool good[] = { notices (counts, Pattern::noise, kOfCounts), notices (sums, Pattern::noise, kOfSums),
+                        notices (sums, Pattern::range, kOfSums), notices (sums, Pattern::integers, kOfExactSums) };
+  return std::ranges::all_of (good, [] (bool one) { return one; });
+}
+
+}  // namespace inthist::check

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A case with its pixels and the truth about them, and the same on a device, ready for a strategy.
+#pragma once
+
+#include "cases.hpp"
+#include "truth.hpp"
+
+namespace inthist::check {
+
+struct Input {
+  const Case c;
+  const Bytes pixels;
+  const Truth truth;
+
+  explicit Input (const Case &what) : c (what), pixels (pixels_of (c)), truth (c.shape, pixels, c.stride ()) {}
+};
+
+class Frame {
+public:
+  Frame (Device device, const Input &first, bool guard_behind)
+      : pixels (device, first.pixels.size (), first.c.input_shift (), guard_behind),
+        tensor (device, tensor_bytes (first.c.shape, first.c.layout ()), first.c.shift, guard_behind)
+  {
+    pixels.poison ();
+    use (first);
+  }
+
+  /// Other pixels of the same shape and layout.
+  void use (const Input &other)
+  {
+    input = &other;
+    pixels.put (other.pixels.data (), other.pixels.size ());
+    poison ();
+  }
+
+  void poison () { tensor.poison (poison_of (input->c.shape.counter)); }
+
+  Job job (const Block &workspace, const Queue &queue, const Tuning &tuning = {}) const
+  {
+    return { input->c.shape, input->c.layout (), { pixels.data, input->c.stride () }, tensor.data, workspace.data, queue.stream, tuning };
+  }
+
+  /// Empty where the tensor is right and nothing else was written.
+  std::string wrong () const
+  {
+    const Bytes got = tensor.get ();
+    return input->truth.difference ({ got, tensor.front, input->c.layout () }, poison_of (input->c.shape.counter));
+  }
+
+  bool pixels_are_untouched () const
+  {
+    const Bytes now = pixels.get ();
+    return pixels.guards_hold () && std::equal (input->pixels.begin (), input->pixels.end (), now.begin () + std::ptrdiff_t (pixels.front));
+  }
+
+  const Input *input;
+  Block pixels, tensor;
+};
+
+}  // namespace inthist::check

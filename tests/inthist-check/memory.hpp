@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Memory and queues of either device, for everything that checks kernels: a block lies between two guards and is filled with a byte that no right result leaves there, so
+// that what was left out shows, and what was written too much. A CUDA call that fails throws.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "inthist.hpp"
+
+#if INTHIST_CUDA
+#include "cuda/raii.hpp"
+#endif
+
+namespace inthist::check {
+
+using Bytes = std::vector<std::uint8_t>;
+
+constexpr Device kDevices[] = { Device::cpu, Device::cuda };
+
+constexpr const char *
+name_of (Device device)
+{
+  return device == Device::cpu ? "CPU" : "CUDA";
+}
+
+/// Integers get a pattern, floats a NaN.
+constexpr std::uint8_t kPoison = 0xa5, kNan = 0xff;
+
+constexpr std::uint8_t
+poison_of (Type type)
+{
+  return type == Type::f32 || type == Type::f64 || type == Type::f32x4 ? kNan : kPoison;
+}
+
+#if INTHIST_CUDA
+inline void
+expect_success (int status, const char *call)
+{
+  if (status != cudaSuccess)
+    throw std::runtime_error (std::string (call) + ": " + cudaGetErrorString (cudaError_t (status)));
+}
+#define CHECK_CUDA(call) inthist::check::expect_success ((call), #call)
+#endif
+
+/// Why the device is not to be had; empty where it is.
+inline std::string
+why_not (Device device)
+{
+  if (device == Device::cpu)
+    return "";
+#if INTHIST_CUDA
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount (&count);
+  if (status != cudaSuccess)
+    return cudaGetErrorString (status);
+  return count > 0 ? "" : "no device";
+#else
+  return "built without CUDA";
+#endif
+}
+
+using Memory = std::unique_ptr<std::uint8_t, void (*) (void *)>;
+
+/// Aligned to 256 bytes.
+inline Memory
+allocate (Device device, std::size_t bytes)
+{
+#if INTHIST_CUDA
+  if (device == Device::cuda) {
+    void *memory = nullptr;
+    CHECK_CUDA (cudaMalloc (&memory, std::max<std::size_t> (bytes, 1)));
+    return { static_cast<std::uint8_t *> (memory), [] (void *block) { cudaFree (block); } };
+  }
+#endif
+  (void) device;
+  void *memory = nullptr;
+  if (posix_memalign (&memory, 256, std::max<std::size_t> (bytes, 1)) != 0)
+    throw std::bad_alloc ();
+  return { static_cast<std::uint8_t *> (memory), std::free };
+}
+
+/// From and to anywhere. The device is idle before, and all is done after.
+inline void
+copy (Device device, void *to, const void *from, std::size_t bytes)
+{
+#if INTHIST_CUDA
+  if (device == Device::cuda) {
+    CHECK_CUDA (cudaMemcpy (to, from, bytes, cudaMemcpyDefault));
+    CHECK_CUDA (cudaDeviceSynchronize ());
+    return;
+  }
+#endif
+  (void) device;
+  std::memcpy (to, from, bytes);
+}
+
+inline void
+fill (Device device, void *to, std::uint8_t byte, std::size_t bytes)
+{
+#if INTHIST_CUDA
+  if (device == Device::cuda) {
+    CHECK_CUDA (cudaMemset (to, byte, bytes));
+    CHECK_CUDA (cudaDeviceSynchronize ());
+    return;
+  }
+#endif
+  (void) device;
+  std::memset (to, byte, bytes);
+}
+
+/// A queue of work: a CUDA stream, or nothing.
+class Queue {
+public:
+  explicit Queue ([[maybe_unused]] Device device)
+  {
+#if INTHIST_CUDA
+    if (device == Device::cuda) {
+      owner_ = cuda::make_stream ();
+      stream = owner_.get ();
+    }
+#endif
+  }
+
+  void wait ()
+  {
+#if INTHIST_CUDA
+    if (stream)
+      CHECK_CUDA (cudaStreamSynchronize (stream));
+#endif
+  }
+
+  Stream stream = nullptr;
+
+#if INTHIST_CUDA
+private:
+  cuda::StreamOwner owner_;
+#endif
+};
+
+/// Memory of a device between two guards. The data lies `shift` bytes past a multiple of 256. Without the guard behind it sanitizers see the true end.
+class Block {
+public:
+  Block (Device device, std::size_t bytes, std::size_t shift = 0, bool guard_behind = true)
+      : front (256 + shift), total (front + bytes + (guard_behind ? 256 : 0)), bytes_ (bytes), device_ (device),
+        memory_ (allocate (device, total)), data (memory_.get () + front)
+  {
+  }
+
+  /// All of it, guards included.
+  void poison (std::uint8_t with = kPoison)
+  {
+    fill (device_, memory_.get (), with, total);
+    poison_ = with;
+  }
+
+  void put (const void *from, std::size_t bytes)
+  {
+    if (bytes > bytes_)
+      throw std::logic_error ("more than the block holds");
+    copy (device_, data, from, bytes);
+  }
+
+  /// All of it, guards included.
+  Bytes get () const
+  {
+    Bytes all (total);
+    copy (device_, all.data (), memory_.get (), total);
+    return all;
+  }
+
+  /// Since it was poisoned.
+  bool guards_hold () const
+  {
+    Bytes guards (total - bytes_);
+    copy (device_, guards.data (), memory_.get (), front);
+    if (total > front + bytes_)
+      copy (device_, guards.data () + front, data + bytes_, total - front - bytes_);
+    return std::ranges::all_of (guards, [&] (std::uint8_t byte) { return byte == poison_; });
+  }
+
+  const std::size_t front, total;
+
+private:
+  const std::size_t bytes_;
+  const Device device_;
+  const Memory memory_;
+  std::uint8_t poison_ = kPoison;
+
+public:
+  std::uint8_t *const data;
+};
+
+}  // namespace inthist::check

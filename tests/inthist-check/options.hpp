@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the command line asks for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "inthist.hpp"
+
+namespace inthist::check {
+
+struct Peer;
+
+/// Of a parameter: its default, one value, or every value that a strategy offers.
+struct Choice {
+  bool all = false;
+  int value = 0;
+
+  bool is_default () const { return !all && value == 0; }
+  std::vector<int> of (std::span<const int> offered) const
+  {
+    if (all && !offered.empty ())
+      return { offered.begin (), offered.end () };
+    return { value };
+  }
+};
+
+enum class Format { table, csv, json };
+
+struct Options {
+  unsigned seed = 20250;
+  bool small = false;
+  std::vector<Device> devices;               // that are there
+  std::vector<const Strategy *> strategies;  // of any device
+  std::vector<Shape> shapes;                 // instead of the case list
+  Choice tile, threads;
+
+  std::vector<const Peer *> peers;
+  double seconds = 2;
+  Format format = Format::table;
+  std::string output;
+};
+
+/// The strategy's parameters that the choices name; not all of them need be offered.
+inline std::vector<Tuning>
+tunings_of (const Strategy &strategy, const Choice &tile, const Choice &threads)
+{
+  std::vector<Tuning> list;
+  for (const int rows : tile.of (strategy.tiles))
+    for (const int block : threads.of (strategy.threads))
+      list.push_back ({ rows, block });
+  return list;
+}
+
+/// Of a strategy and its parameters: "cw-tis, tile 32, threads 256".
+std::string label_of (const Strategy &strategy, const Tuning &tuning);
+
+}  // namespace inthist::check

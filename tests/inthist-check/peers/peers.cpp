@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "peers.hpp"
+
+#include "../text.hpp"
+
+namespace inthist::check {
+namespace {
+
+bool
+takes_all (const Shape &)
+{
+  return true;
+}
+
+/// Planes of int that count 255 for a pixel.
+bool
+takes_u32_histograms (const Shape &shape)
+{
+  return shape.content == Content::bins && shape.counter == Type::u32 && std::int64_t (shape.width) * shape.height * 255 < INT32_MAX;
+}
+
+bool
+takes_32_bit_indices (const Shape &shape)
+{
+  return shape.content == Content::bins && shape.counter == Type::u32
+         && tensor_bytes (shape, layout_of (shape)) / sizeof (std::uint32_t) < INT32_MAX;
+}
+
+constexpr const char *kMaskLimit = "histograms of u32, up to 8.4 million pixels";
+
+constexpr Peer kPeers[] = {
+  { "memset", "CPU: memset on all cores, the ceiling", Device::cpu, true, add_memset, takes_all, "" },
+  { "opencv", "CPU: OpenCV, inRange and cv::integral once a bin", Device::cpu, false,
+#if HAVE_OPENCV
+    add_opencv,
+#else
+    nullptr,
+#endif
+    takes_u32_histograms, kMaskLimit },
+  { "cudaMemsetAsync", "CUDA: the ceiling", Device::cuda, true,
+#if INTHIST_CUDA
+    add_cuda_memset,
+#else
+    nullptr,
+#endif
+    takes_all, "" },
+  { "store", "CUDA: a kernel that only stores, 16 bytes a thread at a time: the other ceiling", Device::cuda, true,
+#if INTHIST_CUDA
+    add_store,
+#else
+    nullptr,
+#endif
+    takes_all, "" },
+  { "npp", "CUDA: NPP, nppiCompareC and nppiIntegral once a bin", Device::cuda, false,
+#if HAVE_NPP
+    add_npp,
+#else
+    nullptr,
+#endif
+    takes_u32_histograms, kMaskLimit },
+  { "cub", "CUDA: CUB, DeviceScan::InclusiveSumByKey over all rows of all bins, then a plain scan of columns", Device::cuda, false,
+#if HAVE_CUB
+    add_cub,
+#else
+    nullptr,
+#endif
+    takes_32_bit_indices, "histograms of u32, up to 2^31 elements" },
+};
+
+}  // namespace
+
+std::span<const Peer>
+peers ()
+{
+  return kPeers;
+}
+
+std::string
+not_filled_with (const Rig &rig, const Bytes &slot, std::uint8_t byte)
+{
+  for (std::size_t i = 0; i < tensor_bytes (rig.shape, rig.layout); i++)
+    if (slot[i] != byte)
+      return text ("byte %zu is %d, must be %d", i, slot[i], byte);
+  return "";
+}
+
+PixelPlane
+make_bins (const Rig &rig, const Slot &slot)
+{
+  const Shape &shape = rig.shape;
+  const Image image = { rig.image.get (), std::size_t (shape.width), {} };
+  const PixelPlane bins = { rig.bins[slot.lane].get (), bin_stride (shape.width) };
+  if (slot.listener)
+    slot.listener->begin ("bins");
+#if INTHIST_CUDA
+  if (rig.device == Device::cuda)
+    CHECK_CUDA (cuda::bin_image (image, uniform_lut (shape.bins), shape.width, shape.height, bins, slot.stream));
+#endif
+  if (rig.device == Device::cpu)
+    cpu::bin_image (image, uniform_lut (shape.bins), shape.width, shape.height, bins);
+  return bins;
+}
+
+}  // namespace inthist::check

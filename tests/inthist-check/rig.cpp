@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "rig.hpp"
+
+#include <chrono>
+#include <cmath>
+
+#include <unistd.h>
+
+namespace inthist::check {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double
+seconds_since (Clock::time_point start)
+{
+  return std::chrono::duration<double> (Clock::now () - start).count ();
+}
+
+/// Bytes that the ring has to exceed. A CPU's last cache is larger than its L2 by much, and shared.
+std::size_t
+ring_bytes (Device device)
+{
+#if INTHIST_CUDA
+  if (device == Device::cuda) {
+    int now = 0, l2 = 0;
+    CHECK_CUDA (cudaGetDevice (&now));
+    CHECK_CUDA (cudaDeviceGetAttribute (&l2, cudaDevAttrL2CacheSize, now));
+    return 4 * std::size_t (l2);
+  }
+#endif
+  (void) device;
+  const long l2 = sysconf (_SC_LEVEL2_CACHE_SIZE), l3 = sysconf (_SC_LEVEL3_CACHE_SIZE);
+  return std::size_t (std::max (4 * l2, 2 * l3));
+}
+
+/// Notes when each stage begins: an event on the stream, or the time.
+class Marks : public StageListener {
+public:
+  explicit Marks (const Slot &slot) : stream_ (slot.stream) {}
+
+  void begin (const char *stage) override
+  {
+    names.push_back (stage);
+    mark ();
+  }
+
+  void mark ()
+  {
+#if INTHIST_CUDA
+    if (stream_) {
+      events_.push_back (cuda::make_event (cudaEventDefault));
+      CHECK_CUDA (cudaEventRecord (events_.back ().get (), stream_));
+      return;
+    }
+#endif
+    times_.push_back (Clock::now ());
+  }
+
+  /// Of stage i, once the device has passed the last mark.
+  double seconds (std::size_t i) const
+  {
+#if INTHIST_CUDA
+    if (stream_) {
+      float milliseconds = 0;
+      CHECK_CUDA (cudaEventElapsedTime (&milliseconds, events_[i].get (), events_[i + 1].get ()));
+      return milliseconds / 1e3;
+    }
+#endif
+    return std::chrono::duration<double> (times_[i + 1] - times_[i]).count ();
+  }
+
+  std::vector<std::string> names;
+
+private:
+  const Stream stream_;
+  std::vector<Clock::time_point> times_;
+#if INTHIST_CUDA
+  std::vector<cuda::EventOwner> events_;
+#endif
+};
+
+}  // namespace
+
+double
+percentile (std::vector<double> values, double share)
+{
+  std::ranges::sort (values);
+  return values[std::size_t (std::lround (share * double (values.size () - 1)))];
+}
+
+Rig::Rig (Device d, const Input &in)
+    : device (d), input (in), shape (in.c.shape), layout (in.c.layout ()), image (nullptr, std::free),
+      slot_bytes_ (std::max (tensor_bytes (shape, layout), layout_with_border ().plane_pitch * shape.bins))
+{
+  const Bytes &source = shape.content == Content::bins ? *input.c.video : input.pixels;
+  image = memory (source.size ());
+  copy (device, image.get (), source.data (), source.size ());
+  std::size_t count = ring_bytes (device) / tensor_bytes (shape, layout) + 1;
+  if (device == Device::cpu) {
+    count = std::max<std::size_t> (2, count);
+  } else if (const std::size_t even = (count + kLanes - 1) / kLanes * kLanes; even * slot_bytes_ <= free_bytes () / 2) {
+    count = even;  // so that a buffer always meets the same lane
+    lanes = kLanes;
+  }
+  for (std::size_t i = 0; i < count; i++) {
+    ring_.push_back (memory (slot_bytes_));
+    fill (device, ring_.back ().get (), poison_of (shape.counter), slot_bytes_);
+  }
+  for (int i = 0; i < lanes; i++) {
+    bins.push_back (memory (bin_stride (shape.width) * shape.height));
+#if INTHIST_CUDA
+    if (device == Device::cuda) {
+      streams_.push_back (cuda::make_stream ());
+      done_.push_back (cuda::make_event (cudaEventDisableTiming));
+    }
+#endif
+  }
+#if INTHIST_CUDA
+  if (device == Device::cuda) {
+    start_ = cuda::make_event (cudaEventDefault);
+    stop_ = cuda::make_event (cudaEventDefault);
+  }
+#endif
+}
+
+void
+Rig::make_workspaces (std::size_t first, std::size_t others)
+{
+  for (std::size_t lane = 0; lane < bins.size (); lane++)
+    workspaces.push_back (memory (lane == 0 ? first : others));
+}
+
+std::size_t
+Rig::free_bytes () const
+{
+  std::size_t free = std::size_t (sysconf (_SC_AVPHYS_PAGES)) * std::size_t (sysconf (_SC_PAGE_SIZE));
+#if INTHIST_CUDA
+  std::size_t total;
+  if (device == Device::cuda)
+    CHECK_CUDA (cudaMemGetInfo (&free, &total));
+#endif
+  return free;
+}
+
+Layout
+Rig::layout_with_border () const
+{
+  const std::size_t row = (std::size_t (shape.width + 1) * bytes_of (shape.counter) + 63) / 64 * 64;
+  return { row, row * (shape.height + 1) };
+}
+
+Slot
+Rig::slot (int index, int lanes) const
+{
+  const int lane = index % lanes;
+  Slot slot = { index, ring_[index].get (), lane, nullptr };
+#if INTHIST_CUDA
+  if (device == Device::cuda)
+    slot.stream = streams_[lane].get ();
+#endif
+  return slot;
+}
+
+double
+Rig::lap (const Candidate &candidate)
+{
+  const auto frames = [&] {
+    for (int i = 0; i < candidate.frames; i++)
+      candidate.frame (slot (turn_++ % size (), candidate.lanes));
+  };
+#if INTHIST_CUDA
+  if (device == Device::cuda) {
+    CHECK_CUDA (cudaEventRecord (start_.get (), streams_[0].get ()));
+    for (int i = 1; i < candidate.lanes; i++)
+      CHECK_CUDA (cudaStreamWaitEvent (streams_[i].get (), start_.get (), 0));
+    frames ();
+    for (int i = 1; i < candidate.lanes; i++) {
+      CHECK_CUDA (cudaEventRecord (done_[i].get (), streams_[i].get ()));
+      CHECK_CUDA (cudaStreamWaitEvent (streams_[0].get (), done_[i].get (), 0));
+    }
+    CHECK_CUDA (cudaEventRecord (stop_.get (), streams_[0].get ()));
+    CHECK_CUDA (cudaEventSynchronize (stop_.get ()));
+    float milliseconds = 0;
+    CHECK_CUDA (cudaEventElapsedTime (&milliseconds, start_.get (), stop_.get ()));
+    return milliseconds / 1e3 / candidate.frames;
+  }
+#endif
+  const auto start = Clock::now ();
+  frames ();
+  return seconds_since (start) / candidate.frames;
+}
+
+std::string
+Rig::verify (const Candidate &candidate)
+{
+  for (const Memory &buffer : ring_)
+    fill (device, buffer.get (), poison_of (shape.counter), slot_bytes_);
+  const int first = turn_;
+  lap (candidate);
+  Bytes got (slot_bytes_);
+  for (int i = first; i < std::min (turn_, first + size ()); i++) {
+    copy (device, got.data (), ring_[i % size ()].get (), slot_bytes_);
+    const std::string wrong = candidate.wrong (got);
+    if (!wrong.empty ())
+      return wrong;
+  }
+  return "";
+}
+
+std::vector<std::pair<std::string, double>>
+Rig::stages (const Candidate &candidate, int frames)
+{
+  std::vector<Marks> marks;
+  for (int i = 0; i < frames; i++) {
+    Slot to = slot (turn_++ % size (), 1);
+    marks.emplace_back (to);
+    to.listener = &marks.back ();
+    candidate.frame (to);
+    marks.back ().mark ();
+  }
+#if INTHIST_CUDA
+  if (device == Device::cuda)
+    CHECK_CUDA (cudaStreamSynchronize (streams_[0].get ()));
+#endif
+  std::vector<std::pair<std::string, double>> list;
+  for (const std::string &name : marks.front ().names) {
+    if (std::ranges::find (list, name, &std::pair<std::string, double>::first) != list.end ())
+      continue;
+    std::vector<double> sums;
+    for (const Marks &frame : marks) {
+      double sum = 0;
+      for (std::size_t i = 0; i < frame.names.size (); i++)
+        sum += frame.names[i] == name ? frame.seconds (i) : 0;
+      sums.push_back (sum);
+    }
+    list.push_back ({ name, percentile (sums, 0.5) });
+  }
+  return list;
+}
+
+}  // namespace inthist::check

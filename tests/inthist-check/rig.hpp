@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Where candidates are timed. A rig holds what they share on one device: a ring of output buffers that together exceed four times the L2 cache, lanes (streams, with a bin
+// plane and a workspace each) and the clock. A candidate is what does one frame.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "frame.hpp"
+
+namespace inthist::check {
+
+/// Where one frame goes.
+struct Slot {
+  int index;             // of the buffer
+  std::uint8_t *tensor;  // room for the tensor, also with a row and a column more
+  int lane;
+  Stream stream;
+  StageListener *listener = nullptr;
+};
+
+struct Candidate {
+  std::string name, mode;
+  Tuning tuning = {};
+  std::function<void (const Slot &)> frame;              // does it, or enqueues it
+  std::function<std::string (const Bytes &slot)> wrong;  // about a buffer that it wrote, poisoned before; empty where it is right
+  int lanes = 1;                                         // frames in flight
+  bool staged = false;                                   // tells a listener of its stages
+  bool ceiling = false;
+
+  // measured
+  int frames = 1;                                           // a lap
+  double spent = 0;                                         // seconds in laps
+  std::vector<double> laps = {};                            // seconds a frame
+  std::vector<std::pair<std::string, double>> stages = {};  // seconds a frame, in order
+};
+
+double percentile (std::vector<double> values, double share);
+
+class Rig {
+public:
+  static constexpr int kLanes = 4;
+
+  Rig (Device device, const Input &input);
+
+  /// Workspaces that all candidates share, for before any of them runs: so much for the first lane, so much for each of the others.
+  void make_workspaces (std::size_t first, std::size_t others);
+  /// What is free for them.
+  std::size_t free_bytes () const;
+
+  /// Seconds a frame, over candidate.frames frames.
+  double lap (const Candidate &candidate);
+  /// Runs the candidate on every buffer that one lap of it reaches, and looks at them.
+  std::string verify (const Candidate &candidate);
+  std::vector<std::pair<std::string, double>> stages (const Candidate &candidate, int frames);
+
+  Slot slot (int index, int lanes) const;
+  int size () const { return int (ring_.size ()); }
+  /// What a slot holds, as integral functions see it that need a row and a column more, rows on 64 bytes.
+  Layout layout_with_border () const;
+  Memory memory (std::size_t bytes) const { return allocate (device, bytes); }
+
+  const Device device;
+  const Input &input;
+  const Shape shape;
+  const Layout layout;
+  int lanes = 1;                   // kLanes with CUDA, where memory allows
+  Memory image;                    // what a candidate starts from: 8-bit pixels without padding, or a table's pixels
+  std::vector<Memory> bins;        // a plane for each lane
+  std::vector<Memory> workspaces;  // of each lane
+
+private:
+  const std::size_t slot_bytes_;
+  std::vector<Memory> ring_;
+  int turn_ = 0;
+#if INTHIST_CUDA
+  std::vector<cuda::StreamOwner> streams_;
+  std::vector<cuda::EventOwner> done_;
+  cuda::EventOwner start_, stop_;
+#endif
+};
+
+}  // namespace inthist::check

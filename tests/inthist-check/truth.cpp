@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "truth.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "text.hpp"
+
+namespace inthist::check {
+namespace {
+
+template <class T>
+T
+at (const std::uint8_t *bytes, std::size_t index)
+{
+  T value;
+  std::memcpy (&value, bytes + index * sizeof value, sizeof value);
+  return value;
+}
+
+bool
+is_floating (Type type)
+{
+  return type == Type::f32 || type == Type::f64 || type == Type::f32x4;
+}
+
+std::string
+wrong_at (int plane, int y, int x, const std::string &how)
+{
+  return text ("first wrong (bin, y, x) = (%d, %d, %d)%s", plane, y, x, how.c_str ());
+}
+
+std::string
+integers_at (Type type, const std::uint8_t *got, const std::uint8_t *wanted, int x)
+{
+  if (type == Type::u16)
+    return text (": %u, must be %u", at<std::uint16_t> (got, x), at<std::uint16_t> (wanted, x));
+  return text (": %u, must be %u", at<std::uint32_t> (got, x), at<std::uint32_t> (wanted, x));
+}
+
+/// Row sums plus the row above, modulo 2^64, then cut to the counter's 32 bits.
+template <class Pixel>
+void
+sum_powers (const Shape &shape, const Bytes &pixels, std::size_t stride, const Layout &layout, Bytes &wanted)
+{
+  for (int p = 0; p < shape.bins; p++) {
+    std::vector<std::uint64_t> above (shape.width);
+    for (int y = 0; y < shape.height; y++) {
+      std::uint64_t row = 0;
+      for (int x = 0; x < shape.width; x++) {
+        const std::uint64_t pixel = at<Pixel> (&pixels[y * stride], x);
+        row += p == 0 ? pixel : pixel * pixel;
+        above[x] += row;
+        const std::uint32_t sum = std::uint32_t (above[x]);
+        std::memcpy (&wanted[p * layout.plane_pitch + y * layout.row_pitch + x * sizeof sum], &sum, sizeof sum);
+      }
+    }
+  }
+}
+
+/// The definition, for frames that are small enough to count every rectangle.
+void
+count_every_pixel (const Shape &shape, const Bytes &pixels, std::size_t stride, const Layout &layout, const Bytes &wanted)
+{
+  for (int y = 0; y < shape.height; y++)
+    for (int x = 0; x < shape.width; x++) {
+      std::vector<std::uint32_t> counts (shape.bins);
+      for (int i = 0; i <= y; i++)
+        for (int j = 0; j <= x; j++)
+          counts[pixels[i * stride + j]]++;
+      for (int b = 0; b < shape.bins; b++) {
+        const std::uint8_t *const row = &wanted[b * layout.plane_pitch + y * layout.row_pitch];
+        const bool right =
+            shape.counter == Type::u32 ? at<std::uint32_t> (row, x) == counts[b] : at<std::uint16_t> (row, x) == std::uint16_t (counts[b]);
+        if (!right)
+          throw std::logic_error (wrong_at (b, y, x, " in the reference itself"));
+      }
+    }
+}
+
+/// Adds the pixels up in `Wide` and compares row by row, so that no tensor of exact values is ever stored. `channels` of a pixel are neighbours.
+template <class Pixel, class Sum, class Wide>
+std::string
+float_difference (const Truth &truth, const Bytes &pixels, std::size_t stride, const Tensor &got, int channels)
+{
+  const Shape &shape = truth.shape;
+  const Wide unit =
+      Wide (std::numeric_limits<Sum>::epsilon ()) / 2 + Wide (std::numeric_limits<Wide>::epsilon ());  // ours, and the truth's own
+  const Wide share = Wide (std::int64_t (shape.width) + shape.height) * unit;
+  const Wide all_exact = Wide (1) / Wide (std::numeric_limits<Sum>::epsilon ());
+  const std::size_t n = std::size_t (shape.width) * channels;
+  std::vector<Wide> exact (n), magnitude (n), row (channels), row_magnitude (channels);
+  bool integers = true;  // so far
+  for (int y = 0; y < shape.height; y++) {
+    std::ranges::fill (row, 0);
+    std::ranges::fill (row_magnitude, 0);
+    const std::uint8_t *const line = &got.bytes[got.front + y * got.layout.row_pitch];
+    for (std::size_t i = 0; i < n; i++) {
+      const Wide pixel = at<Pixel> (&pixels[y * stride], i);
+      integers = integers && pixel == std::trunc (pixel);
+      exact[i] += row[i % channels] += pixel;
+      magnitude[i] += row_magnitude[i % channels] += std::abs (pixel);
+    }
+    for (std::size_t i = 0; i < n; i++) {
+      const Wide is = at<Sum> (line, i), error = std::abs (is - exact[i]);
+      const Wide bound = integers && magnitude[i] <= all_exact ? 0 : share * magnitude[i];
+      if (!(error <= bound))  // so that a NaN is wrong
+        return wrong_at (0, y, int (i / channels),
+                         text ("%s: %.9Lg, must be %.9Lg +- %.3Lg", channels > 1 ? text (" channel %zu", i % channels).c_str () : "",
+                               (long double) is, (long double) exact[i], (long double) bound));
+    }
+  }
+  return "";
+}
+
+/// Where the first byte of [begin, end) is that is not `around`.
+std::size_t
+first_written (const Bytes &bytes, std::size_t begin, std::size_t end, std::uint8_t around)
+{
+  while (begin < end && bytes[begin] == around)
+    begin++;
+  return begin;
+}
+
+}  // namespace
+
+Truth::Truth (const Shape &s, Bytes pixels, std::size_t stride)
+    : shape (s), layout_ (layout_of (s)), pixels_ (std::move (pixels)), stride_ (stride)
+{
+  if (is_floating (shape.counter))
+    return;
+  wanted_.resize (tensor_bytes (shape, layout_));
+  if (shape.content == Content::bins) {
+    reference ({ shape, layout_, { const_cast<std::uint8_t *> (pixels_.data ()), stride_ }, wanted_.data () });
+    if (std::int64_t (shape.width) * shape.height <= 300)
+      count_every_pixel (shape, pixels_, stride_, layout_, wanted_);
+  } else if (shape.pixel == Type::u8) {
+    sum_powers<std::uint8_t> (shape, pixels_, stride_, layout_, wanted_);
+  } else {
+    sum_powers<std::uint32_t> (shape, pixels_, stride_, layout_, wanted_);
+  }
+}
+
+std::string
+Truth::difference (const Tensor &got) const
+{
+  if (shape.counter == Type::f64)
+    return float_difference<double, double, long double> (*this, pixels_, stride_, got, 1);
+  if (shape.counter == Type::f32x4)
+    return float_difference<float, float, double> (*this, pixels_, stride_, got, 4);
+  if (shape.counter == Type::f32 && shape.pixel == Type::f32)
+    return float_difference<float, float, double> (*this, pixels_, stride_, got, 1);
+  if (shape.counter == Type::f32)
+    return float_difference<std::uint8_t, float, double> (*this, pixels_, stride_, got, 1);
+
+  const std::size_t size = bytes_of (shape.counter);
+  for (int p = 0; p < shape.bins; p++)
+    for (int y = 0; y < shape.height; y++) {
+      const std::uint8_t *const row = &got.bytes[got.front + p * got.layout.plane_pitch + y * got.layout.row_pitch];
+      const std::uint8_t *const wanted = wanted_row (p, y);
+      if (std::memcmp (row, wanted, shape.width * size) == 0)
+        continue;
+      int x = 0;
+      while (std::memcmp (row + x * size, wanted + x * size, size) == 0)
+        x++;
+      return wrong_at (p, y, x, integers_at (shape.counter, row, wanted, x));
+    }
+  return "";
+}
+
+std::string
+Truth::difference (const Tensor &got, std::uint8_t around) const
+{
+  const std::string wrong = difference (got);
+  if (!wrong.empty ())
+    return wrong;
+  const std::size_t row_bytes = shape.width * bytes_of (shape.counter);
+  std::size_t end = 0;  // of the elements so far
+  const auto gap_until = [&] (std::size_t next) {
+    const std::size_t written = first_written (got.bytes, end, next, around);
+    return written == next ? ""
+                           : text ("byte %td of a tensor of %zu is outside its elements, and was written",
+                                   std::ptrdiff_t (written) - std::ptrdiff_t (got.front), tensor_bytes (shape, got.layout));
+  };
+  for (int p = 0; p < shape.bins; p++)
+    for (int y = 0; y < shape.height; y++) {
+      const std::size_t row = got.front + p * got.layout.plane_pitch + y * got.layout.row_pitch;
+      if (const std::string written = gap_until (row); !written.empty ())
+        return written;
+      end = row + row_bytes;
+    }
+  return gap_until (got.bytes.size ());
+}
+
+std::string
+Truth::difference_with_border (const Tensor &got, std::uint32_t scale) const
+{
+  for (int p = 0; p < shape.bins; p++)
+    for (int y = -1; y < shape.height; y++) {
+      const std::uint8_t *const row = &got.bytes[got.front + p * got.layout.plane_pitch + (y + 1) * got.layout.row_pitch];
+      for (int x = -1; x < shape.width; x++) {
+        const std::uint32_t is = at<std::uint32_t> (row, x + 1),
+                            wanted = x < 0 || y < 0 ? 0 : scale * at<std::uint32_t> (wanted_row (p, y), x);
+        if (is != wanted)
+          return wrong_at (p, y, x, text (": %u, must be %u", is, wanted));
+      }
+    }
+  return "";
+}
+
+}  // namespace inthist::check

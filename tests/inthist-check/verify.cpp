@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Checks of every strategy:
+//
+//   support     refuses no ordinary shape, none without saying what it takes, and every parameter that it does not offer
+//   shapes      the case list, with the strategy's own parameters
+//   parameters  every tile and block size, with every kind of tensor; and in turn over the case list
+//   again       one frame, another, the first again, in the same buffers
+//   at once     two frames side by side: streams on CUDA, threads on the CPU
+//   graph       captured into a CUDA graph, and replayed with other pixels
+//
+// and before them one of this program: that it notices faults.
+#include "verify.hpp"
+
+#include <array>
+#include <cstdio>
+#include <map>
+#include <thread>
+
+#include "progress.hpp"
+#include "text.hpp"
+
+namespace inthist::check {
+namespace {
+
+enum Check { kSupport, kShapes, kParameters, kAgain, kAtOnce, kGraph, kChecks };
+constexpr const char *kCheckNames[] = { "support", "shapes", "parameters", "again", "at once", "graph" };
+
+constexpr int kShown = 5;  // failures of a strategy
+
+struct Tally {
+  int runs = 0, failed = 0, refused = 0;
+};
+
+/// A shape of the kind: large enough for several tiles, small enough for many runs.
+Shape
+shape_of (Shape kind, int width, int height, int bins)
+{
+  kind.width = width;
+  kind.height = height;
+  if (kind.content == Content::bins)
+    kind.bins = bins;
+  return kind;
+}
+
+Case
+case_of (const Shape &shape, Pattern pattern, unsigned seed)
+{
+  Case c;
+  c.shape = shape;
+  c.pattern = pattern;
+  c.seed = seed;
+  return c;
+}
+
+class Verifier {
+public:
+  explicit Verifier (const Options &options) : options_ (options)
+  {
+    for (const Strategy *strategy : options.strategies)
+      if (std::ranges::find (options.devices, strategy->device) != options.devices.end ())
+        strategies_.push_back (strategy);
+  }
+
+  bool all ()
+  {
+    const bool notices = notices_faults ();
+    std::printf ("[%s] inthist-check: notices faults\n", notices ? "OK" : "FAIL");
+    run_shapes ();
+    Progress progress ("the checks of each strategy");
+    for (std::size_t i = 0; i < strategies_.size (); i++) {
+      progress.show (double (i) / double (strategies_.size ()));
+      const Strategy &strategy = *strategies_[i];
+      support (strategy);
+      if (options_.tile.is_default () && options_.threads.is_default ())
+        parameters (strategy);
+      for (const Shape &kind : kinds_) {
+        const bool probe = kind == kinds_[0] || kind.pixel == Type::f32;  // sanitizers see two kinds, lest they take for ever
+        if (options_.small && !probe)
+          continue;
+        again (strategy, kind);
+        at_once (strategy, kind);
+        if (strategy.device == Device::cuda)
+          graph (strategy, kind);
+      }
+    }
+    return report () && notices;
+  }
+
+private:
+  void fail (Check check, const Strategy &strategy, const Tuning &tuning, const std::string &where, const std::string &wrong)
+  {
+    tallies_[&strategy][check].failed++;
+    int &shown = shown_[&strategy];
+    if (++shown <= kShown)
+      std::printf ("FAIL: %s: %s: %s: %s (--seed %u)\n", label_of (strategy, tuning).c_str (), kCheckNames[check], where.c_str (),
+                   wrong.c_str (), options_.seed);
+    else if (shown == kShown + 1)
+      std::printf ("FAIL: %s: more, which are not shown\n", strategy.name);
+    std::fflush (stdout);
+  }
+
+  /// Counts the attempt. A CUDA call that fails leaves nothing to go on with, so it ends the program after this line.
+  template <class Attempt>
+  void count (Check check, const Strategy &strategy, const Tuning &tuning, const Case &c, Attempt &&attempt)
+  {
+    Tally &tally = tallies_[&strategy][check];
+    if (!accepts (strategy, c.shape, tuning)) {
+      tally.refused++;
+      return;
+    }
+    tally.runs++;
+    try {
+      const std::string wrong = attempt ();
+      if (!wrong.empty ())
+        fail (check, strategy, tuning, c.name (), wrong);
+    } catch (const std::exception &error) {
+      fail (check, strategy, tuning, c.name (), error.what ());
+      throw;
+    }
+  }
+
+  void one_run (Check check, const Strategy &strategy, const Tuning &tuning, Frame &frame)
+  {
+    count (check, strategy, tuning, frame.input->c, [&] { return attempt (strategy, tuning, frame, queue (strategy.device), guards ()); });
+  }
+
+  bool guards () const { return !options_.small; }
+
+  Queue &queue (Device device)
+  {
+    const auto found = queues_.find (device);
+    return found != queues_.end () ? found->second : queues_.try_emplace (device, device).first->second;
+  }
+
+  /// Some strategies have a launch for every line of every plane: they run the larger cases in turn. compute-sanitizer takes its time for each launch.
+  bool leaves_out (const Strategy &strategy, const Case &c, std::size_t number) const
+  {
+    const std::size_t lines = c.shape.bins * (std::size_t (c.shape.width) + c.shape.height), place = &strategy - strategies ().data ();
+    if (!options_.shapes.empty ())
+      return false;
+    if (!options_.small)
+      return strategy.slow && lines > 4000 && number / 2 % 8 != 0;
+    if (&strategy == preferred_strategy (strategy.device, c.shape))
+      return false;
+    return lines > (strategy.slow ? 300 : 3000) || (number / 2 + place) % 6 != 0;
+  }
+
+  std::size_t kind_of (const Shape &shape) const
+  {
+    return std::ranges::find_if (kinds_,
+                                 [&] (const Shape &kind) { return shape_of (kind, shape.width, shape.height, shape.bins) == shape; })
+           - kinds_.begin ();
+  }
+
+  void run_shapes ()
+  {
+    constexpr std::size_t kMostElements = 1 << 19;  // of what runs a second time, with other parameters
+    const bool chosen = !options_.tile.is_default () || !options_.threads.is_default ();
+    const auto list = options_.shapes.empty () ? case_list (options_.seed, options_.small) : cases_of (options_.shapes, options_.seed);
+    std::map<std::pair<const Strategy *, std::size_t>, std::size_t> turns;
+    Progress progress (text ("%zu cases", list.size ()));
+    for (std::size_t number = 0; number < list.size (); number++) {
+      progress.show (double (number) / double (list.size ()));
+      const Input input (list[number]);
+      const Shape &shape = input.c.shape;
+      for (const Device device : options_.devices) {
+        Frame frame (device, input, guards ());
+        for (const Strategy *const strategy : strategies_) {
+          if (strategy->device != device || leaves_out (*strategy, input.c, number))
+            continue;
+          for (const Tuning &tuning : tunings_of (*strategy, options_.tile, options_.threads))
+            one_run (kShapes, *strategy, tuning, frame);
+          const auto others = tunings_of (*strategy, { .all = true }, { .all = true });
+          if (!chosen && !options_.small && others.size () > 1 && std::size_t (shape.width) * shape.height * shape.bins <= kMostElements)
+            one_run (kParameters, *strategy, others[turns[{ strategy, kind_of (shape) }]++ % others.size ()], frame);
+        }
+        if (!frame.pixels_are_untouched ()) {
+          std::printf ("FAIL: a strategy with %s: %s: wrote to the pixels (--seed %u)\n", name_of (device), input.c.name ().c_str (),
+                       options_.seed);
+          others_failed_++;
+        }
+      }
+    }
+  }
+
+  void support (const Strategy &strategy)
+  {
+    Tally &tally = tallies_[&strategy][kSupport];
+    const auto expect = [&] (bool right, const Shape &shape, const char *wrong) {
+      tally.runs++;
+      if (!right)
+        fail (kSupport, strategy, {}, check::name_of (shape), wrong);
+    };
+    bool refuses = false, any = false;
+    for (const Shape &kind : kinds_)
+      for (const Shape &shape : { shape_of (kind, 640, 480, 32), shape_of (kind, 641, 479, 255), shape_of (kind, 16384, 3, 17),
+                                  shape_of (kind, 70000, 3, 17), shape_of (kind, 8192, 8192, 128) }) {
+        const bool takes = accepts (strategy, shape);
+        refuses = refuses || !takes;
+        any = any || takes;
+        expect (takes || strategy.limit[0] != 0, shape, "is refused, and the strategy states no limit");
+        if (!takes)
+          continue;
+        for (const int tile : strategy.tiles)
+          expect (accepts (strategy, shape, { tile, 0 }), shape, "is refused with a tile size on offer");
+        for (const int threads : strategy.threads)
+          expect (accepts (strategy, shape, { 0, threads }), shape, "is refused with a block size on offer");
+        expect (!accepts (strategy, shape, { 12345, 0 }) && !accepts (strategy, shape, { 0, 12345 }), shape,
+                "is taken with a parameter that is not on offer");
+        const Tuning first = { strategy.tiles.empty () ? 0 : strategy.tiles[0], strategy.threads.empty () ? 0 : strategy.threads[0] };
+        expect (strategy.workspace_bytes (shape, {}) == strategy.workspace_bytes (shape, first), shape,
+                "needs another workspace by default than with the first parameters on offer");
+      }
+    expect (any, {}, "every kind of tensor is refused");
+    expect (refuses || strategy.limit[0] == 0, {}, "the limit that the strategy states is not kept");
+    const Shape ordinary = shape_of (kinds_[0], 640, 480, 32), tiny = shape_of (kinds_[0], 1, 1, 1);
+    expect (accepts (strategy, ordinary) == accepts (strategy, tiny), ordinary, "is refused");
+    expect (find_strategy (strategy.name) == &strategy, {}, "the name is in the table twice");
+  }
+
+  /// A frame for the checks of all kinds.
+  Shape probe (const Strategy &strategy, const Shape &kind) const
+  {
+    if (!options_.small)
+      return shape_of (kind, 201, 133, 19);
+    return strategy.slow ? shape_of (kind, 19, 11, 2) : shape_of (kind, 70, 37, 3);
+  }
+
+  void parameters (const Strategy &strategy)
+  {
+    auto list = tunings_of (strategy, { .all = true }, { .all = true });
+    if (options_.small) {  // every value, but not with every other
+      const std::size_t tiles = strategy.tiles.size (), threads = strategy.threads.size ();
+      list.clear ();
+      for (std::size_t i = 0; i < std::max<std::size_t> ({ tiles, threads, 1 }); i++)
+        list.push_back ({ tiles ? strategy.tiles[i % tiles] : 0, threads ? strategy.threads[i % threads] : 0 });
+    }
+    for (const Shape &kind : kinds_) {
+      const Input input (case_of (probe (strategy, kind), Pattern::noise, options_.seed));
+      Frame frame (strategy.device, input, guards ());
+      for (const Tuning &tuning : list)
+        one_run (kParameters, strategy, tuning, frame);
+    }
+  }
+
+  void again (const Strategy &strategy, const Shape &kind)
+  {
+    const Shape shape = probe (strategy, kind);
+    const Input first (case_of (shape, Pattern::noise, options_.seed)), second (case_of (shape, Pattern::down, options_.seed));
+    Queue &on = queue (strategy.device);
+    Frame frame (strategy.device, first, guards ());
+    const Block workspace (strategy.device, accepts (strategy, shape) ? strategy.workspace_bytes (shape, {}) : 0);
+    for (const Input *input : { &first, &second, &first, &first })
+      count (kAgain, strategy, {}, input->c, [&] {
+        frame.use (*input);
+        const int status = strategy.run (frame.job (workspace, on));
+        on.wait ();
+        return status ? text ("error %d", status) : frame.wrong ();
+      });
+  }
+
+  void at_once (const Strategy &strategy, const Shape &kind)
+  {
+    const int rounds = options_.small ? 2 : 10;
+    const Shape one = probe (strategy, kind), other = shape_of (one, one.width * 3 / 2, one.height - 2, one.bins - 1);
+    const Input input_a (case_of (one, Pattern::noise, options_.seed)), input_b (case_of (other, Pattern::across, options_.seed));
+    Frame a (strategy.device, input_a, guards ()), b (strategy.device, input_b, guards ());
+    Queue queue_a (strategy.device), queue_b (strategy.device);
+    count (kAtOnce, strategy, {}, input_a.c, [&] {
+      const Block workspace_a (strategy.device, strategy.workspace_bytes (one, {})),
+          workspace_b (strategy.device, strategy.workspace_bytes (other, {}));
+      const Job job_a = a.job (workspace_a, queue_a), job_b = b.job (workspace_b, queue_b);
+      int status[2] = {};
+      if (strategy.device == Device::cpu) {
+        const auto repeat = [&] (const Job &job, int &status) {
+          for (int i = 0; i < rounds; i++)
+            status |= strategy.run (job);
+        };
+        std::thread beside (repeat, job_a, std::ref (status[0]));
+        repeat (job_b, status[1]);
+        beside.join ();
+      } else {
+        for (int i = 0; i < rounds; i++) {
+          status[0] |= strategy.run (job_a);
+          status[1] |= strategy.run (job_b);
+        }
+        queue_a.wait ();
+        queue_b.wait ();
+      }
+      if (status[0] || status[1])
+        return text ("errors %d and %d", status[0], status[1]);
+      const std::string wrong = a.wrong ();
+      return wrong.empty () ? b.wrong () : wrong;
+    });
+  }
+
+  void graph ([[maybe_unused]] const Strategy &strategy, [[maybe_unused]] const Shape &kind)
+  {
+#if INTHIST_CUDA
+    const Shape shape = probe (strategy, kind);
+    const Input first (case_of (shape, Pattern::noise, options_.seed)), second (case_of (shape, Pattern::down, options_.seed));
+    Frame frame (strategy.device, first, guards ());
+    count (kGraph, strategy, {}, first.c, [&] {
+      Queue &on = queue (strategy.device);
+      const Block workspace (strategy.device, strategy.workspace_bytes (shape, {}));
+      cudaGraph_t graph;
+      cudaGraphExec_t ready;
+      CHECK_CUDA (cudaStreamBeginCapture (on.stream, cudaStreamCaptureModeThreadLocal));
+      const int status = strategy.run (frame.job (workspace, on));
+      CHECK_CUDA (cudaStreamEndCapture (on.stream, &graph));
+      CHECK_CUDA (cudaGraphInstantiateWithFlags (&ready, graph, 0));
+      CHECK_CUDA (cudaGraphDestroy (graph));
+      std::string wrong = status ? text ("error %d", status) : "";
+      for (const Input *input : { &first, &second, &first })
+        if (wrong.empty ()) {
+          frame.use (*input);
+          CHECK_CUDA (cudaGraphLaunch (ready, on.stream));
+          on.wait ();
+          wrong = frame.wrong ();
+        }
+      CHECK_CUDA (cudaGraphExecDestroy (ready));
+      return wrong;
+    });
+#endif
+  }
+
+  /// A line for each check of each strategy, and the sum.
+  bool report ()
+  {
+    Tally sum;
+    sum.failed = others_failed_;
+    for (const Strategy *const strategy : strategies_)
+      for (int check = 0; check < kChecks; check++) {
+        const Tally &tally = tallies_[strategy][check];
+        sum.runs += tally.runs;
+        sum.failed += tally.failed;
+        sum.refused += tally.refused;
+        if (tally.runs == 0)
+          continue;
+        std::printf ("[%s] %s: %s, %d runs", tally.failed ? "FAIL" : "OK", strategy->name, kCheckNames[check], tally.runs);
+        std::printf (tally.failed ? ", %d failed" : "", tally.failed);
+        std::printf (tally.refused ? ", %d refused\n" : "\n", tally.refused);
+      }
+    std::printf ("inthist-check: %d runs, %d failed, %d skipped (seed %u)\n", sum.runs, sum.failed, sum.refused, options_.seed);
+    return sum.failed == 0;
+  }
+
+  const Options &options_;
+  const std::vector<Shape> kinds_ = kinds ();
+  std::vector<const Strategy *> strategies_;
+  std::map<Device, Queue> queues_;
+  std::map<const Strategy *, std::array<Tally, kChecks>> tallies_;
+  std::map<const Strategy *, int> shown_;
+  int others_failed_ = 0;
+};
+
+}  // namespace
+
+std::string
+label_of (const Strategy &strategy, const Tuning &tuning)
+{
+  return strategy.name + (tuning.tile ? text (", tile %d", tuning.tile) : "")
+         + (tuning.threads ? text (", threads %d", tuning.threads) : "");
+}
+
+std::string
+attempt (const Strategy &strategy, const Tuning &tuning, Frame &frame, Queue &queue, bool guards)
+{
+  const Shape &shape = frame.input->c.shape;
+  Block workspace (strategy.device, strategy.workspace_bytes (shape, tuning), 0, guards);
+  if (guards)
+    workspace.poison (poison_of (shape.counter));
+  frame.poison ();
+  const int status = strategy.run (frame.job (workspace, queue, tuning));
+  queue.wait ();
+  if (status != 0)
+    return text ("error %d", status);
+  const std::string wrong = frame.wrong ();
+  return wrong.empty () && guards && !workspace.guards_hold () ? "wrote outside its workspace" : wrong;
+}
+
+bool
+verify (const Options &options)
+{
+  return Verifier (options).all ();
+}
+
+}  // namespace inthist::check

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Strategies against the truth.
+#pragma once
+
+#include "frame.hpp"
+#include "options.hpp"
+
+namespace inthist::check {
+
+/// Runs the strategy once and looks at everything that it may have written. Empty where all is right. Without guards the workspace is left as it is allocated, too.
+std::string attempt (const Strategy &strategy, const Tuning &tuning, Frame &frame, Queue &queue, bool guards);
+
+/// Whether those above object to strategies with one fault each, on purpose; prints what they do not notice.
+bool notices_faults ();
+
+/// Runs everything, prints a line for each failure and for each check, and returns whether none failed.
+bool verify (const Options &options);
+
+}  // namespace inthist::check
