@@ -509,6 +509,7 @@ gst_cuda_integral_class_init (GstCudaIntegralClass *klass)
   object_class->get_property = gst_cuda_integral_get_property;
   object_class->finalize = gst_cuda_integral_finalize;
   install_properties (object_class);
+  gst_type_mark_as_plugin_api (GST_TYPE_CUDA_INTEGRAL, GstPluginAPIFlags (0));
 
   auto *element_class = GST_ELEMENT_CLASS (klass);
   element_class->set_context = GST_DEBUG_FUNCPTR (gst_cuda_integral_set_context);

@@ -216,7 +216,8 @@ RegionReporter::post (const Frame &frame)
   g_autoptr (GError) error = nullptr;
   if (!(bins ? add_counts : add_sums) (structure, frame.histogram, frame.regions, &error)) {
     gst_structure_free (structure);
-    GST_ELEMENT_ERROR (element_, LIBRARY, FAILED, ("The integral histogram of frame %" G_GUINT64_FORMAT " failed.", frame.number),
+    GST_ELEMENT_ERROR (element_, LIBRARY, FAILED,
+                       ("The integral %s of frame %" G_GUINT64_FORMAT " failed.", bins ? "histogram" : "image", frame.number),
                        ("%s", error->message));
     return false;
   }

@@ -30,9 +30,8 @@ strategy_values (const inthist::Shape &example)
     row++;
     if (!inthist::accepts (strategy, example))
       continue;
-    // kept for as long as the type, which is for ever
-    const char *limited = *strategy.limit ? g_strdup_printf ("%s (limit: %s)", strategy.description, strategy.limit) : strategy.description;
-    values.push_back ({ row, limited, strategy.name });
+    const std::string limit = *strategy.limit ? std::string (" (limit: ") + strategy.limit + ")" : "";
+    values.push_back ({ row, g_intern_string ((strategy.description + limit).c_str ()), strategy.name });
   }
   values.push_back ({ 0, nullptr, nullptr });
   return values;
@@ -190,12 +189,12 @@ install_properties (GObjectClass *klass)
   install (PROP_SYNC, g_param_spec_boolean ("sync", "Sync", "Wait for each frame's tensor before pushing it", by_default.sync, playing));
   install (PROP_INTERVAL, checked_uint_spec ("interval", "Interval", "Compute every n-th frame; the others pass without the meta", 1,
                                              G_MAXINT, by_default.interval, playing));
-  install (
-      PROP_TUNING_TIME,
-      checked_uint_spec ("tuning-time", "Tuning time",
-                         "With strategy=auto, the longest time in milliseconds to spend on measuring strategies for a frame size that this "
-                         "machine has not measured yet; what was measured is kept in the user's cache. 0 takes the built-in choice",
-                         0, kMaxTuningTime, by_default.options.tuning_time, ready));
+  install (PROP_TUNING_TIME,
+           checked_uint_spec (
+               "tuning-time", "Tuning time",
+               "With strategy=auto, about how many milliseconds to spend at most on measuring strategies for a frame size that this "
+               "machine has not measured yet; what was measured is kept in the user's cache. 0 takes the built-in choice",
+               0, kMaxTuningTime, by_default.options.tuning_time, ready));
   install (PROP_STATS,
            g_param_spec_boxed ("stats", "Statistics",
                                "Since the frame size last changed: frames, frames in flight, backend, strategy with its tile and "

@@ -3,6 +3,7 @@
 // cudaintegralhist by itself, in a GstHarness: formats, strides, pass-through, settings and errors. The truth is counted pixel by pixel. What both
 // elements have from their common base is tested for both. Everything runs on the CPU, and on CUDA where a device answers.
 #include <gst/integralhist/gstintegralhist.h>
+#include <inthist.hpp>
 
 #include "frames.hpp"
 
@@ -467,7 +468,7 @@ GST_START_TEST (backend_auto)
 }
 GST_END_TEST;
 
-/// Each strategy of either element's list runs on its own backend, and says so on the other; auto is the first.
+/// Either element lists the strategies that can serve it, after auto; each runs on its own backend, and says so on the other.
 GST_START_TEST (strategy_and_backend)
 {
   GstElement *any = gst_element_factory_make (kElements[__i__], nullptr);
@@ -488,6 +489,12 @@ GST_START_TEST (strategy_and_backend)
       gst_element_set_state (element, GST_STATE_NULL);
       gst_object_unref (element);
     }
+  // those that can compute such a tensor, and no others
+  const bool bins = __i__ == 0;
+  const inthist::Shape example = { 640, 480, bins ? 32 : 1, inthist::Type::u32, bins ? inthist::Content::bins : inthist::Content::powers };
+  for (const inthist::Strategy &strategy : inthist::strategies ())
+    fail_unless ((g_enum_get_value_by_nick (strategies, strategy.name) != nullptr) == inthist::accepts (strategy, example), "%s",
+                 strategy.name);
   // auto starts on each backend that is here, every other strategy on one
   const bool cuda = starts ("cuda");
   int cuda_strategies = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // strategy=auto: what is measured goes to a file in the user's cache and is used from there; what a file says is not believed. The cache is a folder of this
-// program's own. Everything runs on the CPU.
+// program's own. What the device has a part in runs on CUDA too.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -60,16 +60,22 @@ key (int element)
   return element == 0 ? "64x48x32-bins-u8-u32" : "64x48x1-powers-u8-u32";
 }
 
-std::string
-device ()
+inthist::Device
+device_of (const std::string &backend)
 {
-  return inthist::device_fingerprint (inthist::Device::cpu);
+  return backend == "cuda" ? inthist::Device::cuda : inthist::Device::cpu;
 }
 
 std::string
-group ()
+device (const char *backend = "cpu")
 {
-  return device () + " / " PACKAGE_VERSION;
+  return inthist::device_fingerprint (device_of (backend));
+}
+
+std::string
+group (const char *backend = "cpu")
+{
+  return device (backend) + " / " PACKAGE_VERSION;
 }
 
 std::string
@@ -117,10 +123,10 @@ outcome_of (GstElement *element)
 
 /// One frame through an element; whatever the choice, what comes out is right.
 Outcome
-run (int element, const std::string &properties = "")
+run (int element, const std::string &properties = "", const char *backend = "cpu")
 {
   g_autofree char *caps = g_strdup_printf ("video/x-raw,format=GRAY8,width=%d,height=%d,framerate=25/1", kWidth, kHeight);
-  GstHarness *h = harness (std::string (kElements[element]) + " backend=cpu " + properties, caps);
+  GstHarness *h = harness (std::string (kElements[element]) + " backend=" + backend + " " + properties, caps);
   GstVideoInfo info;
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
   GstBuffer *in = noise (info, 1);
@@ -145,18 +151,22 @@ run (int element, const std::string &properties = "")
 
 }  // namespace
 
-/// The loop's index is the element's, here and below.
+/// The loop's index is the element's and the backend's.
 GST_START_TEST (measures_once)
 {
-  Outcome outcome = run (__i__);
+  const int element = __i__ % 2;
+  const char *backend = kBackends[__i__ / 2];
+  if (!have (backend))
+    return;
+  Outcome outcome = run (element, "", backend);
   fail_unless (outcome.tuning == "measured", "%s", outcome.tuning.c_str ());
   const std::string kept = content ();
-  fail_unless (kept.starts_with (std::string ("[") + group () + "]\n"), "%s", kept.c_str ());
+  fail_unless (kept.starts_with (std::string ("[") + group (backend) + "]\n"), "%s", kept.c_str ());
   const std::string line =
-      key (__i__) + "=" + outcome.strategy + ";" + std::to_string (outcome.tile) + ";" + std::to_string (outcome.threads) + ";";
+      key (element) + "=" + outcome.strategy + ";" + std::to_string (outcome.tile) + ";" + std::to_string (outcome.threads) + ";";
   fail_unless (kept.find (line) != std::string::npos, "no %s in %s", line.c_str (), kept.c_str ());
   outcome.tuning = "cached";
-  fail_unless (run (__i__) == outcome);
+  fail_unless (run (element, "", backend) == outcome);
   fail_unless (content () == kept);
 }
 GST_END_TEST;
@@ -164,15 +174,19 @@ GST_END_TEST;
 /// Every candidate is taken from the file, whether it is fast or not.
 GST_START_TEST (cache_decides)
 {
-  for (const auto &choice : inthist::candidates (inthist::Device::cpu, shape (__i__))) {
-    write (ini (group (), key (__i__), entry (choice)));
-    fail_unless (run (__i__) == (Outcome{ "cached", choice.strategy->name, choice.tuning.tile, choice.tuning.threads }), "%s",
-                 entry (choice).c_str ());
+  const int element = __i__ % 2;
+  const char *backend = kBackends[__i__ / 2];
+  if (!have (backend))
+    return;
+  for (const auto &choice : inthist::candidates (device_of (backend), shape (element))) {
+    write (ini (group (backend), key (element), entry (choice)));
+    fail_unless (run (element, "", backend) == (Outcome{ "cached", choice.strategy->name, choice.tuning.tile, choice.tuning.threads }),
+                 "%s", entry (choice).c_str ());
   }
 }
 GST_END_TEST;
 
-/// What is missing, stale, broken or forged is measured, and the file is good afterwards.
+/// What is missing, stale, broken or forged is measured, and the file is good afterwards. The loop's index is the element's, here and below.
 GST_START_TEST (nothing_is_believed)
 {
   const std::string good = entry (another (__i__)), name = another (__i__).strategy->name;
@@ -356,8 +370,8 @@ tuning_suite ()
   tcase_set_timeout (tests, 120);
   suite_add_tcase (suite, tests);
   tcase_add_checked_fixture (tests, setup, nullptr);
-  tcase_add_loop_test (tests, measures_once, 0, 2);
-  tcase_add_loop_test (tests, cache_decides, 0, 2);
+  tcase_add_loop_test (tests, measures_once, 0, 4);
+  tcase_add_loop_test (tests, cache_decides, 0, 4);
   tcase_add_loop_test (tests, nothing_is_believed, 0, 2);
   tcase_add_loop_test (tests, merges, 0, 2);
   tcase_add_loop_test (tests, unwritable, 0, 2);
