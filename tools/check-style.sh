@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# tools/check-style.sh: .clang-format holds for every C, C++ and CUDA file, and kernels/ knows no GStreamer and no GLib.
+# tools/check-style.sh: .clang-format holds for every C, C++ and CUDA file, kernels/ knows no GStreamer and no GLib, and an algorithm is called as its file.
 # Prints what is wrong, and fails if anything is. To repair the format of a file: clang-format -i FILE
 set -euo pipefail
 cd "$(dirname "$0")/.."

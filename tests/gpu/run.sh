@@ -32,6 +32,7 @@ cd "$root" || exit 2
 
 export GST_PLUGIN_PATH=$build/gst/elements
 export GST_REGISTRY=$scratch/registry.bin
+export XDG_CACHE_HOME=$scratch/cache  # leaves what the user's own card has measured alone
 export LD_LIBRARY_PATH=$build/gst/integralhist${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-300}
 

@@ -44,7 +44,7 @@ Timing:
   --bench                microseconds a frame (median, 5th and 95th percentile), frames and useful bytes a second, and the share of
                          the ceiling, which is a memset of the same bytes in the same run; and what each stage takes
   --seconds S            for each shape and device (2)
-  --peers, --no-peers    time the peers too, or do not (without NAMEs they are, with NAMEs only the ceilings)
+  --peers, --no-peers    time the peers too, or only the ceilings (without NAMEs they are, with NAMEs they are not)
   --format FORMAT        table, csv or json (table)
   --output FILE          results go there instead of to stdout
 
@@ -236,7 +236,7 @@ choose_names (Arguments &a)
   std::string known_peers;
   for (const Peer &peer : peers ()) {
     known_peers += std::string (" ") + peer.name;
-    if (a.peers.value_or (named (peer.name) || peer.ceiling))
+    if (peer.ceiling || a.peers.value_or (named (peer.name)))
       o.peers.push_back (&peer);
   }
   for (const std::string &name : a.names) {
