@@ -119,7 +119,7 @@ bin_stride (int width)
   return (std::size_t (width) + 255) / 256 * 256;
 }
 
-/// What the papers vary; 0 is the strategy's default, the first in its list.
+/// What the papers vary; 0 is the strategy's default, the first in its list that it supports.
 struct Tuning {
   int tile = 0;     // rows and columns of a tile
   int threads = 0;  // of a block
@@ -162,10 +162,11 @@ struct Strategy {
   Device device;
   std::size_t (*workspace_bytes) (const Shape &, const Tuning &) = [] (const Shape &, const Tuning &) { return std::size_t (0); };
   int (*run) (const Job &);
-  bool (*supports) (const Shape &) = [] (const Shape &) { return true; };  // of valid shapes
-  const char *limit = "";                                                  // what it supports, in words, where that is not everything
-  std::span<const int> tiles = {}, threads = {};                           // what Tuning may ask for, the default first
-  bool slow = false;                                                       // kept to compare with: never chosen by itself
+  // of valid shapes, with parameters that it offers
+  bool (*supports) (const Shape &, const Tuning &) = [] (const Shape &, const Tuning &) { return true; };
+  const char *limit = "";                         // what it supports, in words, where that is not everything
+  std::span<const int> tiles = {}, threads = {};  // what Tuning may ask for, the default first
+  bool slow = false;                              // kept to compare with: never chosen by itself
 };
 
 /// Every algorithm of this build, for each device in the order in which they are preferred before anybody has measured.
@@ -184,7 +185,7 @@ struct Region {
 /// The part of the region inside the frame; all zero where there is none.
 Region clip (const Region &region, int width, int height);
 
-/// Algorithm 1 of Poostchi et al., serial: what every strategy must equal, bit for bit. For integer tensors.
+/// Algorithm 1 of Poostchi et al., serial and slow: what a strategy must equal, bit for bit. For integer tensors.
 void reference (const Job &job);
 
 namespace cpu {

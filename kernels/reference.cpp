@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Algorithm 1 of Poostchi et al. 2017, as it stands there: one element after another, from its three neighbours. It is the truth
-// that every strategy is compared with, so it stays slow and obvious.
+// Algorithm 1 of Poostchi et al. 2017, as it stands there: one element after another, from its three neighbours. It stays
+// slow and obvious: what a strategy should give, in one line.
 #include "elements.hpp"
 
 namespace inthist {

@@ -75,7 +75,7 @@ bool
 accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning)
 {
   const auto offered = [] (std::span<const int> list, int value) { return value == 0 || std::ranges::find (list, value) != list.end (); };
-  return is_valid (shape) && strategy.supports (shape) && offered (strategy.tiles, tuning.tile)
+  return is_valid (shape) && strategy.supports (shape, tuning) && offered (strategy.tiles, tuning.tile)
          && offered (strategy.threads, tuning.threads);
 }
 

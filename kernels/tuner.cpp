@@ -7,7 +7,9 @@
 #include <exception>
 #include <fstream>
 #include <memory>
-#include <thread>
+#include <stdexcept>
+
+#include <tbb/task_arena.h>
 
 #if INTHIST_CUDA
 #include "cuda/raii.hpp"
@@ -28,12 +30,10 @@ seconds_since (Clock::time_point start)
 class Bench {
 public:
   virtual ~Bench () = default;
-  virtual void *workspace (std::size_t bytes) = 0;
-  /// Seconds that `frame` takes `n` times.
+  /// Gives the job what it lacks: pixels, and workspaces of so many bytes.
+  virtual void prepare (Job &job, std::size_t workspace_bytes) = 0;
+  /// Seconds that `n` frames take.
   virtual double time (int n, const Job &job, const Strategy &strategy) = 0;
-
-  PixelPlane pixels;
-  Stream stream = nullptr;
 };
 
 /// Rows of a pattern that has every bin, and for types other than u8 small numbers.
@@ -53,25 +53,27 @@ stride_of (const Shape &shape)
   return shape.pixel == Type::u8 ? bin_stride (shape.width) : std::size_t (shape.width) * bytes_of (shape.pixel);
 }
 
+/// One frame after another, each on all cores, as the engine has it.
 class CpuBench final : public Bench {
 public:
-  explicit CpuBench (const Shape &shape) : pattern_ (pattern (shape, stride_of (shape))), image_ (allocate (pattern_.size ()))
+  explicit CpuBench (const Shape &shape) : stride_ (stride_of (shape)), image_ (allocate (stride_ * shape.height))
   {
-    std::ranges::copy (pattern_, static_cast<std::uint8_t *> (image_.get ()));
-    pixels = { static_cast<std::uint8_t *> (image_.get ()), stride_of (shape) };
+    std::ranges::copy (pattern (shape, stride_), static_cast<std::uint8_t *> (image_.get ()));
   }
 
-  void *workspace (std::size_t bytes) override
+  void prepare (Job &job, std::size_t workspace_bytes) override
   {
-    workspace_ = allocate (bytes);
-    return workspace_.get ();
+    workspace_ = allocate (workspace_bytes);
+    job.pixels = { static_cast<std::uint8_t *> (image_.get ()), stride_ };
+    job.workspace = workspace_.get ();
   }
 
   double time (int n, const Job &job, const Strategy &strategy) override
   {
     const auto start = Clock::now ();
     for (int i = 0; i < n; i++)
-      strategy.run (job);
+      if (strategy.run (job) != 0)
+        throw std::runtime_error (strategy.name);
     return seconds_since (start);
   }
 
@@ -86,44 +88,57 @@ private:
     return memory;
   }
 
-  const std::vector<std::uint8_t> pattern_;
+  const std::size_t stride_;
   const Memory image_;
   Memory workspace_{ nullptr, std::free };
 };
 
 #if INTHIST_CUDA
+/// Frames in turn on some streams, each with a workspace of its own.
 class CudaBench final : public Bench {
 public:
-  explicit CudaBench (const Shape &shape)
-      : stream_ (cuda::make_stream ()), start_ (cuda::make_event (cudaEventDefault)), stop_ (cuda::make_event (cudaEventDefault))
+  CudaBench (const Shape &shape, int lanes) : stride_ (stride_of (shape)), start_ (timed_event ()), stop_ (timed_event ()), lanes_ (lanes)
   {
-    const std::size_t stride = stride_of (shape);
-    const auto image = pattern (shape, stride);
+    const auto image = pattern (shape, stride_);
     image_ = cuda::make_device_memory (image.size ());
-    stream = stream_.get ();
-    cuda::check (cudaMemcpyAsync (image_.get (), image.data (), image.size (), cudaMemcpyHostToDevice, stream));
-    cuda::check (cudaStreamSynchronize (stream));
-    pixels = { reinterpret_cast<std::uint8_t *> (image_.get ()), stride };
+    for (Lane &lane : lanes_) {
+      lane.stream = cuda::make_stream ();
+      lane.done = cuda::make_event (cudaEventDisableTiming);
+    }
+    cuda::check (cudaMemcpyAsync (image_.get (), image.data (), image.size (), cudaMemcpyHostToDevice, first ()));
+    cuda::check (cudaStreamSynchronize (first ()));
   }
 
-  /// Kept while it is large enough.
-  void *workspace (std::size_t bytes) override
+  /// Workspaces are kept while they are large enough.
+  void prepare (Job &job, std::size_t workspace_bytes) override
   {
-    if (bytes > workspace_bytes_ || !workspace_) {
-      workspace_ = nullptr;
-      workspace_bytes_ = 0;
-      workspace_ = cuda::make_device_memory (std::max<std::size_t> (bytes, 1));
-      workspace_bytes_ = bytes;
-    }
-    return workspace_.get ();
+    for (Lane &lane : lanes_)
+      if (workspace_bytes > lane.workspace_bytes || !lane.workspace) {
+        lane.workspace = nullptr;
+        lane.workspace_bytes = 0;
+        lane.workspace = cuda::make_device_memory (std::max<std::size_t> (workspace_bytes, 1));
+        lane.workspace_bytes = workspace_bytes;
+      }
+    job.pixels = { reinterpret_cast<std::uint8_t *> (image_.get ()), stride_ };
   }
 
   double time (int n, const Job &job, const Strategy &strategy) override
   {
-    cuda::check (cudaEventRecord (start_.get (), stream));
-    for (int i = 0; i < n; i++)
-      cuda::check (strategy.run (job));
-    cuda::check (cudaEventRecord (stop_.get (), stream));
+    cuda::check (cudaEventRecord (start_.get (), first ()));
+    for (Lane &lane : lanes_)
+      cuda::check (cudaStreamWaitEvent (lane.stream.get (), start_.get (), 0));
+    for (int i = 0; i < n; i++) {
+      Lane &lane = lanes_[i % lanes_.size ()];
+      Job frame = job;
+      frame.stream = lane.stream.get ();
+      frame.workspace = lane.workspace.get ();
+      cuda::check (strategy.run (frame));
+    }
+    for (Lane &lane : lanes_) {
+      cuda::check (cudaEventRecord (lane.done.get (), lane.stream.get ()));
+      cuda::check (cudaStreamWaitEvent (first (), lane.done.get (), 0));
+    }
+    cuda::check (cudaEventRecord (stop_.get (), first ()));
     cuda::check (cudaEventSynchronize (stop_.get ()));
     float milliseconds;
     cuda::check (cudaEventElapsedTime (&milliseconds, start_.get (), stop_.get ()));
@@ -131,21 +146,30 @@ public:
   }
 
 private:
-  const cuda::StreamOwner stream_;
+  struct Lane {
+    cuda::StreamOwner stream;
+    cuda::EventOwner done;
+    cuda::DeviceMemory workspace;
+    std::size_t workspace_bytes = 0;
+  };
+
+  static cuda::EventOwner timed_event () { return cuda::make_event (cudaEventDefault); }
+  Stream first () const { return lanes_.front ().stream.get (); }
+
+  const std::size_t stride_;
   const cuda::EventOwner start_, stop_;
-  cuda::DeviceMemory image_, workspace_;
-  std::size_t workspace_bytes_ = 0;
+  cuda::DeviceMemory image_;
+  std::vector<Lane> lanes_;
 };
 #endif
 
 std::unique_ptr<Bench>
-make_bench (Device device, const Shape &shape)
+make_bench ([[maybe_unused]] Device device, const Shape &shape, [[maybe_unused]] int lanes)
 {
 #if INTHIST_CUDA
   if (device == Device::cuda)
-    return std::make_unique<CudaBench> (shape);
+    return std::make_unique<CudaBench> (shape, std::max (lanes, 1));
 #endif
-  (void) device;
   return std::make_unique<CpuBench> (shape);
 }
 
@@ -153,31 +177,22 @@ constexpr double kHopeless = 1.3;   // a first run that is so much slower than t
 constexpr double kClearly = 0.95;   // what the winner needs of the default's time
 constexpr double kSample = 0.5e-3;  // seconds that a sample should take, for the clock to mean something
 
-/// Seconds a frame: the best of three samples, or the first run where it is hopeless against `best`.
+/// Seconds a frame: the best of three samples. Less is known where the time is `over`, or where the candidate is hopeless against `best`.
 double
-measure (Bench &bench, const Job &job, const Strategy &strategy, double best, const auto &over)
+measure (Bench &bench, const Job &job, const Strategy &strategy, int lanes, double best, const auto &over)
 {
-  bench.time (1, job, strategy);
-  double seconds = bench.time (1, job, strategy);
+  double seconds = bench.time (1, job, strategy);  // warms up
+  if (!over ())
+    seconds = bench.time (lanes, job, strategy) / lanes;
   if (best > 0 && seconds > kHopeless * best)
     return seconds;
-  const int frames = std::clamp (int (kSample / std::max (seconds, 1e-9)), 1, 50);
+  const int frames = std::clamp (int (kSample / std::max (seconds, 1e-9)), lanes, 50);
   for (int sample = 0; sample < 3 && !over (); sample++)
     seconds = std::min (seconds, bench.time (frames, job, strategy) / frames);
   return seconds;
 }
 
 }  // namespace
-
-Choice
-default_choice (Device device, const Shape &shape)
-{
-  const Strategy *strategy = preferred_strategy (device, shape);
-  const auto first = [] (std::span<const int> list) { return list.empty () ? 0 : list.front (); };
-  if (!strategy)
-    return {};
-  return { strategy, { first (strategy->tiles), first (strategy->threads) } };
-}
 
 std::vector<Choice>
 candidates (Device device, const Shape &shape)
@@ -186,63 +201,74 @@ candidates (Device device, const Shape &shape)
   static constexpr int kNone[] = { 0 };
   const auto values = [] (std::span<const int> offered) { return offered.empty () ? std::span<const int> (kNone) : offered; };
   for (const Strategy &strategy : strategies ())
-    if (strategy.device == device && !strategy.slow && accepts (strategy, shape))
+    if (strategy.device == device && !strategy.slow)
       for (const int tile : values (strategy.tiles))
         for (const int threads : values (strategy.threads))
-          list.push_back ({ &strategy, { tile, threads } });
+          if (accepts (strategy, shape, { tile, threads }))
+            list.push_back ({ &strategy, { tile, threads } });
   return list;
 }
 
 Choice
-tune (Device device, const Shape &shape, const Layout &layout, void *tensor, double budget)
+default_choice (Device device, const Shape &shape)
+{
+  const auto list = candidates (device, shape);
+  return list.empty () ? Choice{ .strategy = preferred_strategy (device, shape) } : list.front ();
+}
+
+Choice
+tune (Device device, const Shape &shape, const Layout &layout, void *tensor, double budget, int lanes)
 {
   const auto start = Clock::now ();
   const auto over = [&] { return seconds_since (start) > budget; };
-  Choice first = default_choice (device, shape), best = first;
-  if (!first.strategy || budget <= 0)
-    return first;
-  try {
-    const auto bench = make_bench (device, shape);
-    const auto run = [&] (const Choice &choice, double to_beat) {
-      const std::size_t bytes = choice.strategy->workspace_bytes (shape, choice.tuning);
-      const Job job = { shape, layout, bench->pixels, tensor, bench->workspace (bytes), bench->stream, choice.tuning };
-      return measure (*bench, job, *choice.strategy, to_beat, over);
-    };
-    for (Choice choice : candidates (device, shape)) {
-      const bool is_first = choice.strategy == first.strategy && choice.tuning == first.tuning;
-      if (over () && !is_first)
-        break;
-      try {
-        choice.seconds = run (choice, best.seconds);
-      } catch (const std::exception &) {
-        continue;
-      }
-      if (is_first)
-        first = choice;
-      if (best.seconds == 0 || choice.seconds < best.seconds)
-        best = choice;
+  const auto bench = make_bench (device, shape, lanes);
+  const auto run = [&] (const Choice &choice, double to_beat) {
+    Job job = { .shape = shape, .layout = layout, .pixels = {}, .tensor = tensor, .tuning = choice.tuning };
+    bench->prepare (job, choice.strategy->workspace_bytes (shape, choice.tuning));
+    return measure (*bench, job, *choice.strategy, std::max (lanes, 1), to_beat, over);
+  };
+  std::vector<Choice> list = candidates (device, shape);
+  Choice *best = nullptr;
+  bool complete = true;
+  for (Choice &choice : list) {
+    complete = best == nullptr || !over ();
+    if (!complete)
+      break;
+    try {
+      choice.seconds = run (choice, best ? best->seconds : 0);
+    } catch (const std::exception &) {
+      continue;
     }
-    // the first ran on clocks that may have been asleep
-    if (best.strategy != first.strategy || best.tuning != first.tuning) {
-      first.seconds = run (first, 0);
-      best.seconds = run (best, 0);
-    }
-  } catch (const std::exception &) {
-    return first;
+    if (!best || choice.seconds < best->seconds)
+      best = &choice;
   }
-  return first.seconds > 0 && best.seconds > kClearly * first.seconds ? first : best;
+  if (!best)
+    throw std::runtime_error ("no strategy could be run");
+  Choice &first = list.front ();
+  if (best != &first && first.seconds > 0) {
+    // the first may have run on clocks that were asleep
+    for (Choice *choice : { &first, best })
+      if (!over ())
+        choice->seconds = run (*choice, 0);
+    if (best->seconds > kClearly * first.seconds)
+      best = &first;
+  }
+  best->complete = complete;
+  return *best;
 }
 
 std::string
-device_fingerprint (Device device)
+device_fingerprint ([[maybe_unused]] Device device)
 {
 #if INTHIST_CUDA
   if (device == Device::cuda) {
     int ordinal = 0, driver = 0;
     cudaDeviceProp properties;
     if (cudaGetDevice (&ordinal) != cudaSuccess || cudaGetDeviceProperties (&properties, ordinal) != cudaSuccess
-        || cudaDriverGetVersion (&driver) != cudaSuccess)
-      return "CUDA";
+        || cudaDriverGetVersion (&driver) != cudaSuccess) {
+      cudaGetLastError ();  // nobody else's business
+      return "";
+    }
     // the CUDA version that the driver is for, and its own where the system tells: "... Kernel Module  580.159.04  ..."
     std::string text =
         std::string (properties.name) + ", " + std::to_string (properties.multiProcessorCount) + " SMs, driver " + std::to_string (driver);
@@ -255,15 +281,11 @@ device_fingerprint (Device device)
     return text;
   }
 #endif
-  (void) device;
-  std::string model = "CPU";
   std::ifstream info ("/proc/cpuinfo");
   for (std::string line; std::getline (info, line);)
-    if (line.starts_with ("model name") && line.find (": ") != std::string::npos) {
-      model = line.substr (line.find (": ") + 2);
-      break;
-    }
-  return model + ", " + std::to_string (std::thread::hardware_concurrency ()) + " threads";
+    if (line.starts_with ("model name") && line.find (": ") != std::string::npos)
+      return line.substr (line.find (": ") + 2) + ", " + std::to_string (tbb::this_task_arena::max_concurrency ()) + " threads";
+  return "";
 }
 
 }  // namespace inthist

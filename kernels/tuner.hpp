@@ -13,22 +13,22 @@ namespace inthist {
 
 struct Choice {
   const Strategy *strategy = nullptr;
-  Tuning tuning;
-  double seconds = 0;  // a frame, as measured; 0 where nobody measured
+  Tuning tuning = {};
+  double seconds = 0;     // a frame, as measured; 0 where nobody measured
+  bool complete = false;  // every candidate was measured
 };
-
-/// The preferred strategy with its defaults.
-Choice default_choice (Device device, const Shape &shape);
 
 /// Every strategy of the device that takes the shape, with each of its parameters; slow ones left out. The default choice is the first.
 std::vector<Choice> candidates (Device device, const Shape &shape);
+Choice default_choice (Device device, const Shape &shape);
 
-/// The fastest candidate. It takes about `budget` seconds, of which nothing but the first candidate may exceed; `tensor`, in memory of the device (the CUDA context that is
-/// current), is written to. Allocates its workspace, and waits for the device. A candidate that fails, for want of memory say, is passed over. It must win by a twentieth, so that
-/// noise does not unseat the preferred one.
-Choice tune (Device device, const Shape &shape, const Layout &layout, void *tensor, double budget);
+/// The fastest candidate, with `lanes` frames in flight, which on CUDA are as many streams. No run begins after `budget` seconds, but for those of the first candidate. `tensor`, in
+/// memory of the device (of the CUDA context that is current), is written to by all lanes. Allocates workspaces, and waits for the device. A candidate that fails, for want of
+/// memory say, is passed over. Another than the default must win by a twentieth, so that noise does not unseat it. Throws where nothing can be measured at all.
+Choice tune (Device device, const Shape &shape, const Layout &layout, void *tensor, double budget, int lanes);
 
-/// Names the device, its driver and all else that a measurement depends on, in one line: a result holds for as long as this is the same.
+/// Names the device, its driver and what it lends to this process, in one line: a measurement by the same build holds for as long as this is the same. Empty where
+/// the device has no name.
 std::string device_fingerprint (Device device);
 
 }  // namespace inthist

@@ -130,7 +130,7 @@ public:
   CpuEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options)
       : shape_ (shape), lut_ (lut), lanes_ (options.async_depth),
         pool_ (std::make_shared<TensorPool> ([shape] (unsigned alive) { return std::make_unique<CpuTensor> (shape, alive); }, options)),
-        plan_ (plan_for (inthist::Device::cpu, shape, options.strategy, options.tuning_time,
+        plan_ (plan_for (inthist::Device::cpu, shape, options.strategy, options.tuning_time, 1,
                          static_cast<CpuTensor &> (*pool_->acquire ()).data ()))
   {
     const std::size_t plane = inthist::bin_stride (shape.width) * shape.height;

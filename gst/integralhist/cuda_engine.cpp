@@ -337,7 +337,7 @@ private:
       return std::make_unique<CudaTensor> (shape, alive, context, queries, download);
     };
     pool_ = std::make_shared<TensorPool> (make, options);
-    plan_ = plan_for (inthist::Device::cuda, shape, options.strategy, options.tuning_time,
+    plan_ = plan_for (inthist::Device::cuda, shape, options.strategy, options.tuning_time, int (options.async_depth),
                       static_cast<CudaTensor &> (*pool_->acquire ()).data ());
     const std::size_t workspace = std::max<std::size_t> (plan_.choice.strategy->workspace_bytes (shape, plan_.choice.tuning), 1);
     download_stream_ = make_stream ();

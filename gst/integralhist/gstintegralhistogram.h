@@ -253,12 +253,12 @@ gboolean gst_integral_histogram_regions_sums (GstIntegralHistogram *histogram, c
  * @y: first row, in pixels
  * @width: columns
  * @height: rows
- * @n_counts: (out): number of counts, the bins
+ * @n_counts: (out) (optional): number of counts, the bins
  * @error: return location for a #GError
  *
  * gst_integral_histogram_region() for language bindings.
  *
- * Returns: (transfer full) (array length=n_counts): the counts; free with g_free()
+ * Returns: (transfer full) (array length=n_counts): the counts, or %NULL with @error set; free with g_free()
  */
 GST_INTEGRAL_HISTOGRAM_API
 guint32 *gst_integral_histogram_query_region (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, gsize *n_counts,
@@ -273,7 +273,7 @@ guint32 *gst_integral_histogram_query_region (GstIntegralHistogram *histogram, g
  *
  * gst_integral_histogram_regions() for language bindings.
  *
- * Returns: (transfer full): native-endian 32-bit counts, rectangles x bins
+ * Returns: (transfer full): native-endian 32-bit counts, rectangles x bins, or %NULL with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
 GBytes *gst_integral_histogram_query_regions (GstIntegralHistogram *histogram, const gint *rectangles, gsize n_values, GError **error);
@@ -285,12 +285,12 @@ GBytes *gst_integral_histogram_query_regions (GstIntegralHistogram *histogram, c
  * @y: first row, in pixels
  * @width: columns
  * @height: rows
- * @n_sums: (out): number of sums, the planes
+ * @n_sums: (out) (optional): number of sums, the planes
  * @error: return location for a #GError
  *
  * gst_integral_histogram_region_sums() for language bindings.
  *
- * Returns: (transfer full) (array length=n_sums): the sums; free with g_free()
+ * Returns: (transfer full) (array length=n_sums): the sums, or %NULL with @error set; free with g_free()
  */
 GST_INTEGRAL_HISTOGRAM_API
 guint64 *gst_integral_histogram_query_region_sums (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, gsize *n_sums,
@@ -305,7 +305,7 @@ guint64 *gst_integral_histogram_query_region_sums (GstIntegralHistogram *histogr
  *
  * gst_integral_histogram_regions_sums() for language bindings.
  *
- * Returns: (transfer full): native-endian 64-bit sums, rectangles x planes
+ * Returns: (transfer full): native-endian 64-bit sums, rectangles x planes, or %NULL with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
 GBytes *gst_integral_histogram_query_regions_sums (GstIntegralHistogram *histogram, const gint *rectangles, gsize n_values, GError **error);
@@ -322,7 +322,7 @@ GBytes *gst_integral_histogram_query_regions_sums (GstIntegralHistogram *histogr
  * of four corners, taken modulo 2^32 as unsigned arithmetic does by itself, is the exact sum of squares of any rectangle of up to 66051 pixels;
  * gst_integral_histogram_region_sums() is exact for all.
  *
- * Returns: (transfer full) (nullable): the buffer, or %NULL with @error set
+ * Returns: (transfer full): the buffer, or %NULL with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
 GstBuffer *gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, GError **error);

@@ -76,7 +76,7 @@ GstIntegralHistogramMeta *gst_buffer_get_integral_histogram_meta_of (GstBuffer *
  * The histogram of a rectangle of the frame that carries @meta. On a scaled frame that is the rectangle of the original frame whose edges are
  * nearest, and the counts are in pixels of the original.
  *
- * Returns: (transfer full) (array length=n_counts): the counts; free with g_free()
+ * Returns: (transfer full) (array length=n_counts): the counts, or %NULL with @error set; free with g_free()
  */
 GST_INTEGRAL_HISTOGRAM_API
 guint32 *gst_integral_histogram_meta_region (GstIntegralHistogramMeta *meta, gint x, gint y, gint width, gint height, gsize *n_counts,
@@ -94,7 +94,7 @@ guint32 *gst_integral_histogram_meta_region (GstIntegralHistogramMeta *meta, gin
  *
  * gst_integral_histogram_region_sums() for a rectangle of the frame that carries @meta, as gst_integral_histogram_meta_region().
  *
- * Returns: (transfer full) (array length=n_sums): the sums; free with g_free()
+ * Returns: (transfer full) (array length=n_sums): the sums, or %NULL with @error set; free with g_free()
  */
 GST_INTEGRAL_HISTOGRAM_API
 guint64 *gst_integral_histogram_meta_region_sums (GstIntegralHistogramMeta *meta, gint x, gint y, gint width, gint height, gsize *n_sums,

@@ -2,10 +2,11 @@
 //
 // Which strategy computes a shape here, and a file that remembers what was measured: tuning.ini in the user's cache, below gst-integralhist.
 //
-//   [NVIDIA H200, driver 570.86 / 0.1.0]                    what inthist::device_fingerprint says, and our version
-//   1920x1080x32-bins-u8-u32=strip;64;256;92.4;             strategy, tile, threads, microseconds a frame
+//   [NVIDIA H200, 132 SMs, driver 13000 580.159.04 / 0.1.0 4677400 1763736721]    what inthist::device_fingerprint says; our version, and size and time of the library's file
+//   1920x1080x32-bins-u8-u32=strip;0;0;92.4;0;               strategy, tile, threads, microseconds a frame; and
+//                                                            the milliseconds that were too few to measure every candidate, else 0
 //
-// Nothing in the file is trusted: an entry counts if it is one of the candidates of today, and everything else is measured again. Not installed.
+// Nothing in the file is trusted: an entry counts if it is one of the candidates of today, and was not cut shorter than would be now; everything else is measured again. Not installed.
 #pragma once
 
 #include <string>
@@ -22,7 +23,8 @@ struct Plan {
 
 /// `set` if there is one, with its defaults. Otherwise the fastest for the shape on the device (of the CUDA context that is current): from the cache, or
 /// measured in about `milliseconds` and written to the cache; with 0 milliseconds the preferred one, without a look at the cache. `tensor` is memory of
-/// the device for one tensor, and is written to. One caller measures at a time. Throws Error where nothing takes the shape.
-Plan plan_for (inthist::Device device, const inthist::Shape &shape, const inthist::Strategy *set, unsigned milliseconds, void *tensor);
+/// the device for one tensor, and is written to; `lanes` frames are in the making at once. One caller measures at a time. Throws Error where nothing takes the shape.
+Plan plan_for (inthist::Device device, const inthist::Shape &shape, const inthist::Strategy *set, unsigned milliseconds, int lanes,
+               void *tensor);
 
 }  // namespace integralhist

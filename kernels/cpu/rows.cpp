@@ -301,7 +301,7 @@ run (const Job &job)
 }
 
 bool
-supports (const Shape &shape)
+supports (const Shape &shape, const Tuning &)
 {
   return shape.pixel == Type::u8 && shape.counter != Type::f32;
 }

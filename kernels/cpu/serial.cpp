@@ -16,7 +16,7 @@ run (const Job &job)
 
 /// The recursion's differences would add up the rounding errors of a whole frame.
 bool
-supports (const Shape &shape)
+supports (const Shape &shape, const Tuning &)
 {
   return shape.counter != Type::f32 && shape.counter != Type::f64 && shape.counter != Type::f32x4;
 }

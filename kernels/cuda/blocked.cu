@@ -119,6 +119,8 @@ const Strategy kBlocked = { .name = "blocked",
                             .device = Device::cuda,
                             .workspace_bytes = cuda::Published<cuda::Blocked>::workspace_bytes,
                             .run = cuda::Published<cuda::Blocked>::run,
+                            .supports = cuda::tile_fits,
+                            .limit = cuda::kTileLimit,
                             .tiles = cuda::kTiles,
                             .threads = cuda::kThreads };
 

@@ -44,7 +44,7 @@ struct CwB {
 
 /// A launch takes microseconds: beyond a million of them something else is meant.
 bool
-supports (const Shape &shape)
+supports (const Shape &shape, const Tuning &)
 {
   return std::int64_t (shape.bins) * (shape.width + shape.height) <= 1'000'000;
 }
@@ -59,7 +59,7 @@ const Strategy kCwB = { .name = "cw-b",
                         .workspace_bytes = cuda::Published<cuda::CwB>::workspace_bytes,
                         .run = cuda::Published<cuda::CwB>::run,
                         .supports = cuda::supports,
-                        .limit = "bins x (width + height) up to 1,000,000",
+                        .limit = "planes x (width + height) up to 1,000,000",
                         .threads = cuda::kPrescanThreads,
                         .slow = true };
 

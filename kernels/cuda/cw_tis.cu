@@ -70,6 +70,8 @@ const Strategy kCwTis = { .name = "cw-tis",
                           .device = Device::cuda,
                           .workspace_bytes = cuda::Published<cuda::CwTis>::workspace_bytes,
                           .run = cuda::Published<cuda::CwTis>::run,
+                          .supports = cuda::tile_fits,
+                          .limit = cuda::kTileLimit,
                           .tiles = cuda::kTiles,
                           .threads = cuda::kTileThreads };
 

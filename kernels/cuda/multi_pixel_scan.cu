@@ -76,7 +76,7 @@ struct MultiPixelScan {
 };
 
 bool
-supports (const Shape &shape)
+supports (const Shape &shape, const Tuning &)
 {
   return std::max (shape.width, shape.height) * bytes_of (shape.counter) <= kMaxLine;
 }

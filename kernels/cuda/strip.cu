@@ -361,7 +361,7 @@ const Strategy kStrip = { .name = "strip",
                           .device = Device::cuda,
                           .workspace_bytes = cuda::workspace_bytes,
                           .run = cuda::run,
-                          .supports = [] (const Shape &shape) { return shape.content == Content::bins; },
+                          .supports = [] (const Shape &shape, const Tuning &) { return shape.content == Content::bins; },
                           .limit = "integral histograms" };
 
 }  // namespace inthist

@@ -72,6 +72,8 @@ const Strategy kWfTis = { .name = "wf-tis",
                           .device = Device::cuda,
                           .workspace_bytes = cuda::Published<cuda::WfTis>::workspace_bytes,
                           .run = cuda::Published<cuda::WfTis>::run,
+                          .supports = cuda::tile_fits,
+                          .limit = cuda::kTileLimit,
                           .tiles = cuda::kTiles,
                           .threads = cuda::kTileThreads };
 

@@ -129,7 +129,8 @@ GST_START_TEST (surveillance_video)
     source =
         std::string ("filesrc blocksize=442368 location=") + frames + " ! rawvideoparse width=768 height=576 format=gray8 framerate=10/1";
   else if (!g_file_test (data ("vtest.avi").c_str (), G_FILE_TEST_EXISTS)) {
-    printf ("SKIP: video in CUDA memory: no vtest.avi\n");
+    printf ("SKIP: video in CUDA memory: no %s; set INTHIST_TEST_DATA to a folder with it (package opencv-doc)\n",
+            data ("vtest.avi").c_str ());
     return;
   }
   for (const auto &[on_gpu, on_cpu] : kElements)
@@ -144,7 +145,7 @@ GST_START_TEST (hardware_decoder)
     return;
   const std::string file = data ("woman.mp4");
   if (!g_file_test (file.c_str (), G_FILE_TEST_EXISTS)) {
-    printf ("SKIP: nvh264dec: no woman.mp4\n");
+    printf ("SKIP: nvh264dec: no %s; set INTHIST_TEST_DATA to a folder with it\n", file.c_str ());
     return;
   }
   const std::string source = "filesrc location=" + file + " ! qtdemux ! h264parse ! nvh264dec";

@@ -6,7 +6,7 @@
 // Environment:
 //   INTHIST_SEED=n            the seed, printed at the start (a fixed one by default)
 //   INTHIST_CASES=small       small frames only, and buffers without a guard behind, so that compute-sanitizer or ASan sees the true sizes
-//   INTHIST_TEST_DATA=folder  where vtest.avi is
+//   INTHIST_TEST_DATA=folder  where vtest.avi is (package opencv-doc has it, in /usr/share/doc/opencv-doc/examples/data)
 #include <climits>
 #include <cmath>
 #include <random>
@@ -423,7 +423,7 @@ run_video (Device device)
   if (g_file_test (file.c_str (), G_FILE_TEST_EXISTS))
     video = decode (file, 3);
   if (video.frames.empty ()) {
-    printf ("SKIP: video frames: no frame from %s\n", file.c_str ());
+    printf ("SKIP: video frames: no frame from %s; set INTHIST_TEST_DATA to a folder with vtest.avi (package opencv-doc)\n", file.c_str ());
     return;
   }
 

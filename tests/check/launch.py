@@ -73,7 +73,7 @@ def launch(bins, regions, *properties):
     return [int(frame) for frame, _, _ in messages], [numbers(r) for _, r, _ in messages], [numbers(c) for _, _, c in messages]
 
 
-@unittest.skipUnless(os.path.exists(VTEST), f'no {VTEST}')
+@unittest.skipUnless(os.path.exists(VTEST), f'no {VTEST}; set INTHIST_TEST_DATA to a folder with it (package opencv-doc)')
 class Launch(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -102,7 +102,7 @@ class Launch(unittest.TestCase):
 
 
 @unittest.skipUnless('GI_TYPELIB_PATH' in os.environ, 'built without introspection (no GI_TYPELIB_PATH)')
-@unittest.skipUnless(os.path.exists(WOMAN), f'no {WOMAN}')
+@unittest.skipUnless(os.path.exists(WOMAN), f'no {WOMAN}; set INTHIST_TEST_DATA to a folder with it')
 class Example(unittest.TestCase):
     def test_histquery(self):
         process = subprocess.run([sys.executable, os.path.join(ROOT, 'examples', 'histquery.py'), WOMAN], timeout=TIMEOUT,

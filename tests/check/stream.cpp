@@ -655,7 +655,9 @@ run_truncated (const Setup &setup)
   const std::string whole = std::string (folder ? folder : SOURCE_ROOT "/../shared/data") + "/vtest.avi";
   g_autoptr (GstElementFactory) decoder = gst_element_factory_find ("avdec_msmpeg4");
   if (!decoder || !g_file_test (whole.c_str (), G_FILE_TEST_EXISTS)) {
-    printf ("SKIP: truncated file on %s: no %s\n", setup.backend, decoder ? whole.c_str () : "avdec_msmpeg4");
+    const std::string remedy = "; set INTHIST_TEST_DATA to a folder with vtest.avi (package opencv-doc)";
+    printf ("SKIP: truncated file on %s: no %s\n", setup.backend,
+            decoder ? (whole + remedy).c_str () : "avdec_msmpeg4 (package gstreamer1.0-libav)");
     return;
   }
   constexpr gsize kKept = 400000;

@@ -90,7 +90,7 @@ class Tables(unittest.TestCase):
             together = tables.regions_sums([number for region in REGIONS for number in region])
             self.assertEqual(numpy.frombuffer(together.get_data(), numpy.uint64).reshape(-1, 2).tolist(), wanted)
 
-    @unittest.skipUnless(cv2, 'no cv2 (package python3-opencv)')
+    @unittest.skipUnless(cv2, 'optional: no cv2 to compare with (package python3-opencv, large)')
     def test_opencv(self):
         for luma, _, planes in pictures():
             sums, squares = cv2.integral2(luma, sdepth=cv2.CV_32S, sqdepth=cv2.CV_64F)

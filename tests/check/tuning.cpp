@@ -2,9 +2,17 @@
 //
 // strategy=auto: what is measured goes to a file in the user's cache and is used from there; what a file says is not believed. The cache is a folder of this
 // program's own. What the device has a part in runs on CUDA too.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
+
+#include <dlfcn.h>
+#include <sys/stat.h>
 
 #include <glib/gstdio.h>
 #include <gst/integralhist/gstintegralhist.h>
@@ -72,17 +80,44 @@ device (const char *backend = "cpu")
   return inthist::device_fingerprint (device_of (backend));
 }
 
+/// Size and time of the library's file, with something added.
+std::string
+build (int bytes = 0, int seconds = 0)
+{
+  Dl_info info;
+  struct stat status;
+  fail_unless (dladdr (reinterpret_cast<void *> (gst_integral_histogram_region_sums), &info) != 0 && stat (info.dli_fname, &status) == 0);
+  return std::to_string (status.st_size + bytes) + " " + std::to_string (status.st_mtime + seconds);
+}
+
 std::string
 group (const char *backend = "cpu")
 {
-  return device (backend) + " / " PACKAGE_VERSION;
+  return device (backend) + " / " PACKAGE_VERSION " " + build ();
+}
+
+using Fields = std::vector<std::string>;
+
+/// As if all candidates had been tried.
+Fields
+fields_of (const inthist::Choice &choice)
+{
+  return { choice.strategy->name, std::to_string (choice.tuning.tile), std::to_string (choice.tuning.threads), "1.5", "0" };
+}
+
+std::string
+joined (const Fields &fields)
+{
+  std::string text;
+  for (const std::string &field : fields)
+    text += field + ";";
+  return text;
 }
 
 std::string
 entry (const inthist::Choice &choice)
 {
-  return std::string (choice.strategy->name) + ";" + std::to_string (choice.tuning.tile) + ";" + std::to_string (choice.tuning.threads)
-         + ";1.5;";
+  return joined (fields_of (choice));
 }
 
 /// A file with one group.
@@ -92,14 +127,14 @@ ini (const std::string &of, const std::string &key, const std::string &value)
   return "[" + of + "]\n" + key + "=" + value + "\n";
 }
 
-/// A candidate that is not the default.
+/// A candidate with a tile that is not the default.
 inthist::Choice
 another (int element)
 {
   const auto candidates = inthist::candidates (inthist::Device::cpu, shape (element));
   const auto first = inthist::default_choice (inthist::Device::cpu, shape (element));
   for (const auto &choice : candidates)
-    if (choice.strategy != first.strategy)
+    if (choice.strategy != first.strategy && choice.tuning.tile)
       return choice;
   fail ("there is nothing to choose from");
   return {};
@@ -164,7 +199,15 @@ GST_START_TEST (measures_once)
   fail_unless (kept.starts_with (std::string ("[") + group (backend) + "]\n"), "%s", kept.c_str ());
   const std::string line =
       key (element) + "=" + outcome.strategy + ";" + std::to_string (outcome.tile) + ";" + std::to_string (outcome.threads) + ";";
-  fail_unless (kept.find (line) != std::string::npos, "no %s in %s", line.c_str (), kept.c_str ());
+  const auto at = kept.find (line);
+  fail_unless (at != std::string::npos, "no %s in %s", line.c_str (), kept.c_str ());
+  double microseconds;
+  unsigned unfinished;
+  int length = 0;
+  fail_unless (sscanf (&kept[at + line.size ()], "%lf;%u;%n", &microseconds, &unfinished, &length) == 2 && length > 0
+                   && kept[at + line.size () + length] == '\n',
+               "%s", kept.c_str ());
+  fail_unless (microseconds > 0 && microseconds < 1e6 && unfinished == 0, "%s", kept.c_str ());
   outcome.tuning = "cached";
   fail_unless (run (element, "", backend) == outcome);
   fail_unless (content () == kept);
@@ -187,44 +230,112 @@ GST_START_TEST (cache_decides)
 GST_END_TEST;
 
 /// What is missing, stale, broken or forged is measured, and the file is good afterwards. The loop's index is the element's, here and below.
-GST_START_TEST (nothing_is_believed)
+void
+expect_measured (int element, const std::string &what, const std::string &text)
 {
-  const std::string good = entry (another (__i__)), name = another (__i__).strategy->name;
-  const auto with = [&] (const std::string &value) { return ini (group (), key (__i__), value); };
+  write (text);
+  for (const char *expected : { "measured", "cached" }) {
+    const std::string tuning = run (element).tuning;
+    fail_unless (tuning == expected, "%s: %s, not %s", what.c_str (), tuning.c_str (), expected);
+  }
+}
+
+GST_START_TEST (no_file_is_believed)
+{
+  const std::string good = entry (another (__i__)), name = key (__i__), version = device () + " / " PACKAGE_VERSION;
+  const auto with = [&] (const std::string &value) { return ini (group (), name, value); };
+  write (with (good));
+  fail_unless (run (__i__).tuning == "cached");
   const std::pair<const char *, std::string> cases[] = {
     { "empty file", "" },
     { "garbage", "\x7f\x45LF no key file, \xff\xfe" },
     { "zeros", std::string (5000, '\0') },
-    { "a key without a group", key (__i__) + "=" + good },
+    { "a key without a group", name + "=" + good },
     { "other shape", ini (group (), "65x48x32-bins-u8-u32", good) },
-    { "other device", ini ("A processor of long ago, 1 threads / " PACKAGE_VERSION, key (__i__), good) },
-    { "other driver", ini (device () + " and more / " PACKAGE_VERSION, key (__i__), good) },
-    { "other version", ini (device () + " / 0.0.1", key (__i__), good) },
-    { "no version", ini (device (), key (__i__), good) },
+    { "other device", ini ("A processor of long ago, 1 threads / " PACKAGE_VERSION " " + build (), name, good) },
+    { "other driver", ini (device () + " and more / " PACKAGE_VERSION " " + build (), name, good) },
+    { "other version", ini (device () + " / 0.0.1 " + build (), name, good) },
+    { "another build of other size", ini (version + " " + build (1, 0), name, good) },
+    { "an older build", ini (version + " " + build (0, -1), name, good) },
+    { "a newer build", ini (version + " " + build (0, 1), name, good) },
+    { "no build", ini (version, name, good) },
+    { "no version", ini (device (), name, good) },
     { "no value", with ("") },
-    { "unknown strategy", with ("quicksort;0;0;1;") },
-    { "strategy of CUDA", with ("wf-tis;32;0;1;") },
-    { "slow strategy", with ("serial;0;0;1;") },
-    { "tile that is not offered", with (name + ";12345;0;1;") },
-    { "threads that are not offered", with (name + ";0;12345;1;") },
-    { "negative tile", with (name + ";-1;0;1;") },
-    { "negative time", with (good.substr (0, good.size () - 4) + "-1;") },
-    { "no time", with (good.substr (0, good.size () - 4)) },
-    { "time that is no number", with (good.substr (0, good.size () - 4) + "soon;") },
-    { "five fields", with (good + "1;") },
-    { "number with a tail", with (name + ";0x10;0;1;") },
-    { "number that is too large", with (name + ";99999999999999999999;0;1;") },
-    { "long value", with (std::string (1 << 20, 'x') + ";0;0;1;") },
-    { "many fields", with (std::string (1 << 20, ';')) },
-    { "bytes that are no text", with ("\xff\xfe;0;0;1;") },
+    { "no last field", with (good.substr (0, good.size () - 2)) },
+    { "one more field", with (good + "0;") },
+    { "long value", with (std::string (1 << 20, 'x') + good) },
+    { "many fields", with (good + std::string (1 << 20, ';')) },
   };
-  for (const auto &[what, text] : cases) {
-    write (text);
-    for (const char *expected : { "measured", "cached" }) {
-      const std::string tuning = run (__i__).tuning;
-      fail_unless (tuning == expected, "%s: %s, not %s", what, tuning.c_str (), expected);
-    }
+  for (const auto &[what, text] : cases)
+    expect_measured (__i__, what, text);
+}
+GST_END_TEST;
+
+/// Every case differs from an entry that is taken in one field.
+GST_START_TEST (no_field_is_believed)
+{
+  static const std::vector<std::string> kWrong[] = {
+    { "", "quicksort", "wf-tis", "serial", "rows", "WAVEFRONT", "wavefront ", "\xff\xfe" },
+    { "", "-1", "1", "12345", "0x40", "64x", "64.0", "+64", " 64", "sixty-four", "99999999999999999999" },
+    { "", "-1", "64", "1024", "12345", "0x0", "0x", "0.0", " 0", "none", "99999999999999999999" },
+    { "", "0", "0.0", "-0", "-1.5", "nan", "-nan", "inf", "-inf", "infinity", "1e999", "1.5x", "0x1p3", " 1.5", "+1.5", "1,5", "soon" },
+    { "", "-1", "1.5", "0x", " 0", "+0", "nan", "inf", "soon", "99999999999999999999" },
+  };
+  for (const inthist::Choice &choice : { another (__i__), inthist::default_choice (inthist::Device::cpu, shape (__i__)) }) {
+    const Fields good = fields_of (choice);
+    write (ini (group (), key (__i__), joined (good)));
+    fail_unless (run (__i__) == (Outcome{ "cached", choice.strategy->name, choice.tuning.tile, choice.tuning.threads }));
+    for (std::size_t i = 0; i < good.size (); i++)
+      for (const std::string &wrong : kWrong[i]) {
+        Fields fields = good;
+        fields[i] = wrong;
+        if (fields != good)
+          expect_measured (__i__, joined (fields), ini (group (), key (__i__), joined (fields)));
+      }
   }
+  // all of a candidate of the other device, and of one that is never chosen by itself
+  for (const char *other : { "wf-tis;64;1024;1.5;0;", "strip;0;0;1.5;0;", "serial;0;0;1.5;0;" })
+    expect_measured (__i__, other, ini (group (), key (__i__), other));
+}
+GST_END_TEST;
+
+/// An entry for which there was too little time to try all holds until there is more.
+GST_START_TEST (more_time)
+{
+  const auto choice = another (__i__);
+  Fields fields = fields_of (choice);
+  fields.back () = "100";
+  const std::string text = ini (group (), key (__i__), joined (fields));
+  write (text);
+  for (const char *time : { "tuning-time=100", "tuning-time=99", "tuning-time=1" })
+    fail_unless (run (__i__, time) == (Outcome{ "cached", choice.strategy->name, choice.tuning.tile, choice.tuning.threads }), "%s", time);
+  fail_unless (content () == text);
+  for (const char *time : { "tuning-time=101", "" }) {
+    write (text);
+    fail_unless (run (__i__, time).tuning == "measured", "%s", time);
+    fail_unless (content () != text);
+  }
+  fail_unless (run (__i__, "tuning-time=10000").tuning == "cached");
+}
+GST_END_TEST;
+
+/// What was cut short says so: a millisecond is too little for a frame of this size.
+GST_START_TEST (too_little_time)
+{
+  const auto tuning = [] (const char *time) {
+    GstHarness *h = harness (std::string ("cudaintegralhist backend=cpu ") + time, "video/x-raw,format=GRAY8,width=1920,height=1080");
+    gst_buffer_unref (gst_harness_push_and_pull (h, gst_harness_create_buffer (h, 1920 * 1080)));
+    GstElement *self = gst_harness_find_element (h, "cudaintegralhist");
+    const std::string text = outcome_of (self).tuning;
+    gst_object_unref (self);
+    gst_harness_teardown (h);
+    return text;
+  };
+  fail_unless (tuning ("tuning-time=1") == "measured");
+  fail_unless (content ().ends_with (";1;\n"), "%s", content ().c_str ());
+  fail_unless (tuning ("tuning-time=1") == "cached");
+  fail_unless (tuning ("tuning-time=2") == "measured");
+  fail_unless (content ().ends_with (";2;\n"), "%s", content ().c_str ());
 }
 GST_END_TEST;
 
@@ -232,7 +343,7 @@ GST_END_TEST;
 GST_START_TEST (merges)
 {
   const std::string name = device ().substr (0, device ().find (','));
-  write (ini (group (), "1x1x1-bins-u8-u32", "rows;0;0;7;") + ini ("Some GPU, 99 SMs, driver 1 / 0.0.1", "a", "b")
+  write (ini (group (), "1x1x1-bins-u8-u32", "rows;0;0;7;0;") + ini ("Some GPU, 99 SMs, driver 1 / 0.0.1", "a", "b")
          + ini (device () + " / 0.0.1", "c", "d") + ini (name + ", another driver / " PACKAGE_VERSION, "e", "f"));
   run (__i__);
   g_autoptr (GKeyFile) keys = g_key_file_new ();
@@ -346,18 +457,64 @@ GST_START_TEST (two_at_once)
 }
 GST_END_TEST;
 
-/// A stop in the midst of measuring waits for it, but not longer.
+/// Seconds of the slowest candidate's first run for a frame of 1920x1080.
+static double
+slowest ()
+{
+  const inthist::Shape shape = { 1920, 1080, 32 };
+  const auto layout = inthist::layout_of (shape);
+  const auto aligned = [] (std::size_t bytes) {
+    return std::unique_ptr<std::uint8_t, void (*) (void *)> (
+        static_cast<std::uint8_t *> (std::aligned_alloc (256, (bytes + 256) / 256 * 256)), std::free);
+  };
+  const std::size_t stride = inthist::bin_stride (shape.width);
+  const auto pixels = aligned (stride * shape.height), tensor = aligned (inthist::tensor_bytes (shape, layout));
+  std::memset (pixels.get (), 0, stride * shape.height);
+  double most = 0;
+  for (const auto &choice : inthist::candidates (inthist::Device::cpu, shape)) {
+    const auto workspace = aligned (choice.strategy->workspace_bytes (shape, choice.tuning));
+    const auto start = std::chrono::steady_clock::now ();
+    fail_unless (
+        choice.strategy->run ({ shape, layout, { pixels.get (), stride }, tensor.get (), workspace.get (), nullptr, choice.tuning }) == 0);
+    most = std::max (most, std::chrono::duration<double> (std::chrono::steady_clock::now () - start).count ());
+  }
+  return most;
+}
+
+/// A stop in the midst of measuring waits for it, but not longer. The frame is in the element and has not left it, and what was measured is not written before the stop.
 GST_START_TEST (stop_while_measuring)
 {
+  constexpr double kBudget = 0.3, kSlack = 0.5;  // seconds; of a machine that does something else
+  static std::atomic<int> in, out;
+  in = out = 0;
   GstElement *pipeline = gst_parse_launch ("videotestsrc ! video/x-raw,format=GRAY8,width=1920,height=1080 ! "
-                                           "cudaintegralhist backend=cpu tuning-time=500 ! fakesink async=false",
+                                           "cudaintegralhist name=e backend=cpu tuning-time=300 ! fakesink async=false",
                                            nullptr);
+  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), "e");
+  for (const auto &[name, count] : { std::pair ("sink", &in), std::pair ("src", &out) }) {
+    GstPad *pad = gst_element_get_static_pad (element, name);
+    gst_pad_add_probe (
+        pad, GST_PAD_PROBE_TYPE_BUFFER,
+        [] (GstPad *, GstPadProbeInfo *, gpointer counter) {
+          ++*static_cast<std::atomic<int> *> (counter);
+          return GST_PAD_PROBE_OK;
+        },
+        count, nullptr);
+    gst_object_unref (pad);
+  }
+  const double candidate = slowest ();
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  g_usleep (100000);
+  for (int i = 0; i < 5000 && in == 0; i++)
+    g_usleep (1000);
+  fail_unless_equals_int (in, 1);
+  g_usleep (30000);
+  fail_unless (out == 0 && !fs::exists (file ()), "measured before the stop");
   const gint64 start = g_get_monotonic_time ();
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  const gint64 took = (g_get_monotonic_time () - start) / 1000;
-  fail_unless (took < 4000, "%" G_GINT64_FORMAT " ms", took);
+  const double took = double (g_get_monotonic_time () - start) / 1e6;
+  fail_unless (content ().find ("1920x1080x32-bins-u8-u32=") != std::string::npos, "nothing was measured");
+  fail_unless (took < kBudget + candidate + kSlack, "%.3f s; a candidate takes %.3f s", took, candidate);
+  gst_object_unref (element);
   gst_object_unref (pipeline);
 }
 GST_END_TEST;
@@ -372,7 +529,10 @@ tuning_suite ()
   tcase_add_checked_fixture (tests, setup, nullptr);
   tcase_add_loop_test (tests, measures_once, 0, 4);
   tcase_add_loop_test (tests, cache_decides, 0, 4);
-  tcase_add_loop_test (tests, nothing_is_believed, 0, 2);
+  tcase_add_loop_test (tests, no_file_is_believed, 0, 2);
+  tcase_add_loop_test (tests, no_field_is_believed, 0, 2);
+  tcase_add_loop_test (tests, more_time, 0, 2);
+  tcase_add_test (tests, too_little_time);
   tcase_add_loop_test (tests, merges, 0, 2);
   tcase_add_loop_test (tests, unwritable, 0, 2);
   tcase_add_loop_test (tests, without_measuring, 0, 2);

@@ -69,6 +69,15 @@ case_of (const Shape &shape, unsigned seed)
   return c;
 }
 
+/// Why the shape cannot be timed here. The host has the truth and what is looked at, and on the CPU two buffers of the ring; a GPU has one at least.
+std::string
+no_room_for (const Shape &shape, Device device)
+{
+  const std::size_t tensor = tensor_bytes (shape, layout_of (shape)), pixels = std::size_t (shape.width) * shape.height;
+  return no_room (device, (device == Device::cpu ? 4 : 2) * tensor + 3 * pixels * (bytes_of (shape.pixel) + sizeof (double)),
+                  tensor + 2 * pixels * bytes_of (shape.pixel));
+}
+
 #if INTHIST_CUDA
 /// The frames of a candidate as CUDA graphs, one for each buffer.
 std::function<void (const Slot &)>
@@ -97,6 +106,12 @@ public:
   Bench (const Options &options, Device device, const Input &input, std::FILE *words)
       : options_ (options), words_ (words), rig_ (device, input), name_ (check::name_of (input.c.shape) + " on " + check::name_of (device))
   {
+  }
+
+  /// The candidates that were asked for.
+  int timed () const
+  {
+    return int (std::ranges::count_if (list_, [&] (const Candidate &c) { return !c.ceiling || options_.is_named (c.name); }));
   }
 
   /// Returns how many gave a wrong tensor.
@@ -144,6 +159,7 @@ public:
 
 private:
   void skip (const char *name, const char *why) { std::fprintf (words_, "SKIP: %s, %s: %s\n", name_.c_str (), name, why); }
+  void refused (const char *name, const char *why) { std::fprintf (words_, "refused: %s, %s: %s\n", name_.c_str (), name, why); }
 
   void add_peers ()
   {
@@ -151,9 +167,9 @@ private:
       if (peer->device != rig_.device)
         continue;
       if (!peer->add)
-        skip (peer->name, "built without it");
+        skip (peer->name, "not in this build");
       else if (!peer->takes (rig_.shape))
-        skip (peer->name, text ("it takes %s", peer->limit).c_str ());
+        refused (peer->name, text ("it takes %s", peer->limit).c_str ());
       else
         peer->add (rig_, list_);
     }
@@ -168,17 +184,17 @@ private:
     };
     std::vector<Entry> entries;
     std::size_t first = 0, others = 0;
-    const std::size_t most = rig_.free_bytes () / 2, most_in_flight = most / 4;  // for one lane, and for each of the others
+    const std::size_t most = free_bytes (rig_.device) / 2, most_in_flight = most / 4;  // for one lane, and for each of the others
     for (const Strategy *const strategy : options_.strategies) {
       if (strategy->device != rig_.device)
         continue;
       if (!accepts (*strategy, rig_.shape)) {
-        skip (strategy->name, text ("it takes %s", strategy->limit).c_str ());
+        refused (strategy->name, text ("it takes %s", strategy->limit).c_str ());
         continue;
       }
       for (const Tuning &tuning : tunings_of (*strategy, options_.tile, options_.threads)) {
         if (!accepts (*strategy, rig_.shape, tuning)) {
-          skip (label_of (*strategy, tuning).c_str (), "it does not have these parameters");
+          refused (label_of (*strategy, tuning).c_str (), "it does not have these parameters for this shape");
           continue;
         }
         const std::size_t bytes = strategy->workspace_bytes (rig_.shape, tuning);
@@ -287,16 +303,28 @@ bench (const Options &options, std::FILE *results, std::FILE *words)
   const bool with_gpu = std::ranges::find (options.devices, Device::cuda) != options.devices.end ();
   Report report (options.format, results, this_machine (with_gpu));
   int timed = 0, wrong = 0;
-  for (const Shape &shape : options.shapes) {
-    std::fprintf (stderr, "inthist-check: %s: the truth\n", name_of (shape).c_str ());
-    const Input input (case_of (shape, options.seed));
-    for (const Device device : options.devices) {
-      Bench bench (options, device, input, words);
-      wrong += bench.run ();
-      const auto rows = bench.rows ();
-      timed += int (rows.size ());
-      report.add (rows);
+  try {
+    for (const Shape &shape : options.shapes) {
+      std::vector<Device> devices;
+      for (const Device device : options.devices)
+        if (const std::string why = no_room_for (shape, device); why.empty ())
+          devices.push_back (device);
+        else
+          std::fprintf (words, "SKIP: %s on %s: %s\n", name_of (shape).c_str (), name_of (device), why.c_str ());
+      if (devices.empty ())
+        continue;
+      std::fprintf (stderr, "inthist-check: %s: the truth\n", name_of (shape).c_str ());
+      const Input input (case_of (shape, options.seed));
+      for (const Device device : devices) {
+        Bench bench (options, device, input, words);
+        wrong += bench.run ();
+        timed += bench.timed ();
+        report.add (bench.rows ());
+      }
     }
+  } catch (...) {
+    report.finish ();
+    throw;
   }
   report.finish ();
   return wrong ? -wrong : timed;

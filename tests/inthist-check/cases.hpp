@@ -49,7 +49,7 @@ std::vector<Shape> kinds ();
 /// Small ones are for sanitizers, which take their time for each launch.
 std::vector<Case> case_list (unsigned seed, bool small);
 
-/// The same pictures for shapes of the user's choice.
+/// The same pictures for shapes of the user's choice; noise alone where a tensor takes more than a gibibyte.
 std::vector<Case> cases_of (const std::vector<Shape> &shapes, unsigned seed);
 
 }  // namespace inthist::check

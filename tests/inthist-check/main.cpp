@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 
 #include <getopt.h>
@@ -21,14 +22,16 @@
 namespace inthist::check {
 namespace {
 
+constexpr int kNothingRan = 77;  // an exit status that Meson takes for a skip
+
 constexpr char kHelp[] =
     R"(Usage: inthist-check [OPTION]... [NAME]...
 
 Runs every strategy on every device and compares all that it writes. With --bench it times them instead, and compares that.
-NAMEs of strategies (and, with --bench, of peers) leave the others out.
+NAMEs of strategies (and, with --bench, of peers) leave the others out. A NAME that can never run with the other options is wrong usage.
 
 What to run:
-  --list                 the strategies with their parameters, and the peers; nothing is run
+  --list                 the strategies with their parameters, and the peers (with NAMEs, only those); nothing is run
   --device DEVICE        cpu, cuda or all (all)
   --seed N               of all pictures and of the case list (20250); it is printed, with failures too
   --cases LIST           all, or small, for sanitizers: small frames, few launches, no guard behind a buffer (all)
@@ -36,7 +39,8 @@ What to run:
                          With --bench without a size: 640x480, 1280x720 and 1920x1080
   --bins N               bins of a histogram, planes of a table; may be repeated (32; 1)
   --counter TYPE         of a histogram: u32 or u16 (u32)
-  --table PIXEL:COUNTER  a summed-area table instead of a histogram, such as u8:u32 or f32x4:f32x4
+  --table PIXEL:COUNTER  a summed-area table instead of a histogram: u8:u32, u8:s32, u8:f32, u32:u32, f32:f32, f64:f64 or
+                         f32x4:f32x4; u8:u32 has one plane or two
   --tile N|all           every strategy with this tile size, or with all that it has, instead of its own
   --threads N|all        the same for the threads of a block
 
@@ -45,16 +49,18 @@ Timing:
                          the ceiling, which is a memset of the same bytes in the same run; and what each stage takes
   --seconds S            for each shape and device (2)
   --peers, --no-peers    time the peers too, or only the ceilings (without NAMEs they are, with NAMEs they are not)
-  --format FORMAT        table, csv or json (table)
+  --format FORMAT        table, csv or json (table). CSV has the same columns always; the last, stages, lists microseconds, such as
+                         "bins 9.3;march 45.5"
   --output FILE          results go there instead of to stdout
 
-  --help
+  -h, --help
 
 PyTorch is timed by a script of its own: tests/inthist-check/peers/pytorch.py.
 
-Exit status: 0 all is right, 1 something failed, 2 wrong usage. What is not to be had here has a line that starts with SKIP.
-With --format csv or json on stdout, all else goes to stderr. $INTHIST_TEST_FRAMES names a file with frames of 768x576 GRAY8,
-which join the case list.
+Exit status: 0 all is right, 1 something failed, 2 wrong usage, 77 nothing ran. What is not to be had here, a device, memory or a
+peer, has a line that starts with SKIP. "Refused" are shapes and parameters that the limit of a strategy or peer (see --list)
+leaves out. With --format csv or json on stdout, all else goes to stderr. $INTHIST_TEST_FRAMES names a file with frames of
+768x576 GRAY8, which join the case list.
 )";
 
 [[noreturn]] void
@@ -71,18 +77,36 @@ number (const char *option, std::string_view value, T least, T most)
   T result = {};
   const auto [end, error] = std::from_chars (value.data (), value.data () + value.size (), result);
   if (error != std::errc () || end != value.data () + value.size () || !(result >= least && result <= most))
-    usage_error (text ("%s: \"%.*s\" is not a number from %s to %s", option, int (value.size ()), value.data (),
-                       std::to_string (least).c_str (), std::to_string (most).c_str ()));
+    usage_error (text ("%s: \"%.*s\" is not a number from %.15g to %.15g", option, int (value.size ()), value.data (), double (least),
+                       double (most)));
   return result;
 }
 
-Type
-type_of (const char *option, std::string_view name)
+/// Which one of the names the value is.
+std::size_t
+one_of (const char *option, std::string_view value, const std::vector<std::string> &names)
 {
-  for (const Type type : { Type::u8, Type::u16, Type::u32, Type::s32, Type::f32, Type::f64, Type::f32x4 })
-    if (name == inthist::name_of (type))
-      return type;
-  usage_error (text ("%s: no type is called \"%.*s\"", option, int (name.size ()), name.data ()));
+  std::string all;
+  for (std::size_t i = 0; i < names.size (); i++) {
+    if (value == names[i])
+      return i;
+    all += (i ? ", " : "") + names[i];
+  }
+  usage_error (text ("%s: \"%.*s\" is none of %s", option, int (value.size ()), value.data (), all.c_str ()));
+}
+
+/// One plane of every kind of table that there is.
+std::pair<Type, Type>
+table_of (std::string_view value)
+{
+  std::vector<std::pair<Type, Type>> types;
+  std::vector<std::string> names;
+  for (const Shape &kind : kinds ())
+    if (kind.content == Content::powers && kind.bins == 1) {
+      types.push_back ({ kind.pixel, kind.counter });
+      names.push_back (text ("%s:%s", inthist::name_of (kind.pixel), inthist::name_of (kind.counter)));
+    }
+  return types[one_of ("--table", value, names)];
 }
 
 Choice
@@ -102,9 +126,10 @@ struct Arguments {
   std::optional<Type> counter;
   std::optional<std::pair<Type, Type>> table;
   std::optional<bool> peers;
-  std::vector<std::string> names;
   const char *only_with_bench = nullptr;  // an option that was given
   Options options;
+
+  bool wants (Device which) const { return device == "all" || (device == "cpu") == (which == Device::cpu); }
 };
 
 Arguments
@@ -126,8 +151,7 @@ parse (int argc, char **argv)
     kPeers,
     kNoPeers,
     kFormat,
-    kOutput,
-    kHelpOption
+    kOutput
   };
   static const option kOptions[] = {
     { "list", no_argument, nullptr, kList },
@@ -146,25 +170,16 @@ parse (int argc, char **argv)
     { "no-peers", no_argument, nullptr, kNoPeers },
     { "format", required_argument, nullptr, kFormat },
     { "output", required_argument, nullptr, kOutput },
-    { "help", no_argument, nullptr, kHelpOption },
+    { "help", no_argument, nullptr, 'h' },
     {},
   };
   Arguments a;
   Options &o = a.options;
-  const auto one_of = [] (const char *option, std::string_view value, std::initializer_list<std::string_view> allowed) {
-    std::string names;
-    for (const std::string_view name : allowed) {
-      if (value == name)
-        return;
-      names += (names.empty () ? "" : ", ") + std::string (name);
-    }
-    usage_error (text ("%s: \"%.*s\" is none of %s", option, int (value.size ()), value.data (), names.c_str ()));
-  };
   while (true) {
-    const int got = getopt_long (argc, argv, "", kOptions, nullptr);
+    const int got = getopt_long (argc, argv, "h", kOptions, nullptr);
     const std::string_view value = optarg ? optarg : "";
     switch (got) {
-      case -1: a.names.assign (argv + optind, argv + argc); return a;
+      case -1: o.names.assign (argv + optind, argv + argc); return a;
       case kList: a.list = true; break;
       case kBench: a.bench = true; break;
       case kDevice:
@@ -172,10 +187,7 @@ parse (int argc, char **argv)
         a.device = value;
         break;
       case kSeed: o.seed = number ("--seed", value, 0u, UINT32_MAX); break;
-      case kCases:
-        one_of ("--cases", value, { "all", "small" });
-        o.small = value == "small";
-        break;
+      case kCases: o.small = one_of ("--cases", value, { "all", "small" }) == 1; break;
       case kSize: {
         const auto x = value.find ('x');
         if (x == value.npos)
@@ -184,14 +196,8 @@ parse (int argc, char **argv)
         break;
       }
       case kBins: a.bins.push_back (number ("--bins", value, 1, 256)); break;
-      case kCounter: a.counter = type_of ("--counter", value); break;
-      case kTable: {
-        const auto colon = value.find (':');
-        if (colon == value.npos)
-          usage_error (text ("--table: \"%s\" is not of the form PIXEL:COUNTER", optarg));
-        a.table = { type_of ("--table", value.substr (0, colon)), type_of ("--table", value.substr (colon + 1)) };
-        break;
-      }
+      case kCounter: a.counter = one_of ("--counter", value, { "u32", "u16" }) == 0 ? Type::u32 : Type::u16; break;
+      case kTable: a.table = table_of (value); break;
       case kTile: o.tile = choice ("--tile", value); break;
       case kThreads: o.threads = choice ("--threads", value); break;
       case kSeconds:
@@ -207,44 +213,51 @@ parse (int argc, char **argv)
         a.only_with_bench = "--no-peers";
         break;
       case kFormat:
-        one_of ("--format", value, { "table", "csv", "json" });
-        o.format = value == "csv" ? Format::csv : value == "json" ? Format::json : Format::table;
+        o.format = Format (one_of ("--format", value, { "table", "csv", "json" }));
         a.only_with_bench = "--format";
         break;
       case kOutput:
         o.output = value;
         a.only_with_bench = "--output";
         break;
-      case kHelpOption: std::fputs (kHelp, stdout); std::exit (0);
+      case 'h': std::fputs (kHelp, stdout); std::exit (0);
       default: std::fprintf (stderr, "Try 'inthist-check --help'.\n"); std::exit (2);
     }
   }
 }
 
-/// Strategies and peers by the names given, or all of them.
+/// Strategies and peers by the names given, or all of them, on the devices that may be.
 void
 choose_names (Arguments &a)
 {
   Options &o = a.options;
-  const auto named = [&] (const char *name) { return a.names.empty () || std::ranges::find (a.names, name) != a.names.end (); };
   std::string known;
   for (const Strategy &strategy : strategies ()) {
     known += std::string (" ") + strategy.name;
-    if (named (strategy.name))
+    if (a.wants (strategy.device) && (o.names.empty () || o.is_named (strategy.name)))
       o.strategies.push_back (&strategy);
   }
   std::string known_peers;
   for (const Peer &peer : peers ()) {
     known_peers += std::string (" ") + peer.name;
-    if (peer.ceiling || a.peers.value_or (named (peer.name)))
+    if (a.wants (peer.device) && (peer.ceiling || o.is_named (peer.name) || a.peers.value_or (o.names.empty ())))
       o.peers.push_back (&peer);
   }
-  for (const std::string &name : a.names) {
-    const bool peer = std::ranges::any_of (peers (), [&] (const Peer &p) { return p.name == name; });
-    if (!peer && !find_strategy (name))
+  for (const std::string &name : o.names) {
+    const auto peer = std::ranges::find (peers (), name, &Peer::name);
+    const Strategy *const strategy = find_strategy (name);
+    const bool is_peer = peer != peers ().end ();
+    if (!is_peer && !strategy)
       usage_error (text ("\"%s\" is neither a strategy (%s) nor a peer (%s)", name.c_str (), known.c_str () + 1, known_peers.c_str () + 1));
-    if (peer && !a.bench)
+    if (a.list)
+      continue;
+    if (is_peer && !a.bench)
       usage_error (text ("\"%s\" is a peer: it is there to be timed, with --bench", name.c_str ()));
+    const Device device = is_peer ? peer->device : strategy->device;
+    if (!a.wants (device))
+      usage_error (text ("\"%s\" runs on %s only: --device %s leaves it out", name.c_str (), name_of (device), a.device.c_str ()));
+    if (is_peer && !peer->add)
+      usage_error (text ("\"%s\" is not in this build", name.c_str ()));
   }
 }
 
@@ -263,19 +276,64 @@ choose_shapes (Arguments &a)
     a.sizes = { { 640, 480 }, { 1280, 720 }, { 1920, 1080 } };
   if (a.bins.empty ())
     a.bins = { a.table ? 1 : 32 };
+  constexpr std::size_t kMost = std::size_t (1) << 40;  // bytes of a tensor that somebody may have the memory for
   for (const auto &[width, height] : a.sizes)
     for (const int bins : a.bins) {
       Shape shape{ width, height, bins, a.counter.value_or (Type::u32) };
       if (a.table)
         shape = { width, height, bins, a.table->second, Content::powers, a.table->first };
       if (!is_valid (shape))
-        usage_error (text ("there is no such tensor: %s from %s, %d planes", inthist::name_of (shape.counter),
-                           inthist::name_of (shape.pixel), shape.bins));
+        usage_error (text ("--bins %d: a table has one plane, and of u8:u32 one or two", bins));
+      const std::size_t bytes = tensor_bytes (shape, layout_of (shape));
+      if (const std::string why = bytes > kMost ? no_room (Device::cpu, 3 * bytes, 0) : ""; !why.empty ())
+        usage_error (text ("--size: %s %s", name_of (shape).c_str (), why.c_str ()));
       o.shapes.push_back (shape);
     }
 }
 
-/// A parameter that no strategy in question offers is a mistake.
+/// One of each kind stands for the case list.
+std::vector<Shape>
+shapes_of (const Options &o)
+{
+  return o.shapes.empty () ? kinds () : o.shapes;
+}
+
+/// Whether the strategy takes one of the shapes with one of the parameters that were chosen.
+bool
+can_run (const Options &o, const Strategy &strategy)
+{
+  for (const Shape &shape : shapes_of (o))
+    for (const Tuning &tuning : tunings_of (strategy, o.tile, o.threads))
+      if (accepts (strategy, shape, tuning))
+        return true;
+  return false;
+}
+
+/// A strategy or a peer is a mistake that is named and takes none of the shapes, or none with these parameters.
+void
+check_limits (const Options &o)
+{
+  const std::vector<Shape> shapes = shapes_of (o);
+  const auto refuse = [&] (const char *name, const char *limit) {
+    usage_error (text ("\"%s\" takes %s: not %s%s", name, limit, name_of (shapes.front ()).c_str (), shapes.size () > 1 ? ", ..." : ""));
+  };
+  for (const Strategy *const strategy : o.strategies) {
+    if (!o.is_named (strategy->name))
+      continue;
+    const auto offers = [] (std::span<const int> offered, int value) {
+      return value == 0 || std::ranges::find (offered, value) != offered.end ();
+    };
+    if (!offers (strategy->tiles, o.tile.value) || !offers (strategy->threads, o.threads.value))
+      usage_error (text ("\"%s\" does not offer this --tile or --threads; see --list", strategy->name));
+    if (!can_run (o, *strategy))
+      refuse (strategy->name, strategy->limit);
+  }
+  for (const Peer *const peer : o.peers)
+    if (o.is_named (peer->name) && std::ranges::none_of (shapes, peer->takes))
+      refuse (peer->name, peer->limit);
+}
+
+/// A parameter that no strategy in question offers is one, too.
 void
 check_parameters (const Options &o)
 {
@@ -291,8 +349,11 @@ check_parameters (const Options &o)
 }
 
 void
-list_all ()
+list_all (const Arguments &a)
 {
+  const auto listed = [&] (const char *name, Device device) {
+    return a.wants (device) && (a.options.names.empty () || a.options.is_named (name));
+  };
   const auto values = [] (std::span<const int> list) {
     std::string all;
     for (const int value : list)
@@ -301,12 +362,65 @@ list_all ()
   };
   std::printf ("%-22s %-6s %-12s %-20s %s\n", "strategy", "device", "tiles", "threads", "what");
   for (const Strategy &s : strategies ())
-    std::printf ("%-22s %-6s %-12s %-20s %s%s%s%s\n", s.name, name_of (s.device), values (s.tiles).c_str (), values (s.threads).c_str (),
-                 s.description, s.limit[0] ? "; takes " : "", s.limit, s.slow ? "; slow" : "");
+    if (listed (s.name, s.device))
+      std::printf ("%-22s %-6s %-12s %-20s %s%s%s%s\n", s.name, name_of (s.device), values (s.tiles).c_str (), values (s.threads).c_str (),
+                   s.description, s.limit[0] ? "; takes " : "", s.limit, s.slow ? "; slow" : "");
   std::printf ("\n%-22s %-6s %s\n", "peer", "device", "what");
   for (const Peer &p : peers ())
-    std::printf ("%-22s %-6s %s%s%s%s\n", p.name, name_of (p.device), p.description, p.limit[0] ? "; takes " : "", p.limit,
-                 p.add ? "" : "; not in this build");
+    if (listed (p.name, p.device))
+      std::printf ("%-22s %-6s %s%s%s%s\n", p.name, name_of (p.device), p.description, p.limit[0] ? "; takes " : "", p.limit,
+                   p.add ? "" : "; not in this build");
+}
+
+/// Keeps the devices that are there and have something to run, and what runs on them. The others have a line that says why.
+void
+choose_devices (Arguments &a, std::FILE *words)
+{
+  Options &o = a.options;
+  for (const Device device : kDevices) {
+    const auto is_here = [&] (const auto *one) { return one->device == device; };
+    const auto is_asked_for = [&] (const Peer *peer) { return is_here (peer) && (!peer->ceiling || o.is_named (peer->name)); };
+    const bool peers = a.bench && std::ranges::any_of (o.peers, is_asked_for);
+    if (!a.wants (device) || (!peers && !o.names.empty () && std::ranges::none_of (o.strategies, is_here)))
+      continue;
+    if (const std::string why = why_not (device); !why.empty ())
+      std::fprintf (words, "SKIP: strategies on %s: %s\n", name_of (device), why.c_str ());
+    else if (peers || std::ranges::any_of (o.strategies, [&] (const Strategy *one) { return is_here (one) && can_run (o, *one); }))
+      o.devices.push_back (device);
+    else
+      std::fprintf (words, "refused: all strategies on %s: these shapes with these parameters\n", name_of (device));
+  }
+  const auto is_gone = [&] (const auto *one) { return std::ranges::find (o.devices, one->device) == o.devices.end (); };
+  std::erase_if (o.strategies, is_gone);
+  std::erase_if (o.peers, is_gone);
+}
+
+/// Does what was asked for, and returns the exit status.
+int
+run (Arguments &a, std::FILE *results, std::FILE *words)
+{
+  try {
+    choose_devices (a, words);
+    const int ran = a.options.devices.empty () ? 0 : a.bench ? bench (a.options, results, words) : verify (a.options);
+    std::fflush (results);
+    if (std::ferror (results))
+      throw std::runtime_error (text ("%s could not be written", a.options.output.empty () ? "stdout" : a.options.output.c_str ()));
+    if (ran == 0) {
+      std::fprintf (words, "inthist-check: nothing ran (the lines that start with SKIP or refused say why)\n");
+      return kNothingRan;
+    }
+    if (a.bench && ran < 0)
+      std::fprintf (words, "inthist-check: FAIL: %d candidate%s gave a wrong tensor\n", -ran, ran == -1 ? "" : "s");
+    else if (a.bench)
+      std::fprintf (words, "inthist-check: all %d candidates gave the right tensor\n", ran);
+    return ran < 0 ? 1 : 0;
+  } catch (const std::bad_alloc &) {
+    std::fprintf (words, "inthist-check: FAIL: cannot go on: out of memory, %.1f GiB are free: a smaller --size or fewer --bins\n",
+                  double (free_bytes (Device::cpu)) / (1 << 30));
+  } catch (const std::exception &error) {
+    std::fprintf (words, "inthist-check: FAIL: cannot go on: %s\n", error.what ());
+  }
+  return 1;
 }
 
 int
@@ -317,38 +431,22 @@ main (int argc, char **argv)
     usage_error (text ("%s goes with --bench", a.only_with_bench));
   if (a.bench && a.options.small)
     usage_error ("--cases does not go with --bench");
+  if (a.device == "cuda" && !INTHIST_CUDA)
+    usage_error ("--device cuda: this build has no CUDA");
   choose_names (a);
   choose_shapes (a);
-  check_parameters (a.options);
   if (a.list) {
-    list_all ();
+    list_all (a);
     return 0;
   }
+  check_parameters (a.options);
+  check_limits (a.options);
 
-  std::FILE *results = stdout;
-  if (!a.options.output.empty () && !(results = std::fopen (a.options.output.c_str (), "w")))
+  using File = std::unique_ptr<std::FILE, int (*) (std::FILE *)>;
+  const File file (a.options.output.empty () ? nullptr : std::fopen (a.options.output.c_str (), "w"), std::fclose);
+  if (!a.options.output.empty () && !file)
     usage_error (text ("--output: %s: %m", a.options.output.c_str ()));
-  std::FILE *const words = results == stdout && a.options.format != Format::table ? stderr : stdout;
-  for (const Device device : kDevices) {
-    if (a.device != "all" && a.device != (device == Device::cpu ? "cpu" : "cuda"))
-      continue;
-    const std::string why = why_not (device);
-    if (why.empty ())
-      a.options.devices.push_back (device);
-    else
-      std::fprintf (words, "SKIP: strategies on %s: %s\n", name_of (device), why.c_str ());
-  }
-
-  if (!a.bench)
-    return verify (a.options) ? 0 : 1;
-  const int timed = bench (a.options, results, words);
-  if (results != stdout && std::fclose (results) != 0)
-    throw std::runtime_error (text ("%s: %m", a.options.output.c_str ()));
-  if (timed < 0)
-    std::fprintf (words, "inthist-check: FAIL: %d candidate%s gave a wrong tensor\n", -timed, timed == -1 ? "" : "s");
-  else
-    std::fprintf (words, "inthist-check: all %d candidates gave the right tensor\n", timed);
-  return timed < 0 ? 1 : 0;
+  return run (a, file ? file.get () : stdout, !file && a.options.format != Format::table ? stderr : stdout);
 }
 
 }  // namespace
@@ -358,10 +456,5 @@ int
 main (int argc, char **argv)
 {
   setvbuf (stdout, nullptr, _IOLBF, 0);
-  try {
-    return inthist::check::main (argc, argv);
-  } catch (const std::exception &error) {
-    std::printf ("inthist-check: FAIL: cannot go on: %s\n", error.what ());
-    return 1;
-  }
+  return inthist::check::main (argc, argv);
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "inthist.hpp"
+#include "text.hpp"
 
 #if INTHIST_CUDA
 #include "cuda/raii.hpp"
@@ -58,14 +60,50 @@ why_not (Device device)
   if (device == Device::cpu)
     return "";
 #if INTHIST_CUDA
-  int count = 0;
+  int count = 0, driver = 0;
   const cudaError_t status = cudaGetDeviceCount (&count);
-  if (status != cudaSuccess)
-    return cudaGetErrorString (status);
-  return count > 0 ? "" : "no device";
+  if (status == cudaSuccess && count > 0)
+    return "";
+  cudaDriverGetVersion (&driver);
+  cudaGetLastError ();
+  return driver == 0 ? "there is no NVIDIA driver" : status == cudaSuccess ? "there is no CUDA device" : cudaGetErrorString (status);
 #else
-  return "built without CUDA";
+  return "this build has no CUDA";
 #endif
+}
+
+/// What may still be allocated; of the host's memory also what caches would give back.
+inline std::size_t
+free_bytes (Device device)
+{
+#if INTHIST_CUDA
+  if (device == Device::cuda) {
+    std::size_t free, total;
+    CHECK_CUDA (cudaMemGetInfo (&free, &total));
+    return free;
+  }
+#endif
+  (void) device;
+  std::ifstream info ("/proc/meminfo");
+  std::size_t kib;
+  for (std::string word; info >> word;)
+    if (word == "MemAvailable:" && info >> kib)
+      return kib << 10;
+  return SIZE_MAX;  // nobody knows
+}
+
+/// Why so many bytes of the host's memory, and with CUDA so many of the device's, are not to be had; empty where they are.
+inline std::string
+no_room (Device device, std::size_t on_host, std::size_t on_device)
+{
+  const auto lack = [] (Device of, std::size_t bytes) {
+    const std::size_t free = free_bytes (of);
+    return bytes <= free ? ""
+                         : text ("needs %.1f GiB of %s memory, %.1f GiB are free: a smaller --size or fewer --bins",
+                                 double (bytes) / (1 << 30), of == Device::cpu ? "the host's" : "the GPU's", double (free) / (1 << 30));
+  };
+  const std::string why = lack (Device::cpu, on_host);
+  return why.empty () && device == Device::cuda ? lack (device, on_device) : why;
 }
 
 using Memory = std::unique_ptr<std::uint8_t, void (*) (void *)>;

@@ -3,6 +3,7 @@
 // What the command line asks for.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,9 @@ enum class Format { table, csv, json };
 struct Options {
   unsigned seed = 20250;
   bool small = false;
-  std::vector<Device> devices;               // that are there
-  std::vector<const Strategy *> strategies;  // of any device
+  std::vector<std::string> names;            // of strategies and peers, as given
+  std::vector<Device> devices;               // that are there, and have something to run
+  std::vector<const Strategy *> strategies;  // of these devices
   std::vector<Shape> shapes;                 // instead of the case list
   Choice tile, threads;
 
@@ -40,6 +42,8 @@ struct Options {
   double seconds = 2;
   Format format = Format::table;
   std::string output;
+
+  bool is_named (std::string_view name) const { return std::ranges::find (names, name) != names.end (); }
 };
 
 /// The strategy's parameters that the choices name; not all of them need be offered.

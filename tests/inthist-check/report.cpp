@@ -62,11 +62,11 @@ name_of (Content content)
 }
 
 std::string
-stages_of (const Row &row)
+stages_of (const Row &row, const char *between)
 {
   std::string all;
   for (const auto &[name, seconds] : row.stages)
-    all += text ("%s%s %.1f", all.empty () ? "" : " + ", name.c_str (), 1e6 * seconds);
+    all += text ("%s%s %.1f", all.empty () ? "" : between, name.c_str (), 1e6 * seconds);
   return all;
 }
 
@@ -136,36 +136,23 @@ Report::print_table (const std::vector<Row> &rows) const
   for (const Row &row : rows)
     std::fprintf (out_, "%-26s %-24s %5s %8s %11.1f %11.1f %11.1f %11.1f %9.1f %7.1f%%  %s\n", row.name.c_str (), row.mode.c_str (),
                   parameter (row.tuning.tile).c_str (), parameter (row.tuning.threads).c_str (), 1e6 * row.median, 1e6 * row.p5,
-                  1e6 * row.p95, 1 / row.median, row.useful_bytes / row.median / 1e9, 100 * row.share, stages_of (row).c_str ());
+                  1e6 * row.p95, 1 / row.median, row.useful_bytes / row.median / 1e9, 100 * row.share, stages_of (row, " + ").c_str ());
   std::fflush (out_);
 }
 
 void
 Report::print_csv () const
 {
-  std::vector<std::string> stages;  // a column for each that somebody has
-  for (const Row &row : rows_)
-    for (const auto &[name, seconds] : row.stages)
-      if (std::ranges::find (stages, name) == stages.end ())
-        stages.push_back (name);
   std::fprintf (out_, "date,cpu,gpu,driver,runtime,device,content,width,height,planes,pixel,counter,name,mode,tile,threads,laps,"
-                      "median_us,p5_us,p95_us,frames_per_s,useful_bytes_per_s,share_of_ceiling");
-  for (const std::string &stage : stages)
-    std::fprintf (out_, ",%s", in_csv (stage + "_us").c_str ());
-  std::fprintf (out_, "\n");
+                      "median_us,p5_us,p95_us,frames_per_s,useful_bytes_per_s,share_of_ceiling,stages\n");
   for (const Row &row : rows_) {
     for (const std::string &word : { machine_.date, machine_.cpu, machine_.gpu, machine_.driver, machine_.runtime })
       std::fprintf (out_, "%s,", in_csv (word).c_str ());
-    std::fprintf (out_, "%s,%s,%d,%d,%d,%s,%s,%s,%s,%d,%d,%zu,%.3f,%.3f,%.3f,%.3f,%.0f,%.4f", check::name_of (row.device),
+    std::fprintf (out_, "%s,%s,%d,%d,%d,%s,%s,%s,%s,%d,%d,%zu,%.3f,%.3f,%.3f,%.3f,%.0f,%.4f,%s\n", check::name_of (row.device),
                   name_of (row.shape.content), row.shape.width, row.shape.height, row.shape.bins, inthist::name_of (row.shape.pixel),
                   inthist::name_of (row.shape.counter), in_csv (row.name).c_str (), in_csv (row.mode).c_str (), row.tuning.tile,
                   row.tuning.threads, row.laps, 1e6 * row.median, 1e6 * row.p5, 1e6 * row.p95, 1 / row.median,
-                  row.useful_bytes / row.median, row.share);
-    for (const std::string &stage : stages) {
-      const auto own = std::ranges::find (row.stages, stage, &std::pair<std::string, double>::first);
-      std::fprintf (out_, own == row.stages.end () ? "," : ",%.3f", own == row.stages.end () ? 0 : 1e6 * own->second);
-    }
-    std::fprintf (out_, "\n");
+                  row.useful_bytes / row.median, row.share, in_csv (stages_of (row, ";")).c_str ());
   }
 }
 

@@ -17,6 +17,8 @@ seconds_since (Clock::time_point start)
   return std::chrono::duration<double> (Clock::now () - start).count ();
 }
 
+constexpr long kLeastRing = 64 << 20;  // bytes
+
 /// Bytes that the ring has to exceed. A CPU's last cache is larger than its L2 by much, and shared.
 std::size_t
 ring_bytes (Device device)
@@ -31,7 +33,7 @@ ring_bytes (Device device)
 #endif
   (void) device;
   const long l2 = sysconf (_SC_LEVEL2_CACHE_SIZE), l3 = sysconf (_SC_LEVEL3_CACHE_SIZE);
-  return std::size_t (std::max (4 * l2, 2 * l3));
+  return std::size_t (std::max ({ 4 * l2, 2 * l3, kLeastRing }));  // 0 or -1 where nobody knows
 }
 
 /// Notes when each stage begins: an event on the stream, or the time.
@@ -99,7 +101,7 @@ Rig::Rig (Device d, const Input &in)
   std::size_t count = ring_bytes (device) / tensor_bytes (shape, layout) + 1;
   if (device == Device::cpu) {
     count = std::max<std::size_t> (2, count);
-  } else if (const std::size_t even = (count + kLanes - 1) / kLanes * kLanes; even * slot_bytes_ <= free_bytes () / 2) {
+  } else if (const std::size_t even = (count + kLanes - 1) / kLanes * kLanes; even * slot_bytes_ <= free_bytes (device) / 2) {
     count = even;  // so that a buffer always meets the same lane
     lanes = kLanes;
   }
@@ -129,18 +131,6 @@ Rig::make_workspaces (std::size_t first, std::size_t others)
 {
   for (std::size_t lane = 0; lane < bins.size (); lane++)
     workspaces.push_back (memory (lane == 0 ? first : others));
-}
-
-std::size_t
-Rig::free_bytes () const
-{
-  std::size_t free = std::size_t (sysconf (_SC_AVPHYS_PAGES)) * std::size_t (sysconf (_SC_PAGE_SIZE));
-#if INTHIST_CUDA
-  std::size_t total;
-  if (device == Device::cuda)
-    CHECK_CUDA (cudaMemGetInfo (&free, &total));
-#endif
-  return free;
 }
 
 Layout

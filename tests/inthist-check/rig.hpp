@@ -48,8 +48,6 @@ public:
 
   /// Workspaces that all candidates share, for before any of them runs: so much for the first lane, so much for each of the others.
   void make_workspaces (std::size_t first, std::size_t others);
-  /// What is free for them.
-  std::size_t free_bytes () const;
 
   /// Seconds a frame, over candidate.frames frames.
   double lap (const Candidate &candidate);

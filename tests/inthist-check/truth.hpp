@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What must come out, made by plain loops that share nothing with a strategy. Integers are compared bit for bit. Floats may differ from the exact sum by what
+// What must come out, made by plain loops of its own: inthist::reference is the strategy "serial", and so it is checked, too. Integers are compared bit for bit. Floats may differ from the exact sum by what
 // inthist.hpp states at Shape, by nothing where all partial sums are integers that the type holds, and a NaN is always wrong.
 #pragma once
 
@@ -19,7 +19,7 @@ struct Tensor {
 
 class Truth {
 public:
-  /// Throws where the reference is wrong about a small case, counted pixel by pixel.
+  /// Throws where it is itself wrong about a small histogram, counted rectangle by rectangle.
   Truth (const Shape &shape, Bytes pixels, std::size_t stride);
 
   /// What is wrong, with the first wrong (bin, y, x); empty where nothing is. Every byte outside the elements must be `around`.

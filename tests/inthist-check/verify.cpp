@@ -2,7 +2,8 @@
 //
 // Checks of every strategy:
 //
-//   support     refuses no ordinary shape, none without saying what it takes, and every parameter that it does not offer
+//   support     refuses no ordinary shape, none without saying what it takes, and every parameter that it does not offer; of those on offer one goes with
+//               each shape that it takes
 //   shapes      the case list, with the strategy's own parameters
 //   parameters  every tile and block size, with every kind of tensor; and in turn over the case list
 //   again       one frame, another, the first again, in the same buffers
@@ -15,6 +16,7 @@
 #include <array>
 #include <cstdio>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "progress.hpp"
@@ -26,7 +28,8 @@ namespace {
 enum Check { kSupport, kShapes, kParameters, kAgain, kAtOnce, kGraph, kChecks };
 constexpr const char *kCheckNames[] = { "support", "shapes", "parameters", "again", "at once", "graph" };
 
-constexpr int kShown = 5;  // failures of a strategy
+constexpr int kShown = 5;                  // failures of a strategy
+constexpr std::size_t kSmall = 256 << 20;  // bytes that are there
 
 struct Tally {
   int runs = 0, failed = 0, refused = 0;
@@ -55,18 +58,18 @@ case_of (const Shape &shape, Pattern pattern, unsigned seed)
 
 class Verifier {
 public:
-  explicit Verifier (const Options &options) : options_ (options)
-  {
-    for (const Strategy *strategy : options.strategies)
-      if (std::ranges::find (options.devices, strategy->device) != options.devices.end ())
-        strategies_.push_back (strategy);
-  }
+  explicit Verifier (const Options &options) : options_ (options), strategies_ (options.strategies) {}
 
-  bool all ()
+  int all ()
   {
     const bool notices = notices_faults ();
     std::printf ("[%s] inthist-check: notices faults\n", notices ? "OK" : "FAIL");
     run_shapes ();
+    int compared = 0;
+    for (const auto &[strategy, tallies] : tallies_)
+      compared += tallies[kShapes].runs;
+    if (compared == 0)
+      return notices ? 0 : -1;
     Progress progress ("the checks of each strategy");
     for (std::size_t i = 0; i < strategies_.size (); i++) {
       progress.show (double (i) / double (strategies_.size ()));
@@ -84,7 +87,7 @@ public:
           graph (strategy, kind);
       }
     }
-    return report () && notices;
+    return report () && notices ? compared : -1;
   }
 
 private:
@@ -153,6 +156,39 @@ private:
            - kinds_.begin ();
   }
 
+  /// Where the case fits. The host has the truth and what is looked at, and the CPU's tensor.
+  std::vector<Device> with_room (const Case &c)
+  {
+    const std::size_t tensor = tensor_bytes (c.shape, c.layout ()), pixels = c.stride () * c.shape.height;
+    if (tensor + pixels < kSmall)
+      return options_.devices;
+    std::vector<Device> devices;
+    for (const Device device : options_.devices)
+      if (const std::string why = no_room (device, (device == Device::cpu ? 3 : 2) * tensor + 4 * pixels, tensor + pixels); why.empty ())
+        devices.push_back (device);
+      else
+        skip (check::name_of (c.shape) + " on " + check::name_of (device), why);
+    return devices;
+  }
+
+  /// Whether the workspace fits as well.
+  bool has_room (const Strategy &strategy, const Tuning &tuning, const Shape &shape)
+  {
+    const std::size_t bytes = accepts (strategy, shape, tuning) ? strategy.workspace_bytes (shape, tuning) : 0;
+    const std::string why = bytes < kSmall ? "" : no_room (strategy.device, strategy.device == Device::cpu ? bytes : 0, bytes);
+    if (!why.empty ())
+      skip (label_of (strategy, tuning) + ", " + check::name_of (shape) + " on " + check::name_of (strategy.device),
+            "its workspace " + why);
+    return why.empty ();
+  }
+
+  /// Says it once for all pictures.
+  void skip (const std::string &what, const std::string &why)
+  {
+    if (skipped_.insert (what).second)
+      std::printf ("SKIP: %s: %s\n", what.c_str (), why.c_str ());
+  }
+
   void run_shapes ()
   {
     constexpr std::size_t kMostElements = 1 << 19;  // of what runs a second time, with other parameters
@@ -162,15 +198,19 @@ private:
     Progress progress (text ("%zu cases", list.size ()));
     for (std::size_t number = 0; number < list.size (); number++) {
       progress.show (double (number) / double (list.size ()));
+      const auto devices = with_room (list[number]);
+      if (devices.empty ())
+        continue;
       const Input input (list[number]);
       const Shape &shape = input.c.shape;
-      for (const Device device : options_.devices) {
+      for (const Device device : devices) {
         Frame frame (device, input, guards ());
         for (const Strategy *const strategy : strategies_) {
           if (strategy->device != device || leaves_out (*strategy, input.c, number))
             continue;
           for (const Tuning &tuning : tunings_of (*strategy, options_.tile, options_.threads))
-            one_run (kShapes, *strategy, tuning, frame);
+            if (has_room (*strategy, tuning, shape))
+              one_run (kShapes, *strategy, tuning, frame);
           const auto others = tunings_of (*strategy, { .all = true }, { .all = true });
           if (!chosen && !options_.small && others.size () > 1 && std::size_t (shape.width) * shape.height * shape.bins <= kMostElements)
             one_run (kParameters, *strategy, others[turns[{ strategy, kind_of (shape) }]++ % others.size ()], frame);
@@ -202,15 +242,18 @@ private:
         expect (takes || strategy.limit[0] != 0, shape, "is refused, and the strategy states no limit");
         if (!takes)
           continue;
-        for (const int tile : strategy.tiles)
-          expect (accepts (strategy, shape, { tile, 0 }), shape, "is refused with a tile size on offer");
-        for (const int threads : strategy.threads)
-          expect (accepts (strategy, shape, { 0, threads }), shape, "is refused with a block size on offer");
+        const auto offered = tunings_of (strategy, { .all = true }, { .all = true });
+        const auto first = std::ranges::find_if (offered, [&] (const Tuning &tuning) { return accepts (strategy, shape, tuning); });
+        expect (first != offered.end (), shape, "is refused with every parameter on offer");
+        if (first == offered.end ())
+          continue;
+        const bool all = std::ranges::all_of (offered, [&] (const Tuning &tuning) { return accepts (strategy, shape, tuning); });
+        refuses = refuses || !all;
+        expect (all || strategy.limit[0] != 0, shape, "is refused with a parameter on offer, and the strategy states no limit");
         expect (!accepts (strategy, shape, { 12345, 0 }) && !accepts (strategy, shape, { 0, 12345 }), shape,
                 "is taken with a parameter that is not on offer");
-        const Tuning first = { strategy.tiles.empty () ? 0 : strategy.tiles[0], strategy.threads.empty () ? 0 : strategy.threads[0] };
-        expect (strategy.workspace_bytes (shape, {}) == strategy.workspace_bytes (shape, first), shape,
-                "needs another workspace by default than with the first parameters on offer");
+        expect (strategy.workspace_bytes (shape, {}) == strategy.workspace_bytes (shape, *first), shape,
+                "needs another workspace by default than with the first parameters on offer that it takes");
       }
     expect (any, {}, "every kind of tensor is refused");
     expect (refuses || strategy.limit[0] == 0, {}, "the limit that the strategy states is not kept");
@@ -325,7 +368,7 @@ private:
 #endif
   }
 
-  /// A line for each check of each strategy, and the sum.
+  /// A line for each check of each strategy, and the sum. "Refused" is what a strategy's limit leaves out.
   bool report ()
   {
     Tally sum;
@@ -342,16 +385,17 @@ private:
         std::printf (tally.failed ? ", %d failed" : "", tally.failed);
         std::printf (tally.refused ? ", %d refused\n" : "\n", tally.refused);
       }
-    std::printf ("inthist-check: %d runs, %d failed, %d skipped (seed %u)\n", sum.runs, sum.failed, sum.refused, options_.seed);
+    std::printf ("inthist-check: %d runs, %d failed, %d refused (seed %u)\n", sum.runs, sum.failed, sum.refused, options_.seed);
     return sum.failed == 0;
   }
 
   const Options &options_;
   const std::vector<Shape> kinds_ = kinds ();
-  std::vector<const Strategy *> strategies_;
+  const std::vector<const Strategy *> strategies_;
   std::map<Device, Queue> queues_;
   std::map<const Strategy *, std::array<Tally, kChecks>> tallies_;
   std::map<const Strategy *, int> shown_;
+  std::set<std::string> skipped_;
   int others_failed_ = 0;
 };
 
@@ -380,7 +424,7 @@ attempt (const Strategy &strategy, const Tuning &tuning, Frame &frame, Queue &qu
   return wrong.empty () && guards && !workspace.guards_hold () ? "wrote outside its workspace" : wrong;
 }
 
-bool
+int
 verify (const Options &options)
 {
   return Verifier (options).all ();

@@ -14,7 +14,8 @@ std::string attempt (const Strategy &strategy, const Tuning &tuning, Frame &fram
 /// Whether those above object to strategies with one fault each, on purpose; prints what they do not notice.
 bool notices_faults ();
 
-/// Runs everything, prints a line for each failure and for each check, and returns whether none failed.
-bool verify (const Options &options);
+/// Runs everything, and prints a line for each failure and for each check. Returns how many tensors of the case list were compared; a negative number where
+/// something failed.
+int verify (const Options &options);
 
 }  // namespace inthist::check

@@ -11,7 +11,15 @@ namespace inthist::cuda {
 inline constexpr int kTiles[] = { 64, 32, 16 };
 inline constexpr int kTileThreads[] = { 1024, 512, 256, 128, 64, 32 };
 
-/// Calls `body` with the tile's side as a constant. 16-byte elements have at most 32, for the shared memory.
+/// A tile of 64 takes 65 KiB of 16-byte elements: more shared memory than a block has.
+inline bool
+tile_fits (const Shape &shape, const Tuning &tuning)
+{
+  return tuning.tile < 64 || bytes_of (shape.counter) < 16;
+}
+inline constexpr const char *kTileLimit = "tiles of 64 for elements of up to 8 bytes";
+
+/// Calls `body` with the tile's side as a constant.
 template <class T, class Body>
 auto
 with_tile (const Tuning &tuning, Body &&body)
