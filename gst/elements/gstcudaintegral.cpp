@@ -105,7 +105,12 @@ open_backend (GstCudaIntegral *self, const Settings &settings)
   }
 
   const bool may_cuda = settings.backend != Backend::cpu && !(wanted && wanted->device == inthist::Device::cpu);
-  const bool must_cuda = settings.backend == Backend::cuda || (wanted && wanted->device == inthist::Device::cuda);
+  const bool named = may_cuda && settings.cuda_device_id >= 0;
+  std::string cpu_instead;  // what would let the element take the CPU, where the settings do not
+  for (const auto &[demanded, setting] : { std::pair (settings.backend == Backend::cuda, "backend=auto"),
+                                           std::pair (may_cuda && wanted, "strategy=auto"), std::pair (named, "cuda-device-id=-1") })
+    if (demanded)
+      cpu_instead += (cpu_instead.empty () ? "" : " and ") + std::string (setting);
   std::string why = "this build has no CUDA (it was configured with -Dcuda=disabled, or without nvcc)";
 #if INTHIST_CUDA
   State &state = state_of (self);
@@ -129,11 +134,11 @@ open_backend (GstCudaIntegral *self, const Settings &settings)
     return true;
   }
 #endif
-  if (must_cuda) {
-    GST_ELEMENT_ERROR (
-        self, RESOURCE, NOT_FOUND,
-        ("CUDA cannot be used: %s. Set backend=auto%s to compute on the CPU.", why.c_str (), wanted ? " and strategy=auto" : ""),
-        (nullptr));
+  if (!cpu_instead.empty ()) {
+    const std::string device = named ? " device " + std::to_string (settings.cuda_device_id) : "";
+    GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
+                       ("CUDA%s cannot be used: %s. Set %s to compute on the CPU.", device.c_str (), why.c_str (), cpu_instead.c_str ()),
+                       (nullptr));
     return false;
   }
   INFO (self, "backend: CPU%s%s", may_cuda ? "; CUDA: " : "", may_cuda ? why.c_str () : "");

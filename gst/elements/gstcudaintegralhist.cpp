@@ -8,7 +8,7 @@
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 -m videotestsrc num-buffers=30 ! cudaintegralhist bins=8 regions="100,100,64,128" ! fakesink
+ * gst-launch-1.0 -m videotestsrc num-buffers=30 ! video/x-raw,format=I420 ! cudaintegralhist bins=8 regions="100,100,64,128" ! fakesink
  * ]| prints the histogram of one rectangle for each frame.
  */
 #include "gstcudaintegralhist.h"

@@ -11,7 +11,7 @@
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 -m videotestsrc num-buffers=30 ! cudaintegralimage squared=true regions="100,100,64,128" ! fakesink
+ * gst-launch-1.0 -m videotestsrc num-buffers=30 ! video/x-raw,format=I420 ! cudaintegralimage squared=true regions="100,100,64,128" ! fakesink
  * ]| prints the sum, the mean and the variance of one rectangle for each frame.
  */
 #include "gstcudaintegralimage.h"

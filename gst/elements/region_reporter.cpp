@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <climits>
 #include <cstring>
 #include <stdexcept>
 
@@ -19,8 +20,8 @@ parse_regions (const char *text)
       at++;
   };
   const auto fail = [&] (const std::string &why) {
-    throw std::invalid_argument ("regions=\"" + std::string (text) + "\": " + why + " at \"" + at
-                                 + "\"; write x,y,width,height;x,y,width,height");
+    throw std::invalid_argument ("regions=\"" + std::string (text) + "\": " + why + " at "
+                                 + (at < end ? "\"" + std::string (at) + "\"" : "the end") + "; write x,y,width,height;x,y,width,height");
   };
   skip_spaces ();
   while (at < end) {
@@ -28,6 +29,9 @@ parse_regions (const char *text)
     for (int i = 0; i < 4; i++) {
       skip_spaces ();
       const auto [after, error] = std::from_chars (at, end, numbers[i]);
+      if (error == std::errc::result_out_of_range)
+        throw std::invalid_argument ("regions=\"" + std::string (text) + "\": " + std::string (at, after)
+                                     + " is out of range; numbers go from " + std::to_string (INT_MIN) + " to " + std::to_string (INT_MAX));
       if (error != std::errc ())
         fail ("a number is missing");
       at = after;

@@ -20,6 +20,21 @@ backend_get_type ()
   return type;
 }
 
+/// Whether the strategy refuses a frame or a setting of an element with such content, so that its limit is worth telling.
+static bool
+is_limited (const inthist::Strategy &strategy, inthist::Content content)
+{
+  using inthist::Content, inthist::Type;
+  constexpr int kLong = 1 << 20;  // pixels
+  const bool bins = content == Content::bins;
+  for (const auto &[width, height] : { std::pair (8192, 8192), std::pair (kLong, 3), std::pair (3, kLong) })
+    for (const int planes : { 1, bins ? 32 : 1, bins ? 256 : 2 })
+      for (const Type counter : { Type::u32, bins ? Type::u16 : Type::u32 })
+        if (!inthist::accepts (strategy, { width, height, planes, counter, content, Type::u8 }))
+          return true;
+  return false;
+}
+
 /// auto, and the strategies that can compute such content at all. A value is 0, or 1 + the row in the table of strategies.
 static std::vector<GEnumValue>
 strategy_values (const inthist::Shape &example)
@@ -30,7 +45,7 @@ strategy_values (const inthist::Shape &example)
     row++;
     if (!inthist::accepts (strategy, example))
       continue;
-    const std::string limit = *strategy.limit ? std::string (" (limit: ") + strategy.limit + ")" : "";
+    const std::string limit = is_limited (strategy, example.content) ? std::string (" (limit: ") + strategy.limit + ")" : "";
     values.push_back ({ row, g_intern_string ((strategy.description + limit).c_str ()), strategy.name });
   }
   values.push_back ({ 0, nullptr, nullptr });
@@ -112,7 +127,7 @@ Settings::get (guint id, GValue *value) const
 }
 
 void
-check_range (const char *name, guint value, guint min, guint max)
+check_range (const char *name, gint64 value, gint64 min, gint64 max)
 {
   if (value < min || value > max)
     throw std::invalid_argument (std::string (name) + "=" + std::to_string (value) + " is out of range: set it to " + std::to_string (min)
@@ -122,6 +137,7 @@ check_range (const char *name, guint value, guint min, guint max)
 void
 Settings::check () const
 {
+  check_range ("cuda-device-id", cuda_device_id, -1, G_MAXINT);
   check_range ("async-depth", options.async_depth, 1, kMaxAsyncDepth);
   check_range ("interval", interval, 1, G_MAXINT);
   check_range ("tuning-time", options.tuning_time, 0, kMaxTuningTime);
@@ -146,21 +162,41 @@ mutable_playing ()
   return read_write (GST_PARAM_MUTABLE_PLAYING);
 }
 
-GParamSpec *
-checked_uint_spec (const char *name, const char *nick, const char *blurb, guint min, guint max, guint by_default, GParamFlags flags)
+/// A type of properties like `parent`, but every value is valid.
+template <class Spec>
+static GType
+unchecked_type (GType parent, const char *name)
 {
-  static const GType type = [] {
-    const auto init = [] (gpointer klass, gpointer) {
-      G_PARAM_SPEC_CLASS (klass)->value_validate = [] (GParamSpec *, GValue *) { return FALSE; };
-    };
-    return g_type_register_static_simple (G_TYPE_PARAM_UINT, "GstCudaIntegralParamUInt", sizeof (GParamSpecClass), init,
-                                          sizeof (GParamSpecUInt), nullptr, GTypeFlags (0));
-  }();
-  auto *spec = reinterpret_cast<GParamSpecUInt *> (g_param_spec_internal (type, name, nick, blurb, flags));
+  const auto init = [] (gpointer klass, gpointer) {
+    G_PARAM_SPEC_CLASS (klass)->value_validate = [] (GParamSpec *, GValue *) { return FALSE; };
+  };
+  return g_type_register_static_simple (parent, name, sizeof (GParamSpecClass), init, sizeof (Spec), nullptr, GTypeFlags (0));
+}
+
+template <class Spec, class Number>
+static GParamSpec *
+number_spec (GType type, const char *name, const char *nick, const char *blurb, Number min, Number max, Number by_default,
+             GParamFlags flags)
+{
+  auto *spec = reinterpret_cast<Spec *> (g_param_spec_internal (type, name, nick, blurb, flags));
   spec->minimum = min;
   spec->maximum = max;
   spec->default_value = by_default;
   return G_PARAM_SPEC (spec);
+}
+
+GParamSpec *
+checked_uint_spec (const char *name, const char *nick, const char *blurb, guint min, guint max, guint by_default, GParamFlags flags)
+{
+  static const GType type = unchecked_type<GParamSpecUInt> (G_TYPE_PARAM_UINT, "GstCudaIntegralParamUInt");
+  return number_spec<GParamSpecUInt> (type, name, nick, blurb, min, max, by_default, flags);
+}
+
+GParamSpec *
+checked_int_spec (const char *name, const char *nick, const char *blurb, int min, int max, int by_default, GParamFlags flags)
+{
+  static const GType type = unchecked_type<GParamSpecInt> (G_TYPE_PARAM_INT, "GstCudaIntegralParamInt");
+  return number_spec<GParamSpecInt> (type, name, nick, blurb, min, max, by_default, flags);
 }
 
 void
@@ -173,7 +209,8 @@ install_properties (GObjectClass *klass)
   install (PROP_BACKEND,
            g_param_spec_enum ("backend", "Backend", "Where to compute", backend_get_type (), int (by_default.backend), ready));
   install (PROP_CUDA_DEVICE_ID,
-           g_param_spec_int ("cuda-device-id", "CUDA device", "CUDA device; -1 follows the input's memory, else takes device 0", -1,
+           checked_int_spec ("cuda-device-id", "CUDA device",
+                             "CUDA device, an error where it is not there; -1 follows the input's memory, else takes device 0", -1,
                              G_MAXINT, by_default.cuda_device_id, ready));
   install (PROP_DOWNLOAD, g_param_spec_enum ("download", "Download", "When a tensor on a GPU is copied to the host", download_get_type (),
                                              int (by_default.options.download), ready));

@@ -230,6 +230,7 @@ GST_START_TEST (bad_settings)
   const Case cases[] = {
     { "bins=0", resource, GST_RESOURCE_ERROR_SETTINGS, "bins=0", "1 to 256" },
     { "bins=257", resource, GST_RESOURCE_ERROR_SETTINGS, "bins=257", "1 to 256" },
+    { "cuda-device-id=-2", resource, GST_RESOURCE_ERROR_SETTINGS, "cuda-device-id=-2", "-1 to" },
     { "async-depth=0", resource, GST_RESOURCE_ERROR_SETTINGS, "async-depth=0", "1 to 64" },
     { "async-depth=65", resource, GST_RESOURCE_ERROR_SETTINGS, "async-depth=65", "1 to 64" },
     { "interval=0", resource, GST_RESOURCE_ERROR_SETTINGS, "interval=0", "1 to" },
@@ -238,7 +239,8 @@ GST_START_TEST (bad_settings)
     { "backend=cpu regions=1,2,3", resource, GST_RESOURCE_ERROR_SETTINGS, "1,2,3", "x,y,width,height" },
     { "backend=cpu regions=a", resource, GST_RESOURCE_ERROR_SETTINGS, "number", "x,y,width,height" },
     { "backend=cpu regions=1,2,3,4,5", resource, GST_RESOURCE_ERROR_SETTINGS, "semicolon", "x,y,width,height" },
-    { "backend=cpu regions=1,2,99999999999,4", resource, GST_RESOURCE_ERROR_SETTINGS, "number", "x,y,width,height" },
+    { "backend=cpu regions=10", resource, GST_RESOURCE_ERROR_SETTINGS, "comma is missing at the end", "x,y,width,height" },
+    { "backend=cpu regions=1,2,99999999999,4", resource, GST_RESOURCE_ERROR_SETTINGS, ": 99999999999 is out of range", "to 2147483647" },
     { "backend=cpu regions=1,2,0,4", resource, GST_RESOURCE_ERROR_SETTINGS, "empty", "at least 1" },
     { "backend=cpu regions=64,0,4,4", resource, GST_RESOURCE_ERROR_SETTINGS, "64,0,4,4", "64x48" },
     { "backend=cpu regions=0,0,4,4;-9,0,4,4", resource, GST_RESOURCE_ERROR_SETTINGS, "-9,0,4,4", "64x48" },
@@ -304,14 +306,18 @@ GST_START_TEST (no_such_device)
 {
   // without a device the message says why; with one, what there is
   const bool cuda = starts ("cuda");
-  GstElement *pipeline =
-      gst_parse_launch ("videotestsrc num-buffers=2 ! cudaintegralhist backend=cuda cuda-device-id=99 ! fakesink", nullptr);
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  g_autoptr (GError) error = error_of (pipeline);
-  fail_unless (error && g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
-  fail_unless (strstr (error->message, cuda ? "99" : "backend=auto"), "%s", error->message);
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (pipeline);
+  for (const char *backend : { "cuda", "auto" }) {
+    g_autofree char *line =
+        g_strdup_printf ("videotestsrc num-buffers=2 ! cudaintegralhist backend=%s cuda-device-id=99 ! fakesink", backend);
+    GstElement *pipeline = gst_parse_launch (line, nullptr);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    g_autoptr (GError) error = error_of (pipeline);
+    fail_unless (error && g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
+    fail_unless (strstr (error->message, "99") && strstr (error->message, cuda ? "or to -1" : "cuda-device-id=-1"), "%s", error->message);
+    fail_unless ((strstr (error->message, "backend=auto") != nullptr) == (!cuda && backend[0] == 'c'), "%s", error->message);
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (pipeline);
+  }
 }
 GST_END_TEST;
 
