@@ -13,6 +13,7 @@
 #include <gst/integralhist/gstintegralhist.h>
 
 #define MAX_BINS 256
+#define UNSET G_MININT
 #define COLUMNS 8 /* of the table */
 #define BARS 32
 #define ROW_SECONDS 0.5 /* of video */
@@ -236,7 +237,7 @@ run (GstElement *pipeline, guint64 limit, GError **error)
 int
 main (int argc, char **argv)
 {
-  int bins = 32, frames = -1;
+  int bins = 32, frames = UNSET;
   gboolean test = FALSE;
   g_auto (GStrv) inputs = NULL;
   const GOptionEntry entries[] = {
@@ -257,12 +258,20 @@ main (int argc, char **argv)
     return 2;
   }
   const guint n_inputs = inputs ? g_strv_length (inputs) : 0;
-  if (n_inputs + (test ? 1 : 0) != 1 || bins < 1 || bins > MAX_BINS) {
-    g_printerr ("histquery: give one FILE, URI, /dev/videoN or --test, and 1 to %d bins; see histquery --help\n", MAX_BINS);
+  if (n_inputs + (test ? 1 : 0) != 1) {
+    g_printerr ("histquery: give one FILE, URI, /dev/videoN or --test; see histquery --help\n");
+    return 2;
+  }
+  if (bins < 1 || bins > MAX_BINS) {
+    g_printerr ("histquery: --bins %d is out of range: give 1 to %d\n", bins, MAX_BINS);
+    return 2;
+  }
+  if (frames < 0 && frames != UNSET) {
+    g_printerr ("histquery: --frames %d is out of range: give 1 or more, or 0 for no limit\n", frames);
     return 2;
   }
   const char *input = test ? NULL : inputs[0];
-  if (frames < 0)
+  if (frames == UNSET)
     frames = test || g_str_has_prefix (input, "/dev/video") ? 150 : 0;
 
   g_autoptr (GstElement) pipeline = make_pipeline (input, bins, &error);

@@ -9,6 +9,7 @@ After `tests/run.sh` or `meson compile -C build`, in the build directory's envir
 
 It needs the distribution's Python with python3-gi, python3-gst-1.0 and python3-numpy.
 """
+import argparse
 import os
 import sys
 
@@ -70,9 +71,11 @@ def show_frame(number, buffer):
 
 def main(argument=None):
     Gst.init(None)
-    source = 'videotestsrc pattern=smpte horizontal-speed=4 num-buffers=150 ! video/x-raw,width=640,height=480'
+    source = 'videotestsrc pattern=smpte horizontal-speed=4 num-buffers=150 ! video/x-raw,format=I420,width=640,height=480'
+    name = 'test picture'
     if argument:
-        uri = argument if Gst.uri_is_valid(argument) else Gst.filename_to_uri(os.path.abspath(argument))
+        name = argument if Gst.uri_is_valid(argument) else os.path.abspath(argument)
+        uri = argument if Gst.uri_is_valid(argument) else Gst.filename_to_uri(name)
         source = f'uridecodebin uri="{uri}"'
     pipeline = Gst.parse_launch(f'{source} ! videoconvert ! cudaintegralhist name=hist ! appsink name=sink sync=false max-buffers=4')
     sink, bus = pipeline.get_by_name('sink'), pipeline.get_bus()
@@ -87,7 +90,7 @@ def main(argument=None):
                 frames += 1
             message = bus.pop_filtered(Gst.MessageType.ERROR)
             if message:
-                sys.exit(f'{message.src.name}: {message.parse_error()[0].message}')
+                sys.exit(f'{name}: {message.src.name}: {message.parse_error()[0].message}')
     except KeyboardInterrupt:
         pass
     finally:
@@ -97,4 +100,6 @@ def main(argument=None):
 
 
 if __name__ == '__main__':
-    main(*sys.argv[1:2])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('video', nargs='?', metavar='FILE | URI')
+    main(parser.parse_args().video)
