@@ -2,10 +2,10 @@
 //
 // cudaintegralimage: tables and what regions of them add up to, against pixels added up one by one; queries in 32 and in 64 bits; messages; and both
 // elements on one buffer. What it has in common with cudaintegralhist is in element.cpp and stream.cpp.
-#include <gst/app/gstappsink.h>
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "frames.hpp"
+#include "sample.hpp"
 
 namespace {
 
@@ -74,23 +74,6 @@ gray (int width, int height)
 }
 
 constexpr const char *kGray40x30 = "video/x-raw,format=GRAY8,width=40,height=30,framerate=25/1";
-
-/// The first sample of a pipeline that ends in the appsink `sink`; the pipeline is gone when it returns.
-GstSample *
-sample_of (const std::string &line)
-{
-  GError *error = nullptr;
-  GstElement *pipeline = gst_parse_launch (line.c_str (), &error);
-  fail_unless (!error, "%s", error ? error->message : "");
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  GstSample *sample = gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 20 * GST_SECOND);
-  fail_unless (sample, "no sample from %s", line.c_str ());
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (sink);
-  gst_object_unref (pipeline);
-  return sample;
-}
 
 /// The luma of videotestsrc's frame in the sample, with BT.709's weights for RGB.
 std::vector<guint8>
