@@ -1,75 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What surrounds the strategies, against slow and obvious code: pixels to bins, regions, clipping, layouts and the table, and the reference against counted pixels. On every
-// device, integer for integer. inthist-check (tests/inthist-check) does the same to the strategies themselves; here they only meet real video, which it cannot decode.
+// What surrounds the strategies, against slow and obvious code: pixels to bins, layouts and the table, and the reference against counted pixels. On every device, integer for
+// integer. inthist-check (tests/inthist-check) does the same to the strategies themselves; here they only meet real video, which it cannot decode. Regions have regions.cpp.
 //
-// Environment:
-//   INTHIST_SEED=n            the seed, printed at the start (a fixed one by default)
-//   INTHIST_CASES=small       small frames only, and buffers without a guard behind, so that compute-sanitizer or ASan sees the true sizes
+// Environment: devices.hpp, and
 //   INTHIST_TEST_DATA=folder  where vtest.avi is (package opencv-doc has it, in /usr/share/doc/opencv-doc/examples/data)
-#include <climits>
 #include <cmath>
 #include <random>
 
-#include "frame.hpp"
-
 #include <gst/app/gstappsink.h>
-#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
 
-using namespace inthist;
-using namespace inthist::check;
+#include "devices.hpp"
 
 namespace {
-
-unsigned
-seed ()
-{
-  const char *text = g_getenv ("INTHIST_SEED");
-  return text ? unsigned (g_ascii_strtoull (text, nullptr, 0)) : 20250;
-}
-
-bool
-small_cases ()
-{
-  return g_strcmp0 (g_getenv ("INTHIST_CASES"), "small") == 0;
-}
-
-/// Says loudly why, where the device is not to be had.
-bool
-have (Device device, const char *what)
-{
-  const std::string why = why_not (device);
-  if (!why.empty ())
-    printf ("SKIP: %s on CUDA: %s\n", what, why.c_str ());
-  return why.empty ();
-}
-
-Case
-case_of (const Shape &shape, Pattern pattern)
-{
-  Case c;
-  c.shape = shape;
-  c.pattern = pattern;
-  c.seed = seed ();
-  return c;
-}
-
-/// The picture that a case is made of.
-Bytes
-picture_of (const Case &c)
-{
-  return picture (c.pattern, c.shape.width, c.shape.height, c.seed);
-}
-
-/// The histogram's tensor, as the reference has it.
-Bytes
-right_tensor (const Input &input)
-{
-  const Layout layout = input.c.layout ();
-  Bytes tensor (tensor_bytes (input.c.shape, layout), kPoison);
-  reference ({ input.c.shape, layout, { const_cast<std::uint8_t *> (input.pixels.data ()), input.c.stride () }, tensor.data () });
-  return tensor;
-}
 
 struct NamedFormat {
   const char *name;
@@ -175,200 +118,6 @@ run_bin_image (Device device)
     }
 }
 
-/// Rectangles of every kind, not yet clipped.
-std::vector<Region>
-rectangles (int width, int height, int n)
-{
-  std::vector<Region> list = {
-    { 0, 0, width, height },
-    { -5, -7, width + 20, height + 20 },
-    { 0, 0, 1, 1 },
-    { width - 1, 0, 1, 1 },
-    { 0, height - 1, 1, 1 },
-    { width - 1, height - 1, 1, 1 },
-    { 0, 0, 0, 0 },
-    { width / 2, height / 2, 0, 3 },
-    { width, 0, 5, 5 },
-    { -5, -5, 5, 5 },
-    { 0, 0, width, 1 },
-    { 0, 0, 1, height },
-    { 0, 0, width, (height + 1) / 2 },
-    { width / 2, 0, width, height },
-    { 1, 1, width, height },
-  };
-  std::mt19937 random (seed ());
-  while (int (list.size ()) < n) {
-    const int w = random () % (width + 3), h = random () % (height + 3);
-    list.push_back ({ int (random () % (2 * width + 1)) - width / 2, int (random () % (2 * height + 1)) - height / 2, w, h });
-  }
-  return list;
-}
-
-/// A tensor and its regions on a device, and the answers from there.
-struct Query {
-  const Device device;
-  const Shape shape;
-  const Layout layout;
-  Block tensor, list;
-  Queue queue;
-  int turn = 0;
-
-  Query (Device d, const Case &c, const Bytes &right, std::span<const Region> regions)
-      : device (d), shape (c.shape), layout (c.layout ()), tensor (d, right.size (), c.shift, !small_cases ()),
-        list (d, regions.size_bytes (), 0, !small_cases ()), queue (d)
-  {
-    tensor.put (right.data (), right.size ());
-    list.put (regions.data (), regions.size_bytes ());
-  }
-
-  /// Asks `on_cpu`, or `on_cuda` with the regions in device memory or pinned, and with none first.
-  template <class Answer, class OnCpu, class OnCuda>
-  std::vector<Answer> ask (std::span<const Region> regions, [[maybe_unused]] bool pinned, OnCpu &&on_cpu, [[maybe_unused]] OnCuda &&on_cuda)
-  {
-    std::vector<Answer> answers (regions.size () * shape.bins);
-    Block out (device, answers.size () * sizeof (Answer), 0, !small_cases ());
-    out.poison ();
-    auto *const to = reinterpret_cast<Answer *> (out.data);
-    if (device == Device::cpu)
-      on_cpu (shape, layout, tensor.data, regions, to);
-#if INTHIST_CUDA
-    if (device == Device::cuda) {
-      const cuda::PinnedMemory host = cuda::make_pinned_memory (regions.size_bytes ());
-      memcpy (host.get (), regions.data (), regions.size_bytes ());
-      const auto *from = reinterpret_cast<const Region *> (pinned ? static_cast<void *> (host.get ()) : list.data);
-      fail_unless (on_cuda (shape, layout, tensor.data, from, 0, to, queue.stream) == 0);
-      fail_unless (on_cuda (shape, layout, tensor.data, from, int (regions.size ()), to, queue.stream) == 0);
-      queue.wait ();
-    }
-#endif
-    fail_unless (out.guards_hold (), "wrote outside the answers");
-    copy (device, answers.data (), out.data, answers.size () * sizeof (Answer));
-    return answers;
-  }
-};
-
-#if !INTHIST_CUDA
-constexpr auto cuda_count_regions = nullptr, cuda_sum_regions = nullptr;
-#else
-constexpr auto cuda_count_regions = cuda::count_regions;
-constexpr auto cuda_sum_regions = cuda::sum_regions;
-#endif
-
-std::vector<Region>
-clipped_rectangles (int width, int height, int n)
-{
-  std::vector<Region> list;
-  for (const Region &r : rectangles (width, height, n))
-    list.push_back (clip (r, width, height));
-  return list;
-}
-
-/// What the regions add up to, pixel by pixel: `add` adds one to the sums of its region.
-template <class Answer, class Add>
-std::vector<Answer>
-pixel_by_pixel (const Bytes &image, const Shape &shape, std::span<const Region> regions, Add &&add)
-{
-  std::vector<Answer> sums (regions.size () * shape.bins);
-  for (std::size_t i = 0; i < regions.size (); i++)
-    for (int y = regions[i].y; y < regions[i].y + regions[i].height; y++)
-      for (int x = regions[i].x; x < regions[i].x + regions[i].width; x++)
-        add (image[std::size_t (y) * shape.width + x], &sums[i * shape.bins]);
-  return sums;
-}
-
-template <class Answer>
-void
-expect_equal (const Case &c, std::span<const Region> regions, const std::vector<Answer> &got, const std::vector<Answer> &wanted)
-{
-  for (std::size_t i = 0; i < wanted.size (); i++) {
-    const Region &r = regions[i / c.shape.bins];
-    fail_unless (got[i] == wanted[i], "%s: region %d,%d %dx%d plane %zu is %" G_GUINT64_FORMAT ", must be %" G_GUINT64_FORMAT,
-                 c.name ().c_str (), r.x, r.y, r.width, r.height, i % c.shape.bins, guint64 (got[i]), guint64 (wanted[i]));
-  }
-}
-
-constexpr struct {
-  int width, height, bins;
-  Pattern pattern;
-} kRegionFrames[] = {
-  { 1, 1, 1, Pattern::zeros },     { 37, 23, 256, Pattern::noise },  { 333, 97, 17, Pattern::noise },  { 640, 480, 1, Pattern::zeros },
-  { 640, 480, 2, Pattern::full },  { 640, 480, 16, Pattern::noise }, { 640, 480, 3, Pattern::across }, { 70000, 3, 2, Pattern::full },
-  { 70000, 3, 5, Pattern::noise }, { 3, 70000, 2, Pattern::full },   { 3, 70000, 5, Pattern::down },
-};
-
-/// Calls `check` with histograms of all frames and both counters; every second has a layout of its own.
-template <class Check>
-void
-for_histograms (Check &&check)
-{
-  int turn = 0;
-  for (const auto &[width, height, bins, pattern] : kRegionFrames) {
-    if (small_cases () && width * height > 1000)
-      continue;
-    for (const Type counter : { Type::u32, Type::u16 }) {
-      Case c = case_of ({ width, height, bins, counter }, pattern);
-      c.row_gap = c.shift = 16;
-      c.plane_gap = 48;
-      c.own_layout = turn % 2 == 0;
-      check (c, turn++ % 4 < 2);
-    }
-  }
-}
-
-void
-run_count_regions (Device device)
-{
-  for_histograms ([&] (const Case &c, bool pinned) {
-    const auto regions = clipped_rectangles (c.shape.width, c.shape.height, 120);
-    Query query (device, c, right_tensor (Input (c)), regions);
-    const auto got = query.ask<std::uint32_t> (regions, pinned, cpu::count_regions, cuda_count_regions);
-    expect_equal (c, regions, got, pixel_by_pixel<std::uint32_t> (picture_of (c), c.shape, regions, [&] (int pixel, std::uint32_t *counts) {
-                    counts[pixel * c.shape.bins / 256]++;
-                  }));
-  });
-}
-
-void
-run_sum_regions (Device device)
-{
-  for_histograms ([&] (const Case &c, bool pinned) {
-    const auto regions = clipped_rectangles (c.shape.width, c.shape.height, 60);
-    Query query (device, c, right_tensor (Input (c)), regions);
-    const auto got = query.ask<std::uint64_t> (regions, pinned, cpu::sum_regions, cuda_sum_regions);
-    expect_equal (c, regions, got, pixel_by_pixel<std::uint64_t> (picture_of (c), c.shape, regions, [&] (int pixel, std::uint64_t *sums) {
-                    sums[pixel * c.shape.bins / 256]++;
-                  }));
-  });
-  // Sums and sums of squares; the square of 255 passes 2^32 beyond 66,051 pixels, in wide, tall and square regions
-  for (const auto &[width, height, ignored, pattern] : kRegionFrames)
-    for (const int planes : { 1, 2 }) {
-      if (small_cases () && width * height > 1000)
-        continue;
-      const Case c = case_of ({ width, height, planes, Type::u32, Content::powers, Type::u8 }, pattern);
-      const Bytes image = picture_of (c);
-      Bytes right (tensor_bytes (c.shape, c.layout ()));
-      for (int p = 0; p < planes; p++) {
-        std::vector<std::uint32_t> row (width);
-        for (int y = 0; y < height; y++) {
-          std::uint32_t sum = 0;
-          for (int x = 0; x < width; x++) {
-            const std::uint32_t pixel = image[std::size_t (y) * width + x];
-            row[x] += sum += p ? pixel * pixel : pixel;
-          }
-          memcpy (&right[p * c.layout ().plane_pitch + y * c.layout ().row_pitch], row.data (), width * sizeof row[0]);
-        }
-      }
-      const auto regions = clipped_rectangles (width, height, 60);
-      Query query (device, c, right, regions);
-      const auto got = query.ask<std::uint64_t> (regions, planes == 2, cpu::sum_regions, cuda_sum_regions);
-      expect_equal (c, regions, got, pixel_by_pixel<std::uint64_t> (image, c.shape, regions, [&] (int pixel, std::uint64_t *sums) {
-                      sums[0] += pixel;
-                      if (planes == 2)
-                        sums[1] += pixel * pixel;
-                    }));
-    }
-}
-
 struct Video {
   int width = 0, height = 0;
   std::vector<Bytes> frames;
@@ -465,18 +214,7 @@ run_video (Device device)
 
 }  // namespace
 
-/// A test on each device; the loop's index is the device's.
-#define DEVICE_TEST(name) \
-  GST_START_TEST (name) \
-  { \
-    if (have (kDevices[__i__], #name)) \
-      run_##name (kDevices[__i__]); \
-  } \
-  GST_END_TEST
-
 DEVICE_TEST (bin_image)
-DEVICE_TEST (count_regions)
-DEVICE_TEST (sum_regions)
 DEVICE_TEST (video)
 
 /// Algorithm 1 against its definition. Small images wholly, larger ones (u16 overflows) at some elements.
@@ -523,31 +261,6 @@ GST_START_TEST (lut)
     for (int value = 0; value < 256; value++)
       fail_unless_equals_int (lut[value], int (std::floor (double (value) * bins / 256)));
   }
-}
-GST_END_TEST
-
-GST_START_TEST (clipping)
-{
-  std::mt19937 random (seed ());
-  const auto some = [&] { return int (random () % 31) - 10; };
-  for (int i = 0; i < 5000; i++) {
-    const int width = 1 + random () % 12, height = 1 + random () % 12;
-    const Region r{ some (), some (), some (), some () }, clipped = clip (r, width, height);
-    int area = 0;
-    for (int y = 0; y < height; y++)
-      for (int x = 0; x < width; x++) {
-        const bool in = x >= r.x && x < r.x + r.width && y >= r.y && y < r.y + r.height;
-        const bool in_clipped = x >= clipped.x && x < clipped.x + clipped.width && y >= clipped.y && y < clipped.y + clipped.height;
-        fail_unless (in == in_clipped, "%d,%d %dx%d in %dx%d", r.x, r.y, r.width, r.height, width, height);
-        area += in;
-      }
-    fail_unless_equals_int (clipped.width * clipped.height, area);
-    if (area == 0)
-      fail_unless (clipped.x == 0 && clipped.y == 0 && clipped.width == 0 && clipped.height == 0);
-  }
-  const Region far = clip ({ 5, 6, INT_MAX, INT_MAX }, 100, 50), nowhere = clip ({ INT_MAX, INT_MIN, INT_MAX, INT_MAX }, 100, 50);
-  fail_unless (far.x == 5 && far.y == 6 && far.width == 95 && far.height == 44);
-  fail_unless (nowhere.width == 0 && nowhere.height == 0);
 }
 GST_END_TEST
 
@@ -616,21 +329,14 @@ static Suite *
 kernels_suite ()
 {
   Suite *const suite = suite_create ("kernels");
-  TCase *const tcase = tcase_create ("kernels");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  printf ("INTHIST_SEED=%u%s\n", seed (), small_cases () ? ", small cases" : "");
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 600);
+  TCase *const tcase = case_of_suite (suite, "kernels");
   tcase_add_test (tcase, layout_and_table);
   tcase_add_test (tcase, valid_shapes);
   tcase_add_test (tcase, acceptance);
   tcase_add_test (tcase, lut);
-  tcase_add_test (tcase, clipping);
   tcase_add_test (tcase, reference_counts_pixels);
   const int devices = int (std::size (kDevices));
   tcase_add_loop_test (tcase, bin_image, 0, devices);
-  tcase_add_loop_test (tcase, count_regions, 0, devices);
-  tcase_add_loop_test (tcase, sum_regions, 0, devices);
   tcase_add_loop_test (tcase, video, 0, devices);
   return suite;
 }

@@ -86,8 +86,10 @@ sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-san
 for tool in memcheck racecheck initcheck synccheck; do
   if [ -x "$sanitizer" ]; then
     part "inthist-check-$tool" "$sanitizer" --tool "$tool" --error-exitcode 1 "$check" --cases small --device cuda
-    part "kernels-$tool" env INTHIST_CASES=small CK_FORK=no CK_TIMEOUT_MULTIPLIER=4 \
-      "$sanitizer" --tool "$tool" --error-exitcode 1 "$build/tests/check/kernels"
+    for test in kernels regions; do
+      part "$test-$tool" env INTHIST_CASES=small CK_FORK=no CK_TIMEOUT_MULTIPLIER=4 \
+        "$sanitizer" --tool "$tool" --error-exitcode 1 "$build/tests/check/$test"
+    done
   else
     echo "SKIP: $tool: no compute-sanitizer on this machine"
     note "$tool" SKIP 0

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the tests of the kernel library share: a test on each device, and the cases of inthist-check.
+//
+// Environment:
+//   INTHIST_SEED=n       the seed, printed at the start (a fixed one by default)
+//   INTHIST_CASES=small  small frames only, and buffers without a guard behind, so that compute-sanitizer or ASan sees the true sizes
+#pragma once
+
+#include "frame.hpp"
+
+#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+
+using namespace inthist;
+using namespace inthist::check;
+
+inline unsigned
+seed ()
+{
+  const char *text = g_getenv ("INTHIST_SEED");
+  return text ? unsigned (g_ascii_strtoull (text, nullptr, 0)) : 20250;
+}
+
+inline bool
+small_cases ()
+{
+  return g_strcmp0 (g_getenv ("INTHIST_CASES"), "small") == 0;
+}
+
+/// Says loudly why, where the device is not to be had.
+inline bool
+have (Device device, const char *what)
+{
+  const std::string why = why_not (device);
+  if (!why.empty ())
+    printf ("SKIP: %s on CUDA: %s\n", what, why.c_str ());
+  return why.empty ();
+}
+
+inline Case
+case_of (const Shape &shape, Pattern pattern)
+{
+  Case c;
+  c.shape = shape;
+  c.pattern = pattern;
+  c.seed = seed ();
+  return c;
+}
+
+/// The picture that a case is made of.
+inline Bytes
+picture_of (const Case &c)
+{
+  return picture (c.pattern, c.shape.width, c.shape.height, c.seed);
+}
+
+/// The histogram's tensor, as the reference has it.
+inline Bytes
+right_tensor (const Input &input)
+{
+  const Layout layout = input.c.layout ();
+  Bytes tensor (tensor_bytes (input.c.shape, layout), kPoison);
+  reference ({ input.c.shape, layout, { const_cast<std::uint8_t *> (input.pixels.data ()), input.c.stride () }, tensor.data () });
+  return tensor;
+}
+
+/// A suite of one case, in which it is said how to run it again.
+inline TCase *
+case_of_suite (Suite *suite, const char *name)
+{
+  TCase *const tcase = tcase_create (name);
+  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
+  printf ("INTHIST_SEED=%u%s\n", seed (), small_cases () ? ", small cases" : "");
+  suite_add_tcase (suite, tcase);
+  tcase_set_timeout (tcase, 600);
+  return tcase;
+}
+
+/// A test on each device; the loop's index is the device's.
+#define DEVICE_TEST(name) \
+  GST_START_TEST (name) \
+  { \
+    if (have (kDevices[__i__], #name)) \
+      run_##name (kDevices[__i__]); \
+  } \
+  GST_END_TEST
