@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the tuner chooses (kernels/tuner.hpp), from strategies whose times are known: this program is linked with the tuner and with a table of its own, of strategies that
+// sleep. How the elements use it is in tuning.cpp.
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+#include <tuner.hpp>
+
+#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+
+using namespace inthist;
+
+namespace {
+
+constexpr Shape kShape = { 64, 48, 1, Type::u32, Content::bins, Type::u8 };
+constexpr int kTiles[] = { 64, 32, 16 };
+
+/// Milliseconds that a run of strategy i takes, at tile 64 and at any other; less than nothing: it fails.
+struct Times {
+  double tile_64, others;
+};
+Times times[3];
+std::atomic<int> runs[3];
+
+template <int kIndex>
+int
+sleeping (const Job &job)
+{
+  runs[kIndex]++;
+  const double time = job.tuning.tile == 64 || job.tuning.tile == 0 ? times[kIndex].tile_64 : times[kIndex].others;
+  if (time < 0)
+    return 1;
+  std::this_thread::sleep_for (std::chrono::duration<double, std::milli> (time));
+  return 0;
+}
+
+bool
+no_tile_of_16 (const Shape &, const Tuning &tuning)
+{
+  return tuning.tile != 16;
+}
+
+const Strategy kTable[] = {
+  { .name = "first", .description = "", .device = Device::cpu, .run = sleeping<0> },
+  { .name = "second", .description = "", .device = Device::cpu, .run = sleeping<1>, .supports = no_tile_of_16, .tiles = kTiles },
+  { .name = "slow", .description = "", .device = Device::cpu, .run = sleeping<2>, .slow = true },
+};
+
+Choice
+tuned (const Times &first, const Times &second, double budget)
+{
+  times[0] = first;
+  times[1] = second;
+  times[2] = { 0, 0 };  // the fastest of all, were it ever tried
+  for (auto &n : runs)
+    n = 0;
+  std::vector<std::uint32_t> tensor (64 * 48);
+  return tune (Device::cpu, kShape, layout_of (kShape), tensor.data (), budget, 1);
+}
+
+void
+expect (const Choice &choice, const char *name, int tile)
+{
+  fail_unless_equals_string (choice.strategy->name, name);
+  fail_unless_equals_int (choice.tuning.tile, tile);
+  fail_unless_equals_int (runs[2], 0);
+}
+
+}  // namespace
+
+namespace inthist {
+
+std::span<const Strategy>
+strategies ()
+{
+  return kTable;
+}
+
+bool
+accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning)
+{
+  return strategy.supports (shape, tuning);
+}
+
+const Strategy *
+preferred_strategy (Device, const Shape &)
+{
+  return &kTable[0];
+}
+
+Layout
+layout_of (const Shape &shape)
+{
+  return { shape.width * bytes_of (shape.counter), shape.width * bytes_of (shape.counter) * shape.height };
+}
+
+}  // namespace inthist
+
+GST_START_TEST (the_candidates)
+{
+  const auto list = candidates (Device::cpu, kShape);
+  fail_unless_equals_int (int (list.size ()), 3);  // not the slow one, and not the tile that is not supported
+  fail_unless (list[0].strategy == &kTable[0] && list[1].tuning.tile == 64 && list[2].tuning.tile == 32);
+  fail_unless (default_choice (Device::cpu, kShape).strategy == &kTable[0]);
+}
+GST_END_TEST
+
+GST_START_TEST (the_fastest)
+{
+  const Choice tile_32 = tuned ({ 6, 6 }, { 9, 2 }, 5);
+  expect (tile_32, "second", 32);
+  fail_unless (tile_32.complete);
+  fail_unless (tile_32.seconds > 1.9e-3 && tile_32.seconds < 6e-3, "%g s", tile_32.seconds);
+  expect (tuned ({ 2, 2 }, { 6, 9 }, 5), "first", 0);
+}
+GST_END_TEST
+
+/// What wins by less than a twentieth is not worth another strategy than the preferred one.
+GST_START_TEST (noise_unseats_nobody)
+{
+  expect (tuned ({ 20, 20 }, { 19.7, 30 }, 5), "first", 0);
+}
+GST_END_TEST
+
+GST_START_TEST (failures_are_passed_over)
+{
+  expect (tuned ({ -1, -1 }, { 4, 2 }, 5), "second", 32);
+  expect (tuned ({ 4, 4 }, { -1, -1 }, 5), "first", 0);
+  expect (tuned ({ 4, 4 }, { -1, 1 }, 5), "second", 32);
+}
+GST_END_TEST
+
+GST_START_TEST (nothing_works)
+{
+  bool thrown = false;
+  try {
+    tuned ({ -1, -1 }, { -1, -1 }, 5);
+  } catch (const std::exception &) {
+    thrown = true;
+  }
+  fail_unless (thrown);
+}
+GST_END_TEST
+
+/// No run begins after the time is up, but for the first candidate's.
+GST_START_TEST (in_time)
+{
+  const Choice first_only = tuned ({ 100, 100 }, { 1, 1 }, 0.05);
+  expect (first_only, "first", 0);
+  fail_unless (!first_only.complete);
+  fail_unless_equals_int (runs[0], 1);
+  fail_unless_equals_int (runs[1], 0);
+
+  // 100 ms for the first, and then the second's warm-up run is too long already
+  const Choice some = tuned ({ 20, 20 }, { 90, 90 }, 0.15);
+  expect (some, "first", 0);
+  fail_unless (!some.complete && runs[1] <= 1, "%d runs of the second", runs[1].load ());
+}
+GST_END_TEST
+
+/// A candidate that cannot win any more is not run again and again.
+GST_START_TEST (hopeless_ones_are_left_alone)
+{
+  expect (tuned ({ 2, 2 }, { 40, 40 }, 5), "first", 0);
+  fail_unless_equals_int (runs[1], 4);  // each tile: to warm up, and once
+}
+GST_END_TEST
+
+static Suite *
+tuner_suite ()
+{
+  Suite *suite = suite_create ("tuner");
+  TCase *tests = tcase_create ("general");
+  suite_add_tcase (suite, tests);
+  tcase_add_test (tests, the_candidates);
+  tcase_add_test (tests, the_fastest);
+  tcase_add_test (tests, noise_unseats_nobody);
+  tcase_add_test (tests, failures_are_passed_over);
+  tcase_add_test (tests, nothing_works);
+  tcase_add_test (tests, in_time);
+  tcase_add_test (tests, hopeless_ones_are_left_alone);
+  return suite;
+}
+
+GST_CHECK_MAIN (tuner)
