@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Kernels that follow each other on a stream, overlapped at the ends (programmatic dependent launch, CUDA Programming Guide): the next one's blocks are set up while the
+// last blocks of this one still run. A kernel launched so calls wait_for_previous () before it touches memory that others write or read. Before compute capability 9.0
+// kernels simply follow each other.
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace inthist::cuda {
+
+/// All that the stream had before is done, and its writes are visible.
+__device__ inline void
+wait_for_previous ()
+{
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/// Once all blocks have said this, or have ended, the next kernel's may start.
+__device__ inline void
+let_next_start ()
+{
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+inline int
+device_attribute (cudaDeviceAttr attribute)
+{
+  int device = 0, value = 0;
+  cudaGetDevice (&device);
+  cudaDeviceGetAttribute (&value, attribute, device);
+  return value;
+}
+
+template <class... Parameters, class... Arguments>
+int
+launch_overlapped (void (*kernel) (Parameters...), dim3 blocks, unsigned threads, std::size_t shared_bytes, cudaStream_t stream,
+                   const Arguments &...arguments)
+{
+  cudaLaunchAttribute overlap = {};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = blocks;
+  config.blockDim = dim3 (threads);
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  config.attrs = &overlap;
+  config.numAttrs = device_attribute (cudaDevAttrComputeCapabilityMajor) >= 9;
+  return cudaLaunchKernelEx (&config, kernel, Parameters (arguments)...);
+}
+
+}  // namespace inthist::cuda
