@@ -136,6 +136,12 @@ public:
   virtual void begin (const char *stage) = 0;  // "initialise", "scan", "transpose", ...
 };
 
+/// How pixels become bins.
+struct Binning {
+  Image image;
+  Lut lut;
+};
+
 /// All that a strategy needs for one frame. The workspace has at least workspace_bytes (shape, tuning) bytes, is 256-byte aligned,
 /// and is in use until the stream has passed.
 struct Job {
@@ -147,6 +153,7 @@ struct Job {
   Stream stream = nullptr;
   Tuning tuning = {};
   StageListener *listener = nullptr;
+  const Binning *binning = nullptr;  // with `bins`: the pixels are not there yet, and are made from this first; see run ()
 
   void stage (const char *name) const
   {
@@ -162,6 +169,7 @@ struct Strategy {
   Device device;
   std::size_t (*workspace_bytes) (const Shape &, const Tuning &) = [] (const Shape &, const Tuning &) { return std::size_t (0); };
   int (*run) (const Job &);
+  bool bins_itself = false;  // run takes a Job's `binning`; any other strategy's must have none
   // of valid shapes, with parameters that it offers
   bool (*supports) (const Shape &, const Tuning &) = [] (const Shape &, const Tuning &) { return true; };
   const char *limit = "";                         // what it supports, in words, where that is not everything
@@ -176,6 +184,9 @@ const Strategy *find_strategy (std::string_view name);
 const Strategy *preferred_strategy (Device device, const Shape &shape);
 /// Whether the shape is valid and the strategy takes it, with these parameters.
 bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning = {});
+
+/// Runs the strategy, with bin_image first where the job has a `binning` that the strategy does not see to. Everywhere on the job's stream.
+int run (const Strategy &strategy, const Job &job);
 
 /// A rectangle in pixels.
 struct Region {

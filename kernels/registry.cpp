@@ -105,4 +105,23 @@ clip (const Region &region, int width, int height)
   return { int (x0), int (y0), int (x1 - x0), int (y1 - y0) };
 }
 
+int
+run (const Strategy &strategy, const Job &job)
+{
+  if (!job.binning || strategy.bins_itself)
+    return strategy.run (job);
+  const auto &[image, lut] = *job.binning;
+  job.stage ("bins");
+  Job binned = job;
+  binned.binning = nullptr;
+#if INTHIST_CUDA
+  if (strategy.device == Device::cuda)
+    if (const int error = cuda::bin_image (image, lut, job.shape.width, job.shape.height, job.pixels, job.stream); error != 0)
+      return error;
+#endif
+  if (strategy.device == Device::cpu)
+    cpu::bin_image (image, lut, job.shape.width, job.shape.height, job.pixels);
+  return strategy.run (binned);
+}
+
 }  // namespace inthist

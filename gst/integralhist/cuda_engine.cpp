@@ -279,11 +279,14 @@ public:
       const inthist::Image image = frame.on_device ? after_producer (frame, lane) : upload (frame, lane);
       check (cudaEventRecord (lane.uploaded.get (), stream));
       const inthist::PixelPlane pixels = { reinterpret_cast<guint8 *> (lane.pixels.get ()), inthist::bin_stride (shape_.width) };
-      check (inthist::cuda::bin_image (image, lut_, shape_.width, shape_.height, pixels, stream));
-      if (frame.on_device)
+      const inthist::Binning binning = { image, lut_ };
+      const bool early = frame.on_device;  // the producer waits for its pixels, not for the tensor
+      if (early) {
+        check (inthist::cuda::bin_image (image, lut_, shape_.width, shape_.height, pixels, stream));
         check (cudaEventRecord (lane.read.get (), stream));
-      check (plan_.choice.strategy->run (
-          { shape_, tensor->layout, pixels, tensor->data (), lane.workspace.get (), stream, plan_.choice.tuning }));
+      }
+      check (inthist::run (*plan_.choice.strategy, { shape_, tensor->layout, pixels, tensor->data (), lane.workspace.get (), stream,
+                                                     plan_.choice.tuning, nullptr, early ? nullptr : &binning }));
       tensor->set_computed (stream);
       check (cudaEventRecord (lane.computed.get (), stream));
       if (download_ == Download::eager) {

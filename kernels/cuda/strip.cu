@@ -1,20 +1,33 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// strip: carries first, then strips that write the tensor once, with no waiting between blocks.
+// strip: count columns, then march down strips and write the tensor once. No block waits for another.
 //
-// The image is cut into tiles: strips of kRows rows, segments of 32 x kPixels columns. The tensor over a tile is known from three things:
-// the pixels of the tile, the column counts of all rows above it, and the row counts of all columns left of it. So:
+// The frame is cut into strips of rows. Two launches:
 //
-//   count_tiles  reads the image and counts, in every tile and bin, each column and each row
-//   scan_carries adds up: columns down the strips, rows along the segments (exclusive, so a tile finds what lies above and left)
-//   march        one warp a tile and kBins bins: each lane holds 16 bytes of the current row of H and walks down
+//   count   reads the image and counts, in every strip, the pixels of each bin in each column
+//   march   a block takes a strip of one bin, its warps side by side over the whole row; a lane keeps 16 bytes of the current row of H and walks down with them
 //
-// Traffic, as a share of the tensor: 1 written by march; 1/kRows for the column carries, written once and read once; 1/128 for the row carries;
-// and the image once, and once from L2 for every kBins bins. The carry structure is that of Nehab et al. 2011 and Dang, Yan and Wu 2014 (reduce, scan the
-// auxiliary matrix, scan), with the bins counted on the fly; nothing looks back, so no block waits for another.
+// A block starts from H in the row above its strip: the column counts of all strips above, added up and scanned along the row. Eight rows at a time, each lane then finds
+// which of its pixels are in the bin, a scan over the lanes and over the warps before gives what lies left of it in the row, and H grows by both. The carry structure is that
+// of Nehab et al. 2011 and Dang, Yan and Wu 2014 (reduce, scan what was reduced, scan), with the bins counted on the fly.
 //
-// Inside a row the march needs, at each lane, how many pixels of the bin the lanes before it hold. Those counts are small, so several bins share the
-// bytes or halves of one word, and one five-step shuffle scan serves them all. All sums are modulo the counter, so carries have its type.
+// Traffic, as a share of the tensor: 1, and for the column counts 1 / (2 x rows of a strip) with u32, 1 / rows with u16. The image comes from L2, once for every bin.
+//
+// Tuned on an H200, share of cudaMemsetAsync, in flight / alone, of a frame whose bins are there already (throw-away programs, 2026-11-21):
+//
+//   2 blocks an SM of 64 registers   0.99 / 0.86 at 1920x1080x32; 3 of 40 registers 0.95 / 0.81: what spills goes through L2, which the tensor fills
+//   all strips at once               0.99 / 0.86 with 8 strips of 136 rows; 0.96 / 0.84 with 16 of 72: a block's first loads wait behind others' stores
+//   what is read again kept in L2    0.95 / 0.90 at 1920x1080x128, without 0.93 / 0.89: a read that reaches memory between writes costs ten times its bytes
+//   the whole row in one block       0.93 / 0.87 at 3840x2160x32; in panels of 2048 columns 0.85 / 0.79: they read the tensor's column beside them
+//   two frames in flight             0.985 at 1920x1080x32, four 0.93: the pixels and counts of four do not stay in L2. Small frames want four
+//   the bins made by count           0.86 alone at 1280x720x32, by a launch of its own 0.81
+//
+// Tried and not kept, at 1920x1080x128: strips of 16 rows with carries of their own (0.83 / 0.82: the carries' reads reach memory); those carries through thread-block
+// clusters (0.73 / 0.70: 8 blocks start and end together); blocks that take strip after strip (0.95 / 0.88: nothing gained); cached stores (0.85 / 0.80); a bulk copy from
+// shared memory a row (stores alone: the same). Stores alone in this order make 0.94 to 0.95 of memset; in the order of addresses, which needs strips of 16 rows, 1.02.
+#include <algorithm>
+
+#include "device/overlap.cuh"
 #include "device/planes.cuh"
 #include "device/warp.cuh"
 
@@ -22,328 +35,492 @@ namespace inthist {
 namespace cuda {
 namespace {
 
-constexpr int kRows = 64;       // rows a strip; at most 64, for the 8-bit prefix sums of half a strip
-constexpr int kWarps = 8;       // warps a block
-constexpr int kCountBins = 32;  // bins that one block of count_tiles counts in shared memory
+constexpr int kRows = 8;           // of a step down
+constexpr int kMostCell = 136;     // rows that a block of count takes
+constexpr int kSegment = 128;      // columns of a block of count
+constexpr int kCountWarps = 32;    // of a block of count
+constexpr int kCountBins = 64;     // of a block of count: 16 KiB of counters
+constexpr int kLeastStrip = 24;    // rows
+constexpr int kUsualStrip = 56;    // rows, where there are blocks enough
+constexpr int kMostStrip = 600;    // rows; counts of columns are 16-bit
+constexpr int kMostWidth = 24576;  // columns; 4 bytes each in shared memory where a row takes more than one range
+constexpr int kAtOnce = 2048;      // columns of a range, at most
+
+__host__ __device__ constexpr int
+whole_steps (int rows)
+{
+  return divide_up (rows, kRows) * kRows;
+}
 
 template <class T>
-struct Tile {
-  static constexpr int kPixels = 16 / sizeof (T);         // pixels a lane: a 16-byte store
-  static constexpr int kColumns = 32 * kPixels;           // columns a segment
-  static constexpr int kWords = kPixels / 4;              // words of bin indices a lane
-  static constexpr int kBins = 4;                         // bins a warp
-  static constexpr int kField = kColumns < 256 ? 8 : 16;  // bits that hold a count over a segment's row
+struct Lane {
+  static constexpr int kPixels = 16 / sizeof (T);  // a 16-byte store
+  static constexpr int kWords = kPixels / 4;       // of bin indices
+  static constexpr int kMostWarps = kAtOnce / (kWarp * kPixels);
 };
 
-/// The frame cut into tiles, and where the carries lie.
-template <class T>
-struct Carries {
-  int width, height, bins, strips, segments;
-  std::uint8_t *columns;  // [bin][strip][x]           pixels of the bin in column x of the strip
-  T *above;               // [bin][strip][x]           the same in all strips above
-  T *above_segment;       // [bin][strip][segment]     and over all columns of the segment
-  T *left;                // [bin][strip][segment][row]  in that row of the segment; after the scan in all segments before it
+/// The frame cut into strips, these into cells for count, and where the column counts lie.
+struct Strips {
+  int width, height, bins, cells_a_strip, cell_rows, rows, count;
+  std::size_t pitch;      // columns
+  std::uint16_t *counts;  // [cell][bin][x]: pixels of the bin in column x of the cell
 
-  __host__ __device__ std::size_t columns_padded () const { return std::size_t (segments) * Tile<T>::kColumns; }
-  __host__ __device__ std::size_t strip_of (int bin, int strip) const { return std::size_t (bin) * strips + strip; }
+  __host__ __device__ std::size_t row_of (int cell, int bin) const { return (std::size_t (cell) * bins + bin) * pitch; }
+  __host__ __device__ int counted () const { return (count - 1) * cells_a_strip; }  // the last strip is above nothing
 
-  explicit Carries (const Shape &shape, void *workspace)
-      : width (shape.width), height (shape.height), bins (shape.bins), strips (divide_up (shape.height, kRows)),
-        segments (divide_up (shape.width, Tile<T>::kColumns))
+  Strips (const Shape &shape, int rows_a_strip, void *workspace)
+      : width (shape.width), height (shape.height), bins (shape.bins), cells_a_strip (divide_up (rows_a_strip, kMostCell)),
+        cell_rows (whole_steps (divide_up (rows_a_strip, cells_a_strip))), rows (cell_rows * cells_a_strip),
+        count (divide_up (height, rows)), pitch (std::size_t (divide_up (width, kSegment)) * kSegment),
+        counts (static_cast<std::uint16_t *> (workspace))
   {
-    const std::size_t tiles = std::size_t (bins) * strips * segments;
-    above = static_cast<T *> (workspace);
-    left = above + tiles * Tile<T>::kColumns;
-    above_segment = left + tiles * kRows;
-    columns = reinterpret_cast<std::uint8_t *> (above_segment + (tiles + 31) / 32 * 32);
-  }
-
-  std::size_t bytes () const
-  {
-    return (columns + std::size_t (bins) * strips * columns_padded ()) - reinterpret_cast<std::uint8_t *> (above);
   }
 };
 
-/// One byte 1 for each byte of `word` that equals the byte repeated in `pattern`, else 0.
+// What is read again and again shall not be pushed out of L2 by the tensor: a read that reaches memory between writes costs ten times its bytes.
+#if __CUDA_ARCH__ >= 800
+__device__ inline std::uint64_t
+stay_in_l2 ()
+{
+  std::uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
 __device__ inline std::uint32_t
-equal_bytes (std::uint32_t word, std::uint32_t pattern)
+load_that_stays (const std::uint32_t *from)
 {
-  const std::uint32_t difference = word ^ pattern;
-  const std::uint32_t any = ((difference & 0x7f7f7f7fu) + 0x7f7f7f7fu) | difference;  // bit 7 of a byte: it differs
-  return ~any >> 7 & 0x01010101u;
+  std::uint32_t value;
+  asm volatile("ld.global.L2::cache_hint.b32 %0, [%1], %2;" : "=r"(value) : "l"(from), "l"(stay_in_l2 ()));
+  return value;
 }
 
-/// Block: one tile, kCountBins bins. Shared counters, each touched by the lanes of a warp in different banks whatever the pixels are.
-template <class T>
-__global__ void __launch_bounds__ (32 * kWarps)
-count_tiles (PixelPlane image, Carries<T> carries)
+__device__ inline uint2
+load_that_stays (const uint2 *from)
 {
-  using Tile = Tile<T>;
-  constexpr int kRowWords = Tile::kColumns / 4;
-  __shared__ std::uint32_t pixels[kRows][kRowWords + 1];
-  __shared__ std::uint32_t column_counts[kCountBins][kRowWords];  // four columns a word
-  __shared__ std::uint32_t row_counts[kCountBins][kRows];
-
-  const int segment = blockIdx.x % carries.segments, strip = blockIdx.x / carries.segments, first_bin = blockIdx.y * kCountBins;
-  const int rows = min (kRows, carries.height - strip * kRows), bins = min (kCountBins, carries.bins - first_bin);
-  for (int i = threadIdx.x; i < kCountBins * kRowWords; i += blockDim.x)
-    (&column_counts[0][0])[i] = 0;
-  for (int i = threadIdx.x; i < kCountBins * kRows; i += blockDim.x)
-    (&row_counts[0][0])[i] = 0;
-  __syncthreads ();
-
-  // along rows: a thread has four columns, each with a byte of its own
-  const std::uint8_t *origin = image.data + std::size_t (strip) * kRows * image.stride + std::size_t (segment) * Tile::kColumns;
-  for (int i = threadIdx.x; i < rows * kRowWords; i += blockDim.x) {
-    const int y = i / kRowWords, x = i % kRowWords;
-    const std::uint32_t word = *reinterpret_cast<const std::uint32_t *> (origin + y * image.stride + 4 * x);
-    pixels[y][x] = word;
-    for (int j = 0; j < 4; j++) {
-      const unsigned bin = (word >> (8 * j) & 255) - first_bin;
-      if (bin < unsigned (bins))
-        atomicAdd (&column_counts[bin][x], 1u << (8 * j));
-    }
-  }
-  __syncthreads ();
-
-  // down columns: the lanes of a warp have different rows
-  for (int i = threadIdx.x; i < kRows * kRowWords; i += blockDim.x) {
-    const int y = i % kRows, x = i / kRows;
-    if (y >= rows)
-      continue;
-    const std::uint32_t word = pixels[y][x];
-    for (int j = 0; j < 4; j++) {
-      const unsigned bin = (word >> (8 * j) & 255) - first_bin;
-      if (bin < unsigned (bins))
-        atomicAdd (&row_counts[bin][y], 1u);
-    }
-  }
-  __syncthreads ();
-
-  for (int i = threadIdx.x; i < bins * kRowWords; i += blockDim.x) {
-    const int b = i / kRowWords, x = i % kRowWords;
-    const std::size_t row = carries.strip_of (first_bin + b, strip) * carries.columns_padded () + std::size_t (segment) * Tile::kColumns;
-    reinterpret_cast<std::uint32_t *> (carries.columns + row)[x] = column_counts[b][x];
-  }
-  for (int i = threadIdx.x; i < bins * kRows; i += blockDim.x) {
-    const int b = i / kRows, y = i % kRows;
-    carries.left[(carries.strip_of (first_bin + b, strip) * carries.segments + segment) * kRows + y] = T (row_counts[b][y]);
-  }
+  uint2 value;
+  asm volatile("ld.global.L2::cache_hint.v2.b32 {%0, %1}, [%2], %3;" : "=r"(value.x), "=r"(value.y) : "l"(from), "l"(stay_in_l2 ()));
+  return value;
 }
 
-/// Warps of the first blocks: one bin and segment, down the strips. Threads of the others: one bin and row, along the segments.
-template <class T>
-__global__ void __launch_bounds__ (32 * kWarps)
-scan_carries (Carries<T> carries, int column_blocks)
+__device__ inline void
+store_to_stay (std::uint32_t *to, std::uint32_t value)
 {
-  using Tile = Tile<T>;
-  if (blockIdx.x < column_blocks) {
-    const int lane = threadIdx.x % 32, warp = blockIdx.x * kWarps + threadIdx.x / 32;
-    const int segment = warp % carries.segments, bin = warp / carries.segments;
-    if (bin >= carries.bins)
-      return;
-    const std::size_t pitch = carries.columns_padded ();
-    const std::size_t origin = carries.strip_of (bin, 0) * pitch + std::size_t (segment) * Tile::kColumns + lane * Tile::kPixels;
-    const std::uint32_t *__restrict__ columns = reinterpret_cast<const std::uint32_t *> (carries.columns + origin);
-    T *__restrict__ above = carries.above + origin;
-    T *__restrict__ above_segment = carries.above_segment + carries.strip_of (bin, 0) * carries.segments + segment;
-    T sums[Tile::kPixels] = {};
-    constexpr int kAhead = 8;
-    for (int first = 0; first < carries.strips; first += kAhead) {
-      std::uint32_t words[kAhead][Tile::kWords];
-#pragma unroll
-      for (int i = 0; i < kAhead; i++)
-#pragma unroll
-        for (int w = 0; w < Tile::kWords; w++)
-          words[i][w] = first + i < carries.strips ? columns[(first + i) * (pitch / 4) + w] : 0;
-#pragma unroll
-      for (int i = 0; i < kAhead; i++) {
-        if (first + i >= carries.strips)
-          break;
-        union {
-          T values[Tile::kPixels];
-          uint4 vector;
-        } out;
-        T lane_sum = 0;
-#pragma unroll
-        for (int j = 0; j < Tile::kPixels; j++) {
-          out.values[j] = sums[j];
-          lane_sum = T (lane_sum + sums[j]);
-          sums[j] = T (sums[j] + (words[i][j / 4] >> (8 * (j % 4)) & 255));
-        }
-        *reinterpret_cast<uint4 *> (above + (first + i) * pitch) = out.vector;
-        const T total = warp_scan (lane_sum);
-        if (lane == 31)
-          above_segment[std::size_t (first + i) * carries.segments] = total;
-      }
-    }
-  } else {
-    const std::size_t thread = std::size_t (blockIdx.x - column_blocks) * blockDim.x + threadIdx.x;
-    if (thread >= std::size_t (carries.bins) * carries.strips * kRows)
-      return;
-    T *__restrict__ left = carries.left + thread / kRows * carries.segments * kRows + thread % kRows;
-    T sum = 0;
-    constexpr int kAhead = 8;
-    for (int first = 0; first < carries.segments; first += kAhead) {
-      T counts[kAhead];
-#pragma unroll
-      for (int i = 0; i < kAhead; i++)
-        counts[i] = first + i < carries.segments ? left[(first + i) * kRows] : T (0);
-#pragma unroll
-      for (int i = 0; i < kAhead; i++)
-        if (first + i < carries.segments) {
-          left[(first + i) * kRows] = sum;
-          sum = T (sum + counts[i]);
-        }
-    }
-  }
+  asm volatile("st.global.L2::cache_hint.b32 [%0], %1, %2;" ::"l"(to), "r"(value), "l"(stay_in_l2 ()) : "memory");
+}
+
+__device__ inline void
+store_to_stay (uint2 *to, uint2 value)
+{
+  asm volatile("st.global.L2::cache_hint.v2.b32 [%0], {%1, %2}, %3;" ::"l"(to), "r"(value.x), "r"(value.y), "l"(stay_in_l2 ()) : "memory");
+}
+#else
+template <class T>
+__device__ inline T
+load_that_stays (const T *from)
+{
+  return *from;
 }
 
 template <class T>
 __device__ inline void
-store (T *row, int x, int width, const T (&values)[Tile<T>::kPixels])
+store_to_stay (T *to, T value)
 {
-  if (x + Tile<T>::kPixels <= width) {
-    union {
-      T values[Tile<T>::kPixels];
-      uint4 vector;
-    } out;
+  *to = value;
+}
+#endif
+
+/// What count reads, four pixels at a time: bins, or bytes that become bins on the way.
+struct Source {
+  const std::uint8_t *data;
+  std::size_t stride;
+  int width;
+  std::uint32_t lut[sizeof (Lut) / 4];
+};
+
+__device__ inline std::uint32_t
+byte_of (std::uint32_t word, int i)
+{
+  return __byte_perm (word, 0, 0x4440 | i);
+}
+
+__device__ inline std::uint32_t
+look_up (std::uint32_t word, const std::uint8_t *table)
+{
+  const auto in_low = [&] (int i) { return __byte_perm (table[byte_of (word, i)], table[byte_of (word, i + 1)], 0x40); };
+  return __byte_perm (in_low (0), in_low (2), 0x5410);
+}
+
+/// Block: a segment of a cell, kCountBins bins. A lane has four columns, two a counter, so that no two lanes of a warp meet in a bank, whatever the pixels are.
+template <bool kBytes>
+__global__ void
+__launch_bounds__ (kCountWarps *kWarp)
+count (const __grid_constant__ Source source, PixelPlane bin_plane, Strips strips)
+{
+  __shared__ alignas (16) std::uint32_t counters[kCountBins + 1][2][kWarp];  // the last is of bins that other blocks count
+  __shared__ std::uint32_t table[sizeof (Lut) / 4];
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const int x = blockIdx.x * kSegment + lane * 4, cell = blockIdx.y, first_bin = blockIdx.z * kCountBins;
+  const int bins = min (kCountBins, strips.bins - first_bin), y0 = cell * strips.cell_rows,
+            rows = min (strips.cell_rows, strips.height - y0);
+  const bool counted = cell < strips.counted () && x < strips.pitch;
+  for (int i = threadIdx.x; i < bins * 2 * kWarp / 4; i += blockDim.x)
+    reinterpret_cast<uint4 *> (counters)[i] = {};
+  if (kBytes && threadIdx.x < sizeof (Lut) / 4)
+    table[threadIdx.x] = source.lut[threadIdx.x];
+  wait_for_previous ();
+  let_next_start ();
+  __syncthreads ();
+
+  constexpr int kAhead = divide_up (kMostCell, kCountWarps);  // rows of a warp, all on their way at once
+  std::uint32_t words[kAhead];
 #pragma unroll
-    for (int j = 0; j < Tile<T>::kPixels; j++)
-      out.values[j] = values[j];
-    __stcs (reinterpret_cast<uint4 *> (row + x), out.vector);
-  } else {
+  for (int i = 0; i < kAhead; i++) {
+    const int y = warp + i * kCountWarps;
+    words[i] = y < rows && x < source.width ? *reinterpret_cast<const std::uint32_t *> (source.data + (y0 + y) * source.stride + x) : 0;
+  }
+  if (kBytes)
 #pragma unroll
-    for (int j = 0; j < Tile<T>::kPixels; j++)
-      if (x + j < width)
-        row[x + j] = values[j];
+    for (int i = 0; i < kAhead; i++)
+      words[i] = look_up (words[i], reinterpret_cast<const std::uint8_t *> (table));
+#pragma unroll
+  for (int i = 0; i < kAhead; i++) {
+    const int y = warp + i * kCountWarps;
+    if (y >= rows)
+      break;
+    if (kBytes && blockIdx.z == 0)
+      store_to_stay (reinterpret_cast<std::uint32_t *> (bin_plane.data + (y0 + y) * bin_plane.stride + x), words[i]);
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+      atomicAdd (&counters[min (byte_of (words[i], j) - first_bin, unsigned (kCountBins))][j / 2][lane], 1u << (16 * (j % 2)));
+  }
+  __syncthreads ();
+  if (counted)
+    for (int b = warp; b < bins; b += kCountWarps)
+      store_to_stay (reinterpret_cast<uint2 *> (strips.counts + strips.row_of (cell, first_bin + b) + x),
+                     make_uint2 (counters[b][0][lane], counters[b][1][lane]));
+}
+
+__device__ inline void
+load_pixels (std::uint32_t (&words)[1], const std::uint8_t *from)
+{
+  words[0] = load_that_stays (reinterpret_cast<const std::uint32_t *> (from));
+}
+
+__device__ inline void
+load_pixels (std::uint32_t (&words)[2], const std::uint8_t *from)
+{
+  const uint2 both = load_that_stays (reinterpret_cast<const uint2 *> (from));
+  words[0] = both.x, words[1] = both.y;
+}
+
+/// -1 in each byte of `word` that equals the byte repeated in `pattern`, else 0. A dot product with -1s (__dp4a) then counts them.
+__device__ inline int
+equal_bytes (std::uint32_t word, std::uint32_t pattern)
+{
+  std::uint32_t low, equal;
+  int mask;
+  asm("lop3.b32 %0, %1, %2, %3, 0x28;" : "=r"(low) : "r"(word), "r"(pattern), "r"(0x7f7f7f7fu));          // (word ^ pattern) & 0x7f...
+  asm("lop3.b32 %0, %1, %2, %3, 0x09;" : "=r"(equal) : "r"(low + 0x7f7f7f7fu), "r"(word), "r"(pattern));  // ~(sum | (word ^ pattern))
+  asm("prmt.b32 %0, %1, %1, 0xba98;" : "=r"(mask) : "r"(equal));                                          // each byte's bit 7, eight times
+  return mask;
+}
+
+/// Inclusive sums over the lanes, as warp_scan; the shuffle itself says which lanes have a source.
+__device__ inline std::uint32_t
+scan_lanes (std::uint32_t value)
+{
+#pragma unroll
+  for (int step = 1; step < kWarp; step *= 2)
+    asm volatile("{ .reg .pred has; .reg .u32 other; shfl.sync.up.b32 other|has, %0, %1, 0, -1; @has add.u32 %0, %0, other; }"
+                 : "+r"(value)
+                 : "r"(step));
+  return value;
+}
+
+__device__ inline std::uint32_t
+sum_lanes (std::uint32_t value)
+{
+#if __CUDA_ARCH__ >= 800
+  return __reduce_add_sync (~0u, value);
+#else
+  return __shfl_sync (~0u, scan_lanes (value), kWarp - 1);
+#endif
+}
+
+__device__ inline uint4
+packed (const std::uint32_t (&h)[4])
+{
+  return make_uint4 (h[0], h[1], h[2], h[3]);
+}
+
+__device__ inline uint4
+packed (const std::uint32_t (&h)[8])  // modulo 65536
+{
+  return make_uint4 (__byte_perm (h[0], h[1], 0x5410), __byte_perm (h[2], h[3], 0x5410), __byte_perm (h[4], h[5], 0x5410),
+                     __byte_perm (h[6], h[7], 0x5410));
+}
+
+/// Adds the column counts of the strips above.
+template <class T>
+__device__ inline void
+add_columns (std::uint32_t (&h)[Lane<T>::kPixels], const Strips &strips, int strip, int bin, int x)
+{
+  constexpr int kPixels = Lane<T>::kPixels;
+  const std::uint16_t *from = strips.counts + strips.row_of (0, bin) + x;
+  const std::size_t next = strips.bins * strips.pitch;
+#pragma unroll 8
+  for (int cell = 0; cell < strip * strips.cells_a_strip; cell++, from += next) {
+    std::uint32_t pairs[kPixels / 2];
+#pragma unroll
+    for (int i = 0; i < kPixels / 4; i++) {
+      const uint2 two = load_that_stays (reinterpret_cast<const uint2 *> (from + 4 * i));
+      pairs[2 * i] = two.x, pairs[2 * i + 1] = two.y;
+    }
+#pragma unroll
+    for (int j = 0; j < kPixels; j++)
+      h[j] = __dp2a_lo (pairs[j / 2], j % 2 ? 0x100u : 1u, h[j]);
   }
 }
 
-template <class T>
-__global__ void __launch_bounds__ (32 * kWarps)
-march (PixelPlane image, Carries<T> carries, Layout layout, std::uint8_t *tensor)
+/// kWide: a row takes more than one range of blockDim.x lanes, and H waits in shared memory. kRagged: some lane has fewer than kPixels columns.
+template <class T, bool kWide, bool kRagged>
+__global__ void
+__launch_bounds__ (Lane<T>::kMostWarps *kWarp, 2)
+march (PixelPlane image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges)
 {
-  using Tile = Tile<T>;
-  constexpr int kBins = Tile::kBins, kPixels = Tile::kPixels, kWords = Tile::kWords, kField = Tile::kField;
-  constexpr int kFields = 32 / kField, kScans = kBins / kFields;
+  constexpr int kPixels = Lane<T>::kPixels, kWords = Lane<T>::kWords, kMostWarps = Lane<T>::kMostWarps, kQuads = kRows / 4;
+  extern __shared__ uint4 resting[];                          // [range][word][thread]: H of the row above
+  __shared__ std::uint16_t row_totals[2][kMostWarps][kRows];  // of a warp; rows of a quad in the order 0, 2, 1, 3
+  __shared__ std::uint32_t above_totals[2][kMostWarps];
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp, range_columns = blockDim.x * kPixels;
+  const int strip = blockIdx.x / strips.bins, bin = blockIdx.x % strips.bins;  // all bins of a strip together: its pixels are in L2 then
+  const int y0 = strip * strips.rows, y_end = min (strips.height, y0 + strips.rows);
+  const unsigned stride = image.stride, pitch = layout.row_pitch;
+  const std::uint32_t pattern = bin * 0x01010101u;
+  if (!kWide)
+    ranges = 1;
 
-  const int lane = threadIdx.x % 32, groups = divide_up (carries.bins, kBins);
-  const std::int64_t warp = std::int64_t (blockIdx.x) * kWarps + threadIdx.x / 32;
-  const int segment = int (warp % carries.segments), group = int (warp / carries.segments % groups);
-  const std::int64_t strip_index = warp / carries.segments / groups;
-  if (strip_index >= carries.strips)
-    return;
-  const int strip = int (strip_index), first_bin = group * kBins, bins = min (kBins, carries.bins - first_bin);
-  const int x = segment * Tile::kColumns + lane * kPixels, y0 = strip * kRows, rows = min (kRows, carries.height - y0);
-
-  // H in the row above the tile, and the counts left of it in each row (lane i has rows i and i + 32)
-  T above[kBins][kPixels];
-  std::uint32_t left[kBins][kRows / 32];
+  const std::uint8_t *in = image.data + std::size_t (y0) * stride + threadIdx.x * kPixels;
+  std::uint32_t words[kRows][kWords];
+  const auto load = [&] (const std::uint8_t *from, int y) {
+    if (y + kRows <= strips.height)
 #pragma unroll
-  for (int g = 0; g < kBins; g++) {
-    const std::size_t index = carries.strip_of (first_bin + min (g, bins - 1), strip);
-    T corner = 0;
-    for (int s = lane; s < segment; s += 32)
-      corner = T (corner + carries.above_segment[index * carries.segments + s]);
-    corner = T (__shfl_sync (~0u, warp_scan (corner), 31));
+      for (int r = 0; r < kRows; r++)
+        load_pixels (words[r], from + std::size_t (stride) * unsigned (r));
+    else  // the last row stands for those that are not there
+#pragma unroll
+      for (int r = 0; r < kRows; r++)
+        load_pixels (words[r], from + std::size_t (stride) * unsigned (min (r, strips.height - 1 - y)));
+  };
+  wait_for_previous ();
+  load (in, y0);
 
-    const T *columns = carries.above + index * carries.columns_padded () + x;
-    T sum = 0;
+  // H in the row above the strip
+  std::uint32_t h[kPixels], corner = 0;
+  for (int range = 0; range < ranges; range++) {
+    const int x = range * range_columns + threadIdx.x * kPixels;
 #pragma unroll
     for (int j = 0; j < kPixels; j++)
-      above[g][j] = sum = T (sum + columns[j]);
-    const T before = T (corner + warp_scan (sum) - sum);
+      h[j] = 0;
+    if (x < strips.width)
+      add_columns<T> (h, strips, strip, bin, x);
+#pragma unroll
+    for (int j = 1; j < kPixels; j++)
+      h[j] += h[j - 1];
+    const std::uint32_t upto = scan_lanes (h[kPixels - 1]);
+    if (lane == kWarp - 1)
+      above_totals[range % 2][warp] = upto;
+    __syncthreads ();
+    const std::uint32_t total = lane < warps ? above_totals[range % 2][lane] : 0;
+    const std::uint32_t left = corner + sum_lanes (lane < warp ? total : 0) + upto - h[kPixels - 1];
+    if (kWide)
+      corner += sum_lanes (total);
 #pragma unroll
     for (int j = 0; j < kPixels; j++)
-      above[g][j] = T (above[g][j] + before);
-#pragma unroll
-    for (int half = 0; half < kRows / 32; half++)
-      left[g][half] = carries.left[(index * carries.segments + segment) * kRows + half * 32 + lane];
-  }
-
-  std::uint8_t *out = tensor + first_bin * layout.plane_pitch + std::size_t (y0) * layout.row_pitch;
-  const std::uint8_t *in = image.data + std::size_t (y0) * image.stride + x;
-  std::uint32_t pattern[kBins];
-#pragma unroll
-  for (int g = 0; g < kBins; g++)
-    pattern[g] = (first_bin + g) * 0x01010101u;
-
-#pragma unroll
-  for (int half = 0; half < kRows / 32; half++) {
-    std::uint32_t base[kBins] = {};              // pixels of the rows so far, left of this lane
-    std::uint32_t local[kBins][kWords] = {};     // and of this lane, as prefix sums in bytes: at most 4 x 32
-    std::uint32_t word_sum[kBins][kWords] = {};  // and of this lane's words before
-    const int last = min (32, rows - half * 32);
-    for (int i = 0; i < last; i++) {
-      std::uint32_t words[kWords];
+      h[j] += left;
+    if (kWide)
 #pragma unroll
       for (int w = 0; w < kWords; w++)
-        words[w] = reinterpret_cast<const std::uint32_t *> (in)[w];
-      in += image.stride;
+        resting[(range * kWords + w) * blockDim.x + threadIdx.x] = make_uint4 (h[4 * w], h[4 * w + 1], h[4 * w + 2], h[4 * w + 3]);
+  }
 
-      std::uint32_t packed[kScans] = {};
+  std::uint8_t *out = tensor + bin * layout.plane_pitch + std::size_t (y0) * pitch + threadIdx.x * 16;
+  // each lane adds up one row over some of the warps
+  constexpr int kParts = kWarp / kRows;
+  const int row = lane % kRows, part = lane / kRows, place = (row & ~3) | (row & 1) << 1 | (row >> 1 & 1);
+  int buffer = 0;
+  for (int y = y0; y < y_end; y += kRows) {
+    std::uint32_t ranges_left = 0;
+    for (int range = 0; range < ranges; range++, buffer ^= 1) {
+      // which pixels are in the bin; how many before this lane in each row, four rows to a word: at most 31 x 8, which a byte holds
+      int ones[kRows][kWords];
+      std::uint32_t before[kQuads];
 #pragma unroll
-      for (int g = 0; g < kBins; g++) {
-        std::uint32_t count = 0;
+      for (int q = 0; q < kQuads; q++) {
+        std::uint32_t own = 0;
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+          int n = 0;
+#pragma unroll
+          for (int w = 0; w < kWords; w++) {
+            ones[4 * q + i][w] = equal_bytes (words[4 * q + i][w], pattern);
+            n = __dp4a (ones[4 * q + i][w], -1, n);
+          }
+          own += std::uint32_t (n) << (8 * i);
+        }
+        before[q] = scan_lanes (own) - own;
+        if (lane == kWarp - 1)
+          *reinterpret_cast<uint2 *> (&row_totals[buffer][warp][4 * q]) =
+              make_uint2 ((before[q] & 0xff00ffu) + (own & 0xff00ffu), (before[q] >> 8 & 0xff00ffu) + (own >> 8 & 0xff00ffu));
+      }
+      // the next pixels come while these are stored
+      if (range + 1 < ranges) {
+        load (in + (range + 1) * range_columns, y);
+      } else if (y + kRows < y_end) {
+        in += std::size_t (stride) * kRows;
+        load (in, y + kRows);
+      }
+      __syncthreads ();
+
+      std::uint32_t left = 0, all = 0;  // in the lane's row: in the warps before, in all
+#pragma unroll
+      for (int first = 0; first < kMostWarps; first += kParts) {
+        if (first + part < (kWide ? warps : warp)) {
+          const std::uint32_t n = row_totals[buffer][first + part][place];
+          all += n;
+          left += first + part < warp ? n : 0;
+        }
+      }
+#pragma unroll
+      for (int d = kRows; d < kWarp; d *= 2) {
+        left += __shfl_xor_sync (~0u, left, d);
+        if (kWide)
+          all += __shfl_xor_sync (~0u, all, d);
+      }
+      if (kWide) {
+        left += ranges_left;
+        ranges_left += all;
 #pragma unroll
         for (int w = 0; w < kWords; w++) {
-          const std::uint32_t ones = equal_bytes (words[w], pattern[g]);
-          local[g][w] += ones * 0x01010101u;
-          word_sum[g][w] += count;
-          count = __dp4a (ones, 0x01010101u, count);
+          const uint4 four = resting[(range * kWords + w) * blockDim.x + threadIdx.x];
+          h[4 * w] = four.x, h[4 * w + 1] = four.y, h[4 * w + 2] = four.z, h[4 * w + 3] = four.w;
         }
-        packed[g / kFields] |= count << (kField * (g % kFields));
       }
-#pragma unroll
-      for (int s = 0; s < kScans; s++)
-        packed[s] = warp_scan (packed[s]) - packed[s];
 
+      const int room = strips.width - range * range_columns - int (threadIdx.x) * kPixels;
+      const auto step_down = [&] (int rows) {
 #pragma unroll
-      for (int g = 0; g < kBins; g++) {
-        base[g] += __shfl_sync (~0u, left[g][half], i);
-        base[g] += packed[g / kFields] >> (kField * (g % kFields)) & ((1u << kField) - 1);
-        if (g < bins) {
-          T values[kPixels];
+        for (int r = 0; r < kRows; r++) {
+          std::uint32_t add = __dp4a (before[r / 4], 1u << (8 * (r % 4)), __shfl_sync (~0u, left, r));
 #pragma unroll
-          for (int j = 0; j < kPixels; j++)
-            values[j] = T (above[g][j] + base[g] + word_sum[g][j / 4] + (local[g][j / 4] >> (8 * (j % 4)) & 255));
-          store (reinterpret_cast<T *> (out + g * layout.plane_pitch), x, carries.width, values);
+          for (int w = 0; w < kWords; w++) {
+#pragma unroll
+            for (int j = 0; j < 4; j++)  // and the pixels of the word up to j
+              h[4 * w + j] = __dp4a (ones[r][w], int (~0u >> (24 - 8 * j)), int (h[4 * w + j] + add));
+            if (w + 1 < kWords)
+              add = __dp4a (ones[r][w], -1, int (add));
+          }
+          if (r < rows) {
+            T *const to = reinterpret_cast<T *> (out + range * (blockDim.x * 16) + std::size_t (pitch) * unsigned (r));
+            if (room >= kPixels)
+              __stcs (reinterpret_cast<uint4 *> (to), packed (h));
+            if constexpr (kRagged)
+#pragma unroll
+              for (int j = 0; j < kPixels - 1; j++)
+                if (room < kPixels && j < room)
+                  to[j] = T (h[j]);
+          }
         }
-      }
-      out += layout.row_pitch;
+      };
+      if (y + kRows <= y_end)
+        step_down (kRows);
+      else
+        step_down (y_end - y);
+      if (kWide)
+#pragma unroll
+        for (int w = 0; w < kWords; w++)
+          resting[(range * kWords + w) * blockDim.x + threadIdx.x] = make_uint4 (h[4 * w], h[4 * w + 1], h[4 * w + 2], h[4 * w + 3]);
     }
-#pragma unroll
-    for (int g = 0; g < kBins; g++)
-#pragma unroll
-      for (int j = 0; j < kPixels; j++)
-        above[g][j] = T (above[g][j] + base[g] + word_sum[g][j / 4] + (local[g][j / 4] >> (8 * (j % 4)) & 255));
+    out += std::size_t (pitch) * kRows;
+    if (y + 2 * kRows >= y_end)
+      let_next_start ();
   }
+}
+
+/// Rows of a strip: all blocks run at once, or in two to four rounds where one would leave a tenth of the places empty. Short strips only where blocks are few.
+int
+strip_rows (const Shape &shape, int processors, int blocks_a_processor)
+{
+  const int places = processors * blocks_a_processor;
+  int strips = 1;
+  for (int rounds = 1; rounds <= 4; rounds++) {
+    strips = std::max (1, rounds * places / shape.bins);
+    if (10 * strips * shape.bins >= 9 * rounds * places)
+      break;
+  }
+  strips = std::max (strips, divide_up (shape.height, kMostStrip));
+  const int least = std::min (kUsualStrip, whole_steps (divide_up (shape.height, std::max (1, 2 * processors / shape.bins))));
+  return std::max ({ whole_steps (divide_up (shape.height, strips)), least, kLeastStrip });
+}
+
+/// Also makes the bins, where they are not there yet and four pixels are a word.
+int
+launch_count (const Job &job, const Strips &strips)
+{
+  Source source = { job.pixels.data, job.pixels.stride, int (strips.pitch), {} };
+  const auto launch = [&] (auto kernel, int segments, int cells) {
+    job.stage ("count");
+    const dim3 grid (segments, cells, strips.counted () ? divide_up (strips.bins, kCountBins) : 1);
+    return launch_overlapped (kernel, grid, kCountWarps * kWarp, 0, job.stream, source, job.pixels, strips);
+  };
+  if (job.binning) {
+    const auto &[image, lut] = *job.binning;
+    if (image.format.bytes == 1 && (reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width) % 4 == 0) {
+      source = { static_cast<const std::uint8_t *> (image.data), image.stride, strips.width, {} };
+      __builtin_memcpy (source.lut, lut.data (), sizeof source.lut);
+      return launch (count<true>, int (job.pixels.stride / kSegment), divide_up (strips.height, strips.cell_rows));
+    }
+    job.stage ("bins");
+    if (const int error = bin_image (image, lut, strips.width, strips.height, job.pixels, job.stream); error != 0)
+      return error;
+  }
+  return strips.counted () ? launch (count<false>, int (strips.pitch / kSegment), strips.counted ()) : 0;
 }
 
 template <class T>
 int
 launch (const Job &job)
 {
-  const Carries<T> carries (job.shape, job.workspace);
-  const int threads = 32 * kWarps, tiles = carries.strips * carries.segments;
-  job.stage ("count");
-  count_tiles<T><<<dim3 (tiles, divide_up (carries.bins, kCountBins)), threads, 0, job.stream>>> (job.pixels, carries);
-  const int column_blocks = divide_up (carries.bins * carries.segments, kWarps);
-  const int row_blocks = int ((std::size_t (carries.bins) * carries.strips * kRows + threads - 1) / threads);
-  job.stage ("carry");
-  scan_carries<T><<<column_blocks + row_blocks, threads, 0, job.stream>>> (carries, column_blocks);
-  const std::int64_t warps = std::int64_t (tiles) * divide_up (carries.bins, Tile<T>::kBins);
+  constexpr int kPixels = Lane<T>::kPixels;
+  const int segments = divide_up (job.shape.width, kWarp * kPixels), ranges = divide_up (segments, Lane<T>::kMostWarps);
+  const unsigned threads = divide_up (segments, ranges) * kWarp;
+  const bool ragged = job.shape.width % kPixels != 0;
+  const auto kernel = ranges > 1 ? ragged ? march<T, true, true> : march<T, true, false>
+                      : ragged ? march<T, false, true>
+                                 : march<T, false, false>;
+  const std::size_t resting = ranges > 1 ? sizeof (std::uint32_t) * ranges * threads * kPixels : 0;
+  if (resting > 48 << 10)
+    if (const int error = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int (resting)); error != 0)
+      return error;
+  int blocks = 0;
+  if (const int error = cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, kernel, int (threads), resting); error != 0)
+    return error;
+
+  const Strips strips (job.shape, strip_rows (job.shape, device_attribute (cudaDevAttrMultiProcessorCount), std::max (1, blocks)),
+                       job.workspace);
+  if (const int error = launch_count (job, strips); error != 0)
+    return error;
   job.stage ("march");
-  march<T><<<unsigned ((warps + kWarps - 1) / kWarps), threads, 0, job.stream>>> (job.pixels, carries, job.layout,
-                                                                                  static_cast<std::uint8_t *> (job.tensor));
-  return cudaGetLastError ();
+  return launch_overlapped (kernel, unsigned (strips.count) * unsigned (strips.bins), threads, resting, job.stream, job.pixels, strips,
+                            job.layout, static_cast<std::uint8_t *> (job.tensor), ranges);
 }
 
 std::size_t
 workspace_bytes (const Shape &shape, const Tuning &)
 {
-  return shape.counter == Type::u32 ? Carries<std::uint32_t> (shape, nullptr).bytes () : Carries<std::uint16_t> (shape, nullptr).bytes ();
+  const Strips strips (shape, kLeastStrip, nullptr);  // as many cells as there can be, so that it does not depend on the device
+  return strips.row_of (strips.counted (), 0) * sizeof (std::uint16_t);
 }
 
 int
@@ -357,11 +534,13 @@ run (const Job &job)
 
 extern const Strategy kStrip;
 const Strategy kStrip = { .name = "strip",
-                          .description = "CUDA: carries first, then strips that write the tensor once",
+                          .description = "CUDA: column counts first, then strips that write the tensor once",
                           .device = Device::cuda,
                           .workspace_bytes = cuda::workspace_bytes,
                           .run = cuda::run,
-                          .supports = [] (const Shape &shape, const Tuning &) { return shape.content == Content::bins; },
-                          .limit = "integral histograms" };
+                          .bins_itself = true,
+                          .supports = [] (const Shape &shape,
+                                          const Tuning &) { return shape.content == Content::bins && shape.width <= cuda::kMostWidth; },
+                          .limit = "integral histograms, up to 24576 columns" };
 
 }  // namespace inthist

@@ -118,6 +118,62 @@ run_bin_image (Device device)
     }
 }
 
+/// Strategies that are given pixels instead of bins: the bins must be there afterwards, and the tensor must be the one that they make.
+void
+run_binning (Device device)
+{
+  static constexpr int kSizes[][2] = { { 4, 1 }, { 3, 5 }, { 128, 40 }, { 130, 66 }, { 640, 67 }, { 324, 700 } };
+  static constexpr std::size_t kGaps[] = { 0, 4, 1, 60 };  // of the stride
+  std::mt19937 random (seed ());
+  Queue queue (device);
+  int turn = 0;
+  for (const NamedFormat &f : { formats ()[0], formats ()[1], formats ().back () })
+    for (const auto &[width, height] : kSizes)
+      for (const int bins : { 5, 130 })
+        for (const Strategy &strategy : strategies ()) {
+          const Shape shape = { width, height, bins };
+          if (strategy.device != device || !accepts (strategy, shape) || (strategy.slow && width * height * bins > 100000)
+              || (small_cases () && (strategy.slow || width * height * bins > 50000)))
+            continue;
+          turn++;
+          const std::size_t bytes = f.format.bytes, stride = width * bytes + kGaps[turn % 4];
+          Bytes image (stride * (height - 1) + width * bytes), plane (bin_stride (width) * height);
+          for (auto &byte : image)
+            byte = std::uint8_t (random () >> 24);
+          Binning binning = { { nullptr, stride, f.format }, {} };
+          for (auto &entry : binning.lut)
+            entry = std::uint8_t (random () % bins);
+          for (int y = 0; y < height; y++)
+            for (int x = 0; x < width; x++)
+              plane[y * bin_stride (width) + x] = binning.lut[plain_value (&image[y * stride + x * bytes], f)];
+
+          const Layout layout = layout_of (shape);
+          Bytes must (tensor_bytes (shape, layout), kPoison);
+          reference ({ shape, layout, { plane.data (), bin_stride (width) }, must.data () });
+
+          Block source (device, image.size (), turn % 3 * 2, !small_cases ()), pixels (device, plane.size ()),
+              tensor (device, must.size ());
+          const Block workspace (device, strategy.workspace_bytes (shape, {}));
+          source.put (image.data (), image.size ());
+          pixels.poison ();
+          tensor.poison ();
+          binning.image.data = source.data;
+          fail_unless (
+              run (strategy,
+                   { shape, layout, { pixels.data, bin_stride (width) }, tensor.data, workspace.data, queue.stream, {}, nullptr, &binning })
+              == 0);
+          queue.wait ();
+          const std::string what = std::string (strategy.name) + ", " + f.name + ", " + name_of (shape) + ", stride "
+                                   + std::to_string (stride) + ", INTHIST_SEED=" + std::to_string (seed ());
+          const Bytes got_pixels = pixels.get (), got = tensor.get ();
+          for (int y = 0; y < height; y++)
+            fail_unless (memcmp (&got_pixels[pixels.front + y * bin_stride (width)], &plane[y * bin_stride (width)], width) == 0,
+                         "%s: bins of row %d", what.c_str (), y);
+          fail_unless (memcmp (&got[tensor.front], must.data (), must.size ()) == 0, "%s: the tensor", what.c_str ());
+          fail_unless (pixels.guards_hold () && tensor.guards_hold (), "%s: wrote outside", what.c_str ());
+        }
+}
+
 struct Video {
   int width = 0, height = 0;
   std::vector<Bytes> frames;
@@ -215,6 +271,7 @@ run_video (Device device)
 }  // namespace
 
 DEVICE_TEST (bin_image)
+DEVICE_TEST (binning)
 DEVICE_TEST (video)
 
 /// Algorithm 1 against its definition. Small images wholly, larger ones (u16 overflows) at some elements.
@@ -337,6 +394,7 @@ kernels_suite ()
   tcase_add_test (tcase, reference_counts_pixels);
   const int devices = int (std::size (kDevices));
   tcase_add_loop_test (tcase, bin_image, 0, devices);
+  tcase_add_loop_test (tcase, binning, 0, devices);
   tcase_add_loop_test (tcase, video, 0, devices);
   return suite;
 }

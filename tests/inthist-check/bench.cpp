@@ -217,8 +217,10 @@ private:
         add (*strategy, tuning, text ("%d in flight", Rig::kLanes), frame, Rig::kLanes);
 #if INTHIST_CUDA
       if (in_flight && strategy == preferred_strategy (Device::cuda, rig_.shape)) {
-        add (*strategy, tuning, "alone, graphs", captured (rig_, frame, 1), 1);
-        add (*strategy, tuning, text ("%d in flight, graphs", Rig::kLanes), captured (rig_, frame, Rig::kLanes), Rig::kLanes);
+        add (*strategy, tuning, "2 in flight", frame, 2);
+        for (const int lanes : { 1, 2, Rig::kLanes })
+          add (*strategy, tuning, lanes == 1 ? "alone, graphs" : text ("%d in flight, graphs", lanes), captured (rig_, frame, lanes),
+               lanes);
       }
 #endif
     }
@@ -227,10 +229,12 @@ private:
   std::function<void (const Slot &)> frame_of (const Strategy &strategy, const Tuning &tuning) const
   {
     return [this, &strategy, tuning] (const Slot &slot) {
-      const PixelPlane pixels =
-          rig_.shape.content == Content::bins ? make_bins (rig_, slot) : PixelPlane{ rig_.image.get (), rig_.input.c.stride () };
-      const int status = strategy.run (
-          { rig_.shape, rig_.layout, pixels, slot.tensor, rig_.workspaces[slot.lane].get (), slot.stream, tuning, slot.listener });
+      const bool bins = rig_.shape.content == Content::bins;
+      const Binning binning = { { rig_.image.get (), std::size_t (rig_.shape.width), {} }, uniform_lut (rig_.shape.bins) };
+      const PixelPlane pixels = bins ? PixelPlane{ rig_.bins[slot.lane].get (), bin_stride (rig_.shape.width) }
+                                     : PixelPlane{ rig_.image.get (), rig_.input.c.stride () };
+      const int status = inthist::run (strategy, { rig_.shape, rig_.layout, pixels, slot.tensor, rig_.workspaces[slot.lane].get (),
+                                                   slot.stream, tuning, slot.listener, bins ? &binning : nullptr });
       if (status != 0)
         throw std::runtime_error (text ("%s: error %d", label_of (strategy, tuning).c_str (), status));
     };
