@@ -27,8 +27,8 @@ from gi.repository import Gst, GstApp, GstIntegralHist  # noqa: E402, F401 (GstA
 
 def tensor_view(histogram, data):
     """The tensor H[bin, y, x] over the mapped bytes of histogram.get_buffer()"""
-    u16 = histogram.get_counter() == GstIntegralHist.IntegralHistogramCounter.U16
-    dtype = numpy.dtype(numpy.uint16 if u16 else numpy.uint32)
+    u32 = histogram.get_counter() == GstIntegralHist.IntegralHistogramCounter.U32
+    dtype = numpy.dtype(numpy.uint32 if u32 else numpy.uint16)
     return numpy.lib.stride_tricks.as_strided(
         numpy.frombuffer(data, dtype),
         shape=(histogram.get_bins(), histogram.get_height(), histogram.get_width()),

@@ -20,6 +20,8 @@
 #include <span>
 #include <string_view>
 
+#include "host_device.hpp"
+
 struct CUstream_st;
 
 namespace inthist {
@@ -28,20 +30,20 @@ using Stream = CUstream_st *;  // cudaStream_t; the CPU ignores it
 
 enum class Device { cpu, cuda };
 
-/// Of pixels and of tensor elements. f32x4 is four interleaved channels.
-enum class Type { u8, u16, u32, s32, f32, f64, f32x4 };
+/// Of pixels and of tensor elements. f32x4 is four interleaved channels; u16_anchored is u16 with Anchors behind the planes.
+enum class Type { u8, u16, u32, s32, f32, f64, f32x4, u16_anchored };
 
 constexpr std::size_t
 bytes_of (Type type)
 {
-  constexpr std::size_t kBytes[] = { 1, 2, 4, 4, 4, 8, 16 };
+  constexpr std::size_t kBytes[] = { 1, 2, 4, 4, 4, 8, 16, 2 };
   return kBytes[int (type)];
 }
 
 constexpr const char *
 name_of (Type type)
 {
-  constexpr const char *kNames[] = { "u8", "u16", "u32", "s32", "f32", "f64", "f32x4" };
+  constexpr const char *kNames[] = { "u8", "u16", "u32", "s32", "f32", "f64", "f32x4", "u16-anchored" };
   return kNames[int (type)];
 }
 
@@ -53,7 +55,8 @@ enum class Content {
 
 /// What there is to compute; is_valid says which combinations exist:
 ///
-///   bins     u8 to u32, exact below 2^32 pixels, or to u16, the same modulo 65536; 1..256 planes
+///   bins     u8 to u32, exact below 2^32 pixels, or to u16, the same modulo 65536, or to u16_anchored, which gives back the u32, in frames of at most 65535
+///            columns; 1..256 planes
 ///   powers   u8 to u32 or s32, modulo 2^32, or f32; u32 to u32; f32, f64 or f32x4 to itself; one plane, for u8 to u32 one or two
 ///
 /// Floating sums only ever add, each pixel to at most width + height others in turn: an element differs from the exact sum by at most
@@ -78,10 +81,43 @@ struct Layout {
 /// Rows on cache lines (64 bytes), planes without a gap.
 Layout layout_of (const Shape &shape);
 
+/// Of a u16_anchored tensor: H itself, in u32, at every 2^row_shift-th row and 2^column_shift-th column, the first of each among them. They lie behind the planes, at
+/// byte plane_pitch * bins, as [plane][row][column] without gaps. From an anchor to the elements right of and below it, as far as the next anchors, H grows by less than 65536,
+/// so that H = anchor + ((element - anchor) modulo 65536): word-length reduction by overflow (Belt 2008), undone. At 1920x1080 there is one for 512 elements.
+struct Anchors {
+  int row_shift = 0, column_shift = 0;
+  int rows = 0, columns = 0;
+
+  INTHIST_HOST_DEVICE constexpr std::size_t index (int plane, int y, int x) const
+  {
+    return (std::size_t (plane) * rows + (y >> row_shift)) * columns + (x >> column_shift);
+  }
+};
+
+/// The fewest that do: H grows by at most what the rows below the anchor's and the columns right of it hold.
+constexpr Anchors
+anchors_of (const Shape &shape)
+{
+  constexpr std::int64_t kMost = 65535;
+  const std::int64_t width = shape.width, height = shape.height;
+  Anchors best;
+  for (int r = 0; (width << r) <= kMost; r++)  // also from one anchor to the one below
+    for (int c = 0; ((1 << r) - 1) * width + ((1 << c) - 1) * height <= kMost && c < 16; c++)
+      if (r + c >= best.row_shift + best.column_shift)
+        best = { r, c, 0, 0 };
+  best.rows = ((shape.height - 1) >> best.row_shift) + 1;
+  best.columns = ((shape.width - 1) >> best.column_shift) + 1;
+  return best;
+}
+
 constexpr std::size_t
 tensor_bytes (const Shape &shape, const Layout &layout)
 {
-  return layout.plane_pitch * shape.bins;
+  const std::size_t planes = layout.plane_pitch * shape.bins;
+  if (shape.counter != Type::u16_anchored)
+    return planes;
+  const Anchors anchors = anchors_of (shape);
+  return planes + sizeof (std::uint32_t) * shape.bins * anchors.rows * anchors.columns;
 }
 
 /// How to get an 8-bit value from a pixel: `bytes` bytes, read as a little-endian word. With one channel the value is
@@ -169,7 +205,9 @@ struct Strategy {
   Device device;
   std::size_t (*workspace_bytes) (const Shape &, const Tuning &) = [] (const Shape &, const Tuning &) { return std::size_t (0); };
   int (*run) (const Job &);
-  bool bins_itself = false;  // run takes a Job's `binning`; any other strategy's must have none
+  // what run () below sees to for those that do not
+  bool bins_itself = false;     // takes a Job's `binning`
+  bool anchors_itself = false;  // writes the anchors too, where there are any
   // of valid shapes, with parameters that it offers
   bool (*supports) (const Shape &, const Tuning &) = [] (const Shape &, const Tuning &) { return true; };
   const char *limit = "";                         // what it supports, in words, where that is not everything
@@ -185,7 +223,7 @@ const Strategy *preferred_strategy (Device device, const Shape &shape);
 /// Whether the shape is valid and the strategy takes it, with these parameters.
 bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning = {});
 
-/// Runs the strategy, with bin_image first where the job has a `binning` that the strategy does not see to. Everywhere on the job's stream.
+/// Runs the strategy; before it bin_image where the job has a `binning`, and behind it drop_anchors where the tensor has anchors, unless it sees to them itself.
 int run (const Strategy &strategy, const Job &job);
 
 /// A rectangle in pixels.
@@ -196,11 +234,13 @@ struct Region {
 /// The part of the region inside the frame; all zero where there is none.
 Region clip (const Region &region, int width, int height);
 
-/// Algorithm 1 of Poostchi et al., serial and slow: what a strategy must equal, bit for bit. For integer tensors.
+/// Algorithm 1 of Poostchi et al., serial and slow: what a strategy must equal, bit for bit. For integer tensors; without anchors.
 void reference (const Job &job);
 
 namespace cpu {
 void bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out);
+/// From the planes.
+void drop_anchors (const Job &job);
 
 /// counts[i * bins + b] = pixels of bin b in regions[i]. Regions must be clipped.
 void count_regions (const Shape &shape, const Layout &layout, const void *tensor, std::span<const Region> regions, std::uint32_t *counts);
@@ -211,6 +251,7 @@ void sum_regions (const Shape &shape, const Layout &layout, const void *tensor, 
 /// The same on a device; pointers are the device's, of the current context. `regions` may also be pinned host memory.
 namespace cuda {
 int bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out, Stream stream);
+int drop_anchors (const Job &job);
 int count_regions (const Shape &shape, const Layout &layout, const void *tensor, const Region *regions, int n, std::uint32_t *counts,
                    Stream stream);
 int sum_regions (const Shape &shape, const Layout &layout, const void *tensor, const Region *regions, int n, std::uint64_t *sums,

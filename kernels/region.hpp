@@ -5,7 +5,7 @@
 //   sum = H(y1, x1) - H(y0 - 1, x1) - H(y1, x0 - 1) + H(y0 - 1, x0 - 1)
 //
 // H is known modulo 2^16 or 2^32, and so is the sum: exact as long as the rectangle has too few pixels to reach that. A larger one is cut
-// into parts of few enough, whose sums are added. With u32 that never happens to counts.
+// into parts of few enough, whose sums are added. With u32, and with anchors, that never happens to counts.
 #pragma once
 
 #include <cstddef>
@@ -26,29 +26,50 @@ exact_pixels (const Shape &shape, int plane)
   return pixels < 0x7fffffffu ? int (pixels) : 0x7fffffff;
 }
 
-/// `row` is the number of elements from one row to the next. The region is not empty and lies inside the plane.
+/// An element of a plane; `row` is the number of elements from one row to the next.
 template <class T>
-INTHIST_HOST_DEVICE inline T
-sum_part (const T *plane, std::size_t row, const Region &part)
+struct Elements2d {
+  const T *plane;
+  std::size_t row;
+
+  INTHIST_HOST_DEVICE T operator() (int y, int x) const { return plane[y * row + x]; }
+};
+
+/// The same, of a plane with anchors: H in full.
+struct AnchoredElements {
+  Elements2d<std::uint16_t> elements;
+  const std::uint32_t *values;
+  Anchors anchors;
+  int plane;
+
+  INTHIST_HOST_DEVICE std::uint32_t operator() (int y, int x) const
+  {
+    const std::uint32_t anchor = values[anchors.index (plane, y, x)];
+    return anchor + std::uint16_t (elements (y, x) - anchor);
+  }
+};
+
+/// The region is not empty and lies inside the plane.
+template <class Plane>
+INTHIST_HOST_DEVICE inline auto
+sum_part (const Plane &at, const Region &part)
 {
-  const std::size_t x1 = part.x + part.width - 1, y1 = part.y + part.height - 1;
-  const T *bottom = plane + y1 * row;
-  T sum = bottom[x1];
+  const int x1 = part.x + part.width - 1, y1 = part.y + part.height - 1;
+  auto sum = at (y1, x1);
   if (part.x > 0)
-    sum -= bottom[part.x - 1];
+    sum -= at (y1, part.x - 1);
   if (part.y > 0) {
-    const T *above = plane + std::size_t (part.y - 1) * row;
-    sum -= above[x1];
+    sum -= at (part.y - 1, x1);
     if (part.x > 0)
-      sum += above[part.x - 1];
+      sum += at (part.y - 1, part.x - 1);
   }
   return sum;
 }
 
 /// `most` pixels are exact.
-template <class Sum, class T>
+template <class Sum, class Plane>
 INTHIST_HOST_DEVICE inline Sum
-sum_region (const T *plane, std::size_t row, const Region &region, int most)
+sum_region (const Plane &at, const Region &region, int most)
 {
   if (region.width <= 0 || region.height <= 0)
     return 0;
@@ -58,10 +79,31 @@ sum_region (const T *plane, std::size_t row, const Region &region, int most)
     height = region.height - y < rows ? region.height - y : rows;
     for (int x = 0, width; x < region.width; x += width) {
       width = region.width - x < columns ? region.width - x : columns;
-      sum += sum_part (plane, row, { region.x + x, region.y + y, width, height });
+      sum += sum_part (at, { region.x + x, region.y + y, width, height });
     }
   }
   return sum;
+}
+
+/// Calls `body` with a function of a plane's number that gives the plane, for an integer tensor.
+template <class Body>
+INTHIST_HOST_DEVICE inline void
+with_planes (const Shape &shape, const Layout &layout, const void *tensor, const Anchors &anchors, Body &&body)
+{
+  const auto *const bytes = static_cast<const std::uint8_t *> (tensor);
+  const auto narrow = [=] (int p) {
+    return Elements2d<std::uint16_t>{ reinterpret_cast<const std::uint16_t *> (bytes + p * layout.plane_pitch), layout.row_pitch / 2 };
+  };
+  if (shape.counter == Type::u16_anchored) {
+    const auto *const values = reinterpret_cast<const std::uint32_t *> (bytes + shape.bins * layout.plane_pitch);
+    body ([=] (int p) { return AnchoredElements{ narrow (p), values, anchors, p }; });
+  } else if (shape.counter == Type::u16) {
+    body (narrow);
+  } else {
+    body ([=] (int p) {
+      return Elements2d<std::uint32_t>{ reinterpret_cast<const std::uint32_t *> (bytes + p * layout.plane_pitch), layout.row_pitch / 4 };
+    });
+  }
 }
 
 }  // namespace inthist

@@ -65,7 +65,8 @@ is_valid (const Shape &shape)
     return false;
   const auto [pixel, counter] = std::pair (shape.pixel, shape.counter);
   if (shape.content == Content::bins)
-    return pixel == Type::u8 && (counter == Type::u32 || counter == Type::u16) && shape.bins <= 256;
+    return pixel == Type::u8 && shape.bins <= 256
+           && (counter == Type::u32 || counter == Type::u16 || (counter == Type::u16_anchored && shape.width <= 65535));
   if (pixel == Type::u8)
     return counter == Type::u32 ? shape.bins <= 2 : (counter == Type::s32 || counter == Type::f32) && shape.bins == 1;
   return pixel != Type::u16 && pixel != Type::s32 && pixel == counter && shape.bins == 1;
@@ -108,20 +109,32 @@ clip (const Region &region, int width, int height)
 int
 run (const Strategy &strategy, const Job &job)
 {
-  if (!job.binning || strategy.bins_itself)
-    return strategy.run (job);
-  const auto &[image, lut] = *job.binning;
-  job.stage ("bins");
-  Job binned = job;
-  binned.binning = nullptr;
+  const bool on_cpu = strategy.device == Device::cpu;
+  Job rest = job;
+  int error = 0;
+  if (job.binning && !strategy.bins_itself) {
+    const auto &[image, lut] = *job.binning;
+    rest.binning = nullptr;
+    job.stage ("bins");
+    if (on_cpu)
+      cpu::bin_image (image, lut, job.shape.width, job.shape.height, job.pixels);
 #if INTHIST_CUDA
-  if (strategy.device == Device::cuda)
-    if (const int error = cuda::bin_image (image, lut, job.shape.width, job.shape.height, job.pixels, job.stream); error != 0)
-      return error;
+    else
+      error = cuda::bin_image (image, lut, job.shape.width, job.shape.height, job.pixels, job.stream);
 #endif
-  if (strategy.device == Device::cpu)
-    cpu::bin_image (image, lut, job.shape.width, job.shape.height, job.pixels);
-  return strategy.run (binned);
+  }
+  if (error == 0)
+    error = strategy.run (rest);
+  if (error == 0 && job.shape.counter == Type::u16_anchored && !strategy.anchors_itself) {
+    job.stage ("anchors");
+    if (on_cpu)
+      cpu::drop_anchors (job);
+#if INTHIST_CUDA
+    else
+      error = cuda::drop_anchors (job);
+#endif
+  }
+  return error;
 }
 
 }  // namespace inthist

@@ -72,7 +72,7 @@ public:
   {
     const auto start = Clock::now ();
     for (int i = 0; i < n; i++)
-      if (strategy.run (job) != 0)
+      if (inthist::run (strategy, job) != 0)
         throw std::runtime_error (strategy.name);
     return seconds_since (start);
   }
@@ -132,7 +132,7 @@ public:
       Job frame = job;
       frame.stream = lane.stream.get ();
       frame.workspace = lane.workspace.get ();
-      cuda::check (strategy.run (frame));
+      cuda::check (inthist::run (strategy, frame));
     }
     for (Lane &lane : lanes_) {
       cuda::check (cudaEventRecord (lane.done.get (), lane.stream.get ()));

@@ -171,6 +171,9 @@ make_engine (GstCudaIntegral *self)
   shape.width = GST_VIDEO_INFO_WIDTH (&state.info);
   shape.height = GST_VIDEO_INFO_HEIGHT (&state.info);
   Options options = state.started.options;
+  if (shape.counter == inthist::Type::u16_anchored && !inthist::is_valid (shape))
+    throw std::invalid_argument ("counter=u16-anchored takes frames of at most 65535 columns, not " + std::to_string (shape.width)
+                                 + ": set counter=u16 or u32");
   if (options.strategy && !inthist::accepts (*options.strategy, shape)) {
     const inthist::Strategy *other = inthist::preferred_strategy (options.strategy->device, shape);
     throw std::invalid_argument (std::string ("strategy=") + options.strategy->name + " does not compute " + describe (shape) + " ("

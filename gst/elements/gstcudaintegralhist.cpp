@@ -46,10 +46,11 @@ gst_cuda_integral_hist_shape (GstCudaIntegral *base)
   auto *self = GST_CUDA_INTEGRAL_HIST (base);
   GST_OBJECT_LOCK (self);
   const guint bins = self->bins;
-  const bool wide = self->counter == GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
+  const GstIntegralHistogramCounter counter = self->counter;
   GST_OBJECT_UNLOCK (self);
   check_range ("bins", bins, 1, kMaxBins);
-  return { 0, 0, int (bins), wide ? inthist::Type::u32 : inthist::Type::u16, inthist::Content::bins, inthist::Type::u8 };
+  constexpr inthist::Type kTypes[] = { inthist::Type::u32, inthist::Type::u16, inthist::Type::u16_anchored };
+  return { 0, 0, int (bins), kTypes[counter], inthist::Content::bins, inthist::Type::u8 };
 }
 
 static void
@@ -104,7 +105,7 @@ gst_cuda_integral_hist_class_init (GstCudaIntegralHistClass *klass)
                                                       kMaxBins, kDefaultBins, mutable_ready ()));
   g_object_class_install_property (
       object_class, PROP_COUNTER,
-      g_param_spec_enum ("counter", "Counter", "Type of the tensor's elements; region queries are exact with both",
+      g_param_spec_enum ("counter", "Counter", "Type of the tensor's elements; region queries are exact with all",
                          GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER, GST_INTEGRAL_HISTOGRAM_COUNTER_U32, mutable_ready ()));
   gst_type_mark_as_plugin_api (GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER, GstPluginAPIFlags (0));
 

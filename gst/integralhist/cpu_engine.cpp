@@ -229,8 +229,8 @@ private:
       CpuTensor &tensor = *lane->tensor;
       std::string failure;
       try {
-        plan_.choice.strategy->run (
-            { shape_, tensor.layout, pixels_of (*lane), tensor.data (), lane->workspace.get (), nullptr, plan_.choice.tuning });
+        inthist::run (*plan_.choice.strategy,
+                      { shape_, tensor.layout, pixels_of (*lane), tensor.data (), lane->workspace.get (), nullptr, plan_.choice.tuning });
       } catch (const std::exception &error) {
         failure = error.what ();
       }

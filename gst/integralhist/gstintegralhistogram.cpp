@@ -24,6 +24,8 @@ gst_integral_histogram_counter_get_type (void)
     static const GEnumValue values[] = {
       { GST_INTEGRAL_HISTOGRAM_COUNTER_U32, "32 bits, exact below 2^32 pixels", "u32" },
       { GST_INTEGRAL_HISTOGRAM_COUNTER_U16, "16 bits, counts modulo 65536; region queries stay exact", "u16" },
+      { GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED, "16 bits, and a few counts of 32 bits beside them: exact in one step for any region",
+        "u16-anchored" },
       { 0, nullptr, nullptr },
     };
     g_once_init_leave (&type, g_enum_register_static ("GstIntegralHistogramCounter", values));
@@ -182,7 +184,27 @@ GstIntegralHistogramCounter
 gst_integral_histogram_get_counter (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_COUNTER_U32);
-  return histogram->tensor->shape.counter == inthist::Type::u32 ? GST_INTEGRAL_HISTOGRAM_COUNTER_U32 : GST_INTEGRAL_HISTOGRAM_COUNTER_U16;
+  switch (histogram->tensor->shape.counter) {
+    case inthist::Type::u16: return GST_INTEGRAL_HISTOGRAM_COUNTER_U16;
+    case inthist::Type::u16_anchored: return GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED;
+    default: return GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
+  }
+}
+
+gboolean
+gst_integral_histogram_get_anchors (GstIntegralHistogram *histogram, gsize *offset, guint *row_step, guint *column_step)
+{
+  g_return_val_if_fail (histogram, FALSE);
+  const inthist::Shape &shape = histogram->tensor->shape;
+  const bool has = shape.counter == inthist::Type::u16_anchored;
+  const inthist::Anchors anchors = has ? inthist::anchors_of (shape) : inthist::Anchors ();
+  if (offset)
+    *offset = has ? histogram->tensor->layout.plane_pitch * shape.bins : 0;
+  if (row_step)
+    *row_step = has ? 1u << anchors.row_shift : 0;
+  if (column_step)
+    *column_step = has ? 1u << anchors.column_shift : 0;
+  return has;
 }
 
 gsize

@@ -30,13 +30,17 @@ typedef struct _GstIntegralHistogram GstIntegralHistogram;
 /**
  * GstIntegralHistogramCounter:
  * @GST_INTEGRAL_HISTOGRAM_COUNTER_U32: 32 bits, exact below 2^32 pixels
- * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16: 16 bits, the counts modulo 65536; region queries are exact all the same
+ * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16: 16 bits, the counts modulo 65536; region queries are exact all the same, because regions of more than 65535 pixels are
+ *   cut into parts
+ * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED: the same elements, and behind them a sparse grid of 32-bit counts, the anchors, from which any region is exact
+ *   in one step; see gst_integral_histogram_get_anchors(). At most 65535 columns
  *
  * The type of the tensor's elements.
  */
 typedef enum {
   GST_INTEGRAL_HISTOGRAM_COUNTER_U32,
   GST_INTEGRAL_HISTOGRAM_COUNTER_U16,
+  GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED,
 } GstIntegralHistogramCounter;
 
 #define GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER (gst_integral_histogram_counter_get_type ())
@@ -140,6 +144,22 @@ GstIntegralHistogramContent gst_integral_histogram_get_content (GstIntegralHisto
  */
 GST_INTEGRAL_HISTOGRAM_API
 GstIntegralHistogramCounter gst_integral_histogram_get_counter (GstIntegralHistogram *histogram);
+
+/**
+ * gst_integral_histogram_get_anchors:
+ * @histogram: a #GstIntegralHistogram
+ * @offset: (out) (optional): bytes from the tensor's first element to the first anchor
+ * @row_step: (out) (optional): rows from one anchor to the next, a power of two
+ * @column_step: (out) (optional): columns from one anchor to the next, a power of two
+ *
+ * Where the anchors of a u16-anchored tensor lie, for those who read it themselves. Anchor A[b][i][j], a 32-bit count, is H[b][i * row_step][j * column_step] in full; the
+ * grid has (height - 1) / row_step + 1 rows and (width - 1) / column_step + 1 columns, without gaps. With the anchor of an element, a = A[b][y / row_step][x / column_step],
+ * H[b][y][x] = a + ((element - a) modulo 65536).
+ *
+ * Returns: whether there are anchors; if not, all is 0
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_get_anchors (GstIntegralHistogram *histogram, gsize *offset, guint *row_step, guint *column_step);
 
 /**
  * gst_integral_histogram_get_row_pitch:

@@ -264,7 +264,7 @@ int
 run (const Job &job)
 {
   const Shape &shape = job.shape;
-  const bool wide = shape.counter != Type::u16;
+  const bool wide = bytes_of (shape.counter) == 4;
   auto *const count = wide ? HWY_DYNAMIC_DISPATCH (count_u32) : HWY_DYNAMIC_DISPATCH (count_u16);
   auto *const march = wide ? HWY_DYNAMIC_DISPATCH (march_u32) : HWY_DYNAMIC_DISPATCH (march_u16);
   const int strips = strips_of (shape);

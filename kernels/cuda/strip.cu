@@ -261,6 +261,16 @@ packed (const std::uint32_t (&h)[8])  // modulo 65536
                      __byte_perm (h[6], h[7], 0x5410));
 }
 
+template <int kPixels>
+__device__ inline void
+store_anchors (std::uint32_t *values, const Anchors &anchors, int bin, int y, int x, int room, const std::uint32_t (&h)[kPixels])
+{
+#pragma unroll
+  for (int j = 0; j < kPixels; j++)
+    if ((x + j) % (1u << anchors.column_shift) == 0 && j < room)
+      values[anchors.index (bin, y, x + j)] = h[j];
+}
+
 /// Adds the column counts of the strips above.
 template <class T>
 __device__ inline void
@@ -283,11 +293,12 @@ add_columns (std::uint32_t (&h)[Lane<T>::kPixels], const Strips &strips, int str
   }
 }
 
-/// kWide: a row takes more than one range of blockDim.x lanes, and H waits in shared memory. kRagged: some lane has fewer than kPixels columns.
-template <class T, bool kWide, bool kRagged>
+/// kWide: a row takes more than one range of blockDim.x lanes, and H waits in shared memory. kRagged: some lane has fewer than kPixels columns. kAnchored: anchors
+/// are written on the way, for H is known in full.
+template <class T, bool kWide, bool kRagged, bool kAnchored>
 __global__ void
 __launch_bounds__ (Lane<T>::kMostWarps *kWarp, 2)
-march (PixelPlane image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges)
+march (PixelPlane image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges, Anchors anchors)
 {
   constexpr int kPixels = Lane<T>::kPixels, kWords = Lane<T>::kWords, kMostWarps = Lane<T>::kMostWarps, kQuads = kRows / 4;
   extern __shared__ uint4 resting[];                          // [range][word][thread]: H of the row above
@@ -346,6 +357,7 @@ march (PixelPlane image, Strips strips, Layout layout, std::uint8_t *tensor, int
   }
 
   std::uint8_t *out = tensor + bin * layout.plane_pitch + std::size_t (y0) * pitch + threadIdx.x * 16;
+  auto *const anchor_values = reinterpret_cast<std::uint32_t *> (tensor + strips.bins * layout.plane_pitch);
   // each lane adds up one row over some of the warps
   constexpr int kParts = kWarp / kRows;
   const int row = lane % kRows, part = lane / kRows, place = (row & ~3) | (row & 1) << 1 | (row >> 1 & 1);
@@ -430,6 +442,8 @@ march (PixelPlane image, Strips strips, Layout layout, std::uint8_t *tensor, int
               for (int j = 0; j < kPixels - 1; j++)
                 if (room < kPixels && j < room)
                   to[j] = T (h[j]);
+            if (kAnchored && (y + r) % (1u << anchors.row_shift) == 0)
+              store_anchors (anchor_values, anchors, bin, y + r, strips.width - room, room, h);
           }
         }
       };
@@ -488,7 +502,7 @@ launch_count (const Job &job, const Strips &strips)
   return strips.counted () ? launch (count<false>, int (strips.pitch / kSegment), strips.counted ()) : 0;
 }
 
-template <class T>
+template <class T, bool kAnchored>
 int
 launch (const Job &job)
 {
@@ -496,9 +510,9 @@ launch (const Job &job)
   const int segments = divide_up (job.shape.width, kWarp * kPixels), ranges = divide_up (segments, Lane<T>::kMostWarps);
   const unsigned threads = divide_up (segments, ranges) * kWarp;
   const bool ragged = job.shape.width % kPixels != 0;
-  const auto kernel = ranges > 1 ? ragged ? march<T, true, true> : march<T, true, false>
-                      : ragged ? march<T, false, true>
-                                 : march<T, false, false>;
+  const auto kernel = ranges > 1 ? ragged ? march<T, true, true, kAnchored> : march<T, true, false, kAnchored>
+                      : ragged ? march<T, false, true, kAnchored>
+                                 : march<T, false, false, kAnchored>;
   const std::size_t resting = ranges > 1 ? sizeof (std::uint32_t) * ranges * threads * kPixels : 0;
   if (resting > 48 << 10)
     if (const int error = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int (resting)); error != 0)
@@ -513,7 +527,7 @@ launch (const Job &job)
     return error;
   job.stage ("march");
   return launch_overlapped (kernel, unsigned (strips.count) * unsigned (strips.bins), threads, resting, job.stream, job.pixels, strips,
-                            job.layout, static_cast<std::uint8_t *> (job.tensor), ranges);
+                            job.layout, static_cast<std::uint8_t *> (job.tensor), ranges, anchors_of (job.shape));
 }
 
 std::size_t
@@ -526,7 +540,11 @@ workspace_bytes (const Shape &shape, const Tuning &)
 int
 run (const Job &job)
 {
-  return job.shape.counter == Type::u32 ? launch<std::uint32_t> (job) : launch<std::uint16_t> (job);
+  switch (job.shape.counter) {
+    case Type::u32: return launch<std::uint32_t, false> (job);
+    case Type::u16: return launch<std::uint16_t, false> (job);
+    default: return launch<std::uint16_t, true> (job);
+  }
 }
 
 }  // namespace
@@ -539,6 +557,7 @@ const Strategy kStrip = { .name = "strip",
                           .workspace_bytes = cuda::workspace_bytes,
                           .run = cuda::run,
                           .bins_itself = true,
+                          .anchors_itself = true,
                           .supports = [] (const Shape &shape,
                                           const Tuning &) { return shape.content == Content::bins && shape.width <= cuda::kMostWidth; },
                           .limit = "integral histograms, up to 24576 columns" };

@@ -259,7 +259,7 @@ run_video (Device device)
           continue;
         const Block workspace (device, strategy.workspace_bytes (c.shape, {}));
         frame.poison ();
-        fail_unless (strategy.run (frame.job (workspace, queue)) == 0);
+        fail_unless (inthist::run (strategy, frame.job (workspace, queue)) == 0);
         queue.wait ();
         const std::string wrong = frame.wrong ();
         fail_unless (wrong.empty (), "%s, %s: %s", strategy.name, c.name ().c_str (), wrong.c_str ());

@@ -221,6 +221,26 @@ GST_START_TEST (unsupported_shape)
 }
 GST_END_TEST;
 
+GST_START_TEST (too_wide_for_anchors)
+{
+  GstHarness *h =
+      harness ("cudaintegralhist backend=cpu counter=u16-anchored bins=2", "video/x-raw,format=GRAY8,width=65536,height=2,framerate=1/1");
+  GstBus *bus = gst_bus_new ();
+  gst_element_set_bus (h->element, bus);
+  fail_unless_equals_int (gst_harness_push (h, gst_buffer_new_allocate (nullptr, 131072, nullptr)), GST_FLOW_ERROR);
+  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  fail_unless (message);
+  g_autoptr (GError) error = nullptr;
+  gst_message_parse_error (message, &error, nullptr);
+  fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS), "%s", error->message);
+  fail_unless (strstr (error->message, "65535") && strstr (error->message, "counter=u16 or u32"), "%s", error->message);
+  gst_message_unref (message);
+  gst_element_set_bus (h->element, nullptr);
+  gst_object_unref (bus);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
 static Suite *
 settings_suite ()
 {
@@ -235,6 +255,7 @@ settings_suite ()
   tcase_add_test (tests, backend_auto);
   tcase_add_loop_test (tests, strategy_and_backend, 0, 2);
   tcase_add_loop_test (tests, unsupported_shape, 0, 2);
+  tcase_add_test (tests, too_wide_for_anchors);
   return suite;
 }
 

@@ -79,6 +79,12 @@ strategies ()
   return kTable;
 }
 
+int
+run (const Strategy &strategy, const Job &job)
+{
+  return strategy.run (job);
+}
+
 bool
 accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning)
 {

@@ -487,12 +487,12 @@ costs ()
   double most = 0;
   for (const auto &choice : inthist::candidates (inthist::Device::cpu, shape)) {
     const auto workspace = aligned (choice.strategy->workspace_bytes (shape, choice.tuning));
-    most =
-        std::max (most, timed ([&] {
-                    fail_unless (choice.strategy->run (
+    most = std::max (
+        most, timed ([&] {
+          fail_unless (inthist::run (*choice.strategy,
                                      { shape, layout, { pixels.get (), stride }, tensor.get (), workspace.get (), nullptr, choice.tuning })
-                                 == 0);
-                  }));
+                       == 0);
+        }));
   }
   return { for_tensor, most };
 }

@@ -13,6 +13,7 @@ namespace {
 
 constexpr const char *kPatternNames[] = { "all 0",         "all 255",  "noise",         "checkerboard", "horizontal ramp",
                                           "vertical ramp", "integers", "dynamic range", "video" };
+constexpr Type kCounters[] = { Type::u32, Type::u16, Type::u16_anchored };
 constexpr int kPictures = 6;  // patterns of 8-bit pictures
 constexpr int kTables = 8;    // patterns of pixels of any type
 
@@ -99,8 +100,9 @@ add_histograms (std::vector<Case> &list, std::mt19937 &random, bool small)
   static constexpr int kBins[] = { 1, 2, 3, 16, 17, 32, 255, 256 };
   const std::size_t most_pixels = small ? 20000 : SIZE_MAX, most_elements = small ? 1 << 20 : 10 << 20;
   const auto add = [&] (int width, int height, int bins, Pattern pattern) {
-    for (const Type counter : { Type::u32, Type::u16 })
-      list.push_back (laid_out ({ width, height, bins, counter }, pattern, list.size (), random ()));
+    for (const Type counter : kCounters)
+      if (const Shape shape = { width, height, bins, counter }; is_valid (shape))
+        list.push_back (laid_out (shape, pattern, list.size (), random ()));
   };
   for (const auto &[width, height] : kSizes)
     for (const int bins : kBins) {
@@ -108,7 +110,7 @@ add_histograms (std::vector<Case> &list, std::mt19937 &random, bool small)
       if (pixels > most_pixels || elements > most_elements)
         continue;
       const bool all = !small && (elements <= 1 << 18 || bins == 2);
-      const Pattern turn = Pattern (list.size () / 2 % kPictures);
+      const Pattern turn = Pattern (list.size () / std::size (kCounters) % kPictures);
       for (int i = 0; i < kPictures; i++)
         if (const Pattern pattern = Pattern (i); all || pattern == turn || (!small && pattern == Pattern::noise && elements <= 4 << 20))
           add (width, height, bins, pattern);
@@ -168,7 +170,7 @@ add_video (std::vector<Case> &list)
     const auto frame = std::make_shared<Bytes> (kWidth * kHeight);
     if (!in.read (reinterpret_cast<char *> (frame->data ()), std::streamsize (frame->size ())))
       throw std::runtime_error (text ("$INTHIST_TEST_FRAMES: %s has less than %d frames of %dx%d bytes", file, kFrames, kWidth, kHeight));
-    for (const Type counter : { Type::u32, Type::u16 }) {
+    for (const Type counter : kCounters) {
       list.push_back (laid_out ({ kWidth, kHeight, 32, counter }, Pattern::video, list.size (), 0));
       list.back ().video = frame;
     }
@@ -267,6 +269,7 @@ kinds ()
   const auto table = [] (Type pixel, Type counter, int planes) { return Shape{ 1, 1, planes, counter, Content::powers, pixel }; };
   return { bins (Type::u32),
            bins (Type::u16),
+           bins (Type::u16_anchored),
            table (Type::u8, Type::u32, 1),
            table (Type::u8, Type::u32, 2),
            table (Type::u8, Type::s32, 1),

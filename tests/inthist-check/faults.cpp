@@ -24,12 +24,30 @@ element (const Job &job, int plane, int y, int x)
   return reinterpret_cast<T *> (byte_at (job, plane, y, 0))[x];
 }
 
-/// Right: Algorithm 1, or the floating sums in the order of a plain loop.
+std::uint32_t &
+anchor (const Job &job, std::size_t index)
+{
+  return reinterpret_cast<std::uint32_t *> (byte_at (job, job.shape.bins, 0, 0))[index];
+}
+
+/// Right: Algorithm 1, with anchors counted one by one; or the floating sums in the order of a plain loop.
 int
 right (const Job &job)
 {
   if (job.shape.counter != Type::f32) {
     reference (job);
+    if (job.shape.counter == Type::u16_anchored) {
+      const Anchors anchors = anchors_of (job.shape);
+      for (int b = 0; b < job.shape.bins; b++)
+        for (int y = 0; y < job.shape.height; y += 1 << anchors.row_shift)
+          for (int x = 0; x < job.shape.width; x += 1 << anchors.column_shift) {
+            std::uint32_t count = 0;
+            for (int i = 0; i <= y; i++)
+              for (int j = 0; j <= x; j++)
+                count += job.pixels.data[i * job.pixels.stride + j] == b;
+            anchor (job, anchors.index (b, y, x)) = count;
+          }
+    }
     return 0;
   }
   for (int y = 0; y < job.shape.height; y++) {
@@ -75,6 +93,13 @@ constexpr Fault kOfCounts[] = {
   { "nothing written", [] (const Job &) { return 0; }, "(0, 0, 0)" },
 };
 
+constexpr Fault kOfAnchors[] = {
+  { "an anchor too many by one", faulty<[] (const Job &job, std::uint32_t) { anchor (job, 2)++; }>, "anchor 2" },
+  { "an anchor left out", [] (const Job &job) { return reference (job), 0; }, "anchor 0" },
+  { "a byte between planes and anchors", faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, job.shape.bins, 0, -1) = 0; }>,
+    "outside" },
+};
+
 constexpr Fault kOfSums[] = {
   { "a NaN", faulty<[] (const Job &job, std::uint32_t) { element<float> (job, 0, 4, 5) = std::numeric_limits<float>::quiet_NaN (); }>,
     "(0, 4, 5)" },
@@ -108,7 +133,8 @@ notices (const Shape &shape, Pattern pattern, std::span<const Fault> faults)
                                 .description = "",
                                 .device = Device::cpu,
                                 .workspace_bytes = [] (const Shape &, const Tuning &) { return std::size_t (64); },
-                                .run = run };
+                                .run = run,
+                                .anchors_itself = true };
     return attempt (strategy, {}, frame, queue, true);
   };
   const auto complain = [&] (const char *what, const std::string &said) {
@@ -129,9 +155,11 @@ notices (const Shape &shape, Pattern pattern, std::span<const Fault> faults)
 bool
 notices_faults ()
 {
-  const Shape counts = { 37, 21, 3, Type::u32 }, sums = { 37, 21, 1, Type::f32, Content::powers, Type::f32 };
-  const bool good[] = { notices (counts, Pattern::noise, kOfCounts), notices (sums, Pattern::noise, kOfSums),
-                        notices (sums, Pattern::range, kOfSums), notices (sums, Pattern::integers, kOfExactSums) };
+  const Shape counts = { 37, 21, 3, Type::u32 }, anchored = { 37, 21, 3, Type::u16_anchored },
+              sums = { 37, 21, 1, Type::f32, Content::powers, Type::f32 };
+  const bool good[] = { notices (counts, Pattern::noise, kOfCounts), notices (anchored, Pattern::noise, kOfAnchors),
+                        notices (sums, Pattern::noise, kOfSums), notices (sums, Pattern::range, kOfSums),
+                        notices (sums, Pattern::integers, kOfExactSums) };
   return std::ranges::all_of (good, [] (bool one) { return one; });
 }
 

@@ -38,7 +38,7 @@ What to run:
   --size WxH             a frame of this size instead of the case list; may be repeated.
                          With --bench without a size: 640x480, 1280x720 and 1920x1080
   --bins N               bins of a histogram, planes of a table; may be repeated (32; 1)
-  --counter TYPE         of a histogram: u32 or u16 (u32)
+  --counter TYPE         of a histogram: u32, u16 or u16-anchored (u32)
   --table PIXEL:COUNTER  a summed-area table instead of a histogram: u8:u32, u8:s32, u8:f32, u32:u32, f32:f32, f64:f64 or
                          f32x4:f32x4; u8:u32 has one plane or two
   --tile N|all           every strategy with this tile size, or with all that it has, instead of its own
@@ -93,6 +93,19 @@ one_of (const char *option, std::string_view value, const std::vector<std::strin
     all += (i ? ", " : "") + names[i];
   }
   usage_error (text ("%s: \"%.*s\" is none of %s", option, int (value.size ()), value.data (), all.c_str ()));
+}
+
+Type
+counter_of (std::string_view value)
+{
+  std::vector<Type> types;
+  std::vector<std::string> names;
+  for (const Shape &kind : kinds ())
+    if (kind.content == Content::bins) {
+      types.push_back (kind.counter);
+      names.push_back (inthist::name_of (kind.counter));
+    }
+  return types[one_of ("--counter", value, names)];
 }
 
 /// One plane of every kind of table that there is.
@@ -196,7 +209,7 @@ parse (int argc, char **argv)
         break;
       }
       case kBins: a.bins.push_back (number ("--bins", value, 1, 256)); break;
-      case kCounter: a.counter = one_of ("--counter", value, { "u32", "u16" }) == 0 ? Type::u32 : Type::u16; break;
+      case kCounter: a.counter = counter_of (value); break;
       case kTable: a.table = table_of (value); break;
       case kTile: o.tile = choice ("--tile", value); break;
       case kThreads: o.threads = choice ("--threads", value); break;

@@ -33,7 +33,7 @@ wrong_at (int plane, int y, int x, const std::string &how)
 std::string
 integers_at (Type type, const std::uint8_t *got, const std::uint8_t *wanted, int x)
 {
-  if (type == Type::u16)
+  if (bytes_of (type) == 2)
     return text (": %u, must be %u", at<std::uint16_t> (got, x), at<std::uint16_t> (wanted, x));
   return text (": %u, must be %u", at<std::uint32_t> (got, x), at<std::uint32_t> (wanted, x));
 }
@@ -53,6 +53,26 @@ count_bins (const Shape &shape, const Bytes &pixels, std::size_t stride, const L
         above[x] = Count (above[x] + row);
       }
       std::memcpy (&wanted[b * layout.plane_pitch + y * layout.row_pitch], above.data (), above.size () * sizeof (Count));
+    }
+  }
+}
+
+/// H in full at the anchors.
+void
+count_anchors (const Shape &shape, const Bytes &pixels, std::size_t stride, std::uint8_t *wanted)
+{
+  const Anchors anchors = anchors_of (shape);
+  for (int b = 0; b < shape.bins; b++) {
+    std::vector<std::uint32_t> above (shape.width);
+    for (int y = 0; y < shape.height; y++) {
+      std::uint32_t row = 0;
+      for (int x = 0; x < shape.width; x++) {
+        above[x] += row += pixels[y * stride + x] == b ? 1 : 0;
+        if (y % (1 << anchors.row_shift) == 0 && x % (1 << anchors.column_shift) == 0) {
+          std::memcpy (wanted, &above[x], sizeof above[x]);
+          wanted += sizeof above[x];
+        }
+      }
     }
   }
 }
@@ -150,10 +170,12 @@ Truth::Truth (const Shape &s, Bytes pixels, std::size_t stride)
     return;
   wanted_.resize (tensor_bytes (shape, layout_));
   if (shape.content == Content::bins) {
-    if (shape.counter == Type::u16)
-      count_bins<std::uint16_t> (shape, pixels_, stride_, layout_, wanted_);
-    else
+    if (shape.counter == Type::u32)
       count_bins<std::uint32_t> (shape, pixels_, stride_, layout_, wanted_);
+    else
+      count_bins<std::uint16_t> (shape, pixels_, stride_, layout_, wanted_);
+    if (shape.counter == Type::u16_anchored)
+      count_anchors (shape, pixels_, stride_, &wanted_[shape.bins * layout_.plane_pitch]);
     if (std::int64_t (shape.width) * shape.height <= 300)
       count_every_pixel (shape, pixels_, stride_, layout_, wanted_);
   } else if (shape.pixel == Type::u8) {
@@ -187,6 +209,10 @@ Truth::difference (const Tensor &got) const
         x++;
       return wrong_at (p, y, x, integers_at (shape.counter, row, wanted, x));
     }
+  const std::size_t anchors = shape.bins * got.layout.plane_pitch, ours = shape.bins * layout_.plane_pitch;
+  for (std::size_t at = 0; anchors + at < tensor_bytes (shape, got.layout); at += 4)
+    if (std::memcmp (&got.bytes[got.front + anchors + at], &wanted_[ours + at], 4) != 0)
+      return text ("anchor %zu", at / 4) + integers_at (Type::u32, &got.bytes[got.front + anchors + at], &wanted_[ours + at], 0);
   return "";
 }
 
@@ -211,6 +237,11 @@ Truth::difference (const Tensor &got, std::uint8_t around) const
         return written;
       end = row + row_bytes;
     }
+  if (shape.counter == Type::u16_anchored) {
+    if (const std::string written = gap_until (got.front + shape.bins * got.layout.plane_pitch); !written.empty ())
+      return written;
+    end = got.front + tensor_bytes (shape, got.layout);
+  }
   return gap_until (got.bytes.size ());
 }
 
