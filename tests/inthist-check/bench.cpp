@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <random>
 
 #include "peers/peers.hpp"
@@ -56,15 +57,25 @@ landscape (int width, int height, unsigned seed)
   return image;
 }
 
+Bytes
+picture_named (const std::string &name, int width, int height, unsigned seed)
+{
+  if (name == "frame")
+    return first_test_frame ();
+  if (name == "landscape")
+    return landscape (width, height, seed);
+  return picture (name == "noise" ? Pattern::noise : name == "constant" ? Pattern::full : Pattern::checkerboard, width, height, seed);
+}
+
 Case
-case_of (const Shape &shape, unsigned seed)
+case_of (const Shape &shape, unsigned seed, const std::string &picture)
 {
   Case c;
   c.shape = shape;
   c.seed = seed;
   if (shape.content == Content::bins) {
     c.pattern = Pattern::video;
-    c.video = std::make_shared<Bytes> (landscape (shape.width, shape.height, seed));
+    c.video = std::make_shared<Bytes> (picture_named (picture, shape.width, shape.height, seed));
   }
   return c;
 }
@@ -103,8 +114,9 @@ captured (const Rig &rig, const std::function<void (const Slot &)> &frame, int l
 
 class Bench {
 public:
-  Bench (const Options &options, Device device, const Input &input, std::FILE *words)
-      : options_ (options), words_ (words), rig_ (device, input), name_ (check::name_of (input.c.shape) + " on " + check::name_of (device))
+  Bench (const Options &options, Device device, const Input &input, const std::string &picture, std::FILE *words)
+      : options_ (options), words_ (words), rig_ (device, input), picture_ (picture),
+        name_ (check::name_of (input.c.shape) + " on " + check::name_of (device))
   {
   }
 
@@ -135,6 +147,8 @@ public:
         std::fprintf (words_, "FAIL: %s, %s, %s: %s\n", name_.c_str (), candidate.name.c_str (), candidate.mode.c_str (), how.c_str ());
         wrong++;
       }
+    if (options_.regions)
+      wrong += time_regions ();
     return wrong;
   }
 
@@ -149,11 +163,12 @@ public:
     std::vector<Row> rows;
     for (const Candidate &candidate : list_) {
       const double median = percentile (candidate.laps, 0.5);
-      rows.push_back ({ rig_.device, shape, candidate.name, candidate.mode, candidate.tuning, candidate.laps.size (), median,
+      rows.push_back ({ rig_.device, shape, picture_, candidate.name, candidate.mode, candidate.tuning, candidate.laps.size (), median,
                         percentile (candidate.laps, 0.05), percentile (candidate.laps, 0.95),
                         candidate.ceiling ? written : written + pixels * double (bytes_of (shape.pixel)), ceiling / median,
                         candidate.stages });
     }
+    rows.insert (rows.end (), regions_.begin (), regions_.end ());
     return rows;
   }
 
@@ -268,6 +283,89 @@ private:
       rig_.lap (candidate);
   }
 
+  /// Regions of the first strategy's tensor, a batch at a time; some of the answers are counted pixel by pixel. Returns how many batches are wrong.
+  int time_regions ()
+  {
+    const auto made = std::ranges::find (list_, true, &Candidate::staged);
+    if (made == list_.end ())
+      return 0;
+    const Slot slot = rig_.slot (0, 1);
+    made->frame (slot);
+    std::mt19937 random (options_.seed);
+    const Shape &shape = rig_.shape;
+    const std::size_t n = options_.regions, answers = n * shape.bins;
+    const Memory list = rig_.memory (n * sizeof (Region)), out = rig_.memory (answers * sizeof (std::uint32_t));
+    const auto ask = [&] {
+      const auto *const regions = reinterpret_cast<const Region *> (list.get ());
+      auto *const counts = reinterpret_cast<std::uint32_t *> (out.get ());
+#if INTHIST_CUDA
+      if (rig_.device == Device::cuda) {
+        CHECK_CUDA (cuda::count_regions (shape, rig_.layout, slot.tensor, regions, int (n), counts, slot.stream));
+        CHECK_CUDA (cudaStreamSynchronize (slot.stream));
+        return;
+      }
+#endif
+      cpu::count_regions (shape, rig_.layout, slot.tensor, { regions, n }, counts);
+    };
+    int wrong = 0;
+    for (const bool any_size : { false, true }) {
+      std::vector<Region> regions (n);
+      for (Region &r : regions) {
+        r.width = any_size ? 1 + int (random () % shape.width) : std::min (64, shape.width);
+        r.height = any_size ? 1 + int (random () % shape.height) : std::min (64, shape.height);
+        r.x = int (random () % (shape.width - r.width + 1));
+        r.y = int (random () % (shape.height - r.height + 1));
+      }
+      copy (rig_.device, list.get (), reinterpret_cast<const std::uint8_t *> (regions.data ()), n * sizeof (Region));
+      ask ();
+      std::vector<double> times;
+      const auto start = Clock::now ();
+      while (times.size () < kLeastLaps || seconds_since (start) < options_.seconds / 10) {
+        const auto lap = Clock::now ();
+        ask ();
+        times.push_back (seconds_since (lap));
+      }
+      Bytes got (answers * sizeof (std::uint32_t));
+      copy (rig_.device, got.data (), out.get (), got.size ());
+      const std::string mode = text ("%zu, %s", n, any_size ? "any size" : "64x64");
+      if (!are_right (regions, got)) {
+        std::fprintf (words_, "FAIL: %s, regions, %s: a wrong count\n", name_.c_str (), mode.c_str ());
+        wrong++;
+      }
+      const double median = percentile (times, 0.5);
+      regions_.push_back ({ rig_.device,
+                            shape,
+                            picture_,
+                            "regions",
+                            mode,
+                            {},
+                            times.size (),
+                            median,
+                            percentile (times, 0.05),
+                            percentile (times, 0.95),
+                            double (n * sizeof (Region) + got.size ()),
+                            0,
+                            {} });
+    }
+    return wrong;
+  }
+
+  /// As far as 20 regions show.
+  bool are_right (std::span<const Region> regions, const Bytes &got) const
+  {
+    const Shape &shape = rig_.shape;
+    for (std::size_t i = 0; i < std::min<std::size_t> (20, regions.size ()); i++) {
+      const Region &r = regions[i];
+      std::vector<std::uint32_t> counts (shape.bins);
+      for (int y = r.y; y < r.y + r.height; y++)
+        for (int x = r.x; x < r.x + r.width; x++)
+          counts[(*rig_.input.c.video)[std::size_t (y) * shape.width + x] * shape.bins / 256]++;
+      if (std::memcmp (&got[i * shape.bins * 4], counts.data (), shape.bins * 4) != 0)
+        return false;
+    }
+    return true;
+  }
+
   bool is_slow (const Candidate &candidate) const
   {
     const Strategy *const strategy = find_strategy (candidate.name);
@@ -295,8 +393,9 @@ private:
   const Options &options_;
   std::FILE *const words_;
   Rig rig_;
-  const std::string name_;
+  const std::string picture_, name_;
   std::vector<Candidate> list_;
+  std::vector<Row> regions_;
 };
 
 }  // namespace
@@ -318,12 +417,14 @@ bench (const Options &options, std::FILE *results, std::FILE *words)
       if (devices.empty ())
         continue;
       std::fprintf (stderr, "inthist-check: %s: the truth\n", name_of (shape).c_str ());
-      const Input input (case_of (shape, options.seed));
-      for (const Device device : devices) {
-        Bench bench (options, device, input, words);
-        wrong += bench.run ();
-        timed += bench.timed ();
-        report.add (bench.rows ());
+      for (const std::string &picture : shape.content == Content::bins ? options.pictures : std::vector<std::string>{ "noise" }) {
+        const Input input (case_of (shape, options.seed, picture));
+        for (const Device device : devices) {
+          Bench bench (options, device, input, picture, words);
+          wrong += bench.run ();
+          timed += bench.timed ();
+          report.add (bench.rows ());
+        }
       }
     }
   } catch (...) {

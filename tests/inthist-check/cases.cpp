@@ -157,22 +157,34 @@ add_tables (std::vector<Case> &list, std::mt19937 &random, bool small)
     add (1 + random () % (small ? 90 : 900), 1 + random () % (small ? 60 : 300));
 }
 
-/// $INTHIST_TEST_FRAMES: frames of 768x576 GRAY8, for hosts that cannot decode a file.
+constexpr int kFrameWidth = 768, kFrameHeight = 576;
+
+/// $INTHIST_TEST_FRAMES: frames of 768x576 GRAY8, for hosts that cannot decode a file. None where it is not set.
+std::vector<Bytes>
+test_frames (int n)
+{
+  std::vector<Bytes> frames;
+  const char *const file = std::getenv ("INTHIST_TEST_FRAMES");
+  if (!file)
+    return frames;
+  std::ifstream in (file, std::ios::binary);
+  for (int i = 0; i < n; i++) {
+    frames.emplace_back (kFrameWidth * kFrameHeight);
+    if (!in.read (reinterpret_cast<char *> (frames.back ().data ()), std::streamsize (frames.back ().size ())))
+      throw std::runtime_error (
+          text ("$INTHIST_TEST_FRAMES: %s has less than %d frames of %dx%d bytes", file, n, kFrameWidth, kFrameHeight));
+  }
+  return frames;
+}
+
 void
 add_video (std::vector<Case> &list)
 {
-  constexpr int kWidth = 768, kHeight = 576, kFrames = 3;
-  const char *const file = std::getenv ("INTHIST_TEST_FRAMES");
-  if (!file)
-    return;
-  std::ifstream in (file, std::ios::binary);
-  for (int i = 0; i < kFrames; i++) {
-    const auto frame = std::make_shared<Bytes> (kWidth * kHeight);
-    if (!in.read (reinterpret_cast<char *> (frame->data ()), std::streamsize (frame->size ())))
-      throw std::runtime_error (text ("$INTHIST_TEST_FRAMES: %s has less than %d frames of %dx%d bytes", file, kFrames, kWidth, kHeight));
+  for (Bytes &frame : test_frames (3)) {
+    const auto video = std::make_shared<Bytes> (std::move (frame));
     for (const Type counter : kCounters) {
-      list.push_back (laid_out ({ kWidth, kHeight, 32, counter }, Pattern::video, list.size (), 0));
-      list.back ().video = frame;
+      list.push_back (laid_out ({ kFrameWidth, kFrameHeight, 32, counter }, Pattern::video, list.size (), 0));
+      list.back ().video = video;
     }
   }
 }
@@ -188,6 +200,15 @@ picture (Pattern pattern, int width, int height, unsigned seed)
     for (int x = 0; x < width; x++)
       image[std::size_t (y) * width + x] = std::uint8_t (luma (pattern, x, y, width, height, random));
   return image;
+}
+
+Bytes
+first_test_frame ()
+{
+  std::vector<Bytes> frames = test_frames (1);
+  if (frames.empty ())
+    throw std::runtime_error ("$INTHIST_TEST_FRAMES is not set: there is no frame");
+  return frames.front ();
 }
 
 Bytes

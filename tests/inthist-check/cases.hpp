@@ -46,6 +46,9 @@ std::string name_of (const Shape &shape);
 /// A shape of each kind: one pixel of every combination of types that exists, histograms first.
 std::vector<Shape> kinds ();
 
+/// The first frame of $INTHIST_TEST_FRAMES, 768x576 GRAY8. Throws where there is none.
+Bytes first_test_frame ();
+
 /// Small ones are for sanitizers, which take their time for each launch.
 std::vector<Case> case_list (unsigned seed, bool small);
 

@@ -47,6 +47,9 @@ What to run:
 Timing:
   --bench                microseconds a frame (median, 5th and 95th percentile), frames and useful bytes a second, and the share of
                          the ceiling, which is a memset of the same bytes in the same run; and what each stage takes
+  --picture NAME         of a histogram: landscape, noise, constant, checkerboard, or frame, the first of $INTHIST_TEST_FRAMES, for
+                         --size 768x576; may be repeated (landscape)
+  --regions N            also N regions of a finished histogram: of 64x64 pixels, and of any size
   --seconds S            for each shape and device (2)
   --peers, --no-peers    time the peers too, or only the ceilings (without NAMEs they are, with NAMEs they are not)
   --format FORMAT        table, csv or json (table). CSV has the same columns always; the last, stages, lists microseconds, such as
@@ -136,6 +139,7 @@ struct Arguments {
   std::string device = "all";
   std::vector<std::pair<int, int>> sizes;
   std::vector<int> bins;
+  std::vector<std::string> pictures;
   std::optional<Type> counter;
   std::optional<std::pair<Type, Type>> table;
   std::optional<bool> peers;
@@ -160,6 +164,8 @@ parse (int argc, char **argv)
     kTile,
     kThreads,
     kBench,
+    kPicture,
+    kRegions,
     kSeconds,
     kPeers,
     kNoPeers,
@@ -178,6 +184,8 @@ parse (int argc, char **argv)
     { "tile", required_argument, nullptr, kTile },
     { "threads", required_argument, nullptr, kThreads },
     { "bench", no_argument, nullptr, kBench },
+    { "picture", required_argument, nullptr, kPicture },
+    { "regions", required_argument, nullptr, kRegions },
     { "seconds", required_argument, nullptr, kSeconds },
     { "peers", no_argument, nullptr, kPeers },
     { "no-peers", no_argument, nullptr, kNoPeers },
@@ -213,6 +221,15 @@ parse (int argc, char **argv)
       case kTable: a.table = table_of (value); break;
       case kTile: o.tile = choice ("--tile", value); break;
       case kThreads: o.threads = choice ("--threads", value); break;
+      case kPicture:
+        one_of ("--picture", value, { "landscape", "noise", "constant", "checkerboard", "frame" });
+        a.pictures.emplace_back (value);
+        a.only_with_bench = "--picture";
+        break;
+      case kRegions:
+        o.regions = number ("--regions", value, 1, 1 << 20);
+        a.only_with_bench = "--regions";
+        break;
       case kSeconds:
         o.seconds = number ("--seconds", value, 0.0, 3600.0);
         a.only_with_bench = "--seconds";
@@ -285,6 +302,15 @@ choose_shapes (Arguments &a)
     usage_error ("--cases small does not go with --size, --bins, --counter and --table");
   if (a.counter && a.table)
     usage_error ("--table names its counter: --counter does not go with it");
+  if (a.table && !a.pictures.empty ())
+    usage_error ("--picture is of a histogram: --table does not go with it");
+  if (a.table && o.regions)
+    usage_error ("--regions are of a histogram: --table does not go with it");
+  if (!a.pictures.empty ())
+    o.pictures = a.pictures;
+  if (std::ranges::find (o.pictures, "frame") != o.pictures.end ()
+      && (a.sizes != std::vector<std::pair<int, int>>{ { 768, 576 } } || !std::getenv ("INTHIST_TEST_FRAMES")))
+    usage_error ("--picture frame takes --size 768x576, and $INTHIST_TEST_FRAMES");
   if (a.sizes.empty ())
     a.sizes = { { 640, 480 }, { 1280, 720 }, { 1920, 1080 } };
   if (a.bins.empty ())
@@ -295,6 +321,8 @@ choose_shapes (Arguments &a)
       Shape shape{ width, height, bins, a.counter.value_or (Type::u32) };
       if (a.table)
         shape = { width, height, bins, a.table->second, Content::powers, a.table->first };
+      if (!is_valid (shape) && !a.table)
+        usage_error (text ("--size %dx%d: %s takes at most 65535 columns", width, height, inthist::name_of (shape.counter)));
       if (!is_valid (shape))
         usage_error (text ("--bins %d: a table has one plane, and of u8:u32 one or two", bins));
       const std::size_t bytes = tensor_bytes (shape, layout_of (shape));

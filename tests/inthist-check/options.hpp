@@ -39,6 +39,8 @@ struct Options {
   Choice tile, threads;
 
   std::vector<const Peer *> peers;
+  std::vector<std::string> pictures = { "landscape" };  // that a histogram is timed with
+  int regions = 0;                                      // to time on finished histograms
   double seconds = 2;
   Format format = Format::table;
   std::string output;

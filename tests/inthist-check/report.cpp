@@ -129,9 +129,9 @@ Report::print_table (const std::vector<Row> &rows) const
 {
   if (rows.empty ())
     return;
-  std::fprintf (out_, "\n%s on %s\n%-26s %-24s %5s %8s %11s %11s %11s %11s %9s %8s  %s\n", check::name_of (rows.front ().shape).c_str (),
-                check::name_of (rows.front ().device), "what", "how", "tile", "threads", "median us", "p5", "p95", "frames/s", "GB/s",
-                "ceiling", "stages, us");
+  std::fprintf (out_, "\n%s on %s, %s\n%-26s %-24s %5s %8s %11s %11s %11s %11s %9s %8s  %s\n",
+                check::name_of (rows.front ().shape).c_str (), check::name_of (rows.front ().device), rows.front ().picture.c_str (),
+                "what", "how", "tile", "threads", "median us", "p5", "p95", "frames/s", "GB/s", "ceiling", "stages, us");
   const auto parameter = [] (int value) { return value ? std::to_string (value) : "-"; };
   for (const Row &row : rows)
     std::fprintf (out_, "%-26s %-24s %5s %8s %11.1f %11.1f %11.1f %11.1f %9.1f %7.1f%%  %s\n", row.name.c_str (), row.mode.c_str (),
@@ -143,15 +143,15 @@ Report::print_table (const std::vector<Row> &rows) const
 void
 Report::print_csv () const
 {
-  std::fprintf (out_, "date,cpu,gpu,driver,runtime,device,content,width,height,planes,pixel,counter,name,mode,tile,threads,laps,"
+  std::fprintf (out_, "date,cpu,gpu,driver,runtime,device,content,width,height,planes,pixel,counter,picture,name,mode,tile,threads,laps,"
                       "median_us,p5_us,p95_us,frames_per_s,useful_bytes_per_s,share_of_ceiling,stages\n");
   for (const Row &row : rows_) {
     for (const std::string &word : { machine_.date, machine_.cpu, machine_.gpu, machine_.driver, machine_.runtime })
       std::fprintf (out_, "%s,", in_csv (word).c_str ());
-    std::fprintf (out_, "%s,%s,%d,%d,%d,%s,%s,%s,%s,%d,%d,%zu,%.3f,%.3f,%.3f,%.3f,%.0f,%.4f,%s\n", check::name_of (row.device),
+    std::fprintf (out_, "%s,%s,%d,%d,%d,%s,%s,%s,%s,%s,%d,%d,%zu,%.3f,%.3f,%.3f,%.3f,%.0f,%.4f,%s\n", check::name_of (row.device),
                   name_of (row.shape.content), row.shape.width, row.shape.height, row.shape.bins, inthist::name_of (row.shape.pixel),
-                  inthist::name_of (row.shape.counter), in_csv (row.name).c_str (), in_csv (row.mode).c_str (), row.tuning.tile,
-                  row.tuning.threads, row.laps, 1e6 * row.median, 1e6 * row.p5, 1e6 * row.p95, 1 / row.median,
+                  inthist::name_of (row.shape.counter), row.picture.c_str (), in_csv (row.name).c_str (), in_csv (row.mode).c_str (),
+                  row.tuning.tile, row.tuning.threads, row.laps, 1e6 * row.median, 1e6 * row.p5, 1e6 * row.p95, 1 / row.median,
                   row.useful_bytes / row.median, row.share, in_csv (stages_of (row, ";")).c_str ());
   }
 }
@@ -166,13 +166,14 @@ Report::print_json () const
   for (const Row &row : rows_) {
     std::fprintf (out_,
                   "%s    { \"device\": \"%s\", \"content\": \"%s\", \"width\": %d, \"height\": %d, \"planes\": %d, \"pixel\": \"%s\", "
-                  "\"counter\": \"%s\", \"name\": %s, \"mode\": %s, \"tile\": %d, \"threads\": %d, \"laps\": %zu, \"median_us\": %.3f, "
+                  "\"counter\": \"%s\", \"picture\": \"%s\", \"name\": %s, \"mode\": %s, \"tile\": %d, \"threads\": %d, \"laps\": %zu, "
+                  "\"median_us\": %.3f, "
                   "\"p5_us\": %.3f, \"p95_us\": %.3f, \"frames_per_s\": %.3f, \"useful_bytes_per_s\": %.0f, \"share_of_ceiling\": %.4f, "
                   "\"stages\": [",
                   between, check::name_of (row.device), name_of (row.shape.content), row.shape.width, row.shape.height, row.shape.bins,
-                  inthist::name_of (row.shape.pixel), inthist::name_of (row.shape.counter), in_json (row.name).c_str (),
-                  in_json (row.mode).c_str (), row.tuning.tile, row.tuning.threads, row.laps, 1e6 * row.median, 1e6 * row.p5, 1e6 * row.p95,
-                  1 / row.median, row.useful_bytes / row.median, row.share);
+                  inthist::name_of (row.shape.pixel), inthist::name_of (row.shape.counter), row.picture.c_str (),
+                  in_json (row.name).c_str (), in_json (row.mode).c_str (), row.tuning.tile, row.tuning.threads, row.laps, 1e6 * row.median,
+                  1e6 * row.p5, 1e6 * row.p95, 1 / row.median, row.useful_bytes / row.median, row.share);
     const char *comma = "";
     for (const auto &[name, seconds] : row.stages) {
       std::fprintf (out_, "%s{ \"name\": %s, \"us\": %.3f }", comma, in_json (name).c_str (), 1e6 * seconds);

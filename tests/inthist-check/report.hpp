@@ -22,7 +22,7 @@ Machine this_machine (bool with_gpu);
 struct Row {
   Device device;
   Shape shape;
-  std::string name, mode;
+  std::string picture, name, mode;
   Tuning tuning;
   std::size_t laps;
   double median, p5, p95;                              // seconds a frame

@@ -16,7 +16,7 @@ import unittest
 
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 else 'inthist-check'
 TIMEOUT = 240
-COLUMNS = ('date cpu gpu driver runtime device content width height planes pixel counter name mode tile threads laps median_us p5_us p95_us '
+COLUMNS = ('date cpu gpu driver runtime device content width height planes pixel counter picture name mode tile threads laps median_us p5_us p95_us '
            'frames_per_s useful_bytes_per_s share_of_ceiling stages').split()
 NO_GPU = dict(os.environ, CUDA_VISIBLE_DEVICES='')
 QUICK = '--bench --device cpu --size 64x48 --seconds 0.01'.split()
@@ -60,7 +60,7 @@ class Usage(unittest.TestCase):
                 ('--size: "4x" is not a number', '--size 4x4x'),
                 ('--bins: "257" is not a number from 1 to 256', '--bins 257'),
                 ('--seed: "-1" is not a number from 0 to 4294967295', '--seed -1'),
-                ('--counter: "u8" is none of u32, u16', '--counter u8'),
+                ('--counter: "u8" is none of u32, u16, u16-anchored', '--counter u8'),
                 ('--table: "u8:u16" is none of u8:u32, u8:s32, u8:f32, u32:u32, f32:f32, f64:f64, f32x4:f32x4', '--table u8:u16'),
                 ('--table: "u8" is none of u8:u32', '--table u8'),
                 ('--bins 3: a table has one plane', '--table u8:u32 --bins 3'),
@@ -73,6 +73,13 @@ class Usage(unittest.TestCase):
                 ('"abc" is not a number from 0 to 3600', '--bench --seconds abc'),
                 ('"nan" is not a number from 0 to 3600', '--bench --seconds nan'),
                 ('--seconds goes with --bench', '--seconds 1'),
+                ('--picture goes with --bench', '--picture noise'),
+                ('"sky" is none of landscape, noise, constant, checkerboard, frame', '--bench --picture sky'),
+                ('--picture frame takes --size 768x576', '--bench --picture frame'),
+                ('--picture is of a histogram', '--bench --table u8:u32 --picture noise'),
+                ('--regions goes with --bench', '--regions 10'),
+                ('--regions are of a histogram', '--bench --table u8:u32 --regions 10'),
+                ('takes at most 65535 columns', '--size 70000x3 --counter u16-anchored'),
                 ('--format goes with --bench', '--format csv'),
                 ('no strategy in question offers 12345', '--tile 12345'),
                 ('no strategy in question offers 256', '--device cpu --threads 256'),
@@ -129,6 +136,12 @@ class Usage(unittest.TestCase):
         self.assertEqual(len(strategies), len({name for name, _ in strategies}))
         self.assertIn(('memset', 'CPU'), peers)
         self.assertEqual(listed('serial', 'memset', 'rows'), [[('rows', 'CPU'), ('serial', 'CPU')], [('memset', 'CPU')]])
+
+    def test_pictures_and_regions(self):
+        done = self.expect(0, '', *QUICK, *'rows --picture noise --picture constant --regions 30 --format csv'.split())
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+        self.assertEqual({row['picture'] for row in rows}, {'noise', 'constant'})
+        self.assertEqual([row['mode'] for row in rows if row['name'] == 'regions'], ['30, 64x64', '30, any size'] * 2)
 
     def test_checks(self):
         done = self.expect(0, '', *'rows serial --size 37x21 --bins 5 --seed 7'.split())
