@@ -94,7 +94,7 @@ struct Anchors {
   }
 };
 
-/// The fewest that do: H grows by at most what the rows below the anchor's and the columns right of it hold.
+/// About the fewest that do: H grows by at most what the rows below the anchor's and the columns right of it hold.
 constexpr Anchors
 anchors_of (const Shape &shape)
 {

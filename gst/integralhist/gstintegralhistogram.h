@@ -336,7 +336,8 @@ GBytes *gst_integral_histogram_query_regions_sums (GstIntegralHistogram *histogr
  * @error: return location for a #GError
  *
  * The whole tensor in host memory, as a read-only buffer: H[b][y][x] is at byte b x plane pitch + y x row pitch + x x element size.
- * A tensor in host memory is not copied; one on a GPU is, once. The buffer keeps @histogram alive.
+ * A tensor in host memory is not copied; one on a GPU is, once. The buffer keeps @histogram alive. That of a u16-anchored tensor has the anchors behind the
+ * planes: see gst_integral_histogram_get_anchors().
  *
  * Tables have 32-bit elements too, modulo 2^32: exact as they are below 2^32 / 255 pixels, 16.8 million, in plane 0; in plane 1 they wrap. The difference
  * of four corners, taken modulo 2^32 as unsigned arithmetic does by itself, is the exact sum of squares of any rectangle of up to 66051 pixels;

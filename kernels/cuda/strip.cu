@@ -35,15 +35,17 @@ namespace inthist {
 namespace cuda {
 namespace {
 
-constexpr int kRows = 8;           // of a step down
-constexpr int kMostCell = 136;     // rows that a block of count takes
-constexpr int kSegment = 128;      // columns of a block of count
-constexpr int kCountWarps = 32;    // of a block of count
-constexpr int kCountBins = 64;     // of a block of count: 16 KiB of counters
-constexpr int kLeastStrip = 24;    // rows
-constexpr int kUsualStrip = 56;    // rows, where there are blocks enough
-constexpr int kMostStrip = 600;    // rows; counts of columns are 16-bit
-constexpr int kMostWidth = 24576;  // columns; 4 bytes each in shared memory where a row takes more than one range
+constexpr int kRows = 8;         // of a step down
+constexpr int kMostCell = 136;   // rows that a block of count takes
+constexpr int kSegment = 128;    // columns of a block of count
+constexpr int kCountWarps = 32;  // of a block of count
+constexpr int kCountBins = 64;   // of a block of count: 16 KiB of counters
+constexpr int kLeastStrip = 24;  // rows
+constexpr int kUsualStrip = 56;  // rows, where there are blocks enough
+constexpr int kMostStrip = 600;  // rows: 8192x8192x32 wants 14 strips (0.81 alone) rather than 8 (0.76)
+constexpr int kMostWidth =
+    14336;  // columns; 4 bytes each in shared memory where a row takes more than one range, of 64 KiB on the smallest device
+constexpr int kMostCells = 65535;  // of a grid
 constexpr int kAtOnce = 2048;      // columns of a range, at most
 
 __host__ __device__ constexpr int
@@ -301,8 +303,8 @@ __launch_bounds__ (Lane<T>::kMostWarps *kWarp, 2)
 march (PixelPlane image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges, Anchors anchors)
 {
   constexpr int kPixels = Lane<T>::kPixels, kWords = Lane<T>::kWords, kMostWarps = Lane<T>::kMostWarps, kQuads = kRows / 4;
-  extern __shared__ uint4 resting[];                          // [range][word][thread]: H of the row above
-  __shared__ std::uint16_t row_totals[2][kMostWarps][kRows];  // of a warp; rows of a quad in the order 0, 2, 1, 3
+  extern __shared__ uint4 resting[];                                      // [range][word][thread]: H of the row above
+  __shared__ alignas (8) std::uint16_t row_totals[2][kMostWarps][kRows];  // of a warp; rows of a quad in the order 0, 2, 1, 3
   __shared__ std::uint32_t above_totals[2][kMostWarps];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp, range_columns = blockDim.x * kPixels;
   const int strip = blockIdx.x / strips.bins, bin = blockIdx.x % strips.bins;  // all bins of a strip together: its pixels are in L2 then
@@ -312,7 +314,9 @@ march (PixelPlane image, Strips strips, Layout layout, std::uint8_t *tensor, int
   if (!kWide)
     ranges = 1;
 
-  const std::uint8_t *in = image.data + std::size_t (y0) * stride + threadIdx.x * kPixels;
+  const std::uint8_t *in = image.data + std::size_t (y0) * stride;
+  // the last range may be wider than what is left of the plane
+  const auto column = [&] (int range) { return min (range * range_columns + int (threadIdx.x) * kPixels, int (stride) - kPixels); };
   std::uint32_t words[kRows][kWords];
   const auto load = [&] (const std::uint8_t *from, int y) {
     if (y + kRows <= strips.height)
@@ -325,7 +329,7 @@ march (PixelPlane image, Strips strips, Layout layout, std::uint8_t *tensor, int
         load_pixels (words[r], from + std::size_t (stride) * unsigned (min (r, strips.height - 1 - y)));
   };
   wait_for_previous ();
-  load (in, y0);
+  load (in + column (0), y0);
 
   // H in the row above the strip
   std::uint32_t h[kPixels], corner = 0;
@@ -388,10 +392,10 @@ march (PixelPlane image, Strips strips, Layout layout, std::uint8_t *tensor, int
       }
       // the next pixels come while these are stored
       if (range + 1 < ranges) {
-        load (in + (range + 1) * range_columns, y);
+        load (in + column (range + 1), y);
       } else if (y + kRows < y_end) {
         in += std::size_t (stride) * kRows;
-        load (in, y + kRows);
+        load (in + column (0), y + kRows);
       }
       __syncthreads ();
 
@@ -514,8 +518,10 @@ launch (const Job &job)
                       : ragged ? march<T, false, true, kAnchored>
                                  : march<T, false, false, kAnchored>;
   const std::size_t resting = ranges > 1 ? sizeof (std::uint32_t) * ranges * threads * kPixels : 0;
-  if (resting > 48 << 10)
-    if (const int error = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int (resting)); error != 0)
+  if (resting > 0)  // always the same, for others may be launching it
+    if (const int error =
+            cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostWidth * int (sizeof (std::uint32_t)));
+        error != 0)
       return error;
   int blocks = 0;
   if (const int error = cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, kernel, int (threads), resting); error != 0)
@@ -535,6 +541,12 @@ workspace_bytes (const Shape &shape, const Tuning &)
 {
   const Strips strips (shape, kLeastStrip, nullptr);  // as many cells as there can be, so that it does not depend on the device
   return strips.row_of (strips.counted (), 0) * sizeof (std::uint16_t);
+}
+
+bool
+supports (const Shape &shape, const Tuning &)
+{
+  return shape.content == Content::bins && shape.width <= kMostWidth && divide_up (shape.height, kLeastStrip) <= kMostCells;
 }
 
 int
@@ -558,8 +570,7 @@ const Strategy kStrip = { .name = "strip",
                           .run = cuda::run,
                           .bins_itself = true,
                           .anchors_itself = true,
-                          .supports = [] (const Shape &shape,
-                                          const Tuning &) { return shape.content == Content::bins && shape.width <= cuda::kMostWidth; },
-                          .limit = "integral histograms, up to 24576 columns" };
+                          .supports = cuda::supports,
+                          .limit = "integral histograms, up to 14336 columns and 1572840 rows" };
 
 }  // namespace inthist

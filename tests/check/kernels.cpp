@@ -6,6 +6,7 @@
 // Environment: devices.hpp, and
 //   INTHIST_TEST_DATA=folder  where vtest.avi is (package opencv-doc has it, in /usr/share/doc/opencv-doc/examples/data)
 #include <cmath>
+#include <memory>
 #include <random>
 
 #include <gst/app/gstappsink.h>
@@ -118,12 +119,37 @@ run_bin_image (Device device)
     }
 }
 
+/// Pixels of a format with a LUT, and the bins and the tensor that they make.
+struct Picture {
+  Shape shape;
+  Binning binning;
+  Bytes image, plane, tensor;
+
+  Picture (const Shape &s, const NamedFormat &f, std::size_t gap, std::mt19937 &random)
+      : shape (s), binning{ { nullptr, s.width * f.format.bytes + gap, f.format }, {} }
+  {
+    const std::size_t bytes = f.format.bytes, stride = binning.image.stride, bins_stride = bin_stride (shape.width);
+    image.resize (stride * (shape.height - 1) + shape.width * bytes);
+    for (auto &byte : image)
+      byte = std::uint8_t (random () >> 24);
+    for (auto &entry : binning.lut)
+      entry = std::uint8_t (random () % shape.bins);
+    plane.resize (bins_stride * shape.height);
+    for (int y = 0; y < shape.height; y++)
+      for (int x = 0; x < shape.width; x++)
+        plane[y * bins_stride + x] = binning.lut[plain_value (&image[y * stride + x * bytes], f)];
+    tensor.assign (tensor_bytes (shape, layout_of (shape)), kPoison);
+    inthist::run (*find_strategy ("serial"), { shape, layout_of (shape), { plane.data (), bins_stride }, tensor.data () });
+  }
+};
+
 /// Strategies that are given pixels instead of bins: the bins must be there afterwards, and the tensor must be the one that they make.
 void
 run_binning (Device device)
 {
-  static constexpr int kSizes[][2] = { { 4, 1 }, { 3, 5 }, { 128, 40 }, { 130, 66 }, { 640, 67 }, { 324, 700 } };
+  static constexpr int kSizes[][2] = { { 4, 1 }, { 3, 5 }, { 128, 40 }, { 130, 66 }, { 640, 67 }, { 324, 700 }, { 2052, 3 }, { 2308, 30 } };
   static constexpr std::size_t kGaps[] = { 0, 4, 1, 60 };  // of the stride
+  static constexpr Type kCounters[] = { Type::u32, Type::u16, Type::u16_anchored };
   std::mt19937 random (seed ());
   Queue queue (device);
   int turn = 0;
@@ -131,47 +157,90 @@ run_binning (Device device)
     for (const auto &[width, height] : kSizes)
       for (const int bins : { 5, 130 })
         for (const Strategy &strategy : strategies ()) {
-          const Shape shape = { width, height, bins };
+          const Shape shape = { width, height, bins, kCounters[turn % 3] };
           if (strategy.device != device || !accepts (strategy, shape) || (strategy.slow && width * height * bins > 100000)
               || (small_cases () && (strategy.slow || width * height * bins > 50000)))
             continue;
           turn++;
-          const std::size_t bytes = f.format.bytes, stride = width * bytes + kGaps[turn % 4];
-          Bytes image (stride * (height - 1) + width * bytes), plane (bin_stride (width) * height);
-          for (auto &byte : image)
-            byte = std::uint8_t (random () >> 24);
-          Binning binning = { { nullptr, stride, f.format }, {} };
-          for (auto &entry : binning.lut)
-            entry = std::uint8_t (random () % bins);
-          for (int y = 0; y < height; y++)
-            for (int x = 0; x < width; x++)
-              plane[y * bin_stride (width) + x] = binning.lut[plain_value (&image[y * stride + x * bytes], f)];
-
-          const Layout layout = layout_of (shape);
-          Bytes must (tensor_bytes (shape, layout), kPoison);
-          reference ({ shape, layout, { plane.data (), bin_stride (width) }, must.data () });
-
-          Block source (device, image.size (), turn % 3 * 2, !small_cases ()), pixels (device, plane.size ()),
-              tensor (device, must.size ());
-          const Block workspace (device, strategy.workspace_bytes (shape, {}));
-          source.put (image.data (), image.size ());
+          const Picture picture (shape, f, kGaps[turn % 4], random);
+          Block source (device, picture.image.size (), turn % 3 * 2, !small_cases ()), pixels (device, picture.plane.size ()),
+              tensor (device, picture.tensor.size ()), workspace (device, strategy.workspace_bytes (shape, {}));
+          source.put (picture.image.data (), picture.image.size ());
           pixels.poison ();
           tensor.poison ();
+          workspace.poison ();
+          Binning binning = picture.binning;
           binning.image.data = source.data;
-          fail_unless (
-              run (strategy,
-                   { shape, layout, { pixels.data, bin_stride (width) }, tensor.data, workspace.data, queue.stream, {}, nullptr, &binning })
-              == 0);
+          fail_unless (inthist::run (strategy, { shape,
+                                                 layout_of (shape),
+                                                 { pixels.data, bin_stride (width) },
+                                                 tensor.data,
+                                                 workspace.data,
+                                                 queue.stream,
+                                                 {},
+                                                 nullptr,
+                                                 &binning })
+                       == 0);
           queue.wait ();
-          const std::string what = std::string (strategy.name) + ", " + f.name + ", " + name_of (shape) + ", stride "
-                                   + std::to_string (stride) + ", INTHIST_SEED=" + std::to_string (seed ());
+          const std::string what =
+              std::string (strategy.name) + ", " + f.name + ", " + name_of (shape) + ", INTHIST_SEED=" + std::to_string (seed ());
           const Bytes got_pixels = pixels.get (), got = tensor.get ();
           for (int y = 0; y < height; y++)
-            fail_unless (memcmp (&got_pixels[pixels.front + y * bin_stride (width)], &plane[y * bin_stride (width)], width) == 0,
+            fail_unless (memcmp (&got_pixels[pixels.front + y * bin_stride (width)], &picture.plane[y * bin_stride (width)], width) == 0,
                          "%s: bins of row %d", what.c_str (), y);
-          fail_unless (memcmp (&got[tensor.front], must.data (), must.size ()) == 0, "%s: the tensor", what.c_str ());
-          fail_unless (pixels.guards_hold () && tensor.guards_hold (), "%s: wrote outside", what.c_str ());
+          fail_unless (memcmp (&got[tensor.front], picture.tensor.data (), picture.tensor.size ()) == 0, "%s: the tensor", what.c_str ());
+          fail_unless (pixels.guards_hold () && tensor.guards_hold () && workspace.guards_hold (), "%s: wrote outside", what.c_str ());
         }
+}
+
+/// Frames one behind the other on a stream, none waited for, in one workspace and one plane of bins: none may disturb the one before.
+void
+run_in_a_row (Device device)
+{
+  if (small_cases ())
+    return;
+  constexpr int kFrames = 12;
+  std::mt19937 random (seed ());
+  Queue queue (device);
+  for (const NamedFormat &f : { formats ()[0], formats ()[1] })
+    for (const auto &[width, height] : { std::pair (640, 480), std::pair (128, 96) }) {
+      const Shape shape = { width, height, 24 };
+      const Picture pictures[] = { { shape, f, 0, random }, { shape, f, 0, random } };
+      for (const Strategy &strategy : strategies ()) {
+        if (strategy.device != device || strategy.slow || !accepts (strategy, shape))
+          continue;
+        std::vector<std::unique_ptr<Block>> sources, tensors;
+        std::vector<Binning> binnings;
+        for (const Picture &picture : pictures) {
+          sources.push_back (std::make_unique<Block> (device, picture.image.size ()));
+          sources.back ()->put (picture.image.data (), picture.image.size ());
+          binnings.push_back (picture.binning);
+          binnings.back ().image.data = sources.back ()->data;
+        }
+        const Block plane (device, pictures[0].plane.size ()), workspace (device, strategy.workspace_bytes (shape, {}));
+        for (int i = 0; i < kFrames; i++) {
+          tensors.push_back (std::make_unique<Block> (device, pictures[0].tensor.size ()));
+          tensors.back ()->poison ();
+        }
+        for (int i = 0; i < kFrames; i++)
+          fail_unless (inthist::run (strategy, { shape,
+                                                 layout_of (shape),
+                                                 { plane.data, bin_stride (width) },
+                                                 tensors[i]->data,
+                                                 workspace.data,
+                                                 queue.stream,
+                                                 {},
+                                                 nullptr,
+                                                 &binnings[i % 2] })
+                       == 0);
+        queue.wait ();
+        for (int i = 0; i < kFrames; i++) {
+          const Bytes got = tensors[i]->get ();
+          fail_unless (memcmp (&got[tensors[i]->front], pictures[i % 2].tensor.data (), pictures[i % 2].tensor.size ()) == 0,
+                       "%s, %s, %s: frame %d in a row, INTHIST_SEED=%u", strategy.name, f.name, name_of (shape).c_str (), i, seed ());
+        }
+      }
+    }
 }
 
 struct Video {
@@ -272,6 +341,7 @@ run_video (Device device)
 
 DEVICE_TEST (bin_image)
 DEVICE_TEST (binning)
+DEVICE_TEST (in_a_row)
 DEVICE_TEST (video)
 
 /// Algorithm 1 against its definition. Small images wholly, larger ones (u16 overflows) at some elements.
@@ -395,6 +465,7 @@ kernels_suite ()
   const int devices = int (std::size (kDevices));
   tcase_add_loop_test (tcase, bin_image, 0, devices);
   tcase_add_loop_test (tcase, binning, 0, devices);
+  tcase_add_loop_test (tcase, in_a_row, 0, devices);
   tcase_add_loop_test (tcase, video, 0, devices);
   return suite;
 }

@@ -97,6 +97,9 @@ class Launch(unittest.TestCase):
     def test_several_regions_u16(self):
         self.check(32, SEVERAL, 'counter=u16')
 
+    def test_several_regions_u16_anchored(self):
+        self.check(32, SEVERAL, 'counter=u16-anchored')
+
     def test_odd_bins(self):
         self.check(7, SEVERAL)
 

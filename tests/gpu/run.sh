@@ -82,6 +82,11 @@ fi
 # 4.6 GB: offsets need 64 bits. It takes some 10 GiB of the host, and of the GPU what the strategy has for a workspace besides; what does not fit is skipped
 part large "$check" --device cuda --size 8192x8192 --bins 17
 
+# strips so tall that count cuts them into cells, which it takes many bins or a large frame for
+for counter in u16 u16-anchored; do
+  part "cells-$counter" "$check" strip --size 2048x700 --bins 256 --counter "$counter"
+done
+
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 for tool in memcheck racecheck initcheck synccheck; do
   if [ -x "$sanitizer" ]; then

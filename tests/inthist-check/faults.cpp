@@ -155,7 +155,7 @@ notices (const Shape &shape, Pattern pattern, std::span<const Fault> faults)
 bool
 notices_faults ()
 {
-  const Shape counts = { 37, 21, 3, Type::u32 }, anchored = { 37, 21, 3, Type::u16_anchored },
+  const Shape counts = { 37, 21, 3, Type::u32 }, anchored = { 301, 131, 3, Type::u16_anchored },
               sums = { 37, 21, 1, Type::f32, Content::powers, Type::f32 };
   const bool good[] = { notices (counts, Pattern::noise, kOfCounts), notices (anchored, Pattern::noise, kOfAnchors),
                         notices (sums, Pattern::noise, kOfSums), notices (sums, Pattern::range, kOfSums),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Kernels that follow each other on a stream, overlapped at the ends (programmatic dependent launch, CUDA Programming Guide): the next one's blocks are set up while the
-// last blocks of this one still run. A kernel launched so calls wait_for_previous () before it touches memory that others write or read. Before compute capability 9.0
-// kernels simply follow each other.
+// last blocks of this one still run. A kernel launched so calls wait_for_previous () before it touches memory that others write or read. Before compute capability 9.0,
+// and in builds whose newest architecture is older (INTHIST_OVERLAP is 0), kernels simply follow each other.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -50,7 +50,7 @@ launch_overlapped (void (*kernel) (Parameters...), dim3 blocks, unsigned threads
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
   config.attrs = &overlap;
-  config.numAttrs = device_attribute (cudaDevAttrComputeCapabilityMajor) >= 9;
+  config.numAttrs = INTHIST_OVERLAP && device_attribute (cudaDevAttrComputeCapabilityMajor) >= 9;
   return cudaLaunchKernelEx (&config, kernel, Parameters (arguments)...);
 }
 
