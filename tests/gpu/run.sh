@@ -84,7 +84,7 @@ part large "$check" --device cuda --size 8192x8192 --bins 17
 
 # strips so tall that count cuts them into cells, which it takes many bins or a large frame for
 for counter in u16 u16-anchored; do
-  part "cells-$counter" "$check" strip --size 2048x700 --bins 256 --counter "$counter"
+  part "cells-$counter" "$check" strip --size 1030x330 --bins 256 --counter "$counter"
 done
 
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
