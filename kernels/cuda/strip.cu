@@ -315,8 +315,11 @@ march (PixelPlane image, Strips strips, Layout layout, std::uint8_t *tensor, int
     ranges = 1;
 
   const std::uint8_t *in = image.data + std::size_t (y0) * stride;
-  // the last range may be wider than what is left of the plane
-  const auto column = [&] (int range) { return min (range * range_columns + int (threadIdx.x) * kPixels, int (stride) - kPixels); };
+  const auto column = [&] (int range) {
+    const int x = threadIdx.x * kPixels;
+    return kWide ? min (range * range_columns + x, int (stride) - kPixels)
+                 : x;  // the last range may be wider than what is left of the plane
+  };
   std::uint32_t words[kRows][kWords];
   const auto load = [&] (const std::uint8_t *from, int y) {
     if (y + kRows <= strips.height)

@@ -452,6 +452,24 @@ GST_START_TEST (acceptance)
 }
 GST_END_TEST
 
+/// What auto takes without a measurement needs little beside the tensor.
+GST_START_TEST (workspace)
+{
+  static constexpr int kSizes[][2] = { { 512, 512 }, { 640, 480 }, { 1280, 720 }, { 1920, 1080 }, { 3840, 2160 }, { 8192, 8192 } };
+  for (const Device device : kDevices)
+    for (const auto &[width, height] : kSizes)
+      for (const int bins : { 1, 32, 256 })
+        for (const Type counter : { Type::u32, Type::u16, Type::u16_anchored }) {
+          const Shape shape = { width, height, bins, counter };
+          const Strategy *const strategy = preferred_strategy (device, shape);
+          if (!strategy)
+            continue;  // a build without CUDA
+          const std::size_t tensor = tensor_bytes (shape, layout_of (shape)), bytes = strategy->workspace_bytes (shape, {});
+          fail_unless (bytes < tensor / 20, "%s, %s: %zu bytes beside %zu", strategy->name, name_of (shape).c_str (), bytes, tensor);
+        }
+}
+GST_END_TEST
+
 static Suite *
 kernels_suite ()
 {
@@ -460,6 +478,7 @@ kernels_suite ()
   tcase_add_test (tcase, layout_and_table);
   tcase_add_test (tcase, valid_shapes);
   tcase_add_test (tcase, acceptance);
+  tcase_add_test (tcase, workspace);
   tcase_add_test (tcase, lut);
   tcase_add_test (tcase, reference_counts_pixels);
   const int devices = int (std::size (kDevices));
