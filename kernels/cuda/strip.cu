@@ -314,12 +314,7 @@ march (PixelPlane image, Strips strips, Layout layout, std::uint8_t *tensor, int
   if (!kWide)
     ranges = 1;
 
-  const std::uint8_t *in = image.data + std::size_t (y0) * stride;
-  const auto column = [&] (int range) {
-    const int x = threadIdx.x * kPixels;
-    return kWide ? min (range * range_columns + x, int (stride) - kPixels)
-                 : x;  // the last range may be wider than what is left of the plane
-  };
+  const std::uint8_t *in = image.data + std::size_t (y0) * stride + threadIdx.x * kPixels;
   std::uint32_t words[kRows][kWords];
   const auto load = [&] (const std::uint8_t *from, int y) {
     if (y + kRows <= strips.height)
@@ -332,7 +327,7 @@ march (PixelPlane image, Strips strips, Layout layout, std::uint8_t *tensor, int
         load_pixels (words[r], from + std::size_t (stride) * unsigned (min (r, strips.height - 1 - y)));
   };
   wait_for_previous ();
-  load (in + column (0), y0);
+  load (in, y0);
 
   // H in the row above the strip
   std::uint32_t h[kPixels], corner = 0;
@@ -395,10 +390,11 @@ march (PixelPlane image, Strips strips, Layout layout, std::uint8_t *tensor, int
       }
       // the next pixels come while these are stored
       if (range + 1 < ranges) {
-        load (in + column (range + 1), y);
+        // the last range may be wider than what is left of the plane
+        load (in + min ((range + 1) * range_columns, int (stride) - kPixels - int (threadIdx.x) * kPixels), y);
       } else if (y + kRows < y_end) {
         in += std::size_t (stride) * kRows;
-        load (in + column (0), y + kRows);
+        load (in, y + kRows);
       }
       __syncthreads ();
 
