@@ -150,30 +150,31 @@ for_histograms (Check &&check)
   }
 }
 
+/// `n` regions of every histogram, counted and asked for as Answers.
+template <class Answer, class OnCpu, class OnCuda>
 void
-run_count_regions (Device device)
+ask_histograms (Device device, int n, OnCpu &&on_cpu, OnCuda &&on_cuda)
 {
   for_histograms ([&] (const Case &c, bool pinned) {
-    const auto regions = clipped_rectangles (c.shape.width, c.shape.height, 120);
+    const auto regions = clipped_rectangles (c.shape.width, c.shape.height, n);
     Query query (device, c, right_tensor (Input (c)), regions);
-    const auto got = query.ask<std::uint32_t> (regions, pinned, cpu::count_regions, cuda_count_regions);
-    expect_equal (c, regions, got, pixel_by_pixel<std::uint32_t> (picture_of (c), c.shape, regions, [&] (int pixel, std::uint32_t *counts) {
+    const auto got = query.ask<Answer> (regions, pinned, on_cpu, on_cuda);
+    expect_equal (c, regions, got, pixel_by_pixel<Answer> (picture_of (c), c.shape, regions, [&] (int pixel, Answer *counts) {
                     counts[pixel * c.shape.bins / 256]++;
                   }));
   });
 }
 
 void
+run_count_regions (Device device)
+{
+  ask_histograms<std::uint32_t> (device, 120, cpu::count_regions, cuda_count_regions);
+}
+
+void
 run_sum_regions (Device device)
 {
-  for_histograms ([&] (const Case &c, bool pinned) {
-    const auto regions = clipped_rectangles (c.shape.width, c.shape.height, 60);
-    Query query (device, c, right_tensor (Input (c)), regions);
-    const auto got = query.ask<std::uint64_t> (regions, pinned, cpu::sum_regions, cuda_sum_regions);
-    expect_equal (c, regions, got, pixel_by_pixel<std::uint64_t> (picture_of (c), c.shape, regions, [&] (int pixel, std::uint64_t *sums) {
-                    sums[pixel * c.shape.bins / 256]++;
-                  }));
-  });
+  ask_histograms<std::uint64_t> (device, 60, cpu::sum_regions, cuda_sum_regions);
   // Sums and sums of squares; the square of 255 passes 2^32 beyond 66,051 pixels, in wide, tall and square regions
   for (const auto &[width, height, ignored, pattern] : kRegionFrames)
     for (const int planes : { 1, 2 }) {
