@@ -172,7 +172,7 @@ public:
   virtual void begin (const char *stage) = 0;  // "initialise", "scan", "transpose", ...
 };
 
-/// How pixels become bins.
+/// How pixels become bins. The image must stay until the stream has passed.
 struct Binning {
   Image image;
   Lut lut;
@@ -206,7 +206,7 @@ struct Strategy {
   std::size_t (*workspace_bytes) (const Shape &, const Tuning &) = [] (const Shape &, const Tuning &) { return std::size_t (0); };
   int (*run) (const Job &);
   // what run () below sees to for those that do not
-  bool bins_itself = false;     // takes a Job's `binning`
+  bool bins_itself = false;     // takes a Job's `binning`, and may leave `pixels` as they are
   bool anchors_itself = false;  // writes the anchors too, where there are any
   // of valid shapes, with parameters that it offers
   bool (*supports) (const Shape &, const Tuning &) = [] (const Shape &, const Tuning &) { return true; };

@@ -42,11 +42,12 @@ constexpr int kCountWarps = 32;  // of a block of count
 constexpr int kCountBins = 64;   // of a block of count: 16 KiB of counters
 constexpr int kLeastStrip = 24;  // rows
 constexpr int kUsualStrip = 56;  // rows, where there are blocks enough
-constexpr int kMostStrip = 600;  // rows: 8192x8192x32 wants 14 strips (0.81 alone) rather than 8 (0.76)
+constexpr int kMostStrip = 208;  // rows: the blocks of a strip drift apart, and rows that the last still wants have left L2
 constexpr int kMostWidth =
     14336;  // columns; 4 bytes each in shared memory where a row takes more than one range, of 64 KiB on the smallest device
-constexpr int kMostCells = 65535;  // of a grid
-constexpr int kAtOnce = 2048;      // columns of a range, at most
+constexpr int kMostCells = 65535;     // of a grid
+constexpr int kMostPartRows = 65535;  // what a counter holds
+constexpr int kAtOnce = 2048;         // columns of a range, at most
 
 __host__ __device__ constexpr int
 whole_steps (int rows)
@@ -61,11 +62,11 @@ struct Lane {
   static constexpr int kMostWarps = kAtOnce / (kWarp * kPixels);
 };
 
-/// The frame cut into strips, these into cells for count, and where the column counts lie.
+/// The frame cut into strips, these into cells for count, and where the column counts lie. Cells in turn make parts: counts go on from cell to cell of a part.
 struct Strips {
-  int width, height, bins, cells_a_strip, cell_rows, rows, count;
+  int width, height, bins, cells_a_strip, cell_rows, rows, count, cells_a_part = 1;
   std::size_t pitch;      // columns
-  std::uint16_t *counts;  // [cell][bin][x]: pixels of the bin in column x of the cell
+  std::uint16_t *counts;  // [cell][bin][x]: pixels of the bin in column x, from the part's first cell up to this one
 
   __host__ __device__ std::size_t row_of (int cell, int bin) const { return (std::size_t (cell) * bins + bin) * pitch; }
   __host__ __device__ int counted () const { return (count - 1) * cells_a_strip; }  // the last strip is above nothing
@@ -76,6 +77,13 @@ struct Strips {
         count (divide_up (height, rows)), pitch (std::size_t (divide_up (width, kSegment)) * kSegment),
         counts (static_cast<std::uint16_t *> (workspace))
   {
+  }
+
+  /// To parts, where four blocks of count a processor are left: march then has fewer counts to add up.
+  void join_cells (int processors)
+  {
+    const long blocks = long (pitch / kSegment) * divide_up (bins, kCountBins) * counted ();
+    cells_a_part = int (std::clamp (blocks / (4L * processors), 1L, long (kMostPartRows / cell_rows)));
   }
 };
 
@@ -132,12 +140,17 @@ store_to_stay (T *to, T value)
 }
 #endif
 
-/// What count reads, four pixels at a time: bins, or bytes that become bins on the way.
-struct Source {
+/// Bytes whose high bits are the bin.
+struct Pixels {
   const std::uint8_t *data;
   std::size_t stride;
-  int width;
-  std::uint32_t lut[sizeof (Lut) / 4];
+  int columns;  // that may be read
+  int shift;    // a byte >> shift is its bin
+  bool ready;   // there before count has run; what the stream had before is done when march starts
+};
+
+struct Table {
+  std::uint32_t words[sizeof (Lut) / 4];
 };
 
 __device__ inline std::uint32_t
@@ -153,54 +166,70 @@ look_up (std::uint32_t word, const std::uint8_t *table)
   return __byte_perm (in_low (0), in_low (2), 0x5410);
 }
 
-/// Block: a segment of a cell, kCountBins bins. A lane has four columns, two a counter, so that no two lanes of a warp meet in a bank, whatever the pixels are.
-template <bool kBytes>
+/// Block: a segment of a part, kCountBins bins. A lane has four columns, two a counter, so that no two lanes of a warp meet in a bank, whatever the pixels are.
+/// kLut: bytes become bins on the way, for march too. kOneCell: parts are cells.
+template <bool kLut, bool kOneCell>
 __global__ void
 __launch_bounds__ (kCountWarps *kWarp)
-count (const __grid_constant__ Source source, PixelPlane bin_plane, Strips strips)
+count (Pixels source, const __grid_constant__ Table lut, PixelPlane bin_plane, Strips strips)
 {
+  constexpr int kAhead = divide_up (kMostCell, kCountWarps);                 // rows of a warp, all on their way at once
   __shared__ alignas (16) std::uint32_t counters[kCountBins + 1][2][kWarp];  // the last is of bins that other blocks count
   __shared__ std::uint32_t table[sizeof (Lut) / 4];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  const int x = blockIdx.x * kSegment + lane * 4, cell = blockIdx.y, first_bin = blockIdx.z * kCountBins;
-  const int bins = min (kCountBins, strips.bins - first_bin), y0 = cell * strips.cell_rows,
-            rows = min (strips.cell_rows, strips.height - y0);
-  const bool counted = cell < strips.counted () && x < strips.pitch;
+  const int x = blockIdx.x * kSegment + lane * 4, first_bin = blockIdx.z * kCountBins, bins = min (kCountBins, strips.bins - first_bin);
+  const int cells = kLut ? strips.count * strips.cells_a_strip : strips.counted ();
+  int cell = blockIdx.y * (kOneCell ? 1 : strips.cells_a_part);
+  const int end = kOneCell ? cell + 1 : min (cells, cell + strips.cells_a_part);
+
+  std::uint32_t words[kAhead];
+  const auto load = [&] {
+    const int y0 = cell * strips.cell_rows, rows = min (strips.cell_rows, strips.height - y0);
+#pragma unroll
+    for (int i = 0; i < kAhead; i++) {
+      const int y = warp + i * kCountWarps;
+      const auto *const from = reinterpret_cast<const std::uint32_t *> (source.data + (y0 + y) * source.stride + x);
+      words[i] = y >= rows || x >= source.columns ? 0 : kLut ? *from : load_that_stays (from);
+    }
+  };
   for (int i = threadIdx.x; i < bins * 2 * kWarp / 4; i += blockDim.x)
     reinterpret_cast<uint4 *> (counters)[i] = {};
-  if (kBytes && threadIdx.x < sizeof (Lut) / 4)
-    table[threadIdx.x] = source.lut[threadIdx.x];
+  if (kLut && threadIdx.x < sizeof (Lut) / 4)
+    table[threadIdx.x] = lut.words[threadIdx.x];
   wait_for_previous ();
   let_next_start ();
+  load ();
   __syncthreads ();
 
-  constexpr int kAhead = divide_up (kMostCell, kCountWarps);  // rows of a warp, all on their way at once
-  std::uint32_t words[kAhead];
-#pragma unroll
-  for (int i = 0; i < kAhead; i++) {
-    const int y = warp + i * kCountWarps;
-    words[i] = y < rows && x < source.width ? *reinterpret_cast<const std::uint32_t *> (source.data + (y0 + y) * source.stride + x) : 0;
-  }
-  if (kBytes)
+  for (;;) {
 #pragma unroll
     for (int i = 0; i < kAhead; i++)
-      words[i] = look_up (words[i], reinterpret_cast<const std::uint8_t *> (table));
+      words[i] = kLut ? look_up (words[i], reinterpret_cast<const std::uint8_t *> (table))
+                      : words[i] >> source.shift & (0xffu >> source.shift) * 0x01010101u;
+    const int y0 = cell * strips.cell_rows, rows = min (strips.cell_rows, strips.height - y0);
 #pragma unroll
-  for (int i = 0; i < kAhead; i++) {
-    const int y = warp + i * kCountWarps;
-    if (y >= rows)
+    for (int i = 0; i < kAhead; i++) {
+      const int y = warp + i * kCountWarps;
+      if (y >= rows)
+        break;
+      if (kLut && blockIdx.z == 0)
+        store_to_stay (reinterpret_cast<std::uint32_t *> (bin_plane.data + (y0 + y) * bin_plane.stride + x), words[i]);
+#pragma unroll
+      for (int j = 0; j < 4; j++)
+        atomicAdd (&counters[min (byte_of (words[i], j) - first_bin, unsigned (kCountBins))][j / 2][lane], 1u << (16 * (j % 2)));
+    }
+    __syncthreads ();
+    const int counted = cell++;
+    if (cell < end)
+      load ();
+    if (counted < strips.counted () && x < strips.pitch && (cell % strips.cells_a_strip == 0 || cell == end))  // march asks for no other
+      for (int b = warp; b < bins; b += kCountWarps)
+        store_to_stay (reinterpret_cast<uint2 *> (strips.counts + strips.row_of (counted, first_bin + b) + x),
+                       make_uint2 (counters[b][0][lane], counters[b][1][lane]));
+    if (kOneCell || cell >= end)
       break;
-    if (kBytes && blockIdx.z == 0)
-      store_to_stay (reinterpret_cast<std::uint32_t *> (bin_plane.data + (y0 + y) * bin_plane.stride + x), words[i]);
-#pragma unroll
-    for (int j = 0; j < 4; j++)
-      atomicAdd (&counters[min (byte_of (words[i], j) - first_bin, unsigned (kCountBins))][j / 2][lane], 1u << (16 * (j % 2)));
+    __syncthreads ();
   }
-  __syncthreads ();
-  if (counted)
-    for (int b = warp; b < bins; b += kCountWarps)
-      store_to_stay (reinterpret_cast<uint2 *> (strips.counts + strips.row_of (cell, first_bin + b) + x),
-                     make_uint2 (counters[b][0][lane], counters[b][1][lane]));
 }
 
 __device__ inline void
@@ -216,16 +245,17 @@ load_pixels (std::uint32_t (&words)[2], const std::uint8_t *from)
   words[0] = both.x, words[1] = both.y;
 }
 
-/// -1 in each byte of `word` that equals the byte repeated in `pattern`, else 0. A dot product with -1s (__dp4a) then counts them.
+/// -1 in each byte of `word` that equals the byte repeated in `pattern` in all bits of `mask`, else 0. A dot product with -1s (__dp4a) then counts them.
 __device__ inline int
-equal_bytes (std::uint32_t word, std::uint32_t pattern)
+equal_bytes (std::uint32_t word, std::uint32_t pattern, std::uint32_t mask)
 {
-  std::uint32_t low, equal;
-  int mask;
-  asm("lop3.b32 %0, %1, %2, %3, 0x28;" : "=r"(low) : "r"(word), "r"(pattern), "r"(0x7f7f7f7fu));          // (word ^ pattern) & 0x7f...
-  asm("lop3.b32 %0, %1, %2, %3, 0x09;" : "=r"(equal) : "r"(low + 0x7f7f7f7fu), "r"(word), "r"(pattern));  // ~(sum | (word ^ pattern))
-  asm("prmt.b32 %0, %1, %1, 0xba98;" : "=r"(mask) : "r"(equal));                                          // each byte's bit 7, eight times
-  return mask;
+  std::uint32_t different;
+  int equal;
+  asm("lop3.b32 %0, %1, %2, %3, 0x28;" : "=r"(different) : "r"(word), "r"(pattern), "r"(mask));  // (word ^ pattern) & mask
+  asm("prmt.b32 %0, %1, %1, 0xba98;"                                                             // each byte's bit 7, eight times
+      : "=r"(equal)
+      : "r"(~((different & 0x7f7f7f7fu) + 0x7f7f7f7fu | different)));
+  return equal;
 }
 
 /// Inclusive sums over the lanes, as warp_scan; the shuffle itself says which lanes have a source.
@@ -273,16 +303,18 @@ store_anchors (std::uint32_t *values, const Anchors &anchors, int bin, int y, in
       values[anchors.index (bin, y, x + j)] = h[j];
 }
 
-/// Adds the column counts of the strips above.
+/// Adds the column counts of the strips above: of whole parts, and of what the strip's own part has above it.
 template <class T>
 __device__ inline void
 add_columns (std::uint32_t (&h)[Lane<T>::kPixels], const Strips &strips, int strip, int bin, int x)
 {
   constexpr int kPixels = Lane<T>::kPixels;
-  const std::uint16_t *from = strips.counts + strips.row_of (0, bin) + x;
-  const std::size_t next = strips.bins * strips.pitch;
+  const std::uint16_t *const counts = strips.counts + strips.row_of (0, bin) + x;
+  const std::size_t a_cell = strips.bins * strips.pitch;
+  const int above = strip * strips.cells_a_strip;
 #pragma unroll 8
-  for (int cell = 0; cell < strip * strips.cells_a_strip; cell++, from += next) {
+  for (int cell = 0; cell < above; cell += strips.cells_a_part) {
+    const std::uint16_t *const from = counts + (min (cell + strips.cells_a_part, above) - 1) * a_cell;
     std::uint32_t pairs[kPixels / 2];
 #pragma unroll
     for (int i = 0; i < kPixels / 4; i++) {
@@ -300,7 +332,7 @@ add_columns (std::uint32_t (&h)[Lane<T>::kPixels], const Strips &strips, int str
 template <class T, bool kWide, bool kRagged, bool kAnchored>
 __global__ void
 __launch_bounds__ (Lane<T>::kMostWarps *kWarp, 2)
-march (PixelPlane image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges, Anchors anchors)
+march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges, Anchors anchors)
 {
   constexpr int kPixels = Lane<T>::kPixels, kWords = Lane<T>::kWords, kMostWarps = Lane<T>::kMostWarps, kQuads = kRows / 4;
   extern __shared__ uint4 resting[];                                      // [range][word][thread]: H of the row above
@@ -310,11 +342,11 @@ march (PixelPlane image, Strips strips, Layout layout, std::uint8_t *tensor, int
   const int strip = blockIdx.x / strips.bins, bin = blockIdx.x % strips.bins;  // all bins of a strip together: its pixels are in L2 then
   const int y0 = strip * strips.rows, y_end = min (strips.height, y0 + strips.rows);
   const unsigned stride = image.stride, pitch = layout.row_pitch;
-  const std::uint32_t pattern = bin * 0x01010101u;
+  const std::uint32_t mask = (0xffu << image.shift & 0xff) * 0x01010101u, pattern = (unsigned (bin) << image.shift & 0xff) * 0x01010101u;
   if (!kWide)
     ranges = 1;
 
-  const std::uint8_t *in = image.data + std::size_t (y0) * stride + threadIdx.x * kPixels;
+  const std::uint8_t *in = image.data + std::size_t (y0) * stride + min (int (threadIdx.x) * kPixels, image.columns - kPixels);
   std::uint32_t words[kRows][kWords];
   const auto load = [&] (const std::uint8_t *from, int y) {
     if (y + kRows <= strips.height)
@@ -326,8 +358,11 @@ march (PixelPlane image, Strips strips, Layout layout, std::uint8_t *tensor, int
       for (int r = 0; r < kRows; r++)
         load_pixels (words[r], from + std::size_t (stride) * unsigned (min (r, strips.height - 1 - y)));
   };
-  wait_for_previous ();
+  if (!image.ready)
+    wait_for_previous ();
   load (in, y0);
+  if (image.ready && strip > 0)  // the first needs no counts
+    wait_for_previous ();
 
   // H in the row above the strip
   std::uint32_t h[kPixels], corner = 0;
@@ -378,7 +413,7 @@ march (PixelPlane image, Strips strips, Layout layout, std::uint8_t *tensor, int
           int n = 0;
 #pragma unroll
           for (int w = 0; w < kWords; w++) {
-            ones[4 * q + i][w] = equal_bytes (words[4 * q + i][w], pattern);
+            ones[4 * q + i][w] = equal_bytes (words[4 * q + i][w], pattern, mask);
             n = __dp4a (ones[4 * q + i][w], -1, n);
           }
           own += std::uint32_t (n) << (8 * i);
@@ -390,8 +425,8 @@ march (PixelPlane image, Strips strips, Layout layout, std::uint8_t *tensor, int
       }
       // the next pixels come while these are stored
       if (range + 1 < ranges) {
-        // the last range may be wider than what is left of the plane
-        load (in + min ((range + 1) * range_columns, int (stride) - kPixels - int (threadIdx.x) * kPixels), y);
+        // the last range may be wider than what is left
+        load (in + min ((range + 1) * range_columns, image.columns - kPixels - int (threadIdx.x) * kPixels), y);
       } else if (y + kRows < y_end) {
         in += std::size_t (stride) * kRows;
         load (in, y + kRows);
@@ -481,28 +516,54 @@ strip_rows (const Shape &shape, int processors, int blocks_a_processor)
   return std::max ({ whole_steps (divide_up (shape.height, strips)), least, kLeastStrip });
 }
 
-/// Also makes the bins, where they are not there yet and four pixels are a word.
+/// By how much to shift a byte to have its bin; -1 where a shift does not do.
 int
-launch_count (const Job &job, const Strips &strips)
+shift_of (const Lut &lut)
 {
-  Source source = { job.pixels.data, job.pixels.stride, int (strips.pitch), {} };
-  const auto launch = [&] (auto kernel, int segments, int cells) {
+  for (int shift = 0; shift <= 8; shift++) {
+    int value = 0;
+    while (value < int (lut.size ()) && lut[value] == value >> shift)
+      value++;
+    if (value == int (lut.size ()))
+      return shift;
+  }
+  return -1;
+}
+
+/// Gives `pixels` that march can read, `alignment` at a time: the image, where its bytes' high bits are the bins; else bins, which count makes from bytes where four of them
+/// are a word.
+int
+launch_count (const Job &job, const Strips &strips, int alignment, Pixels &pixels)
+{
+  const auto launch = [&] (auto kernel, const Pixels &source, const Lut &lut, std::size_t columns, int cells) {
     job.stage ("count");
-    const dim3 grid (segments, cells, strips.counted () ? divide_up (strips.bins, kCountBins) : 1);
-    return launch_overlapped (kernel, grid, kCountWarps * kWarp, 0, job.stream, source, job.pixels, strips);
+    Table table;
+    static_assert (sizeof table == sizeof lut);
+    __builtin_memcpy (table.words, lut.data (), sizeof table);
+    const dim3 grid (unsigned (columns / kSegment), divide_up (cells, strips.cells_a_part),
+                     strips.counted () ? divide_up (strips.bins, kCountBins) : 1);
+    return launch_overlapped (kernel, grid, kCountWarps * kWarp, 0, job.stream, source, table, job.pixels, strips);
   };
+  pixels = { job.pixels.data, job.pixels.stride, int (job.pixels.stride), 0, strips.counted () > 0 };
   if (job.binning) {
     const auto &[image, lut] = *job.binning;
-    if (image.format.bytes == 1 && (reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width) % 4 == 0) {
-      source = { static_cast<const std::uint8_t *> (image.data), image.stride, strips.width, {} };
-      __builtin_memcpy (source.lut, lut.data (), sizeof source.lut);
-      return launch (count<true>, int (job.pixels.stride / kSegment), divide_up (strips.height, strips.cell_rows));
+    const Pixels bytes = { static_cast<const std::uint8_t *> (image.data), image.stride, strips.width, shift_of (lut), pixels.ready };
+    const bool in_words = image.format.bytes == 1 && (reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width) % 4 == 0;
+    if (in_words && bytes.shift >= 0 && (reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width) % alignment == 0) {
+      pixels = bytes;
+    } else if (in_words) {
+      pixels.ready = false;
+      return launch (strips.cells_a_part > 1 ? count<true, false> : count<true, true>, bytes, lut, job.pixels.stride,
+                     strips.count * strips.cells_a_strip);
+    } else {
+      job.stage ("bins");
+      if (const int error = bin_image (image, lut, strips.width, strips.height, job.pixels, job.stream); error != 0)
+        return error;
     }
-    job.stage ("bins");
-    if (const int error = bin_image (image, lut, strips.width, strips.height, job.pixels, job.stream); error != 0)
-      return error;
   }
-  return strips.counted () ? launch (count<false>, int (strips.pitch / kSegment), strips.counted ()) : 0;
+  if (strips.counted () == 0)
+    return 0;
+  return launch (strips.cells_a_part > 1 ? count<false, false> : count<false, true>, pixels, {}, strips.pitch, strips.counted ());
 }
 
 template <class T, bool kAnchored>
@@ -526,12 +587,14 @@ launch (const Job &job)
   if (const int error = cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, kernel, int (threads), resting); error != 0)
     return error;
 
-  const Strips strips (job.shape, strip_rows (job.shape, device_attribute (cudaDevAttrMultiProcessorCount), std::max (1, blocks)),
-                       job.workspace);
-  if (const int error = launch_count (job, strips); error != 0)
+  const int processors = device_attribute (cudaDevAttrMultiProcessorCount);
+  Strips strips (job.shape, strip_rows (job.shape, processors, std::max (1, blocks)), job.workspace);
+  strips.join_cells (processors);
+  Pixels pixels;
+  if (const int error = launch_count (job, strips, kPixels, pixels); error != 0)
     return error;
   job.stage ("march");
-  return launch_overlapped (kernel, unsigned (strips.count) * unsigned (strips.bins), threads, resting, job.stream, job.pixels, strips,
+  return launch_overlapped (kernel, unsigned (strips.count) * unsigned (strips.bins), threads, resting, job.stream, pixels, strips,
                             job.layout, static_cast<std::uint8_t *> (job.tensor), ranges, anchors_of (job.shape));
 }
 

@@ -87,6 +87,9 @@ for counter in u16 u16-anchored; do
   part "cells-$counter" "$check" strip --size 1030x330 --bins 256 --counter "$counter"
 done
 
+# so many strips and segments that the counts of several strips go on in one block of count
+part parts "$check" strip --size 14336x2200 --bins 2
+
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 for tool in memcheck racecheck initcheck synccheck; do
   if [ -x "$sanitizer" ]; then

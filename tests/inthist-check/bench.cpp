@@ -245,9 +245,9 @@ private:
   {
     return [this, &strategy, tuning] (const Slot &slot) {
       const bool bins = rig_.shape.content == Content::bins;
-      const Binning binning = { { rig_.image.get (), std::size_t (rig_.shape.width), {} }, uniform_lut (rig_.shape.bins) };
+      const Binning binning = { { rig_.images[slot.lane].get (), std::size_t (rig_.shape.width), {} }, uniform_lut (rig_.shape.bins) };
       const PixelPlane pixels = bins ? PixelPlane{ rig_.bins[slot.lane].get (), bin_stride (rig_.shape.width) }
-                                     : PixelPlane{ rig_.image.get (), rig_.input.c.stride () };
+                                     : PixelPlane{ rig_.images[slot.lane].get (), rig_.input.c.stride () };
       const int status = inthist::run (strategy, { rig_.shape, rig_.layout, pixels, slot.tensor, rig_.workspaces[slot.lane].get (),
                                                    slot.stream, tuning, slot.listener, bins ? &binning : nullptr });
       if (status != 0)

@@ -262,10 +262,18 @@ Case::name () const
 }
 
 Bytes
+image_of (const Case &c)
+{
+  if (c.shape.content != Content::bins)
+    return {};
+  return c.video ? *c.video : picture (c.pattern, c.shape.width, c.shape.height, c.seed);
+}
+
+Bytes
 pixels_of (const Case &c)
 {
   if (c.shape.content == Content::bins)
-    return bin_plane (c.video ? *c.video : picture (c.pattern, c.shape.width, c.shape.height, c.seed), c.shape);
+    return bin_plane (image_of (c), c.shape);
   // 0xff between rows is a NaN in a float and much in an integer
   Bytes pixels (c.stride () * (c.shape.height - 1) + c.shape.width * bytes_of (c.shape.pixel), 0xff);
   switch (c.shape.pixel) {

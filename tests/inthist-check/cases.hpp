@@ -37,6 +37,9 @@ struct Case {
   std::string name () const;
 };
 
+/// The picture of a histogram's case; nothing for a table's.
+Bytes image_of (const Case &c);
+
 /// What the strategy sees; it ends with the last pixel that may be read.
 Bytes pixels_of (const Case &c);
 

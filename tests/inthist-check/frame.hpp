@@ -10,18 +10,20 @@ namespace inthist::check {
 
 struct Input {
   const Case c;
-  const Bytes pixels;
+  const Bytes image, pixels;
   const Truth truth;
 
-  explicit Input (const Case &what) : c (what), pixels (pixels_of (c)), truth (c.shape, pixels, c.stride ()) {}
+  explicit Input (const Case &what) : c (what), image (image_of (c)), pixels (pixels_of (c)), truth (c.shape, pixels, c.stride ()) {}
 };
 
 class Frame {
 public:
   Frame (Device device, const Input &first, bool guard_behind)
-      : pixels (device, first.pixels.size (), first.c.input_shift (), guard_behind),
+      : image (device, first.image.size (), first.c.input_shift (), guard_behind),
+        pixels (device, first.pixels.size (), first.c.input_shift (), guard_behind),
         tensor (device, tensor_bytes (first.c.shape, first.c.layout ()), first.c.shift, guard_behind)
   {
+    image.poison ();
     pixels.poison ();
     use (first);
   }
@@ -30,6 +32,7 @@ public:
   void use (const Input &other)
   {
     input = &other;
+    image.put (other.image.data (), other.image.size ());
     pixels.put (other.pixels.data (), other.pixels.size ());
     poison ();
   }
@@ -41,6 +44,9 @@ public:
     return { input->c.shape, input->c.layout (), { pixels.data, input->c.stride () }, tensor.data, workspace.data, queue.stream, tuning };
   }
 
+  /// How the image's pixels become the bins of `pixels`.
+  Binning binning () const { return { { image.data, std::size_t (input->c.shape.width), {} }, uniform_lut (input->c.shape.bins) }; }
+
   /// Empty where the tensor is right and nothing else was written.
   std::string wrong () const
   {
@@ -50,12 +56,15 @@ public:
 
   bool pixels_are_untouched () const
   {
-    const Bytes now = pixels.get ();
-    return pixels.guards_hold () && std::equal (input->pixels.begin (), input->pixels.end (), now.begin () + std::ptrdiff_t (pixels.front));
+    const auto is_untouched = [] (const Block &block, const Bytes &source) {
+      const Bytes now = block.get ();
+      return block.guards_hold () && std::equal (source.begin (), source.end (), now.begin () + std::ptrdiff_t (block.front));
+    };
+    return is_untouched (pixels, input->pixels) && is_untouched (image, input->image);
   }
 
   const Input *input;
-  Block pixels, tensor;
+  Block image, pixels, tensor;
 };
 
 }  // namespace inthist::check

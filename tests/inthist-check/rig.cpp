@@ -92,12 +92,10 @@ percentile (std::vector<double> values, double share)
 }
 
 Rig::Rig (Device d, const Input &in)
-    : device (d), input (in), shape (in.c.shape), layout (in.c.layout ()), image (nullptr, std::free),
+    : device (d), input (in), shape (in.c.shape), layout (in.c.layout ()),
       slot_bytes_ (std::max (tensor_bytes (shape, layout), layout_with_border ().plane_pitch * shape.bins))
 {
   const Bytes &source = shape.content == Content::bins ? *input.c.video : input.pixels;
-  image = memory (source.size ());
-  copy (device, image.get (), source.data (), source.size ());
   std::size_t count = ring_bytes (device) / tensor_bytes (shape, layout) + 1;
   if (device == Device::cpu) {
     count = std::max<std::size_t> (2, count);
@@ -110,6 +108,8 @@ Rig::Rig (Device d, const Input &in)
     fill (device, ring_.back ().get (), poison_of (shape.counter), slot_bytes_);
   }
   for (int i = 0; i < lanes; i++) {
+    images.push_back (memory (source.size ()));
+    copy (device, images.back ().get (), source.data (), source.size ());
     bins.push_back (memory (bin_stride (shape.width) * shape.height));
 #if INTHIST_CUDA
     if (device == Device::cuda) {

@@ -65,10 +65,11 @@ public:
   const Input &input;
   const Shape shape;
   const Layout layout;
-  int lanes = 1;                   // kLanes with CUDA, where memory allows
-  Memory image;                    // what a candidate starts from: 8-bit pixels without padding, or a table's pixels
-  std::vector<Memory> bins;        // a plane for each lane
-  std::vector<Memory> workspaces;  // of each lane
+  int lanes = 1;  // kLanes with CUDA, where memory allows
+  // of each lane
+  std::vector<Memory> images;  // what a candidate starts from: 8-bit pixels without padding, or a table's pixels
+  std::vector<Memory> bins;    // a plane
+  std::vector<Memory> workspaces;
 
 private:
   const std::size_t slot_bytes_;

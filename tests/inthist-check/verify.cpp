@@ -5,6 +5,7 @@
 //   support     refuses no ordinary shape, none without saying what it takes, and every parameter that it does not offer; of those on offer one goes with
 //               each shape that it takes
 //   shapes      the case list, with the strategy's own parameters
+//   image       the same from the picture instead of bins, where a strategy makes its bins itself
 //   parameters  every tile and block size, with every kind of tensor; and in turn over the case list
 //   again       one frame, another, the first again, in the same buffers
 //   at once     two frames side by side: streams on CUDA, threads on the CPU
@@ -25,8 +26,8 @@
 namespace inthist::check {
 namespace {
 
-enum Check { kSupport, kShapes, kParameters, kAgain, kAtOnce, kGraph, kChecks };
-constexpr const char *kCheckNames[] = { "support", "shapes", "parameters", "again", "at once", "graph" };
+enum Check { kSupport, kShapes, kImage, kParameters, kAgain, kAtOnce, kGraph, kChecks };
+constexpr const char *kCheckNames[] = { "support", "shapes", "image", "parameters", "again", "at once", "graph" };
 
 constexpr int kShown = 5;                  // failures of a strategy
 constexpr std::size_t kSmall = 256 << 20;  // bytes that are there
@@ -125,7 +126,8 @@ private:
 
   void one_run (Check check, const Strategy &strategy, const Tuning &tuning, Frame &frame)
   {
-    count (check, strategy, tuning, frame.input->c, [&] { return attempt (strategy, tuning, frame, queue (strategy.device), guards ()); });
+    count (check, strategy, tuning, frame.input->c,
+           [&] { return attempt (strategy, tuning, frame, queue (strategy.device), guards (), check == kImage); });
   }
 
   bool guards () const { return !options_.small; }
@@ -209,8 +211,11 @@ private:
           if (strategy->device != device || leaves_out (*strategy, input.c, number))
             continue;
           for (const Tuning &tuning : tunings_of (*strategy, options_.tile, options_.threads))
-            if (has_room (*strategy, tuning, shape))
+            if (has_room (*strategy, tuning, shape)) {
               one_run (kShapes, *strategy, tuning, frame);
+              if (strategy->bins_itself && shape.content == Content::bins)
+                one_run (kImage, *strategy, tuning, frame);
+            }
           const auto others = tunings_of (*strategy, { .all = true }, { .all = true });
           if (!chosen && !options_.small && others.size () > 1 && std::size_t (shape.width) * shape.height * shape.bins <= kMostElements)
             one_run (kParameters, *strategy, others[turns[{ strategy, kind_of (shape) }]++ % others.size ()], frame);
@@ -411,19 +416,29 @@ label_of (const Strategy &strategy, const Tuning &tuning)
 }
 
 std::string
-attempt (const Strategy &strategy, const Tuning &tuning, Frame &frame, Queue &queue, bool guards)
+attempt (const Strategy &strategy, const Tuning &tuning, Frame &frame, Queue &queue, bool guards, bool from_image)
 {
   const Shape &shape = frame.input->c.shape;
   Block workspace (strategy.device, strategy.workspace_bytes (shape, tuning), 0, guards);
   if (guards)
     workspace.poison (poison_of (shape.counter));
   frame.poison ();
-  const int status = inthist::run (strategy, frame.job (workspace, queue, tuning));
+  Job job = frame.job (workspace, queue, tuning);
+  const Binning binning = frame.binning ();
+  Block plane (strategy.device, from_image ? frame.input->pixels.size () : 0, frame.input->c.input_shift (), guards);
+  if (guards)
+    plane.poison ();
+  if (from_image) {
+    job.pixels.data = plane.data;
+    job.binning = &binning;
+  }
+  const int status = inthist::run (strategy, job);
   queue.wait ();
   if (status != 0)
     return text ("error %d", status);
   const std::string wrong = frame.wrong ();
-  return wrong.empty () && guards && !workspace.guards_hold () ? "wrote outside its workspace" : wrong;
+  return wrong.empty () && guards && !(workspace.guards_hold () && plane.guards_hold ()) ? "wrote outside its workspace or its bins"
+                                                                                         : wrong;
 }
 
 int

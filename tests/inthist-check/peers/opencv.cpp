@@ -18,7 +18,7 @@ add_opencv (Rig &rig, std::vector<Candidate> &list)
   const Layout layout = rig.layout_with_border ();
   const auto masks = std::make_shared<std::vector<cv::Mat>> (shape.bins);
   const auto frame = [=, &rig] (const Slot &slot) {
-    const cv::Mat image (shape.height, shape.width, CV_8U, rig.image.get ());
+    const cv::Mat image (shape.height, shape.width, CV_8U, rig.images[slot.lane].get ());
     cv::parallel_for_ (cv::Range (0, shape.bins), [&] (const cv::Range &range) {
       for (int b = range.start; b < range.end; b++) {
         const int low = (b * 256 + shape.bins - 1) / shape.bins, high = ((b + 1) * 256 - 1) / shape.bins;

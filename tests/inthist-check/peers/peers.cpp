@@ -88,7 +88,7 @@ PixelPlane
 make_bins (const Rig &rig, const Slot &slot)
 {
   const Shape &shape = rig.shape;
-  const Image image = { rig.image.get (), std::size_t (shape.width), {} };
+  const Image image = { rig.images[slot.lane].get (), std::size_t (shape.width), {} };
   const PixelPlane bins = { rig.bins[slot.lane].get (), bin_stride (shape.width) };
   if (slot.listener)
     slot.listener->begin ("bins");
