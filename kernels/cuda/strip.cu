@@ -29,6 +29,7 @@
 
 #include "device/overlap.cuh"
 #include "device/planes.cuh"
+#include "device/split_barrier.cuh"
 #include "device/warp.cuh"
 
 namespace inthist {
@@ -38,11 +39,14 @@ namespace {
 constexpr int kRows = 8;         // of a step down
 constexpr int kMostCell = 136;   // rows that a block of count takes
 constexpr int kSegment = 128;    // columns of a block of count
-constexpr int kCountWarps = 32;  // of a block of count
+constexpr int kCountWarps = 16;  // of a block of count
 constexpr int kCountBins = 64;   // of a block of count: 16 KiB of counters
 constexpr int kLeastStrip = 24;  // rows
 constexpr int kUsualStrip = 56;  // rows, where there are blocks enough
-constexpr int kMostStrip = 208;  // rows: the blocks of a strip drift apart, and rows that the last still wants have left L2
+constexpr int kMostRounds = 64;  // of blocks
+// the blocks of a strip drift apart, and rows that the last still wants have left L2
+constexpr int kMostStrip = 272;            // rows
+constexpr int kMostStripPixels = 1750000;  // 120 rows of the widest frame
 constexpr int kMostWidth =
     14336;  // columns; 4 bytes each in shared memory where a row takes more than one range, of 64 KiB on the smallest device
 constexpr int kMostCells = 65535;     // of a grid
@@ -178,18 +182,19 @@ count (Pixels source, const __grid_constant__ Table lut, PixelPlane bin_plane, S
   __shared__ std::uint32_t table[sizeof (Lut) / 4];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const int x = blockIdx.x * kSegment + lane * 4, first_bin = blockIdx.z * kCountBins, bins = min (kCountBins, strips.bins - first_bin);
-  const int cells = kLut ? strips.count * strips.cells_a_strip : strips.counted ();
+  const int cells = kLut ? divide_up (strips.height, strips.cell_rows) : strips.counted ();
   int cell = blockIdx.y * (kOneCell ? 1 : strips.cells_a_part);
   const int end = kOneCell ? cell + 1 : min (cells, cell + strips.cells_a_part);
 
   std::uint32_t words[kAhead];
-  const auto load = [&] {
-    const int y0 = cell * strips.cell_rows, rows = min (strips.cell_rows, strips.height - y0);
+  const auto load = [&] {  // rows and columns that are not there are others once more
+    const int y0 = cell * strips.cell_rows, last = min (strips.cell_rows, strips.height - y0) - 1;
+    const std::uint8_t *const from = source.data + y0 * source.stride + min (x, source.columns - 4);
 #pragma unroll
     for (int i = 0; i < kAhead; i++) {
-      const int y = warp + i * kCountWarps;
-      const auto *const from = reinterpret_cast<const std::uint32_t *> (source.data + (y0 + y) * source.stride + x);
-      words[i] = y >= rows || x >= source.columns ? 0 : kLut ? *from : load_that_stays (from);
+      const auto *const at = reinterpret_cast<const std::uint32_t *> (
+          from + std::size_t (unsigned (source.stride)) * unsigned (min (warp + i * kCountWarps, last)));
+      words[i] = kLut ? *at : load_that_stays (at);
     }
   };
   for (int i = threadIdx.x; i < bins * 2 * kWarp / 4; i += blockDim.x)
@@ -197,8 +202,8 @@ count (Pixels source, const __grid_constant__ Table lut, PixelPlane bin_plane, S
   if (kLut && threadIdx.x < sizeof (Lut) / 4)
     table[threadIdx.x] = lut.words[threadIdx.x];
   wait_for_previous ();
-  let_next_start ();
   load ();
+  let_next_start ();
   __syncthreads ();
 
   for (;;) {
@@ -312,20 +317,29 @@ add_columns (std::uint32_t (&h)[Lane<T>::kPixels], const Strips &strips, int str
   const std::uint16_t *const counts = strips.counts + strips.row_of (0, bin) + x;
   const std::size_t a_cell = strips.bins * strips.pitch;
   const int above = strip * strips.cells_a_strip;
-#pragma unroll 8
-  for (int cell = 0; cell < above; cell += strips.cells_a_part) {
-    const std::uint16_t *const from = counts + (min (cell + strips.cells_a_part, above) - 1) * a_cell;
-    std::uint32_t pairs[kPixels / 2];
+  constexpr int kBatch = 32 / kPixels;  // counts on their way at once
+  const int joined = strips.cells_a_part;
+  for (int cell = 0; cell < above; cell += kBatch * joined) {
+    uint2 got[kBatch][kPixels / 4] = {};
 #pragma unroll
-    for (int i = 0; i < kPixels / 4; i++) {
-      const uint2 two = load_that_stays (reinterpret_cast<const uint2 *> (from + 4 * i));
-      pairs[2 * i] = two.x, pairs[2 * i + 1] = two.y;
-    }
+    for (int i = 0; i < kBatch; i++)
+      if (cell + i * joined < above)
 #pragma unroll
-    for (int j = 0; j < kPixels; j++)
-      h[j] = __dp2a_lo (pairs[j / 2], j % 2 ? 0x100u : 1u, h[j]);
+        for (int w = 0; w < kPixels / 4; w++)
+          got[i][w] =
+              load_that_stays (reinterpret_cast<const uint2 *> (counts + (min (cell + (i + 1) * joined, above) - 1) * a_cell + 4 * w));
+#pragma unroll
+    for (int i = 0; i < kBatch; i++)
+#pragma unroll
+      for (int j = 0; j < kPixels; j++)
+        h[j] = __dp2a_lo (j % 4 < 2 ? got[i][j / 4].x : got[i][j / 4].y, j % 2 ? 0x100u : 1u, h[j]);
   }
 }
+
+/// Eight rows of a range.
+struct Unit {
+  int y, range;
+};
 
 /// kWide: a row takes more than one range of blockDim.x lanes, and H waits in shared memory. kRagged: some lane has fewer than kPixels columns. kAnchored: anchors
 /// are written on the way, for H is known in full.
@@ -338,6 +352,7 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
   extern __shared__ uint4 resting[];                                      // [range][word][thread]: H of the row above
   __shared__ alignas (8) std::uint16_t row_totals[2][kMostWarps][kRows];  // of a warp; rows of a quad in the order 0, 2, 1, 3
   __shared__ std::uint32_t above_totals[2][kMostWarps];
+  __shared__ SplitBarrier totals_are_there;
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp, range_columns = blockDim.x * kPixels;
   const int strip = blockIdx.x / strips.bins, bin = blockIdx.x % strips.bins;  // all bins of a strip together: its pixels are in L2 then
   const int y0 = strip * strips.rows, y_end = min (strips.height, y0 + strips.rows);
@@ -345,22 +360,88 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
   const std::uint32_t mask = (0xffu << image.shift & 0xff) * 0x01010101u, pattern = (unsigned (bin) << image.shift & 0xff) * 0x01010101u;
   if (!kWide)
     ranges = 1;
+  if (threadIdx.x == 0)
+    totals_are_there.set_up (warps);
+  const auto behind = [&] (Unit unit) {
+    return kWide && unit.range + 1 < ranges ? Unit{ unit.y, unit.range + 1 } : Unit{ unit.y + kRows, 0 };
+  };
 
-  const std::uint8_t *in = image.data + std::size_t (y0) * stride + min (int (threadIdx.x) * kPixels, image.columns - kPixels);
   std::uint32_t words[kRows][kWords];
-  const auto load = [&] (const std::uint8_t *from, int y) {
-    if (y + kRows <= strips.height)
+  const auto load = [&] (Unit unit) {
+    const int x = (kWide ? unit.range * range_columns : 0) + int (threadIdx.x) * kPixels;
+    const std::uint8_t *const from = image.data + std::size_t (unit.y) * stride + min (x, image.columns - kPixels);
+    if (unit.y + kRows <= strips.height)
 #pragma unroll
       for (int r = 0; r < kRows; r++)
         load_pixels (words[r], from + std::size_t (stride) * unsigned (r));
     else  // the last row stands for those that are not there
 #pragma unroll
       for (int r = 0; r < kRows; r++)
-        load_pixels (words[r], from + std::size_t (stride) * unsigned (min (r, strips.height - 1 - y)));
+        load_pixels (words[r], from + std::size_t (stride) * unsigned (min (r, strips.height - 1 - unit.y)));
   };
+  // which pixels are in the bin: bit r of byte j, pixel j of row r; how many before this lane in each row, four rows to a word: at most 31 x 8, which a byte holds
+  struct Found {
+    std::uint32_t pixels[kWords], before[kQuads];
+  };
+  const auto find = [&] (int buffer) {
+    Found found = {};
+#pragma unroll
+    for (int q = 0; q < kQuads; q++) {
+      std::uint32_t own = 0;
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        int n = 0;
+#pragma unroll
+        for (int w = 0; w < kWords; w++) {
+          const int ones = equal_bytes (words[4 * q + i][w], pattern, mask);
+          n = __dp4a (ones, -1, n);
+          found.pixels[w] |= ones & 0x01010101u << (4 * q + i);
+        }
+        own += std::uint32_t (n) << (8 * i);
+      }
+      found.before[q] = scan_lanes (own) - own;
+      if (lane == kWarp - 1)
+        *reinterpret_cast<uint2 *> (&row_totals[buffer][warp][4 * q]) =
+            make_uint2 ((found.before[q] & 0xff00ffu) + (own & 0xff00ffu), (found.before[q] >> 8 & 0xff00ffu) + (own >> 8 & 0xff00ffu));
+    }
+    return found;
+  };
+  // in the lane's row, what the warps before have, and in ranges before; each lane adds up one row over some of the warps
+  constexpr int kParts = kWarp / kRows;
+  const int row = lane % kRows, part = lane / kRows, place = (row & ~3) | (row & 1) << 1 | (row >> 1 & 1);
+  std::uint32_t ranges_left = 0;
+  const auto left_of = [&] (int buffer, int range) {
+    std::uint32_t left = 0, all = 0;
+#pragma unroll
+    for (int first = 0; first < kMostWarps; first += kParts) {
+      if (first + part < (kWide ? warps : warp)) {
+        const std::uint32_t n = row_totals[buffer][first + part][place];
+        all += n;
+        left += first + part < warp ? n : 0;
+      }
+    }
+#pragma unroll
+    for (int d = kRows; d < kWarp; d *= 2) {
+      left += __shfl_xor_sync (~0u, left, d);
+      if (kWide)
+        all += __shfl_xor_sync (~0u, all, d);
+    }
+    if (kWide) {
+      if (range == 0)
+        ranges_left = 0;
+      left += ranges_left;
+      ranges_left += all;
+    }
+    return left;
+  };
+
+  Unit unit = { y0, 0 }, next = behind (unit);
   if (!image.ready)
     wait_for_previous ();
-  load (in, y0);
+  load (unit);
+  Found found = find (0);
+  if (next.y < y_end)
+    load (next);
   if (image.ready && strip > 0)  // the first needs no counts
     wait_for_previous ();
 
@@ -379,7 +460,7 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
     const std::uint32_t upto = scan_lanes (h[kPixels - 1]);
     if (lane == kWarp - 1)
       above_totals[range % 2][warp] = upto;
-    __syncthreads ();
+    __syncthreads ();  // and the first unit's totals are there
     const std::uint32_t total = lane < warps ? above_totals[range % 2][lane] : 0;
     const std::uint32_t left = corner + sum_lanes (lane < warp ? total : 0) + upto - h[kPixels - 1];
     if (kWide)
@@ -393,125 +474,89 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
         resting[(range * kWords + w) * blockDim.x + threadIdx.x] = make_uint4 (h[4 * w], h[4 * w + 1], h[4 * w + 2], h[4 * w + 3]);
   }
 
-  std::uint8_t *out = tensor + bin * layout.plane_pitch + std::size_t (y0) * pitch + threadIdx.x * 16;
+  std::uint8_t *const out = tensor + bin * layout.plane_pitch + threadIdx.x * 16;
   auto *const anchor_values = reinterpret_cast<std::uint32_t *> (tensor + strips.bins * layout.plane_pitch);
-  // each lane adds up one row over some of the warps
-  constexpr int kParts = kWarp / kRows;
-  const int row = lane % kRows, part = lane / kRows, place = (row & ~3) | (row & 1) << 1 | (row >> 1 & 1);
-  int buffer = 0;
-  for (int y = y0; y < y_end; y += kRows) {
-    std::uint32_t ranges_left = 0;
-    for (int range = 0; range < ranges; range++, buffer ^= 1) {
-      // which pixels are in the bin; how many before this lane in each row, four rows to a word: at most 31 x 8, which a byte holds
-      int ones[kRows][kWords];
-      std::uint32_t before[kQuads];
-#pragma unroll
-      for (int q = 0; q < kQuads; q++) {
-        std::uint32_t own = 0;
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-          int n = 0;
-#pragma unroll
-          for (int w = 0; w < kWords; w++) {
-            ones[4 * q + i][w] = equal_bytes (words[4 * q + i][w], pattern, mask);
-            n = __dp4a (ones[4 * q + i][w], -1, n);
-          }
-          own += std::uint32_t (n) << (8 * i);
-        }
-        before[q] = scan_lanes (own) - own;
-        if (lane == kWarp - 1)
-          *reinterpret_cast<uint2 *> (&row_totals[buffer][warp][4 * q]) =
-              make_uint2 ((before[q] & 0xff00ffu) + (own & 0xff00ffu), (before[q] >> 8 & 0xff00ffu) + (own >> 8 & 0xff00ffu));
-      }
-      // the next pixels come while these are stored
-      if (range + 1 < ranges) {
-        // the last range may be wider than what is left
-        load (in + min ((range + 1) * range_columns, image.columns - kPixels - int (threadIdx.x) * kPixels), y);
-      } else if (y + kRows < y_end) {
-        in += std::size_t (stride) * kRows;
-        load (in, y + kRows);
-      }
-      __syncthreads ();
+  std::uint32_t left = left_of (0, 0);
+  for (int parity = 0;; parity ^= 1) {
+    // the next unit's totals are on their way while this unit is stored
+    const bool more = next.y < y_end;
+    const Unit then = behind (next);
+    Found next_found;
+    if (more) {
+      next_found = find (parity ^ 1);
+      if (lane == kWarp - 1)
+        totals_are_there.arrive ();
+      if (then.y < y_end)
+        load (then);
+    } else {
+      let_next_start ();
+    }
 
-      std::uint32_t left = 0, all = 0;  // in the lane's row: in the warps before, in all
+    if (kWide)
 #pragma unroll
-      for (int first = 0; first < kMostWarps; first += kParts) {
-        if (first + part < (kWide ? warps : warp)) {
-          const std::uint32_t n = row_totals[buffer][first + part][place];
-          all += n;
-          left += first + part < warp ? n : 0;
-        }
+      for (int w = 0; w < kWords; w++) {
+        const uint4 four = resting[(unit.range * kWords + w) * blockDim.x + threadIdx.x];
+        h[4 * w] = four.x, h[4 * w + 1] = four.y, h[4 * w + 2] = four.z, h[4 * w + 3] = four.w;
       }
+    const int room = strips.width - (kWide ? unit.range * range_columns : 0) - int (threadIdx.x) * kPixels;
+    std::uint8_t *const first = out + std::size_t (unit.y) * pitch + (kWide ? unit.range * (blockDim.x * 16) : 0);
+    const auto step_down = [&] (int rows) {
 #pragma unroll
-      for (int d = kRows; d < kWarp; d *= 2) {
-        left += __shfl_xor_sync (~0u, left, d);
-        if (kWide)
-          all += __shfl_xor_sync (~0u, all, d);
-      }
-      if (kWide) {
-        left += ranges_left;
-        ranges_left += all;
+      for (int r = 0; r < kRows; r++) {
+        std::uint32_t add = __dp4a (found.before[r / 4], 1u << (8 * (r % 4)), __shfl_sync (~0u, left, r));
 #pragma unroll
         for (int w = 0; w < kWords; w++) {
-          const uint4 four = resting[(range * kWords + w) * blockDim.x + threadIdx.x];
-          h[4 * w] = four.x, h[4 * w + 1] = four.y, h[4 * w + 2] = four.z, h[4 * w + 3] = four.w;
+          const std::uint32_t ones = found.pixels[w] >> r & 0x01010101u;
+#pragma unroll
+          for (int j = 0; j < 4; j++)  // and the pixels of the word up to j
+            h[4 * w + j] = __dp4a (ones, 0x01010101u >> (24 - 8 * j), h[4 * w + j] + add);
+          if (w + 1 < kWords)
+            add = __dp4a (ones, 0x01010101u, add);
+        }
+        if (r < rows) {
+          T *const to = reinterpret_cast<T *> (first + std::size_t (pitch) * unsigned (r));
+          if (room >= kPixels)
+            __stcs (reinterpret_cast<uint4 *> (to), packed (h));
+          if constexpr (kRagged)
+#pragma unroll
+            for (int j = 0; j < kPixels - 1; j++)
+              if (room < kPixels && j < room)
+                to[j] = T (h[j]);
+          if (kAnchored && (unit.y + r) % (1u << anchors.row_shift) == 0)
+            store_anchors (anchor_values, anchors, bin, unit.y + r, strips.width - room, room, h);
         }
       }
-
-      const int room = strips.width - range * range_columns - int (threadIdx.x) * kPixels;
-      const auto step_down = [&] (int rows) {
+    };
+    if (unit.y + kRows <= y_end)
+      step_down (kRows);
+    else
+      step_down (y_end - unit.y);
+    if (kWide)
 #pragma unroll
-        for (int r = 0; r < kRows; r++) {
-          std::uint32_t add = __dp4a (before[r / 4], 1u << (8 * (r % 4)), __shfl_sync (~0u, left, r));
-#pragma unroll
-          for (int w = 0; w < kWords; w++) {
-#pragma unroll
-            for (int j = 0; j < 4; j++)  // and the pixels of the word up to j
-              h[4 * w + j] = __dp4a (ones[r][w], int (~0u >> (24 - 8 * j)), int (h[4 * w + j] + add));
-            if (w + 1 < kWords)
-              add = __dp4a (ones[r][w], -1, int (add));
-          }
-          if (r < rows) {
-            T *const to = reinterpret_cast<T *> (out + range * (blockDim.x * 16) + std::size_t (pitch) * unsigned (r));
-            if (room >= kPixels)
-              __stcs (reinterpret_cast<uint4 *> (to), packed (h));
-            if constexpr (kRagged)
-#pragma unroll
-              for (int j = 0; j < kPixels - 1; j++)
-                if (room < kPixels && j < room)
-                  to[j] = T (h[j]);
-            if (kAnchored && (y + r) % (1u << anchors.row_shift) == 0)
-              store_anchors (anchor_values, anchors, bin, y + r, strips.width - room, room, h);
-          }
-        }
-      };
-      if (y + kRows <= y_end)
-        step_down (kRows);
-      else
-        step_down (y_end - y);
-      if (kWide)
-#pragma unroll
-        for (int w = 0; w < kWords; w++)
-          resting[(range * kWords + w) * blockDim.x + threadIdx.x] = make_uint4 (h[4 * w], h[4 * w + 1], h[4 * w + 2], h[4 * w + 3]);
-    }
-    out += std::size_t (pitch) * kRows;
-    if (y + 2 * kRows >= y_end)
-      let_next_start ();
+      for (int w = 0; w < kWords; w++)
+        resting[(unit.range * kWords + w) * blockDim.x + threadIdx.x] = make_uint4 (h[4 * w], h[4 * w + 1], h[4 * w + 2], h[4 * w + 3]);
+    if (!more)
+      break;
+    totals_are_there.wait (parity);
+    left = left_of (parity ^ 1, next.range);
+    unit = next, next = then, found = next_found;
   }
 }
 
-/// Rows of a strip: all blocks run at once, or in two to four rounds where one would leave a tenth of the places empty. Short strips only where blocks are few.
+/// Rows of a strip: all blocks run at once, or in as few rounds as it takes to keep nine of ten places busy with strips that are not too tall. Short strips only where
+/// blocks are few.
 int
 strip_rows (const Shape &shape, int processors, int blocks_a_processor)
 {
-  const int places = processors * blocks_a_processor;
+  const int places = processors * blocks_a_processor,
+            fewest = divide_up (shape.height, std::min (kMostStrip, kMostStripPixels / shape.width));
   int strips = 1;
-  for (int rounds = 1; rounds <= 4; rounds++) {
+  for (int rounds = 1; rounds <= kMostRounds; rounds++) {
     strips = std::max (1, rounds * places / shape.bins);
-    if (10 * strips * shape.bins >= 9 * rounds * places)
+    if (strips >= fewest && 10 * strips * shape.bins >= 9 * rounds * places)
       break;
   }
-  strips = std::max (strips, divide_up (shape.height, kMostStrip));
+  strips = std::max (strips, fewest);
   const int least = std::min (kUsualStrip, whole_steps (divide_up (shape.height, std::max (1, 2 * processors / shape.bins))));
   return std::max ({ whole_steps (divide_up (shape.height, strips)), least, kLeastStrip });
 }
@@ -554,7 +599,7 @@ launch_count (const Job &job, const Strips &strips, int alignment, Pixels &pixel
     } else if (in_words) {
       pixels.ready = false;
       return launch (strips.cells_a_part > 1 ? count<true, false> : count<true, true>, bytes, lut, job.pixels.stride,
-                     strips.count * strips.cells_a_strip);
+                     divide_up (strips.height, strips.cell_rows));
     } else {
       job.stage ("bins");
       if (const int error = bin_image (image, lut, strips.width, strips.height, job.pixels, job.stream); error != 0)

@@ -217,7 +217,7 @@ private:
           skip (label_of (*strategy, tuning).c_str (), "its workspace does not fit");
           continue;
         }
-        const bool in_flight = rig_.lanes == Rig::kLanes && !strategy->slow && bytes <= most_in_flight;
+        const bool in_flight = rig_.lanes > 1 && !strategy->slow && bytes <= most_in_flight;
         first = std::max (first, bytes);
         others = in_flight ? std::max (others, bytes) : others;
         entries.push_back ({ strategy, tuning, in_flight });
@@ -229,11 +229,12 @@ private:
       add (*strategy, tuning, "alone", frame, 1);
       list_.back ().staged = true;
       if (in_flight)
-        add (*strategy, tuning, text ("%d in flight", Rig::kLanes), frame, Rig::kLanes);
+        add (*strategy, tuning, text ("%d in flight", rig_.lanes), frame, rig_.lanes);
 #if INTHIST_CUDA
       if (in_flight && strategy == preferred_strategy (Device::cuda, rig_.shape)) {
-        add (*strategy, tuning, "2 in flight", frame, 2);
-        for (const int lanes : { 1, 2, Rig::kLanes })
+        if (rig_.lanes > 2)
+          add (*strategy, tuning, "2 in flight", frame, 2);
+        for (int lanes = 1; lanes <= rig_.lanes; lanes *= 2)
           add (*strategy, tuning, lanes == 1 ? "alone, graphs" : text ("%d in flight, graphs", lanes), captured (rig_, frame, lanes),
                lanes);
       }

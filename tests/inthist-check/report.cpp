@@ -99,6 +99,9 @@ this_machine ([[maybe_unused]] bool with_gpu)
 
 Report::Report (Format format, std::FILE *out, Machine machine) : format_ (format), out_ (out), machine_ (std::move (machine))
 {
+  if (format_ == Format::csv)
+    std::fprintf (out_, "date,cpu,gpu,driver,runtime,device,content,width,height,planes,pixel,counter,picture,name,mode,tile,threads,laps,"
+                        "median_us,p5_us,p95_us,frames_per_s,useful_bytes_per_s,share_of_ceiling,stages\n");
   if (format_ != Format::table)
     return;
   std::fprintf (out_, "%s\nCPU: %s\n", machine_.date.c_str (), machine_.cpu.c_str ());
@@ -111,14 +114,14 @@ Report::add (const std::vector<Row> &rows)
 {
   if (format_ == Format::table)
     print_table (rows);
+  if (format_ == Format::csv)
+    print_csv (rows);
   rows_.insert (rows_.end (), rows.begin (), rows.end ());
 }
 
 void
 Report::finish ()
 {
-  if (format_ == Format::csv)
-    print_csv ();
   if (format_ == Format::json)
     print_json ();
   std::fflush (out_);
@@ -141,11 +144,9 @@ Report::print_table (const std::vector<Row> &rows) const
 }
 
 void
-Report::print_csv () const
+Report::print_csv (const std::vector<Row> &rows) const
 {
-  std::fprintf (out_, "date,cpu,gpu,driver,runtime,device,content,width,height,planes,pixel,counter,picture,name,mode,tile,threads,laps,"
-                      "median_us,p5_us,p95_us,frames_per_s,useful_bytes_per_s,share_of_ceiling,stages\n");
-  for (const Row &row : rows_) {
+  for (const Row &row : rows) {
     for (const std::string &word : { machine_.date, machine_.cpu, machine_.gpu, machine_.driver, machine_.runtime })
       std::fprintf (out_, "%s,", in_csv (word).c_str ());
     std::fprintf (out_, "%s,%s,%d,%d,%d,%s,%s,%s,%s,%s,%d,%d,%zu,%.3f,%.3f,%.3f,%.3f,%.0f,%.4f,%s\n", check::name_of (row.device),
@@ -154,6 +155,7 @@ Report::print_csv () const
                   row.tuning.tile, row.tuning.threads, row.laps, 1e6 * row.median, 1e6 * row.p5, 1e6 * row.p95, 1 / row.median,
                   row.useful_bytes / row.median, row.share, in_csv (stages_of (row, ";")).c_str ());
   }
+  std::fflush (out_);
 }
 
 void

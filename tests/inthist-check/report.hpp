@@ -40,7 +40,7 @@ public:
 
 private:
   void print_table (const std::vector<Row> &rows) const;
-  void print_csv () const;
+  void print_csv (const std::vector<Row> &rows) const;
   void print_json () const;
 
   const Format format_;

@@ -17,7 +17,8 @@ seconds_since (Clock::time_point start)
   return std::chrono::duration<double> (Clock::now () - start).count ();
 }
 
-constexpr long kLeastRing = 64 << 20;  // bytes
+constexpr long kLeastRing = 64 << 20;        // bytes
+constexpr std::size_t kLargeSlot = 1 << 30;  // bytes: above this one buffer of a ring is looked at
 
 /// Bytes that the ring has to exceed. A CPU's last cache is larger than its L2 by much, and shared.
 std::size_t
@@ -99,9 +100,13 @@ Rig::Rig (Device d, const Input &in)
   std::size_t count = ring_bytes (device) / tensor_bytes (shape, layout) + 1;
   if (device == Device::cpu) {
     count = std::max<std::size_t> (2, count);
-  } else if (const std::size_t even = (count + kLanes - 1) / kLanes * kLanes; even * slot_bytes_ <= free_bytes (device) / 2) {
-    count = even;  // so that a buffer always meets the same lane
-    lanes = kLanes;
+  } else {
+    for (const int most : { kLanes, 2 })
+      if (const std::size_t even = (count + most - 1) / most * most; even * slot_bytes_ <= free_bytes (device) / 2) {
+        count = even;  // so that a buffer always meets the same lane
+        lanes = most;
+        break;
+      }
   }
   for (std::size_t i = 0; i < count; i++) {
     ring_.push_back (memory (slot_bytes_));
@@ -189,7 +194,8 @@ Rig::verify (const Candidate &candidate)
   const int first = turn_;
   lap (candidate);
   Bytes got (slot_bytes_);
-  for (int i = first; i < std::min (turn_, first + size ()); i++) {
+  const int most = slot_bytes_ > kLargeSlot ? 1 : size ();
+  for (int i = first; i < std::min (turn_, first + most); i++) {
     copy (device, got.data (), ring_[i % size ()].get (), slot_bytes_);
     const std::string wrong = candidate.wrong (got);
     if (!wrong.empty ())

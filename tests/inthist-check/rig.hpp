@@ -65,7 +65,7 @@ public:
   const Input &input;
   const Shape shape;
   const Layout layout;
-  int lanes = 1;  // kLanes with CUDA, where memory allows
+  int lanes = 1;  // kLanes or 2 with CUDA, where memory allows
   // of each lane
   std::vector<Memory> images;  // what a candidate starts from: 8-bit pixels without padding, or a table's pixels
   std::vector<Memory> bins;    // a plane

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include <tbb/parallel_for.h>
+
 #include "text.hpp"
 
 namespace inthist::check {
@@ -43,7 +45,7 @@ template <class Count>
 void
 count_bins (const Shape &shape, const Bytes &pixels, std::size_t stride, const Layout &layout, Bytes &wanted)
 {
-  for (int b = 0; b < shape.bins; b++) {
+  tbb::parallel_for (0, shape.bins, [&] (int b) {
     std::vector<Count> above (shape.width);
     for (int y = 0; y < shape.height; y++) {
       const std::uint8_t *const line = &pixels[y * stride];
@@ -54,7 +56,7 @@ count_bins (const Shape &shape, const Bytes &pixels, std::size_t stride, const L
       }
       std::memcpy (&wanted[b * layout.plane_pitch + y * layout.row_pitch], above.data (), above.size () * sizeof (Count));
     }
-  }
+  });
 }
 
 /// H in full at the anchors.
@@ -198,8 +200,9 @@ Truth::difference (const Tensor &got) const
     return float_difference<std::uint8_t, float, double> (*this, pixels_, stride_, got, 1);
 
   const std::size_t size = bytes_of (shape.counter);
-  for (int p = 0; p < shape.bins; p++)
-    for (int y = 0; y < shape.height; y++) {
+  std::vector<std::string> wrong (shape.bins);
+  tbb::parallel_for (0, shape.bins, [&] (int p) {
+    for (int y = 0; y < shape.height && wrong[p].empty (); y++) {
       const std::uint8_t *const row = &got.bytes[got.front + p * got.layout.plane_pitch + y * got.layout.row_pitch];
       const std::uint8_t *const wanted = wanted_row (p, y);
       if (std::memcmp (row, wanted, shape.width * size) == 0)
@@ -207,8 +210,12 @@ Truth::difference (const Tensor &got) const
       int x = 0;
       while (std::memcmp (row + x * size, wanted + x * size, size) == 0)
         x++;
-      return wrong_at (p, y, x, integers_at (shape.counter, row, wanted, x));
+      wrong[p] = wrong_at (p, y, x, integers_at (shape.counter, row, wanted, x));
     }
+  });
+  for (const std::string &how : wrong)
+    if (!how.empty ())
+      return how;
   const std::size_t anchors = shape.bins * got.layout.plane_pitch, ours = shape.bins * layout_.plane_pitch;
   for (std::size_t at = 0; anchors + at < tensor_bytes (shape, got.layout); at += 4)
     if (std::memcmp (&got.bytes[got.front + anchors + at], &wanted_[ours + at], 4) != 0)

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A barrier in two halves: each warp says that it has arrived, goes on with something else, and later waits until all have arrived (mbarrier, PTX ISA; split arrive and wait,
+// CUDA Programming Guide). Before compute capability 8.0 nothing happens on arrival, and wait () is __syncthreads ().
+#pragma once
+
+#include <cstdint>
+
+namespace inthist::cuda {
+
+/// In shared memory.
+class SplitBarrier {
+public:
+#if __CUDA_ARCH__ >= 800
+  /// By one thread, with a __syncthreads () behind it.
+  __device__ void set_up (int warps)
+  {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at ()), "r"(warps) : "memory");
+  }
+
+  /// By one lane of each warp: what it has written to shared memory is there for those who have waited.
+  __device__ void arrive ()
+  {
+    asm volatile("{ .reg .b64 round; mbarrier.arrive.shared.b64 round, [%0]; }" ::"r"(at ()) : "memory");
+  }
+
+  /// Round after round, their parities in turn, 0 first.
+  __device__ void wait (int parity)
+  {
+    asm volatile("{ .reg .pred all; again: mbarrier.test_wait.parity.shared.b64 all, [%0], %1; @!all bra again; }" ::"r"(at ()), "r"(parity)
+                 : "memory");
+  }
+
+private:
+  __device__ unsigned at ()
+  {
+    return unsigned (__cvta_generic_to_shared (&state_));
+  }
+
+  std::uint64_t state_;
+#else
+  __device__ void set_up (int) {}
+  __device__ void arrive () {}
+  __device__ void wait (int)
+  {
+    __syncthreads ();
+  }
+#endif
+};
+
+}  // namespace inthist::cuda
