@@ -217,7 +217,8 @@ Truth::difference (const Tensor &got) const
     if (!how.empty ())
       return how;
   const std::size_t anchors = shape.bins * got.layout.plane_pitch, ours = shape.bins * layout_.plane_pitch;
-  for (std::size_t at = 0; anchors + at < tensor_bytes (shape, got.layout); at += 4)
+  const std::size_t bytes = tensor_bytes (shape, got.layout);
+  for (std::size_t at = 0; anchors + at < bytes; at += 4)
     if (std::memcmp (&got.bytes[got.front + anchors + at], &wanted_[ours + at], 4) != 0)
       return text ("anchor %zu", at / 4) + integers_at (Type::u32, &got.bytes[got.front + anchors + at], &wanted_[ours + at], 0);
   return "";

@@ -78,7 +78,8 @@ peers ()
 std::string
 not_filled_with (const Rig &rig, const Bytes &slot, std::uint8_t byte)
 {
-  for (std::size_t i = 0; i < tensor_bytes (rig.shape, rig.layout); i++)
+  const std::size_t bytes = tensor_bytes (rig.shape, rig.layout);
+  for (std::size_t i = 0; i < bytes; i++)
     if (slot[i] != byte)
       return text ("byte %zu is %d, must be %d", i, slot[i], byte);
   return "";
