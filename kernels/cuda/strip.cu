@@ -4,27 +4,35 @@
 //
 // The frame is cut into strips of rows. Two launches:
 //
-//   count   reads the image and counts, in every strip, the pixels of each bin in each column
+//   count   reads the picture and counts, in every strip, the pixels of each bin in each column
 //   march   a block takes a strip of one bin, its warps side by side over the whole row; a lane keeps 16 bytes of the current row of H and walks down with them
 //
-// A block starts from H in the row above its strip: the column counts of all strips above, added up and scanned along the row. Eight rows at a time, each lane then finds
-// which of its pixels are in the bin, a scan over the lanes and over the warps before gives what lies left of it in the row, and H grows by both. The carry structure is that
-// of Nehab et al. 2011 and Dang, Yan and Wu 2014 (reduce, scan what was reduced, scan), with the bins counted on the fly.
+// A block starts from H in the row above its strip: the column counts of all strips above, added up and scanned along the row. Eight rows at a time, each lane finds
+// which of its pixels are in the bin; a scan over the lanes and over the warps before gives what lies left of it in the row; H grows by both. The next eight are found
+// while these are stored. The carry structure is that of Nehab et al. 2011 and Dang, Yan and Wu 2014 (reduce, scan what was reduced, scan), with the bins counted on the fly.
 //
-// Traffic, as a share of the tensor: 1, and for the column counts 1 / (2 x rows of a strip) with u32, 1 / rows with u16. The image comes from L2, once for every bin.
+// Where a byte's high bits are its bin, as with 32 bins of 8-bit pixels, march reads the picture itself, and its first strip does not even wait for count. Else count makes the
+// bins on its way, where a pixel is a byte, or bin_image before it.
 //
-// Tuned on an H200, share of cudaMemsetAsync, in flight / alone, of a frame whose bins are there already (throw-away programs, 2026-11-21):
+// Traffic, as a share of the tensor: 1, and for the column counts 1 / (2 x rows of a strip) with u32, 1 / rows with u16. The picture comes from L2, once for every bin.
 //
-//   2 blocks an SM of 64 registers   0.99 / 0.86 at 1920x1080x32; 3 of 40 registers 0.95 / 0.81: what spills goes through L2, which the tensor fills
-//   all strips at once               0.99 / 0.86 with 8 strips of 136 rows; 0.96 / 0.84 with 16 of 72: a block's first loads wait behind others' stores
-//   what is read again kept in L2    0.95 / 0.90 at 1920x1080x128, without 0.93 / 0.89: a read that reaches memory between writes costs ten times its bytes
+// Tuned on an H200, share of cudaMemsetAsync, in flight (the better of two and four) / alone, from 8-bit pixels (throw-away programs around this file, 2026-11-21):
+//
+//   the picture instead of bins      1.01 / 0.889 at 1920x1080x32, 0.95 / 0.903 x128; with bins 0.98 / 0.867 and 0.94 / 0.896
+//   found while others are stored    0.890 alone at 1920x1080x32, 0.78 at 640x480x32; one after the other 0.883 and 0.72
+//   strips of at most 272 rows       0.95 / 0.918 at 1920x1080x128, strips of 540 0.95 / 0.905: more rounds of blocks level out what SMs get of the memory
+//   1.75 million pixels a strip      0.84 / 0.83 at 8192x8192x32 (208 rows); 592 rows 0.78 / 0.73; 256 rows, strips 8 MB apart, 0.83 / 0.79
+//   cells joined at 8192x8192        0.82 / 0.73 with 592 rows, not joined 0.81 / 0.725, cells of 120 rows 0.78 / 0.73: the counts are read from memory, by each strip again
+//   2 blocks an SM of 64 registers   0.99 / 0.86 at 1920x1080x32, 3 of 40 registers 0.95 / 0.81: what spills goes through L2, which the tensor fills
+//   what is read again kept in L2    1.01 / 0.889 at 1920x1080x32, not kept 0.95 / 0.864: a read that reaches memory between writes costs ten times its bytes
 //   the whole row in one block       0.93 / 0.87 at 3840x2160x32; in panels of 2048 columns 0.85 / 0.79: they read the tensor's column beside them
-//   two frames in flight             0.985 at 1920x1080x32, four 0.93: the pixels and counts of four do not stay in L2. Small frames want four
-//   the bins made by count           0.86 alone at 1280x720x32, by a launch of its own 0.81
+//   two frames in flight             1.01 at 1920x1080x32, four 0.96: what L2 keeps for good is 11 MB, and each half of it has its own copy. Small frames want four
 //
-// Tried and not kept, at 1920x1080x128: strips of 16 rows with carries of their own (0.83 / 0.82: the carries' reads reach memory); those carries through thread-block
-// clusters (0.73 / 0.70: 8 blocks start and end together); blocks that take strip after strip (0.95 / 0.88: nothing gained); cached stores (0.85 / 0.80); a bulk copy from
-// shared memory a row (stores alone: the same). Stores alone in this order make 0.94 to 0.95 of memset; in the order of addresses, which needs strips of 16 rows, 1.02.
+// Tried and not kept: strips of 16 rows with carries of their own (0.83 / 0.82 at 1920x1080x128: the carries' reads reach memory); those carries through thread-block
+// clusters (0.73 / 0.70: 8 blocks start and end together); blocks that take strip after strip (0.95 / 0.88); cached stores (0.85 / 0.80); a bulk copy from shared memory a row
+// (stores alone: the same); steps of 4 rows (1.01 / 0.886 at 1920x1080x32); strips of two heights (0.72 to 0.87 alone); the picture prefetched into L2 by 16 or 64 rows (0.84 /
+// 0.83 at 3840x2160x32, without 0.84 / 0.84); the last bin's reads marked to leave L2 (the same); 19 MB of L2 kept for good instead of 11 (halves even cudaMemsetAsync).
+// Stores alone in this order make 0.94 to 0.97 of memset; in the order of addresses, which needs strips of 8 or 16 rows, 0.97 to 1.03.
 #include <algorithm>
 
 #include "device/overlap.cuh"

@@ -193,11 +193,11 @@ Rig::verify (const Candidate &candidate)
     fill (device, buffer.get (), poison_of (shape.counter), slot_bytes_);
   const int first = turn_;
   lap (candidate);
-  Bytes got (slot_bytes_);
+  got_.resize (slot_bytes_);
   const int most = slot_bytes_ > kLargeSlot ? 1 : size ();
   for (int i = first; i < std::min (turn_, first + most); i++) {
-    copy (device, got.data (), ring_[i % size ()].get (), slot_bytes_);
-    const std::string wrong = candidate.wrong (got);
+    copy (device, got_.data (), ring_[i % size ()].get (), slot_bytes_);
+    const std::string wrong = candidate.wrong (got_);
     if (!wrong.empty ())
       return wrong;
   }

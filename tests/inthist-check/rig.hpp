@@ -75,6 +75,7 @@ private:
   const std::size_t slot_bytes_;
   std::vector<Memory> ring_;
   int turn_ = 0;
+  Bytes got_;  // a slot, as it is looked at
 #if INTHIST_CUDA
   std::vector<cuda::StreamOwner> streams_;
   std::vector<cuda::EventOwner> done_;
