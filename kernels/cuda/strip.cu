@@ -569,11 +569,11 @@ strip_rows (const Shape &shape, int processors, int blocks_a_processor)
   return std::max ({ whole_steps (divide_up (shape.height, strips)), least, kLeastStrip });
 }
 
-/// By how much to shift a byte to have its bin; -1 where a shift does not do.
+/// By how much to shift a byte to have its bin; -1 where a shift does not do, or where there are bins that no byte has.
 int
-shift_of (const Lut &lut)
+shift_of (const Lut &lut, int bins)
 {
-  for (int shift = 0; shift <= 8; shift++) {
+  for (int shift = 0; (bins - 1) << shift < int (lut.size ()) && shift <= 8; shift++) {
     int value = 0;
     while (value < int (lut.size ()) && lut[value] == value >> shift)
       value++;
@@ -600,7 +600,8 @@ launch_count (const Job &job, const Strips &strips, int alignment, Pixels &pixel
   pixels = { job.pixels.data, job.pixels.stride, int (job.pixels.stride), 0, strips.counted () > 0 };
   if (job.binning) {
     const auto &[image, lut] = *job.binning;
-    const Pixels bytes = { static_cast<const std::uint8_t *> (image.data), image.stride, strips.width, shift_of (lut), pixels.ready };
+    const Pixels bytes = { static_cast<const std::uint8_t *> (image.data), image.stride, strips.width, shift_of (lut, strips.bins),
+                           pixels.ready };
     const bool in_words = image.format.bytes == 1 && (reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width) % 4 == 0;
     if (in_words && bytes.shift >= 0 && (reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width) % alignment == 0) {
       pixels = bytes;

@@ -5,6 +5,7 @@
 //
 // Environment: devices.hpp, and
 //   INTHIST_TEST_DATA=folder  where vtest.avi is (package opencv-doc has it, in /usr/share/doc/opencv-doc/examples/data)
+#include <bit>
 #include <cmath>
 #include <memory>
 #include <random>
@@ -132,8 +133,9 @@ struct Picture {
     image.resize (stride * (shape.height - 1) + shape.width * bytes);
     for (auto &byte : image)
       byte = std::uint8_t (random () >> 24);
-    if ((shape.bins & (shape.bins - 1)) == 0)
-      binning.lut = uniform_lut (shape.bins);  // a shift, for which strategies may have a way of their own
+    if (shape.bins % 5 != 0)
+      binning.lut =
+          uniform_lut (int (std::bit_floor (unsigned (shape.bins))));  // a shift, for which strategies may have a way of their own
     else
       for (auto &entry : binning.lut)
         entry = std::uint8_t (random () % shape.bins);
@@ -158,7 +160,7 @@ run_binning (Device device)
   int turn = 0;
   for (const NamedFormat &f : { formats ()[0], formats ()[1], formats ().back () })
     for (const auto &[width, height] : kSizes)
-      for (const int bins : { 5, 130, 1, 64 })
+      for (const int bins : { 5, 130, 1, 64, 36 })
         for (const Strategy &strategy : strategies ()) {
           const Shape shape = { width, height, bins, kCounters[turn % 3] };
           if (strategy.device != device || !accepts (strategy, shape) || (strategy.slow && width * height * bins > 100000)
