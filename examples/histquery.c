@@ -109,7 +109,7 @@ print_header (guint bins)
   g_print ("\nThe centre's pixels in percent, by value from dark to light; its bins as bars; and how alike the histograms of the\n"
            "quadrants (top left, top right, bottom left, bottom right) are to the centre's, in percent\n\n   time   frame |");
   for (guint i = 0; i < columns; i++)
-    g_print (" %4u+", i * bins / columns * 256 / bins);
+    g_print (" %4u+", (i * bins / columns * 256 + bins - 1) / bins); /* value * bins / 256 is the bin */
   g_print (" | %-*s |    TL    TR    BL    BR\n", (int) MIN (bins, BARS), "bins");
 }
 

@@ -26,7 +26,7 @@ from gi.repository import Gst, GstApp, GstIntegralHist  # noqa: E402, F401 (GstA
 
 
 def tensor_view(histogram, data):
-    """The tensor H[bin, y, x] over the mapped bytes of histogram.get_buffer()"""
+    """The tensor H[bin, y, x] over the mapped bytes of histogram.get_buffer(); modulo 65536 unless the counter is u32"""
     u32 = histogram.get_counter() == GstIntegralHist.IntegralHistogramCounter.U32
     dtype = numpy.dtype(numpy.uint32 if u32 else numpy.uint16)
     return numpy.lib.stride_tricks.as_strided(
@@ -38,6 +38,8 @@ def tensor_view(histogram, data):
 
 def four_corners(tensor, x, y, width, height):
     """Counts of a rectangle inside the frame: H(bottom right) - H(right, above) - H(left, below) + H(left, above)"""
+    if tensor.dtype != numpy.uint32:
+        raise ValueError('four corners of a u16 tensor are modulo 65536: ask histogram.region(), or add get_anchors()')
     right, bottom = x + width - 1, y + height - 1
     counts = tensor[:, bottom, right].astype(numpy.int64)
     if y > 0:

@@ -69,7 +69,7 @@ is_valid (const Shape &shape)
            && (counter == Type::u32 || counter == Type::u16 || (counter == Type::u16_anchored && shape.width <= 65535));
   if (pixel == Type::u8)
     return counter == Type::u32 ? shape.bins <= 2 : (counter == Type::s32 || counter == Type::f32) && shape.bins == 1;
-  return pixel != Type::u16 && pixel != Type::s32 && pixel == counter && shape.bins == 1;
+  return (pixel == Type::u32 || pixel == Type::f32 || pixel == Type::f64 || pixel == Type::f32x4) && counter == pixel && shape.bins == 1;
 }
 
 bool

@@ -254,13 +254,13 @@ install_properties_for (GObjectClass *klass, inthist::Content content)
                                                       strategies, 0, mutable_ready ()));
   g_object_class_install_property (
       klass, PROP_REGIONS,
-      g_param_spec_string ("regions", "Regions",
-                           bins
-                               ? "Regions \"x,y,width,height;...\" in pixels whose histograms go out as an element message "
-                                 "\"integral-histogram\" for each frame"
-                               : "Regions \"x,y,width,height;...\" in pixels whose sum and mean, and with squared their sum of squares and "
-                                 "variance, go out as an element message \"integral-image\" for each frame",
-                           "", mutable_playing ()));
+      g_param_spec_string (
+          "regions", "Regions",
+          bins ? "Regions \"x,y,width,height;...\" in pixels whose histograms go out as an element message "
+                 "\"integral-histogram\" for each frame; one outside of the frame is an error"
+               : "Regions \"x,y,width,height;...\" in pixels whose sum and mean, and with squared their sum of squares and "
+                 "variance, go out as an element message \"integral-image\" for each frame; one outside of the frame is an error",
+          "", mutable_playing ()));
   gst_type_mark_as_plugin_api (strategies, GstPluginAPIFlags (0));
 }
 

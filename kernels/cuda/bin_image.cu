@@ -2,6 +2,8 @@
 //
 // Pixels to bin indices, with the LUT in shared memory. Reads the image once, writes one byte a pixel: a hundredth of what the tensor takes. A thread has 16 pixels
 // where a pixel is a byte, else four.
+#include <algorithm>
+
 #include <cuda_runtime.h>
 
 #include "../inthist.hpp"
@@ -61,9 +63,18 @@ template <int kWords>
 int
 launch (const Image &image, const LutArgument &lut, int width, int height, PixelPlane out, Stream stream)
 {
-  const std::size_t threads = out.stride / (4 * kWords) * height;
-  return launch_overlapped (bin_pixels<kWords>, unsigned ((threads + kThreads - 1) / kThreads), kThreads, 0, stream,
-                            static_cast<const std::uint8_t *> (image.data), image.stride, image.format, lut, width, height, out);
+  const std::size_t a_row = out.stride / (4 * kWords);
+  const int most =
+      int (std::min<std::size_t> (height, (std::size_t (1) << 31) / a_row));  // rows of a launch, that a thread's number takes 32 bits
+  for (int y = 0; y < height; y += most) {
+    const int rows = std::min (most, height - y);
+    const int error = launch_overlapped (bin_pixels<kWords>, unsigned ((a_row * rows + kThreads - 1) / kThreads), kThreads, 0, stream,
+                                         static_cast<const std::uint8_t *> (image.data) + y * image.stride, image.stride, image.format, lut,
+                                         width, rows, PixelPlane{ out.data + y * out.stride, out.stride });
+    if (error != 0)
+      return error;
+  }
+  return 0;
 }
 
 }  // namespace

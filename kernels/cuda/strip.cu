@@ -45,7 +45,7 @@ namespace cuda {
 namespace {
 
 constexpr int kRows = 8;         // of a step down
-constexpr int kMostCell = 136;   // rows that a block of count takes
+constexpr int kMostCell = 136;   // rows that a block of count takes at once
 constexpr int kSegment = 128;    // columns of a block of count
 constexpr int kCountWarps = 16;  // of a block of count
 constexpr int kCountBins = 64;   // of a block of count: 16 KiB of counters
@@ -158,7 +158,7 @@ struct Pixels {
   std::size_t stride;
   int columns;  // that may be read
   int shift;    // a byte >> shift is its bin
-  bool ready;   // there before count has run; what the stream had before is done when march starts
+  bool ready;   // before count has run: march may start with them, for count lets it start only when all that the stream had before is done
 };
 
 struct Table {
@@ -211,7 +211,7 @@ count (Pixels source, const __grid_constant__ Table lut, PixelPlane bin_plane, S
     table[threadIdx.x] = lut.words[threadIdx.x];
   wait_for_previous ();
   load ();
-  let_next_start ();
+  let_next_start ();  // not before the wait: march's first strip does not wait for anybody
   __syncthreads ();
 
   for (;;) {
@@ -597,16 +597,16 @@ launch_count (const Job &job, const Strips &strips, int alignment, Pixels &pixel
                      strips.counted () ? divide_up (strips.bins, kCountBins) : 1);
     return launch_overlapped (kernel, grid, kCountWarps * kWarp, 0, job.stream, source, table, job.pixels, strips);
   };
-  pixels = { job.pixels.data, job.pixels.stride, int (job.pixels.stride), 0, strips.counted () > 0 };
+  pixels = { job.pixels.data, job.pixels.stride, int (job.pixels.stride), 0, false };
   if (job.binning) {
     const auto &[image, lut] = *job.binning;
     const Pixels bytes = { static_cast<const std::uint8_t *> (image.data), image.stride, strips.width, shift_of (lut, strips.bins),
-                           pixels.ready };
-    const bool in_words = image.format.bytes == 1 && (reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width) % 4 == 0;
+                           strips.counted () > 0 };
+    const bool in_words = image.format.bytes == 1 && image.stride <= UINT32_MAX
+                          && (reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width) % 4 == 0;
     if (in_words && bytes.shift >= 0 && (reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width) % alignment == 0) {
       pixels = bytes;
     } else if (in_words) {
-      pixels.ready = false;
       return launch (strips.cells_a_part > 1 ? count<true, false> : count<true, true>, bytes, lut, job.pixels.stride,
                      divide_up (strips.height, strips.cell_rows));
     } else {

@@ -84,11 +84,12 @@ part large "$check" --device cuda --size 8192x8192 --bins 17
 
 # strips so tall that count cuts them into cells, which it takes many bins or a large frame for
 for counter in u16 u16-anchored; do
-  part "cells-$counter" "$check" strip --size 1030x330 --bins 256 --counter "$counter"
+  part "cells-$counter" "$check" strip --size 1030x1088 --bins 256 --counter "$counter"
 done
 
 # so many strips and segments that the counts of several strips go on in one block of count
 part parts "$check" strip --size 14336x2200 --bins 2
+part parts-lut "$check" strip --size 14336x2200 --bins 3
 
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 for tool in memcheck racecheck initcheck synccheck; do

@@ -217,7 +217,11 @@ parse (int argc, char **argv)
         break;
       }
       case kBins: a.bins.push_back (number ("--bins", value, 1, 256)); break;
-      case kCounter: a.counter = counter_of (value); break;
+      case kCounter:
+        if (a.counter)
+          usage_error ("--counter is given twice: one kind of tensor at a time");
+        a.counter = counter_of (value);
+        break;
       case kTable: a.table = table_of (value); break;
       case kTile: o.tile = choice ("--tile", value); break;
       case kThreads: o.threads = choice ("--threads", value); break;
@@ -436,6 +440,16 @@ choose_devices (Arguments &a, std::FILE *words)
   std::erase_if (o.peers, is_gone);
 }
 
+bool
+is_written (std::FILE *file, const Arguments &a)
+{
+  std::fflush (file);
+  if (!std::ferror (file))
+    return true;
+  std::fprintf (stderr, "inthist-check: FAIL: %s could not be written\n", a.options.output.empty () ? "stdout" : a.options.output.c_str ());
+  return false;
+}
+
 /// Does what was asked for, and returns the exit status.
 int
 run (Arguments &a, std::FILE *results, std::FILE *words)
@@ -443,9 +457,8 @@ run (Arguments &a, std::FILE *results, std::FILE *words)
   try {
     choose_devices (a, words);
     const int ran = a.options.devices.empty () ? 0 : a.bench ? bench (a.options, results, words) : verify (a.options);
-    std::fflush (results);
-    if (std::ferror (results))
-      throw std::runtime_error (text ("%s could not be written", a.options.output.empty () ? "stdout" : a.options.output.c_str ()));
+    if (!is_written (results, a))
+      return 1;
     if (ran == 0) {
       std::fprintf (words, "inthist-check: nothing ran (the lines that start with SKIP or refused say why)\n");
       return kNothingRan;
@@ -453,7 +466,10 @@ run (Arguments &a, std::FILE *results, std::FILE *words)
     if (a.bench && ran < 0)
       std::fprintf (words, "inthist-check: FAIL: %d candidate%s gave a wrong tensor\n", -ran, ran == -1 ? "" : "s");
     else if (a.bench)
-      std::fprintf (words, "inthist-check: all %d candidates gave the right tensor\n", ran);
+      std::fprintf (words,
+                    ran == 1 ? "inthist-check: the one candidate gave the right tensor\n"
+                             : "inthist-check: all %d candidates gave the right tensor\n",
+                    ran);
     return ran < 0 ? 1 : 0;
   } catch (const std::bad_alloc &) {
     std::fprintf (words, "inthist-check: FAIL: cannot go on: out of memory, %.1f GiB are free: a smaller --size or fewer --bins\n",
@@ -478,7 +494,7 @@ main (int argc, char **argv)
   choose_shapes (a);
   if (a.list) {
     list_all (a);
-    return 0;
+    return is_written (stdout, a) ? 0 : 1;
   }
   check_parameters (a.options);
   check_limits (a.options);

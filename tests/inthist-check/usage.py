@@ -66,6 +66,7 @@ class Usage(unittest.TestCase):
                 ('--bins 3: a table has one plane', '--table u8:u32 --bins 3'),
                 ('--bins 2: a table has one plane', '--table f32:f32 --bins 2'),
                 ('--counter does not go with it', '--table u8:u32 --counter u32'),
+                ('--counter is given twice', '--counter u16 --counter u32'),
                 ('--cases small does not go with', '--cases small --size 4x4'),
                 ('--cases does not go with --bench', '--bench --cases small'),
                 ('"most" is none of all, small', '--cases most'),
@@ -177,6 +178,11 @@ class Usage(unittest.TestCase):
 
     def test_output(self):
         self.expect(1, 'could not be written', *QUICK, '--format', 'csv', '--output', '/dev/full', 'rows')
+        for arguments in (['--list'], ['rows', '--size', '10x10']):
+            with open('/dev/full', 'w') as full:
+                done = subprocess.run([PROGRAM, *arguments], env=NO_GPU, stdout=full, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn('stdout could not be written', done.stderr)
 
     def test_what_was_timed_outlives_a_failure(self):
         # room for the buffers of a small frame, which exceed the caches, but not for the tensor of a large one

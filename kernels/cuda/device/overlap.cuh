@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Kernels that follow each other on a stream, overlapped at the ends (programmatic dependent launch, CUDA Programming Guide): the next one's blocks are set up while the
-// last blocks of this one still run. A kernel launched so calls wait_for_previous () before it touches memory that others write or read. Before compute capability 9.0,
-// and in builds whose newest architecture is older (INTHIST_OVERLAP is 0), kernels simply follow each other.
+// last blocks of this one still run. A kernel launched so calls wait_for_previous () before it touches memory that others write or read; where the kernel before
+// calls let_next_start () only behind its own wait, it may rely at once on what the stream had before that one. Before compute capability 9.0, and in builds whose newest
+// architecture is older (INTHIST_OVERLAP is 0), kernels simply follow each other.
 #pragma once
 
 #include <cuda_runtime.h>
