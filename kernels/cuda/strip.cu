@@ -24,7 +24,7 @@
 //   1.75 million pixels a strip      0.84 / 0.83 at 8192x8192x32 (208 rows); 592 rows 0.78 / 0.73; 256 rows, strips 8 MB apart, 0.83 / 0.79
 //   cells joined at 8192x8192        0.82 / 0.73 with 592 rows, not joined 0.81 / 0.725, cells of 120 rows 0.78 / 0.73: the counts are read from memory, by each strip again
 //   2 blocks an SM of 64 registers   0.99 / 0.86 at 1920x1080x32, 3 of 40 registers 0.95 / 0.81: what spills goes through L2, which the tensor fills
-//   what is read again kept in L2    1.01 / 0.889 at 1920x1080x32, not kept 0.95 / 0.864: a read that reaches memory between writes costs ten times its bytes
+//   what is read again kept in L2    1.00 / 0.889 at 1920x1080x32, half of it 0.98 / 0.887, none 0.95 / 0.864: a read that reaches memory between writes costs ten times its bytes
 //   the whole row in one block       0.93 / 0.87 at 3840x2160x32; in panels of 2048 columns 0.85 / 0.79: they read the tensor's column beside them
 //   two frames in flight             1.01 at 1920x1080x32, four 0.96: what L2 keeps for good is 11 MB, and each half of it has its own copy. Small frames want four
 //
