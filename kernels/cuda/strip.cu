@@ -492,8 +492,7 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
     Found next_found;
     if (more) {
       next_found = find (parity ^ 1);
-      if (lane == kWarp - 1)
-        totals_are_there.arrive ();
+      totals_are_there.arrive ();
       if (then.y < y_end)
         load (then);
     } else {

@@ -18,10 +18,12 @@ public:
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at ()), "r"(warps) : "memory");
   }
 
-  /// By one lane of each warp: what it has written to shared memory is there for those who have waited.
+  /// By whole warps: what their lanes have written to shared memory is there for those who have waited, and what they have read may be written again.
   __device__ void arrive ()
   {
-    asm volatile("{ .reg .b64 round; mbarrier.arrive.shared.b64 round, [%0]; }" ::"r"(at ()) : "memory");
+    __syncwarp ();
+    if (threadIdx.x % 32 == 0)
+      asm volatile("{ .reg .b64 round; mbarrier.arrive.shared.b64 round, [%0]; }" ::"r"(at ()) : "memory");
   }
 
   /// Round after round, their parities in turn, 0 first.
