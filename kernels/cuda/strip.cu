@@ -271,25 +271,13 @@ equal_bytes (std::uint32_t word, std::uint32_t pattern, std::uint32_t mask)
   return equal;
 }
 
-/// Inclusive sums over the lanes, as warp_scan; the shuffle itself says which lanes have a source.
-__device__ inline std::uint32_t
-scan_lanes (std::uint32_t value)
-{
-#pragma unroll
-  for (int step = 1; step < kWarp; step *= 2)
-    asm volatile("{ .reg .pred has; .reg .u32 other; shfl.sync.up.b32 other|has, %0, %1, 0, -1; @has add.u32 %0, %0, other; }"
-                 : "+r"(value)
-                 : "r"(step));
-  return value;
-}
-
 __device__ inline std::uint32_t
 sum_lanes (std::uint32_t value)
 {
 #if __CUDA_ARCH__ >= 800
   return __reduce_add_sync (~0u, value);
 #else
-  return __shfl_sync (~0u, scan_lanes (value), kWarp - 1);
+  return __shfl_sync (~0u, warp_scan (value), kWarp - 1);
 #endif
 }
 
@@ -407,7 +395,7 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
         }
         own += std::uint32_t (n) << (8 * i);
       }
-      found.before[q] = scan_lanes (own) - own;
+      found.before[q] = warp_scan (own) - own;
       if (lane == kWarp - 1)
         *reinterpret_cast<uint2 *> (&row_totals[buffer][warp][4 * q]) =
             make_uint2 ((found.before[q] & 0xff00ffu) + (own & 0xff00ffu), (found.before[q] >> 8 & 0xff00ffu) + (own >> 8 & 0xff00ffu));
@@ -465,7 +453,7 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
 #pragma unroll
     for (int j = 1; j < kPixels; j++)
       h[j] += h[j - 1];
-    const std::uint32_t upto = scan_lanes (h[kPixels - 1]);
+    const std::uint32_t upto = warp_scan (h[kPixels - 1]);
     if (lane == kWarp - 1)
       above_totals[range % 2][warp] = upto;
     __syncthreads ();  // and the first unit's totals are there

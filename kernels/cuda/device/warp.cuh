@@ -3,6 +3,8 @@
 // Exchange within a warp, for elements of any size.
 #pragma once
 
+#include <cstdint>
+
 #include <cuda_runtime.h>
 
 #include "../../elements.hpp"
@@ -55,6 +57,18 @@ warp_scan (T value)
     if (lane >= step)
       value = T (value + other);
   }
+  return value;
+}
+
+/// The same, with the shuffle itself saying which lanes have a source.
+__device__ inline std::uint32_t
+warp_scan (std::uint32_t value)
+{
+#pragma unroll
+  for (int step = 1; step < kWarp; step *= 2)
+    asm volatile("{ .reg .pred has; .reg .u32 other; shfl.sync.up.b32 other|has, %0, %1, 0, -1; @has add.u32 %0, %0, other; }"
+                 : "+r"(value)
+                 : "r"(step));
   return value;
 }
 
