@@ -106,7 +106,8 @@ static void
 print_header (guint bins)
 {
   const guint columns = MIN (bins, COLUMNS);
-  g_print ("\nThe centre's pixels in percent, by value from dark to light; its bins as bars; and how alike the histograms of the\n"
+  g_print ("\nThe centre's pixels in percent, by value from dark to light; its bins as bars (their square roots); and how alike the "
+           "histograms of the\n"
            "quadrants (top left, top right, bottom left, bottom right) are to the centre's, in percent\n\n   time   frame |");
   for (guint i = 0; i < columns; i++)
     g_print (" %4u+", (i * bins / columns * 256 + bins - 1) / bins); /* value * bins / 256 is the bin */

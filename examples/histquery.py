@@ -77,6 +77,8 @@ def main(argument=None):
     name = 'test picture'
     if argument:
         name = argument if Gst.uri_is_valid(argument) else os.path.abspath(argument)
+        if name != argument and not os.path.isfile(name):
+            sys.exit(f'no such file: {name}')
         uri = argument if Gst.uri_is_valid(argument) else Gst.filename_to_uri(name)
         source = f'uridecodebin uri="{uri}"'
     pipeline = Gst.parse_launch(f'{source} ! videoconvert ! cudaintegralhist name=hist ! appsink name=sink sync=false max-buffers=4')
@@ -93,8 +95,8 @@ def main(argument=None):
             message = bus.pop_filtered(Gst.MessageType.ERROR)
             if message:
                 sys.exit(f'{name}: {message.src.name}: {message.parse_error()[0].message}')
-    except KeyboardInterrupt:
-        pass
+    except (KeyboardInterrupt, BrokenPipeError):  # stopped, or nobody reads on
+        sys.stdout = open(os.devnull, 'w')
     finally:
         stats = pipeline.get_by_name('hist').get_property('stats')
         pipeline.set_state(Gst.State.NULL)

@@ -358,6 +358,7 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
     ranges = 1;
   if (threadIdx.x == 0)
     totals_are_there.set_up (warps);
+  __syncthreads ();
   const auto behind = [&] (Unit unit) {
     return kWide && unit.range + 1 < ranges ? Unit{ unit.y, unit.range + 1 } : Unit{ unit.y + kRows, 0 };
   };
@@ -436,6 +437,7 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
     wait_for_previous ();
   load (unit);
   Found found = find (0);
+  totals_are_there.arrive ();
   if (next.y < y_end)
     load (next);
   if (image.ready && strip > 0)  // the first needs no counts
@@ -456,7 +458,7 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
     const std::uint32_t upto = warp_scan (h[kPixels - 1]);
     if (lane == kWarp - 1)
       above_totals[range % 2][warp] = upto;
-    __syncthreads ();  // and the first unit's totals are there
+    __syncthreads ();
     const std::uint32_t total = lane < warps ? above_totals[range % 2][lane] : 0;
     const std::uint32_t left = corner + sum_lanes (lane < warp ? total : 0) + upto - h[kPixels - 1];
     if (kWide)
@@ -472,14 +474,15 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
 
   std::uint8_t *const out = tensor + bin * layout.plane_pitch + threadIdx.x * 16;
   auto *const anchor_values = reinterpret_cast<std::uint32_t *> (tensor + strips.bins * layout.plane_pitch);
+  totals_are_there.wait (0);
   std::uint32_t left = left_of (0, 0);
-  for (int parity = 0;; parity ^= 1) {
+  for (int parity = 1;; parity ^= 1) {
     // the next unit's totals are on their way while this unit is stored
     const bool more = next.y < y_end;
     const Unit then = behind (next);
     Found next_found;
     if (more) {
-      next_found = find (parity ^ 1);
+      next_found = find (parity);
       totals_are_there.arrive ();
       if (then.y < y_end)
         load (then);
@@ -533,7 +536,7 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
     if (!more)
       break;
     totals_are_there.wait (parity);
-    left = left_of (parity ^ 1, next.range);
+    left = left_of (parity, next.range);
     unit = next, next = then, found = next_found;
   }
 }

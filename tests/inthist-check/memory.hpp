@@ -138,7 +138,8 @@ copy (Device device, void *to, const void *from, std::size_t bytes)
   }
 #endif
   (void) device;
-  std::memcpy (to, from, bytes);
+  if (bytes > 0)  // else there may be no address
+    std::memcpy (to, from, bytes);
 }
 
 inline void

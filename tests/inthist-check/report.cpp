@@ -137,9 +137,10 @@ Report::print_table (const std::vector<Row> &rows) const
                 "what", "how", "tile", "threads", "median us", "p5", "p95", "frames/s", "GB/s", "ceiling", "stages, us");
   const auto parameter = [] (int value) { return value ? std::to_string (value) : "-"; };
   for (const Row &row : rows)
-    std::fprintf (out_, "%-26s %-24s %5s %8s %11.1f %11.1f %11.1f %11.1f %9.1f %7.1f%%  %s\n", row.name.c_str (), row.mode.c_str (),
+    std::fprintf (out_, "%-26s %-24s %5s %8s %11.1f %11.1f %11.1f %11.1f %9.1f %8s  %s\n", row.name.c_str (), row.mode.c_str (),
                   parameter (row.tuning.tile).c_str (), parameter (row.tuning.threads).c_str (), 1e6 * row.median, 1e6 * row.p5,
-                  1e6 * row.p95, 1 / row.median, row.useful_bytes / row.median / 1e9, 100 * row.share, stages_of (row, " + ").c_str ());
+                  1e6 * row.p95, 1 / row.median, row.useful_bytes / row.median / 1e9,
+                  row.share > 0 ? text ("%.1f%%", 100 * row.share).c_str () : "-", stages_of (row, " + ").c_str ());
   std::fflush (out_);
 }
 
