@@ -35,9 +35,11 @@
 // Stores alone in this order make 0.94 to 0.97 of memset; in the order of addresses, which needs strips of 8 or 16 rows, 0.97 to 1.03.
 #include <algorithm>
 
+#include "device/bytes.cuh"
 #include "device/overlap.cuh"
 #include "device/planes.cuh"
 #include "device/split_barrier.cuh"
+#include "device/stay_in_l2.cuh"
 #include "device/warp.cuh"
 
 namespace inthist {
@@ -99,59 +101,6 @@ struct Strips {
   }
 };
 
-// What is read again and again shall not be pushed out of L2 by the tensor: a read that reaches memory between writes costs ten times its bytes.
-#if __CUDA_ARCH__ >= 800
-__device__ inline std::uint64_t
-stay_in_l2 ()
-{
-  std::uint64_t policy;
-  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-  return policy;
-}
-
-__device__ inline std::uint32_t
-load_that_stays (const std::uint32_t *from)
-{
-  std::uint32_t value;
-  asm volatile("ld.global.L2::cache_hint.b32 %0, [%1], %2;" : "=r"(value) : "l"(from), "l"(stay_in_l2 ()));
-  return value;
-}
-
-__device__ inline uint2
-load_that_stays (const uint2 *from)
-{
-  uint2 value;
-  asm volatile("ld.global.L2::cache_hint.v2.b32 {%0, %1}, [%2], %3;" : "=r"(value.x), "=r"(value.y) : "l"(from), "l"(stay_in_l2 ()));
-  return value;
-}
-
-__device__ inline void
-store_to_stay (std::uint32_t *to, std::uint32_t value)
-{
-  asm volatile("st.global.L2::cache_hint.b32 [%0], %1, %2;" ::"l"(to), "r"(value), "l"(stay_in_l2 ()) : "memory");
-}
-
-__device__ inline void
-store_to_stay (uint2 *to, uint2 value)
-{
-  asm volatile("st.global.L2::cache_hint.v2.b32 [%0], {%1, %2}, %3;" ::"l"(to), "r"(value.x), "r"(value.y), "l"(stay_in_l2 ()) : "memory");
-}
-#else
-template <class T>
-__device__ inline T
-load_that_stays (const T *from)
-{
-  return *from;
-}
-
-template <class T>
-__device__ inline void
-store_to_stay (T *to, T value)
-{
-  *to = value;
-}
-#endif
-
 /// Bytes whose high bits are the bin.
 struct Pixels {
   const std::uint8_t *data;
@@ -164,19 +113,6 @@ struct Pixels {
 struct Table {
   std::uint32_t words[sizeof (Lut) / 4];
 };
-
-__device__ inline std::uint32_t
-byte_of (std::uint32_t word, int i)
-{
-  return __byte_perm (word, 0, 0x4440 | i);
-}
-
-__device__ inline std::uint32_t
-look_up (std::uint32_t word, const std::uint8_t *table)
-{
-  const auto in_low = [&] (int i) { return __byte_perm (table[byte_of (word, i)], table[byte_of (word, i + 1)], 0x40); };
-  return __byte_perm (in_low (0), in_low (2), 0x5410);
-}
 
 /// Block: a segment of a part, kCountBins bins. A lane has four columns, two a counter, so that no two lanes of a warp meet in a bank, whatever the pixels are.
 /// kLut: bytes become bins on the way, for march too. kOneCell: parts are cells.
@@ -256,29 +192,6 @@ load_pixels (std::uint32_t (&words)[2], const std::uint8_t *from)
 {
   const uint2 both = load_that_stays (reinterpret_cast<const uint2 *> (from));
   words[0] = both.x, words[1] = both.y;
-}
-
-/// -1 in each byte of `word` that equals the byte repeated in `pattern` in all bits of `mask`, else 0. A dot product with -1s (__dp4a) then counts them.
-__device__ inline int
-equal_bytes (std::uint32_t word, std::uint32_t pattern, std::uint32_t mask)
-{
-  std::uint32_t different;
-  int equal;
-  asm("lop3.b32 %0, %1, %2, %3, 0x28;" : "=r"(different) : "r"(word), "r"(pattern), "r"(mask));  // (word ^ pattern) & mask
-  asm("prmt.b32 %0, %1, %1, 0xba98;"                                                             // each byte's bit 7, eight times
-      : "=r"(equal)
-      : "r"(~((different & 0x7f7f7f7fu) + 0x7f7f7f7fu | different)));
-  return equal;
-}
-
-__device__ inline std::uint32_t
-sum_lanes (std::uint32_t value)
-{
-#if __CUDA_ARCH__ >= 800
-  return __reduce_add_sync (~0u, value);
-#else
-  return __shfl_sync (~0u, warp_scan (value), kWarp - 1);
-#endif
 }
 
 __device__ inline uint4
@@ -460,9 +373,9 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
       above_totals[range % 2][warp] = upto;
     __syncthreads ();
     const std::uint32_t total = lane < warps ? above_totals[range % 2][lane] : 0;
-    const std::uint32_t left = corner + sum_lanes (lane < warp ? total : 0) + upto - h[kPixels - 1];
+    const std::uint32_t left = corner + warp_sum (lane < warp ? total : 0) + upto - h[kPixels - 1];
     if (kWide)
-      corner += sum_lanes (total);
+      corner += warp_sum (total);
 #pragma unroll
     for (int j = 0; j < kPixels; j++)
       h[j] += left;
@@ -639,7 +552,7 @@ launch (const Job &job)
     return error;
   job.stage ("march");
   return launch_overlapped (kernel, unsigned (strips.count) * unsigned (strips.bins), threads, resting, job.stream, pixels, strips,
-                            job.layout, static_cast<std::uint8_t *> (job.tensor), ranges, anchors_of (job.shape));
+                            job.layout, static_cast<std::uint8_t *> (job.tensor), ranges, kAnchored ? anchors_of (job.shape) : Anchors{});
 }
 
 std::size_t

@@ -72,4 +72,14 @@ warp_scan (std::uint32_t value)
   return value;
 }
 
+__device__ inline std::uint32_t
+warp_sum (std::uint32_t value)
+{
+#if __CUDA_ARCH__ >= 800
+  return __reduce_add_sync (~0u, value);
+#else
+  return __shfl_sync (~0u, warp_scan (value), kWarp - 1);
+#endif
+}
+
 }  // namespace inthist::cuda
