@@ -72,6 +72,7 @@ warp_scan (std::uint32_t value)
   return value;
 }
 
+/// For every lane.
 __device__ inline std::uint32_t
 warp_sum (std::uint32_t value)
 {
