@@ -270,7 +270,7 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
   if (!kWide)
     ranges = 1;
   if (threadIdx.x == 0)
-    totals_are_there.set_up (warps);
+    totals_are_there.set_up (blockDim.x);
   __syncthreads ();
   const auto behind = [&] (Unit unit) {
     return kWide && unit.range + 1 < ranges ? Unit{ unit.y, unit.range + 1 } : Unit{ unit.y + kRows, 0 };
