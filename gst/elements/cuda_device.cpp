@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "cuda_device.hpp"
 
+#include <map>
+
 namespace integralhist {
 
 #if HAVE_GSTCUDA
@@ -24,12 +26,64 @@ CudaDevice::answer_query (GstElement *element, GstQuery *query)
   return context_ && gst_cuda_handle_context_query (element, query, context_);
 }
 
+/// The device's primary context, one object for the process. Kernels of several contexts take turns on a device; pipelines that share one run theirs side by side, and
+/// beside those of the application that use the runtime's.
+static GstCudaContext *
+shared_context (int device)
+{
+  struct Known {
+    GWeakRef context;
+    Known () { g_weak_ref_init (&context, nullptr); }
+  };
+  static std::mutex mutex;
+  static std::map<int, Known> all;  // never destroyed before the contexts
+  const std::lock_guard lock (mutex);
+  Known &known = all[device];
+  if (auto *context = static_cast<GstCudaContext *> (g_weak_ref_get (&known.context)))
+    return context;
+  const auto primary = CudaContext::primary (device);
+  GstCudaContext *context = gst_cuda_context_new_wrapped (static_cast<CUcontext> (primary->handle ()), device);
+  if (!context)
+    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "CUDA device " + std::to_string (device) + " gave no context");
+  if (g_object_is_floating (context))
+    gst_object_ref_sink (context);
+  g_object_set_data_full (G_OBJECT (context), "integralhist-primary", new std::shared_ptr (primary),
+                          [] (gpointer owner) { delete static_cast<std::shared_ptr<CudaContext> *> (owner); });
+  g_weak_ref_set (&known.context, context);
+  return context;
+}
+
+/// What gst_cuda_ensure_element_context () does, but for the context that comes where there is none.
+static void
+ask_for_context (GstElement *element)
+{
+  g_autoptr (GstQuery) query = gst_query_new_context (GST_CUDA_CONTEXT_TYPE);
+  const auto ask = [] (GstElement *, GstPad *pad, gpointer query) -> gboolean {
+    return !gst_pad_peer_query (pad, static_cast<GstQuery *> (query));  // go on until one answers
+  };
+  GstContext *context = nullptr;
+  if (!gst_element_foreach_src_pad (element, ask, query) || !gst_element_foreach_sink_pad (element, ask, query))
+    gst_query_parse_context (query, &context);
+  if (context)
+    gst_element_set_context (element, context);
+  else
+    gst_element_post_message (element, gst_message_new_need_context (GST_OBJECT (element), GST_CUDA_CONTEXT_TYPE));
+}
+
 std::shared_ptr<CudaContext>
 CudaDevice::open (GstElement *element, int device_id)
 {
   const std::lock_guard lock (mutex_);
-  if (!gst_cuda_load_library () || !gst_cuda_ensure_element_context (element, device_id, &context_))
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "CUDA device " + std::to_string (std::max (device_id, 0)) + " gave no context");
+  if (!gst_cuda_load_library ())
+    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "libgstcuda found no driver");
+  if (!context_)
+    ask_for_context (element);  // set_context () is called on the way
+  if (!context_) {
+    context_ = shared_context (std::max (device_id, 0));
+    g_autoptr (GstContext) context = gst_context_new_cuda_context (context_);
+    gst_element_set_context (element, context);
+    gst_element_post_message (element, gst_message_new_have_context (GST_OBJECT (element), gst_context_ref (context)));
+  }
   return wrap ();
 }
 
@@ -88,6 +142,19 @@ CudaDevice::producer_stream (GstBuffer *buffer)
 #endif
 }
 
+GstBufferPool *
+CudaDevice::new_pool ()
+{
+  const std::lock_guard lock (mutex_);
+  return context_ ? gst_cuda_buffer_pool_new (context_) : nullptr;
+}
+
+bool
+is_cuda_caps (const GstCaps *caps)
+{
+  return gst_caps_features_contains (gst_caps_get_features (caps, 0), GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY);
+}
+
 std::shared_ptr<CudaContext>
 CudaDevice::wrap ()
 {
@@ -135,6 +202,18 @@ inthist::Stream
 CudaDevice::producer_stream (GstBuffer *)
 {
   return nullptr;
+}
+
+GstBufferPool *
+CudaDevice::new_pool ()
+{
+  return nullptr;
+}
+
+bool
+is_cuda_caps (const GstCaps *)
+{
+  return false;
 }
 
 #endif

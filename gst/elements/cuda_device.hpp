@@ -14,6 +14,7 @@
 #ifndef GST_USE_UNSTABLE_API
 #define GST_USE_UNSTABLE_API
 #endif
+#include <gst/cuda/gstcudabufferpool.h>
 #include <gst/cuda/gstcudacontext.h>
 #include <gst/cuda/gstcudaloader.h>
 #include <gst/cuda/gstcudamemory.h>
@@ -36,7 +37,7 @@ public:
   void set_context (GstElement *element, GstContext *context, int device_id);
   bool answer_query (GstElement *element, GstQuery *query);
 
-  /// A context on the device, -1 for any. Throws Error.
+  /// A context on the device, -1 for any: the one that the neighbours or the application have, or else the one that all elements of this kind share in the process. Throws Error.
   std::shared_ptr<CudaContext> open (GstElement *element, int device_id);
   void clear ();
 
@@ -46,6 +47,8 @@ public:
   bool owns (GstBuffer *buffer);
   /// Of mapped CUDA memory, after mapping: the stream that may still be writing it, null when none.
   static inthist::Stream producer_stream (GstBuffer *buffer);
+  /// Of CUDA memory. (transfer full, nullable)
+  GstBufferPool *new_pool ();
 
 private:
 #if HAVE_GSTCUDA
@@ -55,6 +58,9 @@ private:
   GstCudaContext *context_ = nullptr;
 #endif
 };
+
+/// Whether buffers are CUDA memory by their caps. Others may be so all the same.
+bool is_cuda_caps (const GstCaps *caps);
 
 #if HAVE_GSTCUDA
 constexpr int kMapCuda = GST_MAP_CUDA;

@@ -4,6 +4,7 @@
 #include <gst/integralhist/engine.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 
+#include "allocation.hpp"
 #include "cuda_device.hpp"
 #include "pixel_format.hpp"
 #include "region_reporter.hpp"
@@ -344,20 +345,26 @@ submit (GstCudaIntegral *self, Engine &engine, GstBuffer *buffer)
   Frame frame;
   int flags = int (GST_MAP_READ) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF);
 #if INTHIST_CUDA
-  frame.on_device = state.context && state.device.owns (buffer);
-  if (frame.on_device)
+  const bool on_device = state.context && state.device.owns (buffer);
+  if (on_device)
     flags |= kMapCuda;
 #endif
   GstVideoFrame video;
   if (!gst_video_frame_map (&video, &state.info, buffer, GstMapFlags (flags)))
     throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, unmappable (state.info, buffer));
-#if INTHIST_CUDA
-  if (frame.on_device)
-    frame.producer = CudaDevice::producer_stream (buffer);
-#endif
-  frame.image = { GST_VIDEO_FRAME_PLANE_DATA (&video, 0), std::size_t (GST_VIDEO_FRAME_PLANE_STRIDE (&video, 0)), state.format };
   // unmapped on every way out
   const std::unique_ptr<GstVideoFrame, void (*) (GstVideoFrame *)> unmap (&video, gst_video_frame_unmap);
+  frame.image = { GST_VIDEO_FRAME_PLANE_DATA (&video, 0), std::size_t (GST_VIDEO_FRAME_PLANE_STRIDE (&video, 0)), state.format };
+#if INTHIST_CUDA
+  const std::size_t rows_before_last = std::size_t (GST_VIDEO_FRAME_HEIGHT (&video) - 1),
+                    bytes = frame.image.stride * rows_before_last + std::size_t (GST_VIDEO_FRAME_WIDTH (&video)) * state.format.bytes;
+  if (on_device) {
+    frame.place = Place::device;
+    frame.producer = CudaDevice::producer_stream (buffer);
+  } else if (state.context && is_pinned (gst_buffer_peek_memory (buffer, 0), frame.image.data, bytes)) {
+    frame.place = Place::pinned;
+  }
+#endif
   return engine.submit (frame);
 }
 
@@ -392,7 +399,8 @@ gst_cuda_integral_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
 #endif
     if (!engine_of (state))
       make_engine (self);
-    auto tensor = submit (self, *engine_of (state), buffer);
+    const auto engine = engine_of (state);
+    auto tensor = submit (self, *engine, buffer);
     if (!tensor)
       return GST_FLOW_FLUSHING;
     if (settings.sync)
@@ -401,6 +409,7 @@ gst_cuda_integral_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
     gst_buffer_add_integral_histogram_meta (buffer, histogram);
     if (!state.regions.empty ())
       report (self, buffer, histogram, number);
+    engine->hold (buffer);
     return GST_FLOW_OK;
   });
 }
@@ -419,6 +428,20 @@ gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent *event)
     default: break;
   }
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
+}
+
+static gboolean
+gst_cuda_integral_propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
+{
+  const gboolean answered = GST_BASE_TRANSFORM_CLASS (parent_class)->propose_allocation (trans, decide_query, query);
+#if INTHIST_CUDA
+  State &state = state_of (trans);
+  if (state.context) {
+    propose_buffers (query, state.device, state.context, state.started.options.async_depth);
+    return TRUE;
+  }
+#endif
+  return answered;
 }
 
 static gboolean
@@ -460,11 +483,11 @@ make_stats (GstCudaIntegral *self)
   const Stats stats = engine ? engine->stats () : Stats ();
   const Plan plan = engine ? engine->plan () : Plan ();
   const char *strategy = plan.choice.strategy ? plan.choice.strategy->name : "none";
-  GstStructure *structure =
-      gst_structure_new ("stats", "frames", G_TYPE_UINT64, stats.frames, "in-flight", G_TYPE_UINT64, stats.in_flight, "backend",
-                         G_TYPE_STRING, stats.backend, "strategy", G_TYPE_STRING, strategy, "tile", G_TYPE_INT, plan.choice.tuning.tile,
-                         "threads", G_TYPE_INT, plan.choice.tuning.threads, "tuning", G_TYPE_STRING, plan.tuning, "device", G_TYPE_INT,
-                         stats.device, "bytes-up", G_TYPE_UINT64, stats.bytes_up, "bytes-down", G_TYPE_UINT64, stats.bytes_down, nullptr);
+  GstStructure *structure = gst_structure_new (
+      "stats", "frames", G_TYPE_UINT64, stats.frames, "in-flight", G_TYPE_UINT64, stats.in_flight, "backend", G_TYPE_STRING, stats.backend,
+      "strategy", G_TYPE_STRING, strategy, "tile", G_TYPE_INT, plan.choice.tuning.tile, "threads", G_TYPE_INT, plan.choice.tuning.threads,
+      "tuning", G_TYPE_STRING, plan.tuning, "device", G_TYPE_INT, stats.device, "bytes-up", G_TYPE_UINT64, stats.bytes_up, "bytes-down",
+      G_TYPE_UINT64, stats.bytes_down, "bytes-staged", G_TYPE_UINT64, stats.bytes_staged, nullptr);
   const auto add = [&] (const char *mean, const char *max, const Duration &duration) {
     gst_structure_set (structure, mean, G_TYPE_DOUBLE, duration.count ? duration.sum / 1e3 / duration.count : 0.0, max, G_TYPE_DOUBLE,
                        duration.max / 1e3, nullptr);
@@ -537,5 +560,6 @@ gst_cuda_integral_class_init (GstCudaIntegralClass *klass)
   trans_class->set_caps = GST_DEBUG_FUNCPTR (gst_cuda_integral_set_caps);
   trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_cuda_integral_transform_ip);
   trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_cuda_integral_sink_event);
+  trans_class->propose_allocation = GST_DEBUG_FUNCPTR (gst_cuda_integral_propose_allocation);
   trans_class->query = GST_DEBUG_FUNCPTR (gst_cuda_integral_query);
 }

@@ -9,8 +9,9 @@
 // is the only thing that may outlive the engine. Errors are thrown as Error and end at the C functions and the element's virtual functions.
 #pragma once
 
-#include <condition_variable>
 #include <algorithm>
+#include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -60,6 +61,9 @@ public:
   virtual const void *host () = 0;
   virtual CudaView cuda () const { return {}; }
 
+  /// Whether nothing is left to do with it: of one that nobody holds, whether it can be written at once.
+  virtual bool at_rest () { return true; }
+
   std::size_t bytes () const { return inthist::tensor_bytes (shape, layout); }
 };
 
@@ -78,8 +82,8 @@ class TensorPool : public std::enable_shared_from_this<TensorPool> {
 public:
   using Make = std::function<std::unique_ptr<Tensor> (unsigned alive)>;
 
-  /// At most options.max_tensors exist at once, and one more than options.async_depth wait for reuse. The first is made here, so that a shape
-  /// that does not fit fails now.
+  /// At most options.max_tensors exist at once. The first is made here, so that a shape that does not fit fails now; others where none is left or, up to
+  /// options.async_depth, where none is at rest, so that frames in flight need not wait for each other's memory. As many stay for reuse as were out at once of late.
   TensorPool (Make make, const Options &options);
 
   /// Waits at the limit until a tensor comes back. Null when flushing.
@@ -89,22 +93,30 @@ public:
   void close ();
 
 private:
+  static constexpr unsigned kMemory = 256;
+
   void give_back (Tensor *tensor);
 
   const Make make_;
-  const unsigned limit_;
+  const unsigned limit_;  // 0 for none
   const std::function<void ()> still_waiting_;
   std::mutex mutex_;  // guards all below
   std::condition_variable returned_;
-  std::vector<std::unique_ptr<Tensor>> idle_;
-  unsigned keep_, alive_ = 0;
+  std::deque<std::unique_ptr<Tensor>> idle_;  // the one that has waited longest in front
+  unsigned alive_ = 0;
+  const unsigned least_kept_;
+  unsigned wanted_, kept_;
+  unsigned acquired_ = 0, most_out_ = 0;  // most at once, of each kMemory calls of acquire
   bool flushing_ = false;
 };
 
-/// One frame's pixels, on the host or on the engine's device.
+/// Where a frame's pixels lie. Those in host memory are copied before submit returns; pinned host memory and the engine's device are read later, where they are.
+enum class Place { host, pinned, device };
+
+/// One frame's pixels.
 struct Frame {
   inthist::Image image;
-  bool on_device = false;
+  Place place = Place::host;
   inthist::Stream producer = nullptr;  // on the device: the stream that writes the pixels, or null when they are there
 };
 
@@ -123,6 +135,7 @@ struct Stats {
   int device = -1;
   guint64 frames = 0, in_flight = 0;
   guint64 bytes_up = 0, bytes_down = 0;
+  guint64 bytes_staged = 0;  // of those up, from memory that was not pinned
   Duration upload, compute, download;
 };
 
@@ -130,8 +143,11 @@ class Engine {
 public:
   virtual ~Engine () = default;
 
-  /// Takes the frame's pixels before it returns, and promises its tensor. Null when flushing.
+  /// Promises the frame's tensor. Null when flushing.
   virtual std::shared_ptr<Tensor> submit (const Frame &frame) = 0;
+  /// Behind submit, with the frame's buffer, before anybody else may write to it: it stays as it is until its pixels have been read. A reference that the engine takes makes
+  /// it unwritable meanwhile.
+  virtual void hold (GstBuffer *) {}
   /// Ends a wait for a tensor, and refuses new ones.
   virtual void set_flushing (bool flushing) = 0;
   virtual Stats stats () = 0;
@@ -187,6 +203,11 @@ private:
 
 std::unique_ptr<Engine> make_cuda_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
                                           std::shared_ptr<CudaContext> context);
+
+/// Makes memory that a device reads and writes without a copy on the way; plain memory where no more can be pinned. (transfer full)
+GstAllocator *new_pinned_allocator (std::shared_ptr<CudaContext> context);
+/// Whether the bytes lie in memory of such an allocator.
+bool is_pinned (GstMemory *memory, const void *data, std::size_t bytes);
 #endif
 
 }  // namespace integralhist

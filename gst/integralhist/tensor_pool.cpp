@@ -6,7 +6,8 @@
 namespace integralhist {
 
 TensorPool::TensorPool (Make make, const Options &options)
-    : make_ (std::move (make)), limit_ (options.max_tensors), still_waiting_ (options.still_waiting), keep_ (options.async_depth + 1)
+    : make_ (std::move (make)), limit_ (options.max_tensors), still_waiting_ (options.still_waiting), least_kept_ (options.async_depth + 1),
+      wanted_ (options.async_depth), kept_ (least_kept_)
 {
   idle_.push_back (make_ (0));
   alive_ = 1;
@@ -26,13 +27,24 @@ TensorPool::acquire ()
   }
   if (flushing_)
     return nullptr;
-  if (idle_.empty ()) {
-    idle_.push_back (make_ (alive_));
-    alive_++;
+  const bool may_grow = limit_ == 0 || alive_ < limit_;
+  if (idle_.empty () || (may_grow && alive_ < wanted_ && !idle_.front ()->at_rest ())) {
+    try {
+      idle_.push_front (make_ (alive_));
+      alive_++;
+    } catch (const Error &error) {
+      if (idle_.empty () || error.code != GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY)
+        throw;
+      wanted_ = alive_;  // fewer will have to do
+    }
   }
-  // the last one returned: its memory is the likeliest to be in a cache
-  Tensor *tensor = idle_.back ().release ();
-  idle_.pop_back ();
+  Tensor *tensor = idle_.front ().release ();
+  idle_.pop_front ();
+  most_out_ = std::max (most_out_, alive_ - unsigned (idle_.size ()));
+  if (++acquired_ % kMemory == 0) {
+    kept_ = std::max (least_kept_, most_out_);
+    most_out_ = 0;
+  }
   lock.unlock ();
   return std::shared_ptr<Tensor> (tensor, [pool = shared_from_this ()] (Tensor *t) { pool->give_back (t); });
 }
@@ -42,7 +54,7 @@ TensorPool::give_back (Tensor *tensor)
 {
   std::unique_ptr<Tensor> surplus (tensor);  // freed outside of the lock
   const std::lock_guard lock (mutex_);
-  if (idle_.size () < keep_)
+  if (alive_ <= std::max (kept_, most_out_))
     idle_.push_back (std::move (surplus));
   else
     alive_--;
@@ -60,9 +72,9 @@ TensorPool::set_flushing (bool flushing)
 void
 TensorPool::close ()
 {
-  std::vector<std::unique_ptr<Tensor>> idle;
+  std::deque<std::unique_ptr<Tensor>> idle;
   const std::lock_guard lock (mutex_);
-  keep_ = 0;
+  kept_ = wanted_ = most_out_ = 0;
   alive_ -= unsigned (idle_.size ());
   idle.swap (idle_);
 }

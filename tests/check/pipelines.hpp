@@ -187,6 +187,9 @@ public:
     return sample;
   }
 
+  /// (transfer full)
+  GstElement *element (const char *name) { return gst_bin_get_by_name (GST_BIN (pipeline_), name); }
+
   gboolean seek (GstClockTime to)
   {
     return gst_element_seek_simple (pipeline_, GST_FORMAT_TIME, GstSeekFlags (GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE), to);
@@ -318,6 +321,7 @@ public:
   Harness (const Harness &) = delete;
   Harness &operator= (const Harness &) = delete;
 
+  GstHarness *get () const { return harness_; }
   void set_caps (const std::string &caps) { gst_harness_set_src_caps_str (harness_, caps.c_str ()); }
   Buffer pass (GstBuffer *buffer)
   {

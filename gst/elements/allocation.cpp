@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "allocation.hpp"
+
+#include <gst/video/gstvideopool.h>
+
+namespace integralhist {
+namespace {
+
+bool
+is_ordinary (GstAllocator *allocator)
+{
+  return !allocator || g_strcmp0 (allocator->mem_type, GST_ALLOCATOR_SYSMEM) == 0;
+}
+
+/// A pool of system memory like any other, as many elements offer without a need of their own.
+bool
+is_ordinary (GstBufferPool *pool)
+{
+  if (G_OBJECT_TYPE (pool) != GST_TYPE_VIDEO_BUFFER_POOL && G_OBJECT_TYPE (pool) != GST_TYPE_BUFFER_POOL)
+    return false;
+  g_autoptr (GstStructure) config = gst_buffer_pool_get_config (pool);
+  GstAllocator *allocator = nullptr;
+  gst_buffer_pool_config_get_allocator (config, &allocator, nullptr);
+  return is_ordinary (allocator);
+}
+
+/// Puts `allocator` first, where nobody downstream wants another; `params` are what stands beside it.
+bool
+put_first (GstQuery *query, GstAllocator *allocator, GstAllocationParams *params)
+{
+  gst_allocation_params_init (params);
+  g_autoptr (GstAllocator) theirs = nullptr;
+  const bool some = gst_query_get_n_allocation_params (query) > 0;
+  if (some)
+    gst_query_parse_nth_allocation_param (query, 0, &theirs, params);
+  if (!is_ordinary (theirs))
+    return false;
+  if (some)
+    gst_query_set_nth_allocation_param (query, 0, allocator, params);
+  else
+    gst_query_add_allocation_param (query, allocator, params);
+  return true;
+}
+
+}  // namespace
+
+void
+propose_buffers (GstQuery *query, CudaDevice &device, const std::shared_ptr<CudaContext> &context, unsigned in_flight)
+{
+  GstCaps *caps = nullptr;
+  gboolean need_pool = FALSE;
+  GstVideoInfo info;
+  gst_query_parse_allocation (query, &caps, &need_pool);
+  if (!caps || !gst_video_info_from_caps (&info, caps))
+    return;
+  g_autoptr (GstBufferPool) theirs = nullptr, pool = nullptr;
+  guint size = 0, least = 0, most = 0;
+  const bool some = gst_query_get_n_allocation_pools (query) > 0;
+  if (some)
+    gst_query_parse_nth_allocation_pool (query, 0, &theirs, &size, &least, &most);
+
+  g_autoptr (GstAllocator) allocator = nullptr;
+  GstAllocationParams params;
+  if (is_cuda_caps (caps)) {
+    if (!theirs && need_pool)
+      pool = device.new_pool ();
+  } else {
+    allocator = new_pinned_allocator (context);
+    if ((theirs && !is_ordinary (theirs)) || !put_first (query, allocator, &params))
+      return;
+    if (need_pool)
+      pool = gst_video_buffer_pool_new ();
+  }
+
+  least += in_flight;
+  most += most > 0 ? in_flight : 0;
+  if (pool) {
+    GstStructure *config = gst_buffer_pool_get_config (pool);
+    gst_buffer_pool_config_set_params (config, caps, std::max (size, guint (GST_VIDEO_INFO_SIZE (&info))), least, most);
+    gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+    if (allocator)
+      gst_buffer_pool_config_set_allocator (config, allocator, &params);
+    if (!gst_buffer_pool_set_config (pool, config))
+      return;
+    g_autoptr (GstStructure) set = gst_buffer_pool_get_config (pool);
+    gst_buffer_pool_config_get_params (set, nullptr, &size, nullptr, nullptr);  // rows on a device may be longer
+  }
+  GstBufferPool *const first = pool ? pool : theirs;
+  if (first && some)
+    gst_query_set_nth_allocation_pool (query, 0, first, size, least, most);
+  else if (first)
+    gst_query_add_allocation_pool (query, first, size, least, most);
+}
+
+}  // namespace integralhist

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "loans.hpp"
+
+namespace integralhist {
+
+Loans::Loans (Context context) : context_ (std::move (context)), watcher_ ([this] { watch (); }) {}
+
+Loans::~Loans ()
+{
+  {
+    const std::lock_guard lock (mutex_);
+    stopping_ = true;
+    changed_.notify_one ();
+  }
+  watcher_.join ();
+  for (const Loan &loan : loans_)
+    gst_buffer_unref (loan.buffer);
+}
+
+void
+Loans::add (GstBuffer *buffer, cudaEvent_t read)
+{
+  const std::lock_guard lock (mutex_);
+  loans_.push_back ({ gst_buffer_ref (buffer), read });
+  if (asleep_)
+    changed_.notify_one ();
+}
+
+void
+Loans::give_back ()
+{
+  for (;;) {
+    GstBuffer *buffer;
+    {
+      const std::lock_guard lock (mutex_);
+      // of one that failed nothing more will be read either; the next frame says what it was
+      if (loans_.empty () || cudaEventQuery (loans_.front ().read) == cudaErrorNotReady)
+        return;
+      buffer = loans_.front ().buffer;
+      loans_.pop_front ();
+    }
+    if (GST_MINI_OBJECT_REFCOUNT_VALUE (buffer) == 1 && !gst_buffer_is_all_memory_writable (buffer))
+      in_the_way_ = true;
+    gst_buffer_unref (buffer);  // nobody else's: it goes back to its pool
+  }
+}
+
+void
+Loans::watch ()
+{
+  std::unique_lock lock (mutex_);
+  while (!stopping_) {
+    asleep_ = loans_.empty ();
+    if (asleep_)
+      changed_.wait (lock, [this] { return stopping_ || !loans_.empty (); });
+    asleep_ = false;
+    if (changed_.wait_for (lock, std::chrono::milliseconds (1), [this] { return stopping_; }))
+      return;
+    lock.unlock ();
+    {
+      const CudaContext::Scope scope (*context_);
+      give_back ();
+    }
+    lock.lock ();
+  }
+}
+
+}  // namespace integralhist

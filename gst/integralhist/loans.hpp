@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Input buffers that a device still reads while they travel on. A reference keeps them out of their pool, and keeps writers away: a buffer that is shared is not writable.
+// It is dropped when an event has fired: at the next frame or, where none comes, by a thread that looks every millisecond, for the next frame may need that very buffer.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "cuda_tensor.hpp"
+
+namespace integralhist {
+
+class Loans {
+public:
+  explicit Loans (Context context);
+  /// Once all events have fired.
+  ~Loans ();
+
+  /// Takes a reference until `read` fires. Before that is recorded again it must have fired, and give_back () have been called.
+  void add (GstBuffer *buffer, cudaEvent_t read);
+  /// Gives back what has been read, with the context current.
+  void give_back ();
+  /// Whether somebody downstream has copied a buffer, because it was not writable. Its pool cannot use the original's memory again, and allocates anew for each frame.
+  bool are_in_the_way () const { return in_the_way_; }
+
+private:
+  struct Loan {
+    GstBuffer *buffer;
+    cudaEvent_t read;
+  };
+
+  void watch ();
+
+  const Context context_;
+  std::atomic<bool> in_the_way_ = false;
+  std::mutex mutex_;  // guards all below
+  std::condition_variable changed_;
+  std::deque<Loan> loans_;  // the oldest in front: it is read first
+  bool asleep_ = false, stopping_ = false;
+  std::jthread watcher_;
+};
+
+}  // namespace integralhist

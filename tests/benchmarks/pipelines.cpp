@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How fast whole pipelines are: a source of ready-made frames ! cudaintegralhist ! a sink that counts. Every line is a pipeline that ran for a while after a warm-up; above
+// the lines of a size stand its ceilings, measured in the same run: copies between pinned memory and the device, cudaMemset of the tensor, the algorithm alone.
+//
+//   pipelines [--size WxH]... [--bins N] [--seconds S] [--backend cpu] [--many]
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/resource.h>
+
+#include "ends.hpp"
+
+#include <inthist.hpp>
+#if INTHIST_CUDA
+#include <cuda/raii.hpp>
+#endif
+
+namespace {
+
+struct Run {
+  int width = 640, height = 480;
+  unsigned bins = 32;
+  std::string backend = "cuda", memory = "pinned", download = "never";
+  unsigned depth = 3, pipelines = 1;
+  double seconds = 0.5;
+};
+
+struct Result {
+  double frames_a_second = 0, host_us = 0, compute_us = 0;
+  std::string failure;
+};
+
+double
+now ()
+{
+  return double (g_get_monotonic_time ()) / 1e6;
+}
+
+double
+processor_seconds ()
+{
+  rusage usage;
+  getrusage (RUSAGE_SELF, &usage);
+  const auto seconds = [] (const timeval &t) { return double (t.tv_sec) + double (t.tv_usec) / 1e6; };
+  return seconds (usage.ru_utime) + seconds (usage.ru_stime);
+}
+
+/// One pipeline, from its first frame to its last.
+class Pipeline {
+public:
+  explicit Pipeline (const Run &run)
+  {
+    const bool kept = run.download != "never" && run.backend == "cuda";
+    GstElement *source = GST_ELEMENT (new_ready_source (run.memory == "plain", &finished_));
+    sink_ = new_counting_sink (kept ? run.depth : 0, kept);
+    g_autofree char *line = g_strdup_printf ("cudaintegralhist bins=%u backend=%s download=%s async-depth=%u tuning-time=0", run.bins,
+                                             run.backend.c_str (), run.download.c_str (), run.depth);
+    element_ = gst_parse_launch (line, nullptr);
+    g_autofree char *caps_text = g_strdup_printf ("video/x-raw%s,format=NV12,width=%d,height=%d,framerate=30/1",
+                                                  run.memory == "cuda" ? "(memory:CUDAMemory)" : "", run.width, run.height);
+    g_autoptr (GstCaps) caps = gst_caps_from_string (caps_text);
+    pipeline_ = gst_pipeline_new (nullptr);
+    gst_bin_add_many (GST_BIN (pipeline_), source, element_, sink_, nullptr);
+    gst_element_link_filtered (source, element_, caps);
+    gst_element_link (element_, GST_ELEMENT (sink_));
+    bus_ = gst_element_get_bus (pipeline_);
+    gst_element_set_state (pipeline_, GST_STATE_PLAYING);
+  }
+  ~Pipeline ()
+  {
+    gst_element_set_state (pipeline_, GST_STATE_NULL);
+    gst_object_unref (bus_);
+    gst_object_unref (pipeline_);
+  }
+  Pipeline (const Pipeline &) = delete;
+
+  guint64 frames () const { return sink_->frames; }
+
+  /// What went wrong, or nothing.
+  std::string failure ()
+  {
+    g_autoptr (GstMessage) message = gst_bus_pop_filtered (bus_, GST_MESSAGE_ERROR);
+    g_autoptr (GError) error = nullptr;
+    if (message)
+      gst_message_parse_error (message, &error, nullptr);
+    return error ? error->message : "";
+  }
+
+  double compute_us ()
+  {
+    g_autoptr (GstStructure) stats = nullptr;
+    g_object_get (element_, "stats", &stats, nullptr);
+    double us = 0;
+    gst_structure_get_double (stats, "compute-us-mean", &us);
+    return us;
+  }
+
+  void finish ()
+  {
+    finished_ = true;
+    gst_message_unref (gst_bus_timed_pop_filtered (bus_, GST_CLOCK_TIME_NONE, GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
+  }
+
+private:
+  std::atomic<bool> finished_ = false;
+  GstElement *pipeline_, *element_;
+  CountingSink *sink_;
+  GstBus *bus_;
+};
+
+Result
+measure (const Run &run)
+{
+  std::vector<std::unique_ptr<Pipeline>> all;
+  for (unsigned i = 0; i < run.pipelines; i++)
+    all.push_back (std::make_unique<Pipeline> (run));
+  const auto frames = [&] {
+    guint64 n = 0;
+    for (const auto &pipeline : all)
+      n += pipeline->frames ();
+    return n;
+  };
+  const auto failure = [&] {
+    for (const auto &pipeline : all)
+      if (const std::string why = pipeline->failure (); !why.empty ())
+        return why;
+    return std::string ();
+  };
+  Result result;
+  // every tensor, slot and pool has been made once each has passed so many
+  for (const auto &pipeline : all)
+    while (pipeline->frames () < 8 * run.depth + 8) {
+      if (result.failure = failure (); !result.failure.empty ())
+        return result;
+      g_usleep (500);
+    }
+  const double start = now (), processor = processor_seconds ();
+  const guint64 before = frames ();
+  while (now () - start < run.seconds || frames () - before < 8)
+    g_usleep (500);
+  const double seconds = now () - start, busy = processor_seconds () - processor;
+  const guint64 n = frames () - before;
+  result.failure = failure ();
+  result.frames_a_second = double (n) / seconds;
+  result.host_us = busy * 1e6 / double (n);
+  result.compute_us = all[0]->compute_us ();
+  for (const auto &pipeline : all)
+    pipeline->finish ();
+  return result;
+}
+
+struct Ceilings {
+  double up = 0, down = 0, fill = 0, alone = 0, in_flight = 0;  // microseconds a frame
+};
+
+#if INTHIST_CUDA
+using namespace inthist::cuda;
+
+/// Microseconds for each of `n` calls.
+double
+time_of (int n, const std::function<void (int)> &enqueue)
+{
+  for (int i = 0; i < 4; i++)
+    enqueue (i);
+  check (cudaDeviceSynchronize ());
+  const double start = now ();
+  for (int i = 0; i < n; i++)
+    enqueue (i);
+  check (cudaDeviceSynchronize ());
+  return (now () - start) * 1e6 / n;
+}
+
+Ceilings
+ceilings_of (const Run &run)
+{
+  const inthist::Shape shape = { run.width, run.height, int (run.bins) };
+  const inthist::Layout layout = inthist::layout_of (shape);
+  const inthist::Strategy &strategy = *inthist::preferred_strategy (inthist::Device::cuda, shape);
+  const std::size_t bytes = inthist::tensor_bytes (shape, layout), picture = std::size_t (run.width) * run.height;
+  constexpr int kLanes = 4;
+  const auto host = make_pinned_memory (std::max (bytes, picture));
+  struct Lane {
+    StreamOwner stream = make_stream ();
+    DeviceMemory tensor, workspace, image, pixels;
+  } lanes[kLanes];
+  for (Lane &lane : lanes) {
+    lane.tensor = make_device_memory (bytes);
+    lane.workspace = make_device_memory (strategy.workspace_bytes (shape, {}) + 1);
+    lane.image = make_device_memory (picture);
+    lane.pixels = make_device_memory (inthist::bin_stride (run.width) * run.height);
+    check (cudaMemset (lane.image.get (), 100, picture));
+  }
+  const inthist::Lut lut = inthist::uniform_lut (int (run.bins));
+  const auto compute = [&] (Lane &lane, cudaStream_t stream) {
+    const inthist::Binning binning = { { lane.image.get (), std::size_t (run.width), {} }, lut };
+    check (inthist::run (strategy, { shape,
+                                     layout,
+                                     { reinterpret_cast<std::uint8_t *> (lane.pixels.get ()), inthist::bin_stride (run.width) },
+                                     lane.tensor.get (),
+                                     lane.workspace.get (),
+                                     stream,
+                                     {},
+                                     nullptr,
+                                     &binning }));
+  };
+  cudaStream_t stream = lanes[0].stream.get ();
+  const int n = std::max (8, int (4e9 / double (bytes))), copies = std::max (4, int (5e8 / double (bytes)));
+  return { time_of (n,
+                    [&] (int) { check (cudaMemcpyAsync (lanes[0].image.get (), host.get (), picture, cudaMemcpyHostToDevice, stream)); }),
+           time_of (copies,
+                    [&] (int i) {
+                      check (cudaMemcpyAsync (host.get (), lanes[i % kLanes].tensor.get (), bytes, cudaMemcpyDeviceToHost, stream));
+                    }),
+           time_of (n, [&] (int i) { check (cudaMemsetAsync (lanes[i % kLanes].tensor.get (), 0, bytes, stream)); }),
+           time_of (n, [&] (int i) { compute (lanes[i % kLanes], stream); }),
+           time_of (n, [&] (int i) { compute (lanes[i % kLanes], lanes[i % kLanes].stream.get ()); }) };
+}
+#endif
+
+void
+print_heading ()
+{
+  printf ("%-10s %4s  %-7s %-8s %5s %9s  %11s %8s %8s  %8s %10s\n", "size", "bins", "memory", "download", "depth", "pipelines", "frames/s",
+          "of most", "GB/s", "host us", "compute us");
+}
+
+/// `most` is the ceiling in frames a second.
+void
+print (const Run &run, const Result &result, double most, double bytes)
+{
+  const std::string size = std::to_string (run.width) + "x" + std::to_string (run.height);
+  printf ("%-10s %4u  %-7s %-8s %5u %9u  ", size.c_str (), run.bins, run.memory.c_str (), run.download.c_str (), run.depth, run.pipelines);
+  if (!result.failure.empty ()) {
+    printf ("SKIP: %s\n", result.failure.c_str ());
+    return;
+  }
+  printf ("%11.0f ", result.frames_a_second);
+  if (most > 0)
+    printf ("%7.1f%% ", 100 * result.frames_a_second / most);
+  else
+    printf ("%8s ", "-");
+  printf ("%8.1f  %8.1f %10.1f\n", result.frames_a_second * bytes / 1e9, result.host_us, result.compute_us);
+  fflush (stdout);
+}
+
+int
+usage (const char *complaint)
+{
+  fprintf (stderr, "pipelines: %s\nusage: pipelines [--size WxH]... [--bins N] [--seconds S] [--backend cpu] [--depths LIST] [--many]\n",
+           complaint);
+  return 2;
+}
+
+}  // namespace
+
+int
+main (int argc, char **argv)
+{
+  gst_init (&argc, &argv);
+  Run base;
+  bool many = false;
+  std::vector<std::pair<int, int>> sizes;
+  std::vector<unsigned> depths;
+  for (int i = 1; i < argc; i++) {
+    const std::string option = argv[i];
+    const char *const value = i + 1 < argc ? argv[i + 1] : nullptr;
+    int width, height;
+    if (option == "--many") {
+      many = true;
+      continue;
+    }
+    if (!value)
+      return usage ((option + " wants a value").c_str ());
+    i++;
+    if (option == "--size" && sscanf (value, "%dx%d", &width, &height) == 2)
+      sizes.push_back ({ width, height });
+    else if (option == "--bins")
+      base.bins = unsigned (atoi (value));
+    else if (option == "--seconds")
+      base.seconds = atof (value);
+    else if (option == "--backend")
+      base.backend = value;
+    else if (option == "--depths")
+      for (const char *at = value; at; at = strchr (at, ',') ? strchr (at, ',') + 1 : nullptr)
+        depths.push_back (unsigned (atoi (at)));
+    else
+      return usage (("cannot read " + option + " " + value).c_str ());
+  }
+  const bool cuda = base.backend == "cuda";
+#if INTHIST_CUDA
+  int devices = 0;
+  if (cuda && (cudaGetDeviceCount (&devices) != cudaSuccess || devices == 0))
+    return usage ("no CUDA device; --backend cpu measures the CPU");
+#else
+  if (cuda)
+    return usage ("this build has no CUDA; --backend cpu measures the CPU");
+#endif
+  if (sizes.empty ())
+    sizes = { { 512, 512 }, { 640, 480 }, { 1280, 720 }, { 1920, 1080 }, { 4096, 3072 } };
+  if (depths.empty ())
+    depths = { 1, 2, 3, 8 };
+
+  int lines = 0, failed = 0;
+  for (const auto &[width, height] : sizes) {
+    base.width = width;
+    base.height = height;
+    const inthist::Shape shape = { width, height, int (base.bins) };
+    const double bytes = double (inthist::tensor_bytes (shape, inthist::layout_of (shape)));
+    Ceilings ceilings;
+#if INTHIST_CUDA
+    if (cuda) {
+      ceilings = ceilings_of (base);
+      printf ("\n%dx%dx%u, ceilings: picture up %.1f us, tensor down %.1f us (%.1f GB/s), memset %.1f us, algorithm alone %.1f us, 4 in "
+              "flight %.1f us\n",
+              width, height, base.bins, ceilings.up, ceilings.down, bytes / ceilings.down / 1e3, ceilings.fill, ceilings.alone,
+              ceilings.in_flight);
+    }
+#endif
+    print_heading ();
+    const auto line = [&] (const Run &run) {
+      const double most = !cuda ? 0 : 1e6 / (run.download == "never" ? ceilings.in_flight : std::max (ceilings.down, ceilings.in_flight));
+      const Result result = measure (run);
+      print (run, result, most, bytes);
+      lines++;
+      failed += !result.failure.empty ();
+    };
+    for (const char *memory : { "plain", "pinned", "cuda" })
+      for (const char *download : { "never", "lazy", "eager" })
+        for (const unsigned depth : depths) {
+          Run run = base;
+          run.memory = memory;
+          run.download = download;
+          run.depth = depth;
+          if (!cuda && (run.memory != "plain" || run.download != "never"))
+            continue;
+          if (many) {
+            for (const unsigned pipelines : { 1, 2, 8 }) {
+              run.pipelines = pipelines;
+              if (run.download == "never")
+                line (run);
+            }
+          } else if (run.download == "never" || bytes * (2 * depth + 1) < 16e9) {
+            line (run);
+          }
+        }
+  }
+  printf ("pipelines: %d measured, %d failed\n", lines - failed, failed);
+  return failed > 0;
+}

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Frames in flight: buffers that are still read when they have been pushed, what is asked of upstream, how long a frame takes, and how much memory stays.
+//
+// Environment:
+//   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include <unistd.h>
+
+#include "pipelines.hpp"
+
+namespace {
+
+constexpr Setup kSetups[] = {
+  { "cudaintegralhist", "bins=32", "", "cpu" },
+  { "cudaintegralhist", "bins=32", "", "cuda" },
+};
+
+constexpr int kDepth = 3;
+
+using Query = std::unique_ptr<GstQuery, void (*) (GstQuery *)>;
+
+/// What the element says of buffers for these caps.
+Query
+allocation_of (const Harness &harness, const std::string &caps_text)
+{
+  g_autoptr (GstCaps) caps = gst_caps_from_string (caps_text.c_str ());
+  Query query (gst_query_new_allocation (caps, TRUE), gst_query_unref);
+  gst_pad_peer_query (harness.get ()->srcpad, query.get ());
+  return query;
+}
+
+std::string
+first_allocator (const Query &query)
+{
+  if (gst_query_get_n_allocation_params (query.get ()) == 0)
+    return "";
+  g_autoptr (GstAllocator) allocator = nullptr;
+  gst_query_parse_nth_allocation_param (query.get (), 0, &allocator, nullptr);
+  return allocator ? allocator->mem_type : "";
+}
+
+/// The pool that the element offers, with at most `most` buffers, or one of plain memory where it offers none.
+class Pool {
+public:
+  Pool (const Harness &harness, const std::string &caps_text, guint most)
+  {
+    const Query query = allocation_of (harness, caps_text);
+    guint size = guint (video_info (caps_text).size);
+    if (gst_query_get_n_allocation_pools (query.get ()) > 0)
+      gst_query_parse_nth_allocation_pool (query.get (), 0, &pool_, &size, nullptr, nullptr);
+    offered = pool_;
+    if (!pool_)
+      pool_ = gst_video_buffer_pool_new ();
+    GstStructure *config = gst_buffer_pool_get_config (pool_);
+    g_autoptr (GstCaps) caps = gst_caps_from_string (caps_text.c_str ());
+    gst_buffer_pool_config_set_params (config, caps, size, 1, most);
+    fail_unless (gst_buffer_pool_set_config (pool_, config) && gst_buffer_pool_set_active (pool_, TRUE));
+  }
+  ~Pool ()
+  {
+    gst_buffer_pool_set_active (pool_, FALSE);
+    gst_object_unref (pool_);
+  }
+  Pool (const Pool &) = delete;
+
+  /// Filled with noise.
+  GstBuffer *frame (Random &random)
+  {
+    GstBuffer *buffer = nullptr;
+    GstBufferPoolAcquireParams params = {};
+    params.flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT;
+    for (int ms = 0; gst_buffer_pool_acquire_buffer (pool_, &buffer, &params) != GST_FLOW_OK; ms++) {
+      fail_unless (ms < 2000, "a buffer does not come back");
+      g_usleep (1000);
+    }
+    GstMapInfo map;
+    fail_unless (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
+    for (gsize i = 0; i + 4 <= map.size; i += 4) {
+      const guint32 word = random ();
+      std::memcpy (map.data + i, &word, 4);
+    }
+    gst_buffer_unmap (buffer, &map);
+    return buffer;
+  }
+
+  bool offered;
+
+private:
+  GstBufferPool *pool_ = nullptr;
+};
+
+guint64
+stat_of (const Harness &harness, const char *name)
+{
+  GstElement *element = gst_harness_find_element (harness.get (), "cudaintegralhist");
+  g_autoptr (GstStructure) stats = nullptr;
+  g_object_get (element, "stats", &stats, nullptr);
+  gst_object_unref (element);
+  guint64 value = 0;
+  fail_unless (gst_structure_get_uint64 (stats, name, &value), "no %s in stats", name);
+  return value;
+}
+
+/// Somebody downstream paints over each frame at once, as a filter that works in place does. Its histogram is that of the frame before.
+void
+run_painted_over (const Setup &setup)
+{
+  Random random (seed ());
+  const std::string caps = caps_text ("GRAY8", 1920, 1080);
+  const GstVideoInfo info = video_info (caps);
+  struct Painted {
+    Histogram histogram;
+    Picture picture;
+  };
+  std::vector<Painted> all;
+  Harness harness (setup, "async-depth=" + std::to_string (kDepth));
+  harness.set_caps (caps);
+  Pool pool (harness, caps, 0);
+  for (int i = 0; i < 12; i++) {
+    GstBuffer *frame = pool.frame (random);
+    Picture picture = picture_of (frame, info);
+    GstBuffer *out = gst_buffer_make_writable (harness.pass (frame).release ());
+    GstMapInfo map;
+    fail_unless (gst_buffer_map (out, &map, GST_MAP_WRITE));
+    std::memset (map.data, 255, map.size);
+    gst_buffer_unmap (out, &map);
+    GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta (out);
+    fail_unless (meta);
+    all.push_back ({ { gst_integral_histogram_ref (meta->histogram), gst_integral_histogram_unref }, std::move (picture) });
+    gst_buffer_unref (out);
+  }
+  for (std::size_t i = 0; i < all.size (); i++) {
+    const std::string what = complaint (all[i].histogram.get (), all[i].picture, random);
+    fail_unless (what.empty (), "frame %zu: %s", i, what.c_str ());
+  }
+}
+
+/// The next frame needs the buffer of the last, which comes back with nobody's help.
+void
+run_one_buffer (const Setup &setup)
+{
+  Random random (seed ());
+  const std::string caps = caps_text ("GRAY8", 640, 480);
+  const GstVideoInfo info = video_info (caps);
+  Harness harness (setup, "async-depth=" + std::to_string (kDepth));
+  harness.set_caps (caps);
+  Pool pool (harness, caps, 1);
+  for (int i = 0; i < 30; i++) {
+    GstBuffer *frame = pool.frame (random);
+    const Picture picture = picture_of (frame, info);
+    Histogram histogram (nullptr, gst_integral_histogram_unref);
+    {
+      const Buffer out = harness.pass (frame);
+      histogram.reset (gst_integral_histogram_ref (gst_buffer_get_integral_histogram_meta (out.get ())->histogram));
+    }
+    const std::string what = i % 2 == 0 ? complaint (histogram.get (), picture, random) : "";
+    fail_unless (what.empty (), "frame %d: %s", i, what.c_str ());
+  }
+}
+
+/// Upstream is offered memory that needs no copy, and buffers for the frames in flight.
+void
+run_offer (const Setup &setup)
+{
+  Random random (seed ());
+  const bool cuda = g_str_equal (setup.backend, "cuda");
+  const std::string caps = caps_text ("I420", 322, 242);
+  const GstVideoInfo info = video_info (caps);
+  Harness harness (setup, "async-depth=5");
+  harness.set_caps (caps);
+  const Query query = allocation_of (harness, caps);
+  if (!cuda) {
+    fail_unless_equals_int (gst_query_get_n_allocation_pools (query.get ()), 0);  // as downstream says
+    return;
+  }
+  fail_unless_equals_int (gst_query_get_n_allocation_pools (query.get ()), 1);
+  guint size, least, most;
+  gst_query_parse_nth_allocation_pool (query.get (), 0, nullptr, &size, &least, &most);
+  fail_unless (size >= info.size && least >= 5 && most == 0, "%u bytes, %u to %u buffers", size, least, most);
+  fail_unless_equals_string (first_allocator (query).c_str (), "IntegralHistPinned");
+
+  Pool pool (harness, caps, 0);
+  fail_unless (pool.offered);
+  const guint64 picture = guint64 (info.width) * guint64 (info.height);
+  for (guint64 i = 1; i <= 10; i++) {
+    GstBuffer *frame = pool.frame (random);
+    const Picture pixels = picture_of (frame, info);
+    const Buffer out = harness.pass (frame);
+    const std::string what = complaint (gst_buffer_get_integral_histogram_meta (out.get ())->histogram, pixels, random);
+    fail_unless (what.empty (), "%s", what.c_str ());
+    fail_unless_equals_uint64 (stat_of (harness, "bytes-up"), i * picture);
+    fail_unless_equals_uint64 (stat_of (harness, "bytes-staged"), 0);
+  }
+  harness.pass (noise (info, 1));
+  fail_unless_equals_uint64 (stat_of (harness, "bytes-up"), 11 * picture);
+  fail_unless_equals_uint64 (stat_of (harness, "bytes-staged"), picture);
+}
+
+struct OtherAllocator {
+  GstAllocator parent;
+};
+struct OtherAllocatorClass {
+  GstAllocatorClass parent_class;
+};
+GType other_allocator_get_type ();
+G_DEFINE_TYPE (OtherAllocator, other_allocator, GST_TYPE_ALLOCATOR)
+
+void
+other_allocator_class_init (OtherAllocatorClass *)
+{
+}
+
+void
+other_allocator_init (OtherAllocator *allocator)
+{
+  GST_ALLOCATOR_CAST (allocator)->mem_type = "Other";
+}
+
+/// Memory that somebody downstream needs is what upstream gets.
+void
+run_others_memory (const Setup &setup)
+{
+  const std::string caps = caps_text ("GRAY8", 64, 48);
+  Harness harness (setup, "");
+  auto *other = static_cast<GstAllocator *> (g_object_new (other_allocator_get_type (), nullptr));
+  gst_harness_set_propose_allocator (harness.get (), GST_ALLOCATOR_CAST (gst_object_ref_sink (other)), nullptr);
+  harness.set_caps (caps);
+  const Query query = allocation_of (harness, caps);
+  fail_unless_equals_string (first_allocator (query).c_str (), "Other");
+  fail_unless_equals_int (gst_query_get_n_allocation_pools (query.get ()), 0);
+}
+
+/// A live frame leaves within a millisecond, and is ready within another.
+void
+run_latency (const Setup &setup)
+{
+  if (g_str_equal (setup.backend, "cpu"))
+    return;  // it is as fast as its processor
+  struct Times {
+    gint64 in = 0, most_inside = 0, most_until_ready = 0;
+    int frames = 0;
+  } times;
+  Pipeline pipeline (
+      std::string ("videotestsrc is-live=true num-buffers=91 ! video/x-raw,format=GRAY8,width=640,height=480,framerate=30/1 ! ")
+      + setup.element + " name=hist " + setup.properties + " backend=" + setup.backend + " ! fakesink");
+  GstElement *element = pipeline.element ("hist");
+  const auto probe = [&] (const char *name, GstPadProbeCallback callback) {
+    GstPad *pad = gst_element_get_static_pad (element, name);
+    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, callback, &times, nullptr);
+    gst_object_unref (pad);
+  };
+  probe ("sink", [] (GstPad *, GstPadProbeInfo *, gpointer t) {
+    static_cast<Times *> (t)->in = g_get_monotonic_time ();
+    return GST_PAD_PROBE_OK;
+  });
+  probe ("src", [] (GstPad *, GstPadProbeInfo *info, gpointer t) {
+    auto *const times = static_cast<Times *> (t);
+    const gint64 out = g_get_monotonic_time ();
+    const GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta (GST_PAD_PROBE_INFO_BUFFER (info));
+    if (!meta || !gst_integral_histogram_wait (meta->histogram, GST_CLOCK_TIME_NONE, nullptr))
+      return GST_PAD_PROBE_DROP;
+    if (times->frames++ > 0) {  // the first measures strategies, and makes all that there is to make
+      times->most_inside = std::max (times->most_inside, out - times->in);
+      times->most_until_ready = std::max (times->most_until_ready, g_get_monotonic_time () - out);
+    }
+    return GST_PAD_PROBE_OK;
+  });
+  gst_object_unref (element);
+  pipeline.set_state (GST_STATE_PLAYING);
+  pipeline.wait_for_eos ();
+  printf ("latency: at most %d us inside, ready %d us after at most, of %d frames\n", int (times.most_inside), int (times.most_until_ready),
+          times.frames);
+  fail_unless_equals_int (times.frames, 91);
+  fail_unless (times.most_inside < 1000, "a frame took %d us", int (times.most_inside));
+  fail_unless (times.most_until_ready < 1000, "a histogram was ready after %d us", int (times.most_until_ready));
+}
+
+/// Pipelines that know nothing of each other compute in one context.
+void
+run_one_context (const Setup &setup)
+{
+  if (g_str_equal (setup.backend, "cpu"))
+    return;
+  const std::string caps = caps_text ("GRAY8", 64, 48);
+  Harness first (setup, ""), second (setup, "");
+  gpointer contexts[2] = {};
+  Harness *const harnesses[] = { &first, &second };
+  for (int i = 0; i < 2; i++) {
+    harnesses[i]->set_caps (caps);
+    const Buffer out = harnesses[i]->pass (noise (video_info (caps), 1));
+    contexts[i] = gst_integral_histogram_get_cuda_context (gst_buffer_get_integral_histogram_meta (out.get ())->histogram);
+  }
+  fail_unless (contexts[0] && contexts[0] == contexts[1]);
+}
+
+/// Bytes of this process in memory.
+gsize
+resident ()
+{
+  std::ifstream statm ("/proc/self/statm");
+  gsize all = 0, pages = 0;
+  statm >> all >> pages;
+  return pages * gsize (sysconf (_SC_PAGESIZE));
+}
+
+/// What a consumer held for a while is freed when it has not held as much for some time.
+void
+run_bounded (const Setup &setup)
+{
+  if (g_str_equal (setup.backend, "cuda"))
+    return;  // the pool is the same, and this looks at host memory
+  constexpr int kHeld = 60, kLater = 700;
+  constexpr gsize kTensor = 320 * 240 * 32 * 4;
+  const std::string caps = caps_text ("GRAY8", 320, 240);
+  const GstVideoInfo info = video_info (caps);
+  Harness harness (setup, "");
+  harness.set_caps (caps);
+  harness.pass (noise (info, 0));
+  const gsize before = resident ();
+  std::vector<Buffer> held;
+  for (int i = 0; i < kHeld; i++)
+    held.push_back (harness.pass (noise (info, unsigned (i))));
+  const gsize most = resident ();
+  fail_unless (most - before > kHeld / 2 * kTensor, "the tensors are not in memory");
+  held.clear ();
+  for (int i = 0; i < kLater; i++)
+    harness.pass (noise (info, unsigned (i)));
+  fail_unless (resident () < most - kHeld / 2 * kTensor, "%zu MB stay of %zu", resident () >> 20, most >> 20);
+}
+
+}  // namespace
+
+/// A test of each setup that there is; the loop's index is the setup's.
+#define SETUP_TEST(name) \
+  GST_START_TEST (name) \
+  { \
+    if (have (kSetups[__i__].backend)) \
+      run_##name (kSetups[__i__]); \
+  } \
+  GST_END_TEST
+
+SETUP_TEST (painted_over)
+SETUP_TEST (one_buffer)
+SETUP_TEST (offer)
+SETUP_TEST (others_memory)
+SETUP_TEST (latency)
+SETUP_TEST (one_context)
+SETUP_TEST (bounded)
+
+static Suite *
+in_flight_suite ()
+{
+  Suite *const suite = suite_create ("in_flight");
+  TCase *const tcase = tcase_create ("in_flight");
+  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
+  printf ("INTHIST_SEED=%u\n", seed ());
+  suite_add_tcase (suite, tcase);
+  tcase_set_timeout (tcase, 120);
+  constexpr int kEnd = int (std::size (kSetups));
+  tcase_add_loop_test (tcase, painted_over, 0, kEnd);
+  tcase_add_loop_test (tcase, one_buffer, 0, kEnd);
+  tcase_add_loop_test (tcase, offer, 0, kEnd);
+  tcase_add_loop_test (tcase, others_memory, 0, kEnd);
+  tcase_add_loop_test (tcase, latency, 0, kEnd);
+  tcase_add_loop_test (tcase, one_context, 0, kEnd);
+  tcase_add_loop_test (tcase, bounded, 0, kEnd);
+  return suite;
+}
+
+GST_CHECK_MAIN (in_flight);
