@@ -76,6 +76,7 @@ CudaDevice::open (GstElement *element, int device_id)
   const std::lock_guard lock (mutex_);
   if (!gst_cuda_load_library ())
     throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "libgstcuda found no driver");
+  gst_cuda_memory_init_once ();  // pools are of no use before
   if (!context_)
     ask_for_context (element);  // set_context () is called on the way
   if (!context_) {

@@ -51,6 +51,9 @@ public:
   {
     const TraceRange range ("integral histogram: submit");
     return on (*context_, [&] {
+      // a buffer that is lent has its tensor, too
+      while (pool_->is_exhausted () && loans_->settle_oldest ()) {
+      }
       const auto tensor = std::static_pointer_cast<CudaTensor> (pool_->acquire ());
       if (!tensor)
         return tensor;
@@ -100,12 +103,18 @@ public:
   const Plan &plan () const override { return plan_; }
 
 private:
+  template <class Memory>
+  struct Sized {
+    Memory memory;
+    std::size_t bytes = 0;
+  };
+
   /// What a frame needs until its tensor is done.
   struct Slot {
     StreamOwner stream;
-    PinnedMemory staging;
-    DeviceMemory image, pixels, workspace;
-    std::size_t staging_bytes = 0, image_bytes = 0;
+    Sized<PinnedMemory> staging;
+    Sized<DeviceMemory> image;
+    DeviceMemory pixels, workspace;
     EventOwner there, computed, downloaded;                        // end of a stream's part
     EventOwner upload_started, compute_started, download_started;  // recorded where the frame is measured
     bool busy = false, measured = false, uploaded = false;
@@ -188,18 +197,14 @@ private:
   {
     slot.uploaded = frame.place != Place::device;
     if (slot.uploaded) {
-      const Rows rows = rows_to_upload (frame, slot);
-      if (slot.image_bytes < rows.pitch * shape_.height) {
-        slot.image_bytes = 0;
-        slot.image = make_device_memory (rows.pitch * shape_.height);
-        slot.image_bytes = rows.pitch * shape_.height;
-      }
+      const Rows rows = frame.place == Place::host ? stage (rows_of (frame), slot) : rows_of (frame);
+      reserve (&Slot::image, make_device_memory, rows.pitch * shape_.height);
       if (slot.measured)
         check (cudaEventRecord (slot.upload_started.get (), upload_stream_.get ()));
       upload (rows, slot);
       check (cudaEventRecord (slot.there.get (), upload_stream_.get ()));
       check (cudaStreamWaitEvent (slot.stream.get (), slot.there.get (), 0));
-      return { slot.image.get (), rows.pitch, frame.image.format };
+      return { slot.image.memory.get (), rows.pitch, frame.image.format };
     }
     if (frame.producer) {
       check (cudaEventRecord (slot.there.get (), frame.producer));
@@ -208,46 +213,57 @@ private:
     return frame.image;
   }
 
-  /// Of a picture in pinned memory, and how they shall lie on the device.
+  /// Of a picture in host memory, and how they shall lie on the device.
   struct Rows {
     const std::byte *data;
     std::size_t bytes, stride, pitch;
   };
 
-  Rows rows_to_upload (const Frame &frame, Slot &slot)
+  /// Rows that lie close, and well for the kernels, are copied as one piece.
+  Rows rows_of (const Frame &frame) const
   {
     constexpr std::size_t kAlignment = 256;
-    const auto *from = static_cast<const std::byte *> (frame.image.data);
     const std::size_t row = std::size_t (shape_.width) * frame.image.format.bytes, stride = frame.image.stride,
                       aligned = (row + kAlignment - 1) / kAlignment * kAlignment;
-    // rows that lie close, and well for the kernels, go as one piece
-    const bool one_piece = stride <= aligned && stride % 16 == 0;
-    if (frame.place == Place::pinned)
-      return { from, row, stride, one_piece ? stride : aligned };
+    return { static_cast<const std::byte *> (frame.image.data), row, stride, stride <= aligned && stride % 16 == 0 ? stride : aligned };
+  }
+
+  /// Copies them to pinned memory.
+  Rows stage (const Rows &rows, Slot &slot)
+  {
     const TraceRange range ("integral histogram: copy to pinned memory");
-    const std::size_t pitch = one_piece ? stride : aligned;
-    if (slot.staging_bytes < pitch * shape_.height) {
-      slot.staging_bytes = 0;
-      slot.staging = make_pinned_memory (pitch * shape_.height);
-      slot.staging_bytes = pitch * shape_.height;
-    }
-    if (one_piece)
-      std::memcpy (slot.staging.get (), from, stride * (shape_.height - 1) + row);
+    reserve (&Slot::staging, make_pinned_memory, rows.pitch * shape_.height);
+    std::byte *const to = slot.staging.memory.get ();
+    if (rows.stride == rows.pitch)
+      std::memcpy (to, rows.data, rows.pitch * (shape_.height - 1) + rows.bytes);
     else
       for (int y = 0; y < shape_.height; y++)
-        std::memcpy (slot.staging.get () + y * pitch, from + y * stride, row);
-    stats_.bytes_staged += row * shape_.height;
-    return { slot.staging.get (), row, pitch, pitch };
+        std::memcpy (to + y * rows.pitch, rows.data + y * rows.stride, rows.bytes);
+    stats_.bytes_staged += rows.bytes * shape_.height;
+    return { to, rows.bytes, rows.pitch, rows.pitch };
+  }
+
+  /// For all slots at once, so that one frame pays for all.
+  template <class Memory>
+  void reserve (Sized<Memory> Slot::*which, Memory (*make) (std::size_t), std::size_t bytes)
+  {
+    for (Slot &slot : slots_)
+      if (auto &has = slot.*which; has.bytes < bytes) {
+        make_free (slot);
+        has.bytes = 0;
+        has.memory = make (bytes);
+        has.bytes = bytes;
+      }
   }
 
   void upload (const Rows &rows, Slot &slot)
   {
     if (rows.stride == rows.pitch)
-      check (cudaMemcpyAsync (slot.image.get (), rows.data, rows.pitch * (shape_.height - 1) + rows.bytes, cudaMemcpyHostToDevice,
+      check (cudaMemcpyAsync (slot.image.memory.get (), rows.data, rows.pitch * (shape_.height - 1) + rows.bytes, cudaMemcpyHostToDevice,
                               upload_stream_.get ()));
     else
-      check (cudaMemcpy2DAsync (slot.image.get (), rows.pitch, rows.data, rows.stride, rows.bytes, shape_.height, cudaMemcpyHostToDevice,
-                                upload_stream_.get ()));
+      check (cudaMemcpy2DAsync (slot.image.memory.get (), rows.pitch, rows.data, rows.stride, rows.bytes, shape_.height,
+                                cudaMemcpyHostToDevice, upload_stream_.get ()));
     stats_.bytes_up += rows.bytes * shape_.height;
   }
 

@@ -35,7 +35,7 @@ has_fired (cudaEvent_t event)
 void
 await (cudaEvent_t event)
 {
-  constexpr std::chrono::microseconds kAsking (100);
+  constexpr std::chrono::microseconds kAsking (50);
   const auto start = Clock::now ();
   while (!has_fired (event))
     if (Clock::now () - start > kAsking)

@@ -30,7 +30,7 @@ on (const CudaContext &context, Body &&body)
 }
 
 bool has_fired (cudaEvent_t event);
-/// Waits for an event made with cudaEventBlockingSync. The first tenth of a millisecond by asking, for to be woken takes the system longer than a small frame does.
+/// Waits for an event made with cudaEventBlockingSync. The first 50 microseconds by asking, for to be woken takes longer than a small frame.
 void await (cudaEvent_t event);
 
 /// Streams and small buffers for region queries, one set for each thread that asks at the same time. They wait for the next caller.

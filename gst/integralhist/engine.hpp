@@ -88,6 +88,8 @@ public:
 
   /// Waits at the limit until a tensor comes back. Null when flushing.
   std::shared_ptr<Tensor> acquire ();
+  /// Whether acquire would wait.
+  bool is_exhausted ();
   void set_flushing (bool flushing);
   /// No more reuse: what comes back from now on is freed at once.
   void close ();

@@ -45,6 +45,21 @@ Loans::give_back ()
   }
 }
 
+bool
+Loans::settle_oldest ()
+{
+  cudaEvent_t read;
+  {
+    const std::lock_guard lock (mutex_);
+    if (loans_.empty ())
+      return false;
+    read = loans_.front ().read;
+  }
+  await (read);
+  give_back ();
+  return true;
+}
+
 void
 Loans::watch ()
 {

@@ -24,6 +24,8 @@ public:
   void add (GstBuffer *buffer, cudaEvent_t read);
   /// Gives back what has been read, with the context current.
   void give_back ();
+  /// Waits for the oldest, and gives it back. False where there is none.
+  bool settle_oldest ();
   /// Whether somebody downstream has copied a buffer, because it was not writable. Its pool cannot use the original's memory again, and allocates anew for each frame.
   bool are_in_the_way () const { return in_the_way_; }
 

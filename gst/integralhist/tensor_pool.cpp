@@ -61,6 +61,13 @@ TensorPool::give_back (Tensor *tensor)
   returned_.notify_one ();
 }
 
+bool
+TensorPool::is_exhausted ()
+{
+  const std::lock_guard lock (mutex_);
+  return !flushing_ && idle_.empty () && limit_ > 0 && alive_ >= limit_;
+}
+
 void
 TensorPool::set_flushing (bool flushing)
 {

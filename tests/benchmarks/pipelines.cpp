@@ -3,7 +3,9 @@
 // How fast whole pipelines are: a source of ready-made frames ! cudaintegralhist ! a sink that counts. Every line is a pipeline that ran for a while after a warm-up; above
 // the lines of a size stand its ceilings, measured in the same run: copies between pinned memory and the device, cudaMemset of the tensor, the algorithm alone.
 //
-//   pipelines [--size WxH]... [--bins N] [--seconds S] [--backend cpu] [--many]
+//   pipelines [--size WxH]... [--memory plain|pinned|cuda]... [--depth N]... [--bins N] [--seconds S] [--backend cpu] [--many]
+//
+// plain: buffers of the source's own, which are copied once more; pinned: those that the element offers; cuda: memory:CUDAMemory. --many: 1, 2 and 8 pipelines at once.
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -86,9 +88,10 @@ public:
   {
     g_autoptr (GstMessage) message = gst_bus_pop_filtered (bus_, GST_MESSAGE_ERROR);
     g_autoptr (GError) error = nullptr;
+    g_autofree char *more = nullptr;
     if (message)
-      gst_message_parse_error (message, &error, nullptr);
-    return error ? error->message : "";
+      gst_message_parse_error (message, &error, &more);
+    return error ? error->message + std::string (" ") + (more ? more : "") : "";
   }
 
   double compute_us ()
@@ -251,7 +254,9 @@ print (const Run &run, const Result &result, double most, double bytes)
 int
 usage (const char *complaint)
 {
-  fprintf (stderr, "pipelines: %s\nusage: pipelines [--size WxH]... [--bins N] [--seconds S] [--backend cpu] [--depths LIST] [--many]\n",
+  fprintf (stderr,
+           "pipelines: %s\nusage: pipelines [--size WxH]... [--memory plain|pinned|cuda]... [--depth N]... [--bins N] [--seconds S]\n      "
+           "           [--backend cpu] [--many]\n",
            complaint);
   return 2;
 }
@@ -266,6 +271,7 @@ main (int argc, char **argv)
   bool many = false;
   std::vector<std::pair<int, int>> sizes;
   std::vector<unsigned> depths;
+  std::vector<std::string> memories;
   for (int i = 1; i < argc; i++) {
     const std::string option = argv[i];
     const char *const value = i + 1 < argc ? argv[i + 1] : nullptr;
@@ -285,9 +291,10 @@ main (int argc, char **argv)
       base.seconds = atof (value);
     else if (option == "--backend")
       base.backend = value;
-    else if (option == "--depths")
-      for (const char *at = value; at; at = strchr (at, ',') ? strchr (at, ',') + 1 : nullptr)
-        depths.push_back (unsigned (atoi (at)));
+    else if (option == "--depth" && atoi (value) > 0)
+      depths.push_back (unsigned (atoi (value)));
+    else if (option == "--memory")
+      memories.push_back (value);
     else
       return usage (("cannot read " + option + " " + value).c_str ());
   }
@@ -304,6 +311,8 @@ main (int argc, char **argv)
     sizes = { { 512, 512 }, { 640, 480 }, { 1280, 720 }, { 1920, 1080 }, { 4096, 3072 } };
   if (depths.empty ())
     depths = { 1, 2, 3, 8 };
+  if (memories.empty ())
+    memories = { "plain", "pinned", "cuda" };
 
   int lines = 0, failed = 0;
   for (const auto &[width, height] : sizes) {
@@ -329,7 +338,7 @@ main (int argc, char **argv)
       lines++;
       failed += !result.failure.empty ();
     };
-    for (const char *memory : { "plain", "pinned", "cuda" })
+    for (const std::string &memory : memories)
       for (const char *download : { "never", "lazy", "eager" })
         for (const unsigned depth : depths) {
           Run run = base;

@@ -126,7 +126,8 @@ run_painted_over (const Setup &setup)
     GstBuffer *out = gst_buffer_make_writable (harness.pass (frame).release ());
     GstMapInfo map;
     fail_unless (gst_buffer_map (out, &map, GST_MAP_WRITE));
-    std::memset (map.data, 255, map.size);
+    for (int y = info.height - 1; y >= 0; y--)  // what is read last first
+      std::memset (map.data + y * info.width, 255, gsize (info.width));
     gst_buffer_unmap (out, &map);
     GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta (out);
     fail_unless (meta);
@@ -162,6 +163,29 @@ run_one_buffer (const Setup &setup)
   }
 }
 
+/// With one tensor and no copy, frames follow each other as fast as they are computed.
+void
+run_one_tensor (const Setup &setup)
+{
+  if (g_str_equal (setup.backend, "cpu"))
+    return;  // nothing is lent there
+  constexpr int kFrames = 200;
+  Random random (seed ());
+  const std::string caps = caps_text ("GRAY8", 320, 240);
+  Harness harness (setup, "max-tensors=1 tuning-time=0 async-depth=" + std::to_string (kDepth));
+  harness.set_caps (caps);
+  Pool pool (harness, caps, 0);
+  std::vector<GstBuffer *> frames;
+  for (int i = 0; i < kFrames; i++)
+    frames.push_back (pool.frame (random));
+  harness.pass (pool.frame (random));
+  const gint64 start = g_get_monotonic_time ();
+  for (GstBuffer *frame : frames)
+    harness.pass (frame);
+  const gint64 took = g_get_monotonic_time () - start;
+  fail_unless (took < 500 * kFrames, "%d frames took %d us", kFrames, int (took));
+}
+
 /// Upstream is offered memory that needs no copy, and buffers for the frames in flight.
 void
 run_offer (const Setup &setup)
@@ -181,7 +205,7 @@ run_offer (const Setup &setup)
   guint size, least, most;
   gst_query_parse_nth_allocation_pool (query.get (), 0, nullptr, &size, &least, &most);
   fail_unless (size >= info.size && least >= 5 && most == 0, "%u bytes, %u to %u buffers", size, least, most);
-  fail_unless_equals_string (first_allocator (query).c_str (), "IntegralHistPinned");
+  fail_unless (first_allocator (query) == "IntegralHistPinned", "%s", first_allocator (query).c_str ());
 
   Pool pool (harness, caps, 0);
   fail_unless (pool.offered);
@@ -198,6 +222,62 @@ run_offer (const Setup &setup)
   harness.pass (noise (info, 1));
   fail_unless_equals_uint64 (stat_of (harness, "bytes-up"), 11 * picture);
   fail_unless_equals_uint64 (stat_of (harness, "bytes-staged"), picture);
+}
+
+/// A source that asks for buffers writes into those that are offered.
+void
+run_source (const Setup &setup)
+{
+  if (g_str_equal (setup.backend, "cpu"))
+    return;
+  Pipeline pipeline (snow (setup, "num-buffers=20", "width=322,height=242", "", "wait-on-eos=false"));
+  pipeline.set_state (GST_STATE_PLAYING);
+  pipeline.wait_for_eos ();
+  GstElement *element = pipeline.element ("hist");
+  g_autoptr (GstStructure) stats = nullptr;
+  g_object_get (element, "stats", &stats, nullptr);
+  gst_object_unref (element);
+  guint64 frames = 0, up = 0, staged = 1;
+  double upload = 0, compute = 0;
+  fail_unless (gst_structure_get (stats, "frames", G_TYPE_UINT64, &frames, "bytes-up", G_TYPE_UINT64, &up, "bytes-staged", G_TYPE_UINT64,
+                                  &staged, "upload-us-mean", G_TYPE_DOUBLE, &upload, "compute-us-mean", G_TYPE_DOUBLE, &compute, nullptr));
+  fail_unless_equals_uint64 (frames, 20);
+  fail_unless_equals_uint64 (up, 20 * 322 * 242);
+  fail_unless_equals_uint64 (staged, 0);
+  fail_unless (upload > 0 && compute > 0, "no time was measured");
+}
+
+/// CUDA memory under caps that do not say so, as cudadownload passes it on: it is read where it lies, and its pool is told of the frames in flight.
+void
+run_disguised (const Setup &setup)
+{
+  if (g_str_equal (setup.backend, "cpu"))
+    return;
+  Random random (seed ());
+  const std::string caps = caps_text ("NV12", 322, 242);
+  std::string cuda_caps = caps;
+  cuda_caps.replace (0, std::strlen ("video/x-raw"), "video/x-raw(memory:CUDAMemory)");
+  const GstVideoInfo info = video_info (caps);
+  Harness harness (setup, "async-depth=5");
+  harness.set_caps (caps);
+  const Query query = allocation_of (harness, cuda_caps);
+  if (gst_query_get_n_allocation_pools (query.get ()) == 0) {
+    printf ("SKIP: CUDA memory: this build has no libgstcuda\n");
+    return;
+  }
+  guint least = 0;
+  gst_query_parse_nth_allocation_pool (query.get (), 0, nullptr, nullptr, &least, nullptr);
+  fail_unless (least >= 5, "%u buffers", least);
+  Pool pool (harness, cuda_caps, 0);
+  for (int i = 0; i < 10; i++) {
+    GstBuffer *frame = pool.frame (random);
+    const Picture picture = picture_of (frame, info);
+    const Buffer out = harness.pass (frame);
+    const std::string what = complaint (gst_buffer_get_integral_histogram_meta (out.get ())->histogram, picture, random);
+    fail_unless (what.empty (), "frame %d: %s", i, what.c_str ());
+  }
+  fail_unless_equals_uint64 (stat_of (harness, "frames"), 10);
+  fail_unless_equals_uint64 (stat_of (harness, "bytes-up"), 0);
 }
 
 struct OtherAllocator {
@@ -230,7 +310,7 @@ run_others_memory (const Setup &setup)
   gst_harness_set_propose_allocator (harness.get (), GST_ALLOCATOR_CAST (gst_object_ref_sink (other)), nullptr);
   harness.set_caps (caps);
   const Query query = allocation_of (harness, caps);
-  fail_unless_equals_string (first_allocator (query).c_str (), "Other");
+  fail_unless (first_allocator (query) == "Other", "%s", first_allocator (query).c_str ());
   fail_unless_equals_int (gst_query_get_n_allocation_pools (query.get ()), 0);
 }
 
@@ -345,7 +425,10 @@ run_bounded (const Setup &setup)
 
 SETUP_TEST (painted_over)
 SETUP_TEST (one_buffer)
+SETUP_TEST (one_tensor)
 SETUP_TEST (offer)
+SETUP_TEST (source)
+SETUP_TEST (disguised)
 SETUP_TEST (others_memory)
 SETUP_TEST (latency)
 SETUP_TEST (one_context)
@@ -363,7 +446,10 @@ in_flight_suite ()
   constexpr int kEnd = int (std::size (kSetups));
   tcase_add_loop_test (tcase, painted_over, 0, kEnd);
   tcase_add_loop_test (tcase, one_buffer, 0, kEnd);
+  tcase_add_loop_test (tcase, one_tensor, 0, kEnd);
   tcase_add_loop_test (tcase, offer, 0, kEnd);
+  tcase_add_loop_test (tcase, source, 0, kEnd);
+  tcase_add_loop_test (tcase, disguised, 0, kEnd);
   tcase_add_loop_test (tcase, others_memory, 0, kEnd);
   tcase_add_loop_test (tcase, latency, 0, kEnd);
   tcase_add_loop_test (tcase, one_context, 0, kEnd);

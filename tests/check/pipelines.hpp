@@ -236,7 +236,7 @@ snow (const Setup &setup, const std::string &source, const std::string &size, co
          + " ! appsink name=sink sync=false enable-last-sample=false " + sink;
 }
 
-/// A thread that takes samples, checks them, keeps some of them for a while, and checks these again before it lets go of them.
+/// A thread that takes samples, checks some, keeps some for a while, and checks each before it lets go of it. Between discontinuities no frame may be missing.
 class Consumer {
 public:
   Consumer (GstElement *sink, unsigned seed) : sink_ (sink), random_ (seed), thread_ ([this] { run (); }) {}
@@ -260,6 +260,7 @@ private:
       Sample sample (gst_app_sink_try_pull_sample (GST_APP_SINK (sink_), 20 * GST_MSECOND), gst_sample_unref);
       if (sample) {
         frames++;
+        check_order (gst_sample_get_buffer (sample.get ()));
         if (random_ () % 2)
           check (sample);
         held.push_back (std::move (sample));
@@ -284,8 +285,17 @@ private:
       complaint_ = complaint (sample, random_);
   }
 
+  void check_order (GstBuffer *buffer)
+  {
+    const GstClockTime pts = GST_BUFFER_PTS (buffer);
+    if (!GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DISCONT) && pts != next_ && complaint_.empty ())
+      complaint_ = "a frame of " + std::to_string (pts) + " ns comes instead of one of " + std::to_string (next_);
+    next_ = pts + GST_BUFFER_DURATION (buffer);
+  }
+
   GstElement *const sink_;
   std::atomic<bool> stopping_ = false;
+  GstClockTime next_ = 0;
   Random random_;
   std::string complaint_;  // of the thread, until it has ended
   std::thread thread_;

@@ -5,8 +5,8 @@
 #
 #   tests/gpu/run.sh [--logs DIR] [--parts REGEX] [BUILD_DIR]        BUILD_DIR is "build" by default, REGEX all names of parts
 #
-# inthist-check, also with a tensor of more than 2^32 bytes, its small cases and those of the kernel checks under compute-sanitizer, all checks, and the times of all
-# strategies at 640x480, 1280x720 and 1920x1080. Nothing is built, and Meson is not needed. Each part's output goes to DIR/<part>.log; the table at the end has a line
+# inthist-check, also with a tensor of more than 2^32 bytes, its small cases and those of the kernel checks under compute-sanitizer, all checks, the times of all
+# strategies at 640x480, 1280x720 and 1920x1080, and those of whole pipelines. Nothing is built, and Meson is not needed. Each part's output goes to DIR/<part>.log; the table at the end has a line
 # for each part, and for each thing that a part had to skip. SECONDS_A_PART=n is the longest that one part may take (900).
 set -u
 
@@ -102,6 +102,8 @@ for tool in memcheck racecheck initcheck synccheck; do
       part "$test-$tool" env INTHIST_CASES=small CK_FORK=no CK_TIMEOUT_MULTIPLIER=4 \
         "$sanitizer" --tool "$tool" --error-exitcode 1 "$build/tests/check/$test"
     done
+    [ "$tool" != memcheck ] || part element-memcheck env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
+      "$sanitizer" --tool memcheck --leak-check full --error-exitcode 1 "$build/tests/check/element"
   else
     echo "SKIP: $tool: no compute-sanitizer on this machine"
     note "$tool" SKIP 0
@@ -115,10 +117,17 @@ for test in "$build"/tests/check/*; do
   fi
 done
 
+# 100,000 frames of histograms, and as many of tables
+part stress env CK_RUN_CASE=stress INTHIST_STRESS_FRAMES=50000 "$build/tests/check/stream"
+
 part bench "$check" --bench --device cuda
-if [[ bench =~ ^($parts)$ ]]; then
-  cat "$logs/bench.log"
-fi
+part pipelines "$build/tests/benchmarks/pipelines" --seconds 0.3
+part pipelines-many "$build/tests/benchmarks/pipelines" --seconds 0.3 --size 640x480 --depth 3 --many
+for name in bench pipelines pipelines-many; do
+  if [[ $name =~ ^($parts)$ ]]; then
+    cat "$logs/$name.log"
+  fi
+done
 
 echo
 echo "logs: $logs"
