@@ -236,7 +236,8 @@ install_properties (GObjectClass *klass)
            g_param_spec_boxed ("stats", "Statistics",
                                "Since the frame size last changed: frames, frames in flight, backend, strategy with its tile and "
                                "threads (0 for its own defaults) and where that choice is from (tuning), device, microseconds of "
-                               "upload, compute and download, bytes each way",
+                               "upload, compute and download, bytes each way, bytes-staged of those up that were copied to "
+                               "pinned memory first",
                                GST_TYPE_STRUCTURE, GParamFlags (G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
 
   for (GType type : { backend_get_type (), download_get_type () })
