@@ -21,7 +21,7 @@ is_ordinary (GstBufferPool *pool)
   g_autoptr (GstStructure) config = gst_buffer_pool_get_config (pool);
   GstAllocator *allocator = nullptr;
   gst_buffer_pool_config_get_allocator (config, &allocator, nullptr);
-  return is_ordinary (allocator);
+  return is_ordinary (allocator) && !gst_buffer_pool_config_has_option (config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
 }
 
 /// Puts `allocator` first, where nobody downstream wants another; `params` are what stands beside it.
@@ -53,6 +53,9 @@ propose_buffers (GstQuery *query, CudaDevice &device, const std::shared_ptr<Cuda
   gst_query_parse_allocation (query, &caps, &need_pool);
   if (!caps || !gst_video_info_from_caps (&info, caps))
     return;
+  const bool cuda = is_cuda_caps (caps);
+  if (!cuda && !gst_caps_features_contains (gst_caps_get_features (caps, 0), GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY))
+    return;
   g_autoptr (GstBufferPool) theirs = nullptr, pool = nullptr;
   guint size = 0, least = 0, most = 0;
   const bool some = gst_query_get_n_allocation_pools (query) > 0;
@@ -61,7 +64,7 @@ propose_buffers (GstQuery *query, CudaDevice &device, const std::shared_ptr<Cuda
 
   g_autoptr (GstAllocator) allocator = nullptr;
   GstAllocationParams params;
-  if (is_cuda_caps (caps)) {
+  if (cuda) {
     if (!theirs && need_pool)
       pool = device.new_pool ();
   } else {
@@ -85,11 +88,10 @@ propose_buffers (GstQuery *query, CudaDevice &device, const std::shared_ptr<Cuda
     g_autoptr (GstStructure) set = gst_buffer_pool_get_config (pool);
     gst_buffer_pool_config_get_params (set, nullptr, &size, nullptr, nullptr);  // rows on a device may be longer
   }
-  GstBufferPool *const first = pool ? pool : theirs;
-  if (first && some)
-    gst_query_set_nth_allocation_pool (query, 0, first, size, least, most);
-  else if (first)
-    gst_query_add_allocation_pool (query, first, size, least, most);
+  if (some)
+    gst_query_set_nth_allocation_pool (query, 0, pool ? pool : theirs, size, least, most);
+  else if (pool)
+    gst_query_add_allocation_pool (query, pool, size, least, most);
 }
 
 }  // namespace integralhist

@@ -36,7 +36,7 @@ shared_context (int device)
     Known () { g_weak_ref_init (&context, nullptr); }
   };
   static std::mutex mutex;
-  static std::map<int, Known> all;  // never destroyed before the contexts
+  static auto &all = *new std::map<int, Known>;  // contexts may outlive what is destroyed when the process ends
   const std::lock_guard lock (mutex);
   Known &known = all[device];
   if (auto *context = static_cast<GstCudaContext *> (g_weak_ref_get (&known.context)))
@@ -53,38 +53,50 @@ shared_context (int device)
   return context;
 }
 
-/// What gst_cuda_ensure_element_context () does, but for the context that comes where there is none.
-static void
-ask_for_context (GstElement *element)
+bool
+CudaDevice::is_open ()
 {
-  g_autoptr (GstQuery) query = gst_query_new_context (GST_CUDA_CONTEXT_TYPE);
-  const auto ask = [] (GstElement *, GstPad *pad, gpointer query) -> gboolean {
-    return !gst_pad_peer_query (pad, static_cast<GstQuery *> (query));  // go on until one answers
-  };
-  GstContext *context = nullptr;
-  if (!gst_element_foreach_src_pad (element, ask, query) || !gst_element_foreach_sink_pad (element, ask, query))
+  const std::lock_guard lock (mutex_);
+  return context_;
+}
+
+/// Asks downstream, upstream and the application, as gst_cuda_ensure_element_context () does. An answer comes to set_context (), which may refuse it.
+void
+CudaDevice::ask_for_context (GstElement *element)
+{
+  for (const auto each_pad : { gst_element_foreach_src_pad, gst_element_foreach_sink_pad }) {
+    g_autoptr (GstQuery) query = gst_query_new_context (GST_CUDA_CONTEXT_TYPE);
+    GstContext *context = nullptr;
+    each_pad (
+        element, [] (GstElement *, GstPad *pad, gpointer q) -> gboolean { return !gst_pad_peer_query (pad, static_cast<GstQuery *> (q)); },
+        query);
     gst_query_parse_context (query, &context);
-  if (context)
-    gst_element_set_context (element, context);
-  else
-    gst_element_post_message (element, gst_message_new_need_context (GST_OBJECT (element), GST_CUDA_CONTEXT_TYPE));
+    if (context)
+      gst_element_set_context (element, context);
+    if (is_open ())
+      return;
+  }
+  gst_element_post_message (element, gst_message_new_need_context (GST_OBJECT (element), GST_CUDA_CONTEXT_TYPE));
 }
 
 std::shared_ptr<CudaContext>
 CudaDevice::open (GstElement *element, int device_id)
 {
-  const std::lock_guard lock (mutex_);
   if (!gst_cuda_load_library ())
     throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "libgstcuda found no driver");
   gst_cuda_memory_init_once ();  // pools are of no use before
-  if (!context_)
-    ask_for_context (element);  // set_context () is called on the way
-  if (!context_) {
-    context_ = shared_context (std::max (device_id, 0));
-    g_autoptr (GstContext) context = gst_context_new_cuda_context (context_);
+  if (!is_open ())
+    ask_for_context (element);  // without the lock, for the neighbour may be asking us
+  if (!is_open ()) {
+    GstCudaContext *shared = shared_context (std::max (device_id, 0));
+    g_autoptr (GstContext) context = gst_context_new_cuda_context (shared);
+    gst_object_unref (shared);
     gst_element_set_context (element, context);
     gst_element_post_message (element, gst_message_new_have_context (GST_OBJECT (element), gst_context_ref (context)));
   }
+  const std::lock_guard lock (mutex_);
+  if (!context_)
+    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "CUDA device " + std::to_string (std::max (device_id, 0)) + " gave no context");
   return wrap ();
 }
 

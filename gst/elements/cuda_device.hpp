@@ -52,6 +52,8 @@ public:
 
 private:
 #if HAVE_GSTCUDA
+  bool is_open ();
+  void ask_for_context (GstElement *element);
   std::shared_ptr<CudaContext> wrap ();
 
   std::recursive_mutex mutex_;  // guards context_; contexts are set from any thread, also within open

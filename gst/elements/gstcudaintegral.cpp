@@ -400,16 +400,16 @@ gst_cuda_integral_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
     if (!engine_of (state))
       make_engine (self);
     const auto engine = engine_of (state);
-    auto tensor = submit (self, *engine, buffer);
+    const auto tensor = submit (self, *engine, buffer);
     if (!tensor)
       return GST_FLOW_FLUSHING;
     if (settings.sync)
       tensor->wait (GST_CLOCK_TIME_NONE);
-    g_autoptr (GstIntegralHistogram) histogram = new_histogram (std::move (tensor));
+    g_autoptr (GstIntegralHistogram) histogram = new_histogram (tensor);
     gst_buffer_add_integral_histogram_meta (buffer, histogram);
     if (!state.regions.empty ())
       report (self, buffer, histogram, number);
-    engine->hold (buffer);
+    engine->hold (buffer, *tensor);
     return GST_FLOW_OK;
   });
 }

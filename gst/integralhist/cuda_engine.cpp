@@ -39,10 +39,8 @@ public:
   ~CudaEngine () override
   {
     const CudaContext::Scope scope (*context_);
-    for (Slot &slot : slots_)
-      cudaStreamSynchronize (slot.stream.get ());
-    cudaStreamSynchronize (upload_stream_.get ());
-    cudaStreamSynchronize (download_stream_.get ());
+    for (const Slot &slot : slots_)
+      settle (slot);
     loans_.reset ();
     release ();
   }
@@ -51,36 +49,38 @@ public:
   {
     const TraceRange range ("integral histogram: submit");
     return on (*context_, [&] {
-      // a buffer that is lent has its tensor, too
-      while (pool_->is_exhausted () && loans_->settle_oldest ()) {
-      }
-      const auto tensor = std::static_pointer_cast<CudaTensor> (pool_->acquire ());
+      Slot &slot = next_slot ();
+      loans_->give_back ();  // outside of the lock: what comes back may be the last of its buffer
+      const auto tensor = next_tensor ();
       if (!tensor)
         return tensor;
       const std::lock_guard lock (mutex_);
-      Slot &slot = slots_[stats_.frames % slots_.size ()];
-      make_free (slot);
-      slot.measured = measure_now ();
-      const inthist::Image image = bring (frame, slot);
-      compute (image, *tensor, slot);
-      if (download_ == Download::eager)
-        download (*tensor, slot);
+      try {
+        slot.measured = measure_now ();
+        const inthist::Image image = bring (frame, slot);
+        compute (image, *tensor, slot);
+        if (download_ == Download::eager)
+          download (*tensor, slot);
+      } catch (...) {
+        settle (slot);  // part of it may be under way
+        throw;
+      }
       slot.busy = true;
-      last_stays_ = frame.place != Place::host;
-      last_read_ = frame.place == Place::pinned ? slot.there.get () : slot.computed.get ();
+      last_read_ = frame.place == Place::host ? nullptr : frame.place == Place::pinned ? slot.there.get () : slot.computed.get ();
       stats_.frames++;
       return tensor;
     });
   }
 
-  void hold (GstBuffer *buffer) override
+  void hold (GstBuffer *buffer, Tensor &tensor) override
   {
-    if (!last_stays_)
-      return;
-    if (loans_->are_in_the_way ())
-      on (*context_, [&] { await (last_read_); });
-    else
-      loans_->add (buffer, last_read_);
+    if (last_read_)
+      on (*context_, [&] {
+        if (loans_->are_in_the_way ())
+          await (last_read_);
+        else if (!has_fired (last_read_))
+          loans_->add (buffer, tensor, last_read_);
+      });
   }
 
   void set_flushing (bool flushing) override { pool_->set_flushing (flushing); }
@@ -123,7 +123,11 @@ private:
   void allocate (const inthist::Shape &shape, const Options &options)
   {
     const auto make = [shape, context = context_, queries = queries_, download = download_] (unsigned alive) {
-      return std::make_unique<CudaTensor> (shape, alive, context, queries, download);
+      try {
+        return std::make_unique<CudaTensor> (shape, alive, context, queries, download);
+      } catch (const CudaError &error) {
+        fail (error);
+      }
     };
     pool_ = std::make_shared<TensorPool> (make, options);
     plan_ = plan_for (inthist::Device::cuda, shape, options.strategy, options.tuning_time, int (options.async_depth),
@@ -158,12 +162,43 @@ private:
   /// Waits until the slot's last frame is done.
   void make_free (Slot &slot)
   {
-    const TraceRange range ("integral histogram: wait for a slot");
-    if (slot.busy)
-      await (done (slot));
-    loans_->give_back ();
+    if (!slot.busy)
+      return;
+    await (done (slot));
     note_times (slot, stats_);
     slot.busy = false;
+  }
+
+  /// Free.
+  Slot &next_slot ()
+  {
+    const TraceRange range ("integral histogram: wait for a slot");
+    const std::lock_guard lock (mutex_);
+    Slot &slot = slots_[stats_.frames % slots_.size ()];
+    make_free (slot);
+    return slot;
+  }
+
+  /// Null when flushing. A buffer that is lent has its tensor, too, so where there is no other those are waited for.
+  std::shared_ptr<CudaTensor> next_tensor ()
+  {
+    const TraceRange range ("integral histogram: wait for a tensor");
+    for (;;)
+      try {
+        while (pool_->is_exhausted () && loans_->settle_oldest ()) {
+        }
+        return std::static_pointer_cast<CudaTensor> (pool_->acquire ());
+      } catch (const Error &error) {
+        if (error.code != GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY || !loans_->settle_oldest ())
+          throw;
+      }
+  }
+
+  /// Whatever became of its frame.
+  void settle (const Slot &slot)
+  {
+    for (cudaStream_t stream : { upload_stream_.get (), slot.stream.get (), download_stream_.get () })
+      cudaStreamSynchronize (stream);
   }
 
   /// At most once a millisecond: a frame at 30 a second is measured, and where tens of thousands come, one of them in tens, so that the others need not pay for it.
@@ -309,8 +344,7 @@ private:
   std::unique_ptr<Loans> loans_;
 
   // of the frame that was submitted last, for hold ()
-  bool last_stays_ = false;
-  cudaEvent_t last_read_ = nullptr;
+  cudaEvent_t last_read_ = nullptr;  // null where nothing is read later
 
   std::mutex mutex_;  // guards all below
   std::vector<Slot> slots_;

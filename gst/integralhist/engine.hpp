@@ -10,6 +10,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -65,6 +66,9 @@ public:
   virtual bool at_rest () { return true; }
 
   std::size_t bytes () const { return inthist::tensor_bytes (shape, layout); }
+
+  /// Whether the frame that carries it is lent (Engine::hold), and has been copied meanwhile, with the same memory.
+  std::atomic<bool> lent = false, copied = false;
 };
 
 enum class Download { lazy, eager, never };
@@ -147,9 +151,9 @@ public:
 
   /// Promises the frame's tensor. Null when flushing.
   virtual std::shared_ptr<Tensor> submit (const Frame &frame) = 0;
-  /// Behind submit, with the frame's buffer, before anybody else may write to it: it stays as it is until its pixels have been read. A reference that the engine takes makes
-  /// it unwritable meanwhile.
-  virtual void hold (GstBuffer *) {}
+  /// Behind submit, with the frame's buffer and its tensor, before anybody else may write to it: it stays as it is until its pixels have been read. A reference that the engine
+  /// takes makes it unwritable meanwhile.
+  virtual void hold (GstBuffer *, Tensor &) {}
   /// Ends a wait for a tensor, and refuses new ones.
   virtual void set_flushing (bool flushing) = 0;
   virtual Stats stats () = 0;
@@ -166,6 +170,7 @@ std::string no_memory (const std::string &what, std::size_t bytes, std::size_t a
 std::string no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes, std::size_t available, const char *where, unsigned alive);
 
 GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor);
+Tensor &tensor_of (GstIntegralHistogram *histogram);
 
 #if INTHIST_CUDA
 /// A CUDA context, the primary one of a device or an application's. Scope makes it current for a few calls.

@@ -59,6 +59,12 @@ new_histogram (std::shared_ptr<Tensor> tensor)
   return histogram;
 }
 
+Tensor &
+tensor_of (GstIntegralHistogram *histogram)
+{
+  return *histogram->tensor;
+}
+
 /// Runs a query; an Error becomes a GError and `failed`.
 template <class Result, class Body>
 static Result

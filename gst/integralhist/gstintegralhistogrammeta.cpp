@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "engine.hpp"
+
 namespace {
 
 GstIntegralHistogramMeta *
@@ -35,8 +37,15 @@ free (GstMeta *meta, GstBuffer *)
   g_clear_pointer (&cast (meta)->histogram, gst_integral_histogram_unref);
 }
 
+/// Whether one is a copy of the other that has the same memory, as who wants to write gets of a buffer that others hold.
+bool
+share_memory (GstBuffer *a, GstBuffer *b)
+{
+  return gst_buffer_n_memory (a) > 0 && gst_buffer_n_memory (b) > 0 && gst_buffer_peek_memory (a, 0) == gst_buffer_peek_memory (b, 0);
+}
+
 gboolean
-transform (GstBuffer *target, GstMeta *meta, GstBuffer *, GQuark type, gpointer data)
+transform (GstBuffer *target, GstMeta *meta, GstBuffer *buffer, GQuark type, gpointer data)
 {
   guint width = cast (meta)->width, height = cast (meta)->height;
   if (GST_VIDEO_META_TRANSFORM_IS_SCALE (type)) {
@@ -50,6 +59,9 @@ transform (GstBuffer *target, GstMeta *meta, GstBuffer *, GQuark type, gpointer 
     height = scale->out_info->height;
   } else if (!GST_META_TRANSFORM_IS_COPY (type) || static_cast<const GstMetaTransformCopy *> (data)->region) {
     return FALSE;  // a part of the bytes is no frame
+  } else if (integralhist::Tensor &tensor = integralhist::tensor_of (cast (meta)->histogram);
+             tensor.lent && share_memory (target, buffer)) {
+    tensor.copied = true;
   }
   GstIntegralHistogramMeta *copy = gst_buffer_add_integral_histogram_meta (target, cast (meta)->histogram);
   copy->width = width;

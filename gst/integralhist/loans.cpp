@@ -18,10 +18,12 @@ Loans::~Loans ()
 }
 
 void
-Loans::add (GstBuffer *buffer, cudaEvent_t read)
+Loans::add (GstBuffer *buffer, Tensor &tensor, cudaEvent_t read)
 {
   const std::lock_guard lock (mutex_);
-  loans_.push_back ({ gst_buffer_ref (buffer), read });
+  tensor.copied = false;
+  tensor.lent = true;
+  loans_.push_back ({ gst_buffer_ref (buffer), &tensor, read });
   if (asleep_)
     changed_.notify_one ();
 }
@@ -37,10 +39,12 @@ Loans::give_back ()
       if (loans_.empty () || cudaEventQuery (loans_.front ().read) == cudaErrorNotReady)
         return;
       buffer = loans_.front ().buffer;
+      Tensor &tensor = *loans_.front ().tensor;
+      tensor.lent = false;
+      if (tensor.copied)
+        in_the_way_ = true;
       loans_.pop_front ();
     }
-    if (GST_MINI_OBJECT_REFCOUNT_VALUE (buffer) == 1 && !gst_buffer_is_all_memory_writable (buffer))
-      in_the_way_ = true;
     gst_buffer_unref (buffer);  // nobody else's: it goes back to its pool
   }
 }

@@ -20,18 +20,20 @@ public:
   /// Once all events have fired.
   ~Loans ();
 
-  /// Takes a reference until `read` fires. Before that is recorded again it must have fired, and give_back () have been called.
-  void add (GstBuffer *buffer, cudaEvent_t read);
+  /// Takes a reference until `read` fires. Before that is recorded again it must have fired, and give_back () have been called. The buffer has a meta with the tensor.
+  void add (GstBuffer *buffer, Tensor &tensor, cudaEvent_t read);
   /// Gives back what has been read, with the context current.
   void give_back ();
   /// Waits for the oldest, and gives it back. False where there is none.
   bool settle_oldest ();
-  /// Whether somebody downstream has copied a buffer, because it was not writable. Its pool cannot use the original's memory again, and allocates anew for each frame.
+  /// Whether somebody downstream has copied a buffer, because it was not writable. Writers then copy the memory too, and where they do not, the buffer's pool cannot use it again
+  /// and allocates anew for each frame.
   bool are_in_the_way () const { return in_the_way_; }
 
 private:
   struct Loan {
     GstBuffer *buffer;
+    Tensor *tensor;
     cudaEvent_t read;
   };
 

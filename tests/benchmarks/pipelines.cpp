@@ -144,11 +144,12 @@ measure (const Run &run)
     }
   const double start = now (), processor = processor_seconds ();
   const guint64 before = frames ();
-  while (now () - start < run.seconds || frames () - before < 8)
+  while (result.failure.empty () && (now () - start < run.seconds || frames () - before < 8)) {
     g_usleep (500);
+    result.failure = failure ();
+  }
   const double seconds = now () - start, busy = processor_seconds () - processor;
   const guint64 n = frames () - before;
-  result.failure = failure ();
   result.frames_a_second = double (n) / seconds;
   result.host_us = busy * 1e6 / double (n);
   result.compute_us = all[0]->compute_us ();

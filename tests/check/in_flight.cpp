@@ -9,6 +9,9 @@
 #include <fstream>
 
 #include <unistd.h>
+#if INTHIST_CUDA
+#include <cuda_runtime.h>
+#endif
 
 #include "pipelines.hpp"
 
@@ -105,7 +108,7 @@ stat_of (const Harness &harness, const char *name)
   return value;
 }
 
-/// Somebody downstream paints over each frame at once, as a filter that works in place does. Its histogram is that of the frame before.
+/// Somebody downstream paints over each frame at once, as a filter that works in place does. Its histogram is that of the frame before, and after the first few nothing is copied for it.
 void
 run_painted_over (const Setup &setup)
 {
@@ -123,7 +126,9 @@ run_painted_over (const Setup &setup)
   for (int i = 0; i < 12; i++) {
     GstBuffer *frame = pool.frame (random);
     Picture picture = picture_of (frame, info);
-    GstBuffer *out = gst_buffer_make_writable (harness.pass (frame).release ());
+    GstBuffer *out = harness.pass (frame).release ();
+    fail_unless (i < 2 || gst_buffer_is_writable (out), "frame %d would be copied, as those before were", i);
+    out = gst_buffer_make_writable (out);
     GstMapInfo map;
     fail_unless (gst_buffer_map (out, &map, GST_MAP_WRITE));
     for (int y = info.height - 1; y >= 0; y--)  // what is read last first
@@ -161,6 +166,39 @@ run_one_buffer (const Setup &setup)
     const std::string what = i % 2 == 0 ? complaint (histogram.get (), picture, random) : "";
     fail_unless (what.empty (), "frame %d: %s", i, what.c_str ());
   }
+}
+
+/// The device has room for one tensor, and lent buffers have theirs: the next frame waits for it.
+void
+run_room_for_one (const Setup &setup)
+{
+  if (g_str_equal (setup.backend, "cpu"))
+    return;
+#if INTHIST_CUDA
+  constexpr int kWidth = 8192;
+  constexpr std::size_t kBins = 256;
+  std::size_t room = 0, total = 0;
+  fail_unless (cudaMemGetInfo (&room, &total) == cudaSuccess);
+  const int height = int (std::min<std::size_t> (room / 10 * 6 / (kWidth * kBins * 4), 16000));
+  if (double (height) * kWidth * kBins * 4 < 0.55 * double (room)) {
+    printf ("SKIP: room for one tensor: this device has room for more\n");
+    return;
+  }
+  Random random (seed ());
+  const std::string caps = caps_text ("GRAY8", kWidth, height);
+  const Setup many_bins = { setup.element, "bins=256", "", setup.backend };
+  Harness harness (many_bins, "tuning-time=0 async-depth=" + std::to_string (kDepth));
+  harness.set_caps (caps);
+  Pool pool (harness, caps, 0);
+  for (int i = 0; i < 4; i++) {
+    GstBuffer *frame = pool.frame (random);
+    const Picture picture = i == 3 ? picture_of (frame, video_info (caps)) : Picture ();
+    const Buffer out = harness.pass (frame);
+    const std::string what =
+        i == 3 ? complaint (gst_buffer_get_integral_histogram_meta (out.get ())->histogram, picture, random) : std::string ();
+    fail_unless (what.empty (), "%s", what.c_str ());
+  }
+#endif
 }
 
 /// With one tensor and no copy, frames follow each other as fast as they are computed.
@@ -321,7 +359,8 @@ run_latency (const Setup &setup)
   if (g_str_equal (setup.backend, "cpu"))
     return;  // it is as fast as its processor
   struct Times {
-    gint64 in = 0, most_inside = 0, most_until_ready = 0;
+    gint64 in = 0;
+    std::vector<gint64> inside, until_ready;
     int frames = 0;
   } times;
   Pipeline pipeline (
@@ -344,19 +383,21 @@ run_latency (const Setup &setup)
     if (!meta || !gst_integral_histogram_wait (meta->histogram, GST_CLOCK_TIME_NONE, nullptr))
       return GST_PAD_PROBE_DROP;
     if (times->frames++ > 0) {  // the first measures strategies, and makes all that there is to make
-      times->most_inside = std::max (times->most_inside, out - times->in);
-      times->most_until_ready = std::max (times->most_until_ready, g_get_monotonic_time () - out);
+      times->until_ready.push_back (g_get_monotonic_time () - out);
+      times->inside.push_back (out - times->in);
     }
     return GST_PAD_PROBE_OK;
   });
   gst_object_unref (element);
   pipeline.set_state (GST_STATE_PLAYING);
   pipeline.wait_for_eos ();
-  printf ("latency: at most %d us inside, ready %d us after at most, of %d frames\n", int (times.most_inside), int (times.most_until_ready),
-          times.frames);
   fail_unless_equals_int (times.frames, 91);
-  fail_unless (times.most_inside < 1000, "a frame took %d us", int (times.most_inside));
-  fail_unless (times.most_until_ready < 1000, "a histogram was ready after %d us", int (times.most_until_ready));
+  for (const auto &[what, list] : { std::pair ("inside", &times.inside), std::pair ("from there until ready", &times.until_ready) }) {
+    std::ranges::sort (*list);
+    const auto at = [&] (int percent) { return int ((*list)[list->size () * percent / 100]); };
+    printf ("latency, us %s: median %d, 95 %% %d, most %d\n", what, at (50), at (95), int (list->back ()));
+    fail_unless (at (95) < 1000, "%d us %s", at (95), what);  // the machine may be busy with something else
+  }
 }
 
 /// Pipelines that know nothing of each other compute in one context.
@@ -425,6 +466,7 @@ run_bounded (const Setup &setup)
 
 SETUP_TEST (painted_over)
 SETUP_TEST (one_buffer)
+SETUP_TEST (room_for_one)
 SETUP_TEST (one_tensor)
 SETUP_TEST (offer)
 SETUP_TEST (source)
@@ -446,6 +488,7 @@ in_flight_suite ()
   constexpr int kEnd = int (std::size (kSetups));
   tcase_add_loop_test (tcase, painted_over, 0, kEnd);
   tcase_add_loop_test (tcase, one_buffer, 0, kEnd);
+  tcase_add_loop_test (tcase, room_for_one, 0, kEnd);
   tcase_add_loop_test (tcase, one_tensor, 0, kEnd);
   tcase_add_loop_test (tcase, offer, 0, kEnd);
   tcase_add_loop_test (tcase, source, 0, kEnd);
