@@ -207,9 +207,9 @@ run_one_tensor (const Setup &setup)
 {
   if (g_str_equal (setup.backend, "cpu"))
     return;  // nothing is lent there
-  constexpr int kFrames = 200;
+  constexpr int kFrames = 60;
   Random random (seed ());
-  const std::string caps = caps_text ("GRAY8", 320, 240);
+  const std::string caps = caps_text ("GRAY8", 1920, 1080);
   Harness harness (setup, "max-tensors=1 tuning-time=0 async-depth=" + std::to_string (kDepth));
   harness.set_caps (caps);
   Pool pool (harness, caps, 0);
