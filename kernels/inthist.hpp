@@ -21,6 +21,7 @@
 #include <string_view>
 
 #include "host_device.hpp"
+#include "measure.hpp"
 
 struct CUstream_st;
 
@@ -234,6 +235,14 @@ struct Region {
 /// The part of the region inside the frame; all zero where there is none.
 Region clip (const Region &region, int width, int height);
 
+/// Windows of one size, columns x rows of them; that in column i and row j has its top left corner at (x + i step_x, y + j step_y). They may hang over the frame's border, and have then the
+/// pixels inside.
+struct Grid {
+  int window_width = 0, window_height = 0;  // at least 1
+  int x = 0, y = 0, step_x = 1, step_y = 1;
+  int columns = 0, rows = 0;
+};
+
 /// Algorithm 1 of Poostchi et al., serial and slow: what a strategy must equal, bit for bit. For integer tensors; without anchors.
 void reference (const Job &job);
 
@@ -246,6 +255,11 @@ void drop_anchors (const Job &job);
 void count_regions (const Shape &shape, const Layout &layout, const void *tensor, std::span<const Region> regions, std::uint32_t *counts);
 /// sums[i * bins + b] = what regions[i] adds up to in plane b, for any u16 or u32 tensor of 8-bit pixels; exact.
 void sum_regions (const Shape &shape, const Layout &layout, const void *tensor, std::span<const Region> regions, std::uint64_t *sums);
+
+/// map[j * grid.columns + i] = how alike the histogram of window (i, j) and the model are (measure.hpp), from an integer tensor of bins. The model has a value for each bin, none of them
+/// negative, and their sum is 1.
+void likelihood_map (const Shape &shape, const Layout &layout, const void *tensor, const Grid &grid, std::span<const float> model,
+                     Measure measure, float *map);
 }  // namespace cpu
 
 /// The same on a device; pointers are the device's, of the current context. `regions` may also be pinned host memory.

@@ -16,6 +16,12 @@
 
 namespace inthist {
 
+INTHIST_HOST_DEVICE inline Region
+window_of (const Grid &grid, int column, int row)
+{
+  return { grid.x + column * grid.step_x, grid.y + row * grid.step_y, grid.window_width, grid.window_height };
+}
+
 /// Pixels that a plane's element can count without an overflow: of counts 1 at most a pixel, of values 255, of squares 65025.
 INTHIST_HOST_DEVICE inline int
 exact_pixels (const Shape &shape, int plane)

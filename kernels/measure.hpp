@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How alike two histograms are, one text for both devices. A window's histogram p and a model q are each divided by their sum first; with no pixels, p is all zero. A MeasureSum takes their bins one
+// after another, b = 0, 1, ..., so that no histogram need be kept: the caller subtracts four elements of a plane and adds what it gets. Where OpenCV's compareHist has the measure, this
+// is compareHist (q, p), with its conventions for what would divide by zero:
+//
+//   intersection          sum min(p, q)                                          the more the more alike; HISTCMP_INTERSECT (Swain and Ballard 1991)
+//   bhattacharyya         sqrt(1 - sum sqrt(p q))                                HISTCMP_BHATTACHARYYA, the Hellinger distance
+//   chi-square            sum (q - p)^2 / q, of bins with q > 0                  HISTCMP_CHISQR
+//   chi-square-alt        2 sum (p - q)^2 / (p + q), of bins with p + q > 0      HISTCMP_CHISQR_ALT; half of it is what Adam et al. 2006 use
+//   l1, l2                sum |p - q|, sqrt(sum (p - q)^2)
+//   correlation           of the bins, -1 to 1; 1 where p or q are constant      the more the more alike; HISTCMP_CORREL
+//   kullback-leibler      sum q log(q / p), p at least 1e-10, of bins with q > 0  HISTCMP_KL_DIV
+//   emd                   sum |P - Q|, P and Q cumulative: the earth mover's distance between histograms in one dimension, in bins (Rubner et al. 2000)
+//   kolmogorov-smirnov    max |P - Q|
+#pragma once
+
+#include <cmath>
+#include <type_traits>
+
+#include "host_device.hpp"
+
+namespace inthist {
+
+enum class Measure {
+  intersection,
+  bhattacharyya,
+  chi_square,
+  chi_square_alt,
+  l1,
+  l2,
+  correlation,
+  kullback_leibler,
+  emd,
+  kolmogorov_smirnov,
+};
+constexpr int kMeasures = 10;
+
+constexpr const char *
+name_of (Measure measure)
+{
+  constexpr const char *kNames[] = { "intersection", "bhattacharyya",    "chi-square", "chi-square-alt",    "l1", "l2",
+                                     "correlation",  "kullback-leibler", "emd",        "kolmogorov-smirnov" };
+  return kNames[int (measure)];
+}
+
+/// Whether more means more alike.
+constexpr bool
+is_similarity (Measure measure)
+{
+  return measure == Measure::intersection || measure == Measure::correlation;
+}
+
+template <Measure kMeasure>
+class MeasureSum {
+public:
+  /// `empty` is whether the window has no pixels.
+  INTHIST_HOST_DEVICE MeasureSum (int bins, bool empty) : mean_q_ (1.0f / bins), mean_p_ (empty ? 0 : mean_q_) {}
+
+  INTHIST_HOST_DEVICE void add (float p, float q)
+  {
+    const float d = p - q;
+    if constexpr (kMeasure == Measure::intersection) {
+      a_ += p < q ? p : q;
+    } else if constexpr (kMeasure == Measure::bhattacharyya) {
+      // 1 - sum sqrt(p q) is half of this, which keeps its digits where they are nearly the same
+      const float r = std::sqrt (p) - std::sqrt (q);
+      a_ += r * r;
+    } else if constexpr (kMeasure == Measure::chi_square) {
+      a_ += q > 0 ? d * d / q : 0;
+    } else if constexpr (kMeasure == Measure::chi_square_alt) {
+      a_ += p + q > 0 ? d * d / (p + q) : 0;
+    } else if constexpr (kMeasure == Measure::l1) {
+      a_ += std::fabs (d);
+    } else if constexpr (kMeasure == Measure::l2) {
+      a_ += d * d;
+    } else if constexpr (kMeasure == Measure::correlation) {
+      const float x = p - mean_p_, y = q - mean_q_;
+      a_ += x * y;
+      b_ += x * x;
+      c_ += y * y;
+    } else if constexpr (kMeasure == Measure::kullback_leibler) {
+      a_ += q > 0 ? q * std::log (q / (p > 1e-10f ? p : 1e-10f)) : 0;
+    } else {  // P - Q so far
+      b_ += d;
+      const float gap = std::fabs (b_);
+      a_ = kMeasure == Measure::emd ? a_ + gap : gap > a_ ? gap : a_;
+    }
+  }
+
+  INTHIST_HOST_DEVICE float value () const
+  {
+    if constexpr (kMeasure == Measure::bhattacharyya)
+      return mean_p_ > 0 ? std::sqrt (a_ / 2) : 1;
+    if constexpr (kMeasure == Measure::chi_square_alt)
+      return 2 * a_;
+    if constexpr (kMeasure == Measure::l2)
+      return std::sqrt (a_);
+    if constexpr (kMeasure == Measure::correlation) {
+      constexpr float kConstant = 2.220446e-16f;  // as compareHist has it
+      return b_ * c_ > kConstant ? a_ / std::sqrt (b_ * c_) : 1;
+    }
+    return a_;
+  }
+
+private:
+  float mean_q_, mean_p_;
+  float a_ = 0, b_ = 0, c_ = 0;
+};
+
+template <Measure kMeasure>
+using MeasureConstant = std::integral_constant<Measure, kMeasure>;
+
+/// Calls `body` with a constant whose value is the measure.
+template <class Body>
+auto
+with_measure (Measure measure, Body &&body)
+{
+  switch (measure) {
+    case Measure::intersection: return body (MeasureConstant<Measure::intersection>{});
+    case Measure::bhattacharyya: return body (MeasureConstant<Measure::bhattacharyya>{});
+    case Measure::chi_square: return body (MeasureConstant<Measure::chi_square>{});
+    case Measure::chi_square_alt: return body (MeasureConstant<Measure::chi_square_alt>{});
+    case Measure::l1: return body (MeasureConstant<Measure::l1>{});
+    case Measure::l2: return body (MeasureConstant<Measure::l2>{});
+    case Measure::correlation: return body (MeasureConstant<Measure::correlation>{});
+    case Measure::kullback_leibler: return body (MeasureConstant<Measure::kullback_leibler>{});
+    case Measure::emd: return body (MeasureConstant<Measure::emd>{});
+    default: return body (MeasureConstant<Measure::kolmogorov_smirnov>{});
+  }
+}
+
+}  // namespace inthist
