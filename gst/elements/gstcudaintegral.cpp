@@ -185,7 +185,7 @@ make_engine (GstCudaIntegral *self)
   options.still_waiting = [self, n = options.max_tensors] {
     GST_ELEMENT_WARNING (
         self, RESOURCE, BUSY,
-        ("All %u tensors that max-tensors allows are held downstream: waiting for one. A sink keeps its last frame; set its "
+        ("Every tensor that max-tensors=%u allows is held downstream: waiting for one. A sink keeps its last frame; set its "
          "enable-last-sample=false, or raise max-tensors.",
          n),
         (nullptr));

@@ -214,9 +214,9 @@ install_properties (GObjectClass *klass)
                              G_MAXINT, by_default.cuda_device_id, ready));
   install (PROP_DOWNLOAD, g_param_spec_enum ("download", "Download", "When a tensor on a GPU is copied to the host", download_get_type (),
                                              int (by_default.options.download), ready));
-  install (PROP_ASYNC_DEPTH,
-           checked_uint_spec ("async-depth", "Async depth", "Frames that may be in the making at once; the next waits for the oldest", 1,
-                              kMaxAsyncDepth, by_default.options.async_depth, ready));
+  install (PROP_ASYNC_DEPTH, checked_uint_spec ("async-depth", "Async depth",
+                                                "Frames, and so tensors, that may be in the making at once; the next waits for the oldest",
+                                                1, kMaxAsyncDepth, by_default.options.async_depth, ready));
   install (PROP_MAX_TENSORS,
            g_param_spec_uint (
                "max-tensors", "Max tensors",

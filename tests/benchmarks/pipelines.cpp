@@ -3,12 +3,13 @@
 // How fast whole pipelines are: a source of ready-made frames ! cudaintegralhist ! a sink that counts. Every line is a pipeline that ran for a while after a warm-up; above
 // the lines of a size stand its ceilings, measured in the same run: copies between pinned memory and the device, cudaMemset of the tensor, the algorithm alone.
 //
-//   pipelines [--size WxH]... [--memory plain|pinned|cuda]... [--depth N]... [--bins N] [--seconds S] [--backend cpu] [--many]
-//
-// plain: buffers of the source's own, which are copied once more; pinned: those that the element offers; cuda: memory:CUDAMemory. --many: 1, 2 and 8 pipelines at once.
+//   pipelines --help
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -88,10 +89,9 @@ public:
   {
     g_autoptr (GstMessage) message = gst_bus_pop_filtered (bus_, GST_MESSAGE_ERROR);
     g_autoptr (GError) error = nullptr;
-    g_autofree char *more = nullptr;
     if (message)
-      gst_message_parse_error (message, &error, &more);
-    return error ? error->message + std::string (" ") + (more ? more : "") : "";
+      gst_message_parse_error (message, &error, nullptr);
+    return error ? error->message : "";
   }
 
   double compute_us ()
@@ -240,7 +240,7 @@ print (const Run &run, const Result &result, double most, double bytes)
   const std::string size = std::to_string (run.width) + "x" + std::to_string (run.height);
   printf ("%-10s %4u  %-7s %-8s %5u %9u  ", size.c_str (), run.bins, run.memory.c_str (), run.download.c_str (), run.depth, run.pipelines);
   if (!result.failure.empty ()) {
-    printf ("SKIP: %s\n", result.failure.c_str ());
+    printf ("FAILED: %s\n", result.failure.c_str ());
     return;
   }
   printf ("%11.0f ", result.frames_a_second);
@@ -252,14 +252,37 @@ print (const Run &run, const Result &result, double most, double bytes)
   fflush (stdout);
 }
 
+constexpr const char *kHelp =
+    R"(usage: pipelines [OPTION...]
+
+How fast whole pipelines are: ready-made frames ! cudaintegralhist ! a sink that counts.
+
+  --size WxH       frames, several times for several sizes (512x512, 640x480, 1280x720, 1920x1080, 4096x3072)
+  --bins N         1 to 256 (32)
+  --memory NAME    plain, pinned (the element's pool) or cuda (memory:CUDAMemory), several times for several (all three)
+  --depth N        async-depth, 1 to 64, several times for several (1, 2, 3, 8)
+  --many           1, 2 and 8 pipelines at once
+  --seconds S      for each line (0.5)
+  --backend NAME   cuda, or cpu, which has plain memory and no downloads (cuda)
+
+Columns: "of most" is the share of the rate that the ceilings above the table allow; "host us" the processor time of the whole process for each frame; "compute us" the element's
+own stats. Lines of lazy and eager copy every tensor to the host. A line that needs more than 16 GB of pinned memory is left out.
+)";
+
 int
-usage (const char *complaint)
+usage (const std::string &complaint)
 {
-  fprintf (stderr,
-           "pipelines: %s\nusage: pipelines [--size WxH]... [--memory plain|pinned|cuda]... [--depth N]... [--bins N] [--seconds S]\n      "
-           "           [--backend cpu] [--many]\n",
-           complaint);
+  fprintf (stderr, "pipelines: %s; see pipelines --help\n", complaint.c_str ());
   return 2;
+}
+
+/// The whole text as a number in the range; nothing otherwise.
+std::optional<double>
+number (const char *text, double least, double most)
+{
+  char *end = nullptr;
+  const double value = g_ascii_strtod (text, &end);
+  return end == text || *end || !(value >= least && value <= most) ? std::nullopt : std::optional (value);
 }
 
 }  // namespace
@@ -267,7 +290,8 @@ usage (const char *complaint)
 int
 main (int argc, char **argv)
 {
-  gst_init (&argc, &argv);
+  if (!g_getenv ("GST_PLUGIN_PATH"))
+    g_setenv ("GST_PLUGIN_PATH", PLUGIN_PATH, TRUE);  // this build's
   Run base;
   bool many = false;
   std::vector<std::pair<int, int>> sizes;
@@ -275,45 +299,70 @@ main (int argc, char **argv)
   std::vector<std::string> memories;
   for (int i = 1; i < argc; i++) {
     const std::string option = argv[i];
-    const char *const value = i + 1 < argc ? argv[i + 1] : nullptr;
-    int width, height;
+    if (option == "--help" || option == "-h") {
+      printf ("%s", kHelp);
+      return 0;
+    }
     if (option == "--many") {
       many = true;
       continue;
     }
-    if (!value)
-      return usage ((option + " wants a value").c_str ());
-    i++;
-    if (option == "--size" && sscanf (value, "%dx%d", &width, &height) == 2)
-      sizes.push_back ({ width, height });
-    else if (option == "--bins")
-      base.bins = unsigned (atoi (value));
-    else if (option == "--seconds")
-      base.seconds = atof (value);
-    else if (option == "--backend")
-      base.backend = value;
-    else if (option == "--depth" && atoi (value) > 0)
-      depths.push_back (unsigned (atoi (value)));
-    else if (option == "--memory")
+    const std::vector<std::string> known = { "--size", "--bins", "--memory", "--depth", "--seconds", "--backend" };
+    if (std::ranges::find (known, option) == known.end ())
+      return usage ("no option " + option);
+    if (++i == argc)
+      return usage (option + " wants a value");
+    const std::string value = argv[i];
+    const char *const by = strchr (argv[i], 'x');
+    bool understood = true;
+    if (option == "--size") {
+      const auto width = by ? number (value.substr (0, by - argv[i]).c_str (), 1, 32767) : std::nullopt,
+                 height = by ? number (by + 1, 1, 32767) : std::nullopt;
+      if ((understood = width && height))
+        sizes.push_back ({ int (*width), int (*height) });
+    } else if (option == "--bins") {
+      const auto bins = number (argv[i], 1, 256);
+      if ((understood = bool (bins)))
+        base.bins = unsigned (*bins);
+    } else if (option == "--depth") {
+      const auto depth = number (argv[i], 1, 64);
+      if ((understood = bool (depth)))
+        depths.push_back (unsigned (*depth));
+    } else if (option == "--seconds") {
+      const auto seconds = number (argv[i], 0.001, 3600);
+      if ((understood = bool (seconds)))
+        base.seconds = *seconds;
+    } else if (option == "--memory") {
+      understood = value == "plain" || value == "pinned" || value == "cuda";
       memories.push_back (value);
-    else
-      return usage (("cannot read " + option + " " + value).c_str ());
+    } else {
+      understood = value == "cpu" || value == "cuda";
+      base.backend = value;
+    }
+    if (!understood)
+      return usage (option + " cannot be " + value);
   }
+  gst_init (nullptr, nullptr);
+  g_autoptr (GstElementFactory) factory = gst_element_factory_find ("cudaintegralhist");
+  if (!factory)
+    return usage (std::string ("no element cudaintegralhist in GST_PLUGIN_PATH=") + g_getenv ("GST_PLUGIN_PATH"));
   const bool cuda = base.backend == "cuda";
 #if INTHIST_CUDA
   int devices = 0;
   if (cuda && (cudaGetDeviceCount (&devices) != cudaSuccess || devices == 0))
-    return usage ("no CUDA device; --backend cpu measures the CPU");
+    return usage ("no CUDA device: --backend cpu measures the CPU");
 #else
   if (cuda)
-    return usage ("this build has no CUDA; --backend cpu measures the CPU");
+    return usage ("this build has no CUDA: --backend cpu measures the CPU");
 #endif
   if (sizes.empty ())
     sizes = { { 512, 512 }, { 640, 480 }, { 1280, 720 }, { 1920, 1080 }, { 4096, 3072 } };
   if (depths.empty ())
     depths = { 1, 2, 3, 8 };
   if (memories.empty ())
-    memories = { "plain", "pinned", "cuda" };
+    memories = cuda ? std::vector<std::string>{ "plain", "pinned", "cuda" } : std::vector<std::string>{ "plain" };
+  if (!cuda && std::ranges::any_of (memories, [] (const std::string &memory) { return memory != "plain"; }))
+    return usage ("--backend cpu has --memory plain only");
 
   int lines = 0, failed = 0;
   for (const auto &[width, height] : sizes) {
