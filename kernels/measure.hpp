@@ -44,13 +44,6 @@ name_of (Measure measure)
   return kNames[int (measure)];
 }
 
-/// Whether more means more alike.
-constexpr bool
-is_similarity (Measure measure)
-{
-  return measure == Measure::intersection || measure == Measure::correlation;
-}
-
 template <Measure kMeasure>
 class MeasureSum {
 public:

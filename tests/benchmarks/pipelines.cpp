@@ -28,7 +28,7 @@ namespace {
 struct Run {
   int width = 640, height = 480;
   unsigned bins = 32;
-  std::string backend = "cuda", memory = "pinned", download = "never";
+  std::string backend = "cuda", memory, download;
   unsigned depth = 3, pipelines = 1;
   double seconds = 0.5;
 };
@@ -148,6 +148,8 @@ measure (const Run &run)
     g_usleep (500);
     result.failure = failure ();
   }
+  if (!result.failure.empty ())
+    return result;
   const double seconds = now () - start, busy = processor_seconds () - processor;
   const guint64 n = frames () - before;
   result.frames_a_second = double (n) / seconds;
