@@ -8,7 +8,7 @@
 //
 // and a summed-area table (integral image; Crow 1984) is one such plane of sums of pixel values. Four elements give the histogram, or the sum, of any rectangle. A
 // histogram takes two steps: `bin_image` turns pixels into bin indices, and a `Strategy` turns bin indices into the tensor; a table takes the second alone, from
-// any pixels. `count_regions` and `sum_regions` then answer rectangles.
+// any pixels. query.hpp then answers what rectangles hold.
 //
 // Nothing here allocates, synchronises or keeps state between calls (tuner.hpp does); every buffer belongs to the caller. Calls on different buffers may
 // run at the same time from any thread. Functions return 0, or a cudaError_t where a CUDA call failed.
@@ -21,7 +21,6 @@
 #include <string_view>
 
 #include "host_device.hpp"
-#include "measure.hpp"
 
 struct CUstream_st;
 
@@ -227,22 +226,6 @@ bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning
 /// Runs the strategy; before it bin_image where the job has a `binning`, and behind it drop_anchors where the tensor has anchors, unless it sees to them itself.
 int run (const Strategy &strategy, const Job &job);
 
-/// A rectangle in pixels.
-struct Region {
-  int x = 0, y = 0, width = 0, height = 0;
-};
-
-/// The part of the region inside the frame; all zero where there is none.
-Region clip (const Region &region, int width, int height);
-
-/// Windows of one size, columns x rows of them; that in column i and row j has its top left corner at (x + i step_x, y + j step_y). They may hang over the frame's border, and have then the
-/// pixels inside.
-struct Grid {
-  int window_width = 0, window_height = 0;  // at least 1
-  int x = 0, y = 0, step_x = 1, step_y = 1;
-  int columns = 0, rows = 0;
-};
-
 /// Algorithm 1 of Poostchi et al., serial and slow: what a strategy must equal, bit for bit. For integer tensors; without anchors.
 void reference (const Job &job);
 
@@ -250,26 +233,12 @@ namespace cpu {
 void bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out);
 /// From the planes.
 void drop_anchors (const Job &job);
-
-/// counts[i * bins + b] = pixels of bin b in regions[i]. Regions must be clipped.
-void count_regions (const Shape &shape, const Layout &layout, const void *tensor, std::span<const Region> regions, std::uint32_t *counts);
-/// sums[i * bins + b] = what regions[i] adds up to in plane b, for any u16 or u32 tensor of 8-bit pixels; exact.
-void sum_regions (const Shape &shape, const Layout &layout, const void *tensor, std::span<const Region> regions, std::uint64_t *sums);
-
-/// map[j * grid.columns + i] = how alike the histogram of window (i, j) and the model are (measure.hpp), from an integer tensor of bins. The model has a value for each bin, none of them
-/// negative, and their sum is 1.
-void likelihood_map (const Shape &shape, const Layout &layout, const void *tensor, const Grid &grid, std::span<const float> model,
-                     Measure measure, float *map);
 }  // namespace cpu
 
-/// The same on a device; pointers are the device's, of the current context. `regions` may also be pinned host memory.
+/// The same on a device; pointers are the device's, of the current context.
 namespace cuda {
 int bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out, Stream stream);
 int drop_anchors (const Job &job);
-int count_regions (const Shape &shape, const Layout &layout, const void *tensor, const Region *regions, int n, std::uint32_t *counts,
-                   Stream stream);
-int sum_regions (const Shape &shape, const Layout &layout, const void *tensor, const Region *regions, int n, std::uint64_t *sums,
-                 Stream stream);
 }  // namespace cuda
 
 }  // namespace inthist

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // How alike two histograms are, one text for both devices. A window's histogram p and a model q are each divided by their sum first; with no pixels, p is all zero. A MeasureSum takes their bins one
-// after another, b = 0, 1, ..., so that no histogram need be kept: the caller subtracts four elements of a plane and adds what it gets. Where OpenCV's compareHist has the measure, this
+// after another, b = 0, 1, ..., so that no histogram need be kept: the caller subtracts four elements of a plane and adds what it gets. Only operations that IEEE 754 rounds correctly,
+// and none fused, so that all devices get the same bits. Where OpenCV's compareHist has the measure, this
 // is compareHist (q, p), with its conventions for what would divide by zero:
 //
 //   intersection          sum min(p, q)                                          the more the more alike; HISTCMP_INTERSECT (Swain and Ballard 1991)
@@ -44,11 +45,36 @@ name_of (Measure measure)
   return kNames[int (measure)];
 }
 
+/// Whether more is more alike.
+INTHIST_HOST_DEVICE constexpr bool
+is_similarity (Measure measure)
+{
+  return measure == Measure::intersection || measure == Measure::correlation;
+}
+
+/// The natural logarithm of a positive number, to 2e-7 of it: log (2^e m) = e log 2 + 2 artanh ((m - 1) / (m + 1)), m between sqrt (1/2) and sqrt (2). The libraries' differ
+/// from device to device.
+INTHIST_HOST_DEVICE inline float
+log_of (float x)
+{
+  int exponent;
+  float m = std::frexp (x, &exponent);
+  if (m < 0.70710678f) {
+    m *= 2;
+    exponent--;
+  }
+  const float s = (m - 1) / (m + 1), s2 = s * s;
+  return exponent * 0.69314718f + 2 * s * (1 + s2 * (1 / 3.0f + s2 * (1 / 5.0f + s2 * (1 / 7.0f + s2 / 9))));
+}
+
 template <Measure kMeasure>
 class MeasureSum {
 public:
   /// `empty` is whether the window has no pixels.
   INTHIST_HOST_DEVICE MeasureSum (int bins, bool empty) : mean_q_ (1.0f / bins), mean_p_ (empty ? 0 : mean_q_) {}
+
+  /// What `add` takes for a model's bin q: what would otherwise be computed for each window.
+  INTHIST_HOST_DEVICE static float ready (float q) { return kMeasure == Measure::bhattacharyya ? std::sqrt (q) : q; }
 
   INTHIST_HOST_DEVICE void add (float p, float q)
   {
@@ -57,7 +83,7 @@ public:
       a_ += p < q ? p : q;
     } else if constexpr (kMeasure == Measure::bhattacharyya) {
       // 1 - sum sqrt(p q) is half of this, which keeps its digits where they are nearly the same
-      const float r = std::sqrt (p) - std::sqrt (q);
+      const float r = std::sqrt (p) - q;
       a_ += r * r;
     } else if constexpr (kMeasure == Measure::chi_square) {
       a_ += q > 0 ? d * d / q : 0;
@@ -73,7 +99,7 @@ public:
       b_ += x * x;
       c_ += y * y;
     } else if constexpr (kMeasure == Measure::kullback_leibler) {
-      a_ += q > 0 ? q * std::log (q / (p > 1e-10f ? p : 1e-10f)) : 0;
+      a_ += q > 0 ? q * log_of (q / (p > 1e-10f ? p : 1e-10f)) : 0;
     } else {  // P - Q so far
       b_ += d;
       const float gap = std::fabs (b_);

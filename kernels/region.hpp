@@ -12,14 +12,53 @@
 #include <cstdint>
 
 #include "host_device.hpp"
-#include "inthist.hpp"
+#include "query.hpp"
 
 namespace inthist {
 
-INTHIST_HOST_DEVICE inline Region
-window_of (const Grid &grid, int column, int row)
+INTHIST_HOST_DEVICE inline int
+between (std::int64_t low, std::int64_t value, std::int64_t high)
 {
-  return { grid.x + column * grid.step_x, grid.y + row * grid.step_y, grid.window_width, grid.window_height };
+  return int (value < low ? low : value > high ? high : value);
+}
+
+/// The part inside the frame of a rectangle whose first pixel is anywhere; all zero where there is none.
+INTHIST_HOST_DEVICE inline Region
+clip_at (std::int64_t x, std::int64_t y, int width, int height, const Shape &shape)
+{
+  const int x0 = between (0, x, shape.width), x1 = between (0, x + width, shape.width);
+  const int y0 = between (0, y, shape.height), y1 = between (0, y + height, shape.height);
+  return x1 > x0 && y1 > y0 ? Region{ x0, y0, x1 - x0, y1 - y0 } : Region{};
+}
+
+INTHIST_HOST_DEVICE inline Region
+clip (const Region &region, const Shape &shape)
+{
+  return clip_at (region.x, region.y, region.width, region.height, shape);
+}
+
+/// Where window i has its first pixel.
+struct Corner {
+  std::int64_t x, y;
+};
+
+INTHIST_HOST_DEVICE inline Corner
+corner_of (const Windows &windows, int i)
+{
+  if (windows.list)
+    return { windows.list[i].x, windows.list[i].y };
+  const Grid &grid = windows.grid;
+  return { grid.x + std::int64_t (i % grid.columns) * grid.step_x, grid.y + std::int64_t (i / grid.columns) * grid.step_y };
+}
+
+/// Window i, clipped.
+INTHIST_HOST_DEVICE inline Region
+window_of (const Windows &windows, int i, const Shape &shape)
+{
+  const auto [x, y] = corner_of (windows, i);
+  const bool listed = windows.list;
+  return clip_at (x, y, listed ? windows.list[i].width : windows.grid.window_width,
+                  listed ? windows.list[i].height : windows.grid.window_height, shape);
 }
 
 /// Pixels that a plane's element can count without an overflow: of counts 1 at most a pixel, of values 255, of squares 65025.

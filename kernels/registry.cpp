@@ -96,16 +96,6 @@ uniform_lut (int bins)
   return lut;
 }
 
-Region
-clip (const Region &region, int width, int height)
-{
-  const std::int64_t x0 = std::max (region.x, 0), x1 = std::min<std::int64_t> (std::int64_t (region.x) + region.width, width);
-  const std::int64_t y0 = std::max (region.y, 0), y1 = std::min<std::int64_t> (std::int64_t (region.y) + region.height, height);
-  if (x0 >= x1 || y0 >= y1)
-    return {};
-  return { int (x0), int (y0), int (x1 - x0), int (y1 - y0) };
-}
-
 int
 run (const Strategy &strategy, const Job &job)
 {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstcudaintegral.h"
 
+#include <region.hpp>
+
 #include <gst/integralhist/engine.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 
@@ -224,7 +226,7 @@ update_regions (State &state, const std::string &text)
   const int width = GST_VIDEO_INFO_WIDTH (&state.info), height = GST_VIDEO_INFO_HEIGHT (&state.info);
   auto regions = parse_regions (text.c_str ());
   for (GstVideoRectangle &r : regions) {
-    const inthist::Region clipped = inthist::clip ({ r.x, r.y, r.w, r.h }, width, height);
+    const inthist::Region clipped = inthist::clip ({ r.x, r.y, r.w, r.h }, inthist::Shape{ width, height });
     if (clipped.width == 0) {
       g_autofree char *message =
           g_strdup_printf ("regions=\"%s\": %d,%d,%d,%d lies outside of the %dx%d frame", text.c_str (), r.x, r.y, r.w, r.h, width, height);

@@ -88,16 +88,17 @@ public:
     return true;
   }
 
-  void regions (std::span<const Region> regions, guint32 *counts) override
+  void ask (std::span<const Query> queries) override
   {
     wait (GST_CLOCK_TIME_NONE);
-    inthist::cpu::count_regions (shape, layout, memory_.get (), regions, counts);
-  }
-
-  void regions (std::span<const Region> regions, guint64 *sums) override
-  {
-    wait (GST_CLOCK_TIME_NONE);
-    inthist::cpu::sum_regions (shape, layout, memory_.get (), regions, sums);
+    std::vector<std::byte> unwanted;
+    for (Query query : queries) {
+      if (!query.answers) {
+        unwanted.resize (inthist::answer_bytes (shape, query));
+        query.answers = unwanted.data ();
+      }
+      inthist::cpu::answer (shape, layout, memory_.get (), query);
+    }
   }
 
   const void *host () override

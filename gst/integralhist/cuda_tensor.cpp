@@ -94,40 +94,137 @@ CudaTensor::wait (GstClockTime timeout)
   });
 }
 
-/// `query` is count_regions or sum_regions.
-template <class Query, class Answer>
+namespace {
+
+/// Calls `array (pointer, bytes)` for each array of what is asked.
+template <class Array>
 void
-CudaTensor::ask (Query query, std::span<const Region> regions, Answer *answers)
+for_inputs (const inthist::Shape &shape, Query &query, Array &&array)
 {
-  if (regions.empty ())
-    return;
+  const auto visit = [&] (auto &pointer, std::size_t n) {
+    if (pointer && n > 0)
+      array (pointer, n * sizeof *pointer);
+  };
+  visit (query.windows.list, query.windows.n);
+  visit (query.models, std::size_t (query.n_models ()) * shape.bins);
+  visit (query.patches, query.n_patches);
+}
+
+/// One behind the other in a block, each on 16 bytes.
+class Packing {
+public:
+  std::size_t add (std::size_t bytes)
+  {
+    const std::size_t offset = bytes_;
+    bytes_ += (bytes + 15) / 16 * 16;
+    return offset;
+  }
+  std::size_t bytes () const { return bytes_; }
+
+private:
+  std::size_t bytes_ = 0;
+};
+
+/// Copies what is asked to the lane, and has the queries point to where it will be on the device.
+void
+put_inputs (const inthist::Shape &shape, const Queries::Lane &lane, std::span<Query> queries)
+{
+  Packing packing;
+  for (Query &query : queries)
+    for_inputs (shape, query, [&] (auto &pointer, std::size_t bytes) {
+      const std::size_t offset = packing.add (bytes);
+      std::memcpy (lane.host_inputs.get () + offset, pointer, bytes);
+      pointer = reinterpret_cast<std::remove_reference_t<decltype (pointer)>> (lane.inputs.get () + offset);
+    });
+}
+
+std::size_t
+inputs_bytes (const inthist::Shape &shape, std::span<Query> queries)
+{
+  Packing packing;
+  for (Query &query : queries)
+    for_inputs (shape, query, [&] (auto &, std::size_t bytes) { packing.add (bytes); });
+  return packing.bytes ();
+}
+
+}  // namespace
+
+void
+CudaTensor::enqueue (const Queries::Lane &lane, cudaStream_t stream, std::size_t inputs_bytes, std::span<const Query> queries)
+{
+  check (cudaStreamWaitEvent (stream, computed_.get (), 0));
+  if (inputs_bytes > 0)
+    check (cudaMemcpyAsync (lane.inputs.get (), lane.host_inputs.get (), inputs_bytes, cudaMemcpyHostToDevice, stream));
+  for (const Query &query : queries)
+    check (inthist::cuda::answer (shape, layout, memory_.get (), query, stream));
+}
+
+void
+CudaTensor::ask (std::span<const Query> queries)
+{
   on (*context_, [&] {
+    std::vector<Query> asked (queries.begin (), queries.end ());
+    Packing wanted, all;  // what is wanted comes first, and is copied back in one go
+    for (const Query &query : asked) {
+      if (query.best)
+        wanted.add (sizeof (inthist::Best));
+      if (query.answers)
+        wanted.add (inthist::answer_bytes (shape, query));
+      else
+        all.add (inthist::answer_bytes (shape, query));
+    }
     auto lane = queries_->acquire ();
-    const std::size_t bytes = regions.size () * shape.bins * sizeof (Answer);
-    lane->reserve (regions.size_bytes (), bytes);
-    std::memcpy (lane->regions.get (), regions.data (), regions.size_bytes ());
+    const std::size_t inputs = inputs_bytes (shape, asked), back = wanted.bytes ();
+    lane->reserve (inputs, back + all.bytes (), back);
+    put_inputs (shape, *lane, asked);
+
+    struct Copy {
+      void *to;
+      std::size_t offset, bytes;
+    };
+    std::vector<Copy> copies;
+    Packing packing;
+    const auto place = [&] (auto *to, std::size_t bytes) {
+      const std::size_t offset = packing.add (bytes);
+      if (to)
+        copies.push_back ({ to, offset, bytes });
+      return reinterpret_cast<decltype (to)> (lane->answers.get () + offset);
+    };
+    for (Query &query : asked) {
+      if (query.best)
+        query.best = place (query.best, sizeof (inthist::Best));
+      if (query.answers)
+        query.answers = place (query.answers, inthist::answer_bytes (shape, query));
+    }
+    for (Query &query : asked)
+      if (!query.answers)
+        query.answers = place (query.answers, inthist::answer_bytes (shape, query));
+
     cudaStream_t stream = lane->stream.get ();
-    auto *on_device = reinterpret_cast<Answer *> (lane->device_answers.get ());
-    check (cudaStreamWaitEvent (stream, computed_.get (), 0));
-    check (query (shape, layout, memory_.get (), reinterpret_cast<const Region *> (lane->regions.get ()), int (regions.size ()), on_device,
-                  stream));
-    check (cudaMemcpyAsync (lane->host_answers.get (), on_device, bytes, cudaMemcpyDeviceToHost, stream));
-    check (cudaStreamSynchronize (stream));
-    std::memcpy (answers, lane->host_answers.get (), bytes);
+    enqueue (*lane, stream, inputs, asked);
+    if (back > 0)
+      check (cudaMemcpyAsync (lane->host_answers.get (), lane->answers.get (), back, cudaMemcpyDeviceToHost, stream));
+    check (cudaEventRecord (lane->done.get (), stream));
+    await (lane->done.get ());
+    for (const auto &[to, offset, bytes] : copies)
+      std::memcpy (to, lane->host_answers.get () + offset, bytes);
     queries_->give_back (std::move (lane));
   });
 }
 
 void
-CudaTensor::regions (std::span<const Region> regions, guint32 *counts)
+CudaTensor::ask_on (void *stream, std::span<const Query> queries)
 {
-  ask (inthist::cuda::count_regions, regions, counts);
-}
-
-void
-CudaTensor::regions (std::span<const Region> regions, guint64 *sums)
-{
-  ask (inthist::cuda::sum_regions, regions, sums);
+  on (*context_, [&] {
+    std::vector<Query> asked (queries.begin (), queries.end ());
+    auto lane = queries_->acquire ();
+    const std::size_t inputs = inputs_bytes (shape, asked);
+    lane->reserve (inputs, 0, 0);
+    put_inputs (shape, *lane, asked);
+    enqueue (*lane, static_cast<cudaStream_t> (stream), inputs, asked);
+    check (cudaEventRecord (lane->done.get (), static_cast<cudaStream_t> (stream)));
+    queries_->give_back (std::move (lane));
+  });
 }
 
 const void *

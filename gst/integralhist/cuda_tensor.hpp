@@ -33,27 +33,34 @@ bool has_fired (cudaEvent_t event);
 /// Waits for an event made with cudaEventBlockingSync. The first 50 microseconds by asking, for to be woken takes longer than a small frame.
 void await (cudaEvent_t event);
 
-/// Streams and small buffers for region queries, one set for each thread that asks at the same time. They wait for the next caller.
+/// Streams and buffers for queries, one set for each that is asked at the same time. They wait for the next caller.
 class Queries {
 public:
   struct Lane {
     inthist::cuda::StreamOwner stream = inthist::cuda::make_stream ();
-    inthist::cuda::PinnedMemory regions, host_answers;
-    inthist::cuda::DeviceMemory device_answers;
-    std::size_t regions_bytes = 0, answers_bytes = 0;
+    inthist::cuda::EventOwner done =
+        inthist::cuda::make_event (cudaEventDisableTiming | cudaEventBlockingSync);  // with all that reads or writes the buffers
+    inthist::cuda::PinnedMemory host_inputs, host_answers;
+    inthist::cuda::DeviceMemory inputs, answers;
+    std::size_t inputs_bytes = 0, answers_bytes = 0, host_answers_bytes = 0;
 
-    void reserve (std::size_t regions_wanted, std::size_t answers_wanted)
+    void reserve (std::size_t inputs_wanted, std::size_t answers_wanted, std::size_t host_answers_wanted)
     {
-      if (regions_wanted > regions_bytes) {
-        regions_bytes = 0;
-        regions = inthist::cuda::make_pinned_memory (regions_wanted);
-        regions_bytes = regions_wanted;
+      if (inputs_wanted > inputs_bytes) {
+        inputs_bytes = 0;
+        host_inputs = inthist::cuda::make_pinned_memory (inputs_wanted);
+        inputs = inthist::cuda::make_device_memory (inputs_wanted);
+        inputs_bytes = inputs_wanted;
       }
       if (answers_wanted > answers_bytes) {
         answers_bytes = 0;
-        host_answers = inthist::cuda::make_pinned_memory (answers_wanted);
-        device_answers = inthist::cuda::make_device_memory (answers_wanted);
+        answers = inthist::cuda::make_device_memory (answers_wanted);
         answers_bytes = answers_wanted;
+      }
+      if (host_answers_wanted > host_answers_bytes) {
+        host_answers_bytes = 0;
+        host_answers = inthist::cuda::make_pinned_memory (host_answers_wanted);
+        host_answers_bytes = host_answers_wanted;
       }
     }
   };
@@ -71,11 +78,13 @@ public:
   {
     {
       const std::lock_guard lock (mutex_);
-      if (!idle_.empty ()) {
-        auto lane = std::move (idle_.back ());
-        idle_.pop_back ();
-        return lane;
-      }
+      for (auto &lane : idle_)
+        if (has_fired (lane->done.get ())) {
+          std::swap (lane, idle_.back ());
+          auto taken = std::move (idle_.back ());
+          idle_.pop_back ();
+          return taken;
+        }
     }
     return std::make_unique<Lane> ();
   }
@@ -99,8 +108,8 @@ public:
   ~CudaTensor () override;
 
   bool wait (GstClockTime timeout) override;
-  void regions (std::span<const Region> regions, guint32 *counts) override;
-  void regions (std::span<const Region> regions, guint64 *sums) override;
+  void ask (std::span<const Query> queries) override;
+  void ask_on (void *stream, std::span<const Query> queries) override;
   const void *host () override;
   CudaView cuda () const override;
 
@@ -115,9 +124,8 @@ public:
   void start_download (cudaStream_t stream);
 
 private:
-  /// `query` is count_regions or sum_regions.
-  template <class Query, class Answer>
-  void ask (Query query, std::span<const Region> regions, Answer *answers);
+  /// Behind the tensor, all on the device: what is asked has been copied to the lane, and answers are where the queries say.
+  void enqueue (const Queries::Lane &lane, cudaStream_t stream, std::size_t inputs_bytes, std::span<const Query> queries);
 
   const Context context_;
   const std::shared_ptr<Queries> queries_;

@@ -3,7 +3,7 @@
 // What stands behind the C API and the producer element: tensors with a fence, a pool of them, and engines that fill them. Not installed.
 //
 //   Engine::submit (frame) ──► Tensor, at once: the promise; the engine goes on filling it
-//   Tensor::wait, regions, host       here, and only here, somebody waits
+//   Tensor::wait, ask, host           here, and only here, somebody waits
 //
 // An engine has `async-depth` lanes, each with what one frame in the making needs; a tensor is out of the pool for as long as somebody holds it, and
 // is the only thing that may outlive the engine. Errors are thrown as Error and end at the C functions and the element's virtual functions.
@@ -21,14 +21,14 @@
 #include <string>
 #include <vector>
 
-#include <inthist.hpp>
+#include <query.hpp>
 
 #include "gstintegralhistogram.h"
 #include "tuning_cache.hpp"
 
 namespace integralhist {
 
-using inthist::Region;
+using inthist::Query;
 
 struct Error : std::runtime_error {
   GstIntegralHistogramError code;
@@ -55,9 +55,10 @@ public:
 
   /// False when `timeout` nanoseconds were not enough.
   virtual bool wait (GstClockTime timeout) = 0;
-  /// What clipped regions add up to in each plane, one region after another. Counts are for histograms only, whose answers fit.
-  virtual void regions (std::span<const Region> regions, guint32 *counts) = 0;
-  virtual void regions (std::span<const Region> regions, guint64 *sums) = 0;
+  /// Answers into host memory; where `answers` is null only the best is wanted.
+  virtual void ask (std::span<const Query> queries) = 0;
+  /// On a GPU: answers into memory of the device, by the time that `stream`, of the same context, has done what is enqueued here. What is asked lies in host memory and has been read.
+  virtual void ask_on (void *stream, std::span<const Query> queries);
   /// The tensor in host memory.
   virtual const void *host () = 0;
   virtual CudaView cuda () const { return {}; }

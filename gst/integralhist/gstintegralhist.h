@@ -3,3 +3,4 @@
 
 #include <gst/integralhist/gstintegralhistogram.h>
 #include <gst/integralhist/gstintegralhistogrammeta.h>
+#include <gst/integralhist/gstintegralhistogramquery.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstintegralhistogram.h"
 
-#include "engine.hpp"
+#include "c_api.hpp"
 
 using integralhist::Error;
-using integralhist::Region;
 
 struct _GstIntegralHistogram {
   GstMiniObject parent;
@@ -50,6 +49,8 @@ gst_integral_histogram_content_get_type (void)
 
 namespace integralhist {
 
+using inthist::Question;
+
 GstIntegralHistogram *
 new_histogram (std::shared_ptr<Tensor> tensor)
 {
@@ -65,39 +66,26 @@ tensor_of (GstIntegralHistogram *histogram)
   return *histogram->tensor;
 }
 
-/// Runs a query; an Error becomes a GError and `failed`.
-template <class Result, class Body>
-static Result
-query (GError **error, Result failed, Body &&body)
-{
-  try {
-    return body ();
-  } catch (const Error &e) {
-    g_set_error_literal (error, GST_INTEGRAL_HISTOGRAM_ERROR, e.code, e.what ());
-  } catch (const std::exception &e) {
-    g_set_error_literal (error, GST_INTEGRAL_HISTOGRAM_ERROR, GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, e.what ());
-  }
-  return failed;
-}
-
 /// What rectangles add up to in each plane: counts (guint32) or sums (guint64).
 template <class Answer>
 static gboolean
 ask (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, Answer *answers, GError **error)
 {
   g_return_val_if_fail (histogram && (n == 0 || (rectangles && answers)), FALSE);
-  return query (error, FALSE, [&] {
+  return guarded (error, FALSE, [&] {
     Tensor &tensor = *histogram->tensor;
-    std::vector<Region> regions (n);
-    std::transform (rectangles, rectangles + n, regions.begin (), [&] (const GstVideoRectangle &r) {
-      return inthist::clip ({ r.x, r.y, r.w, r.h }, tensor.shape.width, tensor.shape.height);
-    });
-    if (sizeof (Answer) == sizeof (guint64) || tensor.shape.content == inthist::Content::bins) {
-      tensor.regions (regions, answers);
+    if (n == 0)
+      return TRUE;
+    const inthist::Windows windows = windows_of (rectangles, n);
+    const bool sums_wanted = sizeof (Answer) == sizeof (guint64);
+    if (sums_wanted || tensor.shape.content == inthist::Content::bins) {
+      const Query query = { .question = sums_wanted ? Question::sums : Question::counts, .windows = windows, .answers = answers };
+      tensor.ask ({ &query, 1 });
       return TRUE;
     }
-    std::vector<guint64> sums (regions.size () * tensor.shape.bins);
-    tensor.regions (regions, sums.data ());
+    std::vector<guint64> sums (gsize (n) * tensor.shape.bins);
+    const Query query = { .question = Question::sums, .windows = windows, .answers = sums.data () };
+    tensor.ask ({ &query, 1 });
     for (guint64 sum : sums)
       if (sum > G_MAXUINT32)
         throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW,
@@ -143,7 +131,7 @@ ask_regions (GstIntegralHistogram *histogram, const gint *values, gsize n_values
 
 }  // namespace integralhist
 
-using integralhist::query;
+using integralhist::guarded;
 
 GstIntegralHistogram *
 gst_integral_histogram_ref (GstIntegralHistogram *histogram)
@@ -231,7 +219,7 @@ gboolean
 gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockTime timeout, GError **error)
 {
   g_return_val_if_fail (histogram, FALSE);
-  return query (error, FALSE, [&] {
+  return guarded (error, FALSE, [&] {
     if (!histogram->tensor->wait (timeout))
       throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_TIMEOUT, "the integral histogram is not ready yet");
     return TRUE;
@@ -296,7 +284,7 @@ GstBuffer *
 gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, GError **error)
 {
   g_return_val_if_fail (histogram, nullptr);
-  return query (error, static_cast<GstBuffer *> (nullptr), [&] {
+  return guarded (error, static_cast<GstBuffer *> (nullptr), [&] {
     void *data = const_cast<void *> (histogram->tensor->host ());
     const gsize bytes = histogram->tensor->bytes ();
     const auto release = [] (gpointer h) { gst_integral_histogram_unref (static_cast<GstIntegralHistogram *> (h)); };

@@ -66,6 +66,7 @@ typedef enum {
  * @GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY: not enough memory for the tensor or a copy of it
  * @GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED: a host copy was asked of a tensor whose producer was told never to download
  * @GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW: an answer takes more than 32 bits; gst_integral_histogram_regions_sums() gives it
+ * @GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION: the question makes no sense, such as one with an empty model; the message says why
  */
 typedef enum {
   GST_INTEGRAL_HISTOGRAM_ERROR_FAILED,
@@ -73,6 +74,7 @@ typedef enum {
   GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY,
   GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED,
   GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW,
+  GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION,
 } GstIntegralHistogramError;
 
 #define GST_INTEGRAL_HISTOGRAM_ERROR (gst_integral_histogram_error_quark ())

@@ -4,97 +4,9 @@
 #include <climits>
 #include <random>
 
-#include "devices.hpp"
+#include "asked.hpp"
 
 namespace {
-
-/// Rectangles of every kind, not yet clipped.
-std::vector<Region>
-rectangles (int width, int height, int n)
-{
-  std::vector<Region> list = {
-    { 0, 0, width, height },
-    { -5, -7, width + 20, height + 20 },
-    { 0, 0, 1, 1 },
-    { width - 1, 0, 1, 1 },
-    { 0, height - 1, 1, 1 },
-    { width - 1, height - 1, 1, 1 },
-    { 0, 0, 0, 0 },
-    { width / 2, height / 2, 0, 3 },
-    { width, 0, 5, 5 },
-    { -5, -5, 5, 5 },
-    { 0, 0, width, 1 },
-    { 0, 0, 1, height },
-    { 0, 0, width, (height + 1) / 2 },
-    { width / 2, 0, width, height },
-    { 1, 1, width, height },
-  };
-  std::mt19937 random (seed ());
-  while (int (list.size ()) < n) {
-    const int w = random () % (width + 3), h = random () % (height + 3);
-    list.push_back ({ int (random () % (2 * width + 1)) - width / 2, int (random () % (2 * height + 1)) - height / 2, w, h });
-  }
-  return list;
-}
-
-/// A tensor and its regions on a device, and the answers from there.
-struct Query {
-  const Device device;
-  const Shape shape;
-  const Layout layout;
-  Block tensor, list;
-  Queue queue;
-  int turn = 0;
-
-  Query (Device d, const Case &c, const Bytes &right, std::span<const Region> regions)
-      : device (d), shape (c.shape), layout (c.layout ()), tensor (d, right.size (), c.shift, !small_cases ()),
-        list (d, regions.size_bytes (), 0, !small_cases ()), queue (d)
-  {
-    tensor.put (right.data (), right.size ());
-    list.put (regions.data (), regions.size_bytes ());
-  }
-
-  /// Asks `on_cpu`, or `on_cuda` with the regions in device memory or pinned, and with none first.
-  template <class Answer, class OnCpu, class OnCuda>
-  std::vector<Answer> ask (std::span<const Region> regions, [[maybe_unused]] bool pinned, OnCpu &&on_cpu, [[maybe_unused]] OnCuda &&on_cuda)
-  {
-    std::vector<Answer> answers (regions.size () * shape.bins);
-    Block out (device, answers.size () * sizeof (Answer), 0, !small_cases ());
-    out.poison ();
-    auto *const to = reinterpret_cast<Answer *> (out.data);
-    if (device == Device::cpu)
-      on_cpu (shape, layout, tensor.data, regions, to);
-#if INTHIST_CUDA
-    if (device == Device::cuda) {
-      const cuda::PinnedMemory host = cuda::make_pinned_memory (regions.size_bytes ());
-      memcpy (host.get (), regions.data (), regions.size_bytes ());
-      const auto *from = reinterpret_cast<const Region *> (pinned ? static_cast<void *> (host.get ()) : list.data);
-      fail_unless (on_cuda (shape, layout, tensor.data, from, 0, to, queue.stream) == 0);
-      fail_unless (on_cuda (shape, layout, tensor.data, from, int (regions.size ()), to, queue.stream) == 0);
-      queue.wait ();
-    }
-#endif
-    fail_unless (out.guards_hold (), "wrote outside the answers");
-    copy (device, answers.data (), out.data, answers.size () * sizeof (Answer));
-    return answers;
-  }
-};
-
-#if !INTHIST_CUDA
-constexpr auto cuda_count_regions = nullptr, cuda_sum_regions = nullptr;
-#else
-constexpr auto cuda_count_regions = cuda::count_regions;
-constexpr auto cuda_sum_regions = cuda::sum_regions;
-#endif
-
-std::vector<Region>
-clipped_rectangles (int width, int height, int n)
-{
-  std::vector<Region> list;
-  for (const Region &r : rectangles (width, height, n))
-    list.push_back (clip (r, width, height));
-  return list;
-}
 
 /// What the regions add up to, pixel by pixel: `add` adds one to the sums of its region.
 template <class Answer, class Add>
@@ -103,8 +15,8 @@ pixel_by_pixel (const Bytes &image, const Shape &shape, std::span<const Region> 
 {
   std::vector<Answer> sums (regions.size () * shape.bins);
   for (std::size_t i = 0; i < regions.size (); i++)
-    for (int y = regions[i].y; y < regions[i].y + regions[i].height; y++)
-      for (int x = regions[i].x; x < regions[i].x + regions[i].width; x++)
+    for (int y = std::max (0, regions[i].y); y < std::min (shape.height, regions[i].y + regions[i].height); y++)
+      for (int x = std::max (0, regions[i].x); x < std::min (shape.width, regions[i].x + regions[i].width); x++)
         add (image[std::size_t (y) * shape.width + x], &sums[i * shape.bins]);
   return sums;
 }
@@ -134,7 +46,7 @@ template <class Check>
 void
 for_histograms (Check &&check)
 {
-  int turn = 0;
+  bool own_layout = false;
   for (const auto &[width, height, bins, pattern] : kRegionFrames) {
     if (small_cases () && width * height > 1000)
       continue;
@@ -144,21 +56,20 @@ for_histograms (Check &&check)
         continue;
       c.row_gap = c.shift = 16;
       c.plane_gap = 48;
-      c.own_layout = turn % 2 == 0;
-      check (c, turn++ % 4 < 2);
+      c.own_layout = own_layout = !own_layout;
+      check (c);
     }
   }
 }
 
-/// `n` regions of every histogram, counted and asked for as Answers.
-template <class Answer, class OnCpu, class OnCuda>
+/// `n` regions of every histogram.
+template <class Answer>
 void
-ask_histograms (Device device, int n, OnCpu &&on_cpu, OnCuda &&on_cuda)
+ask_histograms (Device device, Question question, int n)
 {
-  for_histograms ([&] (const Case &c, bool pinned) {
-    const auto regions = clipped_rectangles (c.shape.width, c.shape.height, n);
-    Query query (device, c, right_tensor (Input (c)), regions);
-    const auto got = query.ask<Answer> (regions, pinned, on_cpu, on_cuda);
+  for_histograms ([&] (const Case &c) {
+    const auto regions = rectangles (c.shape.width, c.shape.height, n);
+    const auto got = AskedTensor (device, c, right_tensor (Input (c))).ask<Answer> ({ .question = question, .list = regions });
     expect_equal (c, regions, got, pixel_by_pixel<Answer> (picture_of (c), c.shape, regions, [&] (int pixel, Answer *counts) {
                     counts[pixel * c.shape.bins / 256]++;
                   }));
@@ -168,13 +79,13 @@ ask_histograms (Device device, int n, OnCpu &&on_cpu, OnCuda &&on_cuda)
 void
 run_count_regions (Device device)
 {
-  ask_histograms<std::uint32_t> (device, 120, cpu::count_regions, cuda_count_regions);
+  ask_histograms<std::uint32_t> (device, Question::counts, 120);
 }
 
 void
 run_sum_regions (Device device)
 {
-  ask_histograms<std::uint64_t> (device, 60, cpu::sum_regions, cuda_sum_regions);
+  ask_histograms<std::uint64_t> (device, Question::sums, 60);
   // Sums and sums of squares; the square of 255 passes 2^32 beyond 66,051 pixels, in wide, tall and square regions
   for (const auto &[width, height, ignored, pattern] : kRegionFrames)
     for (const int planes : { 1, 2 }) {
@@ -194,9 +105,8 @@ run_sum_regions (Device device)
           memcpy (&right[p * c.layout ().plane_pitch + y * c.layout ().row_pitch], row.data (), width * sizeof row[0]);
         }
       }
-      const auto regions = clipped_rectangles (width, height, 60);
-      Query query (device, c, right, regions);
-      const auto got = query.ask<std::uint64_t> (regions, planes == 2, cpu::sum_regions, cuda_sum_regions);
+      const auto regions = rectangles (width, height, 60);
+      const auto got = AskedTensor (device, c, right).ask<std::uint64_t> ({ .question = Question::sums, .list = regions });
       expect_equal (c, regions, got, pixel_by_pixel<std::uint64_t> (image, c.shape, regions, [&] (int pixel, std::uint64_t *sums) {
                       sums[0] += pixel;
                       if (planes == 2)
@@ -216,7 +126,7 @@ GST_START_TEST (clipping)
   const auto some = [&] { return int (random () % 31) - 10; };
   for (int i = 0; i < 5000; i++) {
     const int width = 1 + random () % 12, height = 1 + random () % 12;
-    const Region r{ some (), some (), some (), some () }, clipped = clip (r, width, height);
+    const Region r{ some (), some (), some (), some () }, clipped = clip (r, Shape{ width, height });
     int area = 0;
     for (int y = 0; y < height; y++)
       for (int x = 0; x < width; x++) {
@@ -229,7 +139,8 @@ GST_START_TEST (clipping)
     if (area == 0)
       fail_unless (clipped.x == 0 && clipped.y == 0 && clipped.width == 0 && clipped.height == 0);
   }
-  const Region far = clip ({ 5, 6, INT_MAX, INT_MAX }, 100, 50), nowhere = clip ({ INT_MAX, INT_MIN, INT_MAX, INT_MAX }, 100, 50);
+  const Region far = clip ({ 5, 6, INT_MAX, INT_MAX }, Shape{ 100, 50 }),
+               nowhere = clip ({ INT_MAX, INT_MIN, INT_MAX, INT_MAX }, Shape{ 100, 50 });
   fail_unless (far.x == 5 && far.y == 6 && far.width == 95 && far.height == 44);
   fail_unless (nowhere.width == 0 && nowhere.height == 0);
 }

@@ -4,6 +4,7 @@
 // own) and ends with the tensor. Stages are timed in laps of their own, since an event between two kernels is not free. At the end each candidate's buffers are poisoned and
 // filled once more, and must be right.
 #include "bench.hpp"
+#include <query.hpp>
 
 #include <chrono>
 #include <cmath>
@@ -297,16 +298,17 @@ private:
     const std::size_t n = options_.regions, answers = n * shape.bins;
     const Memory list = rig_.memory (n * sizeof (Region)), out = rig_.memory (answers * sizeof (std::uint32_t));
     const auto ask = [&] {
-      const auto *const regions = reinterpret_cast<const Region *> (list.get ());
-      auto *const counts = reinterpret_cast<std::uint32_t *> (out.get ());
+      const Query query = { .question = Question::counts,
+                            .windows = { reinterpret_cast<const Region *> (list.get ()), int (n), {} },
+                            .answers = out.get () };
 #if INTHIST_CUDA
       if (rig_.device == Device::cuda) {
-        CHECK_CUDA (cuda::count_regions (shape, rig_.layout, slot.tensor, regions, int (n), counts, slot.stream));
+        CHECK_CUDA (cuda::answer (shape, rig_.layout, slot.tensor, query, slot.stream));
         CHECK_CUDA (cudaStreamSynchronize (slot.stream));
         return;
       }
 #endif
-      cpu::count_regions (shape, rig_.layout, slot.tensor, { regions, n }, counts);
+      cpu::answer (shape, rig_.layout, slot.tensor, query);
     };
     int wrong = 0;
     for (const bool any_size : { false, true }) {

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gst/integralhist/gstintegralhistogram.h>
+
+G_BEGIN_DECLS
+
+/*
+ * Questions about many windows of an integral histogram at once. Windows may hang over the border of the frame and have then the pixels inside; one without pixels has a histogram of zeros.
+ *
+ * Each question has two forms. The plain one waits, and answers into host memory. The one with `_on_stream` is for CUDA callers: it makes `stream`, a cudaStream_t of
+ * gst_integral_histogram_get_cuda_context(), wait for the tensor, enqueues the work there and returns. Its answers go to memory of that device; what is asked is host memory, as in the other
+ * form, and has been read on return. Keep a reference to the histogram until the stream has come that far. A histogram in host memory has no streams, and the call fails.
+ */
+
+/**
+ * GstIntegralHistogramMeasure:
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION: sum min(p, q), 0 to 1, the more the more alike (Swain and Ballard 1991)
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA: sqrt(1 - sum sqrt(p q)), 0 to 1, the Hellinger distance
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE: sum (q - p)^2 / q, of bins with q > 0
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE_ALT: 2 sum (p - q)^2 / (p + q), of bins with p + q > 0; 0 to 4
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_L1: sum |p - q|, 0 to 2
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_L2: sqrt(sum (p - q)^2)
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_CORRELATION: of the bins, -1 to 1, the more the more alike; 1 where p or q are constant
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_KULLBACK_LEIBLER: sum q log(q / p), p at least 1e-10, of bins with q > 0
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_EMD: sum |P - Q|, P and Q being cumulative: the earth mover's distance in one dimension, in bins (Rubner et al. 2000)
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV: max |P - Q|, 0 to 1
+ *
+ * How alike a window's histogram p and a model q are, each divided by its sum; a window without pixels has p = 0. Where OpenCV's compareHist has the measure, the value
+ * is that of compareHist (q, p). Bhattacharyya's is 1 for a window without pixels.
+ */
+typedef enum {
+  GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION,
+  GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA,
+  GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE,
+  GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE_ALT,
+  GST_INTEGRAL_HISTOGRAM_MEASURE_L1,
+  GST_INTEGRAL_HISTOGRAM_MEASURE_L2,
+  GST_INTEGRAL_HISTOGRAM_MEASURE_CORRELATION,
+  GST_INTEGRAL_HISTOGRAM_MEASURE_KULLBACK_LEIBLER,
+  GST_INTEGRAL_HISTOGRAM_MEASURE_EMD,
+  GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV,
+} GstIntegralHistogramMeasure;
+
+#define GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE (gst_integral_histogram_measure_get_type ())
+GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_measure_get_type (void);
+
+/**
+ * GstIntegralHistogramGrid:
+ * @window_width: columns of each window, in pixels, at least 1
+ * @window_height: rows of each window, at least 1
+ * @x: first column of the first window, in pixels; may be outside of the frame
+ * @y: first row of the first window
+ * @step_x: columns from one window to the next, at least 1
+ * @step_y: rows from one window to the next, at least 1
+ * @columns: windows side by side, at least 1
+ * @rows: rows of windows, at least 1
+ *
+ * Windows of one size. That in column i and row j of the grid has its first pixel at (@x + i @step_x, @y + j @step_y); answers go row by row.
+ */
+typedef struct {
+  gint window_width, window_height;
+  gint x, y;
+  gint step_x, step_y;
+  gint columns, rows;
+} GstIntegralHistogramGrid;
+
+/**
+ * GstIntegralHistogramBest:
+ * @value: its answer
+ * @index: which of the windows it is: row x columns + column of a grid
+ *
+ * The window that is most alike. Of equals the one nearest to the middle of the grid; of those, and in a list, the first.
+ */
+typedef struct {
+  gfloat value;
+  gint index;
+} GstIntegralHistogramBest;
+
+/**
+ * GstIntegralHistogramSearch:
+ * @grid: where to look; of its windows only the first pixel counts
+ * @patches: (array length=n_patches): where patches lie, in pixels, relative to a window's first pixel
+ * @n_patches: number of patches, 1 to 4096
+ * @models: for each patch as many numbers as there are bins, none negative and not all zero
+ * @rank: which patch is the answer, 0 being the best
+ *
+ * Looks for a target by the votes of its patches: in each window each patch is compared with its model, and the value of the @rank-th best is the answer, so that
+ * the patches that are hidden or have changed do not count (Adam, Rivlin and Shimshoni, CVPR 2006, who take a quarter of the patches).
+ */
+typedef struct {
+  GstIntegralHistogramGrid grid;
+  const GstVideoRectangle *patches;
+  guint n_patches;
+  const gfloat *models;
+  guint rank;
+} GstIntegralHistogramSearch;
+
+/**
+ * gst_integral_histogram_grids: (skip)
+ * @histogram: a #GstIntegralHistogram
+ * @grids: (array length=n_grids): windows; several grids for several sizes
+ * @n_grids: number of grids
+ * @counts: (out caller-allocates): room for bins counts for each window, one grid after another
+ * @error: return location for a #GError
+ *
+ * The histograms of windows on grids, each as gst_integral_histogram_region().
+ *
+ * Returns: %TRUE, or %FALSE with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_grids (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grids, guint n_grids,
+                                       guint32 *counts, GError **error);
+
+/**
+ * gst_integral_histogram_likelihoods: (skip)
+ * @histogram: a #GstIntegralHistogram
+ * @rectangles: (array length=n): windows, in pixels
+ * @n: number of windows, at least 1
+ * @model: as many numbers as there are bins, none negative and not all zero; what they sum up to does not matter
+ * @measure: how to compare
+ * @values: (out caller-allocates): room for a number for each window
+ * @best: (out caller-allocates) (optional): the window that is most alike
+ * @error: return location for a #GError
+ *
+ * How alike the histograms of rectangles and a model are: what a particle filter asks. No histogram is written to memory.
+ *
+ * Returns: %TRUE, or %FALSE with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_likelihoods (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n,
+                                             const gfloat *model, GstIntegralHistogramMeasure measure, gfloat *values,
+                                             GstIntegralHistogramBest *best, GError **error);
+
+/**
+ * gst_integral_histogram_likelihood_maps: (skip)
+ * @histogram: a #GstIntegralHistogram
+ * @grids: (array length=n_grids): windows; several grids for several sizes
+ * @n_grids: number of grids
+ * @model: as many numbers as there are bins, none negative and not all zero; what they sum up to does not matter
+ * @measure: how to compare
+ * @maps: (out caller-allocates) (optional): room for a number for each window, one grid after another
+ * @bests: (out caller-allocates) (optional): room for the best window of each grid
+ * @error: return location for a #GError
+ *
+ * How alike the histograms of windows on grids and a model are: likelihood maps. No histogram is written to memory. With @maps %NULL only the best windows come back.
+ *
+ * Returns: %TRUE, or %FALSE with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_likelihood_maps (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grids, guint n_grids,
+                                                 const gfloat *model, GstIntegralHistogramMeasure measure, gfloat *maps,
+                                                 GstIntegralHistogramBest *bests, GError **error);
+
+/**
+ * gst_integral_histogram_quantile_maps: (skip)
+ * @histogram: a #GstIntegralHistogram
+ * @grids: (array length=n_grids): windows; several grids for several sizes
+ * @n_grids: number of grids
+ * @quantile: 0 to 1; 0.5 is the lower median
+ * @maps: (out caller-allocates): room for a number for each window, one grid after another
+ * @error: return location for a #GError
+ *
+ * For each window the first bin up to which, itself included, lie at least @quantile of the window's pixels, and one pixel at least; -1 for a window without pixels.
+ *
+ * Returns: %TRUE, or %FALSE with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_quantile_maps (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grids, guint n_grids,
+                                               gdouble quantile, gint32 *maps, GError **error);
+
+/**
+ * gst_integral_histogram_vote_maps: (skip)
+ * @histogram: a #GstIntegralHistogram
+ * @searches: (array length=n_searches): where to look for what
+ * @n_searches: number of searches
+ * @measure: how to compare
+ * @maps: (out caller-allocates) (optional): room for a number for each window, one search after another
+ * @bests: (out caller-allocates) (optional): room for the best window of each search
+ * @error: return location for a #GError
+ *
+ * Votes of patches, for each window of each search. With @maps %NULL only the best windows come back.
+ *
+ * Returns: %TRUE, or %FALSE with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_vote_maps (GstIntegralHistogram *histogram, const GstIntegralHistogramSearch *searches, guint n_searches,
+                                           GstIntegralHistogramMeasure measure, gfloat *maps, GstIntegralHistogramBest *bests,
+                                           GError **error);
+
+/**
+ * gst_integral_histogram_regions_on_stream: (skip)
+ * @histogram: a #GstIntegralHistogram on a GPU
+ * @rectangles: (array length=n): rectangles in pixels
+ * @n: number of rectangles
+ * @counts: memory of the device, for @n x bins counts
+ * @stream: a cudaStream_t
+ * @error: return location for a #GError
+ *
+ * gst_integral_histogram_regions() for CUDA callers; of integral histograms only.
+ *
+ * Returns: %TRUE when it is enqueued, or %FALSE with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_regions_on_stream (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n,
+                                                   guint32 *counts, gpointer stream, GError **error);
+
+/**
+ * gst_integral_histogram_grids_on_stream: (skip)
+ * @histogram: a #GstIntegralHistogram on a GPU
+ * @grids: (array length=n_grids): windows
+ * @n_grids: number of grids
+ * @counts: memory of the device
+ * @stream: a cudaStream_t
+ * @error: return location for a #GError
+ *
+ * gst_integral_histogram_grids() for CUDA callers.
+ *
+ * Returns: %TRUE when it is enqueued, or %FALSE with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_grids_on_stream (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grids, guint n_grids,
+                                                 guint32 *counts, gpointer stream, GError **error);
+
+/**
+ * gst_integral_histogram_likelihoods_on_stream: (skip)
+ * @histogram: a #GstIntegralHistogram on a GPU
+ * @rectangles: (array length=n): windows, in pixels
+ * @n: number of windows, at least 1
+ * @model: as many numbers as there are bins, in host memory
+ * @measure: how to compare
+ * @values: memory of the device
+ * @best: (nullable): memory of the device
+ * @stream: a cudaStream_t
+ * @error: return location for a #GError
+ *
+ * gst_integral_histogram_likelihoods() for CUDA callers.
+ *
+ * Returns: %TRUE when it is enqueued, or %FALSE with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_likelihoods_on_stream (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n,
+                                                       const gfloat *model, GstIntegralHistogramMeasure measure, gfloat *values,
+                                                       GstIntegralHistogramBest *best, gpointer stream, GError **error);
+
+/**
+ * gst_integral_histogram_likelihood_maps_on_stream: (skip)
+ * @histogram: a #GstIntegralHistogram on a GPU
+ * @grids: (array length=n_grids): windows
+ * @n_grids: number of grids
+ * @model: as many numbers as there are bins, in host memory
+ * @measure: how to compare
+ * @maps: memory of the device
+ * @bests: (nullable): memory of the device
+ * @stream: a cudaStream_t
+ * @error: return location for a #GError
+ *
+ * gst_integral_histogram_likelihood_maps() for CUDA callers.
+ *
+ * Returns: %TRUE when it is enqueued, or %FALSE with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_likelihood_maps_on_stream (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grids,
+                                                           guint n_grids, const gfloat *model, GstIntegralHistogramMeasure measure,
+                                                           gfloat *maps, GstIntegralHistogramBest *bests, gpointer stream, GError **error);
+
+/**
+ * gst_integral_histogram_quantile_maps_on_stream: (skip)
+ * @histogram: a #GstIntegralHistogram on a GPU
+ * @grids: (array length=n_grids): windows
+ * @n_grids: number of grids
+ * @quantile: 0 to 1
+ * @maps: memory of the device
+ * @stream: a cudaStream_t
+ * @error: return location for a #GError
+ *
+ * gst_integral_histogram_quantile_maps() for CUDA callers.
+ *
+ * Returns: %TRUE when it is enqueued, or %FALSE with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_quantile_maps_on_stream (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grids,
+                                                         guint n_grids, gdouble quantile, gint32 *maps, gpointer stream, GError **error);
+
+/**
+ * gst_integral_histogram_vote_maps_on_stream: (skip)
+ * @histogram: a #GstIntegralHistogram on a GPU
+ * @searches: (array length=n_searches): where to look for what, in host memory
+ * @n_searches: number of searches
+ * @measure: how to compare
+ * @maps: memory of the device
+ * @bests: (nullable): memory of the device
+ * @stream: a cudaStream_t
+ * @error: return location for a #GError
+ *
+ * gst_integral_histogram_vote_maps() for CUDA callers.
+ *
+ * Returns: %TRUE when it is enqueued, or %FALSE with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_vote_maps_on_stream (GstIntegralHistogram *histogram, const GstIntegralHistogramSearch *searches,
+                                                     guint n_searches, GstIntegralHistogramMeasure measure, gfloat *maps,
+                                                     GstIntegralHistogramBest *bests, gpointer stream, GError **error);
+
+/**
+ * gst_integral_histogram_query_grid: (rename-to gst_integral_histogram_grids)
+ * @histogram: a #GstIntegralHistogram
+ * @grid: windows
+ * @error: return location for a #GError
+ *
+ * gst_integral_histogram_grids() for language bindings, of one grid.
+ *
+ * Returns: (transfer full): native-endian 32-bit counts, rows x columns x bins, or %NULL with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GBytes *gst_integral_histogram_query_grid (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grid, GError **error);
+
+/**
+ * gst_integral_histogram_query_likelihood_map: (rename-to gst_integral_histogram_likelihood_maps)
+ * @histogram: a #GstIntegralHistogram
+ * @grid: windows
+ * @model: (array length=n_model): as many numbers as there are bins
+ * @n_model: the bins
+ * @measure: how to compare
+ * @best: (out caller-allocates) (optional): the best window
+ * @error: return location for a #GError
+ *
+ * gst_integral_histogram_likelihood_maps() for language bindings, of one grid.
+ *
+ * Returns: (transfer full): native-endian 32-bit floats, rows x columns, or %NULL with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GBytes *gst_integral_histogram_query_likelihood_map (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grid,
+                                                     const gfloat *model, gsize n_model, GstIntegralHistogramMeasure measure,
+                                                     GstIntegralHistogramBest *best, GError **error);
+
+/**
+ * gst_integral_histogram_query_quantile_map: (rename-to gst_integral_histogram_quantile_maps)
+ * @histogram: a #GstIntegralHistogram
+ * @grid: windows
+ * @quantile: 0 to 1
+ * @error: return location for a #GError
+ *
+ * gst_integral_histogram_quantile_maps() for language bindings, of one grid.
+ *
+ * Returns: (transfer full): native-endian 32-bit signed bins, rows x columns, or %NULL with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GBytes *gst_integral_histogram_query_quantile_map (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grid, gdouble quantile,
+                                                   GError **error);
+
+/**
+ * gst_integral_histogram_query_vote_map: (rename-to gst_integral_histogram_vote_maps)
+ * @histogram: a #GstIntegralHistogram
+ * @grid: where to look
+ * @patches: (array length=n_values): x, y, width, height of one patch after another, relative to a window's first pixel
+ * @n_values: four times the number of patches
+ * @models: (array length=n_models): patches x bins numbers
+ * @n_models: patches x bins
+ * @rank: which patch is the answer, 0 being the best
+ * @measure: how to compare
+ * @best: (out caller-allocates) (optional): the best window
+ * @error: return location for a #GError
+ *
+ * gst_integral_histogram_vote_maps() for language bindings, of one search.
+ *
+ * Returns: (transfer full): native-endian 32-bit floats, rows x columns, or %NULL with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GBytes *gst_integral_histogram_query_vote_map (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grid, const gint *patches,
+                                               gsize n_values, const gfloat *models, gsize n_models, guint rank,
+                                               GstIntegralHistogramMeasure measure, GstIntegralHistogramBest *best, GError **error);
+
+G_END_DECLS

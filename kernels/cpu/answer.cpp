@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Questions on the CPU, all cores at once. Counts, sums and quantiles take one window after another; likelihoods and votes a row of windows at a time, bin after bin, so that the rows of a
+// plane that they touch are read from end to end, and the compiler has the same work for many windows side by side.
+#include <algorithm>
+#include <vector>
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+#include "../window.hpp"
+
+namespace inthist {
+
+std::size_t
+answer_bytes (const Shape &shape, const Query &query)
+{
+  const std::size_t n = query.windows.size ();
+  switch (query.question) {
+    case Question::counts: return n * shape.bins * sizeof (std::uint32_t);
+    case Question::sums: return n * shape.bins * sizeof (std::uint64_t);
+    default: return n * sizeof (float);
+  }
+}
+
+namespace cpu {
+namespace {
+
+constexpr int kRun = 64;  // windows whose sums stay in the cache
+
+/// Calls `body (first, n)` for runs of at most kRun windows, in parallel.
+template <class Body>
+void
+in_runs (int windows, Body &&body)
+{
+  const int runs = (windows - 1) / kRun + 1;
+  tbb::parallel_for (0, runs, [&] (int run) { body (run * kRun, std::min (kRun, windows - run * kRun)); });
+}
+
+template <class Sum, class Planes>
+void
+count (const Shape &shape, const Planes &plane, const Query &query)
+{
+  auto *const sums = static_cast<Sum *> (query.answers);
+  in_runs (query.windows.size (), [&] (int first, int n) {
+    for (int i = first; i < first + n; i++) {
+      const Region window = window_of (query.windows, i, shape);
+      for (int b = 0; b < shape.bins; b++)
+        sums[std::size_t (i) * shape.bins + b] = sum_region<Sum> (plane (b), window, exact_pixels (shape, b));
+    }
+  });
+}
+
+/// How alike up to kRun windows and the model are.
+template <Measure kMeasure, class Planes>
+void
+compare (const Shape &shape, const Planes &plane, const Region *windows, int n, const float *model, float *values)
+{
+  std::vector<MeasureSum<kMeasure>> sums;
+  float share[kRun];
+  sums.reserve (kRun);
+  for (int i = 0; i < n; i++) {
+    share[i] = share_of (windows[i].width, windows[i].height);
+    sums.emplace_back (shape.bins, share[i] == 0);
+  }
+  for (int b = 0; b < shape.bins; b++) {
+    const auto at = plane (b);
+    const float q = MeasureSum<kMeasure>::ready (model[b]);
+    for (int i = 0; i < n; i++)
+      sums[i].add (share[i] * float (sum_region<std::uint32_t> (at, windows[i], exact_pixels (shape, b))), q);
+  }
+  for (int i = 0; i < n; i++)
+    values[i] = sums[i].value ();
+}
+
+template <Measure kMeasure, class Planes>
+void
+likelihoods (const Shape &shape, const Planes &plane, const Query &query)
+{
+  in_runs (query.windows.size (), [&] (int first, int n) {
+    Region windows[kRun];
+    for (int i = 0; i < n; i++)
+      windows[i] = window_of (query.windows, first + i, shape);
+    compare<kMeasure> (shape, plane, windows, n, query.models, static_cast<float *> (query.answers) + first);
+  });
+}
+
+template <Measure kMeasure, class Planes>
+void
+votes (const Shape &shape, const Planes &plane, const Query &query)
+{
+  in_runs (query.windows.size (), [&] (int first, int n) {
+    Region windows[kRun];
+    std::vector<float> votes (std::size_t (query.n_patches) * kRun), ballot (query.n_patches);
+    for (int p = 0; p < query.n_patches; p++) {
+      for (int i = 0; i < n; i++)
+        windows[i] = patch_at (corner_of (query.windows, first + i), query.patches[p], shape);
+      compare<kMeasure> (shape, plane, windows, n, query.models + std::size_t (p) * shape.bins, &votes[std::size_t (p) * kRun]);
+    }
+    for (int i = 0; i < n; i++) {
+      for (int p = 0; p < query.n_patches; p++)
+        ballot[p] = votes[std::size_t (p) * kRun + i];
+      const auto nth = ballot.begin () + query.rank;
+      if (is_similarity (kMeasure))
+        std::nth_element (ballot.begin (), nth, ballot.end (), std::greater<> ());
+      else
+        std::nth_element (ballot.begin (), nth, ballot.end ());
+      static_cast<float *> (query.answers)[first + i] = *nth;
+    }
+  });
+}
+
+template <class Planes>
+void
+quantiles (const Shape &shape, const Planes &plane, const Query &query)
+{
+  in_runs (query.windows.size (), [&] (int first, int n) {
+    for (int i = first; i < first + n; i++)
+      static_cast<std::int32_t *> (query.answers)[i] = quantile (shape, plane, window_of (query.windows, i, shape), query.quantile);
+  });
+}
+
+Best
+best_of (const Query &query)
+{
+  const auto *const values = static_cast<const float *> (query.answers);
+  Candidate best = candidate (query, 0, values[0]);
+  for (int i = 1; i < query.windows.size (); i++)
+    best = std::min (best, candidate (query, i, values[i]));
+  return { values[best.index], best.index };
+}
+
+}  // namespace
+
+void
+answer (const Shape &shape, const Layout &layout, const void *tensor, const Query &query)
+{
+  with_planes (shape, layout, tensor, anchors_of (shape), [&] (const auto &plane) {
+    switch (query.question) {
+      case Question::counts: return count<std::uint32_t> (shape, plane, query);
+      case Question::sums: return count<std::uint64_t> (shape, plane, query);
+      case Question::quantiles: return quantiles (shape, plane, query);
+      case Question::likelihoods:
+        return with_measure (query.measure, [&] (auto measure) { likelihoods<measure.value> (shape, plane, query); });
+      case Question::votes: return with_measure (query.measure, [&] (auto measure) { votes<measure.value> (shape, plane, query); });
+    }
+  });
+  if (query.best)
+    *query.best = best_of (query);
+}
+
+}  // namespace cpu
+}  // namespace inthist

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Questions on the GPU. Counts and sums: a block a window, a thread a bin, four loads each (eight with anchors; more where the window must be cut, see region.hpp). Likelihoods and quantiles: a thread
+// a window, which runs through the bins; maps of one window size have a better way (likelihood_map.cuh). Votes: a block has kRun windows and a thread for each patch of each, neighbours side by
+// side so that their loads coalesce, and then the votes of a window are ranked in shared memory.
+#include <algorithm>
+#include <cuda_runtime.h>
+
+#include "../window.hpp"
+#include "likelihood_map.cuh"
+
+namespace inthist::cuda {
+namespace {
+
+constexpr int kRun = 8;
+
+template <class Sum>
+__global__ void
+count (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, Query query)
+{
+  const Region window = window_of (query.windows, blockIdx.x, shape);
+  Sum *const sums = static_cast<Sum *> (query.answers) + std::size_t (blockIdx.x) * shape.bins;
+  with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) {
+    for (int b = threadIdx.x; b < shape.bins; b += blockDim.x)
+      sums[b] = sum_region<Sum> (plane (b), window, exact_pixels (shape, b));
+  });
+}
+
+__global__ void
+quantiles (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, Query query)
+{
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < query.windows.size ())
+    with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) {
+      static_cast<std::int32_t *> (query.answers)[i] = quantile (shape, plane, window_of (query.windows, i, shape), query.quantile);
+    });
+}
+
+template <Measure kMeasure>
+__global__ void
+likelihoods (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, Query query)
+{
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < query.windows.size ())
+    with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) {
+      static_cast<float *> (query.answers)[i] = likelihood<kMeasure> (shape, plane, window_of (query.windows, i, shape), query.models);
+    });
+}
+
+template <Measure kMeasure>
+__global__ void
+votes (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, Query query)
+{
+  extern __shared__ float cast[];  // [patch][window]
+  const int first = blockIdx.x * kRun, patches = query.n_patches;
+  with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) {
+    for (int i = threadIdx.x; i < kRun * patches; i += blockDim.x) {
+      const int p = i / kRun, window = first + i % kRun;
+      if (window < query.windows.size ())
+        cast[i] = likelihood<kMeasure> (shape, plane, patch_at (corner_of (query.windows, window), query.patches[p], shape),
+                                        query.models + std::size_t (p) * shape.bins);
+    }
+  });
+  __syncthreads ();
+  for (int i = threadIdx.x; i < kRun * patches; i += blockDim.x) {
+    const int p = i / kRun, window = first + i % kRun;
+    const auto vote = [&] (int k) { return cast[k * kRun + i % kRun]; };
+    if (window < query.windows.size () && has_rank (query.rank, p, patches, is_similarity (kMeasure), vote))
+      static_cast<float *> (query.answers)[window] = cast[i];
+  }
+}
+
+constexpr int kSearchers = 1024;
+
+__global__ void
+find_best (Query query)
+{
+  __shared__ Candidate bests[kSearchers / 32];
+  const auto *const values = static_cast<const float *> (query.answers);
+  const auto candidate_at = [&] (int i) { return candidate (query, i, values[i]); };
+  // a warp's best in lane 0
+  const auto reduce = [] (Candidate best) {
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+      const Candidate other = { __shfl_down_sync (~0u, best.cost, lanes), __shfl_down_sync (~0u, best.index, lanes),
+                                __shfl_down_sync (~0u, best.from_middle, lanes) };
+      best = other < best ? other : best;
+    }
+    return best;
+  };
+  const int n = query.windows.size (), warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  Candidate best = candidate_at (min (int (threadIdx.x), n - 1));
+  for (int i = threadIdx.x; i < n; i += kSearchers) {
+    const Candidate other = candidate_at (i);
+    best = other < best ? other : best;
+  }
+  best = reduce (best);
+  if (lane == 0)
+    bests[warp] = best;
+  __syncthreads ();
+  if (warp > 0)
+    return;
+  best = reduce (bests[lane]);
+  if (lane == 0)
+    *query.best = { values[best.index], best.index };
+}
+
+}  // namespace
+
+int
+answer (const Shape &shape, const Layout &layout, const void *tensor, const Query &query, Stream stream)
+{
+  const auto *const bytes = static_cast<const std::uint8_t *> (tensor);
+  const Anchors anchors = anchors_of (shape);
+  const int n = query.windows.size ();
+  constexpr int kThreads = 128;
+  const int blocks = (n - 1) / kThreads + 1, threads_of_bins = std::min ((shape.bins + 31) / 32 * 32, 256);
+  switch (query.question) {
+    case Question::counts: count<std::uint32_t><<<n, threads_of_bins, 0, stream>>> (bytes, shape, layout, anchors, query); break;
+    case Question::sums: count<std::uint64_t><<<n, threads_of_bins, 0, stream>>> (bytes, shape, layout, anchors, query); break;
+    case Question::quantiles: quantiles<<<blocks, kThreads, 0, stream>>> (bytes, shape, layout, anchors, query); break;
+    case Question::likelihoods:
+      with_measure (query.measure, [&] (auto measure) {
+        if (!likelihood_map<measure.value> (shape, layout, bytes, query, stream))
+          likelihoods<measure.value><<<blocks, kThreads, 0, stream>>> (bytes, shape, layout, anchors, query);
+      });
+      break;
+    case Question::votes:
+      with_measure (query.measure, [&] (auto measure) {
+        const int tasks = kRun * query.n_patches;
+        votes<measure.value><<<(n - 1) / kRun + 1, std::min ((tasks + 31) / 32 * 32, 512), tasks * sizeof (float), stream>>> (
+            bytes, shape, layout, anchors, query);
+      });
+      break;
+  }
+  if (query.best)
+    find_best<<<1, kSearchers, 0, stream>>> (query);
+  return cudaGetLastError ();
+}
+
+}  // namespace inthist::cuda

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A tensor on a device that can be asked, with what is asked and what is answered in buffers of their own that are watched over.
+#pragma once
+
+#include <deque>
+#include <random>
+
+#include <region.hpp>
+
+#include "devices.hpp"
+
+/// What to ask, in host memory.
+struct Asked {
+  Question question = Question::counts;
+  std::vector<Region> list = {};  // empty for the grid
+  Grid grid = {};
+  Measure measure = Measure::chi_square_alt;
+  std::vector<float> models = {};
+  double quantile = 0.5;
+  std::vector<Region> patches = {};
+  int rank = 0;
+
+  int n () const { return list.empty () ? grid.columns * grid.rows : int (list.size ()); }
+  Region window (int i) const
+  {
+    return list.empty () ? Region{ grid.x + i % grid.columns * grid.step_x, grid.y + i / grid.columns * grid.step_y, grid.window_width,
+                                   grid.window_height }
+                         : list[i];
+  }
+};
+
+class AskedTensor {
+public:
+  AskedTensor (Device device, const Case &c, const Bytes &right)
+      : device_ (device), shape_ (c.shape), layout_ (c.layout ()), tensor_ (device, right.size (), c.shift, !small_cases ()),
+        queue_ (device)
+  {
+    tensor_.put (right.data (), right.size ());
+  }
+
+  /// `best` may be null.
+  template <class Answer>
+  std::vector<Answer> ask (const Asked &asked, Best *best = nullptr)
+  {
+    Query query = { .question = asked.question,
+                    .windows = { nullptr, int (asked.list.size ()), asked.grid },
+                    .measure = asked.measure,
+                    .quantile = asked.quantile,
+                    .n_patches = int (asked.patches.size ()),
+                    .rank = asked.rank };
+    std::deque<Block> inputs;
+    query.windows.list = put (inputs, asked.list);
+    query.models = put (inputs, asked.models);
+    query.patches = put (inputs, asked.patches);
+
+    const bool per_plane = query.question == Question::counts || query.question == Question::sums;
+    std::vector<Answer> answers (std::size_t (asked.n ()) * (per_plane ? shape_.bins : 1));
+    fail_unless_equals_int (answer_bytes (shape_, query), answers.size () * sizeof (Answer));
+    Block out (device_, answers.size () * sizeof (Answer), 0, !small_cases ()), best_out (device_, sizeof (Best), 0, !small_cases ());
+    out.poison ();
+    best_out.poison ();
+    query.answers = out.data;
+    query.best = best ? reinterpret_cast<Best *> (best_out.data) : nullptr;
+    if (device_ == Device::cpu)
+      cpu::answer (shape_, layout_, tensor_.data, query);
+#if INTHIST_CUDA
+    if (device_ == Device::cuda) {
+      const int error = cuda::answer (shape_, layout_, tensor_.data, query, queue_.stream);
+      fail_unless (error == 0, "CUDA error %d", error);
+      queue_.wait ();
+    }
+#endif
+    fail_unless (out.guards_hold () && best_out.guards_hold (), "wrote outside the answers");
+    copy (device_, answers.data (), out.data, answers.size () * sizeof (Answer));
+    if (best)
+      copy (device_, best, best_out.data, sizeof (Best));
+    return answers;
+  }
+
+private:
+  template <class T>
+  const T *put (std::deque<Block> &blocks, const std::vector<T> &list)
+  {
+    if (list.empty ())
+      return nullptr;
+    Block &block = blocks.emplace_back (device_, list.size () * sizeof (T), 0, !small_cases ());
+    block.put (list.data (), list.size () * sizeof (T));
+    return reinterpret_cast<const T *> (block.data);
+  }
+
+  const Device device_;
+  const Shape shape_;
+  const Layout layout_;
+  Block tensor_;
+  Queue queue_;
+};
+
+/// The list that must be wide and odd enough for everyone: rectangles of every kind, not clipped.
+inline std::vector<Region>
+rectangles (int width, int height, int n)
+{
+  std::vector<Region> list = {
+    { 0, 0, width, height },
+    { -5, -7, width + 20, height + 20 },
+    { 0, 0, 1, 1 },
+    { width - 1, 0, 1, 1 },
+    { 0, height - 1, 1, 1 },
+    { width - 1, height - 1, 1, 1 },
+    { 0, 0, 0, 0 },
+    { width / 2, height / 2, 0, 3 },
+    { width, 0, 5, 5 },
+    { -5, -5, 5, 5 },
+    { 0, 0, width, 1 },
+    { 0, 0, 1, height },
+    { 0, 0, width, (height + 1) / 2 },
+    { width / 2, 0, width, height },
+    { 1, 1, width, height },
+  };
+  std::mt19937 random (seed ());
+  while (int (list.size ()) < n) {
+    const int w = random () % (width + 3), h = random () % (height + 3);
+    list.push_back ({ int (random () % (2 * width + 1)) - width / 2, int (random () % (2 * height + 1)) - height / 2, w, h });
+  }
+  return list;
+}
