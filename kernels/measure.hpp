@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // How alike two histograms are, one text for both devices. A window's histogram p and a model q are each divided by their sum first; with no pixels, p is all zero. A MeasureSum takes their bins one
-// after another, b = 0, 1, ..., so that no histogram need be kept: the caller subtracts four elements of a plane and adds what it gets. Only operations that IEEE 754 rounds correctly,
-// and none fused, so that all devices get the same bits. Where OpenCV's compareHist has the measure, this
+// after another, b = 0, 1, ..., so that no histogram need be kept: the caller subtracts four elements of a plane and adds what it gets. Only sums, products
+// and roots, as IEEE 754 has them, and none fused, so that all devices get the same bits. Where OpenCV's compareHist has the measure, this
 // is compareHist (q, p), with its conventions for what would divide by zero:
 //
 //   intersection          sum min(p, q)                                          the more the more alike; HISTCMP_INTERSECT (Swain and Ballard 1991)
@@ -16,7 +16,9 @@
 //   kolmogorov-smirnov    max |P - Q|
 #pragma once
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <type_traits>
 
 #include "host_device.hpp"
@@ -52,24 +54,33 @@ is_similarity (Measure measure)
   return measure == Measure::intersection || measure == Measure::correlation;
 }
 
-/// The natural logarithm of a positive number, to 2e-7 of it: log (2^e m) = e log 2 + 2 artanh ((m - 1) / (m + 1)), m between sqrt (1/2) and sqrt (2). The libraries' differ
-/// from device to device.
+// Reciprocal and logarithm from a guess of the bits and Newton's method: no branches, which on a GPU would keep windows from being computed side by side, and the same bits everywhere.
+// Good to 2e-7 of the result, for normal numbers.
+
+INTHIST_HOST_DEVICE inline float
+reciprocal_of (float x)
+{
+  float r = std::bit_cast<float> (0x7ef311c7 - std::bit_cast<std::int32_t> (x));
+  for (int i = 0; i < 3; i++)
+    r = r * (2 - x * r);
+  return r;
+}
+
+/// log (2^e m) = e log 2 + 2 artanh ((m - 1) / (m + 1)), m between sqrt (1/2) and sqrt (2)
 INTHIST_HOST_DEVICE inline float
 log_of (float x)
 {
-  int exponent;
-  float m = std::frexp (x, &exponent);
-  if (m < 0.70710678f) {
-    m *= 2;
-    exponent--;
-  }
-  const float s = (m - 1) / (m + 1), s2 = s * s;
-  return exponent * 0.69314718f + 2 * s * (1 + s2 * (1 / 3.0f + s2 * (1 / 5.0f + s2 * (1 / 7.0f + s2 / 9))));
+  constexpr std::int32_t kRootOfHalf = 0x3f3504f3;
+  const std::int32_t bits = std::bit_cast<std::int32_t> (x), exponent = (bits - kRootOfHalf) >> 23;
+  const float m = std::bit_cast<float> (bits - exponent * (1 << 23));
+  const float s = (m - 1) * reciprocal_of (m + 1), s2 = s * s;
+  return float (exponent) * 0.69314718f + 2 * s * (1 + s2 * (1 / 3.0f + s2 * (1 / 5.0f + s2 * (1 / 7.0f + s2 * (1 / 9.0f)))));
 }
 
 template <Measure kMeasure>
 class MeasureSum {
 public:
+  MeasureSum () = default;
   /// `empty` is whether the window has no pixels.
   INTHIST_HOST_DEVICE MeasureSum (int bins, bool empty) : mean_q_ (1.0f / bins), mean_p_ (empty ? 0 : mean_q_) {}
 
@@ -86,9 +97,9 @@ public:
       const float r = std::sqrt (p) - q;
       a_ += r * r;
     } else if constexpr (kMeasure == Measure::chi_square) {
-      a_ += q > 0 ? d * d / q : 0;
+      a_ += q > 0 ? d * d * reciprocal_of (at_least_tiny (q)) : 0;
     } else if constexpr (kMeasure == Measure::chi_square_alt) {
-      a_ += p + q > 0 ? d * d / (p + q) : 0;
+      a_ += d * d * reciprocal_of (at_least_tiny (p + q));
     } else if constexpr (kMeasure == Measure::l1) {
       a_ += std::fabs (d);
     } else if constexpr (kMeasure == Measure::l2) {
@@ -99,7 +110,7 @@ public:
       b_ += x * x;
       c_ += y * y;
     } else if constexpr (kMeasure == Measure::kullback_leibler) {
-      a_ += q > 0 ? q * log_of (q / (p > 1e-10f ? p : 1e-10f)) : 0;
+      a_ += q * log_of (at_least_tiny (q) * reciprocal_of (p > 1e-10f ? p : 1e-10f));
     } else {  // P - Q so far
       b_ += d;
       const float gap = std::fabs (b_);
@@ -123,7 +134,9 @@ public:
   }
 
 private:
-  float mean_q_, mean_p_;
+  INTHIST_HOST_DEVICE static float at_least_tiny (float x) { return x > 1e-30f ? x : 1e-30f; }
+
+  float mean_q_ = 0, mean_p_ = 0;
   float a_ = 0, b_ = 0, c_ = 0;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Questions on the GPU. Counts and sums: a block a window, a thread a bin, four loads each (eight with anchors; more where the window must be cut, see region.hpp). Likelihoods and quantiles: a thread
-// a window, which runs through the bins; maps of one window size have a better way (likelihood_map.cuh). Votes: a block has kRun windows and a thread for each patch of each, neighbours side by
+// Questions on the GPU. Counts and sums: a block a window, a thread a bin, four loads each (eight with anchors; more where the window must be cut, see region.hpp). Likelihoods: a warp a window, a lane a
+// bin, and what the lanes find is added in the bins' order; maps of one window size have a better way (likelihood_map.cuh). Quantiles: a thread a window, which runs through the bins. Votes: a block has kRun windows and a thread for each patch of each, neighbours side by
 // side so that their loads coalesce, and then the votes of a window are ranked in shared memory.
 #include <algorithm>
 #include <cuda_runtime.h>
@@ -40,11 +40,23 @@ template <Measure kMeasure>
 __global__ void
 likelihoods (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, Query query)
 {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < query.windows.size ())
-    with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) {
-      static_cast<float *> (query.answers)[i] = likelihood<kMeasure> (shape, plane, window_of (query.windows, i, shape), query.models);
-    });
+  const int i = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+  if (i >= query.windows.size ())
+    return;
+  const Region window = window_of (query.windows, i, shape);
+  const float share = share_of (window.width, window.height);
+  MeasureSum<kMeasure> sum (shape.bins, share == 0);
+  with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) {
+    for (int first = 0; first < shape.bins; first += 32) {
+      const int own = min (first + lane, shape.bins - 1), n = min (32, shape.bins - first);
+      const float p = share * float (sum_region<std::uint32_t> (plane (own), window, exact_pixels (shape, own)));
+      const float q = sum.ready (query.models[own]);
+      for (int b = 0; b < n; b++)
+        sum.add (__shfl_sync (~0u, p, b), __shfl_sync (~0u, q, b));
+    }
+  });
+  if (lane == 0)
+    static_cast<float *> (query.answers)[i] = sum.value ();
 }
 
 template <Measure kMeasure>
@@ -70,14 +82,14 @@ votes (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, 
   }
 }
 
-constexpr int kSearchers = 1024;
+constexpr int kSearchers = 1024, kLoads = 16;
 
 __global__ void
+__launch_bounds__ (kSearchers)
 find_best (Query query)
 {
   __shared__ Candidate bests[kSearchers / 32];
   const auto *const values = static_cast<const float *> (query.answers);
-  const auto candidate_at = [&] (int i) { return candidate (query, i, values[i]); };
   // a warp's best in lane 0
   const auto reduce = [] (Candidate best) {
     for (int lanes = 16; lanes > 0; lanes /= 2) {
@@ -88,10 +100,20 @@ find_best (Query query)
     return best;
   };
   const int n = query.windows.size (), warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  Candidate best = candidate_at (min (int (threadIdx.x), n - 1));
-  for (int i = threadIdx.x; i < n; i += kSearchers) {
-    const Candidate other = candidate_at (i);
-    best = other < best ? other : best;
+  const bool similarity = is_similarity (query.measure);
+  const int own = min (int (threadIdx.x), n - 1);
+  Candidate best = candidate (query, own, values[own]);
+  for (int first = threadIdx.x; first < n; first += kSearchers * kLoads) {
+    float value[kLoads];
+#pragma unroll
+    for (int k = 0; k < kLoads; k++)
+      value[k] = values[min (first + k * kSearchers, n - 1)];
+    // where a window lies counts among equals only
+    for (int k = 0; k < kLoads; k++)
+      if ((similarity ? -value[k] : value[k]) <= best.cost) {
+        const Candidate other = candidate (query, min (first + k * kSearchers, n - 1), value[k]);
+        best = other < best ? other : best;
+      }
   }
   best = reduce (best);
   if (lane == 0)
@@ -121,7 +143,7 @@ answer (const Shape &shape, const Layout &layout, const void *tensor, const Quer
     case Question::likelihoods:
       with_measure (query.measure, [&] (auto measure) {
         if (!likelihood_map<measure.value> (shape, layout, bytes, query, stream))
-          likelihoods<measure.value><<<blocks, kThreads, 0, stream>>> (bytes, shape, layout, anchors, query);
+          likelihoods<measure.value><<<(n - 1) / (kThreads / 32) + 1, kThreads, 0, stream>>> (bytes, shape, layout, anchors, query);
       });
       break;
     case Question::votes:
