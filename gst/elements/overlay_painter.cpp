@@ -72,7 +72,9 @@ part_of (const GstVideoFrame &frame, Box &box)
   // an unused byte would be taken for alpha, which the formula for premultiplied pixels does not look at
   if (!GST_VIDEO_FORMAT_INFO_HAS_ALPHA (format))
     part.info.flags = GstVideoFlags (part.info.flags | GST_VIDEO_FLAG_PREMULTIPLIED_ALPHA);
-  if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX (format) || GST_VIDEO_FORMAT_INFO_IS_TILED (format))
+  const bool is_plain =
+      std::all_of (format->pixel_stride, format->pixel_stride + format->n_components, [] (int bytes) { return bytes > 0; });
+  if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX (format) || GST_VIDEO_FORMAT_INFO_IS_TILED (format) || !is_plain)
     return part;  // its pixels are not one after another
   const gint64 x = box.x / kStep * kStep, y = box.y / kStep * kStep;
   for (guint p = 0; p < GST_VIDEO_FORMAT_INFO_N_PLANES (format); p++)
