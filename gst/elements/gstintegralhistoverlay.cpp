@@ -326,8 +326,8 @@ gst_integral_hist_overlay_transform_ip (GstBaseTransform *trans, GstBuffer *buff
 static gboolean
 gst_integral_hist_overlay_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
-  // what comes now may be from another place of the stream
-  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP || GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
+  // what comes now may be from another place of the stream; one follows every flush too
+  if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
     state_of (trans).trails.clear ();
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
 }

@@ -74,7 +74,7 @@ part_of (const GstVideoFrame &frame, Box &box)
     part.info.flags = GstVideoFlags (part.info.flags | GST_VIDEO_FLAG_PREMULTIPLIED_ALPHA);
   const bool is_plain =
       std::all_of (format->pixel_stride, format->pixel_stride + format->n_components, [] (int bytes) { return bytes > 0; });
-  if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX (format) || GST_VIDEO_FORMAT_INFO_IS_TILED (format) || !is_plain)
+  if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX (format) || !is_plain)
     return part;  // its pixels are not one after another
   const gint64 x = box.x / kStep * kStep, y = box.y / kStep * kStep;
   for (guint p = 0; p < GST_VIDEO_FORMAT_INFO_N_PLANES (format); p++)

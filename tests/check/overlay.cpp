@@ -756,6 +756,7 @@ GST_START_TEST (labels)
   fail_unless (drawn ("labels=true", "track", 0.5, 100).first > plain);
   fail_unless_equals_int (drawn ("labels=true", "track", NAN, 100).first, plain);
   fail_unless (drawn ("labels=true", "a track of another kind", -1, 100).first > plain);
+  fail_unless (drawn ("labels=true", "\xff\xfe no UTF-8", -1, 100).first > plain);
   // no room above: in the box
   fail_unless (drawn ("labels=true", "track", -1, 0).second > drawn ("labels=false", "track", -1, 0).second);
 }
