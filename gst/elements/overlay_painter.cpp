@@ -113,7 +113,7 @@ can_paint (GstVideoFormat format)
 OverlayPainter::OverlayPainter (const GstVideoFrame &frame, unsigned line_width)
     : frame_ (frame), width_ (frame.info.width), height_ (frame.info.height), stretch_ (stretch_of (frame.info)),
       line_ (line_width ? line_width : std::max (std::lround (height_ / 360.0), 2l)),
-      font_size_ (std::max (std::round (height_ / 45.0), 11.0)), font_ (new_font (font_size_, stretch_), cairo_scaled_font_destroy)
+      font_size_ (std::max (std::round (height_ / 45.0), 11.0)), font_ (nullptr, cairo_scaled_font_destroy)
 {
 }
 
@@ -141,11 +141,15 @@ OverlayPainter::frame (const Box &box, gint64 across, const Colour &colour, doub
 void
 OverlayPainter::label (const Box &box, const Colour &colour, const std::string &text)
 {
+  if (text.empty ())
+    return;
+  if (!font_)
+    font_.reset (new_font (font_size_, stretch_));
   cairo_font_extents_t font;
   cairo_text_extents_t extents;
   cairo_scaled_font_extents (font_.get (), &font);
   cairo_scaled_font_text_extents (font_.get (), text.c_str (), &extents);
-  if (cairo_scaled_font_status (font_.get ()) != CAIRO_STATUS_SUCCESS || text.empty ())
+  if (cairo_scaled_font_status (font_.get ()) != CAIRO_STATUS_SUCCESS)
     return;
   const double margin = std::round (font_size_ / 4);
   const gint64 width = std::llround (std::min (extents.x_advance, kFar) + 2 * margin * stretch_),

@@ -67,7 +67,7 @@ private:
   const double stretch_;  // pixels that are as wide as one is high
   const gint64 line_;
   const double font_size_;
-  const std::unique_ptr<cairo_scaled_font_t, void (*) (cairo_scaled_font_t *)> font_;
+  std::unique_ptr<cairo_scaled_font_t, void (*) (cairo_scaled_font_t *)> font_;  // there from the first label
 };
 
 }  // namespace integralhist
