@@ -15,7 +15,7 @@ namespace {
 constexpr gint64 kTile = 2048;     // most pixels a side of what is drawn at once; cairo ends at 32767
 constexpr gint64 kTrailTile = 64;  // the same for trails, which leave most of their surroundings as they are
 constexpr double kFar = 1e6;       // pixels; cairo's coordinates end at eight million
-constexpr Colour kBlack = { 0, 0, 0 }, kWhite = { 1, 1, 1 };
+constexpr Colour kBlack = { 0, 0, 0 }, kWhite = { 1, 1, 1 }, kPanel = { 0.2, 0.2, 0.2 };
 
 double
 stretch_of (const GstVideoInfo &info)
@@ -195,7 +195,7 @@ OverlayPainter::bars (const Box &box, const Colour &colour, std::span<const guin
   place.x = inside (place.x, width, width_);
   place.y = inside (place.y, height, height_);
   paint (place, [&] (cairo_t *cr) {
-    set_colour (cr, kBlack, 0.6);
+    set_colour (cr, kPanel, 0.7);
     cairo_paint (cr);
     const gint64 n = gint64 (values.size ()), x = place.x + in_width (margin), bottom = place.bottom () - margin;
     for (gint64 i = 0; i < n; i++) {
