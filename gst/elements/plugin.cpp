@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstcudaintegralhist.h"
 #include "gstcudaintegralimage.h"
+#if HAVE_CAIRO
+#include "gstintegralhistoverlay.h"
+#endif
 
 static gboolean
 plugin_init (GstPlugin *plugin)
 {
+#if HAVE_CAIRO
+  if (!GST_ELEMENT_REGISTER (integralhistoverlay, plugin))
+    return FALSE;
+#endif
   return GST_ELEMENT_REGISTER (cudaintegralhist, plugin) && GST_ELEMENT_REGISTER (cudaintegralimage, plugin);
 }
 

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * SECTION:element-integralhistoverlay
+ * @title: integralhistoverlay
+ *
+ * Draws on raw video, in place: each #GstVideoRegionOfInterestMeta of a frame as a box with its type, its id and the confidence of a tracker, where tracks
+ * have been of late, and bar charts of the boxes' histograms, where the frame carries a #GstIntegralHistogramMeta. A frame with nothing to draw passes as it is.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 videotestsrc ! video/x-raw,format=I420,width=640,height=480 ! cudaintegralhist ! \
+ *     integralhistoverlay regions="100,100,64,128;300,40,200,200" ! videoconvert ! autovideosink
+ * ]| shows the histograms of two rectangles.
+ */
+#include "gstintegralhistoverlay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include <gst/integralhist/gstintegralhist.h>
+
+#include "overlay_painter.hpp"
+#include "region_reporter.hpp"
+#include "settings.hpp"
+
+using namespace integralhist;
+
+GST_DEBUG_CATEGORY_STATIC (category);
+#define GST_CAT_DEFAULT category
+
+namespace {
+
+constexpr guint kMaxTrail = 1000, kMaxLineWidth = 32;
+
+enum { PROP_OVERLAY_REGIONS = 1, PROP_TRAIL, PROP_LABELS, PROP_HISTOGRAMS, PROP_LINE_WIDTH };
+
+struct Look {
+  std::string regions;
+  guint trail = 30, line_width = 0;
+  bool labels = true, histograms = true;
+
+  /// Throws std::invalid_argument with a message for users.
+  void check () const
+  {
+    check_range ("trail", trail, 0, kMaxTrail);
+    check_range ("line-width", line_width, 0, kMaxLineWidth);
+  }
+};
+
+/// The centres of a track, the newest last.
+struct Trail {
+  std::vector<Point> points;
+  guint64 seen = 0;  // the last frame with it
+};
+
+struct Mark {
+  Box box;
+  Colour colour;
+  std::string label;
+};
+
+struct State {
+  Look look;  // guarded by the object lock
+
+  // of the streaming thread
+  GstVideoInfo info = {};
+  std::string parsed_text;                 // look.regions as of the last frame,
+  std::vector<GstVideoRectangle> regions;  // parsed
+  std::map<gint, Trail> trails;            // by id
+  guint64 frames = 0;
+  bool told = false;  // that there are no histograms
+
+  // what is to be drawn on the frame that is on its way
+  bool draws = false;
+  Look current;
+  std::vector<Mark> marks;
+};
+
+// Okabe and Ito's colours, which the colour-blind can tell apart, without black
+constexpr Colour kPalette[] = { { 0.90, 0.62, 0.00 }, { 0.34, 0.71, 0.91 }, { 0.00, 0.62, 0.45 }, { 0.94, 0.89, 0.26 },
+                                { 0.00, 0.45, 0.70 }, { 0.84, 0.37, 0.00 }, { 0.80, 0.47, 0.65 } };
+constexpr Colour kWhite = { 1, 1, 1 };
+
+const Colour &
+colour_of (gint id)
+{
+  return kPalette[guint (id) % std::size (kPalette)];
+}
+
+}  // namespace
+
+struct _GstIntegralHistOverlay {
+  GstBaseTransform parent;
+
+  State *state;
+};
+
+#define gst_integral_hist_overlay_parent_class parent_class
+G_DEFINE_FINAL_TYPE (GstIntegralHistOverlay, gst_integral_hist_overlay, GST_TYPE_BASE_TRANSFORM)
+GST_ELEMENT_REGISTER_DEFINE (integralhistoverlay, "integralhistoverlay", GST_RANK_NONE, GST_TYPE_INTEGRAL_HIST_OVERLAY)
+
+static State &
+state_of (gpointer element)
+{
+  return *GST_INTEGRAL_HIST_OVERLAY (element)->state;
+}
+
+static Look
+look_of (gpointer element)
+{
+  GST_OBJECT_LOCK (element);
+  Look look = state_of (element).look;
+  GST_OBJECT_UNLOCK (element);
+  return look;
+}
+
+/// Runs `body` and makes an element error of what it throws; `failed` is returned then.
+template <class Result, class Body>
+static Result
+guarded (gpointer self, Result failed, Body &&body)
+{
+  try {
+    return body ();
+  } catch (const std::invalid_argument &error) {
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("%s.", error.what ()), (nullptr));
+  } catch (const std::exception &error) {
+    GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("%s.", error.what ()), (nullptr));
+  }
+  return failed;
+}
+
+// what is to be drawn
+
+/// Calls `visit` for each region of interest. Regions that hang over the left or the upper border have coordinates below zero, in an unsigned field.
+template <class Visit>
+static void
+each_roi (GstBuffer *buffer, Visit &&visit)
+{
+  gpointer position = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &position, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    auto *roi = reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
+    visit (roi, Box{ gint (roi->x), gint (roi->y), roi->w, roi->h });
+  }
+}
+
+static std::string
+label_of (GstVideoRegionOfInterestMeta *roi)
+{
+  const char *type = g_quark_to_string (roi->roi_type);
+  g_autofree char *valid = g_utf8_make_valid (type ? type : "", -1);
+  std::string label = valid;
+  label.append (" ").append (std::to_string (roi->id));
+  const GstStructure *track = gst_video_region_of_interest_meta_get_param (roi, "track");
+  double confidence;
+  if (track && gst_structure_get_double (track, "confidence", &confidence) && std::isfinite (confidence))
+    label.append (" ").append (std::to_string (std::lround (CLAMP (confidence, 0, 1) * 100))).append ("%");
+  return label;
+}
+
+static void
+update_trails (State &state, GstBuffer *buffer)
+{
+  const guint limit = state.current.trail;
+  const guint64 now = ++state.frames;
+  static const GQuark kTrack = g_quark_from_static_string ("track");
+  if (limit > 0)
+    each_roi (buffer, [&] (GstVideoRegionOfInterestMeta *roi, const Box &box) {
+      if (roi->roi_type != kTrack)
+        return;
+      Trail &trail = state.trails[roi->id];
+      if (trail.seen == now)
+        return;
+      trail.seen = now;
+      trail.points.push_back ({ double (box.x) + double (box.width) / 2, double (box.y) + double (box.height) / 2 });
+    });
+  std::erase_if (state.trails, [&] (const auto &entry) { return now - entry.second.seen >= limit; });
+  for (auto &[id, trail] : state.trails)
+    if (trail.points.size () > limit)
+      trail.points.erase (trail.points.begin (), trail.points.end () - limit);
+}
+
+static bool
+is_in_frame (const State &state, const Trail &trail)
+{
+  return trail.points.size () > 1 && std::ranges::any_of (trail.points, [&] (const Point &p) {
+           return p.x >= 0 && p.y >= 0 && p.x < state.info.width && p.y < state.info.height;
+         });
+}
+
+/// Fixes what is to be drawn on the frame. Throws std::invalid_argument. False where that is nothing.
+static bool
+plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
+{
+  State &state = *self->state;
+  state.marks.clear ();
+  state.current = look_of (self);
+  state.current.check ();
+  if (state.current.regions != state.parsed_text) {
+    state.regions = parse_regions (state.current.regions.c_str ());
+    state.parsed_text = state.current.regions;
+  }
+  const auto add = [&] (const Box &box, const Colour &colour, std::string label) {
+    if (visible (box, state.info).width > 0)
+      state.marks.push_back ({ box, colour, std::move (label) });
+  };
+  for (const GstVideoRectangle &r : state.regions)
+    add ({ r.x, r.y, r.w, r.h }, kWhite, "");
+  each_roi (buffer, [&] (GstVideoRegionOfInterestMeta *roi, const Box &box) {
+    add (box, colour_of (roi->id), state.current.labels ? label_of (roi) : "");
+  });
+  update_trails (state, buffer);
+  return !state.marks.empty () || std::ranges::any_of (state.trails, [&] (const auto &entry) { return is_in_frame (state, entry.second); });
+}
+
+// drawing
+
+static void
+draw_bars (GstIntegralHistOverlay *self, OverlayPainter &painter, GstBuffer *buffer)
+{
+  State &state = *self->state;
+  GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
+  if (!meta) {
+    if (!std::exchange (state.told, true))
+      GST_DEBUG_OBJECT (self, "no histograms to draw: the frame has no integral histogram; put cudaintegralhist before this element");
+    return;
+  }
+  for (const Mark &mark : state.marks) {
+    const Box box = visible (mark.box, state.info);
+    gsize n = 0;
+    g_autoptr (GError) error = nullptr;
+    g_autofree guint32 *counts =
+        gst_integral_histogram_meta_region (meta, int (box.x), int (box.y), int (box.width), int (box.height), &n, &error);
+    if (!counts)
+      throw std::runtime_error (std::string ("The histogram of a region failed: ") + error->message);
+    painter.bars (mark.box, mark.colour, { counts, n });
+  }
+}
+
+static void
+draw (GstIntegralHistOverlay *self, GstBuffer *buffer)
+{
+  State &state = *self->state;
+  GstVideoFrame frame;
+  if (!gst_video_frame_map (&frame, &state.info, buffer, GstMapFlags (int (GST_MAP_READWRITE) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF))))
+    throw std::runtime_error ("The frame could not be mapped to draw on it");
+  // unmapped on every way out
+  const std::unique_ptr<GstVideoFrame, void (*) (GstVideoFrame *)> unmap (&frame, gst_video_frame_unmap);
+  OverlayPainter painter (frame, state.current.line_width);
+  for (const auto &[id, trail] : state.trails)
+    if (is_in_frame (state, trail))
+      painter.trail (trail.points, colour_of (id), 1 - double (state.frames - trail.seen) / state.current.trail);
+  for (const Mark &mark : state.marks)
+    painter.outline (mark.box, mark.colour);
+  if (state.current.histograms)
+    draw_bars (self, painter, buffer);
+  for (const Mark &mark : state.marks)
+    painter.label (mark.box, mark.colour, mark.label);
+}
+
+// GstBaseTransform
+
+static gboolean
+gst_integral_hist_overlay_start (GstBaseTransform *trans)
+{
+  return guarded (trans, FALSE, [&] () -> gboolean {
+    const Look look = look_of (trans);
+    look.check ();
+    parse_regions (look.regions.c_str ());
+    state_of (trans).told = false;
+    return TRUE;
+  });
+}
+
+static gboolean
+gst_integral_hist_overlay_stop (GstBaseTransform *trans)
+{
+  state_of (trans).trails.clear ();
+  return TRUE;
+}
+
+static gboolean
+gst_integral_hist_overlay_set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *)
+{
+  State &state = state_of (trans);
+  GstVideoInfo info;
+  if (!gst_video_info_from_caps (&info, in_caps)) {
+    GST_ELEMENT_ERROR (trans, STREAM, FORMAT, ("These caps are no video."), ("%" GST_PTR_FORMAT, in_caps));
+    return FALSE;
+  }
+  if (!state.info.finfo || !gst_video_info_is_equal (&info, &state.info))
+    state.trails.clear ();
+  state.info = info;
+  return TRUE;
+}
+
+/// Decides here what is to be drawn, so that a frame on which nothing is need not be writable.
+static GstFlowReturn
+gst_integral_hist_overlay_prepare_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
+{
+  auto *self = GST_INTEGRAL_HIST_OVERLAY (trans);
+  return guarded (self, GST_FLOW_ERROR, [&] {
+    self->state->draws = !GST_BUFFER_FLAG_IS_SET (in, GST_BUFFER_FLAG_GAP) && plan (self, in);
+    if (self->state->draws)
+      return GST_BASE_TRANSFORM_CLASS (parent_class)->prepare_output_buffer (trans, in, out);
+    *out = in;
+    return GST_FLOW_OK;
+  });
+}
+
+static GstFlowReturn
+gst_integral_hist_overlay_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
+{
+  auto *self = GST_INTEGRAL_HIST_OVERLAY (trans);
+  return guarded (self, GST_FLOW_ERROR, [&] {
+    if (self->state->draws)
+      draw (self, buffer);
+    return GST_FLOW_OK;
+  });
+}
+
+static gboolean
+gst_integral_hist_overlay_sink_event (GstBaseTransform *trans, GstEvent *event)
+{
+  // what comes now may be from another place of the stream; one follows every flush too
+  if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
+    state_of (trans).trails.clear ();
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
+}
+
+// GObject
+
+static void
+gst_integral_hist_overlay_set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
+{
+  GST_OBJECT_LOCK (object);
+  Look &look = state_of (object).look;
+  switch (id) {
+    case PROP_OVERLAY_REGIONS: look.regions = g_value_get_string (value) ? g_value_get_string (value) : ""; break;
+    case PROP_TRAIL: look.trail = g_value_get_uint (value); break;
+    case PROP_LABELS: look.labels = g_value_get_boolean (value); break;
+    case PROP_HISTOGRAMS: look.histograms = g_value_get_boolean (value); break;
+    case PROP_LINE_WIDTH: look.line_width = g_value_get_uint (value); break;
+    default: G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec); break;
+  }
+  GST_OBJECT_UNLOCK (object);
+}
+
+static void
+gst_integral_hist_overlay_get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
+{
+  const Look look = look_of (object);
+  switch (id) {
+    case PROP_OVERLAY_REGIONS: g_value_set_string (value, look.regions.c_str ()); break;
+    case PROP_TRAIL: g_value_set_uint (value, look.trail); break;
+    case PROP_LABELS: g_value_set_boolean (value, look.labels); break;
+    case PROP_HISTOGRAMS: g_value_set_boolean (value, look.histograms); break;
+    case PROP_LINE_WIDTH: g_value_set_uint (value, look.line_width); break;
+    default: G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec); break;
+  }
+}
+
+static void
+gst_integral_hist_overlay_finalize (GObject *object)
+{
+  delete &state_of (object);
+  G_OBJECT_CLASS (parent_class)->finalize (object);
+}
+
+static void
+gst_integral_hist_overlay_init (GstIntegralHistOverlay *self)
+{
+  self->state = new State;
+  gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
+  gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
+}
+
+/// Raw video in system memory, of all formats that can be drawn on.
+static GstCaps *
+paintable_caps ()
+{
+  std::vector<GstVideoFormat> formats;
+  guint n;
+  const GstVideoFormat *all = gst_video_formats_raw (&n);
+  std::copy_if (all, all + n, std::back_inserter (formats), can_paint);
+  return gst_video_make_raw_caps (formats.data (), guint (formats.size ()));
+}
+
+static void
+gst_integral_hist_overlay_class_init (GstIntegralHistOverlayClass *klass)
+{
+  GST_DEBUG_CATEGORY_INIT (category, "integralhistoverlay", 0, "drawing of regions, tracks and histograms");
+
+  auto *object_class = G_OBJECT_CLASS (klass);
+  object_class->set_property = gst_integral_hist_overlay_set_property;
+  object_class->get_property = gst_integral_hist_overlay_get_property;
+  object_class->finalize = gst_integral_hist_overlay_finalize;
+  const Look by_default;
+  const GParamFlags playing = mutable_playing ();
+  const auto install = [&] (guint id, GParamSpec *spec) { g_object_class_install_property (object_class, id, spec); };
+  install (
+      PROP_OVERLAY_REGIONS,
+      g_param_spec_string ("regions", "Regions",
+                           "Rectangles \"x,y,width,height;...\" in pixels to draw on every frame; what lies outside of it is not drawn",
+                           by_default.regions.c_str (), playing));
+  install (PROP_TRAIL,
+           checked_uint_spec ("trail", "Trail",
+                              "How many of its last positions a track draws behind itself, and after how many frames without it "
+                              "they vanish; 0 draws none",
+                              0, kMaxTrail, by_default.trail, playing));
+  install (PROP_LABELS, g_param_spec_boolean ("labels", "Labels", "Write type, id and confidence of a region of interest next to it",
+                                              by_default.labels, playing));
+  install (PROP_HISTOGRAMS,
+           g_param_spec_boolean ("histograms", "Histograms",
+                                 "Draw a bar chart of every region's histogram, where the frame carries its integral histogram",
+                                 by_default.histograms, playing));
+  install (PROP_LINE_WIDTH, checked_uint_spec ("line-width", "Line width",
+                                               "Pixels that lines are wide; 0 goes by the height of the frame, and takes at least 2", 0,
+                                               kMaxLineWidth, by_default.line_width, playing));
+
+  auto *element_class = GST_ELEMENT_CLASS (klass);
+  g_autoptr (GstCaps) caps = paintable_caps ();
+  gst_element_class_add_pad_template (element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
+  gst_element_class_add_pad_template (element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  gst_element_class_set_static_metadata (element_class, "Integral histogram overlay", "Filter/Editor/Video",
+                                         "Draws regions, tracks and their histograms on video frames",
+                                         "The gst-cuda-integral-histogram authors");
+
+  auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
+  trans_class->start = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_start);
+  trans_class->stop = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_stop);
+  trans_class->set_caps = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_set_caps);
+  trans_class->prepare_output_buffer = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_prepare_output_buffer);
+  trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_transform_ip);
+  trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_sink_event);
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "overlay_painter.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace integralhist {
+namespace {
+
+constexpr gint64 kTile = 2048;     // most pixels a side of what is drawn at once; cairo ends at 32767
+constexpr gint64 kTrailTile = 64;  // the same for trails, which leave most of their surroundings as they are
+constexpr double kFar = 1e6;       // pixels; cairo's coordinates end at eight million
+constexpr Colour kBlack = { 0, 0, 0 }, kWhite = { 1, 1, 1 }, kPanel = { 0.2, 0.2, 0.2 };
+
+double
+stretch_of (const GstVideoInfo &info)
+{
+  const int n = GST_VIDEO_INFO_PAR_N (&info), d = GST_VIDEO_INFO_PAR_D (&info);
+  return n > 0 && d > 0 ? std::clamp (double (d) / n, 0.125, 8.0) : 1;
+}
+
+cairo_scaled_font_t *
+new_font (double size, double stretch)
+{
+  cairo_font_face_t *face = cairo_toy_font_face_create ("sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_BOLD);
+  cairo_font_options_t *options = cairo_font_options_create ();
+  cairo_font_options_set_antialias (options, CAIRO_ANTIALIAS_GRAY);
+  cairo_matrix_t scale, identity;
+  cairo_matrix_init_scale (&scale, size * stretch, size);
+  cairo_matrix_init_identity (&identity);
+  cairo_scaled_font_t *font = cairo_scaled_font_create (face, &scale, &identity, options);
+  cairo_font_options_destroy (options);
+  cairo_font_face_destroy (face);
+  return font;
+}
+
+void
+set_colour (cairo_t *cr, const Colour &colour, double opacity = 1)
+{
+  cairo_set_source_rgba (cr, colour.red, colour.green, colour.blue, opacity);
+}
+
+/// Moves what is not larger than the frame into it.
+gint64
+inside (gint64 at, gint64 size, gint64 frame_size)
+{
+  return std::max<gint64> (std::min (at, frame_size - size), 0);
+}
+
+/// Calls `visit` for boxes of at most `size` pixels a side that make up the box.
+template <class Visit>
+void
+each_tile (const Box &box, gint64 size, Visit &&visit)
+{
+  for (gint64 y = box.y; y < box.bottom (); y += size)
+    for (gint64 x = box.x; x < box.right (); x += size)
+      visit (Box{ x, y, std::min (box.right () - x, size), std::min (box.bottom () - y, size) });
+}
+
+/// The part of the frame around the box as a frame of its own, and the box in it: blending unpacks and packs whole rows of what it blends to.
+GstVideoFrame
+part_of (const GstVideoFrame &frame, Box &box)
+{
+  constexpr gint64 kStep = 16;  // a multiple of what the samples of any chroma plane cover
+  GstVideoFrame part = frame;
+  const GstVideoFormatInfo *format = frame.info.finfo;
+  // an unused byte would be taken for alpha, which the formula for premultiplied pixels does not look at
+  if (!GST_VIDEO_FORMAT_INFO_HAS_ALPHA (format))
+    part.info.flags = GstVideoFlags (part.info.flags | GST_VIDEO_FLAG_PREMULTIPLIED_ALPHA);
+  const bool is_plain =
+      std::all_of (format->pixel_stride, format->pixel_stride + format->n_components, [] (int bytes) { return bytes > 0; });
+  if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX (format) || !is_plain)
+    return part;  // its pixels are not one after another
+  const gint64 x = box.x / kStep * kStep, y = box.y / kStep * kStep;
+  for (guint p = 0; p < GST_VIDEO_FORMAT_INFO_N_PLANES (format); p++)
+    for (guint c = 0; c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format); c++)
+      if (GST_VIDEO_FORMAT_INFO_PLANE (format, c) == p) {
+        part.data[p] = static_cast<guint8 *> (frame.data[p])
+                       + (y >> GST_VIDEO_FORMAT_INFO_H_SUB (format, c)) * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p)
+                       + (x >> GST_VIDEO_FORMAT_INFO_W_SUB (format, c)) * GST_VIDEO_FORMAT_INFO_PSTRIDE (format, c);
+        break;
+      }
+  const auto up = [] (gint64 n) { return (n + kStep - 1) / kStep * kStep; };
+  part.info.width = int (std::min<gint64> (up (box.right ()), frame.info.width) - x);
+  part.info.height = int (std::min<gint64> (up (box.bottom ()), frame.info.height) - y);
+  box.x -= x;
+  box.y -= y;
+  return part;
+}
+
+}  // namespace
+
+Box
+visible (const Box &box, const GstVideoInfo &info)
+{
+  const gint64 x = std::max<gint64> (box.x, 0), y = std::max<gint64> (box.y, 0);
+  const gint64 width = std::min<gint64> (box.right (), info.width) - x, height = std::min<gint64> (box.bottom (), info.height) - y;
+  return width > 0 && height > 0 ? Box{ x, y, width, height } : Box{};
+}
+
+bool
+can_paint (GstVideoFormat format)
+{
+  const GstVideoFormatInfo *info = gst_video_format_get_info (format);
+  return info->pack_func && info->unpack_func && !GST_VIDEO_FORMAT_INFO_HAS_PALETTE (info);
+}
+
+OverlayPainter::OverlayPainter (const GstVideoFrame &frame, unsigned line_width)
+    : frame_ (frame), width_ (frame.info.width), height_ (frame.info.height), stretch_ (stretch_of (frame.info)),
+      line_ (line_width ? line_width : std::max (std::lround (height_ / 360.0), 2l)),
+      font_size_ (std::max (std::round (height_ / 45.0), 11.0)), font_ (nullptr, cairo_scaled_font_destroy)
+{
+}
+
+void
+OverlayPainter::outline (const Box &box, const Colour &colour)
+{
+  const gint64 across = line_, along = in_width (line_);
+  const Box within = { box.x + along, box.y + across, box.width - 2 * along, box.height - 2 * across };
+  frame (box, line_, colour, 1);
+  frame (within, (line_ + 1) / 2, kBlack, 0.5);  // sets it off from a picture of its own colour
+}
+
+void
+OverlayPainter::frame (const Box &box, gint64 across, const Colour &colour, double opacity)
+{
+  const gint64 along = in_width (across);
+  if (box.width <= 2 * along || box.height <= 2 * across)
+    return fill (box, colour, opacity);
+  fill ({ box.x, box.y, box.width, across }, colour, opacity);
+  fill ({ box.x, box.bottom () - across, box.width, across }, colour, opacity);
+  fill ({ box.x, box.y + across, along, box.height - 2 * across }, colour, opacity);
+  fill ({ box.right () - along, box.y + across, along, box.height - 2 * across }, colour, opacity);
+}
+
+void
+OverlayPainter::label (const Box &box, const Colour &colour, const std::string &text)
+{
+  if (text.empty ())
+    return;
+  if (!font_)
+    font_.reset (new_font (font_size_, stretch_));
+  cairo_font_extents_t font;
+  cairo_text_extents_t extents;
+  cairo_scaled_font_extents (font_.get (), &font);
+  cairo_scaled_font_text_extents (font_.get (), text.c_str (), &extents);
+  if (cairo_scaled_font_status (font_.get ()) != CAIRO_STATUS_SUCCESS)
+    return;
+  const double margin = std::round (font_size_ / 4);
+  const gint64 width = std::llround (std::min (extents.x_advance, kFar) + 2 * margin * stretch_),
+               height = std::llround (font.ascent + font.descent);
+  const Box seen = visible (box, frame_.info);
+  const Box place = { inside (seen.x, width, width_), box.y >= height ? box.y - height : seen.y, width, height };
+  const bool bright = 0.3 * colour.red + 0.6 * colour.green + 0.1 * colour.blue > 0.4;
+  paint (place, [&] (cairo_t *cr) {
+    set_colour (cr, colour);
+    cairo_paint (cr);
+    set_colour (cr, bright ? kBlack : kWhite);
+    cairo_set_scaled_font (cr, font_.get ());
+    cairo_move_to (cr, double (place.x) + margin * stretch_, double (place.y) + std::round (font.ascent));
+    cairo_show_text (cr, text.c_str ());
+  });
+}
+
+void
+OverlayPainter::bars (const Box &box, const Colour &colour, std::span<const guint32> counts)
+{
+  const gint64 bar_height = std::max<gint64> (height_ / 15, 16), bars_width = in_width (2 * bar_height);
+  const gint64 margin = bar_height / 16, height = bar_height + 2 * margin, width = bars_width + 2 * in_width (margin);
+  if (counts.empty () || width > width_ || height > height_)
+    return;
+  // means of neighbours where there are more bins than columns
+  std::vector<double> values (std::min (counts.size (), std::size_t (bars_width)));
+  for (std::size_t i = 0; i < values.size (); i++) {
+    const std::size_t first = i * counts.size () / values.size (), end = (i + 1) * counts.size () / values.size ();
+    const auto part = counts.subspan (first, end - first);
+    values[i] = std::accumulate (part.begin (), part.end (), 0.0) / double (part.size ());
+  }
+  const double highest = std::max (*std::ranges::max_element (values), 1.0);
+
+  const Box seen = visible (box, frame_.info);
+  Box place = { seen.x, box.bottom () + line_, width, height };
+  if (place.bottom () > height_) {
+    place.y = seen.bottom () - height;
+    if (seen.right () + line_ + width <= width_)
+      place.x = seen.right () + line_;
+    else if (seen.x - line_ - width >= 0)
+      place.x = seen.x - line_ - width;
+  }
+  place.x = inside (place.x, width, width_);
+  place.y = inside (place.y, height, height_);
+  paint (place, [&] (cairo_t *cr) {
+    set_colour (cr, kPanel, 0.7);
+    cairo_paint (cr);
+    const gint64 n = gint64 (values.size ()), x = place.x + in_width (margin), bottom = place.bottom () - margin;
+    for (gint64 i = 0; i < n; i++) {
+      const gint64 left = i * bars_width / n, right = (i + 1) * bars_width / n;
+      const gint64 bar = std::llround (values[i] / highest * double (bar_height));
+      cairo_rectangle (cr, double (x + left), double (bottom - bar), double (right - left), double (bar));
+    }
+    set_colour (cr, colour);
+    cairo_fill (cr);
+  });
+}
+
+void
+OverlayPainter::trail (std::span<const Point> points, const Colour &colour, double opacity)
+{
+  if (points.size () < 2)
+    return;
+  struct Segment {
+    Point from, to;
+    double opacity;
+    Box box;
+  };
+  std::vector<Segment> segments;
+  const auto near = [] (const Point &p) { return Point{ std::clamp (p.x, -kFar, kFar), std::clamp (p.y, -kFar, kFar) }; };
+  for (std::size_t i = 1; i < points.size (); i++) {
+    const Point from = near (points[i - 1]), to = near (points[i]);
+    const gint64 x = std::llround (std::min (from.x, to.x)) - line_, right = std::llround (std::max (from.x, to.x)) + line_ + 1;
+    const gint64 y = std::llround (std::min (from.y, to.y)) - line_, bottom = std::llround (std::max (from.y, to.y)) + line_ + 1;
+    segments.push_back ({ from, to, opacity * double (i) / double (points.size () - 1), { x, y, right - x, bottom - y } });
+  }
+  Box all = segments.front ().box;
+  for (const Segment &s : segments) {
+    const gint64 x = std::min (all.x, s.box.x), y = std::min (all.y, s.box.y);
+    all = { x, y, std::max (all.right (), s.box.right ()) - x, std::max (all.bottom (), s.box.bottom ()) - y };
+  }
+  each_tile (visible (all, frame_.info), kTrailTile, [&] (const Box &tile) {
+    const auto touches = [&] (const Segment &s) {
+      return s.box.x < tile.right () && tile.x < s.box.right () && s.box.y < tile.bottom () && tile.y < s.box.bottom ();
+    };
+    if (std::ranges::none_of (segments, touches))
+      return;
+    paint (tile, [&] (cairo_t *cr) {
+      cairo_set_line_width (cr, double (line_));
+      cairo_set_line_cap (cr, CAIRO_LINE_CAP_ROUND);
+      cairo_set_operator (cr, CAIRO_OPERATOR_SOURCE);  // where pieces meet, the newer one, and not the sum of both
+      for (const Segment &s : segments)
+        if (touches (s)) {
+          set_colour (cr, colour, s.opacity);
+          cairo_move_to (cr, s.from.x, s.from.y);
+          cairo_line_to (cr, s.to.x, s.to.y);
+          cairo_stroke (cr);
+        }
+    });
+  });
+}
+
+gint64
+OverlayPainter::in_width (gint64 rows) const
+{
+  return std::max (std::llround (double (rows) * stretch_), 1ll);
+}
+
+void
+OverlayPainter::fill (const Box &box, const Colour &colour, double opacity)
+{
+  paint (box, [&] (cairo_t *cr) {
+    set_colour (cr, colour, opacity);
+    cairo_paint (cr);
+  });
+}
+
+void
+OverlayPainter::paint (const Box &box, const Draw &draw)
+{
+  each_tile (visible (box, frame_.info), kTile, [&] (const Box &tile) { paint_tile (tile, draw); });
+}
+
+void
+OverlayPainter::paint_tile (const Box &tile, const Draw &draw)
+{
+  const int width = int (tile.width), height = int (tile.height), stride = 4 * width;
+  g_autoptr (GstBuffer) pixels = gst_buffer_new_allocate (nullptr, gsize (stride) * height, nullptr);
+  GstMapInfo map;
+  if (!pixels || !gst_buffer_map (pixels, &map, GST_MAP_WRITE))
+    throw std::runtime_error ("no memory to draw in");
+  std::memset (map.data, 0, map.size);
+  cairo_surface_t *surface = cairo_image_surface_create_for_data (map.data, CAIRO_FORMAT_ARGB32, width, height, stride);
+  cairo_t *cr = cairo_create (surface);
+  cairo_translate (cr, -double (tile.x), -double (tile.y));
+  draw (cr);
+  const cairo_status_t status = cairo_status (cr);
+  cairo_destroy (cr);
+  cairo_surface_destroy (surface);
+  gst_buffer_unmap (pixels, &map);
+  if (status != CAIRO_STATUS_SUCCESS)
+    throw std::runtime_error (std::string ("cairo: ") + cairo_status_to_string (status));
+  gst_buffer_add_video_meta (pixels, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB, guint (width), guint (height));
+  blend (pixels, tile);
+}
+
+void
+OverlayPainter::blend (GstBuffer *pixels, const Box &box)
+{
+  Box at = box;
+  GstVideoFrame part = part_of (frame_, at);
+  const auto rectangle_of = [&] (GstBuffer *buffer, GstVideoOverlayFormatFlags flags) {
+    return gst_video_overlay_rectangle_new_raw (buffer, int (at.x), int (at.y), guint (at.width), guint (at.height), flags);
+  };
+  g_autoptr (GstVideoOverlayRectangle) rectangle = rectangle_of (pixels, GST_VIDEO_OVERLAY_FORMAT_FLAG_PREMULTIPLIED_ALPHA);
+  // GstVideo's sums of premultiplied pixels pass 32 bits here
+  const GstVideoFormatInfo *format = frame_.info.finfo, *unpacked = gst_video_format_get_info (format->unpack_format);
+  if (GST_VIDEO_FORMAT_INFO_IS_RGB (format) && GST_VIDEO_FORMAT_INFO_HAS_ALPHA (format) && GST_VIDEO_FORMAT_INFO_BITS (unpacked) == 16) {
+    GstBuffer *straight = gst_video_overlay_rectangle_get_pixels_unscaled_argb (rectangle, GST_VIDEO_OVERLAY_FORMAT_FLAG_NONE);
+    GstVideoOverlayRectangle *premultiplied = std::exchange (rectangle, rectangle_of (straight, GST_VIDEO_OVERLAY_FORMAT_FLAG_NONE));
+    gst_video_overlay_rectangle_unref (premultiplied);
+  }
+  g_autoptr (GstVideoOverlayComposition) composition = gst_video_overlay_composition_new (rectangle);
+  if (!gst_video_overlay_composition_blend (composition, &part))
+    throw std::runtime_error (std::string ("GstVideo cannot blend to ") + GST_VIDEO_INFO_NAME (&frame_.info));
+}
+
+}  // namespace integralhist

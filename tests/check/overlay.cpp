@@ -1,0 +1,887 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// integralhistoverlay in a GstHarness: which bytes of a frame it changes, and to what. The truth is where the pixels of a format lie, written down here, the
+// format's own unpack function of GstVideo, and boxes that are counted pixel by pixel.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include <gst/integralhist/engine.hpp>
+#include <gst/integralhist/gstintegralhist.h>
+
+#include "frames.hpp"
+
+namespace {
+
+struct Rgb {
+  double r, g, b;  // 0 to 255
+};
+
+constexpr Rgb kWhite = { 255, 255, 255 }, kBlue = { 87, 181, 232 };  // of regions, and of whatever has the id 1
+constexpr int kLine = 2, kSeam = 1;
+
+/// BT.709 in video range.
+std::array<double, 3>
+yuv (const Rgb &c)
+{
+  return { 16 + (0.2126 * c.r + 0.7152 * c.g + 0.0722 * c.b) * 219 / 255, 128 + (-0.1146 * c.r - 0.3854 * c.g + 0.5 * c.b) * 224 / 255,
+           128 + (0.5 * c.r - 0.4542 * c.g - 0.0458 * c.b) * 224 / 255 };
+}
+
+std::string
+caps_of (const char *format, int width, int height, const char *more = "")
+{
+  return std::string ("video/x-raw,framerate=25/1,format=") + format + ",width=" + std::to_string (width)
+         + ",height=" + std::to_string (height) + more;
+}
+
+GstVideoInfo
+info_of (const std::string &text)
+{
+  GstVideoInfo info;
+  g_autoptr (GstCaps) caps = gst_caps_from_string (text.c_str ());
+  fail_unless (gst_video_info_from_caps (&info, caps), "%s", text.c_str ());
+  return info;
+}
+
+std::vector<guint8>
+bytes_of (GstBuffer *buffer)
+{
+  GstMapInfo map;
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+  std::vector<guint8> bytes (map.data, map.data + map.size);
+  gst_buffer_unmap (buffer, &map);
+  return bytes;
+}
+
+GstVideoRegionOfInterestMeta *
+add_roi (GstBuffer *buffer, const char *type, int id, const GstVideoRectangle &r)
+{
+  auto *roi = gst_buffer_add_video_region_of_interest_meta (buffer, type, guint (r.x), guint (r.y), guint (r.w), guint (r.h));
+  roi->id = id;
+  return roi;
+}
+
+void
+add_confidence (GstVideoRegionOfInterestMeta *roi, double confidence)
+{
+  gst_video_region_of_interest_meta_add_param (roi, gst_structure_new ("track", "confidence", G_TYPE_DOUBLE, confidence, nullptr));
+}
+
+/// The element with nothing but outlines, unless `properties` says more, and the frames that go through it.
+class Overlay {
+public:
+  Overlay (const std::string &properties, const std::string &caps) : Overlay (properties, caps, "") {}
+  /// Behind another element.
+  Overlay (const std::string &properties, const std::string &caps, const std::string &before)
+      : harness_ (harness (before + "integralhistoverlay labels=false histograms=false trail=0 line-width=2 " + properties, nullptr)),
+        bus_ (gst_bus_new ())
+  {
+    gst_element_set_bus (harness_->element, bus_);
+    set_caps (caps);
+  }
+  ~Overlay ()
+  {
+    gst_element_set_bus (harness_->element, nullptr);
+    gst_object_unref (bus_);
+    gst_harness_teardown (harness_);
+  }
+  Overlay (const Overlay &) = delete;
+  Overlay &operator= (const Overlay &) = delete;
+
+  void set_caps (const std::string &caps)
+  {
+    info = info_of (caps);
+    gst_harness_set_src_caps_str (harness_, caps.c_str ());
+  }
+
+  /// A frame of one byte.
+  GstBuffer *even (guint8 byte) const
+  {
+    GstBuffer *buffer = gst_buffer_new_allocate (nullptr, info.size, nullptr);
+    gst_buffer_memset (buffer, 0, byte, info.size);
+    return buffer;
+  }
+
+  /// (transfer full) both ways
+  GstBuffer *pass (GstBuffer *buffer)
+  {
+    const GstFlowReturn flow = gst_harness_push (harness_, buffer);
+    fail_unless (flow == GST_FLOW_OK, "%s: %s", gst_flow_get_name (flow), error ().c_str ());
+    return gst_harness_pull (harness_);
+  }
+
+  std::vector<guint8> bytes (GstBuffer *buffer)
+  {
+    GstBuffer *out = pass (buffer);
+    const auto bytes = bytes_of (out);
+    gst_buffer_unref (out);
+    return bytes;
+  }
+
+  /// Whether the frame comes out as it went in, although it is not writable.
+  bool leaves_alone (GstBuffer *buffer)
+  {
+    const auto before = bytes_of (buffer);
+    GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+    gst_buffer_ref (buffer);
+    GstBuffer *out = pass (buffer);
+    const bool alone = out == buffer && gst_buffer_peek_memory (out, 0) == memory && bytes_of (out) == before;
+    gst_buffer_unref (out);
+    gst_buffer_unref (buffer);
+    return alone;
+  }
+
+  /// The only error of a frame that fails.
+  std::string error_of (GstBuffer *buffer)
+  {
+    fail_unless_equals_int (gst_harness_push (harness_, buffer), GST_FLOW_ERROR);
+    const std::string text = error ();
+    fail_unless (error ().empty (), "a second error after %s", text.c_str ());
+    return text;
+  }
+
+  template <class... Property>
+  void set (Property... property)
+  {
+    GstElement *element = gst_harness_find_element (harness_, "integralhistoverlay");
+    g_object_set (element, property..., nullptr);
+    gst_object_unref (element);
+  }
+
+  GstHarness *get () const { return harness_; }
+
+  GstVideoInfo info;
+
+private:
+  std::string error ()
+  {
+    GstMessage *message = gst_bus_pop_filtered (bus_, GST_MESSAGE_ERROR);
+    if (!message)
+      return "";
+    g_autoptr (GError) error = nullptr;
+    gst_message_parse_error (message, &error, nullptr);
+    gst_message_unref (message);
+    return error->message;
+  }
+
+  GstHarness *const harness_;
+  GstBus *const bus_;
+};
+
+/// What of a box a pixel is.
+enum class Part { none, line, seam };
+
+Part
+part_of (const GstVideoRectangle &r, gint64 x, gint64 y)
+{
+  const gint64 from_border = std::min ({ x - r.x, y - r.y, gint64 (r.x) + r.w - 1 - x, gint64 (r.y) + r.h - 1 - y });
+  if (from_border < 0)
+    return Part::none;
+  // a box without an inside is filled, and so is what is left of it for the seam
+  return from_border < kLine ? Part::line : from_border < kLine + kSeam ? Part::seam : Part::none;
+}
+
+/// A value of a frame that is drawn on: where it is, and which of r, g, b, or y, u, v.
+struct Sample {
+  gsize at;
+  int component;
+};
+
+/// The samples that lie at a pixel, plane by plane; of subsampled chroma at even pixels only.
+std::vector<Sample>
+samples_at (const GstVideoInfo &info, const gsize *offset, const int *stride, int x, int y)
+{
+  const bool even_x = x % 2 == 0, even_y = y % 2 == 0;
+  const auto plane = [&] (int p, int row, int byte) { return offset[p] + gsize (row) * gsize (stride[p]) + gsize (byte); };
+  switch (GST_VIDEO_INFO_FORMAT (&info)) {
+    case GST_VIDEO_FORMAT_GRAY8: return { { plane (0, y, x), 0 } };
+    case GST_VIDEO_FORMAT_RGB: return { { plane (0, y, 3 * x), 0 }, { plane (0, y, 3 * x + 1), 1 }, { plane (0, y, 3 * x + 2), 2 } };
+    case GST_VIDEO_FORMAT_BGRx: return { { plane (0, y, 4 * x), 2 }, { plane (0, y, 4 * x + 1), 1 }, { plane (0, y, 4 * x + 2), 0 } };
+    case GST_VIDEO_FORMAT_I420:
+      if (even_x && even_y)
+        return { { plane (0, y, x), 0 }, { plane (1, y / 2, x / 2), 1 }, { plane (2, y / 2, x / 2), 2 } };
+      return { { plane (0, y, x), 0 } };
+    case GST_VIDEO_FORMAT_NV12:
+      if (even_x && even_y)
+        return { { plane (0, y, x), 0 }, { plane (1, y / 2, x), 1 }, { plane (1, y / 2, x + 1), 2 } };
+      return { { plane (0, y, x), 0 } };
+    case GST_VIDEO_FORMAT_YUY2:
+      if (even_x)
+        return { { plane (0, y, 2 * x), 0 }, { plane (0, y, 2 * x + 1), 1 }, { plane (0, y, 2 * x + 3), 2 } };
+      return { { plane (0, y, 2 * x), 0 } };
+    default: fail ("no samples of %s", GST_VIDEO_INFO_NAME (&info)); return {};
+  }
+}
+
+// fail_unless writes a mark each time, so what is asked of every pixel is asked without
+/// Compares every byte of a frame with what it was, but for the outline of one box.
+void
+check_bytes (const GstVideoInfo &info, const gsize *offset, const int *stride, const std::vector<guint8> &before,
+             const std::vector<guint8> &after, const GstVideoRectangle &box, const Rgb &colour)
+{
+  const bool rgb = GST_VIDEO_INFO_IS_RGB (&info);
+  const std::array<double, 3> line = rgb ? std::array{ colour.r, colour.g, colour.b } : yuv (colour);
+  const std::array<double, 3> black = rgb ? std::array<double, 3>{} : yuv ({ 0, 0, 0 });
+  std::vector<bool> drawn (before.size ());
+  int counted = 0;
+  for (int y = 0; y < info.height; y++)
+    for (int x = 0; x < info.width; x++) {
+      const Part part = part_of (box, x, y);
+      if (part == Part::none)
+        continue;
+      for (const auto &[at, c] : samples_at (info, offset, stride, x, y)) {
+        const double wanted = part == Part::line ? line[c] : (before[at] + black[c]) / 2;
+        if (std::abs (after[at] - wanted) > 2)
+          fail ("%s, pixel %d,%d, component %d: %d instead of %f", GST_VIDEO_INFO_NAME (&info), x, y, c, after[at], wanted);
+        drawn[at] = true;
+        counted++;
+      }
+      if (GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_BGRx)
+        drawn[offset[0] + gsize (y * stride[0] + 4 * x + 3)] = true;  // means nothing
+    }
+  fail_unless (counted > 0);
+  for (gsize i = 0; i < before.size (); i++)
+    if (before[i] != after[i] && !drawn[i])
+      fail ("%s: byte %" G_GSIZE_FORMAT " beside the box changed", GST_VIDEO_INFO_NAME (&info), i);
+}
+
+}  // namespace
+
+/// Every byte of frames in many formats, tight ones and those with padding, in even and odd sizes; boxes inside and over the borders.
+GST_START_TEST (outlines)
+{
+  for (const char *format : { "GRAY8", "RGB", "BGRx", "I420", "NV12", "YUY2" })
+    for (const auto &[width, height] : { std::array{ 96, 64 }, std::array{ 91, 57 } })
+      for (const GstVideoRectangle &box :
+           { GstVideoRectangle{ 20, 16, 40, 24 }, { -10, -6, 30, 20 }, { 70, 40, 90, 80 }, { -4, 30, 400, 12 }, { 40, -8, 14, 300 } })
+        for (const bool padded : { false, true })
+          for (const bool is_region : { false, true }) {
+            g_autofree char *regions = g_strdup_printf ("regions=%d,%d,%d,%d", box.x, box.y, box.w, box.h);
+            Overlay overlay (is_region ? regions : "", caps_of (format, width, height));
+            GstVideoInfo wide = overlay.info;
+            if (padded) {
+              GstVideoAlignment alignment;
+              gst_video_alignment_reset (&alignment);
+              alignment.padding_left = 16;
+              alignment.padding_right = 55;
+              alignment.padding_top = 2;
+              fail_unless (gst_video_info_align (&wide, &alignment));
+            }
+            GstBuffer *in = noise (wide, unsigned (width));
+            gst_buffer_add_video_meta_full (in, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT (&wide), guint (width), guint (height),
+                                            GST_VIDEO_INFO_N_PLANES (&wide), wide.offset, wide.stride);
+            if (!is_region)
+              add_roi (in, "face", 1, box);
+            const auto before = bytes_of (in);
+            check_bytes (wide, wide.offset, wide.stride, before, overlay.bytes (in), box, is_region ? kWhite : kBlue);
+          }
+}
+GST_END_TEST;
+
+/// Every format that the element takes, by what GstVideo unpacks: the first component, luma or red, of every pixel, and all of those on the line.
+GST_START_TEST (all_formats)
+{
+  GstElement *element = gst_element_factory_make ("integralhistoverlay", nullptr);
+  g_autoptr (GstCaps) caps =
+      gst_pad_get_pad_template_caps (GST_ELEMENT_PADS (element)->data ? GST_PAD (GST_ELEMENT_PADS (element)->data) : nullptr);
+  const GValue *formats = gst_structure_get_value (gst_caps_get_structure (caps, 0), "format");
+  fail_unless (gst_value_list_get_size (formats) >= 80);
+  const GstVideoRectangle box = { 20, 12, 16, 28 };
+  for (guint f = 0; f < gst_value_list_get_size (formats); f++)
+    for (const auto &[width, height] : { std::array{ 96, 64 }, std::array{ 53, 37 } }) {
+      const char *format = g_value_get_string (gst_value_list_get_value (formats, f));
+      Overlay overlay ("", caps_of (format, width, height));
+      const GstVideoInfo &info = overlay.info;
+      const GstVideoFormatInfo *unpacked = gst_video_format_get_info (info.finfo->unpack_format);
+      const bool deep = unpacked->depth[0] == 16, rgb = GST_VIDEO_INFO_IS_RGB (&info), gray = GST_VIDEO_INFO_IS_GRAY (&info);
+      const auto pixels = [&] (GstBuffer *buffer) {
+        std::vector<std::array<int, 4>> all;
+        std::vector<guint16> line (4 * gsize (width) + 64);
+        GstVideoFrame frame;
+        fail_unless (gst_video_frame_map (&frame, &info, buffer, GST_MAP_READ), "%s", format);
+        for (int y = 0; y < height; y++) {
+          info.finfo->unpack_func (info.finfo, GST_VIDEO_PACK_FLAG_NONE, line.data (), frame.data, frame.info.stride, 0, y, width);
+          for (int x = 0; x < width; x++) {
+            std::array<int, 4> c;
+            for (int i = 0; i < 4; i++)
+              c[i] = deep ? line[4 * gsize (x) + i] >> 8 : reinterpret_cast<const guint8 *> (line.data ())[4 * x + i];
+            all.push_back (c);
+          }
+        }
+        gst_video_frame_unmap (&frame);
+        return all;
+      };
+      GstBuffer *in = noise (info, f);
+      const auto before = pixels (in);
+      add_roi (in, "face", 1, box);
+      GstBuffer *out = overlay.pass (in);
+      const auto after = pixels (out);
+      gst_buffer_unref (out);
+      const std::array<double, 3> line = rgb ? std::array{ kBlue.r, kBlue.g, kBlue.b } : yuv (kBlue);
+      const double black = rgb ? 0 : 16;
+      const int least_depth = *std::min_element (info.finfo->depth, info.finfo->depth + (gray ? 1 : 3));
+      const double tolerance = least_depth < 8 ? 9 : 2;
+      const bool alpha = GST_VIDEO_INFO_HAS_ALPHA (&info);
+      for (int y = 0; y < height; y++)
+        for (int x = 0; x < width; x++) {
+          const std::array<int, 4> &was = before[gsize (y * width + x)], &is = after[gsize (y * width + x)];
+          switch (part_of (box, x, y)) {
+            case Part::none:
+              if (was[1] != is[1])
+                fail ("%s, %d,%d: %d becomes %d", format, x, y, was[1], is[1]);
+              break;
+            case Part::line:
+              // chroma of blocks that are on it with all of their pixels; 4:1:0 has blocks of four by four
+              for (int c = 0; c < (rgb || (x % 4 == 0 && y % 4 == 0 && !gray) ? 3 : 1); c++)
+                if (std::abs (is[c + 1] - line[c]) > tolerance)
+                  fail ("%s, %d,%d, component %d: %d instead of %f", format, x, y, c, is[c + 1], line[c]);
+              break;
+            case Part::seam: {  // half of it black; where pixels are translucent, more
+              const bool right =
+                  alpha ? is[1] <= was[1] + tolerance || is[1] <= black + 1 : std::abs (is[1] - (was[1] + black) / 2) <= tolerance;
+              if (!right)
+                fail ("%s, %d,%d: %d becomes %d", format, x, y, was[1], is[1]);
+              break;
+            }
+          }
+        }
+    }
+  gst_object_unref (element);
+}
+GST_END_TEST;
+
+/// Frames with nothing to draw, which are not copied though they are not writable.
+GST_START_TEST (nothing_to_draw)
+{
+  struct Case {
+    const char *properties;
+    GstVideoRectangle roi;  // with a width of -1: none
+    bool gap;
+  };
+  constexpr GstVideoRectangle kNone = { 0, 0, -1, 0 };
+  for (const Case &c :
+       { Case{ "", kNone, false }, Case{ "regions=64,0,5,5;-5,0,5,5;0,-900,60,900", kNone, false }, Case{ "", { 64, 0, 9, 9 }, false },
+         Case{ "", { -9, -9, 9, 99 }, false }, Case{ "", { 9, 9, 0, 9 }, false }, Case{ "", { 9, 9, 9, 0 }, false },
+         Case{ "trail=9", { 2000000000, 5, 2000000000, 5 }, false }, Case{ "regions=0,0,9,9", { 9, 9, 9, 9 }, true } })
+    for (const char *more : { "", " labels=true histograms=true" }) {
+      Overlay overlay (std::string (c.properties) + more, caps_of ("I420", 64, 48));
+      for (int i = 0; i < 3; i++) {
+        GstBuffer *in = noise (overlay.info, 1);
+        if (c.roi.w >= 0)
+          add_roi (in, "track", 1, c.roi);
+        if (c.gap)
+          GST_BUFFER_FLAG_SET (in, GST_BUFFER_FLAG_GAP);
+        fail_unless (overlay.leaves_alone (in), "%s %d,%d,%d,%d", c.properties, c.roi.x, c.roi.y, c.roi.w, c.roi.h);
+      }
+    }
+}
+GST_END_TEST;
+
+/// Where somebody else holds the frame, a copy is drawn on; where nobody does, the frame itself.
+GST_START_TEST (in_place)
+{
+  Overlay overlay ("regions=4,4,20,20", caps_of ("I420", 64, 48));
+  GstBuffer *in = noise (overlay.info, 1);
+  fail_unless (!overlay.leaves_alone (gst_buffer_ref (in)));
+  GstBuffer *same = noise (overlay.info, 1);
+  fail_unless (bytes_of (in) == bytes_of (same), "the frame of somebody else is drawn on");
+  gst_buffer_unref (in);
+  GstMemory *memory = gst_buffer_peek_memory (same, 0);
+  GstBuffer *out = overlay.pass (same);
+  fail_unless (out == same && gst_buffer_peek_memory (out, 0) == memory);
+  gst_buffer_unref (out);
+}
+GST_END_TEST;
+
+/// Everything at once, on frames of any size.
+GST_START_TEST (sizes)
+{
+  for (const auto &[format, histograms] :
+       { std::pair ("GRAY8", true), std::pair ("RGB", true), std::pair ("I420", true), std::pair ("NV12", true), std::pair ("YUY2", true),
+         std::pair ("YUV9", false), std::pair ("v210", false) })
+    for (const auto &[width, height] : { std::array{ 1, 1 }, std::array{ 2, 1 }, std::array{ 1, 7 }, std::array{ 5, 3 },
+                                         std::array{ 31, 17 }, std::array{ 47, 33 }, std::array{ 33000, 2 }, std::array{ 3, 33000 } })
+      for (const char *par : { "", ",pixel-aspect-ratio=1/30", ",pixel-aspect-ratio=64/1" }) {
+        Overlay overlay ("labels=true histograms=true trail=5 line-width=0 regions=0,0,2147483647,2147483647;-3,-3,4,4",
+                         caps_of (format, width, height, par), histograms ? "cudaintegralhist backend=cpu bins=3 tuning-time=0 ! " : "");
+        for (int i = 0; i < 3; i++) {
+          GstBuffer *in = overlay.even (100);
+          add_confidence (add_roi (in, "track", -7, { i, -i, 1 + i, 2147483647 }), NAN);
+          add_confidence (add_roi (in, "track", 1 << 30, { -2147483647, -2147483647, 2147483647, 2147483647 }), 1e300);
+          add_roi (in, "\xff\xfe and so on", 3, { width - 1, height - 1, 1, 1 });
+          const auto before = bytes_of (in);
+          fail_unless (overlay.bytes (in) != before, "%s %dx%d", format, width, height);
+        }
+      }
+}
+GST_END_TEST;
+
+/// A line of two rows is as many columns wide as look the same.
+GST_START_TEST (pixel_aspect)
+{
+  for (const auto &[par, columns] : { std::pair (",pixel-aspect-ratio=1/2", 4), std::pair (",pixel-aspect-ratio=2/1", 1) }) {
+    Overlay overlay ("regions=10,10,40,40", caps_of ("GRAY8", 64, 64, par));
+    const auto bytes = overlay.bytes (overlay.even (90));
+    const auto white = [&] (int x, int y) { return bytes[gsize (y * 64 + x)] >= 234; };
+    for (int i = 0; i < 8; i++) {
+      fail_unless_equals_int (white (10 + i, 30), i < columns);
+      fail_unless_equals_int (white (30, 10 + i), i < 2);
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (line_widths)
+{
+  for (const auto &[property, height, lines] :
+       { std::tuple ("line-width=1", 240, 1), std::tuple ("line-width=7", 240, 7), std::tuple ("line-width=0", 240, 2),
+         std::tuple ("line-width=0", 720, 2), std::tuple ("line-width=0", 2160, 6) }) {
+    Overlay overlay (std::string ("regions=10,10,60,60 ") + property, caps_of ("GRAY8", 80, height));
+    const auto bytes = overlay.bytes (overlay.even (90));
+    for (int i = 0; i < 12; i++)
+      fail_unless_equals_int (bytes[gsize ((10 + i) * 80 + 40)] >= 234, i < lines);
+  }
+}
+GST_END_TEST;
+
+/// An id has one colour in every frame, and seven of them have seven.
+GST_START_TEST (colours)
+{
+  std::map<int, std::set<guint32>> seen;
+  Overlay overlay ("", caps_of ("RGB", 64, 48));
+  for (int round = 0; round < 3; round++)
+    for (int id = 0; id < 14; id++) {
+      GstBuffer *in = overlay.even (0);
+      add_roi (in, round == 0 ? "face" : "track", id, { 8, 8, 4, 4 });
+      const auto bytes = overlay.bytes (in);
+      const guint8 *pixel = bytes.data () + 8 * overlay.info.stride[0] + 3 * 8;
+      seen[id % 7].insert (guint32 (pixel[0] << 16 | pixel[1] << 8 | pixel[2]));
+    }
+  std::set<guint32> all;
+  for (const auto &[id, colours] : seen) {
+    fail_unless_equals_int (int (colours.size ()), 1);
+    all.insert (*colours.begin ());
+  }
+  fail_unless_equals_int (int (all.size ()), 7);
+}
+GST_END_TEST;
+
+namespace {
+
+/// A track that goes ten pixels to the right in each frame, on row 50, in a box of two pixels.
+class Walk {
+public:
+  explicit Walk (const std::string &properties) : overlay_ (properties, caps_of ("GRAY8", 300, 100)) {}
+
+  /// The frame with the track, or without it where `seen` is false.
+  void step (bool seen = true, const char *type = "track")
+  {
+    GstBuffer *in = overlay_.even (20);
+    if (seen)
+      add_roi (in, type, 1, { 10 * frames_ + 9, 49, 2, 2 });
+    frames_++;
+    bytes_ = overlay_.bytes (in);
+  }
+  /// How bright the trail is between the centres in frames `i` and `i + 1`.
+  int between (int i) const { return bytes_[gsize (50 * 300 + 10 * i + 15)] - 20; }
+  bool is_empty () { return overlay_.leaves_alone (overlay_.even (20)); }
+  Overlay &overlay () { return overlay_; }
+
+private:
+  Overlay overlay_;
+  int frames_ = 0;
+  std::vector<guint8> bytes_;
+};
+
+}  // namespace
+
+GST_START_TEST (trails_grow)
+{
+  Walk walk ("trail=5");
+  for (int n = 0; n < 12; n++) {
+    walk.step ();
+    // five points have four gaps between them, the oldest the faintest
+    for (int i = 0; i < n; i++) {
+      fail_unless_equals_int (walk.between (i) > 0, i >= n - 4);
+      if (i > n - 4)
+        fail_unless (walk.between (i) > walk.between (i - 1) + 10, "frame %d, gap %d: %d after %d", n, i, walk.between (i),
+                     walk.between (i - 1));
+    }
+  }
+  walk.overlay ().set ("trail", 2);
+  walk.step ();
+  fail_unless (walk.between (11) > 0 && walk.between (10) == 0);
+  walk.overlay ().set ("trail", 0);
+  walk.step ();
+  fail_unless_equals_int (walk.between (12), 0);
+}
+GST_END_TEST;
+
+/// Two ids have a trail each, and other types have none.
+GST_START_TEST (trails_by_id)
+{
+  Overlay overlay ("trail=9", caps_of ("GRAY8", 100, 100));
+  std::vector<guint8> bytes;
+  for (int i = 0; i < 3; i++) {
+    GstBuffer *in = overlay.even (20);
+    add_roi (in, "track", 1, { 19 + 20 * i, 19, 2, 2 });
+    add_roi (in, "track", 2, { 19 + 20 * i, 79, 2, 2 });
+    add_roi (in, "track", 2, { 60, 90, 2, 2 });  // another of that id says nothing
+    add_roi (in, "face", 3, { 19 + 20 * i, 59, 2, 2 });
+    bytes = overlay.bytes (in);
+  }
+  for (int y = 0; y < 100; y++)
+    fail_unless_equals_int (bytes[gsize (100 * y + 50)] > 20, y == 19 || y == 20 || y == 79 || y == 80);
+}
+GST_END_TEST;
+
+GST_START_TEST (trails_end)
+{
+  // a track that is gone fades for as many frames as its trail has points
+  Walk walk ("trail=4");
+  for (int i = 0; i < 4; i++)
+    walk.step ();
+  int before = walk.between (2);
+  for (int i = 0; i < 3; i++) {
+    walk.step (false);
+    fail_unless (walk.between (2) > 0 && walk.between (2) < before, "after %d frames: %d", i + 1, walk.between (2));
+    before = walk.between (2);
+  }
+  fail_unless (walk.is_empty ());
+  walk.step ();
+  fail_unless (walk.between (3) == 0, "the new trail has points of the old");
+
+  const std::pair<const char *, std::function<void (Overlay &)>> breaks[] = {
+    { "nothing", [] (Overlay &) {} },
+    { "the same caps",
+      [] (Overlay &overlay) {
+        g_autoptr (GstCaps) caps = gst_caps_from_string (caps_of ("GRAY8", 300, 100).c_str ());
+        gst_harness_push_event (overlay.get (), gst_event_new_caps (caps));
+      } },
+    { "other caps",
+      [] (Overlay &overlay) {
+        g_autoptr (GstCaps) caps = gst_caps_from_string (caps_of ("GRAY8", 300, 102).c_str ());
+        gst_harness_push_event (overlay.get (), gst_event_new_caps (caps));
+        overlay.info = info_of (caps_of ("GRAY8", 300, 102));
+      } },
+    { "a segment",
+      [] (Overlay &overlay) {
+        GstSegment segment;
+        gst_segment_init (&segment, GST_FORMAT_TIME);
+        segment.start = GST_SECOND;
+        gst_harness_push_event (overlay.get (), gst_event_new_segment (&segment));
+      } },
+    { "a flush",
+      [] (Overlay &overlay) {
+        gst_harness_push_event (overlay.get (), gst_event_new_flush_start ());
+        gst_harness_push_event (overlay.get (), gst_event_new_flush_stop (FALSE));
+        GstSegment segment;
+        gst_segment_init (&segment, GST_FORMAT_TIME);
+        gst_harness_push_event (overlay.get (), gst_event_new_segment (&segment));
+      } },
+    { "a second run",
+      [] (Overlay &overlay) {
+        gst_element_set_state (overlay.get ()->element, GST_STATE_READY);
+        gst_harness_play (overlay.get ());
+        overlay.set_caps (caps_of ("GRAY8", 300, 100));
+        GstSegment segment;
+        gst_segment_init (&segment, GST_FORMAT_TIME);
+        gst_harness_push_event (overlay.get (), gst_event_new_segment (&segment));
+      } },
+  };
+  for (const auto &[name, interrupt] : breaks) {
+    Walk other ("trail=9");
+    for (int i = 0; i < 3; i++)
+      other.step ();
+    interrupt (other.overlay ());
+    fail_unless (other.is_empty () == (std::string (name) != "nothing" && std::string (name) != "the same caps"), "%s", name);
+  }
+}
+GST_END_TEST;
+
+namespace {
+
+/// The white columns of a part of a GRAY8 frame: each with how high it stands, and all of them on one row.
+std::vector<int>
+white_columns (const GstVideoInfo &info, const std::vector<guint8> &bytes, const GstVideoRectangle &in)
+{
+  std::vector<int> heights;
+  std::set<int> feet;
+  for (int x = in.x; x < in.x + in.w; x++) {
+    int height = 0, foot = 0;
+    for (int y = in.y; y < in.y + in.h; y++)
+      if (bytes[gsize (y * info.stride[0] + x)] >= 234) {
+        height++;
+        foot = y;
+      }
+    if (height > 0) {
+      heights.push_back (height);
+      feet.insert (foot);
+    }
+  }
+  fail_unless (feet.size () <= 1, "the bars do not stand on one row");
+  return heights;
+}
+
+/// 320x240 pixels of 10, but 200 in the rectangle.
+GstBuffer *
+two_valued (const Overlay &overlay, const GstVideoRectangle &r)
+{
+  GstBuffer *buffer = overlay.even (10);
+  GstMapInfo map;
+  gst_buffer_map (buffer, &map, GST_MAP_WRITE);
+  for (int y = r.y; y < r.y + r.h; y++)
+    memset (map.data + y * overlay.info.stride[0] + r.x, 200, gsize (r.w));
+  gst_buffer_unmap (buffer, &map);
+  return buffer;
+}
+
+}  // namespace
+
+/// A chart for a frame of 240 rows is 32 columns of up to 16 rows.
+GST_START_TEST (bars)
+{
+  const std::string caps = caps_of ("GRAY8", 320, 240);
+  const auto heights = [&] (const char *hist, const char *regions, const GstVideoRectangle &bright, const GstVideoRectangle &look) {
+    Overlay overlay (std::string ("histograms=true regions=") + regions, caps,
+                     std::string ("cudaintegralhist backend=cpu tuning-time=0 ") + hist + " ! ");
+    return white_columns (overlay.info, overlay.bytes (two_valued (overlay, bright)), look);
+  };
+  const auto columns = [] (int n, int height) { return std::vector<int> (gsize (n), height); };
+  const auto joined = [] (std::vector<int> a, const std::vector<int> &b) {
+    a.insert (a.end (), b.begin (), b.end ());
+    return a;
+  };
+  const GstVideoRectangle below = { 80, 140, 100, 40 };
+  // a quarter of the region is dark, and then three quarters
+  fail_unless (heights ("bins=2", "100,100,40,40", { 110, 0, 200, 240 }, below) == joined (columns (16, 5), columns (16, 16)));
+  fail_unless (heights ("bins=2", "100,100,40,40", { 130, 0, 190, 240 }, below) == joined (columns (16, 16), columns (16, 5)));
+  // half of it is dark; the bins of 10 and 200 are the first and the seventh of eight
+  fail_unless (heights ("bins=8", "100,100,40,40", { 120, 0, 200, 240 }, below) == columns (8, 16));
+  // 256 bins: eight in each column
+  fail_unless (heights ("bins=256", "100,100,40,40", { 120, 0, 200, 240 }, below) == columns (2, 16));
+  // no room below: beside the box, to the right and to the left, or in it, and always in the frame
+  fail_unless (heights ("bins=1", "100,210,40,40", { 0, 0, 0, 0 }, { 140, 0, 180, 240 }) == columns (32, 16));
+  fail_unless (heights ("bins=1", "290,210,40,40", { 0, 0, 0, 0 }, { 0, 0, 290, 240 }) == columns (32, 16));
+  fail_unless (heights ("bins=1", "-5,-5,400,400", { 0, 0, 0, 0 }, { 0, 0, 320, 240 }) == columns (32, 16));
+  fail_unless (heights ("bins=1", "310,20,40,40", { 0, 0, 0, 0 }, { 0, 62, 320, 178 }) == columns (32, 16));
+}
+GST_END_TEST;
+
+/// Bars of regions of interest, in frames that were scaled, where they are asked for and where there is a histogram.
+GST_START_TEST (bars_where_there_are_histograms)
+{
+  struct Case {
+    const char *before, *properties;
+    bool bars;
+  };
+  for (const Case &c :
+       { Case{ "cudaintegralhist bins=2 backend=cpu tuning-time=0 ! ", "histograms=true", true },
+         Case{ "cudaintegralhist bins=2 backend=cpu tuning-time=0 ! ", "histograms=false", false }, Case{ "", "histograms=true", false },
+         Case{ "cudaintegralimage backend=cpu tuning-time=0 ! ", "histograms=true", false },
+         Case{ "cudaintegralimage backend=cpu tuning-time=0 ! cudaintegralhist bins=2 backend=cpu tuning-time=0 ! ", "histograms=true",
+               true } }) {
+    Overlay overlay (c.properties, caps_of ("GRAY8", 320, 240), c.before);
+    GstBuffer *in = two_valued (overlay, { 120, 0, 20, 240 });
+    add_roi (in, "face", 1, { 100, 100, 40, 40 });
+    const auto before = bytes_of (in), after = overlay.bytes (in);
+    int changed = 0;
+    for (int y = 140; y < 240; y++)
+      for (int x = 0; x < 320; x++)
+        changed += before[gsize (y * 320 + x)] != after[gsize (y * 320 + x)];
+    fail_unless_equals_int (changed > 0, c.bars);
+    // a panel around two bars of 16 by 16 pixels each
+    if (c.bars)
+      fail_unless_equals_int (changed, 34 * 18);
+  }
+  // 200 is everywhere in the region of the scaled frame
+  Overlay scaled ("histograms=true regions=50,50,20,20", caps_of ("GRAY8", 640, 480),
+                  "cudaintegralhist bins=2 backend=cpu tuning-time=0 ! videoscale ! video/x-raw,width=320,height=240 ! ");
+  GstBuffer *in = two_valued (scaled, { 100, 100, 40, 40 });
+  GstBuffer *out = scaled.pass (in);
+  const GstVideoInfo small = info_of (caps_of ("GRAY8", 320, 240));
+  fail_unless (white_columns (small, bytes_of (out), { 40, 70, 100, 60 }) == std::vector<int> (16, 16));
+  gst_buffer_unref (out);
+}
+GST_END_TEST;
+
+namespace {
+
+/// A tensor that cannot be had.
+class Broken final : public integralhist::Tensor {
+public:
+  Broken () : Tensor (inthist::Shape{ 64, 48, 2 }) {}
+  bool wait (GstClockTime) override { return true; }
+  void regions (std::span<const integralhist::Region>, guint32 *) override { lose (); }
+  void regions (std::span<const integralhist::Region>, guint64 *) override { lose (); }
+  const void *host () override { lose (); }
+
+private:
+  [[noreturn]] static void lose () { throw integralhist::Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "the device fell off the bus"); }
+};
+
+}  // namespace
+
+GST_START_TEST (failed_query)
+{
+  Overlay overlay ("histograms=true regions=1,1,20,20;5,5,20,20", caps_of ("GRAY8", 64, 48));
+  GstBuffer *in = overlay.even (1);
+  g_autoptr (GstIntegralHistogram) histogram = integralhist::new_histogram (std::make_shared<Broken> ());
+  gst_buffer_add_integral_histogram_meta (in, histogram);
+  const std::string error = overlay.error_of (in);
+  fail_unless (error.find ("histogram") != error.npos && error.find ("the device fell off the bus") != error.npos, "%s", error.c_str ());
+}
+GST_END_TEST;
+
+GST_START_TEST (labels)
+{
+  // how many pixels change above the box of a track
+  const auto drawn = [] (const char *properties, const char *type, double confidence, int y) {
+    Overlay overlay (properties, caps_of ("GRAY8", 320, 240));
+    GstBuffer *in = overlay.even (90);
+    auto *roi = add_roi (in, type, 1, { 100, y, 60, 60 });
+    if (confidence >= 0)
+      add_confidence (roi, confidence);
+    const auto bytes = overlay.bytes (in);
+    int above = 0, all = 0;
+    for (int i = 0; i < 320 * 240; i++)
+      if (bytes[gsize (i)] != 90) {
+        all++;
+        above += i / 320 < y;
+      }
+    return std::pair (above, all);
+  };
+  const int plain = drawn ("labels=true", "track", -1, 100).first;
+  fail_unless_equals_int (drawn ("labels=false", "track", -1, 100).first, 0);
+  fail_unless (plain > 200, "%d", plain);
+  fail_unless (drawn ("labels=true", "track", 0.5, 100).first > plain);
+  fail_unless_equals_int (drawn ("labels=true", "track", NAN, 100).first, plain);
+  fail_unless (drawn ("labels=true", "a track of another kind", -1, 100).first > plain);
+  fail_unless (drawn ("labels=true", "\xff\xfe no UTF-8", -1, 100).first > plain);
+  // no room above: in the box
+  fail_unless (drawn ("labels=true", "track", -1, 0).second > drawn ("labels=false", "track", -1, 0).second);
+}
+GST_END_TEST;
+
+/// Every setting that cannot be had is one error, at the start and on the way.
+GST_START_TEST (bad_settings)
+{
+  struct Case {
+    const char *property, *value, *culprit, *remedy;
+  };
+  for (const Case &c :
+       { Case{ "regions", "1;2", "comma is missing at \";2\"", "x,y,width,height" }, Case{ "regions", "a", "number", "x,y,width,height" },
+         Case{ "regions", "1,2,3,4,5", "semicolon", "x,y,width,height" }, Case{ "regions", "1,2,0,4", "empty", "at least 1" },
+         Case{ "regions", "1,2,99999999999,4", "99999999999 is out of range", "to 2147483647" },
+         Case{ "trail", "1001", "trail=1001", "0 to 1000" }, Case{ "line-width", "33", "line-width=33", "0 to 32" } }) {
+    Overlay overlay ("regions=1,1,9,9", caps_of ("GRAY8", 64, 48));
+    gst_buffer_unref (overlay.pass (overlay.even (1)));
+    GstElement *element = gst_harness_find_element (overlay.get (), "integralhistoverlay");
+    gst_util_set_object_arg (G_OBJECT (element), c.property, c.value);
+    gst_object_unref (element);
+    const std::string late = overlay.error_of (overlay.even (1));
+    fail_unless (late.find (c.culprit) != late.npos && late.find (c.remedy) != late.npos, "%s", late.c_str ());
+
+    GstElement *fresh = gst_element_factory_make ("integralhistoverlay", nullptr);
+    GstBus *bus = gst_bus_new ();
+    gst_element_set_bus (fresh, bus);
+    gst_util_set_object_arg (G_OBJECT (fresh), c.property, c.value);
+    fail_unless_equals_int (gst_element_set_state (fresh, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+    GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+    fail_unless (message, "%s=%s", c.property, c.value);
+    g_autoptr (GError) error = nullptr;
+    gst_message_parse_error (message, &error, nullptr);
+    fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS));
+    fail_unless_equals_string (error->message, late.c_str ());
+    gst_message_unref (message);
+    fail_unless (!gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR), "%s=%s: two errors", c.property, c.value);
+    gst_element_set_bus (fresh, nullptr);
+    gst_object_unref (bus);
+    gst_element_set_state (fresh, GST_STATE_NULL);
+    gst_object_unref (fresh);
+  }
+}
+GST_END_TEST;
+
+/// Regions, sizes and formats that change on the way, and a second run.
+GST_START_TEST (changes)
+{
+  Overlay overlay ("regions=20,16,40,24", caps_of ("I420", 96, 64));
+  const auto check = [&] (const GstVideoRectangle &box) {
+    GstBuffer *in = noise (overlay.info, 5);
+    const auto before = bytes_of (in);
+    check_bytes (overlay.info, overlay.info.offset, overlay.info.stride, before, overlay.bytes (in), box, kWhite);
+  };
+  check ({ 20, 16, 40, 24 });
+  overlay.set ("regions", "4,4,12,12");
+  check ({ 4, 4, 12, 12 });
+  overlay.set_caps (caps_of ("RGB", 40, 30));
+  check ({ 4, 4, 12, 12 });
+  overlay.set_caps (caps_of ("NV12", 301, 201));
+  check ({ 4, 4, 12, 12 });
+  gst_element_set_state (overlay.get ()->element, GST_STATE_NULL);
+  overlay.set ("regions", "30,20,50,40");
+  gst_harness_play (overlay.get ());
+  overlay.set_caps (caps_of ("YUY2", 96, 64));
+  GstSegment segment;
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_harness_push_event (overlay.get (), gst_event_new_segment (&segment));
+  check ({ 30, 20, 50, 40 });
+  overlay.set ("regions", nullptr);
+  fail_unless (overlay.leaves_alone (noise (overlay.info, 1)));
+}
+GST_END_TEST;
+
+GST_START_TEST (properties)
+{
+  GstElement *element = gst_element_factory_make ("integralhistoverlay", nullptr);
+  guint n;
+  g_autofree GParamSpec **specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
+  std::set<std::string> names;
+  for (guint i = 0; i < n; i++) {
+    if (specs[i]->owner_type != G_OBJECT_TYPE (element))
+      continue;
+    names.insert (specs[i]->name);
+    fail_unless (strlen (g_param_spec_get_nick (specs[i])) > 0 && strlen (g_param_spec_get_blurb (specs[i])) > 10);
+    fail_unless (specs[i]->flags & GST_PARAM_MUTABLE_PLAYING, "%s", specs[i]->name);
+    GValue value = G_VALUE_INIT;
+    g_object_get_property (G_OBJECT (element), specs[i]->name, &value);
+    fail_unless (g_param_value_defaults (specs[i], &value), "%s", specs[i]->name);
+    g_value_unset (&value);
+  }
+  fail_unless (names == std::set<std::string> ({ "histograms", "labels", "line-width", "regions", "trail" }));
+  gst_object_unref (element);
+}
+GST_END_TEST;
+
+static Suite *
+overlay_suite ()
+{
+  Suite *suite = suite_create ("overlay");
+  TCase *tests = tcase_create ("general");
+  tcase_set_timeout (tests, 120);
+  suite_add_tcase (suite, tests);
+  tcase_add_test (tests, outlines);
+  tcase_add_test (tests, all_formats);
+  tcase_add_test (tests, nothing_to_draw);
+  tcase_add_test (tests, in_place);
+  tcase_add_test (tests, sizes);
+  tcase_add_test (tests, pixel_aspect);
+  tcase_add_test (tests, line_widths);
+  tcase_add_test (tests, colours);
+  tcase_add_test (tests, trails_grow);
+  tcase_add_test (tests, trails_by_id);
+  tcase_add_test (tests, trails_end);
+  tcase_add_test (tests, bars);
+  tcase_add_test (tests, bars_where_there_are_histograms);
+  tcase_add_test (tests, failed_query);
+  tcase_add_test (tests, labels);
+  tcase_add_test (tests, bad_settings);
+  tcase_add_test (tests, changes);
+  tcase_add_test (tests, properties);
+  return suite;
+}
+
+GST_CHECK_MAIN (overlay);
