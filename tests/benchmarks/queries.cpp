@@ -2,7 +2,7 @@
 //
 // How fast a tensor answers, on each device:
 //
-//   queries [--device cpu|cuda] [--seconds S]
+//   queries [--device cpu|cuda] [--size WxH] [--seconds S]
 //
 // Times are medians of laps, of the questions alone: what is asked lies on the device already, answers stay there. Calls follow each other over a ring of tensors larger than the caches, so that
 // each reads its tensor from memory. `of reading` is the time in which the device reads the tensor's bytes, over that of the answer.
@@ -47,7 +47,7 @@ public:
     for (auto &bin : picture)
       bin = std::uint8_t (random () % shape.bins);
     copy (device, pixels.get (), picture.data (), picture.size ());
-    for (std::size_t i = 0; i < 1 + kCaches / bytes; i++) {
+    for (std::size_t i = 0; i < std::min<std::size_t> (1 + kCaches / bytes, 50); i++) {
       tensors.push_back (allocate (device, bytes));
       fill (device, tensors.back ().get (), 0, bytes);
       run (strategy,
@@ -105,6 +105,7 @@ public:
 
 struct Options {
   std::vector<Device> devices = { Device::cpu, Device::cuda };
+  int width = 640, height = 480;  // at least 64
   double seconds = 0.3;
 };
 
@@ -215,8 +216,11 @@ main (int argc, char **argv)
       options.devices = { value == "cpu" ? Device::cpu : Device::cuda };
     else if (option == "--seconds" && std::atof (value.c_str ()) > 0)
       options.seconds = std::atof (value.c_str ());
+    else if (option == "--size" && std::sscanf (value.c_str (), "%dx%d", &options.width, &options.height) == 2 && options.width >= 64
+             && options.height >= 64)
+      ;
     else {
-      std::fprintf (stderr, "queries [--device cpu|cuda] [--seconds S]: times questions about tensors\n");
+      std::fprintf (stderr, "queries [--device cpu|cuda] [--size WxH, at least 64x64] [--seconds S]: times questions about tensors\n");
       return option == "--help" ? 0 : 2;
     }
     i++;
@@ -231,7 +235,7 @@ main (int argc, char **argv)
       continue;
     }
     for (const Type counter : { Type::u32, Type::u16_anchored })
-      time_maps (device, { 640, 480, 32, counter }, options.seconds);
+      time_maps (device, { options.width, options.height, 32, counter }, options.seconds);
     time_votes (device, options.seconds);
     measured++;
   }

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "fragments_tracker.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include <measure.hpp>
+
+namespace integralhist {
+
+namespace {
+
+// what a bad or a suspicious frame is: cost above so many times the usual one, and share of the median
+constexpr double kBadCost = 1.8, kBadShare = 0.9, kSuspiciousCost = 1.3, kSuspiciousShare = 0.8;
+constexpr unsigned kLeastFine = 5, kMostFine = 30;  // costs that the usual one is the median of
+constexpr double kFoundAgain = 0.5;                 // of the way from the usual cost to the lost one
+constexpr int kCoarse = 31, kMostCoarse = 128;      // positions of a search for a lost target, each way: as many are enough, at most
+constexpr int kCandidates = 8;
+constexpr double kScaleStep = 1.05, kScaleGain = 0.95;  // another scale must cost that much less
+
+int
+rounded (double x)
+{
+  return int (std::lrint (x));
+}
+
+double
+median (std::vector<double> values)
+{
+  const auto middle = values.begin () + std::ptrdiff_t (values.size () / 2);
+  std::nth_element (values.begin (), middle, values.end ());
+  return *middle;
+}
+
+void
+check (gboolean answered, GError *error)
+{
+  if (answered)
+    return;
+  const std::string why = error->message;
+  g_error_free (error);
+  throw std::runtime_error (why);
+}
+
+/// A vote of all patches on a grid of positions of the box.
+struct Search {
+  const Target *target;
+  double scale;
+  GstIntegralHistogramGrid grid;
+  std::vector<GstVideoRectangle> patches;
+
+  // the answers
+  std::vector<double> costs;
+  int best = 0;
+
+  double cost () const { return costs[best]; }
+  int x_of (int i) const { return grid.x + i % grid.columns * grid.step_x; }
+  int y_of (int i) const { return grid.y + i / grid.columns * grid.step_y; }
+};
+
+}  // namespace
+
+class Step {
+public:
+  Step (GstIntegralHistogram *histogram, const TrackSettings &settings)
+      : histogram_ (histogram), settings_ (settings), width_ (int (gst_integral_histogram_get_width (histogram))),
+        height_ (int (gst_integral_histogram_get_height (histogram))), bins_ (gst_integral_histogram_get_bins (histogram))
+  {
+  }
+
+  void run (std::span<Target *const> targets)
+  {
+    std::vector<Search> searches;
+    std::vector<std::size_t> firsts;
+    for (Target *target : targets) {
+      fit (*target);
+      firsts.push_back (searches.size ());
+      if (target->bins_ != bins_)
+        start (*target);
+      else if (target->lost_)
+        searches.push_back (look_everywhere (*target));
+      else
+        look_nearby (*target, searches);
+    }
+    ask (searches);
+    firsts.push_back (searches.size ());
+    for (std::size_t i = 0; i < targets.size (); i++)
+      if (const std::span found (&searches[firsts[i]], firsts[i + 1] - firsts[i]); found.empty ())
+        continue;  // it starts here
+      else if (targets[i]->lost_)
+        find_again (*targets[i], found[0]);
+      else
+        judge (*targets[i], found);
+  }
+
+private:
+  using Patch = Target::Patch;
+
+  /// The target in pixels of this tensor.
+  void fit (Target &target) const
+  {
+    if (target.width_ == 0) {
+      const double x0 = std::clamp<double> (rounded (target.box_.x), 0, width_ - 1),
+                   y0 = std::clamp<double> (rounded (target.box_.y), 0, height_ - 1);
+      const double x1 = std::clamp<double> (rounded (target.box_.x + target.box_.width), x0 + 1, width_);
+      const double y1 = std::clamp<double> (rounded (target.box_.y + target.box_.height), y0 + 1, height_);
+      target.box_ = { x0, y0, x1 - x0, y1 - y0 };
+    } else if (target.width_ != width_ || target.height_ != height_) {
+      const double fx = double (width_) / target.width_, fy = double (height_) / target.height_;
+      for (TargetBox *box : { &target.box_, &target.before_ })
+        *box = { std::round (box->x * fx), std::round (box->y * fy), box->width * fx, box->height * fy };
+      for (Patch &patch : target.patches_)
+        patch = { patch.x0 * fx, patch.y0 * fy, patch.x1 * fx, patch.y1 * fy };
+      target.fine_.clear ();
+    }
+    target.width_ = width_;
+    target.height_ = height_;
+  }
+
+  /// Strips of the box: as many as fit whole, in its middle.
+  static void tile (std::vector<Patch> &patches, int width, int height, int patch_width, int patch_height)
+  {
+    const int columns = std::max (1, width / patch_width), rows = std::max (1, height / patch_height);
+    const int w = std::min (width, patch_width), h = std::min (height, patch_height);
+    const int x = (width - columns * w) / 2, y = (height - rows * h) / 2;
+    for (int j = 0; j < rows; j++)
+      for (int i = 0; i < columns; i++)
+        patches.push_back ({ double (x + i * w), double (y + j * h), double (x + (i + 1) * w), double (y + (j + 1) * h) });
+  }
+
+  /// Patches and models from this tensor. A target whose histograms have another number of bins now starts again.
+  void start (Target &target)
+  {
+    const int width = std::max (1, rounded (target.box_.width)), height = std::max (1, rounded (target.box_.height));
+    const auto thin = [&] (int side) { return 2 * std::max (1, rounded (double (side) / (2 * settings_.strips))); };
+    const auto half = [] (int side) { return 2 * std::max (1, side / 4); };
+    target.patches_.clear ();
+    tile (target.patches_, width, height, half (width), thin (height));
+    tile (target.patches_, width, height, thin (width), half (height));
+    target.models_ = histograms (patches_at (target, 1, true));
+    target.bins_ = bins_;
+    target.fine_.clear ();
+    target.confidence_ = 1;
+  }
+
+  /// In pixels, of the box at `scale`; relative to its corner, or where it lies.
+  static std::vector<GstVideoRectangle> patches_at (const Target &target, double scale, bool absolute)
+  {
+    std::vector<GstVideoRectangle> rectangles;
+    const int x = absolute ? rounded (target.box_.x) : 0, y = absolute ? rounded (target.box_.y) : 0;
+    for (const Patch &patch : target.patches_) {
+      const int x0 = rounded (patch.x0 * scale), x1 = std::max (x0 + 1, rounded (patch.x1 * scale));
+      const int y0 = rounded (patch.y0 * scale), y1 = std::max (y0 + 1, rounded (patch.y1 * scale));
+      rectangles.push_back ({ x + x0, y + y0, x1 - x0, y1 - y0 });
+    }
+    return rectangles;
+  }
+
+  /// Of each rectangle; sums are 1, of one outside the frame as of an even histogram.
+  std::vector<float> histograms (const std::vector<GstVideoRectangle> &rectangles) const
+  {
+    std::vector<guint32> counts (rectangles.size () * bins_);
+    GError *error = nullptr;
+    check (gst_integral_histogram_regions (histogram_, rectangles.data (), guint (rectangles.size ()), counts.data (), &error), error);
+    std::vector<float> shares (counts.size ());
+    for (std::size_t first = 0; first < counts.size (); first += bins_) {
+      guint64 pixels = 0;
+      for (unsigned b = 0; b < bins_; b++)
+        pixels += counts[first + b];
+      for (unsigned b = 0; b < bins_; b++)
+        shares[first + b] = pixels > 0 ? float (double (counts[first + b]) / double (pixels)) : 1.0f / float (bins_);
+    }
+    return shares;
+  }
+
+  /// Positions up to `range` from (x, y), every `step` pixels, at which the box lies inside the frame.
+  Search around (const Target &target, double scale, int x, int y, int range_x, int range_y, int step_x, int step_y) const
+  {
+    const auto axis = [] (int at, int range, int step, int most) {
+      int first = at - range / step * step;
+      if (first < 0)
+        first += (step - 1 - first) / step * step;
+      const int last = std::min (at + range, most);
+      return first <= last ? std::pair (first, (last - first) / step + 1) : std::pair (std::clamp (at, 0, most), 1);
+    };
+    const auto [x0, columns] = axis (x, range_x, step_x, std::max (0, width_ - rounded (target.box_.width * scale)));
+    const auto [y0, rows] = axis (y, range_y, step_y, std::max (0, height_ - rounded (target.box_.height * scale)));
+    return { &target, scale, { 1, 1, x0, y0, step_x, step_y, columns, rows }, patches_at (target, scale, false), {}, 0 };
+  }
+
+  void look_nearby (const Target &target, std::vector<Search> &searches) const
+  {
+    const int range = int (settings_.search_range), x = rounded (target.box_.x), y = rounded (target.box_.y);
+    for (const double scale : { 1.0, 1 / kScaleStep, kScaleStep })
+      if (scale == 1 || (settings_.scale_search && is_possible (target, scale)))
+        searches.push_back (around (target, scale, rounded (x + target.box_.width * (1 - scale) / 2),
+                                    rounded (y + target.box_.height * (1 - scale) / 2), range, range, 1, 1));
+  }
+
+  bool is_possible (const Target &target, double scale) const
+  {
+    constexpr double kLeast = 8;  // pixels
+    const double width = target.box_.width * scale, height = target.box_.height * scale;
+    return width >= kLeast && height >= kLeast && width <= width_ && height <= height_;
+  }
+
+  /// Steps no longer than what a target is found from, a quarter of its width and an eighth of its height, as far as that is not too many.
+  Search look_everywhere (Target &target) const
+  {
+    target.radius_ = std::min (target.radius_ + int (settings_.search_range), std::max (width_, height_));
+    const int side = 2 * target.radius_ + 1;
+    const auto step = [&] (double reach) {
+      return std::max ({ 1, std::min ((side - 1) / kCoarse + 1, int (reach)), (side - 1) / kMostCoarse + 1 });
+    };
+    return around (target, 1, rounded (target.box_.x), rounded (target.box_.y), target.radius_, target.radius_,
+                   step (target.box_.width / 4), step (target.box_.height / 8));
+  }
+
+  void ask (std::span<Search> searches) const
+  {
+    if (searches.empty ())
+      return;
+    std::vector<GstIntegralHistogramSearch> questions;
+    std::size_t positions = 0;
+    for (const Search &search : searches) {
+      const guint n = guint (search.patches.size ());
+      const guint rank = std::min (n - 1, guint (settings_.quantile * n));
+      questions.push_back ({ search.grid, search.patches.data (), n, search.target->models_.data (), rank });
+      positions += std::size_t (search.grid.columns) * search.grid.rows;
+    }
+    std::vector<float> votes (positions);
+    std::vector<GstIntegralHistogramBest> bests (searches.size ());
+    GError *error = nullptr;
+    check (gst_integral_histogram_vote_maps (histogram_, questions.data (), guint (questions.size ()), settings_.measure, votes.data (),
+                                             bests.data (), &error),
+           error);
+    const bool similarity = inthist::is_similarity (inthist::Measure (settings_.measure));
+    auto vote = votes.begin ();
+    for (std::size_t i = 0; i < searches.size (); i++) {
+      searches[i].best = bests[i].index;
+      searches[i].costs.resize (std::size_t (searches[i].grid.columns) * searches[i].grid.rows);
+      for (double &cost : searches[i].costs)
+        cost = similarity ? 1 - *vote++ : *vote++;
+    }
+  }
+
+  /// p: 0 where one position stands out, 1 where none does.
+  static double share_of_median (double cost, const Search &search)
+  {
+    const double middle = median (search.costs);
+    return middle > 0 ? std::min (1.0, cost / middle) : 0;
+  }
+
+  static void move (Target &target, const Search &search)
+  {
+    target.box_ = { double (search.x_of (search.best)), double (search.y_of (search.best)), target.box_.width * search.scale,
+                    target.box_.height * search.scale };
+    if (search.scale != 1)
+      for (Patch &patch : target.patches_)
+        patch = { patch.x0 * search.scale, patch.y0 * search.scale, patch.x1 * search.scale, patch.y1 * search.scale };
+  }
+
+  void judge (Target &target, std::span<const Search> scales)
+  {
+    const Search &same = scales[0];
+    const Search *best = &same;
+    for (const Search &other : scales.subspan (1))
+      if (other.cost () < same.cost () * kScaleGain && other.cost () < best->cost ())
+        best = &other;
+    const double cost = best->cost (), share = share_of_median (cost, same);
+    const double usual = target.fine_.size () >= kLeastFine ? median ({ target.fine_.begin (), target.fine_.end () }) : 0;
+    const bool known = usual > 0;
+    const bool bad =
+        known && settings_.lost_after > 0 && ((cost > kBadCost * usual && share > kBadShare) || share > 1 - settings_.min_confidence);
+    const bool suspicious = bad || (known && cost > kSuspiciousCost * usual && share > kSuspiciousShare);
+
+    const TargetBox last = target.box_;
+    move (target, *best);
+    target.confidence_ = 1 - share;
+    if (!bad) {
+      target.bad_ = 0;
+      if (suspicious)
+        return;
+      target.fine_.push_back (cost);
+      if (target.fine_.size () > kMostFine)
+        target.fine_.pop_front ();
+      if (settings_.update_rate > 0)
+        update (target, cost);
+      return;
+    }
+    if (target.bad_++ == 0)
+      target.before_ = last;
+    if (target.bad_ >= settings_.lost_after) {
+      target.lost_ = true;
+      target.confidence_ = 0;
+      target.box_.x = target.before_.x;
+      target.box_.y = target.before_.y;
+      target.usual_ = usual;
+      target.lost_cost_ = cost;
+      target.radius_ = int (settings_.search_range);
+    }
+  }
+
+  /// The best positions of a coarse search, no two of them neighbours, each looked at pixel by pixel.
+  void find_again (Target &target, const Search &coarse)
+  {
+    const auto &grid = coarse.grid;
+    std::vector<int> order (coarse.costs.size ());
+    for (std::size_t i = 0; i < order.size (); i++)
+      order[i] = int (i);
+    std::ranges::stable_sort (order, {}, [&] (int i) { return coarse.costs[i]; });
+    std::vector<int> chosen;
+    for (const int i : order) {
+      const auto is_neighbour = [&] (int other) {
+        return std::abs (other % grid.columns - i % grid.columns) <= 1 && std::abs (other / grid.columns - i / grid.columns) <= 1;
+      };
+      if (std::ranges::none_of (chosen, is_neighbour))
+        chosen.push_back (i);
+      if (chosen.size () == kCandidates)
+        break;
+    }
+    std::vector<Search> fine;
+    for (const int i : chosen)
+      fine.push_back (around (target, 1, coarse.x_of (i), coarse.y_of (i), grid.step_x - 1, grid.step_y - 1, 1, 1));
+    ask (fine);
+    const Search &best = *std::ranges::min_element (fine, {}, &Search::cost);
+    if (best.cost () > target.usual_ + kFoundAgain * std::max (0.0, target.lost_cost_ - target.usual_))
+      return;
+    move (target, best);
+    target.lost_ = false;
+    target.bad_ = 0;
+    target.confidence_ = 1 - share_of_median (best.cost (), coarse);
+  }
+
+  /// Of the patches that are no further from their model than the box is from all of them.
+  void update (Target &target, double cost)
+  {
+    const auto now = histograms (patches_at (target, 1, true));
+    const float rate = float (settings_.update_rate);
+    for (std::size_t first = 0; first < now.size (); first += bins_)
+      if (distance (&now[first], &target.models_[first]) <= cost)
+        for (std::size_t b = first; b < first + bins_; b++)
+          target.models_[b] += rate * (now[b] - target.models_[b]);
+  }
+
+  double distance (const float *p, const float *q) const
+  {
+    return inthist::with_measure (inthist::Measure (settings_.measure), [&] (auto measure) {
+      inthist::MeasureSum<measure.value> sum (int (bins_), false);
+      for (unsigned b = 0; b < bins_; b++)
+        sum.add (p[b], sum.ready (q[b]));
+      return double (is_similarity (measure.value) ? 1 - sum.value () : sum.value ());
+    });
+  }
+
+  GstIntegralHistogram *const histogram_;
+  const TrackSettings settings_;
+  const int width_, height_;
+  const unsigned bins_;
+};
+
+void
+follow (GstIntegralHistogram *histogram, const TrackSettings &settings, std::span<Target *const> targets)
+{
+  if (!targets.empty ())
+    Step (histogram, settings).run (targets);
+}
+
+}  // namespace integralhist

@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * SECTION:element-integralhisttrack
+ * @title: integralhisttrack
+ *
+ * Follows targets from frame to frame by the histograms of their fragments (Adam, Rivlin and Shimshoni, CVPR 2006), which it asks of the integral histogram that
+ * `cudaintegralhist` has attached. With a histogram on a GPU the search is done there.
+ *
+ * A target starts from the property #integralhisttrack:targets, from each #GstVideoRegionOfInterestMeta or object detection of GstAnalytics that no target covers yet, or from a
+ * box that is drawn with the mouse in a video window; a click drops the target under it. Every frame then carries, for each target, a #GstVideoRegionOfInterestMeta of the type `track` with the target's
+ * id, the id of what it was started from as its parent, and a parameter `track` with a field `confidence`; where GstAnalytics is there, a tracking mtd with an object detection of the type `track` as well.
+ * And for each frame with targets there is an element message `integral-histogram-track` with `timestamp`, `stream-time`, `running-time`, `duration` and `tracks`, an array of structures with `id`,
+ * `parent`, `x`, `y`, `width`, `height`, `confidence` and `lost`.
+ *
+ * A lost target has no region of interest, and its message says so, with the place where it was last; it is searched for in a growing area. A seek starts the targets anew.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 filesrc location=video.mp4 ! decodebin ! videoconvert ! cudaintegralhist bins=16 ! integralhisttrack targets="210,117,30,100" ! \
+ *     integralhistoverlay ! videoconvert ! autovideosink
+ * ]| follows what is in the box in the first frame.
+ */
+#include "gstintegralhisttrack.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include <gst/video/navigation.h>
+
+#include "fragments_tracker.hpp"
+#include "frame_boxes.hpp"
+#include "region_reporter.hpp"
+#include "settings.hpp"
+
+using namespace integralhist;
+
+GST_DEBUG_CATEGORY_STATIC (category);
+#define GST_CAT_DEFAULT category
+
+namespace {
+
+constexpr guint kMaxSearchRange = 256, kMaxStrips = 32, kMaxLostAfter = 1000, kMaxTargets = 1000;
+constexpr double kCovers = 0.3;   // overlap, intersection over union, from which on a detection is what a target follows
+constexpr double kLeastDrag = 4;  // pixels each way; less is a click
+
+enum {
+  PROP_TARGETS = 1,
+  PROP_DETECTIONS,
+  PROP_NAVIGATION,
+  PROP_MEASURE,
+  PROP_QUANTILE,
+  PROP_SEARCH_RANGE,
+  PROP_STRIPS,
+  PROP_UPDATE_RATE,
+  PROP_SCALE_SEARCH,
+  PROP_LOST_AFTER,
+  PROP_MIN_CONFIDENCE,
+};
+
+struct TrackOptions {
+  std::string targets;
+  bool detections = true, navigation = true;
+  TrackSettings track;
+
+  /// Throws std::invalid_argument with a message for users.
+  void check () const
+  {
+    check_range ("search-range", track.search_range, 1, kMaxSearchRange);
+    check_range ("strips", track.strips, 1, kMaxStrips);
+    check_range ("lost-after", track.lost_after, 0, kMaxLostAfter);
+  }
+};
+
+/// A target, and what the element knows of it.
+struct Followed {
+  Target target;
+  bool configured;  // by the property
+  GstClockTime first_seen;
+};
+
+struct Point {
+  double x, y;
+};
+
+struct State {
+  TrackOptions options;  // guarded by the object lock
+
+  // of the streaming thread
+  std::vector<std::unique_ptr<Followed>> followed;
+  std::optional<std::string> configured;  // options.targets as of the last frame
+  bool has_histograms = false;            // some frame had one
+  guint next_id = 1;
+
+  std::mutex mutex;  // guards the mouse, which comes from downstream
+  std::optional<Point> pressed;
+  std::vector<GstVideoRectangle> drawn;
+  std::vector<Point> clicked;
+};
+
+}  // namespace
+
+struct _GstIntegralHistTrack {
+  GstBaseTransform parent;
+
+  State *state;
+};
+
+#define gst_integral_hist_track_parent_class parent_class
+G_DEFINE_FINAL_TYPE (GstIntegralHistTrack, gst_integral_hist_track, GST_TYPE_BASE_TRANSFORM)
+GST_ELEMENT_REGISTER_DEFINE (integralhisttrack, "integralhisttrack", GST_RANK_NONE, GST_TYPE_INTEGRAL_HIST_TRACK)
+
+static State &
+state_of (gpointer element)
+{
+  return *GST_INTEGRAL_HIST_TRACK (element)->state;
+}
+
+static TrackOptions
+options_of (gpointer element)
+{
+  GST_OBJECT_LOCK (element);
+  TrackOptions options = state_of (element).options;
+  GST_OBJECT_UNLOCK (element);
+  return options;
+}
+
+// frames
+
+namespace {
+
+/// From pixels of the frame to those of the tensor, which another size may have been computed from.
+struct Scale {
+  double x, y;
+};
+
+TargetBox
+in_tensor (const GstVideoRectangle &box, const Scale &scale)
+{
+  return { box.x * scale.x, box.y * scale.y, box.w * scale.x, box.h * scale.y };
+}
+
+GstVideoRectangle
+in_frame (const TargetBox &box, const Scale &scale)
+{
+  const auto edge = [] (double at, double by) { return gint (std::lround (at / by)); };
+  const gint x = edge (box.x, scale.x), y = edge (box.y, scale.y);
+  return { x, y, std::max (1, edge (box.x + box.width, scale.x) - x), std::max (1, edge (box.y + box.height, scale.y) - y) };
+}
+
+/// Intersection over union.
+double
+overlap (const GstVideoRectangle &a, const GstVideoRectangle &b)
+{
+  const double w = std::min (a.x + double (a.w), b.x + double (b.w)) - std::max (a.x, b.x);
+  const double h = std::min (a.y + double (a.h), b.y + double (b.h)) - std::max (a.y, b.y);
+  return w > 0 && h > 0 ? w * h / (double (a.w) * a.h + double (b.w) * b.h - w * h) : 0;
+}
+
+class TrackedFrame {
+public:
+  TrackedFrame (GstIntegralHistTrack *self, State &state, GstBuffer *buffer, const GstIntegralHistogramMeta *meta)
+      : self_ (self), state_ (state), buffer_ (buffer), histogram_ (meta->histogram), width_ (int (meta->width)),
+        height_ (int (meta->height)), scale_{ gst_integral_histogram_get_width (histogram_) / double (width_),
+                                              gst_integral_histogram_get_height (histogram_) / double (height_) }
+  {
+  }
+
+  void follow_all (const TrackOptions &options)
+  {
+    if (state_.configured != options.targets)
+      configure (options.targets);
+    if (options.detections)
+      for (const Detection &detection : read_detections (buffer_))
+        if (is_in_frame (detection.box) && std::ranges::none_of (state_.followed, [&] (const auto &followed) {
+              return overlap (in_frame (followed->target.box (), scale_), detection.box) > kCovers;
+            }))
+          add (detection.box, detection.id, false);
+    take_mouse ();
+    std::vector<Target *> targets;
+    for (const auto &followed : state_.followed)
+      targets.push_back (&followed->target);
+    follow (histogram_, options.track, targets);
+  }
+
+  void write () const
+  {
+    if (state_.followed.empty ())
+      return;
+    GValue tracks = G_VALUE_INIT;
+    gst_value_array_init (&tracks, guint (state_.followed.size ()));
+    for (const auto &followed : state_.followed) {
+      const Track track = track_of (*followed);
+      write_track (buffer_, track);
+      GstStructure *structure =
+          gst_structure_new ("track", "id", G_TYPE_UINT, track.id, "parent", G_TYPE_INT, track.parent, "x", G_TYPE_INT, track.box.x, "y",
+                             G_TYPE_INT, track.box.y, "width", G_TYPE_INT, track.box.w, "height", G_TYPE_INT, track.box.h, "confidence",
+                             G_TYPE_DOUBLE, track.confidence, "lost", G_TYPE_BOOLEAN, track.lost, nullptr);
+      GValue value = G_VALUE_INIT;
+      g_value_init (&value, GST_TYPE_STRUCTURE);
+      g_value_take_boxed (&value, structure);
+      gst_value_array_append_and_take_value (&tracks, &value);
+    }
+    const GstSegment &segment = GST_BASE_TRANSFORM (self_)->segment;
+    const GstClockTime pts = GST_BUFFER_PTS (buffer_);
+    GstStructure *message = gst_structure_new ("integral-histogram-track", "timestamp", G_TYPE_UINT64, pts, "stream-time", G_TYPE_UINT64,
+                                               gst_segment_to_stream_time (&segment, GST_FORMAT_TIME, pts), "running-time", G_TYPE_UINT64,
+                                               gst_segment_to_running_time (&segment, GST_FORMAT_TIME, pts), "duration", G_TYPE_UINT64,
+                                               GST_BUFFER_DURATION (buffer_), nullptr);
+    gst_structure_take_value (message, "tracks", &tracks);
+    gst_element_post_message (GST_ELEMENT (self_), gst_message_new_element (GST_OBJECT (self_), message));
+  }
+
+private:
+  bool is_in_frame (const GstVideoRectangle &box) const
+  {
+    const GstVideoRectangle frame = { 0, 0, width_, height_ };
+    return overlap (box, frame) > 0;
+  }
+
+  void add (const GstVideoRectangle &box, gint parent, bool configured)
+  {
+    if (state_.followed.size () >= kMaxTargets) {
+      GST_WARNING_OBJECT (self_, "%u targets are the most: one more is not followed", kMaxTargets);
+      return;
+    }
+    const guint id = state_.next_id++;
+    GST_INFO_OBJECT (self_, "target %u starts at %d,%d %dx%d", id, box.x, box.y, box.w, box.h);
+    state_.followed.push_back (
+        std::make_unique<Followed> (Followed{ Target (id, parent, in_tensor (box, scale_)), configured, GST_BUFFER_PTS (buffer_) }));
+  }
+
+  /// The targets of the property, instead of those that it gave before.
+  void configure (const std::string &text)
+  {
+    std::erase_if (state_.followed, [] (const auto &followed) { return followed->configured; });
+    for (const GstVideoRectangle &box : parse_regions (text.c_str ())) {
+      if (!is_in_frame (box))
+        throw std::invalid_argument ("targets=\"" + text + "\": " + std::to_string (box.x) + "," + std::to_string (box.y) + ","
+                                     + std::to_string (box.w) + "," + std::to_string (box.h) + " lies outside of the "
+                                     + std::to_string (width_) + "x" + std::to_string (height_) + " frame");
+      add (box, -1, true);
+    }
+    state_.configured = text;
+  }
+
+  void take_mouse ()
+  {
+    std::vector<GstVideoRectangle> drawn;
+    std::vector<Point> clicked;
+    {
+      const std::lock_guard lock (state_.mutex);
+      drawn.swap (state_.drawn);
+      clicked.swap (state_.clicked);
+    }
+    for (const Point &point : clicked)
+      std::erase_if (state_.followed, [&] (const auto &followed) {
+        const GstVideoRectangle box = in_frame (followed->target.box (), scale_);
+        return point.x >= box.x && point.x < box.x + box.w && point.y >= box.y && point.y < box.y + box.h;
+      });
+    for (const GstVideoRectangle &box : drawn)
+      if (is_in_frame (box))
+        add (box, -1, false);
+  }
+
+  Track track_of (const Followed &followed) const
+  {
+    const Target &target = followed.target;
+    return { target.id, target.parent, in_frame (target.box (), scale_), target.confidence (), target.is_lost (), followed.first_seen };
+  }
+
+  GstIntegralHistTrack *const self_;
+  State &state_;
+  GstBuffer *const buffer_;
+  GstIntegralHistogram *const histogram_;
+  const int width_, height_;
+  const Scale scale_;
+};
+
+}  // namespace
+
+/// The next frame starts the targets that are configured.
+static void
+restart (State &state)
+{
+  state.followed.clear ();
+  state.configured.reset ();
+}
+
+// GstBaseTransform
+
+static gboolean
+gst_integral_hist_track_start (GstBaseTransform *trans)
+{
+  const TrackOptions options = options_of (trans);
+  try {
+    options.check ();
+    parse_regions (options.targets.c_str ());
+  } catch (const std::exception &error) {
+    GST_ELEMENT_ERROR (trans, RESOURCE, SETTINGS, ("%s.", error.what ()), (nullptr));
+    return FALSE;
+  }
+  state_of (trans).has_histograms = false;
+  state_of (trans).next_id = 1;
+  return TRUE;
+}
+
+static gboolean
+gst_integral_hist_track_stop (GstBaseTransform *trans)
+{
+  State &state = state_of (trans);
+  restart (state);
+  const std::lock_guard lock (state.mutex);
+  state.pressed.reset ();
+  state.drawn.clear ();
+  state.clicked.clear ();
+  return TRUE;
+}
+
+static GstFlowReturn
+gst_integral_hist_track_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
+{
+  auto *self = GST_INTEGRAL_HIST_TRACK (trans);
+  State &state = *self->state;
+  const GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
+  if (!meta) {
+    // a producer with an interval leaves frames out
+    if (state.has_histograms || GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP))
+      return GST_FLOW_OK;
+    GST_ELEMENT_ERROR (self, STREAM, FAILED,
+                       ("The frames carry no integral histogram: put cudaintegralhist before %s, as in \"... ! cudaintegralhist bins=16 ! "
+                        "integralhisttrack ! ...\", with nothing between them that drops it.",
+                        GST_OBJECT_NAME (self)),
+                       (nullptr));
+    return GST_FLOW_ERROR;
+  }
+  state.has_histograms = true;
+  try {
+    const TrackOptions options = options_of (self);
+    options.check ();
+    TrackedFrame frame (self, state, buffer, meta);
+    frame.follow_all (options);
+    frame.write ();
+    return GST_FLOW_OK;
+  } catch (const std::invalid_argument &error) {
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("%s.", error.what ()), (nullptr));
+  } catch (const std::exception &error) {
+    GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("Tracking failed: %s.", error.what ()), (nullptr));
+  }
+  return GST_FLOW_ERROR;
+}
+
+static gboolean
+gst_integral_hist_track_sink_event (GstBaseTransform *trans, GstEvent *event)
+{
+  // what comes now may be from another place of the stream; one follows every flush too
+  if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
+    restart (state_of (trans));
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
+}
+
+/// The mouse, in pixels of the frames that leave here.
+static void
+take_navigation (State &state, GstEvent *event)
+{
+  gint button;
+  Point point;
+  switch (gst_navigation_event_get_type (event)) {
+    case GST_NAVIGATION_EVENT_MOUSE_BUTTON_PRESS:
+      if (gst_navigation_event_parse_mouse_button_event (event, &button, &point.x, &point.y) && button == 1) {
+        const std::lock_guard lock (state.mutex);
+        state.pressed = point;
+      }
+      break;
+    case GST_NAVIGATION_EVENT_MOUSE_BUTTON_RELEASE:
+      if (gst_navigation_event_parse_mouse_button_event (event, &button, &point.x, &point.y) && button == 1) {
+        const std::lock_guard lock (state.mutex);
+        if (!state.pressed)
+          break;
+        const Point from = *state.pressed;
+        state.pressed.reset ();
+        const double width = std::fabs (point.x - from.x), height = std::fabs (point.y - from.y);
+        if (width < kLeastDrag && height < kLeastDrag)
+          state.clicked.push_back (point);
+        else
+          state.drawn.push_back ({ gint (std::min (point.x, from.x)), gint (std::min (point.y, from.y)), std::max (1, gint (width)),
+                                   std::max (1, gint (height)) });
+      }
+      break;
+    default: break;
+  }
+}
+
+static gboolean
+gst_integral_hist_track_src_event (GstBaseTransform *trans, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION && options_of (trans).navigation)
+    take_navigation (state_of (trans), event);
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->src_event (trans, event);
+}
+
+// GObject
+
+static void
+gst_integral_hist_track_set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
+{
+  GST_OBJECT_LOCK (object);
+  TrackOptions &options = state_of (object).options;
+  TrackSettings &track = options.track;
+  switch (id) {
+    case PROP_TARGETS: options.targets = g_value_get_string (value) ? g_value_get_string (value) : ""; break;
+    case PROP_DETECTIONS: options.detections = g_value_get_boolean (value); break;
+    case PROP_NAVIGATION: options.navigation = g_value_get_boolean (value); break;
+    case PROP_MEASURE: track.measure = GstIntegralHistogramMeasure (g_value_get_enum (value)); break;
+    case PROP_QUANTILE: track.quantile = g_value_get_double (value); break;
+    case PROP_SEARCH_RANGE: track.search_range = g_value_get_uint (value); break;
+    case PROP_STRIPS: track.strips = g_value_get_uint (value); break;
+    case PROP_UPDATE_RATE: track.update_rate = g_value_get_double (value); break;
+    case PROP_SCALE_SEARCH: track.scale_search = g_value_get_boolean (value); break;
+    case PROP_LOST_AFTER: track.lost_after = g_value_get_uint (value); break;
+    case PROP_MIN_CONFIDENCE: track.min_confidence = g_value_get_double (value); break;
+    default: G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec); break;
+  }
+  GST_OBJECT_UNLOCK (object);
+}
+
+static void
+gst_integral_hist_track_get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
+{
+  const TrackOptions options = options_of (object);
+  const TrackSettings &track = options.track;
+  switch (id) {
+    case PROP_TARGETS: g_value_set_string (value, options.targets.c_str ()); break;
+    case PROP_DETECTIONS: g_value_set_boolean (value, options.detections); break;
+    case PROP_NAVIGATION: g_value_set_boolean (value, options.navigation); break;
+    case PROP_MEASURE: g_value_set_enum (value, track.measure); break;
+    case PROP_QUANTILE: g_value_set_double (value, track.quantile); break;
+    case PROP_SEARCH_RANGE: g_value_set_uint (value, track.search_range); break;
+    case PROP_STRIPS: g_value_set_uint (value, track.strips); break;
+    case PROP_UPDATE_RATE: g_value_set_double (value, track.update_rate); break;
+    case PROP_SCALE_SEARCH: g_value_set_boolean (value, track.scale_search); break;
+    case PROP_LOST_AFTER: g_value_set_uint (value, track.lost_after); break;
+    case PROP_MIN_CONFIDENCE: g_value_set_double (value, track.min_confidence); break;
+    default: G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec); break;
+  }
+}
+
+static void
+gst_integral_hist_track_finalize (GObject *object)
+{
+  delete &state_of (object);
+  G_OBJECT_CLASS (parent_class)->finalize (object);
+}
+
+static void
+gst_integral_hist_track_init (GstIntegralHistTrack *self)
+{
+  self->state = new State;
+  gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
+  gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
+}
+
+static void
+gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass)
+{
+  GST_DEBUG_CATEGORY_INIT (category, "integralhisttrack", 0, "tracking by integral histograms");
+
+  auto *object_class = G_OBJECT_CLASS (klass);
+  object_class->set_property = gst_integral_hist_track_set_property;
+  object_class->get_property = gst_integral_hist_track_get_property;
+  object_class->finalize = gst_integral_hist_track_finalize;
+  const TrackOptions by_default;
+  const TrackSettings &track = by_default.track;
+  const GParamFlags playing = mutable_playing ();
+  const auto install = [&] (guint id, GParamSpec *spec) { g_object_class_install_property (object_class, id, spec); };
+  install (
+      PROP_TARGETS,
+      g_param_spec_string (
+          "targets", "Targets",
+          "Boxes \"x,y,width,height;...\" in pixels of the first frame to follow from there; others are taken from the next frame on. One "
+          "outside of the frame is an error",
+          by_default.targets.c_str (), playing));
+  install (
+      PROP_DETECTIONS,
+      g_param_spec_boolean ("detections", "Detections",
+                            "Follow each region of interest, and object detection of GstAnalytics, of a frame that no target covers yet",
+                            by_default.detections, playing));
+  install (PROP_NAVIGATION,
+           g_param_spec_boolean ("navigation", "Navigation",
+                                 "Follow what the mouse draws a box around in a video window; a click on a target drops it",
+                                 by_default.navigation, playing));
+  install (PROP_MEASURE, g_param_spec_enum ("measure", "Measure", "How to compare a patch and its model",
+                                            GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, track.measure, playing));
+  install (PROP_QUANTILE,
+           g_param_spec_double (
+               "quantile", "Quantile",
+               "Which of the patches' distances, from 0 for the least to 1 for the largest, is that of a position; the patches above it "
+               "may be hidden",
+               0, 1, track.quantile, playing));
+  install (PROP_SEARCH_RANGE,
+           checked_uint_spec ("search-range", "Search range", "How far a target moves at most from frame to frame, in pixels each way", 1,
+                              kMaxSearchRange, track.search_range, playing));
+  install (PROP_STRIPS,
+           checked_uint_spec (
+               "strips", "Strips",
+               "How many strips of patches a box is cut into along each side, each of two patches; for targets that start from now on", 1,
+               kMaxStrips, track.strips, playing));
+  install (PROP_UPDATE_RATE, g_param_spec_double ("update-rate", "Update rate",
+                                                  "How much of a patch's histogram goes into its model with each frame, for patches that "
+                                                  "agree, and none while the target may be hidden; 0 "
+                                                  "keeps the first frame's models, as the paper does, 0.1 follows slow changes",
+                                                  0, 1, track.update_rate, playing));
+  install (PROP_SCALE_SEARCH, g_param_spec_boolean ("scale-search", "Scale search", "Look for the target 5 % smaller and larger, too",
+                                                    track.scale_search, playing));
+  install (PROP_LOST_AFTER,
+           checked_uint_spec ("lost-after", "Lost after", "After how many bad frames in a row a target is lost; 0 for never", 0,
+                              kMaxLostAfter, track.lost_after, playing));
+  install (
+      PROP_MIN_CONFIDENCE,
+      g_param_spec_double (
+          "min-confidence", "Minimal confidence",
+          "Below which confidence a frame is bad; confidence is how much less the best position costs than half of those nearby, 0 to 1", 0,
+          1, track.min_confidence, playing));
+  gst_type_mark_as_plugin_api (GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, GstPluginAPIFlags (0));
+
+  auto *element_class = GST_ELEMENT_CLASS (klass);
+  gst_element_class_set_static_metadata (element_class, "Integral histogram tracker", "Filter/Analyzer/Video",
+                                         "Follows targets by the integral histogram that cudaintegralhist attaches",
+                                         "The gst-cuda-integral-histogram authors");
+  g_autoptr (GstCaps) caps = gst_caps_from_string ("video/x-raw(ANY)");
+  gst_element_class_add_pad_template (element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
+  gst_element_class_add_pad_template (element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+
+  auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
+  trans_class->start = GST_DEBUG_FUNCPTR (gst_integral_hist_track_start);
+  trans_class->stop = GST_DEBUG_FUNCPTR (gst_integral_hist_track_stop);
+  trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_integral_hist_track_transform_ip);
+  trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_integral_hist_track_sink_event);
+  trans_class->src_event = GST_DEBUG_FUNCPTR (gst_integral_hist_track_src_event);
+}
