@@ -269,8 +269,8 @@ private:
       if (other.cost () < same.cost () * kScaleGain && other.cost () < best->cost ())
         best = &other;
     const double cost = best->cost (), share = share_of_median (cost, same);
-    const double usual = target.fine_.size () >= kLeastFine ? median ({ target.fine_.begin (), target.fine_.end () }) : 0;
-    const bool known = usual > 0;
+    const bool known = target.fine_.size () >= kLeastFine;
+    const double usual = known ? median ({ target.fine_.begin (), target.fine_.end () }) : 0;
     const bool bad =
         known && settings_.lost_after > 0 && ((cost > kBadCost * usual && share > kBadShare) || share > 1 - settings_.min_confidence);
     const bool suspicious = bad || (known && cost > kSuspiciousCost * usual && share > kSuspiciousShare);

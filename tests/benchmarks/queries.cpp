@@ -47,7 +47,7 @@ public:
     for (auto &bin : picture)
       bin = std::uint8_t (random () % shape.bins);
     copy (device, pixels.get (), picture.data (), picture.size ());
-    for (std::size_t i = 0; i < std::min<std::size_t> (1 + kCaches / bytes, 50); i++) {
+    for (std::size_t i = 0; i < std::min<std::size_t> (1 + kCaches / bytes, 8); i++) {
       tensors.push_back (allocate (device, bytes));
       fill (device, tensors.back ().get (), 0, bytes);
       run (strategy,

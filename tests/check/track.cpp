@@ -1,0 +1,637 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// integralhisttrack, on pictures whose truth is known: a textured target that moves over a textured background, is hidden, jumps, and comes back.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+#include <gst/integralhist/gstintegralhist.h>
+#include <gst/video/navigation.h>
+
+#include "frames.hpp"
+
+namespace {
+
+struct Place {
+  int x, y, width, height;
+  bool operator== (const Place &) const = default;
+};
+
+struct Seen {
+  guint id;
+  gint parent;
+  Place box;
+  double confidence;
+  bool lost;
+  bool operator== (const Seen &) const = default;
+};
+
+/// What a message says of its frame.
+std::vector<Seen>
+tracks_of (const GstStructure *structure)
+{
+  std::vector<Seen> tracks;
+  const GValue *array = gst_structure_get_value (structure, "tracks");
+  for (guint i = 0; i < gst_value_array_get_size (array); i++) {
+    const GstStructure *track = gst_value_get_structure (gst_value_array_get_value (array, i));
+    Seen seen = {};
+    gboolean lost;
+    fail_unless (gst_structure_get (track, "id", G_TYPE_UINT, &seen.id, "parent", G_TYPE_INT, &seen.parent, "x", G_TYPE_INT, &seen.box.x,
+                                    "y", G_TYPE_INT, &seen.box.y, "width", G_TYPE_INT, &seen.box.width, "height", G_TYPE_INT,
+                                    &seen.box.height, "confidence", G_TYPE_DOUBLE, &seen.confidence, "lost", G_TYPE_BOOLEAN, &lost,
+                                    nullptr));
+    seen.lost = lost;
+    tracks.push_back (seen);
+  }
+  return tracks;
+}
+
+/// A scene of one size: a background of dim squares, and targets of bright ones.
+class Scene {
+public:
+  Scene (int width, int height, int scale = 1) : width (width), height (height), scale_ (scale), background_ (squares (1, 20, 110)) {}
+
+  /// `seed` is which target it is.
+  void draw (std::vector<guint8> &picture, const Place &at, unsigned seed) const
+  {
+    const auto texture = squares (seed, 90, 255);
+    for (int y = 0; y < at.height; y++)
+      for (int x = 0; x < at.width; x++)
+        if (at.x + x >= 0 && at.x + x < width && at.y + y >= 0 && at.y + y < height)
+          picture[std::size_t (at.y + y) * width + at.x + x] = texture[std::size_t (y) * width + x];
+  }
+
+  std::vector<guint8> background () const { return background_; }
+
+  const int width, height;
+
+private:
+  std::vector<guint8> squares (unsigned seed, int low, int high) const
+  {
+    constexpr int kSquare = 4;
+    std::mt19937 random (seed);
+    const int columns = width / (kSquare * scale_) + 1, rows = height / (kSquare * scale_) + 1;
+    std::vector<guint8> values (columns * rows), picture (width * height);
+    for (auto &value : values)
+      value = guint8 (low + random () % (high - low));
+    for (int y = 0; y < height; y++)
+      for (int x = 0; x < width; x++)
+        picture[y * width + x] =
+            guint8 (std::clamp (values[y / (kSquare * scale_) * columns + x / (kSquare * scale_)] + int (random () % 31) - 15, 0, 255));
+    return picture;
+  }
+
+  const int scale_;
+  const std::vector<guint8> background_;
+};
+
+class Tracking {
+public:
+  explicit Tracking (const std::string &properties, const std::string &producer = "cudaintegralhist bins=16 backend=cpu")
+      : harness_ (
+          gst_harness_new_parse ((producer + (producer.empty () ? "" : " ! ") + "integralhisttrack name=track " + properties).c_str ())),
+        bus_ (gst_bus_new ())
+  {
+    gst_element_set_bus (harness_->element, bus_);
+  }
+  ~Tracking ()
+  {
+    gst_element_set_bus (harness_->element, nullptr);
+    gst_harness_teardown (harness_);
+    gst_object_unref (bus_);
+  }
+
+  void set_caps (int width, int height)
+  {
+    g_autofree char *caps = g_strdup_printf ("video/x-raw,format=GRAY8,width=%d,height=%d,framerate=25/1", width, height);
+    if (width_ == 0)
+      gst_harness_set_src_caps_str (harness_, caps);
+    else if (g_autoptr (GstCaps) other = gst_caps_from_string (caps); other)  // nothing else changes
+      gst_harness_push_event (harness_, gst_event_new_caps (other));
+    width_ = width;
+  }
+
+  /// The frame that comes out, or null after an error. `prepare` may add metas.
+  GstBuffer *push (const std::vector<guint8> &picture, const std::function<void (GstBuffer *)> &prepare = {})
+  {
+    const int height = int (picture.size ()) / width_, stride = GST_ROUND_UP_4 (width_);
+    GstBuffer *buffer = gst_buffer_new_allocate (nullptr, gsize (stride) * height, nullptr);
+    for (int y = 0; y < height; y++)
+      gst_buffer_fill (buffer, gsize (y) * stride, &picture[std::size_t (y) * width_], width_);
+    GST_BUFFER_PTS (buffer) = 40 * GST_MSECOND * frames_++;
+    GST_BUFFER_DURATION (buffer) = 40 * GST_MSECOND;
+    if (prepare)
+      prepare (buffer);
+    last_ = gst_harness_push (harness_, buffer);
+    return last_ == GST_FLOW_OK ? gst_harness_pull (harness_) : nullptr;
+  }
+
+  /// The tracks of the frame, from the message; its metas must say the same.
+  std::vector<Seen> follow (const std::vector<guint8> &picture, const std::function<void (GstBuffer *)> &prepare = {})
+  {
+    GstBuffer *buffer = push (picture, prepare);
+    fail_unless (buffer, "an error: %s", error ().c_str ());
+    std::vector<Seen> tracks;
+    if (GstMessage *message = gst_bus_pop_filtered (bus_, GST_MESSAGE_ELEMENT)) {
+      const GstStructure *structure = gst_message_get_structure (message);
+      fail_unless (gst_structure_has_name (structure, "integral-histogram-track"));
+      guint64 timestamp, duration;
+      fail_unless (gst_structure_get (structure, "timestamp", G_TYPE_UINT64, &timestamp, "duration", G_TYPE_UINT64, &duration, nullptr));
+      fail_unless (timestamp == GST_BUFFER_PTS (buffer) && duration == GST_BUFFER_DURATION (buffer));
+      tracks = tracks_of (structure);
+      gst_message_unref (message);
+    }
+    std::size_t metas = 0, found = 0;
+    gpointer state = nullptr;
+    while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+      auto *roi = reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
+      if (roi->roi_type != g_quark_from_string ("track"))
+        continue;
+      metas++;
+      double confidence;
+      const GstStructure *param = gst_video_region_of_interest_meta_get_param (roi, "track");
+      fail_unless (param && gst_structure_get_double (param, "confidence", &confidence));
+      for (const Seen &track : tracks)
+        found += guint (roi->id) == track.id && roi->parent_id == track.parent && !track.lost && confidence == track.confidence
+                 && Place{ int (roi->x), int (roi->y), int (roi->w), int (roi->h) } == track.box;
+    }
+    fail_unless (found == metas, "regions of interest and message differ");
+    fail_unless (metas == std::size_t (std::ranges::count_if (tracks, [] (const Seen &t) { return !t.lost; })));
+    gst_buffer_unref (buffer);
+    return tracks;
+  }
+
+  std::string error ()
+  {
+    GstMessage *message = gst_bus_pop_filtered (bus_, GST_MESSAGE_ERROR);
+    if (!message)
+      return "none";
+    g_autoptr (GError) error = nullptr;
+    gst_message_parse_error (message, &error, nullptr);
+    gst_message_unref (message);
+    return error->message;
+  }
+
+  void set (const char *property, const char *value)
+  {
+    GstElement *track = gst_bin_get_by_name (GST_BIN (harness_->element), "track");
+    gst_util_set_object_arg (G_OBJECT (track), property, value);
+    gst_object_unref (track);
+  }
+
+  GstHarness *harness () { return harness_; }
+
+private:
+  GstHarness *const harness_;
+  GstBus *const bus_;
+  GstFlowReturn last_ = GST_FLOW_OK;
+  int width_ = 0;
+  guint64 frames_ = 0;
+};
+
+constexpr Place kFirst = { 40, 30, 24, 32 };
+
+/// A target on its way, at most four pixels a frame each way.
+Place
+way (int frame, const Place &first = kFirst)
+{
+  return { first.x + int (std::lround (30 * std::sin (frame * 0.12))), first.y + frame % 40, first.width, first.height };
+}
+
+std::string
+text_of (const Place &place)
+{
+  g_autofree char *text = g_strdup_printf ("%d,%d,%d,%d", place.x, place.y, place.width, place.height);
+  return text;
+}
+
+void
+expect_at (const std::vector<Seen> &tracks, std::size_t which, const Place &wanted, int frame)
+{
+  fail_unless (tracks.size () > which, "frame %d: no track", frame);
+  const Place &got = tracks[which].box;
+  fail_unless (std::abs (got.x - wanted.x) <= 1 && std::abs (got.y - wanted.y) <= 1 && got.width == wanted.width
+                   && got.height == wanted.height,
+               "frame %d: %s, must be %s", frame, text_of (got).c_str (), text_of (wanted).c_str ());
+}
+
+}  // namespace
+
+GST_START_TEST (follows)
+{
+  const char *const settings[] = {
+    "", "measure=emd", "measure=chi-square-alt quantile=0.25", "measure=intersection", "measure=correlation", "update-rate=0.1", "strips=5"
+  };
+  const Scene scene (160, 120);
+  Tracking tracking (std::string (settings[__i__]) + " targets=" + text_of (way (0)));
+  tracking.set_caps (160, 120);
+  for (int frame = 0; frame < 39; frame++) {
+    auto picture = scene.background ();
+    scene.draw (picture, way (frame), 7);
+    const auto tracks = tracking.follow (picture);
+    expect_at (tracks, 0, way (frame), frame);
+    fail_unless (tracks.size () == 1 && tracks[0].id == 1 && tracks[0].parent == -1 && !tracks[0].lost);
+    fail_unless (tracks[0].confidence > 0.3 && tracks[0].confidence <= 1, "confidence %g", tracks[0].confidence);
+  }
+}
+GST_END_TEST
+
+/// A quarter of the target is hidden all the time.
+GST_START_TEST (partly_hidden)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("targets=" + text_of (way (0)));
+  tracking.set_caps (160, 120);
+  for (int frame = 0; frame < 39; frame++) {
+    auto picture = scene.background ();
+    Place place = way (frame);
+    scene.draw (picture, place, 7);
+    place.height /= 4;
+    if (frame > 5)
+      scene.draw (picture, place, 99);
+    expect_at (tracking.follow (picture), 0, way (frame), frame);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (several_targets)
+{
+  const Scene scene (200, 140);
+  const Place firsts[] = { { 36, 10, 24, 32 }, { 125, 12, 30, 20 }, { 80, 60, 16, 40 } };
+  Tracking tracking ("targets=\"" + text_of (way (0, firsts[0])) + ";" + text_of (way (0, firsts[1])) + ";" + text_of (way (0, firsts[2]))
+                     + "\"");
+  tracking.set_caps (200, 140);
+  for (int frame = 0; frame < 38; frame++) {
+    auto picture = scene.background ();
+    const auto place = [&] (int i) { return way (i == 1 ? frame / 2 : frame, firsts[i]); };
+    for (int i = 0; i < 3; i++)
+      scene.draw (picture, place (i), 7 + i);
+    const auto tracks = tracking.follow (picture);
+    fail_unless_equals_int (tracks.size (), 3);
+    for (int i = 0; i < 3; i++) {
+      expect_at (tracks, i, place (i), frame);
+      fail_unless_equals_int (tracks[i].id, i + 1);
+    }
+  }
+}
+GST_END_TEST
+
+/// A target that is hidden is said to be lost, where it was last, and found where it comes back.
+GST_START_TEST (lost_and_found)
+{
+  const Scene scene (320, 240);
+  Tracking tracking ("lost-after=3 targets=" + text_of (kFirst));
+  tracking.set_caps (320, 240);
+  const auto frame = [&] (const Place *place) {
+    auto picture = scene.background ();
+    if (place)
+      scene.draw (picture, *place, 7);
+    return tracking.follow (picture);
+  };
+  Place place = kFirst;
+  for (int i = 0; i < 12; i++, place.x += 2)
+    expect_at (frame (&place), 0, place, i);
+  place.x -= 2;
+  int until_lost = 0;
+  std::vector<Seen> tracks;
+  do
+    tracks = frame (nullptr);
+  while (!tracks[0].lost && ++until_lost < 10);
+  fail_unless (tracks[0].lost && tracks[0].confidence == 0, "not lost after %d frames", until_lost);
+  expect_at (tracks, 0, place, 12);
+  for (int i = 0; i < 10; i++)
+    fail_unless (frame (nullptr)[0].lost, "found what is not there");
+  const Place back = { 180, 150, kFirst.width, kFirst.height };
+  int until_found = 0;
+  do
+    tracks = frame (&back);
+  while (tracks[0].lost && ++until_found < 40);
+  fail_unless (!tracks[0].lost && tracks[0].id == 1);
+  expect_at (tracks, 0, back, 30);
+  expect_at (frame (&back), 0, back, 31);
+}
+GST_END_TEST
+
+/// Without the rule a hidden target drifts.
+GST_START_TEST (never_lost)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("lost-after=0 targets=" + text_of (kFirst));
+  tracking.set_caps (160, 120);
+  auto picture = scene.background ();
+  scene.draw (picture, kFirst, 7);
+  for (int i = 0; i < 8; i++)
+    tracking.follow (picture);
+  for (int i = 0; i < 20; i++)
+    fail_unless (!tracking.follow (scene.background ())[0].lost);
+}
+GST_END_TEST
+
+/// Where nothing is to be told apart, nothing moves.
+GST_START_TEST (even_picture)
+{
+  Tracking tracking ("targets=50,40,20,20;0,0,160,120");
+  tracking.set_caps (160, 120);
+  for (int i = 0; i < 20; i++) {
+    const auto tracks = tracking.follow (std::vector<guint8> (160 * 120, 80));
+    expect_at (tracks, 0, { 50, 40, 20, 20 }, i);
+    fail_unless (tracks[0].box == (Place{ 50, 40, 20, 20 }) && tracks[1].box == (Place{ 0, 0, 160, 120 }));
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (scale_search)
+{
+  const Scene background (200, 160);
+  Tracking tracking ("scale-search=true targets=60,40,40,48");
+  tracking.set_caps (200, 160);
+  std::mt19937 random (5);
+  double size = 1;
+  std::vector<Seen> tracks;
+  for (int frame = 0; frame < 60; frame++, size *= 1.008) {
+    auto picture = background.background ();
+    // one texture, larger and larger
+    std::mt19937 texture (3);
+    guint8 squares[10][12];
+    for (auto &row : squares)
+      for (auto &square : row)
+        square = guint8 (90 + texture () % 165);
+    for (int y = 0; y < int (48 * size); y++)
+      for (int x = 0; x < int (40 * size); x++)
+        picture[(40 + y) * 200 + 60 + x] = squares[std::min (9, int (x / size / 4))][std::min (11, int (y / size / 4))];
+    tracks = tracking.follow (picture);
+  }
+  const double wanted = 40 * size;
+  fail_unless (tracks[0].box.width > 0.85 * wanted && tracks[0].box.width < 1.15 * wanted, "%d wide, must be %g", tracks[0].box.width,
+               wanted);
+}
+GST_END_TEST
+
+/// From regions of interest: one that a target covers starts none.
+GST_START_TEST (from_detections)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("");
+  tracking.set_caps (160, 120);
+  for (int frame = 0; frame < 30; frame++) {
+    auto picture = scene.background ();
+    scene.draw (picture, way (frame), 7);
+    const auto add = [&] (GstBuffer *buffer) {
+      const Place place = way (frame);
+      auto *roi = gst_buffer_add_video_region_of_interest_meta (buffer, "face", place.x, place.y, place.width, place.height);
+      roi->id = 40 + frame;
+    };
+    const auto tracks = frame % 5 == 2 ? tracking.follow (picture, add) : tracking.follow (picture);
+    if (frame < 2) {
+      fail_unless (tracks.empty ());
+      continue;
+    }
+    fail_unless_equals_int (tracks.size (), 1);
+    fail_unless_equals_int (tracks[0].parent, 42);
+    expect_at (tracks, 0, way (frame), frame);
+  }
+  Tracking deaf ("detections=false");
+  deaf.set_caps (160, 120);
+  const auto add = [] (GstBuffer *buffer) { gst_buffer_add_video_region_of_interest_meta (buffer, "face", 1, 1, 20, 20); };
+  fail_unless (deaf.follow (scene.background (), add).empty ());
+}
+GST_END_TEST
+
+GST_START_TEST (from_the_mouse)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("");
+  tracking.set_caps (160, 120);
+  const auto mouse = [&] (const char *event, double x, double y) {
+    GstStructure *structure = gst_structure_new ("application/x-gst-navigation", "event", G_TYPE_STRING, event, "button", G_TYPE_INT, 1,
+                                                 "pointer_x", G_TYPE_DOUBLE, x, "pointer_y", G_TYPE_DOUBLE, y, nullptr);
+    gst_harness_push_upstream_event (tracking.harness (), gst_event_new_navigation (structure));
+  };
+  auto picture = scene.background ();
+  scene.draw (picture, kFirst, 7);
+  fail_unless (tracking.follow (picture).empty ());
+  // from the lower right to the upper left
+  mouse ("mouse-button-press", kFirst.x + kFirst.width, kFirst.y + kFirst.height);
+  mouse ("mouse-button-release", kFirst.x, kFirst.y);
+  expect_at (tracking.follow (picture), 0, kFirst, 1);
+  mouse ("mouse-button-press", 2, 2);  // a click beside it
+  mouse ("mouse-button-release", 3, 2);
+  expect_at (tracking.follow (picture), 0, kFirst, 2);
+  mouse ("mouse-button-press", kFirst.x + 9, kFirst.y + 9);
+  mouse ("mouse-button-release", kFirst.x + 9, kFirst.y + 10);
+  fail_unless (tracking.follow (picture).empty ());
+}
+GST_END_TEST
+
+/// In mid-track to another size, and bins.
+GST_START_TEST (caps_change)
+{
+  const Scene small (160, 120), large (320, 240, 2);
+  Tracking tracking ("targets=" + text_of (way (0)), "cudaintegralhist name=producer bins=16 backend=cpu");
+  for (int frame = 0; frame < 36; frame++) {
+    const bool doubled = frame >= 12 && frame < 24;
+    const Scene &scene = doubled ? large : small;
+    if (frame % 12 == 0)
+      tracking.set_caps (scene.width, scene.height);
+    Place place = way (frame);
+    if (doubled)
+      place = { place.x * 2, place.y * 2, place.width * 2, place.height * 2 };
+    auto picture = scene.background ();
+    scene.draw (picture, place, 7);
+    const auto tracks = tracking.follow (picture);
+    fail_unless (tracks.size () == 1 && tracks[0].id == 1);
+    expect_at (tracks, 0, place, frame);
+  }
+}
+GST_END_TEST
+
+/// After a seek the targets start again as configured, the others are gone.
+GST_START_TEST (seek)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("targets=" + text_of (kFirst));
+  tracking.set_caps (160, 120);
+  const auto at = [&] (int frame) {
+    auto picture = scene.background ();
+    scene.draw (picture, way (frame), 7);
+    return picture;
+  };
+  for (int frame = 0; frame < 20; frame++)
+    tracking.follow (at (frame), [&] (GstBuffer *buffer) {
+      if (frame == 3)
+        gst_buffer_add_video_region_of_interest_meta (buffer, "face", 120, 90, 20, 20);
+    });
+  GstHarness *harness = tracking.harness ();
+  gst_harness_push_event (harness, gst_event_new_flush_start ());
+  gst_harness_push_event (harness, gst_event_new_flush_stop (TRUE));
+  GstSegment segment;
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_harness_push_event (harness, gst_event_new_segment (&segment));
+  for (int frame = 0; frame < 20; frame++) {
+    const auto tracks = tracking.follow (at (frame));
+    fail_unless_equals_int (tracks.size (), 1);
+    expect_at (tracks, 0, way (frame), frame);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (changed_while_playing)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("targets=" + text_of (kFirst));
+  tracking.set_caps (160, 120);
+  auto picture = scene.background ();
+  const Place other = { 100, 70, 30, 20 };
+  scene.draw (picture, kFirst, 7);
+  scene.draw (picture, other, 8);
+  expect_at (tracking.follow (picture), 0, kFirst, 0);
+  tracking.set ("targets", text_of (other).c_str ());
+  const auto tracks = tracking.follow (picture);
+  fail_unless (tracks.size () == 1 && tracks[0].id == 2 && tracks[0].box == other);
+  tracking.set ("targets", "");
+  fail_unless (tracking.follow (picture).empty ());
+}
+GST_END_TEST
+
+/// Every other frame has no histogram.
+GST_START_TEST (interval)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("targets=" + text_of (kFirst), "cudaintegralhist bins=16 backend=cpu interval=2");
+  tracking.set_caps (160, 120);
+  for (int frame = 0; frame < 20; frame++) {
+    auto picture = scene.background ();
+    scene.draw (picture, way (frame / 2), 7);
+    const auto tracks = tracking.follow (picture);
+    if (frame % 2 == 0)
+      expect_at (tracks, 0, way (frame / 2), frame);
+    else
+      fail_unless (tracks.empty ());
+  }
+}
+GST_END_TEST
+
+/// The same track, to the last digit of the confidence, on every device and with every type of counter; and again in a second run.
+GST_START_TEST (devices_agree)
+{
+  const Scene scene (320, 240);
+  const auto run = [&] (const std::string &producer) {
+    std::vector<Seen> all;
+    Tracking tracking ("lost-after=3 update-rate=0.05 scale-search=true targets=40,30,24,32;150,60,60,50",
+                       "cudaintegralhist bins=16 " + producer);
+    tracking.set_caps (320, 240);
+    for (int frame = 0; frame < 60; frame++) {
+      auto picture = scene.background ();
+      if (frame < 20 || frame > 34)
+        scene.draw (picture, way (frame), 7);
+      scene.draw (picture, way (frame, { 150, 60, 60, 50 }), frame < 40 ? 8 : 9);
+      std::ranges::copy (tracking.follow (picture), std::back_inserter (all));
+    }
+    return all;
+  };
+  const auto wanted = run ("backend=cpu");
+  fail_unless (std::ranges::any_of (wanted, &Seen::lost) && wanted.size () == 120);
+  const bool cuda = have ("cuda");
+  for (const std::string backend : kBackends)
+    for (const std::string counter : { "u32", "u16", "u16-anchored" })
+      if (backend == "cpu" || cuda)
+        fail_unless (run ("backend=" + backend + " counter=" + counter) == wanted, "%s, %s: another track", backend.c_str (),
+                     counter.c_str ());
+}
+GST_END_TEST
+
+static const struct {
+  const char *properties, *producer, *error;
+} kErrors[] = {
+  { "targets=1,1,5,5", "", "put cudaintegralhist before" },
+  { "targets=160,10,20,20", "cudaintegralhist backend=cpu", "160,10,20,20 lies outside of the 160x120 frame" },
+  { "targets=-20,10,20,20", "cudaintegralhist backend=cpu", "lies outside of the 160x120 frame" },
+  { "targets=1,1,5,5", "cudaintegralimage backend=cpu", "put cudaintegralhist before" },
+};
+
+GST_START_TEST (errors)
+{
+  const auto &[properties, producer, wanted] = kErrors[__i__];
+  Tracking tracking (properties, producer);
+  tracking.set_caps (160, 120);
+  fail_unless (!tracking.push (Scene (160, 120).background ()));
+  const std::string error = tracking.error ();
+  fail_unless (error.find (wanted) != std::string::npos, "\"%s\" does not say \"%s\"", error.c_str (), wanted);
+  fail_unless (tracking.error () == "none", "more than one error");
+}
+GST_END_TEST
+
+GST_START_TEST (bad_settings)
+{
+  const char *const cases[][2] = { { "targets=1,2,3", "comma is missing" },
+                                   { "search-range=0", "search-range=0 is out of range: set it to 1 to 256" },
+                                   { "strips=99", "strips=99 is out of range" },
+                                   { "targets=1,1,0,4", "is empty" } };
+  for (const auto &[setting, wanted] : cases) {
+    g_autoptr (GstElement) track = gst_parse_launch ((std::string ("integralhisttrack ") + setting).c_str (), nullptr);
+    g_autoptr (GstBus) bus = gst_bus_new ();
+    gst_element_set_bus (track, bus);
+    fail_unless_equals_int (gst_element_set_state (track, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+    GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+    fail_unless (message, "%s: no error", setting);
+    g_autoptr (GError) error = nullptr;
+    gst_message_parse_error (message, &error, nullptr);
+    fail_unless (strstr (error->message, wanted), "%s: %s", setting, error->message);
+    gst_message_unref (message);
+    gst_element_set_state (track, GST_STATE_NULL);
+    gst_element_set_bus (track, nullptr);
+  }
+}
+GST_END_TEST
+
+/// Boxes partly outside, of one pixel, and as large as the frame: nothing is read that is not there, and the box stays inside.
+GST_START_TEST (odd_boxes)
+{
+  const Scene scene (64, 48);
+  const Place places[] = { { -10, -10, 30, 30 }, { 50, 40, 100, 100 }, { 63, 47, 1, 1 },
+                           { 0, 0, 64, 48 },     { 10, 10, 1, 30 },    { 5, 20, 50, 1 } };
+  std::string all;
+  for (const Place &place : places)
+    all += text_of (place) + ";";
+  Tracking tracking ("scale-search=true update-rate=0.2 lost-after=2 targets=\"" + all + "\"");
+  tracking.set_caps (64, 48);
+  for (int frame = 0; frame < 30; frame++) {
+    auto picture = frame % 7 == 6 ? std::vector<guint8> (64 * 48, 3) : scene.background ();
+    scene.draw (picture, { frame * 2, frame, 20, 20 }, frame);
+    for (const Seen &track : tracking.follow (picture))
+      fail_unless (track.box.x >= 0 && track.box.y >= 0 && track.box.width >= 1 && track.box.height >= 1
+                       && track.box.x + track.box.width <= 64 && track.box.y + track.box.height <= 48,
+                   "frame %d: track %u at %s", frame, track.id, text_of (track.box).c_str ());
+  }
+}
+GST_END_TEST
+
+static Suite *
+track_suite ()
+{
+  Suite *const suite = suite_create ("track");
+  TCase *const tcase = tcase_create ("track");
+  suite_add_tcase (suite, tcase);
+  tcase_set_timeout (tcase, 60);
+  tcase_add_loop_test (tcase, follows, 0, 7);
+  tcase_add_test (tcase, partly_hidden);
+  tcase_add_test (tcase, several_targets);
+  tcase_add_test (tcase, lost_and_found);
+  tcase_add_test (tcase, never_lost);
+  tcase_add_test (tcase, even_picture);
+  tcase_add_test (tcase, scale_search);
+  tcase_add_test (tcase, from_detections);
+  tcase_add_test (tcase, from_the_mouse);
+  tcase_add_test (tcase, caps_change);
+  tcase_add_test (tcase, seek);
+  tcase_add_test (tcase, changed_while_playing);
+  tcase_add_test (tcase, interval);
+  tcase_add_test (tcase, devices_agree);
+  tcase_add_loop_test (tcase, errors, 0, int (std::size (kErrors)));
+  tcase_add_test (tcase, bad_settings);
+  tcase_add_test (tcase, odd_boxes);
+  return suite;
+}
+
+GST_CHECK_MAIN (track)
