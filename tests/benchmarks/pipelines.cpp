@@ -28,7 +28,7 @@ namespace {
 struct Run {
   int width = 640, height = 480;
   unsigned bins = 32;
-  std::string backend = "cuda", memory, download;
+  std::string backend = "cuda", memory, download, track;
   unsigned depth = 3, pipelines = 1;
   double seconds = 0.5;
 };
@@ -70,7 +70,13 @@ public:
     pipeline_ = gst_pipeline_new (nullptr);
     gst_bin_add_many (GST_BIN (pipeline_), source, element_, sink_, nullptr);
     gst_element_link_filtered (source, element_, caps);
-    gst_element_link (element_, GST_ELEMENT (sink_));
+    GstElement *last = element_;
+    if (!run.track.empty ()) {
+      last = gst_parse_launch (("integralhisttrack lost-after=0 targets=" + run.track).c_str (), nullptr);
+      gst_bin_add (GST_BIN (pipeline_), last);
+      gst_element_link (element_, last);
+    }
+    gst_element_link (last, GST_ELEMENT (sink_));
     bus_ = gst_element_get_bus (pipeline_);
     gst_element_set_state (pipeline_, GST_STATE_PLAYING);
   }
@@ -264,6 +270,7 @@ How fast whole pipelines are: ready-made frames ! cudaintegralhist ! a sink that
   --memory NAME    plain, pinned (the element's pool) or cuda (memory:CUDAMemory), several times for several (all three)
   --depth N        async-depth, 1 to 64, several times for several (1, 2, 3, 8)
   --many           1, 2 and 8 pipelines at once
+  --track X,Y,W,H  with an integralhisttrack that follows this box, and so waits for every tensor
   --seconds S      for each line (0.5)
   --backend NAME   cuda, or cpu, which has plain memory and no downloads (cuda)
 
@@ -309,7 +316,7 @@ main (int argc, char **argv)
       many = true;
       continue;
     }
-    const std::vector<std::string> known = { "--size", "--bins", "--memory", "--depth", "--seconds", "--backend" };
+    const std::vector<std::string> known = { "--size", "--bins", "--memory", "--depth", "--seconds", "--backend", "--track" };
     if (std::ranges::find (known, option) == known.end ())
       return usage ("no option " + option);
     if (++i == argc)
@@ -334,6 +341,10 @@ main (int argc, char **argv)
       const auto seconds = number (argv[i], 0.001, 3600);
       if ((understood = bool (seconds)))
         base.seconds = *seconds;
+    } else if (option == "--track") {
+      int x, y, w, h;
+      understood = std::sscanf (argv[i], "%d,%d,%d,%d", &x, &y, &w, &h) == 4;
+      base.track = value;
     } else if (option == "--memory") {
       understood = value == "plain" || value == "pinned" || value == "cuda";
       memories.push_back (value);

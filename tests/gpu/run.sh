@@ -123,7 +123,10 @@ part stress env CK_RUN_CASE=stress INTHIST_STRESS_FRAMES=50000 "$build/tests/che
 part bench "$check" --bench --device cuda
 part pipelines "$build/tests/benchmarks/pipelines" --seconds 0.3
 part pipelines-many "$build/tests/benchmarks/pipelines" --seconds 0.3 --size 640x480 --depth 3 --many
-for name in bench pipelines pipelines-many; do
+# the tracking of Adam et al.: 40 patches, 15x15 positions, 16 bins
+part pipelines-track "$build/tests/benchmarks/pipelines" --seconds 0.3 --size 352x288 --bins 16 --depth 3 --track 150,100,40,80
+part queries-bench "$build/tests/benchmarks/queries" --device cuda
+for name in bench pipelines pipelines-many pipelines-track queries-bench; do
   if [[ $name =~ ^($parts)$ ]]; then
     cat "$logs/$name.log"
   fi
