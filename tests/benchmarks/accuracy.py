@@ -1,0 +1,176 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""How well integralhisttrack follows targets whose true boxes are known: a table and a plot.
+
+    accuracy.py [--backend cpu|cuda] [--settings PROPERTIES]... [--plot FILE.svg] [--check] [FOLDER]
+
+FOLDER ($INTHIST_TEST_DATA, or else ../shared/data beside the project) has sequences: NAME.mp4 beside NAME_groundtruth.txt, and folders with groundtruth_rect.txt and numbered pictures (or img/), as those of OTB (Wu, Lim and Yang 2013). A line of
+truth is "x y width height" of a frame, the first pixel being 1. The first box is given to the tracker. --settings are properties of integralhisttrack, several times for several rows of a
+sequence. --check fails where a sequence with a published result for this tracker (OTB-2013, FRAG) falls behind it with the first of the settings.
+
+    overlap    mean of intersection over union          error   mean distance of the centres, pixels
+    precision  share of frames with an error up to 20   AUC     mean share of frames with an overlap above 0, 0.05, ... 1
+    lost       share of frames in which the tracker said so; they count with the place where the target was last
+"""
+import argparse
+import math
+import os
+import re
+import sys
+
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst  # noqa: E402
+
+PUBLISHED = {"woman": 0.147, "crossing": 0.311, "football1": 0.364, "faceocc1": 0.816, "jumping": 0.672, "david3": 0.670, "mhyang": 0.651, "faceocc2": 0.648,
+             "basketball": 0.619, "sylvester": 0.584, "couple": 0.569, "walking": 0.537, "dudek": 0.535, "subway": 0.462, "carscale": 0.425, "car4": 0.188,
+             "david": 0.169, "tiger1": 0.136, "tiger2": 0.118, "skiing": 0.033}
+OVERLAPS = [i / 20 for i in range(21)]
+ERRORS = list(range(51))
+
+
+def read_truth(path):
+    with open(path, encoding="ascii") as file:
+        boxes = [[float(number) for number in re.split(r"[,\s]+", line.strip())] for line in file if line.strip()]
+    return [(x - 1, y - 1, width, height) for x, y, width, height in boxes]
+
+
+def find_sequences(folder):
+    """{name: (launch line of a source, boxes)}"""
+    sequences = {}
+    for entry in sorted(os.listdir(folder)):
+        path = os.path.join(folder, entry)
+        stem, extension = os.path.splitext(path)
+        if extension == ".mp4" and os.path.exists(stem + "_groundtruth.txt"):
+            sequences[os.path.basename(stem)] = (f'filesrc location="{path}" ! decodebin', read_truth(stem + "_groundtruth.txt"))
+        truth = os.path.join(path, "groundtruth_rect.txt")
+        if os.path.exists(truth):
+            pictures = os.path.join(path, "img") if os.path.isdir(os.path.join(path, "img")) else path
+            names = sorted(name for name in os.listdir(pictures) if re.fullmatch(r"\d+\.jpg", name))
+            if names:
+                digits, first = len(names[0]) - 4, int(names[0][:-4])
+                sequences[entry] = (f'multifilesrc location="{pictures}/%0{digits}d.jpg" start-index={first} caps=image/jpeg,framerate=25/1 ! jpegdec',
+                                    read_truth(truth))
+    return sequences
+
+
+def follow(source, box, backend, settings):
+    """A box, the confidence, and whether it is lost, for each frame."""
+    targets = ",".join(str(round(number)) for number in box)
+    pipeline = Gst.parse_launch(f"{source} ! videoconvert ! video/x-raw,format=GRAY8 ! cudaintegralhist bins=16 backend={backend} ! "
+                                f'integralhisttrack targets="{targets}" {settings} ! fakesink sync=false')
+    bus = pipeline.get_bus()
+    pipeline.set_state(Gst.State.PLAYING)
+    frames = []
+    field = re.compile(r"\b(x|y|width|height|confidence|lost)=\((?:int|double|boolean)\)([^,;]+)")
+    while True:
+        message = bus.timed_pop_filtered(60 * Gst.SECOND, Gst.MessageType.ELEMENT | Gst.MessageType.EOS | Gst.MessageType.ERROR)
+        if message is None:
+            raise RuntimeError("no frame for a minute")
+        if message.type == Gst.MessageType.ERROR:
+            raise RuntimeError(message.parse_error().gerror.message)
+        if message.type == Gst.MessageType.EOS:
+            break
+        structure = message.get_structure()
+        if structure.get_name() == "integral-histogram-track":
+            track = dict(field.findall(structure.to_string().replace("\\", "")))
+            frames.append((tuple(int(track[name]) for name in ("x", "y", "width", "height")), float(track["confidence"]), track["lost"] == "true"))
+    pipeline.set_state(Gst.State.NULL)
+    return frames
+
+
+def overlap(a, b):
+    width = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
+    height = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
+    shared = width * height if width > 0 and height > 0 else 0
+    return shared / (a[2] * a[3] + b[2] * b[3] - shared)
+
+
+def error(a, b):
+    return math.hypot(a[0] + a[2] / 2 - b[0] - b[2] / 2, a[1] + a[3] / 2 - b[1] - b[3] / 2)
+
+
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values)
+
+
+class Result:
+    def __init__(self, name, settings, frames, truth):
+        pairs = [(frame, box) for frame, box in zip(frames, truth) if box[2] > 0 and box[3] > 0]
+        overlaps = [overlap(frame[0], box) for frame, box in pairs]
+        errors = [error(frame[0], box) for frame, box in pairs]
+        self.name, self.settings, self.frames = name, settings or "defaults", len(pairs)
+        self.overlap, self.error = mean(overlaps), mean(errors)
+        self.success = [mean(o > limit for o in overlaps) for limit in OVERLAPS]
+        self.precision = [mean(e <= limit for e in errors) for limit in ERRORS]
+        self.lost = mean(frame[2] for frame, _ in pairs)
+
+
+def plot(results, path):
+    """Success and precision of all results, an SVG."""
+    colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]
+    names = list(dict.fromkeys(r.name for r in results))
+    rows = list(dict.fromkeys(r.settings for r in results))
+    width, height, left, top = 420, 300, 60, 40
+    total = top + height + 60 + 20 * len(results)
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{2 * (left + width) + 40}" height="{total}" font-family="sans-serif" font-size="13">',
+           '<rect width="100%" height="100%" fill="white"/>']
+    for column, (title, xlabel, most, attribute) in enumerate([("Success", "overlap above", 1, "success"), ("Precision", "centre error up to, pixels", 50, "precision")]):
+        x0 = left + column * (left + width)
+        out.append(f'<text x="{x0 + width / 2}" y="{top - 14}" text-anchor="middle" font-size="15">{title}: share of frames</text>')
+        out.append(f'<text x="{x0 + width / 2}" y="{top + height + 40}" text-anchor="middle">{xlabel}</text>')
+        for i in range(6):
+            x, y = x0 + width * i / 5, top + height * i / 5
+            out.append(f'<path d="M{x} {top}V{top + height}M{x0} {y}H{x0 + width}" stroke="#dddddd"/>')
+            out.append(f'<text x="{x}" y="{top + height + 18}" text-anchor="middle">{most * i / 5:g}</text>')
+            out.append(f'<text x="{x0 - 8}" y="{y + 4}" text-anchor="end">{1 - i / 5:g}</text>')
+        for result in results:
+            values = getattr(result, attribute)
+            points = " ".join(f"{x0 + width * i / (len(values) - 1):.1f},{top + height * (1 - v):.1f}" for i, v in enumerate(values))
+            dashes = ["", "6 3", "2 3", "8 3 2 3"][rows.index(result.settings) % 4]
+            out.append(f'<polyline points="{points}" fill="none" stroke="{colours[names.index(result.name) % len(colours)]}" stroke-width="2" stroke-dasharray="{dashes}"/>')
+    for i, result in enumerate(results):
+        y = top + height + 66 + 20 * i
+        dashes = ["", "6 3", "2 3", "8 3 2 3"][rows.index(result.settings) % 4]
+        out.append(f'<path d="M{left} {y - 4}h40" stroke="{colours[names.index(result.name) % len(colours)]}" stroke-width="2" stroke-dasharray="{dashes}"/>')
+        out.append(f'<text x="{left + 50}" y="{y}">{result.name}, {result.settings}: AUC {mean(result.success):.3f}, {result.precision[20]:.3f} within 20 pixels</text>')
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(out + ["</svg>"]) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../shared/data")
+    parser.add_argument("folder", nargs="?", default=os.environ.get("INTHIST_TEST_DATA") or os.path.normpath(beside))
+    parser.add_argument("--backend", choices=["auto", "cpu", "cuda"], default="auto")
+    parser.add_argument("--settings", action="append", metavar="PROPERTIES")
+    parser.add_argument("--plot", metavar="FILE.svg")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    sequences = find_sequences(options.folder) if os.path.isdir(options.folder) else {}
+    if not sequences:
+        print(f"SKIP: accuracy: no sequences in {options.folder}")
+        return 77
+    Gst.init(None)
+    results, behind = [], []
+    print(f"{'sequence':<12} {'settings':<28} {'frames':>6} {'overlap':>8} {'published':>9} {'error':>7} {'precision':>9} {'AUC':>6} {'lost':>5}")
+    for name, (source, truth) in sequences.items():
+        for settings in options.settings or [""]:
+            result = Result(name, settings, follow(source, truth[0], options.backend, settings), truth)
+            published = PUBLISHED.get(name.lower())
+            print(f"{name:<12} {result.settings:<28} {result.frames:>6} {result.overlap:>8.3f} {published or '-':>9} {result.error:>7.1f} "
+                  f"{result.precision[20]:>9.3f} {mean(result.success):>6.3f} {result.lost:>5.2f}", flush=True)
+            if published and result.overlap < published and settings == (options.settings or [""])[0]:
+                behind.append(name)
+            results.append(result)
+    if options.plot:
+        plot(results, options.plot)
+        print(f"plot: {os.path.abspath(options.plot)}")
+    print(f"accuracy: {len(results)} measured, " + (f"behind what is published: {', '.join(behind)}" if behind else "none behind what is published"))
+    return 1 if options.check and behind else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
