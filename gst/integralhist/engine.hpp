@@ -58,7 +58,11 @@ public:
   /// Answers into host memory; where `answers` is null only the best is wanted.
   virtual void ask (std::span<const Query> queries) = 0;
   /// On a GPU: answers into memory of the device, by the time that `stream`, of the same context, has done what is enqueued here. What is asked lies in host memory and has been read.
-  virtual void ask_on (void *stream, std::span<const Query> queries);
+  virtual void ask_on (void *, std::span<const Query>)
+  {
+    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED,
+                 "the tensor is in host memory, where no stream orders anything: ask without a stream");
+  }
   /// The tensor in host memory.
   virtual const void *host () = 0;
   virtual CudaView cuda () const { return {}; }

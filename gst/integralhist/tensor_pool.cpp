@@ -119,10 +119,4 @@ no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes, std::size_
   return message + " or scale the video down";
 }
 
-void
-Tensor::ask_on (void *, std::span<const Query>)
-{
-  throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "the tensor is in host memory, where no stream orders anything: ask without a stream");
-}
-
 }  // namespace integralhist

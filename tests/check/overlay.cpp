@@ -714,8 +714,7 @@ class Broken final : public integralhist::Tensor {
 public:
   Broken () : Tensor (inthist::Shape{ 64, 48, 2 }) {}
   bool wait (GstClockTime) override { return true; }
-  void regions (std::span<const integralhist::Region>, guint32 *) override { lose (); }
-  void regions (std::span<const integralhist::Region>, guint64 *) override { lose (); }
+  void ask (std::span<const integralhist::Query>) override { lose (); }
   const void *host () override { lose (); }
 
 private:
