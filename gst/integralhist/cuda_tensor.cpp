@@ -27,7 +27,9 @@ bool
 has_fired (cudaEvent_t event)
 {
   const cudaError_t state = cudaEventQuery (event);
-  if (state != cudaErrorNotReady)
+  if (state == cudaErrorNotReady)
+    cudaGetLastError ();  // older runtimes remember it, and the next launch would report it
+  else
     check (state);
   return state == cudaSuccess;
 }
