@@ -27,7 +27,9 @@ bool
 has_fired (cudaEvent_t event)
 {
   const cudaError_t state = cudaEventQuery (event);
-  if (state != cudaErrorNotReady)
+  if (state == cudaErrorNotReady)
+    cudaGetLastError ();  // older runtimes remember it, and the next launch would report it
+  else
     check (state);
   return state == cudaSuccess;
 }
@@ -149,6 +151,24 @@ inputs_bytes (const inthist::Shape &shape, std::span<Query> queries)
 
 }  // namespace
 
+std::unique_ptr<Queries::Lane>
+CudaTensor::acquire_lane (std::size_t inputs, std::size_t answers, std::size_t host_answers)
+{
+  auto lane = queries_->acquire ();
+  try {
+    lane->reserve (inputs, answers, host_answers);
+  } catch (const CudaError &error) {
+    if (error.code != cudaErrorMemoryAllocation)
+      throw;
+    std::size_t available = 0, total = 0;
+    cudaMemGetInfo (&available, &total);
+    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY,
+                 no_memory ("what is asked or answered, on the GPU or pinned on the host,", error.bytes, available, "GPU")
+                     + ": ask in parts");
+  }
+  return lane;
+}
+
 void
 CudaTensor::enqueue (const Queries::Lane &lane, cudaStream_t stream, std::size_t inputs_bytes, std::span<const Query> queries)
 {
@@ -173,9 +193,8 @@ CudaTensor::ask (std::span<const Query> queries)
       else
         all.add (inthist::answer_bytes (shape, query));
     }
-    auto lane = queries_->acquire ();
     const std::size_t inputs = inputs_bytes (shape, asked), back = wanted.bytes ();
-    lane->reserve (inputs, back + all.bytes (), back);
+    auto lane = acquire_lane (inputs, back + all.bytes (), back);
     put_inputs (shape, *lane, asked);
 
     struct Copy {
@@ -217,9 +236,8 @@ CudaTensor::ask_on (void *stream, std::span<const Query> queries)
 {
   on (*context_, [&] {
     std::vector<Query> asked (queries.begin (), queries.end ());
-    auto lane = queries_->acquire ();
     const std::size_t inputs = inputs_bytes (shape, asked);
-    lane->reserve (inputs, 0, 0);
+    auto lane = acquire_lane (inputs, 0, 0);
     put_inputs (shape, *lane, asked);
     enqueue (*lane, static_cast<cudaStream_t> (stream), inputs, asked);
     check (cudaEventRecord (lane->done.get (), static_cast<cudaStream_t> (stream)));

@@ -33,7 +33,8 @@ bool has_fired (cudaEvent_t event);
 /// Waits for an event made with cudaEventBlockingSync. The first 50 microseconds by asking, for to be woken takes longer than a small frame.
 void await (cudaEvent_t event);
 
-/// Streams and buffers for queries, one set for each that is asked at the same time. They wait for the next caller.
+/// Streams and buffers for queries, one set for each that is asked at the same time. They wait for the next caller. One that is dropped in the middle of its work, as something throws, waits
+/// for the device in cudaFree.
 class Queries {
 public:
   struct Lane {
@@ -124,6 +125,8 @@ public:
   void start_download (cudaStream_t stream);
 
 private:
+  /// For a question: with room for so many bytes.
+  std::unique_ptr<Queries::Lane> acquire_lane (std::size_t inputs, std::size_t answers, std::size_t host_answers);
   /// Behind the tensor, all on the device: what is asked has been copied to the lane, and answers are where the queries say.
   void enqueue (const Queries::Lane &lane, cudaStream_t stream, std::size_t inputs_bytes, std::span<const Query> queries);
 

@@ -123,8 +123,12 @@ ask_regions (GstIntegralHistogram *histogram, const gint *values, gsize n_values
   }
   static_assert (sizeof (GstVideoRectangle) == 4 * sizeof (gint));
   const gsize n = n_values / 4, n_answers = n * histogram->tensor->shape.bins;
-  g_autofree Answer *answers = g_new (Answer, n_answers);
-  if (!ask (histogram, reinterpret_cast<const GstVideoRectangle *> (values), guint (n), answers, error))
+  g_autofree Answer *answers = guarded (error, static_cast<Answer *> (nullptr), [&] {
+    Answer *const room = g_try_new (Answer, std::max<gsize> (n_answers, 1));
+    return room ? room : throw std::bad_alloc ();
+  });
+  const auto n_asked = guint (std::min<gsize> (n, G_MAXUINT));  // which is too many
+  if (!answers || !ask (histogram, reinterpret_cast<const GstVideoRectangle *> (values), n_asked, answers, error))
     return nullptr;
   return g_bytes_new_take (g_steal_pointer (&answers), n_answers * sizeof (Answer));
 }

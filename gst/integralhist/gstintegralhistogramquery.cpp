@@ -28,10 +28,9 @@ windows_of (const Grid &grid)
          std::pair ("step_y", grid.step_y), std::pair ("columns", grid.columns), std::pair ("rows", grid.rows) })
     if (value < 1)
       refuse (std::string ("a grid's ") + name + " is at least 1, not " + std::to_string (value));
-  constexpr gint64 kMost = G_MAXINT / 8;
-  if (gint64 (grid.columns) * grid.rows > kMost)
+  if (gint64 (grid.columns) * grid.rows > kMostWindows)
     refuse ("a grid of " + std::to_string (grid.columns) + "x" + std::to_string (grid.rows)
-            + " windows is too large: " + std::to_string (kMost) + " are the most");
+            + " windows is too large: " + std::to_string (kMostWindows) + " are the most");
   return { nullptr, 0, { grid.window_width, grid.window_height, grid.x, grid.y, grid.step_x, grid.step_y, grid.columns, grid.rows } };
 }
 
@@ -93,6 +92,8 @@ public:
   /// With `stream` on it.
   void ask (const gpointer *stream)
   {
+    if (queries_.empty ())
+      return;
     if (stream)
       tensor_.ask_on (*stream, queries_);
     else
@@ -188,6 +189,8 @@ ask_vote_maps (GstIntegralHistogram *histogram, const Search *searches, guint n_
       if (search.rank >= search.n_patches)
         refuse ("of " + std::to_string (search.n_patches) + " patches none has rank " + std::to_string (search.rank)
                 + ": ranks go from 0 to " + std::to_string (search.n_patches - 1));
+      if (!search.patches || !search.models)
+        refuse (std::string ("a search has no ") + (search.patches ? "models" : "patches"));
       const inthist::Windows patches = integralhist::windows_of (search.patches, search.n_patches);
       asking.add ({ .question = Question::votes,
                     .windows = windows_of (search.grid),
@@ -206,11 +209,13 @@ template <class Fill>
 GBytes *
 bytes_of (const Grid &grid, gsize a_window, GError **error, Fill &&fill)
 {
-  const gsize bytes = guarded (error, gsize (0), [&] { return windows_of (grid).size () * a_window; });
-  if (bytes == 0)
-    return nullptr;
-  g_autofree gpointer answers = g_malloc (bytes);
-  return fill (answers) ? g_bytes_new_take (g_steal_pointer (&answers), bytes) : nullptr;
+  gsize bytes = 0;
+  g_autofree gpointer answers = guarded (error, gpointer (nullptr), [&] {
+    bytes = windows_of (grid).size () * a_window;
+    gpointer memory = g_try_malloc (bytes);
+    return memory ? memory : throw std::bad_alloc ();
+  });
+  return answers && fill (answers) ? g_bytes_new_take (g_steal_pointer (&answers), bytes) : nullptr;
 }
 
 gboolean
@@ -251,7 +256,7 @@ gst_integral_histogram_measure_get_type (void)
 gboolean
 gst_integral_histogram_grids (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids, guint32 *counts, GError **error)
 {
-  g_return_val_if_fail (histogram && grids && counts, FALSE);
+  g_return_val_if_fail (histogram && (n_grids == 0 || (grids && counts)), FALSE);
   return ask_grids (histogram, grids, n_grids, counts, nullptr, error);
 }
 
@@ -267,7 +272,7 @@ gboolean
 gst_integral_histogram_likelihood_maps (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids, const gfloat *model,
                                         GstIntegralHistogramMeasure measure, gfloat *maps, Best *bests, GError **error)
 {
-  g_return_val_if_fail (histogram && grids && model && (maps || bests), FALSE);
+  g_return_val_if_fail (histogram && model && (n_grids == 0 || (grids && (maps || bests))), FALSE);
   return ask_likelihood_maps (histogram, grids, n_grids, model, measure, maps, bests, nullptr, error);
 }
 
@@ -275,7 +280,7 @@ gboolean
 gst_integral_histogram_quantile_maps (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids, gdouble quantile, gint32 *maps,
                                       GError **error)
 {
-  g_return_val_if_fail (histogram && grids && maps, FALSE);
+  g_return_val_if_fail (histogram && (n_grids == 0 || (grids && maps)), FALSE);
   return ask_quantile_maps (histogram, grids, n_grids, quantile, maps, nullptr, error);
 }
 
@@ -283,7 +288,7 @@ gboolean
 gst_integral_histogram_vote_maps (GstIntegralHistogram *histogram, const Search *searches, guint n_searches,
                                   GstIntegralHistogramMeasure measure, gfloat *maps, Best *bests, GError **error)
 {
-  g_return_val_if_fail (histogram && searches && (maps || bests), FALSE);
+  g_return_val_if_fail (histogram && (n_searches == 0 || (searches && (maps || bests))), FALSE);
   return ask_vote_maps (histogram, searches, n_searches, measure, maps, bests, nullptr, error);
 }
 
@@ -299,7 +304,7 @@ gboolean
 gst_integral_histogram_grids_on_stream (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids, guint32 *counts, gpointer stream,
                                         GError **error)
 {
-  g_return_val_if_fail (histogram && grids && counts, FALSE);
+  g_return_val_if_fail (histogram && (n_grids == 0 || (grids && counts)), FALSE);
   return ask_grids (histogram, grids, n_grids, counts, &stream, error);
 }
 
@@ -317,7 +322,7 @@ gst_integral_histogram_likelihood_maps_on_stream (GstIntegralHistogram *histogra
                                                   GstIntegralHistogramMeasure measure, gfloat *maps, Best *bests, gpointer stream,
                                                   GError **error)
 {
-  g_return_val_if_fail (histogram && grids && model && maps, FALSE);
+  g_return_val_if_fail (histogram && model && (n_grids == 0 || (grids && maps)), FALSE);
   return ask_likelihood_maps (histogram, grids, n_grids, model, measure, maps, bests, &stream, error);
 }
 
@@ -325,7 +330,7 @@ gboolean
 gst_integral_histogram_quantile_maps_on_stream (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids, gdouble quantile,
                                                 gint32 *maps, gpointer stream, GError **error)
 {
-  g_return_val_if_fail (histogram && grids && maps, FALSE);
+  g_return_val_if_fail (histogram && (n_grids == 0 || (grids && maps)), FALSE);
   return ask_quantile_maps (histogram, grids, n_grids, quantile, maps, &stream, error);
 }
 
@@ -333,7 +338,7 @@ gboolean
 gst_integral_histogram_vote_maps_on_stream (GstIntegralHistogram *histogram, const Search *searches, guint n_searches,
                                             GstIntegralHistogramMeasure measure, gfloat *maps, Best *bests, gpointer stream, GError **error)
 {
-  g_return_val_if_fail (histogram && searches && maps, FALSE);
+  g_return_val_if_fail (histogram && (n_searches == 0 || (searches && maps)), FALSE);
   return ask_vote_maps (histogram, searches, n_searches, measure, maps, bests, &stream, error);
 }
 
@@ -351,7 +356,7 @@ GBytes *
 gst_integral_histogram_query_likelihood_map (GstIntegralHistogram *histogram, const Grid *grid, const gfloat *model, gsize n_model,
                                              GstIntegralHistogramMeasure measure, Best *best, GError **error)
 {
-  g_return_val_if_fail (histogram && grid && model, nullptr);
+  g_return_val_if_fail (histogram && grid && (model || n_model == 0), nullptr);
   if (!check_length (n_model, gst_integral_histogram_get_bins (histogram), "model", error))
     return nullptr;
   return bytes_of (*grid, sizeof (gfloat), error, [&] (gpointer answers) {
@@ -373,7 +378,7 @@ gst_integral_histogram_query_vote_map (GstIntegralHistogram *histogram, const Gr
                                        const gfloat *models, gsize n_models, guint rank, GstIntegralHistogramMeasure measure, Best *best,
                                        GError **error)
 {
-  g_return_val_if_fail (histogram && grid && patches && models, nullptr);
+  g_return_val_if_fail (histogram && grid && (patches || n_values == 0) && (models || n_models == 0), nullptr);
   const gsize n_patches = n_values / 4;
   if (!check_length (n_values, n_patches * 4, "list of patches", error)
       || !check_length (n_models, n_patches * gst_integral_histogram_get_bins (histogram), "list of models", error))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Questions on the GPU. Counts and sums: a block a window, a thread a bin, four loads each (eight with anchors; more where the window must be cut, see region.hpp). Likelihoods: a warp a window, a lane a
-// bin, and what the lanes find is added in the bins' order; maps of one window size have a better way (likelihood_map.cuh). Quantiles: a thread a window, which runs through the bins. Votes: a block has kRun windows and a thread for each patch of each, neighbours side by
-// side so that their loads coalesce, and then the votes of a window are ranked in shared memory.
+// bin, and what the lanes find is added in the bins' order; maps of one window size have a better way (likelihood_map.cuh). Quantiles: a thread a window, which runs through the bins. Votes: a block has up to kRun windows and a thread for each patch of each, neighbours side by
+// side so that their loads coalesce, and then the votes of a window are ranked in shared memory; kRun is halved until they fit.
 #include <algorithm>
 #include <cuda_runtime.h>
 
@@ -13,6 +13,8 @@ namespace inthist::cuda {
 namespace {
 
 constexpr int kRun = 8;
+constexpr std::size_t kVotesBytes = 48 << 10;  // of shared memory that a block has without asking
+static_assert (kMaxPatches * sizeof (float) <= kVotesBytes);
 
 template <class Sum>
 __global__ void
@@ -40,7 +42,7 @@ template <Measure kMeasure>
 __global__ void
 likelihoods (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, Query query)
 {
-  const int i = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+  const int i = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (i >= query.windows.size ())
     return;
   const Region window = window_of (query.windows, i, shape);
@@ -61,22 +63,22 @@ likelihoods (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anc
 
 template <Measure kMeasure>
 __global__ void
-votes (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, Query query)
+votes (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, Query query, int run)
 {
   extern __shared__ float cast[];  // [patch][window]
-  const int first = blockIdx.x * kRun, patches = query.n_patches;
+  const int first = blockIdx.x * run, patches = query.n_patches;
   with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) {
-    for (int i = threadIdx.x; i < kRun * patches; i += blockDim.x) {
-      const int p = i / kRun, window = first + i % kRun;
+    for (int i = threadIdx.x; i < run * patches; i += blockDim.x) {
+      const int p = i / run, window = first + i % run;
       if (window < query.windows.size ())
         cast[i] = likelihood<kMeasure> (shape, plane, patch_at (corner_of (query.windows, window), query.patches[p], shape),
                                         query.models + std::size_t (p) * shape.bins);
     }
   });
   __syncthreads ();
-  for (int i = threadIdx.x; i < kRun * patches; i += blockDim.x) {
-    const int p = i / kRun, window = first + i % kRun;
-    const auto vote = [&] (int k) { return cast[k * kRun + i % kRun]; };
+  for (int i = threadIdx.x; i < run * patches; i += blockDim.x) {
+    const int p = i / run, window = first + i % run;
+    const auto vote = [&] (int k) { return cast[k * run + i % run]; };
     if (window < query.windows.size () && has_rank (query.rank, p, patches, is_similarity (kMeasure), vote))
       static_cast<float *> (query.answers)[window] = cast[i];
   }
@@ -148,9 +150,12 @@ answer (const Shape &shape, const Layout &layout, const void *tensor, const Quer
       break;
     case Question::votes:
       with_measure (query.measure, [&] (auto measure) {
-        const int tasks = kRun * query.n_patches;
-        votes<measure.value><<<(n - 1) / kRun + 1, std::min ((tasks + 31) / 32 * 32, 512), tasks * sizeof (float), stream>>> (
-            bytes, shape, layout, anchors, query);
+        int run = kRun;
+        while (run * query.n_patches * sizeof (float) > kVotesBytes)
+          run /= 2;
+        const int tasks = run * query.n_patches;
+        votes<measure.value><<<(n - 1) / run + 1, std::min ((tasks + 31) / 32 * 32, 512), tasks * sizeof (float), stream>>> (
+            bytes, shape, layout, anchors, query, run);
       });
       break;
   }

@@ -3,49 +3,12 @@
 // Likelihoods, quantiles and votes, on every device, against histograms counted pixel by pixel and the measures' textbook formulas in double precision; and the devices against each other, bit
 // for bit. Environment: devices.hpp.
 #include <cmath>
-#include <numeric>
 #include <random>
 
 #include "asked.hpp"
+#include "formulas.hpp"
 
 namespace {
-
-using Weights = std::vector<double>;
-
-/// Of histograms that sum to 1, or of an empty window's, which is all zero; as compareHist (q, p) where OpenCV has the measure (modules/imgproc, "Histograms").
-double
-formula (Measure measure, const Weights &p, const Weights &q)
-{
-  const int n = int (p.size ());
-  double sum = 0, pq = 0, pp = 0, qq = 0, p_so_far = 0, q_so_far = 0, gap = 0;
-  const double mean_p = std::accumulate (p.begin (), p.end (), 0.0) / n, mean_q = std::accumulate (q.begin (), q.end (), 0.0) / n;
-  for (int b = 0; b < n; b++) {
-    p_so_far += p[b];
-    q_so_far += q[b];
-    pq += (p[b] - mean_p) * (q[b] - mean_q);
-    pp += (p[b] - mean_p) * (p[b] - mean_p);
-    qq += (q[b] - mean_q) * (q[b] - mean_q);
-    gap = std::max (gap, std::fabs (p_so_far - q_so_far));
-    switch (measure) {
-      case Measure::intersection: sum += std::min (p[b], q[b]); break;
-      case Measure::bhattacharyya: sum += std::sqrt (p[b] * q[b]); break;
-      case Measure::chi_square: sum += q[b] > 0 ? (q[b] - p[b]) * (q[b] - p[b]) / q[b] : 0; break;
-      case Measure::chi_square_alt: sum += p[b] + q[b] > 0 ? 2 * (p[b] - q[b]) * (p[b] - q[b]) / (p[b] + q[b]) : 0; break;
-      case Measure::l1: sum += std::fabs (p[b] - q[b]); break;
-      case Measure::l2: sum += (p[b] - q[b]) * (p[b] - q[b]); break;
-      case Measure::kullback_leibler: sum += q[b] > 0 ? q[b] * std::log (q[b] / std::max (p[b], 1e-10)) : 0; break;
-      case Measure::emd: sum += std::fabs (p_so_far - q_so_far); break;
-      default: break;
-    }
-  }
-  switch (measure) {
-    case Measure::bhattacharyya: return std::sqrt (std::max (0.0, 1 - sum));
-    case Measure::l2: return std::sqrt (sum);
-    case Measure::correlation: return pp * qq > 2.220446e-16 ? pq / std::sqrt (pp * qq) : 1;
-    case Measure::kolmogorov_smirnov: return gap;
-    default: return sum;
-  }
-}
 
 /// Of a window's pixels inside the frame, shares of each bin.
 Weights
@@ -164,7 +127,7 @@ run_likelihoods (Device device)
           const auto got = tensor.ask<float> (asked, &best);
           for (int i = 0; i < asked.n (); i++)
             expect_near (c, asked.measure, asked.window (i), got[i],
-                         formula (asked.measure, histograms[i], { model.begin (), model.end () }));
+                         formula (name_of (asked.measure), histograms[i], { model.begin (), model.end () }));
           expect_best (c, asked, got, best);
         }
     }
@@ -230,7 +193,7 @@ run_votes (Device device)
         for (int p = 0; p < n; p++) {
           const Region &patch = asked.patches[p];
           const float *model = &asked.models[std::size_t (p) * c.shape.bins];
-          votes.push_back (formula (asked.measure,
+          votes.push_back (formula (name_of (asked.measure),
                                     histogram (image, c.shape, { window.x + patch.x, window.y + patch.y, patch.width, patch.height }),
                                     { model, model + c.shape.bins }));
         }
