@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstcudaintegralhist.h"
 #include "gstcudaintegralimage.h"
+#include "gstintegralhistlikelihood.h"
 #include "gstintegralhisttrack.h"
 #if HAVE_CAIRO
 #include "gstintegralhistoverlay.h"
@@ -14,7 +15,7 @@ plugin_init (GstPlugin *plugin)
     return FALSE;
 #endif
   return GST_ELEMENT_REGISTER (cudaintegralhist, plugin) && GST_ELEMENT_REGISTER (cudaintegralimage, plugin)
-         && GST_ELEMENT_REGISTER (integralhisttrack, plugin);
+         && GST_ELEMENT_REGISTER (integralhistlikelihood, plugin) && GST_ELEMENT_REGISTER (integralhisttrack, plugin);
 }
 
 GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, cudaintegralhist,

@@ -11,8 +11,9 @@
 namespace integralhist {
 
 std::vector<GstVideoRectangle>
-parse_regions (const char *text)
+parse_regions (const char *text, const char *name)
 {
+  const std::string given = std::string (name) + "=\"" + text + "\": ";
   std::vector<GstVideoRectangle> regions;
   const char *at = text, *const end = text + std::strlen (text);
   const auto skip_spaces = [&] {
@@ -20,8 +21,8 @@ parse_regions (const char *text)
       at++;
   };
   const auto fail = [&] (const std::string &why) {
-    throw std::invalid_argument ("regions=\"" + std::string (text) + "\": " + why + " at "
-                                 + (at < end ? "\"" + std::string (at) + "\"" : "the end") + "; write x,y,width,height;x,y,width,height");
+    throw std::invalid_argument (given + why + " at " + (at < end ? "\"" + std::string (at) + "\"" : "the end")
+                                 + "; a region is x,y,width,height");
   };
   skip_spaces ();
   while (at < end) {
@@ -30,8 +31,8 @@ parse_regions (const char *text)
       skip_spaces ();
       const auto [after, error] = std::from_chars (at, end, numbers[i]);
       if (error == std::errc::result_out_of_range)
-        throw std::invalid_argument ("regions=\"" + std::string (text) + "\": " + std::string (at, after)
-                                     + " is out of range; numbers go from " + std::to_string (INT_MIN) + " to " + std::to_string (INT_MAX));
+        throw std::invalid_argument (given + std::string (at, after) + " is out of range; numbers go from " + std::to_string (INT_MIN)
+                                     + " to " + std::to_string (INT_MAX));
       if (error != std::errc ())
         fail ("a number is missing");
       at = after;

@@ -12,8 +12,9 @@
 
 namespace integralhist {
 
-/// "x,y,w,h;x,y,w,h", each with a width and a height of at least one pixel. Throws std::invalid_argument with a message for users.
-std::vector<GstVideoRectangle> parse_regions (const char *text);
+/// "x,y,w,h;x,y,w,h", each with a width and a height of at least one pixel. Throws std::invalid_argument with a message for users, about the
+/// property of this name.
+std::vector<GstVideoRectangle> parse_regions (const char *text, const char *name = "regions");
 
 /// Posts the element message `integral-histogram` with the histograms of some regions, or `integral-image` with their sums, for one frame after another,
 /// from a thread of its own: the frames travel on while their tensors are computed.

@@ -199,6 +199,13 @@ checked_int_spec (const char *name, const char *nick, const char *blurb, int min
   return number_spec<GParamSpecInt> (type, name, nick, blurb, min, max, by_default, flags);
 }
 
+GParamSpec *
+checked_double_spec (const char *name, const char *nick, const char *blurb, double min, double max, double by_default, GParamFlags flags)
+{
+  static const GType type = unchecked_type<GParamSpecDouble> (G_TYPE_PARAM_DOUBLE, "GstCudaIntegralParamDouble");
+  return number_spec<GParamSpecDouble> (type, name, nick, blurb, min, max, by_default, flags);
+}
+
 void
 install_properties (GObjectClass *klass)
 {

@@ -51,6 +51,8 @@ void check_range (const char *name, gint64 value, gint64 min, gint64 max);
 GParamSpec *checked_uint_spec (const char *name, const char *nick, const char *blurb, guint min, guint max, guint by_default,
                                GParamFlags flags);
 GParamSpec *checked_int_spec (const char *name, const char *nick, const char *blurb, int min, int max, int by_default, GParamFlags flags);
+GParamSpec *checked_double_spec (const char *name, const char *nick, const char *blurb, double min, double max, double by_default,
+                                 GParamFlags flags);
 
 /// For a property that may change in NULL and READY, or while frames pass.
 GParamFlags mutable_ready ();

@@ -1,0 +1,639 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * SECTION:element-integralhistlikelihood
+ * @title: integralhistlikelihood
+ *
+ * Shows where a frame looks like a model: for every position the histogram of the window around it is compared with the model's, and what comes out is a picture of the frame's size, the
+ * brighter the more alike. The frame must carry a #GstIntegralHistogramMeta, as cudaintegralhist attaches it; one that carries none shows the last map again.
+ *
+ * The model is the histogram of a region of the first frame, or is given as numbers. It is taken anew after a flush, with a new stream, when it is set, and when the number of bins changes.
+ *
+ * A window is centred on its pixel, its first column being width / 2 before it, and has the pixels that are inside of the frame. Windows lie `step` pixels apart, and every pixel shows
+ * the nearest one. On a frame that was scaled behind cudaintegralhist, they are windows of the original.
+ *
+ * Brightness goes from 0 to 1, whatever the measure: intersection is taken as it is, and correlation too, from 0 up. Of a distance d with a bound it is 1 - d / bound: 1 for bhattacharyya and
+ * kolmogorov-smirnov, 2 for l1, the root of 2 for l2, 4 for chi-square-alt, bins - 1 for emd. Of chi-square and kullback-leibler, which have none, it is 1 / (1 + d).
+ *
+ * With `messages`, each map's best window goes out as an element message `integral-histogram-likelihood`: `timestamp`, `stream-time`, `running-time` (#guint64), `x`, `y`, `width`, `height`
+ * (#gint, in pixels of the frame, and maybe over its border), `value` (#gdouble, of the measure).
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 videotestsrc pattern=ball ! video/x-raw,format=I420,width=640,height=480 ! cudaintegralhist ! \
+ *     integralhistlikelihood model=300,220,40,40 ! videoconvert ! autovideosink
+ * ]| shows where the ball is, wherever it goes.
+ */
+#include "gstintegralhistlikelihood.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gst/integralhist/gstintegralhist.h>
+
+#include "colour_map.hpp"
+#include "region_reporter.hpp"
+#include "settings.hpp"
+
+using namespace integralhist;
+
+GST_DEBUG_CATEGORY_STATIC (category);
+#define GST_CAT_DEFAULT category
+
+namespace {
+
+constexpr guint kMaxStep = 64;
+
+enum class Mode { gray, heat, blend };
+
+enum {
+  PROP_MODE = 1,
+  PROP_MODEL,
+  PROP_HISTOGRAM,
+  PROP_WINDOW_WIDTH,
+  PROP_WINDOW_HEIGHT,
+  PROP_STEP,
+  PROP_MEASURE,
+  PROP_OPACITY,
+  PROP_MESSAGES
+};
+
+struct Look {
+  Mode mode = Mode::blend;
+  std::string model, histogram;
+  guint64 models = 0;  // how often these two were set
+  guint window_width = 0, window_height = 0, step = 2;
+  GstIntegralHistogramMeasure measure = GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA;
+  double opacity = 0.5;
+  bool messages = false;
+
+  /// Throws std::invalid_argument with a message for users.
+  void check () const
+  {
+    check_range ("window-width", window_width, 0, G_MAXINT);
+    check_range ("window-height", window_height, 0, G_MAXINT);
+    check_range ("step", step, 1, kMaxStep);
+    if (!(opacity >= 0 && opacity <= 1))
+      throw std::invalid_argument ("opacity=" + std::to_string (opacity) + " is out of range: set it to 0 to 1");
+  }
+};
+
+struct Model {
+  std::vector<gfloat> bins;      // empty where there is none yet
+  guint64 number = 0;            // Look::models when it was taken
+  double width = 0, height = 0;  // of its region, as a part of the frame
+};
+
+/// The pixel of a line of `to` pixels that lies where `at` lies in one of `from`.
+int
+scaled (int at, int from, int to)
+{
+  return int ((2 * gint64 (at) + 1) * to / (2 * gint64 (from)));
+}
+
+/// The windows of a map along a side of the frame, in pixels of the original; the first and the last are as far from the border.
+struct Side {
+  int pixels = 0, window = 0, step = 1, first = 0, windows = 0;
+
+  Side () = default;
+  Side (int pixels, int of_frame, guint window_of_frame, guint step_of_frame) : pixels (pixels)
+  {
+    const auto in_original = [&] (guint length) { return std::llround (double (length) * pixels / of_frame); };
+    window = int (CLAMP (in_original (window_of_frame), 1, 2 * gint64 (pixels) + 1));  // a larger one has the same pixels
+    step = int (CLAMP (in_original (step_of_frame), 1, pixels));
+    first = (pixels - 1) % step / 2;
+    windows = (pixels - 1) / step + 1;
+  }
+
+  int centre (int i) const { return first + i * step; }
+  int nearest (int pixel) const { return std::min ((pixel - first + step / 2) / step, windows - 1); }
+};
+
+/// How alike the windows of a frame are, 0 to 255, row by row.
+struct Map {
+  Side x, y;
+  std::vector<guint8> levels;
+};
+
+struct State {
+  Look look;  // guarded by the object lock
+
+  // of the streaming thread
+  Model model;
+  Map map;
+  std::vector<gfloat> values;  // of the map, kept for its memory
+  std::unique_ptr<GstVideoConverter, void (*) (GstVideoConverter *)> converter = { nullptr, gst_video_converter_free };
+};
+
+constexpr std::array<Bgrx, 256> kColours = colour_map ();
+
+GType
+mode_get_type ()
+{
+  static const GEnumValue values[] = {
+    { int (Mode::gray), "The map in gray, bright where it is alike", "gray" },
+    { int (Mode::heat), "The map in colours from dark blue over green to yellow, where it is alike", "heat" },
+    { int (Mode::blend), "These colours over the frame", "blend" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_enum_register_static ("GstIntegralHistLikelihoodMode", values);
+  return type;
+}
+
+}  // namespace
+
+struct _GstIntegralHistLikelihood {
+  GstVideoFilter parent;
+
+  State *state;
+};
+
+#define gst_integral_hist_likelihood_parent_class parent_class
+G_DEFINE_FINAL_TYPE (GstIntegralHistLikelihood, gst_integral_hist_likelihood, GST_TYPE_VIDEO_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (integralhistlikelihood, "integralhistlikelihood", GST_RANK_NONE, GST_TYPE_INTEGRAL_HIST_LIKELIHOOD)
+
+static State &
+state_of (gpointer element)
+{
+  return *GST_INTEGRAL_HIST_LIKELIHOOD (element)->state;
+}
+
+static Look
+look_of (gpointer element)
+{
+  GST_OBJECT_LOCK (element);
+  Look look = state_of (element).look;
+  GST_OBJECT_UNLOCK (element);
+  return look;
+}
+
+/// Runs `body` and makes an element error of what it throws; `failed` is returned then.
+template <class Result, class Body>
+static Result
+guarded (gpointer self, Result failed, Body &&body)
+{
+  try {
+    return body ();
+  } catch (const std::invalid_argument &error) {
+    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("%s.", error.what ()), (nullptr));
+  } catch (const std::exception &error) {
+    GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("%s.", error.what ()), (nullptr));
+  }
+  return failed;
+}
+
+// the model
+
+static std::vector<GstVideoRectangle>
+parse_model (const std::string &text)
+{
+  auto regions = parse_regions (text.c_str (), "model");
+  if (regions.size () > 1)
+    throw std::invalid_argument ("model=\"" + text + "\" has " + std::to_string (regions.size ())
+                                 + " regions, and a model is one: write x,y,width,height");
+  return regions;
+}
+
+static std::vector<gfloat>
+parse_histogram (const std::string &text)
+{
+  std::vector<gfloat> numbers;
+  const char *at = text.data (), *const end = at + text.size ();
+  const auto skip_spaces = [&] {
+    while (at < end && *at == ' ')
+      at++;
+  };
+  const auto fail = [&] (const std::string &why) {
+    throw std::invalid_argument ("histogram=\"" + text + "\": " + why + "; write a number of 0 or more for each bin, separated by commas");
+  };
+  const auto rest = [&] { return at < end ? std::string ("\"").append (at, end).append ("\"") : std::string ("the end"); };
+  skip_spaces ();
+  while (at < end) {
+    gfloat number;
+    const auto [after, error] = std::from_chars (at, end, number);
+    if (error == std::errc::result_out_of_range)
+      fail (std::string (at, after) + " is out of range");
+    if (error != std::errc ())
+      fail ("a number is missing at " + rest ());
+    if (!(number >= 0) || !std::isfinite (number))
+      fail (std::string (at, after) + " cannot be in a histogram");
+    numbers.push_back (number);
+    at = after;
+    skip_spaces ();
+    if (at == end)
+      break;
+    if (*at != ',')
+      fail ("a comma is missing at " + rest ());
+    at++;
+    skip_spaces ();
+    if (at == end)
+      fail ("a number is missing at the end");
+  }
+  if (!numbers.empty () && std::ranges::all_of (numbers, [] (gfloat number) { return number == 0; }))
+    fail ("it is empty, as all of its numbers are 0");
+  return numbers;
+}
+
+/// The histogram of a region of the frame, of the part of it that is inside.
+static std::vector<gfloat>
+count_region (GstIntegralHistogramMeta *meta, const GstVideoRectangle &region)
+{
+  gsize n = 0;
+  g_autoptr (GError) error = nullptr;
+  g_autofree guint32 *counts = gst_integral_histogram_meta_region (meta, region.x, region.y, region.w, region.h, &n, &error);
+  if (!counts)
+    throw std::runtime_error (std::string ("The histogram of the model failed: ") + error->message);
+  std::vector<gfloat> bins (counts, counts + n);
+  if (std::ranges::all_of (bins, [] (gfloat count) { return count == 0; }))
+    throw std::invalid_argument ("the model has no pixel of the frame before it was scaled: set model to a larger region");
+  return bins;
+}
+
+/// Throws std::invalid_argument.
+static Model
+take_model (const Look &look, GstIntegralHistogramMeta *meta, int width, int height)
+{
+  const auto regions = parse_model (look.model);
+  GstVideoRectangle region = { 0, 0, std::max (width / 4, 1), std::max (height / 4, 1) };
+  region.x = (width - region.w) / 2;
+  region.y = (height - region.h) / 2;
+  if (!regions.empty ())
+    region = regions[0];
+  Model model = { parse_histogram (look.histogram), look.models };
+  if (model.bins.empty ()) {
+    const gint64 right = std::min<gint64> (gint64 (region.x) + region.w, width),
+                 bottom = std::min<gint64> (gint64 (region.y) + region.h, height);
+    region.x = std::max (region.x, 0);
+    region.y = std::max (region.y, 0);
+    if (right <= region.x || bottom <= region.y)
+      throw std::invalid_argument ("model=\"" + look.model + "\" lies outside of the " + std::to_string (width) + "x"
+                                   + std::to_string (height) + " frame: set it to a region inside, x,y,width,height");
+    region.w = int (right) - region.x;
+    region.h = int (bottom) - region.y;
+    model.bins = count_region (meta, region);
+  } else if (const guint bins = gst_integral_histogram_get_bins (meta->histogram); model.bins.size () != bins) {
+    throw std::invalid_argument ("histogram has " + std::to_string (model.bins.size ()) + " numbers, and the frames' histograms have "
+                                 + std::to_string (bins) + " bins: write " + std::to_string (bins)
+                                 + " numbers, or set bins of cudaintegralhist to " + std::to_string (model.bins.size ()));
+  }
+  model.width = double (region.w) / width;
+  model.height = double (region.h) / height;
+  return model;
+}
+
+// the map
+
+/// 0 to 1, the more the more alike.
+static double
+brightness (GstIntegralHistogramMeasure measure, double value, int bins)
+{
+  const auto below = [value] (double bound) { return 1 - value / bound; };
+  switch (measure) {
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION:
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_CORRELATION: return value;
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA:
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV: return below (1);
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_L1: return below (2);
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_L2: return below (G_SQRT2);
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE_ALT: return below (4);
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_EMD: return below (std::max (bins - 1, 1));
+    default: return 1 / (1 + std::max (value, 0.0));
+  }
+}
+
+static void
+report (GstIntegralHistLikelihood *self, GstBuffer *buffer, const GstVideoRectangle &window, double value)
+{
+  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
+  const GstClockTime pts = GST_BUFFER_PTS (buffer);
+  const bool timed = segment->format == GST_FORMAT_TIME;
+  GstStructure *structure = gst_structure_new (
+      "integral-histogram-likelihood", "timestamp", G_TYPE_UINT64, pts, "stream-time", G_TYPE_UINT64,
+      timed ? gst_segment_to_stream_time (segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE, "running-time", G_TYPE_UINT64,
+      timed ? gst_segment_to_running_time (segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE, "x", G_TYPE_INT, window.x, "y", G_TYPE_INT,
+      window.y, "width", G_TYPE_INT, window.w, "height", G_TYPE_INT, window.h, "value", G_TYPE_DOUBLE, value, nullptr);
+  gst_element_post_message (GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), structure));
+}
+
+/// Computes the map of a frame, and first the model where there is none for it. Throws std::invalid_argument.
+static void
+compute (GstIntegralHistLikelihood *self, const Look &look, GstBuffer *buffer, GstIntegralHistogramMeta *meta, int width, int height)
+{
+  State &state = *self->state;
+  GstIntegralHistogram *histogram = meta->histogram;
+  const int bins = int (gst_integral_histogram_get_bins (histogram));
+  if (int (state.model.bins.size ()) != bins || state.model.number != look.models)
+    state.model = take_model (look, meta, width, height);
+
+  const auto window = [] (guint wanted, double part, int pixels) {
+    return wanted > 0 ? wanted : guint (CLAMP (std::llround (part * pixels), 1, G_MAXINT));
+  };
+  const guint window_width = window (look.window_width, state.model.width, width);
+  const guint window_height = window (look.window_height, state.model.height, height);
+  const Side x (int (gst_integral_histogram_get_width (histogram)), width, window_width, look.step);
+  const Side y (int (gst_integral_histogram_get_height (histogram)), height, window_height, look.step);
+  const GstIntegralHistogramGrid grid = { x.window,  y.window, x.first - x.window / 2, y.first - y.window / 2, x.step, y.step,
+                                          x.windows, y.windows };
+  state.values.resize (gsize (x.windows) * gsize (y.windows));
+  GstIntegralHistogramBest best;
+  g_autoptr (GError) error = nullptr;
+  if (!gst_integral_histogram_likelihood_maps (histogram, &grid, 1, state.model.bins.data (), look.measure, state.values.data (),
+                                               look.messages ? &best : nullptr, &error))
+    throw std::runtime_error (std::string ("The likelihood map failed: ") + error->message);
+
+  state.map = { x, y, std::move (state.map.levels) };
+  state.map.levels.resize (state.values.size ());
+  std::ranges::transform (state.values, state.map.levels.begin (),
+                          [&] (gfloat value) { return guint8 (std::lround (255 * CLAMP (brightness (look.measure, value, bins), 0, 1))); });
+  if (look.messages)
+    report (self, buffer,
+            { scaled (x.centre (best.index % x.windows), x.pixels, width) - int (window_width / 2),
+              scaled (y.centre (best.index / x.windows), y.pixels, height) - int (window_height / 2), int (window_width),
+              int (window_height) },
+            best.value);
+}
+
+// the picture
+
+/// Calls `paint` for every row of the frame with that row's pixels, each made from its level by `pixel_of`.
+template <class Pixel, class PixelOf, class Paint>
+static void
+each_row (const Map &map, GstVideoFrame *frame, PixelOf &&pixel_of, Paint &&paint)
+{
+  const int width = GST_VIDEO_FRAME_WIDTH (frame), height = GST_VIDEO_FRAME_HEIGHT (frame);
+  std::vector<int> columns (static_cast<gsize> (width));
+  for (int x = 0; x < width; x++)
+    columns[gsize (x)] = map.x.nearest (scaled (x, width, map.x.pixels));
+  std::vector<Pixel> line (columns.size ());
+  for (int y = 0, in_line = -1; y < height; y++) {
+    const int row = map.y.nearest (scaled (y, height, map.y.pixels));
+    if (row != std::exchange (in_line, row)) {
+      const guint8 *levels = &map.levels[gsize (row) * gsize (map.x.windows)];
+      std::ranges::transform (columns, line.begin (), [&] (int column) { return pixel_of (levels[column]); });
+    }
+    guint8 *out = static_cast<guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (frame, 0)) + gssize (y) * GST_VIDEO_FRAME_PLANE_STRIDE (frame, 0);
+    paint (out, reinterpret_cast<const guint8 *> (line.data ()), line.size () * sizeof (Pixel));
+  }
+}
+
+static void
+copy_row (guint8 *out, const guint8 *row, gsize bytes)
+{
+  std::copy_n (row, bytes, out);
+}
+
+static void
+blend (GstIntegralHistLikelihood *self, double opacity, GstVideoFrame *in, GstVideoFrame *out)
+{
+  State &state = *self->state;
+  if (!state.converter)
+    state.converter.reset (gst_video_converter_new (&in->info, &out->info, nullptr));
+  if (!state.converter)
+    throw std::runtime_error ("Frames of these caps cannot be converted to blend with the map: set mode=heat, or put videoconvert before");
+  gst_video_converter_frame (state.converter.get (), in, out);
+  const guint16 weight = guint16 (std::lround (opacity * 256));
+  const auto mix = [weight] (guint8 *pixels, const guint8 *row, gsize bytes) {
+    for (gsize i = 0; i < bytes; i++)
+      pixels[i] = guint8 ((pixels[i] * (256 - weight) + row[i] * weight + 128) >> 8);
+  };
+  each_row<Bgrx> (
+      state.map, out, [] (guint8 level) { return kColours[level]; }, mix);
+}
+
+// GstVideoFilter
+
+static GstFlowReturn
+gst_integral_hist_likelihood_transform_frame (GstVideoFilter *filter, GstVideoFrame *in, GstVideoFrame *out)
+{
+  auto *self = GST_INTEGRAL_HIST_LIKELIHOOD (filter);
+  State &state = *self->state;
+  return guarded (self, GST_FLOW_ERROR, [&] {
+    const Look look = look_of (self);
+    look.check ();
+    if (GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (in->buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS))
+      compute (self, look, in->buffer, meta, GST_VIDEO_FRAME_WIDTH (in), GST_VIDEO_FRAME_HEIGHT (in));
+    if (state.map.levels.empty ()) {
+      GST_ELEMENT_ERROR (self, STREAM, WRONG_TYPE,
+                         ("The frames carry no integral histogram: put cudaintegralhist before this element, as in "
+                          "... ! cudaintegralhist ! integralhistlikelihood ! ..."),
+                         (nullptr));
+      return GST_FLOW_ERROR;
+    }
+    // the caps decide, as the mode may just have changed
+    if (GST_VIDEO_FRAME_FORMAT (out) == GST_VIDEO_FORMAT_GRAY8)
+      each_row<guint8> (
+          state.map, out, [] (guint8 level) { return level; }, copy_row);
+    else if (look.mode == Mode::heat)
+      each_row<Bgrx> (
+          state.map, out, [] (guint8 level) { return kColours[level]; }, copy_row);
+    else
+      blend (self, look.opacity, in, out);
+    return GST_FLOW_OK;
+  });
+}
+
+static gboolean
+gst_integral_hist_likelihood_set_info (GstVideoFilter *filter, GstCaps *, GstVideoInfo *, GstCaps *, GstVideoInfo *)
+{
+  state_of (filter).converter.reset ();
+  return TRUE;
+}
+
+// GstBaseTransform
+
+static gboolean
+gst_integral_hist_likelihood_start (GstBaseTransform *trans)
+{
+  return guarded (trans, FALSE, [&] () -> gboolean {
+    const Look look = look_of (trans);
+    look.check ();
+    parse_model (look.model);
+    parse_histogram (look.histogram);
+    return TRUE;
+  });
+}
+
+static gboolean
+gst_integral_hist_likelihood_stop (GstBaseTransform *trans)
+{
+  State &state = state_of (trans);
+  state.model = {};
+  state.map = {};
+  state.values = {};
+  state.converter.reset ();
+  return TRUE;
+}
+
+static gboolean
+gst_integral_hist_likelihood_sink_event (GstBaseTransform *trans, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START || GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
+    state_of (trans).model = {};
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
+}
+
+/// All but the pixels' format stays.
+static GstCaps *
+gst_integral_hist_likelihood_transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  const char *format = look_of (trans).mode == Mode::gray ? "GRAY8" : "BGRx";
+  GstCaps *other = gst_caps_copy (caps);
+  if (direction == GST_PAD_SRC) {
+    g_autoptr (GstCaps) made = gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING, format, nullptr);
+    gst_caps_take (&other, gst_caps_make_writable (gst_caps_intersect_full (caps, made, GST_CAPS_INTERSECT_FIRST)));
+  }
+  for (guint i = 0; i < gst_caps_get_size (other); i++) {
+    GstStructure *structure = gst_caps_get_structure (other, i);
+    gst_structure_remove_fields (structure, "format", "colorimetry", "chroma-site", nullptr);
+    if (direction == GST_PAD_SINK)
+      gst_structure_set (structure, "format", G_TYPE_STRING, format, nullptr);
+  }
+  if (filter)
+    gst_caps_take (&other, gst_caps_intersect_full (filter, other, GST_CAPS_INTERSECT_FIRST));
+  return other;
+}
+
+/// What is known of places in the frame holds for the picture too.
+static gboolean
+gst_integral_hist_likelihood_transform_meta (GstBaseTransform *trans, GstBuffer *out, GstMeta *meta, GstBuffer *in)
+{
+  static const char *const kept[] = { GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR, GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr };
+  const gchar *const *tags = gst_meta_api_type_get_tags (meta->info->api);
+  while (tags && *tags && g_strv_contains (kept, *tags))
+    tags++;
+  return !tags || !*tags || GST_BASE_TRANSFORM_CLASS (parent_class)->transform_meta (trans, out, meta, in);
+}
+
+// GObject
+
+static void
+gst_integral_hist_likelihood_set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
+{
+  const auto text = [value] { return g_value_get_string (value) ? g_value_get_string (value) : ""; };
+  GST_OBJECT_LOCK (object);
+  Look &look = state_of (object).look;
+  switch (id) {
+    case PROP_MODE: look.mode = Mode (g_value_get_enum (value)); break;
+    case PROP_MODEL:
+      look.model = text ();
+      look.models++;
+      break;
+    case PROP_HISTOGRAM:
+      look.histogram = text ();
+      look.models++;
+      break;
+    case PROP_WINDOW_WIDTH: look.window_width = g_value_get_uint (value); break;
+    case PROP_WINDOW_HEIGHT: look.window_height = g_value_get_uint (value); break;
+    case PROP_STEP: look.step = g_value_get_uint (value); break;
+    case PROP_MEASURE: look.measure = GstIntegralHistogramMeasure (g_value_get_enum (value)); break;
+    case PROP_OPACITY: look.opacity = g_value_get_double (value); break;
+    case PROP_MESSAGES: look.messages = g_value_get_boolean (value); break;
+    default: G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec); break;
+  }
+  GST_OBJECT_UNLOCK (object);
+  if (id == PROP_MODE)
+    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (object));
+}
+
+static void
+gst_integral_hist_likelihood_get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
+{
+  const Look look = look_of (object);
+  switch (id) {
+    case PROP_MODE: g_value_set_enum (value, int (look.mode)); break;
+    case PROP_MODEL: g_value_set_string (value, look.model.c_str ()); break;
+    case PROP_HISTOGRAM: g_value_set_string (value, look.histogram.c_str ()); break;
+    case PROP_WINDOW_WIDTH: g_value_set_uint (value, look.window_width); break;
+    case PROP_WINDOW_HEIGHT: g_value_set_uint (value, look.window_height); break;
+    case PROP_STEP: g_value_set_uint (value, look.step); break;
+    case PROP_MEASURE: g_value_set_enum (value, look.measure); break;
+    case PROP_OPACITY: g_value_set_double (value, look.opacity); break;
+    case PROP_MESSAGES: g_value_set_boolean (value, look.messages); break;
+    default: G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec); break;
+  }
+}
+
+static void
+gst_integral_hist_likelihood_finalize (GObject *object)
+{
+  delete &state_of (object);
+  G_OBJECT_CLASS (parent_class)->finalize (object);
+}
+
+static void
+gst_integral_hist_likelihood_init (GstIntegralHistLikelihood *self)
+{
+  self->state = new State;
+}
+
+static void
+gst_integral_hist_likelihood_class_init (GstIntegralHistLikelihoodClass *klass)
+{
+  GST_DEBUG_CATEGORY_INIT (category, "integralhistlikelihood", 0, "likelihood maps as pictures");
+
+  auto *object_class = G_OBJECT_CLASS (klass);
+  object_class->set_property = gst_integral_hist_likelihood_set_property;
+  object_class->get_property = gst_integral_hist_likelihood_get_property;
+  object_class->finalize = gst_integral_hist_likelihood_finalize;
+  const Look by_default;
+  const GParamFlags playing = mutable_playing ();
+  const auto install = [&] (guint id, GParamSpec *spec) { g_object_class_install_property (object_class, id, spec); };
+  install (PROP_MODE, g_param_spec_enum ("mode", "Mode", "What is shown", mode_get_type (), int (by_default.mode), playing));
+  install (PROP_MODEL,
+           g_param_spec_string ("model", "Model",
+                                "Region \"x,y,width,height\" in pixels of the first frame whose histogram is looked for; empty is the "
+                                "quarter of width and height in the middle. Setting it takes it anew, from the next frame",
+                                by_default.model.c_str (), playing));
+  install (PROP_HISTOGRAM,
+           g_param_spec_string ("histogram", "Histogram",
+                                "The histogram to look for, a number for each bin, separated by commas; what they sum up to does not "
+                                "matter. Empty takes that of model, of which otherwise only the size counts",
+                                by_default.histogram.c_str (), playing));
+  install (PROP_WINDOW_WIDTH, checked_uint_spec ("window-width", "Window width",
+                                                 "Columns of the windows, in pixels; 0 takes the model's, and scales with the frame", 0,
+                                                 G_MAXINT, by_default.window_width, playing));
+  install (PROP_WINDOW_HEIGHT, checked_uint_spec ("window-height", "Window height",
+                                                  "Rows of the windows, in pixels; 0 takes the model's, and scales with the frame", 0,
+                                                  G_MAXINT, by_default.window_height, playing));
+  install (PROP_STEP,
+           checked_uint_spec ("step", "Step",
+                              "Pixels from one window to the next; the pixels between show the nearest. The work goes down with its square",
+                              1, kMaxStep, by_default.step, playing));
+  install (
+      PROP_MEASURE,
+      g_param_spec_enum ("measure", "Measure",
+                         "How to compare. Brightness is 0 to 1: a similarity s gives max (0, s), a distance d gives 1 - d / its bound, and "
+                         "one without a bound (chi-square, kullback-leibler) 1 / (1 + d)",
+                         GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, by_default.measure, playing));
+  install (PROP_OPACITY, checked_double_spec ("opacity", "Opacity",
+                                              "With mode=blend, how much of the colours is seen: 0 shows the frame alone, 1 the map", 0, 1,
+                                              by_default.opacity, playing));
+  install (PROP_MESSAGES, g_param_spec_boolean ("messages", "Messages",
+                                                "Post the best window of each map as an element message \"integral-histogram-likelihood\"",
+                                                by_default.messages, playing));
+  gst_type_mark_as_plugin_api (mode_get_type (), GstPluginAPIFlags (0));
+
+  auto *element_class = GST_ELEMENT_CLASS (klass);
+  g_autoptr (GstCaps) sink_caps = gst_caps_from_string (GST_VIDEO_CAPS_MAKE (GST_VIDEO_FORMATS_ALL));
+  g_autoptr (GstCaps) src_caps = gst_caps_from_string (GST_VIDEO_CAPS_MAKE ("{ BGRx, GRAY8 }"));
+  gst_element_class_add_pad_template (element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, sink_caps));
+  gst_element_class_add_pad_template (element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, src_caps));
+  gst_element_class_set_static_metadata (element_class, "Integral histogram likelihood", "Filter/Effect/Video",
+                                         "Shows where video frames look like a model, by their integral histograms",
+                                         "The gst-cuda-integral-histogram authors");
+
+  auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
+  trans_class->start = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_start);
+  trans_class->stop = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_stop);
+  trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_sink_event);
+  trans_class->transform_caps = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_caps);
+  trans_class->transform_meta = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_meta);
+  auto *filter_class = GST_VIDEO_FILTER_CLASS (klass);
+  filter_class->set_info = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_set_info);
+  filter_class->transform_frame = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_frame);
+}
