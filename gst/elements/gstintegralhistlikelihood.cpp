@@ -14,7 +14,7 @@
  * Brightness goes from 0 to 1, whatever the measure: intersection is taken as it is, and correlation too, from 0 up. Of a distance d with a bound it is 1 - d / bound: 1 for bhattacharyya and
  * kolmogorov-smirnov, 2 for l1, the root of 2 for l2, 4 for chi-square-alt, bins - 1 for emd. Of chi-square and kullback-leibler, which have none, it is 1 / (1 + d).
  *
- * With `messages`, each map's best window goes out as an element message `integral-histogram-likelihood`: `timestamp`, `stream-time`, `running-time` (#guint64), `x`, `y`, `width`, `height`
+ * With `messages`, each map's best window goes out as an element message `integral-histogram-likelihood`: `timestamp`, `stream-time`, `running-time`, `duration` (#guint64), `x`, `y`, `width`, `height`
  * (#gint, in pixels of the frame, and maybe over its border), `value` (#gdouble, of the measure).
  *
  * ## Example launch line
@@ -312,11 +312,12 @@ report (GstIntegralHistLikelihood *self, GstBuffer *buffer, const GstVideoRectan
   const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
   const GstClockTime pts = GST_BUFFER_PTS (buffer);
   const bool timed = segment->format == GST_FORMAT_TIME;
-  GstStructure *structure = gst_structure_new (
-      "integral-histogram-likelihood", "timestamp", G_TYPE_UINT64, pts, "stream-time", G_TYPE_UINT64,
-      timed ? gst_segment_to_stream_time (segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE, "running-time", G_TYPE_UINT64,
-      timed ? gst_segment_to_running_time (segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE, "x", G_TYPE_INT, window.x, "y", G_TYPE_INT,
-      window.y, "width", G_TYPE_INT, window.w, "height", G_TYPE_INT, window.h, "value", G_TYPE_DOUBLE, value, nullptr);
+  GstStructure *structure =
+      gst_structure_new ("integral-histogram-likelihood", "timestamp", G_TYPE_UINT64, pts, "stream-time", G_TYPE_UINT64,
+                         timed ? gst_segment_to_stream_time (segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE, "running-time",
+                         G_TYPE_UINT64, timed ? gst_segment_to_running_time (segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE,
+                         "duration", G_TYPE_UINT64, GST_BUFFER_DURATION (buffer), "x", G_TYPE_INT, window.x, "y", G_TYPE_INT, window.y,
+                         "width", G_TYPE_INT, window.w, "height", G_TYPE_INT, window.h, "value", G_TYPE_DOUBLE, value, nullptr);
   gst_element_post_message (GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), structure));
 }
 
@@ -417,10 +418,13 @@ gst_integral_hist_likelihood_transform_frame (GstVideoFilter *filter, GstVideoFr
     look.check ();
     if (GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (in->buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS))
       compute (self, look, in->buffer, meta, GST_VIDEO_FRAME_WIDTH (in), GST_VIDEO_FRAME_HEIGHT (in));
+    if (state.map.levels.empty () && GST_BUFFER_FLAG_IS_SET (in->buffer, GST_BUFFER_FLAG_GAP))
+      return GST_BASE_TRANSFORM_FLOW_DROPPED;  // which is not counted, and has no map before it
     if (state.map.levels.empty ()) {
-      GST_ELEMENT_ERROR (self, STREAM, WRONG_TYPE,
-                         ("The frames carry no integral histogram: put cudaintegralhist before this element, as in "
-                          "... ! cudaintegralhist ! integralhistlikelihood ! ..."),
+      GST_ELEMENT_ERROR (self, STREAM, FAILED,
+                         ("The frames carry no integral histogram: put cudaintegralhist before %s, as in \"... ! cudaintegralhist ! "
+                          "integralhistlikelihood ! ...\", with nothing between them that drops it.",
+                          GST_OBJECT_NAME (self)),
                          (nullptr));
       return GST_FLOW_ERROR;
     }
