@@ -71,8 +71,6 @@ struct Picture {
   }
 };
 
-using Measure = GstIntegralHistogramMeasure;
-
 std::vector<std::string>
 measures ()
 {
@@ -190,9 +188,9 @@ truth_of (const Picture &picture, const Search &s)
 
 /// The frame with its integral histogram, and behind that perhaps more elements.
 GstBuffer *
-counted (const std::string &caps, GstBuffer *buffer, int bins, const std::string &behind = "")
+counted (const std::string &caps, GstBuffer *buffer, int bins, const std::string &behind = "", const std::string &backend = "cpu")
 {
-  GstHarness *h = harness ("cudaintegralhist backend=cpu tuning-time=0 bins=" + std::to_string (bins) + behind, caps.c_str ());
+  GstHarness *h = harness ("cudaintegralhist tuning-time=0 backend=" + backend + " bins=" + std::to_string (bins) + behind, caps.c_str ());
   GstBuffer *out = gst_harness_push_and_pull (h, buffer);
   fail_unless (out && gst_buffer_get_integral_histogram_meta (out), "%s%s", caps.c_str (), behind.c_str ());
   gst_harness_teardown (h);
@@ -372,6 +370,23 @@ GST_START_TEST (maps)
           check_levels (levels, truth_of (picture, s), width, line_of (s));
           fail_unless_equals_int (std::set<guint8> (levels.begin (), levels.end ()).size () > 1, step < 64);
         }
+}
+GST_END_TEST;
+
+/// A histogram stays where it was counted.
+GST_START_TEST (backends)
+{
+  for (const char *backend : kBackends) {
+    if (!have (backend))
+      continue;
+    for (const std::string &measure : measures ()) {
+      const Search s = { 48, 36, { 5, 4, 12, 9 }, 9, 6, 2, measure };
+      const Picture picture (48, 36, 1);
+      Likelihood likelihood ("mode=gray " + line_of (s), picture.caps ());
+      GstBuffer *in = counted (picture.caps (), picture.buffer (), s.bins, "", std::string (backend) + " download=never");
+      check_levels (likelihood.bytes (in), truth_of (picture, s), 48, std::string (backend) + " " + line_of (s));
+    }
+  }
 }
 GST_END_TEST;
 
@@ -1018,6 +1033,7 @@ likelihood_suite ()
   tcase_set_timeout (tests, 120);
   suite_add_tcase (suite, tests);
   tcase_add_test (tests, maps);
+  tcase_add_test (tests, backends);
   tcase_add_test (tests, bins);
   tcase_add_test (tests, models);
   tcase_add_test (tests, numbers);
