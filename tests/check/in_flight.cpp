@@ -123,11 +123,16 @@ run_painted_over (const Setup &setup)
   Harness harness (setup, "async-depth=" + std::to_string (kDepth));
   harness.set_caps (caps);
   Pool pool (harness, caps, 0);
+  int first_copied = -1;
   for (int i = 0; i < 12; i++) {
     GstBuffer *frame = pool.frame (random);
     Picture picture = picture_of (frame, info);
     GstBuffer *out = harness.pass (frame).release ();
-    fail_unless (i < 2 || gst_buffer_is_writable (out), "frame %d would be copied, as those before were", i);
+    // a frame may have been read by the time that it comes here; the element learns from the first that was not
+    if (first_copied < 0 && !gst_buffer_is_writable (out))
+      first_copied = i;
+    fail_unless (first_copied < 0 || i < first_copied + 2 || gst_buffer_is_writable (out), "frame %d would be copied, as frame %d was", i,
+                 first_copied);
     out = gst_buffer_make_writable (out);
     GstMapInfo map;
     fail_unless (gst_buffer_map (out, &map, GST_MAP_WRITE));
