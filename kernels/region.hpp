@@ -118,6 +118,8 @@ sum_region (const Plane &at, const Region &region, int most)
 {
   if (region.width <= 0 || region.height <= 0)
     return 0;
+  if (std::int64_t (region.width) * region.height <= most)
+    return sum_part (at, region);
   const int columns = region.width < most ? region.width : most, rows = most / columns;
   Sum sum = 0;
   for (int y = 0, height; y < region.height; y += height) {

@@ -17,6 +17,7 @@ constexpr unsigned kLeastFine = 5, kMostFine = 30;  // costs that the usual one 
 constexpr double kFoundAgain = 0.5;                 // of the way from the usual cost to the lost one
 constexpr int kCoarse = 31, kMostCoarse = 128;      // positions of a search for a lost target, each way: as many are enough, at most
 constexpr int kCandidates = 8;
+constexpr double kSame = 1e-5;  // costs that differ by less, as a share or of 1, are the same: measures are exact to that
 constexpr double kScaleStep = 1.05, kScaleGain = 0.95;  // another scale must cost that much less
 
 int
@@ -47,6 +48,7 @@ check (gboolean answered, GError *error)
 struct Search {
   const Target *target;
   double scale;
+  int x, y;  // the middle, from which on it is
   GstIntegralHistogramGrid grid;
   std::vector<GstVideoRectangle> patches;
 
@@ -101,10 +103,10 @@ private:
   void fit (Target &target) const
   {
     if (target.width_ == 0) {
-      const double x0 = std::clamp<double> (rounded (target.box_.x), 0, width_ - 1),
-                   y0 = std::clamp<double> (rounded (target.box_.y), 0, height_ - 1);
-      const double x1 = std::clamp<double> (rounded (target.box_.x + target.box_.width), x0 + 1, width_);
-      const double y1 = std::clamp<double> (rounded (target.box_.y + target.box_.height), y0 + 1, height_);
+      const auto inside = [] (double at, double least, double most) { return std::clamp (std::round (at), least, most); };
+      const TargetBox &box = target.box_;
+      const double x0 = inside (box.x, 0, width_ - 1), x1 = inside (box.x + box.width, x0 + 1, width_);
+      const double y0 = inside (box.y, 0, height_ - 1), y1 = inside (box.y + box.height, y0 + 1, height_);
       target.box_ = { x0, y0, x1 - x0, y1 - y0 };
     } else if (target.width_ != width_ || target.height_ != height_) {
       const double fx = double (width_) / target.width_, fy = double (height_) / target.height_;
@@ -113,6 +115,14 @@ private:
       for (Patch &patch : target.patches_)
         patch = { patch.x0 * fx, patch.y0 * fy, patch.x1 * fx, patch.y1 * fy };
       target.fine_.clear ();
+      target.radius_ = int (target.radius_ * std::max (fx, fy));
+    }
+    if (target.measure_ != settings_.measure || target.quantile_ != settings_.quantile) {  // costs of another kind
+      target.fine_.clear ();
+      target.bad_ = 0;
+      target.usual_ = target.lost_cost_ = -1;
+      target.measure_ = settings_.measure;
+      target.quantile_ = settings_.quantile;
     }
     target.width_ = width_;
     target.height_ = height_;
@@ -142,6 +152,8 @@ private:
     target.bins_ = bins_;
     target.fine_.clear ();
     target.confidence_ = 1;
+    target.bad_ = 0;
+    target.lost_ = false;
   }
 
   /// In pixels, of the box at `scale`; relative to its corner, or where it lies.
@@ -186,7 +198,7 @@ private:
     };
     const auto [x0, columns] = axis (x, range_x, step_x, std::max (0, width_ - rounded (target.box_.width * scale)));
     const auto [y0, rows] = axis (y, range_y, step_y, std::max (0, height_ - rounded (target.box_.height * scale)));
-    return { &target, scale, { 1, 1, x0, y0, step_x, step_y, columns, rows }, patches_at (target, scale, false), {}, 0 };
+    return { &target, scale, x, y, { 1, 1, x0, y0, step_x, step_y, columns, rows }, patches_at (target, scale, false), {}, 0 };
   }
 
   void look_nearby (const Target &target, std::vector<Search> &searches) const
@@ -202,7 +214,7 @@ private:
   {
     constexpr double kLeast = 8;  // pixels
     const double width = target.box_.width * scale, height = target.box_.height * scale;
-    return width >= kLeast && height >= kLeast && width <= width_ && height <= height_;
+    return (scale > 1 || (width >= kLeast && height >= kLeast)) && width <= width_ && height <= height_;
   }
 
   /// Steps no longer than what a target is found from, a quarter of its width and an eighth of its height, as far as that is not too many.
@@ -230,35 +242,59 @@ private:
       positions += std::size_t (search.grid.columns) * search.grid.rows;
     }
     std::vector<float> votes (positions);
-    std::vector<GstIntegralHistogramBest> bests (searches.size ());
     GError *error = nullptr;
     check (gst_integral_histogram_vote_maps (histogram_, questions.data (), guint (questions.size ()), settings_.measure, votes.data (),
-                                             bests.data (), &error),
+                                             nullptr, &error),
            error);
     const bool similarity = inthist::is_similarity (inthist::Measure (settings_.measure));
     auto vote = votes.begin ();
-    for (std::size_t i = 0; i < searches.size (); i++) {
-      searches[i].best = bests[i].index;
-      searches[i].costs.resize (std::size_t (searches[i].grid.columns) * searches[i].grid.rows);
-      for (double &cost : searches[i].costs)
+    for (Search &search : searches) {
+      search.costs.resize (std::size_t (search.grid.columns) * search.grid.rows);
+      for (double &cost : search.costs)
         cost = similarity ? 1 - *vote++ : *vote++;
+      search.best = least (search);
     }
+  }
+
+  /// The position of the least cost; of equals the nearest to the middle, so that what cannot be told apart stays where it is. Not the tensor's own answer: at the border the
+  /// search's middle is not the grid's.
+  static int least (const Search &search)
+  {
+    const auto distance = [&] (int i) { return std::hypot (search.x_of (i) - search.x, search.y_of (i) - search.y); };
+    int best = 0;
+    for (int i = 1; i < int (search.costs.size ()); i++)
+      if (search.costs[i] < search.costs[best] || (search.costs[i] == search.costs[best] && distance (i) < distance (best)))
+        best = i;
+    return best;
   }
 
   /// p: 0 where one position stands out, 1 where none does.
   static double share_of_median (double cost, const Search &search)
   {
     const double middle = median (search.costs);
-    return middle > 0 ? std::min (1.0, cost / middle) : 0;
+    return middle - cost <= kSame * std::max (1.0, middle) ? 1 : cost / middle;
+  }
+
+  /// Whether there are positions enough to compare the best with: half of those that a search has away from the border.
+  bool is_telling (const Search &search) const
+  {
+    const double side = 2.0 * settings_.search_range + 1;
+    return double (search.costs.size ()) >= side * side / 2;
   }
 
   static void move (Target &target, const Search &search)
   {
     target.box_ = { double (search.x_of (search.best)), double (search.y_of (search.best)), target.box_.width * search.scale,
                     target.box_.height * search.scale };
-    if (search.scale != 1)
+    resize (target, search.scale);
+  }
+
+  /// The patches, to those of a box of another size.
+  static void resize (Target &target, double scale)
+  {
+    if (scale != 1)
       for (Patch &patch : target.patches_)
-        patch = { patch.x0 * search.scale, patch.y0 * search.scale, patch.x1 * search.scale, patch.y1 * search.scale };
+        patch = { patch.x0 * scale, patch.y0 * scale, patch.x1 * scale, patch.y1 * scale };
   }
 
   void judge (Target &target, std::span<const Search> scales)
@@ -268,15 +304,19 @@ private:
     for (const Search &other : scales.subspan (1))
       if (other.cost () < same.cost () * kScaleGain && other.cost () < best->cost ())
         best = &other;
-    const double cost = best->cost (), share = share_of_median (cost, same);
     const bool known = target.fine_.size () >= kLeastFine;
     const double usual = known ? median ({ target.fine_.begin (), target.fine_.end () }) : 0;
+    const double cost = best->cost (), share = share_of_median (cost, same);
+    const auto costs_more = [&] (double times) { return known && cost > times * usual + kSame; };
+    const bool all_same = share == 1 && !costs_more (kBadCost);
+    const bool stands_out = share <= 1 - settings_.min_confidence || all_same || !is_telling (same);
     const bool bad =
-        known && settings_.lost_after > 0 && ((cost > kBadCost * usual && share > kBadShare) || share > 1 - settings_.min_confidence);
-    const bool suspicious = bad || (known && cost > kSuspiciousCost * usual && share > kSuspiciousShare);
+        known && settings_.lost_after > 0 && ((costs_more (kBadCost) && (share > kBadShare || !is_telling (same))) || !stands_out);
+    const bool suspicious = bad || (costs_more (kSuspiciousCost) && share > kSuspiciousShare);
 
     const TargetBox last = target.box_;
-    move (target, *best);
+    if (!all_same)
+      move (target, *best);
     target.confidence_ = 1 - share;
     if (!bad) {
       target.bad_ = 0;
@@ -294,8 +334,8 @@ private:
     if (target.bad_ >= settings_.lost_after) {
       target.lost_ = true;
       target.confidence_ = 0;
-      target.box_.x = target.before_.x;
-      target.box_.y = target.before_.y;
+      resize (target, target.before_.width / target.box_.width);
+      target.box_ = target.before_;
       target.usual_ = usual;
       target.lost_cost_ = cost;
       target.radius_ = int (settings_.search_range);
@@ -325,6 +365,11 @@ private:
       fine.push_back (around (target, 1, coarse.x_of (i), coarse.y_of (i), grid.step_x - 1, grid.step_y - 1, 1, 1));
     ask (fine);
     const Search &best = *std::ranges::min_element (fine, {}, &Search::cost);
+    if (target.lost_cost_ < 0) {  // since the measure was changed; what it is like where the target is not
+      target.usual_ = 0;
+      target.lost_cost_ = best.cost ();
+      return;
+    }
     if (best.cost () > target.usual_ + kFoundAgain * std::max (0.0, target.lost_cost_ - target.usual_))
       return;
     move (target, best);
@@ -339,7 +384,7 @@ private:
     const auto now = histograms (patches_at (target, 1, true));
     const float rate = float (settings_.update_rate);
     for (std::size_t first = 0; first < now.size (); first += bins_)
-      if (distance (&now[first], &target.models_[first]) <= cost)
+      if (distance (&now[first], &target.models_[first]) <= cost + kSame)
         for (std::size_t b = first; b < first + bins_; b++)
           target.models_[b] += rate * (now[b] - target.models_[b]);
   }
@@ -359,6 +404,14 @@ private:
   const int width_, height_;
   const unsigned bins_;
 };
+
+void
+Target::restart (const TargetBox &box)
+{
+  box_ = box;
+  width_ = height_ = 0;
+  bins_ = 0;
+}
 
 void
 follow (GstIntegralHistogram *histogram, const TrackSettings &settings, std::span<Target *const> targets)

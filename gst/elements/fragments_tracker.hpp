@@ -7,7 +7,8 @@
 // combined distance, its cost, is where the target is. All of that is one question to the tensor, wherever it lies.
 //
 // What the paper does not have. A cost says little by itself; what tells that a target is lost is that no position stands out from the others. Let V be the best cost, p its share of the median cost of
-// the positions, and m the median of the last costs that were fine. A frame is bad where p > 1 - min_confidence, or V > 1.8 m and p > 0.9. After lost_after bad frames in a row the target is lost: its box
+// the positions, and m the median of the last costs that were fine. A frame is bad where p > 1 - min_confidence, or V > 1.8 m and p > 0.9; where there are few positions to compare with, or all
+// cost the same, V > 1.8 m decides. After lost_after bad frames in a row the target is lost: its box
 // goes back to where it was before them, and from there it is searched for in an area that grows by the search range with each frame, until a cost is found that is nearer to m than to the cost at which
 // it was lost. Optional are the update of models, of patches that agree and never while a frame is suspicious, and the search for another scale.
 #pragma once
@@ -45,6 +46,9 @@ public:
   /// The box must have a part inside the frame; that part is tracked.
   Target (guint id, gint parent, const TargetBox &box) : id (id), parent (parent), box_ (box) {}
 
+  /// In the next tensor, from this box.
+  void restart (const TargetBox &box);
+
   const TargetBox &box () const { return box_; }
   bool is_lost () const { return lost_; }
   /// 0 to 1: how much the best position stood out, 1 - p. 0 when lost.
@@ -63,8 +67,10 @@ private:
   std::vector<float> models_;   // a patch after another
   int width_ = 0, height_ = 0;  // of the tensors that box and patches are in
   unsigned bins_ = 0;           // 0 before there are models
-  std::deque<double> fine_;     // the last costs that were
-  unsigned bad_ = 0;            // frames in a row
+  GstIntegralHistogramMeasure measure_ = {};
+  double quantile_ = 0;      // with which the costs are
+  std::deque<double> fine_;  // the last costs that were
+  unsigned bad_ = 0;         // frames in a row
   bool lost_ = false;
   TargetBox before_;  // the bad frames
   double usual_ = 0, lost_cost_ = 0;

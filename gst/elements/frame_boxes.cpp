@@ -55,10 +55,9 @@ write_track (GstBuffer *buffer, const Track &track)
                                                gfloat (track.confidence), &where)
       || !gst_analytics_relation_meta_add_tracking_mtd (relations, track.id, track.first_seen, &mtd))
     return;
+  gst_analytics_tracking_mtd_update_last_seen (&mtd, track.last_seen);
   if (track.lost)
     gst_analytics_tracking_mtd_set_lost (&mtd);
-  else
-    gst_analytics_tracking_mtd_update_last_seen (&mtd, GST_BUFFER_PTS (buffer));
   gst_analytics_relation_meta_set_relation (relations, GST_ANALYTICS_REL_TYPE_RELATE_TO, where.id, mtd.id);
 #endif
 }

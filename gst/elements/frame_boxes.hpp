@@ -24,7 +24,7 @@ struct Track {
   GstVideoRectangle box;
   double confidence;
   bool lost;
-  GstClockTime first_seen;
+  GstClockTime first_seen, last_seen;
 };
 
 /// A region of interest of the type "track", with a parameter "track" that has the confidence; none for a track that is lost. A tracking mtd of GstAnalytics says so, and where it was last.

@@ -8,6 +8,7 @@
 
 #include "allocation.hpp"
 #include "cuda_device.hpp"
+#include "messages.hpp"
 #include "pixel_format.hpp"
 #include "region_reporter.hpp"
 #include "settings.hpp"
@@ -72,26 +73,6 @@ engine_of (State &state)
 }
 
 // device and engine
-
-/// Runs `body` and makes an element error of what it throws; `failed` is returned then.
-template <class Result, class Body>
-static Result
-guarded (GstCudaIntegral *self, Result failed, Body &&body)
-{
-  try {
-    return body ();
-  } catch (const std::invalid_argument &error) {
-    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("%s.", error.what ()), (nullptr));
-  } catch (const Error &error) {
-    if (error.code == GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY)
-      GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("Not enough memory: %s.", error.what ()), (nullptr));
-    else
-      GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("%s.", error.what ()), (nullptr));
-  } catch (const std::exception &error) {
-    GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("%s.", error.what ()), (nullptr));
-  }
-  return failed;
-}
 
 /// Picks the backend, opens its device, and says which; false after an element error.
 static bool

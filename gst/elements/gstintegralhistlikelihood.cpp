@@ -37,6 +37,7 @@
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "colour_map.hpp"
+#include "messages.hpp"
 #include "region_reporter.hpp"
 #include "settings.hpp"
 
@@ -172,21 +173,6 @@ look_of (gpointer element)
   return look;
 }
 
-/// Runs `body` and makes an element error of what it throws; `failed` is returned then.
-template <class Result, class Body>
-static Result
-guarded (gpointer self, Result failed, Body &&body)
-{
-  try {
-    return body ();
-  } catch (const std::invalid_argument &error) {
-    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("%s.", error.what ()), (nullptr));
-  } catch (const std::exception &error) {
-    GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("%s.", error.what ()), (nullptr));
-  }
-  return failed;
-}
-
 // the model
 
 static std::vector<GstVideoRectangle>
@@ -309,15 +295,9 @@ brightness (GstIntegralHistogramMeasure measure, double value, int bins)
 static void
 report (GstIntegralHistLikelihood *self, GstBuffer *buffer, const GstVideoRectangle &window, double value)
 {
-  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
-  const GstClockTime pts = GST_BUFFER_PTS (buffer);
-  const bool timed = segment->format == GST_FORMAT_TIME;
-  GstStructure *structure =
-      gst_structure_new ("integral-histogram-likelihood", "timestamp", G_TYPE_UINT64, pts, "stream-time", G_TYPE_UINT64,
-                         timed ? gst_segment_to_stream_time (segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE, "running-time",
-                         G_TYPE_UINT64, timed ? gst_segment_to_running_time (segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE,
-                         "duration", G_TYPE_UINT64, GST_BUFFER_DURATION (buffer), "x", G_TYPE_INT, window.x, "y", G_TYPE_INT, window.y,
-                         "width", G_TYPE_INT, window.w, "height", G_TYPE_INT, window.h, "value", G_TYPE_DOUBLE, value, nullptr);
+  GstStructure *structure = frame_message (GST_BASE_TRANSFORM (self), "integral-histogram-likelihood", buffer);
+  gst_structure_set (structure, "x", G_TYPE_INT, window.x, "y", G_TYPE_INT, window.y, "width", G_TYPE_INT, window.w, "height", G_TYPE_INT,
+                     window.h, "value", G_TYPE_DOUBLE, value, nullptr);
   gst_element_post_message (GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), structure));
 }
 

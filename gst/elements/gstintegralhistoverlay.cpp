@@ -25,6 +25,7 @@
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "overlay_painter.hpp"
+#include "messages.hpp"
 #include "region_reporter.hpp"
 #include "settings.hpp"
 
@@ -117,21 +118,6 @@ look_of (gpointer element)
   Look look = state_of (element).look;
   GST_OBJECT_UNLOCK (element);
   return look;
-}
-
-/// Runs `body` and makes an element error of what it throws; `failed` is returned then.
-template <class Result, class Body>
-static Result
-guarded (gpointer self, Result failed, Body &&body)
-{
-  try {
-    return body ();
-  } catch (const std::invalid_argument &error) {
-    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("%s.", error.what ()), (nullptr));
-  } catch (const std::exception &error) {
-    GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("%s.", error.what ()), (nullptr));
-  }
-  return failed;
 }
 
 // what is to be drawn

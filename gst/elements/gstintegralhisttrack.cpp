@@ -7,12 +7,14 @@
  * `cudaintegralhist` has attached. With a histogram on a GPU the search is done there.
  *
  * A target starts from the property #integralhisttrack:targets, from each #GstVideoRegionOfInterestMeta or object detection of GstAnalytics that no target covers yet, or from a
- * box that is drawn with the mouse in a video window; a click drops the target under it. Every frame then carries, for each target, a #GstVideoRegionOfInterestMeta of the type `track` with the target's
+ * box that is drawn with the mouse in a video window; a click drops the target under it, until upstream detects it again. Every frame with an
+ * integral histogram then carries, for each target, a #GstVideoRegionOfInterestMeta of the type `track` with the target's
  * id, the id of what it was started from as its parent, and a parameter `track` with a field `confidence`; where GstAnalytics is there, a tracking mtd with an object detection of the type `track` as well.
  * And for each frame with targets there is an element message `integral-histogram-track` with `timestamp`, `stream-time`, `running-time`, `duration` and `tracks`, an array of structures with `id`,
  * `parent`, `x`, `y`, `width`, `height`, `confidence` and `lost`.
  *
- * A lost target has no region of interest, and its message says so, with the place where it was last; it is searched for in a growing area. A seek starts the targets anew.
+ * A lost target has no region of interest, and its message says so, with the place where it was last; it is searched for in a growing area,
+ * and starts again where a detection covers it. After a seek the targets of the property start again, and the others are gone.
  *
  * ## Example launch line
  * |[
@@ -30,11 +32,15 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <gst/video/navigation.h>
 
+#include <region.hpp>
+
 #include "fragments_tracker.hpp"
 #include "frame_boxes.hpp"
+#include "messages.hpp"
 #include "region_reporter.hpp"
 #include "settings.hpp"
 
@@ -46,8 +52,10 @@ GST_DEBUG_CATEGORY_STATIC (category);
 namespace {
 
 constexpr guint kMaxSearchRange = 256, kMaxStrips = 32, kMaxLostAfter = 1000, kMaxTargets = 1000;
-constexpr double kCovers = 0.3;   // overlap, intersection over union, from which on a detection is what a target follows
-constexpr double kLeastDrag = 4;  // pixels each way; less is a click
+constexpr double kCovers = 0.3,
+                 kContains = 0.7;  // from which shares of both boxes, or of the smaller one, on a detection is what a target follows
+constexpr GstClockTime kContinues = GST_SECOND;  // less than this between two segments is no seek
+constexpr double kLeastDrag = 4;                 // pixels each way; less is a click
 
 enum {
   PROP_TARGETS = 1,
@@ -60,12 +68,14 @@ enum {
   PROP_UPDATE_RATE,
   PROP_SCALE_SEARCH,
   PROP_LOST_AFTER,
+  PROP_FORGET_AFTER,
   PROP_MIN_CONFIDENCE,
 };
 
 struct TrackOptions {
   std::string targets;
   bool detections = true, navigation = true;
+  guint forget_after = 100;
   TrackSettings track;
 
   /// Throws std::invalid_argument with a message for users.
@@ -74,6 +84,10 @@ struct TrackOptions {
     check_range ("search-range", track.search_range, 1, kMaxSearchRange);
     check_range ("strips", track.strips, 1, kMaxStrips);
     check_range ("lost-after", track.lost_after, 0, kMaxLostAfter);
+    for (const auto &[name, value] : { std::pair ("quantile", track.quantile), std::pair ("update-rate", track.update_rate),
+                                       std::pair ("min-confidence", track.min_confidence) })
+      if (!(value >= 0 && value <= 1))
+        throw std::invalid_argument (std::string (name) + "=" + std::to_string (value) + " is out of range: set it to 0 to 1");
   }
 };
 
@@ -81,7 +95,8 @@ struct TrackOptions {
 struct Followed {
   Target target;
   bool configured;  // by the property
-  GstClockTime first_seen;
+  GstClockTime first_seen, last_seen;
+  guint lost_frames = 0;
 };
 
 struct Point {
@@ -96,6 +111,8 @@ struct State {
   std::optional<std::string> configured;  // options.targets as of the last frame
   bool has_histograms = false;            // some frame had one
   guint next_id = 1;
+  GstClockTime last_stream_time = GST_CLOCK_TIME_NONE;
+  bool told = false;  // that there are too many targets
 
   std::mutex mutex;  // guards the mouse, which comes from downstream
   std::optional<Point> pressed;
@@ -153,13 +170,26 @@ in_frame (const TargetBox &box, const Scale &scale)
   return { x, y, std::max (1, edge (box.x + box.width, scale.x) - x), std::max (1, edge (box.y + box.height, scale.y) - y) };
 }
 
-/// Intersection over union.
 double
-overlap (const GstVideoRectangle &a, const GstVideoRectangle &b)
+area_of (const GstVideoRectangle &box)
+{
+  return double (box.w) * box.h;
+}
+
+/// What two boxes share, in pixels.
+double
+shared (const GstVideoRectangle &a, const GstVideoRectangle &b)
 {
   const double w = std::min (a.x + double (a.w), b.x + double (b.w)) - std::max (a.x, b.x);
   const double h = std::min (a.y + double (a.h), b.y + double (b.h)) - std::max (a.y, b.y);
-  return w > 0 && h > 0 ? w * h / (double (a.w) * a.h + double (b.w) * b.h - w * h) : 0;
+  return w > 0 && h > 0 ? w * h : 0;
+}
+
+bool
+is_covered (const GstVideoRectangle &detection, const GstVideoRectangle &target)
+{
+  const double both = shared (detection, target), a = area_of (detection), b = area_of (target);
+  return both > kCovers * (a + b - both) || both > kContains * std::min (a, b);
 }
 
 class TrackedFrame {
@@ -177,15 +207,16 @@ public:
       configure (options.targets);
     if (options.detections)
       for (const Detection &detection : read_detections (buffer_))
-        if (is_in_frame (detection.box) && std::ranges::none_of (state_.followed, [&] (const auto &followed) {
-              return overlap (in_frame (followed->target.box (), scale_), detection.box) > kCovers;
-            }))
-          add (detection.box, detection.id, false);
+        detect (detection);
     take_mouse ();
     std::vector<Target *> targets;
     for (const auto &followed : state_.followed)
       targets.push_back (&followed->target);
     follow (histogram_, options.track, targets);
+    forget (options.forget_after);
+    for (const auto &followed : state_.followed)
+      if (!followed->target.is_lost ())
+        followed->last_seen = GST_BUFFER_PTS (buffer_);
   }
 
   void write () const
@@ -206,40 +237,67 @@ public:
       g_value_take_boxed (&value, structure);
       gst_value_array_append_and_take_value (&tracks, &value);
     }
-    const GstSegment &segment = GST_BASE_TRANSFORM (self_)->segment;
-    const GstClockTime pts = GST_BUFFER_PTS (buffer_);
-    GstStructure *message = gst_structure_new ("integral-histogram-track", "timestamp", G_TYPE_UINT64, pts, "stream-time", G_TYPE_UINT64,
-                                               gst_segment_to_stream_time (&segment, GST_FORMAT_TIME, pts), "running-time", G_TYPE_UINT64,
-                                               gst_segment_to_running_time (&segment, GST_FORMAT_TIME, pts), "duration", G_TYPE_UINT64,
-                                               GST_BUFFER_DURATION (buffer_), nullptr);
+    GstStructure *message = frame_message (GST_BASE_TRANSFORM (self_), "integral-histogram-track", buffer_);
     gst_structure_take_value (message, "tracks", &tracks);
     gst_element_post_message (GST_ELEMENT (self_), gst_message_new_element (GST_OBJECT (self_), message));
   }
 
 private:
-  bool is_in_frame (const GstVideoRectangle &box) const
+  /// The part of a box that lies in the frame; empty where there is none.
+  GstVideoRectangle in_picture (const GstVideoRectangle &box) const
   {
-    const GstVideoRectangle frame = { 0, 0, width_, height_ };
-    return overlap (box, frame) > 0;
+    const inthist::Region part = inthist::clip ({ box.x, box.y, box.w, box.h }, inthist::Shape{ width_, height_ });
+    return { part.x, part.y, part.width, part.height };
+  }
+
+  bool is_in_frame (const GstVideoRectangle &box) const { return in_picture (box).w > 0; }
+
+  /// A detection starts a target, or a lost one that it covers again, unless one is there.
+  void detect (const Detection &detection)
+  {
+    const GstVideoRectangle box = in_picture (detection.box);
+    Followed *lost = nullptr;
+    for (const auto &followed : state_.followed)
+      if (is_covered (box, in_frame (followed->target.box (), scale_))) {
+        if (!followed->target.is_lost ())
+          return;
+        lost = followed.get ();
+      }
+    if (box.w == 0)
+      return;
+    if (lost)
+      lost->target.restart (in_tensor (box, scale_));
+    else
+      add (box, detection.id, false);
+  }
+
+  /// Targets that nobody has configured, and that have been lost for long.
+  void forget (guint frames)
+  {
+    std::erase_if (state_.followed, [&] (const auto &followed) {
+      followed->lost_frames = followed->target.is_lost () ? followed->lost_frames + 1 : 0;
+      return frames > 0 && !followed->configured && followed->lost_frames > frames;
+    });
   }
 
   void add (const GstVideoRectangle &box, gint parent, bool configured)
   {
     if (state_.followed.size () >= kMaxTargets) {
-      GST_WARNING_OBJECT (self_, "%u targets are the most: one more is not followed", kMaxTargets);
+      if (!std::exchange (state_.told, true))
+        GST_WARNING_OBJECT (self_, "%u targets are the most: others are not followed", kMaxTargets);
       return;
     }
     const guint id = state_.next_id++;
     GST_INFO_OBJECT (self_, "target %u starts at %d,%d %dx%d", id, box.x, box.y, box.w, box.h);
-    state_.followed.push_back (
-        std::make_unique<Followed> (Followed{ Target (id, parent, in_tensor (box, scale_)), configured, GST_BUFFER_PTS (buffer_) }));
+    state_.followed.push_back (std::make_unique<Followed> (
+        Followed{ Target (id, parent, in_tensor (box, scale_)), configured, GST_BUFFER_PTS (buffer_), GST_BUFFER_PTS (buffer_) }));
   }
 
   /// The targets of the property, instead of those that it gave before.
   void configure (const std::string &text)
   {
     std::erase_if (state_.followed, [] (const auto &followed) { return followed->configured; });
-    for (const GstVideoRectangle &box : parse_regions (text.c_str ())) {
+    for (const GstVideoRectangle &box : parse_regions (text.c_str (), "targets")) {
       if (!is_in_frame (box))
         throw std::invalid_argument ("targets=\"" + text + "\": " + std::to_string (box.x) + "," + std::to_string (box.y) + ","
                                      + std::to_string (box.w) + "," + std::to_string (box.h) + " lies outside of the "
@@ -271,7 +329,8 @@ private:
   Track track_of (const Followed &followed) const
   {
     const Target &target = followed.target;
-    return { target.id, target.parent, in_frame (target.box (), scale_), target.confidence (), target.is_lost (), followed.first_seen };
+    return { target.id,           target.parent,     in_frame (target.box (), scale_), target.confidence (), target.is_lost (),
+             followed.first_seen, followed.last_seen };
   }
 
   GstIntegralHistTrack *const self_;
@@ -290,6 +349,7 @@ restart (State &state)
 {
   state.followed.clear ();
   state.configured.reset ();
+  state.last_stream_time = GST_CLOCK_TIME_NONE;
 }
 
 // GstBaseTransform
@@ -297,14 +357,14 @@ restart (State &state)
 static gboolean
 gst_integral_hist_track_start (GstBaseTransform *trans)
 {
-  const TrackOptions options = options_of (trans);
-  try {
+  const bool valid = guarded (trans, false, [&] {
+    const TrackOptions options = options_of (trans);
     options.check ();
-    parse_regions (options.targets.c_str ());
-  } catch (const std::exception &error) {
-    GST_ELEMENT_ERROR (trans, RESOURCE, SETTINGS, ("%s.", error.what ()), (nullptr));
+    parse_regions (options.targets.c_str (), "targets");
+    return true;
+  });
+  if (!valid)
     return FALSE;
-  }
   state_of (trans).has_histograms = false;
   state_of (trans).next_id = 1;
   return TRUE;
@@ -340,27 +400,38 @@ gst_integral_hist_track_transform_ip (GstBaseTransform *trans, GstBuffer *buffer
     return GST_FLOW_ERROR;
   }
   state.has_histograms = true;
-  try {
-    const TrackOptions options = options_of (self);
-    options.check ();
-    TrackedFrame frame (self, state, buffer, meta);
-    frame.follow_all (options);
-    frame.write ();
-    return GST_FLOW_OK;
-  } catch (const std::invalid_argument &error) {
-    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS, ("%s.", error.what ()), (nullptr));
-  } catch (const std::exception &error) {
-    GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("Tracking failed: %s.", error.what ()), (nullptr));
-  }
-  return GST_FLOW_ERROR;
+  return guarded (
+      self, GST_FLOW_ERROR,
+      [&] {
+        const TrackOptions options = options_of (self);
+        options.check ();
+        TrackedFrame frame (self, state, buffer, meta);
+        frame.follow_all (options);
+        frame.write ();
+        if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buffer))
+          state.last_stream_time = gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+        return GST_FLOW_OK;
+      },
+      "Tracking failed: ");
 }
 
 static gboolean
 gst_integral_hist_track_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
-  // what comes now may be from another place of the stream; one follows every flush too
-  if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
-    restart (state_of (trans));
+  State &state = state_of (trans);
+  const GstSegment *segment;
+  switch (GST_EVENT_TYPE (event)) {
+    case GST_EVENT_STREAM_START:
+    case GST_EVENT_FLUSH_STOP: restart (state); break;
+    case GST_EVENT_SEGMENT:
+      // a segment may go on where the last one was
+      gst_event_parse_segment (event, &segment);
+      if (!(segment->format == GST_FORMAT_TIME && GST_CLOCK_TIME_IS_VALID (state.last_stream_time)
+            && std::llabs (gint64 (segment->time) - gint64 (state.last_stream_time)) < gint64 (kContinues)))
+        restart (state);
+      break;
+    default: break;
+  }
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
 }
 
@@ -423,6 +494,7 @@ gst_integral_hist_track_set_property (GObject *object, guint id, const GValue *v
     case PROP_UPDATE_RATE: track.update_rate = g_value_get_double (value); break;
     case PROP_SCALE_SEARCH: track.scale_search = g_value_get_boolean (value); break;
     case PROP_LOST_AFTER: track.lost_after = g_value_get_uint (value); break;
+    case PROP_FORGET_AFTER: options.forget_after = g_value_get_uint (value); break;
     case PROP_MIN_CONFIDENCE: track.min_confidence = g_value_get_double (value); break;
     default: G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec); break;
   }
@@ -445,6 +517,7 @@ gst_integral_hist_track_get_property (GObject *object, guint id, GValue *value, 
     case PROP_UPDATE_RATE: g_value_set_double (value, track.update_rate); break;
     case PROP_SCALE_SEARCH: g_value_set_boolean (value, track.scale_search); break;
     case PROP_LOST_AFTER: g_value_set_uint (value, track.lost_after); break;
+    case PROP_FORGET_AFTER: g_value_set_uint (value, options.forget_after); break;
     case PROP_MIN_CONFIDENCE: g_value_set_double (value, track.min_confidence); break;
     default: G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec); break;
   }
@@ -491,13 +564,14 @@ gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass)
                             "Follow each region of interest, and object detection of GstAnalytics, of a frame that no target covers yet",
                             by_default.detections, playing));
   install (PROP_NAVIGATION,
-           g_param_spec_boolean ("navigation", "Navigation",
-                                 "Follow what the mouse draws a box around in a video window; a click on a target drops it",
-                                 by_default.navigation, playing));
+           g_param_spec_boolean (
+               "navigation", "Navigation",
+               "Follow what the mouse draws a box around in a video window; a click on a target drops it, until upstream detects it again",
+               by_default.navigation, playing));
   install (PROP_MEASURE, g_param_spec_enum ("measure", "Measure", "How to compare a patch and its model",
                                             GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, track.measure, playing));
   install (PROP_QUANTILE,
-           g_param_spec_double (
+           checked_double_spec (
                "quantile", "Quantile",
                "Which of the patches' distances, from 0 for the least to 1 for the largest, is that of a position; the patches above it "
                "may be hidden",
@@ -510,7 +584,7 @@ gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass)
                "strips", "Strips",
                "How many strips of patches a box is cut into along each side, each of two patches; for targets that start from now on", 1,
                kMaxStrips, track.strips, playing));
-  install (PROP_UPDATE_RATE, g_param_spec_double ("update-rate", "Update rate",
+  install (PROP_UPDATE_RATE, checked_double_spec ("update-rate", "Update rate",
                                                   "How much of a patch's histogram goes into its model with each frame, for patches that "
                                                   "agree, and none while the target may be hidden; 0 "
                                                   "keeps the first frame's models, as the paper does, 0.1 follows slow changes",
@@ -522,7 +596,7 @@ gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass)
                               kMaxLostAfter, track.lost_after, playing));
   install (
       PROP_MIN_CONFIDENCE,
-      g_param_spec_double (
+      checked_double_spec (
           "min-confidence", "Minimal confidence",
           "Below which confidence a frame is bad; confidence is how much less the best position costs than half of those nearby, 0 to 1", 0,
           1, track.min_confidence, playing));

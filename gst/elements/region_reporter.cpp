@@ -48,8 +48,8 @@ parse_regions (const char *text, const char *name)
     else if (at < end)
       fail ("a semicolon is missing");
     if (numbers[2] <= 0 || numbers[3] <= 0)
-      throw std::invalid_argument ("regions=\"" + std::string (text) + "\": a region of " + std::to_string (numbers[2]) + "x"
-                                   + std::to_string (numbers[3]) + " pixels is empty; width and height must be at least 1");
+      throw std::invalid_argument (given + "a region of " + std::to_string (numbers[2]) + "x" + std::to_string (numbers[3])
+                                   + " pixels is empty; width and height must be at least 1");
     regions.push_back ({ numbers[0], numbers[1], numbers[2], numbers[3] });
     skip_spaces ();
   }
