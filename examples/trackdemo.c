@@ -190,7 +190,7 @@ static void
 set_target (Demo *demo, const Box *box, const char *why)
 {
   g_autofree char *text = g_strdup_printf ("%d,%d,%d,%d", box->x, box->y, box->width, box->height);
-  g_print ("Following %s%s, from frame %" G_GUINT64_FORMAT "\n", text, why, demo->frames);
+  g_print ("Following %s%s; from frame %" G_GUINT64_FORMAT "\n", text, why, demo->frames);
   g_object_set (demo->track, "targets", text, NULL);
   demo->has_target = TRUE;
   demo->start = demo->frames;
@@ -339,7 +339,7 @@ run (GstElement *pipeline, Demo *demo, GError **error)
   g_autoptr (GTimer) timer = g_timer_new ();
   g_autofree char *missing = NULL;
   guint64 followed = 0;
-  gboolean ok = TRUE, ended = FALSE, ending = FALSE;
+  gboolean ok = TRUE, ended = FALSE, ending = FALSE, no_video = FALSE;
 
   gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, on_frame, demo, NULL);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
@@ -356,13 +356,18 @@ run (GstElement *pipeline, Demo *demo, GError **error)
     switch (GST_MESSAGE_TYPE (message)) {
       case GST_MESSAGE_EOS: ended = TRUE; break;
       case GST_MESSAGE_ERROR: {
+        const GstStructure *details = NULL;
+        gint flow = GST_FLOW_OK;
         gst_message_parse_error (message, error, NULL);
+        gst_message_parse_error_details (message, &details);
+        if (details)
+          gst_structure_get_int (details, "flow-return", &flow);
         if (window && gst_object_has_as_ancestor (GST_MESSAGE_SRC (message), GST_OBJECT (window))
             && g_error_matches (*error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND)) {
           g_clear_error (error); /* so they say that it was closed */
           ended = TRUE;
         } else {
-          g_prefix_error (error, "%s", demo->frames == 0 ? "no video: " : "");
+          no_video = flow == GST_FLOW_NOT_LINKED; /* nothing that was found could be linked */
           ok = FALSE;
         }
         break;
@@ -377,15 +382,15 @@ run (GstElement *pipeline, Demo *demo, GError **error)
   const double seconds = g_timer_elapsed (timer, NULL);
   gst_element_set_state (pipeline, GST_STATE_NULL);
 
-  if (ok && demo->frames == 0 && !interrupted) {
-    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "no video in it");
+  if (demo->frames == 0 && (ok ? !interrupted : no_video || missing)) {
+    g_clear_error (error);
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "there is no video in it%s%s",
+                 missing ? " that can be decoded; missing is: " : "", missing ? missing : "");
     ok = FALSE;
   }
-  if (!ok && demo->frames == 0 && missing)
-    g_prefix_error (error, "GStreamer has no %s; ", missing);
-  if (ok && demo->has_target)
-    g_print ("%" G_GUINT64_FORMAT " frames in %.1f s; there in %" G_GUINT64_FORMAT " of the %" G_GUINT64_FORMAT " frames from then on\n",
-             demo->frames, seconds, followed, demo->frames - demo->start);
+  if (ok && demo->has_target && demo->frames > 0)
+    g_print ("%" G_GUINT64_FORMAT " frame%s in %.1f s; followed in %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT "\n", demo->frames,
+             demo->frames == 1 ? "" : "s", seconds, followed, demo->frames - demo->start);
   return ok;
 }
 
@@ -470,7 +475,7 @@ parse_box (const char *text, Box *box)
 }
 
 static gboolean
-show (const char *input, const Box *target, const char *video, guint64 limit, Demo *demo, GError **error)
+show (const char *input, const Box *target, const char *why, const char *video, guint64 limit, Demo *demo, GError **error)
 {
   const char *sink = video
                          ? "queue max-size-buffers=2 ! videoconvert ! "
@@ -486,14 +491,14 @@ show (const char *input, const Box *target, const char *video, guint64 limit, De
     g_object_set (file, "location", video, NULL);
   *demo = (Demo){ .track = track, .limit = limit, .longest = video ? LONGEST : GST_CLOCK_TIME_NONE };
   if (target)
-    set_target (demo, target, "");
+    set_target (demo, target, why);
   const gboolean ok = run (pipeline, demo, error);
   forget_glances (demo);
   return ok;
 }
 
 static gboolean
-demonstrate (const char *input, Box *target, const char *folder, guint64 limit, GError **error)
+demonstrate (const char *input, const Box *target, const char *folder, guint64 limit, GError **error)
 {
   Demo demo;
   GstRegistry *registry = gst_registry_get ();
@@ -506,18 +511,17 @@ demonstrate (const char *input, Box *target, const char *folder, guint64 limit, 
   }
   if (!folder && window_works ()) {
     g_print ("In the window, draw a box with the mouse around something to follow it, and click on a box to drop it.\n");
-    return show (input, target, NULL, limit, &demo, error);
+    return show (input, target, "", NULL, limit, &demo, error);
   }
 
   g_autofree char *absolute = g_canonicalize_filename (folder ? folder : ".", NULL);
   g_autofree char *video = g_build_filename (absolute, "trackdemo.webm", NULL);
   g_autofree char *sheet = g_build_filename (absolute, "trackdemo.png", NULL);
-  if (!show (input, target, video, limit, &demo, error))
+  if (!show (input, target, "", video, limit, &demo, error))
     return FALSE;
   if (!demo.has_target && demo.frames > 0) {
-    g_print ("Too short to see what moves\n");
-    Box centre = centre_of (demo.width, demo.height);
-    if (!show (input, &centre, video, limit, &demo, error))
+    const Box centre = centre_of (demo.width, demo.height);
+    if (!show (input, &centre, ", the centre, as this is too short to see what moves", video, limit, &demo, error))
       return FALSE;
   }
   if (demo.frames == 0)
