@@ -300,19 +300,25 @@ make_pipeline (const char *input, const char *sink, GError **error)
   return g_steal_pointer (&pipeline);
 }
 
-/* autovideosink swallows the frames where no window can be opened, so that must be tried. */
+/* autovideosink swallows the frames where no window can be opened, so that must be tried. Of its sinks these two open none but take the whole screen. */
 static gboolean
 window_works (void)
 {
   if (!g_getenv ("DISPLAY") && !g_getenv ("WAYLAND_DISPLAY"))
     return FALSE;
+  const char *const others[] = { "dfbvideosink", "kmssink" };
+  for (gsize i = 0; i < G_N_ELEMENTS (others); i++) {
+    g_autoptr (GstPluginFeature) feature = gst_registry_lookup_feature (gst_registry_get (), others[i]);
+    if (feature)
+      gst_plugin_feature_set_rank (feature, GST_RANK_NONE);
+  }
   g_autoptr (GstElement) sink = gst_parse_launch ("autovideosink", NULL);
   if (!sink)
     return FALSE;
-  gst_element_set_state (sink, GST_STATE_READY);
+  const gboolean opens = gst_element_set_state (sink, GST_STATE_READY) == GST_STATE_CHANGE_SUCCESS;
   g_autoptr (GstElement) window = gst_bin_get_by_interface (GST_BIN (sink), GST_TYPE_VIDEO_OVERLAY);
   gst_element_set_state (sink, GST_STATE_NULL);
-  return window != NULL;
+  return opens && window;
 }
 
 /* In how many frames a target was there, from the messages of the tracker. */
