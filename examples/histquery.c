@@ -214,6 +214,13 @@ run (GstElement *pipeline, guint64 limit, GError **error)
     g_autoptr (GstMessage) message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
     if (message) {
       g_autofree char *debug = NULL;
+      const GstStructure *details = NULL;
+      gint flow = GST_FLOW_OK;
+      gst_message_parse_error_details (message, &details);
+      if (details)
+        gst_structure_get_int (details, "flow-return", &flow);
+      if (frames == 0 && flow == GST_FLOW_NOT_LINKED)
+        break; /* nothing that was found could be linked, as it is no video */
       gst_message_parse_error (message, error, &debug);
       g_prefix_error (error, "%s%s: ", frames == 0 ? "no video: " : "", GST_OBJECT_NAME (GST_MESSAGE_SRC (message)));
       g_printerr ("%s\n", debug ? debug : "");

@@ -594,6 +594,10 @@ gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass)
   install (PROP_LOST_AFTER,
            checked_uint_spec ("lost-after", "Lost after", "After how many bad frames in a row a target is lost; 0 for never", 0,
                               kMaxLostAfter, track.lost_after, playing));
+  install (PROP_FORGET_AFTER,
+           g_param_spec_uint ("forget-after", "Forget after",
+                              "After how many frames a lost target is given up, unless it is one of the property targets; 0 for never", 0,
+                              G_MAXUINT, by_default.forget_after, playing));
   install (
       PROP_MIN_CONFIDENCE,
       checked_double_spec (

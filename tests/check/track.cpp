@@ -332,15 +332,42 @@ GST_START_TEST (never_lost)
 }
 GST_END_TEST
 
-/// Where nothing is to be told apart, nothing moves.
+/// Where nothing is to be told apart, nothing moves, and nothing is lost; whatever the rounding of a box's patches.
 GST_START_TEST (even_picture)
 {
-  Tracking tracking ("targets=50,40,20,20;0,0,160,120");
+  const Place places[] = { { 50, 40, 20, 20 },  { 0, 0, 320, 240 }, { 100, 20, 44, 190 }, { 100, 20, 165, 164 },
+                           { 100, 50, 41, 82 }, { 0, 0, 30, 30 },   { 290, 210, 30, 30 } };
+  std::string all;
+  for (const Place &place : places)
+    all += text_of (place) + ";";
+  for (const char *measure : { "bhattacharyya", "emd", "intersection", "chi-square-alt" }) {
+    Tracking tracking (std::string ("measure=") + measure + " targets=\"" + all + "\"");
+    tracking.set_caps (320, 240);
+    for (int i = 0; i < 25; i++) {
+      const auto tracks = tracking.follow (std::vector<guint8> (320 * 240, 80));
+      for (std::size_t t = 0; t < tracks.size (); t++)
+        fail_unless (tracks[t].box == places[t] && !tracks[t].lost, "%s, frame %d: %s is at %s%s", measure, i, text_of (places[t]).c_str (),
+                     text_of (tracks[t].box).c_str (), tracks[t].lost ? ", lost" : "");
+    }
+  }
+}
+GST_END_TEST
+
+/// With nowhere else to be, a target is not lost as long as it looks as it did.
+GST_START_TEST (large_boxes)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("targets=0,0,160,120;1,1,158,118;0,0,154,114;5,3,1000000000,2147483647");
   tracking.set_caps (160, 120);
-  for (int i = 0; i < 20; i++) {
-    const auto tracks = tracking.follow (std::vector<guint8> (160 * 120, 80));
-    expect_at (tracks, 0, { 50, 40, 20, 20 }, i);
-    fail_unless (tracks[0].box == (Place{ 50, 40, 20, 20 }) && tracks[1].box == (Place{ 0, 0, 160, 120 }));
+  std::mt19937 random (3);
+  for (int frame = 0; frame < 40; frame++) {
+    auto picture = scene.background ();
+    for (auto &pixel : picture)
+      pixel = guint8 (pixel + random () % 5);
+    const auto tracks = tracking.follow (picture);
+    for (const Seen &track : tracks)
+      fail_unless (!track.lost, "frame %d: target %u is lost", frame, track.id);
+    fail_unless (tracks[3].box == (Place{ 5, 3, 155, 117 }), "%s", text_of (tracks[3].box).c_str ());
   }
 }
 GST_END_TEST
@@ -399,6 +426,48 @@ GST_START_TEST (from_detections)
   deaf.set_caps (160, 120);
   const auto add = [] (GstBuffer *buffer) { gst_buffer_add_video_region_of_interest_meta (buffer, "face", 1, 1, 20, 20); };
   fail_unless (deaf.follow (scene.background (), add).empty ());
+}
+GST_END_TEST
+
+/// Upstream detects the same thing on each frame, over the border and larger and larger: one target. Where it is lost, the detection finds it again.
+GST_START_TEST (detected_on_each_frame)
+{
+  const Scene scene (160, 120);
+  const auto detect = [] (const Place &place) {
+    return [=] (GstBuffer *buffer) {
+      gst_buffer_add_video_region_of_interest_meta (buffer, "face", guint (place.x), guint (place.y), guint (place.width),
+                                                    guint (place.height));
+    };
+  };
+  Tracking border ("");
+  border.set_caps (160, 120);
+  for (int frame = 0; frame < 20; frame++)
+    fail_unless_equals_int (border.follow (scene.background (), detect ({ 150, -12, 40, 20 })).size (), 1);
+  Tracking growing ("");
+  growing.set_caps (160, 120);
+  for (int frame = 0; frame < 30; frame++)
+    fail_unless_equals_int (growing.follow (scene.background (), detect ({ 40, 30, 20 + 2 * frame, 20 + 2 * frame })).size (), 1);
+
+  Tracking lost ("lost-after=2 forget-after=10");
+  lost.set_caps (160, 120);
+  auto picture = scene.background ();
+  scene.draw (picture, kFirst, 7);
+  const std::vector<guint8> black (160 * 120);
+  for (int frame = 0; frame < 10; frame++)
+    lost.follow (picture, detect (kFirst));
+  std::vector<Seen> tracks;
+  for (int frame = 0; frame < 5; frame++)
+    tracks = lost.follow (black);
+  fail_unless (tracks.size () == 1 && tracks[0].lost);
+  scene.draw (picture, kFirst, 9);  // it looks different now
+  tracks = lost.follow (picture, detect (kFirst));
+  fail_unless (tracks.size () == 1 && !tracks[0].lost && tracks[0].id == 1 && tracks[0].box == kFirst);
+  for (int frame = 0; frame < 8; frame++)
+    lost.follow (picture);
+  int frames = 0;
+  while (!lost.follow (black).empty ())
+    fail_unless (++frames < 20, "not forgotten");
+  fail_unless (frames > 10, "forgotten after %d frames", frames);
 }
 GST_END_TEST
 
@@ -534,6 +603,30 @@ GST_START_TEST (seek)
 }
 GST_END_TEST
 
+/// A segment that goes on is no seek; one that jumps is, without a flush, too. Streams that have no time are tracked as others.
+GST_START_TEST (segments)
+{
+  const Scene scene (160, 120);
+  auto picture = scene.background ();
+  scene.draw (picture, kFirst, 7);
+  Tracking tracking ("targets=" + text_of (kFirst));
+  tracking.set_caps (160, 120);
+  for (int frame = 0; frame < 10; frame++)
+    tracking.follow (picture);
+  GstSegment segment;
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  segment.start = segment.time = segment.position = 400 * GST_MSECOND;
+  gst_harness_push_event (tracking.harness (), gst_event_new_segment (&segment));
+  fail_unless_equals_int (tracking.follow (picture)[0].id, 1);
+  segment.time = 60 * GST_SECOND;
+  gst_harness_push_event (tracking.harness (), gst_event_new_segment (&segment));
+  fail_unless_equals_int (tracking.follow (picture)[0].id, 2);
+  gst_segment_init (&segment, GST_FORMAT_BYTES);
+  gst_harness_push_event (tracking.harness (), gst_event_new_segment (&segment));
+  expect_at (tracking.follow (picture), 0, kFirst, 12);
+}
+GST_END_TEST
+
 GST_START_TEST (changed_while_playing)
 {
   const Scene scene (160, 120);
@@ -622,7 +715,8 @@ GST_END_TEST
 
 GST_START_TEST (bad_settings)
 {
-  const char *const cases[][2] = { { "targets=1,2,3", "comma is missing" },
+  const char *const cases[][2] = { { "targets=1,2,3", "targets=\"1,2,3\": a comma is missing" },
+                                   { "quantile=7", "quantile=7.000000 is out of range: set it to 0 to 1" },
                                    { "search-range=0", "search-range=0 is out of range: set it to 1 to 256" },
                                    { "strips=99", "strips=99 is out of range" },
                                    { "targets=1,1,0,4", "is empty" } };
@@ -678,12 +772,15 @@ track_suite ()
   tcase_add_test (tcase, lost_and_found);
   tcase_add_test (tcase, never_lost);
   tcase_add_test (tcase, even_picture);
+  tcase_add_test (tcase, large_boxes);
   tcase_add_test (tcase, scale_search);
   tcase_add_test (tcase, from_detections);
+  tcase_add_test (tcase, detected_on_each_frame);
   tcase_add_test (tcase, with_analytics);
   tcase_add_test (tcase, from_the_mouse);
   tcase_add_test (tcase, caps_change);
   tcase_add_test (tcase, seek);
+  tcase_add_test (tcase, segments);
   tcase_add_test (tcase, changed_while_playing);
   tcase_add_test (tcase, interval);
   tcase_add_test (tcase, devices_agree);
