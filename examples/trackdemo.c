@@ -285,7 +285,7 @@ make_pipeline (const char *input, const char *sink, GError **error)
 
   /* a larger search range than by default, as a ball or people at a few frames a second are faster than that */
   g_autofree char *launch = g_strdup_printf ("%s ! videoconvert ! cudaintegralhist bins=%d ! "
-                                             "integralhisttrack name=track search-range=12 ! integralhistoverlay ! %s",
+                                             "integralhisttrack name=track search-range=12 update-rate=0.1 ! integralhistoverlay ! %s",
                                              source, BINS, sink);
   g_autoptr (GError) problem = NULL;
   g_autoptr (GstElement) pipeline = gst_parse_launch (launch, &problem);
@@ -395,7 +395,7 @@ run (GstElement *pipeline, Demo *demo, GError **error)
     ok = FALSE;
   }
   if (ok && demo->has_target && demo->frames > 0)
-    g_print ("%" G_GUINT64_FORMAT " frame%s in %.1f s; followed in %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT "\n", demo->frames,
+    g_print ("%" G_GUINT64_FORMAT " frame%s in %.1f s; not lost in %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT "\n", demo->frames,
              demo->frames == 1 ? "" : "s", seconds, followed, demo->frames - demo->start);
   return ok;
 }
@@ -548,7 +548,8 @@ main (int argc, char **argv)
   const GOptionEntry entries[] = {
     { "target", 't', 0, G_OPTION_ARG_STRING, &target, "What to follow from the first frame on (what moves first)", "X,Y,WIDTH,HEIGHT" },
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &folder, "Write files there, also where there is a display (the current folder)", "FOLDER" },
-    { "frames", 'n', 0, G_OPTION_ARG_INT, &frames, "Stop after N frames, 0 for never (150 of a camera, 300 of --test, else 0)", "N" },
+    { "frames", 'n', 0, G_OPTION_ARG_INT, &frames,
+      "Stop after N frames, 0 for never (150 of a camera, 300 of --test, else 0); a file has ten seconds at most", "N" },
     { "test", 0, 0, G_OPTION_ARG_NONE, &test, "Take a test picture, a ball", NULL },
     { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &inputs, NULL, "FILE | URI | /dev/videoN" },
     G_OPTION_ENTRY_NULL,

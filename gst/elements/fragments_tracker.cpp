@@ -88,7 +88,7 @@ public:
     ask (searches);
     firsts.push_back (searches.size ());
     for (std::size_t i = 0; i < targets.size (); i++)
-      if (const std::span found (&searches[firsts[i]], firsts[i + 1] - firsts[i]); found.empty ())
+      if (const auto found = std::span (searches).subspan (firsts[i], firsts[i + 1] - firsts[i]); found.empty ())
         continue;  // it starts here
       else if (targets[i]->lost_)
         find_again (*targets[i], found[0]);

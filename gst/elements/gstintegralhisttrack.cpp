@@ -555,8 +555,8 @@ gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass)
       PROP_TARGETS,
       g_param_spec_string (
           "targets", "Targets",
-          "Boxes \"x,y,width,height;...\" in pixels of the first frame to follow from there; others are taken from the next frame on. One "
-          "outside of the frame is an error",
+          "Boxes \"x,y,width,height;...\" in pixels of the first frame to follow from there, as far as they lie in it; one outside is an "
+          "error. When it is set later, the targets that it gave before are dropped, and these start in the next frame",
           by_default.targets.c_str (), playing));
   install (
       PROP_DETECTIONS,

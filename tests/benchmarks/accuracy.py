@@ -18,10 +18,13 @@ import os
 import re
 import sys
 
-import gi
+try:
+    import gi
 
-gi.require_version("Gst", "1.0")
-from gi.repository import Gst  # noqa: E402
+    gi.require_version("Gst", "1.0")
+    from gi.repository import GLib, Gst
+except (ImportError, ValueError) as error:
+    sys.exit(f"accuracy: {error}: it wants Python's bindings of GStreamer (python3-gst-1.0), with the interpreter that has them (/usr/bin/python3)")
 
 PUBLISHED = {"woman": 0.147, "crossing": 0.311, "football1": 0.364, "faceocc1": 0.816, "jumping": 0.672, "david3": 0.670, "mhyang": 0.651, "faceocc2": 0.648,
              "basketball": 0.619, "sylvester": 0.584, "couple": 0.569, "walking": 0.537, "dudek": 0.535, "subway": 0.462, "carscale": 0.425, "car4": 0.188,
@@ -39,6 +42,9 @@ def read_truth(path):
 def find_sequences(folder):
     """{name: (launch line of a source, boxes)}"""
     sequences = {}
+    if os.path.exists(os.path.join(folder, "groundtruth_rect.txt")):  # it is one itself
+        name = os.path.basename(os.path.abspath(folder))
+        return {name: value for name_, value in find_sequences(os.path.dirname(os.path.abspath(folder))).items() if name_ == name}
     for entry in sorted(os.listdir(folder)):
         path = os.path.join(folder, entry)
         stem, extension = os.path.splitext(path)
@@ -61,8 +67,16 @@ def follow(source, box, backend, settings):
     pipeline = Gst.parse_launch(f"{source} ! videoconvert ! video/x-raw,format=GRAY8 ! cudaintegralhist bins=16 backend={backend} ! "
                                 f'integralhisttrack targets="{targets}" {settings} ! fakesink sync=false')
     bus = pipeline.get_bus()
-    pipeline.set_state(Gst.State.PLAYING)
     frames = []
+    try:
+        pipeline.set_state(Gst.State.PLAYING)
+        read_tracks(bus, frames)
+    finally:
+        pipeline.set_state(Gst.State.NULL)
+    return frames
+
+
+def read_tracks(bus, frames):
     field = re.compile(r"\b(x|y|width|height|confidence|lost)=\((?:int|double|boolean)\)([^,;]+)")
     while True:
         message = bus.timed_pop_filtered(60 * Gst.SECOND, Gst.MessageType.ELEMENT | Gst.MessageType.EOS | Gst.MessageType.ERROR)
@@ -76,8 +90,6 @@ def follow(source, box, backend, settings):
         if structure.get_name() == "integral-histogram-track":
             track = dict(field.findall(structure.to_string().replace("\\", "")))
             frames.append((tuple(int(track[name]) for name in ("x", "y", "width", "height")), float(track["confidence"]), track["lost"] == "true"))
-    pipeline.set_state(Gst.State.NULL)
-    return frames
 
 
 def overlap(a, b):
@@ -168,9 +180,13 @@ def main():
     if options.plot:
         plot(results, options.plot)
         print(f"plot: {os.path.abspath(options.plot)}")
-    print(f"accuracy: {len(results)} measured, " + (f"behind what is published: {', '.join(behind)}" if behind else "none behind what is published"))
+    first = (options.settings or [""])[0] or "defaults"
+    print(f"accuracy: {len(results)} measured; with {first} " + (f"behind what is published: {', '.join(behind)}" if behind else "none is behind what is published"))
     return 1 if options.check and behind else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (RuntimeError, GLib.Error) as error:
+        sys.exit(f"accuracy: {error}")
