@@ -183,15 +183,18 @@ private:
   std::shared_ptr<CudaTensor> next_tensor ()
   {
     const TraceRange range ("integral histogram: wait for a tensor");
-    for (;;)
+    for (;;) {
+      const guint64 given_back = loans_->given_back ();
       try {
         while (pool_->is_exhausted () && loans_->settle_oldest ()) {
         }
         return std::static_pointer_cast<CudaTensor> (pool_->acquire ());
       } catch (const Error &error) {
-        if (error.code != GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY || !loans_->settle_oldest ())
+        // one that came back meanwhile may have been the one that was missing
+        if (error.code != GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY || (!loans_->settle_oldest () && loans_->given_back () == given_back))
           throw;
       }
+    }
   }
 
   /// Whatever became of its frame.

@@ -44,9 +44,21 @@ Loans::give_back ()
       if (tensor.copied)
         in_the_way_ = true;
       loans_.pop_front ();
+      returning_++;
     }
     gst_buffer_unref (buffer);  // nobody else's: it goes back to its pool
+    const std::lock_guard lock (mutex_);
+    returning_--;
+    given_back_++;
+    returned_.notify_all ();
   }
+}
+
+guint64
+Loans::given_back ()
+{
+  const std::lock_guard lock (mutex_);
+  return given_back_;
 }
 
 bool
@@ -54,9 +66,12 @@ Loans::settle_oldest ()
 {
   cudaEvent_t read;
   {
-    const std::lock_guard lock (mutex_);
-    if (loans_.empty ())
-      return false;
+    std::unique_lock lock (mutex_);
+    if (loans_.empty ()) {
+      const bool some = returning_ > 0;
+      returned_.wait (lock, [this] { return returning_ == 0; });
+      return some;
+    }
     read = loans_.front ().read;
   }
   await (read);

@@ -24,8 +24,10 @@ public:
   void add (GstBuffer *buffer, Tensor &tensor, cudaEvent_t read);
   /// Gives back what has been read, with the context current.
   void give_back ();
-  /// Waits for the oldest, and gives it back. False where there is none.
+  /// Waits for the oldest, and gives it back, or where another thread is giving back the last ones, for that. False where there is none.
   bool settle_oldest ();
+  /// How many have been given back so far, and their memory with them.
+  guint64 given_back ();
   /// Whether somebody downstream has copied a buffer, because it was not writable. Writers then copy the memory too, and where they do not, the buffer's pool cannot use it again
   /// and allocates anew for each frame.
   bool are_in_the_way () const { return in_the_way_; }
@@ -42,7 +44,9 @@ private:
   const Context context_;
   std::atomic<bool> in_the_way_ = false;
   std::mutex mutex_;  // guards all below
-  std::condition_variable changed_;
+  std::condition_variable changed_, returned_;
+  unsigned returning_ = 0;  // that are no loans any more, but still referenced
+  guint64 given_back_ = 0;
   std::deque<Loan> loans_;  // the oldest in front: it is read first
   bool asleep_ = false, stopping_ = false;
   std::jthread watcher_;
