@@ -6,10 +6,10 @@
 #include <functional>
 #include <set>
 
-#include <gst/integralhist/engine.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "formulas.hpp"
+#include "broken_tensor.hpp"
 #include "frames.hpp"
 
 namespace {
@@ -907,28 +907,12 @@ GST_START_TEST (metas)
 }
 GST_END_TEST;
 
-namespace {
-
-/// A tensor that cannot be had.
-class Broken final : public integralhist::Tensor {
-public:
-  Broken () : Tensor (inthist::Shape{ 64, 48, 8 }) {}
-  bool wait (GstClockTime) override { return true; }
-  void ask (std::span<const integralhist::Query>) override { lose (); }
-  const void *host () override { lose (); }
-
-private:
-  [[noreturn]] static void lose () { throw integralhist::Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "the device fell off the bus"); }
-};
-
-}  // namespace
-
 GST_START_TEST (failed_query)
 {
   for (const char *properties : { "", "histogram=1,2,3,4,5,6,7,8" }) {
     Likelihood likelihood (properties, caps_of ("GRAY8", 64, 48));
     GstBuffer *in = Picture (64, 48, 1).buffer ();
-    g_autoptr (GstIntegralHistogram) histogram = integralhist::new_histogram (std::make_shared<Broken> ());
+    g_autoptr (GstIntegralHistogram) histogram = integralhist::new_histogram (std::make_shared<BrokenTensor> (8));
     gst_buffer_add_integral_histogram_meta (in, histogram);
     const std::string error = likelihood.error_of (in, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED);
     fail_unless (error.find (*properties ? "map" : "model") != error.npos && error.find ("the device fell off the bus") != error.npos, "%s",

@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
-#include <gst/integralhist/engine.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 
+#include "broken_tensor.hpp"
 #include "frames.hpp"
 
 namespace {
@@ -707,27 +707,11 @@ GST_START_TEST (bars_where_there_are_histograms)
 }
 GST_END_TEST;
 
-namespace {
-
-/// A tensor that cannot be had.
-class Broken final : public integralhist::Tensor {
-public:
-  Broken () : Tensor (inthist::Shape{ 64, 48, 2 }) {}
-  bool wait (GstClockTime) override { return true; }
-  void ask (std::span<const integralhist::Query>) override { lose (); }
-  const void *host () override { lose (); }
-
-private:
-  [[noreturn]] static void lose () { throw integralhist::Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "the device fell off the bus"); }
-};
-
-}  // namespace
-
 GST_START_TEST (failed_query)
 {
   Overlay overlay ("histograms=true regions=1,1,20,20;5,5,20,20", caps_of ("GRAY8", 64, 48));
   GstBuffer *in = overlay.even (1);
-  g_autoptr (GstIntegralHistogram) histogram = integralhist::new_histogram (std::make_shared<Broken> ());
+  g_autoptr (GstIntegralHistogram) histogram = integralhist::new_histogram (std::make_shared<BrokenTensor> (2));
   gst_buffer_add_integral_histogram_meta (in, histogram);
   const std::string error = overlay.error_of (in);
   fail_unless (error.find ("histogram") != error.npos && error.find ("the device fell off the bus") != error.npos, "%s", error.c_str ());

@@ -317,6 +317,69 @@ GST_START_TEST (lost_and_found)
 }
 GST_END_TEST
 
+/// Models follow a target that changes slowly, and not what hides it.
+GST_START_TEST (update)
+{
+  const Scene scene (160, 120);
+  const auto run = [&] (const char *settings, const std::function<void (std::vector<guint8> &, int)> &draw, int frames) {
+    Tracking tracking (std::string (settings) + " targets=" + text_of (kFirst));
+    tracking.set_caps (160, 120);
+    std::vector<Seen> tracks;
+    for (int frame = 0; frame < frames; frame++) {
+      auto picture = scene.background ();
+      draw (picture, frame);
+      tracks = tracking.follow (picture);
+    }
+    return tracks[0];
+  };
+
+  // from one texture to another, while the first one comes to rest beside it
+  const Place end = { kFirst.x + 6, kFirst.y + 5, kFirst.width, kFirst.height };
+  const auto change = [&] (std::vector<guint8> &picture, int frame) {
+    auto old = picture, now = picture;
+    const Place place = frame < 60 ? kFirst : end;
+    scene.draw (old, place, 7);
+    scene.draw (now, place, 8);
+    const int part = std::min (frame, 50);
+    for (std::size_t i = 0; i < picture.size (); i++)
+      picture[i] = guint8 ((old[i] * (50 - part) + now[i] * part) / 50);
+  };
+  const Seen updated = run ("lost-after=0 update-rate=0.3", change, 62), kept = run ("lost-after=0", change, 62);
+  expect_at ({ updated }, 0, end, 61);
+  fail_unless (updated.confidence > kept.confidence + 0.2, "%g, and %g without", updated.confidence, kept.confidence);
+
+  // hidden by something that then stays, while the target goes on
+  const auto hide = [&] (std::vector<guint8> &picture, int frame) {
+    if (frame < 15 || frame > 25)
+      scene.draw (picture, frame < 15 ? kFirst : end, 7);
+    else
+      scene.draw (picture, { kFirst.x - 8, kFirst.y - 8, kFirst.width + 16, kFirst.height + 16 }, 99);
+  };
+  expect_at ({ run ("lost-after=0 update-rate=0.5", hide, 32) }, 0, end, 31);
+}
+GST_END_TEST
+
+/// What confidence a frame must have is a setting.
+GST_START_TEST (min_confidence)
+{
+  const Scene scene (160, 120);
+  for (const bool strict : { false, true }) {
+    Tracking tracking (std::string ("lost-after=3 min-confidence=") + (strict ? "1" : "0.06") + " targets=" + text_of (way (0)));
+    tracking.set_caps (160, 120);
+    bool lost = false;
+    std::mt19937 random (4);
+    for (int frame = 0; frame < 25; frame++) {
+      auto picture = scene.background ();
+      scene.draw (picture, way (frame), 7);
+      for (auto &pixel : picture)  // so that no position is perfect
+        pixel = guint8 (std::min<unsigned> (255, pixel + random () % 20));
+      lost = lost || tracking.follow (picture)[0].lost;
+    }
+    fail_unless (lost == strict);
+  }
+}
+GST_END_TEST
+
 /// Without the rule a hidden target drifts.
 GST_START_TEST (never_lost)
 {
@@ -770,6 +833,8 @@ track_suite ()
   tcase_add_test (tcase, partly_hidden);
   tcase_add_test (tcase, several_targets);
   tcase_add_test (tcase, lost_and_found);
+  tcase_add_test (tcase, update);
+  tcase_add_test (tcase, min_confidence);
   tcase_add_test (tcase, never_lost);
   tcase_add_test (tcase, even_picture);
   tcase_add_test (tcase, large_boxes);
