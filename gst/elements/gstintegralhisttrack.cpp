@@ -42,7 +42,7 @@
 #include "frame_boxes.hpp"
 #include "messages.hpp"
 #include "region_reporter.hpp"
-#include "settings.hpp"
+#include "track_options.hpp"
 
 using namespace integralhist;
 
@@ -51,45 +51,11 @@ GST_DEBUG_CATEGORY_STATIC (category);
 
 namespace {
 
-constexpr guint kMaxSearchRange = 256, kMaxStrips = 32, kMaxLostAfter = 1000, kMaxTargets = 1000;
+constexpr guint kMaxTargets = 1000;
 constexpr double kCovers = 0.3,
                  kContains = 0.7;  // from which shares of both boxes, or of the smaller one, on a detection is what a target follows
 constexpr GstClockTime kContinues = GST_SECOND;  // less than this between two segments is no seek
 constexpr double kLeastDrag = 4;                 // pixels each way; less is a click
-
-enum {
-  PROP_TARGETS = 1,
-  PROP_DETECTIONS,
-  PROP_NAVIGATION,
-  PROP_MEASURE,
-  PROP_QUANTILE,
-  PROP_SEARCH_RANGE,
-  PROP_STRIPS,
-  PROP_UPDATE_RATE,
-  PROP_SCALE_SEARCH,
-  PROP_LOST_AFTER,
-  PROP_FORGET_AFTER,
-  PROP_MIN_CONFIDENCE,
-};
-
-struct TrackOptions {
-  std::string targets;
-  bool detections = true, navigation = true;
-  guint forget_after = 100;
-  TrackSettings track;
-
-  /// Throws std::invalid_argument with a message for users.
-  void check () const
-  {
-    check_range ("search-range", track.search_range, 1, kMaxSearchRange);
-    check_range ("strips", track.strips, 1, kMaxStrips);
-    check_range ("lost-after", track.lost_after, 0, kMaxLostAfter);
-    for (const auto &[name, value] : { std::pair ("quantile", track.quantile), std::pair ("update-rate", track.update_rate),
-                                       std::pair ("min-confidence", track.min_confidence) })
-      if (!(value >= 0 && value <= 1))
-        throw std::invalid_argument (std::string (name) + "=" + std::to_string (value) + " is out of range: set it to 0 to 1");
-  }
-};
 
 /// A target, and what the element knows of it.
 struct Followed {
@@ -481,46 +447,17 @@ static void
 gst_integral_hist_track_set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
 {
   GST_OBJECT_LOCK (object);
-  TrackOptions &options = state_of (object).options;
-  TrackSettings &track = options.track;
-  switch (id) {
-    case PROP_TARGETS: options.targets = g_value_get_string (value) ? g_value_get_string (value) : ""; break;
-    case PROP_DETECTIONS: options.detections = g_value_get_boolean (value); break;
-    case PROP_NAVIGATION: options.navigation = g_value_get_boolean (value); break;
-    case PROP_MEASURE: track.measure = GstIntegralHistogramMeasure (g_value_get_enum (value)); break;
-    case PROP_QUANTILE: track.quantile = g_value_get_double (value); break;
-    case PROP_SEARCH_RANGE: track.search_range = g_value_get_uint (value); break;
-    case PROP_STRIPS: track.strips = g_value_get_uint (value); break;
-    case PROP_UPDATE_RATE: track.update_rate = g_value_get_double (value); break;
-    case PROP_SCALE_SEARCH: track.scale_search = g_value_get_boolean (value); break;
-    case PROP_LOST_AFTER: track.lost_after = g_value_get_uint (value); break;
-    case PROP_FORGET_AFTER: options.forget_after = g_value_get_uint (value); break;
-    case PROP_MIN_CONFIDENCE: track.min_confidence = g_value_get_double (value); break;
-    default: G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec); break;
-  }
+  const bool known = state_of (object).options.set (id, value);
   GST_OBJECT_UNLOCK (object);
+  if (!known)
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
 }
 
 static void
 gst_integral_hist_track_get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
 {
-  const TrackOptions options = options_of (object);
-  const TrackSettings &track = options.track;
-  switch (id) {
-    case PROP_TARGETS: g_value_set_string (value, options.targets.c_str ()); break;
-    case PROP_DETECTIONS: g_value_set_boolean (value, options.detections); break;
-    case PROP_NAVIGATION: g_value_set_boolean (value, options.navigation); break;
-    case PROP_MEASURE: g_value_set_enum (value, track.measure); break;
-    case PROP_QUANTILE: g_value_set_double (value, track.quantile); break;
-    case PROP_SEARCH_RANGE: g_value_set_uint (value, track.search_range); break;
-    case PROP_STRIPS: g_value_set_uint (value, track.strips); break;
-    case PROP_UPDATE_RATE: g_value_set_double (value, track.update_rate); break;
-    case PROP_SCALE_SEARCH: g_value_set_boolean (value, track.scale_search); break;
-    case PROP_LOST_AFTER: g_value_set_uint (value, track.lost_after); break;
-    case PROP_FORGET_AFTER: g_value_set_uint (value, options.forget_after); break;
-    case PROP_MIN_CONFIDENCE: g_value_set_double (value, track.min_confidence); break;
-    default: G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec); break;
-  }
+  if (!options_of (object).get (id, value))
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
 }
 
 static void
@@ -547,63 +484,7 @@ gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass)
   object_class->set_property = gst_integral_hist_track_set_property;
   object_class->get_property = gst_integral_hist_track_get_property;
   object_class->finalize = gst_integral_hist_track_finalize;
-  const TrackOptions by_default;
-  const TrackSettings &track = by_default.track;
-  const GParamFlags playing = mutable_playing ();
-  const auto install = [&] (guint id, GParamSpec *spec) { g_object_class_install_property (object_class, id, spec); };
-  install (
-      PROP_TARGETS,
-      g_param_spec_string (
-          "targets", "Targets",
-          "Boxes \"x,y,width,height;...\" in pixels of the first frame to follow from there, as far as they lie in it; one outside is an "
-          "error. When it is set later, the targets that it gave before are dropped, and these start in the next frame",
-          by_default.targets.c_str (), playing));
-  install (
-      PROP_DETECTIONS,
-      g_param_spec_boolean ("detections", "Detections",
-                            "Follow each region of interest, and object detection of GstAnalytics, of a frame that no target covers yet",
-                            by_default.detections, playing));
-  install (PROP_NAVIGATION,
-           g_param_spec_boolean (
-               "navigation", "Navigation",
-               "Follow what the mouse draws a box around in a video window; a click on a target drops it, until upstream detects it again",
-               by_default.navigation, playing));
-  install (PROP_MEASURE, g_param_spec_enum ("measure", "Measure", "How to compare a patch and its model",
-                                            GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, track.measure, playing));
-  install (PROP_QUANTILE,
-           checked_double_spec (
-               "quantile", "Quantile",
-               "Which of the patches' distances, from 0 for the least to 1 for the largest, is that of a position; the patches above it "
-               "may be hidden",
-               0, 1, track.quantile, playing));
-  install (PROP_SEARCH_RANGE,
-           checked_uint_spec ("search-range", "Search range", "How far a target moves at most from frame to frame, in pixels each way", 1,
-                              kMaxSearchRange, track.search_range, playing));
-  install (PROP_STRIPS,
-           checked_uint_spec (
-               "strips", "Strips",
-               "How many strips of patches a box is cut into along each side, each of two patches; for targets that start from now on", 1,
-               kMaxStrips, track.strips, playing));
-  install (PROP_UPDATE_RATE, checked_double_spec ("update-rate", "Update rate",
-                                                  "How much of a patch's histogram goes into its model with each frame, for patches that "
-                                                  "agree, and none while the target may be hidden; 0 "
-                                                  "keeps the first frame's models, as the paper does, 0.1 follows slow changes",
-                                                  0, 1, track.update_rate, playing));
-  install (PROP_SCALE_SEARCH, g_param_spec_boolean ("scale-search", "Scale search", "Look for the target 5 % smaller and larger, too",
-                                                    track.scale_search, playing));
-  install (PROP_LOST_AFTER,
-           checked_uint_spec ("lost-after", "Lost after", "After how many bad frames in a row a target is lost; 0 for never", 0,
-                              kMaxLostAfter, track.lost_after, playing));
-  install (PROP_FORGET_AFTER,
-           g_param_spec_uint ("forget-after", "Forget after",
-                              "After how many frames a lost target is given up, unless it is one of the property targets; 0 for never", 0,
-                              G_MAXUINT, by_default.forget_after, playing));
-  install (
-      PROP_MIN_CONFIDENCE,
-      checked_double_spec (
-          "min-confidence", "Minimal confidence",
-          "Below which confidence a frame is bad; confidence is how much less the best position costs than half of those nearby, 0 to 1", 0,
-          1, track.min_confidence, playing));
+  install_track_properties (object_class);
   gst_type_mark_as_plugin_api (GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, GstPluginAPIFlags (0));
 
   auto *element_class = GST_ELEMENT_CLASS (klass);

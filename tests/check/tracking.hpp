@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Pictures of targets whose places are known, and a harness over integralhisttrack that reads what it says of them.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+#include <gst/integralhist/gstintegralhist.h>
+
+#include "frames.hpp"
+
+struct Place {
+  int x, y, width, height;
+  bool operator== (const Place &) const = default;
+};
+
+struct Seen {
+  guint id;
+  gint parent;
+  Place box;
+  double confidence;
+  bool lost;
+  bool operator== (const Seen &) const = default;
+};
+
+/// What a message says of its frame.
+inline std::vector<Seen>
+tracks_of (const GstStructure *structure)
+{
+  std::vector<Seen> tracks;
+  const GValue *array = gst_structure_get_value (structure, "tracks");
+  for (guint i = 0; i < gst_value_array_get_size (array); i++) {
+    const GstStructure *track = gst_value_get_structure (gst_value_array_get_value (array, i));
+    Seen seen = {};
+    gboolean lost;
+    fail_unless (gst_structure_get (track, "id", G_TYPE_UINT, &seen.id, "parent", G_TYPE_INT, &seen.parent, "x", G_TYPE_INT, &seen.box.x,
+                                    "y", G_TYPE_INT, &seen.box.y, "width", G_TYPE_INT, &seen.box.width, "height", G_TYPE_INT,
+                                    &seen.box.height, "confidence", G_TYPE_DOUBLE, &seen.confidence, "lost", G_TYPE_BOOLEAN, &lost,
+                                    nullptr));
+    seen.lost = lost;
+    tracks.push_back (seen);
+  }
+  return tracks;
+}
+
+/// A scene of one size: a background of dim squares, and targets of bright ones.
+class Scene {
+public:
+  Scene (int width, int height, int scale = 1) : width (width), height (height), scale_ (scale), background_ (squares (1, 20, 110)) {}
+
+  /// `seed` is which target it is.
+  void draw (std::vector<guint8> &picture, const Place &at, unsigned seed) const
+  {
+    const auto texture = squares (seed, 90, 255);
+    for (int y = 0; y < at.height; y++)
+      for (int x = 0; x < at.width; x++)
+        if (at.x + x >= 0 && at.x + x < width && at.y + y >= 0 && at.y + y < height)
+          picture[std::size_t (at.y + y) * width + at.x + x] = texture[std::size_t (y) * width + x];
+  }
+
+  std::vector<guint8> background () const { return background_; }
+
+  const int width, height;
+
+private:
+  std::vector<guint8> squares (unsigned seed, int low, int high) const
+  {
+    constexpr int kSquare = 4;
+    std::mt19937 random (seed);
+    const int columns = width / (kSquare * scale_) + 1, rows = height / (kSquare * scale_) + 1;
+    std::vector<guint8> values (columns * rows), picture (width * height);
+    for (auto &value : values)
+      value = guint8 (low + random () % (high - low));
+    for (int y = 0; y < height; y++)
+      for (int x = 0; x < width; x++)
+        picture[y * width + x] =
+            guint8 (std::clamp (values[y / (kSquare * scale_) * columns + x / (kSquare * scale_)] + int (random () % 31) - 15, 0, 255));
+    return picture;
+  }
+
+  const int scale_;
+  const std::vector<guint8> background_;
+};
+
+class Tracking {
+public:
+  explicit Tracking (const std::string &properties, const std::string &producer = "cudaintegralhist bins=16 backend=cpu")
+      : harness_ (
+          gst_harness_new_parse ((producer + (producer.empty () ? "" : " ! ") + "integralhisttrack name=track " + properties).c_str ())),
+        bus_ (gst_bus_new ())
+  {
+    gst_element_set_bus (harness_->element, bus_);
+  }
+  ~Tracking ()
+  {
+    gst_element_set_bus (harness_->element, nullptr);
+    gst_harness_teardown (harness_);
+    gst_object_unref (bus_);
+  }
+
+  void set_caps (int width, int height)
+  {
+    g_autofree char *caps = g_strdup_printf ("video/x-raw,format=GRAY8,width=%d,height=%d,framerate=25/1", width, height);
+    if (width_ == 0)
+      gst_harness_set_src_caps_str (harness_, caps);
+    else if (g_autoptr (GstCaps) other = gst_caps_from_string (caps); other)  // nothing else changes
+      gst_harness_push_event (harness_, gst_event_new_caps (other));
+    width_ = width;
+  }
+
+  /// The frame that comes out, or null after an error. `prepare` may add metas.
+  GstBuffer *push (const std::vector<guint8> &picture, const std::function<void (GstBuffer *)> &prepare = {})
+  {
+    const int height = int (picture.size ()) / width_, stride = GST_ROUND_UP_4 (width_);
+    GstBuffer *buffer = gst_buffer_new_allocate (nullptr, gsize (stride) * height, nullptr);
+    for (int y = 0; y < height; y++)
+      gst_buffer_fill (buffer, gsize (y) * stride, &picture[std::size_t (y) * width_], width_);
+    GST_BUFFER_PTS (buffer) = 40 * GST_MSECOND * frames_++;
+    GST_BUFFER_DURATION (buffer) = 40 * GST_MSECOND;
+    if (prepare)
+      prepare (buffer);
+    last_ = gst_harness_push (harness_, buffer);
+    return last_ == GST_FLOW_OK ? gst_harness_pull (harness_) : nullptr;
+  }
+
+  /// The tracks of the frame, from the message; its metas must say the same.
+  std::vector<Seen> follow (const std::vector<guint8> &picture, const std::function<void (GstBuffer *)> &prepare = {})
+  {
+    GstBuffer *buffer = push (picture, prepare);
+    fail_unless (buffer, "an error: %s", error ().c_str ());
+    std::vector<Seen> tracks;
+    if (GstMessage *message = gst_bus_pop_filtered (bus_, GST_MESSAGE_ELEMENT)) {
+      const GstStructure *structure = gst_message_get_structure (message);
+      fail_unless (gst_structure_has_name (structure, "integral-histogram-track"));
+      guint64 timestamp, duration;
+      fail_unless (gst_structure_get (structure, "timestamp", G_TYPE_UINT64, &timestamp, "duration", G_TYPE_UINT64, &duration, nullptr));
+      fail_unless (timestamp == GST_BUFFER_PTS (buffer) && duration == GST_BUFFER_DURATION (buffer));
+      tracks = tracks_of (structure);
+      gst_message_unref (message);
+    }
+    std::size_t metas = 0, found = 0;
+    gpointer state = nullptr;
+    while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+      auto *roi = reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
+      if (roi->roi_type != g_quark_from_string ("track"))
+        continue;
+      metas++;
+      double confidence;
+      const GstStructure *param = gst_video_region_of_interest_meta_get_param (roi, "track");
+      fail_unless (param && gst_structure_get_double (param, "confidence", &confidence));
+      for (const Seen &track : tracks)
+        found += guint (roi->id) == track.id && roi->parent_id == track.parent && !track.lost && confidence == track.confidence
+                 && Place{ int (roi->x), int (roi->y), int (roi->w), int (roi->h) } == track.box;
+    }
+    fail_unless (found == metas, "regions of interest and message differ");
+    fail_unless (metas == std::size_t (std::ranges::count_if (tracks, [] (const Seen &t) { return !t.lost; })));
+    gst_buffer_unref (buffer);
+    return tracks;
+  }
+
+  std::string error ()
+  {
+    GstMessage *message = gst_bus_pop_filtered (bus_, GST_MESSAGE_ERROR);
+    if (!message)
+      return "none";
+    g_autoptr (GError) error = nullptr;
+    gst_message_parse_error (message, &error, nullptr);
+    gst_message_unref (message);
+    return error->message;
+  }
+
+  void set (const char *property, const char *value)
+  {
+    GstElement *track = gst_bin_get_by_name (GST_BIN (harness_->element), "track");
+    gst_util_set_object_arg (G_OBJECT (track), property, value);
+    gst_object_unref (track);
+  }
+
+  GstHarness *harness () { return harness_; }
+
+private:
+  GstHarness *const harness_;
+  GstBus *const bus_;
+  GstFlowReturn last_ = GST_FLOW_OK;
+  int width_ = 0;
+  guint64 frames_ = 0;
+};
