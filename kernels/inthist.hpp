@@ -135,14 +135,17 @@ struct Image {
   PixelFormat format;
 };
 
-/// Maps a value to its bin.
+/// Maps a value to its bin. An entry of Shape::bins or more is in no bin: such a pixel counts nowhere.
 using Lut = std::array<std::uint8_t, 256>;
 
 /// value * bins / 256
 Lut uniform_lut (int bins);
 
-/// Pixels of Shape::pixel, with `powers` on any stride that keeps them aligned. With `bins` a pixel is its bin; the plane is then 16-byte aligned, its stride is bin_stride (width),
-/// and columns from the width up to the stride are there to be read, but mean nothing.
+/// Of bins first..first + bins - 1 alone, as a tensor of their planes wants it; all else is in no bin. Groups of bins are computed one by one, or each on a device of its own.
+Lut lut_of_bins (const Lut &lut, int first, int bins);
+
+/// Pixels of Shape::pixel, with `powers` on any stride that keeps them aligned. With `bins` a pixel is its bin, or in none as a Lut's entry; the plane is then 16-byte aligned, its
+/// stride is bin_stride (width), and columns from the width up to the stride are there to be read, but mean nothing.
 struct PixelPlane {
   std::uint8_t *data = nullptr;
   std::size_t stride = 0;  // bytes

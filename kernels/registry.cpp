@@ -96,6 +96,17 @@ uniform_lut (int bins)
   return lut;
 }
 
+Lut
+lut_of_bins (const Lut &lut, int first, int bins)
+{
+  Lut group;
+  for (int value = 0; value < 256; value++) {
+    const int bin = lut[value] - first;
+    group[value] = bin >= 0 && bin < bins ? std::uint8_t (bin) : 255;
+  }
+  return group;
+}
+
 int
 run (const Strategy &strategy, const Job &job)
 {

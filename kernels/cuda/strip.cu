@@ -11,8 +11,8 @@
 // which of its pixels are in the bin; a scan over the lanes and over the warps before gives what lies left of it in the row; H grows by both. The next eight are found
 // while these are stored. The carry structure is that of Nehab et al. 2011 and Dang, Yan and Wu 2014 (reduce, scan what was reduced, scan), with the bins counted on the fly.
 //
-// Where a byte's high bits are its bin, as with 32 bins of 8-bit pixels, march reads the picture itself, and its first strip does not even wait for count. Else count makes the
-// bins on its way, where a pixel is a byte, or bin_image before it.
+// Where a byte's high bits are its bin, as with 32 bins of 8-bit pixels, or with some of these 32, march reads the picture itself, and its first strip does not even wait for
+// count. Else count makes the bins on its way, where a pixel is a byte, or bin_image before it.
 //
 // Traffic, as a share of the tensor: 1, and for the column counts 1 / (2 x rows of a strip) with u32, 1 / rows with u16. The picture comes from L2, once for every bin.
 //
@@ -34,6 +34,7 @@
 // 0.83 at 3840x2160x32, without 0.84 / 0.84); the last bin's reads marked to leave L2 (the same); 19 MB of L2 kept for good instead of 11 (halves even cudaMemsetAsync).
 // Stores alone in this order make 0.94 to 0.97 of memset; in the order of addresses, which needs strips of 8 or 16 rows, 0.97 to 1.03.
 #include <algorithm>
+#include <optional>
 
 #include "device/bytes.cuh"
 #include "device/overlap.cuh"
@@ -101,13 +102,13 @@ struct Strips {
   }
 };
 
-/// Bytes whose high bits are the bin.
+/// Bytes whose high bits are the bin: bin b has those with byte >> shift == first + b.
 struct Pixels {
   const std::uint8_t *data;
   std::size_t stride;
   int columns;  // that may be read
-  int shift;    // a byte >> shift is its bin
-  bool ready;   // before count has run: march may start with them, for count lets it start only when all that the stream had before is done
+  int shift, first;
+  bool ready;  // before count has run: march may start with them, for count lets it start only when all that the stream had before is done
 };
 
 struct Table {
@@ -122,10 +123,11 @@ __launch_bounds__ (kCountWarps *kWarp)
 count (Pixels source, const __grid_constant__ Table lut, PixelPlane bin_plane, Strips strips)
 {
   constexpr int kAhead = divide_up (kMostCell, kCountWarps);                 // rows of a warp, all on their way at once
-  __shared__ alignas (16) std::uint32_t counters[kCountBins + 1][2][kWarp];  // the last is of bins that other blocks count
+  __shared__ alignas (16) std::uint32_t counters[kCountBins + 1][2][kWarp];  // the last is of what other blocks count, or none
   __shared__ std::uint32_t table[sizeof (Lut) / 4];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const int x = blockIdx.x * kSegment + lane * 4, first_bin = blockIdx.z * kCountBins, bins = min (kCountBins, strips.bins - first_bin);
+  const int first = first_bin + (kLut ? 0 : source.first);
   const int cells = kLut ? divide_up (strips.height, strips.cell_rows) : strips.counted ();
   int cell = blockIdx.y * (kOneCell ? 1 : strips.cells_a_part);
   const int end = kOneCell ? cell + 1 : min (cells, cell + strips.cells_a_part);
@@ -165,7 +167,7 @@ count (Pixels source, const __grid_constant__ Table lut, PixelPlane bin_plane, S
         store_to_stay (reinterpret_cast<std::uint32_t *> (bin_plane.data + (y0 + y) * bin_plane.stride + x), words[i]);
 #pragma unroll
       for (int j = 0; j < 4; j++)
-        atomicAdd (&counters[min (byte_of (words[i], j) - first_bin, unsigned (kCountBins))][j / 2][lane], 1u << (16 * (j % 2)));
+        atomicAdd (&counters[min (byte_of (words[i], j) - first, unsigned (kCountBins))][j / 2][lane], 1u << (16 * (j % 2)));
     }
     __syncthreads ();
     const int counted = cell++;
@@ -266,7 +268,8 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
   const int strip = blockIdx.x / strips.bins, bin = blockIdx.x % strips.bins;  // all bins of a strip together: its pixels are in L2 then
   const int y0 = strip * strips.rows, y_end = min (strips.height, y0 + strips.rows);
   const unsigned stride = image.stride, pitch = layout.row_pitch;
-  const std::uint32_t mask = (0xffu << image.shift & 0xff) * 0x01010101u, pattern = (unsigned (bin) << image.shift & 0xff) * 0x01010101u;
+  const std::uint32_t mask = (0xffu << image.shift & 0xff) * 0x01010101u,
+                      pattern = (unsigned (bin + image.first) << image.shift & 0xff) * 0x01010101u;
   if (!kWide)
     ranges = 1;
   if (threadIdx.x == 0)
@@ -472,18 +475,27 @@ strip_rows (const Shape &shape, int processors, int blocks_a_processor)
   return std::max ({ whole_steps (divide_up (shape.height, strips)), least, kLeastStrip });
 }
 
-/// By how much to shift a byte to have its bin; -1 where a shift does not do, or where there are bins that no byte has.
-int
-shift_of (const Lut &lut, int bins)
+struct HighBits {
+  int shift, first;
+};
+
+/// Of the bytes of each bin, as in Pixels; the LUT has all other bytes in no bin. None where high bits do not do, or where there are bins that no byte has.
+std::optional<HighBits>
+high_bits_of (const Lut &lut, int bins)
 {
-  for (int shift = 0; (bins - 1) << shift < int (lut.size ()) && shift <= 8; shift++) {
+  constexpr int kValues = sizeof lut;
+  const int start = int (std::ranges::find (lut, 0) - lut.begin ());
+  for (int shift = 0; shift <= 8; shift++) {
+    const int first = start >> shift;
+    if ((first + bins - 1) << shift >= kValues)
+      continue;
     int value = 0;
-    while (value < int (lut.size ()) && lut[value] == value >> shift)
+    while (value < kValues && std::min<int> (lut[value], bins) == int (std::min<unsigned> ((value >> shift) - first, bins)))
       value++;
-    if (value == int (lut.size ()))
-      return shift;
+    if (value == kValues)
+      return HighBits{ shift, first };
   }
-  return -1;
+  return {};
 }
 
 /// Gives `pixels` that march can read, `alignment` at a time: the image, where its bytes' high bits are the bins; else bins, which count makes from bytes where four of them
@@ -500,14 +512,17 @@ launch_count (const Job &job, const Strips &strips, int alignment, Pixels &pixel
                      strips.counted () ? divide_up (strips.bins, kCountBins) : 1);
     return launch_overlapped (kernel, grid, kCountWarps * kWarp, 0, job.stream, source, table, job.pixels, strips);
   };
-  pixels = { job.pixels.data, job.pixels.stride, int (job.pixels.stride), 0, false };
+  pixels = { job.pixels.data, job.pixels.stride, int (job.pixels.stride), 0, 0, false };
   if (job.binning) {
     const auto &[image, lut] = *job.binning;
-    const Pixels bytes = { static_cast<const std::uint8_t *> (image.data), image.stride, strips.width, shift_of (lut, strips.bins),
-                           strips.counted () > 0 };
+    const auto high_bits = high_bits_of (lut, strips.bins);
+    const auto [shift, first] = high_bits.value_or (HighBits{});
+    const Pixels bytes = {
+      static_cast<const std::uint8_t *> (image.data), image.stride, strips.width, shift, first, strips.counted () > 0
+    };
     const bool in_words = image.format.bytes == 1 && image.stride <= UINT32_MAX
                           && (reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width) % 4 == 0;
-    if (in_words && bytes.shift >= 0 && (reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width) % alignment == 0) {
+    if (in_words && high_bits && (reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width) % alignment == 0) {
       pixels = bytes;
     } else if (in_words) {
       return launch (strips.cells_a_part > 1 ? count<true, false> : count<true, true>, bytes, lut, job.pixels.stride,

@@ -138,7 +138,7 @@ struct Picture {
           uniform_lut (int (std::bit_floor (unsigned (shape.bins))));  // a shift, for which strategies may have a way of their own
     else
       for (auto &entry : binning.lut)
-        entry = std::uint8_t (random () % shape.bins);
+        entry = std::uint8_t (random () % (shape.bins + shape.bins / 4 + 1));  // some in no bin
     plane.resize (bins_stride * shape.height);
     for (int y = 0; y < shape.height; y++)
       for (int x = 0; x < shape.width; x++)

@@ -194,6 +194,56 @@ add_video (std::vector<Case> &list)
   }
 }
 
+/// LUTs that have values in no bin: groups of bins as lut_of_bins makes them, the same but for one entry, and entries in no order.
+void
+add_groups (std::vector<Case> &list, std::mt19937 &random, bool small)
+{
+  static constexpr int kSizes[][2] = { { 1, 1 },    { 17, 33 },   { 64, 64 },   { 128, 192 }, { 130, 66 },
+                                       { 324, 97 }, { 640, 480 }, { 641, 479 }, { 2056, 67 }, { 4100, 33 } };
+  static constexpr struct {
+    int all, first, bins;
+  } kGroups[] = { { 32, 8, 8 },   { 32, 0, 8 },    { 32, 28, 4 },     { 32, 31, 1 },     { 32, 0, 1 },    { 16, 3, 13 },
+                  { 40, 10, 10 }, { 128, 30, 70 }, { 256, 100, 100 }, { 256, 129, 127 }, { 256, 1, 255 }, { 256, 0, 255 } };
+  const std::size_t most_elements = small ? 1 << 18 : 10 << 20;
+  std::size_t turn = 0;
+  for (const auto &[width, height] : kSizes)
+    for (const auto &[all, first, bins] : kGroups) {
+      turn++;
+      if (std::size_t (width) * height * bins > most_elements || (small && turn % 4 != 0))
+        continue;
+      const Pattern pattern = random () % 2 ? Pattern::noise : Pattern (random () % kPictures);
+      Case c = laid_out ({ width, height, bins, kCounters[random () % 3] }, pattern, list.size (), random ());
+      c.lut = lut_of_bins (uniform_lut (all), first, bins);
+      const int kind = int (random () % 4);
+      if (kind == 2)
+        (*c.lut)[random () % 256] = std::uint8_t (random () >> 24);
+      if (kind == 3)
+        for (auto &entry : *c.lut)
+          entry = std::uint8_t (random () % std::min (256, bins + bins / 2 + 2));
+      list.push_back (c);
+    }
+}
+
+/// Bin indices with the stride that strategies get, and rubbish in the columns that mean nothing.
+Bytes
+bin_plane (const Case &c)
+{
+  const Bytes picture = image_of (c);
+  const Shape &shape = c.shape;
+  Bytes plane (c.stride () * shape.height);
+  std::mt19937 random (1);
+  for (int y = 0; y < shape.height; y++) {
+    std::uint8_t *row = &plane[y * c.stride ()];
+    for (int x = 0; x < shape.width; x++) {
+      const int value = picture[std::size_t (y) * shape.width + x];
+      row[x] = c.lut ? (*c.lut)[value] : std::uint8_t (value * shape.bins / 256);
+    }
+    for (std::size_t x = shape.width; x < c.stride (); x++)
+      row[x] = std::uint8_t (random () % shape.bins);
+  }
+  return plane;
+}
+
 }  // namespace
 
 Bytes
@@ -214,22 +264,6 @@ first_test_frame ()
   if (frames.empty ())
     throw std::runtime_error ("$INTHIST_TEST_FRAMES is not set: there is no frame");
   return frames.front ();
-}
-
-Bytes
-bin_plane (const Bytes &picture, const Shape &shape)
-{
-  const std::size_t stride = bin_stride (shape.width);
-  Bytes plane (stride * shape.height);
-  std::mt19937 random (1);
-  for (int y = 0; y < shape.height; y++) {
-    std::uint8_t *row = &plane[y * stride];
-    for (int x = 0; x < shape.width; x++)
-      row[x] = std::uint8_t (picture[std::size_t (y) * shape.width + x] * shape.bins / 256);
-    for (std::size_t x = shape.width; x < stride; x++)
-      row[x] = std::uint8_t (random () % shape.bins);
-  }
-  return plane;
 }
 
 Layout
@@ -257,8 +291,10 @@ std::string
 Case::name () const
 {
   const Layout at = layout ();
-  return text ("%s (%d bins), row_pitch %zu, plane_pitch %zu, shift %zu, pixels' stride %zu, %s", check::name_of (shape).c_str (),
-               shape.bins, at.row_pitch, at.plane_pitch, shift, stride (), kPatternNames[int (pattern)]);
+  const auto is_in_none = [&] (int entry) { return entry >= shape.bins; };
+  return text ("%s (%d bins), row_pitch %zu, plane_pitch %zu, shift %zu, pixels' stride %zu, %s%s", check::name_of (shape).c_str (),
+               shape.bins, at.row_pitch, at.plane_pitch, shift, stride (), kPatternNames[int (pattern)],
+               lut ? text (", a LUT with %td values in no bin", std::ranges::count_if (*lut, is_in_none)).c_str () : "");
 }
 
 Bytes
@@ -273,7 +309,7 @@ Bytes
 pixels_of (const Case &c)
 {
   if (c.shape.content == Content::bins)
-    return bin_plane (image_of (c), c.shape);
+    return bin_plane (c);
   // 0xff between rows is a NaN in a float and much in an integer
   Bytes pixels (c.stride () * (c.shape.height - 1) + c.shape.width * bytes_of (c.shape.pixel), 0xff);
   switch (c.shape.pixel) {
@@ -323,6 +359,7 @@ case_list (unsigned seed, bool small)
   add_tables (list, random, small);
   if (!small)
     add_video (list);
+  add_groups (list, random, small);
   return list;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,6 @@ enum class Pattern { zeros, full, noise, checkerboard, across, down, integers, r
 /// An 8-bit picture without padding; the first six patterns.
 Bytes picture (Pattern pattern, int width, int height, unsigned seed);
 
-/// Bin indices with the stride that strategies get, and rubbish in the columns that mean nothing.
-Bytes bin_plane (const Bytes &picture, const Shape &shape);
-
 struct Case {
   Shape shape;
   std::size_t row_gap = 0, plane_gap = 0;  // bytes between rows and planes, in a layout of our own: rows on 16 bytes
@@ -29,6 +27,7 @@ struct Case {
   Pattern pattern = Pattern::noise;
   unsigned seed = 0;
   std::shared_ptr<const Bytes> video = {};  // the picture of Pattern::video
+  std::optional<Lut> lut = {};              // of a histogram; else uniform_lut (bins)
 
   Layout layout () const;
   std::size_t stride () const;       // of the pixels, bytes
@@ -40,7 +39,7 @@ struct Case {
 /// The picture of a histogram's case; nothing for a table's.
 Bytes image_of (const Case &c);
 
-/// What the strategy sees; it ends with the last pixel that may be read.
+/// What the strategy sees; it ends with the last pixel that may be read. Of a histogram, bins, with rubbish in the columns that mean nothing.
 Bytes pixels_of (const Case &c);
 
 /// "640x480x32 u32" or "640x480 u8:f32", with "x2" where a table has two planes.

@@ -105,7 +105,7 @@ count_every_pixel (const Shape &shape, const Bytes &pixels, std::size_t stride, 
 {
   for (int y = 0; y < shape.height; y++)
     for (int x = 0; x < shape.width; x++) {
-      std::vector<std::uint32_t> counts (shape.bins);
+      std::vector<std::uint32_t> counts (256);
       for (int i = 0; i <= y; i++)
         for (int j = 0; j <= x; j++)
           counts[pixels[i * stride + j]]++;
