@@ -232,16 +232,22 @@ int run (const Strategy &strategy, const Job &job);
 /// Algorithm 1 of Poostchi et al., serial and slow: what a strategy must equal, bit for bit. For integer tensors; without anchors.
 void reference (const Job &job);
 
+// A strip of a frame's rows is computed like a frame of its own. add_above then makes it the rows that the frame's tensor has there: it adds above[b * width + x], H in the row
+// above the strip, to all of plane b's column x, and leaves H in the strip's last row in its place, for the strip below. `above` has width words a plane, zeros for the first
+// strip, and all is modulo 2^32, or 65536 with u16. For tensors of u32, s32 or u16; without anchors. Shape and layout are the strip's.
+
 namespace cpu {
 void bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out);
 /// From the planes.
 void drop_anchors (const Job &job);
+void add_above (const Shape &shape, const Layout &layout, void *tensor, std::uint32_t *above);
 }  // namespace cpu
 
 /// The same on a device; pointers are the device's, of the current context.
 namespace cuda {
 int bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out, Stream stream);
 int drop_anchors (const Job &job);
+int add_above (const Shape &shape, const Layout &layout, void *tensor, std::uint32_t *above, Stream stream);
 }  // namespace cuda
 
 }  // namespace inthist

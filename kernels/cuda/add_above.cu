@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Strips of a frame become its tensor by the carry of Nehab et al. 2011 in its simplest form: a whole column of a strip has the same to add, H in the row above, and its own
+// last row is what the next strip has to. This reads and writes the tensor once more, which is nothing beside the link that its caller downloads it over.
+//
+// A thread goes down 16 bytes of a plane's columns, so that nobody else reads or replaces what these carry.
+#include "device/planes.cuh"
+
+namespace inthist::cuda {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kAtOnce = 8;  // rows of a thread on their way
+
+template <class T>
+struct alignas (16) Pack {
+  static constexpr int kElements = 16 / sizeof (T);
+  T elements[kElements];
+};
+
+/// Elements x.. of a plane's rows: 16 bytes, or, at the end of a row that is no multiple, fewer.
+template <bool kWhole, class T>
+__device__ inline void
+add_down (const Planes<T> &strip, int x, std::uint32_t *carry)
+{
+  constexpr int kElements = Pack<T>::kElements;
+  const auto for_elements = [room = strip.width - x] (auto &&body) {
+#pragma unroll
+    for (int j = 0; j < kElements; j++)
+      if (kWhole || j < room)
+        body (j);
+  };
+  T *const column = strip.line (blockIdx.y, 0) + x;
+  T add[kElements] = {};
+  for_elements ([&] (int j) { add[j] = T (carry[j]); });
+  Pack<T> rows[kAtOnce] = {};
+  for (int y = 0; y < strip.height; y += kAtOnce) {
+#pragma unroll
+    for (int i = 0; i < kAtOnce; i++) {  // the last stands for those that are not there
+      const T *const from = column + min (y + i, strip.height - 1) * strip.row;
+      if constexpr (kWhole)
+        rows[i] = *reinterpret_cast<const Pack<T> *> (from);
+      else
+        for_elements ([&] (int j) { rows[i].elements[j] = from[j]; });
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; i++) {
+      T *const to = column + (y + i) * strip.row;
+      for_elements ([&] (int j) { rows[i].elements[j] = T (rows[i].elements[j] + add[j]); });
+      if (y + i >= strip.height)
+        continue;
+      if constexpr (kWhole)
+        *reinterpret_cast<Pack<T> *> (to) = rows[i];
+      else
+        for_elements ([&] (int j) { to[j] = rows[i].elements[j]; });
+    }
+  }
+  for_elements ([&] (int j) { carry[j] = rows[kAtOnce - 1].elements[j]; });
+}
+
+template <class T>
+__global__ void
+__launch_bounds__ (kThreads)
+add_to_columns (Planes<T> strip, std::uint32_t *above)
+{
+  const int x = int (blockIdx.x * kThreads + threadIdx.x) * Pack<T>::kElements;
+  std::uint32_t *const carry = above + std::size_t (blockIdx.y) * strip.width + x;
+  if (x + Pack<T>::kElements <= strip.width)
+    add_down<true> (strip, x, carry);
+  else if (x < strip.width)
+    add_down<false> (strip, x, carry);
+}
+
+template <class T>
+int
+launch (const Planes<T> &strip, std::uint32_t *above, Stream stream)
+{
+  const dim3 blocks (divide_up (strip.width, kThreads * Pack<T>::kElements), strip.count);
+  add_to_columns<<<blocks, kThreads, 0, stream>>> (strip, above);
+  return cudaGetLastError ();
+}
+
+}  // namespace
+
+int
+add_above (const Shape &shape, const Layout &layout, void *tensor, std::uint32_t *above, Stream stream)
+{
+  return bytes_of (shape.counter) == sizeof (std::uint16_t) ? launch (planes_of<std::uint16_t> (shape, layout, tensor), above, stream)
+                                                            : launch (planes_of<std::uint32_t> (shape, layout, tensor), above, stream);
+}
+
+}  // namespace inthist::cuda
