@@ -98,7 +98,7 @@ sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-san
 for tool in memcheck racecheck initcheck synccheck; do
   if [ -x "$sanitizer" ]; then
     part "inthist-check-$tool" "$sanitizer" --tool "$tool" --error-exitcode 1 "$check" --cases small --device cuda
-    for test in kernels regions queries; do
+    for test in kernels in_parts regions queries; do
       part "$test-$tool" env INTHIST_CASES=small CK_FORK=no CK_TIMEOUT_MULTIPLIER=4 \
         "$sanitizer" --tool "$tool" --error-exitcode 1 "$build/tests/check/$test"
     done
