@@ -47,6 +47,13 @@ name_of (Measure measure)
   return kNames[int (measure)];
 }
 
+/// How many numbers a MeasureSum has to remember.
+INTHIST_HOST_DEVICE constexpr int
+state_size (Measure measure)
+{
+  return measure == Measure::correlation ? 3 : measure == Measure::emd || measure == Measure::kolmogorov_smirnov ? 2 : 1;
+}
+
 /// Whether more is more alike.
 INTHIST_HOST_DEVICE constexpr bool
 is_similarity (Measure measure)
@@ -81,7 +88,7 @@ template <Measure kMeasure>
 class MeasureSum {
 public:
   MeasureSum () = default;
-  /// `empty` is whether the window has no pixels.
+  /// `bins` are all that the histograms have; `empty` is whether the window has no pixels.
   INTHIST_HOST_DEVICE MeasureSum (int bins, bool empty) : mean_q_ (1.0f / bins), mean_p_ (empty ? 0 : mean_q_) {}
 
   /// What `add` takes for a model's bin q: what would otherwise be computed for each window.
@@ -131,6 +138,17 @@ public:
       return b_ * c_ > kConstant ? a_ / std::sqrt (b_ * c_) : 1;
     }
     return a_;
+  }
+
+  /// Calls `visit (k, number)` with each number, of state_size, that has come from the bins so far: with what one sum had there, another goes on.
+  template <class Visit>
+  INTHIST_HOST_DEVICE void for_state (Visit &&visit)
+  {
+    visit (0, a_);
+    if constexpr (state_size (kMeasure) > 1)
+      visit (1, b_);
+    if constexpr (state_size (kMeasure) > 2)
+      visit (2, c_);
   }
 
 private:

@@ -11,7 +11,8 @@
 //   votes        f32 a window: each of several patches, which lie where they lie relative to the window's first pixel, is compared with a model of its own, and the rank-th best is the
 //                answer, so that patches that are hidden do not count (Adam, Rivlin and Shimshoni, CVPR 2006)
 //
-// Both devices compute with the same operations in the same order, and give the same bits.
+// Both devices compute with the same operations in the same order, and give the same bits. So do tensors that have a group of consecutive bins each, of the same frame: a question goes from one to
+// the next in the order of the bins, and what is known of each window so far goes with it.
 #pragma once
 
 #include "inthist.hpp"
@@ -65,10 +66,29 @@ struct Query {
   const Region *patches = nullptr;  // for votes, relative to the window's first pixel, which is all that counts of a window then
   int n_patches = 0, rank = 0;      // rank 0 is the best patch's
 
-  int n_models () const { return question == Question::likelihoods ? 1 : question == Question::votes ? n_patches : 0; }
+  // Of a tensor with a group of the frame's bins, for likelihoods, quantiles and votes; models have these bins only. carried_bytes are read unless first_bin is 0, and written unless these are the last
+  // bins, which alone write answers and best. Counts and sums carry nothing: each tensor answers its own bins.
+  void *carried = nullptr;
+  int first_bin = 0, all_bins = 0;  // of the frame, where something is carried
+
+  INTHIST_HOST_DEVICE int n_models () const { return question == Question::likelihoods ? 1 : question == Question::votes ? n_patches : 0; }
+  INTHIST_HOST_DEVICE int bins_of (const Shape &shape) const { return carried ? all_bins : shape.bins; }
+  /// Whether there are bins before the tensor's, and behind them.
+  INTHIST_HOST_DEVICE bool continues () const { return carried && first_bin > 0; }
+  INTHIST_HOST_DEVICE bool goes_on (const Shape &shape) const { return carried && first_bin + shape.bins < all_bins; }
+};
+
+/// One with nothing carried, known when kernels are compiled.
+struct WholeQuery : Query {
+  INTHIST_HOST_DEVICE static int bins_of (const Shape &shape) { return shape.bins; }
+  INTHIST_HOST_DEVICE static constexpr bool continues () { return false; }
+  INTHIST_HOST_DEVICE static constexpr bool goes_on (const Shape &) { return false; }
 };
 
 std::size_t answer_bytes (const Shape &shape, const Query &query);
+/// For quantiles an s64 a window: its pixels in the bins so far, or ~bin where that is the answer. Else f32 as [number][model][window], each MeasureSum's state_size numbers, so that what windows side by
+/// side have lies side by side.
+std::size_t carried_bytes (const Query &query);
 
 namespace cpu {
 void answer (const Shape &shape, const Layout &layout, const void *tensor, const Query &query);

@@ -23,6 +23,15 @@ answer_bytes (const Shape &shape, const Query &query)
   }
 }
 
+std::size_t
+carried_bytes (const Query &query)
+{
+  const std::size_t n = query.windows.size ();
+  if (query.question == Question::quantiles)
+    return n * sizeof (std::int64_t);
+  return n * query.n_models () * state_size (query.measure) * sizeof (float);
+}
+
 namespace cpu {
 namespace {
 
@@ -51,17 +60,18 @@ count (const Shape &shape, const Planes &plane, const Query &query)
   });
 }
 
-/// How alike up to kRun windows and the model are.
-template <Measure kMeasure, class Planes>
+/// How alike up to kRun windows and the model are: sums from `first` on of the query's. Calls `store (i, value)` where they are complete.
+template <Measure kMeasure, class Planes, class Store>
 void
-compare (const Shape &shape, const Planes &plane, const Region *windows, int n, const float *model, float *values)
+compare (const Shape &shape, const Planes &plane, const Query &query, std::size_t first, const Region *windows, int n, const float *model,
+         Store &&store)
 {
   std::vector<MeasureSum<kMeasure>> sums;
   float share[kRun];
   sums.reserve (kRun);
   for (int i = 0; i < n; i++) {
     share[i] = share_of (windows[i].width, windows[i].height);
-    sums.emplace_back (shape.bins, share[i] == 0);
+    resume (query, first + i, sums.emplace_back (query.bins_of (shape), share[i] == 0));
   }
   for (int b = 0; b < shape.bins; b++) {
     const auto at = plane (b);
@@ -70,7 +80,7 @@ compare (const Shape &shape, const Planes &plane, const Region *windows, int n, 
       sums[i].add (share[i] * float (sum_region<std::uint32_t> (at, windows[i], exact_pixels (shape, b))), q);
   }
   for (int i = 0; i < n; i++)
-    values[i] = sums[i].value ();
+    finish (shape, query, first + i, sums[i], [&] (float value) { store (i, value); });
 }
 
 template <Measure kMeasure, class Planes>
@@ -81,7 +91,8 @@ likelihoods (const Shape &shape, const Planes &plane, const Query &query)
     Region windows[kRun];
     for (int i = 0; i < n; i++)
       windows[i] = window_of (query.windows, first + i, shape);
-    compare<kMeasure> (shape, plane, windows, n, query.models, static_cast<float *> (query.answers) + first);
+    compare<kMeasure> (shape, plane, query, first, windows, n, query.models,
+                       [&] (int i, float value) { static_cast<float *> (query.answers)[first + i] = value; });
   });
 }
 
@@ -89,14 +100,18 @@ template <Measure kMeasure, class Planes>
 void
 votes (const Shape &shape, const Planes &plane, const Query &query)
 {
+  const std::size_t n_windows = query.windows.size ();
   in_runs (query.windows.size (), [&] (int first, int n) {
     Region windows[kRun];
     std::vector<float> votes (std::size_t (query.n_patches) * kRun), ballot (query.n_patches);
     for (int p = 0; p < query.n_patches; p++) {
       for (int i = 0; i < n; i++)
         windows[i] = patch_at (corner_of (query.windows, first + i), query.patches[p], shape);
-      compare<kMeasure> (shape, plane, windows, n, query.models + std::size_t (p) * shape.bins, &votes[std::size_t (p) * kRun]);
+      compare<kMeasure> (shape, plane, query, p * n_windows + first, windows, n, query.models + std::size_t (p) * shape.bins,
+                         [&] (int i, float value) { votes[std::size_t (p) * kRun + i] = value; });
     }
+    if (query.goes_on (shape))
+      return;
     for (int i = 0; i < n; i++) {
       for (int p = 0; p < query.n_patches; p++)
         ballot[p] = votes[std::size_t (p) * kRun + i];
@@ -116,7 +131,7 @@ quantiles (const Shape &shape, const Planes &plane, const Query &query)
 {
   in_runs (query.windows.size (), [&] (int first, int n) {
     for (int i = first; i < first + n; i++)
-      static_cast<std::int32_t *> (query.answers)[i] = quantile (shape, plane, window_of (query.windows, i, shape), query.quantile);
+      quantile (shape, plane, query, i);
   });
 }
 
@@ -145,7 +160,7 @@ answer (const Shape &shape, const Layout &layout, const void *tensor, const Quer
       case Question::votes: return with_measure (query.measure, [&] (auto measure) { votes<measure.value> (shape, plane, query); });
     }
   });
-  if (query.best)
+  if (query.best && !query.goes_on (shape))
     *query.best = best_of (query);
 }
 

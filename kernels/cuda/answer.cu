@@ -28,26 +28,26 @@ count (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, 
   });
 }
 
+template <class AnyQuery>
 __global__ void
-quantiles (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, Query query)
+quantiles (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, AnyQuery query)
 {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < query.windows.size ())
-    with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) {
-      static_cast<std::int32_t *> (query.answers)[i] = quantile (shape, plane, window_of (query.windows, i, shape), query.quantile);
-    });
+    with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) { quantile (shape, plane, query, i); });
 }
 
-template <Measure kMeasure>
+template <Measure kMeasure, class AnyQuery>
 __global__ void
-likelihoods (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, Query query)
+likelihoods (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, AnyQuery query)
 {
   const int i = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (i >= query.windows.size ())
     return;
   const Region window = window_of (query.windows, i, shape);
   const float share = share_of (window.width, window.height);
-  MeasureSum<kMeasure> sum (shape.bins, share == 0);
+  MeasureSum<kMeasure> sum (query.bins_of (shape), share == 0);
+  resume (query, i, sum);
   with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) {
     for (int first = 0; first < shape.bins; first += 32) {
       const int own = min (first + lane, shape.bins - 1), n = min (32, shape.bins - first);
@@ -58,12 +58,12 @@ likelihoods (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anc
     }
   });
   if (lane == 0)
-    static_cast<float *> (query.answers)[i] = sum.value ();
+    finish (shape, query, i, sum, [&] (float value) { static_cast<float *> (query.answers)[i] = value; });
 }
 
-template <Measure kMeasure>
+template <Measure kMeasure, class AnyQuery>
 __global__ void
-votes (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, Query query, int run)
+votes (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, AnyQuery query, int run)
 {
   extern __shared__ float cast[];  // [patch][window]
   const int first = blockIdx.x * run, patches = query.n_patches;
@@ -71,10 +71,13 @@ votes (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, 
     for (int i = threadIdx.x; i < run * patches; i += blockDim.x) {
       const int p = i / run, window = first + i % run;
       if (window < query.windows.size ())
-        cast[i] = likelihood<kMeasure> (shape, plane, patch_at (corner_of (query.windows, window), query.patches[p], shape),
-                                        query.models + std::size_t (p) * shape.bins);
+        likelihood<kMeasure> (shape, plane, query, std::size_t (p) * query.windows.size () + window,
+                              patch_at (corner_of (query.windows, window), query.patches[p], shape),
+                              query.models + std::size_t (p) * shape.bins, [&] (float value) { cast[i] = value; });
     }
   });
+  if (query.goes_on (shape))
+    return;
   __syncthreads ();
   for (int i = threadIdx.x; i < run * patches; i += blockDim.x) {
     const int p = i / run, window = first + i % run;
@@ -128,12 +131,11 @@ find_best (Query query)
     *query.best = { values[best.index], best.index };
 }
 
-}  // namespace
-
-int
-answer (const Shape &shape, const Layout &layout, const void *tensor, const Query &query, Stream stream)
+/// Kernels for a Query have more code and registers than those for a WholeQuery.
+template <class AnyQuery>
+void
+launch (const Shape &shape, const Layout &layout, const std::uint8_t *bytes, const AnyQuery &query, Stream stream)
 {
-  const auto *const bytes = static_cast<const std::uint8_t *> (tensor);
   const Anchors anchors = anchors_of (shape);
   const int n = query.windows.size ();
   constexpr int kThreads = 128;
@@ -159,7 +161,19 @@ answer (const Shape &shape, const Layout &layout, const void *tensor, const Quer
       });
       break;
   }
-  if (query.best)
+}
+
+}  // namespace
+
+int
+answer (const Shape &shape, const Layout &layout, const void *tensor, const Query &query, Stream stream)
+{
+  const auto *const bytes = static_cast<const std::uint8_t *> (tensor);
+  if (query.carried)
+    launch (shape, layout, bytes, query, stream);
+  else
+    launch (shape, layout, bytes, WholeQuery{ query }, stream);
+  if (query.best && !query.goes_on (shape))
     find_best<<<1, kSearchers, 0, stream>>> (query);
   return cudaGetLastError ();
 }

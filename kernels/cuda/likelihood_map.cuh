@@ -20,9 +20,9 @@ struct ChainElements {
 };
 
 /// Of the i-th chain; `apart` rows of the map lie between its windows. Loads depend on nothing but where the windows lie, and run kAhead bins ahead of the measure.
-template <Measure kMeasure, class Planes>
+template <Measure kMeasure, class Planes, class AnyQuery>
 __device__ void
-map_chain (const Shape &shape, const Planes &plane, const Query &query, int i, int apart, const float *model)
+map_chain (const Shape &shape, const Planes &plane, const AnyQuery &query, int i, int apart, const float *model)
 {
   const Grid &grid = query.windows.grid;
   const int column = i % grid.columns, chain = i / grid.columns;
@@ -55,7 +55,9 @@ map_chain (const Shape &shape, const Planes &plane, const Query &query, int i, i
   MeasureSum<kMeasure> sums[kChain];
   for (int k = 0; k < kChain; k++) {
     share[k] = share_of (x1 - x0, y[k + 1] - y[k]);
-    sums[k] = { shape.bins, share[k] == 0 };
+    sums[k] = { query.bins_of (shape), share[k] == 0 };
+    if (const std::int64_t row = first_row + std::int64_t (k) * apart; row < grid.rows)
+      resume (query, row * grid.columns + column, sums[k]);
   }
   const std::uint32_t modulus = shape.counter == Type::u16 ? 0xffff : ~0u;
   ChainElements ahead[kAhead];
@@ -76,16 +78,17 @@ map_chain (const Shape &shape, const Planes &plane, const Query &query, int i, i
     }
   for (int k = 0; k < kChain; k++)
     if (const std::int64_t row = first_row + std::int64_t (k) * apart; row < grid.rows)
-      static_cast<float *> (query.answers)[row * grid.columns + column] = sums[k].value ();
+      finish (shape, query, row * grid.columns + column, sums[k],
+              [&] (float value) { static_cast<float *> (query.answers)[row * grid.columns + column] = value; });
 }
 
 // With 8 blocks on a multiprocessor, and so at most 64 registers, correlation, emd and kolmogorov-smirnov take 17 us instead of 24, the others what they took.
 constexpr int kMapThreads = 128;
 
-template <Measure kMeasure>
+template <Measure kMeasure, class AnyQuery>
 __global__ void
 __launch_bounds__ (kMapThreads, 8)
-map_chains (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, Query query, int n, int apart)
+map_chains (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, AnyQuery query, int n, int apart)
 {
   __shared__ float model[256];
   for (int b = threadIdx.x; b < shape.bins; b += kMapThreads)
@@ -97,9 +100,9 @@ map_chains (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anch
 }
 
 /// False, and nothing done, where the windows cannot be chained or their counts overflow.
-template <Measure kMeasure>
+template <Measure kMeasure, class AnyQuery>
 bool
-likelihood_map (const Shape &shape, const Layout &layout, const std::uint8_t *tensor, const Query &query, Stream stream)
+likelihood_map (const Shape &shape, const Layout &layout, const std::uint8_t *tensor, const AnyQuery &query, Stream stream)
 {
   const Grid &grid = query.windows.grid;
   if (query.windows.list || grid.step_y < 1 || grid.window_height % grid.step_y != 0
