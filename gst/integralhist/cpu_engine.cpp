@@ -93,7 +93,7 @@ public:
     wait (GST_CLOCK_TIME_NONE);
     std::vector<std::byte> unwanted;
     for (Query query : queries) {
-      if (!query.answers) {
+      if (!query.answers && !query.goes_on (shape)) {
         unwanted.resize (inthist::answer_bytes (shape, query));
         query.answers = unwanted.data ();
       }

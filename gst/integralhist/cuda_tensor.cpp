@@ -112,6 +112,28 @@ for_inputs (const inthist::Shape &shape, Query &query, Array &&array)
   visit (query.patches, query.n_patches);
 }
 
+/// Calls `array (pointer, bytes, goes_up, comes_back)` for each array of what is carried and answered, in an order in which what goes up lies together, and what comes back. Where `answers` is null
+/// there is nobody to take them.
+template <class Array>
+void
+for_outputs (const inthist::Shape &shape, std::span<Query> queries, Array &&array)
+{
+  for (const auto &[goes_up, comes_back] : { std::pair (true, false), std::pair (true, true), std::pair (false, true) })
+    for (Query &query : queries)
+      if (query.carried && query.continues () == goes_up && query.goes_on (shape) == comes_back)
+        array (query.carried, inthist::carried_bytes (query), goes_up, comes_back);
+  for (Query &query : queries)
+    if (!query.goes_on (shape)) {
+      if (query.best)
+        array (query.best, sizeof (inthist::Best), false, true);
+      if (query.answers)
+        array (query.answers, inthist::answer_bytes (shape, query), false, true);
+    }
+  for (Query &query : queries)
+    if (!query.goes_on (shape) && !query.answers)
+      array (query.answers, inthist::answer_bytes (shape, query), false, false);
+}
+
 /// One behind the other in a block, each on 16 bytes.
 class Packing {
 public:
@@ -184,17 +206,19 @@ CudaTensor::ask (std::span<const Query> queries)
 {
   on (*context_, [&] {
     std::vector<Query> asked (queries.begin (), queries.end ());
-    Packing wanted, all;  // what is wanted comes first, and is copied back in one go
-    for (const Query &query : asked) {
-      if (query.best)
-        wanted.add (sizeof (inthist::Best));
-      if (query.answers)
-        wanted.add (inthist::answer_bytes (shape, query));
-      else
-        all.add (inthist::answer_bytes (shape, query));
-    }
-    const std::size_t inputs = inputs_bytes (shape, asked), back = wanted.bytes ();
-    auto lane = acquire_lane (inputs, back + all.bytes (), back);
+    Packing outputs;
+    std::size_t up_end = 0, back_begin = SIZE_MAX, back_end = 0;
+    for_outputs (shape, asked, [&] (auto &, std::size_t bytes, bool goes_up, bool comes_back) {
+      const std::size_t offset = outputs.add (bytes);
+      if (goes_up)
+        up_end = outputs.bytes ();
+      if (comes_back) {
+        back_begin = std::min (back_begin, offset);
+        back_end = outputs.bytes ();
+      }
+    });
+    const std::size_t inputs = inputs_bytes (shape, asked);
+    auto lane = acquire_lane (inputs, outputs.bytes (), std::max (up_end, back_end));
     put_inputs (shape, *lane, asked);
 
     struct Copy {
@@ -203,26 +227,22 @@ CudaTensor::ask (std::span<const Query> queries)
     };
     std::vector<Copy> copies;
     Packing packing;
-    const auto place = [&] (auto *to, std::size_t bytes) {
+    for_outputs (shape, asked, [&] (auto &pointer, std::size_t bytes, bool goes_up, bool comes_back) {
       const std::size_t offset = packing.add (bytes);
-      if (to)
-        copies.push_back ({ to, offset, bytes });
-      return reinterpret_cast<decltype (to)> (lane->answers.get () + offset);
-    };
-    for (Query &query : asked) {
-      if (query.best)
-        query.best = place (query.best, sizeof (inthist::Best));
-      if (query.answers)
-        query.answers = place (query.answers, inthist::answer_bytes (shape, query));
-    }
-    for (Query &query : asked)
-      if (!query.answers)
-        query.answers = place (query.answers, inthist::answer_bytes (shape, query));
+      if (goes_up)
+        std::memcpy (lane->host_answers.get () + offset, pointer, bytes);
+      if (comes_back)
+        copies.push_back ({ pointer, offset, bytes });
+      pointer = reinterpret_cast<std::remove_reference_t<decltype (pointer)>> (lane->answers.get () + offset);
+    });
 
     cudaStream_t stream = lane->stream.get ();
+    if (up_end > 0)
+      check (cudaMemcpyAsync (lane->answers.get (), lane->host_answers.get (), up_end, cudaMemcpyHostToDevice, stream));
     enqueue (*lane, stream, inputs, asked);
-    if (back > 0)
-      check (cudaMemcpyAsync (lane->host_answers.get (), lane->answers.get (), back, cudaMemcpyDeviceToHost, stream));
+    if (back_end > 0)
+      check (cudaMemcpyAsync (lane->host_answers.get () + back_begin, lane->answers.get () + back_begin, back_end - back_begin,
+                              cudaMemcpyDeviceToHost, stream));
     check (cudaEventRecord (lane->done.get (), stream));
     await (lane->done.get ());
     for (const auto &[to, offset, bytes] : copies)

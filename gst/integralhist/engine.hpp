@@ -55,9 +55,10 @@ public:
 
   /// False when `timeout` nanoseconds were not enough.
   virtual bool wait (GstClockTime timeout) = 0;
-  /// Answers into host memory; where `answers` is null only the best is wanted.
+  /// Answers into host memory, where also lies what is carried; where `answers` is null only the best is wanted.
   virtual void ask (std::span<const Query> queries) = 0;
-  /// On a GPU: answers into memory of the device, by the time that `stream`, of the same context, has done what is enqueued here. What is asked lies in host memory and has been read.
+  /// On a GPU: answers into memory of the device, by the time that `stream`, of the same context, has done what is enqueued here. What is asked lies in host memory and has been read,
+  /// what is carried in the device's.
   virtual void ask_on (void * /*stream*/, std::span<const Query>)
   {
     throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED,

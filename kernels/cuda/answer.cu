@@ -169,7 +169,7 @@ int
 answer (const Shape &shape, const Layout &layout, const void *tensor, const Query &query, Stream stream)
 {
   const auto *const bytes = static_cast<const std::uint8_t *> (tensor);
-  if (query.carried)
+  if (query.continues () || query.goes_on (shape))
     launch (shape, layout, bytes, query, stream);
   else
     launch (shape, layout, bytes, WholeQuery{ query }, stream);

@@ -30,6 +30,12 @@ struct Asked {
   }
 };
 
+/// What goes with a question from one group of bins to the next.
+struct Carried {
+  int first_bin = 0, all_bins = 0;
+  Bytes bytes = {};
+};
+
 class AskedTensor {
 public:
   AskedTensor (Device device, const Case &c, const Bytes &right)
@@ -39,9 +45,9 @@ public:
     tensor_.put (right.data (), right.size ());
   }
 
-  /// `best` may be null.
+  /// `best` may be null. With `carried` the tensor has a group of the bins; nothing is answered unless it has the last ones.
   template <class Answer>
-  std::vector<Answer> ask (const Asked &asked, Best *best = nullptr)
+  std::vector<Answer> ask (const Asked &asked, Best *best = nullptr, Carried *carried = nullptr)
   {
     Query query = { .question = asked.question,
                     .windows = { nullptr, int (asked.list.size ()), asked.grid },
@@ -62,6 +68,14 @@ public:
     best_out.poison ();
     query.answers = out.data;
     query.best = best ? reinterpret_cast<Best *> (best_out.data) : nullptr;
+    Block carried_block (device_, carried ? carried_bytes (query) : 0, 0, !small_cases ());
+    carried_block.poison ();
+    if (carried) {
+      query.carried = carried_block.data;
+      query.first_bin = carried->first_bin;
+      query.all_bins = carried->all_bins;
+      carried_block.put (carried->bytes.data (), carried->bytes.size ());
+    }
     if (device_ == Device::cpu)
       cpu::answer (shape_, layout_, tensor_.data, query);
 #if INTHIST_CUDA
@@ -71,7 +85,20 @@ public:
       queue_.wait ();
     }
 #endif
-    fail_unless (out.guards_hold () && best_out.guards_hold (), "wrote outside the answers");
+    fail_unless (out.guards_hold () && best_out.guards_hold () && carried_block.guards_hold (), "wrote outside the answers");
+    if (carried) {
+      const Bytes before = std::move (carried->bytes);
+      carried->bytes.resize (carried_bytes (query));
+      copy (device_, carried->bytes.data (), carried_block.data, carried->bytes.size ());
+      if (query.goes_on (shape_)) {
+        const auto untouched = [] (const Block &block) {
+          return std::ranges::all_of (block.get (), [] (auto byte) { return byte == kPoison; });
+        };
+        fail_unless (untouched (out) && untouched (best_out), "answered before the last bins");
+        return {};
+      }
+      fail_unless (carried->first_bin == 0 || carried->bytes == before, "the last bins wrote what is carried");
+    }
     copy (device_, answers.data (), out.data, answers.size () * sizeof (Answer));
     if (best)
       copy (device_, best, best_out.data, sizeof (Best));
@@ -123,4 +150,29 @@ rectangles (int width, int height, int n)
     list.push_back ({ int (random () % (2 * width + 1)) - width / 2, int (random () % (2 * height + 1)) - height / 2, w, h });
   }
   return list;
+}
+
+/// The tensor of a group of bins, out of the tensor of all.
+inline Bytes
+group_of (const Shape &all, const Layout &layout, const std::uint8_t *tensor, int first_bin, int bins)
+{
+  Bytes group (tensor + layout.plane_pitch * first_bin, tensor + layout.plane_pitch * (first_bin + bins));
+  if (all.counter == Type::u16_anchored) {
+    const std::size_t a_plane = sizeof (std::uint32_t) * anchors_of (all).rows * anchors_of (all).columns;
+    const std::uint8_t *const anchors = tensor + layout.plane_pitch * all.bins + a_plane * first_bin;
+    group.insert (group.end (), anchors, anchors + a_plane * bins);
+  }
+  return group;
+}
+
+/// Sizes of groups: all bins in one, each alone, the first and the last alone, and of any size.
+inline std::vector<std::vector<int>>
+cuts (int bins, std::mt19937 &random)
+{
+  std::vector<std::vector<int>> cuts = { { bins }, std::vector<int> (bins, 1), {} };
+  if (bins > 2)
+    cuts.push_back ({ 1, bins - 2, 1 });
+  for (int left = bins; left > 0; left -= cuts[2].back ())
+    cuts[2].push_back (1 + int (random () % left));
+  return cuts;
 }

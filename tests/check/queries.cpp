@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Likelihoods, quantiles and votes, on every device, against histograms counted pixel by pixel and the measures' textbook formulas in double precision; and the devices against each other, bit
-// for bit. Environment: devices.hpp.
+// for bit; and groups of bins against all of them, bit for bit. Environment: devices.hpp.
 #include <cmath>
 #include <random>
 
@@ -237,12 +237,106 @@ run_same_bits (Device device)
   });
 }
 
+/// A tensor in groups of consecutive bins.
+class Groups {
+  struct Group {
+    int first_bin, bins;
+    std::unique_ptr<AskedTensor> tensor;
+  };
+
+public:
+  Groups (Device device, const Case &c, const std::vector<int> &sizes) : all_bins_ (c.shape.bins)
+  {
+    const Bytes tensor = right_tensor (Input (c));
+    int first_bin = 0;
+    for (const int bins : sizes) {
+      Case group = c;
+      group.shape.bins = bins;
+      groups_.push_back (
+          { first_bin, bins,
+            std::make_unique<AskedTensor> (device, group, group_of (c.shape, c.layout (), tensor.data (), first_bin, bins)) });
+      first_bin += bins;
+    }
+    fail_unless_equals_int (first_bin, all_bins_);
+  }
+
+  template <class Answer>
+  std::vector<Answer> ask (const Asked &whole, Best *best = nullptr)
+  {
+    Carried carried{ .all_bins = all_bins_ };
+    std::vector<Answer> answers;
+    for (const Group &group : groups_) {
+      Asked asked = whole;
+      asked.models.clear ();
+      for (auto model = whole.models.begin (); model != whole.models.end (); model += all_bins_)
+        asked.models.insert (asked.models.end (), model + group.first_bin, model + group.first_bin + group.bins);
+      carried.first_bin = group.first_bin;
+      answers = group.tensor->ask<Answer> (asked, best, &carried);
+    }
+    return answers;
+  }
+
+private:
+  const int all_bins_;
+  std::vector<Group> groups_;
+};
+
+/// Groups of bins that are asked one after another give the bits of the tensor that has them all.
+void
+run_groups (Device device)
+{
+  for_frames (device, [&] (const Case &c, const Bytes &image, AskedTensor &tensor, std::mt19937 &random) {
+    const auto all_models = models (image, c.shape, random);
+    for (const std::vector<int> &sizes : cuts (c.shape.bins, random)) {
+      const bool many = sizes.size () > 50;  // they are asked only some questions
+      if (many && small_cases ())
+        continue;
+      Groups groups (device, c, sizes);
+      const auto compare = [&]<class Answer> (const Asked &asked, Answer, bool has_best, const std::string &what) {
+        Best best, wanted_best;
+        const auto got = groups.ask<Answer> (asked, has_best ? &best : nullptr);
+        const auto wanted = tensor.ask<Answer> (asked, has_best ? &wanted_best : nullptr);
+        fail_unless_equals_int (got.size (), wanted.size ());
+        for (std::size_t i = 0; i < got.size (); i++)
+          fail_unless (memcmp (&got[i], &wanted[i], sizeof (Answer)) == 0, "%s in %zu groups: %s of window %zu is %.9g, must be %.9g",
+                       c.name ().c_str (), sizes.size (), what.c_str (), i, double (got[i]), double (wanted[i]));
+        fail_unless (!has_best || (best.value == wanted_best.value && best.index == wanted_best.index));
+      };
+      for (Asked asked : windows_of (c.shape)) {
+        if (many && random () % 3 > 0)
+          continue;
+        asked.question = Question::quantiles;
+        for (const double quantile : { 0.0, 0.25, 0.5, 0.9, 1.0 }) {
+          asked.quantile = quantile;
+          compare (asked, std::int32_t (), false, "quantile " + std::to_string (quantile));
+        }
+        for (int m = many ? int (random () % 4) : 0; m < kMeasures; m += many ? 4 : 1) {
+          asked.question = Question::likelihoods;
+          asked.measure = Measure (m);
+          asked.models = all_models[random () % 3];
+          asked.patches.clear ();
+          compare (asked, float (), true, name_of (asked.measure));
+          asked.question = Question::votes;
+          const int n = 1 + int (random () % 9);
+          asked.patches = patches_of (c.shape, n, random);
+          asked.rank = int (random () % n);
+          asked.models.clear ();
+          for (int p = 0; p < n; p++)
+            asked.models.insert (asked.models.end (), all_models[p % 3].begin (), all_models[p % 3].end ());
+          compare (asked, float (), true, std::string ("votes by ") + name_of (asked.measure));
+        }
+      }
+    }
+  });
+}
+
 }  // namespace
 
 DEVICE_TEST (likelihoods)
 DEVICE_TEST (quantiles)
 DEVICE_TEST (votes)
 DEVICE_TEST (same_bits)
+DEVICE_TEST (groups)
 
 static Suite *
 queries_suite ()
@@ -254,6 +348,7 @@ queries_suite ()
   tcase_add_loop_test (tcase, quantiles, 0, devices);
   tcase_add_loop_test (tcase, votes, 0, devices);
   tcase_add_loop_test (tcase, same_bits, 1, devices);
+  tcase_add_loop_test (tcase, groups, 0, devices);
   return suite;
 }
 

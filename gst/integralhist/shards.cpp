@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "shards.hpp"
+
+#include <cstring>
+
+namespace integralhist {
+
+using Bytes = std::vector<std::byte>;
+using inthist::Question;
+using inthist::Shape;
+
+namespace {
+
+/// Whether the shards have answers of their own, a part of each window's.
+bool
+is_per_bin (const Query &query)
+{
+  return query.question == Question::counts || query.question == Question::sums;
+}
+
+/// Columns `first` to `first + n` of `rows` rows that have `all` columns.
+std::vector<float>
+cut (const float *numbers, int rows, int all, int first, int n)
+{
+  std::vector<float> part;
+  part.reserve (std::size_t (rows) * n);
+  for (int row = 0; row < rows; row++, numbers += all)
+    part.insert (part.end (), numbers + first, numbers + first + n);
+  return part;
+}
+
+}  // namespace
+
+void
+ask_shards (const Shape &whole, std::span<const Shard> shards, std::span<const Query> queries)
+{
+  std::vector<Bytes> carried (queries.size ());  // from shard to shard
+  for (std::size_t i = 0; i < queries.size (); i++)
+    if (!is_per_bin (queries[i]))
+      carried[i].resize (inthist::carried_bytes (queries[i]));
+
+  for (const auto &[first_bin, tensor] : shards) {
+    const int bins = tensor->shape.bins;
+    std::vector<Query> asked (queries.begin (), queries.end ());
+    std::vector<Bytes> parts (queries.size ());
+    std::vector<std::vector<float>> models (queries.size ());
+    for (std::size_t i = 0; i < queries.size (); i++) {
+      Query &query = asked[i];
+      if (is_per_bin (query)) {
+        parts[i].resize (inthist::answer_bytes (tensor->shape, query));
+        query.answers = parts[i].data ();
+      } else {
+        models[i] = cut (query.models, query.n_models (), whole.bins, first_bin, bins);
+        query.models = models[i].data ();
+        query.carried = carried[i].data ();
+        query.first_bin = first_bin;
+        query.all_bins = whole.bins;
+      }
+    }
+    tensor->ask (asked);
+
+    for (std::size_t i = 0; i < queries.size (); i++)
+      if (is_per_bin (queries[i]) && queries[i].answers) {
+        const std::size_t windows = queries[i].windows.size (), part = parts[i].size () / windows, bin = part / bins;
+        for (std::size_t window = 0; window < windows; window++)
+          std::memcpy (static_cast<std::byte *> (queries[i].answers) + (window * whole.bins + first_bin) * bin, &parts[i][window * part],
+                       part);
+      }
+  }
+}
+
+}  // namespace integralhist
