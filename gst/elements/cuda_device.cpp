@@ -5,6 +5,14 @@
 
 namespace integralhist {
 
+/// The device that is named, or one of those that the fewest use.
+static DeviceUse
+use_device (int device_id)
+{
+  std::string why;
+  return device_id >= 0 ? DeviceUse (device_id) : DeviceUse::of_least_used (CudaContext::device_count (&why));
+}
+
 #if HAVE_GSTCUDA
 
 void
@@ -53,6 +61,14 @@ shared_context (int device)
   return context;
 }
 
+static int
+device_of (GstCudaContext *context)
+{
+  guint device = 0;
+  g_object_get (context, "cuda-device-id", &device, nullptr);
+  return int (device);
+}
+
 bool
 CudaDevice::is_open ()
 {
@@ -87,8 +103,10 @@ CudaDevice::open (GstElement *element, int device_id)
   gst_cuda_memory_init_once ();  // pools are of no use before
   if (!is_open ())
     ask_for_context (element);  // without the lock, for the neighbour may be asking us
+  DeviceUse use;
   if (!is_open ()) {
-    GstCudaContext *shared = shared_context (std::max (device_id, 0));
+    use = use_device (device_id);
+    GstCudaContext *shared = shared_context (use.device ());
     g_autoptr (GstContext) context = gst_context_new_cuda_context (shared);
     gst_object_unref (shared);
     gst_element_set_context (element, context);
@@ -97,6 +115,7 @@ CudaDevice::open (GstElement *element, int device_id)
   const std::lock_guard lock (mutex_);
   if (!context_)
     throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "CUDA device " + std::to_string (std::max (device_id, 0)) + " gave no context");
+  use_ = DeviceUse (device_of (context_));
   return wrap ();
 }
 
@@ -104,6 +123,7 @@ void
 CudaDevice::clear ()
 {
   const std::lock_guard lock (mutex_);
+  use_ = {};
   gst_clear_object (&context_);
 }
 
@@ -114,14 +134,6 @@ cuda_memory (GstBuffer *buffer)
   return memory && gst_is_cuda_memory (memory) ? GST_CUDA_MEMORY_CAST (memory) : nullptr;
 }
 
-static int
-device_of (GstCudaContext *context)
-{
-  guint device = 0;
-  g_object_get (context, "cuda-device-id", &device, nullptr);
-  return int (device);
-}
-
 std::shared_ptr<CudaContext>
 CudaDevice::follow (GstBuffer *buffer, int device_id)
 {
@@ -130,6 +142,7 @@ CudaDevice::follow (GstBuffer *buffer, int device_id)
   if (!memory || memory->context == context_ || (device_id >= 0 && device_of (memory->context) != device_id))
     return nullptr;
   gst_object_replace (reinterpret_cast<GstObject **> (&context_), GST_OBJECT_CAST (memory->context));
+  use_ = DeviceUse (device_of (context_));
   return wrap ();
 }
 
@@ -168,11 +181,24 @@ is_cuda_caps (const GstCaps *caps)
   return gst_caps_features_contains (gst_caps_get_features (caps, 0), GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY);
 }
 
+static std::shared_ptr<CudaContext>
+wrapped (GstCudaContext *context)
+{
+  const std::shared_ptr<void> owner (gst_object_ref (context), gst_object_unref);
+  return CudaContext::wrap (gst_cuda_context_get_handle (context), device_of (context), owner);
+}
+
 std::shared_ptr<CudaContext>
 CudaDevice::wrap ()
 {
-  const std::shared_ptr<void> owner (gst_object_ref (context_), gst_object_unref);
-  return CudaContext::wrap (gst_cuda_context_get_handle (context_), device_of (context_), owner);
+  return wrapped (context_);
+}
+
+std::shared_ptr<CudaContext>
+CudaDevice::context_of (GstBuffer *buffer)
+{
+  GstCudaMemory *memory = cuda_memory (buffer);
+  return memory ? wrapped (memory->context) : nullptr;
 }
 
 #else  // the primary context of the device; there is no CUDA memory in buffers
@@ -191,12 +217,14 @@ CudaDevice::answer_query (GstElement *, GstQuery *)
 std::shared_ptr<CudaContext>
 CudaDevice::open (GstElement *, int device_id)
 {
-  return CudaContext::primary (std::max (device_id, 0));
+  use_ = use_device (device_id);
+  return CudaContext::primary (use_.device ());
 }
 
 void
 CudaDevice::clear ()
 {
+  use_ = {};
 }
 
 std::shared_ptr<CudaContext>
@@ -209,6 +237,12 @@ bool
 CudaDevice::owns (GstBuffer *)
 {
   return false;
+}
+
+std::shared_ptr<CudaContext>
+CudaDevice::context_of (GstBuffer *)
+{
+  return nullptr;
 }
 
 inthist::Stream

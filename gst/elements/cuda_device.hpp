@@ -10,6 +10,8 @@
 #include <gst/integralhist/engine.hpp>
 #include <gst/video/video.h>
 
+#include "device_use.hpp"
+
 #if HAVE_GSTCUDA
 #ifndef GST_USE_UNSTABLE_API
 #define GST_USE_UNSTABLE_API
@@ -37,7 +39,8 @@ public:
   void set_context (GstElement *element, GstContext *context, int device_id);
   bool answer_query (GstElement *element, GstQuery *query);
 
-  /// A context on the device, -1 for any: the one that the neighbours or the application have, or else the one that all elements of this kind share in the process. Throws Error.
+  /// A context on the device: the one that the neighbours or the application have, or else the one that all elements of this kind share in the process. -1 is any device: the neighbours', or
+  /// else that which the fewest elements of this process use. Throws Error.
   std::shared_ptr<CudaContext> open (GstElement *element, int device_id);
   void clear ();
 
@@ -45,12 +48,15 @@ public:
   std::shared_ptr<CudaContext> follow (GstBuffer *buffer, int device_id);
   /// Whether the buffer is CUDA memory of the open context.
   bool owns (GstBuffer *buffer);
+  /// Of CUDA memory, whatever its context; null for other memory.
+  static std::shared_ptr<CudaContext> context_of (GstBuffer *buffer);
   /// Of mapped CUDA memory, after mapping: the stream that may still be writing it, null when none.
   static inthist::Stream producer_stream (GstBuffer *buffer);
   /// Of CUDA memory. (transfer full, nullable)
   GstBufferPool *new_pool ();
 
 private:
+  DeviceUse use_;
 #if HAVE_GSTCUDA
   bool is_open ();
   void ask_for_context (GstElement *element);

@@ -7,7 +7,7 @@
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "allocation.hpp"
-#include "cuda_device.hpp"
+#include "backend.hpp"
 #include "messages.hpp"
 #include "pixel_format.hpp"
 #include "region_reporter.hpp"
@@ -28,10 +28,8 @@ struct State {
   guint64 frames = 0;
   std::string parsed_text;                 // settings.regions as of the last frame,
   std::vector<GstVideoRectangle> regions;  // parsed and clipped
-#if INTHIST_CUDA
-  CudaDevice device;
-  std::shared_ptr<CudaContext> context;  // null on the CPU
-#endif
+  ComputeDevices devices;
+  std::atomic<bool> told = false;  // of what went wrong with the engine: one error is enough
 
   std::mutex mutex;  // guards what follows, for flushes and the stats; taken last
   std::shared_ptr<Engine> engine;
@@ -74,61 +72,6 @@ engine_of (State &state)
 
 // device and engine
 
-/// Picks the backend, opens its device, and says which; false after an element error.
-static bool
-open_backend (GstCudaIntegral *self, const Settings &settings)
-{
-  const inthist::Strategy *wanted = settings.options.strategy;
-  if (wanted && settings.backend != Backend::automatic
-      && (wanted->device == inthist::Device::cuda) != (settings.backend == Backend::cuda)) {
-    GST_ELEMENT_ERROR (self, RESOURCE, SETTINGS,
-                       ("strategy=%s runs on %s only: set backend=auto, or strategy=auto.", wanted->name,
-                        wanted->device == inthist::Device::cuda ? "CUDA" : "the CPU"),
-                       (nullptr));
-    return false;
-  }
-
-  const bool may_cuda = settings.backend != Backend::cpu && !(wanted && wanted->device == inthist::Device::cpu);
-  const bool named = may_cuda && settings.cuda_device_id >= 0;
-  std::string cpu_instead;  // what would let the element take the CPU, where the settings do not
-  for (const auto &[demanded, setting] : { std::pair (settings.backend == Backend::cuda, "backend=auto"),
-                                           std::pair (may_cuda && wanted, "strategy=auto"), std::pair (named, "cuda-device-id=-1") })
-    if (demanded)
-      cpu_instead += (cpu_instead.empty () ? "" : " and ") + std::string (setting);
-  std::string why = "this build has no CUDA (it was configured with -Dcuda=disabled, or without nvcc)";
-#if INTHIST_CUDA
-  State &state = state_of (self);
-  state.context = nullptr;
-  const int devices = may_cuda ? CudaContext::device_count (&why) : 0;
-  if (devices > 0) {
-    if (settings.cuda_device_id >= devices) {
-      GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
-                         ("CUDA device %d does not exist: set cuda-device-id to 0..%d, or to -1.", settings.cuda_device_id, devices - 1),
-                         (nullptr));
-      return false;
-    }
-    try {
-      state.context = state.device.open (GST_ELEMENT (self), settings.cuda_device_id);
-    } catch (const Error &error) {
-      why = error.what ();
-    }
-  }
-  if (state.context) {
-    INFO (self, "backend: CUDA device %d", state.context->device ());
-    return true;
-  }
-#endif
-  if (!cpu_instead.empty ()) {
-    const std::string device = named ? " device " + std::to_string (settings.cuda_device_id) : "";
-    GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
-                       ("CUDA%s cannot be used: %s. Set %s to compute on the CPU.", device.c_str (), why.c_str (), cpu_instead.c_str ()),
-                       (nullptr));
-    return false;
-  }
-  INFO (self, "backend: CPU%s%s", may_cuda ? "; CUDA: " : "", may_cuda ? why.c_str () : "");
-  return true;
-}
-
 /// Lets the engine finish; the next frame gets a new one.
 static void
 drop_engine (State &state)
@@ -165,22 +108,17 @@ make_engine (GstCudaIntegral *self)
   }
   // a table's pixels are the values themselves
   const inthist::Lut lut = inthist::uniform_lut (shape.content == inthist::Content::bins ? shape.bins : 256);
-  options.still_waiting = [self, n = options.max_tensors] {
-    GST_ELEMENT_WARNING (
-        self, RESOURCE, BUSY,
-        ("Every tensor that max-tensors=%u allows is held downstream: waiting for one. A sink keeps its last frame; set its "
-         "enable-last-sample=false, or raise max-tensors.",
-         n),
-        (nullptr));
+  options.still_waiting = [self, wanted = options.max_tensors] (unsigned most) {
+    const bool set = wanted == most;
+    g_autofree char *limit = set ? g_strdup_printf ("max-tensors=%u allows", most) : g_strdup_printf ("fits the devices (%u)", most);
+    GST_ELEMENT_WARNING (self, RESOURCE, BUSY,
+                         ("Every tensor that %s is held downstream: waiting for one. A sink keeps its last frame; set its "
+                          "enable-last-sample=false, or %s.",
+                          limit, set ? "raise max-tensors" : "lower bins"),
+                         (nullptr));
   };
 
-  const auto make = [&] {
-#if INTHIST_CUDA
-    if (state.context)
-      return make_cuda_engine (shape, lut, options, state.context);
-#endif
-    return make_cpu_engine (shape, lut, options);
-  };
+  const auto make = [&] { return state.devices.make_engine (shape, lut, options, state.format.bytes); };
   std::shared_ptr<Engine> engine;
   try {
     engine = make ();
@@ -193,6 +131,7 @@ make_engine (GstCudaIntegral *self)
   const Plan &plan = engine->plan ();
   INFO (self, "strategy %s, tile %d, threads %d: %s", plan.choice.strategy->name, plan.choice.tuning.tile, plan.choice.tuning.threads,
         plan.story.c_str ());
+  state.told = false;
   const std::lock_guard lock (state.mutex);
   engine->set_flushing (state.flushing || state.stopping);
   state.engine = engine;
@@ -242,11 +181,14 @@ gst_cuda_integral_start (GstBaseTransform *trans)
     state.started = settings_of (self);
     state.started.check ();
     state.shape = GST_CUDA_INTEGRAL_GET_CLASS (self)->shape (self);
-    if (!open_backend (self, state.started))
+    std::string description;
+    if (!state.devices.open (GST_ELEMENT (self), state.started, &description))
       return FALSE;
+    INFO (self, "backend: %s", description.c_str ());
     state.frames = 0;
+    state.told = false;
     {
-      auto reporter = std::make_unique<RegionReporter> (GST_ELEMENT (self), state.started.options.async_depth);
+      auto reporter = std::make_unique<RegionReporter> (GST_ELEMENT (self), state.started.options.async_depth, state.told);
       const std::lock_guard lock (state.mutex);
       state.reporter = std::move (reporter);
     }
@@ -267,10 +209,7 @@ gst_cuda_integral_stop (GstBaseTransform *trans)
   }
   reporter = nullptr;
   forget_frame_size (state);
-#if INTHIST_CUDA
-  state.context = nullptr;
-  state.device.clear ();
-#endif
+  state.devices.close ();
   return TRUE;
 }
 
@@ -299,12 +238,13 @@ static void
 follow_context (GstCudaIntegral *self, GstBuffer *buffer, int device_id)
 {
   State &state = state_of (self);
-  if (!state.context)
+  ComputeDevices &devices = state.devices;
+  if (!devices.context || devices.are_several ())
     return;
-  if (const auto context = state.device.follow (buffer, device_id)) {
+  if (const auto context = devices.cuda.follow (buffer, device_id)) {
     INFO (self, "following the input to CUDA device %d", context->device ());
     drop_engine (state);
-    state.context = context;
+    devices.context = context;
   }
 }
 #endif
@@ -328,7 +268,10 @@ submit (GstCudaIntegral *self, Engine &engine, GstBuffer *buffer)
   Frame frame;
   int flags = int (GST_MAP_READ) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF);
 #if INTHIST_CUDA
-  const bool on_device = state.context && state.device.owns (buffer);
+  const auto &[cuda, context] = std::tie (state.devices.cuda, state.devices.context);
+  if (context && state.devices.are_several ())
+    frame.context = CudaDevice::context_of (buffer);
+  const bool on_device = frame.context || (context && cuda.owns (buffer));
   if (on_device)
     flags |= kMapCuda;
 #endif
@@ -344,7 +287,7 @@ submit (GstCudaIntegral *self, Engine &engine, GstBuffer *buffer)
   if (on_device) {
     frame.place = Place::device;
     frame.producer = CudaDevice::producer_stream (buffer);
-  } else if (state.context && is_pinned (gst_buffer_peek_memory (buffer, 0), frame.image.data, bytes)) {
+  } else if (context && is_pinned (gst_buffer_peek_memory (buffer, 0), frame.image.data, bytes)) {
     frame.place = Place::pinned;
   }
 #endif
@@ -370,7 +313,7 @@ gst_cuda_integral_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
   auto *self = GST_CUDA_INTEGRAL (trans);
   State &state = state_of (self);
   const Settings settings = settings_of (self);
-  return guarded (self, GST_FLOW_ERROR, [&] {
+  return guarded_once (state.told, self, GST_FLOW_ERROR, [&] {
     if (settings.interval == 0)
       settings.check ();
     const guint64 number = state.frames++;
@@ -403,10 +346,18 @@ gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent *event)
   State &state = state_of (trans);
   switch (GST_EVENT_TYPE (event)) {
     case GST_EVENT_FLUSH_START: set_refusal (state, &State::flushing, true); break;
-    case GST_EVENT_FLUSH_STOP: set_refusal (state, &State::flushing, false); break;
+    case GST_EVENT_FLUSH_STOP:
+      set_refusal (state, &State::flushing, false);
+      state.told = false;
+      break;
     case GST_EVENT_EOS:
       if (state.reporter)
         state.reporter->drain ();  // the messages of all frames come before EOS
+      guarded_once (state.told, trans, FALSE, [&] () -> gboolean {
+        if (const auto engine = engine_of (state))
+          engine->finish ();
+        return TRUE;
+      });
       break;
     default: break;
   }
@@ -419,8 +370,8 @@ gst_cuda_integral_propose_allocation (GstBaseTransform *trans, GstQuery *decide_
   const gboolean answered = GST_BASE_TRANSFORM_CLASS (parent_class)->propose_allocation (trans, decide_query, query);
 #if INTHIST_CUDA
   State &state = state_of (trans);
-  if (state.context) {
-    propose_buffers (query, state.device, state.context, state.started.options.async_depth);
+  if (state.devices.context) {
+    propose_buffers (query, state.devices.cuda, state.devices.context, state.started.options.async_depth);
     return TRUE;
   }
 #endif
@@ -431,7 +382,7 @@ static gboolean
 gst_cuda_integral_query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
 {
 #if INTHIST_CUDA
-  if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT && state_of (trans).device.answer_query (GST_ELEMENT (trans), query))
+  if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT && state_of (trans).devices.cuda.answer_query (GST_ELEMENT (trans), query))
     return TRUE;
 #endif
   return GST_BASE_TRANSFORM_CLASS (parent_class)->query (trans, direction, query);
@@ -443,7 +394,7 @@ static void
 gst_cuda_integral_set_context (GstElement *element, GstContext *context)
 {
 #if INTHIST_CUDA
-  state_of (element).device.set_context (element, context, settings_of (element).cuda_device_id);
+  state_of (element).devices.cuda.set_context (element, context, settings_of (element).first_device ());
 #endif
   GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
 }
@@ -478,6 +429,20 @@ make_stats (GstCudaIntegral *self)
   add ("upload-us-mean", "upload-us-max", stats.upload);
   add ("compute-us-mean", "compute-us-max", stats.compute);
   add ("download-us-mean", "download-us-max", stats.download);
+  if (!stats.shares.empty ()) {
+    GValue devices = G_VALUE_INIT, parts = G_VALUE_INIT;
+    for (GValue *array : { &devices, &parts })
+      gst_value_array_init (array, guint (stats.shares.size ()));
+    for (const Stats::Share &share : stats.shares) {
+      GValue device = G_VALUE_INIT, n = G_VALUE_INIT;
+      g_value_set_int (g_value_init (&device, G_TYPE_INT), share.device);
+      g_value_set_uint64 (g_value_init (&n, G_TYPE_UINT64), share.parts);
+      gst_value_array_append_and_take_value (&devices, &device);
+      gst_value_array_append_and_take_value (&parts, &n);
+    }
+    gst_structure_take_value (structure, "devices", &devices);
+    gst_structure_take_value (structure, "parts", &parts);
+  }
   return structure;
 }
 

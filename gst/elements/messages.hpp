@@ -3,6 +3,7 @@
 // What the elements share in saying things to the application: errors, and the times of a frame.
 #pragma once
 
+#include <atomic>
 #include <new>
 #include <stdexcept>
 
@@ -29,6 +30,20 @@ guarded (gpointer self, Result failed, Body &&body, const char *doing = "")
     GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("%sNot enough memory on the host.", doing), (nullptr));
   } catch (const std::exception &error) {
     GST_ELEMENT_ERROR (self, LIBRARY, FAILED, ("%s%s.", doing, error.what ()), (nullptr));
+  }
+  return failed;
+}
+
+/// The same, where others that run into the same trouble may have told it already, or will.
+template <class Result, class Body>
+Result
+guarded_once (std::atomic<bool> &told, gpointer self, Result failed, Body &&body)
+{
+  try {
+    return body ();
+  } catch (...) {
+    if (!told.exchange (true))
+      guarded (self, failed, [] () -> Result { throw; });
   }
   return failed;
 }

@@ -221,9 +221,11 @@ RegionReporter::post (const Frame &frame)
   g_autoptr (GError) error = nullptr;
   if (!(bins ? add_counts : add_sums) (structure, frame.histogram, frame.regions, &error)) {
     gst_structure_free (structure);
-    GST_ELEMENT_ERROR (element_, LIBRARY, FAILED,
-                       ("The integral %s of frame %" G_GUINT64_FORMAT " failed.", bins ? "histogram" : "image", frame.number),
-                       ("%s", error->message));
+    if (!told_.exchange (true))
+      GST_ELEMENT_ERROR (
+          element_, LIBRARY, FAILED,
+          ("The integral %s of frame %" G_GUINT64_FORMAT " failed: %s.", bins ? "histogram" : "image", frame.number, error->message),
+          (nullptr));
     return false;
   }
   gst_element_post_message (element_, gst_message_new_element (GST_OBJECT (element_), structure));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -27,8 +28,11 @@ public:
     std::vector<GstVideoRectangle> regions;
   };
 
-  /// At most `limit` frames wait here for their turn.
-  RegionReporter (GstElement *element, unsigned limit) : element_ (element), limit_ (limit), thread_ ([this] { work (); }) {}
+  /// At most `limit` frames wait here for their turn. An error is posted only if nobody has `told` one yet.
+  RegionReporter (GstElement *element, unsigned limit, std::atomic<bool> &told)
+      : element_ (element), limit_ (limit), told_ (told), thread_ ([this] { work (); })
+  {
+  }
   /// Frames that still wait are dropped.
   ~RegionReporter ();
 
@@ -46,6 +50,7 @@ private:
 
   GstElement *const element_;
   const unsigned limit_;
+  std::atomic<bool> &told_;
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::deque<Frame> queue_;

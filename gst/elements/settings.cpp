@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "settings.hpp"
 
+#include <charconv>
 #include <stdexcept>
 
 #include "region_reporter.hpp"
@@ -102,6 +103,9 @@ Settings::set (guint id, const GValue *value)
     case PROP_INTERVAL: interval = g_value_get_uint (value); break;
     case PROP_REGIONS: regions = g_value_get_string (value) ? g_value_get_string (value) : ""; break;
     case PROP_TUNING_TIME: options.tuning_time = g_value_get_uint (value); break;
+    case PROP_CUDA_DEVICE_IDS: cuda_device_ids = g_value_get_string (value) ? g_value_get_string (value) : ""; break;
+    case PROP_MAX_DEVICE_MEMORY: options.max_device_memory = g_value_get_uint64 (value); break;
+    case PROP_TASK_BINS: options.task_bins = g_value_get_uint (value); break;
     default: return false;
   }
   return true;
@@ -121,6 +125,9 @@ Settings::get (guint id, GValue *value) const
     case PROP_INTERVAL: g_value_set_uint (value, interval); break;
     case PROP_REGIONS: g_value_set_string (value, regions.c_str ()); break;
     case PROP_TUNING_TIME: g_value_set_uint (value, options.tuning_time); break;
+    case PROP_CUDA_DEVICE_IDS: g_value_set_string (value, cuda_device_ids.c_str ()); break;
+    case PROP_MAX_DEVICE_MEMORY: g_value_set_uint64 (value, options.max_device_memory); break;
+    case PROP_TASK_BINS: g_value_set_uint (value, options.task_bins); break;
     default: return false;
   }
   return true;
@@ -134,6 +141,39 @@ check_range (const char *name, gint64 value, gint64 min, gint64 max)
                                  + " to " + std::to_string (max));
 }
 
+std::vector<int>
+parse_device_ids (const std::string &text)
+{
+  std::vector<int> ids;
+  const auto refuse = [&] (const std::string &why) { throw std::invalid_argument ("cuda-device-ids=\"" + text + "\": " + why); };
+  if (text.empty ())
+    return ids;
+  for (std::size_t from = 0, to; from <= text.size (); from = to + 1) {
+    to = std::min (text.find (',', from), text.size ());
+    std::string entry = text.substr (from, to - from);
+    std::erase (entry, ' ');
+    int id = 0;
+    const auto [end, error] = std::from_chars (entry.data (), entry.data () + entry.size (), id);
+    if (error != std::errc () || end != entry.data () + entry.size () || id < 0)
+      refuse ("\"" + entry + "\" is no device: set a list of their numbers, such as \"0,1,2,3\"");
+    if (std::ranges::find (ids, id) != ids.end ())
+      refuse ("device " + std::to_string (id) + " is listed twice: name each once");
+    ids.push_back (id);
+  }
+  return ids;
+}
+
+int
+Settings::first_device () const
+{
+  try {
+    const auto ids = parse_device_ids (cuda_device_ids);
+    return ids.empty () ? cuda_device_id : ids.front ();
+  } catch (const std::invalid_argument &) {
+    return -1;  // check () says so
+  }
+}
+
 void
 Settings::check () const
 {
@@ -141,6 +181,10 @@ Settings::check () const
   check_range ("async-depth", options.async_depth, 1, kMaxAsyncDepth);
   check_range ("interval", interval, 1, G_MAXINT);
   check_range ("tuning-time", options.tuning_time, 0, kMaxTuningTime);
+  check_range ("task-bins", options.task_bins, 0, kMaxTaskBins);
+  if (!parse_device_ids (cuda_device_ids).empty () && cuda_device_id >= 0)
+    throw std::invalid_argument ("cuda-device-id=" + std::to_string (cuda_device_id) + " and cuda-device-ids=\"" + cuda_device_ids
+                                 + "\" are both set: set one of them");
   parse_regions (regions.c_str ());
 }
 
@@ -217,8 +261,9 @@ install_properties (GObjectClass *klass)
            g_param_spec_enum ("backend", "Backend", "Where to compute", backend_get_type (), int (by_default.backend), ready));
   install (PROP_CUDA_DEVICE_ID,
            checked_int_spec ("cuda-device-id", "CUDA device",
-                             "CUDA device, an error where it is not there; -1 follows the input's memory, else takes device 0", -1,
-                             G_MAXINT, by_default.cuda_device_id, ready));
+                             "CUDA device, an error where it is not there; -1 follows the input's memory, else takes the one that "
+                             "the fewest elements of this process use",
+                             -1, G_MAXINT, by_default.cuda_device_id, ready));
   install (PROP_DOWNLOAD, g_param_spec_enum ("download", "Download", "When a tensor on a GPU is copied to the host", download_get_type (),
                                              int (by_default.options.download), ready));
   install (PROP_ASYNC_DEPTH, checked_uint_spec ("async-depth", "Async depth",
@@ -244,7 +289,8 @@ install_properties (GObjectClass *klass)
                                "Since the frame size last changed: frames, frames in flight, backend, strategy with its tile and "
                                "threads (0 for its own defaults) and where that choice is from (tuning), device, microseconds of "
                                "upload, compute and download, bytes each way, bytes-staged of those up that were copied to "
-                               "pinned memory first",
+                               "pinned memory first; where frames are shared out also devices, and parts, how many parts of frames each "
+                               "has computed",
                                GST_TYPE_STRUCTURE, GParamFlags (G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
 
   for (GType type : { backend_get_type (), download_get_type () })
@@ -270,6 +316,27 @@ install_properties_for (GObjectClass *klass, inthist::Content content)
                  "variance, go out as an element message \"integral-image\" for each frame; one outside of the frame is an error",
           "", mutable_playing ()));
   gst_type_mark_as_plugin_api (strategies, GstPluginAPIFlags (0));
+  if (!bins)
+    return;
+  g_object_class_install_property (
+      klass, PROP_CUDA_DEVICE_IDS,
+      g_param_spec_string (
+          "cuda-device-ids", "CUDA devices",
+          "Devices \"0,1,2,3\" that the bins of each frame are shared out over, each taking the next few bins when it is free. "
+          "With backend=cpu they are pretend devices, to try this without a GPU",
+          "", mutable_ready ()));
+  g_object_class_install_property (
+      klass, PROP_MAX_DEVICE_MEMORY,
+      g_param_spec_uint64 ("max-device-memory", "Max device memory",
+                           "Bytes that may be taken of each device, 0 for what is free. A tensor that does not fit twice, or once where "
+                           "max-tensors=1 or download=never, is computed in rounds, each downloaded while the next is computed, and then "
+                           "lies in host memory",
+                           0, G_MAXUINT64, 0, mutable_ready ()));
+  g_object_class_install_property (
+      klass, PROP_TASK_BINS,
+      checked_uint_spec ("task-bins", "Task bins",
+                         "Where frames are shared out or computed in rounds, most bins that a device takes at once; 0 for what suits", 0,
+                         kMaxTaskBins, 0, mutable_ready ()));
 }
 
 }  // namespace integralhist

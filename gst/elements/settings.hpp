@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <gst/integralhist/engine.hpp>
 
@@ -11,7 +12,7 @@ namespace integralhist {
 
 enum class Backend { automatic, cuda, cpu };
 
-constexpr guint kMaxAsyncDepth = 64, kMaxTuningTime = 60000;
+constexpr guint kMaxAsyncDepth = 64, kMaxTuningTime = 60000, kMaxTaskBins = 256;
 
 enum Property {
   PROP_BACKEND = 1,
@@ -24,6 +25,9 @@ enum Property {
   PROP_INTERVAL,
   PROP_REGIONS,
   PROP_TUNING_TIME,
+  PROP_CUDA_DEVICE_IDS,
+  PROP_MAX_DEVICE_MEMORY,
+  PROP_TASK_BINS,
   PROP_STATS,
   PROP_OF_SUBCLASS,  // the first that an element has for itself
 };
@@ -35,13 +39,19 @@ struct Settings {
   bool sync = false;
   guint interval = 1;
   std::string regions;
+  std::string cuda_device_ids;
 
   /// Of the property `id`; false where that is none of the settings.
   bool set (guint id, const GValue *value);
   bool get (guint id, GValue *value) const;
   /// Throws std::invalid_argument with a message for users.
   void check () const;
+  /// Of those that are named; -1 for any.
+  int first_device () const;
 };
+
+/// "0,1,2", each once. Throws std::invalid_argument with a message for users.
+std::vector<int> parse_device_ids (const std::string &text);
 
 /// Throws std::invalid_argument with a message for users.
 void check_range (const char *name, gint64 value, gint64 min, gint64 max);

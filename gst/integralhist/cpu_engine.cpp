@@ -4,73 +4,18 @@
 // needed; a worker thread, with all cores behind it, fills the tensor while the frame travels on.
 #include "engine.hpp"
 
-#include <cstdlib>
 #include <deque>
-#include <fstream>
 #include <thread>
-
-#include <sys/mman.h>
 
 namespace integralhist {
 namespace {
 
 using inthist::PixelPlane;
 
-struct Free {
-  void operator() (void *memory) const { std::free (memory); }
-};
-using Memory = std::unique_ptr<void, Free>;
-
-/// Page-aligned; large ones on huge pages, where the system has them. Every page is written to, so that what is allocated is no longer free.
-Memory
-allocate (std::size_t bytes)
-{
-  constexpr std::size_t kPage = 4096, kHugePage = 2 << 20;
-  const std::size_t alignment = bytes >= kHugePage ? kHugePage : kPage;
-  const std::size_t rounded = (std::max<std::size_t> (bytes, 1) + alignment - 1) / alignment * alignment;
-  Memory memory (std::aligned_alloc (alignment, rounded));
-  if (!memory)
-    return nullptr;
-  if (alignment == kHugePage)
-    madvise (memory.get (), rounded, MADV_HUGEPAGE);
-  for (std::size_t i = 0; i < rounded; i += kPage)
-    static_cast<volatile char *> (memory.get ())[i] = 0;
-  return memory;
-}
-
-/// Bytes that can be had without swapping, by the system and by the container that we may be in. Allocating more would succeed, and somebody would be
-/// killed for it later.
-std::size_t
-available_memory ()
-{
-  std::size_t available = SIZE_MAX, kib, limit, used;
-  std::ifstream meminfo ("/proc/meminfo");
-  std::string name, unit;
-  while (meminfo >> name >> kib && std::getline (meminfo, unit))
-    if (name == "MemAvailable:")
-      available = kib * 1024;
-  std::ifstream limit_file ("/sys/fs/cgroup/memory.max"), used_file ("/sys/fs/cgroup/memory.current");
-  if (limit_file >> limit && used_file >> used)  // "max" is no number
-    available = std::min (available, limit > used ? limit - used : 0);
-  return available;
-}
-
-/// `message` gets the bytes that are free.
-template <class Message>
-Memory
-allocate_or_throw (std::size_t bytes, Message message)
-{
-  const std::size_t available = available_memory ();
-  Memory memory = bytes <= available ? allocate (bytes) : nullptr;
-  if (!memory)
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY, message (available));
-  return memory;
-}
-
 class CpuTensor final : public Tensor {
 public:
   CpuTensor (const inthist::Shape &of, unsigned alive)
-      : Tensor (of), memory_ (allocate_or_throw (
+      : Tensor (of), memory_ (allocate_on_host (
                          bytes (), [&] (std::size_t available) { return no_memory_for_tensor (of, bytes (), available, "host", alive); }))
   {
   }
@@ -91,14 +36,7 @@ public:
   void ask (std::span<const Query> queries) override
   {
     wait (GST_CLOCK_TIME_NONE);
-    std::vector<std::byte> unwanted;
-    for (Query query : queries) {
-      if (!query.answers && !query.goes_on (shape)) {
-        unwanted.resize (inthist::answer_bytes (shape, query));
-        query.answers = unwanted.data ();
-      }
-      inthist::cpu::answer (shape, layout, memory_.get (), query);
-    }
+    answer_on_host (*this, memory_.get (), queries);
   }
 
   const void *host () override
@@ -107,7 +45,7 @@ public:
     return memory_.get ();
   }
 
-  void *data () { return memory_.get (); }
+  std::byte *data () { return memory_.get (); }
 
   /// `failure` is what to tell who waits, where it went wrong.
   void set_done (bool done, const std::string &failure = {})
@@ -119,30 +57,33 @@ public:
   }
 
 private:
-  const Memory memory_;
+  const HostMemory memory_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool done_ = false;
   std::string failure_;
 };
 
-class CpuEngine final : public Engine {
+class CpuEngine final : public PartEngine {
 public:
-  CpuEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options)
-      : shape_ (shape), lut_ (lut), lanes_ (options.async_depth),
-        pool_ (std::make_shared<TensorPool> ([shape] (unsigned alive) { return std::make_unique<CpuTensor> (shape, alive); }, options)),
-        plan_ (plan_for (inthist::Device::cpu, shape, options.strategy, options.tuning_time, 1,
+  CpuEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, const Portion &portion)
+      : shape_ (shape), most_ (portion.of (shape)), lut_ (lut), lanes_ (options.async_depth),
+        pool_ (
+            std::make_shared<TensorPool> ([most = most_] (unsigned alive) { return std::make_unique<CpuTensor> (most, alive); }, options)),
+        plan_ (plan_for (inthist::Device::cpu, most_, options.strategy, options.tuning_time, 1,
                          static_cast<CpuTensor &> (*pool_->acquire ()).data ()))
   {
-    const std::size_t plane = inthist::bin_stride (shape.width) * shape.height;
-    const std::size_t workspace = plan_.choice.strategy->workspace_bytes (shape, plan_.choice.tuning);
+    const std::size_t plane = inthist::bin_stride (most_.width) * most_.height;
+    const std::size_t workspace = plan_.choice.strategy->workspace_bytes (most_, plan_.choice.tuning);
     for (Lane &lane : lanes_) {
       for (const auto &[memory, bytes] : { std::pair{ &lane.pixels, plane }, std::pair{ &lane.workspace, workspace } })
-        *memory = allocate_or_throw (bytes, [bytes = bytes] (std::size_t available) {
+        *memory = allocate_on_host (bytes, [bytes = bytes] (std::size_t available) {
           return no_memory ("what a frame in the making needs besides its tensor", bytes, available, "host") + ": lower async-depth";
         });
       idle_.push_back (&lane);
     }
+    if (most_.height < shape.height)
+      above_.resize (std::size_t (most_.bins) * shape.width);
     worker_ = std::jthread ([this] { work (); });
   }
 
@@ -159,10 +100,22 @@ public:
 
   std::shared_ptr<Tensor> submit (const Frame &frame) override
   {
+    return submit_part (frame, { 0, shape_.bins, 0, shape_.height }, nullptr);
+  }
+
+  bool is_free () override
+  {
+    const std::lock_guard lock (mutex_);
+    return !idle_.empty () && !pool_->is_exhausted ();
+  }
+
+  std::shared_ptr<Tensor> submit_part (const Frame &frame, const Part &part, std::byte *landing) override
+  {
     auto tensor = std::static_pointer_cast<CpuTensor> (pool_->acquire ());
     if (!tensor)
       return nullptr;
     tensor->set_done (false);
+    tensor->become (part_of (shape_, part.bins, part.rows));
 
     std::unique_lock lock (mutex_);
     changed_.wait (lock, [this] { return !idle_.empty (); });
@@ -172,13 +125,16 @@ public:
 
     const gint64 start = now ();
     try {
-      inthist::cpu::bin_image (frame.image, lut_, shape_.width, shape_.height, pixels_of (*lane));
+      inthist::Image rows = frame.image;
+      rows.data = static_cast<const std::byte *> (rows.data) + part.first_row * rows.stride;
+      inthist::cpu::bin_image (rows, lut_of_part (lut_, shape_, part), shape_.width, part.rows, pixels_of (*lane));
     } catch (...) {
       lock.lock ();
       idle_.push_back (lane);
       throw;
     }
     lane->tensor = tensor;
+    lane->landing = { landing, shape_, part };
 
     lock.lock ();
     stats_.frames++;
@@ -204,13 +160,29 @@ public:
 private:
   /// What a frame needs until its tensor is done.
   struct Lane {
-    Memory pixels, workspace;
+    HostMemory pixels, workspace;
     std::shared_ptr<CpuTensor> tensor;
+    Landing landing;
   };
 
   PixelPlane pixels_of (const Lane &lane) const
   {
-    return { static_cast<std::uint8_t *> (lane.pixels.get ()), inthist::bin_stride (shape_.width) };
+    return { reinterpret_cast<std::uint8_t *> (lane.pixels.get ()), inthist::bin_stride (shape_.width) };
+  }
+
+  void compute (const Lane &lane)
+  {
+    CpuTensor &tensor = *lane.tensor;
+    inthist::run (*plan_.choice.strategy,
+                  { tensor.shape, tensor.layout, pixels_of (lane), tensor.data (), lane.workspace.get (), nullptr, plan_.choice.tuning });
+    const Part &part = lane.landing.part;
+    if (part.rows < shape_.height) {
+      if (part.first_row == 0)
+        std::ranges::fill (above_, 0);
+      inthist::cpu::add_above (tensor.shape, tensor.layout, tensor.data (), above_.data ());
+    }
+    if (lane.landing.tensor)
+      lane.landing.copy (tensor.data ());
   }
 
   static guint64 now () { return std::chrono::nanoseconds (std::chrono::steady_clock::now ().time_since_epoch ()).count (); }
@@ -230,8 +202,7 @@ private:
       CpuTensor &tensor = *lane->tensor;
       std::string failure;
       try {
-        inthist::run (*plan_.choice.strategy,
-                      { shape_, tensor.layout, pixels_of (*lane), tensor.data (), lane->workspace.get (), nullptr, plan_.choice.tuning });
+        compute (*lane);
       } catch (const std::exception &error) {
         failure = error.what ();
       }
@@ -246,9 +217,10 @@ private:
     }
   }
 
-  const inthist::Shape shape_;
+  const inthist::Shape shape_, most_;  // of the frame, and of the largest part
   const inthist::Lut lut_;
   std::vector<Lane> lanes_;
+  std::vector<std::uint32_t> above_;  // the worker's: H in the row above the next strip
   const std::shared_ptr<TensorPool> pool_;
   const Plan plan_;
 
@@ -264,10 +236,23 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Engine>
-make_cpu_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options)
+void
+answer_on_host (const Tensor &tensor, const void *data, std::span<const Query> queries)
 {
-  return std::make_unique<CpuEngine> (shape, lut, options);
+  std::vector<std::byte> unwanted;
+  for (Query query : queries) {
+    if (!query.answers && !query.goes_on (tensor.shape)) {
+      unwanted.resize (inthist::answer_bytes (tensor.shape, query));
+      query.answers = unwanted.data ();
+    }
+    inthist::cpu::answer (tensor.shape, tensor.layout, data, query);
+  }
+}
+
+std::unique_ptr<PartEngine>
+make_cpu_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, const Portion &portion)
+{
+  return std::make_unique<CpuEngine> (shape, lut, options, portion);
 }
 
 }  // namespace integralhist

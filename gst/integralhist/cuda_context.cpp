@@ -16,6 +16,8 @@ struct Driver {
   decltype (&cuCtxPopCurrent) pop;
   decltype (&cuDevicePrimaryCtxRetain) retain;
   decltype (&cuDevicePrimaryCtxRelease) release;
+  decltype (&cuCtxEnablePeerAccess) enable_peer;
+  decltype (&cuMemcpyPeerAsync) copy_peer;
 
   static const Driver &get ()
   {
@@ -38,6 +40,8 @@ private:
     find (pop, "cuCtxPopCurrent_v2");
     find (retain, "cuDevicePrimaryCtxRetain");
     find (release, "cuDevicePrimaryCtxRelease_v2");
+    find (enable_peer, "cuCtxEnablePeerAccess");
+    find (copy_peer, "cuMemcpyPeerAsync");
   }
 };
 
@@ -76,6 +80,35 @@ CudaContext::wrap (void *handle, int device, std::shared_ptr<void> owner)
 }
 
 CudaContext::~CudaContext () = default;
+
+std::size_t
+CudaContext::free_memory () const
+{
+  const Scope scope (*this);
+  std::size_t available = 0, total = 0;
+  cudaMemGetInfo (&available, &total);
+  return available;
+}
+
+void
+CudaContext::synchronize (inthist::Stream stream) const
+{
+  const Scope scope (*this);
+  if (const cudaError_t error = cudaStreamSynchronize (stream))
+    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, std::string ("CUDA: ") + cudaGetErrorString (error));
+}
+
+void
+CudaContext::copy_from (const CudaContext &other, const void *from, void *to, std::size_t bytes, inthist::Stream stream) const
+{
+  const auto as_pointer = [] (const void *p) { return reinterpret_cast<CUdeviceptr> (p); };
+  const auto context = [] (const CudaContext &c) { return static_cast<CUcontext> (c.handle_); };
+  if (other.device_ != device_)
+    Driver::get ().enable_peer (context (other), 0);  // where it is already, or cannot be, nothing changes
+  if (const CUresult error = Driver::get ().copy_peer (as_pointer (to), context (*this), as_pointer (from), context (other), bytes, stream))
+    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "CUDA: copying from device " + std::to_string (other.device_) + " to device "
+                                                          + std::to_string (device_) + ": error " + std::to_string (error));
+}
 
 CudaContext::Scope::Scope (const CudaContext &context)
     : pushed_ (Driver::get ().push (static_cast<CUcontext> (context.handle ())) == CUDA_SUCCESS)

@@ -8,7 +8,7 @@
 //   compute            waits for that; the strategy. A stream for each slot, as the small passes of one frame hide behind the writes of another
 //   download           waits for that; the tensor, to pinned memory, if it is wanted early   ──► event: the slot is free
 //
-// Events order them. The streaming thread waits only for the frame that had the slot before, `async-depth` frames ago.
+// Events order them. The streaming thread waits only for the frame that had the slot before, `async-depth` frames ago. Several parts of one frame read the same picture, each from a slot of its own.
 #include <cstring>
 
 #include "loans.hpp"
@@ -19,15 +19,15 @@ namespace {
 
 using namespace inthist::cuda;
 
-class CudaEngine final : public Engine {
+class CudaEngine final : public PartEngine {
 public:
-  CudaEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, Context context)
-      : shape_ (shape), lut_ (lut), download_ (options.download), context_ (std::move (context)),
-        queries_ (std::make_shared<Queries> (context_)), slots_ (options.async_depth)
+  CudaEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, Context context, const Portion &portion)
+      : shape_ (shape), most_ (portion.of (shape)), lut_ (lut), download_ (options.download), context_ (std::move (context)),
+        queries_ (std::make_shared<Queries> (context_)), slots_ (options.async_depth), pictures_ (options.async_depth)
   {
     on (*context_, [&] {
       try {
-        allocate (shape, options);
+        allocate (options);
       } catch (...) {
         release ();
         throw;
@@ -47,6 +47,20 @@ public:
 
   std::shared_ptr<Tensor> submit (const Frame &frame) override
   {
+    return submit_part (frame, { 0, shape_.bins, 0, shape_.height }, nullptr);
+  }
+
+  bool is_free () override
+  {
+    return on (*context_, [&] {
+      const std::lock_guard lock (mutex_);
+      const Slot &slot = slots_[stats_.frames % slots_.size ()];
+      return (!slot.busy || has_fired (done (slot))) && !pool_->is_exhausted ();
+    });
+  }
+
+  std::shared_ptr<Tensor> submit_part (const Frame &frame, const Part &part, std::byte *landing) override
+  {
     const TraceRange range ("integral histogram: submit");
     return on (*context_, [&] {
       Slot &slot = next_slot ();
@@ -54,19 +68,22 @@ public:
       const auto tensor = next_tensor ();
       if (!tensor)
         return tensor;
+      tensor->become (part_of (shape_, part.bins, part.rows));
       const std::lock_guard lock (mutex_);
       try {
         slot.measured = measure_now ();
-        const inthist::Image image = bring (frame, slot);
-        compute (image, *tensor, slot);
-        if (download_ == Download::eager)
-          download (*tensor, slot);
+        const inthist::Image image = bring (frame, part, slot);
+        compute (image, part, *tensor, slot);
+        slot.downloads = landing || download_ == Download::eager;
+        if (slot.downloads)
+          download (*tensor, { landing, shape_, part }, slot);
       } catch (...) {
         settle (slot);  // part of it may be under way
         throw;
       }
       slot.busy = true;
-      last_read_ = frame.place == Place::host ? nullptr : frame.place == Place::pinned ? slot.there.get () : slot.computed.get ();
+      last_read_ = frame.place == Place::host ? nullptr : frame.place == Place::pinned ? slot.picture->there.get () : slot.computed.get ();
+      last_computed_ = slot.computed.get ();
       stats_.frames++;
       return tensor;
     });
@@ -109,20 +126,29 @@ private:
     std::size_t bytes = 0;
   };
 
+  /// A frame's pixels, or those of a strip of its rows, on their way to the device and there.
+  struct Picture {
+    Sized<PinnedMemory> staging;
+    Sized<DeviceMemory> image;
+    EventOwner upload_started, there;
+    guint64 frame = 0;
+    int first_row = -1;  // none yet
+    std::size_t pitch = 0;
+  };
+
   /// What a frame needs until its tensor is done.
   struct Slot {
     StreamOwner stream;
-    Sized<PinnedMemory> staging;
-    Sized<DeviceMemory> image;
     DeviceMemory pixels, workspace;
-    EventOwner there, computed, downloaded;                        // end of a stream's part
-    EventOwner upload_started, compute_started, download_started;  // recorded where the frame is measured
-    bool busy = false, measured = false, uploaded = false;
+    EventOwner ready, computed, downloaded;        // end of a stream's part
+    EventOwner compute_started, download_started;  // recorded where the frame is measured
+    const Picture *picture = nullptr;              // that it reads; null where pixels are read where they lie
+    bool busy = false, measured = false, uploaded = false, downloads = false;
   };
 
-  void allocate (const inthist::Shape &shape, const Options &options)
+  void allocate (const Options &options)
   {
-    const auto make = [shape, context = context_, queries = queries_, download = download_] (unsigned alive) {
+    const auto make = [shape = most_, context = context_, queries = queries_, download = download_] (unsigned alive) {
       try {
         return std::make_unique<CudaTensor> (shape, alive, context, queries, download);
       } catch (const CudaError &error) {
@@ -130,9 +156,9 @@ private:
       }
     };
     pool_ = std::make_shared<TensorPool> (make, options);
-    plan_ = plan_for (inthist::Device::cuda, shape, options.strategy, options.tuning_time, int (options.async_depth),
+    plan_ = plan_for (inthist::Device::cuda, most_, options.strategy, options.tuning_time, int (options.async_depth),
                       static_cast<CudaTensor &> (*pool_->acquire ()).data ());
-    const std::size_t workspace = std::max<std::size_t> (plan_.choice.strategy->workspace_bytes (shape, plan_.choice.tuning), 1);
+    const std::size_t workspace = std::max<std::size_t> (plan_.choice.strategy->workspace_bytes (most_, plan_.choice.tuning), 1);
     upload_stream_ = make_stream ();
     download_stream_ = make_stream ();
     trace_name (upload_stream_.get (), "integral histogram: upload");
@@ -140,24 +166,32 @@ private:
     for (Slot &slot : slots_) {
       slot.stream = make_stream ();
       trace_name (slot.stream.get (), "integral histogram: compute");
-      slot.pixels = make_device_memory (inthist::bin_stride (shape.width) * shape.height);
+      slot.pixels = make_device_memory (inthist::bin_stride (most_.width) * most_.height);
       slot.workspace = make_device_memory (workspace);
-      for (EventOwner *event :
-           { &slot.there, &slot.computed, &slot.downloaded, &slot.upload_started, &slot.compute_started, &slot.download_started })
+      for (EventOwner *event : { &slot.ready, &slot.computed, &slot.downloaded, &slot.compute_started, &slot.download_started })
         *event = make_event (cudaEventBlockingSync);
     }
+    for (Picture &picture : pictures_)
+      for (EventOwner *event : { &picture.upload_started, &picture.there })
+        *event = make_event (cudaEventBlockingSync);
+    if (most_.height < shape_.height)
+      above_ = make_device_memory (above_bytes ());
   }
+
+  std::size_t above_bytes () const { return sizeof (std::uint32_t) * most_.bins * most_.width; }
 
   void release ()
   {
     slots_.clear ();
+    pictures_.clear ();
+    above_.reset ();
     upload_stream_.reset ();
     download_stream_.reset ();
     if (pool_)
       pool_->close ();
   }
 
-  cudaEvent_t done (const Slot &slot) const { return download_ == Download::eager ? slot.downloaded.get () : slot.computed.get (); }
+  static cudaEvent_t done (const Slot &slot) { return slot.downloads ? slot.downloaded.get () : slot.computed.get (); }
 
   /// Waits until the slot's last frame is done.
   void make_free (Slot &slot)
@@ -224,95 +258,138 @@ private:
         duration.add (guint64 (milliseconds * 1e6));
     };
     if (slot.uploaded)
-      add (stats.upload, slot.upload_started, slot.there);
+      add (stats.upload, slot.picture->upload_started, slot.picture->there);
     add (stats.compute, slot.compute_started, slot.computed);
-    if (download_ == Download::eager)
+    if (slot.downloads)
       add (stats.download, slot.download_started, slot.downloaded);
   }
 
-  /// The picture on the device, for the slot's stream.
-  inthist::Image bring (const Frame &frame, Slot &slot)
+  /// The part's rows on the device, for the slot's stream.
+  inthist::Image bring (const Frame &frame, const Part &part, Slot &slot)
   {
-    slot.uploaded = frame.place != Place::device;
-    if (slot.uploaded) {
-      const Rows rows = frame.place == Place::host ? stage (rows_of (frame), slot) : rows_of (frame);
-      reserve (&Slot::image, make_device_memory, rows.pitch * shape_.height);
-      if (slot.measured)
-        check (cudaEventRecord (slot.upload_started.get (), upload_stream_.get ()));
-      upload (rows, slot);
-      check (cudaEventRecord (slot.there.get (), upload_stream_.get ()));
-      check (cudaStreamWaitEvent (slot.stream.get (), slot.there.get (), 0));
-      return { slot.image.memory.get (), rows.pitch, frame.image.format };
+    slot.picture = nullptr;
+    slot.uploaded = false;
+    inthist::Image rows = frame.image;
+    rows.data = static_cast<const std::byte *> (rows.data) + part.first_row * rows.stride;
+    const bool elsewhere = frame.place != Place::device || (frame.context && frame.context->handle () != context_->handle ());
+    if (!elsewhere) {
+      if (frame.producer) {
+        check (cudaEventRecord (slot.ready.get (), frame.producer));
+        check (cudaStreamWaitEvent (slot.stream.get (), slot.ready.get (), 0));
+      }
+      return rows;
     }
-    if (frame.producer) {
-      check (cudaEventRecord (slot.there.get (), frame.producer));
-      check (cudaStreamWaitEvent (slot.stream.get (), slot.there.get (), 0));
-    }
-    return frame.image;
+    const auto is_here = [&] (const Picture &p) {
+      return part.bins < shape_.bins && p.first_row == part.first_row && p.frame == frame.number;
+    };
+    const auto known = std::ranges::find_if (pictures_, is_here);
+    slot.uploaded = known == pictures_.end ();
+    Picture &picture = slot.uploaded ? next_picture () : *known;
+    if (slot.uploaded)
+      fetch (picture, rows, part.rows, frame, slot.measured);
+    picture.frame = frame.number;
+    picture.first_row = part.first_row;
+    check (cudaStreamWaitEvent (slot.stream.get (), picture.there.get (), 0));
+    slot.picture = &picture;
+    return { picture.image.memory.get (), picture.pitch, frame.image.format };
+  }
+
+  /// That nobody reads.
+  Picture &next_picture ()
+  {
+    Picture &picture = pictures_[brought_++ % pictures_.size ()];
+    picture.first_row = -1;
+    for (Slot &slot : slots_)
+      if (slot.picture == &picture)
+        make_free (slot);
+    return picture;
+  }
+
+  /// Has rows copied from wherever they are.
+  void fetch (Picture &picture, const inthist::Image &image, int rows, const Frame &frame, bool measured)
+  {
+    const bool on_host = frame.place != Place::device;
+    Rows from = rows_of (image, rows);
+    if (frame.place == Place::host)
+      from = stage (from, picture);
+    picture.pitch = on_host ? from.pitch : image.stride;
+    reserve (&Picture::image, make_device_memory, picture.pitch * rows);
+    if (measured)
+      check (cudaEventRecord (picture.upload_started.get (), upload_stream_.get ()));
+    if (on_host)
+      upload (from, picture);
+    else
+      context_->copy_from (*frame.context, image.data, picture.image.memory.get (), image.stride * (rows - 1) + from.bytes,
+                           upload_stream_.get ());
+    check (cudaEventRecord (picture.there.get (), upload_stream_.get ()));
   }
 
   /// Of a picture in host memory, and how they shall lie on the device.
   struct Rows {
     const std::byte *data;
+    int n;
     std::size_t bytes, stride, pitch;
   };
 
   /// Rows that lie close, and well for the kernels, are copied as one piece.
-  Rows rows_of (const Frame &frame) const
+  Rows rows_of (const inthist::Image &image, int n) const
   {
     constexpr std::size_t kAlignment = 256;
-    const std::size_t row = std::size_t (shape_.width) * frame.image.format.bytes, stride = frame.image.stride,
+    const std::size_t row = std::size_t (shape_.width) * image.format.bytes, stride = image.stride,
                       aligned = (row + kAlignment - 1) / kAlignment * kAlignment;
-    return { static_cast<const std::byte *> (frame.image.data), row, stride, stride <= aligned && stride % 16 == 0 ? stride : aligned };
+    return { static_cast<const std::byte *> (image.data), n, row, stride, stride <= aligned && stride % 16 == 0 ? stride : aligned };
   }
 
   /// Copies them to pinned memory.
-  Rows stage (const Rows &rows, Slot &slot)
+  Rows stage (const Rows &rows, Picture &picture)
   {
     const TraceRange range ("integral histogram: copy to pinned memory");
-    reserve (&Slot::staging, make_pinned_memory, rows.pitch * shape_.height);
-    std::byte *const to = slot.staging.memory.get ();
+    reserve (&Picture::staging, make_pinned_memory, rows.pitch * rows.n);
+    std::byte *const to = picture.staging.memory.get ();
     if (rows.stride == rows.pitch)
-      std::memcpy (to, rows.data, rows.pitch * (shape_.height - 1) + rows.bytes);
+      std::memcpy (to, rows.data, rows.pitch * (rows.n - 1) + rows.bytes);
     else
-      for (int y = 0; y < shape_.height; y++)
+      for (int y = 0; y < rows.n; y++)
         std::memcpy (to + y * rows.pitch, rows.data + y * rows.stride, rows.bytes);
-    stats_.bytes_staged += rows.bytes * shape_.height;
-    return { to, rows.bytes, rows.pitch, rows.pitch };
+    stats_.bytes_staged += rows.bytes * rows.n;
+    return { to, rows.n, rows.bytes, rows.pitch, rows.pitch };
   }
 
-  /// For all slots at once, so that one frame pays for all.
+  /// For all pictures at once, so that one frame pays for all.
   template <class Memory>
-  void reserve (Sized<Memory> Slot::*which, Memory (*make) (std::size_t), std::size_t bytes)
+  void reserve (Sized<Memory> Picture::*which, Memory (*make) (std::size_t), std::size_t bytes)
   {
-    for (Slot &slot : slots_)
-      if (auto &has = slot.*which; has.bytes < bytes) {
-        make_free (slot);
+    for (Picture &picture : pictures_)
+      if (auto &has = picture.*which; has.bytes < bytes) {
+        picture.first_row = -1;
+        for (Slot &slot : slots_)
+          if (slot.picture == &picture)
+            make_free (slot);
         has.bytes = 0;
         has.memory = make (bytes);
         has.bytes = bytes;
       }
   }
 
-  void upload (const Rows &rows, Slot &slot)
+  void upload (const Rows &rows, Picture &picture)
   {
     if (rows.stride == rows.pitch)
-      check (cudaMemcpyAsync (slot.image.memory.get (), rows.data, rows.pitch * (shape_.height - 1) + rows.bytes, cudaMemcpyHostToDevice,
+      check (cudaMemcpyAsync (picture.image.memory.get (), rows.data, rows.pitch * (rows.n - 1) + rows.bytes, cudaMemcpyHostToDevice,
                               upload_stream_.get ()));
     else
-      check (cudaMemcpy2DAsync (slot.image.memory.get (), rows.pitch, rows.data, rows.stride, rows.bytes, shape_.height,
-                                cudaMemcpyHostToDevice, upload_stream_.get ()));
-    stats_.bytes_up += rows.bytes * shape_.height;
+      check (cudaMemcpy2DAsync (picture.image.memory.get (), rows.pitch, rows.data, rows.stride, rows.bytes, rows.n, cudaMemcpyHostToDevice,
+                                upload_stream_.get ()));
+    stats_.bytes_up += rows.bytes * rows.n;
   }
 
-  void compute (const inthist::Image &image, CudaTensor &tensor, Slot &slot)
+  void compute (const inthist::Image &image, const Part &part, CudaTensor &tensor, Slot &slot)
   {
     cudaStream_t stream = slot.stream.get ();
     tensor.reuse (stream);
     if (slot.measured)
       check (cudaEventRecord (slot.compute_started.get (), stream));
-    const inthist::Binning binning = { image, lut_ };
-    check (inthist::run (*plan_.choice.strategy, { shape_,
+    const inthist::Binning binning = { image, lut_of_part (lut_, shape_, part) };
+    check (inthist::run (*plan_.choice.strategy, { tensor.shape,
                                                    tensor.layout,
                                                    { reinterpret_cast<guint8 *> (slot.pixels.get ()), inthist::bin_stride (shape_.width) },
                                                    tensor.data (),
@@ -321,22 +398,35 @@ private:
                                                    plan_.choice.tuning,
                                                    nullptr,
                                                    &binning }));
+    if (part.rows < shape_.height) {
+      // one strip after another, whatever their streams
+      if (last_computed_)
+        check (cudaStreamWaitEvent (stream, last_computed_, 0));
+      if (part.first_row == 0)
+        check (cudaMemsetAsync (above_.get (), 0, above_bytes (), stream));
+      check (inthist::cuda::add_above (tensor.shape, tensor.layout, tensor.data (), reinterpret_cast<std::uint32_t *> (above_.get ()),
+                                       stream));
+    }
     tensor.set_computed (stream);
     check (cudaEventRecord (slot.computed.get (), stream));
   }
 
-  void download (CudaTensor &tensor, Slot &slot)
+  /// To its landing, or to pinned memory of its own.
+  void download (CudaTensor &tensor, const Landing &landing, Slot &slot)
   {
     cudaStream_t stream = download_stream_.get ();
     check (cudaStreamWaitEvent (stream, slot.computed.get (), 0));
     if (slot.measured)
       check (cudaEventRecord (slot.download_started.get (), stream));
-    tensor.start_download (stream);
+    if (landing.tensor)
+      tensor.land (landing, stream);
+    else
+      tensor.start_download (stream);
     check (cudaEventRecord (slot.downloaded.get (), stream));
     stats_.bytes_down += tensor.bytes ();
   }
 
-  const inthist::Shape shape_;
+  const inthist::Shape shape_, most_;  // of the frame, and of the largest part
   const inthist::Lut lut_;
   const Download download_;
   const Context context_;
@@ -344,23 +434,28 @@ private:
   std::shared_ptr<TensorPool> pool_;
   Plan plan_;
   StreamOwner upload_stream_, download_stream_;
+  DeviceMemory above_;  // H in the row above the next strip
   std::unique_ptr<Loans> loans_;
 
-  // of the frame that was submitted last, for hold ()
-  cudaEvent_t last_read_ = nullptr;  // null where nothing is read later
+  // of the frame that was submitted last
+  cudaEvent_t last_read_ = nullptr;  // for hold (); null where nothing is read later
+  cudaEvent_t last_computed_ = nullptr;
 
   std::mutex mutex_;  // guards all below
   std::vector<Slot> slots_;
+  std::vector<Picture> pictures_;
+  std::size_t brought_ = 0;
   gint64 last_measured_ = 0;
   Stats stats_;
 };
 
 }  // namespace
 
-std::unique_ptr<Engine>
-make_cuda_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, std::shared_ptr<CudaContext> context)
+std::unique_ptr<PartEngine>
+make_cuda_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, std::shared_ptr<CudaContext> context,
+                  const Portion &portion)
 {
-  return std::make_unique<CudaEngine> (shape, lut, options, std::move (context));
+  return std::make_unique<CudaEngine> (shape, lut, options, std::move (context), portion);
 }
 
 }  // namespace integralhist

@@ -78,22 +78,33 @@ CudaTensor::~CudaTensor ()
   downloaded_.reset ();
 }
 
+static bool
+await (cudaEvent_t event, GstClockTime timeout)
+{
+  if (timeout == GST_CLOCK_TIME_NONE) {
+    await (event);
+    return true;
+  }
+  const auto start = Clock::now ();
+  while (!has_fired (event)) {
+    if (Clock::now () - start >= std::chrono::nanoseconds (std::min<GstClockTime> (timeout, G_MAXINT64 / 4)))
+      return false;
+    std::this_thread::sleep_for (std::chrono::microseconds (20));
+  }
+  return true;
+}
+
 bool
 CudaTensor::wait (GstClockTime timeout)
 {
-  return on (*context_, [&] {
-    if (timeout == GST_CLOCK_TIME_NONE) {
-      await (computed_.get ());
-      return true;
-    }
-    const auto start = Clock::now ();
-    while (!has_fired (computed_.get ())) {
-      if (Clock::now () - start >= std::chrono::nanoseconds (std::min<GstClockTime> (timeout, G_MAXINT64 / 4)))
-        return false;
-      std::this_thread::sleep_for (std::chrono::microseconds (20));
-    }
-    return true;
-  });
+  return on (*context_, [&] { return await (computed_.get (), timeout); });
+}
+
+bool
+CudaTensor::wait_for_landing (GstClockTime timeout)
+{
+  // an event that was never recorded has fired
+  return on (*context_, [&] { return await (computed_.get (), timeout) && await (downloaded_.get (), timeout); });
 }
 
 namespace {
@@ -288,6 +299,22 @@ CudaTensor::host ()
   return host_.get ();
 }
 
+std::function<void ()>
+CudaTensor::start_landing (const Landing &landing)
+{
+  return on (*context_, [&] {
+    const auto lane = std::make_shared<std::unique_ptr<Queries::Lane>> (queries_->acquire ());
+    cudaStream_t stream = (*lane)->stream.get ();
+    check (cudaStreamWaitEvent (stream, computed_.get (), 0));
+    copy_pieces (landing, stream);
+    check (cudaEventRecord ((*lane)->done.get (), stream));
+    return [this, lane] {
+      on (*context_, [&] { await ((*lane)->done.get ()); });
+      queries_->give_back (std::move (*lane));
+    };
+  });
+}
+
 CudaView
 CudaTensor::cuda () const
 {
@@ -313,6 +340,21 @@ void
 CudaTensor::set_computed (cudaStream_t stream)
 {
   check (cudaEventRecord (computed_.get (), stream));
+}
+
+void
+CudaTensor::copy_pieces (const Landing &landing, cudaStream_t stream)
+{
+  landing.for_pieces ([&] (std::byte *to, std::size_t from, std::size_t n) {
+    check (cudaMemcpyAsync (to, memory_.get () + from, n, cudaMemcpyDeviceToHost, stream));
+  });
+}
+
+void
+CudaTensor::land (const Landing &landing, cudaStream_t stream)
+{
+  copy_pieces (landing, stream);
+  check (cudaEventRecord (downloaded_.get (), stream));
 }
 
 void

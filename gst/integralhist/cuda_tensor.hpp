@@ -109,9 +109,11 @@ public:
   ~CudaTensor () override;
 
   bool wait (GstClockTime timeout) override;
+  bool wait_for_landing (GstClockTime timeout) override;
   void ask (std::span<const Query> queries) override;
   void ask_on (void *stream, std::span<const Query> queries) override;
   const void *host () override;
+  std::function<void ()> start_landing (const Landing &landing) override;
   CudaView cuda () const override;
 
   // for the engine and the pool, while nobody else holds it, with the context current
@@ -123,8 +125,10 @@ public:
   void set_computed (cudaStream_t stream);
   /// On a stream that waits for the tensor.
   void start_download (cudaStream_t stream);
+  void land (const Landing &landing, cudaStream_t stream);
 
 private:
+  void copy_pieces (const Landing &landing, cudaStream_t stream);
   /// For a question: with room for so many bytes.
   std::unique_ptr<Queries::Lane> acquire_lane (std::size_t inputs, std::size_t answers, std::size_t host_answers);
   /// Behind the tensor, all on the device: what is asked has been copied to the lane, and answers are where the queries say.

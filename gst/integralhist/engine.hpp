@@ -6,12 +6,14 @@
 //   Tensor::wait, ask, host           here, and only here, somebody waits
 //
 // An engine has `async-depth` lanes, each with what one frame in the making needs; a tensor is out of the pool for as long as somebody holds it, and
-// is the only thing that may outlive the engine. Errors are thrown as Error and end at the C functions and the element's virtual functions.
+// is the only thing that may outlive the engine. A PartEngine also computes some bins, or some rows, of a frame; a sharded engine shares frames out over several of them, or computes
+// in rounds what does not fit one. Errors are thrown as Error and end at the C functions and the element's virtual functions.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -24,15 +26,63 @@
 #include <query.hpp>
 
 #include "gstintegralhistogram.h"
+#include "host_memory.hpp"
 #include "tuning_cache.hpp"
 
 namespace integralhist {
 
 using inthist::Query;
 
+class CudaContext;
+struct Shard;
+
 struct Error : std::runtime_error {
   GstIntegralHistogramError code;
   Error (GstIntegralHistogramError error, const std::string &message) : std::runtime_error (message), code (error) {}
+};
+
+/// Some of a frame's bins, in some of its rows.
+struct Part {
+  int first_bin = 0, bins = 0, first_row = 0, rows = 0;
+};
+
+/// Of a part's tensor.
+inline inthist::Shape
+part_of (inthist::Shape shape, int bins, int rows)
+{
+  shape.bins = bins;
+  shape.height = rows;
+  return shape;
+}
+
+/// A part's place in a whole frame's tensor in host memory. A u16-anchored tensor is made of parts with all rows.
+struct Landing {
+  std::byte *tensor = nullptr;
+  inthist::Shape shape;  // of the whole
+  Part part;
+
+  /// Calls `copy (to, from, bytes)` for each piece of a part's tensor, `from` being its offset.
+  template <class Copy>
+  void for_pieces (Copy &&copy) const
+  {
+    const inthist::Shape own = part_of (shape, part.bins, part.rows);
+    const inthist::Layout all = inthist::layout_of (shape), piece = inthist::layout_of (own);
+    std::byte *const to = tensor + part.first_bin * all.plane_pitch + part.first_row * all.row_pitch;
+    if (part.rows == shape.height)
+      copy (to, 0, part.bins * all.plane_pitch);
+    else
+      for (int b = 0; b < part.bins; b++)
+        copy (to + b * all.plane_pitch, b * piece.plane_pitch, piece.plane_pitch);
+    const std::size_t planes = part.bins * piece.plane_pitch;
+    if (const std::size_t anchors = inthist::tensor_bytes (own, piece) - planes; anchors > 0)
+      copy (tensor + shape.bins * all.plane_pitch + part.first_bin * (anchors / part.bins), planes, anchors);
+  }
+
+  /// From host memory.
+  void copy (const std::byte *from) const
+  {
+    for_pieces ([from] (std::byte *to, std::size_t offset, std::size_t bytes) { std::memcpy (to, from + offset, bytes); });
+  }
 };
 
 /// For CUDA callers; all null in host memory.
@@ -45,16 +95,25 @@ struct CudaView {
 /// One frame's tensor. Any thread may ask; the answers wait for the fence.
 class Tensor {
 public:
-  const inthist::Shape shape;
-  const inthist::Layout layout;
+  inthist::Shape shape;
+  inthist::Layout layout;
 
   explicit Tensor (const inthist::Shape &of) : shape (of), layout (inthist::layout_of (of)) {}
   virtual ~Tensor () = default;
   Tensor (const Tensor &) = delete;
   Tensor &operator= (const Tensor &) = delete;
 
+  /// For an engine of parts, before anybody else has it: it has room for this shape.
+  void become (const inthist::Shape &of)
+  {
+    shape = of;
+    layout = inthist::layout_of (of);
+  }
+
   /// False when `timeout` nanoseconds were not enough.
   virtual bool wait (GstClockTime timeout) = 0;
+  /// The same, also for the part's way to its landing.
+  virtual bool wait_for_landing (GstClockTime timeout) { return wait (timeout); }
   /// Answers into host memory, where also lies what is carried; where `answers` is null only the best is wanted.
   virtual void ask (std::span<const Query> queries) = 0;
   /// On a GPU: answers into memory of the device, by the time that `stream`, of the same context, has done what is enqueued here. What is asked lies in host memory and has been read,
@@ -67,9 +126,20 @@ public:
   /// The tensor in host memory.
   virtual const void *host () = 0;
   virtual CudaView cuda () const { return {}; }
+  /// Where the tensor is in parts, in the order of bins; waits for them.
+  virtual std::span<const Shard> shards () { return {}; }
+
+  /// Starts to copy it to its place in a whole tensor; what comes back waits for that.
+  virtual std::function<void ()> start_landing (const Landing &landing)
+  {
+    landing.copy (static_cast<const std::byte *> (host ()));
+    return [] {};
+  }
 
   /// Whether nothing is left to do with it: of one that nobody holds, whether it can be written at once.
   virtual bool at_rest () { return true; }
+  /// Nobody holds it any more.
+  virtual void released () {}
 
   std::size_t bytes () const { return inthist::tensor_bytes (shape, layout); }
 
@@ -83,8 +153,11 @@ struct Options {
   const inthist::Strategy *strategy = nullptr;  // null for the fastest
   unsigned tuning_time = 200;                   // milliseconds
   unsigned async_depth = 3, max_tensors = 0;
+  guint64 max_device_memory = 0;  // bytes of a device, 0 for what is free
+  int task_bins = 0;              // most bins of a task of a sharded engine, 0 for what suits the devices
   Download download = Download::lazy;
-  std::function<void ()> still_waiting;  // called when a frame has waited a second for a tensor, once for each frame
+  std::function<void (unsigned most)>
+      still_waiting;  // called when a frame has waited a second for one of at most so many tensors, once for each frame
 };
 
 /// Tensors of one shape. It outlives its engine for as long as tensors are out.
@@ -98,7 +171,7 @@ public:
 
   /// Waits at the limit until a tensor comes back. Null when flushing.
   std::shared_ptr<Tensor> acquire ();
-  /// Whether acquire would wait.
+  /// Whether acquire would wait; false when flushing.
   bool is_exhausted ();
   void set_flushing (bool flushing);
   /// No more reuse: what comes back from now on is freed at once.
@@ -111,7 +184,7 @@ private:
 
   const Make make_;
   const unsigned limit_;  // 0 for none
-  const std::function<void ()> still_waiting_;
+  const std::function<void (unsigned)> still_waiting_;
   std::mutex mutex_;  // guards all below
   std::condition_variable returned_;
   std::deque<std::unique_ptr<Tensor>> idle_;  // the one that has waited longest in front
@@ -130,15 +203,19 @@ struct Frame {
   inthist::Image image;
   Place place = Place::host;
   inthist::Stream producer = nullptr;  // on the device: the stream that writes the pixels, or null when they are there
+  // for parts of a frame: its number, and where pixels that another device has are read
+  guint64 number = 0;
+  std::shared_ptr<CudaContext> context = nullptr;
 };
 
 struct Duration {
   guint64 sum = 0, max = 0, count = 0;  // nanoseconds
-  void add (guint64 nanoseconds)
+  void add (guint64 nanoseconds) { add (Duration{ nanoseconds, nanoseconds, 1 }); }
+  void add (const Duration &other)
   {
-    sum += nanoseconds;
-    max = std::max (max, nanoseconds);
-    count++;
+    sum += other.sum;
+    max = std::max (max, other.max);
+    count += other.count;
   }
 };
 
@@ -149,6 +226,12 @@ struct Stats {
   guint64 bytes_up = 0, bytes_down = 0;
   guint64 bytes_staged = 0;  // of those up, from memory that was not pinned
   Duration upload, compute, download;
+
+  struct Share {
+    int device;
+    guint64 parts;
+  };
+  std::vector<Share> shares;  // of frames that are shared out: what each device has computed
 };
 
 class Engine {
@@ -162,12 +245,38 @@ public:
   virtual void hold (GstBuffer *, Tensor &) {}
   /// Ends a wait for a tensor, and refuses new ones.
   virtual void set_flushing (bool flushing) = 0;
+  /// Waits until all frames are computed, unless flushing, where what goes wrong would not be told otherwise. Throws it.
+  virtual void finish () {}
   virtual Stats stats () = 0;
   virtual const Plan &plan () const = 0;
 };
 
-/// Measures strategies, maybe (plan_for). The one that the options name, if any, must take the shape.
-std::unique_ptr<Engine> make_cpu_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options);
+/// Called by one thread.
+class PartEngine : public Engine {
+public:
+  /// Promises the tensor of a part, with its bins and rows only, and with a `landing` copies it there as soon as it is there. Of a frame's bins, strips of rows come one after another, from the
+  /// first row on. Null when flushing.
+  virtual std::shared_ptr<Tensor> submit_part (const Frame &frame, const Part &part, std::byte *landing) = 0;
+  /// Whether submit_part would not wait.
+  virtual bool is_free () = 0;
+};
+
+/// What an engine of parts is made for: at most so many bins and rows at once, 0 for all.
+struct Portion {
+  int bins = 0, rows = 0;
+
+  inthist::Shape of (const inthist::Shape &shape) const { return part_of (shape, bins ? bins : shape.bins, rows ? rows : shape.height); }
+};
+
+/// The bins of a part, numbered from 0.
+inthist::Lut lut_of_part (const inthist::Lut &lut, const inthist::Shape &shape, const Part &part);
+
+/// An engine of parts, of portions where they are given. Measures strategies, maybe (plan_for). The one that the options name, if any, must take the shape.
+std::unique_ptr<PartEngine> make_cpu_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+                                             const Portion &portion = {});
+
+/// A tensor in host memory.
+void answer_on_host (const Tensor &tensor, const void *data, std::span<const Query> queries);
 
 /// "the integral histogram of 640x480 pixels with 32 bins (u32)", for messages.
 std::string describe (const inthist::Shape &shape);
@@ -192,6 +301,11 @@ public:
 
   void *handle () const { return handle_; }
   int device () const { return device_; }
+  /// Bytes that are free on the device.
+  std::size_t free_memory () const;
+  void synchronize (inthist::Stream stream) const;
+  /// Enqueues a copy from memory of another context to this one's, which is current; directly from device to device where they can.
+  void copy_from (const CudaContext &other, const void *from, void *to, std::size_t bytes, inthist::Stream stream) const;
 
   class Scope {
   public:
@@ -214,9 +328,12 @@ private:
   std::shared_ptr<void> owner_;
 };
 
-std::unique_ptr<Engine> make_cuda_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-                                          std::shared_ptr<CudaContext> context);
+std::unique_ptr<PartEngine> make_cuda_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+                                              std::shared_ptr<CudaContext> context, const Portion &portion = {});
 
+/// Pinned, for all devices. Throws.
+HostMemory allocate_pinned (std::shared_ptr<CudaContext> context, std::size_t bytes,
+                            const std::function<std::string (std::size_t available)> &message);
 /// Makes memory that a device reads and writes without a copy on the way; plain memory where no more can be pinned. (transfer full)
 GstAllocator *new_pinned_allocator (std::shared_ptr<CudaContext> context);
 /// Whether the bytes lie in memory of such an allocator.

@@ -2,6 +2,7 @@
 #include "gstintegralhistogram.h"
 
 #include "c_api.hpp"
+#include "shards.hpp"
 
 using integralhist::Error;
 
@@ -217,6 +218,30 @@ gst_integral_histogram_get_plane_pitch (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, 0);
   return histogram->tensor->layout.plane_pitch;
+}
+
+guint
+gst_integral_histogram_get_n_shards (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, 0);
+  return guarded (nullptr, 0u, [&] { return std::max (1u, guint (histogram->tensor->shards ().size ())); });
+}
+
+GstIntegralHistogram *
+gst_integral_histogram_get_shard (GstIntegralHistogram *histogram, guint index, guint *first_bin)
+{
+  g_return_val_if_fail (histogram, nullptr);
+  return guarded (nullptr, static_cast<GstIntegralHistogram *> (nullptr), [&] {
+    const auto shards = histogram->tensor->shards ();
+    const bool whole = shards.empty () && index == 0;
+    if (first_bin)
+      *first_bin = index < shards.size () ? shards[index].first_bin : 0;
+    if (whole)
+      return gst_integral_histogram_ref (histogram);
+    if (index >= shards.size ())
+      return static_cast<GstIntegralHistogram *> (nullptr);
+    return integralhist::new_histogram (std::shared_ptr<integralhist::Tensor> (histogram->tensor, shards[index].tensor.get ()));
+  });
 }
 
 gboolean

@@ -182,6 +182,31 @@ GST_INTEGRAL_HISTOGRAM_API
 gsize gst_integral_histogram_get_plane_pitch (GstIntegralHistogram *histogram);
 
 /**
+ * gst_integral_histogram_get_n_shards:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * A tensor may lie in shards: groups of bins, each on the device that computed it (see cudaintegralhist's cuda-device-ids). Queries and gst_integral_histogram_get_buffer() put them together, so
+ * that only those who read device memory themselves need to know. Waits until the tensor is computed.
+ *
+ * Returns: how many there are; 1 where the tensor is in one piece, 0 where it could not be computed
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint gst_integral_histogram_get_n_shards (GstIntegralHistogram *histogram);
+
+/**
+ * gst_integral_histogram_get_shard:
+ * @histogram: a #GstIntegralHistogram
+ * @index: 0 to gst_integral_histogram_get_n_shards() - 1; shards are in the order of their bins
+ * @first_bin: (out) (optional): the bin of @histogram that is bin 0 of the shard
+ *
+ * One of the shards, as a histogram of its bins: it has a device pointer and an event, and is asked on a stream of its device, like any other. It keeps the whole of @histogram.
+ *
+ * Returns: (transfer full) (nullable): the shard; @histogram itself where that is in one piece; %NULL where there is no such shard
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstIntegralHistogram *gst_integral_histogram_get_shard (GstIntegralHistogram *histogram, guint index, guint *first_bin);
+
+/**
  * gst_integral_histogram_wait:
  * @histogram: a #GstIntegralHistogram
  * @timeout: nanoseconds, 0 to look without waiting, or %GST_CLOCK_TIME_NONE for no limit

@@ -88,6 +88,23 @@ integral_hist_pinned_allocator_init (IntegralHistPinnedAllocator *allocator)
 
 }  // namespace
 
+HostMemory
+allocate_pinned (std::shared_ptr<CudaContext> context, std::size_t bytes, const std::function<std::string (std::size_t)> &message)
+{
+  const std::size_t available = available_memory ();
+  if (bytes <= available) {
+    const CudaContext::Scope scope (*context);
+    try {
+      const std::shared_ptr<Block> block (new Block{ context, inthist::cuda::make_pinned_memory (bytes), bytes });
+      return HostMemory (block, block->memory.get ());
+    } catch (const inthist::cuda::CudaError &error) {
+      if (error.code != cudaErrorMemoryAllocation)
+        throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, std::string ("CUDA: ") + error.what ());
+    }
+  }
+  throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY, message (available));
+}
+
 GstAllocator *
 new_pinned_allocator (std::shared_ptr<CudaContext> context)
 {

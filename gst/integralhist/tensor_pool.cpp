@@ -21,7 +21,7 @@ TensorPool::acquire ()
   if (!returned_.wait_for (lock, std::chrono::seconds (1), go_on)) {
     lock.unlock ();
     if (still_waiting_)
-      still_waiting_ ();
+      still_waiting_ (limit_);
     lock.lock ();
     returned_.wait (lock, go_on);
   }
@@ -53,6 +53,7 @@ void
 TensorPool::give_back (Tensor *tensor)
 {
   std::unique_ptr<Tensor> surplus (tensor);  // freed outside of the lock
+  tensor->released ();
   const std::lock_guard lock (mutex_);
   if (alive_ <= std::max (kept_, most_out_))
     idle_.push_back (std::move (surplus));
@@ -86,6 +87,12 @@ TensorPool::close ()
   idle.swap (idle_);
 }
 
+inthist::Lut
+lut_of_part (const inthist::Lut &lut, const inthist::Shape &shape, const Part &part)
+{
+  return part.bins == shape.bins ? lut : inthist::lut_of_bins (lut, part.first_bin, part.bins);
+}
+
 std::string
 describe (const inthist::Shape &shape)
 {
@@ -98,10 +105,15 @@ describe (const inthist::Shape &shape)
 std::string
 no_memory (const std::string &what, std::size_t bytes, std::size_t available, const char *where)
 {
-  constexpr double kGiB = 1024.0 * 1024 * 1024;
-  g_autofree char *text =
-      g_strdup_printf ("%s takes %.2f GiB, and %.2f GiB of %s memory are free", what.c_str (), bytes / kGiB, available / kGiB, where);
-  return text;
+  const auto text = [] (double size) {  // as g_format_size, but with a space that can be searched for
+    constexpr const char *kUnits[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
+    std::size_t unit = 0;
+    for (; size >= 1024 && unit + 1 < std::size (kUnits); unit++)
+      size /= 1024;
+    g_autofree char *printed = g_strdup_printf (unit > 0 ? "%.2f %s" : "%.0f %s", size, kUnits[unit]);
+    return std::string (printed);
+  };
+  return what + " takes " + text (double (bytes)) + ", and " + text (double (available)) + " of " + where + " memory are free";
 }
 
 std::string

@@ -128,7 +128,7 @@ GST_START_TEST (too_large)
   g_autoptr (GError) error = nullptr;
   gst_message_parse_error (message, &error, nullptr);
   fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT), "%s", error->message);
-  fail_unless (strstr (error->message, "1024.00 GiB") && strstr (error->message, "bins") && strstr (error->message, "counter=u16"), "%s",
+  fail_unless (strstr (error->message, "1.00 TiB") && strstr (error->message, "bins") && strstr (error->message, "counter=u16"), "%s",
                error->message);
   gst_message_unref (message);
   gst_element_set_bus (h->element, nullptr);

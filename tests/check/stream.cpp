@@ -20,8 +20,12 @@ namespace {
 constexpr Setup kSetups[] = {
   { "cudaintegralhist", "bins=32", "bins=7 counter=u16", "cpu" },
   { "cudaintegralimage", "squared=true", "squared=false", "cpu" },
+  { "cudaintegralhist", "bins=32 cuda-device-ids=0,1,2 task-bins=5", "bins=7 counter=u16 cuda-device-ids=1,3", "cpu" },  // shared out
+  { "cudaintegralhist", "bins=32 max-device-memory=600000", "bins=7 counter=u16 max-device-memory=150000", "cpu" },      // in rounds
   { "cudaintegralhist", "bins=32", "bins=7 counter=u16", "cuda" },
   { "cudaintegralimage", "squared=true", "squared=false", "cuda" },
+  { "cudaintegralhist", "bins=32 cuda-device-ids=0 task-bins=5", "bins=7 counter=u16 cuda-device-ids=0 task-bins=2", "cuda" },
+  { "cudaintegralhist", "bins=32 max-device-memory=600000", "bins=7 counter=u16 max-device-memory=150000", "cuda" },
 };
 
 constexpr int kStarts = 200, kRestarts = 30, kSeeks = 20, kBlockedStops = 30;

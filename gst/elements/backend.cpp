@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "backend.hpp"
+
+#include <gst/integralhist/sharded_engine.hpp>
+
+namespace integralhist {
+
+#if INTHIST_CUDA
+bool
+ComputeDevices::open_cuda (GstElement *element, const Settings &settings, std::string *why)
+{
+  const int devices = CudaContext::device_count (why);
+  if (devices == 0)
+    return true;
+  for (const int id : ids_)
+    if (id >= devices) {
+      GST_ELEMENT_ERROR (element, RESOURCE, NOT_FOUND,
+                         ("CUDA device %d of cuda-device-ids=\"%s\" does not exist: name devices 0..%d.", id,
+                          settings.cuda_device_ids.c_str (), devices - 1),
+                         (nullptr));
+      return false;
+    }
+  if (settings.cuda_device_id >= devices) {
+    GST_ELEMENT_ERROR (element, RESOURCE, NOT_FOUND,
+                       ("CUDA device %d does not exist: set cuda-device-id to 0..%d, or to -1.", settings.cuda_device_id, devices - 1),
+                       (nullptr));
+    return false;
+  }
+  try {
+    for (std::size_t i = 1; i < ids_.size (); i++)
+      others_.push_back (CudaContext::primary (ids_[i]));
+    context = cuda.open (element, settings.first_device ());
+  } catch (const Error &error) {
+    *why = error.what ();
+  }
+  return true;
+}
+#endif
+
+bool
+ComputeDevices::open (GstElement *element, const Settings &settings, std::string *description)
+{
+  const inthist::Strategy *wanted = settings.options.strategy;
+  if (wanted && settings.backend != Backend::automatic
+      && (wanted->device == inthist::Device::cuda) != (settings.backend == Backend::cuda)) {
+    GST_ELEMENT_ERROR (element, RESOURCE, SETTINGS,
+                       ("strategy=%s runs on %s only: set backend=auto, or strategy=auto.", wanted->name,
+                        wanted->device == inthist::Device::cuda ? "CUDA" : "the CPU"),
+                       (nullptr));
+    return false;
+  }
+
+  close ();
+  ids_ = parse_device_ids (settings.cuda_device_ids);
+  const bool may_cuda = settings.backend != Backend::cpu && !(wanted && wanted->device == inthist::Device::cpu);
+  const bool named = may_cuda && settings.cuda_device_id >= 0, listed = may_cuda && !ids_.empty ();
+  std::string cpu_instead;  // what would let the element take the CPU, where the settings do not
+  for (const auto &[demanded, setting] :
+       { std::pair (settings.backend == Backend::cuda, "backend=auto"), std::pair (may_cuda && wanted, "strategy=auto"),
+         std::pair (named, "cuda-device-id=-1"), std::pair (listed, "cuda-device-ids=\"\"") })
+    if (demanded)
+      cpu_instead += (cpu_instead.empty () ? "" : " and ") + std::string (setting);
+  std::string why = "this build has no CUDA (it was configured with -Dcuda=disabled, or without nvcc)";
+#if INTHIST_CUDA
+  if (may_cuda && !open_cuda (element, settings, &why))
+    return false;
+  if (context) {
+    *description = "CUDA device " + (listed ? "s " + settings.cuda_device_ids : std::to_string (context->device ()));
+    return true;
+  }
+#endif
+  if (!cpu_instead.empty ()) {
+    const std::string device = named    ? " device " + std::to_string (settings.cuda_device_id)
+                               : listed ? " devices " + settings.cuda_device_ids
+                                        : "";
+    GST_ELEMENT_ERROR (element, RESOURCE, NOT_FOUND,
+                       ("CUDA%s cannot be used: %s. Set %s to compute on the CPU.", device.c_str (), why.c_str (), cpu_instead.c_str ()),
+                       (nullptr));
+    return false;
+  }
+  *description = "CPU" + (may_cuda ? "; CUDA: " + why : "");
+  return true;
+}
+
+void
+ComputeDevices::close ()
+{
+  ids_.clear ();
+#if INTHIST_CUDA
+  context = nullptr;
+  others_.clear ();
+  cuda.clear ();
+#endif
+}
+
+std::unique_ptr<Engine>
+ComputeDevices::make_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, int pixel_bytes)
+{
+  const bool several = are_several () || options.task_bins > 0;
+  std::vector<ShardDevice> devices;
+  Host host;
+#if INTHIST_CUDA
+  if (context) {
+    devices.push_back (cuda_shard_device (context, lut, options));
+    for (const auto &other : others_)
+      devices.push_back (cuda_shard_device (other, lut, options));
+    host = cuda_host (context);
+  }
+#endif
+  if (devices.empty () && (several || options.max_device_memory > 0 || !ids_.empty ()))
+    for (const int id : ids_.empty () ? std::vector{ 0 } : ids_)
+      devices.push_back (pretend_device (id, lut, options));
+
+  Options alone = options;
+  if (!several) {
+    if (devices.empty ())
+      return make_cpu_engine (shape, lut, options);
+    const Sharing sharing = share_out (shape, devices, options, overhead_of (shape, options, host.kind, pixel_bytes));
+    if (sharing.resident) {
+      if (options.max_device_memory > 0 && (options.max_tensors == 0 || options.max_tensors > sharing.frames))
+        alone.max_tensors = sharing.frames;
+#if INTHIST_CUDA
+      if (context)
+        return make_cuda_engine (shape, lut, alone, context);
+#endif
+      return make_cpu_engine (shape, lut, alone);
+    }
+  }
+  return make_sharded_engine (shape, options, std::move (devices), host, pixel_bytes);
+}
+
+}  // namespace integralhist

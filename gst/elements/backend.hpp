@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Where an element computes: on the CPU, on a CUDA device, or on several; and the engine for a frame size there.
+#pragma once
+
+#include "cuda_device.hpp"
+#include "settings.hpp"
+
+namespace integralhist {
+
+class ComputeDevices {
+public:
+  /// Picks the devices and opens them; false after an element error. `description` is what they are, for the log.
+  bool open (GstElement *element, const Settings &settings, std::string *description);
+  void close ();
+
+  /// One for several devices, or for rounds, where the settings or the memory want it. A pixel of the input takes `pixel_bytes`. Throws.
+  std::unique_ptr<Engine> make_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, int pixel_bytes);
+
+  /// Whether frames are shared out, so that pixels may lie on any device.
+  bool are_several () const { return ids_.size () > 1; }
+
+#if INTHIST_CUDA
+  CudaDevice cuda;                       // the first, and the contexts of the pipeline
+  std::shared_ptr<CudaContext> context;  // null on the CPU
+#endif
+
+private:
+#if INTHIST_CUDA
+  /// False after an element error; `why` there is no context.
+  bool open_cuda (GstElement *element, const Settings &settings, std::string *why);
+  std::vector<std::shared_ptr<CudaContext>> others_;  // contexts of the devices but the first
+#endif
+  std::vector<int> ids_;  // as they were named
+};
+
+}  // namespace integralhist

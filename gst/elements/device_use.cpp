@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "device_use.hpp"
+
+#include <map>
+#include <mutex>
+
+namespace integralhist {
+namespace {
+
+std::mutex mutex;
+std::map<int, unsigned> &
+users ()
+{
+  static auto &all = *new std::map<int, unsigned>;  // elements may outlive what is destroyed when the process ends
+  return all;
+}
+
+}  // namespace
+
+DeviceUse::DeviceUse (int device) : device_ (device)
+{
+  const std::lock_guard lock (mutex);
+  users ()[device]++;
+}
+
+DeviceUse
+DeviceUse::of_least_used (int devices)
+{
+  const std::lock_guard lock (mutex);
+  int least = 0;
+  for (int device = 1; device < devices; device++)
+    if (users ()[device] < users ()[least])
+      least = device;
+  users ()[least]++;
+  DeviceUse use;
+  use.device_ = least;
+  return use;
+}
+
+DeviceUse::~DeviceUse ()
+{
+  if (device_ < 0)
+    return;
+  const std::lock_guard lock (mutex);
+  users ()[device_]--;
+}
+
+}  // namespace integralhist

@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "sharded_engine.hpp"
+
+#include <cstring>
+#include <list>
+#include <numeric>
+#include <thread>
+
+#include "shards.hpp"
+#include "trace.hpp"
+
+namespace integralhist {
+namespace {
+
+class ShardedTensor final : public Tensor {
+public:
+  ShardedTensor (const inthist::Shape &of, const Sharing &sharing, Download download, AllocateHost allocate)
+      : Tensor (of), sharing_ (sharing), download_ (download), allocate_ (std::move (allocate))
+  {
+  }
+
+  bool wait (GstClockTime timeout) override
+  {
+    std::unique_lock lock (mutex_);
+    const auto done = [this] { return done_ || !failure_.empty (); };
+    if (timeout == GST_CLOCK_TIME_NONE)
+      changed_.wait (lock, done);
+    else if (!changed_.wait_for (lock, std::chrono::nanoseconds (std::min<GstClockTime> (timeout, G_MAXINT64 / 4)), done))
+      return false;
+    if (!failure_.empty ())
+      throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, failure_);
+    return true;
+  }
+
+  void ask (std::span<const Query> queries) override
+  {
+    wait (GST_CLOCK_TIME_NONE);
+    if (shards_.empty ())
+      answer_on_host (*this, host_.get (), queries);
+    else
+      ask_shards (shape, shards_, queries);
+  }
+
+  void ask_on (void *stream, std::span<const Query> queries) override
+  {
+    wait (GST_CLOCK_TIME_NONE);
+    if (shards_.size () == 1)
+      return shards_.front ().tensor->ask_on (stream, queries);
+    if (shards_.empty ())
+      return Tensor::ask_on (stream, queries);
+    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "the tensor is in " + std::to_string (shards_.size ())
+                                                          + " shards, which no one stream orders: ask without a stream, or ask each shard");
+  }
+
+  const void *host () override
+  {
+    if (download_ == Download::never)
+      throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED,
+                   "the tensor stays on the GPUs, as download=never says; ask regions, or set download to lazy or eager");
+    wait (GST_CLOCK_TIME_NONE);
+    const std::lock_guard lock (host_mutex_);
+    if (!landed_) {
+      reserve_host ();
+      std::vector<std::function<void ()>> under_way;  // from all devices at once
+      for (const Shard &shard : shards_)
+        under_way.push_back (
+            shard.tensor->start_landing ({ host_.get (), shape, { shard.first_bin, shard.tensor->shape.bins, 0, shape.height } }));
+      for (const auto &await : under_way)
+        await ();
+      landed_ = true;
+    }
+    return host_.get ();
+  }
+
+  CudaView cuda () const override { return shards_.size () == 1 ? shards_.front ().tensor->cuda () : CudaView{}; }
+
+  std::span<const Shard> shards () override
+  {
+    wait (GST_CLOCK_TIME_NONE);
+    return shards_;
+  }
+
+  void released () override { shards_.clear (); }
+
+  // for the engine
+
+  /// For a new frame, of which nothing is there yet.
+  void begin ()
+  {
+    tasks_left_ = sharing_.groups;
+    shards_.assign (sharing_.resident ? sharing_.groups : 0, {});
+    done_ = false;
+    failure_.clear ();
+    landed_ = !sharing_.resident || download_ == Download::eager;
+    if (landed_)
+      reserve_host ();
+  }
+
+  std::byte *landing () const { return landed_ ? host_.get () : nullptr; }
+
+  /// The task's shard stays where it is; what has landed needs it no more.
+  void finish (int group, const Part &part, std::shared_ptr<Tensor> shard)
+  {
+    {
+      const std::lock_guard lock (mutex_);
+      if (sharing_.resident)
+        shards_[group] = { part.first_bin, std::move (shard) };
+      if (--tasks_left_ > 0)
+        return;
+    }
+    if (sharing_.strips > 1 && shape.counter == inthist::Type::u16_anchored)  // strips have none
+      inthist::cpu::drop_anchors ({ shape, layout, {}, host_.get () });
+    const std::lock_guard lock (mutex_);
+    done_ = true;
+    changed_.notify_all ();
+  }
+
+  /// `failure` is what to tell who waits.
+  void fail (const std::string &failure)
+  {
+    const std::lock_guard lock (mutex_);
+    failure_ = failure;
+    changed_.notify_all ();
+  }
+
+private:
+  void reserve_host ()
+  {
+    if (!host_)
+      host_ = allocate_ (bytes (), [this] (std::size_t available) { return no_memory_for_tensor (shape, bytes (), available, "host", 0); });
+  }
+
+  const Sharing sharing_;
+  const Download download_;
+  const AllocateHost allocate_;
+  std::vector<Shard> shards_;  // in the order of bins; none where the tensor is in host memory alone
+  std::mutex mutex_;           // guards what follows, and the shards until all tasks are done
+  std::condition_variable changed_;
+  int tasks_left_ = 0;
+  bool done_ = false;
+  std::string failure_;
+  std::mutex host_mutex_;  // guards the host copy
+  HostMemory host_;
+  bool landed_ = false;
+};
+
+struct Staging {
+  HostMemory memory;
+  std::size_t bytes = 0;
+};
+
+/// A frame whose tasks are not all done.
+struct Making {
+  Frame frame;
+  std::shared_ptr<ShardedTensor> tensor;
+  Staging staged;               // its pixels, where they had to be copied
+  GstBuffer *buffer = nullptr;  // that has its pixels; owned
+  int tasks_left = 0;
+
+  ~Making ()
+  {
+    if (buffer)
+      gst_buffer_unref (buffer);
+  }
+};
+
+struct Task {
+  std::shared_ptr<Making> making;
+  int group = 0;
+};
+
+/// What a device is doing for a task.
+struct UnderWay {
+  Task task;
+  Part part;
+  std::shared_ptr<Tensor> tensor;
+  bool last;  // of its task's parts
+};
+
+/// INTEGRALHIST_FAULT=device:n has the n-th part on that device fail, to see what becomes of everything else.
+struct Fault {
+  int device = -1, part = 0;
+
+  Fault ()
+  {
+    if (const char *text = g_getenv ("INTEGRALHIST_FAULT"))
+      sscanf (text, "%d:%d", &device, &part);
+  }
+};
+
+class ShardedEngine final : public Engine {
+public:
+  ShardedEngine (const inthist::Shape &shape, const Options &options, const Sharing &sharing, std::vector<ShardDevice> devices,
+                 const Host &host)
+      : shape_ (shape), depth_ (options.async_depth), sharing_ (sharing), host_ (host)
+  {
+    Options of_frames = options;
+    if (sharing.frames > 0 && (options.max_tensors == 0 || options.max_tensors > sharing.frames))
+      of_frames.max_tensors = sharing.frames;  // so that every task of a frame that was let in finds room
+    const auto make = [shape, sharing, download = options.download, allocate = host.allocate] (unsigned) {
+      return std::make_unique<ShardedTensor> (shape, sharing, download, allocate);
+    };
+    pool_ = std::make_shared<TensorPool> (make, of_frames);
+
+    Options of_parts = options;
+    of_parts.async_depth = kPartsAtOnce;
+    of_parts.download = Download::lazy;  // to a landing, where one is given
+    of_parts.still_waiting = nullptr;
+    of_parts.tuning_time = 0;  // the built-in choice, whose memory was counted
+    inthist::Shape part_shape = shape;
+    if (sharing.strips > 1 && shape.counter == inthist::Type::u16_anchored)
+      part_shape.counter = inthist::Type::u16;  // anchors want all rows
+    for (std::size_t d = 0; d < devices.size (); d++) {
+      of_parts.max_tensors = sharing.tensors[d];
+      auto worker = std::make_unique<Worker> ();
+      worker->id = devices[d].id;
+      worker->engine = devices[d].make_engine (part_shape, of_parts, { sharing.bins, sharing.rows });
+      workers_.push_back (std::move (worker));
+    }
+    for (auto &worker : workers_)
+      worker->thread = std::jthread ([this, w = worker.get ()] { work (*w); });
+  }
+
+  ~ShardedEngine () override
+  {
+    {
+      const std::lock_guard lock (mutex_);
+      stopping_ = true;
+      changed_.notify_all ();
+    }
+    for (auto &worker : workers_)
+      worker->thread.join ();  // once all that was promised is there
+    workers_.clear ();
+    pool_->close ();
+  }
+
+  std::shared_ptr<Tensor> submit (const Frame &frame) override
+  {
+    const TraceRange range ("integral histogram: share out");
+    {
+      std::unique_lock lock (mutex_);
+      changed_.wait (lock, [this] { return flushing_ || !failure_.empty () || makings_ < depth_; });
+      throw_failure ();
+      if (flushing_)
+        return nullptr;
+    }
+    auto tensor = std::static_pointer_cast<ShardedTensor> (pool_->acquire ());
+    if (!tensor)
+      return nullptr;
+    tensor->begin ();
+    auto making = std::make_shared<Making> ();
+    making->frame = frame;
+    making->tensor = tensor;
+    making->tasks_left = sharing_.groups;
+    if (frame.place == Place::host)
+      stage (*making);
+    else
+      host_.await_producer (frame);
+
+    const std::lock_guard lock (mutex_);
+    throw_failure ();
+    making->frame.number = ++stats_.frames;
+    makings_++;
+    for (int group = 0; group < sharing_.groups; group++)
+      queue_.push_back ({ making, group });
+    last_ = frame.place == Place::host ? nullptr : making;
+    changed_.notify_all ();
+    return tensor;
+  }
+
+  void hold (GstBuffer *buffer, Tensor &tensor) override
+  {
+    std::unique_lock lock (mutex_);
+    const auto making = last_.lock ();
+    if (!making || making->tasks_left == 0)
+      return;
+    if (lending_is_in_the_way_) {
+      changed_.wait (lock, [&] { return making->tasks_left == 0 || !failure_.empty (); });
+      return;
+    }
+    tensor.copied = false;
+    tensor.lent = true;
+    making->buffer = gst_buffer_ref (buffer);
+  }
+
+  void set_flushing (bool flushing) override
+  {
+    pool_->set_flushing (flushing);
+    const std::lock_guard lock (mutex_);
+    flushing_ = flushing;
+    changed_.notify_all ();
+  }
+
+  void finish () override
+  {
+    std::unique_lock lock (mutex_);
+    changed_.wait (lock, [this] { return flushing_ || !failure_.empty () || makings_ == 0; });
+    throw_failure ();
+  }
+
+  Stats stats () override
+  {
+    Stats stats;
+    for (auto &worker : workers_) {
+      const Stats own = worker->engine->stats ();
+      stats.backend = own.backend;
+      stats.bytes_up += own.bytes_up;
+      stats.bytes_down += own.bytes_down;
+      for (const auto which : { &Stats::upload, &Stats::compute, &Stats::download })
+        (stats.*which).add (own.*which);
+    }
+    const std::lock_guard lock (mutex_);
+    stats.frames = stats_.frames;
+    stats.bytes_staged = stats_.bytes_staged;
+    stats.in_flight = makings_;
+    for (auto &worker : workers_)
+      stats.shares.push_back ({ worker->id, worker->parts });
+    return stats;
+  }
+
+  const Plan &plan () const override { return workers_.front ()->engine->plan (); }
+
+private:
+  struct Worker {
+    int id = 0;
+    guint64 parts = 0;  // done; guarded by the mutex
+    std::unique_ptr<PartEngine> engine;
+    std::jthread thread;
+  };
+
+  void throw_failure () const
+  {
+    if (!failure_.empty ())
+      throw Error (failure_code_, failure_);
+  }
+
+  /// Copies the pixels, for the devices read them when they come to it.
+  void stage (Making &making)
+  {
+    const inthist::Image &image = making.frame.image;
+    const std::size_t row = std::size_t (shape_.width) * image.format.bytes, pitch = (row + 255) / 256 * 256;
+    const std::size_t bytes = pitch * shape_.height;
+    {
+      const std::lock_guard lock (mutex_);
+      if (!staging_.empty ()) {
+        making.staged = std::move (staging_.back ());
+        staging_.pop_back ();
+      }
+    }
+    if (making.staged.bytes < bytes)
+      making.staged = { host_.allocate (bytes,
+                                        [&] (std::size_t available) {
+                                          return no_memory ("a frame's pixels", bytes, available, "host") + ": lower async-depth";
+                                        }),
+                        bytes };
+    std::byte *const to = making.staged.memory.get ();
+    for (int y = 0; y < shape_.height; y++)
+      std::memcpy (to + y * pitch, static_cast<const std::byte *> (image.data) + y * image.stride, row);
+    making.frame.image.data = to;
+    making.frame.image.stride = pitch;
+    making.frame.place = Place::pinned;
+    const std::lock_guard lock (mutex_);
+    stats_.bytes_staged += row * shape_.height;
+  }
+
+  /// Takes the next task whenever the device is free, and sees to those that are done.
+  void work (Worker &worker)
+  {
+    std::list<UnderWay> under_way;
+    std::unique_lock lock (mutex_);
+    for (;;) {
+      const bool take = !queue_.empty () && under_way.size () < kPartsAtOnce && is_free (worker);
+      if (take) {
+        const Task task = std::move (queue_.front ());
+        queue_.pop_front ();
+        lock.unlock ();
+        start (worker, task, under_way);
+        lock.lock ();
+      } else if (!under_way.empty ()) {
+        // with nothing else to do until it is done, no need to look again and again
+        const bool may_take = queue_.empty () || under_way.size () < kPartsAtOnce;
+        lock.unlock ();
+        settle (worker, under_way, may_take ? 0 : GST_CLOCK_TIME_NONE);
+        lock.lock ();
+        if (may_take && !under_way.empty ())
+          changed_.wait_for (lock, std::chrono::microseconds (50));
+      } else if (!queue_.empty ()) {
+        changed_.wait_for (lock, std::chrono::milliseconds (1));  // its memory is held
+      } else if (stopping_) {
+        return;
+      } else {
+        changed_.wait (lock);
+      }
+    }
+  }
+
+  /// One that has failed says so when it is given something to do.
+  static bool is_free (Worker &worker)
+  {
+    try {
+      return worker.engine->is_free ();
+    } catch (const Error &) {
+      return true;
+    }
+  }
+
+  void start (Worker &worker, const Task &task, std::list<UnderWay> &under_way)
+  {
+    const Making &making = *task.making;
+    for (int strip = 0; strip < sharing_.strips; strip++) {
+      const Part part = sharing_.part (shape_, task.group, strip);
+      try {
+        if (worker.id == fault_.device && ++parts_until_fault_ == fault_.part)
+          throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "a fault that INTEGRALHIST_FAULT asked for");
+        while (under_way.size () >= kPartsAtOnce)
+          settle (worker, under_way, GST_CLOCK_TIME_NONE);
+        auto tensor = worker.engine->submit_part (making.frame, part, making.tensor->landing ());
+        under_way.push_back ({ task, part, std::move (tensor), strip + 1 == sharing_.strips });
+      } catch (const Error &error) {
+        fail (worker, task, error);
+        return finish (task);
+      }
+    }
+  }
+
+  /// The oldest, when it is done within the time.
+  void settle (Worker &worker, std::list<UnderWay> &under_way, GstClockTime timeout)
+  {
+    UnderWay &oldest = under_way.front ();
+    try {
+      if (!oldest.tensor->wait_for_landing (timeout))
+        return;
+      if (oldest.last)
+        oldest.task.making->tensor->finish (oldest.task.group, oldest.part, std::move (oldest.tensor));
+    } catch (const Error &error) {
+      fail (worker, oldest.task, error);
+    }
+    const UnderWay done = std::move (oldest);
+    under_way.pop_front ();
+    {
+      const std::lock_guard lock (mutex_);
+      worker.parts++;
+    }
+    if (done.last)
+      finish (done.task);
+  }
+
+  /// One of a frame's tasks is done, or never will be.
+  void finish (const Task &task)
+  {
+    Making &making = *task.making;
+    std::unique_lock lock (mutex_);
+    if (--making.tasks_left > 0)
+      return;
+    makings_--;
+    if (making.staged.memory)
+      staging_.push_back (std::move (making.staged));
+    GstBuffer *const buffer = std::exchange (making.buffer, nullptr);
+    if (buffer) {
+      making.tensor->lent = false;
+      if (making.tensor->copied)
+        lending_is_in_the_way_ = true;
+    }
+    changed_.notify_all ();
+    lock.unlock ();
+    if (buffer)
+      gst_buffer_unref (buffer);
+  }
+
+  /// The first failure is what everybody is told.
+  void fail (const Worker &worker, const Task &task, const Error &error)
+  {
+    std::list<Task> dropped;
+    const std::string message = "device " + std::to_string (worker.id) + " failed: " + error.what ();
+    {
+      const std::lock_guard lock (mutex_);
+      if (failure_.empty ()) {
+        failure_ = message;
+        failure_code_ = error.code;
+      }
+      dropped.assign (queue_.begin (), queue_.end ());
+      queue_.clear ();
+      changed_.notify_all ();
+    }
+    task.making->tensor->fail (message);
+    for (const Task &one : dropped) {
+      one.making->tensor->fail (message);
+      finish (one);
+    }
+  }
+
+  const inthist::Shape shape_;
+  const unsigned depth_;
+  const Sharing sharing_;
+  const Host host_;
+  const Fault fault_;
+  std::atomic<int> parts_until_fault_ = 0;
+  std::shared_ptr<TensorPool> pool_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+
+  std::mutex mutex_;  // guards all below
+  std::condition_variable changed_;
+  std::deque<Task> queue_;
+  unsigned makings_ = 0;        // frames with tasks left
+  std::weak_ptr<Making> last_;  // submitted, where its pixels are read later
+  std::vector<Staging> staging_;
+  std::string failure_;
+  GstIntegralHistogramError failure_code_ = GST_INTEGRAL_HISTOGRAM_ERROR_FAILED;
+  bool flushing_ = false, stopping_ = false, lending_is_in_the_way_ = false;
+  Stats stats_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine>
+make_sharded_engine (const inthist::Shape &shape, const Options &options, std::vector<ShardDevice> devices, const Host &host,
+                     int pixel_bytes)
+{
+  const Sharing sharing = share_out (shape, devices, options, overhead_of (shape, options, host.kind, pixel_bytes));
+  return std::make_unique<ShardedEngine> (shape, options, sharing, std::move (devices), host);
+}
+
+ShardDevice
+pretend_device (int id, const inthist::Lut &lut, const Options &options)
+{
+  return { id, options.max_device_memory ? options.max_device_memory : available_memory (),
+           [lut] (const inthist::Shape &shape, const Options &o, const Portion &portion) {
+             return make_cpu_engine (shape, lut, o, portion);
+           } };
+}
+
+#if INTHIST_CUDA
+ShardDevice
+cuda_shard_device (std::shared_ptr<CudaContext> context, const inthist::Lut &lut, const Options &options)
+{
+  // something is left to the driver, and to others
+  const std::size_t available = context->free_memory () / 20 * 19;
+  return { context->device (), options.max_device_memory ? std::min<std::size_t> (options.max_device_memory, available) : available,
+           [lut, context] (const inthist::Shape &shape, const Options &o, const Portion &portion) {
+             return make_cuda_engine (shape, lut, o, context, portion);
+           } };
+}
+
+Host
+cuda_host (std::shared_ptr<CudaContext> context)
+{
+  return { inthist::Device::cuda, [context] (std::size_t bytes, const auto &message) { return allocate_pinned (context, bytes, message); },
+           [context] (const Frame &frame) {
+             if (frame.producer)
+               (frame.context ? frame.context : context)->synchronize (frame.producer);
+           } };
+}
+#endif
+
+}  // namespace integralhist

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Frames shared out over several devices, or computed in rounds where they do not fit one. Poostchi et al. (2017, section 4.6) have the bins in a queue, from which each GPU takes the next
+// when it is free, so that unequal ones finish together; here the same over the frames of a stream:
+//
+//   submit ──► tasks: groups of bins ──► one queue ──► a thread for each device, with an engine of parts ──► shards of the tensor, where they were computed
+//                                                                                                      └──► or one tensor in host memory, part by part
+//
+// Tensors stay on the devices where they have room for them. Where they do not, groups of bins are rounds, each downloaded while the next is computed; and where not even one bin's plane fits,
+// a group's rows are computed in strips. Not installed.
+#pragma once
+
+#include "engine.hpp"
+
+namespace integralhist {
+
+/// A device as a sharded engine sees it.
+struct ShardDevice {
+  int id = 0;
+  std::size_t memory = 0;  // bytes that may be used
+  std::function<std::unique_ptr<PartEngine> (const inthist::Shape &, const Options &, const Portion &)> make_engine;
+};
+
+/// Parts that a device has under way: one is computed while the other is downloaded.
+constexpr unsigned kPartsAtOnce = 2;
+
+/// How frames are shared out.
+struct Sharing {
+  bool resident = false;          // shards stay on the devices
+  int bins = 0, rows = 0;         // of a part, at most
+  int groups = 0, strips = 0;     // of a frame: tasks, and parts of a task
+  std::vector<unsigned> tensors;  // of parts, that fit each device
+  unsigned frames = 0;            // whose tensors fit all together; 0 for no limit, in host memory
+
+  Part part (const inthist::Shape &shape, int group, int strip) const
+  {
+    const int first_bin = group * bins, first_row = strip * rows;
+    return { first_bin, std::min (bins, shape.bins - first_bin), first_row, std::min (rows, shape.height - first_row) };
+  }
+};
+
+/// What a device needs besides tensors, for parts of so many bins and rows.
+using Overhead = std::function<std::size_t (int bins, int rows)>;
+
+/// Shards stay on the devices where two whole tensors fit, one to hold and one in the making, or one is enough because options.max_tensors or download=never say so. At most options.task_bins
+/// bins are in a task. Throws an Error where a device is too small for anything.
+Sharing share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, const Options &options, const Overhead &overhead);
+
+/// For what the strategy takes, with pixels of so many bytes.
+Overhead overhead_of (const inthist::Shape &shape, const Options &options, inthist::Device kind, int pixel_bytes);
+
+/// Host memory for whole tensors and pictures, that all devices reach. Throws.
+using AllocateHost = std::function<HostMemory (std::size_t bytes, const std::function<std::string (std::size_t available)> &message)>;
+
+/// What the devices have in common.
+struct Host {
+  inthist::Device kind = inthist::Device::cpu;
+  AllocateHost allocate = allocate_on_host;
+  std::function<void (const Frame &)> await_producer = [] (const Frame &) {};  // of a frame on a device
+};
+
+/// `pixel_bytes` is the most that a pixel takes.
+std::unique_ptr<Engine> make_sharded_engine (const inthist::Shape &shape, const Options &options, std::vector<ShardDevice> devices,
+                                             const Host &host, int pixel_bytes);
+
+/// The CPU as a device of its own, so that all of this runs without a GPU.
+ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options);
+
+#if INTHIST_CUDA
+ShardDevice cuda_shard_device (std::shared_ptr<CudaContext> context, const inthist::Lut &lut, const Options &options);
+Host cuda_host (std::shared_ptr<CudaContext> context);
+#endif
+
+}  // namespace integralhist

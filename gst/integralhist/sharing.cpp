@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "sharded_engine.hpp"
+
+#include <bit>
+#include <numeric>
+
+namespace integralhist {
+namespace {
+
+// A task long enough that to take it costs nothing beside, and short enough that devices finish together.
+constexpr std::size_t kTaskBytes = 256 << 20;
+constexpr int kMostTasksADevice = 4;
+constexpr int kStripBins = 8, kStripRows = 64;  // strips of several bins, while they are that high
+
+int
+divide_up (std::size_t a, std::size_t b)
+{
+  return int (a / b + (a % b != 0));
+}
+
+/// The fewest bins of a task with which there are `tasks`, at most.
+int
+bins_of (const inthist::Shape &shape, int tasks)
+{
+  return divide_up (shape.bins, std::clamp (tasks, 1, shape.bins));
+}
+
+}  // namespace
+
+Overhead
+overhead_of (const inthist::Shape &shape, const Options &options, inthist::Device kind, int pixel_bytes)
+{
+  return [=] (int bins, int rows) {
+    const inthist::Shape part = part_of (shape, bins, rows);
+    const inthist::Strategy *const strategy = options.strategy ? options.strategy : inthist::preferred_strategy (kind, part);
+    const std::size_t pixels = inthist::bin_stride (shape.width) * rows, above = sizeof (std::uint32_t) * bins * shape.width,
+                      picture = (std::size_t (shape.width) * pixel_bytes + 255) / 256 * 256 * rows;
+    return kPartsAtOnce * (pixels + picture + (strategy ? strategy->workspace_bytes (part, {}) : 0)) + above;
+  };
+}
+
+Sharing
+share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, const Options &options, const Overhead &overhead)
+{
+  const int n = int (devices.size ());
+  const auto bytes = [&] (int bins, int rows) {
+    const inthist::Shape part = part_of (shape, bins, rows);
+    return inthist::tensor_bytes (part, inthist::layout_of (part));
+  };
+  const auto fit = [&] (const ShardDevice &device, int bins, int rows) {
+    const std::size_t needed = overhead (bins, rows);
+    return unsigned (std::min<std::size_t> (device.memory > needed ? (device.memory - needed) / bytes (bins, rows) : 0, G_MAXINT32));
+  };
+  const auto share = [&] (bool resident, int bins, int rows) {
+    Sharing sharing = { resident, bins, rows, divide_up (shape.bins, bins), divide_up (shape.height, rows), {}, 0 };
+    for (const ShardDevice &device : devices)
+      sharing.tensors.push_back (resident ? fit (device, bins, rows) : kPartsAtOnce);
+    return sharing;
+  };
+  // as many tasks for each device
+  const auto even = [&] (int tasks) { return divide_up (tasks, n) * n; };
+  const int most = options.task_bins > 0 ? std::min (options.task_bins, shape.bins) : shape.bins;
+
+  const int usual = even (std::clamp (divide_up (bytes (shape.bins, shape.height), kTaskBytes), n, kMostTasksADevice * n));
+  Sharing resident = share (true, std::min (most, bins_of (shape, usual)), shape.height);
+  const guint64 room = std::accumulate (resident.tensors.begin (), resident.tensors.end (), guint64 (0)) / resident.groups;
+  resident.frames = unsigned (std::min<guint64> (room, G_MAXINT32));
+  const unsigned least = options.max_tensors == 1 || options.download == Download::never ? 1 : 2;
+  if (resident.frames >= least && std::ranges::find (resident.tensors, 0u) == resident.tensors.end ())
+    return resident;
+  if (options.download == Download::never)
+    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY,
+                 describe (shape)
+                     + " does not fit the devices, and download=never keeps it there: set download=lazy to compute it in rounds"
+                     + (options.max_device_memory ? ", or raise max-device-memory" : ""));
+
+  const auto fits_all = [&] (int bins, int rows) {
+    return std::ranges::all_of (devices, [&] (const ShardDevice &d) { return fit (d, bins, rows) >= kPartsAtOnce; });
+  };
+  for (int bins = most; bins >= 1; bins--)
+    if (fits_all (bins, shape.height))
+      return share (false, std::min (bins, bins_of (shape, even (divide_up (shape.bins, bins)))), shape.height);
+
+  for (int bins = std::min (most, kStripBins); bins >= 1; bins /= 2) {
+    int rows = 0;  // the most that fit
+    for (int step = std::bit_ceil (unsigned (shape.height)); step > 0; step /= 2)
+      if (rows + step <= shape.height && fits_all (bins, rows + step))
+        rows += step;
+    if (rows >= kStripRows || (bins == 1 && rows > 0))
+      return share (false, bins, divide_up (shape.height, divide_up (shape.height, rows)));
+  }
+  const auto smallest = std::ranges::min_element (devices, {}, &ShardDevice::memory);
+  const std::size_t needed = overhead (1, 1) + kPartsAtOnce * bytes (1, 1);
+  throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY,
+               no_memory ("one row of " + describe (shape) + " with what it is computed in", needed, smallest->memory, "device")
+                   + (options.max_device_memory ? ": raise max-device-memory, or scale the video down" : ": scale the video down"));
+}
+
+}  // namespace integralhist

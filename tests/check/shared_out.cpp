@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Frames shared out over several devices, and in rounds: cuda-device-ids, max-device-memory and task-bins. With the CPU the devices are pretended; on CUDA all that there are take part. Tensors
+// and answers are compared, bit for bit, with those of the plain element with the serial algorithm, and regions with counted pixels too.
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#if INTHIST_CUDA
+#include <cuda_runtime.h>
+#endif
+
+#include "pipelines.hpp"
+
+namespace {
+
+// devices
+
+int
+cuda_devices ()
+{
+  int n = 0;
+#if INTHIST_CUDA
+  if (cudaGetDeviceCount (&n) != cudaSuccess)
+    n = 0;
+#endif
+  return n;
+}
+
+/// Some of those that there are, in any order.
+std::string
+device_list (const char *backend, Random &random)
+{
+  std::vector<int> ids (strcmp (backend, "cpu") == 0 ? 6 : cuda_devices ());
+  std::iota (ids.begin (), ids.end (), 0);
+  std::ranges::shuffle (ids, random);
+  ids.resize (between (random, 1, std::min (4, int (ids.size ()))));
+  std::string list;
+  for (const int id : ids)
+    list += (list.empty () ? "" : ",") + std::to_string (id);
+  return list;
+}
+
+/// How many parts of frames each device has computed; empty where none are shared out.
+std::vector<guint64>
+parts_of (GstElement *element)
+{
+  std::vector<guint64> parts;
+  g_autoptr (GstStructure) stats = nullptr;
+  g_object_get (element, "stats", &stats, nullptr);
+  if (const GValue *values = gst_structure_get_value (stats, "parts"))
+    for (guint i = 0; i < gst_value_array_get_size (values); i++)
+      parts.push_back (g_value_get_uint64 (gst_value_array_get_value (values, i)));
+  return parts;
+}
+
+// tensors and answers
+
+struct Case {
+  int width, height, bins;
+  const char *counter;
+};
+
+constexpr Case kCases[] = {
+  { 64, 48, 32, "u32" }, { 61, 37, 17, "u32" },
+  { 61, 37, 17, "u16" }, { 300, 301, 9, "u16-anchored" },
+  { 1, 1, 1, "u32" },    { 130, 70, 256, "u16" },
+  { 7, 200, 3, "u32" },  { 350, 290, 2, "u16-anchored" },
+  { 33, 5, 100, "u32" }, { 257, 129, 40, "u16-anchored" },
+};
+
+std::size_t
+tensor_bytes (const Case &c)
+{
+  const std::size_t element = c.counter[1] == '3' ? 4 : 2;
+  return (c.width * element + 63) / 64 * 64 * c.height * c.bins;
+}
+
+/// The last of some frames, which is always the same, from an element that has been told to stop since. `parts`, of all frames.
+Buffer
+computed (const Case &c, const std::string &properties, guint64 *parts = nullptr, guint frames = 1)
+{
+  GstHarness *h =
+      harness (std::string ("cudaintegralhist bins=") + std::to_string (c.bins) + " counter=" + c.counter + " " + properties, nullptr);
+  const std::string caps = caps_text ("GRAY8", c.width, c.height);
+  gst_harness_set_src_caps_str (h, caps.c_str ());
+  const GstVideoInfo info = video_info (caps);
+  GstBuffer *out = nullptr;
+  for (guint left = frames; left > 0; left--) {
+    gst_clear_buffer (&out);
+    out = gst_harness_push_and_pull (h, noise (info, left));
+  }
+  fail_unless (gst_harness_push_event (h, gst_event_new_eos ()));  // until all are computed
+  if (parts) {
+    GstElement *element = gst_harness_find_element (h, "cudaintegralhist");
+    const auto each = parts_of (element);
+    *parts = std::accumulate (each.begin (), each.end (), guint64 (0));
+    gst_object_unref (element);
+  }
+  gst_harness_teardown (h);
+  return { out, gst_buffer_unref };
+}
+
+GstIntegralHistogram *
+histogram_of (const Buffer &buffer)
+{
+  return gst_buffer_get_integral_histogram_meta (buffer.get ())->histogram;
+}
+
+/// Every byte of rows and anchors; what lies between rows is nobody's.
+void
+check_same_tensor (GstIntegralHistogram *one, GstIntegralHistogram *other, const Case &c, const std::string &what)
+{
+  g_autoptr (GError) error = nullptr;
+  g_autoptr (GstBuffer) a = gst_integral_histogram_get_buffer (one, &error);
+  fail_unless (a, "%s: %s", what.c_str (), error ? error->message : "");
+  g_autoptr (GstBuffer) b = gst_integral_histogram_get_buffer (other, &error);
+  fail_unless (b, "%s: %s", what.c_str (), error ? error->message : "");
+  GstMapInfo x, y;
+  gst_buffer_map (a, &x, GST_MAP_READ);
+  gst_buffer_map (b, &y, GST_MAP_READ);
+  fail_unless (x.size == y.size);
+  const gsize row = gst_integral_histogram_get_row_pitch (one), plane = gst_integral_histogram_get_plane_pitch (one),
+              used = c.width * (c.counter[1] == '3' ? 4 : 2);
+  for (int bin = 0; bin < c.bins; bin++)
+    for (int line = 0; line < c.height; line++)
+      fail_unless (memcmp (x.data + bin * plane + line * row, y.data + bin * plane + line * row, used) == 0, "%s: bin %d, row %d differ",
+                   what.c_str (), bin, line);
+  fail_unless (memcmp (x.data + c.bins * plane, y.data + c.bins * plane, x.size - c.bins * plane) == 0, "%s: anchors differ",
+               what.c_str ());
+  gst_buffer_unmap (a, &x);
+  gst_buffer_unmap (b, &y);
+}
+
+/// Of every kind of question, all answers one after another.
+std::vector<guint8>
+answers_of (GstIntegralHistogram *h, const Case &c)
+{
+  std::vector<guint8> all;
+  const auto keep = [&] (const auto &values) {
+    const auto *bytes = reinterpret_cast<const guint8 *> (values.data ());
+    all.insert (all.end (), bytes, bytes + values.size () * sizeof values[0]);
+  };
+  g_autoptr (GError) error = nullptr;
+  const auto check = [&] (gboolean answered) { fail_unless (answered, "%s", error ? error->message : ""); };
+  const int w = c.width, t = c.height;
+  const GstVideoRectangle rectangles[] = { { 0, 0, w, t }, { w / 3, t / 4, w / 2 + 1, t / 2 + 1 }, { -5, -5, 9, 9 }, { w, t, 4, 4 } };
+  std::vector<guint32> counts (4 * c.bins);
+  check (gst_integral_histogram_regions (h, rectangles, 4, counts.data (), &error));
+  keep (counts);
+  std::vector<guint64> sums (4 * c.bins);
+  check (gst_integral_histogram_regions_sums (h, rectangles, 4, sums.data (), &error));
+  keep (sums);
+  const GstIntegralHistogramGrid grid = {
+    .window_width = w / 4 + 1, .window_height = t / 4 + 1, .x = -2, .y = -1, .step_x = 3, .step_y = 1, .columns = w / 3 + 1, .rows = t
+  };
+  const gsize windows = gsize (grid.columns) * grid.rows;
+  std::vector<gfloat> model (c.bins), map (windows);
+  for (int b = 0; b < c.bins; b++)
+    model[b] = gfloat (1 + b % 5);
+  GstIntegralHistogramBest best = {};
+  for (int measure = GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION; measure <= GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV; measure++) {
+    check (gst_integral_histogram_likelihood_maps (h, &grid, 1, model.data (), GstIntegralHistogramMeasure (measure), map.data (), &best,
+                                                   &error));
+    keep (map);
+    keep (std::vector{ best.value });
+    keep (std::vector{ best.index });
+  }
+  std::vector<gint32> medians (windows);
+  check (gst_integral_histogram_quantile_maps (h, &grid, 1, 0.5, medians.data (), &error));
+  keep (medians);
+  const GstVideoRectangle patches[] = { { 0, 0, 5, 7 }, { 3, 2, 9, 4 }, { -3, 6, 8, 8 } };
+  std::vector<gfloat> models (3 * c.bins);
+  std::iota (models.begin (), models.end (), 1.0f);
+  const GstIntegralHistogramSearch search = { grid, patches, 3, models.data (), 1 };
+  check (gst_integral_histogram_vote_maps (h, &search, 1, GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA, map.data (), &best, &error));
+  keep (map);
+  keep (std::vector{ best.index });
+  return all;
+}
+
+/// Shared out over devices in tasks of any size, and in rounds of any number, down to strips of rows.
+void
+run_exact (const char *backend)
+{
+  Random random (seed ());
+  constexpr guint kFrames = 3;
+  bool resident = false, rounds = false, strips = false;
+  for (const Case &c : kCases) {
+    const Buffer plain = computed (c, "backend=cpu strategy=serial");
+    const auto wanted = answers_of (histogram_of (plain), c);
+    for (int i = 0; i < 12; i++) {
+      std::string how = std::string ("backend=") + backend + " cuda-device-ids=" + device_list (backend, random);
+      if (i % 3 > 0)
+        how += " task-bins=" + std::to_string (between (random, 1, c.bins + 3));
+      // from a few rows of a bin to more than the tensor
+      if (i >= 4)
+        how += " max-device-memory=" + std::to_string (gsize (4000 + 2000 * c.width) + gsize (tensor_bytes (c) * std::exp2 (i - 9)));
+      if (i % 4 == 1)
+        how += " download=eager";
+      const std::string what =
+          std::to_string (c.width) + "x" + std::to_string (c.height) + "x" + std::to_string (c.bins) + " " + c.counter + " " + how;
+      guint64 parts = 0;
+      const Buffer shared = computed (c, how, &parts, kFrames);
+      const guint shards = gst_integral_histogram_get_n_shards (histogram_of (shared));
+      resident |= shards > 1;
+      rounds |= shards == 1 && parts > kFrames;
+      strips |= parts > kFrames * guint64 (c.bins);
+      fail_unless (answers_of (histogram_of (shared), c) == wanted, "%s: other answers", what.c_str ());
+      check_same_tensor (histogram_of (plain), histogram_of (shared), c, what);
+    }
+  }
+  fail_unless (resident && rounds && strips, "resident %d, rounds %d, strips %d", resident, rounds, strips);
+}
+
+/// Each shard is a histogram of its own bins, and keeps the whole.
+void
+run_shards (const char *backend)
+{
+  const Case c = { 64, 48, 10, "u32" };
+  const Buffer plain = computed (c, "backend=cpu");
+  Buffer shared = computed (c, std::string ("cuda-device-ids=0 task-bins=4 backend=") + backend);
+  guint32 all[10], some[10];
+  fail_unless (gst_integral_histogram_region (histogram_of (plain), 5, 6, 30, 20, all, nullptr));
+  fail_unless_equals_int (int (gst_integral_histogram_get_n_shards (histogram_of (plain))), 1);
+  fail_unless_equals_int (int (gst_integral_histogram_get_n_shards (histogram_of (shared))), 3);
+  std::vector<Histogram> shards;
+  guint first_bin = 99;
+  fail_unless (!gst_integral_histogram_get_shard (histogram_of (shared), 3, &first_bin));
+  for (guint i = 0; i < 3; i++) {
+    shards.emplace_back (gst_integral_histogram_get_shard (histogram_of (shared), i, &first_bin), gst_integral_histogram_unref);
+    fail_unless_equals_int (int (first_bin), int (4 * i));
+  }
+  shared.reset ();
+  for (guint i = 0; i < 3; i++) {
+    GstIntegralHistogram *const shard = shards[i].get ();
+    fail_unless_equals_int (int (gst_integral_histogram_get_bins (shard)), i < 2 ? 4 : 2);
+    fail_unless (gst_integral_histogram_region (shard, 5, 6, 30, 20, some, nullptr));
+    fail_unless (std::equal (some, some + (i < 2 ? 4 : 2), all + 4 * i));
+    fail_unless ((gst_integral_histogram_get_device_pointer (shard) != 0) == (strcmp (backend, "cuda") == 0));
+  }
+  const Histogram whole (gst_integral_histogram_get_shard (histogram_of (plain), 0, &first_bin), gst_integral_histogram_unref);
+  fail_unless (whole.get () == histogram_of (plain) && first_bin == 0);
+}
+
+/// With download=never shards stay, and say so; what does not fit says what to set.
+void
+run_never (const char *backend)
+{
+  const Case c = { 64, 48, 10, "u32" };
+  const Buffer kept = computed (c, std::string ("download=never cuda-device-ids=0 task-bins=4 backend=") + backend);
+  guint32 counts[10];
+  g_autoptr (GError) error = nullptr;
+  fail_unless (gst_integral_histogram_region (histogram_of (kept), 5, 6, 30, 20, counts, nullptr));
+  fail_unless (!gst_integral_histogram_get_buffer (histogram_of (kept), &error));
+  fail_unless (g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR, GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED));
+}
+
+// errors
+
+/// The errors that the element posts until its pipeline is over.
+std::vector<std::string>
+errors_of (const std::string &properties, const std::string &size = "width=64,height=48", guint frames = 20)
+{
+  const std::string line = "videotestsrc num-buffers=" + std::to_string (frames) + " ! video/x-raw,format=GRAY8,framerate=30/1," + size
+                           + " ! cudaintegralhist name=hist " + properties + " ! fakesink sync=false";
+  GstElement *pipeline = gst_parse_launch (line.c_str (), nullptr);
+  fail_unless (pipeline);
+  GstElement *hist = gst_bin_get_by_name (GST_BIN (pipeline), "hist");
+  GstBus *bus = gst_element_get_bus (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  std::vector<std::string> errors;
+  bool over = false;
+  while (!over) {
+    g_autoptr (GstMessage) message = gst_bus_timed_pop_filtered (bus, kLong, GstMessageType (GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
+    fail_unless (message, "%s: nothing happens", properties.c_str ());
+    over = GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS || GST_MESSAGE_SRC (message) != GST_OBJECT (hist);
+    if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR && GST_MESSAGE_SRC (message) == GST_OBJECT (hist)) {
+      g_autoptr (GError) error = nullptr;
+      gst_message_parse_error (message, &error, nullptr);
+      errors.push_back (error->message);
+      // no other may follow, from whichever thread
+      GstMessage *other;
+      while ((other = gst_bus_timed_pop_filtered (bus, 300 * GST_MSECOND, GST_MESSAGE_ERROR))) {
+        if (GST_MESSAGE_SRC (other) == GST_OBJECT (hist))
+          errors.push_back ("and another error");
+        gst_message_unref (other);
+      }
+      over = true;
+    }
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (hist);
+  gst_object_unref (pipeline);
+  return errors;
+}
+
+void
+check_one_error (const std::string &properties, std::initializer_list<const char *> words)
+{
+  const auto errors = errors_of (properties);
+  fail_unless (errors.size () == 1, "%s: %zu errors", properties.c_str (), errors.size ());
+  for (const char *word : words)
+    fail_unless (errors[0].find (word) != std::string::npos, "%s: no \"%s\" in: %s", properties.c_str (), word, errors[0].c_str ());
+}
+
+}  // namespace
+
+GST_START_TEST (bad_settings)
+{
+  check_one_error ("backend=cpu cuda-device-ids=0,1,0", { "device 0 is listed twice" });
+  check_one_error ("backend=cpu cuda-device-ids=0,,1", { "\"\" is no device", "0,1,2,3" });
+  check_one_error ("backend=cpu cuda-device-ids=0,-1", { "\"-1\" is no device" });
+  check_one_error ("backend=cpu cuda-device-ids=one", { "\"one\" is no device" });
+  check_one_error ("backend=cpu cuda-device-ids=0,1 cuda-device-id=1", { "both set" });
+  check_one_error ("backend=cpu task-bins=257", { "task-bins=257", "256" });
+  check_one_error ("backend=cpu max-device-memory=1000", { "one row", "1000 bytes", "raise max-device-memory" });
+  check_one_error ("backend=cpu max-device-memory=100000 download=never", { "does not fit", "download=lazy", "max-device-memory" });
+  const int devices = cuda_devices ();
+  for (const char *backend : { "auto", "cuda" })
+    check_one_error (std::string ("cuda-device-ids=0,77 backend=") + backend,
+                     { devices > 0 ? "CUDA device 77" : "cuda-device-ids=\"\"", devices > 0 ? "0.." : "0,77" });
+}
+GST_END_TEST;
+
+/// A device fails in mid-stream: one error, from whoever comes first, and nothing hangs. Pipelines on other devices go on.
+GST_START_TEST (fault)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  const bool cpu = strcmp (backend, "cpu") == 0;
+  const std::string where = std::string (" backend=") + backend;
+  const std::string ids = cpu ? "0,5,2" : device_list (backend, *std::make_unique<Random> (1));
+  g_autofree char *fault = g_strdup_printf ("%c:7", cpu ? '5' : ids[0]);
+  g_setenv ("INTEGRALHIST_FAULT", fault, TRUE);
+  for (const char *how : { "task-bins=2", "task-bins=2 regions=0,0,9,9", "task-bins=3 max-device-memory=30000",
+                           "task-bins=1 sync=true regions=1,1,5,5", "task-bins=1 download=eager" })
+    check_one_error (where + " bins=16 cuda-device-ids=" + ids + " " + how, { "device", "failed", "INTEGRALHIST_FAULT" });
+  // the last frame's: nobody would hear of it
+  {
+    const auto errors = errors_of (where + " bins=7 task-bins=1 cuda-device-ids=" + ids.substr (cpu ? 2 : 0, 1), "width=64,height=48", 1);
+    fail_unless (errors.size () == 1, "%zu errors", errors.size ());
+  }
+  const auto others = errors_of (where + " bins=16 task-bins=2 max-device-memory=400000" + (cpu ? " cuda-device-ids=0,1,2" : ""));
+  fail_unless (!cpu || others.empty (), "%s", others.empty () ? "" : others[0].c_str ());
+  g_unsetenv ("INTEGRALHIST_FAULT");
+  fail_unless (errors_of (where + " bins=16 task-bins=2 cuda-device-ids=" + ids).empty ());
+}
+GST_END_TEST;
+
+/// Who holds payloads of a failed frame is told, and may let go of them later.
+GST_START_TEST (held_fault)
+{
+  g_setenv ("INTEGRALHIST_FAULT", "1:2", TRUE);
+  GstHarness *h = harness ("cudaintegralhist backend=cpu bins=8 task-bins=1 cuda-device-ids=1", nullptr);
+  gst_harness_set_src_caps_str (h, caps_text ("GRAY8", 64, 48).c_str ());
+  const GstVideoInfo info = video_info (caps_text ("GRAY8", 64, 48));
+  GstBuffer *out = gst_harness_push_and_pull (h, noise (info, 1));
+  GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out)->histogram;
+  g_autoptr (GError) error = nullptr;
+  guint32 counts[8];
+  fail_unless (!gst_integral_histogram_region (histogram, 0, 0, 9, 9, counts, &error));
+  fail_unless (strstr (error->message, "device 1 failed"), "%s", error->message);
+  fail_unless_equals_int (int (gst_integral_histogram_get_n_shards (histogram)), 0);
+  fail_unless_equals_int (gst_harness_push (h, noise (info, 2)), GST_FLOW_ERROR);
+  gst_harness_teardown (h);
+  g_clear_error (&error);
+  fail_unless (!gst_integral_histogram_wait (histogram, GST_CLOCK_TIME_NONE, &error));
+  gst_buffer_unref (out);
+  g_unsetenv ("INTEGRALHIST_FAULT");
+}
+GST_END_TEST;
+
+#define BACKEND_TEST(name) \
+  GST_START_TEST (name) \
+  { \
+    if (have (kBackends[__i__])) \
+      run_##name (kBackends[__i__]); \
+  } \
+  GST_END_TEST
+
+BACKEND_TEST (exact);
+BACKEND_TEST (shards);
+BACKEND_TEST (never);
+
+static Suite *
+shared_out_suite ()
+{
+  Suite *suite = suite_create ("shared_out");
+  TCase *tcase = tcase_create ("shared_out");
+  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
+  printf ("INTHIST_SEED=%u\n", seed ());
+  suite_add_tcase (suite, tcase);
+  tcase_set_timeout (tcase, 300);
+  tcase_add_loop_test (tcase, exact, 0, 2);
+  tcase_add_loop_test (tcase, shards, 0, 2);
+  tcase_add_loop_test (tcase, never, 0, 2);
+  tcase_add_test (tcase, bad_settings);
+  tcase_add_loop_test (tcase, fault, 0, 2);
+  tcase_add_test (tcase, held_fault);
+  return suite;
+}
+
+GST_CHECK_MAIN (shared_out);

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How frames are shared out: what share_out () decides for devices of any size, and how the queue treats devices of unequal speed, that are full, or whose consumers hold on to everything.
+#include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/sharded_engine.hpp>
+
+#include <map>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+
+using namespace integralhist;
+
+namespace {
+
+using inthist::Shape, inthist::Type, inthist::Content;
+
+std::size_t
+bytes_of_part (const Shape &shape, int bins, int rows)
+{
+  const Shape part = part_of (shape, bins, rows);
+  return inthist::tensor_bytes (part, inthist::layout_of (part));
+}
+
+// devices that compute as the CPU does, slower or faster
+
+class SlowEngine final : public PartEngine {
+public:
+  SlowEngine (std::unique_ptr<PartEngine> engine, int milliseconds) : engine_ (std::move (engine)), milliseconds_ (milliseconds) {}
+
+  std::shared_ptr<Tensor> submit (const Frame &frame) override { return engine_->submit (frame); }
+  std::shared_ptr<Tensor> submit_part (const Frame &frame, const Part &part, std::byte *landing) override
+  {
+    std::this_thread::sleep_for (std::chrono::milliseconds (milliseconds_));
+    return engine_->submit_part (frame, part, landing);
+  }
+  bool is_free () override { return engine_->is_free (); }
+  void set_flushing (bool flushing) override { engine_->set_flushing (flushing); }
+  Stats stats () override { return engine_->stats (); }
+  const Plan &plan () const override { return engine_->plan (); }
+
+private:
+  const std::unique_ptr<PartEngine> engine_;
+  const int milliseconds_;
+};
+
+constexpr Shape kShape = { 160, 120, 32, Type::u32, Content::bins, Type::u8 };
+
+ShardDevice
+device_of_speed (int id, int milliseconds, std::size_t memory)
+{
+  Options options;
+  options.max_device_memory = memory;
+  ShardDevice device = pretend_device (id, inthist::uniform_lut (kShape.bins), options);
+  device.make_engine = [make = device.make_engine, milliseconds] (const Shape &shape, const Options &o, const Portion &portion) {
+    return std::make_unique<SlowEngine> (make (shape, o, portion), milliseconds);
+  };
+  return device;
+}
+
+std::vector<guint8>
+picture (unsigned seed)
+{
+  std::mt19937 random (seed);
+  std::vector<guint8> pixels (kShape.width * kShape.height);
+  std::ranges::generate (pixels, [&] { return guint8 (random ()); });
+  return pixels;
+}
+
+Frame
+frame_of (const std::vector<guint8> &pixels)
+{
+  Frame frame;
+  frame.image = { pixels.data (), std::size_t (kShape.width), {} };
+  return frame;
+}
+
+/// The whole frame's histogram, as counted.
+bool
+is_right (Tensor &tensor, const std::vector<guint8> &pixels)
+{
+  std::vector<guint32> counts (kShape.bins), wanted (kShape.bins);
+  const inthist::Region all = { 0, 0, kShape.width, kShape.height };
+  const Query query = { .question = inthist::Question::counts, .windows = { &all, 1, {} }, .answers = counts.data () };
+  tensor.ask ({ &query, 1 });
+  for (const guint8 value : pixels)
+    wanted[value * kShape.bins / 256]++;
+  return counts == wanted;
+}
+
+}  // namespace
+
+/// Whatever the devices and the shape: the parts make the frame, each device has room for what it may get, and there is an error only where not even a row fits.
+GST_START_TEST (any_share)
+{
+  std::mt19937 random (7);
+  const auto between = [&] (int low, int high) { return low + int (random () % unsigned (high - low + 1)); };
+  std::map<std::string, int> seen;
+  for (int i = 0; i < 6000; i++) {
+    const Shape shape = { between (1, 3000), between (1, 3000), between (1, 256), i % 3 ? Type::u32 : Type::u16, Content::bins, Type::u8 };
+    const std::size_t whole = bytes_of_part (shape, shape.bins, shape.height);
+    Options options;
+    options.task_bins = i % 4 ? 0 : between (1, 256);
+    options.max_tensors = i % 5 ? 0 : between (1, 3);
+    options.download = i % 7 ? Download::lazy : Download::never;
+    const std::size_t fixed = std::size_t (between (0, 100000)), a_row = std::size_t (between (0, 4 * shape.width));
+    const Overhead overhead = [=] (int bins, int rows) { return fixed + a_row * rows + std::size_t (bins); };
+    std::vector<ShardDevice> devices (between (1, 8));
+    for (ShardDevice &device : devices)
+      device.memory = std::size_t (whole * std::exp2 (between (-14, 3)) * (1 + random () % 1000 / 1000.0)) + fixed;
+    const auto smallest = std::ranges::min (devices, {}, &ShardDevice::memory).memory;
+    Sharing sharing;
+    try {
+      sharing = share_out (shape, devices, options, overhead);
+    } catch (const Error &error) {
+      fail_unless_equals_int (error.code, GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY);
+      fail_unless (options.download == Download::never || smallest < overhead (1, 1) + kPartsAtOnce * bytes_of_part (shape, 1, 1), "%s",
+                   error.what ());
+      seen["refused"]++;
+      continue;
+    }
+    seen[sharing.resident ? "resident" : sharing.strips > 1 ? "strips" : "rounds"]++;
+    // every bin and row once
+    bool sound = true;
+    int next_bin = 0;
+    for (int group = 0; group < sharing.groups; group++) {
+      int next_row = 0;
+      for (int strip = 0; strip < sharing.strips; strip++) {
+        const Part part = sharing.part (shape, group, strip);
+        sound &= part.first_bin == next_bin && part.first_row == next_row && part.bins >= 1 && part.rows >= 1;
+        sound &= part.bins <= sharing.bins && part.rows <= sharing.rows;
+        next_row += part.rows;
+      }
+      sound &= next_row == shape.height;
+      next_bin += sharing.part (shape, group, 0).bins;
+    }
+    fail_unless (sound && next_bin == shape.bins && (options.task_bins == 0 || sharing.bins <= options.task_bins));
+    guint64 room = 0;
+    for (std::size_t d = 0; d < devices.size (); d++) {
+      room += sharing.tensors[d];
+      fail_unless (overhead (sharing.bins, sharing.rows) + sharing.tensors[d] * bytes_of_part (shape, sharing.bins, sharing.rows)
+                   <= devices[d].memory);
+    }
+    if (sharing.resident)
+      fail_unless (sharing.frames >= 1 && room >= guint64 (sharing.frames) * sharing.groups);
+    else
+      fail_unless (options.download != Download::never);
+  }
+  for (const char *kind : { "refused", "resident", "strips", "rounds" })
+    fail_unless (seen[kind] > 60, "%s: %d", kind, seen[kind]);
+}
+GST_END_TEST;
+
+/// Where all fits, every device gets as many tasks of a frame; no task is so small that taking it counts.
+GST_START_TEST (even_share)
+{
+  for (int n = 1; n <= 8; n++) {
+    std::vector<ShardDevice> devices (n);
+    for (ShardDevice &device : devices)
+      device.memory = std::size_t (200) << 30;
+    const Overhead nothing = [] (int, int) { return std::size_t (0); };
+    const Sharing large = share_out ({ 8192, 8192, 128, Type::u32, Content::bins, Type::u8 }, devices, {}, nothing);
+    fail_unless (large.resident && large.groups >= 2 * n);
+    fail_unless (128 % n != 0 || large.groups % n == 0, "%d groups for %d devices", large.groups, n);
+    const Sharing small = share_out ({ 640, 480, 32, Type::u32, Content::bins, Type::u8 }, devices, {}, nothing);
+    fail_unless (small.groups <= n);
+    const Sharing one = share_out ({ 640, 480, 1, Type::u32, Content::bins, Type::u8 }, devices, {}, nothing);
+    fail_unless_equals_int (one.groups, 1);
+  }
+}
+GST_END_TEST;
+
+/// A device of four times the speed computes about four times as much, so that they finish together; and a slow one does not keep the others from the frames behind.
+GST_START_TEST (unequal)
+{
+  Options options;
+  options.task_bins = 2;
+  const bool rounds = __i__;
+  const std::size_t memory = rounds ? 400000 : 1 << 30;
+  const auto engine =
+      make_sharded_engine (kShape, options, { device_of_speed (0, 4, memory), device_of_speed (1, 16, memory) }, Host (), 1);
+  for (unsigned i = 0; i < 12; i++) {
+    const auto pixels = picture (i);
+    const auto tensor = engine->submit (frame_of (pixels));
+    fail_unless (is_right (*tensor, pixels));
+    fail_unless ((tensor->shards ().size () > 1) == !rounds);
+  }
+  engine->finish ();
+  const auto shares = engine->stats ().shares;
+  const double ratio = double (shares[0].parts) / double (shares[1].parts);
+  printf ("fast %d, slow %d parts\n", int (shares[0].parts), int (shares[1].parts));
+  fail_unless (shares[0].parts + shares[1].parts >= 12 * 16);
+  fail_unless (ratio > 2.2 && ratio < 6, "%g", ratio);
+}
+GST_END_TEST;
+
+/// Consumers that keep tensors are waited for; a flush ends the wait, and what was let in before is computed all the same.
+GST_START_TEST (held)
+{
+  Options options;
+  options.task_bins = 8;
+  unsigned told = 0;
+  options.still_waiting = [&] (unsigned most) { told = most; };
+  // two tensors and a half
+  const std::size_t tensor_bytes = bytes_of_part (kShape, kShape.bins, kShape.height), memory = tensor_bytes * 13 / 10 + 300000;
+  auto engine = make_sharded_engine (kShape, options, { device_of_speed (0, 0, memory), device_of_speed (1, 1, memory) }, Host (), 1);
+  const auto pixels = picture (1);
+  std::vector<std::shared_ptr<Tensor>> kept = { engine->submit (frame_of (pixels)), engine->submit (frame_of (pixels)) };
+  std::shared_ptr<Tensor> third = kept[0];
+  std::thread streaming ([&] { third = engine->submit (frame_of (pixels)); });
+  std::this_thread::sleep_for (std::chrono::milliseconds (1300));
+  fail_unless_equals_int (int (told), 2);
+  engine->set_flushing (true);
+  streaming.join ();
+  fail_unless (!third);
+  engine->set_flushing (false);
+  kept.erase (kept.begin ());
+  kept.push_back (engine->submit (frame_of (pixels)));
+  fail_unless (kept.back ());
+  engine = nullptr;
+  for (const auto &tensor : kept)
+    fail_unless (is_right (*tensor, pixels));
+}
+GST_END_TEST;
+
+/// As fast as it goes, tensors kept and dropped at random by several threads.
+GST_START_TEST (many)
+{
+  Options options;
+  options.task_bins = 3;
+  options.async_depth = 4;
+  const std::size_t tensor_bytes = bytes_of_part (kShape, kShape.bins, kShape.height);
+  for (const std::size_t memory : { tensor_bytes * 4, tensor_bytes / 2 }) {
+    const auto engine = make_sharded_engine (
+        kShape, options, { device_of_speed (0, 0, memory), device_of_speed (1, 0, memory), device_of_speed (2, 1, memory) }, Host (), 1);
+    std::mt19937 random (3);
+    std::vector<std::pair<std::shared_ptr<Tensor>, unsigned>> kept;
+    for (unsigned i = 0; i < 150; i++) {
+      kept.emplace_back (engine->submit (frame_of (picture (i % 9))), i % 9);
+      while (kept.size () > random () % 3) {
+        std::thread ([last = std::move (kept.front ())] { fail_unless (is_right (*last.first, picture (last.second))); }).join ();
+        kept.erase (kept.begin ());
+      }
+    }
+  }
+}
+GST_END_TEST;
+
+static Suite *
+sharing_suite ()
+{
+  Suite *suite = suite_create ("sharing");
+  TCase *tcase = tcase_create ("sharing");
+  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
+  suite_add_tcase (suite, tcase);
+  tcase_set_timeout (tcase, 120);
+  tcase_add_test (tcase, any_share);
+  tcase_add_test (tcase, even_share);
+  tcase_add_loop_test (tcase, unequal, 0, 2);
+  tcase_add_test (tcase, held);
+  tcase_add_test (tcase, many);
+  return suite;
+}
+
+GST_CHECK_MAIN (sharing);
