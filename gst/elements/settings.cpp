@@ -327,11 +327,12 @@ install_properties_for (GObjectClass *klass, inthist::Content content)
           "", mutable_ready ()));
   g_object_class_install_property (
       klass, PROP_MAX_DEVICE_MEMORY,
-      g_param_spec_uint64 ("max-device-memory", "Max device memory",
-                           "Bytes that may be taken of each device, 0 for what is free. A tensor that does not fit twice, or once where "
-                           "max-tensors=1 or download=never, is computed in rounds, each downloaded while the next is computed, and then "
-                           "lies in host memory",
-                           0, G_MAXUINT64, 0, mutable_ready ()));
+      g_param_spec_uint64 (
+          "max-device-memory", "Max device memory",
+          "Bytes that may be taken of each device, 0 for what is free. Tensors that do not fit, two of them where a limit is set or "
+          "frames are shared out, unless max-tensors=1 or download=never, are computed in rounds, each downloaded while the "
+          "next is computed, and then lie in host memory",
+          0, G_MAXUINT64, 0, mutable_ready ()));
   g_object_class_install_property (
       klass, PROP_TASK_BINS,
       checked_uint_spec ("task-bins", "Task bins",

@@ -408,14 +408,14 @@ run_latency (const Setup &setup)
   }
 }
 
-/// Pipelines that know nothing of each other compute in one context.
+/// Pipelines that know nothing of each other compute in one context of a device.
 void
 run_one_context (const Setup &setup)
 {
   if (g_str_equal (setup.backend, "cpu"))
     return;
   const std::string caps = caps_text ("GRAY8", 64, 48);
-  Harness first (setup, ""), second (setup, "");
+  Harness first (setup, "cuda-device-id=0"), second (setup, "cuda-device-id=0");
   gpointer contexts[2] = {};
   Harness *const harnesses[] = { &first, &second };
   for (int i = 0; i < 2; i++) {

@@ -260,7 +260,7 @@ run_never (const char *backend)
 
 /// The errors that the element posts until its pipeline is over.
 std::vector<std::string>
-errors_of (const std::string &properties, const std::string &size = "width=64,height=48", guint frames = 20)
+errors_of (const std::string &properties, const std::string &size = "width=64,height=48", guint frames = 300)
 {
   const std::string line = "videotestsrc num-buffers=" + std::to_string (frames) + " ! video/x-raw,format=GRAY8,framerate=30/1," + size
                            + " ! cudaintegralhist name=hist " + properties + " ! fakesink sync=false";
@@ -333,7 +333,7 @@ GST_START_TEST (fault)
   const bool cpu = strcmp (backend, "cpu") == 0;
   const std::string where = std::string (" backend=") + backend;
   const std::string ids = cpu ? "0,5,2" : device_list (backend, *std::make_unique<Random> (1));
-  g_autofree char *fault = g_strdup_printf ("%c:7", cpu ? '5' : ids[0]);
+  g_autofree char *fault = g_strdup_printf ("%c:3", cpu ? '5' : ids[0]);
   g_setenv ("INTEGRALHIST_FAULT", fault, TRUE);
   for (const char *how : { "task-bins=2", "task-bins=2 regions=0,0,9,9", "task-bins=3 max-device-memory=30000",
                            "task-bins=1 sync=true regions=1,1,5,5", "task-bins=1 download=eager" })
@@ -347,6 +347,34 @@ GST_START_TEST (fault)
   fail_unless (!cpu || others.empty (), "%s", others.empty () ? "" : others[0].c_str ());
   g_unsetenv ("INTEGRALHIST_FAULT");
   fail_unless (errors_of (where + " bins=16 task-bins=2 cuda-device-ids=" + ids).empty ());
+}
+GST_END_TEST;
+
+/// Elements that may take any device are spread over those that there are, and what one has left is taken next.
+GST_START_TEST (spread)
+{
+  const int devices = cuda_devices ();
+  if (devices == 0) {
+    printf ("SKIP: spread: no CUDA device\n");
+    return;
+  }
+  const std::string caps = caps_text ("GRAY8", 64, 48);
+  const auto start = [&] (int &device) {
+    auto h = std::make_unique<Harness> (Setup{ "cudaintegralhist", "", "", "cuda" }, "");
+    h->set_caps (caps);
+    device = gst_integral_histogram_get_cuda_device (histogram_of (h->pass (noise (video_info (caps), 1))));
+    return h;
+  };
+  std::vector<std::unique_ptr<Harness>> all;
+  for (int i = 0; i < 2 * devices; i++) {
+    int device = -1;
+    all.push_back (start (device));
+    fail_unless_equals_int (device, i % devices);
+  }
+  all[devices - 1] = nullptr;
+  int device = -1;
+  all.push_back (start (device));
+  fail_unless_equals_int (device, devices - 1);
 }
 GST_END_TEST;
 
@@ -400,6 +428,7 @@ shared_out_suite ()
   tcase_add_test (tcase, bad_settings);
   tcase_add_loop_test (tcase, fault, 0, 2);
   tcase_add_test (tcase, held_fault);
+  tcase_add_test (tcase, spread);
   return suite;
 }
 
