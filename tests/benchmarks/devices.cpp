@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Large frames over several GPUs, as in Poostchi et al. (2017, section 4.6), and in rounds on one:
+//
+//   devices [--size WxH]... [--bins B]... [--devices N]... [--task-bins T]... [--seconds S] [--csv FILE] [--no-cpu]
+//
+// For each size and number of bins: the CPU on one thread and on all; each number of devices with tensors that stay there (resident), and that are downloaded to pinned host memory; and one device
+// that may use no more memory than a tenth of the tensor (rounds). Pixels lie in pinned host memory and are uploaded for each frame. Frames follow each other as in a stream; a frame is done
+// when its tensor is where it shall be. With --task-bins only resident tensors are timed, with tasks of that many bins too. "of links" is what was downloaded over what the devices' links carry when all download at once, measured just before.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <random>
+#include <thread>
+
+#include <tbb/global_control.h>
+
+#include <gst/integralhist/sharded_engine.hpp>
+
+#if INTHIST_CUDA
+#include <cuda/raii.hpp>
+#endif
+
+using namespace integralhist;
+using inthist::Content, inthist::Shape, inthist::Type;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+double
+seconds_since (Clock::time_point start)
+{
+  return std::chrono::duration<double> (Clock::now () - start).count ();
+}
+
+std::string
+no_room (std::size_t)
+{
+  return "no memory for a picture";
+}
+
+class Table {
+public:
+  explicit Table (const char *csv) : csv_ (csv ? std::fopen (csv, "w") : nullptr)
+  {
+    std::printf ("%-18s %-16s %8s %12s %10s %9s\n", "tensor (u32)", "where", "devices", "frames/s", "GB/s", "of links");
+    if (csv_)
+      std::fprintf (csv_, "width,height,bins,where,devices,frames_per_second\n");
+  }
+  ~Table ()
+  {
+    if (csv_)
+      std::fclose (csv_);
+  }
+
+  void row (const Shape &shape, const char *where, int devices, double frames_per_second, double links = 0)
+  {
+    const double rate = frames_per_second * double (inthist::tensor_bytes (shape, inthist::layout_of (shape)));
+    const std::string tensor = std::to_string (shape.width) + "x" + std::to_string (shape.height) + "x" + std::to_string (shape.bins);
+    std::printf ("%-18s %-16s %8d %12.2f %10.1f", tensor.c_str (), where, devices, frames_per_second, rate / 1e9);
+    std::printf (links > 0 ? " %8.2f\n" : "\n", rate / links);
+    std::fflush (stdout);
+    if (csv_)
+      std::fprintf (csv_, "%d,%d,%d,%s,%d,%g\n", shape.width, shape.height, shape.bins, where, devices, frames_per_second);
+  }
+  static void skip (const Shape &shape, const char *where, int devices, const char *why)
+  {
+    std::printf ("SKIP: %dx%dx%d %s %d: %s\n", shape.width, shape.height, shape.bins, where, devices, why);
+  }
+
+private:
+  std::FILE *const csv_;
+};
+
+/// Frames a second of an engine that has warmed up, with so many tensors held; with `download` each is waited for on the host.
+double
+measure (Engine &engine, const Frame &frame, double seconds, bool download, unsigned held)
+{
+  std::deque<std::shared_ptr<Tensor>> tensors;
+  const auto finish_oldest = [&] {
+    if (download)
+      tensors.front ()->host ();
+    else
+      tensors.front ()->wait (GST_CLOCK_TIME_NONE);
+    tensors.pop_front ();
+  };
+  tensors.push_back (engine.submit (frame));
+  finish_oldest ();
+  const auto start = Clock::now ();
+  int n = 0;
+  for (; n == 0 || seconds_since (start) < seconds; n++) {
+    while (tensors.size () > held)
+      finish_oldest ();
+    tensors.push_back (engine.submit (frame));
+  }
+  while (!tensors.empty ())
+    finish_oldest ();
+  return n / seconds_since (start);
+}
+
+void
+run_cpu (Table &table, const Shape &shape, const Frame &frame, double seconds)
+{
+  const int all = int (std::thread::hardware_concurrency ());
+  for (const int threads : { 1, all }) {
+    const tbb::global_control limit (tbb::global_control::max_allowed_parallelism, std::size_t (threads));
+    const char *const where = threads == 1 ? "CPU, 1 thread" : "CPU, all cores";
+    try {
+      Options options;
+      options.tuning_time = 0;
+      options.async_depth = options.max_tensors = 1;
+      const auto engine = make_cpu_engine (shape, inthist::uniform_lut (shape.bins), options);
+      table.row (shape, where, threads == 1 ? 1 : all, measure (*engine, frame, seconds, true, 0));
+    } catch (const Error &error) {
+      table.skip (shape, where, threads, error.what ());
+    }
+  }
+}
+
+#if INTHIST_CUDA
+using Contexts = std::vector<std::shared_ptr<CudaContext>>;
+
+/// Bytes a second that the first n devices download together.
+double
+links_of (const Contexts &contexts, int n)
+{
+  using namespace inthist::cuda;
+  constexpr std::size_t kBytes = std::size_t (1) << 30;
+  struct Link {
+    DeviceMemory from;
+    PinnedMemory to;
+    StreamOwner stream;
+  };
+  std::vector<Link> links;
+  for (int d = 0; d < n; d++) {
+    const CudaContext::Scope scope (*contexts[d]);
+    links.push_back ({ make_device_memory (kBytes), make_pinned_memory (kBytes), make_stream () });
+  }
+  double best = 0;
+  for (int lap = 0; lap < 4; lap++) {
+    const auto start = Clock::now ();
+    for (int d = 0; d < n; d++) {
+      const CudaContext::Scope scope (*contexts[d]);
+      check (cudaMemcpyAsync (links[d].to.get (), links[d].from.get (), kBytes, cudaMemcpyDeviceToHost, links[d].stream.get ()));
+    }
+    for (int d = 0; d < n; d++) {
+      const CudaContext::Scope scope (*contexts[d]);
+      check (cudaStreamSynchronize (links[d].stream.get ()));
+    }
+    best = std::max (best, double (n * kBytes) / seconds_since (start));
+  }
+  for (int d = 0; d < n; d++) {
+    const CudaContext::Scope scope (*contexts[d]);
+    links[d] = {};
+  }
+  return best;
+}
+
+void
+run_devices (Table &table, const Shape &shape, const Frame &frame, const Contexts &contexts, int n, const std::vector<int> &task_bins,
+             double seconds)
+{
+  const std::size_t bytes = inthist::tensor_bytes (shape, inthist::layout_of (shape));
+  const inthist::Lut lut = inthist::uniform_lut (shape.bins);
+  const auto run = [&] (const char *where, Options options, double links) {
+    try {
+      std::vector<ShardDevice> devices;
+      for (int d = 0; d < n; d++)
+        devices.push_back (cuda_shard_device (contexts[d], lut, options));
+      options.tuning_time = 0;
+      const auto engine = n > 1 || options.max_device_memory > 0 || options.task_bins > 0
+                              ? make_sharded_engine (shape, options, std::move (devices), cuda_host (contexts[0]), 1)
+                              : make_cuda_engine (shape, lut, options, contexts[0]);
+      table.row (shape, where, n, measure (*engine, frame, seconds, links > 0, options.max_tensors == 1 ? 0 : 2), links);
+    } catch (const Error &error) {
+      table.skip (shape, where, n, error.what ());
+    }
+  };
+  Options options;
+  for (const int bins : task_bins) {
+    options.task_bins = bins;
+    run (bins ? ("resident, T " + std::to_string (bins)).c_str () : "resident", options, 0);
+  }
+  options.task_bins = 0;
+  if (task_bins.size () > 1)
+    return;
+  const double links = links_of (contexts, n);
+  // the host copy of a large tensor takes long to be pinned: one is enough to keep the links busy
+  options.max_tensors = bytes > std::size_t (2) << 30 ? 1 : 0;
+  options.download = Download::eager;
+  run ("downloaded", options, links);
+  if (n == 1) {
+    options.max_device_memory = bytes / 10;
+    run ("rounds, a tenth", options, links);
+  }
+}
+#endif
+
+}  // namespace
+
+int
+main (int argc, char **argv)
+{
+  gst_init (nullptr, nullptr);
+  std::vector<std::pair<int, int>> sizes;
+  std::vector<int> bins, counts, task_bins = { 0 };
+  double seconds = 1;
+  const char *csv = nullptr;
+  bool cpu = true;
+  for (int i = 1; i < argc; i++) {
+    const char *const value = i + 1 < argc ? argv[i + 1] : "";
+    int width = 0, height = 0;
+    if (!std::strcmp (argv[i], "--no-cpu"))
+      cpu = false;
+    else if (!std::strcmp (argv[i], "--size") && std::sscanf (value, "%dx%d", &width, &height) == 2 && width > 0 && height > 0)
+      sizes.emplace_back (width, height), i++;
+    else if (!std::strcmp (argv[i], "--bins") && std::atoi (value) >= 1 && std::atoi (value) <= 256)
+      bins.push_back (std::atoi (value)), i++;
+    else if (!std::strcmp (argv[i], "--devices") && std::atoi (value) >= 1)
+      counts.push_back (std::atoi (value)), i++;
+    else if (!std::strcmp (argv[i], "--task-bins") && std::atoi (value) >= 1)
+      task_bins.push_back (std::atoi (value)), i++;
+    else if (!std::strcmp (argv[i], "--seconds") && std::atof (value) > 0)
+      seconds = std::atof (value), i++;
+    else if (!std::strcmp (argv[i], "--csv") && *value)
+      csv = value, i++;
+    else {
+      std::fprintf (
+          stderr,
+          "usage: devices [--size WxH]... [--bins B]... [--devices N]... [--task-bins T]... [--seconds S] [--csv FILE] [--no-cpu]\n");
+      return 2;
+    }
+  }
+  if (sizes.empty ())
+    sizes = { { 1280, 720 }, { 1920, 1080 }, { 4096, 3072 }, { 6400, 4800 }, { 8192, 8192 } };
+  if (bins.empty ())
+    bins = { 32, 128 };
+  if (counts.empty ())
+    counts = { 1, 2, 4, 8 };
+
+#if INTHIST_CUDA
+  std::string why;
+  Contexts contexts;
+  for (int d = 0, n = CudaContext::device_count (&why); d < n; d++)
+    contexts.push_back (CudaContext::primary (d));
+  if (contexts.empty ())
+    std::printf ("SKIP: devices on CUDA: %s\n", why.c_str ());
+#else
+  std::printf ("SKIP: devices on CUDA: this build has none\n");
+#endif
+
+  Table table (csv);
+  for (const auto &[width, height] : sizes)
+    for (const int n_bins : bins) {
+      const Shape shape = { width, height, n_bins, Type::u32, Content::bins, Type::u8 };
+      Host host;
+      bool pinned = false;
+#if INTHIST_CUDA
+      if ((pinned = !contexts.empty ()))
+        host = cuda_host (contexts[0]);
+#endif
+      const HostMemory pixels = host.allocate (std::size_t (width) * height, no_room);
+      std::mt19937 random (1);
+      for (std::size_t i = 0; i < std::size_t (width) * height; i++)
+        pixels.get ()[i] = std::byte (random ());
+      Frame frame;
+      frame.image = { pixels.get (), std::size_t (width), {} };
+      if (cpu)
+        run_cpu (table, shape, frame, seconds);
+      frame.place = pinned ? Place::pinned : Place::host;
+#if INTHIST_CUDA
+      for (const int n : counts)
+        if (n <= int (contexts.size ()))
+          run_devices (table, shape, frame, contexts, n, task_bins, seconds);
+#endif
+    }
+  std::printf ("all measured\n");
+  return 0;
+}
