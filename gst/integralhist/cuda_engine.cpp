@@ -23,7 +23,8 @@ class CudaEngine final : public PartEngine {
 public:
   CudaEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, Context context, const Portion &portion)
       : shape_ (shape), most_ (portion.of (shape)), lut_ (lut), download_ (options.download), context_ (std::move (context)),
-        queries_ (std::make_shared<Queries> (context_)), slots_ (options.async_depth), pictures_ (options.async_depth)
+        queries_ (std::make_shared<Queries> (context_)), slots_ (options.async_depth),
+        pictures_ (options.async_depth + (portion.bins > 0 ? 1 : 0))
   {
     on (*context_, [&] {
       try {
@@ -56,6 +57,17 @@ public:
       const std::lock_guard lock (mutex_);
       const Slot &slot = slots_[stats_.frames % slots_.size ()];
       return (!slot.busy || has_fired (done (slot))) && !pool_->is_exhausted ();
+    });
+  }
+
+  void expect (const Frame &frame) override
+  {
+    on (*context_, [&] {
+      const std::lock_guard lock (mutex_);
+      const Picture *const next = &pictures_[brought_ % pictures_.size ()];
+      const auto is_read = [&] (const Slot &slot) { return slot.busy && slot.picture == next && !has_fired (done (slot)); };
+      if (!is_here (frame) && !known (frame, 0) && std::ranges::none_of (slots_, is_read))
+        fetch (frame.image, { 0, shape_.bins, 0, shape_.height }, frame, measure_now ());
     });
   }
 
@@ -133,6 +145,7 @@ private:
     EventOwner upload_started, there;
     guint64 frame = 0;
     int first_row = -1;  // none yet
+    bool timed = false;  // and not counted yet
     std::size_t pitch = 0;
   };
 
@@ -140,10 +153,10 @@ private:
   struct Slot {
     StreamOwner stream;
     DeviceMemory pixels, workspace;
-    EventOwner ready, computed, downloaded;        // end of a stream's part
-    EventOwner compute_started, download_started;  // recorded where the frame is measured
-    const Picture *picture = nullptr;              // that it reads; null where pixels are read where they lie
-    bool busy = false, measured = false, uploaded = false, downloads = false;
+    EventOwner ready, computed, downloaded;                                    // end of a stream's part
+    EventOwner compute_started, download_started;                              // recorded where the frame is measured
+    const Picture *picture = nullptr;                                          // that it reads; null where pixels are read where they lie
+    bool busy = false, measured = false, uploaded = false, downloads = false;  // uploaded: timed
   };
 
   void allocate (const Options &options)
@@ -250,7 +263,7 @@ private:
 
   void note_times (const Slot &slot, Stats &stats) const
   {
-    if (!slot.busy || !slot.measured)
+    if (!slot.busy)
       return;
     const auto add = [] (Duration &duration, const EventOwner &from, const EventOwner &to) {
       float milliseconds;
@@ -259,8 +272,9 @@ private:
     };
     if (slot.uploaded)
       add (stats.upload, slot.picture->upload_started, slot.picture->there);
-    add (stats.compute, slot.compute_started, slot.computed);
-    if (slot.downloads)
+    if (slot.measured)
+      add (stats.compute, slot.compute_started, slot.computed);
+    if (slot.measured && slot.downloads)
       add (stats.download, slot.download_started, slot.downloaded);
   }
 
@@ -271,27 +285,33 @@ private:
     slot.uploaded = false;
     inthist::Image rows = frame.image;
     rows.data = static_cast<const std::byte *> (rows.data) + part.first_row * rows.stride;
-    const bool elsewhere = frame.place != Place::device || (frame.context && frame.context->handle () != context_->handle ());
-    if (!elsewhere) {
+    if (is_here (frame)) {
       if (frame.producer) {
         check (cudaEventRecord (slot.ready.get (), frame.producer));
         check (cudaStreamWaitEvent (slot.stream.get (), slot.ready.get (), 0));
       }
       return rows;
     }
-    const auto is_here = [&] (const Picture &p) {
-      return part.bins < shape_.bins && p.first_row == part.first_row && p.frame == frame.number;
-    };
-    const auto known = std::ranges::find_if (pictures_, is_here);
-    slot.uploaded = known == pictures_.end ();
-    Picture &picture = slot.uploaded ? next_picture () : *known;
-    if (slot.uploaded)
-      fetch (picture, rows, part.rows, frame, slot.measured);
-    picture.frame = frame.number;
-    picture.first_row = part.first_row;
-    check (cudaStreamWaitEvent (slot.stream.get (), picture.there.get (), 0));
-    slot.picture = &picture;
-    return { picture.image.memory.get (), picture.pitch, frame.image.format };
+    Picture *picture = part.bins < shape_.bins ? known (frame, part.first_row) : nullptr;
+    if (!picture)
+      picture = &fetch (rows, part, frame, slot.measured);
+    slot.uploaded = std::exchange (picture->timed, false);
+    check (cudaStreamWaitEvent (slot.stream.get (), picture->there.get (), 0));
+    slot.picture = picture;
+    return { picture->image.memory.get (), picture->pitch, frame.image.format };
+  }
+
+  bool is_here (const Frame &frame) const
+  {
+    return frame.place == Place::device && (!frame.context || frame.context->handle () == context_->handle ());
+  }
+
+  /// Null where it is not on the device, nor on its way.
+  Picture *known (const Frame &frame, int first_row)
+  {
+    const auto found =
+        std::ranges::find_if (pictures_, [&] (const Picture &p) { return p.first_row == first_row && p.frame == frame.number; });
+    return found == pictures_.end () ? nullptr : &*found;
   }
 
   /// That nobody reads.
@@ -305,23 +325,28 @@ private:
     return picture;
   }
 
-  /// Has rows copied from wherever they are.
-  void fetch (Picture &picture, const inthist::Image &image, int rows, const Frame &frame, bool measured)
+  /// Has a part's rows copied from wherever they are.
+  Picture &fetch (const inthist::Image &image, const Part &part, const Frame &frame, bool measured)
   {
     const bool on_host = frame.place != Place::device;
-    Rows from = rows_of (image, rows);
+    Picture &picture = next_picture ();
+    Rows from = rows_of (image, part.rows);
     if (frame.place == Place::host)
       from = stage (from, picture);
     picture.pitch = on_host ? from.pitch : image.stride;
-    reserve (&Picture::image, make_device_memory, picture.pitch * rows);
+    reserve (&Picture::image, make_device_memory, picture.pitch * part.rows);
     if (measured)
       check (cudaEventRecord (picture.upload_started.get (), upload_stream_.get ()));
     if (on_host)
       upload (from, picture);
     else
-      context_->copy_from (*frame.context, image.data, picture.image.memory.get (), image.stride * (rows - 1) + from.bytes,
+      context_->copy_from (*frame.context, image.data, picture.image.memory.get (), image.stride * (part.rows - 1) + from.bytes,
                            upload_stream_.get ());
     check (cudaEventRecord (picture.there.get (), upload_stream_.get ()));
+    picture.frame = frame.number;
+    picture.first_row = part.first_row;
+    picture.timed = measured;
+    return picture;
   }
 
   /// Of a picture in host memory, and how they shall lie on the device.

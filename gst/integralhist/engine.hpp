@@ -257,6 +257,8 @@ public:
   /// Promises the tensor of a part, with its bins and rows only, and with a `landing` copies it there as soon as it is there. Of a frame's bins, strips of rows come one after another, from the
   /// first row on. Null when flushing.
   virtual std::shared_ptr<Tensor> submit_part (const Frame &frame, const Part &part, std::byte *landing) = 0;
+  /// Parts of this frame come next: its pixels may be brought while others are computed.
+  virtual void expect (const Frame &) {}
   /// Whether submit_part would not wait.
   virtual bool is_free () = 0;
 };

@@ -323,7 +323,8 @@ public:
 private:
   struct Worker {
     int id = 0;
-    guint64 parts = 0;  // done; guarded by the mutex
+    guint64 parts = 0;     // done; guarded by the mutex
+    guint64 expected = 0;  // the last frame that the device was told of; the thread's
     std::unique_ptr<PartEngine> engine;
     std::jthread thread;
   };
@@ -376,6 +377,10 @@ private:
         lock.unlock ();
         start (worker, task, under_way);
         lock.lock ();
+      } else if (const auto next = expected (worker)) {
+        lock.unlock ();
+        expect (worker, *next);
+        lock.lock ();
       } else if (!under_way.empty ()) {
         // with nothing else to do until it is done, no need to look again and again
         const bool may_take = queue_.empty () || under_way.size () < kPartsAtOnce;
@@ -391,6 +396,28 @@ private:
       } else {
         changed_.wait (lock);
       }
+    }
+  }
+
+  /// The frame whose tasks are next, or the one after it, if the device has not been told of it. Of strips, each is brought when it is computed.
+  std::shared_ptr<Making> expected (const Worker &worker) const
+  {
+    if (queue_.empty () || sharing_.strips > 1)
+      return nullptr;
+    const guint64 first = queue_.front ().making->frame.number;
+    for (const Task &task : queue_)
+      if (const guint64 number = task.making->frame.number; number > worker.expected)
+        return number <= first + 1 ? task.making : nullptr;
+    return nullptr;
+  }
+
+  void expect (Worker &worker, const Making &making)
+  {
+    worker.expected = making.frame.number;
+    try {
+      worker.engine->expect (making.frame);
+    } catch (const Error &) {
+      // the first part says so
     }
   }
 

@@ -35,7 +35,7 @@ overhead_of (const inthist::Shape &shape, const Options &options, inthist::Devic
     const inthist::Strategy *const strategy = options.strategy ? options.strategy : inthist::preferred_strategy (kind, part);
     const std::size_t pixels = inthist::bin_stride (shape.width) * rows, above = sizeof (std::uint32_t) * bins * shape.width,
                       picture = (std::size_t (shape.width) * pixel_bytes + 255) / 256 * 256 * rows;
-    return kPartsAtOnce * (pixels + picture + (strategy ? strategy->workspace_bytes (part, {}) : 0)) + above;
+    return kPartsAtOnce * (pixels + (strategy ? strategy->workspace_bytes (part, {}) : 0)) + (kPartsAtOnce + 1) * picture + above;
   };
 }
 

@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <random>
+#include <utility>
 
 #include <region.hpp>
 
@@ -87,8 +88,7 @@ public:
 #endif
     fail_unless (out.guards_hold () && best_out.guards_hold () && carried_block.guards_hold (), "wrote outside the answers");
     if (carried) {
-      const Bytes before = std::move (carried->bytes);
-      carried->bytes.resize (carried_bytes (query));
+      const Bytes before = std::exchange (carried->bytes, Bytes (carried_bytes (query)));
       copy (device_, carried->bytes.data (), carried_block.data, carried->bytes.size ());
       if (query.goes_on (shape_)) {
         const auto untouched = [] (const Block &block) {

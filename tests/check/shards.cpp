@@ -15,7 +15,7 @@ using integralhist::Tensor;
 
 /// A frame's tensor.
 std::shared_ptr<Tensor>
-tensor_of (Device device, const Shape &shape, const Bytes &picture)
+tensor_of ([[maybe_unused]] Device device, const Shape &shape, const Bytes &picture)
 {
   integralhist::Options options;
   options.tuning_time = 0;
@@ -123,7 +123,7 @@ public:
     for (Bytes &room : all) {
       fail_unless (std::all_of (room.end () - kBehind, room.end (), [] (auto byte) { return byte == kPoison; }),
                    "wrote behind the answers");
-      room.resize (room.size () - kBehind);
+      room.erase (room.end () - kBehind, room.end ());
     }
     return all;
   }

@@ -37,7 +37,7 @@ device_list (const char *backend, Random &random)
   ids.resize (between (random, 1, std::min (4, int (ids.size ()))));
   std::string list;
   for (const int id : ids)
-    list += (list.empty () ? "" : ",") + std::to_string (id);
+    list.append (list.empty () ? "" : ",").append (std::to_string (id));
   return list;
 }
 
