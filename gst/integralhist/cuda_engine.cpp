@@ -292,7 +292,7 @@ private:
       }
       return rows;
     }
-    Picture *picture = part.bins < shape_.bins ? known (frame, part.first_row) : nullptr;
+    Picture *picture = frame.number > 0 ? known (frame, part.first_row) : nullptr;
     if (!picture)
       picture = &fetch (rows, part, frame, slot.measured);
     slot.uploaded = std::exchange (picture->timed, false);

@@ -203,7 +203,7 @@ struct Frame {
   inthist::Image image;
   Place place = Place::host;
   inthist::Stream producer = nullptr;  // on the device: the stream that writes the pixels, or null when they are there
-  // for parts of a frame: its number, and where pixels that another device has are read
+  // for parts of a frame: its number, from 1 on, and the context of pixels that another device may have
   guint64 number = 0;
   std::shared_ptr<CudaContext> context = nullptr;
 };

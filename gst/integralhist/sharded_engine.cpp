@@ -382,10 +382,10 @@ private:
         expect (worker, *next);
         lock.lock ();
       } else if (!under_way.empty ()) {
-        // with nothing else to do until it is done, no need to look again and again
-        const bool may_take = queue_.empty () || under_way.size () < kPartsAtOnce;
+        // meanwhile there may be something to take, or to bring
+        const bool may_take = under_way.size () < kPartsAtOnce;
         lock.unlock ();
-        settle (worker, under_way, may_take ? 0 : GST_CLOCK_TIME_NONE);
+        settle (worker, under_way, may_take ? 0 : 100 * GST_USECOND);
         lock.lock ();
         if (may_take && !under_way.empty ())
           changed_.wait_for (lock, std::chrono::microseconds (50));

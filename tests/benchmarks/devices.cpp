@@ -86,15 +86,20 @@ measure (Engine &engine, const Frame &frame, double seconds, bool download, unsi
       tensors.front ()->wait (GST_CLOCK_TIME_NONE);
     tensors.pop_front ();
   };
-  tensors.push_back (engine.submit (frame));
-  finish_oldest ();
-  const auto start = Clock::now ();
-  int n = 0;
-  for (; n == 0 || seconds_since (start) < seconds; n++) {
+  const auto pass = [&] {
     while (tensors.size () > held)
       finish_oldest ();
     tensors.push_back (engine.submit (frame));
-  }
+  };
+  // until all memory is there, on the device that gets most of it, too
+  for (unsigned i = 0; i < 1 + 4 * held; i++)
+    pass ();
+  while (!tensors.empty ())
+    finish_oldest ();
+  const auto start = Clock::now ();
+  int n = 0;
+  for (; n == 0 || seconds_since (start) < seconds; n++)
+    pass ();
   while (!tensors.empty ())
     finish_oldest ();
   return n / seconds_since (start);
@@ -173,7 +178,8 @@ run_devices (Table &table, const Shape &shape, const Frame &frame, const Context
       const auto engine = n > 1 || options.max_device_memory > 0 || options.task_bins > 0
                               ? make_sharded_engine (shape, options, std::move (devices), cuda_host (contexts[0]), 1)
                               : make_cuda_engine (shape, lut, options, contexts[0]);
-      table.row (shape, where, n, measure (*engine, frame, seconds, links > 0, options.max_tensors == 1 ? 0 : 2), links);
+      table.row (shape, where, n, measure (*engine, frame, seconds, links > 0, options.max_tensors == 1 ? 0 : options.async_depth - 1),
+                 links);
     } catch (const Error &error) {
       table.skip (shape, where, n, error.what ());
     }
