@@ -63,7 +63,7 @@ public:
     std::printf (links > 0 ? " %8.2f\n" : "\n", rate / links);
     std::fflush (stdout);
     if (csv_)
-      std::fprintf (csv_, "%d,%d,%d,%s,%d,%g\n", shape.width, shape.height, shape.bins, where, devices, frames_per_second);
+      std::fprintf (csv_, "%d,%d,%d,\"%s\",%d,%g\n", shape.width, shape.height, shape.bins, where, devices, frames_per_second);
   }
   static void skip (const Shape &shape, const char *where, int devices, const char *why)
   {

@@ -9,6 +9,10 @@
 #include <string>
 #include <vector>
 
+#if INTHIST_CUDA
+#include <cuda_runtime.h>
+#endif
+
 #include <gst/check/gstcheck.h>
 
 namespace {
@@ -138,6 +142,28 @@ GST_START_TEST (surveillance_video)
 }
 GST_END_TEST;
 
+/// Frames that lie on one device, whichever it is, shared out over all, and in rounds.
+GST_START_TEST (shared_out)
+{
+  if (!have ("frames shared out from CUDA memory", { "cudaupload", "cudadownload" }))
+    return;
+  int devices = 0;
+#if INTHIST_CUDA
+  fail_unless (cudaGetDeviceCount (&devices) == cudaSuccess);
+#endif
+  std::string all;
+  for (int d = 0; d < devices; d++)
+    all.append (d > 0 ? "," : "").append (std::to_string (d));
+  for (int d = 0; d < devices; d++)
+    for (const char *format : { "NV12", "RGBA" }) {
+      const std::string source = std::string ("videotestsrc num-buffers=6 pattern=snow ! videoconvert ! video/x-raw,format=") + format
+                                 + ",width=322,height=242 ! cudaupload cuda-device-id=" + std::to_string (d);
+      for (const char *how : { " task-bins=3", " max-device-memory=3000000", " max-device-memory=900000" })
+        fail_unless_equals_uint64 (compare (source, "cudaintegralhist cuda-device-ids=" + all + how, "cudaintegralhist"), 6);
+    }
+}
+GST_END_TEST;
+
 /// The decoder's own surfaces, which it takes back as soon as the frame is released.
 GST_START_TEST (hardware_decoder)
 {
@@ -164,6 +190,7 @@ cuda_memory_suite ()
   tcase_add_test (tests, formats);
   tcase_add_test (tests, surveillance_video);
   tcase_add_test (tests, hardware_decoder);
+  tcase_add_test (tests, shared_out);
   return suite;
 }
 

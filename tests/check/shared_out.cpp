@@ -2,9 +2,14 @@
 //
 // Frames shared out over several devices, and in rounds: cuda-device-ids, max-device-memory and task-bins. With the CPU the devices are pretended; on CUDA all that there are take part. Tensors
 // and answers are compared, bit for bit, with those of the plain element with the serial algorithm, and regions with counted pixels too.
+//
+// Environment:
+//   INTHIST_SEED=n       the seed, printed at the start (a fixed one by default)
+//   INTHIST_CASES=small  few frames, for compute-sanitizer
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <span>
 
 #if INTHIST_CUDA
 #include <cuda_runtime.h>
@@ -186,10 +191,11 @@ run_exact (const char *backend)
   Random random (seed ());
   constexpr guint kFrames = 3;
   bool resident = false, rounds = false, strips = false;
-  for (const Case &c : kCases) {
+  const bool small = g_strcmp0 (g_getenv ("INTHIST_CASES"), "small") == 0;
+  for (const Case &c : small ? std::span (kCases).first (4) : std::span (kCases)) {
     const Buffer plain = computed (c, "backend=cpu strategy=serial");
     const auto wanted = answers_of (histogram_of (plain), c);
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 12; i += small ? 3 : 1) {
       std::string how = std::string ("backend=") + backend + " cuda-device-ids=" + device_list (backend, random);
       if (i % 3 > 0)
         how += " task-bins=" + std::to_string (between (random, 1, c.bins + 3));
@@ -210,7 +216,7 @@ run_exact (const char *backend)
       check_same_tensor (histogram_of (plain), histogram_of (shared), c, what);
     }
   }
-  fail_unless (resident && rounds && strips, "resident %d, rounds %d, strips %d", resident, rounds, strips);
+  fail_unless (small || (resident && rounds && strips), "resident %d, rounds %d, strips %d", resident, rounds, strips);
 }
 
 /// Each shard is a histogram of its own bins, and keeps the whole.

@@ -108,6 +108,8 @@ for tool in memcheck racecheck initcheck synccheck; do
       # one of its tests wants more memory than there is, which is no error here
       part questions-memcheck env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
         "$sanitizer" --tool memcheck --report-api-errors no --error-exitcode 1 "$build/tests/check/questions"
+      part shared_out-memcheck env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 INTHIST_CASES=small \
+        "$sanitizer" --tool memcheck --report-api-errors no --leak-check full --error-exitcode 1 "$build/tests/check/shared_out"
       part track-memcheck env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 "$sanitizer" --tool memcheck --error-exitcode 1 "$build/tests/check/track"
     fi
   else
@@ -132,7 +134,9 @@ part pipelines-many "$build/tests/benchmarks/pipelines" --seconds 0.3 --size 640
 # the tracking of Adam et al.: 40 patches, 15x15 positions, 16 bins
 part pipelines-track "$build/tests/benchmarks/pipelines" --seconds 0.3 --size 352x288 --bins 16 --depth 3 --track 150,100,40,80
 part queries-bench "$build/tests/benchmarks/queries" --device cuda
-for name in bench pipelines pipelines-many pipelines-track queries-bench; do
+# large frames over all devices, downloaded and not, and in rounds (Poostchi et al., section 4.6)
+part devices "$build/tests/benchmarks/devices" --csv "$logs/devices.csv"
+for name in bench pipelines pipelines-many pipelines-track queries-bench devices; do
   if [[ $name =~ ^($parts)$ ]]; then
     cat "$logs/$name.log"
   fi
