@@ -118,7 +118,7 @@ ComputeDevices::make_engine (const inthist::Shape &shape, const inthist::Lut &lu
     Options check = options;
     if (options.max_device_memory == 0)
       check.max_tensors = 1;  // one that fits may stay there; who holds on to it is told
-    const Sharing sharing = share_out (shape, devices, check, overhead_of (shape, options, host.kind, pixel_bytes));
+    const Sharing sharing = share_out (shape, devices, check, overhead_of (shape, options, host.kind, pixel_bytes, options.async_depth));
     if (sharing.resident) {
       if (options.max_device_memory > 0 && (options.max_tensors == 0 || options.max_tensors > sharing.frames))
         alone.max_tensors = sharing.frames;

@@ -130,7 +130,7 @@ make_engine (GstCudaIntegral *self)
   }
   const Plan &plan = engine->plan ();
   INFO (self, "strategy %s, tile %d, threads %d: %s", plan.choice.strategy->name, plan.choice.tuning.tile, plan.choice.tuning.threads,
-        plan.story.c_str ());
+        engine->story ().c_str ());
   state.told = false;
   const std::lock_guard lock (state.mutex);
   engine->set_flushing (state.flushing || state.stopping);

@@ -329,7 +329,8 @@ install_properties_for (GObjectClass *klass, inthist::Content content)
       klass, PROP_MAX_DEVICE_MEMORY,
       g_param_spec_uint64 (
           "max-device-memory", "Max device memory",
-          "Bytes that may be taken of each device, 0 for what is free. Tensors that do not fit, two of them where a limit is set or "
+          "Bytes that may be taken of each device for tensors and what they are computed in, 0 for what is free. Tensors that do not fit, "
+          "two of them where a limit is set or "
           "frames are shared out, unless max-tensors=1 or download=never, are computed in rounds, each downloaded while the "
           "next is computed, and then lie in host memory",
           0, G_MAXUINT64, 0, mutable_ready ()));

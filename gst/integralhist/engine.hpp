@@ -249,6 +249,8 @@ public:
   virtual void finish () {}
   virtual Stats stats () = 0;
   virtual const Plan &plan () const = 0;
+  /// For the log: how frames are computed.
+  virtual std::string story () const { return plan ().story; }
 };
 
 /// Called by one thread.

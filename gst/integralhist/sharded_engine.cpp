@@ -188,6 +188,21 @@ struct Fault {
   }
 };
 
+/// What was thrown.
+Error
+current_error ()
+{
+  try {
+    throw;
+  } catch (const Error &error) {
+    return error;
+  } catch (const std::bad_alloc &) {
+    return Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY, "not enough memory on the host");
+  } catch (const std::exception &error) {
+    return Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, error.what ());
+  }
+}
+
 class ShardedEngine final : public Engine {
 public:
   ShardedEngine (const inthist::Shape &shape, const Options &options, const Sharing &sharing, std::vector<ShardDevice> devices,
@@ -320,6 +335,14 @@ public:
 
   const Plan &plan () const override { return workers_.front ()->engine->plan (); }
 
+  std::string story () const override
+  {
+    return "frames in " + std::to_string (sharing_.groups) + " tasks of at most " + std::to_string (sharing_.bins) + " bins"
+           + (sharing_.strips > 1 ? ", each in " + std::to_string (sharing_.strips) + " strips of rows" : std::string ()) + ", for "
+           + std::to_string (workers_.size ()) + " devices; tensors "
+           + (sharing_.resident ? "stay there, at most " + std::to_string (sharing_.frames) : std::string ("go to host memory"));
+  }
+
 private:
   struct Worker {
     int id = 0;
@@ -416,7 +439,7 @@ private:
     worker.expected = making.frame.number;
     try {
       worker.engine->expect (making.frame);
-    } catch (const Error &) {
+    } catch (...) {
       // the first part says so
     }
   }
@@ -426,7 +449,7 @@ private:
   {
     try {
       return worker.engine->is_free ();
-    } catch (const Error &) {
+    } catch (...) {
       return true;
     }
   }
@@ -443,8 +466,8 @@ private:
           settle (worker, under_way, GST_CLOCK_TIME_NONE);
         auto tensor = worker.engine->submit_part (making.frame, part, making.tensor->landing ());
         under_way.push_back ({ task, part, std::move (tensor), strip + 1 == sharing_.strips });
-      } catch (const Error &error) {
-        fail (worker, task, error);
+      } catch (...) {
+        fail (worker, task, current_error ());
         return finish (task);
       }
     }
@@ -459,8 +482,8 @@ private:
         return;
       if (oldest.last)
         oldest.task.making->tensor->finish (oldest.task.group, oldest.part, std::move (oldest.tensor));
-    } catch (const Error &error) {
-      fail (worker, oldest.task, error);
+    } catch (...) {
+      fail (worker, oldest.task, current_error ());
     }
     const UnderWay done = std::move (oldest);
     under_way.pop_front ();
@@ -543,7 +566,7 @@ std::unique_ptr<Engine>
 make_sharded_engine (const inthist::Shape &shape, const Options &options, std::vector<ShardDevice> devices, const Host &host,
                      int pixel_bytes)
 {
-  const Sharing sharing = share_out (shape, devices, options, overhead_of (shape, options, host.kind, pixel_bytes));
+  const Sharing sharing = share_out (shape, devices, options, overhead_of (shape, options, host.kind, pixel_bytes, kPartsAtOnce));
   return std::make_unique<ShardedEngine> (shape, options, sharing, std::move (devices), host);
 }
 

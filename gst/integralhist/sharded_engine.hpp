@@ -46,8 +46,8 @@ using Overhead = std::function<std::size_t (int bins, int rows)>;
 /// bins are in a task. Throws an Error where a device is too small for anything.
 Sharing share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, const Options &options, const Overhead &overhead);
 
-/// For what the strategy takes, with pixels of so many bytes.
-Overhead overhead_of (const inthist::Shape &shape, const Options &options, inthist::Device kind, int pixel_bytes);
+/// For what the strategy takes, with pixels of so many bytes, and so many parts under way.
+Overhead overhead_of (const inthist::Shape &shape, const Options &options, inthist::Device kind, int pixel_bytes, unsigned parts);
 
 /// Host memory for whole tensors and pictures, that all devices reach. Throws.
 using AllocateHost = std::function<HostMemory (std::size_t bytes, const std::function<std::string (std::size_t available)> &message)>;

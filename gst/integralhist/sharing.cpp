@@ -28,14 +28,14 @@ bins_of (const inthist::Shape &shape, int tasks)
 }  // namespace
 
 Overhead
-overhead_of (const inthist::Shape &shape, const Options &options, inthist::Device kind, int pixel_bytes)
+overhead_of (const inthist::Shape &shape, const Options &options, inthist::Device kind, int pixel_bytes, unsigned parts)
 {
   return [=] (int bins, int rows) {
     const inthist::Shape part = part_of (shape, bins, rows);
     const inthist::Strategy *const strategy = options.strategy ? options.strategy : inthist::preferred_strategy (kind, part);
     const std::size_t pixels = inthist::bin_stride (shape.width) * rows, above = sizeof (std::uint32_t) * bins * shape.width,
                       picture = (std::size_t (shape.width) * pixel_bytes + 255) / 256 * 256 * rows;
-    return kPartsAtOnce * (pixels + (strategy ? strategy->workspace_bytes (part, {}) : 0)) + (kPartsAtOnce + 1) * picture + above;
+    return parts * (pixels + (strategy ? strategy->workspace_bytes (part, {}) : 0)) + (parts + 1) * picture + above;
   };
 }
 

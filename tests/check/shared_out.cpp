@@ -39,10 +39,10 @@ device_list (const char *backend, Random &random)
   std::vector<int> ids (strcmp (backend, "cpu") == 0 ? 6 : cuda_devices ());
   std::iota (ids.begin (), ids.end (), 0);
   std::ranges::shuffle (ids, random);
-  ids.resize (between (random, 1, std::min (4, int (ids.size ()))));
+  const auto n = std::size_t (between (random, 1, std::min (4, int (ids.size ()))));
   std::string list;
-  for (const int id : ids)
-    list.append (list.empty () ? "" : ",").append (std::to_string (id));
+  for (std::size_t i = 0; i < n && i < ids.size (); i++)
+    list.append (i > 0 ? "," : "").append (std::to_string (ids[i]));
   return list;
 }
 
