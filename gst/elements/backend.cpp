@@ -28,10 +28,11 @@ ComputeDevices::open_cuda (GstElement *element, const Settings &settings, std::s
   }
   try {
     for (std::size_t i = 1; i < ids_.size (); i++)
-      others_.push_back (CudaContext::primary (ids_[i]));
+      others_.push_back ({ CudaContext::primary (ids_[i]), DeviceUse (ids_[i]) });
     context = cuda.open (element, settings.first_device ());
   } catch (const Error &error) {
     *why = error.what ();
+    others_.clear ();
   }
   return true;
 }
@@ -50,7 +51,6 @@ ComputeDevices::open (GstElement *element, const Settings &settings, std::string
     return false;
   }
 
-  close ();
   ids_ = parse_device_ids (settings.cuda_device_ids);
   const bool may_cuda = settings.backend != Backend::cpu && !(wanted && wanted->device == inthist::Device::cpu);
   const bool named = may_cuda && settings.cuda_device_id >= 0, listed = may_cuda && !ids_.empty ();
@@ -103,7 +103,7 @@ ComputeDevices::make_engine (const inthist::Shape &shape, const inthist::Lut &lu
   if (context) {
     devices.push_back (cuda_shard_device (context, lut, options));
     for (const auto &other : others_)
-      devices.push_back (cuda_shard_device (other, lut, options));
+      devices.push_back (cuda_shard_device (other.context, lut, options));
     host = cuda_host (context);
   }
 #endif
@@ -120,8 +120,11 @@ ComputeDevices::make_engine (const inthist::Shape &shape, const inthist::Lut &lu
       check.max_tensors = 1;  // one that fits may stay there; who holds on to it is told
     const Sharing sharing = share_out (shape, devices, check, overhead_of (shape, options, host.kind, pixel_bytes, options.async_depth));
     if (sharing.resident) {
-      if (options.max_device_memory > 0 && (options.max_tensors == 0 || options.max_tensors > sharing.frames))
-        alone.max_tensors = sharing.frames;
+      if (options.max_device_memory > 0) {
+        alone.tuning_time = 0;  // the built-in choice, whose memory was counted
+        if (options.max_tensors == 0 || options.max_tensors > sharing.frames)
+          alone.max_tensors = sharing.frames;
+      }
 #if INTHIST_CUDA
       if (context)
         return make_cuda_engine (shape, lut, alone, context);

@@ -29,7 +29,11 @@ private:
 #if INTHIST_CUDA
   /// False after an element error; `why` there is no context.
   bool open_cuda (GstElement *element, const Settings &settings, std::string *why);
-  std::vector<std::shared_ptr<CudaContext>> others_;  // contexts of the devices but the first
+  struct Other {
+    std::shared_ptr<CudaContext> context;
+    DeviceUse use;
+  };
+  std::vector<Other> others_;  // the devices but the first
 #endif
   std::vector<int> ids_;  // as they were named
 };

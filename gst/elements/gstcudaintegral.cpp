@@ -85,6 +85,7 @@ static void
 forget_frame_size (State &state)
 {
   drop_engine (state);
+  state.told = false;
   state.parsed_text.clear ();
   state.regions.clear ();
 }
@@ -224,11 +225,12 @@ gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *
     return FALSE;
   }
   // the first frame shows whether the new size works, so that it fails once and not at every attempt to negotiate
+  const inthist::PixelFormat format = pixel_format (info);
   if (GST_VIDEO_INFO_WIDTH (&info) != GST_VIDEO_INFO_WIDTH (&state.info)
-      || GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&state.info))
-    forget_frame_size (state);
+      || GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&state.info) || format.bytes > state.format.bytes)
+    forget_frame_size (state);  // larger pixels may want another share of the memory
   state.info = info;
-  state.format = pixel_format (info);
+  state.format = format;
   return TRUE;
 }
 
@@ -321,7 +323,7 @@ gst_cuda_integral_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
       return GST_FLOW_OK;
     update_regions (state, settings.regions);
 #if INTHIST_CUDA
-    follow_context (self, buffer, state.started.cuda_device_id);
+    follow_context (self, buffer, state.started.first_device ());
 #endif
     if (!engine_of (state))
       make_engine (self);
@@ -349,6 +351,8 @@ gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent *event)
     case GST_EVENT_FLUSH_STOP:
       set_refusal (state, &State::flushing, false);
       state.told = false;
+      if (const auto engine = engine_of (state); engine && engine->has_failed ())
+        drop_engine (state);
       break;
     case GST_EVENT_EOS:
       if (state.reporter)

@@ -80,6 +80,8 @@ RegionReporter::set_flushing (bool flushing)
 {
   const std::lock_guard lock (mutex_);
   flushing_ = flushing;
+  if (!flushing)
+    failed_ = false;
   changed_.notify_all ();
 }
 

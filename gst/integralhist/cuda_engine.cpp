@@ -71,6 +71,15 @@ public:
     });
   }
 
+  bool has_brought (const Frame &frame) override
+  {
+    return on (*context_, [&] {
+      const std::lock_guard lock (mutex_);
+      const Picture *const picture = known (frame, 0);
+      return !picture || has_fired (picture->there.get ());
+    });
+  }
+
   std::shared_ptr<Tensor> submit_part (const Frame &frame, const Part &part, std::byte *landing) override
   {
     const TraceRange range ("integral histogram: submit");

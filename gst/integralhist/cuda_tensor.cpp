@@ -59,12 +59,12 @@ allocate_tensor (const inthist::Shape &shape, std::size_t bytes, unsigned alive)
 }
 
 CudaTensor::CudaTensor (const inthist::Shape &of, unsigned alive, Context context, std::shared_ptr<Queries> queries, Download download)
-    : Tensor (of), context_ (std::move (context)), queries_ (std::move (queries)), download_ (download),
-      memory_ (allocate_tensor (of, bytes (), alive)), computed_ (make_event (cudaEventDisableTiming | cudaEventBlockingSync)),
+    : Tensor (of), context_ (std::move (context)), queries_ (std::move (queries)), download_ (download), room_ (bytes ()),
+      memory_ (allocate_tensor (of, room_, alive)), computed_ (make_event (cudaEventDisableTiming | cudaEventBlockingSync)),
       downloaded_ (make_event (cudaEventDisableTiming | cudaEventBlockingSync))
 {
   if (download_ == Download::eager)
-    host_ = make_pinned_memory (bytes ());
+    host_ = make_pinned_memory (room_);
 }
 
 CudaTensor::~CudaTensor ()
@@ -285,7 +285,7 @@ CudaTensor::host ()
   const std::lock_guard lock (host_mutex_);
   on (*context_, [&] {
     if (!host_)
-      host_ = make_pinned_memory (bytes ());
+      host_ = make_pinned_memory (room_);
     if (!download_started_) {
       auto lane = queries_->acquire ();
       check (cudaStreamWaitEvent (lane->stream.get (), computed_.get (), 0));
@@ -316,7 +316,7 @@ CudaTensor::start_landing (const Landing &landing)
 }
 
 CudaView
-CudaTensor::cuda () const
+CudaTensor::cuda ()
 {
   return { reinterpret_cast<guint64> (memory_.get ()), computed_.get (), context_->handle (), context_->device () };
 }

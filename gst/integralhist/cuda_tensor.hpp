@@ -114,7 +114,7 @@ public:
   void ask_on (void *stream, std::span<const Query> queries) override;
   const void *host () override;
   std::function<void ()> start_landing (const Landing &landing) override;
-  CudaView cuda () const override;
+  CudaView cuda () override;
 
   // for the engine and the pool, while nobody else holds it, with the context current
 
@@ -137,6 +137,7 @@ private:
   const Context context_;
   const std::shared_ptr<Queries> queries_;
   const Download download_;
+  const std::size_t room_;  // bytes, of the largest that it becomes
   inthist::cuda::DeviceMemory memory_;
   inthist::cuda::EventOwner computed_, downloaded_;
   bool at_rest_ = true;    // both events have been seen to fire

@@ -125,7 +125,7 @@ public:
   }
   /// The tensor in host memory.
   virtual const void *host () = 0;
-  virtual CudaView cuda () const { return {}; }
+  virtual CudaView cuda () { return {}; }
   /// Where the tensor is in parts, in the order of bins; waits for them.
   virtual std::span<const Shard> shards () { return {}; }
 
@@ -247,6 +247,8 @@ public:
   virtual void set_flushing (bool flushing) = 0;
   /// Waits until all frames are computed, unless flushing, where what goes wrong would not be told otherwise. Throws it.
   virtual void finish () {}
+  /// Whether it is of no more use.
+  virtual bool has_failed () { return false; }
   virtual Stats stats () = 0;
   virtual const Plan &plan () const = 0;
   /// For the log: how frames are computed.
@@ -261,6 +263,8 @@ public:
   virtual std::shared_ptr<Tensor> submit_part (const Frame &frame, const Part &part, std::byte *landing) = 0;
   /// Parts of this frame come next: its pixels may be brought while others are computed.
   virtual void expect (const Frame &) {}
+  /// Whether they are there, or never will be.
+  virtual bool has_brought (const Frame &) { return true; }
   /// Whether submit_part would not wait.
   virtual bool is_free () = 0;
 };

@@ -231,11 +231,13 @@ GstIntegralHistogram *
 gst_integral_histogram_get_shard (GstIntegralHistogram *histogram, guint index, guint *first_bin)
 {
   g_return_val_if_fail (histogram, nullptr);
+  if (first_bin)
+    *first_bin = 0;
   return guarded (nullptr, static_cast<GstIntegralHistogram *> (nullptr), [&] {
     const auto shards = histogram->tensor->shards ();
     const bool whole = shards.empty () && index == 0;
-    if (first_bin)
-      *first_bin = index < shards.size () ? shards[index].first_bin : 0;
+    if (first_bin && index < shards.size ())
+      *first_bin = guint (shards[index].first_bin);
     if (whole)
       return gst_integral_histogram_ref (histogram);
     if (index >= shards.size ())

@@ -14,9 +14,12 @@ namespace {
 
 class ShardedTensor final : public Tensor {
 public:
-  ShardedTensor (const inthist::Shape &of, const Sharing &sharing, Download download, AllocateHost allocate)
+  /// The memory of one that is put together on the host is there from the start.
+  ShardedTensor (const inthist::Shape &of, const Sharing &sharing, Download download, AllocateHost allocate, unsigned alive)
       : Tensor (of), sharing_ (sharing), download_ (download), allocate_ (std::move (allocate))
   {
+    if (lands ())
+      reserve_host (alive);
   }
 
   bool wait (GstClockTime timeout) override
@@ -60,19 +63,22 @@ public:
     wait (GST_CLOCK_TIME_NONE);
     const std::lock_guard lock (host_mutex_);
     if (!landed_) {
-      reserve_host ();
-      std::vector<std::function<void ()>> under_way;  // from all devices at once
-      for (const Shard &shard : shards_)
-        under_way.push_back (
-            shard.tensor->start_landing ({ host_.get (), shape, { shard.first_bin, shard.tensor->shape.bins, 0, shape.height } }));
-      for (const auto &await : under_way)
-        await ();
+      reserve_host (0);
+      download ();
       landed_ = true;
     }
     return host_.get ();
   }
 
-  CudaView cuda () const override { return shards_.size () == 1 ? shards_.front ().tensor->cuda () : CudaView{}; }
+  CudaView cuda () override
+  {
+    try {
+      wait (GST_CLOCK_TIME_NONE);
+    } catch (const Error &) {
+      return {};  // who waits is told
+    }
+    return shards_.size () == 1 ? shards_.front ().tensor->cuda () : CudaView{};
+  }
 
   std::span<const Shard> shards () override
   {
@@ -91,9 +97,7 @@ public:
     shards_.assign (sharing_.resident ? sharing_.groups : 0, {});
     done_ = false;
     failure_.clear ();
-    landed_ = !sharing_.resident || download_ == Download::eager;
-    if (landed_)
-      reserve_host ();
+    landed_ = lands ();
   }
 
   std::byte *landing () const { return landed_ ? host_.get () : nullptr; }
@@ -124,10 +128,35 @@ public:
   }
 
 private:
-  void reserve_host ()
+  bool lands () const { return !sharing_.resident || download_ == Download::eager; }
+
+  /// From all devices at once.
+  void download ()
+  {
+    std::vector<std::function<void ()>> under_way;
+    std::exception_ptr failure;
+    try {
+      for (const Shard &shard : shards_)
+        under_way.push_back (
+            shard.tensor->start_landing ({ host_.get (), shape, { shard.first_bin, shard.tensor->shape.bins, 0, shape.height } }));
+    } catch (...) {
+      failure = std::current_exception ();
+    }
+    for (const auto &await : under_way)  // whatever becomes of the others
+      try {
+        await ();
+      } catch (...) {
+        failure = std::current_exception ();
+      }
+    if (failure)
+      std::rethrow_exception (failure);
+  }
+
+  void reserve_host (unsigned alive)
   {
     if (!host_)
-      host_ = allocate_ (bytes (), [this] (std::size_t available) { return no_memory_for_tensor (shape, bytes (), available, "host", 0); });
+      host_ = allocate_ (
+          bytes (), [this, alive] (std::size_t available) { return no_memory_for_tensor (shape, bytes (), available, "host", alive); });
   }
 
   const Sharing sharing_;
@@ -149,13 +178,13 @@ struct Staging {
   std::size_t bytes = 0;
 };
 
-/// A frame whose tasks are not all done.
+/// A frame whose pixels somebody reads, or will.
 struct Making {
   Frame frame;
   std::shared_ptr<ShardedTensor> tensor;
   Staging staged;               // its pixels, where they had to be copied
   GstBuffer *buffer = nullptr;  // that has its pixels; owned
-  int tasks_left = 0;
+  int users = 0;                // tasks that are not done, and devices that bring the pixels
 
   ~Making ()
   {
@@ -212,14 +241,15 @@ public:
     Options of_frames = options;
     if (sharing.frames > 0 && (options.max_tensors == 0 || options.max_tensors > sharing.frames))
       of_frames.max_tensors = sharing.frames;  // so that every task of a frame that was let in finds room
-    const auto make = [shape, sharing, download = options.download, allocate = host.allocate] (unsigned) {
-      return std::make_unique<ShardedTensor> (shape, sharing, download, allocate);
+    const auto make = [shape, sharing, download = options.download, allocate = host.allocate] (unsigned alive) {
+      return std::make_unique<ShardedTensor> (shape, sharing, download, allocate, alive);
     };
     pool_ = std::make_shared<TensorPool> (make, of_frames);
 
     Options of_parts = options;
     of_parts.async_depth = kPartsAtOnce;
-    of_parts.download = Download::lazy;  // to a landing, where one is given
+    if (options.download == Download::eager)
+      of_parts.download = Download::lazy;  // to a landing
     of_parts.still_waiting = nullptr;
     of_parts.tuning_time = 0;  // the built-in choice, whose memory was counted
     inthist::Shape part_shape = shape;
@@ -232,22 +262,16 @@ public:
       worker->engine = devices[d].make_engine (part_shape, of_parts, { sharing.bins, sharing.rows });
       workers_.push_back (std::move (worker));
     }
-    for (auto &worker : workers_)
-      worker->thread = std::jthread ([this, w = worker.get ()] { work (*w); });
+    try {
+      for (auto &worker : workers_)
+        worker->thread = std::jthread ([this, w = worker.get ()] { work (*w); });
+    } catch (...) {
+      stop ();
+      throw;
+    }
   }
 
-  ~ShardedEngine () override
-  {
-    {
-      const std::lock_guard lock (mutex_);
-      stopping_ = true;
-      changed_.notify_all ();
-    }
-    for (auto &worker : workers_)
-      worker->thread.join ();  // once all that was promised is there
-    workers_.clear ();
-    pool_->close ();
-  }
+  ~ShardedEngine () override { stop (); }
 
   std::shared_ptr<Tensor> submit (const Frame &frame) override
   {
@@ -259,14 +283,14 @@ public:
       if (flushing_)
         return nullptr;
     }
-    auto tensor = std::static_pointer_cast<ShardedTensor> (pool_->acquire ());
+    auto tensor = next_tensor ();
     if (!tensor)
       return nullptr;
     tensor->begin ();
     auto making = std::make_shared<Making> ();
     making->frame = frame;
     making->tensor = tensor;
-    making->tasks_left = sharing_.groups;
+    making->users = sharing_.groups;
     if (frame.place == Place::host)
       stage (*making);
     else
@@ -287,10 +311,10 @@ public:
   {
     std::unique_lock lock (mutex_);
     const auto making = last_.lock ();
-    if (!making || making->tasks_left == 0)
+    if (!making || making->users == 0)
       return;
     if (lending_is_in_the_way_) {
-      changed_.wait (lock, [&] { return making->tasks_left == 0 || !failure_.empty (); });
+      changed_.wait (lock, [&] { return making->users == 0; });
       return;
     }
     tensor.copied = false;
@@ -304,6 +328,12 @@ public:
     const std::lock_guard lock (mutex_);
     flushing_ = flushing;
     changed_.notify_all ();
+  }
+
+  bool has_failed () override
+  {
+    const std::lock_guard lock (mutex_);
+    return !failure_.empty ();
   }
 
   void finish () override
@@ -344,13 +374,47 @@ public:
   }
 
 private:
+  /// Once all that was promised is there.
+  void stop ()
+  {
+    {
+      const std::lock_guard lock (mutex_);
+      stopping_ = true;
+      changed_.notify_all ();
+    }
+    for (auto &worker : workers_)
+      if (worker->thread.joinable ())
+        worker->thread.join ();
+    workers_.clear ();
+    pool_->close ();
+  }
+
   struct Worker {
     int id = 0;
-    guint64 parts = 0;     // done; guarded by the mutex
-    guint64 expected = 0;  // the last frame that the device was told of; the thread's
+    guint64 parts = 0;                 // done; guarded by the mutex
+    guint64 expected = 0;              // the last frame that the device was told of; the thread's
+    std::shared_ptr<Making> bringing;  // that frame, while its pixels are on their way; the thread's
     std::unique_ptr<PartEngine> engine;
     std::jthread thread;
   };
+
+  /// Null when flushing. Where there is no memory for another, those in the making are waited for.
+  std::shared_ptr<ShardedTensor> next_tensor ()
+  {
+    for (;;)
+      try {
+        return std::static_pointer_cast<ShardedTensor> (pool_->acquire ());
+      } catch (const Error &error) {
+        std::unique_lock lock (mutex_);
+        const unsigned before = makings_;
+        if (error.code != GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY || before == 0)
+          throw;
+        changed_.wait (lock, [&] { return flushing_ || !failure_.empty () || makings_ < before; });
+        throw_failure ();
+        if (flushing_)
+          return nullptr;
+      }
+  }
 
   void throw_failure () const
   {
@@ -393,6 +457,11 @@ private:
     std::list<UnderWay> under_way;
     std::unique_lock lock (mutex_);
     for (;;) {
+      if (worker.bringing && has_brought (worker)) {
+        lock.unlock ();
+        finish (*std::exchange (worker.bringing, nullptr));
+        lock.lock ();
+      }
       const bool take = !queue_.empty () && under_way.size () < kPartsAtOnce && is_free (worker);
       if (take) {
         const Task task = std::move (queue_.front ());
@@ -400,9 +469,9 @@ private:
         lock.unlock ();
         start (worker, task, under_way);
         lock.lock ();
-      } else if (const auto next = expected (worker)) {
+      } else if (expected (worker)) {
         lock.unlock ();
-        expect (worker, *next);
+        expect (worker);
         lock.lock ();
       } else if (!under_way.empty ()) {
         // meanwhile there may be something to take, or to bring
@@ -412,7 +481,7 @@ private:
         lock.lock ();
         if (may_take && !under_way.empty ())
           changed_.wait_for (lock, std::chrono::microseconds (50));
-      } else if (!queue_.empty ()) {
+      } else if (!queue_.empty () || worker.bringing) {
         changed_.wait_for (lock, std::chrono::milliseconds (1));  // its memory is held
       } else if (stopping_) {
         return;
@@ -423,24 +492,35 @@ private:
   }
 
   /// The frame whose tasks are next, or the one after it, if the device has not been told of it. Of strips, each is brought when it is computed.
-  std::shared_ptr<Making> expected (const Worker &worker) const
+  bool expected (Worker &worker)
   {
-    if (queue_.empty () || sharing_.strips > 1)
-      return nullptr;
+    if (queue_.empty () || sharing_.strips > 1 || worker.bringing)
+      return false;
     const guint64 first = queue_.front ().making->frame.number;
-    for (const Task &task : queue_)
-      if (const guint64 number = task.making->frame.number; number > worker.expected)
-        return number <= first + 1 ? task.making : nullptr;
-    return nullptr;
+    const auto next = std::ranges::find_if (queue_, [&] (const Task &task) { return task.making->frame.number > worker.expected; });
+    if (next == queue_.end () || next->making->frame.number > first + 1)
+      return false;
+    worker.bringing = next->making;
+    worker.bringing->users++;  // until the pixels are there, whoever computes the frame
+    worker.expected = worker.bringing->frame.number;
+    return true;
   }
 
-  void expect (Worker &worker, const Making &making)
+  void expect (Worker &worker)
   {
-    worker.expected = making.frame.number;
     try {
-      worker.engine->expect (making.frame);
+      worker.engine->expect (worker.bringing->frame);
     } catch (...) {
       // the first part says so
+    }
+  }
+
+  static bool has_brought (Worker &worker)
+  {
+    try {
+      return worker.engine->has_brought (worker.bringing->frame);
+    } catch (...) {
+      return true;
     }
   }
 
@@ -468,7 +548,9 @@ private:
         under_way.push_back ({ task, part, std::move (tensor), strip + 1 == sharing_.strips });
       } catch (...) {
         fail (worker, task, current_error ());
-        return finish (task);
+        while (!under_way.empty ())  // strips before this one may still read the pixels
+          settle (worker, under_way, GST_CLOCK_TIME_NONE);
+        return finish (*task.making);
       }
     }
   }
@@ -492,15 +574,14 @@ private:
       worker.parts++;
     }
     if (done.last)
-      finish (done.task);
+      finish (*done.task.making);
   }
 
-  /// One of a frame's tasks is done, or never will be.
-  void finish (const Task &task)
+  /// One of a frame's tasks is done, or never will be; or a device has its pixels.
+  void finish (Making &making)
   {
-    Making &making = *task.making;
     std::unique_lock lock (mutex_);
-    if (--making.tasks_left > 0)
+    if (--making.users > 0)
       return;
     makings_--;
     if (making.staged.memory)
@@ -535,7 +616,7 @@ private:
     task.making->tensor->fail (message);
     for (const Task &one : dropped) {
       one.making->tensor->fail (message);
-      finish (one);
+      finish (*one.making);
     }
   }
 
@@ -551,7 +632,7 @@ private:
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::deque<Task> queue_;
-  unsigned makings_ = 0;        // frames with tasks left
+  unsigned makings_ = 0;        // frames with users
   std::weak_ptr<Making> last_;  // submitted, where its pixels are read later
   std::vector<Staging> staging_;
   std::string failure_;

@@ -34,7 +34,7 @@ overhead_of (const inthist::Shape &shape, const Options &options, inthist::Devic
     const inthist::Shape part = part_of (shape, bins, rows);
     const inthist::Strategy *const strategy = options.strategy ? options.strategy : inthist::preferred_strategy (kind, part);
     const std::size_t pixels = inthist::bin_stride (shape.width) * rows, above = sizeof (std::uint32_t) * bins * shape.width,
-                      picture = (std::size_t (shape.width) * pixel_bytes + 255) / 256 * 256 * rows;
+                      picture = (std::size_t (shape.width) * pixel_bytes + 511) / 512 * 512 * rows;
     return parts * (pixels + (strategy ? strategy->workspace_bytes (part, {}) : 0)) + (parts + 1) * picture + above;
   };
 }
@@ -59,9 +59,10 @@ share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, co
   };
   // as many tasks for each device
   const auto even = [&] (int tasks) { return divide_up (tasks, n) * n; };
-  const int most = options.task_bins > 0 ? std::min (options.task_bins, shape.bins) : shape.bins;
+  const int least_bins = shape.content == inthist::Content::bins ? 1 : shape.bins;  // a table's planes have no LUT
+  const int most = least_bins > 1 ? shape.bins : options.task_bins > 0 ? std::min (options.task_bins, shape.bins) : shape.bins;
 
-  const int usual = even (std::max (n, divide_up (shape.bins, kTaskBins)));
+  const int usual = least_bins > 1 ? 1 : even (std::max (n, divide_up (shape.bins, kTaskBins)));
   Sharing resident = share (true, std::min (most, bins_of (shape, usual)), shape.height);
   const guint64 room = std::accumulate (resident.tensors.begin (), resident.tensors.end (), guint64 (0)) / resident.groups;
   resident.frames = unsigned (std::min<guint64> (room, G_MAXINT32));
@@ -77,20 +78,20 @@ share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, co
   const auto fits_all = [&] (int bins, int rows) {
     return std::ranges::all_of (devices, [&] (const ShardDevice &d) { return fit (d, bins, rows) >= kPartsAtOnce; });
   };
-  for (int bins = most; bins >= 1; bins--)
+  for (int bins = most; bins >= least_bins; bins--)
     if (fits_all (bins, shape.height))
-      return share (false, std::min (bins, bins_of (shape, even (divide_up (shape.bins, bins)))), shape.height);
+      return share (false, std::clamp (bins_of (shape, even (divide_up (shape.bins, bins))), least_bins, bins), shape.height);
 
-  for (int bins = std::min (most, kStripBins); bins >= 1; bins /= 2) {
+  for (int bins = std::min (most, kStripBins); bins >= least_bins; bins /= 2) {
     int rows = 0;  // the most that fit
     for (int step = std::bit_ceil (unsigned (shape.height)); step > 0; step /= 2)
       if (rows + step <= shape.height && fits_all (bins, rows + step))
         rows += step;
-    if (rows >= kStripRows || (bins == 1 && rows > 0))
+    if (rows >= kStripRows || (bins == least_bins && rows > 0))
       return share (false, bins, divide_up (shape.height, divide_up (shape.height, rows)));
   }
   const auto smallest = std::ranges::min_element (devices, {}, &ShardDevice::memory);
-  const std::size_t needed = overhead (1, 1) + kPartsAtOnce * bytes (1, 1);
+  const std::size_t needed = overhead (least_bins, 1) + kPartsAtOnce * bytes (least_bins, 1);
   throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY,
                no_memory ("one row of " + describe (shape) + " with what it is computed in", needed, smallest->memory, "device")
                    + (options.max_device_memory ? ": raise max-device-memory, or scale the video down" : ": scale the video down"));

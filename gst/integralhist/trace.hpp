@@ -4,9 +4,10 @@
 // without NVTX (-Dnvtx=disabled) nothing.
 #pragma once
 
-#include <cuda_runtime.h>
+#include <inthist.hpp>
 
 #if HAVE_NVTX
+#include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtCudaRt.h>
 #endif
@@ -33,7 +34,7 @@ public:
 };
 
 inline void
-trace_name (cudaStream_t stream, const char *name)
+trace_name (inthist::Stream stream, const char *name)
 {
 #if HAVE_NVTX
   nvtxNameCudaStreamA (stream, name);

@@ -201,7 +201,7 @@ run_exact (const char *backend)
         how += " task-bins=" + std::to_string (between (random, 1, c.bins + 3));
       // from a few rows of a bin to more than the tensor
       if (i >= 4)
-        how += " max-device-memory=" + std::to_string (gsize (4000 + 2000 * c.width) + gsize (tensor_bytes (c) * std::exp2 (i - 9)));
+        how += " max-device-memory=" + std::to_string (gsize (8000 + 2000 * c.width) + gsize (tensor_bytes (c) * std::exp2 (i - 9)));
       if (i % 4 == 1)
         how += " download=eager";
       const std::string what =
@@ -245,6 +245,37 @@ run_shards (const char *backend)
     fail_unless (std::equal (some, some + (i < 2 ? 4 : 2), all + 4 * i));
     fail_unless ((gst_integral_histogram_get_device_pointer (shard) != 0) == (strcmp (backend, "cuda") == 0));
   }
+  // shards are mapped too, and their memory serves groups of other sizes later
+  const GstVideoInfo info = video_info (caps_text ("GRAY8", c.width, c.height));
+  Harness harness ({ "cudaintegralhist", "bins=10", "", backend }, "cuda-device-ids=0 task-bins=4 max-tensors=1");
+  harness.set_caps (caps_text ("GRAY8", c.width, c.height));
+  fail_unless (gst_integral_histogram_region (histogram_of (plain), 0, 0, c.width, c.height, all, nullptr));
+  for (guint frame = 1; frame <= 4; frame++) {
+    const Buffer out = harness.pass (noise (info, 1));
+    fail_unless (gst_integral_histogram_get_device_pointer (histogram_of (out)) == 0);  // of several pieces
+    for (guint i = 0; i < 3; i++) {
+      const Histogram shard (gst_integral_histogram_get_shard (histogram_of (out), (i + frame) % 3, &first_bin),
+                             gst_integral_histogram_unref);
+      g_autoptr (GstBuffer) mapped = gst_integral_histogram_get_buffer (shard.get (), nullptr);
+      GstMapInfo map;
+      fail_unless (mapped && gst_buffer_map (mapped, &map, GST_MAP_READ));
+      const guint n = gst_integral_histogram_get_bins (shard.get ());
+      const gsize row = gst_integral_histogram_get_row_pitch (shard.get ()), plane = gst_integral_histogram_get_plane_pitch (shard.get ());
+      fail_unless_equals_uint64 (map.size, n * plane);
+      for (guint b = 0; b < n; b++)  // the last element is the whole frame's count
+        fail_unless (reinterpret_cast<const guint32 *> (map.data + b * plane + (c.height - 1) * row)[c.width - 1] == all[first_bin + b]);
+      gst_buffer_unmap (mapped, &map);
+    }
+  }
+  // with one task the tensor is its only shard, also where it never will be there
+  const Buffer single = computed (c, std::string ("cuda-device-ids=0 task-bins=10 backend=") + backend);
+  fail_unless ((gst_integral_histogram_get_device_pointer (histogram_of (single)) != 0) == (strcmp (backend, "cuda") == 0));
+  g_setenv ("INTEGRALHIST_FAULT", "0:1", TRUE);
+  Harness faulty ({ "cudaintegralhist", "bins=10", "", backend }, "cuda-device-ids=0 task-bins=10");
+  faulty.set_caps (caps_text ("GRAY8", c.width, c.height));
+  const Buffer failed = faulty.pass (noise (info, 1));
+  fail_unless (gst_integral_histogram_get_device_pointer (histogram_of (failed)) == 0);
+  g_unsetenv ("INTEGRALHIST_FAULT");
   const Histogram whole (gst_integral_histogram_get_shard (histogram_of (plain), 0, &first_bin), gst_integral_histogram_unref);
   fail_unless (whole.get () == histogram_of (plain) && first_bin == 0);
 }

@@ -172,6 +172,24 @@ GST_START_TEST (even_share)
 }
 GST_END_TEST;
 
+/// The planes of tables stay together: a table of values is no table of squares.
+GST_START_TEST (tables)
+{
+  const Shape shape = { 640, 480, 2, Type::u32, Content::powers, Type::u8 };
+  const std::size_t whole = bytes_of_part (shape, 2, shape.height);
+  const Overhead nothing = [] (int, int) { return std::size_t (0); };
+  bool strips = false;
+  for (std::size_t memory = whole * 3; memory > whole / 100; memory = memory * 9 / 10) {
+    std::vector<ShardDevice> devices (2);
+    devices[0].memory = devices[1].memory = memory;
+    const Sharing sharing = share_out (shape, devices, {}, nothing);
+    fail_unless (sharing.bins == 2 && sharing.groups == 1);
+    strips |= sharing.strips > 1;
+  }
+  fail_unless (strips);
+}
+GST_END_TEST;
+
 /// A device of four times the speed computes about four times as much, so that they finish together; and a slow one does not keep the others from the frames behind.
 GST_START_TEST (unequal)
 {
@@ -258,6 +276,7 @@ sharing_suite ()
   tcase_set_timeout (tcase, 120);
   tcase_add_test (tcase, any_share);
   tcase_add_test (tcase, even_share);
+  tcase_add_test (tcase, tables);
   tcase_add_loop_test (tcase, unequal, 0, 2);
   tcase_add_test (tcase, held);
   tcase_add_test (tcase, many);
