@@ -5,6 +5,7 @@
 #include <list>
 #include <numeric>
 #include <thread>
+#include <utility>
 
 #include "shards.hpp"
 #include "trace.hpp"
