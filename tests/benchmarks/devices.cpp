@@ -62,8 +62,10 @@ public:
     std::printf ("%-18s %-16s %8d %12.2f %10.1f", tensor.c_str (), where, devices, frames_per_second, rate / 1e9);
     std::printf (links > 0 ? " %8.2f\n" : "\n", rate / links);
     std::fflush (stdout);
-    if (csv_)
+    if (csv_) {
       std::fprintf (csv_, "%d,%d,%d,\"%s\",%d,%g\n", shape.width, shape.height, shape.bins, where, devices, frames_per_second);
+      std::fflush (csv_);
+    }
   }
   static void skip (const Shape &shape, const char *where, int devices, const char *why)
   {
