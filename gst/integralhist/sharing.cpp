@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "sharded_engine.hpp"
+#include "sharing.hpp"
 
 #include <bit>
 #include <numeric>
