@@ -345,8 +345,15 @@ CudaTensor::set_computed (cudaStream_t stream)
 void
 CudaTensor::copy_pieces (const Landing &landing, cudaStream_t stream)
 {
-  landing.for_pieces ([&] (std::byte *to, std::size_t from, std::size_t n) {
-    check (cudaMemcpyAsync (to, memory_.get () + from, n, cudaMemcpyDeviceToHost, stream));
+  // pieces of one copy follow each other without a gap; in copies of their own eight of 0.4 MB take 73 us instead of 59 (H200, PCIe 5)
+  constexpr std::size_t kMostPitch = G_MAXINT32;  // that cudaMemcpy2D takes
+  landing.for_blocks ([&] (std::byte *to, std::size_t to_pitch, std::size_t offset, std::size_t pitch, std::size_t bytes, int n) {
+    const std::byte *const from = memory_.get () + offset;
+    if (n > 1 && std::max (to_pitch, pitch) <= kMostPitch)
+      check (cudaMemcpy2DAsync (to, to_pitch, from, pitch, bytes, n, cudaMemcpyDeviceToHost, stream));
+    else
+      for (int i = 0; i < n; i++)
+        check (cudaMemcpyAsync (to + i * to_pitch, from + i * pitch, bytes, cudaMemcpyDeviceToHost, stream));
   });
 }
 

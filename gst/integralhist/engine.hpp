@@ -61,27 +61,29 @@ struct Landing {
   inthist::Shape shape;  // of the whole
   Part part;
 
-  /// Calls `copy (to, from, bytes)` for each piece of a part's tensor, `from` being its offset.
+  /// Calls `copy (to, to_pitch, from, from_pitch, bytes, n)` for each block of n pieces of a part's tensor, `from` being its offset.
   template <class Copy>
-  void for_pieces (Copy &&copy) const
+  void for_blocks (Copy &&copy) const
   {
     const inthist::Shape own = part_of (shape, part.bins, part.rows);
     const inthist::Layout all = inthist::layout_of (shape), piece = inthist::layout_of (own);
     std::byte *const to = tensor + part.first_bin * all.plane_pitch + part.first_row * all.row_pitch;
-    if (part.rows == shape.height)
-      copy (to, 0, part.bins * all.plane_pitch);
-    else
-      for (int b = 0; b < part.bins; b++)
-        copy (to + b * all.plane_pitch, b * piece.plane_pitch, piece.plane_pitch);
     const std::size_t planes = part.bins * piece.plane_pitch;
+    if (part.rows == shape.height)
+      copy (to, planes, 0, planes, planes, 1);
+    else
+      copy (to, all.plane_pitch, 0, piece.plane_pitch, piece.plane_pitch, part.bins);
     if (const std::size_t anchors = inthist::tensor_bytes (own, piece) - planes; anchors > 0)
-      copy (tensor + shape.bins * all.plane_pitch + part.first_bin * (anchors / part.bins), planes, anchors);
+      copy (tensor + shape.bins * all.plane_pitch + part.first_bin * (anchors / part.bins), anchors, planes, anchors, anchors, 1);
   }
 
   /// From host memory.
   void copy (const std::byte *from) const
   {
-    for_pieces ([from] (std::byte *to, std::size_t offset, std::size_t bytes) { std::memcpy (to, from + offset, bytes); });
+    for_blocks ([from] (std::byte *to, std::size_t to_pitch, std::size_t offset, std::size_t pitch, std::size_t bytes, int n) {
+      for (int i = 0; i < n; i++)
+        std::memcpy (to + i * to_pitch, from + offset + i * pitch, bytes);
+    });
   }
 };
 

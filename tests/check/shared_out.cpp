@@ -5,11 +5,13 @@
 //
 // Environment:
 //   INTHIST_SEED=n       the seed, printed at the start (a fixed one by default)
-//   INTHIST_CASES=small  few frames, for compute-sanitizer
+//   INTHIST_CASES=small  few frames, and none of gigabytes, for compute-sanitizer
 #include <cmath>
 #include <cstring>
 #include <numeric>
 #include <span>
+
+#include <unistd.h>
 
 #if INTHIST_CUDA
 #include <cuda_runtime.h>
@@ -415,6 +417,25 @@ GST_START_TEST (spread)
 }
 GST_END_TEST;
 
+/// Planes that are farther apart than one of CUDA's copies of several pieces takes (2^31 - 1 bytes).
+GST_START_TEST (large_planes)
+{
+  constexpr Case kLarge = { 32764, 16448, 2, "u32" };
+  const double wanted = 4.0 * double (tensor_bytes (kLarge)), there = double (sysconf (_SC_AVPHYS_PAGES)) * double (sysconf (_SC_PAGESIZE));
+  if (g_strcmp0 (g_getenv ("INTHIST_CASES"), "small") == 0 || !have ("cuda"))
+    return;
+  if (there < wanted) {
+    printf ("SKIP: large_planes: %.0f GB of memory are free, and it takes %.0f\n", there / 1e9, wanted / 1e9);
+    return;
+  }
+  const Buffer plain = computed (kLarge, "backend=cpu");
+  guint64 parts = 0;
+  const Buffer strips = computed (kLarge, "backend=cuda max-device-memory=300000000", &parts);
+  fail_unless (parts > 10, "%" G_GUINT64_FORMAT " parts", parts);
+  check_same_tensor (histogram_of (plain), histogram_of (strips), kLarge, "in strips");
+}
+GST_END_TEST;
+
 /// Who holds payloads of a failed frame is told, and may let go of them later.
 GST_START_TEST (held_fault)
 {
@@ -464,6 +485,7 @@ shared_out_suite ()
   tcase_add_loop_test (tcase, never, 0, 2);
   tcase_add_test (tcase, bad_settings);
   tcase_add_loop_test (tcase, fault, 0, 2);
+  tcase_add_test (tcase, large_planes);
   tcase_add_test (tcase, held_fault);
   tcase_add_test (tcase, spread);
   return suite;
