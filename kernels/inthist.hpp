@@ -206,6 +206,7 @@ struct Strategy {
   const char *name;
   const char *description;  // one line, for users
   Device device;
+  /// What a shape takes is enough for all with fewer bins or rows, which parts of frames are computed in.
   std::size_t (*workspace_bytes) (const Shape &, const Tuning &) = [] (const Shape &, const Tuning &) { return std::size_t (0); };
   int (*run) (const Job &);
   // what run () below sees to for those that do not

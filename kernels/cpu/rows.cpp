@@ -221,12 +221,25 @@ HWY_EXPORT (march_u16);
 HWY_EXPORT (count_u32);
 HWY_EXPORT (count_u16);
 
-/// Enough strips that bins x strips keep every core busy, with at least 32 rows each.
+/// That keep every core busy.
+int
+wanted_tasks ()
+{
+  static const int tasks = 4 * int (std::max (1u, std::thread::hardware_concurrency ()));
+  return tasks;
+}
+
+int
+most_strips (const Shape &shape)
+{
+  return std::max (1, shape.height / 32);
+}
+
+/// As many as give bins x strips tasks, with at least 32 rows each.
 int
 strips_of (const Shape &shape)
 {
-  static const int tasks = 4 * int (std::max (1u, std::thread::hardware_concurrency ()));
-  return std::clamp ((tasks + shape.bins - 1) / shape.bins, 1, std::max (1, shape.height / 32));
+  return std::clamp ((wanted_tasks () + shape.bins - 1) / shape.bins, 1, most_strips (shape));
 }
 
 /// One row of counters, padded so that 64 may be read at any pixel.
@@ -236,10 +249,11 @@ row_bytes (const Shape &shape)
   return bin_stride (shape.width) * bytes_of (shape.counter);
 }
 
+/// A row for each bin and strip, of this shape or of one with fewer bins and more strips.
 std::size_t
 workspace_bytes (const Shape &shape, const Tuning &)
 {
-  return row_bytes (shape) * shape.bins * strips_of (shape);
+  return row_bytes (shape) * std::min<std::size_t> (std::size_t (shape.bins) * most_strips (shape), shape.bins + wanted_tasks ());
 }
 
 /// Turns column counts of the strips above (row s holds those of strip s - 1) into rows of H.

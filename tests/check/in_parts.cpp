@@ -168,9 +168,33 @@ run_in_parts (Device device)
     }
 }
 
+/// The memory for the largest part is enough for any other.
+void
+run_workspaces (Device device)
+{
+  Random random (seed ());
+  for (Shape shape : kinds ())
+    for (int i = 0; i < 400; i++) {
+      const bool bins = shape.content == Content::bins;
+      shape.width = 1 + int (random () % 4000);
+      shape.height = 1 + int (random () % 4000);
+      if (bins)
+        shape.bins = 1 + int (random () % 256);
+      Shape part = shape;
+      part.height = 1 + int (random () % shape.height);
+      if (bins)
+        part.bins = i % 2 ? std::max (1, shape.bins - 1) : 1 + int (random () % shape.bins);
+      for (const Strategy &strategy : strategies ())
+        if (strategy.device == device && accepts (strategy, shape) && accepts (strategy, part))
+          fail_unless (strategy.workspace_bytes (part, {}) <= strategy.workspace_bytes (shape, {}), "%s: %s takes more than %s",
+                       strategy.name, name_of (part).c_str (), name_of (shape).c_str ());
+    }
+}
+
 }  // namespace
 
 DEVICE_TEST (in_parts)
+DEVICE_TEST (workspaces)
 
 GST_START_TEST (lut)
 {
@@ -201,6 +225,7 @@ in_parts_suite ()
   TCase *const tcase = case_of_suite (suite, "in_parts");
   tcase_add_test (tcase, lut);
   tcase_add_loop_test (tcase, in_parts, 0, int (std::size (kDevices)));
+  tcase_add_loop_test (tcase, workspaces, 0, int (std::size (kDevices)));
   return suite;
 }
 
