@@ -57,7 +57,7 @@ ComputeDevices::open (GstElement *element, const Settings &settings, std::string
   std::string cpu_instead;  // what would let the element take the CPU, where the settings do not
   for (const auto &[demanded, setting] :
        { std::pair (settings.backend == Backend::cuda, "backend=auto"), std::pair (may_cuda && wanted, "strategy=auto"),
-         std::pair (named, "cuda-device-id=-1"), std::pair (listed, "cuda-device-ids=\"\"") })
+         std::pair (named, "cuda-device-id=-1"), std::pair (listed, "no cuda-device-ids") })
     if (demanded)
       cpu_instead += (cpu_instead.empty () ? "" : " and ") + std::string (setting);
   std::string why = "this build has no CUDA (it was configured with -Dcuda=disabled, or without nvcc)";
@@ -65,7 +65,8 @@ ComputeDevices::open (GstElement *element, const Settings &settings, std::string
   if (may_cuda && !open_cuda (element, settings, &why))
     return false;
   if (context) {
-    *description = "CUDA device " + (listed ? "s " + settings.cuda_device_ids : std::to_string (context->device ()));
+    *description =
+        "CUDA device" + std::string (listed ? "s " : " ") + (listed ? settings.cuda_device_ids : std::to_string (context->device ()));
     return true;
   }
 #endif
@@ -101,10 +102,12 @@ ComputeDevices::make_engine (const inthist::Shape &shape, const inthist::Lut &lu
   Host host;
 #if INTHIST_CUDA
   if (context) {
-    devices.push_back (cuda_shard_device (context, lut, options));
+    std::vector contexts = { context };
     for (const auto &other : others_)
-      devices.push_back (cuda_shard_device (other.context, lut, options));
-    host = cuda_host (context);
+      contexts.push_back (other.context);
+    for (const auto &one : contexts)
+      devices.push_back (cuda_shard_device (one, lut, options));
+    host = cuda_host (contexts);
   }
 #endif
   if (devices.empty () && (several || options.max_device_memory > 0 || !ids_.empty ()))
@@ -115,15 +118,15 @@ ComputeDevices::make_engine (const inthist::Shape &shape, const inthist::Lut &lu
   if (!several) {
     if (devices.empty ())
       return make_cpu_engine (shape, lut, options);
-    Options check = options;
-    if (options.max_device_memory == 0)
-      check.max_tensors = 1;  // one that fits may stay there; who holds on to it is told
-    const Sharing sharing = share_out (shape, devices, check, overhead_of (shape, options, host.kind, pixel_bytes, options.async_depth));
-    if (sharing.resident) {
-      if (options.max_device_memory > 0) {
+    const bool limited = options.max_device_memory > 0;
+    const unsigned room = room_for (shape, devices.front ().memory,
+                                    overhead_of (shape, options, host.kind, pixel_bytes, options.async_depth) (shape.bins, shape.height));
+    // without a limit one that fits may stay there; who holds on to it is told
+    if (room >= (limited ? least_resident (options) : 1)) {
+      if (limited) {
         alone.tuning_time = 0;  // the built-in choice, whose memory was counted
-        if (options.max_tensors == 0 || options.max_tensors > sharing.frames)
-          alone.max_tensors = sharing.frames;
+        if (options.max_tensors == 0 || options.max_tensors > room)
+          alone.max_tensors = room;
       }
 #if INTHIST_CUDA
       if (context)

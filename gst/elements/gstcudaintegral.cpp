@@ -109,15 +109,20 @@ make_engine (GstCudaIntegral *self)
   }
   // a table's pixels are the values themselves
   const inthist::Lut lut = inthist::uniform_lut (shape.content == inthist::Content::bins ? shape.bins : 256);
-  options.still_waiting = [self, wanted = options.max_tensors] (unsigned most) {
+  options.still_waiting = [self, wanted = options.max_tensors, memory = options.max_device_memory > 0] (unsigned most) {
     const bool set = wanted == most;
-    g_autofree char *limit = set ? g_strdup_printf ("max-tensors=%u allows", most) : g_strdup_printf ("fits the devices (%u)", most);
+    g_autofree char *allowed = set ? g_strdup_printf ("max-tensors=%u allows", most)
+                                   : g_strdup_printf ("fits %s (%u)", memory ? "max-device-memory" : "the devices", most);
     GST_ELEMENT_WARNING (self, RESOURCE, BUSY,
                          ("Every tensor that %s is held downstream: waiting for one. A sink keeps its last frame; set its "
                           "enable-last-sample=false, or %s.",
-                          limit, set ? "raise max-tensors" : "lower bins"),
+                          allowed,
+                          set      ? "raise max-tensors"
+                          : memory ? "raise max-device-memory, or lower it so that tensors go to host memory"
+                                   : "lower bins"),
                          (nullptr));
   };
+  options.failed = [self, &state] (const Error &error) { guarded_once (state.told, self, false, [&] () -> bool { throw error; }); };
 
   const auto make = [&] { return state.devices.make_engine (shape, lut, options, state.format.bytes); };
   std::shared_ptr<Engine> engine;
@@ -135,6 +140,7 @@ make_engine (GstCudaIntegral *self)
   state.told = false;
   const std::lock_guard lock (state.mutex);
   engine->set_flushing (state.flushing || state.stopping);
+  state.reporter->set_flushing (state.flushing || state.stopping);  // it may have given up on the last one
   state.engine = engine;
 }
 
@@ -332,7 +338,12 @@ gst_cuda_integral_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
     if (!tensor)
       return GST_FLOW_FLUSHING;
     if (settings.sync)
-      tensor->wait (GST_CLOCK_TIME_NONE);
+      try {
+        tensor->wait (GST_CLOCK_TIME_NONE);
+      } catch (...) {
+        engine->hold (buffer, *tensor);  // where one device has failed, others may still read
+        throw;
+      }
     g_autoptr (GstIntegralHistogram) histogram = new_histogram (tensor);
     gst_buffer_add_integral_histogram_meta (buffer, histogram);
     if (!state.regions.empty ())

@@ -393,7 +393,7 @@ gst_integral_hist_likelihood_transform_frame (GstVideoFilter *filter, GstVideoFr
 {
   auto *self = GST_INTEGRAL_HIST_LIKELIHOOD (filter);
   State &state = *self->state;
-  return guarded (self, GST_FLOW_ERROR, [&] {
+  return guarded_asking (in->buffer, self, GST_FLOW_ERROR, [&] {
     const Look look = look_of (self);
     look.check ();
     if (GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (in->buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS))

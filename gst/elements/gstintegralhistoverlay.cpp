@@ -302,7 +302,7 @@ static GstFlowReturn
 gst_integral_hist_overlay_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
 {
   auto *self = GST_INTEGRAL_HIST_OVERLAY (trans);
-  return guarded (self, GST_FLOW_ERROR, [&] {
+  return guarded_asking (buffer, self, GST_FLOW_ERROR, [&] {
     if (self->state->draws)
       draw (self, buffer);
     return GST_FLOW_OK;

@@ -366,8 +366,8 @@ gst_integral_hist_track_transform_ip (GstBaseTransform *trans, GstBuffer *buffer
     return GST_FLOW_ERROR;
   }
   state.has_histograms = true;
-  return guarded (
-      self, GST_FLOW_ERROR,
+  return guarded_asking (
+      buffer, self, GST_FLOW_ERROR,
       [&] {
         const TrackOptions options = options_of (self);
         options.check ();

@@ -9,6 +9,7 @@
 
 #include <gst/base/gstbasetransform.h>
 #include <gst/integralhist/engine.hpp>
+#include <gst/integralhist/gstintegralhistogrammeta.h>
 
 namespace integralhist {
 
@@ -44,6 +45,22 @@ guarded_once (std::atomic<bool> &told, gpointer self, Result failed, Body &&body
   } catch (...) {
     if (!told.exchange (true))
       guarded (self, failed, [] () -> Result { throw; });
+  }
+  return failed;
+}
+
+/// The same for who asks the histogram that a buffer carries: says nothing where its producer has said why there is none.
+template <class Result, class Body>
+Result
+guarded_asking (GstBuffer *buffer, gpointer self, Result failed, Body &&body, const char *doing = "")
+{
+  try {
+    return body ();
+  } catch (...) {
+    const auto *meta = gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
+    if (!meta || !tensor_of (meta->histogram).failure_told)
+      guarded (
+          self, failed, [] () -> Result { throw; }, doing);
   }
   return failed;
 }

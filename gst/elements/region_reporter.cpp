@@ -8,6 +8,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "messages.hpp"
+
 namespace integralhist {
 
 std::vector<GstVideoRectangle>
@@ -223,11 +225,11 @@ RegionReporter::post (const Frame &frame)
   g_autoptr (GError) error = nullptr;
   if (!(bins ? add_counts : add_sums) (structure, frame.histogram, frame.regions, &error)) {
     gst_structure_free (structure);
+    g_autofree char *doing =
+        g_strdup_printf ("The integral %s of frame %" G_GUINT64_FORMAT " failed: ", bins ? "histogram" : "image", frame.number);
     if (!told_.exchange (true))
-      GST_ELEMENT_ERROR (
-          element_, LIBRARY, FAILED,
-          ("The integral %s of frame %" G_GUINT64_FORMAT " failed: %s.", bins ? "histogram" : "image", frame.number, error->message),
-          (nullptr));
+      guarded (
+          element_, false, [&] () -> bool { throw Error (GstIntegralHistogramError (error->code), error->message); }, doing);
     return false;
   }
   gst_element_post_message (element_, gst_message_new_element (GST_OBJECT (element_), structure));

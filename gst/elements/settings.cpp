@@ -151,7 +151,8 @@ parse_device_ids (const std::string &text)
   for (std::size_t from = 0, to; from <= text.size (); from = to + 1) {
     to = std::min (text.find (',', from), text.size ());
     std::string entry = text.substr (from, to - from);
-    std::erase (entry, ' ');
+    entry.erase (0, entry.find_first_not_of (' '));
+    entry.erase (entry.find_last_not_of (' ') + 1);
     int id = 0;
     const auto [end, error] = std::from_chars (entry.data (), entry.data () + entry.size (), id);
     if (error != std::errc () || end != entry.data () + entry.size () || id < 0)
@@ -323,22 +324,23 @@ install_properties_for (GObjectClass *klass, inthist::Content content)
       g_param_spec_string (
           "cuda-device-ids", "CUDA devices",
           "Devices \"0,1,2,3\" that the bins of each frame are shared out over, each taking the next few bins when it is free. "
-          "With backend=cpu they are pretend devices, to try this without a GPU",
+          "One alone is like cuda-device-id, which is not to be set as well. With backend=cpu they are pretend devices, to try this "
+          "without a GPU",
           "", mutable_ready ()));
   g_object_class_install_property (
       klass, PROP_MAX_DEVICE_MEMORY,
       g_param_spec_uint64 (
           "max-device-memory", "Max device memory",
-          "Bytes that may be taken of each device for tensors and what they are computed in, 0 for what is free. Tensors that do not fit, "
-          "two of them where a limit is set or "
-          "frames are shared out, unless max-tensors=1 or download=never, are computed in rounds, each downloaded while the "
-          "next is computed, and then lie in host memory",
+          "Bytes that may be taken of each device (on the CPU: of its memory) for tensors and what they are computed in, 0 for what is "
+          "free. No more tensors are alive at once than fit; where two do not fit, or one with max-tensors=1 or download=never, frames "
+          "are computed in rounds, each downloaded while the next is computed, and tensors lie in host memory",
           0, G_MAXUINT64, 0, mutable_ready ()));
   g_object_class_install_property (
       klass, PROP_TASK_BINS,
       checked_uint_spec ("task-bins", "Task bins",
-                         "Where frames are shared out or computed in rounds, most bins that a device takes at once; 0 for what suits", 0,
-                         kMaxTaskBins, 0, mutable_ready ()));
+                         "Most bins that a device takes at once, of frames that are shared out or computed in rounds; 0 for what suits, "
+                         "32 or fewer. A single device computes frames in such tasks, too, where this is set",
+                         0, kMaxTaskBins, 0, mutable_ready ()));
 }
 
 }  // namespace integralhist

@@ -11,6 +11,7 @@
 // Events order them. The streaming thread waits only for the frame that had the slot before, `async-depth` frames ago. Several parts of one frame read the same picture, each from a slot of its own.
 #include <cstring>
 
+#include "cuda_rows.hpp"
 #include "loans.hpp"
 #include "trace.hpp"
 
@@ -299,6 +300,8 @@ private:
         check (cudaEventRecord (slot.ready.get (), frame.producer));
         check (cudaStreamWaitEvent (slot.stream.get (), slot.ready.get (), 0));
       }
+      if (frame.there)
+        check (cudaStreamWaitEvent (slot.stream.get (), static_cast<cudaEvent_t> (frame.there), 0));
       return rows;
     }
     Picture *picture = frame.number > 0 ? known (frame, part.first_row) : nullptr;
@@ -339,18 +342,22 @@ private:
   {
     const bool on_host = frame.place != Place::device;
     Picture &picture = next_picture ();
-    Rows from = rows_of (image, part.rows);
+    Rows from = rows_of (image, shape_.width, part.rows);
     if (frame.place == Place::host)
       from = stage (from, picture);
     picture.pitch = on_host ? from.pitch : image.stride;
     reserve (&Picture::image, make_device_memory, picture.pitch * part.rows);
     if (measured)
       check (cudaEventRecord (picture.upload_started.get (), upload_stream_.get ()));
-    if (on_host)
-      upload (from, picture);
-    else
-      context_->copy_from (*frame.context, image.data, picture.image.memory.get (), image.stride * (part.rows - 1) + from.bytes,
-                           upload_stream_.get ());
+    cudaStream_t stream = upload_stream_.get ();
+    if (on_host) {
+      upload (from, picture.image.memory.get (), stream);
+      stats_.bytes_up += from.bytes * from.n;
+    } else {
+      if (frame.there)
+        check (cudaStreamWaitEvent (stream, static_cast<cudaEvent_t> (frame.there), 0));
+      context_->copy_from (*frame.context, image.data, picture.image.memory.get (), image.stride * (part.rows - 1) + from.bytes, stream);
+    }
     check (cudaEventRecord (picture.there.get (), upload_stream_.get ()));
     picture.frame = frame.number;
     picture.first_row = part.first_row;
@@ -358,29 +365,13 @@ private:
     return picture;
   }
 
-  /// Of a picture in host memory, and how they shall lie on the device.
-  struct Rows {
-    const std::byte *data;
-    int n;
-    std::size_t bytes, stride, pitch;
-  };
-
-  /// Rows that lie close, and well for the kernels, are copied as one piece.
-  Rows rows_of (const inthist::Image &image, int n) const
-  {
-    constexpr std::size_t kAlignment = 256;
-    const std::size_t row = std::size_t (shape_.width) * image.format.bytes, stride = image.stride,
-                      aligned = (row + kAlignment - 1) / kAlignment * kAlignment;
-    return { static_cast<const std::byte *> (image.data), n, row, stride, stride <= aligned && stride % 16 == 0 ? stride : aligned };
-  }
-
   /// Copies them to pinned memory.
   Rows stage (const Rows &rows, Picture &picture)
   {
     const TraceRange range ("integral histogram: copy to pinned memory");
-    reserve (&Picture::staging, make_pinned_memory, rows.pitch * rows.n);
+    reserve (&Picture::staging, make_pinned_memory, rows.size ());
     std::byte *const to = picture.staging.memory.get ();
-    if (rows.stride == rows.pitch)
+    if (rows.are_close ())
       std::memcpy (to, rows.data, rows.pitch * (rows.n - 1) + rows.bytes);
     else
       for (int y = 0; y < rows.n; y++)
@@ -403,17 +394,6 @@ private:
         has.memory = make (bytes);
         has.bytes = bytes;
       }
-  }
-
-  void upload (const Rows &rows, Picture &picture)
-  {
-    if (rows.stride == rows.pitch)
-      check (cudaMemcpyAsync (picture.image.memory.get (), rows.data, rows.pitch * (rows.n - 1) + rows.bytes, cudaMemcpyHostToDevice,
-                              upload_stream_.get ()));
-    else
-      check (cudaMemcpy2DAsync (picture.image.memory.get (), rows.pitch, rows.data, rows.stride, rows.bytes, rows.n, cudaMemcpyHostToDevice,
-                                upload_stream_.get ()));
-    stats_.bytes_up += rows.bytes * rows.n;
   }
 
   void compute (const inthist::Image &image, const Part &part, CudaTensor &tensor, Slot &slot)

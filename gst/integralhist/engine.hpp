@@ -147,6 +147,8 @@ public:
 
   /// Whether the frame that carries it is lent (Engine::hold), and has been copied meanwhile, with the same memory.
   std::atomic<bool> lent = false, copied = false;
+  /// Whether Options::failed was told why it could not be computed.
+  std::atomic<bool> failure_told = false;
 };
 
 enum class Download { lazy, eager, never };
@@ -158,6 +160,7 @@ struct Options {
   guint64 max_device_memory = 0;  // bytes of a device, 0 for what is free
   int task_bins = 0;              // most bins of a task of a sharded engine, 0 for what suits the devices
   Download download = Download::lazy;
+  std::function<void (const Error &)> failed;  // called once by an engine that is of no more use, maybe by a thread of its own
   std::function<void (unsigned most)>
       still_waiting;  // called when a frame has waited a second for one of at most so many tensors, once for each frame
 };
@@ -205,9 +208,10 @@ struct Frame {
   inthist::Image image;
   Place place = Place::host;
   inthist::Stream producer = nullptr;  // on the device: the stream that writes the pixels, or null when they are there
-  // for parts of a frame: its number, from 1 on, and the context of pixels that another device may have
+  // for parts of a frame: its number, from 1 on, the context of pixels that another device may have, and a CUDA event to wait for before they are read there
   guint64 number = 0;
   std::shared_ptr<CudaContext> context = nullptr;
+  void *there = nullptr;
 };
 
 struct Duration {
@@ -292,6 +296,8 @@ void answer_on_host (const Tensor &tensor, const void *data, std::span<const Que
 std::string describe (const inthist::Shape &shape);
 /// "... takes x GiB, and y GiB of ... memory are free", for an error message, for a tensor with what would make it smaller.
 std::string no_memory (const std::string &what, std::size_t bytes, std::size_t available, const char *where);
+/// "... takes x GiB, and LIMIT is y GiB".
+std::string no_memory_within (const std::string &what, std::size_t bytes, const char *limit, std::size_t value);
 std::string no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes, std::size_t available, const char *where, unsigned alive);
 
 GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor);

@@ -3,9 +3,13 @@
 
 #include <cstring>
 #include <list>
+#include <optional>
 #include <thread>
 #include <utility>
 
+#if INTHIST_CUDA
+#include "relay.hpp"
+#endif
 #include "trace.hpp"
 
 namespace integralhist {
@@ -20,9 +24,10 @@ struct Staging {
 struct Making {
   Frame frame;
   std::shared_ptr<ShardedTensor> tensor;
-  Staging staged;               // its pixels, where they had to be copied
-  GstBuffer *buffer = nullptr;  // that has its pixels; owned
-  int users = 0;                // tasks that are not done, and devices that bring the pixels
+  Staging staged;                 // its pixels, where they had to be copied
+  std::shared_ptr<void> relayed;  // keeps them on a device
+  GstBuffer *buffer = nullptr;    // that has its pixels; owned
+  int users = 0;                  // tasks that are not done, and devices that bring the pixels
 
   ~Making ()
   {
@@ -74,7 +79,7 @@ class ShardedEngine final : public Engine {
 public:
   ShardedEngine (const inthist::Shape &shape, const Options &options, const Sharing &sharing, std::vector<ShardDevice> devices,
                  const Host &host)
-      : shape_ (shape), depth_ (options.async_depth), sharing_ (sharing), host_ (host)
+      : shape_ (shape), depth_ (options.async_depth), failed_ (options.failed), sharing_ (sharing), host_ (host)
   {
     Options of_frames = options;
     if (sharing.frames > 0 && (options.max_tensors == 0 || options.max_tensors > sharing.frames))
@@ -89,6 +94,7 @@ public:
     if (options.download == Download::eager)
       of_parts.download = Download::lazy;  // to a landing
     of_parts.still_waiting = nullptr;
+    of_parts.failed = nullptr;
     of_parts.tuning_time = 0;  // the built-in choice, whose memory was counted
     inthist::Shape part_shape = shape;
     if (sharing.strips > 1 && shape.counter == inthist::Type::u16_anchored)
@@ -116,7 +122,7 @@ public:
     const TraceRange range ("integral histogram: share out");
     {
       std::unique_lock lock (mutex_);
-      changed_.wait (lock, [this] { return flushing_ || !failure_.empty () || makings_ < depth_; });
+      changed_.wait (lock, [this] { return flushing_ || failure_ || makings_ < depth_; });
       throw_failure ();
       if (flushing_)
         return nullptr;
@@ -133,9 +139,15 @@ public:
       stage (*making);
     else
       host_.await_producer (frame);
+    const std::size_t pixels = std::size_t (shape_.width) * shape_.height * frame.image.format.bytes;
+    const bool relayed = sharing_.resident && host_.relay && frame.place != Place::device;
+    if (relayed)
+      making->relayed = host_.relay (making->frame, shape_.width, shape_.height);
 
     const std::lock_guard lock (mutex_);
     throw_failure ();
+    if (relayed)
+      stats_.bytes_up += pixels;
     making->frame.number = ++stats_.frames;
     makings_++;
     for (int group = 0; group < sharing_.groups; group++)
@@ -171,13 +183,13 @@ public:
   bool has_failed () override
   {
     const std::lock_guard lock (mutex_);
-    return !failure_.empty ();
+    return failure_.has_value ();
   }
 
   void finish () override
   {
     std::unique_lock lock (mutex_);
-    changed_.wait (lock, [this] { return flushing_ || !failure_.empty () || makings_ == 0; });
+    changed_.wait (lock, [this] { return flushing_ || failure_ || makings_ == 0; });
     throw_failure ();
   }
 
@@ -187,6 +199,7 @@ public:
     for (auto &worker : workers_) {
       const Stats own = worker->engine->stats ();
       stats.backend = own.backend;
+      stats.device = workers_.size () == 1 ? own.device : -1;
       stats.bytes_up += own.bytes_up;
       stats.bytes_down += own.bytes_down;
       for (const auto which : { &Stats::upload, &Stats::compute, &Stats::download })
@@ -195,6 +208,7 @@ public:
     const std::lock_guard lock (mutex_);
     stats.frames = stats_.frames;
     stats.bytes_staged = stats_.bytes_staged;
+    stats.bytes_up += stats_.bytes_up;
     stats.in_flight = makings_;
     for (auto &worker : workers_)
       stats.shares.push_back ({ worker->id, worker->parts });
@@ -205,10 +219,16 @@ public:
 
   std::string story () const override
   {
-    return "frames in " + std::to_string (sharing_.groups) + " tasks of at most " + std::to_string (sharing_.bins) + " bins"
-           + (sharing_.strips > 1 ? ", each in " + std::to_string (sharing_.strips) + " strips of rows" : std::string ()) + ", for "
-           + std::to_string (workers_.size ()) + " devices; tensors "
-           + (sharing_.resident ? "stay there, at most " + std::to_string (sharing_.frames) : std::string ("go to host memory"));
+    const auto count = [] (int n, const std::string &what) { return std::to_string (n) + " " + what + (n == 1 ? "" : "s"); };
+    std::string devices;
+    for (const auto &worker : workers_)
+      devices.append (devices.empty () ? "" : ",").append (std::to_string (worker->id));
+    return "frames in " + count (sharing_.groups, "task") + " of at most " + count (sharing_.bins, "bin")
+           + (sharing_.strips > 1 ? ", each in " + count (sharing_.strips, "strip") + " of rows" : "") + ", for "
+           + (workers_.size () == 1 ? "device " : "devices ") + devices + "; "
+           + (sharing_.resident ? "at most " + count (int (sharing_.frames), "tensor") + ", in shards that stay there"
+                                : "in rounds, tensors in host memory")
+           + (sharing_.resident && host_.relay ? "; pictures go up once, and from device to device" : "");
   }
 
 private:
@@ -236,28 +256,36 @@ private:
     std::jthread thread;
   };
 
-  /// Null when flushing. Where there is no memory for another, those in the making are waited for.
+  /// Null when flushing. Where there is no memory for another, one that is in the making is waited for.
   std::shared_ptr<ShardedTensor> next_tensor ()
   {
-    for (;;)
+    for (;;) {
+      const guint64 before = finished ();
       try {
         return std::static_pointer_cast<ShardedTensor> (pool_->acquire ());
       } catch (const Error &error) {
         std::unique_lock lock (mutex_);
-        const unsigned before = makings_;
-        if (error.code != GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY || before == 0)
+        // one that was finished meanwhile may have given back what was missing
+        if (error.code != GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY || (makings_ == 0 && finished_ == before))
           throw;
-        changed_.wait (lock, [&] { return flushing_ || !failure_.empty () || makings_ < before; });
+        changed_.wait (lock, [&] { return flushing_ || failure_ || finished_ != before; });
         throw_failure ();
         if (flushing_)
           return nullptr;
       }
+    }
+  }
+
+  guint64 finished ()
+  {
+    const std::lock_guard lock (mutex_);
+    return finished_;
   }
 
   void throw_failure () const
   {
-    if (!failure_.empty ())
-      throw Error (failure_code_, failure_);
+    if (failure_)
+      throw *failure_;
   }
 
   /// Copies the pixels, for the devices read them when they come to it.
@@ -397,11 +425,13 @@ private:
   void settle (Worker &worker, std::list<UnderWay> &under_way, GstClockTime timeout)
   {
     UnderWay &oldest = under_way.front ();
+    bool computed = false;
     try {
       if (!oldest.tensor->wait_for_landing (timeout))
         return;
       if (oldest.last)
         oldest.task.making->tensor->finish (oldest.task.group, oldest.part, std::move (oldest.tensor));
+      computed = true;
     } catch (...) {
       fail (worker, oldest.task, current_error ());
     }
@@ -409,7 +439,7 @@ private:
     under_way.pop_front ();
     {
       const std::lock_guard lock (mutex_);
-      worker.parts++;
+      worker.parts += computed;
     }
     if (done.last)
       finish (*done.task.making);
@@ -418,48 +448,62 @@ private:
   /// One of a frame's tasks is done, or never will be; or a device has its pixels.
   void finish (Making &making)
   {
-    std::unique_lock lock (mutex_);
-    if (--making.users > 0)
-      return;
-    makings_--;
-    if (making.staged.memory)
-      staging_.push_back (std::move (making.staged));
-    GstBuffer *const buffer = std::exchange (making.buffer, nullptr);
-    if (buffer) {
-      making.tensor->lent = false;
-      if (making.tensor->copied)
-        lending_is_in_the_way_ = true;
+    std::shared_ptr<ShardedTensor> tensor;
+    GstBuffer *buffer = nullptr;
+    {
+      const std::lock_guard lock (mutex_);
+      if (--making.users > 0)
+        return;
+      making.relayed.reset ();
+      if (making.staged.memory)
+        staging_.push_back (std::move (making.staged));
+      tensor = std::move (making.tensor);
+      buffer = std::exchange (making.buffer, nullptr);
+      if (buffer) {
+        tensor->lent = false;
+        if (tensor->copied)
+          lending_is_in_the_way_ = true;
+      }
     }
-    changed_.notify_all ();
-    lock.unlock ();
+    // what somebody may wait for is back before he is told
     if (buffer)
       gst_buffer_unref (buffer);
+    tensor.reset ();
+    const std::lock_guard lock (mutex_);
+    makings_--;
+    finished_++;
+    changed_.notify_all ();
   }
 
   /// The first failure is what everybody is told.
   void fail (const Worker &worker, const Task &task, const Error &error)
   {
     std::list<Task> dropped;
-    const std::string message = "device " + std::to_string (worker.id) + " failed: " + error.what ();
+    const bool others = workers_.size () > 1 && error.code != GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY;
+    const Error failure (error.code, "device " + std::to_string (worker.id) + " failed: " + error.what ()
+                                         + (others ? "; leave it out of cuda-device-ids to compute on the others" : ""));
+    bool is_first;
     {
       const std::lock_guard lock (mutex_);
-      if (failure_.empty ()) {
-        failure_ = message;
-        failure_code_ = error.code;
-      }
+      is_first = !failure_;
+      if (is_first)
+        failure_ = failure;
       dropped.assign (queue_.begin (), queue_.end ());
       queue_.clear ();
       changed_.notify_all ();
     }
-    task.making->tensor->fail (message);
+    if (is_first && failed_)
+      failed_ (failure);  // before anybody who waits hears of it
+    task.making->tensor->fail (failure, bool (failed_));
     for (const Task &one : dropped) {
-      one.making->tensor->fail (message);
+      one.making->tensor->fail (failure, bool (failed_));
       finish (*one.making);
     }
   }
 
   const inthist::Shape shape_;
   const unsigned depth_;
+  const std::function<void (const Error &)> failed_;
   const Sharing sharing_;
   const Host host_;
   const Fault fault_;
@@ -470,11 +514,11 @@ private:
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::deque<Task> queue_;
-  unsigned makings_ = 0;        // frames with users
+  unsigned makings_ = 0;  // frames that are not finished
+  guint64 finished_ = 0;
   std::weak_ptr<Making> last_;  // submitted, where its pixels are read later
   std::vector<Staging> staging_;
-  std::string failure_;
-  GstIntegralHistogramError failure_code_ = GST_INTEGRAL_HISTOGRAM_ERROR_FAILED;
+  std::optional<Error> failure_;
   bool flushing_ = false, stopping_ = false, lending_is_in_the_way_ = false;
   Stats stats_;
 };
@@ -485,7 +529,9 @@ std::unique_ptr<Engine>
 make_sharded_engine (const inthist::Shape &shape, const Options &options, std::vector<ShardDevice> devices, const Host &host,
                      int pixel_bytes)
 {
-  const Sharing sharing = share_out (shape, devices, options, overhead_of (shape, options, host.kind, pixel_bytes, kPartsAtOnce));
+  const std::size_t picture = (std::size_t (shape.width) * pixel_bytes + 511) / 512 * 512 * shape.height;
+  const Sharing sharing = share_out (shape, devices, options, overhead_of (shape, options, host.kind, pixel_bytes, kPartsAtOnce),
+                                     host.relay ? options.async_depth * picture : 0);
   return std::make_unique<ShardedEngine> (shape, options, sharing, std::move (devices), host);
 }
 
@@ -511,13 +557,17 @@ cuda_shard_device (std::shared_ptr<CudaContext> context, const inthist::Lut &lut
 }
 
 Host
-cuda_host (std::shared_ptr<CudaContext> context)
+cuda_host (const std::vector<std::shared_ptr<CudaContext>> &contexts)
 {
-  return { inthist::Device::cuda, [context] (std::size_t bytes, const auto &message) { return allocate_pinned (context, bytes, message); },
-           [context] (const Frame &frame) {
-             if (frame.producer)
-               (frame.context ? frame.context : context)->synchronize (frame.producer);
-           } };
+  const std::shared_ptr<CudaContext> first = contexts.front ();
+  Host host = { inthist::Device::cuda, [first] (std::size_t bytes, const auto &message) { return allocate_pinned (first, bytes, message); },
+                [first] (const Frame &frame) {
+                  if (frame.producer)
+                    (frame.context ? frame.context : first)->synchronize (frame.producer);
+                } };
+  if (const auto relay = Relay::between (contexts))
+    host.relay = [relay] (Frame &frame, int width, int height) { return relay->bring (frame, width, height); };
+  return host;
 }
 #endif
 

@@ -19,6 +19,8 @@ struct Host {
   inthist::Device kind = inthist::Device::cpu;
   AllocateHost allocate = allocate_on_host;
   std::function<void (const Frame &)> await_producer = [] (const Frame &) {};  // of a frame on a device
+  /// Has a frame's pixels in (pinned) host memory brought to one of the devices, from which the others copy them; what comes back keeps them there. None where each device had better get them for itself.
+  std::function<std::shared_ptr<void> (Frame &frame, int width, int height)> relay = nullptr;
 };
 
 /// `pixel_bytes` is the most that a pixel takes.
@@ -30,7 +32,8 @@ ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &opti
 
 #if INTHIST_CUDA
 ShardDevice cuda_shard_device (std::shared_ptr<CudaContext> context, const inthist::Lut &lut, const Options &options);
-Host cuda_host (std::shared_ptr<CudaContext> context);
+/// Of devices with these contexts.
+Host cuda_host (const std::vector<std::shared_ptr<CudaContext>> &contexts);
 #endif
 
 }  // namespace integralhist

@@ -14,13 +14,13 @@ bool
 ShardedTensor::wait (GstClockTime timeout)
 {
   std::unique_lock lock (mutex_);
-  const auto done = [this] { return done_ || !failure_.empty (); };
+  const auto done = [this] { return done_ || failure_; };
   if (timeout == GST_CLOCK_TIME_NONE)
     changed_.wait (lock, done);
   else if (!changed_.wait_for (lock, std::chrono::nanoseconds (std::min<GstClockTime> (timeout, G_MAXINT64 / 4)), done))
     return false;
-  if (!failure_.empty ())
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, failure_);
+  if (failure_)
+    throw *failure_;
   return true;
 }
 
@@ -92,7 +92,8 @@ ShardedTensor::begin ()
   tasks_left_ = sharing_.groups;
   shards_.assign (sharing_.resident ? sharing_.groups : 0, {});
   done_ = false;
-  failure_.clear ();
+  failure_.reset ();
+  failure_told = false;
   landed_ = lands ();
 }
 
@@ -114,8 +115,9 @@ ShardedTensor::finish (int group, const Part &part, std::shared_ptr<Tensor> shar
 }
 
 void
-ShardedTensor::fail (const std::string &failure)
+ShardedTensor::fail (const Error &failure, bool told)
 {
+  failure_told = told;
   const std::lock_guard lock (mutex_);
   failure_ = failure;
   changed_.notify_all ();

@@ -3,6 +3,8 @@
 // A frame's tensor that several devices make: shards where they were computed, or one in host memory to which the parts land. Not installed.
 #pragma once
 
+#include <optional>
+
 #include "shards.hpp"
 #include "sharing.hpp"
 
@@ -29,8 +31,8 @@ public:
   std::byte *landing () const { return landed_ ? host_.get () : nullptr; }
   /// The task's shard stays where it is; what has landed needs it no more.
   void finish (int group, const Part &part, std::shared_ptr<Tensor> shard);
-  /// `failure` is what to tell who waits.
-  void fail (const std::string &failure);
+  /// `failure` is what to tell who waits; `told` is whether the application knows.
+  void fail (const Error &failure, bool told);
 
 private:
   bool lands () const { return !sharing_.resident || download_ == Download::eager; }
@@ -45,7 +47,7 @@ private:
   std::condition_variable changed_;
   int tasks_left_ = 0;
   bool done_ = false;
-  std::string failure_;
+  std::optional<Error> failure_;
   std::mutex host_mutex_;  // guards the host copy
   HostMemory host_;
   bool landed_ = false;

@@ -39,22 +39,35 @@ overhead_of (const inthist::Shape &shape, const Options &options, inthist::Devic
   };
 }
 
+unsigned
+room_for (const inthist::Shape &shape, std::size_t memory, std::size_t needed)
+{
+  const std::size_t bytes = inthist::tensor_bytes (shape, inthist::layout_of (shape));
+  return unsigned (std::min<std::size_t> (memory > needed ? (memory - needed) / bytes : 0, G_MAXINT32));
+}
+
+unsigned
+least_resident (const Options &options)
+{
+  return options.max_tensors == 1 || options.download == Download::never ? 1 : 2;
+}
+
 Sharing
-share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, const Options &options, const Overhead &overhead)
+share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, const Options &options, const Overhead &overhead,
+           std::size_t pictures)
 {
   const int n = int (devices.size ());
   const auto bytes = [&] (int bins, int rows) {
     const inthist::Shape part = part_of (shape, bins, rows);
     return inthist::tensor_bytes (part, inthist::layout_of (part));
   };
-  const auto fit = [&] (const ShardDevice &device, int bins, int rows) {
-    const std::size_t needed = overhead (bins, rows);
-    return unsigned (std::min<std::size_t> (device.memory > needed ? (device.memory - needed) / bytes (bins, rows) : 0, G_MAXINT32));
+  const auto fit = [&] (const ShardDevice &device, int bins, int rows, std::size_t more = 0) {
+    return room_for (part_of (shape, bins, rows), device.memory, overhead (bins, rows) + more);
   };
   const auto share = [&] (bool resident, int bins, int rows) {
     Sharing sharing = { resident, bins, rows, divide_up (shape.bins, bins), divide_up (shape.height, rows), {}, 0 };
     for (const ShardDevice &device : devices)
-      sharing.tensors.push_back (resident ? fit (device, bins, rows) : kPartsAtOnce);
+      sharing.tensors.push_back (resident ? fit (device, bins, rows, pictures) : kPartsAtOnce);
     return sharing;
   };
   // as many tasks for each device
@@ -66,14 +79,22 @@ share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, co
   Sharing resident = share (true, std::min (most, bins_of (shape, usual)), shape.height);
   const guint64 room = std::accumulate (resident.tensors.begin (), resident.tensors.end (), guint64 (0)) / resident.groups;
   resident.frames = unsigned (std::min<guint64> (room, G_MAXINT32));
-  const unsigned least = options.max_tensors == 1 || options.download == Download::never ? 1 : 2;
+  const unsigned least = least_resident (options);
   if (resident.frames >= least && std::ranges::find (resident.tensors, 0u) == resident.tensors.end ())
     return resident;
-  if (options.download == Download::never)
+  const auto smallest = std::ranges::min_element (devices, {}, &ShardDevice::memory);
+  const auto too_large = [&] (const std::string &what, std::size_t needed) {
+    return options.max_device_memory ? no_memory_within (what, needed, "max-device-memory", smallest->memory)
+                                     : no_memory (what, needed, smallest->memory, "device");
+  };
+  if (options.download == Download::never) {
+    const std::size_t needed = overhead (resident.bins, resident.rows) + pictures
+                               + divide_up (std::size_t (least) * resident.groups, n) * bytes (resident.bins, resident.rows);
     throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY,
-                 describe (shape)
-                     + " does not fit the devices, and download=never keeps it there: set download=lazy to compute it in rounds"
+                 too_large (std::string (n > 1 ? "each device's share of " : "") + describe (shape) + " with what it is computed in", needed)
+                     + ", and download=never keeps it there: set download=lazy to compute it in rounds"
                      + (options.max_device_memory ? ", or raise max-device-memory" : ""));
+  }
 
   const auto fits_all = [&] (int bins, int rows) {
     return std::ranges::all_of (devices, [&] (const ShardDevice &d) { return fit (d, bins, rows) >= kPartsAtOnce; });
@@ -90,10 +111,9 @@ share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, co
     if (rows >= kStripRows || (bins == least_bins && rows > 0))
       return share (false, bins, divide_up (shape.height, divide_up (shape.height, rows)));
   }
-  const auto smallest = std::ranges::min_element (devices, {}, &ShardDevice::memory);
   const std::size_t needed = overhead (least_bins, 1) + kPartsAtOnce * bytes (least_bins, 1);
   throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY,
-               no_memory ("one row of " + describe (shape) + " with what it is computed in", needed, smallest->memory, "device")
+               too_large ("one row of " + describe (shape) + " with what it is computed in", needed)
                    + (options.max_device_memory ? ": raise max-device-memory, or scale the video down" : ": scale the video down"));
 }
 

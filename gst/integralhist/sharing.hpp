@@ -35,9 +35,16 @@ struct Sharing {
 /// What a device needs besides tensors, for parts of so many bins and rows.
 using Overhead = std::function<std::size_t (int bins, int rows)>;
 
+/// How many tensors of this shape fit in so much memory, beside what else is needed.
+unsigned room_for (const inthist::Shape &shape, std::size_t memory, std::size_t needed);
+
+/// How many whole tensors must fit for them to stay on the devices.
+unsigned least_resident (const Options &options);
+
 /// Shards stay on the devices where two whole tensors fit, one to hold and one in the making, or one is enough because options.max_tensors or download=never say so. At most options.task_bins
-/// bins are in a task. Throws an Error where a device is too small for anything.
-Sharing share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, const Options &options, const Overhead &overhead);
+/// bins are in a task. Where they stay, a device also has so many bytes of pictures. Throws an Error where a device is too small for anything.
+Sharing share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, const Options &options, const Overhead &overhead,
+                   std::size_t pictures = 0);
 
 /// For what the strategy takes, with pixels of so many bytes, and so many parts under way.
 Overhead overhead_of (const inthist::Shape &shape, const Options &options, inthist::Device kind, int pixel_bytes, unsigned parts);

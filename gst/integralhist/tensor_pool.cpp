@@ -102,18 +102,28 @@ describe (const inthist::Shape &shape)
   return (shape.bins > 1 ? "the tables of values and squares" : "the summed-area table") + size;
 }
 
+/// As g_format_size, but with a space that can be searched for.
+static std::string
+size_text (double size)
+{
+  constexpr const char *kUnits[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
+  std::size_t unit = 0;
+  for (; size >= 1024 && unit + 1 < std::size (kUnits); unit++)
+    size /= 1024;
+  g_autofree char *printed = g_strdup_printf (unit > 0 ? "%.2f %s" : "%.0f %s", size, kUnits[unit]);
+  return printed;
+}
+
 std::string
 no_memory (const std::string &what, std::size_t bytes, std::size_t available, const char *where)
 {
-  const auto text = [] (double size) {  // as g_format_size, but with a space that can be searched for
-    constexpr const char *kUnits[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
-    std::size_t unit = 0;
-    for (; size >= 1024 && unit + 1 < std::size (kUnits); unit++)
-      size /= 1024;
-    g_autofree char *printed = g_strdup_printf (unit > 0 ? "%.2f %s" : "%.0f %s", size, kUnits[unit]);
-    return std::string (printed);
-  };
-  return what + " takes " + text (double (bytes)) + ", and " + text (double (available)) + " of " + where + " memory are free";
+  return what + " takes " + size_text (double (bytes)) + ", and " + size_text (double (available)) + " of " + where + " memory are free";
+}
+
+std::string
+no_memory_within (const std::string &what, std::size_t bytes, const char *limit, std::size_t value)
+{
+  return what + " takes " + size_text (double (bytes)) + ", and " + limit + " is " + size_text (double (value));
 }
 
 std::string

@@ -43,7 +43,7 @@ no_room (std::size_t)
 
 class Table {
 public:
-  explicit Table (const char *csv) : csv_ (csv ? std::fopen (csv, "w") : nullptr)
+  explicit Table (const char *csv) : csv_wanted_ (csv), csv_ (csv ? std::fopen (csv, "w") : nullptr)
   {
     std::printf ("%-18s %-16s %8s %12s %10s %9s\n", "tensor (u32)", "where", "devices", "frames/s", "GB/s", "of links");
     if (csv_)
@@ -57,6 +57,7 @@ public:
 
   void row (const Shape &shape, const char *where, int devices, double frames_per_second, double links = 0)
   {
+    rows++;
     const double rate = frames_per_second * double (inthist::tensor_bytes (shape, inthist::layout_of (shape)));
     const std::string tensor = std::to_string (shape.width) + "x" + std::to_string (shape.height) + "x" + std::to_string (shape.bins);
     std::printf ("%-18s %-16s %8d %12.2f %10.1f", tensor.c_str (), where, devices, frames_per_second, rate / 1e9);
@@ -72,7 +73,11 @@ public:
     std::printf ("SKIP: %dx%dx%d %s %d: %s\n", shape.width, shape.height, shape.bins, where, devices, why);
   }
 
+  bool is_usable () const { return csv_ || !csv_wanted_; }
+  int rows = 0;
+
 private:
+  const bool csv_wanted_;
   std::FILE *const csv_;
 };
 
@@ -177,9 +182,10 @@ run_devices (Table &table, const Shape &shape, const Frame &frame, const Context
       for (int d = 0; d < n; d++)
         devices.push_back (cuda_shard_device (contexts[d], lut, options));
       options.tuning_time = 0;
-      const auto engine = n > 1 || options.max_device_memory > 0 || options.task_bins > 0
-                              ? make_sharded_engine (shape, options, std::move (devices), cuda_host (contexts[0]), 1)
-                              : make_cuda_engine (shape, lut, options, contexts[0]);
+      const auto engine =
+          n > 1 || options.max_device_memory > 0 || options.task_bins > 0
+              ? make_sharded_engine (shape, options, std::move (devices), cuda_host ({ contexts.begin (), contexts.begin () + n }), 1)
+              : make_cuda_engine (shape, lut, options, contexts[0]);
       table.row (shape, where, n, measure (*engine, frame, seconds, links > 0, options.max_tensors == 1 ? 0 : options.async_depth - 1),
                  links);
     } catch (const Error &error) {
@@ -237,7 +243,10 @@ main (int argc, char **argv)
     else {
       std::fprintf (
           stderr,
-          "usage: devices [--size WxH]... [--bins B]... [--devices N]... [--task-bins T]... [--seconds S] [--csv FILE] [--no-cpu]\n");
+          "devices: %s: no such option, or a value is wrong\n"
+          "usage: devices [--size WxH]... [--bins B]... [--devices N]... [--task-bins T]... [--seconds S] [--csv FILE] [--no-cpu]\n"
+          "       by default 1280x720 to 8192x8192 with 32 and 128 bins, on the CPU and on 1, 2, 4 and 8 devices, for a second each\n",
+          argv[i]);
       return 2;
     }
   }
@@ -260,6 +269,10 @@ main (int argc, char **argv)
 #endif
 
   Table table (csv);
+  if (!table.is_usable ()) {
+    std::fprintf (stderr, "devices: cannot write %s\n", csv);
+    return 1;
+  }
   for (const auto &[width, height] : sizes)
     for (const int n_bins : bins) {
       const Shape shape = { width, height, n_bins, Type::u32, Content::bins, Type::u8 };
@@ -267,7 +280,7 @@ main (int argc, char **argv)
       bool pinned = false;
 #if INTHIST_CUDA
       if ((pinned = !contexts.empty ()))
-        host = cuda_host (contexts[0]);
+        host = cuda_host ({ contexts[0] });
 #endif
       const HostMemory pixels = host.allocate (std::size_t (width) * height, no_room);
       std::mt19937 random (1);
@@ -284,6 +297,6 @@ main (int argc, char **argv)
           run_devices (table, shape, frame, contexts, n, task_bins, seconds);
 #endif
     }
-  std::printf ("all measured\n");
-  return 0;
+  std::printf ("%d measured\n", table.rows);
+  return table.rows > 0 ? 0 : 1;
 }

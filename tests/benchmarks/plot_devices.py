@@ -24,11 +24,14 @@ def main():
         sys.exit(__doc__)
     curves = defaultdict(lambda: defaultdict(dict))  # bins, (where, devices), pixels
     names = {}
-    with open(sys.argv[1], newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            pixels = int(row["width"]) * int(row["height"])
-            names[pixels] = f'{row["width"]}x{row["height"]}'
-            curves[int(row["bins"])][row["where"], int(row["devices"])][pixels] = float(row["frames_per_second"])
+    try:
+        with open(sys.argv[1], newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                pixels = int(row["width"]) * int(row["height"])
+                names[pixels] = f'{row["width"]}x{row["height"]}'
+                curves[int(row["bins"])][row["where"], int(row["devices"])][pixels] = float(row["frames_per_second"])
+    except (OSError, KeyError, ValueError) as error:
+        sys.exit(f"{sys.argv[1]} is no file of devices --csv: {error!r}")
     if not curves:
         sys.exit(f"{sys.argv[1]} has no measurements")
     figure, axes = plt.subplots(1, len(curves), figsize=(7.5 * len(curves), 6), squeeze=False, sharey=True)

@@ -297,15 +297,22 @@ run_never (const char *backend)
 
 // errors
 
-/// The errors that the element posts until its pipeline is over.
+bool
+is_ours (GstMessage *message)
+{
+  GstElementFactory *factory =
+      GST_IS_ELEMENT (GST_MESSAGE_SRC (message)) ? gst_element_get_factory (GST_ELEMENT (GST_MESSAGE_SRC (message))) : nullptr;
+  return factory && g_strcmp0 (gst_plugin_feature_get_plugin_name (GST_PLUGIN_FEATURE (factory)), "cudaintegralhist") == 0;
+}
+
+/// The errors that elements of ours post until the pipeline is over. `properties` may go on with "! element ..." .
 std::vector<std::string>
 errors_of (const std::string &properties, const std::string &size = "width=64,height=48", guint frames = 300)
 {
   const std::string line = "videotestsrc num-buffers=" + std::to_string (frames) + " ! video/x-raw,format=GRAY8,framerate=30/1," + size
-                           + " ! cudaintegralhist name=hist " + properties + " ! fakesink sync=false";
+                           + " ! cudaintegralhist " + properties + " ! fakesink sync=false";
   GstElement *pipeline = gst_parse_launch (line.c_str (), nullptr);
   fail_unless (pipeline);
-  GstElement *hist = gst_bin_get_by_name (GST_BIN (pipeline), "hist");
   GstBus *bus = gst_element_get_bus (pipeline);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   std::vector<std::string> errors;
@@ -313,16 +320,16 @@ errors_of (const std::string &properties, const std::string &size = "width=64,he
   while (!over) {
     g_autoptr (GstMessage) message = gst_bus_timed_pop_filtered (bus, kLong, GstMessageType (GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
     fail_unless (message, "%s: nothing happens", properties.c_str ());
-    over = GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS || GST_MESSAGE_SRC (message) != GST_OBJECT (hist);
-    if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR && GST_MESSAGE_SRC (message) == GST_OBJECT (hist)) {
+    over = GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS || !is_ours (message);
+    if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR && is_ours (message)) {
       g_autoptr (GError) error = nullptr;
       gst_message_parse_error (message, &error, nullptr);
       errors.push_back (error->message);
       // no other may follow, from whichever thread
       GstMessage *other;
       while ((other = gst_bus_timed_pop_filtered (bus, 300 * GST_MSECOND, GST_MESSAGE_ERROR))) {
-        if (GST_MESSAGE_SRC (other) == GST_OBJECT (hist))
-          errors.push_back ("and another error");
+        if (is_ours (other))
+          errors.push_back (std::string ("and another of ") + GST_OBJECT_NAME (GST_MESSAGE_SRC (other)));
         gst_message_unref (other);
       }
       over = true;
@@ -330,7 +337,6 @@ errors_of (const std::string &properties, const std::string &size = "width=64,he
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (bus);
-  gst_object_unref (hist);
   gst_object_unref (pipeline);
   return errors;
 }
@@ -352,14 +358,16 @@ GST_START_TEST (bad_settings)
   check_one_error ("backend=cpu cuda-device-ids=0,,1", { "\"\" is no device", "0,1,2,3" });
   check_one_error ("backend=cpu cuda-device-ids=0,-1", { "\"-1\" is no device" });
   check_one_error ("backend=cpu cuda-device-ids=one", { "\"one\" is no device" });
+  check_one_error ("backend=cpu cuda-device-ids=\"0, 1 2\"", { "\"1 2\" is no device" });
   check_one_error ("backend=cpu cuda-device-ids=0,1 cuda-device-id=1", { "both set" });
   check_one_error ("backend=cpu task-bins=257", { "task-bins=257", "256" });
-  check_one_error ("backend=cpu max-device-memory=1000", { "one row", "1000 bytes", "raise max-device-memory" });
-  check_one_error ("backend=cpu max-device-memory=100000 download=never", { "does not fit", "download=lazy", "max-device-memory" });
+  check_one_error ("backend=cpu max-device-memory=1000", { "one row", "max-device-memory is 1000 bytes", "raise max-device-memory" });
+  check_one_error ("backend=cpu max-device-memory=100000 download=never",
+                   { "552.00 KiB", "max-device-memory is 97.66 KiB", "download=lazy", "raise max-device-memory" });
   const int devices = cuda_devices ();
   for (const char *backend : { "auto", "cuda" })
     check_one_error (std::string ("cuda-device-ids=0,77 backend=") + backend,
-                     { devices > 0 ? "CUDA device 77" : "cuda-device-ids=\"\"", devices > 0 ? "0.." : "0,77" });
+                     { devices > 0 ? "CUDA device 77" : "no cuda-device-ids", devices > 0 ? "0.." : "0,77" });
 }
 GST_END_TEST;
 
@@ -375,7 +383,10 @@ GST_START_TEST (fault)
   g_autofree char *fault = g_strdup_printf ("%c:3", cpu ? '5' : ids[0]);
   g_setenv ("INTEGRALHIST_FAULT", fault, TRUE);
   for (const char *how : { "task-bins=2", "task-bins=2 regions=0,0,9,9", "task-bins=3 max-device-memory=30000",
-                           "task-bins=1 sync=true regions=1,1,5,5", "task-bins=1 download=eager" })
+                           "task-bins=1 sync=true regions=1,1,5,5", "task-bins=1 download=eager",
+                           // those who ask for the histogram leave it to its producer to say so
+                           "task-bins=2 ! integralhisttrack targets=8,8,20,20", "task-bins=2 ! queue ! integralhistlikelihood",
+                           "task-bins=2 regions=3,3,9,9 ! integralhistoverlay regions=3,3,20,20" })
     check_one_error (where + " bins=16 cuda-device-ids=" + ids + " " + how, { "device", "failed", "INTEGRALHIST_FAULT" });
   // the last frame's: nobody would hear of it
   {

@@ -4,6 +4,8 @@
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/sharded_engine.hpp>
 
+#include <atomic>
+#include <cstring>
 #include <map>
 #include <numeric>
 #include <random>
@@ -214,6 +216,76 @@ GST_START_TEST (unequal)
 }
 GST_END_TEST;
 
+/// A picture that is brought to one device for all of them stays until the last has read it, and no more of them wait than frames are in the making.
+GST_START_TEST (relayed)
+{
+  Options options;
+  options.task_bins = 2;
+  unsigned brought = 0, most = 0;
+  std::atomic<unsigned> out = 0;
+  Host host;
+  host.relay = [&] (Frame &frame, int width, int height) {
+    fail_unless (width == kShape.width && height == kShape.height);
+    auto *const copy = new std::vector<guint8> (std::size_t (width) * height);
+    for (int y = 0; y < height; y++)
+      memcpy (&(*copy)[std::size_t (y) * width], static_cast<const guint8 *> (frame.image.data) + y * frame.image.stride, width);
+    frame.image = { copy->data (), std::size_t (width), {} };
+    brought++;
+    most = std::max (most, ++out);
+    return std::shared_ptr<void> (copy, [&out] (void *memory) {
+      auto *const used = static_cast<std::vector<guint8> *> (memory);
+      std::ranges::fill (*used, 0);
+      out--;
+      delete used;
+    });
+  };
+  const std::size_t memory = 1 << 30;
+  auto engine = make_sharded_engine (kShape, options, { device_of_speed (0, 0, memory), device_of_speed (1, 3, memory) }, host, 1);
+  fail_unless (engine->story ().find ("from device to device") != std::string::npos);
+  std::vector<std::pair<std::shared_ptr<Tensor>, unsigned>> tensors;
+  for (unsigned i = 0; i < 20; i++) {
+    auto pixels = picture (i);
+    tensors.emplace_back (engine->submit (frame_of (pixels)), i);
+    std::ranges::fill (pixels, 0);
+  }
+  for (const auto &[tensor, seed] : tensors)
+    fail_unless (is_right (*tensor, picture (seed)));
+  engine = nullptr;
+  fail_unless_equals_int (int (brought), 20);
+  fail_unless_equals_int (int (out), 0);
+  fail_unless (most > 1 && most <= options.async_depth + 1, "%u", most);
+  // parts that go to the host anyway are not brought twice
+  engine = make_sharded_engine (kShape, options, { device_of_speed (0, 0, 400000), device_of_speed (1, 0, 400000) }, host, 1);
+  fail_unless (is_right (*engine->submit (frame_of (picture (1))), picture (1)));
+  fail_unless_equals_int (int (brought), 20);
+}
+GST_END_TEST;
+
+/// Where the host has room for one tensor only, a frame waits for the one before instead of failing, whenever that comes back.
+GST_START_TEST (one_at_a_time)
+{
+  Options options;
+  options.task_bins = 4;
+  std::atomic<int> alive = 0, refused = 0;
+  Host host;
+  host.allocate = [&] (std::size_t bytes, const auto &message) {
+    if (bytes > 1000000 && alive.fetch_add (1) > 0) {  // a tensor, not a picture
+      alive--;
+      refused++;
+      throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY, message (0));
+    }
+    return allocate_on_host (bytes, message);
+  };
+  const auto engine = make_sharded_engine (kShape, options, { device_of_speed (0, 0, 400000), device_of_speed (1, 0, 400000) }, host, 1);
+  const auto pixels = picture (5);
+  for (int i = 0; i < 3000; i++)
+    fail_unless (engine->submit (frame_of (pixels)));
+  engine->finish ();
+  fail_unless (is_right (*engine->submit (frame_of (pixels)), pixels));
+  fail_unless (refused > 0);
+}
+GST_END_TEST;
+
 /// Consumers that keep tensors are waited for; a flush ends the wait, and what was let in before is computed all the same.
 GST_START_TEST (held)
 {
@@ -278,6 +350,8 @@ sharing_suite ()
   tcase_add_test (tcase, even_share);
   tcase_add_test (tcase, tables);
   tcase_add_loop_test (tcase, unequal, 0, 2);
+  tcase_add_test (tcase, relayed);
+  tcase_add_test (tcase, one_at_a_time);
   tcase_add_test (tcase, held);
   tcase_add_test (tcase, many);
   return suite;

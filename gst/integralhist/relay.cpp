@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "relay.hpp"
+
+#include <map>
+
+#include "cuda_rows.hpp"
+#include "cuda_tensor.hpp"
+
+namespace integralhist {
+
+using namespace inthist::cuda;
+
+struct Relay::Picture {
+  DeviceMemory memory;
+  std::size_t bytes = 0;
+  EventOwner there = make_event (cudaEventDisableTiming);
+};
+
+struct Relay::Station {
+  Context context;
+  StreamOwner stream;
+  std::vector<std::unique_ptr<Picture>> idle;
+};
+
+namespace {
+
+/// The fastest of a few.
+template <class Enqueue>
+float
+milliseconds_of (Enqueue &&enqueue)
+{
+  const StreamOwner stream = make_stream ();
+  const EventOwner start = make_event (0), end = make_event (0);
+  float best = INFINITY;
+  for (int lap = 0; lap < 3; lap++) {
+    check (cudaEventRecord (start.get (), stream.get ()));
+    enqueue (stream.get ());
+    check (cudaEventRecord (end.get (), stream.get ()));
+    check (cudaEventSynchronize (end.get ()));
+    float milliseconds;
+    check (cudaEventElapsedTime (&milliseconds, start.get (), end.get ()));
+    best = std::min (best, milliseconds);
+  }
+  return best;
+}
+
+/// Whether a copy from a device takes less than half of an upload.
+bool
+is_near (const CudaContext &from, const CudaContext &to)
+{
+  constexpr std::size_t kBytes = 8 << 20;
+  int can = 0;
+  if (cudaDeviceCanAccessPeer (&can, to.device (), from.device ()) != cudaSuccess || !can)
+    return false;
+  const CudaContext::Scope there (from);
+  try {
+    const DeviceMemory far = make_device_memory (kBytes);
+    return on (to, [&] {
+      const DeviceMemory here = make_device_memory (kBytes);
+      const PinnedMemory host = make_pinned_memory (kBytes);
+      const float copied = milliseconds_of ([&] (cudaStream_t stream) { to.copy_from (from, far.get (), here.get (), kBytes, stream); });
+      const float uploaded = milliseconds_of (
+          [&] (cudaStream_t stream) { check (cudaMemcpyAsync (here.get (), host.get (), kBytes, cudaMemcpyHostToDevice, stream)); });
+      return copied < uploaded / 2;
+    });
+  } catch (const std::exception &) {
+    return false;  // no memory for that
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Relay>
+Relay::between (const std::vector<std::shared_ptr<CudaContext>> &contexts)
+{
+  static std::mutex measuring;
+  static auto &known = *new std::map<std::pair<int, int>, bool>;  // elements may outlive what is destroyed when the process ends
+  if (contexts.size () < 2)
+    return nullptr;
+  const std::lock_guard lock (measuring);
+  for (const auto &from : contexts)
+    for (const auto &to : contexts)
+      if (from != to) {
+        const auto [pair, is_new] = known.try_emplace ({ from->device (), to->device () });
+        if (is_new)
+          pair->second = is_near (*from, *to);
+        if (!pair->second)
+          return nullptr;
+      }
+  return std::shared_ptr<Relay> (new Relay (contexts));
+}
+
+Relay::Relay (const std::vector<std::shared_ptr<CudaContext>> &contexts)
+{
+  for (const auto &context : contexts)
+    stations_.push_back (std::make_unique<Station> (context, on (*context, make_stream), std::vector<std::unique_ptr<Picture>> ()));
+}
+
+Relay::~Relay ()
+{
+  for (const auto &station : stations_) {
+    const CudaContext::Scope scope (*station->context);
+    station->idle.clear ();
+    station->stream.reset ();
+  }
+}
+
+std::shared_ptr<void>
+Relay::bring (Frame &frame, int width, int height)
+{
+  Station &station = *stations_[brought_++ % stations_.size ()];
+  return on (*station.context, [&] {
+    const Rows rows = rows_of (frame.image, width, height);
+    std::unique_ptr<Picture> picture;
+    {
+      const std::lock_guard lock (mutex_);
+      if (!station.idle.empty ()) {
+        picture = std::move (station.idle.back ());
+        station.idle.pop_back ();
+      }
+    }
+    if (!picture)
+      picture = std::make_unique<Picture> ();
+    if (picture->bytes < rows.size ()) {
+      picture->bytes = 0;
+      picture->memory = make_device_memory (rows.size ());
+      picture->bytes = rows.size ();
+    }
+    upload (rows, picture->memory.get (), station.stream.get ());
+    check (cudaEventRecord (picture->there.get (), station.stream.get ()));
+    frame.image.data = picture->memory.get ();
+    frame.image.stride = rows.pitch;
+    frame.place = Place::device;
+    frame.context = station.context;
+    frame.there = picture->there.get ();
+    return std::shared_ptr<void> (picture.release (), [relay = shared_from_this (), &station] (void *used) {
+      const std::lock_guard lock (relay->mutex_);
+      station.idle.emplace_back (static_cast<Picture *> (used));
+    });
+  });
+}
+
+}  // namespace integralhist
