@@ -90,10 +90,11 @@ share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, co
   if (options.download == Download::never) {
     const std::size_t needed = overhead (resident.bins, resident.rows) + pictures
                                + divide_up (std::size_t (least) * resident.groups, n) * bytes (resident.bins, resident.rows);
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY,
-                 too_large (std::string (n > 1 ? "each device's share of " : "") + describe (shape) + " with what it is computed in", needed)
-                     + ", and download=never keeps it there: set download=lazy to compute it in rounds"
-                     + (options.max_device_memory ? ", or raise max-device-memory" : ""));
+    throw Error (
+        GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY,
+        too_large (std::string (n > 1 ? "each device's share of " : "") + describe (shape) + " with what it is computed in", needed)
+            + ", and download=never keeps it there: set download=lazy to compute it in rounds"
+            + (options.max_device_memory ? ", or raise max-device-memory" : ""));
   }
 
   const auto fits_all = [&] (int bins, int rows) {
