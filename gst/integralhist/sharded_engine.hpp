@@ -21,6 +21,7 @@ struct Host {
   std::function<void (const Frame &)> await_producer = [] (const Frame &) {};  // of a frame on a device
   /// Has a frame's pixels in (pinned) host memory brought to one of the devices, from which the others copy them; what comes back keeps them there. None where each device had better get them for itself.
   std::function<std::shared_ptr<void> (Frame &frame, int width, int height)> relay = nullptr;
+  std::size_t least_relayed = 1 << 20;  // pixels of a frame
 };
 
 /// `pixel_bytes` is the most that a pixel takes.

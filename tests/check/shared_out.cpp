@@ -428,6 +428,24 @@ GST_START_TEST (spread)
 }
 GST_END_TEST;
 
+/// Pictures so large that they go up once, and from device to device where these are near each other; more frames than are in the making.
+GST_START_TEST (large_pictures)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  constexpr Case kLarge = { 1203, 901, 7, "u32" };
+  const Buffer plain = computed (kLarge, "backend=cpu strategy=serial", nullptr, 1);
+  Random random (seed ());
+  for (int i = 0; i < 6; i++) {
+    const std::string how = std::string ("backend=") + backend + " task-bins=" + std::to_string (1 + i % 3)
+                            + " cuda-device-ids=" + (strcmp (backend, "cpu") == 0 ? "0,1,2,3" : device_list (backend, random));
+    const Buffer shared = computed (kLarge, how, nullptr, 9);
+    check_same_tensor (histogram_of (plain), histogram_of (shared), kLarge, how);
+  }
+}
+GST_END_TEST;
+
 /// Planes that are farther apart than one of CUDA's copies of several pieces takes (2^31 - 1 bytes).
 GST_START_TEST (large_planes)
 {
@@ -496,6 +514,7 @@ shared_out_suite ()
   tcase_add_loop_test (tcase, never, 0, 2);
   tcase_add_test (tcase, bad_settings);
   tcase_add_loop_test (tcase, fault, 0, 2);
+  tcase_add_loop_test (tcase, large_pictures, 0, 2);
   tcase_add_test (tcase, large_planes);
   tcase_add_test (tcase, held_fault);
   tcase_add_test (tcase, spread);

@@ -224,6 +224,7 @@ GST_START_TEST (relayed)
   unsigned brought = 0, most = 0;
   std::atomic<unsigned> out = 0;
   Host host;
+  host.least_relayed = 0;
   host.relay = [&] (Frame &frame, int width, int height) {
     fail_unless (width == kShape.width && height == kShape.height);
     auto *const copy = new std::vector<guint8> (std::size_t (width) * height);
