@@ -271,14 +271,20 @@ run_stress (const Setup &setup)
   first.set_state (GST_STATE_PLAYING);
   second.set_state (GST_STATE_PLAYING);
   Consumer first_consumer (first.sink, seed ()), second_consumer (second.sink, seed () + 1);
-  guint before = 0;
-  for (int idle = 0; second_consumer.frames < frames; idle = second_consumer.frames == before ? idle + 1 : 0) {
-    fail_unless (idle < 400, "nothing comes after %u frames", before);
-    before = second_consumer.frames;
-    g_usleep (random () % 50000);
+  const auto wait_for = [&] (const char *which, const Consumer &consumer, auto &&meanwhile) {
+    guint before = 0;
+    for (int idle = 0; consumer.frames < frames; idle = consumer.frames == before ? idle + 1 : 0) {
+      fail_unless (idle < 400, "nothing comes from the %s after %u frames", which, before);
+      before = consumer.frames;
+      g_usleep (random () % 50000);
+      meanwhile ();
+    }
+  };
+  wait_for ("second", second_consumer, [&] {
     if (random () % 4 == 0)
       fail_unless (second.seek (random () % 100 * GST_SECOND));
-  }
+  });
+  wait_for ("first", first_consumer, [] {});
   first.wait_for_eos ();
   fail_unless_equals_int (first_consumer.finish (), frames);
   second_consumer.finish ();
