@@ -361,9 +361,9 @@ gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent *event)
     case GST_EVENT_FLUSH_START: set_refusal (state, &State::flushing, true); break;
     case GST_EVENT_FLUSH_STOP:
       set_refusal (state, &State::flushing, false);
-      state.told = false;
       if (const auto engine = engine_of (state); engine && engine->has_failed ())
         drop_engine (state);
+      state.told = false;
       break;
     case GST_EVENT_EOS:
       if (state.reporter)
@@ -428,9 +428,11 @@ gst_cuda_integral_change_state (GstElement *element, GstStateChange transition)
 static GstStructure *
 make_stats (GstCudaIntegral *self)
 {
-  const auto engine = engine_of (state_of (self));
-  const Stats stats = engine ? engine->stats () : Stats ();
-  const Plan plan = engine ? engine->plan () : Plan ();
+  State &state = state_of (self);
+  std::unique_lock lock (state.mutex);  // and no reference, which might be the last one then, in whatever thread
+  const Stats stats = state.engine ? state.engine->stats () : Stats ();
+  const Plan plan = state.engine ? state.engine->plan () : Plan ();
+  lock.unlock ();
   const char *strategy = plan.choice.strategy ? plan.choice.strategy->name : "none";
   GstStructure *structure = gst_structure_new (
       "stats", "frames", G_TYPE_UINT64, stats.frames, "in-flight", G_TYPE_UINT64, stats.in_flight, "backend", G_TYPE_STRING, stats.backend,

@@ -58,7 +58,9 @@ guarded_asking (GstBuffer *buffer, gpointer self, Result failed, Body &&body, co
     return body ();
   } catch (...) {
     const auto *meta = gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
-    if (!meta || !tensor_of (meta->histogram).failure_told)
+    if (meta && tensor_of (meta->histogram).failure_told)
+      GST_WARNING_OBJECT (self, "giving up: the frame's producer has said why there is no integral histogram");
+    else
       guarded (
           self, failed, [] () -> Result { throw; }, doing);
   }

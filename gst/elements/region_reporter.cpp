@@ -225,6 +225,8 @@ RegionReporter::post (const Frame &frame)
   g_autoptr (GError) error = nullptr;
   if (!(bins ? add_counts : add_sums) (structure, frame.histogram, frame.regions, &error)) {
     gst_structure_free (structure);
+    if (tensor_of (frame.histogram).failure_told)
+      return true;
     g_autofree char *doing =
         g_strdup_printf ("The integral %s of frame %" G_GUINT64_FORMAT " failed: ", bins ? "histogram" : "image", frame.number);
     if (!told_.exchange (true))

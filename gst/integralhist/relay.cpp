@@ -2,6 +2,7 @@
 #include "relay.hpp"
 
 #include <map>
+#include <optional>
 
 #include "cuda_rows.hpp"
 #include "cuda_tensor.hpp"
@@ -44,8 +45,8 @@ milliseconds_of (Enqueue &&enqueue)
   return best;
 }
 
-/// Whether a copy from a device takes less than half of an upload.
-bool
+/// Whether a copy from a device takes less than half of an upload; nothing where there is no memory to try.
+std::optional<bool>
 is_near (const CudaContext &from, const CudaContext &to)
 {
   constexpr std::size_t kBytes = 8 << 20;
@@ -64,7 +65,7 @@ is_near (const CudaContext &from, const CudaContext &to)
       return copied < uploaded / 2;
     });
   } catch (const std::exception &) {
-    return false;  // no memory for that
+    return std::nullopt;
   }
 }
 
@@ -81,10 +82,11 @@ Relay::between (const std::vector<std::shared_ptr<CudaContext>> &contexts)
   for (const auto &from : contexts)
     for (const auto &to : contexts)
       if (from != to) {
-        const auto [pair, is_new] = known.try_emplace ({ from->device (), to->device () });
-        if (is_new)
-          pair->second = is_near (*from, *to);
-        if (!pair->second)
+        const std::pair pair (from->device (), to->device ());
+        if (!known.contains (pair))
+          if (const auto near = is_near (*from, *to))
+            known[pair] = *near;
+        if (!known.contains (pair) || !known[pair])
           return nullptr;
       }
   return std::shared_ptr<Relay> (new Relay (contexts));
@@ -133,9 +135,12 @@ Relay::bring (Frame &frame, int width, int height)
     frame.place = Place::device;
     frame.context = station.context;
     frame.there = picture->there.get ();
-    return std::shared_ptr<void> (picture.release (), [relay = shared_from_this (), &station] (void *used) {
+    return std::shared_ptr<void> (picture.release (), [relay = shared_from_this (), &station] (void *memory) {
+      std::unique_ptr<Picture> used (static_cast<Picture *> (memory));
+      const CudaContext::Scope there (*station.context);
+      cudaEventSynchronize (used->there.get ());  // a frame that was dropped may still be on its way
       const std::lock_guard lock (relay->mutex_);
-      station.idle.emplace_back (static_cast<Picture *> (used));
+      station.idle.push_back (std::move (used));
     });
   });
 }

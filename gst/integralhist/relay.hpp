@@ -17,7 +17,7 @@ public:
   static std::shared_ptr<Relay> between (const std::vector<std::shared_ptr<CudaContext>> &contexts);
   ~Relay ();
 
-  /// Enqueues the upload of a frame's pixels in pinned memory. The frame then is one in memory of a device, and stays there for as long as somebody holds what comes back. Throws.
+  /// Enqueues the upload of a frame's pixels in pinned memory. The frame then is one in memory of a device, and stays there for as long as somebody holds what comes back; to let go of that waits for the upload. Throws.
   std::shared_ptr<void> bring (Frame &frame, int width, int height);
 
 private:

@@ -31,6 +31,7 @@ struct Making {
 
   ~Making ()
   {
+    relayed.reset ();  // which may be read from the others
     if (buffer)
       gst_buffer_unref (buffer);
   }
@@ -183,7 +184,7 @@ public:
   bool has_failed () override
   {
     const std::lock_guard lock (mutex_);
-    return failure_.has_value ();
+    return failing_ || failure_;
   }
 
   void finish () override
@@ -232,8 +233,7 @@ public:
   }
 
 private:
-  /// Smaller pictures go up so fast that to share them costs more. 32 bins on four H200s: 0.6 times the frames a second at 1280x720, as many at 1920x1080, 1.35 times at 4096x3072 and 1.7 at 8192x8192.
-  bool relays () const { return sharing_.resident && host_.relay && std::size_t (shape_.width) * shape_.height >= host_.least_relayed; }
+  bool relays () const { return sharing_.resident && host_.relays (shape_); }
 
   /// Once all that was promised is there.
   void stop ()
@@ -452,14 +452,13 @@ private:
   void finish (Making &making)
   {
     std::shared_ptr<ShardedTensor> tensor;
+    std::shared_ptr<void> relayed;
     GstBuffer *buffer = nullptr;
     {
       const std::lock_guard lock (mutex_);
       if (--making.users > 0)
         return;
-      making.relayed.reset ();
-      if (making.staged.memory)
-        staging_.push_back (std::move (making.staged));
+      relayed = std::move (making.relayed);
       tensor = std::move (making.tensor);
       buffer = std::exchange (making.buffer, nullptr);
       if (buffer) {
@@ -469,10 +468,13 @@ private:
       }
     }
     // what somebody may wait for is back before he is told
+    relayed.reset ();
     if (buffer)
       gst_buffer_unref (buffer);
     tensor.reset ();
     const std::lock_guard lock (mutex_);
+    if (making.staged.memory)
+      staging_.push_back (std::move (making.staged));
     makings_--;
     finished_++;
     changed_.notify_all ();
@@ -485,6 +487,7 @@ private:
     const bool others = workers_.size () > 1 && error.code != GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY;
     const Error failure (error.code, "device " + std::to_string (worker.id) + " failed: " + error.what ()
                                          + (others ? "; leave it out of cuda-device-ids to compute on the others" : ""));
+    failing_ = true;
     if (failed_)
       std::call_once (told_, failed_, failure);  // before anybody else hears of it
     {
@@ -506,6 +509,7 @@ private:
   const unsigned depth_;
   const std::function<void (const Error &)> failed_;
   std::once_flag told_;
+  std::atomic<bool> failing_ = false;
   const Sharing sharing_;
   const Host host_;
   const Fault fault_;
@@ -533,7 +537,7 @@ make_sharded_engine (const inthist::Shape &shape, const Options &options, std::v
 {
   const std::size_t picture = (std::size_t (shape.width) * pixel_bytes + 511) / 512 * 512 * shape.height;
   const Sharing sharing = share_out (shape, devices, options, overhead_of (shape, options, host.kind, pixel_bytes, kPartsAtOnce),
-                                     host.relay ? options.async_depth * picture : 0);
+                                     host.relays (shape) ? options.async_depth * picture : 0);
   return std::make_unique<ShardedEngine> (shape, options, sharing, std::move (devices), host);
 }
 
