@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "relay.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 

@@ -13,7 +13,7 @@ namespace integralhist {
 
 class Relay : public std::enable_shared_from_this<Relay> {
 public:
-  /// Null where the devices had better upload for themselves. The first call for some devices measures that, in some milliseconds.
+  /// Null where the devices had better upload for themselves. The first call for some devices measures that, in some milliseconds a pair.
   static std::shared_ptr<Relay> between (const std::vector<std::shared_ptr<CudaContext>> &contexts);
   ~Relay ();
 
