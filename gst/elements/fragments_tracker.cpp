@@ -34,8 +34,9 @@ median (std::vector<double> values)
   return *middle;
 }
 
+/// `error` is looked at when it has been answered; as a value it might be passed before.
 void
-check (gboolean answered, GError *error)
+check (gboolean answered, GError *const &error)
 {
   if (answered)
     return;
