@@ -281,7 +281,8 @@ GST_START_TEST (no_field_is_believed)
     { "", "0", "0.0", "-0", "-1.5", "nan", "-nan", "inf", "-inf", "infinity", "1e999", "1.5x", "0x1p3", " 1.5", "+1.5", "1,5", "soon" },
     { "", "-1", "1.5", "0x", " 0", "+0", "nan", "inf", "soon", "99999999999999999999" },
   };
-  for (const inthist::Choice &choice : { another (__i__), inthist::default_choice (inthist::Device::cpu, shape (__i__)) }) {
+  const inthist::Choice choices[] = { another (__i__), inthist::default_choice (inthist::Device::cpu, shape (__i__)) };
+  for (const inthist::Choice &choice : choices) {
     const Fields good = fields_of (choice);
     write (ini (group (), key (__i__), joined (good)));
     fail_unless (run (__i__) == (Outcome{ "cached", choice.strategy->name, choice.tuning.tile, choice.tuning.threads }));
