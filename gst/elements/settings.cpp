@@ -339,7 +339,7 @@ install_properties_for (GObjectClass *klass, inthist::Content content)
       klass, PROP_TASK_BINS,
       checked_uint_spec ("task-bins", "Task bins",
                          "Most bins that a device takes at once, of frames that are shared out or computed in rounds; 0 for what suits, "
-                         "32 or fewer. A single device computes frames in such tasks, too, where this is set",
+                         "at most 32, or 8 that are downloaded. A single device computes frames in such tasks, too, where this is set",
                          0, kMaxTaskBins, 0, mutable_ready ()));
 }
 

@@ -8,8 +8,8 @@ namespace integralhist {
 namespace {
 
 // Bins of a task: fewer keep devices of unequal speed closer together, and cost more, as each task counts the columns of the picture anew. 8192x8192 on an H200, GB/s of tasks of 8, 16 and 32
-// bins: 2950, 3480 and 3810; all 128 at once make 4040.
-constexpr int kTaskBins = 32;
+// bins: 2950, 3480 and 3810; all 128 at once make 4040. What is downloaded waits for the link, of 55 GB/s, and the links of several devices are the more unequal ones.
+constexpr int kTaskBins = 32, kDownloadedTaskBins = 8;
 constexpr int kStripBins = 8, kStripRows = 64;  // strips of several bins, while they are that high
 
 int
@@ -75,7 +75,8 @@ share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, co
   const int least_bins = shape.content == inthist::Content::bins ? 1 : shape.bins;  // a table's planes have no LUT
   const int most = least_bins > 1 ? shape.bins : options.task_bins > 0 ? std::min (options.task_bins, shape.bins) : shape.bins;
 
-  const int usual = least_bins > 1 ? 1 : even (std::max (n, divide_up (shape.bins, kTaskBins)));
+  const int task_bins = options.download == Download::eager ? kDownloadedTaskBins : kTaskBins;
+  const int usual = least_bins > 1 ? 1 : even (std::max (n, divide_up (shape.bins, task_bins)));
   Sharing resident = share (true, std::min (most, bins_of (shape, usual)), shape.height);
   const guint64 room = std::accumulate (resident.tensors.begin (), resident.tensors.end (), guint64 (0)) / resident.groups;
   resident.frames = unsigned (std::min<guint64> (room, G_MAXINT32));
@@ -100,7 +101,7 @@ share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, co
   const auto fits_all = [&] (int bins, int rows) {
     return std::ranges::all_of (devices, [&] (const ShardDevice &d) { return fit (d, bins, rows) >= kPartsAtOnce; });
   };
-  for (int bins = most; bins >= least_bins; bins--)
+  for (int bins = std::max (std::min (most, kDownloadedTaskBins), least_bins); bins >= least_bins; bins--)
     if (fits_all (bins, shape.height))
       return share (false, std::clamp (bins_of (shape, even (divide_up (shape.bins, bins))), least_bins, bins), shape.height);
 

@@ -6,7 +6,8 @@
 //
 // For each size and number of bins: the CPU on one thread and on all; each number of devices with tensors that stay there (resident), and that are downloaded to pinned host memory; and one device
 // that may use no more memory than a tenth of the tensor (rounds). Pixels lie in pinned host memory and are uploaded for each frame. Frames follow each other as in a stream; a frame is done
-// when its tensor is where it shall be. With --task-bins only resident tensors are timed, with tasks of that many bins too. "of links" is what was downloaded over what the devices' links carry when all download at once, measured just before.
+// when its tensor is where it shall be. With --task-bins, tasks of that many bins are timed too, instead of rounds. "of links" is what was downloaded over what the devices' links carry when all
+// download at once, measured just before, for as long.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -134,9 +135,9 @@ run_cpu (Table &table, const Shape &shape, const Frame &frame, double seconds)
 #if INTHIST_CUDA
 using Contexts = std::vector<std::shared_ptr<CudaContext>>;
 
-/// Bytes a second that the first n devices download together.
+/// Bytes a second that the first n devices download together, on the average of as long a time as frames are timed.
 double
-links_of (const Contexts &contexts, int n)
+links_of (const Contexts &contexts, int n, double seconds)
 {
   using namespace inthist::cuda;
   constexpr std::size_t kBytes = std::size_t (1) << 30;
@@ -150,9 +151,7 @@ links_of (const Contexts &contexts, int n)
     const CudaContext::Scope scope (*contexts[d]);
     links.push_back ({ make_device_memory (kBytes), make_pinned_memory (kBytes), make_stream () });
   }
-  double best = 0;
-  for (int lap = 0; lap < 4; lap++) {
-    const auto start = Clock::now ();
+  const auto lap = [&] {
     for (int d = 0; d < n; d++) {
       const CudaContext::Scope scope (*contexts[d]);
       check (cudaMemcpyAsync (links[d].to.get (), links[d].from.get (), kBytes, cudaMemcpyDeviceToHost, links[d].stream.get ()));
@@ -161,13 +160,18 @@ links_of (const Contexts &contexts, int n)
       const CudaContext::Scope scope (*contexts[d]);
       check (cudaStreamSynchronize (links[d].stream.get ()));
     }
-    best = std::max (best, double (n * kBytes) / seconds_since (start));
-  }
+  };
+  lap ();
+  const auto start = Clock::now ();
+  int laps = 0;
+  for (; laps == 0 || seconds_since (start) < seconds; laps++)
+    lap ();
+  const double rate = double (n) * kBytes * laps / seconds_since (start);
   for (int d = 0; d < n; d++) {
     const CudaContext::Scope scope (*contexts[d]);
     links[d] = {};
   }
-  return best;
+  return rate;
 }
 
 void
@@ -192,20 +196,19 @@ run_devices (Table &table, const Shape &shape, const Frame &frame, const Context
       table.skip (shape, where, n, error.what ());
     }
   };
+  const double links = links_of (contexts, n, seconds);
   Options options;
-  for (const int bins : task_bins) {
-    options.task_bins = bins;
-    run (bins ? ("resident, T " + std::to_string (bins)).c_str () : "resident", options, 0);
-  }
-  options.task_bins = 0;
-  if (task_bins.size () > 1)
-    return;
-  const double links = links_of (contexts, n);
-  // the host copy of a large tensor takes long to be pinned: one is enough to keep the links busy
-  options.max_tensors = bytes > std::size_t (2) << 30 ? 1 : 0;
-  options.download = Download::eager;
-  run ("downloaded", options, links);
-  if (n == 1) {
+  for (const bool download : { false, true })
+    for (const int bins : task_bins) {
+      options.task_bins = bins;
+      options.download = download ? Download::eager : Download::lazy;
+      // the host copy of a large tensor takes long to be pinned: one is enough to keep the links busy
+      options.max_tensors = download && bytes > std::size_t (2) << 30 ? 1 : 0;
+      run ((std::string (download ? "downloaded" : "resident") + (bins ? ", T " + std::to_string (bins) : "")).c_str (), options,
+           download ? links : 0);
+    }
+  if (n == 1 && task_bins.size () == 1) {
+    options.task_bins = 0;
     options.max_device_memory = bytes / 10;
     run ("rounds, a tenth", options, links);
   }

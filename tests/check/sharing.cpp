@@ -148,14 +148,14 @@ GST_START_TEST (any_share)
     if (sharing.resident)
       fail_unless (sharing.frames >= 1 && room >= guint64 (sharing.frames) * sharing.groups);
     else
-      fail_unless (options.download != Download::never);
+      fail_unless (options.download != Download::never && sharing.bins <= 8);
   }
   for (const char *kind : { "refused", "resident", "strips", "rounds" })
     fail_unless (seen[kind] > 60, "%s: %d", kind, seen[kind]);
 }
 GST_END_TEST;
 
-/// Where all fits, every device gets as many tasks of a frame, if there are bins enough.
+/// Where all fits, every device gets as many tasks of a frame, if there are bins enough; and several that are downloaded, so that a device whose link is faster takes more.
 GST_START_TEST (even_share)
 {
   for (int n = 1; n <= 8; n++) {
@@ -168,6 +168,11 @@ GST_START_TEST (even_share)
     fail_unless (128 % n != 0 || large.groups % n == 0, "%d groups for %d devices", large.groups, n);
     const Sharing small = share_out ({ 640, 480, 32, Type::u32, Content::bins, Type::u8 }, devices, {}, nothing);
     fail_unless_equals_int (small.groups, 32 % n == 0 ? n : small.groups);
+    Options eager;
+    eager.download = Download::eager;
+    const Sharing downloaded = share_out ({ 8192, 8192, 128, Type::u32, Content::bins, Type::u8 }, devices, eager, nothing);
+    fail_unless (downloaded.resident && downloaded.bins <= 8 && downloaded.groups >= 2 * n, "%d groups for %d devices", downloaded.groups,
+                 n);
     const Sharing one = share_out ({ 640, 480, 1, Type::u32, Content::bins, Type::u8 }, devices, {}, nothing);
     fail_unless_equals_int (one.groups, 1);
   }
