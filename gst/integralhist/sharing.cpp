@@ -8,7 +8,8 @@ namespace integralhist {
 namespace {
 
 // Bins of a task: fewer keep devices of unequal speed closer together, and cost more, as each task counts the columns of the picture anew. 8192x8192 on an H200, GB/s of tasks of 8, 16 and 32
-// bins: 2950, 3480 and 3810; all 128 at once make 4040. What is downloaded waits for the link, of 55 GB/s, and the links of several devices are the more unequal ones.
+// bins: 2950, 3480 and 3810; all 128 at once make 4040. What is downloaded waits for the link, of 55 GB/s, anyway: small tasks
+// begin to download sooner, and devices whose links share the host's memory end closer together (results.md has how much that is).
 constexpr int kTaskBins = 32, kDownloadedTaskBins = 8;
 constexpr int kStripBins = 8, kStripRows = 64;  // strips of several bins, while they are that high
 

@@ -155,7 +155,7 @@ GST_START_TEST (any_share)
 }
 GST_END_TEST;
 
-/// Where all fits, every device gets as many tasks of a frame, if there are bins enough; and several that are downloaded, so that a device whose link is faster takes more.
+/// Where all fits, every device gets as many tasks of a frame, if there are bins enough; and several where they are downloaded.
 GST_START_TEST (even_share)
 {
   for (int n = 1; n <= 8; n++) {
