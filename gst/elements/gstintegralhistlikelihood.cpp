@@ -26,7 +26,6 @@
 #include "gstintegralhistlikelihood.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <memory>
 #include <stdexcept>
@@ -37,6 +36,7 @@
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "colour_map.hpp"
+#include "likelihood_model.hpp"
 #include "messages.hpp"
 #include "region_reporter.hpp"
 #include "settings.hpp"
@@ -84,12 +84,6 @@ struct Look {
   }
 };
 
-struct Model {
-  std::vector<gfloat> bins;      // empty where there is none yet
-  guint64 number = 0;            // Look::models when it was taken
-  double width = 0, height = 0;  // of its region, as a part of the frame
-};
-
 /// The pixel of a line of `to` pixels that lies where `at` lies in one of `from`.
 int
 scaled (int at, int from, int to)
@@ -126,6 +120,7 @@ struct State {
 
   // of the streaming thread
   Model model;
+  guint64 models = 0;  // Look::models when it was taken
   Map map;
   std::vector<gfloat> values;  // of the map, kept for its memory
   std::unique_ptr<GstVideoConverter, void (*) (GstVideoConverter *)> converter = { nullptr, gst_video_converter_free };
@@ -173,105 +168,6 @@ look_of (gpointer element)
   return look;
 }
 
-// the model
-
-static std::vector<GstVideoRectangle>
-parse_model (const std::string &text)
-{
-  auto regions = parse_regions (text.c_str (), "model");
-  if (regions.size () > 1)
-    throw std::invalid_argument ("model=\"" + text + "\" has " + std::to_string (regions.size ())
-                                 + " regions, and a model is one: write x,y,width,height");
-  return regions;
-}
-
-static std::vector<gfloat>
-parse_histogram (const std::string &text)
-{
-  std::vector<gfloat> numbers;
-  const char *at = text.data (), *const end = at + text.size ();
-  const auto skip_spaces = [&] {
-    while (at < end && *at == ' ')
-      at++;
-  };
-  const auto fail = [&] (const std::string &why) {
-    throw std::invalid_argument ("histogram=\"" + text + "\": " + why + "; write a number of 0 or more for each bin, separated by commas");
-  };
-  const auto rest = [&] { return at < end ? std::string ("\"").append (at, end).append ("\"") : std::string ("the end"); };
-  skip_spaces ();
-  while (at < end) {
-    gfloat number;
-    const auto [after, error] = std::from_chars (at, end, number);
-    if (error == std::errc::result_out_of_range)
-      fail (std::string (at, after) + " is out of range");
-    if (error != std::errc ())
-      fail ("a number is missing at " + rest ());
-    if (!(number >= 0) || !std::isfinite (number))
-      fail (std::string (at, after) + " cannot be in a histogram");
-    numbers.push_back (number);
-    at = after;
-    skip_spaces ();
-    if (at == end)
-      break;
-    if (*at != ',')
-      fail ("a comma is missing at " + rest ());
-    at++;
-    skip_spaces ();
-    if (at == end)
-      fail ("a number is missing at the end");
-  }
-  if (!numbers.empty () && std::ranges::all_of (numbers, [] (gfloat number) { return number == 0; }))
-    fail ("it is empty, as all of its numbers are 0");
-  return numbers;
-}
-
-/// The histogram of a region of the frame, of the part of it that is inside.
-static std::vector<gfloat>
-count_region (GstIntegralHistogramMeta *meta, const GstVideoRectangle &region)
-{
-  gsize n = 0;
-  g_autoptr (GError) error = nullptr;
-  g_autofree guint32 *counts = gst_integral_histogram_meta_region (meta, region.x, region.y, region.w, region.h, &n, &error);
-  if (!counts)
-    throw std::runtime_error (std::string ("The histogram of the model failed: ") + error->message);
-  std::vector<gfloat> bins (counts, counts + n);
-  if (std::ranges::all_of (bins, [] (gfloat count) { return count == 0; }))
-    throw std::invalid_argument ("the model has no pixel of the frame before it was scaled: set model to a larger region");
-  return bins;
-}
-
-/// Throws std::invalid_argument.
-static Model
-take_model (const Look &look, GstIntegralHistogramMeta *meta, int width, int height)
-{
-  const auto regions = parse_model (look.model);
-  GstVideoRectangle region = { 0, 0, std::max (width / 4, 1), std::max (height / 4, 1) };
-  region.x = (width - region.w) / 2;
-  region.y = (height - region.h) / 2;
-  if (!regions.empty ())
-    region = regions[0];
-  Model model = { parse_histogram (look.histogram), look.models };
-  if (model.bins.empty ()) {
-    const gint64 right = std::min<gint64> (gint64 (region.x) + region.w, width),
-                 bottom = std::min<gint64> (gint64 (region.y) + region.h, height);
-    region.x = std::max (region.x, 0);
-    region.y = std::max (region.y, 0);
-    if (right <= region.x || bottom <= region.y)
-      throw std::invalid_argument ("model=\"" + look.model + "\" lies outside of the " + std::to_string (width) + "x"
-                                   + std::to_string (height) + " frame: set it to a region inside, x,y,width,height");
-    region.w = int (right) - region.x;
-    region.h = int (bottom) - region.y;
-    model.bins = count_region (meta, region);
-  } else if (const guint bins = gst_integral_histogram_get_bins (meta->histogram); model.bins.size () != bins) {
-    throw std::invalid_argument ("histogram has " + std::to_string (model.bins.size ()) + " numbers, and the frames' histograms have "
-                                 + std::to_string (bins) + " bins: write " + std::to_string (bins)
-                                 + " numbers, or set bins of cudaintegralhist to " + std::to_string (model.bins.size ()));
-  }
-  model.width = double (region.w) / width;
-  model.height = double (region.h) / height;
-  return model;
-}
-
 // the map
 
 /// 0 to 1, the more the more alike.
@@ -308,8 +204,10 @@ compute (GstIntegralHistLikelihood *self, const Look &look, GstBuffer *buffer, G
   State &state = *self->state;
   GstIntegralHistogram *histogram = meta->histogram;
   const int bins = int (gst_integral_histogram_get_bins (histogram));
-  if (int (state.model.bins.size ()) != bins || state.model.number != look.models)
-    state.model = take_model (look, meta, width, height);
+  if (int (state.model.bins.size ()) != bins || state.models != look.models) {
+    state.model = take_model (look.model, look.histogram, meta, width, height);
+    state.models = look.models;
+  }
 
   const auto window = [] (guint wanted, double part, int pixels) {
     return wanted > 0 ? wanted : guint (CLAMP (std::llround (part * pixels), 1, G_MAXINT));
