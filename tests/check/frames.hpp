@@ -51,6 +51,22 @@ harness (const std::string &line, const char *caps)
   return h;
 }
 
+inline std::string
+caps_of (const char *format, int width, int height, const std::string &more = "")
+{
+  return std::string ("video/x-raw,framerate=25/1,format=") + format + ",width=" + std::to_string (width)
+         + ",height=" + std::to_string (height) + more;
+}
+
+inline GstVideoInfo
+info_of (const std::string &text)
+{
+  GstVideoInfo info;
+  g_autoptr (GstCaps) caps = gst_caps_from_string (text.c_str ());
+  fail_unless (gst_video_info_from_caps (&info, caps), "%s", text.c_str ());
+  return info;
+}
+
 inline GstBuffer *
 noise (const GstVideoInfo &info, unsigned seed)
 {

@@ -3,172 +3,13 @@
 // integralhistoverlay in a GstHarness: which bytes of a frame it changes, and to what. The truth is where the pixels of a format lie, written down here, the
 // format's own unpack function of GstVideo, and boxes that are counted pixel by pixel.
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <set>
 
-#include <gst/integralhist/gstintegralhist.h>
-
 #include "broken_tensor.hpp"
-#include "frames.hpp"
+#include "drawn.hpp"
 
 namespace {
-
-struct Rgb {
-  double r, g, b;  // 0 to 255
-};
-
-constexpr Rgb kWhite = { 255, 255, 255 }, kBlue = { 87, 181, 232 };  // of regions, and of whatever has the id 1
-constexpr int kLine = 2, kSeam = 1;
-
-/// BT.709 in video range.
-std::array<double, 3>
-yuv (const Rgb &c)
-{
-  return { 16 + (0.2126 * c.r + 0.7152 * c.g + 0.0722 * c.b) * 219 / 255, 128 + (-0.1146 * c.r - 0.3854 * c.g + 0.5 * c.b) * 224 / 255,
-           128 + (0.5 * c.r - 0.4542 * c.g - 0.0458 * c.b) * 224 / 255 };
-}
-
-std::string
-caps_of (const char *format, int width, int height, const char *more = "")
-{
-  return std::string ("video/x-raw,framerate=25/1,format=") + format + ",width=" + std::to_string (width)
-         + ",height=" + std::to_string (height) + more;
-}
-
-GstVideoInfo
-info_of (const std::string &text)
-{
-  GstVideoInfo info;
-  g_autoptr (GstCaps) caps = gst_caps_from_string (text.c_str ());
-  fail_unless (gst_video_info_from_caps (&info, caps), "%s", text.c_str ());
-  return info;
-}
-
-std::vector<guint8>
-bytes_of (GstBuffer *buffer)
-{
-  GstMapInfo map;
-  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
-  std::vector<guint8> bytes (map.data, map.data + map.size);
-  gst_buffer_unmap (buffer, &map);
-  return bytes;
-}
-
-GstVideoRegionOfInterestMeta *
-add_roi (GstBuffer *buffer, const char *type, int id, const GstVideoRectangle &r)
-{
-  auto *roi = gst_buffer_add_video_region_of_interest_meta (buffer, type, guint (r.x), guint (r.y), guint (r.w), guint (r.h));
-  roi->id = id;
-  return roi;
-}
-
-void
-add_confidence (GstVideoRegionOfInterestMeta *roi, double confidence)
-{
-  gst_video_region_of_interest_meta_add_param (roi, gst_structure_new ("track", "confidence", G_TYPE_DOUBLE, confidence, nullptr));
-}
-
-/// The element with nothing but outlines, unless `properties` says more, and the frames that go through it.
-class Overlay {
-public:
-  Overlay (const std::string &properties, const std::string &caps) : Overlay (properties, caps, "") {}
-  /// Behind another element.
-  Overlay (const std::string &properties, const std::string &caps, const std::string &before)
-      : harness_ (harness (before + "integralhistoverlay labels=false histograms=false trail=0 line-width=2 " + properties, nullptr)),
-        bus_ (gst_bus_new ())
-  {
-    gst_element_set_bus (harness_->element, bus_);
-    set_caps (caps);
-  }
-  ~Overlay ()
-  {
-    gst_element_set_bus (harness_->element, nullptr);
-    gst_object_unref (bus_);
-    gst_harness_teardown (harness_);
-  }
-  Overlay (const Overlay &) = delete;
-  Overlay &operator= (const Overlay &) = delete;
-
-  void set_caps (const std::string &caps)
-  {
-    info = info_of (caps);
-    gst_harness_set_src_caps_str (harness_, caps.c_str ());
-  }
-
-  /// A frame of one byte.
-  GstBuffer *even (guint8 byte) const
-  {
-    GstBuffer *buffer = gst_buffer_new_allocate (nullptr, info.size, nullptr);
-    gst_buffer_memset (buffer, 0, byte, info.size);
-    return buffer;
-  }
-
-  /// (transfer full) both ways
-  GstBuffer *pass (GstBuffer *buffer)
-  {
-    const GstFlowReturn flow = gst_harness_push (harness_, buffer);
-    fail_unless (flow == GST_FLOW_OK, "%s: %s", gst_flow_get_name (flow), error ().c_str ());
-    return gst_harness_pull (harness_);
-  }
-
-  std::vector<guint8> bytes (GstBuffer *buffer)
-  {
-    GstBuffer *out = pass (buffer);
-    const auto bytes = bytes_of (out);
-    gst_buffer_unref (out);
-    return bytes;
-  }
-
-  /// Whether the frame comes out as it went in, although it is not writable.
-  bool leaves_alone (GstBuffer *buffer)
-  {
-    const auto before = bytes_of (buffer);
-    GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
-    gst_buffer_ref (buffer);
-    GstBuffer *out = pass (buffer);
-    const bool alone = out == buffer && gst_buffer_peek_memory (out, 0) == memory && bytes_of (out) == before;
-    gst_buffer_unref (out);
-    gst_buffer_unref (buffer);
-    return alone;
-  }
-
-  /// The only error of a frame that fails.
-  std::string error_of (GstBuffer *buffer)
-  {
-    fail_unless_equals_int (gst_harness_push (harness_, buffer), GST_FLOW_ERROR);
-    const std::string text = error ();
-    fail_unless (error ().empty (), "a second error after %s", text.c_str ());
-    return text;
-  }
-
-  template <class... Property>
-  void set (Property... property)
-  {
-    GstElement *element = gst_harness_find_element (harness_, "integralhistoverlay");
-    g_object_set (element, property..., nullptr);
-    gst_object_unref (element);
-  }
-
-  GstHarness *get () const { return harness_; }
-
-  GstVideoInfo info;
-
-private:
-  std::string error ()
-  {
-    GstMessage *message = gst_bus_pop_filtered (bus_, GST_MESSAGE_ERROR);
-    if (!message)
-      return "";
-    g_autoptr (GError) error = nullptr;
-    gst_message_parse_error (message, &error, nullptr);
-    gst_message_unref (message);
-    return error->message;
-  }
-
-  GstHarness *const harness_;
-  GstBus *const bus_;
-};
 
 /// What of a box a pixel is.
 enum class Part { none, line, seam };
@@ -470,139 +311,6 @@ GST_END_TEST;
 
 namespace {
 
-/// A track that goes ten pixels to the right in each frame, on row 50, in a box of two pixels.
-class Walk {
-public:
-  explicit Walk (const std::string &properties) : overlay_ (properties, caps_of ("GRAY8", 300, 100)) {}
-
-  /// The frame with the track, or without it where `seen` is false.
-  void step (bool seen = true, const char *type = "track")
-  {
-    GstBuffer *in = overlay_.even (20);
-    if (seen)
-      add_roi (in, type, 1, { 10 * frames_ + 9, 49, 2, 2 });
-    frames_++;
-    bytes_ = overlay_.bytes (in);
-  }
-  /// How bright the trail is between the centres in frames `i` and `i + 1`.
-  int between (int i) const { return bytes_[gsize (50 * 300 + 10 * i + 15)] - 20; }
-  bool is_empty () { return overlay_.leaves_alone (overlay_.even (20)); }
-  Overlay &overlay () { return overlay_; }
-
-private:
-  Overlay overlay_;
-  int frames_ = 0;
-  std::vector<guint8> bytes_;
-};
-
-}  // namespace
-
-GST_START_TEST (trails_grow)
-{
-  Walk walk ("trail=5");
-  for (int n = 0; n < 12; n++) {
-    walk.step ();
-    // five points have four gaps between them, the oldest the faintest
-    for (int i = 0; i < n; i++) {
-      fail_unless_equals_int (walk.between (i) > 0, i >= n - 4);
-      if (i > n - 4)
-        fail_unless (walk.between (i) > walk.between (i - 1) + 10, "frame %d, gap %d: %d after %d", n, i, walk.between (i),
-                     walk.between (i - 1));
-    }
-  }
-  walk.overlay ().set ("trail", 2);
-  walk.step ();
-  fail_unless (walk.between (11) > 0 && walk.between (10) == 0);
-  walk.overlay ().set ("trail", 0);
-  walk.step ();
-  fail_unless_equals_int (walk.between (12), 0);
-}
-GST_END_TEST;
-
-/// Two ids have a trail each, and other types have none.
-GST_START_TEST (trails_by_id)
-{
-  Overlay overlay ("trail=9", caps_of ("GRAY8", 100, 100));
-  std::vector<guint8> bytes;
-  for (int i = 0; i < 3; i++) {
-    GstBuffer *in = overlay.even (20);
-    add_roi (in, "track", 1, { 19 + 20 * i, 19, 2, 2 });
-    add_roi (in, "track", 2, { 19 + 20 * i, 79, 2, 2 });
-    add_roi (in, "track", 2, { 60, 90, 2, 2 });  // another of that id says nothing
-    add_roi (in, "face", 3, { 19 + 20 * i, 59, 2, 2 });
-    bytes = overlay.bytes (in);
-  }
-  for (int y = 0; y < 100; y++)
-    fail_unless_equals_int (bytes[gsize (100 * y + 50)] > 20, y == 19 || y == 20 || y == 79 || y == 80);
-}
-GST_END_TEST;
-
-GST_START_TEST (trails_end)
-{
-  // a track that is gone fades for as many frames as its trail has points
-  Walk walk ("trail=4");
-  for (int i = 0; i < 4; i++)
-    walk.step ();
-  int before = walk.between (2);
-  for (int i = 0; i < 3; i++) {
-    walk.step (false);
-    fail_unless (walk.between (2) > 0 && walk.between (2) < before, "after %d frames: %d", i + 1, walk.between (2));
-    before = walk.between (2);
-  }
-  fail_unless (walk.is_empty ());
-  walk.step ();
-  fail_unless (walk.between (3) == 0, "the new trail has points of the old");
-
-  const std::pair<const char *, std::function<void (Overlay &)>> breaks[] = {
-    { "nothing", [] (Overlay &) {} },
-    { "the same caps",
-      [] (Overlay &overlay) {
-        g_autoptr (GstCaps) caps = gst_caps_from_string (caps_of ("GRAY8", 300, 100).c_str ());
-        gst_harness_push_event (overlay.get (), gst_event_new_caps (caps));
-      } },
-    { "other caps",
-      [] (Overlay &overlay) {
-        g_autoptr (GstCaps) caps = gst_caps_from_string (caps_of ("GRAY8", 300, 102).c_str ());
-        gst_harness_push_event (overlay.get (), gst_event_new_caps (caps));
-        overlay.info = info_of (caps_of ("GRAY8", 300, 102));
-      } },
-    { "a segment",
-      [] (Overlay &overlay) {
-        GstSegment segment;
-        gst_segment_init (&segment, GST_FORMAT_TIME);
-        segment.start = GST_SECOND;
-        gst_harness_push_event (overlay.get (), gst_event_new_segment (&segment));
-      } },
-    { "a flush",
-      [] (Overlay &overlay) {
-        gst_harness_push_event (overlay.get (), gst_event_new_flush_start ());
-        gst_harness_push_event (overlay.get (), gst_event_new_flush_stop (FALSE));
-        GstSegment segment;
-        gst_segment_init (&segment, GST_FORMAT_TIME);
-        gst_harness_push_event (overlay.get (), gst_event_new_segment (&segment));
-      } },
-    { "a second run",
-      [] (Overlay &overlay) {
-        gst_element_set_state (overlay.get ()->element, GST_STATE_READY);
-        gst_harness_play (overlay.get ());
-        overlay.set_caps (caps_of ("GRAY8", 300, 100));
-        GstSegment segment;
-        gst_segment_init (&segment, GST_FORMAT_TIME);
-        gst_harness_push_event (overlay.get (), gst_event_new_segment (&segment));
-      } },
-  };
-  for (const auto &[name, interrupt] : breaks) {
-    Walk other ("trail=9");
-    for (int i = 0; i < 3; i++)
-      other.step ();
-    interrupt (other.overlay ());
-    fail_unless (other.is_empty () == (std::string (name) != "nothing" && std::string (name) != "the same caps"), "%s", name);
-  }
-}
-GST_END_TEST;
-
-namespace {
-
 /// The white columns of a part of a GRAY8 frame: each with how high it stands, and all of them on one row.
 std::vector<int>
 white_columns (const GstVideoInfo &info, const std::vector<guint8> &bytes, const GstVideoRectangle &in)
@@ -844,7 +552,6 @@ overlay_suite ()
 {
   Suite *suite = suite_create ("overlay");
   TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
   suite_add_tcase (suite, tests);
   tcase_add_test (tests, outlines);
   tcase_add_test (tests, all_formats);
@@ -854,9 +561,6 @@ overlay_suite ()
   tcase_add_test (tests, pixel_aspect);
   tcase_add_test (tests, line_widths);
   tcase_add_test (tests, colours);
-  tcase_add_test (tests, trails_grow);
-  tcase_add_test (tests, trails_by_id);
-  tcase_add_test (tests, trails_end);
   tcase_add_test (tests, bars);
   tcase_add_test (tests, bars_where_there_are_histograms);
   tcase_add_test (tests, failed_query);

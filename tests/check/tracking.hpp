@@ -187,3 +187,29 @@ private:
   int width_ = 0;
   guint64 frames_ = 0;
 };
+
+constexpr Place kFirst = { 40, 30, 24, 32 };
+
+/// A target on its way, at most four pixels a frame each way.
+inline Place
+way (int frame, const Place &first = kFirst)
+{
+  return { first.x + int (std::lround (30 * std::sin (frame * 0.12))), first.y + frame % 40, first.width, first.height };
+}
+
+inline std::string
+text_of (const Place &place)
+{
+  g_autofree char *text = g_strdup_printf ("%d,%d,%d,%d", place.x, place.y, place.width, place.height);
+  return text;
+}
+
+inline void
+expect_at (const std::vector<Seen> &tracks, std::size_t which, const Place &wanted, int frame)
+{
+  fail_unless (tracks.size () > which, "frame %d: no track", frame);
+  const Place &got = tracks[which].box;
+  fail_unless (std::abs (got.x - wanted.x) <= 1 && std::abs (got.y - wanted.y) <= 1 && got.width == wanted.width
+                   && got.height == wanted.height,
+               "frame %d: %s, must be %s", frame, text_of (got).c_str (), text_of (wanted).c_str ());
+}

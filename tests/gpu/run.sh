@@ -110,7 +110,9 @@ for tool in memcheck racecheck initcheck synccheck; do
         "$sanitizer" --tool memcheck --report-api-errors no --error-exitcode 1 "$build/tests/check/questions"
       part shared_out-memcheck env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 INTHIST_CASES=small \
         "$sanitizer" --tool memcheck --report-api-errors no --leak-check full --error-exitcode 1 "$build/tests/check/shared_out"
-      part track-memcheck env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 "$sanitizer" --tool memcheck --error-exitcode 1 "$build/tests/check/track"
+      for test in track track_stream; do
+        part "$test-memcheck" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 "$sanitizer" --tool memcheck --error-exitcode 1 "$build/tests/check/$test"
+      done
     fi
   else
     echo "SKIP: $tool: no compute-sanitizer on this machine"

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Pictures and their likelihood maps, as the documented formula has them in double precision over pixels that are counted one by one, and a harness over integralhistlikelihood.
+#pragma once
+
+#include <algorithm>
+
+#include <gst/integralhist/gstintegralhist.h>
+
+#include "formulas.hpp"
+#include "frames.hpp"
+
+using Numbers = std::vector<double>;
+
+/// Values with places that look unlike each other.
+struct Picture {
+  int width, height;
+  std::vector<guint8> values;
+
+  Picture (int width, int height, unsigned seed) : width (width), height (height)
+  {
+    std::mt19937 random (seed);
+    for (int y = 0; y < height; y++)
+      for (int x = 0; x < width; x++) {
+        const int slope = 3 * x + (y > height / 2 ? 60 : 0), blob = (x / 7 + y / 5 + int (seed)) % 3 * 40;
+        values.push_back (guint8 ((slope + blob + int (random () % 30)) % 256));
+      }
+  }
+  Picture (int width, int height, std::vector<guint8> values) : width (width), height (height), values (std::move (values)) {}
+
+  std::string caps () const { return caps_of ("GRAY8", width, height); }
+
+  GstBuffer *buffer () const
+  {
+    const GstVideoInfo info = info_of (caps ());
+    GstBuffer *buffer = gst_buffer_new_allocate (nullptr, info.size, nullptr);
+    gst_buffer_memset (buffer, 0, 0, info.size);
+    for (int y = 0; y < height; y++)
+      gst_buffer_fill (buffer, gsize (y * info.stride[0]), &values[gsize (y * width)], gsize (width));
+    return buffer;
+  }
+
+  /// Of the part of the rectangle that is inside.
+  Numbers histogram (const GstVideoRectangle &r, int bins) const
+  {
+    Numbers counts (static_cast<gsize> (bins));
+    for (int y = std::max (r.y, 0); y < height && y - r.y < r.h; y++)
+      for (int x = std::max (r.x, 0); x < width && x - r.x < r.w; x++)
+        counts[gsize (values[gsize (y * width + x)] * bins / 256)]++;
+    return counts;
+  }
+};
+
+inline std::vector<std::string>
+measures ()
+{
+  std::vector<std::string> nicks;
+  auto *klass = static_cast<GEnumClass *> (g_type_class_ref (GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE));
+  for (guint i = 0; i < klass->n_values; i++)
+    nicks.push_back (klass->values[i].value_nick);
+  g_type_class_unref (klass);
+  return nicks;
+}
+
+inline Weights
+normalized (Numbers numbers)
+{
+  const double sum = std::accumulate (numbers.begin (), numbers.end (), 0.0);
+  for (double &number : numbers)
+    number /= sum;
+  return numbers;
+}
+
+inline bool
+is_similarity (const std::string &measure)
+{
+  return measure == "intersection" || measure == "correlation";
+}
+
+/// 0 to 255, not rounded.
+inline double
+level (const std::string &measure, double value, int bins)
+{
+  if (is_similarity (measure))
+    return 255 * std::max (value, 0.0);
+  if (measure == "chi-square" || measure == "kullback-leibler")
+    return 255 / (1 + value);
+  const double bound = measure == "l1"               ? 2
+                       : measure == "l2"             ? std::sqrt (2.0)
+                       : measure == "chi-square-alt" ? 4
+                       : measure == "emd"            ? bins - 1
+                                                     : 1;
+  return value == 0 ? 255 : 255 * (1 - value / bound);
+}
+
+/// What is looked for in frames of this size; regions and windows in their pixels.
+struct Search {
+  int width, height;
+  GstVideoRectangle model;
+  int window_width, window_height, step = 1;
+  std::string measure = "bhattacharyya";
+  int bins = 8;
+};
+
+inline GstVideoRectangle
+middle (int width, int height)
+{
+  return { (width - width / 4) / 2, (height - height / 4) / 2, width / 4, height / 4 };
+}
+
+inline std::vector<int>
+centres (int pixels, int step)
+{
+  std::vector<int> at;
+  for (int x = (pixels - 1) % step / 2; x < pixels; x += step)
+    at.push_back (x);
+  return at;
+}
+
+inline gsize
+nearest (const std::vector<int> &centres, double pixel)
+{
+  gsize best = 0;
+  for (gsize i = 0; i < centres.size (); i++)
+    if (std::abs (centres[i] - pixel) <= std::abs (centres[best] - pixel))
+      best = i;
+  return best;
+}
+
+struct Truth {
+  std::vector<double> levels;  // of every pixel of the frame
+  Numbers values;              // of every window
+  std::vector<GstVideoRectangle> windows;
+  gsize best = 0;
+};
+
+/// The map of a picture, shown on frames of the search's size, against a model. Windows are of the picture.
+inline Truth
+truth_of (const Picture &picture, const Search &s, const Numbers &model)
+{
+  Truth truth;
+  const double sx = double (picture.width) / s.width, sy = double (picture.height) / s.height;
+  const auto length = [] (double pixels) { return std::max (int (std::floor (pixels + 0.5)), 1); };
+  const int w = length (s.window_width * sx), h = length (s.window_height * sy);
+  const auto xs = centres (picture.width, std::min (length (s.step * sx), picture.width));
+  const auto ys = centres (picture.height, std::min (length (s.step * sy), picture.height));
+  for (const int y : ys)
+    for (const int x : xs) {
+      truth.windows.push_back ({ x - w / 2, y - h / 2, w, h });
+      truth.values.push_back (formula (s.measure, normalized (picture.histogram (truth.windows.back (), s.bins)), normalized (model)));
+      const double value = truth.values.back (), best = truth.values[truth.best];
+      if (is_similarity (s.measure) ? value > best : value < best)
+        truth.best = truth.values.size () - 1;
+    }
+  for (int y = 0; y < s.height; y++)
+    for (int x = 0; x < s.width; x++) {
+      const gsize column = nearest (xs, std::floor ((x + 0.5) * sx)), row = nearest (ys, std::floor ((y + 0.5) * sy));
+      truth.levels.push_back (level (s.measure, truth.values[row * xs.size () + column], s.bins));
+    }
+  return truth;
+}
+
+inline Truth
+truth_of (const Picture &picture, const Search &s)
+{
+  return truth_of (picture, s, picture.histogram (s.model, s.bins));
+}
+
+/// The frame with its integral histogram, and behind that perhaps more elements.
+inline GstBuffer *
+counted (const std::string &caps, GstBuffer *buffer, int bins, const std::string &behind = "", const std::string &backend = "cpu")
+{
+  GstHarness *h = harness ("cudaintegralhist tuning-time=0 backend=" + backend + " bins=" + std::to_string (bins) + behind, caps.c_str ());
+  GstBuffer *out = gst_harness_push_and_pull (h, buffer);
+  fail_unless (out && gst_buffer_get_integral_histogram_meta (out), "%s%s", caps.c_str (), behind.c_str ());
+  gst_harness_teardown (h);
+  return out;
+}
+
+inline GstBuffer *
+counted (const Picture &picture, int bins = 8)
+{
+  return counted (picture.caps (), picture.buffer (), bins);
+}
+
+using Bytes = std::vector<guint8>;
+
+/// The rows of a packed frame, without padding.
+inline Bytes
+bytes_of (GstBuffer *buffer, const GstVideoInfo &info)
+{
+  Bytes bytes;
+  GstVideoFrame frame;
+  fail_unless (gst_video_frame_map (&frame, &info, buffer, GST_MAP_READ));
+  for (int y = 0; y < info.height; y++) {
+    const auto *row = static_cast<const guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, 0)) + y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0);
+    bytes.insert (bytes.end (), row, row + info.width * GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0));
+  }
+  gst_video_frame_unmap (&frame);
+  return bytes;
+}
+
+class Likelihood {
+public:
+  explicit Likelihood (const std::string &properties, const std::string &caps = "")
+      : harness_ (harness ("integralhistlikelihood " + properties, caps.empty () ? nullptr : caps.c_str ())), bus_ (gst_bus_new ())
+  {
+    gst_element_set_bus (harness_->element, bus_);
+  }
+  ~Likelihood ()
+  {
+    gst_element_set_bus (harness_->element, nullptr);
+    gst_object_unref (bus_);
+    gst_harness_teardown (harness_);
+  }
+  Likelihood (const Likelihood &) = delete;
+  Likelihood &operator= (const Likelihood &) = delete;
+
+  void set_caps (const std::string &caps) { gst_harness_set_src_caps_str (harness_, caps.c_str ()); }
+
+  /// (transfer full) both ways
+  GstBuffer *pass (GstBuffer *buffer)
+  {
+    const GstFlowReturn flow = gst_harness_push (harness_, buffer);
+    fail_unless (flow == GST_FLOW_OK, "%s: %s", gst_flow_get_name (flow), error ().c_str ());
+    return gst_harness_pull (harness_);
+  }
+
+  GstVideoInfo info ()
+  {
+    g_autoptr (GstCaps) caps = gst_pad_get_current_caps (harness_->sinkpad);
+    GstVideoInfo info;
+    fail_unless (caps && gst_video_info_from_caps (&info, caps));
+    return info;
+  }
+
+  Bytes bytes (GstBuffer *buffer)
+  {
+    GstBuffer *out = pass (buffer);
+    const Bytes bytes = bytes_of (out, info ());
+    gst_buffer_unref (out);
+    return bytes;
+  }
+
+  /// The only error of a frame that fails; what it is besides.
+  std::string error_of (GstBuffer *buffer, GQuark domain = GST_RESOURCE_ERROR, int code = GST_RESOURCE_ERROR_SETTINGS)
+  {
+    fail_unless_equals_int (gst_harness_push (harness_, buffer), GST_FLOW_ERROR);
+    const std::string text = error (domain, code);
+    fail_unless (!text.empty () && error ().empty (), "no error, or a second one after %s", text.c_str ());
+    return text;
+  }
+
+  std::string error (GQuark domain = 0, int code = 0)
+  {
+    GstMessage *message = gst_bus_pop_filtered (bus_, GST_MESSAGE_ERROR);
+    if (!message)
+      return "";
+    g_autoptr (GError) error = nullptr;
+    gst_message_parse_error (message, &error, nullptr);
+    gst_message_unref (message);
+    fail_unless (domain == 0 || g_error_matches (error, domain, code), "%s", error->message);
+    return error->message;
+  }
+
+  /// (transfer full)
+  GstMessage *message () { return gst_bus_pop_filtered (bus_, GST_MESSAGE_ELEMENT); }
+
+  template <class... Property>
+  void set (Property... property)
+  {
+    GstElement *element = gst_harness_find_element (harness_, "integralhistlikelihood");
+    g_object_set (element, property..., nullptr);
+    gst_object_unref (element);
+  }
+
+  void set_text (const char *property, const char *value)
+  {
+    GstElement *element = gst_harness_find_element (harness_, "integralhistlikelihood");
+    gst_util_set_object_arg (G_OBJECT (element), property, value);
+    gst_object_unref (element);
+  }
+
+  GstHarness *get () const { return harness_; }
+
+private:
+  GstHarness *const harness_;
+  GstBus *const bus_;
+};
+
+/// Counts as different only what is more than a level from the truth.
+inline void
+check_levels (const Bytes &levels, const Truth &truth, int width, const std::string &what)
+{
+  fail_unless_equals_int (levels.size (), truth.levels.size ());
+  for (gsize i = 0; i < levels.size (); i++)
+    if (std::abs (levels[i] - truth.levels[i]) > 1)
+      fail ("%s: pixel %d,%d is %d instead of %f", what.c_str (), int (i) % width, int (i) / width, levels[i], truth.levels[i]);
+}
+
+inline std::string
+line_of (const Search &s)
+{
+  g_autofree char *line = g_strdup_printf ("model=%d,%d,%d,%d window-width=%d window-height=%d step=%d measure=%s", s.model.x, s.model.y,
+                                           s.model.w, s.model.h, s.window_width, s.window_height, s.step, s.measure.c_str ());
+  return line;
+}
+
+/// What GstVideoConverter makes of a frame.
+inline Bytes
+converted (const GstVideoInfo &from, const GstVideoInfo &to, GstBuffer *buffer)
+{
+  GstVideoInfo in_info = from, out_info = to;
+  GstBuffer *out = gst_buffer_new_allocate (nullptr, to.size, nullptr);
+  GstVideoFrame in_frame, out_frame;
+  fail_unless (gst_video_frame_map (&in_frame, &from, buffer, GST_MAP_READ) && gst_video_frame_map (&out_frame, &to, out, GST_MAP_WRITE));
+  GstVideoConverter *converter = gst_video_converter_new (&in_info, &out_info, nullptr);
+  gst_video_converter_frame (converter, &in_frame, &out_frame);
+  gst_video_converter_free (converter);
+  gst_video_frame_unmap (&in_frame);
+  gst_video_frame_unmap (&out_frame);
+  const Bytes bytes = bytes_of (out, to);
+  gst_buffer_unref (out);
+  return bytes;
+}
