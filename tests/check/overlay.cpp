@@ -552,6 +552,7 @@ overlay_suite ()
 {
   Suite *suite = suite_create ("overlay");
   TCase *tests = tcase_create ("general");
+  tcase_set_timeout (tests, 120);
   suite_add_tcase (suite, tests);
   tcase_add_test (tests, outlines);
   tcase_add_test (tests, all_formats);

@@ -143,6 +143,7 @@ overlay_trails_suite ()
 {
   Suite *suite = suite_create ("overlay_trails");
   TCase *tests = tcase_create ("general");
+  tcase_set_timeout (tests, 120);
   suite_add_tcase (suite, tests);
   tcase_add_test (tests, trails_grow);
   tcase_add_test (tests, trails_by_id);
