@@ -3,11 +3,13 @@
 """histquery.py [FILE | URI]: the integral histogram of every frame as a NumPy array, without a copy.
 
 The histogram of a rectangle comes from four corners of the tensor, and must equal what the library answers.
-After `tests/run.sh` or `meson compile -C build`, in the build directory's environment (paths are relative to build/):
+After `tools/setup.sh test` and `tests/run.sh` or `meson compile -C build`, in the build directory's environment
+(paths are relative to build/):
 
     meson devenv -C build ../examples/histquery.py
 
-It needs the distribution's Python with python3-gi, python3-gst-1.0 and python3-numpy.
+It needs the distribution's Python with python3-gi, python3-gst-1.0 and python3-numpy, and a build with the
+bindings: gobject-introspection and libgirepository1.0-dev. tools/setup.sh installs all of them.
 """
 import argparse
 import os

@@ -11,10 +11,15 @@
 // any pixels. query.hpp then answers what rectangles hold.
 //
 // Nothing here allocates, synchronises or keeps state between calls (tuner.hpp does); every buffer belongs to the caller. Calls on different buffers may
-// run at the same time from any thread. Functions return 0, or a cudaError_t where a CUDA call failed.
+// run at the same time from any thread.
+//
+// Nothing throws. Functions that can fail return 0 or what went wrong: on the CPU ENOMEM, EAGAIN
+// where threads cannot be had, or ECANCELED; with CUDA a cudaError_t. What they write is undefined
+// then.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -131,7 +136,7 @@ struct PixelFormat {
 
 struct Image {
   const void *data = nullptr;
-  std::size_t stride = 0;  // bytes from one row to the next
+  std::ptrdiff_t stride = 0;  // bytes from one row to the next, negative where they go from the bottom up
   PixelFormat format;
 };
 
@@ -168,6 +173,13 @@ struct Tuning {
   bool operator== (const Tuning &) const = default;
 };
 
+/// Of a flag that another thread sets to have something stopped; null for none.
+inline bool
+is_set (const std::atomic<bool> *flag)
+{
+  return flag && flag->load (std::memory_order_relaxed);
+}
+
 /// Hears of the stages of a run, for those who time them. What is enqueued between two belongs to the first of them.
 class StageListener {
 public:
@@ -193,6 +205,10 @@ struct Job {
   Tuning tuning = {};
   StageListener *listener = nullptr;
   const Binning *binning = nullptr;  // with `bins`: the pixels are not there yet, and are made from this first; see run ()
+
+  /// CPU strategies look at it about every millisecond. Once it is set, run () returns ECANCELED
+  /// soon, and what the tensor holds is undefined. Those of CUDA, which only launch, do not look.
+  const std::atomic<bool> *cancelled = nullptr;
 
   void stage (const char *name) const
   {
@@ -228,20 +244,22 @@ const Strategy *preferred_strategy (Device device, const Shape &shape);
 bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning = {});
 
 /// Runs the strategy; before it bin_image where the job has a `binning`, and behind it drop_anchors where the tensor has anchors, unless it sees to them itself.
-int run (const Strategy &strategy, const Job &job);
+[[nodiscard]] int run (const Strategy &strategy, const Job &job);
 
-/// Algorithm 1 of Poostchi et al., serial and slow: what a strategy must equal, bit for bit. For integer tensors; without anchors.
-void reference (const Job &job);
+/// Algorithm 1 of Poostchi et al., serial and slow: what a strategy must equal, bit for bit. For
+/// integer tensors; without anchors. ECANCELED as run ().
+int reference (const Job &job);
 
 // A strip of a frame's rows is computed like a frame of its own. add_above then makes it the rows that the frame's tensor has there: it adds above[b * width + x], H in the row
 // above the strip, to all of plane b's column x, and leaves H in the strip's last row in its place, for the strip below. `above` has width words a plane, zeros for the first
 // strip, and all is modulo 2^32, or 65536 with u16. For tensors of u32, s32 or u16; without anchors. Shape and layout are the strip's.
 
 namespace cpu {
-void bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out);
+[[nodiscard]] int bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out,
+                             const std::atomic<bool> *cancelled = nullptr);
 /// From the planes.
-void drop_anchors (const Job &job);
-void add_above (const Shape &shape, const Layout &layout, void *tensor, std::uint32_t *above);
+[[nodiscard]] int drop_anchors (const Job &job);
+[[nodiscard]] int add_above (const Shape &shape, const Layout &layout, void *tensor, std::uint32_t *above);
 }  // namespace cpu
 
 /// The same on a device; pointers are the device's, of the current context.

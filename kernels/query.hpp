@@ -91,8 +91,9 @@ std::size_t answer_bytes (const Shape &shape, const Query &query);
 std::size_t carried_bytes (const Query &query);
 
 namespace cpu {
-void answer (const Shape &shape, const Layout &layout, const void *tensor, const Query &query);
-}
+/// Returns 0, ENOMEM or EAGAIN. After a failure what is answered and carried is undefined.
+[[nodiscard]] int answer (const Shape &shape, const Layout &layout, const void *tensor, const Query &query);
+}  // namespace cpu
 
 namespace cuda {
 /// Every pointer is the device's, of the current context; those of what is asked may also be pinned host memory.

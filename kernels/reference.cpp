@@ -2,34 +2,42 @@
 //
 // Algorithm 1 of Poostchi et al. 2017, as it stands there: one element after another, from its three neighbours. It stays
 // slow and obvious: what a strategy should give, in one line.
+#include <cerrno>
+
 #include "elements.hpp"
 
 namespace inthist {
 namespace {
 
 template <class T, class Source>
-void
-fill (const Planes<T> &out, Source source)
+int
+fill (const Planes<T> &out, Source source, const std::atomic<bool> *cancelled)
 {
   const auto at = [&] (int b, int y, int x) -> T & { return out.line (b, y)[x]; };
   for (int b = 0; b < out.count; b++)
-    for (int y = 0; y < out.height; y++)
+    for (int y = 0; y < out.height; y++) {
+      if (is_set (cancelled))
+        return ECANCELED;
       for (int x = 0; x < out.width; x++) {
         const T above = y > 0 ? at (b, y - 1, x) : 0;
         const T left = x > 0 ? at (b, y, x - 1) : 0;
         const T corner = y > 0 && x > 0 ? at (b, y - 1, x - 1) : 0;
         at (b, y, x) = T (above + left - corner + T (source (b, y, x)));
       }
+    }
+  return 0;
 }
 
 }  // namespace
 
-void
+int
 reference (const Job &job)
 {
-  with_elements (job.shape, [&]<class T, class Source> (Elements<T, Source>) {
+  return with_elements (job.shape, [&]<class T, class Source> (Elements<T, Source>) {
     if constexpr (std::is_integral_v<T>)
-      fill (planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels });
+      return fill (planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels }, job.cancelled);
+    else
+      return 0;
   });
 }
 

@@ -134,7 +134,7 @@ sum_region (const Plane &at, const Region &region, int most)
 
 /// Calls `body` with a function of a plane's number that gives the plane, for an integer tensor.
 template <class Body>
-INTHIST_HOST_DEVICE inline void
+INTHIST_HOST_DEVICE inline auto
 with_planes (const Shape &shape, const Layout &layout, const void *tensor, const Anchors &anchors, Body &&body)
 {
   const auto *const bytes = static_cast<const std::uint8_t *> (tensor);
@@ -143,11 +143,11 @@ with_planes (const Shape &shape, const Layout &layout, const void *tensor, const
   };
   if (shape.counter == Type::u16_anchored) {
     const auto *const values = reinterpret_cast<const std::uint32_t *> (bytes + shape.bins * layout.plane_pitch);
-    body ([=] (int p) { return AnchoredElements{ narrow (p), values, anchors, p }; });
+    return body ([=] (int p) { return AnchoredElements{ narrow (p), values, anchors, p }; });
   } else if (shape.counter == Type::u16) {
-    body (narrow);
+    return body (narrow);
   } else {
-    body ([=] (int p) {
+    return body ([=] (int p) {
       return Elements2d<std::uint32_t>{ reinterpret_cast<const std::uint32_t *> (bytes + p * layout.plane_pitch), layout.row_pitch / 4 };
     });
   }

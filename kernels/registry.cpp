@@ -118,7 +118,7 @@ run (const Strategy &strategy, const Job &job)
     rest.binning = nullptr;
     job.stage ("bins");
     if (on_cpu)
-      cpu::bin_image (image, lut, job.shape.width, job.shape.height, job.pixels);
+      error = cpu::bin_image (image, lut, job.shape.width, job.shape.height, job.pixels, job.cancelled);
 #if INTHIST_CUDA
     else
       error = cuda::bin_image (image, lut, job.shape.width, job.shape.height, job.pixels, job.stream);
@@ -129,7 +129,7 @@ run (const Strategy &strategy, const Job &job)
   if (error == 0 && job.shape.counter == Type::u16_anchored && !strategy.anchors_itself) {
     job.stage ("anchors");
     if (on_cpu)
-      cpu::drop_anchors (job);
+      error = cpu::drop_anchors (job);
 #if INTHIST_CUDA
     else
       error = cuda::drop_anchors (job);

@@ -2,15 +2,21 @@
 #include "tuner.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
-#include <exception>
+#include <cstring>
 #include <fstream>
+#include <limits>
 #include <memory>
-#include <stdexcept>
+#include <mutex>
+#include <system_error>
+#include <thread>
 
 #include <tbb/task_arena.h>
 
+#include "cpu/parallel.hpp"
 #if INTHIST_CUDA
 #include "cuda/raii.hpp"
 #endif
@@ -20,31 +26,135 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr double kForEver = std::numeric_limits<double>::infinity ();
+
 double
 seconds_since (Clock::time_point start)
 {
   return std::chrono::duration<double> (Clock::now () - start).count ();
 }
 
-/// Where candidates run: memory of the device, and how to time a number of frames. Errors are thrown.
+/// What a candidate did not survive.
+struct Fault {
+  std::string text;
+  bool stopped = false;  // by the watchdog
+
+  explicit Fault (std::string what, bool by_watchdog = false) : text (std::move (what)), stopped (by_watchdog) {}
+#if INTHIST_CUDA
+  Fault (const cuda::CudaError &error) : text (error.what ()) {}
+#endif
+};
+
+template <class T = void>
+using Outcome = Expected<T, Fault>;
+
+unexpected<Fault>
+fault (std::string text, bool stopped = false)
+{
+  return unexpected<Fault> (Fault (std::move (text), stopped));
+}
+
+unexpected<Fault>
+stopped ()
+{
+  return fault ("stopped", true);
+}
+
+/// Sets a flag, which the jobs have, when the caller's is set or a time has come. A thread looks
+/// every few milliseconds. Without it a start under load took seconds: a run that had begun in time
+/// was waited for, and on two busy cores a frame of 1920x1080x32 takes `rows` 12 to 60 ms, but
+/// `wavefront` 400 to 1500, as each of its diagonals waits for threads that others keep from
+/// running.
+class Watchdog {
+public:
+  static Outcome<std::unique_ptr<Watchdog>> make (const std::atomic<bool> *cancelled)
+  {
+    std::unique_ptr<Watchdog> made (new Watchdog (cancelled));
+    try {
+      made->thread_ = std::thread ([watchdog = made.get ()] { watchdog->watch (); });
+    } catch (const std::system_error &) {
+      return fault ("no thread could be started");
+    }
+    return made;
+  }
+
+  ~Watchdog ()
+  {
+    {
+      const std::lock_guard lock (mutex_);
+      quit_ = true;
+      changed_.notify_all ();
+    }
+    if (thread_.joinable ())
+      thread_.join ();
+  }
+
+  /// What runs from now on may take so many seconds.
+  void allow (double seconds)
+  {
+    const std::lock_guard lock (mutex_);
+    begun_ = Clock::now ();
+    limit_ = seconds;
+    stop_ = is_cancelled ();
+  }
+
+  const std::atomic<bool> *flag () const { return &stop_; }
+
+  /// Once it has been, it stays so, whatever becomes of the caller's flag.
+  bool is_cancelled ()
+  {
+    if (is_set (theirs_))
+      cancelled_ = true;
+    return cancelled_;
+  }
+
+private:
+  static constexpr auto kPeriod = std::chrono::milliseconds (4);
+
+  explicit Watchdog (const std::atomic<bool> *cancelled) : theirs_ (cancelled) {}
+
+  void watch ()
+  {
+    std::unique_lock lock (mutex_);
+    while (!changed_.wait_for (lock, kPeriod, [this] { return quit_; }))
+      if (is_cancelled () || seconds_since (begun_) > limit_)
+        stop_ = true;
+  }
+
+  const std::atomic<bool> *const theirs_;
+  std::atomic<bool> stop_ = false, cancelled_ = false;
+  std::mutex mutex_;  // guards all below
+  std::condition_variable changed_;
+  Clock::time_point begun_ = Clock::now ();
+  double limit_ = kForEver;
+  bool quit_ = false;
+  std::thread thread_;
+};
+
+/// Where candidates run: memory of the device, and how to time a number of frames.
 class Bench {
 public:
   virtual ~Bench () = default;
   /// Gives the job what it lacks: pixels, and workspaces of so many bytes.
-  virtual void prepare (Job &job, std::size_t workspace_bytes) = 0;
+  virtual Outcome<> prepare (Job &job, std::size_t workspace_bytes) = 0;
   /// Seconds that `n` frames take.
-  virtual double time (int n, const Job &job, const Strategy &strategy) = 0;
+  virtual Outcome<double> time (int n, const Job &job, const Strategy &strategy) = 0;
+  /// Whether a first run takes about as long as the others, so that it can be hopeless.
+  virtual bool first_run_counts () const = 0;
 };
 
-/// Rows of a pattern that has every bin, and for types other than u8 small numbers.
-std::vector<std::uint8_t>
-pattern (const Shape &shape, std::size_t stride)
+struct Free {
+  void operator() (void *memory) const { std::free (memory); }
+};
+using Memory = std::unique_ptr<std::uint8_t, Free>;
+
+Outcome<Memory>
+allocate (std::size_t bytes)
 {
-  std::vector<std::uint8_t> pixels (stride * shape.height);
-  if (shape.pixel == Type::u8)
-    for (std::size_t i = 0; i < pixels.size (); i++)
-      pixels[i] = std::uint8_t ((i * 7 + i / stride * 13) % shape.bins);
-  return pixels;
+  Memory memory (static_cast<std::uint8_t *> (std::aligned_alloc (256, (bytes + 256) / 256 * 256)));
+  if (!memory)
+    return fault ("no memory for " + std::to_string (bytes) + " bytes");
+  return memory;
 }
 
 std::size_t
@@ -53,97 +163,147 @@ stride_of (const Shape &shape)
   return shape.pixel == Type::u8 ? bin_stride (shape.width) : std::size_t (shape.width) * bytes_of (shape.pixel);
 }
 
+/// Rows of a pattern that has every bin, and for types other than u8 zeros. Large frames take a
+/// while, in which they can be stopped.
+Outcome<Memory>
+pattern (const Shape &shape, std::size_t stride, const std::atomic<bool> *cancelled)
+{
+  Memory pixels = TRY (allocate (stride * shape.height));
+  for (int y = 0; y < shape.height; y++) {
+    if (is_set (cancelled))
+      return stopped ();
+    std::uint8_t *const row = pixels.get () + y * stride;
+    if (shape.pixel != Type::u8) {
+      std::memset (row, 0, stride);
+      continue;
+    }
+    const int step = 7 % shape.bins;
+    int value = int ((y * (stride * 7 + 13)) % shape.bins);
+    for (std::size_t x = 0; x < stride; x++) {
+      row[x] = std::uint8_t (value);
+      value += step;
+      value -= value >= shape.bins ? shape.bins : 0;
+    }
+  }
+  return pixels;
+}
+
 /// One frame after another, each on all cores, as the engine has it.
 class CpuBench final : public Bench {
 public:
-  explicit CpuBench (const Shape &shape) : stride_ (stride_of (shape)), image_ (allocate (stride_ * shape.height))
+  static Outcome<std::unique_ptr<Bench>> make (const Shape &shape, const std::atomic<bool> *cancelled)
   {
-    std::ranges::copy (pattern (shape, stride_), static_cast<std::uint8_t *> (image_.get ()));
+    auto bench = std::make_unique<CpuBench> ();
+    bench->stride_ = stride_of (shape);
+    bench->image_ = TRY (pattern (shape, bench->stride_, cancelled));
+    return bench;
   }
 
-  void prepare (Job &job, std::size_t workspace_bytes) override
+  /// Workspaces are kept while they are large enough.
+  Outcome<> prepare (Job &job, std::size_t workspace_bytes) override
   {
-    workspace_ = allocate (workspace_bytes);
-    job.pixels = { static_cast<std::uint8_t *> (image_.get ()), stride_ };
+    if (workspace_bytes > workspace_bytes_ || !workspace_) {
+      workspace_ = nullptr;
+      workspace_ = TRY (allocate (workspace_bytes));
+      workspace_bytes_ = workspace_bytes;
+    }
+    job.pixels = { image_.get (), stride_ };
     job.workspace = workspace_.get ();
+    return {};
   }
 
-  double time (int n, const Job &job, const Strategy &strategy) override
+  Outcome<double> time (int n, const Job &job, const Strategy &strategy) override
   {
     const auto start = Clock::now ();
-    for (int i = 0; i < n; i++)
-      if (inthist::run (strategy, job) != 0)
-        throw std::runtime_error (strategy.name);
+    for (int i = 0; i < n; i++) {
+      if (is_set (job.cancelled))
+        return stopped ();
+      if (const int error = inthist::run (strategy, job); error != 0)
+        return fault (std::string (strategy.name) + ": " + std::generic_category ().message (error), error == ECANCELED);
+    }
     return seconds_since (start);
   }
 
+  bool first_run_counts () const override { return true; }
+
 private:
-  using Memory = std::unique_ptr<void, decltype (&std::free)>;
-
-  static Memory allocate (std::size_t bytes)
-  {
-    Memory memory (std::aligned_alloc (256, (bytes + 256) / 256 * 256), std::free);
-    if (!memory)
-      throw std::bad_alloc ();
-    return memory;
-  }
-
-  const std::size_t stride_;
-  const Memory image_;
-  Memory workspace_{ nullptr, std::free };
+  std::size_t stride_ = 0, workspace_bytes_ = 0;
+  Memory image_, workspace_;
 };
 
 #if INTHIST_CUDA
 /// Frames in turn on some streams, each with a workspace of its own.
 class CudaBench final : public Bench {
 public:
-  CudaBench (const Shape &shape, int lanes) : stride_ (stride_of (shape)), start_ (timed_event ()), stop_ (timed_event ()), lanes_ (lanes)
+  static Outcome<std::unique_ptr<Bench>> make (const Shape &shape, int lanes, const std::atomic<bool> *cancelled)
   {
-    const auto image = pattern (shape, stride_);
-    image_ = cuda::make_device_memory (image.size ());
-    for (Lane &lane : lanes_) {
-      lane.stream = cuda::make_stream ();
-      lane.done = cuda::make_event (cudaEventDisableTiming);
+    auto bench = std::make_unique<CudaBench> ();
+    bench->stride_ = stride_of (shape);
+    const std::size_t bytes = bench->stride_ * shape.height;
+    const Memory image = TRY (pattern (shape, bench->stride_, cancelled));
+    bench->start_ = TRY (cuda::make_event (cudaEventDefault));
+    bench->stop_ = TRY (cuda::make_event (cudaEventDefault));
+    bench->lanes_ = std::vector<Lane> (lanes);
+    for (Lane &lane : bench->lanes_) {
+      lane.stream = TRY (cuda::make_stream ());
+      lane.done = TRY (cuda::make_event (cudaEventDisableTiming));
     }
-    cuda::check (cudaMemcpyAsync (image_.get (), image.data (), image.size (), cudaMemcpyHostToDevice, first ()));
-    cuda::check (cudaStreamSynchronize (first ()));
+    bench->image_ = TRY (cuda::make_device_memory (bytes));
+    constexpr std::size_t kPiece = 32 << 20;  // takes a few milliseconds
+    for (std::size_t at = 0; at < bytes; at += kPiece) {
+      if (is_set (cancelled))
+        return stopped ();
+      TRY (cuda::check (cudaMemcpyAsync (bench->image_.get () + at, image.get () + at, std::min (kPiece, bytes - at),
+                                         cudaMemcpyHostToDevice, bench->first ())));
+    }
+    TRY (cuda::check (cudaStreamSynchronize (bench->first ())));
+    return bench;
   }
 
   /// Workspaces are kept while they are large enough.
-  void prepare (Job &job, std::size_t workspace_bytes) override
+  Outcome<> prepare (Job &job, std::size_t workspace_bytes) override
   {
     for (Lane &lane : lanes_)
       if (workspace_bytes > lane.workspace_bytes || !lane.workspace) {
         lane.workspace = nullptr;
         lane.workspace_bytes = 0;
-        lane.workspace = cuda::make_device_memory (std::max<std::size_t> (workspace_bytes, 1));
+        lane.workspace = TRY (cuda::make_device_memory (std::max<std::size_t> (workspace_bytes, 1)));
         lane.workspace_bytes = workspace_bytes;
       }
     job.pixels = { reinterpret_cast<std::uint8_t *> (image_.get ()), stride_ };
+    return {};
   }
 
-  double time (int n, const Job &job, const Strategy &strategy) override
+  /// What was launched before a stop is waited for, as it uses our memory.
+  Outcome<double> time (int n, const Job &job, const Strategy &strategy) override
   {
-    cuda::check (cudaEventRecord (start_.get (), first ()));
+    TRY (cuda::check (cudaEventRecord (start_.get (), first ())));
     for (Lane &lane : lanes_)
-      cuda::check (cudaStreamWaitEvent (lane.stream.get (), start_.get (), 0));
-    for (int i = 0; i < n; i++) {
+      TRY (cuda::check (cudaStreamWaitEvent (lane.stream.get (), start_.get (), 0)));
+    bool all = true;
+    for (int i = 0; i < n && all; i++) {
       Lane &lane = lanes_[i % lanes_.size ()];
       Job frame = job;
       frame.stream = lane.stream.get ();
       frame.workspace = lane.workspace.get ();
-      cuda::check (inthist::run (strategy, frame));
+      TRY (cuda::check (inthist::run (strategy, frame)));
+      all = !is_set (job.cancelled);
     }
     for (Lane &lane : lanes_) {
-      cuda::check (cudaEventRecord (lane.done.get (), lane.stream.get ()));
-      cuda::check (cudaStreamWaitEvent (first (), lane.done.get (), 0));
+      TRY (cuda::check (cudaEventRecord (lane.done.get (), lane.stream.get ())));
+      TRY (cuda::check (cudaStreamWaitEvent (first (), lane.done.get (), 0)));
     }
-    cuda::check (cudaEventRecord (stop_.get (), first ()));
-    cuda::check (cudaEventSynchronize (stop_.get ()));
+    TRY (cuda::check (cudaEventRecord (stop_.get (), first ())));
+    TRY (cuda::check (cudaEventSynchronize (stop_.get ())));
+    if (!all)
+      return stopped ();
     float milliseconds;
-    cuda::check (cudaEventElapsedTime (&milliseconds, start_.get (), stop_.get ()));
+    TRY (cuda::check (cudaEventElapsedTime (&milliseconds, start_.get (), stop_.get ())));
     return milliseconds / 1e3;
   }
+
+  /// Kernels are loaded then.
+  bool first_run_counts () const override { return false; }
 
 private:
   struct Lane {
@@ -153,44 +313,141 @@ private:
     std::size_t workspace_bytes = 0;
   };
 
-  static cuda::EventOwner timed_event () { return cuda::make_event (cudaEventDefault); }
   Stream first () const { return lanes_.front ().stream.get (); }
 
-  const std::size_t stride_;
-  const cuda::EventOwner start_, stop_;
+  std::size_t stride_ = 0;
+  cuda::EventOwner start_, stop_;
   cuda::DeviceMemory image_;
   std::vector<Lane> lanes_;
 };
 #endif
 
-std::unique_ptr<Bench>
-make_bench ([[maybe_unused]] Device device, const Shape &shape, [[maybe_unused]] int lanes)
+Outcome<std::unique_ptr<Bench>>
+make_bench ([[maybe_unused]] Device device, const Shape &shape, [[maybe_unused]] int lanes, const std::atomic<bool> *cancelled)
 {
 #if INTHIST_CUDA
   if (device == Device::cuda)
-    return std::make_unique<CudaBench> (shape, std::max (lanes, 1));
+    return CudaBench::make (shape, lanes, cancelled);
 #endif
-  return std::make_unique<CpuBench> (shape);
+  return CpuBench::make (shape, cancelled);
 }
 
-constexpr double kHopeless = 1.3;   // a first run that is so much slower than the best so far needs no second
-constexpr double kClearly = 0.95;   // what the winner needs of the default's time
-constexpr double kSample = 0.5e-3;  // seconds that a sample should take, for the clock to mean something
+constexpr double kHopeless = 1.3;     // a run that is so much slower than the best so far needs no other
+constexpr double kHopelessFirst = 2;  // the same of a first run, which finds pages and caches as they are
+constexpr double kClearly = 0.95;     // what the winner needs of the default's time
+constexpr int kRounds = 3;            // in which it must
+constexpr double kSample = 0.5e-3;    // seconds that a sample should take, for the clock to mean something
+constexpr double kInFlight = 50e-3;   // that are launched at once where frames take long, as they cannot be called back
 
-/// Seconds a frame: the best of three samples. Less is known where the time is `over`, or where the candidate is hopeless against `best`.
-double
-measure (Bench &bench, const Job &job, const Strategy &strategy, int lanes, double best, const auto &over)
-{
-  double seconds = bench.time (1, job, strategy);  // warms up
-  if (!over ())
-    seconds = bench.time (lanes, job, strategy) / lanes;
-  if (best > 0 && seconds > kHopeless * best)
-    return seconds;
-  const int frames = std::clamp (int (kSample / std::max (seconds, 1e-9)), lanes, 50);
-  for (int sample = 0; sample < 3 && !over (); sample++)
-    seconds = std::min (seconds, bench.time (frames, job, strategy) / frames);
-  return seconds;
-}
+/// Measures candidates of one shape, until the time is up or somebody has it stopped.
+class Trial {
+public:
+  Trial (Bench &bench, Watchdog &watchdog, const Job &job, int lanes, Clock::time_point start, double budget)
+      : bench_ (bench), watchdog_ (watchdog), job_ (job), lanes_ (lanes), start_ (start), budget_ (budget)
+  {
+  }
+
+  bool is_over () const { return seconds_since (start_) > budget_; }
+
+  struct Measured {
+    double seconds;  // a frame; for ever where not even one was seen to its end
+    bool complete;   // there was time to find out
+  };
+
+  /// The best of three samples. The candidate is hopeless, and left alone, as soon as that shows
+  /// against `best`. Where that is 0 there is none yet, and the first run may take its time.
+  Outcome<Measured> measure (const Choice &choice, double best)
+  {
+    const Job job = TRY (prepare (choice));
+    const bool judge_first = best > 0 && bench_.first_run_counts ();
+    const Sample first = TRY (sample (job, choice, 1, judge_first ? kHopelessFirst * best : kForEver, best == 0));
+    if (first.cut || (judge_first && first.seconds > kHopelessFirst * best))
+      return Measured{ first.cut ? kForEver : first.seconds, !first.cut || !is_over () };
+    double seconds = first.seconds;
+    const int n = in_flight (seconds);
+    const Sample warm = TRY (sample (job, choice, n, best > 0 ? kHopeless * best * n : kForEver));
+    if (warm.cut)
+      return Measured{ std::max (seconds, warm.seconds), !is_over () };
+    seconds = warm.seconds;
+    if (best > 0 && seconds > kHopeless * best)
+      return Measured{ seconds, true };
+    const int frames = frames_of (seconds);
+    for (int i = 0; i < 3; i++) {
+      const Sample again = TRY (sample (job, choice, frames, kForEver));
+      if (again.cut)
+        return Measured{ seconds, false };
+      seconds = std::min (seconds, again.seconds);
+    }
+    return Measured{ seconds, true };
+  }
+
+  enum class Comparison { lost, won, unknown };
+
+  /// Whether `other` beats `one` clearly in each of some rounds. A machine that does something else
+  /// slows down now the one and now the other. Keeps the best time of each.
+  Outcome<Comparison> compare (Choice &one, Choice &other)
+  {
+    for (int round = 0; round < kRounds; round++) {
+      double seconds[2];
+      for (Choice *choice : { &one, &other }) {
+        const Job job = TRY (prepare (*choice));
+        const Sample taken = TRY (sample (job, *choice, frames_of (choice->seconds), kForEver));
+        if (taken.cut)
+          return round > 0 ? Comparison::won : Comparison::unknown;
+        seconds[choice == &other] = taken.seconds;
+      }
+      one.seconds = std::min (one.seconds, seconds[0]);
+      other.seconds = std::min (other.seconds, seconds[1]);
+      if (seconds[1] > kClearly * seconds[0])
+        return Comparison::lost;
+    }
+    return Comparison::won;
+  }
+
+private:
+  struct Sample {
+    double seconds;    // a frame; of a run that was cut off, at least so many
+    bool cut = false;  // hopeless, or the time is up
+  };
+
+  Outcome<Job> prepare (const Choice &choice)
+  {
+    Job job = job_;
+    job.tuning = choice.tuning;
+    job.cancelled = watchdog_.flag ();
+    TRY (bench_.prepare (job, choice.strategy->workspace_bytes (job.shape, choice.tuning)));
+    return job;
+  }
+
+  /// Times n frames, which together may take `limit` seconds, and the time that is left.
+  Outcome<Sample> sample (const Job &job, const Choice &choice, int n, double limit, bool has_time = false)
+  {
+    const double left = has_time ? kForEver : budget_ - seconds_since (start_);
+    if (left <= 0 && !watchdog_.is_cancelled ())
+      return Sample{ 0, true };
+    watchdog_.allow (std::min (limit, left));
+    const auto start = Clock::now ();
+    const auto seconds = bench_.time (n, job, *choice.strategy);
+    if (watchdog_.is_cancelled ())
+      return stopped ();
+    if (!seconds && seconds.error ().stopped)
+      return Sample{ seconds_since (start) / n, true };
+    return Sample{ TRY (seconds) / n };
+  }
+
+  int in_flight (double seconds) const { return std::clamp (int (kInFlight / std::max (seconds, 1e-9)), 1, lanes_); }
+  int frames_of (double seconds) const
+  {
+    return std::clamp (int (kSample / std::max (seconds, 1e-9)), in_flight (seconds), std::max (50, lanes_));
+  }
+
+  Bench &bench_;
+  Watchdog &watchdog_;
+  const Job job_;
+  const int lanes_;
+  const Clock::time_point start_;
+  const double budget_;
+};
 
 }  // namespace
 
@@ -216,41 +473,56 @@ default_choice (Device device, const Shape &shape)
   return list.empty () ? Choice{ .strategy = preferred_strategy (device, shape) } : list.front ();
 }
 
-Choice
-tune (Device device, const Shape &shape, const Layout &layout, void *tensor, double budget, int lanes)
+Expected<Choice, Untuned>
+tune (Device device, const Shape &shape, const Layout &layout, void *tensor, double budget, int lanes, const std::atomic<bool> *cancelled)
 {
   const auto start = Clock::now ();
-  const auto over = [&] { return seconds_since (start) > budget; };
-  const auto bench = make_bench (device, shape, lanes);
-  const auto run = [&] (const Choice &choice, double to_beat) {
-    Job job = { .shape = shape, .layout = layout, .pixels = {}, .tensor = tensor, .tuning = choice.tuning };
-    bench->prepare (job, choice.strategy->workspace_bytes (shape, choice.tuning));
-    return measure (*bench, job, *choice.strategy, std::max (lanes, 1), to_beat, over);
-  };
+  const auto untuned = [] (std::string why, bool by_caller = false) { return unexpected<Untuned> (Untuned{ std::move (why), by_caller }); };
+  lanes = std::max (lanes, 1);
+  const auto watchdog = Watchdog::make (cancelled);
+  if (!watchdog)
+    return untuned (watchdog.error ().text);
+  Watchdog &guard = **watchdog;
+  guard.allow (kForEver);
+  const auto bench = make_bench (device, shape, lanes, guard.flag ());
+  if (guard.is_cancelled ())
+    return untuned ("cancelled", true);
+  if (!bench)
+    return untuned (bench.error ().text);
+
+  Trial trial (**bench, guard, { .shape = shape, .layout = layout, .pixels = {}, .tensor = tensor }, lanes, start, budget);
   std::vector<Choice> list = candidates (device, shape);
   Choice *best = nullptr;
   bool complete = true;
+  std::string why = "no strategy could be run";
   for (Choice &choice : list) {
-    complete = best == nullptr || !over ();
-    if (!complete)
+    if (best && trial.is_over ()) {
+      complete = false;
       break;
-    try {
-      choice.seconds = run (choice, best ? best->seconds : 0);
-    } catch (const std::exception &) {
+    }
+    const auto measured = trial.measure (choice, best ? best->seconds : 0);
+    if (guard.is_cancelled ())
+      return untuned ("cancelled", true);
+    if (!measured) {
+      why = "no strategy could be run; the last: " + measured.error ().text;
       continue;
     }
+    choice.seconds = measured->seconds;
+    complete = complete && measured->complete;
     if (!best || choice.seconds < best->seconds)
       best = &choice;
   }
   if (!best)
-    throw std::runtime_error ("no strategy could be run");
+    return untuned (why);
   Choice &first = list.front ();
   if (best != &first && first.seconds > 0) {
     // the first may have run on clocks that were asleep
-    for (Choice *choice : { &first, best })
-      if (!over ())
-        choice->seconds = run (*choice, 0);
-    if (best->seconds > kClearly * first.seconds)
+    const auto compared = trial.compare (first, *best);
+    if (guard.is_cancelled ())
+      return untuned ("cancelled", true);
+    const bool known = compared && *compared != Trial::Comparison::unknown;
+    complete = complete && known;
+    if (known ? *compared == Trial::Comparison::lost : best->seconds * kHopeless > first.seconds)
       best = &first;
   }
   best->complete = complete;
@@ -281,10 +553,13 @@ device_fingerprint ([[maybe_unused]] Device device)
     return text;
   }
 #endif
+  int threads = 0;
+  if (cpu::guarded ([&] { return threads = tbb::this_task_arena::max_concurrency (), 0; }) != 0)
+    return "";
   std::ifstream info ("/proc/cpuinfo");
   for (std::string line; std::getline (info, line);)
     if (line.starts_with ("model name") && line.find (": ") != std::string::npos)
-      return line.substr (line.find (": ") + 2) + ", " + std::to_string (tbb::this_task_arena::max_concurrency ()) + " threads";
+      return line.substr (line.find (": ") + 2) + ", " + std::to_string (threads) + " threads";
   return "";
 }
 

@@ -3,55 +3,49 @@
 
 #include <gst/integralhist/sharded_engine.hpp>
 
+#include "parse.hpp"
+
 namespace integralhist {
 
 #if INTHIST_CUDA
-bool
+Expected<>
 ComputeDevices::open_cuda (GstElement *element, const Settings &settings, std::string *why)
 {
   const int devices = CudaContext::device_count (why);
   if (devices == 0)
-    return true;
+    return {};
+  const std::string last = std::to_string (devices - 1);
   for (const int id : ids_)
-    if (id >= devices) {
-      GST_ELEMENT_ERROR (element, RESOURCE, NOT_FOUND,
-                         ("CUDA device %d of cuda-device-ids=\"%s\" does not exist: name devices 0..%d.", id,
-                          settings.cuda_device_ids.c_str (), devices - 1),
-                         (nullptr));
-      return false;
-    }
-  if (settings.cuda_device_id >= devices) {
-    GST_ELEMENT_ERROR (element, RESOURCE, NOT_FOUND,
-                       ("CUDA device %d does not exist: set cuda-device-id to 0..%d, or to -1.", settings.cuda_device_id, devices - 1),
-                       (nullptr));
-    return false;
-  }
-  try {
+    if (id >= devices)
+      return error (Error::Kind::no_device, "CUDA device " + std::to_string (id) + " of cuda-device-ids=\"" + settings.cuda_device_ids
+                                                + "\" does not exist: name devices 0.." + last);
+  if (settings.cuda_device_id >= devices)
+    return error (Error::Kind::no_device, "CUDA device " + std::to_string (settings.cuda_device_id)
+                                              + " does not exist: set cuda-device-id to 0.." + last + ", or to -1");
+  const auto open_all = [&] () -> Expected<> {
     for (std::size_t i = 1; i < ids_.size (); i++)
-      others_.push_back ({ CudaContext::primary (ids_[i]), DeviceUse (ids_[i]) });
-    context = cuda.open (element, settings.first_device ());
-  } catch (const Error &error) {
-    *why = error.what ();
+      others_.push_back ({ TRY (CudaContext::primary (ids_[i])), DeviceUse (ids_[i]) });
+    context = TRY (cuda.open (element, settings.first_device ()));
+    return {};
+  };
+  if (const auto opened = open_all (); !opened) {
+    *why = opened.error ().message;
     others_.clear ();
   }
-  return true;
+  return {};
 }
 #endif
 
-bool
-ComputeDevices::open (GstElement *element, const Settings &settings, std::string *description)
+Expected<std::string>
+ComputeDevices::open (GstElement *element, const Settings &settings)
 {
   const inthist::Strategy *wanted = settings.options.strategy;
-  if (wanted && settings.backend != Backend::automatic
-      && (wanted->device == inthist::Device::cuda) != (settings.backend == Backend::cuda)) {
-    GST_ELEMENT_ERROR (element, RESOURCE, SETTINGS,
-                       ("strategy=%s runs on %s only: set backend=auto, or strategy=auto.", wanted->name,
-                        wanted->device == inthist::Device::cuda ? "CUDA" : "the CPU"),
-                       (nullptr));
-    return false;
-  }
+  if (wanted && settings.backend != Backend::automatic && (wanted->device == inthist::Device::cuda) != (settings.backend == Backend::cuda))
+    return error (Error::Kind::bad_setting, std::string ("strategy=") + wanted->name + " runs on "
+                                                + (wanted->device == inthist::Device::cuda ? "CUDA" : "the CPU")
+                                                + " only: set backend=auto, or strategy=auto");
 
-  ids_ = parse_device_ids (settings.cuda_device_ids);
+  ids_ = TRY (parse_device_ids (settings.cuda_device_ids));
   const bool may_cuda = settings.backend != Backend::cpu && !(wanted && wanted->device == inthist::Device::cpu);
   const bool named = may_cuda && settings.cuda_device_id >= 0, listed = may_cuda && !ids_.empty ();
   std::string cpu_instead;  // what would let the element take the CPU, where the settings do not
@@ -62,25 +56,20 @@ ComputeDevices::open (GstElement *element, const Settings &settings, std::string
       cpu_instead += (cpu_instead.empty () ? "" : " and ") + std::string (setting);
   std::string why = "this build has no CUDA (it was configured with -Dcuda=disabled, or without nvcc)";
 #if INTHIST_CUDA
-  if (may_cuda && !open_cuda (element, settings, &why))
-    return false;
-  if (context) {
-    *description =
-        "CUDA device" + std::string (listed ? "s " : " ") + (listed ? settings.cuda_device_ids : std::to_string (context->device ()));
-    return true;
-  }
+  if (may_cuda)
+    TRY (open_cuda (element, settings, &why));
+  if (context)
+    return "CUDA device" + std::string (listed ? "s " : " ") + (listed ? settings.cuda_device_ids : std::to_string (context->device ()));
+#else
+  (void) element;
 #endif
   if (!cpu_instead.empty ()) {
     const std::string device = named    ? " device " + std::to_string (settings.cuda_device_id)
                                : listed ? " devices " + settings.cuda_device_ids
                                         : "";
-    GST_ELEMENT_ERROR (element, RESOURCE, NOT_FOUND,
-                       ("CUDA%s cannot be used: %s. Set %s to compute on the CPU.", device.c_str (), why.c_str (), cpu_instead.c_str ()),
-                       (nullptr));
-    return false;
+    return error (Error::Kind::no_device, "CUDA" + device + " cannot be used: " + why + ". Set " + cpu_instead + " to compute on the CPU");
   }
-  *description = "CPU" + (may_cuda ? "; CUDA: " + why : "");
-  return true;
+  return "CPU" + (may_cuda ? "; CUDA: " + why : "");
 }
 
 void
@@ -94,7 +83,7 @@ ComputeDevices::close ()
 #endif
 }
 
-std::unique_ptr<Engine>
+Expected<std::unique_ptr<Engine>>
 ComputeDevices::make_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, int pixel_bytes)
 {
   const bool several = are_several () || options.task_bins > 0;

@@ -10,12 +10,13 @@ namespace integralhist {
 
 class ComputeDevices {
 public:
-  /// Picks the devices and opens them; false after an element error. `description` is what they are, for the log.
-  bool open (GstElement *element, const Settings &settings, std::string *description);
+  /// Picks the devices and opens them. Returns what they are, for the log.
+  Expected<std::string> open (GstElement *element, const Settings &settings);
   void close ();
 
-  /// One for several devices, or for rounds, where the settings or the memory want it. A pixel of the input takes `pixel_bytes`. Throws.
-  std::unique_ptr<Engine> make_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, int pixel_bytes);
+  /// One for several devices, or for rounds, where the settings or the memory want it. A pixel of the input takes `pixel_bytes`.
+  Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+                                                 int pixel_bytes);
 
   /// Whether frames are shared out, so that pixels may lie on any device.
   bool are_several () const { return ids_.size () > 1; }
@@ -27,8 +28,8 @@ public:
 
 private:
 #if INTHIST_CUDA
-  /// False after an element error; `why` there is no context.
-  bool open_cuda (GstElement *element, const Settings &settings, std::string *why);
+  /// Where there is no context, `why` gets the reason; an error only where the settings name what is not there.
+  Expected<> open_cuda (GstElement *element, const Settings &settings, std::string *why);
   struct Other {
     std::shared_ptr<CudaContext> context;
     DeviceUse use;

@@ -36,7 +36,7 @@ CudaDevice::answer_query (GstElement *element, GstQuery *query)
 
 /// The device's primary context, one object for the process. Kernels of several contexts take turns on a device; pipelines that share one run theirs side by side, and
 /// beside those of the application that use the runtime's.
-static GstCudaContext *
+static Expected<GstCudaContext *>
 shared_context (int device)
 {
   struct Known {
@@ -49,10 +49,10 @@ shared_context (int device)
   Known &known = all[device];
   if (auto *context = static_cast<GstCudaContext *> (g_weak_ref_get (&known.context)))
     return context;
-  const auto primary = CudaContext::primary (device);
+  const auto primary = TRY (CudaContext::primary (device));
   GstCudaContext *context = gst_cuda_context_new_wrapped (static_cast<CUcontext> (primary->handle ()), device);
   if (!context)
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "CUDA device " + std::to_string (device) + " gave no context");
+    return error (Error::Kind::no_device, "CUDA device " + std::to_string (device) + " gave no context");
   if (g_object_is_floating (context))
     gst_object_ref_sink (context);
   g_object_set_data_full (G_OBJECT (context), "integralhist-primary", new std::shared_ptr (primary),
@@ -95,18 +95,18 @@ CudaDevice::ask_for_context (GstElement *element)
   gst_element_post_message (element, gst_message_new_need_context (GST_OBJECT (element), GST_CUDA_CONTEXT_TYPE));
 }
 
-std::shared_ptr<CudaContext>
+Expected<std::shared_ptr<CudaContext>>
 CudaDevice::open (GstElement *element, int device_id)
 {
   if (!gst_cuda_load_library ())
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "libgstcuda found no driver");
+    return error (Error::Kind::no_device, "libgstcuda found no driver");
   gst_cuda_memory_init_once ();  // pools are of no use before
   if (!is_open ())
     ask_for_context (element);  // without the lock, for the neighbour may be asking us
   DeviceUse use;
   if (!is_open ()) {
     use = use_device (device_id);
-    GstCudaContext *shared = shared_context (use.device ());
+    GstCudaContext *shared = TRY (shared_context (use.device ()));
     g_autoptr (GstContext) context = gst_context_new_cuda_context (shared);
     gst_object_unref (shared);
     gst_element_set_context (element, context);
@@ -114,7 +114,7 @@ CudaDevice::open (GstElement *element, int device_id)
   }
   const std::lock_guard lock (mutex_);
   if (!context_)
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "CUDA device " + std::to_string (std::max (device_id, 0)) + " gave no context");
+    return error (Error::Kind::no_device, "CUDA device " + std::to_string (std::max (device_id, 0)) + " gave no context");
   use_ = DeviceUse (device_of (context_));
   return wrap ();
 }
@@ -134,7 +134,7 @@ cuda_memory (GstBuffer *buffer)
   return memory && gst_is_cuda_memory (memory) ? GST_CUDA_MEMORY_CAST (memory) : nullptr;
 }
 
-std::shared_ptr<CudaContext>
+Expected<std::shared_ptr<CudaContext>>
 CudaDevice::follow (GstBuffer *buffer, int device_id)
 {
   GstCudaMemory *memory = cuda_memory (buffer);
@@ -181,24 +181,26 @@ is_cuda_caps (const GstCaps *caps)
   return gst_caps_features_contains (gst_caps_get_features (caps, 0), GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY);
 }
 
-static std::shared_ptr<CudaContext>
+static Expected<std::shared_ptr<CudaContext>>
 wrapped (GstCudaContext *context)
 {
   const std::shared_ptr<void> owner (gst_object_ref (context), gst_object_unref);
   return CudaContext::wrap (gst_cuda_context_get_handle (context), device_of (context), owner);
 }
 
-std::shared_ptr<CudaContext>
+Expected<std::shared_ptr<CudaContext>>
 CudaDevice::wrap ()
 {
   return wrapped (context_);
 }
 
-std::shared_ptr<CudaContext>
+Expected<std::shared_ptr<CudaContext>>
 CudaDevice::context_of (GstBuffer *buffer)
 {
   GstCudaMemory *memory = cuda_memory (buffer);
-  return memory ? wrapped (memory->context) : nullptr;
+  if (!memory)
+    return nullptr;
+  return wrapped (memory->context);
 }
 
 #else  // the primary context of the device; there is no CUDA memory in buffers
@@ -214,7 +216,7 @@ CudaDevice::answer_query (GstElement *, GstQuery *)
   return false;
 }
 
-std::shared_ptr<CudaContext>
+Expected<std::shared_ptr<CudaContext>>
 CudaDevice::open (GstElement *, int device_id)
 {
   use_ = use_device (device_id);
@@ -227,7 +229,7 @@ CudaDevice::clear ()
   use_ = {};
 }
 
-std::shared_ptr<CudaContext>
+Expected<std::shared_ptr<CudaContext>>
 CudaDevice::follow (GstBuffer *, int)
 {
   return nullptr;
@@ -239,7 +241,7 @@ CudaDevice::owns (GstBuffer *)
   return false;
 }
 
-std::shared_ptr<CudaContext>
+Expected<std::shared_ptr<CudaContext>>
 CudaDevice::context_of (GstBuffer *)
 {
   return nullptr;

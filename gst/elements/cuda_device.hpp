@@ -40,16 +40,16 @@ public:
   bool answer_query (GstElement *element, GstQuery *query);
 
   /// A context on the device: the one that the neighbours or the application have, or else the one that all elements of this kind share in the process. -1 is any device: the neighbours', or
-  /// else that which the fewest elements of this process use. Throws Error.
-  std::shared_ptr<CudaContext> open (GstElement *element, int device_id);
+  /// else that which the fewest elements of this process use.
+  Expected<std::shared_ptr<CudaContext>> open (GstElement *element, int device_id);
   void clear ();
 
-  /// Whether the buffer is CUDA memory of another context than the open one, on a device that the element may use; then that context, opened.
-  std::shared_ptr<CudaContext> follow (GstBuffer *buffer, int device_id);
+  /// Whether the buffer is CUDA memory of another context than the open one, on a device that the element may use; then that context, opened; else null.
+  Expected<std::shared_ptr<CudaContext>> follow (GstBuffer *buffer, int device_id);
   /// Whether the buffer is CUDA memory of the open context.
   bool owns (GstBuffer *buffer);
   /// Of CUDA memory, whatever its context; null for other memory.
-  static std::shared_ptr<CudaContext> context_of (GstBuffer *buffer);
+  static Expected<std::shared_ptr<CudaContext>> context_of (GstBuffer *buffer);
   /// Of mapped CUDA memory, after mapping: the stream that may still be writing it, null when none.
   static inthist::Stream producer_stream (GstBuffer *buffer);
   /// Of CUDA memory. (transfer full, nullable)
@@ -60,7 +60,7 @@ private:
 #if HAVE_GSTCUDA
   bool is_open ();
   void ask_for_context (GstElement *element);
-  std::shared_ptr<CudaContext> wrap ();
+  Expected<std::shared_ptr<CudaContext>> wrap ();
 
   std::recursive_mutex mutex_;  // guards context_; contexts are set from any thread, also within open
   GstCudaContext *context_ = nullptr;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 #include <measure.hpp>
 
@@ -34,17 +33,6 @@ median (std::vector<double> values)
   return *middle;
 }
 
-/// `error` is looked at when it has been answered; as a value it might be passed before.
-void
-check (gboolean answered, GError *const &error)
-{
-  if (answered)
-    return;
-  const std::string why = error->message;
-  g_error_free (error);
-  throw std::runtime_error (why);
-}
-
 /// A vote of all patches on a grid of positions of the box.
 struct Search {
   const Target *target;
@@ -72,7 +60,7 @@ public:
   {
   }
 
-  void run (std::span<Target *const> targets)
+  Expected<> run (std::span<Target *const> targets)
   {
     std::vector<Search> searches;
     std::vector<std::size_t> firsts;
@@ -80,21 +68,22 @@ public:
       fit (*target);
       firsts.push_back (searches.size ());
       if (target->bins_ != bins_)
-        start (*target);
+        TRY (start (*target));
       else if (target->lost_)
         searches.push_back (look_everywhere (*target));
       else
         look_nearby (*target, searches);
     }
-    ask (searches);
+    TRY (ask (searches));
     firsts.push_back (searches.size ());
     for (std::size_t i = 0; i < targets.size (); i++)
       if (const auto found = std::span (searches).subspan (firsts[i], firsts[i + 1] - firsts[i]); found.empty ())
         continue;  // it starts here
       else if (targets[i]->lost_)
-        find_again (*targets[i], found[0]);
+        TRY (find_again (*targets[i], found[0]));
       else
-        judge (*targets[i], found);
+        TRY (judge (*targets[i], found));
+    return {};
   }
 
 private:
@@ -141,7 +130,7 @@ private:
   }
 
   /// Patches and models from this tensor. A target whose histograms have another number of bins now starts again.
-  void start (Target &target)
+  Expected<> start (Target &target)
   {
     const int width = std::max (1, rounded (target.box_.width)), height = std::max (1, rounded (target.box_.height));
     const auto thin = [&] (int side) { return 2 * std::max (1, rounded (double (side) / (2 * settings_.strips))); };
@@ -149,12 +138,13 @@ private:
     target.patches_.clear ();
     tile (target.patches_, width, height, half (width), thin (height));
     tile (target.patches_, width, height, thin (width), half (height));
-    target.models_ = histograms (patches_at (target, 1, true));
+    target.models_ = TRY (histograms (patches_at (target, 1, true)));
     target.bins_ = bins_;
     target.fine_.clear ();
     target.confidence_ = 1;
     target.bad_ = 0;
     target.lost_ = false;
+    return {};
   }
 
   /// In pixels, of the box at `scale`; relative to its corner, or where it lies.
@@ -170,12 +160,13 @@ private:
     return rectangles;
   }
 
-  /// Of each rectangle; sums are 1, of one outside the frame as of an even histogram.
-  std::vector<float> histograms (const std::vector<GstVideoRectangle> &rectangles) const
+  /// Normalised histograms of the rectangles; one outside the frame gets a uniform one.
+  Expected<std::vector<float>> histograms (const std::vector<GstVideoRectangle> &rectangles) const
   {
     std::vector<guint32> counts (rectangles.size () * bins_);
-    GError *error = nullptr;
-    check (gst_integral_histogram_regions (histogram_, rectangles.data (), guint (rectangles.size ()), counts.data (), &error), error);
+    GError *problem = nullptr;
+    if (!gst_integral_histogram_regions (histogram_, rectangles.data (), guint (rectangles.size ()), counts.data (), &problem))
+      return tl::make_unexpected (take_gerror (problem));
     std::vector<float> shares (counts.size ());
     for (std::size_t first = 0; first < counts.size (); first += bins_) {
       guint64 pixels = 0;
@@ -230,10 +221,10 @@ private:
                    step (target.box_.width / 4), step (target.box_.height / 8));
   }
 
-  void ask (std::span<Search> searches) const
+  Expected<> ask (std::span<Search> searches) const
   {
     if (searches.empty ())
-      return;
+      return {};
     std::vector<GstIntegralHistogramSearch> questions;
     std::size_t positions = 0;
     for (const Search &search : searches) {
@@ -243,10 +234,10 @@ private:
       positions += std::size_t (search.grid.columns) * search.grid.rows;
     }
     std::vector<float> votes (positions);
-    GError *error = nullptr;
-    check (gst_integral_histogram_vote_maps (histogram_, questions.data (), guint (questions.size ()), settings_.measure, votes.data (),
-                                             nullptr, &error),
-           error);
+    GError *problem = nullptr;
+    if (!gst_integral_histogram_vote_maps (histogram_, questions.data (), guint (questions.size ()), settings_.measure, votes.data (),
+                                           nullptr, &problem))
+      return tl::make_unexpected (take_gerror (problem));
     const bool similarity = inthist::is_similarity (inthist::Measure (settings_.measure));
     auto vote = votes.begin ();
     for (Search &search : searches) {
@@ -255,6 +246,7 @@ private:
         cost = similarity ? 1 - *vote++ : *vote++;
       search.best = least (search);
     }
+    return {};
   }
 
   /// The position of the least cost; of equals the nearest to the middle, so that what cannot be told apart stays where it is. Not the tensor's own answer: at the border the
@@ -298,7 +290,7 @@ private:
         patch = { patch.x0 * scale, patch.y0 * scale, patch.x1 * scale, patch.y1 * scale };
   }
 
-  void judge (Target &target, std::span<const Search> scales)
+  Expected<> judge (Target &target, std::span<const Search> scales)
   {
     const Search &same = scales[0];
     const Search *best = &same;
@@ -322,13 +314,13 @@ private:
     if (!bad) {
       target.bad_ = 0;
       if (suspicious)
-        return;
+        return {};
       target.fine_.push_back (cost);
       if (target.fine_.size () > kMostFine)
         target.fine_.pop_front ();
       if (settings_.update_rate > 0)
-        update (target, cost);
-      return;
+        return update (target, cost);
+      return {};
     }
     if (target.bad_++ == 0)
       target.before_ = last;
@@ -341,10 +333,11 @@ private:
       target.lost_cost_ = cost;
       target.radius_ = int (settings_.search_range);
     }
+    return {};
   }
 
   /// The best positions of a coarse search, no two of them neighbours, each looked at pixel by pixel.
-  void find_again (Target &target, const Search &coarse)
+  Expected<> find_again (Target &target, const Search &coarse)
   {
     const auto &grid = coarse.grid;
     std::vector<int> order (coarse.costs.size ());
@@ -364,30 +357,32 @@ private:
     std::vector<Search> fine;
     for (const int i : chosen)
       fine.push_back (around (target, 1, coarse.x_of (i), coarse.y_of (i), grid.step_x - 1, grid.step_y - 1, 1, 1));
-    ask (fine);
+    TRY (ask (fine));
     const Search &best = *std::ranges::min_element (fine, {}, &Search::cost);
     if (target.lost_cost_ < 0) {  // since the measure was changed; what it is like where the target is not
       target.usual_ = 0;
       target.lost_cost_ = best.cost ();
-      return;
+      return {};
     }
     if (best.cost () > target.usual_ + kFoundAgain * std::max (0.0, target.lost_cost_ - target.usual_))
-      return;
+      return {};
     move (target, best);
     target.lost_ = false;
     target.bad_ = 0;
     target.confidence_ = 1 - share_of_median (best.cost (), coarse);
+    return {};
   }
 
   /// Of the patches that are no further from their model than the box is from all of them.
-  void update (Target &target, double cost)
+  Expected<> update (Target &target, double cost)
   {
-    const auto now = histograms (patches_at (target, 1, true));
+    const auto now = TRY (histograms (patches_at (target, 1, true)));
     const float rate = float (settings_.update_rate);
     for (std::size_t first = 0; first < now.size (); first += bins_)
       if (distance (&now[first], &target.models_[first]) <= cost + kSame)
         for (std::size_t b = first; b < first + bins_; b++)
           target.models_[b] += rate * (now[b] - target.models_[b]);
+    return {};
   }
 
   double distance (const float *p, const float *q) const
@@ -414,11 +409,10 @@ Target::restart (const TargetBox &box)
   bins_ = 0;
 }
 
-void
+Expected<>
 follow (GstIntegralHistogram *histogram, const TrackSettings &settings, std::span<Target *const> targets)
 {
-  if (!targets.empty ())
-    Step (histogram, settings).run (targets);
+  return targets.empty () ? Expected<> () : Step (histogram, settings).run (targets);
 }
 
 }  // namespace integralhist

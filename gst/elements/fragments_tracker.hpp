@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include <gst/integralhist/error.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 
 namespace integralhist {
@@ -78,7 +79,7 @@ private:
   double confidence_ = 1;
 };
 
-/// The targets in the next frame's tensor: new ones start there, the others are looked for. Throws std::runtime_error.
-void follow (GstIntegralHistogram *histogram, const TrackSettings &settings, std::span<Target *const> targets);
+/// The targets in the next frame's tensor: new ones start there, the others are looked for.
+Expected<> follow (GstIntegralHistogram *histogram, const TrackSettings &settings, std::span<Target *const> targets);
 
 }  // namespace integralhist

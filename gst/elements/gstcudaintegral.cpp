@@ -5,11 +5,16 @@
 
 #include <gst/integralhist/engine.hpp>
 #include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/retire.hpp>
 
 #include "allocation.hpp"
 #include "backend.hpp"
+#include "load_shedding.hpp"
+#include "mapped_frame.hpp"
 #include "messages.hpp"
+#include "parse.hpp"
 #include "pixel_format.hpp"
+#include "producer_query.hpp"
 #include "region_reporter.hpp"
 #include "settings.hpp"
 
@@ -21,20 +26,24 @@ struct State {
   Settings settings;  // guarded by the object lock
 
   // set in start and stop, used by the streaming thread
-  Settings started;      // what the element runs with: only sync, interval and regions change on the way
-  inthist::Shape shape;  // without the frame's size
+  Settings started;      // what the element runs with: only sync, interval, regions and qos change on the way
+  inthist::Shape shape;  // of the last frame, 0x0 before there is one
   GstVideoInfo info = {};
   inthist::PixelFormat format;
   guint64 frames = 0;
+  bool live = false;                       // by the last latency query, once a frame has come
   std::string parsed_text;                 // settings.regions as of the last frame,
   std::vector<GstVideoRectangle> regions;  // parsed and clipped
   ComputeDevices devices;
-  std::atomic<bool> told = false;  // of what went wrong with the engine: one error is enough
+  LoadShedder shedder;
+  std::atomic<bool> told = false;                  // of what went wrong with the engine: one error is enough
+  std::atomic<guint64> attached = 0, skipped = 0;  // frames with a histogram, and late ones without
 
   std::mutex mutex;  // guards what follows, for flushes and the stats; taken last
   std::shared_ptr<Engine> engine;
-  std::unique_ptr<RegionReporter> reporter;  // there from start to stop
-  bool flushing = false, stopping = false;   // either ends a wait for a tensor
+  std::unique_ptr<RegionReporter> reporter;                                                         // there from start to stop
+  bool flushing = false, stopping = false;                                                          // either ends all waiting
+  const std::shared_ptr<std::atomic<bool>> refusing = std::make_shared<std::atomic<bool>> (false);  // either, without the mutex
 };
 
 }  // namespace
@@ -70,70 +79,98 @@ engine_of (State &state)
   return state.engine;
 }
 
+static bool
+engine_has_failed (State &state)
+{
+  const auto engine = engine_of (state);
+  return engine && engine->has_failed ();
+}
+
+/// Posts an error, unless others that run into the same trouble have told it.
+static void
+post_error_once (GstCudaIntegral *self, const Error &error)
+{
+  if (error.kind != Error::Kind::flushing && !state_of (self).told.exchange (true))
+    post_error (self, error);
+}
+
 // device and engine
 
 /// Lets the engine finish; the next frame gets a new one.
 static void
 drop_engine (State &state)
 {
-  const auto last = engine_of (state);
-  const std::lock_guard lock (state.mutex);
-  state.engine = nullptr;
+  std::shared_ptr<Engine> last;
+  {
+    const std::lock_guard lock (state.mutex);
+    last = std::move (state.engine);
+    state.engine = nullptr;
+  }
+  retire (std::move (last), [&] { return state.refusing->load (); });
 }
 
 static void
 forget_frame_size (State &state)
 {
   drop_engine (state);
+  state.shape.width = state.shape.height = 0;
   state.told = false;
   state.parsed_text.clear ();
   state.regions.clear ();
 }
 
-/// Makes an engine for the negotiated caps. Throws.
+static Expected<>
+check_shape (const inthist::Shape &shape, const inthist::Strategy *strategy)
+{
+  if (shape.counter == inthist::Type::u16_anchored && !inthist::is_valid (shape))
+    return error (Error::Kind::bad_setting, "counter=u16-anchored takes frames of at most 65535 columns, not "
+                                                + std::to_string (shape.width) + ": set counter=u16 or u32");
+  if (!strategy || inthist::accepts (*strategy, shape))
+    return {};
+  const inthist::Strategy *const other = inthist::preferred_strategy (strategy->device, shape);
+  return error (Error::Kind::bad_setting, std::string ("strategy=") + strategy->name + " does not compute " + describe (shape) + " ("
+                                              + strategy->limit + "): set strategy=auto"
+                                              + (other ? std::string (" or ") + other->name : ""));
+}
+
+/// Warns that the stream waits for a tensor.
 static void
+warn_of_wait (GstCudaIntegral *self, unsigned most, const Options &options)
+{
+  const bool set = options.max_tensors == most, memory = options.max_device_memory > 0;
+  g_autofree char *allowed = set ? g_strdup_printf ("max-tensors=%u allows", most)
+                                 : g_strdup_printf ("fits %s (%u)", memory ? "max-device-memory" : "the devices", most);
+  GST_ELEMENT_WARNING (self, RESOURCE, BUSY,
+                       ("Every tensor that %s is held downstream: waiting for one. A sink keeps its last frame; set its "
+                        "enable-last-sample=false, or %s.",
+                        allowed,
+                        set      ? "raise max-tensors"
+                        : memory ? "raise max-device-memory, or lower it so that tensors go to host memory"
+                                 : "lower bins"),
+                       (nullptr));
+}
+
+/// Makes an engine for frames of the state's shape.
+static Expected<>
 make_engine (GstCudaIntegral *self)
 {
   State &state = state_of (self);
-  inthist::Shape shape = state.shape;
-  shape.width = GST_VIDEO_INFO_WIDTH (&state.info);
-  shape.height = GST_VIDEO_INFO_HEIGHT (&state.info);
+  const inthist::Shape &shape = state.shape;
   Options options = state.started.options;
-  if (shape.counter == inthist::Type::u16_anchored && !inthist::is_valid (shape))
-    throw std::invalid_argument ("counter=u16-anchored takes frames of at most 65535 columns, not " + std::to_string (shape.width)
-                                 + ": set counter=u16 or u32");
-  if (options.strategy && !inthist::accepts (*options.strategy, shape)) {
-    const inthist::Strategy *other = inthist::preferred_strategy (options.strategy->device, shape);
-    throw std::invalid_argument (std::string ("strategy=") + options.strategy->name + " does not compute " + describe (shape) + " ("
-                                 + options.strategy->limit + "): set strategy=auto" + (other ? std::string (" or ") + other->name : ""));
-  }
+  TRY (check_shape (shape, options.strategy));
   // a table's pixels are the values themselves
   const inthist::Lut lut = inthist::uniform_lut (shape.content == inthist::Content::bins ? shape.bins : 256);
-  options.still_waiting = [self, wanted = options.max_tensors, memory = options.max_device_memory > 0] (unsigned most) {
-    const bool set = wanted == most;
-    g_autofree char *allowed = set ? g_strdup_printf ("max-tensors=%u allows", most)
-                                   : g_strdup_printf ("fits %s (%u)", memory ? "max-device-memory" : "the devices", most);
-    GST_ELEMENT_WARNING (self, RESOURCE, BUSY,
-                         ("Every tensor that %s is held downstream: waiting for one. A sink keeps its last frame; set its "
-                          "enable-last-sample=false, or %s.",
-                          allowed,
-                          set      ? "raise max-tensors"
-                          : memory ? "raise max-device-memory, or lower it so that tensors go to host memory"
-                                   : "lower bins"),
-                         (nullptr));
-  };
-  options.failed = [self, &state] (const Error &error) { guarded_once (state.told, self, false, [&] () -> bool { throw error; }); };
+  options.cancelled = state.refusing;
+  options.still_waiting = [self, of = state.started.options] (unsigned most) { warn_of_wait (self, most, of); };
+  options.failed = [self] (const Error &error) { post_error_once (self, error); };
 
   const auto make = [&] { return state.devices.make_engine (shape, lut, options, state.format.bytes); };
-  std::shared_ptr<Engine> engine;
-  try {
-    engine = make ();
-  } catch (const Error &error) {
-    if (error.code != GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY || options.strategy || options.tuning_time == 0)
-      throw;
-    options.tuning_time = 0;  // what was measured to be faster may take more memory than the built-in choice
-    engine = make ();
-  }
+  auto first = make ();
+  // what was measured to be faster may take more memory than the built-in choice
+  const bool is_large = !first && first.error ().kind == Error::Kind::no_memory && !options.strategy && options.tuning_time > 0;
+  if (is_large)
+    options.tuning_time = 0;
+  const std::shared_ptr<Engine> engine = TRY (is_large ? make () : std::move (first));
   const Plan &plan = engine->plan ();
   INFO (self, "strategy %s, tile %d, threads %d: %s", plan.choice.strategy->name, plan.choice.tuning.tile, plan.choice.tuning.threads,
         engine->story ().c_str ());
@@ -142,73 +179,89 @@ make_engine (GstCudaIntegral *self)
   engine->set_flushing (state.flushing || state.stopping);
   state.reporter->set_flushing (state.flushing || state.stopping);  // it may have given up on the last one
   state.engine = engine;
+  return {};
 }
 
-/// Parses and clips the regions where they or the frame have changed. Throws std::invalid_argument.
-static void
+/// Parses and clips the regions where they or the frame have changed.
+static Expected<>
 update_regions (State &state, const std::string &text)
 {
   if (text == state.parsed_text)
-    return;
-  const int width = GST_VIDEO_INFO_WIDTH (&state.info), height = GST_VIDEO_INFO_HEIGHT (&state.info);
-  auto regions = parse_regions (text.c_str ());
+    return {};
+  const inthist::Shape &shape = state.shape;
+  auto regions = TRY (parse_regions (text));
   for (GstVideoRectangle &r : regions) {
-    const inthist::Region clipped = inthist::clip ({ r.x, r.y, r.w, r.h }, inthist::Shape{ width, height });
+    const inthist::Region clipped = inthist::clip ({ r.x, r.y, r.w, r.h }, shape);
     if (clipped.width == 0) {
       g_autofree char *message =
-          g_strdup_printf ("regions=\"%s\": %d,%d,%d,%d lies outside of the %dx%d frame", text.c_str (), r.x, r.y, r.w, r.h, width, height);
-      throw std::invalid_argument (message);
+          g_strdup_printf ("regions=\"%s\": %d,%d,%d,%d lies outside of the %dx%d frame: set regions inside, x,y,width,height",
+                           text.c_str (), r.x, r.y, r.w, r.h, shape.width, shape.height);
+      return error (Error::Kind::bad_setting, message);
     }
     r = { clipped.x, clipped.y, clipped.width, clipped.height };
   }
   state.regions = std::move (regions);
   state.parsed_text = text;
+  return {};
 }
 
 /// Sets flushing or stopping, and lets everybody know whom the streaming thread may wait for.
 static void
 set_refusal (State &state, bool State::*flag, bool value)
 {
+  if (value)
+    *state.refusing = true;  // before the mutex, whose owner may be taking long
   const std::lock_guard lock (state.mutex);
   state.*flag = value;
+  const bool refusing = state.flushing || state.stopping;
+  *state.refusing = refusing;
   if (state.engine)
-    state.engine->set_flushing (state.flushing || state.stopping);
+    state.engine->set_flushing (refusing);
   if (state.reporter)
-    state.reporter->set_flushing (state.flushing || state.stopping);
+    state.reporter->set_flushing (refusing);
 }
 
 // GstBaseTransform
+
+static Expected<>
+start (GstCudaIntegral *self)
+{
+  State &state = state_of (self);
+  state.started = settings_of (self);
+  TRY (state.started.check ());
+  state.shape = TRY (GST_CUDA_INTEGRAL_GET_CLASS (self)->shape (self));
+  const std::string description = TRY (state.devices.open (GST_ELEMENT (self), state.started));
+  INFO (self, "backend: %s", description.c_str ());
+  state.frames = state.attached = state.skipped = 0;
+  state.told = false;
+  state.shedder.reset ();
+  auto reporter = TRY (RegionReporter::start (GST_ELEMENT (self), state.started.options.async_depth, state.told));
+  {
+    const std::lock_guard lock (state.mutex);
+    state.reporter = std::move (reporter);
+  }
+  set_refusal (state, &State::flushing, false);
+  set_refusal (state, &State::stopping, false);
+  return {};
+}
 
 static gboolean
 gst_cuda_integral_start (GstBaseTransform *trans)
 {
   auto *self = GST_CUDA_INTEGRAL (trans);
-  State &state = state_of (self);
-  return guarded (self, FALSE, [&] () -> gboolean {
-    state.started = settings_of (self);
-    state.started.check ();
-    state.shape = GST_CUDA_INTEGRAL_GET_CLASS (self)->shape (self);
-    std::string description;
-    if (!state.devices.open (GST_ELEMENT (self), state.started, &description))
-      return FALSE;
-    INFO (self, "backend: %s", description.c_str ());
-    state.frames = 0;
-    state.told = false;
-    {
-      auto reporter = std::make_unique<RegionReporter> (GST_ELEMENT (self), state.started.options.async_depth, state.told);
-      const std::lock_guard lock (state.mutex);
-      state.reporter = std::move (reporter);
-    }
-    set_refusal (state, &State::flushing, false);
-    set_refusal (state, &State::stopping, false);
+  const auto started = start (self);
+  if (started)
     return TRUE;
-  });
+  post_error (self, started.error ());
+  state_of (self).devices.close ();
+  return FALSE;
 }
 
 static gboolean
 gst_cuda_integral_stop (GstBaseTransform *trans)
 {
   State &state = state_of (trans);
+  set_refusal (state, &State::stopping, true);
   std::unique_ptr<RegionReporter> reporter;
   {
     const std::lock_guard lock (state.mutex);
@@ -240,36 +293,38 @@ gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *
   return TRUE;
 }
 
-#if INTHIST_CUDA
-/// Goes on in the context of the buffer's CUDA memory, as the property allows.
+/// Goes on with frames of this size.
 static void
-follow_context (GstCudaIntegral *self, GstBuffer *buffer, int device_id)
+set_frame_size (State &state, int width, int height)
 {
+  if (width == state.shape.width && height == state.shape.height)
+    return;
+  if (state.shape.width > 0)
+    forget_frame_size (state);
+  state.shape.width = width;
+  state.shape.height = height;
+}
+
+/// Goes on in the context of the buffer's CUDA memory, as the property allows.
+static Expected<>
+follow_context ([[maybe_unused]] GstCudaIntegral *self, [[maybe_unused]] GstBuffer *buffer)
+{
+#if INTHIST_CUDA
   State &state = state_of (self);
   ComputeDevices &devices = state.devices;
   if (!devices.context || devices.are_several ())
-    return;
-  if (const auto context = devices.cuda.follow (buffer, device_id)) {
+    return {};
+  if (const auto context = TRY (devices.cuda.follow (buffer, state.started.first_device ()))) {
     INFO (self, "following the input to CUDA device %d", context->device ());
     drop_engine (state);
     devices.context = context;
   }
-}
 #endif
-
-static std::string
-unmappable (const GstVideoInfo &info, GstBuffer *buffer)
-{
-  g_autofree char *text =
-      g_strdup_printf ("the frame could not be mapped: its buffer has %" G_GSIZE_FORMAT " bytes, %s of %dx%d has %" G_GSIZE_FORMAT
-                       " with rows of %d bytes; other strides need a GstVideoMeta",
-                       gst_buffer_get_size (buffer), GST_VIDEO_INFO_NAME (&info), GST_VIDEO_INFO_WIDTH (&info),
-                       GST_VIDEO_INFO_HEIGHT (&info), GST_VIDEO_INFO_SIZE (&info), GST_VIDEO_INFO_PLANE_STRIDE (&info, 0));
-  return text;
+  return {};
 }
 
-/// Hands the frame's pixels to the engine. Null when flushing.
-static std::shared_ptr<Tensor>
+/// Hands the frame's pixels to the engine, those of the `area` of the buffer's picture.
+static Expected<std::shared_ptr<Tensor>>
 submit (GstCudaIntegral *self, Engine &engine, GstBuffer *buffer)
 {
   State &state = state_of (self);
@@ -278,105 +333,157 @@ submit (GstCudaIntegral *self, Engine &engine, GstBuffer *buffer)
 #if INTHIST_CUDA
   const auto &[cuda, context] = std::tie (state.devices.cuda, state.devices.context);
   if (context && state.devices.are_several ())
-    frame.context = CudaDevice::context_of (buffer);
+    frame.context = TRY (CudaDevice::context_of (buffer));
   const bool on_device = frame.context || (context && cuda.owns (buffer));
   if (on_device)
     flags |= kMapCuda;
 #endif
-  GstVideoFrame video;
-  if (!gst_video_frame_map (&video, &state.info, buffer, GstMapFlags (flags)))
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, unmappable (state.info, buffer));
-  // unmapped on every way out
-  const std::unique_ptr<GstVideoFrame, void (*) (GstVideoFrame *)> unmap (&video, gst_video_frame_unmap);
-  frame.image = { GST_VIDEO_FRAME_PLANE_DATA (&video, 0), std::size_t (GST_VIDEO_FRAME_PLANE_STRIDE (&video, 0)), state.format };
+  MappedFrame mapped = TRY (MappedFrame::map (buffer, state.info, flags));
+  TRY (check_plane (mapped.video (), mapped.area, state.format.bytes));
+  frame.image = { mapped.first_pixel (state.format.bytes), mapped.stride (), state.format };
 #if INTHIST_CUDA
-  const std::size_t rows_before_last = std::size_t (GST_VIDEO_FRAME_HEIGHT (&video) - 1),
-                    bytes = frame.image.stride * rows_before_last + std::size_t (GST_VIDEO_FRAME_WIDTH (&video)) * state.format.bytes;
+  const std::size_t row = std::size_t (mapped.area.w) * state.format.bytes;
+  const std::size_t bytes = frame.image.stride * std::size_t (mapped.area.h - 1) + row;
+  const bool one_by_one = frame.image.stride < std::ptrdiff_t (row);  // rows overlap, or go from the bottom up
   if (on_device) {
+    if (frame.image.stride < 0)
+      return error (Error::Kind::bad_frame, "The frame cannot be read: in CUDA memory its rows go from the bottom up");
     frame.place = Place::device;
     frame.producer = CudaDevice::producer_stream (buffer);
-  } else if (context && is_pinned (gst_buffer_peek_memory (buffer, 0), frame.image.data, bytes)) {
+  } else if (context && !one_by_one && is_pinned (gst_buffer_peek_memory (buffer, 0), frame.image.data, bytes)) {
     frame.place = Place::pinned;
   }
 #endif
   return engine.submit (frame);
 }
 
-static void
-report (GstCudaIntegral *self, GstBuffer *buffer, GstIntegralHistogram *histogram, guint64 number)
+/// Whether the source is live, by what is upstream.
+static bool
+is_live (GstBaseTransform *trans)
+{
+  g_autoptr (GstQuery) query = gst_query_new_latency ();
+  gboolean live = FALSE;
+  if (gst_pad_peer_query (GST_BASE_TRANSFORM_SINK_PAD (trans), query))
+    gst_query_parse_latency (query, &live, nullptr, nullptr);
+  return live;
+}
+
+/// Whether the frame is late, so that it passes without a histogram.
+static bool
+sheds (GstCudaIntegral *self, const Settings &settings, GstBuffer *buffer)
 {
   State &state = state_of (self);
-  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
-  const GstClockTime pts = GST_BUFFER_PTS (buffer);
-  const bool timed = segment->format == GST_FORMAT_TIME;
-  state.reporter->push ({ gst_integral_histogram_ref (histogram), number, pts,
-                          timed ? gst_segment_to_stream_time (segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE,
-                          timed ? gst_segment_to_running_time (segment, GST_FORMAT_TIME, pts) : GST_CLOCK_TIME_NONE,
-                          GST_BUFFER_DURATION (buffer), state.regions });
+  if (!settings.sheds (state.live))
+    return false;
+  const FrameTimes times = FrameTimes::of (GST_BASE_TRANSFORM (self), buffer);
+  LoadShedder::Arrival arrival = { times.running_time, times.duration, GST_CLOCK_TIME_NONE, state.live };
+  if (!GST_CLOCK_TIME_IS_VALID (arrival.duration) && state.info.fps_n > 0)
+    arrival.duration = gst_util_uint64_scale_int (GST_SECOND, state.info.fps_d, state.info.fps_n);
+  if (g_autoptr (GstClock) clock = gst_element_get_clock (GST_ELEMENT (self)))
+    if (const GstClockTime now = gst_clock_get_time (clock), base = gst_element_get_base_time (GST_ELEMENT (self)); now >= base)
+      arrival.now = now - base;
+  return state.shedder.sheds (arrival);
+}
+
+/// Waits for the tensor, unless a flush or a stop ends that.
+static Expected<>
+await (const State &state, Tensor &tensor)
+{
+  for (;;) {
+    const auto done = tensor.wait (20 * GST_MSECOND);
+    if (done || done.error ().kind != Error::Kind::timeout)
+      return done;
+    if (*state.refusing)
+      return error (Error::Kind::flushing, "flushing");
+  }
+}
+
+static Expected<>
+process (GstCudaIntegral *self, GstBuffer *buffer)
+{
+  State &state = state_of (self);
+  const Settings settings = settings_of (self);
+  if (settings.interval == 0)
+    TRY (settings.check ());
+  const guint64 number = state.frames++;
+  if (number == 0)
+    state.live = is_live (GST_BASE_TRANSFORM (self));
+  if (number % settings.interval != 0 || GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP))
+    return {};
+  if (sheds (self, settings, buffer)) {
+    state.skipped++;
+    return {};
+  }
+  const GstVideoRectangle area = TRY (frame_area (buffer, state.info));
+  set_frame_size (state, area.w, area.h);
+  TRY (update_regions (state, settings.regions));
+  TRY (follow_context (self, buffer));
+  if (!engine_of (state))
+    TRY (make_engine (self));
+  const auto engine = engine_of (state);
+  const auto tensor = TRY (submit (self, *engine, buffer));
+  if (settings.sync)
+    if (const auto done = await (state, *tensor); !done) {
+      (void) engine->hold (buffer, *tensor);  // where one device has failed, others may still read
+      return done;
+    }
+  g_autoptr (GstIntegralHistogram) histogram = new_histogram (tensor);
+  gst_buffer_add_integral_histogram_meta (buffer, histogram);
+  state.attached++;
+  if (!state.regions.empty ())
+    state.reporter->push (
+        { gst_integral_histogram_ref (histogram), number, FrameTimes::of (GST_BASE_TRANSFORM (self), buffer), state.regions });
+  return engine->hold (buffer, *tensor);
 }
 
 static GstFlowReturn
 gst_cuda_integral_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
 {
   auto *self = GST_CUDA_INTEGRAL (trans);
-  State &state = state_of (self);
-  const Settings settings = settings_of (self);
-  return guarded_once (state.told, self, GST_FLOW_ERROR, [&] {
-    if (settings.interval == 0)
-      settings.check ();
-    const guint64 number = state.frames++;
-    if (number % settings.interval != 0 || GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP))
-      return GST_FLOW_OK;
-    update_regions (state, settings.regions);
-#if INTHIST_CUDA
-    follow_context (self, buffer, state.started.first_device ());
-#endif
-    if (!engine_of (state))
-      make_engine (self);
-    const auto engine = engine_of (state);
-    const auto tensor = submit (self, *engine, buffer);
-    if (!tensor)
-      return GST_FLOW_FLUSHING;
-    if (settings.sync)
-      try {
-        tensor->wait (GST_CLOCK_TIME_NONE);
-      } catch (...) {
-        engine->hold (buffer, *tensor);  // where one device has failed, others may still read
-        throw;
-      }
-    g_autoptr (GstIntegralHistogram) histogram = new_histogram (tensor);
-    gst_buffer_add_integral_histogram_meta (buffer, histogram);
-    if (!state.regions.empty ())
-      report (self, buffer, histogram, number);
-    engine->hold (buffer, *tensor);
+  const auto done = process (self, buffer);
+  if (done)
     return GST_FLOW_OK;
-  });
+  post_error_once (self, done.error ());
+  return flow_of (done.error ());
 }
 
 static gboolean
 gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
+  auto *self = GST_CUDA_INTEGRAL (trans);
   State &state = state_of (trans);
   switch (GST_EVENT_TYPE (event)) {
     case GST_EVENT_FLUSH_START: set_refusal (state, &State::flushing, true); break;
     case GST_EVENT_FLUSH_STOP:
+      if (engine_has_failed (state))
+        drop_engine (state);  // while nobody waits for it
       set_refusal (state, &State::flushing, false);
-      if (const auto engine = engine_of (state); engine && engine->has_failed ())
-        drop_engine (state);
       state.told = false;
+      state.shedder.reset ();
       break;
+    case GST_EVENT_SEGMENT: state.shedder.reset (); break;
     case GST_EVENT_EOS:
       if (state.reporter)
         state.reporter->drain ();  // the messages of all frames come before EOS
-      guarded_once (state.told, trans, FALSE, [&] () -> gboolean {
-        if (const auto engine = engine_of (state))
-          engine->finish ();
-        return TRUE;
-      });
+      if (const auto engine = engine_of (state))
+        if (const auto finished = engine->finish (); !finished)
+          post_error_once (self, finished.error ());
       break;
     default: break;
   }
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
+}
+
+static gboolean
+gst_cuda_integral_src_event (GstBaseTransform *trans, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_QOS) {
+    GstClockTimeDiff late;
+    GstClockTime timestamp;
+    gst_event_parse_qos (event, nullptr, nullptr, &late, &timestamp);
+    state_of (trans).shedder.note_qos (timestamp, late);
+  }
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->src_event (trans, event);
 }
 
 static gboolean
@@ -396,6 +503,10 @@ gst_cuda_integral_propose_allocation (GstBaseTransform *trans, GstQuery *decide_
 static gboolean
 gst_cuda_integral_query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
 {
+  if (direction == GST_PAD_SRC
+      && answer_producer_query (query, GST_CUDA_INTEGRAL_GET_CLASS (trans)->content,
+                                { settings_of (trans).interval, state_of (trans).attached.load () }))
+    return TRUE;
 #if INTHIST_CUDA
   if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT && state_of (trans).devices.cuda.answer_query (GST_ELEMENT (trans), query))
     return TRUE;
@@ -434,11 +545,12 @@ make_stats (GstCudaIntegral *self)
   const Plan plan = state.engine ? state.engine->plan () : Plan ();
   lock.unlock ();
   const char *strategy = plan.choice.strategy ? plan.choice.strategy->name : "none";
-  GstStructure *structure = gst_structure_new (
-      "stats", "frames", G_TYPE_UINT64, stats.frames, "in-flight", G_TYPE_UINT64, stats.in_flight, "backend", G_TYPE_STRING, stats.backend,
-      "strategy", G_TYPE_STRING, strategy, "tile", G_TYPE_INT, plan.choice.tuning.tile, "threads", G_TYPE_INT, plan.choice.tuning.threads,
-      "tuning", G_TYPE_STRING, plan.tuning, "device", G_TYPE_INT, stats.device, "bytes-up", G_TYPE_UINT64, stats.bytes_up, "bytes-down",
-      G_TYPE_UINT64, stats.bytes_down, "bytes-staged", G_TYPE_UINT64, stats.bytes_staged, nullptr);
+  GstStructure *structure =
+      gst_structure_new ("stats", "frames", G_TYPE_UINT64, stats.frames, "in-flight", G_TYPE_UINT64, stats.in_flight, "backend",
+                         G_TYPE_STRING, stats.backend, "strategy", G_TYPE_STRING, strategy, "tile", G_TYPE_INT, plan.choice.tuning.tile,
+                         "threads", G_TYPE_INT, plan.choice.tuning.threads, "tuning", G_TYPE_STRING, plan.tuning, "device", G_TYPE_INT,
+                         stats.device, "bytes-up", G_TYPE_UINT64, stats.bytes_up, "bytes-down", G_TYPE_UINT64, stats.bytes_down,
+                         "bytes-staged", G_TYPE_UINT64, stats.bytes_staged, "skipped", G_TYPE_UINT64, state.skipped.load (), nullptr);
   const auto add = [&] (const char *mean, const char *max, const Duration &duration) {
     gst_structure_set (structure, mean, G_TYPE_DOUBLE, duration.count ? duration.sum / 1e3 / duration.count : 0.0, max, G_TYPE_DOUBLE,
                        duration.max / 1e3, nullptr);
@@ -525,6 +637,7 @@ gst_cuda_integral_class_init (GstCudaIntegralClass *klass)
   trans_class->set_caps = GST_DEBUG_FUNCPTR (gst_cuda_integral_set_caps);
   trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_cuda_integral_transform_ip);
   trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_cuda_integral_sink_event);
+  trans_class->src_event = GST_DEBUG_FUNCPTR (gst_cuda_integral_src_event);
   trans_class->propose_allocation = GST_DEBUG_FUNCPTR (gst_cuda_integral_propose_allocation);
   trans_class->query = GST_DEBUG_FUNCPTR (gst_cuda_integral_query);
 }

@@ -3,7 +3,7 @@
 
 #include <gst/base/gstbasetransform.h>
 
-#include <inthist.hpp>
+#include <gst/integralhist/error.hpp>
 
 G_BEGIN_DECLS
 
@@ -15,14 +15,16 @@ G_DECLARE_DERIVABLE_TYPE (GstCudaIntegral, gst_cuda_integral, GST, CUDA_INTEGRAL
 
 /**
  * GstCudaIntegralClass:
- * @shape: what to compute, all but the frame's size, as the properties say at the time. Called once for each start, without a lock.
- *   Throws std::invalid_argument with a message for users.
+ * @shape: what to compute, all but the frame's size, as the properties say at the time, or what is wrong
+ *   with them. Called once for each start, without a lock.
+ * @content: what the planes of all of its tensors add up
  * @category: for the log, the element's own
  */
 struct _GstCudaIntegralClass {
   GstBaseTransformClass parent_class;
 
-  inthist::Shape (*shape) (GstCudaIntegral *self);
+  integralhist::Expected<inthist::Shape> (*shape) (GstCudaIntegral *self);
+  inthist::Content content;
   GstDebugCategory *category;
 };
 

@@ -40,7 +40,7 @@ struct _GstCudaIntegralHist {
 G_DEFINE_FINAL_TYPE (GstCudaIntegralHist, gst_cuda_integral_hist, GST_TYPE_CUDA_INTEGRAL)
 GST_ELEMENT_REGISTER_DEFINE (cudaintegralhist, "cudaintegralhist", GST_RANK_NONE, GST_TYPE_CUDA_INTEGRAL_HIST)
 
-static inthist::Shape
+static Expected<inthist::Shape>
 gst_cuda_integral_hist_shape (GstCudaIntegral *base)
 {
   auto *self = GST_CUDA_INTEGRAL_HIST (base);
@@ -48,9 +48,9 @@ gst_cuda_integral_hist_shape (GstCudaIntegral *base)
   const guint bins = self->bins;
   const GstIntegralHistogramCounter counter = self->counter;
   GST_OBJECT_UNLOCK (self);
-  check_range ("bins", bins, 1, kMaxBins);
+  TRY (check_range ("bins", gint64 (bins), 1, kMaxBins));
   constexpr inthist::Type kTypes[] = { inthist::Type::u32, inthist::Type::u16, inthist::Type::u16_anchored };
-  return { 0, 0, int (bins), kTypes[counter], inthist::Content::bins, inthist::Type::u8 };
+  return inthist::Shape{ 0, 0, int (bins), kTypes[counter], inthist::Content::bins, inthist::Type::u8 };
 }
 
 static void
@@ -94,6 +94,7 @@ gst_cuda_integral_hist_class_init (GstCudaIntegralHistClass *klass)
   GST_DEBUG_CATEGORY_INIT (category, "cudaintegralhist", 0, "integral histograms");
   auto *base_class = GST_CUDA_INTEGRAL_CLASS (klass);
   base_class->shape = gst_cuda_integral_hist_shape;
+  base_class->content = inthist::Content::bins;
   base_class->category = category;
 
   auto *object_class = G_OBJECT_CLASS (klass);

@@ -40,14 +40,14 @@ struct _GstCudaIntegralImage {
 G_DEFINE_FINAL_TYPE (GstCudaIntegralImage, gst_cuda_integral_image, GST_TYPE_CUDA_INTEGRAL)
 GST_ELEMENT_REGISTER_DEFINE (cudaintegralimage, "cudaintegralimage", GST_RANK_NONE, GST_TYPE_CUDA_INTEGRAL_IMAGE)
 
-static inthist::Shape
+static Expected<inthist::Shape>
 gst_cuda_integral_image_shape (GstCudaIntegral *base)
 {
   auto *self = GST_CUDA_INTEGRAL_IMAGE (base);
   GST_OBJECT_LOCK (self);
   const int planes = self->squared ? 2 : 1;
   GST_OBJECT_UNLOCK (self);
-  return { 0, 0, planes, inthist::Type::u32, inthist::Content::powers, inthist::Type::u8 };
+  return inthist::Shape{ 0, 0, planes, inthist::Type::u32, inthist::Content::powers, inthist::Type::u8 };
 }
 
 static void
@@ -83,6 +83,7 @@ gst_cuda_integral_image_class_init (GstCudaIntegralImageClass *klass)
   GST_DEBUG_CATEGORY_INIT (category, "cudaintegralimage", 0, "summed-area tables");
   auto *base_class = GST_CUDA_INTEGRAL_CLASS (klass);
   base_class->shape = gst_cuda_integral_image_shape;
+  base_class->content = inthist::Content::powers;
   base_class->category = category;
 
   auto *object_class = G_OBJECT_CLASS (klass);

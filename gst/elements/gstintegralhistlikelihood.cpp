@@ -28,7 +28,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,9 +35,11 @@
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "colour_map.hpp"
+#include "consumer.hpp"
 #include "likelihood_model.hpp"
+#include "mapped_frame.hpp"
 #include "messages.hpp"
-#include "region_reporter.hpp"
+#include "parse.hpp"
 #include "settings.hpp"
 
 using namespace integralhist;
@@ -73,14 +74,16 @@ struct Look {
   double opacity = 0.5;
   bool messages = false;
 
-  /// Throws std::invalid_argument with a message for users.
-  void check () const
+  /// An error for users where one is out of range, or is not understood.
+  Expected<> check () const
   {
-    check_range ("window-width", window_width, 0, G_MAXINT);
-    check_range ("window-height", window_height, 0, G_MAXINT);
-    check_range ("step", step, 1, kMaxStep);
-    if (!(opacity >= 0 && opacity <= 1))
-      throw std::invalid_argument ("opacity=" + std::to_string (opacity) + " is out of range: set it to 0 to 1");
+    TRY (check_range ("window-width", gint64 (window_width), 0, G_MAXINT));
+    TRY (check_range ("window-height", gint64 (window_height), 0, G_MAXINT));
+    TRY (check_range ("step", gint64 (step), 1, kMaxStep));
+    TRY (check_range ("opacity", opacity, 0.0, 1.0));
+    TRY (parse_model (model));
+    TRY (parse_histogram (histogram));
+    return {};
   }
 };
 
@@ -117,6 +120,7 @@ struct Map {
 
 struct State {
   Look look;  // guarded by the object lock
+  HistogramConsumer consumer;
 
   // of the streaming thread
   Model model;
@@ -124,7 +128,14 @@ struct State {
   Map map;
   std::vector<gfloat> values;  // of the map, kept for its memory
   std::unique_ptr<GstVideoConverter, void (*) (GstVideoConverter *)> converter = { nullptr, gst_video_converter_free };
+  GstVideoRectangle converted = {}, converted_area = {};  // the picture that the converter is for, and the part that it takes
 };
+
+bool
+same (const GstVideoRectangle &a, const GstVideoRectangle &b)
+{
+  return a.x == b.x && a.y == b.y && a.w == b.w && a.h == b.h;
+}
 
 constexpr std::array<Bgrx, 256> kColours = colour_map ();
 
@@ -191,21 +202,22 @@ brightness (GstIntegralHistogramMeasure measure, double value, int bins)
 static void
 report (GstIntegralHistLikelihood *self, GstBuffer *buffer, const GstVideoRectangle &window, double value)
 {
-  GstStructure *structure = frame_message (GST_BASE_TRANSFORM (self), "integral-histogram-likelihood", buffer);
+  GstStructure *structure = frame_message ("integral-histogram-likelihood", FrameTimes::of (GST_BASE_TRANSFORM (self), buffer));
   gst_structure_set (structure, "x", G_TYPE_INT, window.x, "y", G_TYPE_INT, window.y, "width", G_TYPE_INT, window.w, "height", G_TYPE_INT,
                      window.h, "value", G_TYPE_DOUBLE, value, nullptr);
   gst_element_post_message (GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), structure));
 }
 
-/// Computes the map of a frame, and first the model where there is none for it. Throws std::invalid_argument.
-static void
+/// Computes the map of a frame, and first the model where there is none for it.
+static Expected<>
 compute (GstIntegralHistLikelihood *self, const Look &look, GstBuffer *buffer, GstIntegralHistogramMeta *meta, int width, int height)
 {
   State &state = *self->state;
   GstIntegralHistogram *histogram = meta->histogram;
   const int bins = int (gst_integral_histogram_get_bins (histogram));
+  TRY (state.consumer.await (histogram));
   if (int (state.model.bins.size ()) != bins || state.models != look.models) {
-    state.model = take_model (look.model, look.histogram, meta, width, height);
+    state.model = TRY (take_model (look.model, look.histogram, meta, width, height));
     state.models = look.models;
   }
 
@@ -220,10 +232,10 @@ compute (GstIntegralHistLikelihood *self, const Look &look, GstBuffer *buffer, G
                                           x.windows, y.windows };
   state.values.resize (gsize (x.windows) * gsize (y.windows));
   GstIntegralHistogramBest best;
-  g_autoptr (GError) error = nullptr;
+  GError *problem = nullptr;
   if (!gst_integral_histogram_likelihood_maps (histogram, &grid, 1, state.model.bins.data (), look.measure, state.values.data (),
-                                               look.messages ? &best : nullptr, &error))
-    throw std::runtime_error (std::string ("The likelihood map failed: ") + error->message);
+                                               look.messages ? &best : nullptr, &problem))
+    return tl::make_unexpected (take_gerror (problem, "The likelihood map failed: "));
 
   state.map = { x, y, std::move (state.map.levels) };
   state.map.levels.resize (state.values.size ());
@@ -235,6 +247,7 @@ compute (GstIntegralHistLikelihood *self, const Look &look, GstBuffer *buffer, G
               scaled (y.centre (best.index / x.windows), y.pixels, height) - int (window_height / 2), int (window_width),
               int (window_height) },
             best.value);
+  return {};
 }
 
 // the picture
@@ -266,14 +279,24 @@ copy_row (guint8 *out, const guint8 *row, gsize bytes)
   std::copy_n (row, bytes, out);
 }
 
-static void
-blend (GstIntegralHistLikelihood *self, double opacity, GstVideoFrame *in, GstVideoFrame *out)
+/// Converts the `area` of the picture to the output, and mixes it with the map.
+static Expected<>
+blend (GstIntegralHistLikelihood *self, double opacity, GstVideoFrame *in, const GstVideoRectangle &area, GstVideoFrame *out)
 {
   State &state = *self->state;
+  TRY (check_planes (*in));
+  const bool other_picture = in->info.width != state.converted.w || in->info.height != state.converted.h;
+  if (!state.converter || other_picture || !same (area, state.converted_area)) {
+    GstStructure *options = gst_structure_new ("options", GST_VIDEO_CONVERTER_OPT_SRC_X, G_TYPE_INT, area.x, GST_VIDEO_CONVERTER_OPT_SRC_Y,
+                                               G_TYPE_INT, area.y, GST_VIDEO_CONVERTER_OPT_SRC_WIDTH, G_TYPE_INT, area.w,
+                                               GST_VIDEO_CONVERTER_OPT_SRC_HEIGHT, G_TYPE_INT, area.h, nullptr);
+    state.converter.reset (gst_video_converter_new (&in->info, &out->info, options));
+    state.converted = { 0, 0, in->info.width, in->info.height };
+    state.converted_area = area;
+  }
   if (!state.converter)
-    state.converter.reset (gst_video_converter_new (&in->info, &out->info, nullptr));
-  if (!state.converter)
-    throw std::runtime_error ("Frames of these caps cannot be converted to blend with the map: set mode=heat, or put videoconvert before");
+    return error (Error::Kind::bad_frame,
+                  "Frames of these caps cannot be converted to blend with the map: set mode=heat, or put videoconvert before");
   gst_video_converter_frame (state.converter.get (), in, out);
   const guint16 weight = guint16 (std::lround (opacity * 256));
   const auto mix = [weight] (guint8 *pixels, const guint8 *row, gsize bytes) {
@@ -282,41 +305,58 @@ blend (GstIntegralHistLikelihood *self, double opacity, GstVideoFrame *in, GstVi
   };
   each_row<Bgrx> (
       state.map, out, [] (guint8 level) { return kColours[level]; }, mix);
+  return {};
 }
 
 // GstVideoFilter
 
+static Expected<GstFlowReturn>
+show_map (GstIntegralHistLikelihood *self, GstVideoFrame *in, GstVideoFrame *out)
+{
+  State &state = *self->state;
+  const Look look = look_of (self);
+  TRY (look.check ());
+  const GstVideoRectangle area = TRY (frame_area (in->buffer, GST_VIDEO_FILTER (self)->in_info));
+  const bool gap = GST_BUFFER_FLAG_IS_SET (in->buffer, GST_BUFFER_FLAG_GAP);
+  if (GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (in->buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS))
+    TRY (compute (self, look, in->buffer, meta, area.w, area.h));
+  else if (!gap)
+    TRY (state.consumer.note_missing (GST_BASE_TRANSFORM (self), "... ! cudaintegralhist ! integralhistlikelihood ! ..."));
+  if (state.map.levels.empty ())
+    return GST_BASE_TRANSFORM_FLOW_DROPPED;  // there is no map to show yet
+  // the caps decide, as the mode may just have changed
+  if (GST_VIDEO_FRAME_FORMAT (out) == GST_VIDEO_FORMAT_GRAY8)
+    each_row<guint8> (
+        state.map, out, [] (guint8 level) { return level; }, copy_row);
+  else if (look.mode == Mode::heat)
+    each_row<Bgrx> (
+        state.map, out, [] (guint8 level) { return kColours[level]; }, copy_row);
+  else
+    TRY (blend (self, look.opacity, in, area, out));
+  return GST_FLOW_OK;
+}
+
 static GstFlowReturn
 gst_integral_hist_likelihood_transform_frame (GstVideoFilter *filter, GstVideoFrame *in, GstVideoFrame *out)
 {
-  auto *self = GST_INTEGRAL_HIST_LIKELIHOOD (filter);
-  State &state = *self->state;
-  return guarded_asking (in->buffer, self, GST_FLOW_ERROR, [&] {
-    const Look look = look_of (self);
-    look.check ();
-    if (GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (in->buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS))
-      compute (self, look, in->buffer, meta, GST_VIDEO_FRAME_WIDTH (in), GST_VIDEO_FRAME_HEIGHT (in));
-    if (state.map.levels.empty () && GST_BUFFER_FLAG_IS_SET (in->buffer, GST_BUFFER_FLAG_GAP))
-      return GST_BASE_TRANSFORM_FLOW_DROPPED;  // which is not counted, and has no map before it
-    if (state.map.levels.empty ()) {
-      GST_ELEMENT_ERROR (self, STREAM, FAILED,
-                         ("The frames carry no integral histogram: put cudaintegralhist before %s, as in \"... ! cudaintegralhist ! "
-                          "integralhistlikelihood ! ...\", with nothing between them that drops it.",
-                          GST_OBJECT_NAME (self)),
-                         (nullptr));
-      return GST_FLOW_ERROR;
-    }
-    // the caps decide, as the mode may just have changed
-    if (GST_VIDEO_FRAME_FORMAT (out) == GST_VIDEO_FORMAT_GRAY8)
-      each_row<guint8> (
-          state.map, out, [] (guint8 level) { return level; }, copy_row);
-    else if (look.mode == Mode::heat)
-      each_row<Bgrx> (
-          state.map, out, [] (guint8 level) { return kColours[level]; }, copy_row);
-    else
-      blend (self, look.opacity, in, out);
-    return GST_FLOW_OK;
-  });
+  const auto flow = show_map (GST_INTEGRAL_HIST_LIKELIHOOD (filter), in, out);
+  if (flow)
+    return *flow;
+  post_error_of_consumer (filter, in->buffer, flow.error ());
+  return flow_of (flow.error ());
+}
+
+/// Refuses a frame that contradicts the caps or cannot be mapped. GstVideoFilter would warn, and hand on
+/// a picture without pixels.
+static GstFlowReturn
+gst_integral_hist_likelihood_transform (GstBaseTransform *trans, GstBuffer *in, GstBuffer *out)
+{
+  constexpr int kFlags = int (GST_MAP_READ) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF);
+  if (const auto mapped = MappedFrame::map (in, GST_VIDEO_FILTER (trans)->in_info, kFlags); !mapped) {
+    post_error (trans, mapped.error ());
+    return GST_FLOW_ERROR;
+  }
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->transform (trans, in, out);
 }
 
 static gboolean
@@ -331,13 +371,12 @@ gst_integral_hist_likelihood_set_info (GstVideoFilter *filter, GstCaps *, GstVid
 static gboolean
 gst_integral_hist_likelihood_start (GstBaseTransform *trans)
 {
-  return guarded (trans, FALSE, [&] () -> gboolean {
-    const Look look = look_of (trans);
-    look.check ();
-    parse_model (look.model);
-    parse_histogram (look.histogram);
-    return TRUE;
-  });
+  if (const auto valid = look_of (trans).check (); !valid) {
+    post_error (trans, valid.error ());
+    return FALSE;
+  }
+  state_of (trans).consumer.start ();
+  return TRUE;
 }
 
 static gboolean
@@ -354,6 +393,7 @@ gst_integral_hist_likelihood_stop (GstBaseTransform *trans)
 static gboolean
 gst_integral_hist_likelihood_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
+  state_of (trans).consumer.take_event (event);
   if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START || GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
     state_of (trans).model = {};
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
@@ -384,11 +424,22 @@ gst_integral_hist_likelihood_transform_caps (GstBaseTransform *trans, GstPadDire
 static gboolean
 gst_integral_hist_likelihood_transform_meta (GstBaseTransform *trans, GstBuffer *out, GstMeta *meta, GstBuffer *in)
 {
+  if (meta->info->api == GST_VIDEO_CROP_META_API_TYPE)
+    return FALSE;  // the picture shows what it leaves
   static const char *const kept[] = { GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR, GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr };
   const gchar *const *tags = gst_meta_api_type_get_tags (meta->info->api);
   while (tags && *tags && g_strv_contains (kept, *tags))
     tags++;
   return !tags || !*tags || GST_BASE_TRANSFORM_CLASS (parent_class)->transform_meta (trans, out, meta, in);
+}
+
+// GstElement
+
+static GstStateChangeReturn
+gst_integral_hist_likelihood_change_state (GstElement *element, GstStateChange transition)
+{
+  state_of (element).consumer.take_transition (transition);
+  return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
 }
 
 // GObject
@@ -501,6 +552,7 @@ gst_integral_hist_likelihood_class_init (GstIntegralHistLikelihoodClass *klass)
   gst_type_mark_as_plugin_api (mode_get_type (), GstPluginAPIFlags (0));
 
   auto *element_class = GST_ELEMENT_CLASS (klass);
+  element_class->change_state = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_change_state);
   g_autoptr (GstCaps) sink_caps = gst_caps_from_string (GST_VIDEO_CAPS_MAKE (GST_VIDEO_FORMATS_ALL));
   g_autoptr (GstCaps) src_caps = gst_caps_from_string (GST_VIDEO_CAPS_MAKE ("{ BGRx, GRAY8 }"));
   gst_element_class_add_pad_template (element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, sink_caps));
@@ -515,6 +567,7 @@ gst_integral_hist_likelihood_class_init (GstIntegralHistLikelihoodClass *klass)
   trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_sink_event);
   trans_class->transform_caps = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_caps);
   trans_class->transform_meta = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_meta);
+  trans_class->transform = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform);
   auto *filter_class = GST_VIDEO_FILTER_CLASS (klass);
   filter_class->set_info = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_set_info);
   filter_class->transform_frame = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_frame);

@@ -19,14 +19,15 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <stdexcept>
 #include <utility>
 
 #include <gst/integralhist/gstintegralhist.h>
 
-#include "overlay_painter.hpp"
+#include "consumer.hpp"
+#include "mapped_frame.hpp"
 #include "messages.hpp"
-#include "region_reporter.hpp"
+#include "overlay_painter.hpp"
+#include "parse.hpp"
 #include "settings.hpp"
 
 using namespace integralhist;
@@ -45,11 +46,13 @@ struct Look {
   guint trail = 30, line_width = 0;
   bool labels = true, histograms = true;
 
-  /// Throws std::invalid_argument with a message for users.
-  void check () const
+  /// An error for users where one is out of range, or is no list of rectangles.
+  Expected<> check () const
   {
-    check_range ("trail", trail, 0, kMaxTrail);
-    check_range ("line-width", line_width, 0, kMaxLineWidth);
+    TRY (check_range ("trail", gint64 (trail), 0, kMaxTrail));
+    TRY (check_range ("line-width", gint64 (line_width), 0, kMaxLineWidth));
+    TRY (parse_regions (regions));
+    return {};
   }
 };
 
@@ -67,6 +70,7 @@ struct Mark {
 
 struct State {
   Look look;  // guarded by the object lock
+  HistogramConsumer consumer;
 
   // of the streaming thread
   GstVideoInfo info = {};
@@ -78,6 +82,7 @@ struct State {
 
   // what is to be drawn on the frame that is on its way
   bool draws = false;
+  GstVideoRectangle area = {};  // of the picture, that is the frame
   Look current;
   std::vector<Mark> marks;
 };
@@ -174,24 +179,25 @@ static bool
 is_in_frame (const State &state, const Trail &trail)
 {
   return trail.points.size () > 1 && std::ranges::any_of (trail.points, [&] (const Point &p) {
-           return p.x >= 0 && p.y >= 0 && p.x < state.info.width && p.y < state.info.height;
+           return p.x >= 0 && p.y >= 0 && p.x < state.area.w && p.y < state.area.h;
          });
 }
 
-/// Fixes what is to be drawn on the frame. Throws std::invalid_argument. False where that is nothing.
-static bool
+/// Fixes what is to be drawn on the frame. False where that is nothing.
+static Expected<bool>
 plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
 {
   State &state = *self->state;
   state.marks.clear ();
   state.current = look_of (self);
-  state.current.check ();
+  TRY (state.current.check ());
+  state.area = TRY (frame_area (buffer, state.info));
   if (state.current.regions != state.parsed_text) {
-    state.regions = parse_regions (state.current.regions.c_str ());
+    state.regions = TRY (parse_regions (state.current.regions));
     state.parsed_text = state.current.regions;
   }
   const auto add = [&] (const Box &box, const Colour &colour, std::string label) {
-    if (visible (box, state.info).width > 0)
+    if (visible (box, state.area.w, state.area.h).width > 0)
       state.marks.push_back ({ box, colour, std::move (label) });
   };
   for (const GstVideoRectangle &r : state.regions)
@@ -205,7 +211,7 @@ plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
 
 // drawing
 
-static void
+static Expected<>
 draw_bars (GstIntegralHistOverlay *self, OverlayPainter &painter, GstBuffer *buffer)
 {
   State &state = *self->state;
@@ -213,39 +219,40 @@ draw_bars (GstIntegralHistOverlay *self, OverlayPainter &painter, GstBuffer *buf
   if (!meta) {
     if (!std::exchange (state.told, true))
       GST_DEBUG_OBJECT (self, "no histograms to draw: the frame has no integral histogram; put cudaintegralhist before this element");
-    return;
+    return {};
   }
+  if (!state.marks.empty ())
+    TRY (state.consumer.await (meta->histogram));
   for (const Mark &mark : state.marks) {
-    const Box box = visible (mark.box, state.info);
+    const Box box = visible (mark.box, state.area.w, state.area.h);
     gsize n = 0;
-    g_autoptr (GError) error = nullptr;
+    GError *problem = nullptr;
     g_autofree guint32 *counts =
-        gst_integral_histogram_meta_region (meta, int (box.x), int (box.y), int (box.width), int (box.height), &n, &error);
+        gst_integral_histogram_meta_region (meta, int (box.x), int (box.y), int (box.width), int (box.height), &n, &problem);
     if (!counts)
-      throw std::runtime_error (std::string ("The histogram of a region failed: ") + error->message);
+      return tl::make_unexpected (take_gerror (problem, "The histogram of a region failed: "));
     painter.bars (mark.box, mark.colour, { counts, n });
   }
+  return {};
 }
 
-static void
+static Expected<>
 draw (GstIntegralHistOverlay *self, GstBuffer *buffer)
 {
   State &state = *self->state;
-  GstVideoFrame frame;
-  if (!gst_video_frame_map (&frame, &state.info, buffer, GstMapFlags (int (GST_MAP_READWRITE) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF))))
-    throw std::runtime_error ("The frame could not be mapped to draw on it");
-  // unmapped on every way out
-  const std::unique_ptr<GstVideoFrame, void (*) (GstVideoFrame *)> unmap (&frame, gst_video_frame_unmap);
-  OverlayPainter painter (frame, state.current.line_width);
+  MappedFrame frame = TRY (MappedFrame::map (buffer, state.info, int (GST_MAP_READWRITE) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF)));
+  TRY (check_planes (frame.video ()));
+  OverlayPainter painter (frame.video (), frame.area, state.current.line_width);
   for (const auto &[id, trail] : state.trails)
     if (is_in_frame (state, trail))
       painter.trail (trail.points, colour_of (id), 1 - double (state.frames - trail.seen) / state.current.trail);
   for (const Mark &mark : state.marks)
     painter.outline (mark.box, mark.colour);
   if (state.current.histograms)
-    draw_bars (self, painter, buffer);
+    TRY (draw_bars (self, painter, buffer));
   for (const Mark &mark : state.marks)
     painter.label (mark.box, mark.colour, mark.label);
+  return painter.outcome ();
 }
 
 // GstBaseTransform
@@ -253,13 +260,13 @@ draw (GstIntegralHistOverlay *self, GstBuffer *buffer)
 static gboolean
 gst_integral_hist_overlay_start (GstBaseTransform *trans)
 {
-  return guarded (trans, FALSE, [&] () -> gboolean {
-    const Look look = look_of (trans);
-    look.check ();
-    parse_regions (look.regions.c_str ());
-    state_of (trans).told = false;
-    return TRUE;
-  });
+  if (const auto valid = look_of (trans).check (); !valid) {
+    post_error (trans, valid.error ());
+    return FALSE;
+  }
+  state_of (trans).told = false;
+  state_of (trans).consumer.start ();
+  return TRUE;
 }
 
 static gboolean
@@ -289,33 +296,49 @@ static GstFlowReturn
 gst_integral_hist_overlay_prepare_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
 {
   auto *self = GST_INTEGRAL_HIST_OVERLAY (trans);
-  return guarded (self, GST_FLOW_ERROR, [&] {
-    self->state->draws = !GST_BUFFER_FLAG_IS_SET (in, GST_BUFFER_FLAG_GAP) && plan (self, in);
-    if (self->state->draws)
-      return GST_BASE_TRANSFORM_CLASS (parent_class)->prepare_output_buffer (trans, in, out);
-    *out = in;
-    return GST_FLOW_OK;
-  });
+  self->state->draws = false;
+  if (!GST_BUFFER_FLAG_IS_SET (in, GST_BUFFER_FLAG_GAP)) {
+    const auto planned = plan (self, in);
+    if (!planned) {
+      post_error (self, planned.error ());
+      return GST_FLOW_ERROR;
+    }
+    self->state->draws = *planned;
+  }
+  if (self->state->draws)
+    return GST_BASE_TRANSFORM_CLASS (parent_class)->prepare_output_buffer (trans, in, out);
+  *out = in;
+  return GST_FLOW_OK;
 }
 
 static GstFlowReturn
 gst_integral_hist_overlay_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
 {
   auto *self = GST_INTEGRAL_HIST_OVERLAY (trans);
-  return guarded_asking (buffer, self, GST_FLOW_ERROR, [&] {
-    if (self->state->draws)
-      draw (self, buffer);
+  const auto drawn = self->state->draws ? draw (self, buffer) : Expected<> ();
+  if (drawn)
     return GST_FLOW_OK;
-  });
+  post_error_of_consumer (self, buffer, drawn.error ());
+  return flow_of (drawn.error ());
 }
 
 static gboolean
 gst_integral_hist_overlay_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
+  state_of (trans).consumer.take_event (event);
   // what comes now may be from another place of the stream; one follows every flush too
   if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
     state_of (trans).trails.clear ();
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
+}
+
+// GstElement
+
+static GstStateChangeReturn
+gst_integral_hist_overlay_change_state (GstElement *element, GstStateChange transition)
+{
+  state_of (element).consumer.take_transition (transition);
+  return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
 }
 
 // GObject
@@ -409,6 +432,7 @@ gst_integral_hist_overlay_class_init (GstIntegralHistOverlayClass *klass)
                                                kMaxLineWidth, by_default.line_width, playing));
 
   auto *element_class = GST_ELEMENT_CLASS (klass);
+  element_class->change_state = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_change_state);
   g_autoptr (GstCaps) caps = paintable_caps ();
   gst_element_class_add_pad_template (element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
   gst_element_class_add_pad_template (element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));

@@ -30,7 +30,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -38,10 +37,11 @@
 
 #include <region.hpp>
 
+#include "consumer.hpp"
 #include "fragments_tracker.hpp"
 #include "frame_boxes.hpp"
 #include "messages.hpp"
-#include "region_reporter.hpp"
+#include "parse.hpp"
 #include "track_options.hpp"
 
 using namespace integralhist;
@@ -72,10 +72,11 @@ struct Point {
 struct State {
   TrackOptions options;  // guarded by the object lock
 
+  HistogramConsumer consumer;
+
   // of the streaming thread
   std::vector<std::unique_ptr<Followed>> followed;
   std::optional<std::string> configured;  // options.targets as of the last frame
-  bool has_histograms = false;            // some frame had one
   guint next_id = 1;
   GstClockTime last_stream_time = GST_CLOCK_TIME_NONE;
   bool told = false;  // that there are too many targets
@@ -128,10 +129,18 @@ in_tensor (const GstVideoRectangle &box, const Scale &scale)
   return { box.x * scale.x, box.y * scale.y, box.w * scale.x, box.h * scale.y };
 }
 
+/// The nearest whole pixel. Far outside of any frame it is at a distance whose differences are integers.
+gint
+pixel (double at)
+{
+  constexpr double kFar = 1e9;
+  return std::isnan (at) ? 0 : gint (std::lround (std::clamp (at, -kFar, kFar)));
+}
+
 GstVideoRectangle
 in_frame (const TargetBox &box, const Scale &scale)
 {
-  const auto edge = [] (double at, double by) { return gint (std::lround (at / by)); };
+  const auto edge = [] (double at, double by) { return pixel (at / by); };
   const gint x = edge (box.x, scale.x), y = edge (box.y, scale.y);
   return { x, y, std::max (1, edge (box.x + box.width, scale.x) - x), std::max (1, edge (box.y + box.height, scale.y) - y) };
 }
@@ -167,10 +176,10 @@ public:
   {
   }
 
-  void follow_all (const TrackOptions &options)
+  Expected<> follow_all (const TrackOptions &options)
   {
     if (state_.configured != options.targets)
-      configure (options.targets);
+      TRY (configure (options.targets));
     if (options.detections)
       for (const Detection &detection : read_detections (buffer_))
         detect (detection);
@@ -178,11 +187,13 @@ public:
     std::vector<Target *> targets;
     for (const auto &followed : state_.followed)
       targets.push_back (&followed->target);
-    follow (histogram_, options.track, targets);
+    TRY (state_.consumer.await (histogram_));
+    TRY (follow (histogram_, options.track, targets));
     forget (options.forget_after);
     for (const auto &followed : state_.followed)
       if (!followed->target.is_lost ())
         followed->last_seen = GST_BUFFER_PTS (buffer_);
+    return {};
   }
 
   void write () const
@@ -203,7 +214,7 @@ public:
       g_value_take_boxed (&value, structure);
       gst_value_array_append_and_take_value (&tracks, &value);
     }
-    GstStructure *message = frame_message (GST_BASE_TRANSFORM (self_), "integral-histogram-track", buffer_);
+    GstStructure *message = frame_message ("integral-histogram-track", FrameTimes::of (GST_BASE_TRANSFORM (self_), buffer_));
     gst_structure_take_value (message, "tracks", &tracks);
     gst_element_post_message (GST_ELEMENT (self_), gst_message_new_element (GST_OBJECT (self_), message));
   }
@@ -260,17 +271,20 @@ private:
   }
 
   /// The targets of the property, instead of those that it gave before.
-  void configure (const std::string &text)
+  Expected<> configure (const std::string &text)
   {
+    const auto boxes = TRY (parse_regions (text, "targets"));
     std::erase_if (state_.followed, [] (const auto &followed) { return followed->configured; });
-    for (const GstVideoRectangle &box : parse_regions (text.c_str (), "targets")) {
+    for (const GstVideoRectangle &box : boxes) {
       if (!is_in_frame (box))
-        throw std::invalid_argument ("targets=\"" + text + "\": " + std::to_string (box.x) + "," + std::to_string (box.y) + ","
-                                     + std::to_string (box.w) + "," + std::to_string (box.h) + " lies outside of the "
-                                     + std::to_string (width_) + "x" + std::to_string (height_) + " frame");
+        return error (Error::Kind::bad_setting, "targets=\"" + text + "\": " + std::to_string (box.x) + "," + std::to_string (box.y) + ","
+                                                    + std::to_string (box.w) + "," + std::to_string (box.h) + " lies outside of the "
+                                                    + std::to_string (width_) + "x" + std::to_string (height_)
+                                                    + " frame: set targets that lie in it, x,y,width,height");
       add (box, -1, true);
     }
     state_.configured = text;
+    return {};
   }
 
   void take_mouse ()
@@ -323,15 +337,11 @@ restart (State &state)
 static gboolean
 gst_integral_hist_track_start (GstBaseTransform *trans)
 {
-  const bool valid = guarded (trans, false, [&] {
-    const TrackOptions options = options_of (trans);
-    options.check ();
-    parse_regions (options.targets.c_str (), "targets");
-    return true;
-  });
-  if (!valid)
+  if (const auto valid = options_of (trans).check (); !valid) {
+    post_error (trans, valid.error ());
     return FALSE;
-  state_of (trans).has_histograms = false;
+  }
+  state_of (trans).consumer.start ();
   state_of (trans).next_id = 1;
   return TRUE;
 }
@@ -348,37 +358,34 @@ gst_integral_hist_track_stop (GstBaseTransform *trans)
   return TRUE;
 }
 
+static Expected<>
+track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
+{
+  GstBaseTransform *const trans = GST_BASE_TRANSFORM (self);
+  State &state = *self->state;
+  const GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
+  if (!meta)
+    return GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP)
+               ? Expected<> ()
+               : state.consumer.note_missing (trans, "... ! cudaintegralhist bins=16 ! integralhisttrack ! ...");
+  const TrackOptions options = options_of (self);
+  TRY (options.check ());
+  TrackedFrame frame (self, state, buffer, meta);
+  TRY (frame.follow_all (options));
+  frame.write ();
+  if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buffer))
+    state.last_stream_time = gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+  return {};
+}
+
 static GstFlowReturn
 gst_integral_hist_track_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
 {
-  auto *self = GST_INTEGRAL_HIST_TRACK (trans);
-  State &state = *self->state;
-  const GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
-  if (!meta) {
-    // a producer with an interval leaves frames out
-    if (state.has_histograms || GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP))
-      return GST_FLOW_OK;
-    GST_ELEMENT_ERROR (self, STREAM, FAILED,
-                       ("The frames carry no integral histogram: put cudaintegralhist before %s, as in \"... ! cudaintegralhist bins=16 ! "
-                        "integralhisttrack ! ...\", with nothing between them that drops it.",
-                        GST_OBJECT_NAME (self)),
-                       (nullptr));
-    return GST_FLOW_ERROR;
-  }
-  state.has_histograms = true;
-  return guarded_asking (
-      buffer, self, GST_FLOW_ERROR,
-      [&] {
-        const TrackOptions options = options_of (self);
-        options.check ();
-        TrackedFrame frame (self, state, buffer, meta);
-        frame.follow_all (options);
-        frame.write ();
-        if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buffer))
-          state.last_stream_time = gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
-        return GST_FLOW_OK;
-      },
-      "Tracking failed: ");
+  const auto tracked = track_frame (GST_INTEGRAL_HIST_TRACK (trans), buffer);
+  if (tracked)
+    return GST_FLOW_OK;
+  post_error_of_consumer (trans, buffer, tracked.error (), "Tracking failed: ");
+  return flow_of (tracked.error ());
 }
 
 static gboolean
@@ -386,6 +393,7 @@ gst_integral_hist_track_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
   State &state = state_of (trans);
   const GstSegment *segment;
+  state.consumer.take_event (event);
   switch (GST_EVENT_TYPE (event)) {
     case GST_EVENT_STREAM_START:
     case GST_EVENT_FLUSH_STOP: restart (state); break;
@@ -425,8 +433,8 @@ take_navigation (State &state, GstEvent *event)
         if (width < kLeastDrag && height < kLeastDrag)
           state.clicked.push_back (point);
         else
-          state.drawn.push_back ({ gint (std::min (point.x, from.x)), gint (std::min (point.y, from.y)), std::max (1, gint (width)),
-                                   std::max (1, gint (height)) });
+          state.drawn.push_back ({ pixel (std::floor (std::min (point.x, from.x))), pixel (std::floor (std::min (point.y, from.y))),
+                                   std::max (1, pixel (std::floor (width))), std::max (1, pixel (std::floor (height))) });
       }
       break;
     default: break;
@@ -439,6 +447,15 @@ gst_integral_hist_track_src_event (GstBaseTransform *trans, GstEvent *event)
   if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION && options_of (trans).navigation)
     take_navigation (state_of (trans), event);
   return GST_BASE_TRANSFORM_CLASS (parent_class)->src_event (trans, event);
+}
+
+// GstElement
+
+static GstStateChangeReturn
+gst_integral_hist_track_change_state (GstElement *element, GstStateChange transition)
+{
+  state_of (element).consumer.take_transition (transition);
+  return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
 }
 
 // GObject
@@ -488,6 +505,7 @@ gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass)
   gst_type_mark_as_plugin_api (GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, GstPluginAPIFlags (0));
 
   auto *element_class = GST_ELEMENT_CLASS (klass);
+  element_class->change_state = GST_DEBUG_FUNCPTR (gst_integral_hist_track_change_state);
   gst_element_class_set_static_metadata (element_class, "Integral histogram tracker", "Filter/Analyzer/Video",
                                          "Follows targets by the integral histogram that cudaintegralhist attaches",
                                          "The gst-cuda-integral-histogram authors");

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <gst/integralhist/error.hpp>
 #include <gst/integralhist/gstintegralhistogrammeta.h>
 #include <gst/video/video.h>
 
@@ -16,11 +17,7 @@ struct Model {
   double width = 0, height = 0;  // of its region, as a part of the frame
 };
 
-/// The property `model`: none or one. Throws std::invalid_argument.
-std::vector<GstVideoRectangle> parse_model (const std::string &text);
-/// The property `histogram`: none, or a number of each bin. Throws std::invalid_argument.
-std::vector<gfloat> parse_histogram (const std::string &text);
-/// Of these two properties' texts, for a frame of this size; of the middle of the frame where both are empty. Throws std::invalid_argument, and std::runtime_error where the frame could not be asked.
-Model take_model (const std::string &text, const std::string &histogram, GstIntegralHistogramMeta *meta, int width, int height);
+/// What these two properties say to look for in a frame of this size; where both are empty, its middle.
+Expected<Model> take_model (const std::string &text, const std::string &histogram, GstIntegralHistogramMeta *meta, int width, int height);
 
 }  // namespace integralhist

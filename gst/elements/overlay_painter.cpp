@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -96,10 +95,10 @@ part_of (const GstVideoFrame &frame, Box &box)
 }  // namespace
 
 Box
-visible (const Box &box, const GstVideoInfo &info)
+visible (const Box &box, gint64 frame_width, gint64 frame_height)
 {
   const gint64 x = std::max<gint64> (box.x, 0), y = std::max<gint64> (box.y, 0);
-  const gint64 width = std::min<gint64> (box.right (), info.width) - x, height = std::min<gint64> (box.bottom (), info.height) - y;
+  const gint64 width = std::min (box.right (), frame_width) - x, height = std::min (box.bottom (), frame_height) - y;
   return width > 0 && height > 0 ? Box{ x, y, width, height } : Box{};
 }
 
@@ -110,8 +109,8 @@ can_paint (GstVideoFormat format)
   return info->pack_func && info->unpack_func && !GST_VIDEO_FORMAT_INFO_HAS_PALETTE (info);
 }
 
-OverlayPainter::OverlayPainter (const GstVideoFrame &frame, unsigned line_width)
-    : frame_ (frame), width_ (frame.info.width), height_ (frame.info.height), stretch_ (stretch_of (frame.info)),
+OverlayPainter::OverlayPainter (const GstVideoFrame &picture, const GstVideoRectangle &area, unsigned line_width)
+    : picture_ (picture), area_ (area), width_ (area.w), height_ (area.h), stretch_ (stretch_of (picture.info)),
       line_ (line_width ? line_width : std::max (std::lround (height_ / 360.0), 2l)),
       font_size_ (std::max (std::round (height_ / 45.0), 11.0)), font_ (nullptr, cairo_scaled_font_destroy)
 {
@@ -154,7 +153,7 @@ OverlayPainter::label (const Box &box, const Colour &colour, const std::string &
   const double margin = std::round (font_size_ / 4);
   const gint64 width = std::llround (std::min (extents.x_advance, kFar) + 2 * margin * stretch_),
                height = std::llround (font.ascent + font.descent);
-  const Box seen = visible (box, frame_.info);
+  const Box seen = visible (box, width_, height_);
   const Box place = { inside (seen.x, width, width_), box.y >= height ? box.y - height : seen.y, width, height };
   const bool bright = 0.3 * colour.red + 0.6 * colour.green + 0.1 * colour.blue > 0.4;
   paint (place, [&] (cairo_t *cr) {
@@ -183,7 +182,7 @@ OverlayPainter::bars (const Box &box, const Colour &colour, std::span<const guin
   }
   const double highest = std::max (*std::ranges::max_element (values), 1.0);
 
-  const Box seen = visible (box, frame_.info);
+  const Box seen = visible (box, width_, height_);
   Box place = { seen.x, box.bottom () + line_, width, height };
   if (place.bottom () > height_) {
     place.y = seen.bottom () - height;
@@ -231,7 +230,7 @@ OverlayPainter::trail (std::span<const Point> points, const Colour &colour, doub
     const gint64 x = std::min (all.x, s.box.x), y = std::min (all.y, s.box.y);
     all = { x, y, std::max (all.right (), s.box.right ()) - x, std::max (all.bottom (), s.box.bottom ()) - y };
   }
-  each_tile (visible (all, frame_.info), kTrailTile, [&] (const Box &tile) {
+  each_tile (visible (all, width_, height_), kTrailTile, [&] (const Box &tile) {
     const auto touches = [&] (const Segment &s) {
       return s.box.x < tile.right () && tile.x < s.box.right () && s.box.y < tile.bottom () && tile.y < s.box.bottom ();
     };
@@ -270,17 +269,20 @@ OverlayPainter::fill (const Box &box, const Colour &colour, double opacity)
 void
 OverlayPainter::paint (const Box &box, const Draw &draw)
 {
-  each_tile (visible (box, frame_.info), kTile, [&] (const Box &tile) { paint_tile (tile, draw); });
+  each_tile (visible (box, width_, height_), kTile, [&] (const Box &tile) {
+    if (outcome_)
+      outcome_ = paint_tile (tile, draw);
+  });
 }
 
-void
+Expected<>
 OverlayPainter::paint_tile (const Box &tile, const Draw &draw)
 {
   const int width = int (tile.width), height = int (tile.height), stride = 4 * width;
   g_autoptr (GstBuffer) pixels = gst_buffer_new_allocate (nullptr, gsize (stride) * height, nullptr);
   GstMapInfo map;
   if (!pixels || !gst_buffer_map (pixels, &map, GST_MAP_WRITE))
-    throw std::runtime_error ("no memory to draw in");
+    return error (Error::Kind::no_memory, "there is none to draw in");
   std::memset (map.data, 0, map.size);
   cairo_surface_t *surface = cairo_image_surface_create_for_data (map.data, CAIRO_FORMAT_ARGB32, width, height, stride);
   cairo_t *cr = cairo_create (surface);
@@ -291,22 +293,22 @@ OverlayPainter::paint_tile (const Box &tile, const Draw &draw)
   cairo_surface_destroy (surface);
   gst_buffer_unmap (pixels, &map);
   if (status != CAIRO_STATUS_SUCCESS)
-    throw std::runtime_error (std::string ("cairo: ") + cairo_status_to_string (status));
+    return error (Error::Kind::failed, std::string ("cairo: ") + cairo_status_to_string (status));
   gst_buffer_add_video_meta (pixels, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB, guint (width), guint (height));
-  blend (pixels, tile);
+  return blend (pixels, tile);
 }
 
-void
+Expected<>
 OverlayPainter::blend (GstBuffer *pixels, const Box &box)
 {
-  Box at = box;
-  GstVideoFrame part = part_of (frame_, at);
+  Box at = { box.x + area_.x, box.y + area_.y, box.width, box.height };
+  GstVideoFrame part = part_of (picture_, at);
   const auto rectangle_of = [&] (GstBuffer *buffer, GstVideoOverlayFormatFlags flags) {
     return gst_video_overlay_rectangle_new_raw (buffer, int (at.x), int (at.y), guint (at.width), guint (at.height), flags);
   };
   g_autoptr (GstVideoOverlayRectangle) rectangle = rectangle_of (pixels, GST_VIDEO_OVERLAY_FORMAT_FLAG_PREMULTIPLIED_ALPHA);
   // GstVideo's sums of premultiplied pixels pass 32 bits here
-  const GstVideoFormatInfo *format = frame_.info.finfo, *unpacked = gst_video_format_get_info (format->unpack_format);
+  const GstVideoFormatInfo *format = picture_.info.finfo, *unpacked = gst_video_format_get_info (format->unpack_format);
   if (GST_VIDEO_FORMAT_INFO_IS_RGB (format) && GST_VIDEO_FORMAT_INFO_HAS_ALPHA (format) && GST_VIDEO_FORMAT_INFO_BITS (unpacked) == 16) {
     GstBuffer *straight = gst_video_overlay_rectangle_get_pixels_unscaled_argb (rectangle, GST_VIDEO_OVERLAY_FORMAT_FLAG_NONE);
     GstVideoOverlayRectangle *premultiplied = std::exchange (rectangle, rectangle_of (straight, GST_VIDEO_OVERLAY_FORMAT_FLAG_NONE));
@@ -314,7 +316,8 @@ OverlayPainter::blend (GstBuffer *pixels, const Box &box)
   }
   g_autoptr (GstVideoOverlayComposition) composition = gst_video_overlay_composition_new (rectangle);
   if (!gst_video_overlay_composition_blend (composition, &part))
-    throw std::runtime_error (std::string ("GstVideo cannot blend to ") + GST_VIDEO_INFO_NAME (&frame_.info));
+    return error (Error::Kind::failed, std::string ("GstVideo cannot blend to ") + GST_VIDEO_INFO_NAME (&picture_.info));
+  return {};
 }
 
 }  // namespace integralhist

@@ -9,6 +9,7 @@
 #include <string>
 
 #include <cairo.h>
+#include <gst/integralhist/error.hpp>
 #include <gst/video/video.h>
 
 namespace integralhist {
@@ -29,17 +30,20 @@ struct Box {
   gint64 bottom () const { return y + height; }
 };
 
-/// The part of the box inside the frame; all zero where there is none.
-Box visible (const Box &box, const GstVideoInfo &info);
+/// The part of the box inside a frame of this size; all zero where there is none.
+Box visible (const Box &box, gint64 width, gint64 height);
 
 /// Whether GstVideo can blend to frames of this format, and leaves the pixels beside as they are.
 bool can_paint (GstVideoFormat format);
 
-/// Draws on one frame. All throw std::runtime_error where that fails.
+/// Draws on one frame: the `area` of a picture that is mapped for reading and writing.
 class OverlayPainter {
 public:
-  /// The frame is mapped for reading and writing. With a `line_width` of 0 lines are as wide as its height asks for.
-  OverlayPainter (const GstVideoFrame &frame, unsigned line_width);
+  /// With a `line_width` of 0 lines are as wide as the frame's height asks for.
+  OverlayPainter (const GstVideoFrame &picture, const GstVideoRectangle &area, unsigned line_width);
+
+  /// What went wrong first, after which nothing is drawn.
+  const Expected<> &outcome () const { return outcome_; }
 
   /// Along the box's border, inside, with a dark seam.
   void outline (const Box &box, const Colour &colour);
@@ -59,14 +63,16 @@ private:
   void fill (const Box &box, const Colour &colour, double opacity);
   /// What `draw` draws in coordinates of the frame, but only in the box.
   void paint (const Box &box, const Draw &draw);
-  void paint_tile (const Box &tile, const Draw &draw);
-  void blend (GstBuffer *pixels, const Box &box);
+  Expected<> paint_tile (const Box &tile, const Draw &draw);
+  Expected<> blend (GstBuffer *pixels, const Box &box);
 
-  const GstVideoFrame &frame_;
-  const int width_, height_;
-  const double stretch_;  // pixels that are as wide as one is high
+  const GstVideoFrame &picture_;
+  const GstVideoRectangle area_;  // of the picture, that is the frame
+  const int width_, height_;      // of the frame
+  const double stretch_;          // pixels that are as wide as one is high
   const gint64 line_;
   const double font_size_;
+  Expected<> outcome_;
   std::unique_ptr<cairo_scaled_font_t, void (*) (cairo_scaled_font_t *)> font_;  // there from the first label
 };
 

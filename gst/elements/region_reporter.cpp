@@ -3,59 +3,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <climits>
-#include <cstring>
-#include <stdexcept>
-
-#include "messages.hpp"
 
 namespace integralhist {
 
-std::vector<GstVideoRectangle>
-parse_regions (const char *text, const char *name)
+Expected<std::unique_ptr<RegionReporter>>
+RegionReporter::start (GstElement *element, unsigned limit, std::atomic<bool> &told)
 {
-  const std::string given = std::string (name) + "=\"" + text + "\": ";
-  std::vector<GstVideoRectangle> regions;
-  const char *at = text, *const end = text + std::strlen (text);
-  const auto skip_spaces = [&] {
-    while (at < end && *at == ' ')
-      at++;
-  };
-  const auto fail = [&] (const std::string &why) {
-    throw std::invalid_argument (given + why + " at " + (at < end ? "\"" + std::string (at) + "\"" : "the end")
-                                 + "; a region is x,y,width,height");
-  };
-  skip_spaces ();
-  while (at < end) {
-    int numbers[4];
-    for (int i = 0; i < 4; i++) {
-      skip_spaces ();
-      const auto [after, error] = std::from_chars (at, end, numbers[i]);
-      if (error == std::errc::result_out_of_range)
-        throw std::invalid_argument (given + std::string (at, after) + " is out of range; numbers go from " + std::to_string (INT_MIN)
-                                     + " to " + std::to_string (INT_MAX));
-      if (error != std::errc ())
-        fail ("a number is missing");
-      at = after;
-      skip_spaces ();
-      if (i == 3)
-        break;
-      if (*at != ',')  // the text ends in a zero
-        fail ("a comma is missing");
-      at++;
-    }
-    if (*at == ';')
-      at++;
-    else if (at < end)
-      fail ("a semicolon is missing");
-    if (numbers[2] <= 0 || numbers[3] <= 0)
-      throw std::invalid_argument (given + "a region of " + std::to_string (numbers[2]) + "x" + std::to_string (numbers[3])
-                                   + " pixels is empty; width and height must be at least 1");
-    regions.push_back ({ numbers[0], numbers[1], numbers[2], numbers[3] });
-    skip_spaces ();
-  }
-  return regions;
+  std::unique_ptr<RegionReporter> reporter (new RegionReporter (element, limit, told));
+  reporter->thread_ = TRY (Thread::start ("integralhist-regions", [r = reporter.get ()] { r->work (); }));
+  return reporter;
 }
 
 RegionReporter::~RegionReporter ()
@@ -82,8 +38,12 @@ RegionReporter::set_flushing (bool flushing)
 {
   const std::lock_guard lock (mutex_);
   flushing_ = flushing;
-  if (!flushing)
+  if (flushing) {
+    flushes_++;
+    drop_queue ();
+  } else {
     failed_ = false;
+  }
   changed_.notify_all ();
 }
 
@@ -104,7 +64,7 @@ void
 RegionReporter::drain ()
 {
   std::unique_lock lock (mutex_);
-  changed_.wait (lock, [this] { return queue_.empty () && !busy_; });
+  changed_.wait (lock, [this] { return flushing_ || (queue_.empty () && !busy_); });
 }
 
 void
@@ -118,8 +78,9 @@ RegionReporter::work ()
     const Frame frame = std::move (queue_.front ());
     queue_.pop_front ();
     busy_ = true;
+    const guint flushes = flushes_;
     lock.unlock ();
-    const bool posted = post (frame);
+    const bool posted = !await (frame, flushes) || post (frame);
     gst_integral_histogram_unref (frame.histogram);
     lock.lock ();
     if (!posted) {
@@ -128,6 +89,19 @@ RegionReporter::work ()
     }
     busy_ = false;
     changed_.notify_all ();
+  }
+}
+
+bool
+RegionReporter::await (const Frame &frame, guint flushes)
+{
+  for (;;) {
+    const auto done = tensor_of (frame.histogram).wait (20 * GST_MSECOND);
+    const std::lock_guard lock (mutex_);
+    if (flushes != flushes_ || stopping_)
+      return false;
+    if (done || done.error ().kind != Error::Kind::timeout)
+      return true;
   }
 }
 
@@ -166,26 +140,28 @@ take (GstStructure *structure, const char *field, GValue values)
 
 using Regions = std::vector<GstVideoRectangle>;
 
-bool
-add_counts (GstStructure *structure, GstIntegralHistogram *histogram, const Regions &regions, GError **error)
+Expected<>
+add_counts (GstStructure *structure, GstIntegralHistogram *histogram, const Regions &regions)
 {
   const std::size_t bins = gst_integral_histogram_get_bins (histogram);
   std::vector<guint32> counts (bins * regions.size ());
-  if (!gst_integral_histogram_regions (histogram, regions.data (), guint (regions.size ()), counts.data (), error))
-    return false;
+  GError *problem = nullptr;
+  if (!gst_integral_histogram_regions (histogram, regions.data (), guint (regions.size ()), counts.data (), &problem))
+    return tl::make_unexpected (take_gerror (problem));
   take (structure, "counts", array (regions.size (), [&] (std::size_t i) {
           return array (bins, [&] (std::size_t b) { return value<guint> (G_TYPE_UINT, g_value_set_uint, counts[i * bins + b]); });
         }));
-  return true;
+  return {};
 }
 
-bool
-add_sums (GstStructure *structure, GstIntegralHistogram *histogram, const Regions &regions, GError **error)
+Expected<>
+add_sums (GstStructure *structure, GstIntegralHistogram *histogram, const Regions &regions)
 {
   const std::size_t planes = gst_integral_histogram_get_bins (histogram);
   std::vector<guint64> sums (planes * regions.size ());
-  if (!gst_integral_histogram_regions_sums (histogram, regions.data (), guint (regions.size ()), sums.data (), error))
-    return false;
+  GError *problem = nullptr;
+  if (!gst_integral_histogram_regions_sums (histogram, regions.data (), guint (regions.size ()), sums.data (), &problem))
+    return tl::make_unexpected (take_gerror (problem));
   const auto add_u64 = [&] (const char *field, std::size_t plane) {
     take (structure, field, array (regions.size (), [&] (std::size_t i) {
             return value<guint64> (G_TYPE_UINT64, g_value_set_uint64, sums[i * planes + plane]);
@@ -205,7 +181,7 @@ add_sums (GstStructure *structure, GstIntegralHistogram *histogram, const Region
   add_double ("mean", [&] (std::size_t i) { return mean (i, 0); });
   if (planes > 1)
     add_double ("variance", [&] (std::size_t i) { return std::max (mean (i, 1) - mean (i, 0) * mean (i, 0), 0.0); });
-  return true;
+  return {};
 }
 
 }  // namespace
@@ -214,24 +190,20 @@ bool
 RegionReporter::post (const Frame &frame)
 {
   const bool bins = gst_integral_histogram_get_content (frame.histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
-  GstStructure *structure =
-      gst_structure_new (bins ? "integral-histogram" : "integral-image", "timestamp", G_TYPE_UINT64, frame.timestamp, "stream-time",
-                         G_TYPE_UINT64, frame.stream_time, "running-time", G_TYPE_UINT64, frame.running_time, "duration", G_TYPE_UINT64,
-                         frame.duration, "frame", G_TYPE_UINT64, frame.number, nullptr);
+  GstStructure *structure = frame_message (bins ? "integral-histogram" : "integral-image", frame.times);
+  gst_structure_set (structure, "frame", G_TYPE_UINT64, frame.number, nullptr);
   take (structure, "rectangles", array (frame.regions.size (), [&] (std::size_t i) {
           const GstVideoRectangle &r = frame.regions[i];
           return array (4, [&] (std::size_t n) { return value<gint> (G_TYPE_INT, g_value_set_int, std::array{ r.x, r.y, r.w, r.h }[n]); });
         }));
-  g_autoptr (GError) error = nullptr;
-  if (!(bins ? add_counts : add_sums) (structure, frame.histogram, frame.regions, &error)) {
+  if (const auto added = (bins ? add_counts : add_sums) (structure, frame.histogram, frame.regions); !added) {
     gst_structure_free (structure);
     if (tensor_of (frame.histogram).failure_told)
       return true;
     g_autofree char *doing =
         g_strdup_printf ("The integral %s of frame %" G_GUINT64_FORMAT " failed: ", bins ? "histogram" : "image", frame.number);
     if (!told_.exchange (true))
-      guarded (
-          element_, false, [&] () -> bool { throw Error (GstIntegralHistogramError (error->code), error->message); }, doing);
+      post_error (element_, added.error (), doing);
     return false;
   }
   gst_element_post_message (element_, gst_message_new_element (GST_OBJECT (element_), structure));

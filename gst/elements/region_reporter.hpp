@@ -6,16 +6,13 @@
 #include <deque>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <gst/integralhist/gstintegralhist.h>
 
-namespace integralhist {
+#include "messages.hpp"
 
-/// "x,y,w,h;x,y,w,h", each with a width and a height of at least one pixel. Throws std::invalid_argument with a message for users, about the
-/// property of this name.
-std::vector<GstVideoRectangle> parse_regions (const char *text, const char *name = "regions");
+namespace integralhist {
 
 /// Posts the element message `integral-histogram` with the histograms of some regions, or `integral-image` with their sums, for one frame after another,
 /// from a thread of its own: the frames travel on while their tensors are computed.
@@ -24,26 +21,28 @@ public:
   struct Frame {
     GstIntegralHistogram *histogram;  // owned
     guint64 number;
-    GstClockTime timestamp, stream_time, running_time, duration;
+    FrameTimes times;
     std::vector<GstVideoRectangle> regions;
   };
 
   /// At most `limit` frames wait here for their turn. An error is posted only if nobody has `told` one yet.
-  RegionReporter (GstElement *element, unsigned limit, std::atomic<bool> &told)
-      : element_ (element), limit_ (limit), told_ (told), thread_ ([this] { work (); })
-  {
-  }
+  static Expected<std::unique_ptr<RegionReporter>> start (GstElement *element, unsigned limit, std::atomic<bool> &told);
   /// Frames that still wait are dropped.
   ~RegionReporter ();
 
   /// Waits while the queue is full, so that frames do not pile up behind a slow application. When flushing, frames are dropped.
   void push (Frame frame);
   void set_flushing (bool flushing);
-  /// Waits until all messages are posted.
+  /// Waits until all messages are posted, or until flushing.
   void drain ();
 
 private:
+  RegionReporter (GstElement *element, unsigned limit, std::atomic<bool> &told) : element_ (element), limit_ (limit), told_ (told) {}
+
   void work ();
+  /// Waits for the frame's tensor; false where that was given up.
+  /// Waits for the tensor. False where a stop, or a flush since there had been so many, comes first.
+  bool await (const Frame &frame, guint flushes);
   /// False after an element error.
   bool post (const Frame &frame);
   void drop_queue ();
@@ -54,9 +53,10 @@ private:
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::deque<Frame> queue_;
+  guint flushes_ = 0;
   bool busy_ = false, failed_ = false, flushing_ = false, stopping_ = false;
 
-  std::jthread thread_;
+  Thread thread_;
 };
 
 }  // namespace integralhist

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "settings.hpp"
 
-#include <charconv>
-#include <stdexcept>
-
-#include "region_reporter.hpp"
+#include "parse.hpp"
 
 namespace integralhist {
 
@@ -106,6 +103,7 @@ Settings::set (guint id, const GValue *value)
     case PROP_CUDA_DEVICE_IDS: cuda_device_ids = g_value_get_string (value) ? g_value_get_string (value) : ""; break;
     case PROP_MAX_DEVICE_MEMORY: options.max_device_memory = g_value_get_uint64 (value); break;
     case PROP_TASK_BINS: options.task_bins = g_value_get_uint (value); break;
+    case PROP_QOS: qos = g_value_get_boolean (value); break;
     default: return false;
   }
   return true;
@@ -128,65 +126,50 @@ Settings::get (guint id, GValue *value) const
     case PROP_CUDA_DEVICE_IDS: g_value_set_string (value, cuda_device_ids.c_str ()); break;
     case PROP_MAX_DEVICE_MEMORY: g_value_set_uint64 (value, options.max_device_memory); break;
     case PROP_TASK_BINS: g_value_set_uint (value, options.task_bins); break;
+    case PROP_QOS: g_value_set_boolean (value, qos.value_or (true)); break;
     default: return false;
   }
   return true;
 }
 
-void
+Expected<>
 check_range (const char *name, gint64 value, gint64 min, gint64 max)
 {
-  if (value < min || value > max)
-    throw std::invalid_argument (std::string (name) + "=" + std::to_string (value) + " is out of range: set it to " + std::to_string (min)
-                                 + " to " + std::to_string (max));
+  if (value >= min && value <= max)
+    return {};
+  return error (Error::Kind::bad_setting, std::string (name) + "=" + std::to_string (value) + " is out of range: set it to "
+                                              + std::to_string (min) + " to " + std::to_string (max));
 }
 
-std::vector<int>
-parse_device_ids (const std::string &text)
+Expected<>
+check_range (const char *name, double value, double min, double max)
 {
-  std::vector<int> ids;
-  const auto refuse = [&] (const std::string &why) { throw std::invalid_argument ("cuda-device-ids=\"" + text + "\": " + why); };
-  if (text.empty ())
-    return ids;
-  for (std::size_t from = 0, to; from <= text.size (); from = to + 1) {
-    to = std::min (text.find (',', from), text.size ());
-    std::string entry = text.substr (from, to - from);
-    entry.erase (0, entry.find_first_not_of (' '));
-    entry.erase (entry.find_last_not_of (' ') + 1);
-    int id = 0;
-    const auto [end, error] = std::from_chars (entry.data (), entry.data () + entry.size (), id);
-    if (error != std::errc () || end != entry.data () + entry.size () || id < 0)
-      refuse ("\"" + entry + "\" is no device: set a list of their numbers, such as \"0,1,2,3\"");
-    if (std::ranges::find (ids, id) != ids.end ())
-      refuse ("device " + std::to_string (id) + " is listed twice: name each once");
-    ids.push_back (id);
-  }
-  return ids;
+  if (value >= min && value <= max)
+    return {};
+  g_autofree char *text = g_strdup_printf ("%s=%g is out of range: set it to %g to %g", name, value, min, max);
+  return error (Error::Kind::bad_setting, text);
 }
 
 int
 Settings::first_device () const
 {
-  try {
-    const auto ids = parse_device_ids (cuda_device_ids);
-    return ids.empty () ? cuda_device_id : ids.front ();
-  } catch (const std::invalid_argument &) {
-    return -1;  // check () says so
-  }
+  const auto ids = parse_device_ids (cuda_device_ids);
+  return !ids ? -1 : ids->empty () ? cuda_device_id : ids->front ();  // check () says what is wrong with them
 }
 
-void
+Expected<>
 Settings::check () const
 {
-  check_range ("cuda-device-id", cuda_device_id, -1, G_MAXINT);
-  check_range ("async-depth", options.async_depth, 1, kMaxAsyncDepth);
-  check_range ("interval", interval, 1, G_MAXINT);
-  check_range ("tuning-time", options.tuning_time, 0, kMaxTuningTime);
-  check_range ("task-bins", options.task_bins, 0, kMaxTaskBins);
-  if (!parse_device_ids (cuda_device_ids).empty () && cuda_device_id >= 0)
-    throw std::invalid_argument ("cuda-device-id=" + std::to_string (cuda_device_id) + " and cuda-device-ids=\"" + cuda_device_ids
-                                 + "\" are both set: set one of them");
-  parse_regions (regions.c_str ());
+  TRY (check_range ("cuda-device-id", gint64 (cuda_device_id), -1, G_MAXINT));
+  TRY (check_range ("async-depth", gint64 (options.async_depth), 1, kMaxAsyncDepth));
+  TRY (check_range ("interval", gint64 (interval), 1, G_MAXINT));
+  TRY (check_range ("tuning-time", gint64 (options.tuning_time), 0, kMaxTuningTime));
+  TRY (check_range ("task-bins", gint64 (options.task_bins), 0, kMaxTaskBins));
+  if (!TRY (parse_device_ids (cuda_device_ids)).empty () && cuda_device_id >= 0)
+    return error (Error::Kind::bad_setting, "cuda-device-id=" + std::to_string (cuda_device_id) + " and cuda-device-ids=\""
+                                                + cuda_device_ids + "\" are both set: set one of them");
+  TRY (parse_regions (regions));
+  return {};
 }
 
 static GParamFlags
@@ -285,12 +268,18 @@ install_properties (GObjectClass *klass)
                "With strategy=auto, about how many milliseconds to spend at most on measuring strategies for a frame size that this "
                "machine has not measured yet; what was measured is kept in the user's cache. 0 takes the built-in choice",
                0, kMaxTuningTime, by_default.options.tuning_time, ready));
+  install (PROP_QOS,
+           g_param_spec_boolean ("qos", "QoS",
+                                 "Let a frame that is late pass without a histogram, so that the stream's delay stays bounded. Unless it "
+                                 "is set, this holds for live sources only",
+                                 TRUE, playing));
   install (PROP_STATS,
            g_param_spec_boxed ("stats", "Statistics",
                                "Since the frame size last changed: frames, frames in flight, backend, strategy with its tile and "
                                "threads (0 for its own defaults) and where that choice is from (tuning), device, microseconds of "
                                "upload, compute and download, bytes each way, bytes-staged of those up that were copied to "
-                               "pinned memory first; where frames are shared out also devices, and parts, how many parts of frames each "
+                               "pinned memory first; skipped, how many late frames passed without a histogram; where frames are shared out "
+                               "also devices, and parts, how many parts of frames each "
                                "has computed",
                                GST_TYPE_STRUCTURE, GParamFlags (G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
 

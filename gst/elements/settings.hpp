@@ -3,8 +3,8 @@
 // The properties that the elements share.
 #pragma once
 
+#include <optional>
 #include <string>
-#include <vector>
 
 #include <gst/integralhist/engine.hpp>
 
@@ -28,6 +28,7 @@ enum Property {
   PROP_CUDA_DEVICE_IDS,
   PROP_MAX_DEVICE_MEMORY,
   PROP_TASK_BINS,
+  PROP_QOS,
   PROP_STATS,
   PROP_OF_SUBCLASS,  // the first that an element has for itself
 };
@@ -37,6 +38,7 @@ struct Settings {
   int cuda_device_id = -1;
   Options options;
   bool sync = false;
+  std::optional<bool> qos;  // unset: where the source is live
   guint interval = 1;
   std::string regions;
   std::string cuda_device_ids;
@@ -44,17 +46,17 @@ struct Settings {
   /// Of the property `id`; false where that is none of the settings.
   bool set (guint id, const GValue *value);
   bool get (guint id, GValue *value) const;
-  /// Throws std::invalid_argument with a message for users.
-  void check () const;
+  /// An error for users where one is out of range, or two do not go together.
+  Expected<> check () const;
+  /// Whether late frames pass without a histogram.
+  bool sheds (bool live) const { return qos.value_or (live); }
   /// Of those that are named; -1 for any.
   int first_device () const;
 };
 
-/// "0,1,2", each once. Throws std::invalid_argument with a message for users.
-std::vector<int> parse_device_ids (const std::string &text);
-
-/// Throws std::invalid_argument with a message for users.
-void check_range (const char *name, gint64 value, gint64 min, gint64 max);
+/// An error for users where the value of the property `name` is out of its range.
+Expected<> check_range (const char *name, gint64 value, gint64 min, gint64 max);
+Expected<> check_range (const char *name, double value, double min, double max);
 
 /// A property like any other, but a value out of its range arrives, so that the element can fail with an error; GObject alone would warn
 /// on the console and go on with the value before.

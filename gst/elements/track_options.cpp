@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "track_options.hpp"
 
-#include <stdexcept>
-
+#include "parse.hpp"
 #include "settings.hpp"
 
 namespace integralhist {
@@ -70,16 +69,17 @@ TrackOptions::get (guint id, GValue *value) const
   return true;
 }
 
-void
+Expected<>
 TrackOptions::check () const
 {
-  check_range ("search-range", track.search_range, 1, kMaxSearchRange);
-  check_range ("strips", track.strips, 1, kMaxStrips);
-  check_range ("lost-after", track.lost_after, 0, kMaxLostAfter);
+  TRY (check_range ("search-range", gint64 (track.search_range), 1, kMaxSearchRange));
+  TRY (check_range ("strips", gint64 (track.strips), 1, kMaxStrips));
+  TRY (check_range ("lost-after", gint64 (track.lost_after), 0, kMaxLostAfter));
   for (const auto &[name, value] : { std::pair ("quantile", track.quantile), std::pair ("update-rate", track.update_rate),
                                      std::pair ("min-confidence", track.min_confidence) })
-    if (!(value >= 0 && value <= 1))
-      throw std::invalid_argument (std::string (name) + "=" + std::to_string (value) + " is out of range: set it to 0 to 1");
+    TRY (check_range (name, value, 0.0, 1.0));
+  TRY (parse_regions (targets, "targets"));
+  return {};
 }
 
 void

@@ -18,8 +18,8 @@ struct TrackOptions {
   /// Of the property `id`; false where there is none.
   bool set (guint id, const GValue *value);
   bool get (guint id, GValue *value) const;
-  /// Throws std::invalid_argument with a message for users.
-  void check () const;
+  /// An error for users where one is out of range, or is no list of boxes.
+  Expected<> check () const;
 };
 
 void install_track_properties (GObjectClass *klass);

@@ -4,35 +4,31 @@
 #pragma once
 
 #include <cstddef>
-#include <new>
 
 #include "engine.hpp"
 
 namespace integralhist {
 
-/// Runs `body`; an Error becomes a GError and `failed`.
-template <class Result, class Body>
+/// The value of a C function, or `failed` with the GError set.
+template <class Result, class T>
 Result
-guarded (GError **error, Result failed, Body &&body)
+to_c (Expected<T> &&expected, Result failed, GError **error)
 {
-  try {
-    return body ();
-  } catch (const Error &e) {
-    g_set_error_literal (error, GST_INTEGRAL_HISTOGRAM_ERROR, e.code, e.what ());
-  } catch (const std::bad_alloc &) {
-    g_set_error_literal (error, GST_INTEGRAL_HISTOGRAM_ERROR, GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY,
-                         "there is no memory for what is asked: ask in parts");
-  } catch (const std::exception &e) {
-    g_set_error_literal (error, GST_INTEGRAL_HISTOGRAM_ERROR, GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, e.what ());
+  if (!expected) {
+    set_gerror (error, expected.error ());
+    return failed;
   }
-  return failed;
+  if constexpr (std::is_void_v<T>)
+    return TRUE;
+  else
+    return std::move (*expected);
 }
 
 /// Of one question; so few that indices of windows and of threads stay within 32 bits.
 constexpr gint64 kMostWindows = G_MAXINT / 8;
 
 /// Rectangles as they are, at least one.
-inline inthist::Windows
+inline Expected<inthist::Windows>
 windows_of (const GstVideoRectangle *rectangles, guint n)
 {
   using inthist::Region;
@@ -40,8 +36,18 @@ windows_of (const GstVideoRectangle *rectangles, guint n)
                  && offsetof (Region, width) == offsetof (GstVideoRectangle, w)
                  && offsetof (Region, height) == offsetof (GstVideoRectangle, h));
   if (n > kMostWindows)
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION, std::to_string (n) + " rectangles at once are too many: ask in parts");
-  return { reinterpret_cast<const Region *> (rectangles), int (n), {} };
+    return error (Error::Kind::bad_question, std::to_string (n) + " rectangles at once are too many: ask in parts");
+  return inthist::Windows{ reinterpret_cast<const Region *> (rectangles), int (n), {} };
+}
+
+/// Memory for `n` answers, which g_free () releases.
+template <class Answer>
+Expected<Answer *>
+answers_for (std::size_t n)
+{
+  if (Answer *const answers = g_try_new (Answer, std::max<std::size_t> (n, 1)))
+    return answers;
+  return error (Error::Kind::no_memory, "there is no memory for what is asked: ask in parts");
 }
 
 }  // namespace integralhist

@@ -5,7 +5,6 @@
 #include "engine.hpp"
 
 #include <deque>
-#include <thread>
 
 namespace integralhist {
 namespace {
@@ -14,77 +13,72 @@ using inthist::PixelPlane;
 
 class CpuTensor final : public Tensor {
 public:
-  CpuTensor (const inthist::Shape &of, unsigned alive)
-      : Tensor (of), memory_ (allocate_on_host (
-                         bytes (), [&] (std::size_t available) { return no_memory_for_tensor (of, bytes (), available, "host", alive); }))
+  static Expected<std::unique_ptr<Tensor>> create (const inthist::Shape &shape, unsigned alive, const Cancelled &cancelled)
   {
+    const std::size_t bytes = inthist::tensor_bytes (shape, inthist::layout_of (shape));
+    const auto message = [&] (const Available &available) { return no_memory_for_tensor (shape, bytes, available, alive); };
+    HostMemory memory = TRY (allocate_on_host (bytes, message, cancelled));
+    return std::unique_ptr<Tensor> (new CpuTensor (shape, std::move (memory)));
   }
 
-  bool wait (GstClockTime timeout) override
+  Expected<> wait (GstClockTime timeout) override
   {
     std::unique_lock lock (mutex_);
     const auto done = [this] { return done_; };
     if (timeout == GST_CLOCK_TIME_NONE)
       changed_.wait (lock, done);
     else if (!changed_.wait_for (lock, std::chrono::nanoseconds (std::min<GstClockTime> (timeout, G_MAXINT64 / 4)), done))
-      return false;
-    if (!failure_.empty ())
-      throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, failure_);
-    return true;
+      return error (Error::Kind::timeout, "the integral histogram is not ready yet");
+    return outcome_;
   }
 
-  void ask (std::span<const Query> queries) override
+  Expected<> ask (std::span<const Query> queries) override
   {
-    wait (GST_CLOCK_TIME_NONE);
-    answer_on_host (*this, memory_.get (), queries);
+    TRY (wait (GST_CLOCK_TIME_NONE));
+    return answer_on_host (*this, memory_.get (), queries);
   }
 
-  const void *host () override
+  Expected<const void *> host () override
   {
-    wait (GST_CLOCK_TIME_NONE);
+    TRY (wait (GST_CLOCK_TIME_NONE));
     return memory_.get ();
   }
 
   std::byte *data () { return memory_.get (); }
 
-  /// `failure` is what to tell who waits, where it went wrong.
-  void set_done (bool done, const std::string &failure = {})
+  void begin ()
   {
     const std::lock_guard lock (mutex_);
-    done_ = done;
-    failure_ = failure;
+    done_ = false;
+  }
+
+  /// `outcome` is what everybody who waits is told.
+  void finish (const Expected<> &outcome)
+  {
+    const std::lock_guard lock (mutex_);
+    done_ = true;
+    outcome_ = outcome;
     changed_.notify_all ();
   }
 
 private:
+  CpuTensor (const inthist::Shape &of, HostMemory memory) : Tensor (of), memory_ (std::move (memory)) {}
+
   const HostMemory memory_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool done_ = false;
-  std::string failure_;
+  Expected<> outcome_;
 };
 
 class CpuEngine final : public PartEngine {
 public:
-  CpuEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, const Portion &portion)
-      : shape_ (shape), most_ (portion.of (shape)), lut_ (lut), lanes_ (options.async_depth),
-        pool_ (
-            std::make_shared<TensorPool> ([most = most_] (unsigned alive) { return std::make_unique<CpuTensor> (most, alive); }, options)),
-        plan_ (plan_for (inthist::Device::cpu, most_, options.strategy, options.tuning_time, 1,
-                         static_cast<CpuTensor &> (*pool_->acquire ()).data ()))
+  static Expected<std::unique_ptr<PartEngine>> create (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+                                                       const Portion &portion)
   {
-    const std::size_t plane = inthist::bin_stride (most_.width) * most_.height;
-    const std::size_t workspace = plan_.choice.strategy->workspace_bytes (most_, plan_.choice.tuning);
-    for (Lane &lane : lanes_) {
-      for (const auto &[memory, bytes] : { std::pair{ &lane.pixels, plane }, std::pair{ &lane.workspace, workspace } })
-        *memory = allocate_on_host (bytes, [bytes = bytes] (std::size_t available) {
-          return no_memory ("what a frame in the making needs besides its tensor", bytes, available, "host") + ": lower async-depth";
-        });
-      idle_.push_back (&lane);
-    }
-    if (most_.height < shape.height)
-      above_.resize (std::size_t (most_.bins) * shape.width);
-    worker_ = std::jthread ([this] { work (); });
+    std::unique_ptr<CpuEngine> engine (new CpuEngine (shape, lut, options, portion));
+    TRY (engine->open (options));
+    return engine;
   }
 
   ~CpuEngine () override
@@ -95,10 +89,11 @@ public:
       changed_.notify_all ();
     }
     worker_.join ();
-    pool_->close ();
+    if (pool_)
+      pool_->close ();
   }
 
-  std::shared_ptr<Tensor> submit (const Frame &frame) override
+  Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) override
   {
     return submit_part (frame, { 0, shape_.bins, 0, shape_.height }, nullptr);
   }
@@ -109,49 +104,76 @@ public:
     return !idle_.empty () && !pool_->is_exhausted ();
   }
 
-  std::shared_ptr<Tensor> submit_part (const Frame &frame, const Part &part, std::byte *landing) override
+  Expected<std::shared_ptr<Tensor>> submit_part (const Frame &frame, const Part &part, std::byte *landing) override
   {
-    auto tensor = std::static_pointer_cast<CpuTensor> (pool_->acquire ());
-    if (!tensor)
-      return nullptr;
-    tensor->set_done (false);
+    const auto tensor = std::static_pointer_cast<CpuTensor> (TRY (pool_->acquire ()));
+    tensor->begin ();
     tensor->become (part_of (shape_, part.bins, part.rows));
 
     std::unique_lock lock (mutex_);
-    changed_.wait (lock, [this] { return !idle_.empty (); });
-    Lane *lane = idle_.back ();
+    changed_.wait (lock, [this] { return flushing_ || !idle_.empty (); });
+    if (idle_.empty ())
+      return error (Error::Kind::flushing, "flushing");
+    Slot *slot = idle_.back ();
     idle_.pop_back ();
     lock.unlock ();
 
     const gint64 start = now ();
-    try {
-      inthist::Image rows = frame.image;
-      rows.data = static_cast<const std::byte *> (rows.data) + part.first_row * rows.stride;
-      inthist::cpu::bin_image (rows, lut_of_part (lut_, shape_, part), shape_.width, part.rows, pixels_of (*lane));
-    } catch (...) {
-      lock.lock ();
-      idle_.push_back (lane);
-      throw;
-    }
-    lane->tensor = tensor;
-    lane->landing = { landing, shape_, part };
-
+    inthist::Image rows = frame.image;
+    rows.data = static_cast<const std::byte *> (rows.data) + part.first_row * rows.stride;
+    const auto binned =
+        check_host (inthist::cpu::bin_image (rows, lut_of_part (lut_, shape_, part), shape_.width, part.rows, pixels_of (*slot)));
     lock.lock ();
+    if (!binned) {
+      idle_.push_back (slot);
+      return tl::make_unexpected (binned.error ());
+    }
+    slot->tensor = tensor;
+    slot->landing = { landing, shape_, part };
     stats_.frames++;
     stats_.upload.add (now () - start);
-    queue_.push_back (lane);
+    queue_.push_back (slot);
     changed_.notify_all ();
     return tensor;
   }
 
-  void set_flushing (bool flushing) override { pool_->set_flushing (flushing); }
+  void set_flushing (bool flushing) override
+  {
+    pool_->set_flushing (flushing);
+    const std::lock_guard lock (mutex_);
+    flushing_ = flushing;
+    changed_.notify_all ();
+  }
+
+  Expected<> finish () override
+  {
+    std::unique_lock lock (mutex_);
+    changed_.wait (lock, [this] { return flushing_ || (queue_.empty () && !running_); });
+    return outcome_;
+  }
+
+  void abandon () override
+  {
+    std::vector<std::shared_ptr<CpuTensor>> dropped;  // go back to the pool outside of the lock
+    const std::lock_guard lock (mutex_);
+    const auto is_unheld = [] (const Slot *slot) { return slot->tensor.use_count () == 1; };
+    for (Slot *slot : queue_)
+      if (is_unheld (slot)) {
+        dropped.push_back (std::move (slot->tensor));
+        idle_.push_back (slot);
+      }
+    std::erase_if (queue_, [] (const Slot *slot) { return !slot->tensor; });
+    if (running_ && is_unheld (running_))
+      given_up_ = true;
+    changed_.notify_all ();
+  }
 
   Stats stats () override
   {
     const std::lock_guard lock (mutex_);
     Stats stats = stats_;
     stats.backend = "cpu";
-    stats.in_flight = lanes_.size () - idle_.size ();
+    stats.in_flight = slots_.size () - idle_.size ();
     return stats;
   }
 
@@ -159,30 +181,67 @@ public:
 
 private:
   /// What a frame needs until its tensor is done.
-  struct Lane {
+  struct Slot {
     HostMemory pixels, workspace;
     std::shared_ptr<CpuTensor> tensor;
     Landing landing;
   };
 
-  PixelPlane pixels_of (const Lane &lane) const
+  CpuEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, const Portion &portion)
+      : shape_ (shape), most_ (portion.of (shape)), lut_ (lut), slots_ (options.async_depth)
   {
-    return { reinterpret_cast<std::uint8_t *> (lane.pixels.get ()), inthist::bin_stride (shape_.width) };
   }
 
-  void compute (const Lane &lane)
+  Expected<> open (const Options &options)
   {
-    CpuTensor &tensor = *lane.tensor;
-    inthist::run (*plan_.choice.strategy,
-                  { tensor.shape, tensor.layout, pixels_of (lane), tensor.data (), lane.workspace.get (), nullptr, plan_.choice.tuning });
-    const Part &part = lane.landing.part;
+    const auto make = [most = most_, cancelled = options.cancelled] (unsigned alive) { return CpuTensor::create (most, alive, cancelled); };
+    pool_ = TRY (TensorPool::create (make, options));
+    TRY (check_threads ());
+    const auto first = TRY (pool_->acquire ());
+    plan_ = TRY (plan_for (inthist::Device::cpu, most_, options.strategy, options.tuning_time, 1, static_cast<CpuTensor &> (*first).data (),
+                           options.cancelled.get ()));
+    const std::size_t plane = inthist::bin_stride (most_.width) * most_.height;
+    const std::size_t workspace = plan_.choice.strategy->workspace_bytes (most_, plan_.choice.tuning);
+    for (Slot &slot : slots_) {
+      for (const auto &[memory, bytes] : { std::pair{ &slot.pixels, plane }, std::pair{ &slot.workspace, workspace } })
+        *memory = TRY (allocate_on_host (
+            bytes,
+            [bytes = bytes] (const Available &available) {
+              return no_memory ("what a frame in flight needs besides its tensor", bytes, available) + ": lower async-depth";
+            },
+            options.cancelled));
+      idle_.push_back (&slot);
+    }
+    if (most_.height < shape_.height)
+      above_.resize (std::size_t (most_.bins) * shape_.width);
+    worker_ = TRY (Thread::start ("integralhist-cpu", [this] { work (); }));
+    return {};
+  }
+
+  PixelPlane pixels_of (const Slot &slot) const
+  {
+    return { reinterpret_cast<std::uint8_t *> (slot.pixels.get ()), inthist::bin_stride (shape_.width) };
+  }
+
+  Expected<> compute (const Slot &slot)
+  {
+    CpuTensor &tensor = *slot.tensor;
+    TRY (check_host (inthist::run (*plan_.choice.strategy, { .shape = tensor.shape,
+                                                             .layout = tensor.layout,
+                                                             .pixels = pixels_of (slot),
+                                                             .tensor = tensor.data (),
+                                                             .workspace = slot.workspace.get (),
+                                                             .tuning = plan_.choice.tuning,
+                                                             .cancelled = &given_up_ })));
+    const Part &part = slot.landing.part;
     if (part.rows < shape_.height) {
       if (part.first_row == 0)
         std::ranges::fill (above_, 0);
-      inthist::cpu::add_above (tensor.shape, tensor.layout, tensor.data (), above_.data ());
+      TRY (check_host (inthist::cpu::add_above (tensor.shape, tensor.layout, tensor.data (), above_.data ())));
     }
-    if (lane.landing.tensor)
-      lane.landing.copy (tensor.data ());
+    if (slot.landing.tensor)
+      slot.landing.copy (tensor.data ());
+    return {};
   }
 
   static guint64 now () { return std::chrono::nanoseconds (std::chrono::steady_clock::now ().time_since_epoch ()).count (); }
@@ -194,65 +253,72 @@ private:
       changed_.wait (lock, [this] { return stopping_ || !queue_.empty (); });
       if (queue_.empty ())
         return;
-      Lane *lane = queue_.front ();
+      Slot *slot = running_ = queue_.front ();
       queue_.pop_front ();
+      given_up_ = false;
       lock.unlock ();
 
       const guint64 start = now ();
-      CpuTensor &tensor = *lane->tensor;
-      std::string failure;
-      try {
-        compute (*lane);
-      } catch (const std::exception &error) {
-        failure = error.what ();
-      }
+      const auto outcome = compute (*slot);
       const guint64 duration = now () - start;
-      tensor.set_done (true, failure);
-      lane->tensor.reset ();
+      slot->tensor->finish (outcome);
 
       lock.lock ();
+      running_ = nullptr;
+      if (outcome_)
+        outcome_ = outcome;
+      auto tensor = std::move (slot->tensor);
       stats_.compute.add (duration);
-      idle_.push_back (lane);
+      idle_.push_back (slot);
       changed_.notify_all ();
+      lock.unlock ();
+      tensor.reset ();  // to the pool, or with much memory to the system
+      lock.lock ();
     }
   }
 
   const inthist::Shape shape_, most_;  // of the frame, and of the largest part
   const inthist::Lut lut_;
-  std::vector<Lane> lanes_;
+  std::vector<Slot> slots_;
   std::vector<std::uint32_t> above_;  // the worker's: H in the row above the next strip
-  const std::shared_ptr<TensorPool> pool_;
-  const Plan plan_;
+  std::shared_ptr<TensorPool> pool_;
+  Plan plan_;
 
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
-  std::vector<Lane *> idle_;
-  std::deque<Lane *> queue_;
+  std::vector<Slot *> idle_;
+  std::deque<Slot *> queue_;
+  Slot *running_ = nullptr;
+  std::atomic<bool> given_up_ = false;  // what is running
+  Expected<> outcome_;                  // of all frames: the first failure
   Stats stats_;
-  bool stopping_ = false;
+  bool flushing_ = false, stopping_ = false;
 
-  std::jthread worker_;
+  Thread worker_;
 };
 
 }  // namespace
 
-void
+Expected<>
 answer_on_host (const Tensor &tensor, const void *data, std::span<const Query> queries)
 {
-  std::vector<std::byte> unwanted;
   for (Query query : queries) {
+    HostMemory unwanted;
     if (!query.answers && !query.goes_on (tensor.shape)) {
-      unwanted.resize (inthist::answer_bytes (tensor.shape, query));
-      query.answers = unwanted.data ();
+      const std::size_t bytes = inthist::answer_bytes (tensor.shape, query);
+      unwanted = TRY (allocate_on_host (
+          bytes, [bytes] (const Available &available) { return no_memory ("what is answered", bytes, available) + ": ask in parts"; }));
+      query.answers = unwanted.get ();
     }
-    inthist::cpu::answer (tensor.shape, tensor.layout, data, query);
+    TRY (check_host (inthist::cpu::answer (tensor.shape, tensor.layout, data, query)));
   }
+  return {};
 }
 
-std::unique_ptr<PartEngine>
+Expected<std::unique_ptr<PartEngine>>
 make_cpu_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, const Portion &portion)
 {
-  return std::make_unique<CpuEngine> (shape, lut, options, portion);
+  return CpuEngine::create (shape, lut, options, portion);
 }
 
 }  // namespace integralhist

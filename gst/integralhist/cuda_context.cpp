@@ -19,29 +19,37 @@ struct Driver {
   decltype (&cuCtxEnablePeerAccess) enable_peer;
   decltype (&cuMemcpyPeerAsync) copy_peer;
 
-  static const Driver &get ()
+  /// Every CudaContext has looked at it when it was made.
+  static const Driver &get () { return *find_it (); }
+
+  static const Expected<Driver> &find_it ()
   {
-    static const Driver driver;
+    static const Expected<Driver> driver = look_up ();
     return driver;
   }
 
 private:
-  Driver ()
+  static Expected<Driver> look_up ()
   {
     void *library = dlopen ("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
     if (!library)
-      throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, dlerror ());
+      return error (Error::Kind::no_device, dlerror ());
+    Driver driver;
+    std::string missing;
     const auto find = [&] (auto &function, const char *name) {
       function = reinterpret_cast<std::remove_reference_t<decltype (function)>> (dlsym (library, name));
       if (!function)
-        throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, std::string ("the NVIDIA driver has no ") + name);
+        missing = name;
     };
-    find (push, "cuCtxPushCurrent_v2");
-    find (pop, "cuCtxPopCurrent_v2");
-    find (retain, "cuDevicePrimaryCtxRetain");
-    find (release, "cuDevicePrimaryCtxRelease_v2");
-    find (enable_peer, "cuCtxEnablePeerAccess");
-    find (copy_peer, "cuMemcpyPeerAsync");
+    find (driver.push, "cuCtxPushCurrent_v2");
+    find (driver.pop, "cuCtxPopCurrent_v2");
+    find (driver.retain, "cuDevicePrimaryCtxRetain");
+    find (driver.release, "cuDevicePrimaryCtxRelease_v2");
+    find (driver.enable_peer, "cuCtxEnablePeerAccess");
+    find (driver.copy_peer, "cuMemcpyPeerAsync");
+    if (!missing.empty ())
+      return error (Error::Kind::no_device, "the NVIDIA driver has no " + missing);
+    return driver;
   }
 };
 
@@ -61,21 +69,23 @@ CudaContext::device_count (std::string *why)
   return 0;
 }
 
-std::shared_ptr<CudaContext>
+Expected<std::shared_ptr<CudaContext>>
 CudaContext::primary (int device)
 {
+  if (const auto &driver = Driver::find_it (); !driver)
+    return tl::make_unexpected (driver.error ());
   CUcontext context;
-  if (const CUresult error = Driver::get ().retain (&context, device))
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED,
-                 "CUDA device " + std::to_string (device) + " gave no context: error " + std::to_string (error));
+  if (const CUresult result = Driver::get ().retain (&context, device))
+    return error (Error::Kind::failed, "CUDA device " + std::to_string (device) + " gave no context: error " + std::to_string (result));
   const std::shared_ptr<void> owner (context, [device] (void *) { Driver::get ().release (device); });
   return wrap (context, device, owner);
 }
 
-std::shared_ptr<CudaContext>
+Expected<std::shared_ptr<CudaContext>>
 CudaContext::wrap (void *handle, int device, std::shared_ptr<void> owner)
 {
-  Driver::get ();  // may throw, here and not in a Scope
+  if (const auto &driver = Driver::find_it (); !driver)  // here, and not in a Scope
+    return tl::make_unexpected (driver.error ());
   return std::shared_ptr<CudaContext> (new CudaContext (handle, device, std::move (owner)));
 }
 
@@ -90,24 +100,27 @@ CudaContext::free_memory () const
   return available;
 }
 
-void
+Expected<>
 CudaContext::synchronize (inthist::Stream stream) const
 {
   const Scope scope (*this);
-  if (const cudaError_t error = cudaStreamSynchronize (stream))
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, std::string ("CUDA: ") + cudaGetErrorString (error));
+  if (const cudaError_t result = cudaStreamSynchronize (stream))
+    return error (Error::Kind::failed, std::string ("CUDA: ") + cudaGetErrorString (result));
+  return {};
 }
 
-void
+Expected<>
 CudaContext::copy_from (const CudaContext &other, const void *from, void *to, std::size_t bytes, inthist::Stream stream) const
 {
   const auto as_pointer = [] (const void *p) { return reinterpret_cast<CUdeviceptr> (p); };
   const auto context = [] (const CudaContext &c) { return static_cast<CUcontext> (c.handle_); };
   if (other.device_ != device_)
     Driver::get ().enable_peer (context (other), 0);  // where it is already, or cannot be, nothing changes
-  if (const CUresult error = Driver::get ().copy_peer (as_pointer (to), context (*this), as_pointer (from), context (other), bytes, stream))
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "CUDA: copying from device " + std::to_string (other.device_) + " to device "
-                                                          + std::to_string (device_) + ": error " + std::to_string (error));
+  if (const CUresult result =
+          Driver::get ().copy_peer (as_pointer (to), context (*this), as_pointer (from), context (other), bytes, stream))
+    return error (Error::Kind::failed, "CUDA: copying from device " + std::to_string (other.device_) + " to device "
+                                           + std::to_string (device_) + ": error " + std::to_string (result));
+  return {};
 }
 
 CudaContext::Scope::Scope (const CudaContext &context)

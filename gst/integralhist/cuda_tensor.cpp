@@ -10,17 +10,32 @@ namespace integralhist {
 using namespace inthist::cuda;
 using Clock = std::chrono::steady_clock;
 
-void
-fail (const CudaError &error)
+static constexpr std::chrono::microseconds kAsking (50);  // before a wait gives the processor away
+
+/// Of the current context.
+static Available
+free_on_device ()
+{
+  std::size_t available = 0, total = 0;
+  cudaMemGetInfo (&available, &total);
+  return { available, "GPU memory" };
+}
+
+/// `what` could not be allocated.
+static std::string
+no_memory_on_device (const std::string &what, const CudaError &error)
+{
+  return no_memory (what + (error.pinned ? ", pinned on the host," : ", on the GPU,"), error.bytes,
+                    error.pinned ? available_memory () : free_on_device ());
+}
+
+Error::Error (const CudaError &error) : kind (Kind::failed), message (std::string ("CUDA: ") + error.what ())
 {
   if (error.code == cudaErrorMemoryAllocation) {
-    std::size_t available = 0, total = 0;
-    cudaMemGetInfo (&available, &total);
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY,
-                 no_memory ("what a frame needs besides its tensor, on the GPU or pinned on the host,", error.bytes, available, "GPU")
-                     + ": lower async-depth, set max-tensors, or download=never");
+    kind = Kind::no_memory;
+    message =
+        no_memory_on_device ("what a frame needs besides its tensor", error) + ": lower async-depth, set max-tensors, or download=never";
   }
-  throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, std::string ("CUDA: ") + error.what ());
 }
 
 bool
@@ -29,82 +44,86 @@ has_fired (cudaEvent_t event)
   const cudaError_t state = cudaEventQuery (event);
   if (state == cudaErrorNotReady)
     cudaGetLastError ();  // older runtimes remember it, and the next launch would report it
-  else
-    check (state);
-  return state == cudaSuccess;
+  return state != cudaErrorNotReady;
 }
 
-void
+CudaExpected<>
 await (cudaEvent_t event)
 {
-  constexpr std::chrono::microseconds kAsking (50);
   const auto start = Clock::now ();
-  while (!has_fired (event))
+  for (;;) {
+    const cudaError_t state = cudaEventQuery (event);
+    if (state != cudaErrorNotReady)
+      return check (state);
+    cudaGetLastError ();  // older runtimes remember it, and the next launch would report it
     if (Clock::now () - start > kAsking)
       return check (cudaEventSynchronize (event));
-}
-
-static DeviceMemory
-allocate_tensor (const inthist::Shape &shape, std::size_t bytes, unsigned alive)
-{
-  try {
-    return make_device_memory (bytes);
-  } catch (const CudaError &error) {
-    if (error.code != cudaErrorMemoryAllocation)
-      throw;
-    std::size_t available = 0, total = 0;
-    cudaMemGetInfo (&available, &total);
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY, no_memory_for_tensor (shape, bytes, available, "GPU", alive));
   }
 }
 
-CudaTensor::CudaTensor (const inthist::Shape &of, unsigned alive, Context context, std::shared_ptr<Queries> queries, Download download)
-    : Tensor (of), context_ (std::move (context)), queries_ (std::move (queries)), download_ (download), room_ (bytes ()),
-      memory_ (allocate_tensor (of, room_, alive)), computed_ (make_event (cudaEventDisableTiming | cudaEventBlockingSync)),
-      downloaded_ (make_event (cudaEventDisableTiming | cudaEventBlockingSync))
+Expected<std::unique_ptr<Tensor>>
+CudaTensor::create (const inthist::Shape &shape, unsigned alive, Context context, std::shared_ptr<Queries> queries, Download download)
 {
-  if (download_ == Download::eager)
-    host_ = make_pinned_memory (room_);
+  std::unique_ptr<CudaTensor> tensor (new CudaTensor (shape, std::move (context), std::move (queries), download));
+  auto memory = make_device_memory (tensor->room_);
+  if (!memory && memory.error ().code == cudaErrorMemoryAllocation)
+    return error (Error::Kind::no_memory, no_memory_for_tensor (shape, tensor->room_, free_on_device (), alive));
+  tensor->memory_ = TRY (std::move (memory));
+  for (EventOwner *event : { &tensor->computed_, &tensor->downloaded_ })
+    *event = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
+  if (download == Download::eager)
+    tensor->host_ = TRY (make_pinned_memory (tensor->room_));
+  return tensor;
 }
 
 CudaTensor::~CudaTensor ()
 {
   const CudaContext::Scope scope (*context_);
-  cudaEventSynchronize (computed_.get ());
-  cudaEventSynchronize (downloaded_.get ());
+  for (EventOwner *event : { &computed_, &downloaded_ })
+    if (*event)
+      cudaEventSynchronize (event->get ());
+  for (const EventOwner &reader : readers_)
+    cudaEventSynchronize (reader.get ());
   memory_.reset ();
   host_.reset ();
   computed_.reset ();
   downloaded_.reset ();
+  readers_.clear ();
 }
 
-static bool
+static Expected<>
 await (cudaEvent_t event, GstClockTime timeout)
 {
   if (timeout == GST_CLOCK_TIME_NONE) {
-    await (event);
-    return true;
+    TRY (await (event));
+    return {};
   }
   const auto start = Clock::now ();
   while (!has_fired (event)) {
-    if (Clock::now () - start >= std::chrono::nanoseconds (std::min<GstClockTime> (timeout, G_MAXINT64 / 4)))
-      return false;
-    std::this_thread::sleep_for (std::chrono::microseconds (20));
+    const auto waited = Clock::now () - start;
+    if (waited >= std::chrono::nanoseconds (std::min<GstClockTime> (timeout, G_MAXINT64 / 4)))
+      return error (Error::Kind::timeout, "the integral histogram is not ready yet");
+    if (waited > kAsking)
+      std::this_thread::sleep_for (std::chrono::microseconds (20));
   }
-  return true;
+  TRY (check (cudaEventQuery (event)));
+  return {};
 }
 
-bool
+Expected<>
 CudaTensor::wait (GstClockTime timeout)
 {
   return on (*context_, [&] { return await (computed_.get (), timeout); });
 }
 
-bool
+Expected<>
 CudaTensor::wait_for_landing (GstClockTime timeout)
 {
   // an event that was never recorded has fired
-  return on (*context_, [&] { return await (computed_.get (), timeout) && await (downloaded_.get (), timeout); });
+  return on (*context_, [&] () -> Expected<> {
+    TRY (await (computed_.get (), timeout));
+    return await (downloaded_.get (), timeout);
+  });
 }
 
 namespace {
@@ -184,38 +203,33 @@ inputs_bytes (const inthist::Shape &shape, std::span<Query> queries)
 
 }  // namespace
 
-std::unique_ptr<Queries::Lane>
+Expected<std::unique_ptr<Queries::Lane>>
 CudaTensor::acquire_lane (std::size_t inputs, std::size_t answers, std::size_t host_answers)
 {
-  auto lane = queries_->acquire ();
-  try {
-    lane->reserve (inputs, answers, host_answers);
-  } catch (const CudaError &error) {
-    if (error.code != cudaErrorMemoryAllocation)
-      throw;
-    std::size_t available = 0, total = 0;
-    cudaMemGetInfo (&available, &total);
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY,
-                 no_memory ("what is asked or answered, on the GPU or pinned on the host,", error.bytes, available, "GPU")
-                     + ": ask in parts");
+  auto lane = TRY (queries_->acquire ());
+  if (const auto reserved = lane->reserve (inputs, answers, host_answers); !reserved) {
+    if (reserved.error ().code != cudaErrorMemoryAllocation)
+      return tl::make_unexpected (reserved.error ());
+    return error (Error::Kind::no_memory, no_memory_on_device ("what is asked or answered", reserved.error ()) + ": ask in parts");
   }
   return lane;
 }
 
-void
+CudaExpected<>
 CudaTensor::enqueue (const Queries::Lane &lane, cudaStream_t stream, std::size_t inputs_bytes, std::span<const Query> queries)
 {
-  check (cudaStreamWaitEvent (stream, computed_.get (), 0));
+  TRY (check (cudaStreamWaitEvent (stream, computed_.get (), 0)));
   if (inputs_bytes > 0)
-    check (cudaMemcpyAsync (lane.inputs.get (), lane.host_inputs.get (), inputs_bytes, cudaMemcpyHostToDevice, stream));
+    TRY (check (cudaMemcpyAsync (lane.inputs.get (), lane.host_inputs.get (), inputs_bytes, cudaMemcpyHostToDevice, stream)));
   for (const Query &query : queries)
-    check (inthist::cuda::answer (shape, layout, memory_.get (), query, stream));
+    TRY (check (inthist::cuda::answer (shape, layout, memory_.get (), query, stream)));
+  return {};
 }
 
-void
+Expected<>
 CudaTensor::ask (std::span<const Query> queries)
 {
-  on (*context_, [&] {
+  return on (*context_, [&] () -> Expected<> {
     std::vector<Query> asked (queries.begin (), queries.end ());
     Packing outputs;
     std::size_t up_end = 0, back_begin = SIZE_MAX, back_end = 0;
@@ -229,7 +243,7 @@ CudaTensor::ask (std::span<const Query> queries)
       }
     });
     const std::size_t inputs = inputs_bytes (shape, asked);
-    auto lane = acquire_lane (inputs, outputs.bytes (), std::max (up_end, back_end));
+    auto lane = TRY (acquire_lane (inputs, outputs.bytes (), std::max (up_end, back_end)));
     put_inputs (shape, *lane, asked);
 
     struct Copy {
@@ -249,68 +263,89 @@ CudaTensor::ask (std::span<const Query> queries)
 
     cudaStream_t stream = lane->stream.get ();
     if (up_end > 0)
-      check (cudaMemcpyAsync (lane->answers.get (), lane->host_answers.get (), up_end, cudaMemcpyHostToDevice, stream));
-    enqueue (*lane, stream, inputs, asked);
+      TRY (check (cudaMemcpyAsync (lane->answers.get (), lane->host_answers.get (), up_end, cudaMemcpyHostToDevice, stream)));
+    TRY (enqueue (*lane, stream, inputs, asked));
     if (back_end > 0)
-      check (cudaMemcpyAsync (lane->host_answers.get () + back_begin, lane->answers.get () + back_begin, back_end - back_begin,
-                              cudaMemcpyDeviceToHost, stream));
-    check (cudaEventRecord (lane->done.get (), stream));
-    await (lane->done.get ());
+      TRY (check (cudaMemcpyAsync (lane->host_answers.get () + back_begin, lane->answers.get () + back_begin, back_end - back_begin,
+                                   cudaMemcpyDeviceToHost, stream)));
+    TRY (check (cudaEventRecord (lane->done.get (), stream)));
+    TRY (await (lane->done.get ()));
     for (const auto &[to, offset, bytes] : copies)
       std::memcpy (to, lane->host_answers.get () + offset, bytes);
     queries_->give_back (std::move (lane));
+    return {};
   });
 }
 
-void
+Expected<>
 CudaTensor::ask_on (void *stream, std::span<const Query> queries)
 {
-  on (*context_, [&] {
+  return on (*context_, [&] () -> Expected<> {
     std::vector<Query> asked (queries.begin (), queries.end ());
     const std::size_t inputs = inputs_bytes (shape, asked);
-    auto lane = acquire_lane (inputs, 0, 0);
+    auto lane = TRY (acquire_lane (inputs, 0, 0));
     put_inputs (shape, *lane, asked);
-    enqueue (*lane, static_cast<cudaStream_t> (stream), inputs, asked);
-    check (cudaEventRecord (lane->done.get (), static_cast<cudaStream_t> (stream)));
+    const auto enqueued = enqueue (*lane, static_cast<cudaStream_t> (stream), inputs, asked);
+    TRY (add_reader (stream));  // also of what was enqueued before something failed
+    TRY (enqueued);
+    TRY (check (cudaEventRecord (lane->done.get (), static_cast<cudaStream_t> (stream))));
     queries_->give_back (std::move (lane));
+    return {};
   });
 }
 
-const void *
+Expected<>
+CudaTensor::add_reader (void *stream)
+{
+  return on (*context_, [&] () -> Expected<> {
+    const std::lock_guard lock (readers_mutex_);
+    // an event whose work is done serves again; any other still stands for its own stream
+    auto reader = std::ranges::find_if (readers_, [] (const EventOwner &event) { return has_fired (event.get ()); });
+    if (reader == readers_.end ())
+      reader = readers_.insert (reader, TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync)));
+    TRY (check (cudaEventRecord (reader->get (), static_cast<cudaStream_t> (stream))));
+    return {};
+  });
+}
+
+Expected<const void *>
 CudaTensor::host ()
 {
   if (download_ == Download::never)
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED,
-                 "the tensor stays on the GPU, as download=never says; ask regions, or set download to lazy or eager");
+    return error (Error::Kind::not_downloaded,
+                  "the tensor stays on the GPU, as download=never says; ask regions, or set download to lazy or eager");
   const std::lock_guard lock (host_mutex_);
-  on (*context_, [&] {
+  return on (*context_, [&] () -> Expected<const void *> {
     if (!host_)
-      host_ = make_pinned_memory (room_);
+      host_ = TRY (make_pinned_memory (room_));
     if (!download_started_) {
-      auto lane = queries_->acquire ();
-      check (cudaStreamWaitEvent (lane->stream.get (), computed_.get (), 0));
-      start_download (lane->stream.get ());
-      await (downloaded_.get ());
+      auto lane = TRY (queries_->acquire ());
+      TRY (check (cudaStreamWaitEvent (lane->stream.get (), computed_.get (), 0)));
+      TRY (start_download (lane->stream.get ()));
+      TRY (await (downloaded_.get ()));
       queries_->give_back (std::move (lane));
     } else {
-      await (downloaded_.get ());
+      TRY (await (downloaded_.get ()));
     }
+    return host_.get ();
   });
-  return host_.get ();
 }
 
-std::function<void ()>
+Expected<std::function<Expected<> ()>>
 CudaTensor::start_landing (const Landing &landing)
 {
-  return on (*context_, [&] {
-    const auto lane = std::make_shared<std::unique_ptr<Queries::Lane>> (queries_->acquire ());
+  return on (*context_, [&] () -> Expected<std::function<Expected<> ()>> {
+    const auto lane = std::make_shared<std::unique_ptr<Queries::Lane>> (TRY (queries_->acquire ()));
     cudaStream_t stream = (*lane)->stream.get ();
-    check (cudaStreamWaitEvent (stream, computed_.get (), 0));
-    copy_pieces (landing, stream);
-    check (cudaEventRecord ((*lane)->done.get (), stream));
+    TRY (check (cudaStreamWaitEvent (stream, computed_.get (), 0)));
+    TRY (copy_pieces (landing, stream));
+    TRY (check (cudaEventRecord ((*lane)->done.get (), stream)));
     return [this, lane] {
-      on (*context_, [&] { await ((*lane)->done.get ()); });
-      queries_->give_back (std::move (*lane));
+      return on (*context_, [&] () -> Expected<> {
+        TRY (await ((*lane)->done.get ()));
+        queries_->give_back (std::move (*lane));
+        return {};
+      });
     };
   });
 }
@@ -324,52 +359,61 @@ CudaTensor::cuda ()
 bool
 CudaTensor::at_rest ()
 {
-  return at_rest_ = at_rest_ || (has_fired (computed_.get ()) && has_fired (downloaded_.get ()));
+  const auto fired = [] (const EventOwner &event) { return has_fired (event.get ()); };
+  return at_rest_ = at_rest_ || (fired (computed_) && fired (downloaded_) && std::ranges::all_of (readers_, fired));
 }
 
-void
+CudaExpected<>
 CudaTensor::reuse (cudaStream_t stream)
 {
-  if (!at_rest_)
-    for (const EventOwner *event : { &computed_, &downloaded_ })
-      check (cudaStreamWaitEvent (stream, event->get (), 0));
+  const auto wait_for = [stream] (const EventOwner &event) { return check (cudaStreamWaitEvent (stream, event.get (), 0)); };
+  if (!at_rest_) {
+    TRY (wait_for (computed_));
+    TRY (wait_for (downloaded_));
+    for (const EventOwner &reader : readers_)
+      TRY (wait_for (reader));
+  }
   download_started_ = at_rest_ = false;
+  return {};
 }
 
-void
+CudaExpected<>
 CudaTensor::set_computed (cudaStream_t stream)
 {
-  check (cudaEventRecord (computed_.get (), stream));
+  return check (cudaEventRecord (computed_.get (), stream));
 }
 
-void
+CudaExpected<>
 CudaTensor::copy_pieces (const Landing &landing, cudaStream_t stream)
 {
   // pieces of one copy follow each other without a gap; in copies of their own eight of 0.4 MB take 73 us instead of 59 (H200, PCIe 5)
   constexpr std::size_t kMostPitch = G_MAXINT32;  // that cudaMemcpy2D takes
+  cudaError_t result = cudaSuccess;
   landing.for_blocks ([&] (std::byte *to, std::size_t to_pitch, std::size_t offset, std::size_t pitch, std::size_t bytes, int n) {
     const std::byte *const from = memory_.get () + offset;
-    if (n > 1 && std::max (to_pitch, pitch) <= kMostPitch)
-      check (cudaMemcpy2DAsync (to, to_pitch, from, pitch, bytes, n, cudaMemcpyDeviceToHost, stream));
+    if (n > 1 && std::max (to_pitch, pitch) <= kMostPitch && result == cudaSuccess)
+      result = cudaMemcpy2DAsync (to, to_pitch, from, pitch, bytes, n, cudaMemcpyDeviceToHost, stream);
     else
-      for (int i = 0; i < n; i++)
-        check (cudaMemcpyAsync (to + i * to_pitch, from + i * pitch, bytes, cudaMemcpyDeviceToHost, stream));
+      for (int i = 0; i < n && result == cudaSuccess; i++)
+        result = cudaMemcpyAsync (to + i * to_pitch, from + i * pitch, bytes, cudaMemcpyDeviceToHost, stream);
   });
+  return check (result);
 }
 
-void
+CudaExpected<>
 CudaTensor::land (const Landing &landing, cudaStream_t stream)
 {
-  copy_pieces (landing, stream);
-  check (cudaEventRecord (downloaded_.get (), stream));
+  TRY (copy_pieces (landing, stream));
+  return check (cudaEventRecord (downloaded_.get (), stream));
 }
 
-void
+CudaExpected<>
 CudaTensor::start_download (cudaStream_t stream)
 {
-  check (cudaMemcpyAsync (host_.get (), memory_.get (), bytes (), cudaMemcpyDeviceToHost, stream));
-  check (cudaEventRecord (downloaded_.get (), stream));
+  TRY (check (cudaMemcpyAsync (host_.get (), memory_.get (), bytes (), cudaMemcpyDeviceToHost, stream)));
+  TRY (check (cudaEventRecord (downloaded_.get (), stream)));
   download_started_ = true;
+  return {};
 }
 
 }  // namespace integralhist

@@ -7,7 +7,7 @@
 //
 // An engine has `async-depth` lanes, each with what one frame in the making needs; a tensor is out of the pool for as long as somebody holds it, and
 // is the only thing that may outlive the engine. A PartEngine also computes some bins, or some rows, of a frame; a sharded engine shares frames out over several of them, or computes
-// in rounds what does not fit one. Errors are thrown as Error and end at the C functions and the element's virtual functions.
+// in rounds what does not fit one. What goes wrong is an Error (error.hpp).
 #pragma once
 
 #include <algorithm>
@@ -19,14 +19,15 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <query.hpp>
 
+#include "error.hpp"
 #include "gstintegralhistogram.h"
 #include "host_memory.hpp"
+#include "thread.hpp"
 #include "tuning_cache.hpp"
 
 namespace integralhist {
@@ -35,11 +36,6 @@ using inthist::Query;
 
 class CudaContext;
 struct Shard;
-
-struct Error : std::runtime_error {
-  GstIntegralHistogramError code;
-  Error (GstIntegralHistogramError error, const std::string &message) : std::runtime_error (message), code (error) {}
-};
 
 /// Some of a frame's bins, in some of its rows.
 struct Part {
@@ -112,30 +108,35 @@ public:
     layout = inthist::layout_of (of);
   }
 
-  /// False when `timeout` nanoseconds were not enough.
-  virtual bool wait (GstClockTime timeout) = 0;
-  /// The same, also for the part's way to its landing.
-  virtual bool wait_for_landing (GstClockTime timeout) { return wait (timeout); }
+  /// Waits at most `timeout` nanoseconds, after which it is an Error::Kind::timeout.
+  virtual Expected<> wait (GstClockTime timeout) = 0;
+  /// Waits for the part's way to its landing, too.
+  virtual Expected<> wait_for_landing (GstClockTime timeout) { return wait (timeout); }
   /// Answers into host memory, where also lies what is carried; where `answers` is null only the best is wanted.
-  virtual void ask (std::span<const Query> queries) = 0;
+  virtual Expected<> ask (std::span<const Query> queries) = 0;
   /// On a GPU: answers into memory of the device, by the time that `stream`, of the same context, has done what is enqueued here. What is asked lies in host memory and has been read,
   /// what is carried in the device's.
-  virtual void ask_on (void * /*stream*/, std::span<const Query>)
+  virtual Expected<> ask_on (void * /*stream*/, std::span<const Query>)
   {
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED,
-                 "the tensor is in host memory, where no stream orders anything: ask without a stream");
+    return error (Error::Kind::failed, "the tensor is in host memory, where no stream orders anything: ask without a stream");
   }
   /// The tensor in host memory.
-  virtual const void *host () = 0;
+  virtual Expected<const void *> host () = 0;
   virtual CudaView cuda () { return {}; }
   /// Where the tensor is in parts, in the order of bins; waits for them.
-  virtual std::span<const Shard> shards () { return {}; }
+  virtual Expected<std::span<const Shard>> shards () { return std::span<const Shard> (); }
+  /// Records what `stream`, of the tensor's context, has enqueued: the tensor's memory is not written
+  /// again before that is done.
+  virtual Expected<> add_reader (void * /*stream*/)
+  {
+    return error (Error::Kind::failed, "the tensor is in host memory, which no stream reads: keep a reference for as long as it is read");
+  }
 
   /// Starts to copy it to its place in a whole tensor; what comes back waits for that.
-  virtual std::function<void ()> start_landing (const Landing &landing)
+  virtual Expected<std::function<Expected<> ()>> start_landing (const Landing &landing)
   {
-    landing.copy (static_cast<const std::byte *> (host ()));
-    return [] {};
+    landing.copy (static_cast<const std::byte *> (TRY (host ())));
+    return [] { return Expected<> (); };
   }
 
   /// Whether nothing is left to do with it: of one that nobody holds, whether it can be written at once.
@@ -162,20 +163,23 @@ struct Options {
   Download download = Download::lazy;
   std::function<void (const Error &)> failed;  // called once by an engine that is of no more use, maybe by a thread of its own
   std::function<void (unsigned most)>
-      still_waiting;  // called when a frame has waited a second for one of at most so many tensors, once for each frame
+      still_waiting;    // called when a frame has waited a second for one of at most so many tensors, once for each frame
+  Cancelled cancelled;  // set while nothing may take long: from a flush or a stop on
 };
 
 /// Tensors of one shape. It outlives its engine for as long as tensors are out.
 class TensorPool : public std::enable_shared_from_this<TensorPool> {
 public:
-  using Make = std::function<std::unique_ptr<Tensor> (unsigned alive)>;
+  using Make = std::function<Expected<std::unique_ptr<Tensor>> (unsigned alive)>;
 
   /// At most options.max_tensors exist at once. The first is made here, so that a shape that does not fit fails now; others where none is left or, up to
   /// options.async_depth, where none is at rest, so that frames in flight need not wait for each other's memory. As many stay for reuse as were out at once of late.
-  TensorPool (Make make, const Options &options);
+  static Expected<std::shared_ptr<TensorPool>> create (Make make, const Options &options);
 
-  /// Waits at the limit until a tensor comes back. Null when flushing.
-  std::shared_ptr<Tensor> acquire ();
+  /// Waits at the limit until a tensor comes back; when flushing that is an error of this kind.
+  Expected<std::shared_ptr<Tensor>> acquire ();
+  /// Tensors that somebody holds.
+  unsigned n_out ();
   /// Whether acquire would wait; false when flushing.
   bool is_exhausted ();
   void set_flushing (bool flushing);
@@ -184,6 +188,8 @@ public:
 
 private:
   static constexpr unsigned kMemory = 256;
+
+  TensorPool (Make make, const Options &options);
 
   void give_back (Tensor *tensor);
 
@@ -244,17 +250,20 @@ class Engine {
 public:
   virtual ~Engine () = default;
 
-  /// Promises the frame's tensor. Null when flushing.
-  virtual std::shared_ptr<Tensor> submit (const Frame &frame) = 0;
+  /// Promises the frame's tensor. When flushing that is an error of this kind.
+  virtual Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) = 0;
   /// Behind submit, with the frame's buffer and its tensor, before anybody else may write to it: it stays as it is until its pixels have been read. A reference that the engine
   /// takes makes it unwritable meanwhile.
-  virtual void hold (GstBuffer *, Tensor &) {}
+  virtual Expected<> hold (GstBuffer *, Tensor &) { return {}; }
   /// Ends a wait for a tensor, and refuses new ones.
   virtual void set_flushing (bool flushing) = 0;
-  /// Waits until all frames are computed, unless flushing, where what goes wrong would not be told otherwise. Throws it.
-  virtual void finish () {}
+  /// Waits until all frames are computed, unless flushing, where what goes wrong would not be told otherwise.
+  virtual Expected<> finish () { return {}; }
   /// Whether it is of no more use.
   virtual bool has_failed () { return false; }
+  /// Gives up the frames whose tensors nobody holds, and calls nothing of the options any more. The last
+  /// call before the engine is dropped.
+  virtual void abandon () {}
   virtual Stats stats () = 0;
   virtual const Plan &plan () const = 0;
   /// For the log: how frames are computed.
@@ -265,8 +274,8 @@ public:
 class PartEngine : public Engine {
 public:
   /// Promises the tensor of a part, with its bins and rows only, and with a `landing` copies it there as soon as it is there. Of a frame's bins, strips of rows come one after another, from the
-  /// first row on. Null when flushing.
-  virtual std::shared_ptr<Tensor> submit_part (const Frame &frame, const Part &part, std::byte *landing) = 0;
+  /// first row on. When flushing that is an error of this kind.
+  virtual Expected<std::shared_ptr<Tensor>> submit_part (const Frame &frame, const Part &part, std::byte *landing) = 0;
   /// Parts of this frame come next: its pixels may be brought while others are computed.
   virtual void expect (const Frame &) {}
   /// Whether they are there, or never will be.
@@ -286,19 +295,11 @@ struct Portion {
 inthist::Lut lut_of_part (const inthist::Lut &lut, const inthist::Shape &shape, const Part &part);
 
 /// An engine of parts, of portions where they are given. Measures strategies, maybe (plan_for). The one that the options name, if any, must take the shape.
-std::unique_ptr<PartEngine> make_cpu_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-                                             const Portion &portion = {});
+Expected<std::unique_ptr<PartEngine>> make_cpu_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+                                                       const Portion &portion = {});
 
-/// A tensor in host memory.
-void answer_on_host (const Tensor &tensor, const void *data, std::span<const Query> queries);
-
-/// "the integral histogram of 640x480 pixels with 32 bins (u32)", for messages.
-std::string describe (const inthist::Shape &shape);
-/// "... takes x GiB, and y GiB of ... memory are free", for an error message, for a tensor with what would make it smaller.
-std::string no_memory (const std::string &what, std::size_t bytes, std::size_t available, const char *where);
-/// "... takes x GiB, and LIMIT is y GiB".
-std::string no_memory_within (const std::string &what, std::size_t bytes, const char *limit, std::size_t value);
-std::string no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes, std::size_t available, const char *where, unsigned alive);
+/// Asks a tensor in host memory.
+Expected<> answer_on_host (const Tensor &tensor, const void *data, std::span<const Query> queries);
 
 GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor);
 Tensor &tensor_of (GstIntegralHistogram *histogram);
@@ -310,18 +311,18 @@ public:
   /// Number of devices, or 0 with the reason.
   static int device_count (std::string *why);
 
-  static std::shared_ptr<CudaContext> primary (int device);
+  static Expected<std::shared_ptr<CudaContext>> primary (int device);
   /// `owner` keeps the context alive.
-  static std::shared_ptr<CudaContext> wrap (void *handle, int device, std::shared_ptr<void> owner);
+  static Expected<std::shared_ptr<CudaContext>> wrap (void *handle, int device, std::shared_ptr<void> owner);
   ~CudaContext ();
 
   void *handle () const { return handle_; }
   int device () const { return device_; }
   /// Bytes that are free on the device.
   std::size_t free_memory () const;
-  void synchronize (inthist::Stream stream) const;
+  Expected<> synchronize (inthist::Stream stream) const;
   /// Enqueues a copy from memory of another context to this one's, which is current; directly from device to device where they can.
-  void copy_from (const CudaContext &other, const void *from, void *to, std::size_t bytes, inthist::Stream stream) const;
+  Expected<> copy_from (const CudaContext &other, const void *from, void *to, std::size_t bytes, inthist::Stream stream) const;
 
   class Scope {
   public:
@@ -344,12 +345,11 @@ private:
   std::shared_ptr<void> owner_;
 };
 
-std::unique_ptr<PartEngine> make_cuda_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-                                              std::shared_ptr<CudaContext> context, const Portion &portion = {});
+Expected<std::unique_ptr<PartEngine>> make_cuda_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+                                                        std::shared_ptr<CudaContext> context, const Portion &portion = {});
 
-/// Pinned, for all devices. Throws.
-HostMemory allocate_pinned (std::shared_ptr<CudaContext> context, std::size_t bytes,
-                            const std::function<std::string (std::size_t available)> &message);
+/// Pinned, for all devices.
+Expected<HostMemory> allocate_pinned (std::shared_ptr<CudaContext> context, std::size_t bytes, const NoMemoryMessage &message);
 /// Makes memory that a device reads and writes without a copy on the way; plain memory where no more can be pinned. (transfer full)
 GstAllocator *new_pinned_allocator (std::shared_ptr<CudaContext> context);
 /// Whether the bytes lie in memory of such an allocator.

@@ -4,8 +4,6 @@
 #include "c_api.hpp"
 #include "shards.hpp"
 
-using integralhist::Error;
-
 struct _GstIntegralHistogram {
   GstMiniObject parent;
   std::shared_ptr<integralhist::Tensor> tensor;
@@ -69,35 +67,40 @@ tensor_of (GstIntegralHistogram *histogram)
 
 /// What rectangles add up to in each plane: counts (guint32) or sums (guint64).
 template <class Answer>
-static gboolean
-ask (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, Answer *answers, GError **error)
+static Expected<>
+ask (Tensor &tensor, const GstVideoRectangle *rectangles, guint n, Answer *answers)
 {
-  g_return_val_if_fail (histogram && (n == 0 || (rectangles && answers)), FALSE);
-  return guarded (error, FALSE, [&] {
-    Tensor &tensor = *histogram->tensor;
-    if (n == 0)
-      return TRUE;
-    const inthist::Windows windows = windows_of (rectangles, n);
-    const bool sums_wanted = sizeof (Answer) == sizeof (guint64);
-    if (sums_wanted || tensor.shape.content == inthist::Content::bins) {
-      const Query query = { .question = sums_wanted ? Question::sums : Question::counts, .windows = windows, .answers = answers };
-      tensor.ask ({ &query, 1 });
-      return TRUE;
-    }
-    std::vector<guint64> sums (gsize (n) * tensor.shape.bins);
-    const Query query = { .question = Question::sums, .windows = windows, .answers = sums.data () };
-    tensor.ask ({ &query, 1 });
-    for (guint64 sum : sums)
-      if (sum > G_MAXUINT32)
-        throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW,
-                     "the sum " + std::to_string (sum)
-                         + " does not fit 32 bits: ask gst_integral_histogram_region_sums or gst_integral_histogram_regions_sums");
-    std::ranges::copy (sums, answers);
-    return TRUE;
-  });
+  if (n == 0)
+    return {};
+  const inthist::Windows windows = TRY (windows_of (rectangles, n));
+  const bool sums_wanted = sizeof (Answer) == sizeof (guint64);
+  if (sums_wanted || tensor.shape.content == inthist::Content::bins) {
+    const Query query = { .question = sums_wanted ? Question::sums : Question::counts, .windows = windows, .answers = answers };
+    return tensor.ask ({ &query, 1 });
+  }
+  const gsize n_sums = gsize (n) * tensor.shape.bins;
+  g_autofree guint64 *sums = TRY (answers_for<guint64> (n_sums));
+  const Query query = { .question = Question::sums, .windows = windows, .answers = sums };
+  TRY (tensor.ask ({ &query, 1 }));
+  for (gsize i = 0; i < n_sums; i++) {
+    if (sums[i] > G_MAXUINT32)
+      return error (Error::Kind::overflow,
+                    "the sum " + std::to_string (sums[i])
+                        + " does not fit 32 bits: ask gst_integral_histogram_region_sums or gst_integral_histogram_regions_sums");
+    answers[i] = Answer (sums[i]);
+  }
+  return {};
 }
 
-/// The same for one rectangle, as an array for language bindings.
+template <class Answer>
+static gboolean
+ask_c (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, Answer *answers, GError **error)
+{
+  g_return_val_if_fail (histogram && (n == 0 || (rectangles && answers)), FALSE);
+  return to_c (ask (*histogram->tensor, rectangles, n, answers), FALSE, error);
+}
+
+/// Answers one rectangle with an array for language bindings.
 template <class Answer>
 static Answer *
 ask_region (GstIntegralHistogram *histogram, const GstVideoRectangle &rectangle, gsize *n_answers, GError **error)
@@ -105,38 +108,36 @@ ask_region (GstIntegralHistogram *histogram, const GstVideoRectangle &rectangle,
   g_return_val_if_fail (histogram, nullptr);
   const gsize planes = histogram->tensor->shape.bins;
   g_autofree Answer *answers = g_new (Answer, planes);
-  const bool answered = ask (histogram, &rectangle, 1, answers, error);
+  const bool answered = ask_c (histogram, &rectangle, 1, answers, error);
   if (n_answers)
     *n_answers = answered ? planes : 0;
   return answered ? static_cast<Answer *> (g_steal_pointer (&answers)) : nullptr;
 }
 
-/// The same for many, each of which is four of the `n_values`.
 template <class Answer>
-static GBytes *
-ask_regions (GstIntegralHistogram *histogram, const gint *values, gsize n_values, GError **error)
+static Expected<GBytes *>
+ask_regions (Tensor &tensor, const gint *values, gsize n_values)
 {
-  g_return_val_if_fail (histogram, nullptr);
-  if (n_values % 4 != 0) {
-    g_set_error (error, GST_INTEGRAL_HISTOGRAM_ERROR, GST_INTEGRAL_HISTOGRAM_ERROR_FAILED,
-                 "%" G_GSIZE_FORMAT " numbers are no list of rectangles: each is x, y, width, height", n_values);
-    return nullptr;
-  }
+  if (n_values % 4 != 0)
+    return error (Error::Kind::bad_question, std::to_string (n_values) + " numbers are no list of rectangles: each is x, y, width, height");
   static_assert (sizeof (GstVideoRectangle) == 4 * sizeof (gint));
-  const gsize n = n_values / 4, n_answers = n * histogram->tensor->shape.bins;
-  g_autofree Answer *answers = guarded (error, static_cast<Answer *> (nullptr), [&] {
-    Answer *const room = g_try_new (Answer, std::max<gsize> (n_answers, 1));
-    return room ? room : throw std::bad_alloc ();
-  });
+  const gsize n = n_values / 4, n_answers = n * tensor.shape.bins;
+  g_autofree Answer *answers = TRY (answers_for<Answer> (n_answers));
   const auto n_asked = guint (std::min<gsize> (n, G_MAXUINT));  // which is too many
-  if (!answers || !ask (histogram, reinterpret_cast<const GstVideoRectangle *> (values), n_asked, answers, error))
-    return nullptr;
+  TRY (ask (tensor, reinterpret_cast<const GstVideoRectangle *> (values), n_asked, answers));
   return g_bytes_new_take (g_steal_pointer (&answers), n_answers * sizeof (Answer));
 }
 
-}  // namespace integralhist
+/// Answers many rectangles for language bindings, each of which is four of the `n_values`.
+template <class Answer>
+static GBytes *
+ask_regions_c (GstIntegralHistogram *histogram, const gint *values, gsize n_values, GError **error)
+{
+  g_return_val_if_fail (histogram, nullptr);
+  return to_c (ask_regions<Answer> (*histogram->tensor, values, n_values), static_cast<GBytes *> (nullptr), error);
+}
 
-using integralhist::guarded;
+}  // namespace integralhist
 
 GstIntegralHistogram *
 gst_integral_histogram_ref (GstIntegralHistogram *histogram)
@@ -224,7 +225,8 @@ guint
 gst_integral_histogram_get_n_shards (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, 0);
-  return guarded (nullptr, 0u, [&] { return std::max (1u, guint (histogram->tensor->shards ().size ())); });
+  const auto shards = histogram->tensor->shards ();
+  return shards ? std::max (1u, guint (shards->size ())) : 0;
 }
 
 GstIntegralHistogram *
@@ -233,56 +235,59 @@ gst_integral_histogram_get_shard (GstIntegralHistogram *histogram, guint index, 
   g_return_val_if_fail (histogram, nullptr);
   if (first_bin)
     *first_bin = 0;
-  return guarded (nullptr, static_cast<GstIntegralHistogram *> (nullptr), [&] {
-    const auto shards = histogram->tensor->shards ();
-    const bool whole = shards.empty () && index == 0;
-    if (first_bin && index < shards.size ())
-      *first_bin = guint (shards[index].first_bin);
-    if (whole)
-      return gst_integral_histogram_ref (histogram);
-    if (index >= shards.size ())
-      return static_cast<GstIntegralHistogram *> (nullptr);
-    return integralhist::new_histogram (std::shared_ptr<integralhist::Tensor> (histogram->tensor, shards[index].tensor.get ()));
-  });
+  const auto shards = histogram->tensor->shards ();
+  if (!shards)
+    return nullptr;
+  if (shards->empty () && index == 0)
+    return gst_integral_histogram_ref (histogram);
+  if (index >= shards->size ())
+    return nullptr;
+  const integralhist::Shard &shard = (*shards)[index];
+  if (first_bin)
+    *first_bin = guint (shard.first_bin);
+  return integralhist::new_histogram (std::shared_ptr<integralhist::Tensor> (histogram->tensor, shard.tensor.get ()));
 }
 
 gboolean
 gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockTime timeout, GError **error)
 {
   g_return_val_if_fail (histogram, FALSE);
-  return guarded (error, FALSE, [&] {
-    if (!histogram->tensor->wait (timeout))
-      throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_TIMEOUT, "the integral histogram is not ready yet");
-    return TRUE;
-  });
+  return integralhist::to_c (histogram->tensor->wait (timeout), FALSE, error);
+}
+
+gboolean
+gst_integral_histogram_add_reader (GstIntegralHistogram *histogram, gpointer stream, GError **error)
+{
+  g_return_val_if_fail (histogram, FALSE);
+  return integralhist::to_c (histogram->tensor->add_reader (stream), FALSE, error);
 }
 
 gboolean
 gst_integral_histogram_regions (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, guint32 *counts,
                                 GError **error)
 {
-  return integralhist::ask (histogram, rectangles, n, counts, error);
+  return integralhist::ask_c (histogram, rectangles, n, counts, error);
 }
 
 gboolean
 gst_integral_histogram_region (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, guint32 *counts, GError **error)
 {
   const GstVideoRectangle rectangle = { x, y, width, height };
-  return integralhist::ask (histogram, &rectangle, 1, counts, error);
+  return integralhist::ask_c (histogram, &rectangle, 1, counts, error);
 }
 
 gboolean
 gst_integral_histogram_regions_sums (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, guint64 *sums,
                                      GError **error)
 {
-  return integralhist::ask (histogram, rectangles, n, sums, error);
+  return integralhist::ask_c (histogram, rectangles, n, sums, error);
 }
 
 gboolean
 gst_integral_histogram_region_sums (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, guint64 *sums, GError **error)
 {
   const GstVideoRectangle rectangle = { x, y, width, height };
-  return integralhist::ask (histogram, &rectangle, 1, sums, error);
+  return integralhist::ask_c (histogram, &rectangle, 1, sums, error);
 }
 
 guint32 *
@@ -295,7 +300,7 @@ gst_integral_histogram_query_region (GstIntegralHistogram *histogram, gint x, gi
 GBytes *
 gst_integral_histogram_query_regions (GstIntegralHistogram *histogram, const gint *rectangles, gsize n_values, GError **error)
 {
-  return integralhist::ask_regions<guint32> (histogram, rectangles, n_values, error);
+  return integralhist::ask_regions_c<guint32> (histogram, rectangles, n_values, error);
 }
 
 guint64 *
@@ -308,19 +313,20 @@ gst_integral_histogram_query_region_sums (GstIntegralHistogram *histogram, gint 
 GBytes *
 gst_integral_histogram_query_regions_sums (GstIntegralHistogram *histogram, const gint *rectangles, gsize n_values, GError **error)
 {
-  return integralhist::ask_regions<guint64> (histogram, rectangles, n_values, error);
+  return integralhist::ask_regions_c<guint64> (histogram, rectangles, n_values, error);
 }
 
 GstBuffer *
 gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, GError **error)
 {
   g_return_val_if_fail (histogram, nullptr);
-  return guarded (error, static_cast<GstBuffer *> (nullptr), [&] {
-    void *data = const_cast<void *> (histogram->tensor->host ());
-    const gsize bytes = histogram->tensor->bytes ();
-    const auto release = [] (gpointer h) { gst_integral_histogram_unref (static_cast<GstIntegralHistogram *> (h)); };
-    return gst_buffer_new_wrapped_full (GST_MEMORY_FLAG_READONLY, data, bytes, 0, bytes, gst_integral_histogram_ref (histogram), release);
-  });
+  const auto data = integralhist::to_c (histogram->tensor->host (), static_cast<const void *> (nullptr), error);
+  if (!data)
+    return nullptr;
+  const gsize bytes = histogram->tensor->bytes ();
+  const auto release = [] (gpointer h) { gst_integral_histogram_unref (static_cast<GstIntegralHistogram *> (h)); };
+  return gst_buffer_new_wrapped_full (GST_MEMORY_FLAG_READONLY, const_cast<void *> (data), bytes, 0, bytes,
+                                      gst_integral_histogram_ref (histogram), release);
 }
 
 guint64

@@ -220,6 +220,27 @@ GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockTime timeout, GError **error);
 
 /**
+ * gst_integral_histogram_add_reader:
+ * @histogram: a #GstIntegralHistogram on a GPU
+ * @stream: (nullable): a cudaStream_t of gst_integral_histogram_get_cuda_context(); %NULL is the legacy
+ *   default stream
+ * @error: return location for a #GError
+ *
+ * Says that work which is enqueued on @stream by now reads the tensor's memory. The last reference may
+ * then be dropped at once: the memory is not written again, nor freed, before that work is done. Call
+ * it after enqueueing, on the whole tensor or on a shard. Without it, keep a reference until the work
+ * is done: the next frame would be written into memory that is still being read.
+ *
+ * The questions that answer on a stream do so themselves.
+ *
+ * Returns: %TRUE, or %FALSE with @error set where the tensor is in host memory or in several shards
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_add_reader (GstIntegralHistogram *histogram, gpointer stream, GError **error);
+
+/**
  * gst_integral_histogram_region: (skip)
  * @histogram: a #GstIntegralHistogram
  * @x: first column, in pixels
@@ -379,8 +400,9 @@ GstBuffer *gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, G
  * gst_integral_histogram_get_device_pointer:
  * @histogram: a #GstIntegralHistogram
  *
- * For CUDA callers: where the tensor lies, laid out as in gst_integral_histogram_get_buffer(). Order your work after
- * gst_integral_histogram_get_cuda_event(), and keep a reference until your work is done.
+ * For CUDA callers: where the tensor lies, laid out as in gst_integral_histogram_get_buffer(). Order your
+ * work after gst_integral_histogram_get_cuda_event(), and call gst_integral_histogram_add_reader() behind
+ * it, or keep a reference until it is done.
  *
  * Returns: the address in gst_integral_histogram_get_cuda_context(), or 0 when the tensor is in host memory
  */

@@ -2,6 +2,7 @@
 #include "gstintegralhistogrammeta.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "engine.hpp"
 
@@ -130,10 +131,16 @@ GstIntegralHistogramMeta *
 gst_buffer_get_integral_histogram_meta_of (GstBuffer *buffer, GstIntegralHistogramContent content)
 {
   g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
+  const GstVideoCropMeta *const crop = gst_buffer_get_video_crop_meta (buffer);
   gpointer state = nullptr;
-  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state, GST_INTEGRAL_HISTOGRAM_META_API_TYPE))
-    if (gst_integral_histogram_get_content (cast (meta)->histogram) == content)
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state, GST_INTEGRAL_HISTOGRAM_META_API_TYPE)) {
+    // the frame was cropped since, and its pixels left
+    if (crop && (crop->width != cast (meta)->width || crop->height != cast (meta)->height))
+      continue;
+    const GstIntegralHistogramContent has = gst_integral_histogram_get_content (cast (meta)->histogram);
+    if (std::memcmp (&has, &content, sizeof has) == 0)  // a C caller may give any number
       return cast (meta);
+  }
   return nullptr;
 }
 

@@ -16,6 +16,11 @@ typedef struct _GstIntegralHistogramMeta GstIntegralHistogramMeta;
  *
  * A frame's integral histogram, or summed-area table, on its buffer. A scaled copy of the frame keeps it: @width and @height are then those of the copy, and
  * gst_integral_histogram_meta_region() takes coordinates of the copy. What cuts, turns or pads the picture drops the meta.
+ *
+ * The histogram is of the frame as it was where it was computed. Filters that change values and not
+ * places keep the meta, as GStreamer has no word for that: videobalance, gamma, coloreffects,
+ * overlays of texts and pictures, and an encoder with its decoder. README.md has the list.
+ *
  * A buffer that passed several producers has several of them.
  */
 struct _GstIntegralHistogramMeta {
@@ -56,7 +61,8 @@ GstIntegralHistogramMeta *gst_buffer_get_integral_histogram_meta (GstBuffer *buf
  * @buffer: a #GstBuffer
  * @content: what the planes shall add up
  *
- * Tells histograms from tables, where a buffer may carry both.
+ * Tells histograms from tables, where a buffer may carry both. One that is of more than a
+ * #GstVideoCropMeta leaves visible is passed over, as a frame that is cropped has none.
  *
  * Returns: (transfer none) (nullable): the first of @buffer with this content
  */

@@ -2,6 +2,7 @@
 #include "gstintegralhistogramquery.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "c_api.hpp"
 
@@ -14,32 +15,45 @@ using Search = GstIntegralHistogramSearch;
 
 namespace {
 
-[[noreturn]] void
-refuse (const std::string &why)
+tl::unexpected<Error>
+refuse (std::string why)
 {
-  throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION, why);
+  return error (Error::Kind::bad_question, std::move (why));
 }
 
-inthist::Windows
+Expected<inthist::Windows>
 windows_of (const Grid &grid)
 {
   for (const auto &[name, value] :
        { std::pair ("window_width", grid.window_width), std::pair ("window_height", grid.window_height), std::pair ("step_x", grid.step_x),
          std::pair ("step_y", grid.step_y), std::pair ("columns", grid.columns), std::pair ("rows", grid.rows) })
     if (value < 1)
-      refuse (std::string ("a grid's ") + name + " is at least 1, not " + std::to_string (value));
+      return refuse (std::string ("a grid's ") + name + " is at least 1, not " + std::to_string (value));
   if (gint64 (grid.columns) * grid.rows > kMostWindows)
-    refuse ("a grid of " + std::to_string (grid.columns) + "x" + std::to_string (grid.rows)
-            + " windows is too large: " + std::to_string (kMostWindows) + " are the most");
-  return { nullptr, 0, { grid.window_width, grid.window_height, grid.x, grid.y, grid.step_x, grid.step_y, grid.columns, grid.rows } };
+    return refuse ("a grid of " + std::to_string (grid.columns) + "x" + std::to_string (grid.rows)
+                   + " windows is too large: " + std::to_string (kMostWindows) + " are the most");
+  return inthist::Windows{ nullptr,
+                           0,
+                           { grid.window_width, grid.window_height, grid.x, grid.y, grid.step_x, grid.step_y, grid.columns, grid.rows } };
 }
 
-Measure
-measure_of (GstIntegralHistogramMeasure measure)
+/// The number that a C caller gave, which need not be one of the enumeration's: to read it as one
+/// would be undefined then.
+guint
+number_of (const GstIntegralHistogramMeasure &measure)
 {
-  if (guint (measure) >= inthist::kMeasures)
-    refuse ("there is no measure number " + std::to_string (guint (measure)));
-  return Measure (measure);  // the same order, see below
+  guint number;
+  static_assert (sizeof number == sizeof measure);
+  std::memcpy (&number, &measure, sizeof number);
+  return number;
+}
+
+Expected<Measure>
+measure_of (guint number)
+{
+  if (number >= inthist::kMeasures)
+    return refuse ("there is no measure number " + std::to_string (number));
+  return Measure (number);  // the same order, see below
 }
 
 static_assert (int (Measure::intersection) == GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION
@@ -49,16 +63,12 @@ static_assert (int (Measure::intersection) == GST_INTEGRAL_HISTOGRAM_MEASURE_INT
 static_assert (sizeof (Best) == sizeof (inthist::Best) && offsetof (Best, index) == offsetof (inthist::Best, index));
 
 /// Queries on their way to a tensor, with what they point to.
-class Asking {
+class QueryBuilder {
 public:
-  explicit Asking (GstIntegralHistogram *histogram) : tensor_ (tensor_of (histogram))
-  {
-    if (tensor_.shape.content != inthist::Content::bins)
-      refuse ("this is no integral histogram but a summed-area table: ask gst_integral_histogram_regions_sums, or use cudaintegralhist");
-  }
+  explicit QueryBuilder (Tensor &tensor) : tensor_ (tensor) {}
 
-  /// `models` models that sum up to 1.
-  const float *normalized (const gfloat *models, std::size_t n)
+  /// Returns `models` models that sum up to 1.
+  Expected<const float *> normalized (const gfloat *models, std::size_t n)
   {
     const std::size_t bins = tensor_.shape.bins;
     auto &all = models_.emplace_back (models, models + n * bins);
@@ -67,18 +77,18 @@ public:
       double sum = 0;
       for (float &share : model) {
         if (!(share >= 0) || !std::isfinite (share))
-          refuse ("a model's bins are numbers of 0 or more, not " + std::to_string (share));
+          return refuse ("a model's bins are numbers of 0 or more, not " + std::to_string (share));
         sum += share;
       }
       if (sum <= 0)
-        refuse ("a model is empty: all of its bins are 0");
+        return refuse ("a model is empty: all of its bins are 0");
       for (float &share : model)
         share = float (share / sum);
     }
     return all.data ();
   }
 
-  /// Where the next `n` answers of `Answer` go.
+  /// Adds a query whose answers go where `answers` points, which is moved behind them.
   template <class Answer>
   void add (Query query, Answer *&answers, Best *best)
   {
@@ -89,15 +99,12 @@ public:
     queries_.push_back (query);
   }
 
-  /// With `stream` on it.
-  void ask (const gpointer *stream)
+  /// Asks the tensor, on a stream if one is given.
+  Expected<> ask (const gpointer *stream)
   {
     if (queries_.empty ())
-      return;
-    if (stream)
-      tensor_.ask_on (*stream, queries_);
-    else
-      tensor_.ask (queries_);
+      return {};
+    return stream ? tensor_.ask_on (*stream, queries_) : tensor_.ask (queries_);
   }
 
 private:
@@ -107,16 +114,20 @@ private:
 };
 
 /// Both forms of each question; `stream` is null for the one that waits.
-template <class Body>
+template <class Build>
 gboolean
-ask (GstIntegralHistogram *histogram, const gpointer *stream, GError **error, Body &&body)
+ask (GstIntegralHistogram *histogram, const gpointer *stream, GError **error, Build &&build)
 {
-  return guarded (error, FALSE, [&] {
-    Asking asking (histogram);
-    body (asking);
-    asking.ask (stream);
-    return TRUE;
-  });
+  const auto answer = [&] () -> Expected<> {
+    Tensor &tensor = tensor_of (histogram);
+    if (tensor.shape.content != inthist::Content::bins)
+      return refuse (
+          "this is no integral histogram but a summed-area table: ask gst_integral_histogram_regions_sums, or use cudaintegralhist");
+    QueryBuilder builder (tensor);
+    TRY (build (builder));
+    return builder.ask (stream);
+  };
+  return to_c (answer (), FALSE, error);
 }
 
 gboolean
@@ -125,43 +136,49 @@ ask_regions (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangle
 {
   if (n == 0)
     return TRUE;
-  return ask (histogram, stream, error, [&] (Asking &asking) {
-    asking.add ({ .question = Question::counts, .windows = integralhist::windows_of (rectangles, n) }, counts, nullptr);
+  return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
+    builder.add ({ .question = Question::counts, .windows = TRY (integralhist::windows_of (rectangles, n)) }, counts, nullptr);
+    return {};
   });
 }
 
 gboolean
 ask_grids (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids, guint32 *counts, const gpointer *stream, GError **error)
 {
-  return ask (histogram, stream, error, [&] (Asking &asking) {
+  return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
     for (guint i = 0; i < n_grids; i++)
-      asking.add ({ .question = Question::counts, .windows = windows_of (grids[i]) }, counts, nullptr);
+      builder.add ({ .question = Question::counts, .windows = TRY (windows_of (grids[i])) }, counts, nullptr);
+    return {};
   });
 }
 
 gboolean
-ask_likelihoods (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, const gfloat *model,
-                 GstIntegralHistogramMeasure measure, gfloat *values, Best *best, const gpointer *stream, GError **error)
+ask_likelihoods (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, const gfloat *model, guint measure,
+                 gfloat *values, Best *best, const gpointer *stream, GError **error)
 {
-  return ask (histogram, stream, error, [&] (Asking &asking) {
-    asking.add ({ .question = Question::likelihoods,
-                  .windows = integralhist::windows_of (rectangles, n),
-                  .measure = measure_of (measure),
-                  .models = asking.normalized (model, 1) },
-                values, best);
+  return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
+    builder.add ({ .question = Question::likelihoods,
+                   .windows = TRY (integralhist::windows_of (rectangles, n)),
+                   .measure = TRY (measure_of (measure)),
+                   .models = TRY (builder.normalized (model, 1)) },
+                 values, best);
+    return {};
   });
 }
 
 gboolean
-ask_likelihood_maps (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids, const gfloat *model,
-                     GstIntegralHistogramMeasure measure, gfloat *maps, Best *bests, const gpointer *stream, GError **error)
+ask_likelihood_maps (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids, const gfloat *model, guint measure, gfloat *maps,
+                     Best *bests, const gpointer *stream, GError **error)
 {
-  return ask (histogram, stream, error, [&] (Asking &asking) {
-    const float *const normalized = asking.normalized (model, 1);
+  return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
+    const float *const normalized = TRY (builder.normalized (model, 1));
     for (guint i = 0; i < n_grids; i++)
-      asking.add (
-          { .question = Question::likelihoods, .windows = windows_of (grids[i]), .measure = measure_of (measure), .models = normalized },
-          maps, bests ? &bests[i] : nullptr);
+      builder.add ({ .question = Question::likelihoods,
+                     .windows = TRY (windows_of (grids[i])),
+                     .measure = TRY (measure_of (measure)),
+                     .models = normalized },
+                   maps, bests ? &bests[i] : nullptr);
+    return {};
   });
 }
 
@@ -169,38 +186,47 @@ gboolean
 ask_quantile_maps (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids, gdouble quantile, gint32 *maps,
                    const gpointer *stream, GError **error)
 {
-  return ask (histogram, stream, error, [&] (Asking &asking) {
+  return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
     if (!(quantile >= 0 && quantile <= 1))
-      refuse ("a quantile is 0 to 1, not " + std::to_string (quantile));
+      return refuse ("a quantile is 0 to 1, not " + std::to_string (quantile));
     for (guint i = 0; i < n_grids; i++)
-      asking.add ({ .question = Question::quantiles, .windows = windows_of (grids[i]), .quantile = quantile }, maps, nullptr);
+      builder.add ({ .question = Question::quantiles, .windows = TRY (windows_of (grids[i])), .quantile = quantile }, maps, nullptr);
+    return {};
   });
 }
 
-gboolean
-ask_vote_maps (GstIntegralHistogram *histogram, const Search *searches, guint n_searches, GstIntegralHistogramMeasure measure, gfloat *maps,
-               Best *bests, const gpointer *stream, GError **error)
+Expected<>
+check (const Search &search)
 {
-  return ask (histogram, stream, error, [&] (Asking &asking) {
+  if (search.n_patches < 1 || search.n_patches > inthist::kMaxPatches)
+    return refuse ("a search has 1 to " + std::to_string (inthist::kMaxPatches) + " patches, not " + std::to_string (search.n_patches));
+  if (search.rank >= search.n_patches)
+    return refuse ("of " + std::to_string (search.n_patches) + " patches none has rank " + std::to_string (search.rank)
+                   + ": ranks go from 0 to " + std::to_string (search.n_patches - 1));
+  if (!search.patches || !search.models)
+    return refuse (std::string ("a search has no ") + (search.patches ? "models" : "patches"));
+  return {};
+}
+
+gboolean
+ask_vote_maps (GstIntegralHistogram *histogram, const Search *searches, guint n_searches, guint measure, gfloat *maps, Best *bests,
+               const gpointer *stream, GError **error)
+{
+  return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
     for (guint i = 0; i < n_searches; i++) {
       const Search &search = searches[i];
-      if (search.n_patches < 1 || search.n_patches > inthist::kMaxPatches)
-        refuse ("a search has 1 to " + std::to_string (inthist::kMaxPatches) + " patches, not " + std::to_string (search.n_patches));
-      if (search.rank >= search.n_patches)
-        refuse ("of " + std::to_string (search.n_patches) + " patches none has rank " + std::to_string (search.rank)
-                + ": ranks go from 0 to " + std::to_string (search.n_patches - 1));
-      if (!search.patches || !search.models)
-        refuse (std::string ("a search has no ") + (search.patches ? "models" : "patches"));
-      const inthist::Windows patches = integralhist::windows_of (search.patches, search.n_patches);
-      asking.add ({ .question = Question::votes,
-                    .windows = windows_of (search.grid),
-                    .measure = measure_of (measure),
-                    .models = asking.normalized (search.models, search.n_patches),
-                    .patches = patches.list,
-                    .n_patches = patches.n,
-                    .rank = int (search.rank) },
-                  maps, bests ? &bests[i] : nullptr);
+      TRY (check (search));
+      const inthist::Windows patches = TRY (integralhist::windows_of (search.patches, search.n_patches));
+      builder.add ({ .question = Question::votes,
+                     .windows = TRY (windows_of (search.grid)),
+                     .measure = TRY (measure_of (measure)),
+                     .models = TRY (builder.normalized (search.models, search.n_patches)),
+                     .patches = patches.list,
+                     .n_patches = patches.n,
+                     .rank = int (search.rank) },
+                   maps, bests ? &bests[i] : nullptr);
     }
+    return {};
   });
 }
 
@@ -209,23 +235,21 @@ template <class Fill>
 GBytes *
 bytes_of (const Grid &grid, gsize a_window, GError **error, Fill &&fill)
 {
-  gsize bytes = 0;
-  g_autofree gpointer answers = guarded (error, gpointer (nullptr), [&] {
-    bytes = windows_of (grid).size () * a_window;
-    gpointer memory = g_try_malloc (bytes);
-    return memory ? memory : throw std::bad_alloc ();
-  });
+  const auto windows = windows_of (grid);
+  const gsize bytes = windows ? windows->size () * a_window : 0;
+  g_autofree guint8 *answers =
+      to_c (windows ? answers_for<guint8> (bytes) : tl::make_unexpected (windows.error ()), static_cast<guint8 *> (nullptr), error);
   return answers && fill (answers) ? g_bytes_new_take (g_steal_pointer (&answers), bytes) : nullptr;
 }
 
 gboolean
 check_length (gsize n, gsize wanted, const char *what, GError **error)
 {
-  return guarded (error, FALSE, [&] {
-    if (n != wanted)
-      refuse (std::to_string (n) + " numbers are no " + what + ": it takes " + std::to_string (wanted));
+  if (n == wanted)
     return TRUE;
-  });
+  set_gerror (error,
+              Error (Error::Kind::bad_question, std::to_string (n) + " numbers are no " + what + ": it takes " + std::to_string (wanted)));
+  return FALSE;
 }
 
 }  // namespace
@@ -265,7 +289,7 @@ gst_integral_histogram_likelihoods (GstIntegralHistogram *histogram, const GstVi
                                     GstIntegralHistogramMeasure measure, gfloat *values, Best *best, GError **error)
 {
   g_return_val_if_fail (histogram && rectangles && n > 0 && model && values, FALSE);
-  return ask_likelihoods (histogram, rectangles, n, model, measure, values, best, nullptr, error);
+  return ask_likelihoods (histogram, rectangles, n, model, number_of (measure), values, best, nullptr, error);
 }
 
 gboolean
@@ -273,7 +297,7 @@ gst_integral_histogram_likelihood_maps (GstIntegralHistogram *histogram, const G
                                         GstIntegralHistogramMeasure measure, gfloat *maps, Best *bests, GError **error)
 {
   g_return_val_if_fail (histogram && model && (n_grids == 0 || (grids && (maps || bests))), FALSE);
-  return ask_likelihood_maps (histogram, grids, n_grids, model, measure, maps, bests, nullptr, error);
+  return ask_likelihood_maps (histogram, grids, n_grids, model, number_of (measure), maps, bests, nullptr, error);
 }
 
 gboolean
@@ -289,7 +313,7 @@ gst_integral_histogram_vote_maps (GstIntegralHistogram *histogram, const Search 
                                   GstIntegralHistogramMeasure measure, gfloat *maps, Best *bests, GError **error)
 {
   g_return_val_if_fail (histogram && (n_searches == 0 || (searches && (maps || bests))), FALSE);
-  return ask_vote_maps (histogram, searches, n_searches, measure, maps, bests, nullptr, error);
+  return ask_vote_maps (histogram, searches, n_searches, number_of (measure), maps, bests, nullptr, error);
 }
 
 gboolean
@@ -314,7 +338,7 @@ gst_integral_histogram_likelihoods_on_stream (GstIntegralHistogram *histogram, c
                                               gpointer stream, GError **error)
 {
   g_return_val_if_fail (histogram && rectangles && n > 0 && model && values, FALSE);
-  return ask_likelihoods (histogram, rectangles, n, model, measure, values, best, &stream, error);
+  return ask_likelihoods (histogram, rectangles, n, model, number_of (measure), values, best, &stream, error);
 }
 
 gboolean
@@ -323,7 +347,7 @@ gst_integral_histogram_likelihood_maps_on_stream (GstIntegralHistogram *histogra
                                                   GError **error)
 {
   g_return_val_if_fail (histogram && model && (n_grids == 0 || (grids && maps)), FALSE);
-  return ask_likelihood_maps (histogram, grids, n_grids, model, measure, maps, bests, &stream, error);
+  return ask_likelihood_maps (histogram, grids, n_grids, model, number_of (measure), maps, bests, &stream, error);
 }
 
 gboolean
@@ -339,7 +363,7 @@ gst_integral_histogram_vote_maps_on_stream (GstIntegralHistogram *histogram, con
                                             GstIntegralHistogramMeasure measure, gfloat *maps, Best *bests, gpointer stream, GError **error)
 {
   g_return_val_if_fail (histogram && (n_searches == 0 || (searches && maps)), FALSE);
-  return ask_vote_maps (histogram, searches, n_searches, measure, maps, bests, &stream, error);
+  return ask_vote_maps (histogram, searches, n_searches, number_of (measure), maps, bests, &stream, error);
 }
 
 GBytes *
@@ -347,8 +371,8 @@ gst_integral_histogram_query_grid (GstIntegralHistogram *histogram, const Grid *
 {
   g_return_val_if_fail (histogram && grid, nullptr);
   const gsize a_window = gst_integral_histogram_get_bins (histogram) * sizeof (guint32);
-  return bytes_of (*grid, a_window, error, [&] (gpointer answers) {
-    return gst_integral_histogram_grids (histogram, grid, 1, static_cast<guint32 *> (answers), error);
+  return bytes_of (*grid, a_window, error, [&] (guint8 *answers) {
+    return gst_integral_histogram_grids (histogram, grid, 1, reinterpret_cast<guint32 *> (answers), error);
   });
 }
 
@@ -359,8 +383,8 @@ gst_integral_histogram_query_likelihood_map (GstIntegralHistogram *histogram, co
   g_return_val_if_fail (histogram && grid && (model || n_model == 0), nullptr);
   if (!check_length (n_model, gst_integral_histogram_get_bins (histogram), "model", error))
     return nullptr;
-  return bytes_of (*grid, sizeof (gfloat), error, [&] (gpointer answers) {
-    return gst_integral_histogram_likelihood_maps (histogram, grid, 1, model, measure, static_cast<gfloat *> (answers), best, error);
+  return bytes_of (*grid, sizeof (gfloat), error, [&] (guint8 *answers) {
+    return ask_likelihood_maps (histogram, grid, 1, model, number_of (measure), reinterpret_cast<gfloat *> (answers), best, nullptr, error);
   });
 }
 
@@ -368,8 +392,8 @@ GBytes *
 gst_integral_histogram_query_quantile_map (GstIntegralHistogram *histogram, const Grid *grid, gdouble quantile, GError **error)
 {
   g_return_val_if_fail (histogram && grid, nullptr);
-  return bytes_of (*grid, sizeof (gint32), error, [&] (gpointer answers) {
-    return gst_integral_histogram_quantile_maps (histogram, grid, 1, quantile, static_cast<gint32 *> (answers), error);
+  return bytes_of (*grid, sizeof (gint32), error, [&] (guint8 *answers) {
+    return gst_integral_histogram_quantile_maps (histogram, grid, 1, quantile, reinterpret_cast<gint32 *> (answers), error);
   });
 }
 
@@ -384,7 +408,7 @@ gst_integral_histogram_query_vote_map (GstIntegralHistogram *histogram, const Gr
       || !check_length (n_models, n_patches * gst_integral_histogram_get_bins (histogram), "list of models", error))
     return nullptr;
   const Search search = { *grid, reinterpret_cast<const GstVideoRectangle *> (patches), guint (n_patches), models, rank };
-  return bytes_of (*grid, sizeof (gfloat), error, [&] (gpointer answers) {
-    return gst_integral_histogram_vote_maps (histogram, &search, 1, measure, static_cast<gfloat *> (answers), best, error);
+  return bytes_of (*grid, sizeof (gfloat), error, [&] (guint8 *answers) {
+    return ask_vote_maps (histogram, &search, 1, number_of (measure), reinterpret_cast<gfloat *> (answers), best, nullptr, error);
   });
 }

@@ -5,29 +5,98 @@
 #include <fstream>
 
 #include <sys/mman.h>
-
-#include "engine.hpp"
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace integralhist {
+namespace {
 
-std::size_t
-available_memory ()
+/// A file that holds a number, or "max".
+bool
+read_number (const std::string &file, std::size_t *number)
 {
-  std::size_t available = SIZE_MAX, kib, limit, used;
-  std::ifstream meminfo ("/proc/meminfo");
-  std::string name, unit;
-  while (meminfo >> name >> kib && std::getline (meminfo, unit))
-    if (name == "MemAvailable:")
-      available = kib * 1024;
-  std::ifstream limit_file ("/sys/fs/cgroup/memory.max"), used_file ("/sys/fs/cgroup/memory.current");
-  if (limit_file >> limit && used_file >> used)  // "max" is no number
-    available = std::min (available, limit > used ? limit - used : 0);
-  return available;
+  std::ifstream stream (file);
+  return bool (stream >> *number);
 }
 
-/// Every page is written to, so that what is allocated is no longer free.
-static HostMemory
-allocate (std::size_t bytes)
+/// A line "NAME VALUE" or "NAME: VALUE" of a file such as /proc/meminfo.
+bool
+read_field (const std::string &file, const std::string &name, std::size_t *value)
+{
+  std::ifstream stream (file);
+  std::string word, rest;
+  while (stream >> word >> *value && std::getline (stream, rest))
+    if (word == name)
+      return true;
+  return false;
+}
+
+void
+lower (Available *available, std::size_t limit, std::size_t used, const char *of)
+{
+  const std::size_t left = limit > used ? limit - used : 0;
+  if (left < available->bytes)
+    *available = { left, of };
+}
+
+/// Files of one version of control groups.
+struct GroupFiles {
+  const char *folder, *limit, *used, *reclaimable;
+};
+
+/// The process's group and all around it. The cache of files can be had again, so it is not used.
+void
+lower_by_groups (Available *available, const std::string &root, std::string group, const GroupFiles &files)
+{
+  for (;;) {
+    const std::string folder = std::string (root).append (files.folder).append (group == "/" ? "" : group).append ("/");
+    std::size_t limit, used, cache = 0;
+    if (read_number (folder + files.limit, &limit) && read_number (folder + files.used, &used)) {
+      if (!read_field (folder + "memory.stat", files.reclaimable, &cache) || cache > used)
+        cache = 0;
+      lower (available, limit, used - cache, "the memory that the control group allows");
+    }
+    if (group.empty () || group == "/")
+      return;
+    group.resize (group.rfind ('/'));
+  }
+}
+
+void
+lower_by_groups (Available *available, const std::string &root)
+{
+  constexpr GroupFiles kV1 = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file" };
+  constexpr GroupFiles kV2 = { "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file" };
+  // inside a container the path may be one that only the host knows: the mount's root is ours then
+  lower_by_groups (available, root, "/", kV2);
+  lower_by_groups (available, root, "/", kV1);
+  std::ifstream groups (root + "/proc/self/cgroup");
+  for (std::string line; std::getline (groups, line);) {  // NUMBER:CONTROLLERS:/PATH
+    const std::size_t first = line.find (':'), second = line.find (':', first + 1);
+    if (second == std::string::npos || line.size () <= second + 1 || line[second + 1] != '/')
+      continue;
+    const std::string path = line.substr (second + 1);
+    std::string controllers (",");
+    controllers.append (line, first + 1, second - first - 1).append (",");
+    if (controllers == ",,")
+      lower_by_groups (available, root, path, kV2);
+    else if (controllers.find (",memory,") != std::string::npos)
+      lower_by_groups (available, root, path, kV1);
+  }
+}
+
+void
+lower_by_address_space (Available *available, const std::string &root)
+{
+  rlimit limit;
+  std::size_t pages;
+  if (getrlimit (RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && read_number (root + "/proc/self/statm", &pages))
+    lower (available, limit.rlim_cur, pages * std::size_t (sysconf (_SC_PAGESIZE)), "the address space that ulimit -v allows");
+}
+
+/// Every page is written to, so that what is allocated is no longer free. Null where there is none.
+HostMemory
+allocate (std::size_t bytes, const Cancelled &cancelled)
 {
   constexpr std::size_t kPage = 4096, kHugePage = 2 << 20;
   const std::size_t alignment = bytes >= kHugePage ? kHugePage : kPage;
@@ -37,18 +106,39 @@ allocate (std::size_t bytes)
     return nullptr;
   if (alignment == kHugePage)
     madvise (memory.get (), rounded, MADV_HUGEPAGE);
-  for (std::size_t i = 0; i < rounded; i += kPage)
+  for (std::size_t i = 0; i < rounded && !(i % kHugePage == 0 && is_set (cancelled)); i += kPage)
     static_cast<volatile std::byte *> (memory.get ())[i] = std::byte (0);
   return memory;
 }
 
-HostMemory
-allocate_on_host (std::size_t bytes, const std::function<std::string (std::size_t)> &message)
+}  // namespace
+
+Available
+available_memory (const std::string &root)
 {
-  const std::size_t available = available_memory ();
-  const HostMemory memory = bytes <= available ? allocate (bytes) : nullptr;
+  Available available = { SIZE_MAX, "host memory" };
+  const std::string meminfo = root + "/proc/meminfo";
+  std::size_t kib, limit_kib, mode;
+  if (read_field (meminfo, "MemAvailable:", &kib))
+    available.bytes = kib * 1024;
+  if (read_number (root + "/proc/sys/vm/overcommit_memory", &mode) && mode == 2 && read_field (meminfo, "CommitLimit:", &limit_kib)
+      && read_field (meminfo, "Committed_AS:", &kib))
+    lower (&available, limit_kib * 1024, kib * 1024, "the memory that vm.overcommit_memory=2 lets processes commit");
+  lower_by_groups (&available, root);
+  lower_by_address_space (&available, root);
+  return available;
+}
+
+Expected<HostMemory>
+allocate_on_host (std::size_t bytes, const NoMemoryMessage &message, const Cancelled &cancelled)
+{
+  constexpr std::size_t kSmall = 64 << 10;  // takes less time than to look up what is free
+  const Available available = bytes <= kSmall ? Available{ SIZE_MAX, "" } : available_memory ();
+  const HostMemory memory = bytes <= available.bytes ? allocate (bytes, cancelled) : nullptr;
+  if (is_set (cancelled))
+    return error (Error::Kind::flushing, "allocating was cancelled");
   if (!memory)
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY, message (available));
+    return error (Error::Kind::no_memory, message (bytes <= kSmall ? available_memory () : available));
   return memory;
 }
 

@@ -3,7 +3,13 @@
 
 namespace integralhist {
 
-Loans::Loans (Context context) : context_ (std::move (context)), watcher_ ([this] { watch (); }) {}
+Expected<std::unique_ptr<Loans>>
+Loans::create (Context context)
+{
+  std::unique_ptr<Loans> loans (new Loans (std::move (context)));
+  loans->watcher_ = TRY (Thread::start ("integralhist-holds", [l = loans.get ()] { l->watch (); }));
+  return loans;
+}
 
 Loans::~Loans ()
 {
@@ -61,7 +67,7 @@ Loans::given_back ()
   return given_back_;
 }
 
-bool
+Expected<bool>
 Loans::settle_oldest ()
 {
   cudaEvent_t read;
@@ -74,7 +80,7 @@ Loans::settle_oldest ()
     }
     read = loans_.front ().read;
   }
-  await (read);
+  TRY (await (read));
   give_back ();
   return true;
 }

@@ -8,7 +8,6 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <thread>
 
 #include "cuda_tensor.hpp"
 
@@ -16,7 +15,7 @@ namespace integralhist {
 
 class Loans {
 public:
-  explicit Loans (Context context);
+  static Expected<std::unique_ptr<Loans>> create (Context context);
   /// Once all events have fired.
   ~Loans ();
 
@@ -25,7 +24,7 @@ public:
   /// Gives back what has been read, with the context current.
   void give_back ();
   /// Waits for the oldest, and gives it back, or where another thread is giving back the last ones, for that. False where there is none.
-  bool settle_oldest ();
+  Expected<bool> settle_oldest ();
   /// How many have been given back so far, and their memory with them.
   guint64 given_back ();
   /// Whether somebody downstream has copied a buffer, because it was not writable. Writers then copy the memory too, and where they do not, the buffer's pool cannot use it again
@@ -33,6 +32,8 @@ public:
   bool are_in_the_way () const { return in_the_way_; }
 
 private:
+  explicit Loans (Context context) : context_ (std::move (context)) {}
+
   struct Loan {
     GstBuffer *buffer;
     Tensor *tensor;
@@ -49,7 +50,7 @@ private:
   guint64 given_back_ = 0;
   std::deque<Loan> loans_;  // the oldest in front: it is read first
   bool asleep_ = false, stopping_ = false;
-  std::jthread watcher_;
+  Thread watcher_;
 };
 
 }  // namespace integralhist

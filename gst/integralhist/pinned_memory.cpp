@@ -46,24 +46,23 @@ integral_hist_pinned_allocator_alloc (GstAllocator *allocator, gsize size, GstAl
 {
   const auto &context = *reinterpret_cast<IntegralHistPinnedAllocator *> (allocator)->context;
   const gsize maxsize = params->prefix + size + params->padding;
-  try {
-    const CudaContext::Scope scope (*context);
-    auto memory = inthist::cuda::make_pinned_memory (maxsize + params->align);  // it starts on a page
-    auto *const bytes =
-        reinterpret_cast<guint8 *> ((reinterpret_cast<guintptr> (memory.get ()) + params->align) & ~guintptr (params->align));
-    if (params->flags & GST_MEMORY_FLAG_ZERO_PREFIXED)
-      std::memset (bytes, 0, params->prefix);
-    if (params->flags & GST_MEMORY_FLAG_ZERO_PADDED)
-      std::memset (bytes + params->prefix + size, 0, params->padding);
-    auto *const block = new Block{ context, std::move (memory), maxsize + params->align };
-    GstMemory *const wrapped = gst_memory_new_wrapped (params->flags, bytes, maxsize, params->prefix, size, block,
-                                                       [] (gpointer b) { delete static_cast<Block *> (b); });
-    gst_mini_object_set_qdata (GST_MINI_OBJECT_CAST (wrapped), block_quark (), block, nullptr);
-    return wrapped;
-  } catch (const std::exception &error) {
-    GST_WARNING_OBJECT (allocator, "no pinned memory (%s): frames will be copied once more", error.what ());
+  const CudaContext::Scope scope (*context);
+  auto made = inthist::cuda::make_pinned_memory (maxsize + params->align);  // it starts on a page
+  if (!made) {
+    GST_WARNING_OBJECT (allocator, "no pinned memory (%s): frames will be copied once more", made.error ().what ());
     return gst_allocator_alloc (nullptr, size, params);
   }
+  inthist::cuda::PinnedMemory memory = std::move (*made);
+  auto *const bytes = reinterpret_cast<guint8 *> ((reinterpret_cast<guintptr> (memory.get ()) + params->align) & ~guintptr (params->align));
+  if (params->flags & GST_MEMORY_FLAG_ZERO_PREFIXED)
+    std::memset (bytes, 0, params->prefix);
+  if (params->flags & GST_MEMORY_FLAG_ZERO_PADDED)
+    std::memset (bytes + params->prefix + size, 0, params->padding);
+  auto *const block = new Block{ context, std::move (memory), maxsize + params->align };
+  GstMemory *const wrapped = gst_memory_new_wrapped (params->flags, bytes, maxsize, params->prefix, size, block,
+                                                     [] (gpointer b) { delete static_cast<Block *> (b); });
+  gst_mini_object_set_qdata (GST_MINI_OBJECT_CAST (wrapped), block_quark (), block, nullptr);
+  return wrapped;
 }
 
 void
@@ -88,21 +87,21 @@ integral_hist_pinned_allocator_init (IntegralHistPinnedAllocator *allocator)
 
 }  // namespace
 
-HostMemory
-allocate_pinned (std::shared_ptr<CudaContext> context, std::size_t bytes, const std::function<std::string (std::size_t)> &message)
+Expected<HostMemory>
+allocate_pinned (std::shared_ptr<CudaContext> context, std::size_t bytes, const NoMemoryMessage &message)
 {
-  const std::size_t available = available_memory ();
-  if (bytes <= available) {
+  const Available available = available_memory ();
+  if (bytes <= available.bytes) {
     const CudaContext::Scope scope (*context);
-    try {
-      const std::shared_ptr<Block> block (new Block{ context, inthist::cuda::make_pinned_memory (bytes), bytes });
+    auto made = inthist::cuda::make_pinned_memory (bytes);
+    if (made) {
+      const std::shared_ptr<Block> block (new Block{ context, std::move (*made), bytes });
       return HostMemory (block, block->memory.get ());
-    } catch (const inthist::cuda::CudaError &error) {
-      if (error.code != cudaErrorMemoryAllocation)
-        throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, std::string ("CUDA: ") + error.what ());
     }
+    if (made.error ().code != cudaErrorMemoryAllocation)
+      return tl::make_unexpected (made.error ());
   }
-  throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY, message (available));
+  return error (Error::Kind::no_memory, message (available));
 }
 
 GstAllocator *

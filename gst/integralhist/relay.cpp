@@ -14,9 +14,9 @@ namespace integralhist {
 using namespace inthist::cuda;
 
 struct Relay::Picture {
+  EventOwner there;
   DeviceMemory memory;
   std::size_t bytes = 0;
-  EventOwner there = make_event (cudaEventDisableTiming);
 };
 
 struct Relay::Station {
@@ -29,26 +29,26 @@ namespace {
 
 /// The fastest of a few.
 template <class Enqueue>
-float
+CudaExpected<float>
 milliseconds_of (Enqueue &&enqueue)
 {
-  const StreamOwner stream = make_stream ();
-  const EventOwner start = make_event (0), end = make_event (0);
+  const StreamOwner stream = TRY (make_stream ());
+  const EventOwner start = TRY (make_event (0)), end = TRY (make_event (0));
   float best = INFINITY;
   for (int lap = 0; lap < 3; lap++) {
-    check (cudaEventRecord (start.get (), stream.get ()));
-    enqueue (stream.get ());
-    check (cudaEventRecord (end.get (), stream.get ()));
-    check (cudaEventSynchronize (end.get ()));
+    TRY (check (cudaEventRecord (start.get (), stream.get ())));
+    TRY (enqueue (stream.get ()));
+    TRY (check (cudaEventRecord (end.get (), stream.get ())));
+    TRY (check (cudaEventSynchronize (end.get ())));
     float milliseconds;
-    check (cudaEventElapsedTime (&milliseconds, start.get (), end.get ()));
+    TRY (check (cudaEventElapsedTime (&milliseconds, start.get (), end.get ())));
     best = std::min (best, milliseconds);
   }
   return best;
 }
 
-/// Whether a copy from a device takes less than half of an upload; nothing where there is no memory to try.
-std::optional<bool>
+/// Whether a copy from a device takes less than half of an upload; an error where it could not be tried.
+Expected<bool>
 is_near (const CudaContext &from, const CudaContext &to)
 {
   constexpr std::size_t kBytes = 8 << 20;
@@ -56,19 +56,18 @@ is_near (const CudaContext &from, const CudaContext &to)
   if (cudaDeviceCanAccessPeer (&can, to.device (), from.device ()) != cudaSuccess || !can)
     return false;
   const CudaContext::Scope there (from);
-  try {
-    const DeviceMemory far = make_device_memory (kBytes);
-    return on (to, [&] {
-      const DeviceMemory here = make_device_memory (kBytes);
-      const PinnedMemory host = make_pinned_memory (kBytes);
-      const float copied = milliseconds_of ([&] (cudaStream_t stream) { to.copy_from (from, far.get (), here.get (), kBytes, stream); });
-      const float uploaded = milliseconds_of (
-          [&] (cudaStream_t stream) { check (cudaMemcpyAsync (here.get (), host.get (), kBytes, cudaMemcpyHostToDevice, stream)); });
-      return copied < uploaded / 2;
-    });
-  } catch (const std::exception &) {
-    return std::nullopt;
-  }
+  const DeviceMemory far = TRY (make_device_memory (kBytes));
+  return on (to, [&] () -> Expected<bool> {
+    const DeviceMemory here = TRY (make_device_memory (kBytes));
+    const PinnedMemory host = TRY (make_pinned_memory (kBytes));
+    const float copied = TRY (milliseconds_of ([&] (cudaStream_t stream) -> CudaExpected<> {
+      const auto enqueued = to.copy_from (from, far.get (), here.get (), kBytes, stream);
+      return check (enqueued ? cudaSuccess : cudaErrorPeerAccessUnsupported);
+    }));
+    const float uploaded = TRY (milliseconds_of (
+        [&] (cudaStream_t stream) { return check (cudaMemcpyAsync (here.get (), host.get (), kBytes, cudaMemcpyHostToDevice, stream)); }));
+    return copied < uploaded / 2;
+  });
 }
 
 }  // namespace
@@ -91,13 +90,14 @@ Relay::between (const std::vector<std::shared_ptr<CudaContext>> &contexts)
         if (!known.contains (pair) || !known[pair])
           return nullptr;
       }
-  return std::shared_ptr<Relay> (new Relay (contexts));
-}
-
-Relay::Relay (const std::vector<std::shared_ptr<CudaContext>> &contexts)
-{
-  for (const auto &context : contexts)
-    stations_.push_back (std::make_unique<Station> (context, on (*context, make_stream), std::vector<std::unique_ptr<Picture>> ()));
+  const std::shared_ptr<Relay> relay (new Relay);
+  for (const auto &context : contexts) {
+    auto stream = on (*context, [] () -> Expected<StreamOwner> { return TRY (make_stream ()); });
+    if (!stream)
+      return nullptr;
+    relay->stations_.push_back (std::make_unique<Station> (context, std::move (*stream), std::vector<std::unique_ptr<Picture>> ()));
+  }
+  return relay;
 }
 
 Relay::~Relay ()
@@ -109,11 +109,11 @@ Relay::~Relay ()
   }
 }
 
-std::shared_ptr<void>
+Expected<std::shared_ptr<void>>
 Relay::bring (Frame &frame, int width, int height)
 {
   Station &station = *stations_[brought_++ % stations_.size ()];
-  return on (*station.context, [&] {
+  return on (*station.context, [&] () -> Expected<std::shared_ptr<void>> {
     const Rows rows = rows_of (frame.image, width, height);
     std::unique_ptr<Picture> picture;
     {
@@ -124,16 +124,16 @@ Relay::bring (Frame &frame, int width, int height)
       }
     }
     if (!picture)
-      picture = std::make_unique<Picture> ();
+      picture = std::make_unique<Picture> (TRY (make_event (cudaEventDisableTiming)));
     if (picture->bytes < rows.size ()) {
       picture->bytes = 0;
-      picture->memory = make_device_memory (rows.size ());
+      picture->memory = TRY (make_device_memory (rows.size ()));
       picture->bytes = rows.size ();
     }
-    upload (rows, picture->memory.get (), station.stream.get ());
-    check (cudaEventRecord (picture->there.get (), station.stream.get ()));
+    TRY (upload (rows, picture->memory.get (), station.stream.get ()));
+    TRY (check (cudaEventRecord (picture->there.get (), station.stream.get ())));
     frame.image.data = picture->memory.get ();
-    frame.image.stride = rows.pitch;
+    frame.image.stride = std::ptrdiff_t (rows.pitch);
     frame.place = Place::device;
     frame.context = station.context;
     frame.there = picture->there.get ();

@@ -17,14 +17,12 @@ public:
   static std::shared_ptr<Relay> between (const std::vector<std::shared_ptr<CudaContext>> &contexts);
   ~Relay ();
 
-  /// Enqueues the upload of a frame's pixels in pinned memory. The frame then is one in memory of a device, and stays there for as long as somebody holds what comes back; to let go of that waits for the upload. Throws.
-  std::shared_ptr<void> bring (Frame &frame, int width, int height);
+  /// Enqueues the upload of a frame's pixels in pinned memory. The frame then is one in memory of a device, and stays there for as long as somebody holds what comes back; to let go of that waits for the upload.
+  Expected<std::shared_ptr<void>> bring (Frame &frame, int width, int height);
 
 private:
   struct Picture;
   struct Station;
-
-  explicit Relay (const std::vector<std::shared_ptr<CudaContext>> &contexts);
 
   std::vector<std::unique_ptr<Station>> stations_;
   std::size_t brought_ = 0;

@@ -4,16 +4,20 @@
 #include <cstring>
 #include <list>
 #include <optional>
-#include <thread>
+#include <set>
 #include <utility>
 
 #if INTHIST_CUDA
 #include "relay.hpp"
 #endif
+#include "fault.hpp"
 #include "trace.hpp"
 
 namespace integralhist {
 namespace {
+
+constexpr std::chrono::milliseconds kMemoryPoll (20);
+constexpr int kPollsASecond = 50;
 
 struct Staging {
   HostMemory memory;
@@ -50,107 +54,49 @@ struct UnderWay {
   bool last;  // of its task's parts
 };
 
-/// INTEGRALHIST_FAULT=device:n has the n-th part on that device fail, to see what becomes of everything else.
-struct Fault {
-  int device = -1, part = 0;
-
-  Fault ()
-  {
-    if (const char *text = g_getenv ("INTEGRALHIST_FAULT"))
-      sscanf (text, "%d:%d", &device, &part);
-  }
-};
-
-/// What was thrown.
-Error
-current_error ()
-{
-  try {
-    throw;
-  } catch (const Error &error) {
-    return error;
-  } catch (const std::bad_alloc &) {
-    return Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY, "not enough memory on the host");
-  } catch (const std::exception &error) {
-    return Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, error.what ());
-  }
-}
-
 class ShardedEngine final : public Engine {
 public:
-  ShardedEngine (const inthist::Shape &shape, const Options &options, const Sharing &sharing, std::vector<ShardDevice> devices,
-                 const Host &host)
-      : shape_ (shape), depth_ (options.async_depth), failed_ (options.failed), sharing_ (sharing), host_ (host)
+  static Expected<std::unique_ptr<Engine>> create (const inthist::Shape &shape, const Options &options, const Sharing &sharing,
+                                                   const std::vector<ShardDevice> &devices, const Host &host)
   {
-    Options of_frames = options;
-    if (sharing.frames > 0 && (options.max_tensors == 0 || options.max_tensors > sharing.frames))
-      of_frames.max_tensors = sharing.frames;  // so that every task of a frame that was let in finds room
-    const auto make = [shape, sharing, download = options.download, allocate = host.allocate] (unsigned alive) {
-      return std::make_unique<ShardedTensor> (shape, sharing, download, allocate, alive);
-    };
-    pool_ = std::make_shared<TensorPool> (make, of_frames);
-
-    Options of_parts = options;
-    of_parts.async_depth = kPartsAtOnce;
-    if (options.download == Download::eager)
-      of_parts.download = Download::lazy;  // to a landing
-    of_parts.still_waiting = nullptr;
-    of_parts.failed = nullptr;
-    of_parts.tuning_time = 0;  // the built-in choice, whose memory was counted
-    inthist::Shape part_shape = shape;
-    if (sharing.strips > 1 && shape.counter == inthist::Type::u16_anchored)
-      part_shape.counter = inthist::Type::u16;  // anchors want all rows
-    for (std::size_t d = 0; d < devices.size (); d++) {
-      of_parts.max_tensors = sharing.tensors[d];
-      auto worker = std::make_unique<Worker> ();
-      worker->id = devices[d].id;
-      worker->engine = devices[d].make_engine (part_shape, of_parts, { sharing.bins, sharing.rows });
-      workers_.push_back (std::move (worker));
-    }
-    try {
-      for (auto &worker : workers_)
-        worker->thread = std::jthread ([this, w = worker.get ()] { work (*w); });
-    } catch (...) {
-      stop ();
-      throw;
-    }
+    std::unique_ptr<ShardedEngine> engine (new ShardedEngine (shape, options, sharing, host));
+    TRY (engine->open (options, devices));
+    return engine;
   }
 
   ~ShardedEngine () override { stop (); }
 
-  std::shared_ptr<Tensor> submit (const Frame &frame) override
+  Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) override
   {
     const TraceRange range ("integral histogram: share out");
     {
       std::unique_lock lock (mutex_);
-      changed_.wait (lock, [this] { return flushing_ || failure_ || makings_ < depth_; });
-      throw_failure ();
+      changed_.wait (lock, [this] { return flushing_ || failure_ || unfinished_.size () < depth_; });
+      TRY (no_failure ());
       if (flushing_)
-        return nullptr;
+        return error (Error::Kind::flushing, "flushing");
     }
-    auto tensor = next_tensor ();
-    if (!tensor)
-      return nullptr;
+    const auto tensor = TRY (next_tensor ());
     tensor->begin ();
     auto making = std::make_shared<Making> ();
     making->frame = frame;
     making->tensor = tensor;
     making->users = sharing_.groups;
     if (frame.place == Place::host)
-      stage (*making);
+      TRY (stage (*making));
     else
-      host_.await_producer (frame);
+      TRY (host_.await_producer (frame));
     const std::size_t pixels = std::size_t (shape_.width) * shape_.height * frame.image.format.bytes;
     const bool relayed = relays () && frame.place != Place::device;
     if (relayed)
-      making->relayed = host_.relay (making->frame, shape_.width, shape_.height);
+      making->relayed = TRY (host_.relay (making->frame, shape_.width, shape_.height));
 
     const std::lock_guard lock (mutex_);
-    throw_failure ();
+    TRY (no_failure ());
     if (relayed)
       stats_.bytes_up += pixels;
     making->frame.number = ++stats_.frames;
-    makings_++;
+    unfinished_.insert (making->frame.number);
     for (int group = 0; group < sharing_.groups; group++)
       queue_.push_back ({ making, group });
     last_ = frame.place == Place::host ? nullptr : making;
@@ -158,19 +104,18 @@ public:
     return tensor;
   }
 
-  void hold (GstBuffer *buffer, Tensor &tensor) override
+  Expected<> hold (GstBuffer *buffer, Tensor &tensor) override
   {
     std::unique_lock lock (mutex_);
     const auto making = last_.lock ();
+    if (lending_is_in_the_way_)
+      changed_.wait (lock, [&] { return flushing_ || !making || making->users == 0; });
     if (!making || making->users == 0)
-      return;
-    if (lending_is_in_the_way_) {
-      changed_.wait (lock, [&] { return making->users == 0; });
-      return;
-    }
+      return {};
     tensor.copied = false;
     tensor.lent = true;
     making->buffer = gst_buffer_ref (buffer);
+    return {};
   }
 
   void set_flushing (bool flushing) override
@@ -187,11 +132,29 @@ public:
     return failing_ || failure_;
   }
 
-  void finish () override
+  Expected<> finish () override
   {
     std::unique_lock lock (mutex_);
-    changed_.wait (lock, [this] { return flushing_ || failure_ || makings_ == 0; });
-    throw_failure ();
+    changed_.wait (lock, [this] { return flushing_ || failure_ || unfinished_.empty (); });
+    return no_failure ();
+  }
+
+  void abandon () override
+  {
+    {
+      const std::lock_guard lock (telling_);
+      failed_ = nullptr;
+      still_waiting_ = nullptr;
+    }
+    std::list<Task> dropped;
+    {
+      const std::lock_guard lock (mutex_);
+      const auto is_unheld = [] (const Task &task) { return task.making->tensor.use_count () == 1; };
+      std::ranges::copy_if (queue_, std::back_inserter (dropped), is_unheld);
+      std::erase_if (queue_, is_unheld);
+    }
+    for (const Task &task : dropped)
+      finish (*task.making);
   }
 
   Stats stats () override
@@ -210,7 +173,7 @@ public:
     stats.frames = stats_.frames;
     stats.bytes_staged = stats_.bytes_staged;
     stats.bytes_up += stats_.bytes_up;
-    stats.in_flight = makings_;
+    stats.in_flight = unfinished_.size ();
     for (auto &worker : workers_)
       stats.shares.push_back ({ worker->id, worker->parts });
     return stats;
@@ -233,6 +196,48 @@ public:
   }
 
 private:
+  ShardedEngine (const inthist::Shape &shape, const Options &options, const Sharing &sharing, const Host &host)
+      : shape_ (shape), depth_ (options.async_depth), failed_ (options.failed), still_waiting_ (options.still_waiting), sharing_ (sharing),
+        host_ (host)
+  {
+  }
+
+  Expected<> open (const Options &options, const std::vector<ShardDevice> &devices)
+  {
+    const char *const fault = g_getenv ("INTEGRALHIST_FAULT");
+    fault_ = TRY (parse_fault (fault ? fault : ""));
+    Options of_frames = options;
+    if (sharing_.frames > 0 && (options.max_tensors == 0 || options.max_tensors > sharing_.frames))
+      of_frames.max_tensors = sharing_.frames;  // so that every task of a frame that was let in finds room
+    const auto make = [shape = shape_, sharing = sharing_, download = options.download, allocate = host_.allocate,
+                       cancelled = options.cancelled] (unsigned alive) {
+      return ShardedTensor::create (shape, sharing, download, allocate, alive, cancelled);
+    };
+    pool_ = TRY (TensorPool::create (make, of_frames));
+
+    Options of_parts = options;
+    of_parts.async_depth = kPartsAtOnce;
+    if (options.download == Download::eager)
+      of_parts.download = Download::lazy;  // to a landing
+    of_parts.still_waiting = nullptr;
+    of_parts.failed = nullptr;
+    of_parts.cancelled = nullptr;  // parts of frames that somebody holds are computed after a stop, too
+    of_parts.tuning_time = 0;      // the built-in choice, whose memory was counted
+    inthist::Shape part_shape = shape_;
+    if (sharing_.strips > 1 && shape_.counter == inthist::Type::u16_anchored)
+      part_shape.counter = inthist::Type::u16;  // anchors want all rows
+    for (std::size_t d = 0; d < devices.size (); d++) {
+      of_parts.max_tensors = sharing_.tensors[d];
+      auto worker = std::make_unique<Worker> ();
+      worker->id = devices[d].id;
+      worker->engine = TRY (devices[d].make_engine (part_shape, of_parts, { sharing_.bins, sharing_.rows }));
+      workers_.push_back (std::move (worker));
+    }
+    for (auto &worker : workers_)
+      worker->thread = TRY (Thread::start ("integralhist-device", [this, w = worker.get ()] { work (*w); }));
+    return {};
+  }
+
   bool relays () const { return sharing_.resident && host_.relays (shape_); }
 
   /// Once all that was promised is there.
@@ -244,10 +249,10 @@ private:
       changed_.notify_all ();
     }
     for (auto &worker : workers_)
-      if (worker->thread.joinable ())
-        worker->thread.join ();
+      worker->thread.join ();
     workers_.clear ();
-    pool_->close ();
+    if (pool_)
+      pool_->close ();
   }
 
   struct Worker {
@@ -256,26 +261,25 @@ private:
     guint64 expected = 0;              // the last frame that the device was told of; the thread's
     std::shared_ptr<Making> bringing;  // that frame, while its pixels are on their way; the thread's
     std::unique_ptr<PartEngine> engine;
-    std::jthread thread;
+    Thread thread;
   };
 
-  /// Null when flushing. Where there is no memory for another, one that is in the making is waited for.
-  std::shared_ptr<ShardedTensor> next_tensor ()
+  /// Where there is no memory for another, one that is in the making is waited for.
+  Expected<std::shared_ptr<ShardedTensor>> next_tensor ()
   {
     for (;;) {
       const guint64 before = finished ();
-      try {
-        return std::static_pointer_cast<ShardedTensor> (pool_->acquire ());
-      } catch (const Error &error) {
-        std::unique_lock lock (mutex_);
-        // one that was finished meanwhile may have given back what was missing
-        if (error.code != GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY || (makings_ == 0 && finished_ == before))
-          throw;
-        changed_.wait (lock, [&] { return flushing_ || failure_ || finished_ != before; });
-        throw_failure ();
-        if (flushing_)
-          return nullptr;
-      }
+      const auto acquired = pool_->acquire ();
+      if (acquired)
+        return std::static_pointer_cast<ShardedTensor> (*acquired);
+      std::unique_lock lock (mutex_);
+      // one that was finished meanwhile may have given back what was missing
+      if (acquired.error ().kind != Error::Kind::no_memory || (unfinished_.empty () && finished_ == before))
+        return tl::make_unexpected (acquired.error ());
+      changed_.wait (lock, [&] { return flushing_ || failure_ || finished_ != before; });
+      TRY (no_failure ());
+      if (flushing_)
+        return error (Error::Kind::flushing, "flushing");
     }
   }
 
@@ -285,14 +289,15 @@ private:
     return finished_;
   }
 
-  void throw_failure () const
+  Expected<> no_failure () const
   {
     if (failure_)
-      throw *failure_;
+      return tl::make_unexpected (*failure_);
+    return {};
   }
 
   /// Copies the pixels, for the devices read them when they come to it.
-  void stage (Making &making)
+  Expected<> stage (Making &making)
   {
     const inthist::Image &image = making.frame.image;
     const std::size_t row = std::size_t (shape_.width) * image.format.bytes, pitch = (row + 255) / 256 * 256;
@@ -305,19 +310,21 @@ private:
       }
     }
     if (making.staged.bytes < bytes)
-      making.staged = { host_.allocate (bytes,
-                                        [&] (std::size_t available) {
-                                          return no_memory ("a frame's pixels", bytes, available, "host") + ": lower async-depth";
-                                        }),
-                        bytes };
+      making.staged = {
+        TRY (host_.allocate (
+            bytes, [&] (const Available &available) { return no_memory ("a frame's pixels", bytes, available) + ": lower async-depth"; },
+            nullptr)),
+        bytes
+      };
     std::byte *const to = making.staged.memory.get ();
     for (int y = 0; y < shape_.height; y++)
       std::memcpy (to + y * pitch, static_cast<const std::byte *> (image.data) + y * image.stride, row);
     making.frame.image.data = to;
-    making.frame.image.stride = pitch;
+    making.frame.image.stride = std::ptrdiff_t (pitch);
     making.frame.place = Place::pinned;
     const std::lock_guard lock (mutex_);
     stats_.bytes_staged += row * shape_.height;
+    return {};
   }
 
   /// Takes the next task whenever the device is free, and sees to those that are done.
@@ -326,12 +333,12 @@ private:
     std::list<UnderWay> under_way;
     std::unique_lock lock (mutex_);
     for (;;) {
-      if (worker.bringing && has_brought (worker)) {
+      if (worker.bringing && worker.engine->has_brought (worker.bringing->frame)) {
         lock.unlock ();
         finish (*std::exchange (worker.bringing, nullptr));
         lock.lock ();
       }
-      const bool take = !queue_.empty () && under_way.size () < kPartsAtOnce && is_free (worker);
+      const bool take = !queue_.empty () && under_way.size () < kPartsAtOnce && worker.engine->is_free ();
       if (take) {
         const Task task = std::move (queue_.front ());
         queue_.pop_front ();
@@ -340,7 +347,7 @@ private:
         lock.lock ();
       } else if (expected (worker)) {
         lock.unlock ();
-        expect (worker);
+        worker.engine->expect (worker.bringing->frame);
         lock.lock ();
       } else if (!under_way.empty ()) {
         // meanwhile there may be something to take, or to bring
@@ -375,52 +382,56 @@ private:
     return true;
   }
 
-  void expect (Worker &worker)
-  {
-    try {
-      worker.engine->expect (worker.bringing->frame);
-    } catch (...) {
-      // the first part says so
-    }
-  }
-
-  static bool has_brought (Worker &worker)
-  {
-    try {
-      return worker.engine->has_brought (worker.bringing->frame);
-    } catch (...) {
-      return true;
-    }
-  }
-
-  /// One that has failed says so when it is given something to do.
-  static bool is_free (Worker &worker)
-  {
-    try {
-      return worker.engine->is_free ();
-    } catch (...) {
-      return true;
-    }
-  }
-
   void start (Worker &worker, const Task &task, std::list<UnderWay> &under_way)
   {
-    const Making &making = *task.making;
     for (int strip = 0; strip < sharing_.strips; strip++) {
       const Part part = sharing_.part (shape_, task.group, strip);
-      try {
-        if (worker.id == fault_.device && ++parts_until_fault_ == fault_.part)
-          throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "a fault that INTEGRALHIST_FAULT asked for");
-        while (under_way.size () >= kPartsAtOnce)
-          settle (worker, under_way, GST_CLOCK_TIME_NONE);
-        auto tensor = worker.engine->submit_part (making.frame, part, making.tensor->landing ());
-        under_way.push_back ({ task, part, std::move (tensor), strip + 1 == sharing_.strips });
-      } catch (...) {
-        fail (worker, task, current_error ());
+      auto tensor = submit_part (worker, *task.making, part, under_way);
+      if (!tensor) {
+        fail (worker, task, tensor.error ());
         while (!under_way.empty ())  // strips before this one may still read the pixels
           settle (worker, under_way, GST_CLOCK_TIME_NONE);
         return finish (*task.making);
       }
+      under_way.push_back ({ task, part, std::move (*tensor), strip + 1 == sharing_.strips });
+    }
+  }
+
+  /// Whether memory of other frames may come back before this one is done: of finished ones that
+  /// somebody holds, or of older ones that other devices finish. `held` is how many are held.
+  bool may_get_memory (const Making &making, unsigned *held)
+  {
+    const unsigned out = pool_->n_out ();
+    const std::lock_guard lock (mutex_);
+    *held = out - std::min (out, unsigned (unfinished_.size ()));
+    return !stopping_ && !failure_ && (out != unfinished_.size () || *unfinished_.begin () < making.frame.number);
+  }
+
+  /// The memory was counted when the engine was made. Where somebody else has taken it since, the
+  /// worker waits while some may come back.
+  Expected<std::shared_ptr<Tensor>> submit_part (Worker &worker, const Making &making, const Part &part, std::list<UnderWay> &under_way)
+  {
+    if (fault_ && worker.id == fault_->device && ++parts_until_fault_ == fault_->part)
+      return error (Error::Kind::failed, "a fault that INTEGRALHIST_FAULT asked for");
+    while (under_way.size () >= kPartsAtOnce)
+      settle (worker, under_way, GST_CLOCK_TIME_NONE);
+    bool warned = false;
+    for (int waited = 0;; waited++) {
+      auto tensor = worker.engine->submit_part (making.frame, part, making.tensor->landing ());
+      if (tensor || tensor.error ().kind != Error::Kind::no_memory)
+        return tensor;
+      if (!under_way.empty ()) {
+        settle (worker, under_way, GST_CLOCK_TIME_NONE);
+        continue;
+      }
+      unsigned held;
+      if (!may_get_memory (making, &held))
+        return tensor;
+      std::unique_lock lock (mutex_);
+      changed_.wait_for (lock, kMemoryPoll);
+      lock.unlock ();
+      if (waited >= kPollsASecond && held > 0 && !std::exchange (warned, true))
+        warn_of_wait (held);
     }
   }
 
@@ -428,21 +439,18 @@ private:
   void settle (Worker &worker, std::list<UnderWay> &under_way, GstClockTime timeout)
   {
     UnderWay &oldest = under_way.front ();
-    bool computed = false;
-    try {
-      if (!oldest.tensor->wait_for_landing (timeout))
-        return;
-      if (oldest.last)
-        oldest.task.making->tensor->finish (oldest.task.group, oldest.part, std::move (oldest.tensor));
-      computed = true;
-    } catch (...) {
-      fail (worker, oldest.task, current_error ());
-    }
+    const auto landed = oldest.tensor->wait_for_landing (timeout);
+    if (!landed && landed.error ().kind == Error::Kind::timeout)
+      return;
+    if (!landed)
+      fail (worker, oldest.task, landed.error ());
+    else if (oldest.last)
+      oldest.task.making->tensor->finish (oldest.task.group, oldest.part, std::move (oldest.tensor));
     const UnderWay done = std::move (oldest);
     under_way.pop_front ();
     {
       const std::lock_guard lock (mutex_);
-      worker.parts += computed;
+      worker.parts += landed.has_value ();
     }
     if (done.last)
       finish (*done.task.making);
@@ -475,21 +483,40 @@ private:
     const std::lock_guard lock (mutex_);
     if (making.staged.memory)
       staging_.push_back (std::move (making.staged));
-    makings_--;
+    unfinished_.erase (making.frame.number);
     finished_++;
     changed_.notify_all ();
+  }
+
+  /// Tells the application of the first failure. False where it is none of its business any more.
+  bool tell (const Error &failure)
+  {
+    const std::lock_guard lock (telling_);
+    if (!failed_)
+      return false;
+    if (!std::exchange (told_, true)) {
+      const auto failed = failed_;  // which may be dropped meanwhile
+      failed (failure);
+    }
+    return true;
+  }
+
+  void warn_of_wait (unsigned most)
+  {
+    const std::lock_guard lock (telling_);
+    if (const auto warn = still_waiting_)
+      warn (most);
   }
 
   /// The first failure is what everybody is told.
   void fail (const Worker &worker, const Task &task, const Error &error)
   {
     std::list<Task> dropped;
-    const bool others = workers_.size () > 1 && error.code != GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY;
-    const Error failure (error.code, "device " + std::to_string (worker.id) + " failed: " + error.what ()
+    const bool others = workers_.size () > 1 && error.kind != Error::Kind::no_memory;
+    const Error failure (error.kind, "device " + std::to_string (worker.id) + " failed: " + error.message
                                          + (others ? "; leave it out of cuda-device-ids to compute on the others" : ""));
     failing_ = true;
-    if (failed_)
-      std::call_once (told_, failed_, failure);  // before anybody else hears of it
+    const bool tells = tell (failure);  // before anybody else hears of it
     {
       const std::lock_guard lock (mutex_);
       if (!failure_)
@@ -498,21 +525,23 @@ private:
       queue_.clear ();
       changed_.notify_all ();
     }
-    task.making->tensor->fail (failure, bool (failed_));
+    task.making->tensor->fail (failure, tells);
     for (const Task &one : dropped) {
-      one.making->tensor->fail (failure, bool (failed_));
+      one.making->tensor->fail (failure, tells);
       finish (*one.making);
     }
   }
 
   const inthist::Shape shape_;
   const unsigned depth_;
-  const std::function<void (const Error &)> failed_;
-  std::once_flag told_;
+  std::recursive_mutex telling_;  // guards the two that tell the application, which may stop the element from there
+  std::function<void (const Error &)> failed_;
+  std::function<void (unsigned)> still_waiting_;
+  bool told_ = false;
   std::atomic<bool> failing_ = false;
   const Sharing sharing_;
   const Host host_;
-  const Fault fault_;
+  std::optional<Fault> fault_;
   std::atomic<int> parts_until_fault_ = 0;
   std::shared_ptr<TensorPool> pool_;
   std::vector<std::unique_ptr<Worker>> workers_;
@@ -520,7 +549,7 @@ private:
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::deque<Task> queue_;
-  unsigned makings_ = 0;  // frames that are not finished
+  std::set<guint64> unfinished_;  // numbers of frames
   guint64 finished_ = 0;
   std::weak_ptr<Making> last_;  // submitted, where its pixels are read later
   std::vector<Staging> staging_;
@@ -531,20 +560,20 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Engine>
+Expected<std::unique_ptr<Engine>>
 make_sharded_engine (const inthist::Shape &shape, const Options &options, std::vector<ShardDevice> devices, const Host &host,
                      int pixel_bytes)
 {
   const std::size_t picture = (std::size_t (shape.width) * pixel_bytes + 511) / 512 * 512 * shape.height;
-  const Sharing sharing = share_out (shape, devices, options, overhead_of (shape, options, host.kind, pixel_bytes, kPartsAtOnce),
-                                     host.relays (shape) ? options.async_depth * picture : 0);
-  return std::make_unique<ShardedEngine> (shape, options, sharing, std::move (devices), host);
+  const Sharing sharing = TRY (share_out (shape, devices, options, overhead_of (shape, options, host.kind, pixel_bytes, kPartsAtOnce),
+                                          host.relays (shape) ? options.async_depth * picture : 0));
+  return ShardedEngine::create (shape, options, sharing, devices, host);
 }
 
 ShardDevice
 pretend_device (int id, const inthist::Lut &lut, const Options &options)
 {
-  return { id, options.max_device_memory ? options.max_device_memory : available_memory (),
+  return { id, options.max_device_memory ? options.max_device_memory : available_memory ().bytes,
            [lut] (const inthist::Shape &shape, const Options &o, const Portion &portion) {
              return make_cpu_engine (shape, lut, o, portion);
            } };
@@ -566,10 +595,10 @@ Host
 cuda_host (const std::vector<std::shared_ptr<CudaContext>> &contexts)
 {
   const std::shared_ptr<CudaContext> first = contexts.front ();
-  Host host = { inthist::Device::cuda, [first] (std::size_t bytes, const auto &message) { return allocate_pinned (first, bytes, message); },
+  Host host = { inthist::Device::cuda,
+                [first] (std::size_t bytes, const auto &message, const auto &) { return allocate_pinned (first, bytes, message); },
                 [first] (const Frame &frame) {
-                  if (frame.producer)
-                    (frame.context ? frame.context : first)->synchronize (frame.producer);
+                  return frame.producer ? (frame.context ? frame.context : first)->synchronize (frame.producer) : Expected<> ();
                 } };
   if (const auto relay = Relay::between (contexts))
     host.relay = [relay] (Frame &frame, int width, int height) { return relay->bring (frame, width, height); };

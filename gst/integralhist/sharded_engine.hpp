@@ -17,10 +17,13 @@ namespace integralhist {
 /// What the devices have in common.
 struct Host {
   inthist::Device kind = inthist::Device::cpu;
-  AllocateHost allocate = allocate_on_host;
-  std::function<void (const Frame &)> await_producer = [] (const Frame &) {};  // of a frame on a device
+  AllocateHost allocate = [] (std::size_t bytes, const NoMemoryMessage &message, const Cancelled &cancelled) {
+    return allocate_on_host (bytes, message, cancelled);
+  };
+  /// Waits until a frame on a device is written.
+  std::function<Expected<> (const Frame &)> await_producer = [] (const Frame &) { return Expected<> (); };
   /// Has a frame's pixels in (pinned) host memory brought to one of the devices, from which the others copy them; what comes back keeps them there. None where each device had better get them for itself.
-  std::function<std::shared_ptr<void> (Frame &frame, int width, int height)> relay = nullptr;
+  std::function<Expected<std::shared_ptr<void>> (Frame &frame, int width, int height)> relay = nullptr;
   /// Smaller pictures go up so fast that to share them costs more. 32 bins on four H200s: 0.6 times the frames a second at 1280x720, as many at 1920x1080, 1.35 times at 4096x3072 and 1.7 at 8192x8192.
   std::size_t least_relayed = 1 << 20;  // pixels
 
@@ -28,8 +31,8 @@ struct Host {
 };
 
 /// `pixel_bytes` is the most that a pixel takes.
-std::unique_ptr<Engine> make_sharded_engine (const inthist::Shape &shape, const Options &options, std::vector<ShardDevice> devices,
-                                             const Host &host, int pixel_bytes);
+Expected<std::unique_ptr<Engine>> make_sharded_engine (const inthist::Shape &shape, const Options &options,
+                                                       std::vector<ShardDevice> devices, const Host &host, int pixel_bytes);
 
 /// The CPU as a device of its own, so that all of this runs without a GPU.
 ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options);

@@ -3,14 +3,17 @@
 
 namespace integralhist {
 
-ShardedTensor::ShardedTensor (const inthist::Shape &of, const Sharing &sharing, Download download, AllocateHost allocate, unsigned alive)
-    : Tensor (of), sharing_ (sharing), download_ (download), allocate_ (std::move (allocate))
+Expected<std::unique_ptr<Tensor>>
+ShardedTensor::create (const inthist::Shape &shape, const Sharing &sharing, Download download, AllocateHost allocate, unsigned alive,
+                       const Cancelled &cancelled)
 {
-  if (lands ())
-    reserve_host (alive);
+  std::unique_ptr<ShardedTensor> tensor (new ShardedTensor (shape, sharing, download, std::move (allocate)));
+  if (tensor->lands ())
+    TRY (tensor->reserve_host (alive, cancelled));
+  return tensor;
 }
 
-bool
+Expected<>
 ShardedTensor::wait (GstClockTime timeout)
 {
   std::unique_lock lock (mutex_);
@@ -18,45 +21,54 @@ ShardedTensor::wait (GstClockTime timeout)
   if (timeout == GST_CLOCK_TIME_NONE)
     changed_.wait (lock, done);
   else if (!changed_.wait_for (lock, std::chrono::nanoseconds (std::min<GstClockTime> (timeout, G_MAXINT64 / 4)), done))
-    return false;
+    return error (Error::Kind::timeout, "the integral histogram is not ready yet");
   if (failure_)
-    throw *failure_;
-  return true;
+    return tl::make_unexpected (*failure_);
+  return {};
 }
 
-void
+Expected<>
 ShardedTensor::ask (std::span<const Query> queries)
 {
-  wait (GST_CLOCK_TIME_NONE);
-  if (shards_.empty ())
-    answer_on_host (*this, host_.get (), queries);
-  else
-    ask_shards (shape, shards_, queries);
+  TRY (wait (GST_CLOCK_TIME_NONE));
+  return shards_.empty () ? answer_on_host (*this, host_.get (), queries) : ask_shards (shape, shards_, queries);
 }
 
-void
+Expected<Tensor *>
+ShardedTensor::only_shard ()
+{
+  TRY (wait (GST_CLOCK_TIME_NONE));
+  if (shards_.size () > 1)
+    return error (Error::Kind::failed, "the tensor is in " + std::to_string (shards_.size ())
+                                           + " shards, which no one stream orders: ask without a stream, or ask each shard");
+  return shards_.empty () ? nullptr : shards_.front ().tensor.get ();
+}
+
+Expected<>
 ShardedTensor::ask_on (void *stream, std::span<const Query> queries)
 {
-  wait (GST_CLOCK_TIME_NONE);
-  if (shards_.size () == 1)
-    return shards_.front ().tensor->ask_on (stream, queries);
-  if (shards_.empty ())
-    return Tensor::ask_on (stream, queries);
-  throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "the tensor is in " + std::to_string (shards_.size ())
-                                                        + " shards, which no one stream orders: ask without a stream, or ask each shard");
+  Tensor *const shard = TRY (only_shard ());
+  return shard ? shard->ask_on (stream, queries) : Tensor::ask_on (stream, queries);
 }
 
-const void *
+Expected<>
+ShardedTensor::add_reader (void *stream)
+{
+  Tensor *const shard = TRY (only_shard ());
+  return shard ? shard->add_reader (stream) : Tensor::add_reader (stream);
+}
+
+Expected<const void *>
 ShardedTensor::host ()
 {
   if (download_ == Download::never)
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED,
-                 "the tensor stays on the GPUs, as download=never says; ask regions, or set download to lazy or eager");
-  wait (GST_CLOCK_TIME_NONE);
+    return error (Error::Kind::not_downloaded,
+                  "the tensor stays on the GPUs, as download=never says; ask regions, or set download to lazy or eager");
+  TRY (wait (GST_CLOCK_TIME_NONE));
   const std::lock_guard lock (host_mutex_);
   if (!landed_) {
-    reserve_host (0);
-    download ();
+    TRY (reserve_host (0, nullptr));
+    TRY (download ());
     landed_ = true;
   }
   return host_.get ();
@@ -65,19 +77,15 @@ ShardedTensor::host ()
 CudaView
 ShardedTensor::cuda ()
 {
-  try {
-    wait (GST_CLOCK_TIME_NONE);
-  } catch (const Error &) {
-    return {};  // who waits is told
-  }
-  return shards_.size () == 1 ? shards_.front ().tensor->cuda () : CudaView{};
+  const auto shard = only_shard ();
+  return shard && *shard ? (*shard)->cuda () : CudaView{};  // who waits is told what went wrong
 }
 
-std::span<const Shard>
+Expected<std::span<const Shard>>
 ShardedTensor::shards ()
 {
-  wait (GST_CLOCK_TIME_NONE);
-  return shards_;
+  TRY (wait (GST_CLOCK_TIME_NONE));
+  return std::span<const Shard> (shards_);
 }
 
 void
@@ -108,7 +116,10 @@ ShardedTensor::finish (int group, const Part &part, std::shared_ptr<Tensor> shar
       return;
   }
   if (sharing_.strips > 1 && shape.counter == inthist::Type::u16_anchored)  // strips have none
-    inthist::cpu::drop_anchors ({ shape, layout, {}, host_.get () });
+    if (const auto anchored =
+            check_host (inthist::cpu::drop_anchors ({ .shape = shape, .layout = layout, .pixels = {}, .tensor = host_.get () }));
+        !anchored)
+      return fail (anchored.error (), false);
   const std::lock_guard lock (mutex_);
   done_ = true;
   changed_.notify_all ();
@@ -124,34 +135,32 @@ ShardedTensor::fail (const Error &failure, bool told)
 }
 
 /// From all devices at once.
-void
+Expected<>
 ShardedTensor::download ()
 {
-  std::vector<std::function<void ()>> under_way;
-  std::exception_ptr failure;
-  try {
-    for (const Shard &shard : shards_)
-      under_way.push_back (
-          shard.tensor->start_landing ({ host_.get (), shape, { shard.first_bin, shard.tensor->shape.bins, 0, shape.height } }));
-  } catch (...) {
-    failure = std::current_exception ();
+  std::vector<std::function<Expected<> ()>> running;
+  Expected<> outcome;
+  for (const Shard &shard : shards_) {
+    auto started = shard.tensor->start_landing ({ host_.get (), shape, { shard.first_bin, shard.tensor->shape.bins, 0, shape.height } });
+    if (started)
+      running.push_back (std::move (*started));
+    else
+      outcome = tl::make_unexpected (started.error ());
   }
-  for (const auto &await : under_way)  // whatever becomes of the others
-    try {
-      await ();
-    } catch (...) {
-      failure = std::current_exception ();
-    }
-  if (failure)
-    std::rethrow_exception (failure);
+  for (const auto &await : running)  // whatever becomes of the others
+    if (auto landed = await (); !landed)
+      outcome = std::move (landed);
+  return outcome;
 }
 
-void
-ShardedTensor::reserve_host (unsigned alive)
+Expected<>
+ShardedTensor::reserve_host (unsigned alive, const Cancelled &cancelled)
 {
   if (!host_)
-    host_ = allocate_ (bytes (),
-                       [this, alive] (std::size_t available) { return no_memory_for_tensor (shape, bytes (), available, "host", alive); });
+    host_ = TRY (allocate_ (
+        bytes (), [this, alive] (const Available &available) { return no_memory_for_tensor (shape, bytes (), available, alive); },
+        cancelled));
+  return {};
 }
 
 }  // namespace integralhist

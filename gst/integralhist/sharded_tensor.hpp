@@ -13,14 +13,16 @@ namespace integralhist {
 class ShardedTensor final : public Tensor {
 public:
   /// The memory of one that is put together on the host is there from the start.
-  ShardedTensor (const inthist::Shape &of, const Sharing &sharing, Download download, AllocateHost allocate, unsigned alive);
+  static Expected<std::unique_ptr<Tensor>> create (const inthist::Shape &shape, const Sharing &sharing, Download download,
+                                                   AllocateHost allocate, unsigned alive, const Cancelled &cancelled);
 
-  bool wait (GstClockTime timeout) override;
-  void ask (std::span<const Query> queries) override;
-  void ask_on (void *stream, std::span<const Query> queries) override;
-  const void *host () override;
+  Expected<> wait (GstClockTime timeout) override;
+  Expected<> ask (std::span<const Query> queries) override;
+  Expected<> ask_on (void *stream, std::span<const Query> queries) override;
+  Expected<> add_reader (void *stream) override;
+  Expected<const void *> host () override;
   CudaView cuda () override;
-  std::span<const Shard> shards () override;
+  Expected<std::span<const Shard>> shards () override;
   void released () override;
 
   // for the engine
@@ -35,9 +37,16 @@ public:
   void fail (const Error &failure, bool told);
 
 private:
+  ShardedTensor (const inthist::Shape &of, const Sharing &sharing, Download download, AllocateHost allocate)
+      : Tensor (of), sharing_ (sharing), download_ (download), allocate_ (std::move (allocate))
+  {
+  }
+
   bool lands () const { return !sharing_.resident || download_ == Download::eager; }
-  void download ();
-  void reserve_host (unsigned alive);
+  Expected<> download ();
+  Expected<> reserve_host (unsigned alive, const Cancelled &cancelled);
+  /// The only shard, for what one stream orders.
+  Expected<Tensor *> only_shard ();
 
   const Sharing sharing_;
   const Download download_;

@@ -5,11 +5,17 @@
 
 namespace integralhist {
 
-using Bytes = std::vector<std::byte>;
 using inthist::Question;
 using inthist::Shape;
 
 namespace {
+
+Expected<HostMemory>
+bytes (std::size_t n)
+{
+  return allocate_on_host (
+      n, [n] (const Available &available) { return no_memory ("what is asked of shards", n, available) + ": ask in parts"; });
+}
 
 /// Whether the shards have answers of their own, a part of each window's.
 bool
@@ -31,42 +37,44 @@ cut (const float *numbers, int rows, int all, int first, int n)
 
 }  // namespace
 
-void
+Expected<>
 ask_shards (const Shape &whole, std::span<const Shard> shards, std::span<const Query> queries)
 {
-  std::vector<Bytes> carried (queries.size ());  // from shard to shard
+  std::vector<HostMemory> carried (queries.size ());  // from shard to shard
   for (std::size_t i = 0; i < queries.size (); i++)
     if (!is_per_bin (queries[i]))
-      carried[i].resize (inthist::carried_bytes (queries[i]));
+      carried[i] = TRY (bytes (inthist::carried_bytes (queries[i])));
 
   for (const auto &[first_bin, tensor] : shards) {
     const int bins = tensor->shape.bins;
     std::vector<Query> asked (queries.begin (), queries.end ());
-    std::vector<Bytes> parts (queries.size ());
+    std::vector<HostMemory> parts (queries.size ());
     std::vector<std::vector<float>> models (queries.size ());
     for (std::size_t i = 0; i < queries.size (); i++) {
       Query &query = asked[i];
       if (is_per_bin (query)) {
-        parts[i].resize (inthist::answer_bytes (tensor->shape, query));
-        query.answers = parts[i].data ();
+        parts[i] = TRY (bytes (inthist::answer_bytes (tensor->shape, query)));
+        query.answers = parts[i].get ();
       } else {
         models[i] = cut (query.models, query.n_models (), whole.bins, first_bin, bins);
         query.models = models[i].data ();
-        query.carried = carried[i].data ();
+        query.carried = carried[i].get ();
         query.first_bin = first_bin;
         query.all_bins = whole.bins;
       }
     }
-    tensor->ask (asked);
+    TRY (tensor->ask (asked));
 
     for (std::size_t i = 0; i < queries.size (); i++)
       if (is_per_bin (queries[i]) && queries[i].answers) {
-        const std::size_t windows = queries[i].windows.size (), part = parts[i].size () / windows, bin = part / bins;
+        const std::size_t windows = queries[i].windows.size (), part = inthist::answer_bytes (tensor->shape, asked[i]) / windows,
+                          bin = part / bins;
         for (std::size_t window = 0; window < windows; window++)
-          std::memcpy (static_cast<std::byte *> (queries[i].answers) + (window * whole.bins + first_bin) * bin, &parts[i][window * part],
-                       part);
+          std::memcpy (static_cast<std::byte *> (queries[i].answers) + (window * whole.bins + first_bin) * bin,
+                       parts[i].get () + window * part, part);
       }
   }
+  return {};
 }
 
 }  // namespace integralhist

@@ -13,6 +13,6 @@ struct Shard {
 };
 
 /// What Tensor::ask would do of a tensor with all bins, with the same bits. The shards are in the order of the bins, and have all of them. Each is asked everything at once, one shard after another.
-void ask_shards (const inthist::Shape &whole, std::span<const Shard> shards, std::span<const Query> queries);
+Expected<> ask_shards (const inthist::Shape &whole, std::span<const Shard> shards, std::span<const Query> queries);
 
 }  // namespace integralhist

@@ -53,7 +53,7 @@ least_resident (const Options &options)
   return options.max_tensors == 1 || options.download == Download::never ? 1 : 2;
 }
 
-Sharing
+Expected<Sharing>
 share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, const Options &options, const Overhead &overhead,
            std::size_t pictures)
 {
@@ -87,13 +87,13 @@ share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, co
   const auto smallest = std::ranges::min_element (devices, {}, &ShardDevice::memory);
   const auto too_large = [&] (const std::string &what, std::size_t needed) {
     return options.max_device_memory ? no_memory_within (what, needed, "max-device-memory", smallest->memory)
-                                     : no_memory (what, needed, smallest->memory, "device");
+                                     : no_memory (what, needed, { smallest->memory, "device memory" });
   };
   if (options.download == Download::never) {
     const std::size_t needed = overhead (resident.bins, resident.rows) + pictures
                                + divide_up (std::size_t (least) * resident.groups, n) * bytes (resident.bins, resident.rows);
-    throw Error (
-        GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY,
+    return error (
+        Error::Kind::no_memory,
         too_large (std::string (n > 1 ? "each device's share of " : "") + describe (shape) + " with what it is computed in", needed)
             + ", and download=never keeps it there: set download=lazy to compute it in rounds"
             + (options.max_device_memory ? ", or raise max-device-memory" : ""));
@@ -115,9 +115,9 @@ share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, co
       return share (false, bins, divide_up (shape.height, divide_up (shape.height, rows)));
   }
   const std::size_t needed = overhead (least_bins, 1) + kPartsAtOnce * bytes (least_bins, 1);
-  throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY,
-               too_large ("one row of " + describe (shape) + " with what it is computed in", needed)
-                   + (options.max_device_memory ? ": raise max-device-memory, or scale the video down" : ": scale the video down"));
+  return error (Error::Kind::no_memory,
+                too_large ("one row of " + describe (shape) + " with what it is computed in", needed)
+                    + (options.max_device_memory ? ": raise max-device-memory, or scale the video down" : ": scale the video down"));
 }
 
 }  // namespace integralhist

@@ -11,7 +11,7 @@ namespace integralhist {
 struct ShardDevice {
   int id = 0;
   std::size_t memory = 0;  // bytes that may be used
-  std::function<std::unique_ptr<PartEngine> (const inthist::Shape &, const Options &, const Portion &)> make_engine;
+  std::function<Expected<std::unique_ptr<PartEngine>> (const inthist::Shape &, const Options &, const Portion &)> make_engine;
 };
 
 /// Parts that a device has under way: one is computed while the other is downloaded.
@@ -42,9 +42,9 @@ unsigned room_for (const inthist::Shape &shape, std::size_t memory, std::size_t 
 unsigned least_resident (const Options &options);
 
 /// Shards stay on the devices where two whole tensors fit, one to hold and one in the making, or one is enough because options.max_tensors or download=never say so. At most options.task_bins
-/// bins are in a task. Where they stay, a device also has so many bytes of pictures. Throws an Error where a device is too small for anything.
-Sharing share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, const Options &options, const Overhead &overhead,
-                   std::size_t pictures = 0);
+/// bins are in a task. Where they stay, a device also has so many bytes of pictures. An error where a device is too small for anything.
+Expected<Sharing> share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, const Options &options,
+                             const Overhead &overhead, std::size_t pictures = 0);
 
 /// For what the strategy takes, with pixels of so many bytes, and so many parts under way.
 Overhead overhead_of (const inthist::Shape &shape, const Options &options, inthist::Device kind, int pixel_bytes, unsigned parts);

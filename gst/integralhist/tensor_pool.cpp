@@ -9,11 +9,18 @@ TensorPool::TensorPool (Make make, const Options &options)
     : make_ (std::move (make)), limit_ (options.max_tensors), still_waiting_ (options.still_waiting), least_kept_ (options.async_depth + 1),
       wanted_ (options.async_depth), kept_ (least_kept_)
 {
-  idle_.push_back (make_ (0));
-  alive_ = 1;
 }
 
-std::shared_ptr<Tensor>
+Expected<std::shared_ptr<TensorPool>>
+TensorPool::create (Make make, const Options &options)
+{
+  const std::shared_ptr<TensorPool> pool (new TensorPool (std::move (make), options));
+  pool->idle_.push_back (TRY (pool->make_ (0)));
+  pool->alive_ = 1;
+  return pool;
+}
+
+Expected<std::shared_ptr<Tensor>>
 TensorPool::acquire ()
 {
   std::unique_lock lock (mutex_);
@@ -26,15 +33,19 @@ TensorPool::acquire ()
     returned_.wait (lock, go_on);
   }
   if (flushing_)
-    return nullptr;
+    return error (Error::Kind::flushing, "flushing");
   const bool may_grow = limit_ == 0 || alive_ < limit_;
   if (idle_.empty () || (may_grow && alive_ < wanted_ && !idle_.front ()->at_rest ())) {
-    try {
-      idle_.push_front (make_ (alive_));
-      alive_++;
-    } catch (const Error &error) {
-      if (idle_.empty () || error.code != GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY)
-        throw;
+    const unsigned alive = alive_++;
+    lock.unlock ();  // much memory takes long
+    auto made = make_ (alive);
+    lock.lock ();
+    if (made) {
+      idle_.push_front (std::move (*made));
+    } else {
+      alive_--;
+      if (idle_.empty () || made.error ().kind != Error::Kind::no_memory)
+        return tl::make_unexpected (std::move (made).error ());
       wanted_ = alive_;  // fewer will have to do
     }
   }
@@ -60,6 +71,13 @@ TensorPool::give_back (Tensor *tensor)
   else
     alive_--;
   returned_.notify_one ();
+}
+
+unsigned
+TensorPool::n_out ()
+{
+  const std::lock_guard lock (mutex_);
+  return alive_ - unsigned (idle_.size ());
 }
 
 bool
@@ -91,54 +109,6 @@ inthist::Lut
 lut_of_part (const inthist::Lut &lut, const inthist::Shape &shape, const Part &part)
 {
   return part.bins == shape.bins ? lut : inthist::lut_of_bins (lut, part.first_bin, part.bins);
-}
-
-std::string
-describe (const inthist::Shape &shape)
-{
-  const std::string size = " of " + std::to_string (shape.width) + "x" + std::to_string (shape.height) + " pixels";
-  if (shape.content == inthist::Content::bins)
-    return "the integral histogram" + size + " with " + std::to_string (shape.bins) + " bins (" + inthist::name_of (shape.counter) + ")";
-  return (shape.bins > 1 ? "the tables of values and squares" : "the summed-area table") + size;
-}
-
-/// As g_format_size, but with a space that can be searched for.
-static std::string
-size_text (double size)
-{
-  constexpr const char *kUnits[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
-  std::size_t unit = 0;
-  for (; size >= 1024 && unit + 1 < std::size (kUnits); unit++)
-    size /= 1024;
-  g_autofree char *printed = g_strdup_printf (unit > 0 ? "%.2f %s" : "%.0f %s", size, kUnits[unit]);
-  return printed;
-}
-
-std::string
-no_memory (const std::string &what, std::size_t bytes, std::size_t available, const char *where)
-{
-  return what + " takes " + size_text (double (bytes)) + ", and " + size_text (double (available)) + " of " + where + " memory are free";
-}
-
-std::string
-no_memory_within (const std::string &what, std::size_t bytes, const char *limit, std::size_t value)
-{
-  return what + " takes " + size_text (double (bytes)) + ", and " + limit + " is " + size_text (double (value));
-}
-
-std::string
-no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes, std::size_t available, const char *where, unsigned alive)
-{
-  std::string message = no_memory (describe (shape), bytes, available, where);
-  if (alive > 0)
-    message += ", with " + std::to_string (alive) + " held already: set max-tensors to wait for them,";
-  else
-    message += ":";
-  if (shape.content == inthist::Content::bins)
-    message += shape.counter == inthist::Type::u32 ? " lower bins, set counter=u16," : " lower bins,";
-  else if (shape.bins > 1)
-    message += " set squared=false,";
-  return message + " or scale the video down";
 }
 
 }  // namespace integralhist

@@ -5,15 +5,17 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <thread>
 
 #include <dlfcn.h>
-#include <glib/gstdio.h>
-
-#include "engine.hpp"
+#include <fcntl.h>
+#include <glib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace integralhist {
 namespace {
@@ -24,6 +26,10 @@ using inthist::Shape;
 
 using KeyFile = std::unique_ptr<GKeyFile, void (*) (GKeyFile *)>;
 using Strings = std::unique_ptr<gchar *, void (*) (gchar **)>;
+
+constexpr std::size_t kMostBytes = 1 << 20;  // of the file
+constexpr int kMostGroups = 8;               // of a device
+constexpr double kLeastMicroseconds = 1e-3;  // of a frame: no device is that fast
 
 std::string
 file_name ()
@@ -45,8 +51,8 @@ std::string
 build ()
 {
   Dl_info info;
-  GStatBuf file;
-  if (!dladdr (reinterpret_cast<void *> (plan_for), &info) || g_stat (info.dli_fname, &file) != 0)
+  struct stat file;
+  if (!dladdr (reinterpret_cast<void *> (plan_for), &info) || stat (info.dli_fname, &file) != 0)
     return "";
   return std::to_string (file.st_size) + " " + std::to_string (file.st_mtime);
 }
@@ -77,15 +83,90 @@ key_of (const Shape &shape)
          + inthist::name_of (shape.counter);
 }
 
-/// An empty one where the file cannot be read; `why` gets the reason, but not that there is no file yet.
+/// A file descriptor.
+class File {
+public:
+  explicit File (int fd) : fd_ (fd) {}
+  ~File ()
+  {
+    if (fd_ >= 0)
+      close (fd_);
+  }
+  File (const File &) = delete;
+  File &operator= (const File &) = delete;
+  int operator* () const { return fd_; }
+
+private:
+  const int fd_;
+};
+
+/// Nothing where the file cannot be read; `why` gets the reason, but not that there is no file yet.
+/// A FIFO, a device or anything else in its place is not waited for.
+std::string
+read_file (const std::string &name, std::string *why)
+{
+  const auto fail = [&] (const std::string &reason) {
+    *why = reason;
+    return std::string ();
+  };
+  const File file (open (name.c_str (), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  if (*file < 0)
+    return errno == ENOENT ? std::string () : fail (g_strerror (errno));
+  struct stat status;
+  if (fstat (*file, &status) != 0)
+    return fail (g_strerror (errno));
+  if (!S_ISREG (status.st_mode))
+    return fail ("it is no regular file");
+  if (status.st_size > off_t (kMostBytes))
+    return fail ("it has more than " + std::to_string (kMostBytes) + " bytes");
+  std::string text (std::size_t (status.st_size), '\0');
+  std::size_t n = 0;
+  while (n < text.size ()) {
+    const ssize_t got = read (*file, &text[n], text.size () - n);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return fail (g_strerror (errno));
+    if (got == 0)
+      break;
+    n += std::size_t (got);
+  }
+  text.resize (n);
+  return text;
+}
+
+/// Writes another file and puts it in the place of what was there, whatever that was. Returns what
+/// went wrong. There is no fsync, which may take seconds: what is lost is measured again.
+std::string
+write_file (const std::string &name, const std::string &text)
+{
+  std::string other = name + ".XXXXXX";
+  const File file (mkostemp (other.data (), O_CLOEXEC));
+  if (*file < 0)
+    return g_strerror (errno);
+  const auto fail = [&] {
+    const int error = errno;
+    unlink (other.c_str ());
+    return std::string (g_strerror (error));
+  };
+  for (std::size_t n = 0; n < text.size ();) {
+    const ssize_t put = write (*file, &text[n], text.size () - n);
+    if (put < 0 && errno != EINTR)
+      return fail ();
+    n += std::size_t (std::max<ssize_t> (put, 0));
+  }
+  return rename (other.c_str (), name.c_str ()) == 0 ? "" : fail ();
+}
+
+/// An empty one where the text is none; `why` gets the reason.
 KeyFile
-load (const std::string &file, std::string *why = nullptr)
+parsed (std::string_view text, std::string *why = nullptr)
 {
   KeyFile keys (g_key_file_new (), g_key_file_unref);
   g_autoptr (GError) error = nullptr;
-  if (g_key_file_load_from_file (keys.get (), file.c_str (), G_KEY_FILE_NONE, &error))
+  if (text.empty () || g_key_file_load_from_data (keys.get (), text.data (), text.size (), G_KEY_FILE_NONE, &error))
     return keys;
-  if (why && !g_error_matches (error, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+  if (why)
     *why = printable (error->message).substr (0, 200);
   return KeyFile (g_key_file_new (), g_key_file_unref);
 }
@@ -106,7 +187,7 @@ candidate (Device device, const Shape &shape, const Strings &fields, std::size_t
   inthist::Tuning tuning;
   double microseconds;
   if (n != 5 || !parse (fields.get ()[4], unfinished) || !parse (fields.get ()[1], &tuning.tile)
-      || !parse (fields.get ()[2], &tuning.threads) || !parse (fields.get ()[3], &microseconds) || microseconds == 0)
+      || !parse (fields.get ()[2], &tuning.threads) || !parse (fields.get ()[3], &microseconds) || microseconds < kLeastMicroseconds)
     return std::nullopt;
   for (Choice choice : inthist::candidates (device, shape))
     if (std::strcmp (choice.strategy->name, fields.get ()[0]) == 0 && choice.tuning == tuning) {
@@ -116,11 +197,45 @@ candidate (Device device, const Shape &shape, const Strings &fields, std::size_t
   return std::nullopt;
 }
 
-/// Nothing where the cache does not know, or less than `milliseconds` would find out; `why` gets what is wrong with what it says.
 std::optional<Choice>
 look_up (const std::string &file, const std::string &group, Device device, const Shape &shape, unsigned milliseconds, std::string *why)
 {
-  const KeyFile keys = load (file, why);
+  return choice_in (read_file (file, why), group, device, shape, milliseconds, why);
+}
+
+/// Adds the choice to what the file has by now, and returns what went wrong.
+std::string
+store (const std::string &file, const std::string &group, const Shape &shape, const Choice &choice, unsigned milliseconds)
+{
+  std::string why_not;
+  const std::string text = text_with (read_file (file, &why_not), group, shape, choice, milliseconds);
+  g_autofree char *folder = g_path_get_dirname (file.c_str ());
+  if (g_mkdir_with_parents (folder, 0700) != 0)
+    return std::string (folder) + ": " + g_strerror (errno);
+  const std::string failure = write_file (file, text);
+  return failure.empty () ? "" : file + ": " + failure;
+}
+
+/// The right to measure: two measurements at once would both be wrong. Not owned where `cancelled`
+/// came first.
+std::unique_lock<std::mutex>
+turn (const std::atomic<bool> *cancelled)
+{
+  static std::mutex mutex;
+  std::unique_lock lock (mutex, std::try_to_lock);
+  while (!lock.owns_lock () && !inthist::is_set (cancelled)) {
+    std::this_thread::sleep_for (std::chrono::milliseconds (2));
+    (void) lock.try_lock ();
+  }
+  return lock;
+}
+
+}  // namespace
+
+std::optional<Choice>
+choice_in (std::string_view text, const std::string &group, Device device, const Shape &shape, unsigned milliseconds, std::string *why)
+{
+  const KeyFile keys = parsed (text, why);
   const std::string key = key_of (shape);
   gsize n = 0;
   const Strings fields (g_key_file_get_string_list (keys.get (), group.c_str (), key.c_str (), &n, nullptr), g_strfreev);
@@ -140,61 +255,74 @@ look_up (const std::string &file, const std::string &group, Device device, const
   return std::nullopt;
 }
 
-/// Adds the choice to what the file has by now, drops what was measured on this device with another driver or version, and returns what went wrong.
 std::string
-store (const std::string &file, const std::string &group, const Shape &shape, const Choice &choice, unsigned milliseconds)
+text_with (std::string_view text, const std::string &group, const Shape &shape, const Choice &choice, unsigned milliseconds)
 {
-  const KeyFile keys = load (file);
-  const Strings groups (g_key_file_get_groups (keys.get (), nullptr), g_strfreev);
-  for (gchar **other = groups.get (); *other; other++)
-    if (group != *other && device_of (*other) == device_of (group))
-      g_key_file_remove_group (keys.get (), *other, nullptr);
-
   gchar microseconds[G_ASCII_DTOSTR_BUF_SIZE];
-  g_ascii_formatd (microseconds, sizeof microseconds, "%.1f", choice.seconds * 1e6);
+  g_ascii_formatd (microseconds, sizeof microseconds, "%.6g", choice.seconds * 1e6);
   const std::string tile = std::to_string (choice.tuning.tile), threads = std::to_string (choice.tuning.threads);
   const std::string unfinished = std::to_string (choice.complete ? 0 : milliseconds);
-  const gchar *fields[] = { choice.strategy->name, tile.c_str (), threads.c_str (), microseconds, unfinished.c_str () };
-  g_key_file_set_string_list (keys.get (), group.c_str (), key_of (shape).c_str (), fields, G_N_ELEMENTS (fields));
+  const gchar *const fields[] = { choice.strategy->name, tile.c_str (), threads.c_str (), microseconds, unfinished.c_str () };
 
-  g_autofree char *folder = g_path_get_dirname (file.c_str ());
-  gsize bytes;
-  g_autofree char *text = g_key_file_to_data (keys.get (), &bytes, nullptr);
-  g_autoptr (GError) error = nullptr;
-  if (g_mkdir_with_parents (folder, 0700) != 0)
-    return std::string (folder) + ": " + g_strerror (errno);
-  return g_file_set_contents (file.c_str (), text, gssize (bytes), &error) ? "" : error->message;
+  const auto with_rest = [&] (std::string_view rest) {
+    const KeyFile keys = parsed (rest);
+    // the group is taken out and put in behind all others
+    std::vector<std::pair<std::string, std::string>> own;
+    gsize n = 0;
+    const Strings names (g_key_file_get_keys (keys.get (), group.c_str (), &n, nullptr), g_strfreev);
+    for (gsize i = 0; i < n; i++) {
+      g_autofree char *value = g_key_file_get_value (keys.get (), group.c_str (), names.get ()[i], nullptr);
+      if (value)
+        own.emplace_back (names.get ()[i], value);
+    }
+    g_key_file_remove_group (keys.get (), group.c_str (), nullptr);
+    const Strings groups (g_key_file_get_groups (keys.get (), &n), g_strfreev);
+    for (int kept = 1; n > 0; n--)
+      if (const char *const other = groups.get ()[n - 1]; device_of (other) == device_of (group) && ++kept > kMostGroups)
+        g_key_file_remove_group (keys.get (), other, nullptr);
+    for (const auto &[name, value] : own)
+      g_key_file_set_value (keys.get (), group.c_str (), name.c_str (), value.c_str ());
+    g_key_file_set_string_list (keys.get (), group.c_str (), key_of (shape).c_str (), fields, G_N_ELEMENTS (fields));
+    gsize bytes;
+    g_autofree char *data = g_key_file_to_data (keys.get (), &bytes, nullptr);
+    return std::string (data, bytes);
+  };
+  // in another order GKeyFile may not take what it took before, such as its key Encoding in the first group
+  const std::string all = with_rest (text);
+  std::string why_not;
+  parsed (all, &why_not);
+  return all.size () <= kMostBytes && why_not.empty () ? all : with_rest ("");
 }
 
-}  // namespace
-
-Plan
-plan_for (Device device, const Shape &shape, const inthist::Strategy *set, unsigned milliseconds, int lanes, void *tensor)
+Expected<Plan>
+plan_for (Device device, const Shape &shape, const inthist::Strategy *set, unsigned milliseconds, int lanes, void *tensor,
+          const std::atomic<bool> *cancelled)
 {
   if (set)
-    return { { set, {}, 0 }, "set", "as set" };
+    return Plan{ { set, {}, 0 }, "set", "as set" };
   const Choice built_in = inthist::default_choice (device, shape);
   if (!built_in.strategy)
-    throw Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "no strategy computes " + describe (shape));
+    return error (Error::Kind::failed, "no strategy computes " + describe (shape));
   if (milliseconds == 0)
-    return { built_in, "default", "built-in" };
+    return Plan{ built_in, "default", "built-in" };
 
-  static std::mutex mutex;  // two measurements at once would both be wrong
-  const std::lock_guard lock (mutex);
+  const auto flushing = [] { return error (Error::Kind::flushing, "stopped while strategies were measured"); };
+  const auto lock = turn (cancelled);
+  if (!lock.owns_lock () || inthist::is_set (cancelled))
+    return flushing ();
   const std::string file = file_name (), fingerprint = inthist::device_fingerprint (device), group = group_of (fingerprint);
   std::string complaint;
   if (!fingerprint.empty ())
     if (const auto choice = look_up (file, group, device, shape, milliseconds, &complaint))
-      return { *choice, "cached", "from the cache " + file };
-  Plan plan = { built_in, "measured", "" };
+      return Plan{ *choice, "cached", "from the cache " + file };
   const auto start = std::chrono::steady_clock::now ();
-  try {
-    plan.choice = inthist::tune (device, shape, inthist::layout_of (shape), tensor, milliseconds / 1e3, lanes);
-  } catch (const std::exception &error) {
-    return { built_in, "default", std::string ("built-in, because measuring failed: ") + error.what () };
-  }
+  const auto choice = inthist::tune (device, shape, inthist::layout_of (shape), tensor, milliseconds / 1e3, lanes, cancelled);
+  if (!choice && choice.error ().cancelled)
+    return flushing ();
+  if (!choice)
+    return Plan{ built_in, "default", "built-in, because measuring failed: " + choice.error ().why };
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds> (std::chrono::steady_clock::now () - start);
-  plan.story = "measured in " + std::to_string (took.count ()) + " ms";
+  Plan plan = { *choice, "measured", "measured in " + std::to_string (took.count ()) + " ms" };
   if (!complaint.empty ())
     plan.story += "; the cache " + file + " was of no use: " + complaint;
   if (fingerprint.empty ())

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include "../window.hpp"
+#include "parallel.hpp"
 
 namespace inthist {
 
@@ -39,19 +37,19 @@ constexpr int kRun = 64;  // windows whose sums stay in the cache
 
 /// Calls `body (first, n)` for runs of at most kRun windows, in parallel.
 template <class Body>
-void
+int
 in_runs (int windows, Body &&body)
 {
   const int runs = (windows - 1) / kRun + 1;
-  tbb::parallel_for (0, runs, [&] (int run) { body (run * kRun, std::min (kRun, windows - run * kRun)); });
+  return for_each (runs, 1, nullptr, [&] (int run) { body (run * kRun, std::min (kRun, windows - run * kRun)); });
 }
 
 template <class Sum, class Planes>
-void
+int
 count (const Shape &shape, const Planes &plane, const Query &query)
 {
   auto *const sums = static_cast<Sum *> (query.answers);
-  in_runs (query.windows.size (), [&] (int first, int n) {
+  return in_runs (query.windows.size (), [&] (int first, int n) {
     for (int i = first; i < first + n; i++) {
       const Region window = window_of (query.windows, i, shape);
       for (int b = 0; b < shape.bins; b++)
@@ -60,11 +58,11 @@ count (const Shape &shape, const Planes &plane, const Query &query)
   });
 }
 
-/// How alike up to kRun windows and the model are: sums from `first` on of the query's. Calls `store (i, value)` where they are complete.
-template <Measure kMeasure, class Planes, class Store>
+/// How alike up to kRun windows and the model are: sums from `first` on of the query's. Those that are complete have their values in `values`.
+template <Measure kMeasure, class Planes>
 void
 compare (const Shape &shape, const Planes &plane, const Query &query, std::size_t first, const Region *windows, int n, const float *model,
-         Store &&store)
+         float *values)
 {
   std::vector<MeasureSum<kMeasure>> sums;
   float share[kRun];
@@ -80,35 +78,50 @@ compare (const Shape &shape, const Planes &plane, const Query &query, std::size_
       sums[i].add (share[i] * float (sum_region<std::uint32_t> (at, windows[i], exact_pixels (shape, b))), q);
   }
   for (int i = 0; i < n; i++)
-    finish (shape, query, first + i, sums[i], [&] (float value) { store (i, value); });
+    finish (shape, query, first + i, sums[i], [&] (float value) { values[i] = value; });
 }
 
-template <Measure kMeasure, class Planes>
-void
+template <class Planes>
+using Compare = decltype (&compare<Measure::l1, Planes>);
+
+/// The one for the query's measure.
+template <class Planes>
+Compare<Planes>
+compare_of (const Query &query)
+{
+  return with_measure (query.measure, [] (auto measure) -> Compare<Planes> { return compare<measure.value, Planes>; });
+}
+
+template <class Planes>
+int
 likelihoods (const Shape &shape, const Planes &plane, const Query &query)
 {
-  in_runs (query.windows.size (), [&] (int first, int n) {
+  const auto compare = compare_of<Planes> (query);
+  return in_runs (query.windows.size (), [&] (int first, int n) {
     Region windows[kRun];
+    float values[kRun];
     for (int i = 0; i < n; i++)
       windows[i] = window_of (query.windows, first + i, shape);
-    compare<kMeasure> (shape, plane, query, first, windows, n, query.models,
-                       [&] (int i, float value) { static_cast<float *> (query.answers)[first + i] = value; });
+    compare (shape, plane, query, first, windows, n, query.models, values);
+    if (!query.goes_on (shape))
+      std::copy_n (values, n, static_cast<float *> (query.answers) + first);
   });
 }
 
-template <Measure kMeasure, class Planes>
-void
+template <class Planes>
+int
 votes (const Shape &shape, const Planes &plane, const Query &query)
 {
+  const auto compare = compare_of<Planes> (query);
   const std::size_t n_windows = query.windows.size ();
-  in_runs (query.windows.size (), [&] (int first, int n) {
+  return in_runs (query.windows.size (), [&] (int first, int n) {
     Region windows[kRun];
     std::vector<float> votes (std::size_t (query.n_patches) * kRun), ballot (query.n_patches);
     for (int p = 0; p < query.n_patches; p++) {
       for (int i = 0; i < n; i++)
         windows[i] = patch_at (corner_of (query.windows, first + i), query.patches[p], shape);
-      compare<kMeasure> (shape, plane, query, p * n_windows + first, windows, n, query.models + std::size_t (p) * shape.bins,
-                         [&] (int i, float value) { votes[std::size_t (p) * kRun + i] = value; });
+      compare (shape, plane, query, p * n_windows + first, windows, n, query.models + std::size_t (p) * shape.bins,
+               votes.data () + std::size_t (p) * kRun);
     }
     if (query.goes_on (shape))
       return;
@@ -116,7 +129,7 @@ votes (const Shape &shape, const Planes &plane, const Query &query)
       for (int p = 0; p < query.n_patches; p++)
         ballot[p] = votes[std::size_t (p) * kRun + i];
       const auto nth = ballot.begin () + query.rank;
-      if (is_similarity (kMeasure))
+      if (is_similarity (query.measure))
         std::nth_element (ballot.begin (), nth, ballot.end (), std::greater<> ());
       else
         std::nth_element (ballot.begin (), nth, ballot.end ());
@@ -126,10 +139,10 @@ votes (const Shape &shape, const Planes &plane, const Query &query)
 }
 
 template <class Planes>
-void
+int
 quantiles (const Shape &shape, const Planes &plane, const Query &query)
 {
-  in_runs (query.windows.size (), [&] (int first, int n) {
+  return in_runs (query.windows.size (), [&] (int first, int n) {
     for (int i = first; i < first + n; i++)
       quantile (shape, plane, query, i);
   });
@@ -147,21 +160,21 @@ best_of (const Query &query)
 
 }  // namespace
 
-void
+int
 answer (const Shape &shape, const Layout &layout, const void *tensor, const Query &query)
 {
-  with_planes (shape, layout, tensor, anchors_of (shape), [&] (const auto &plane) {
+  const int error = with_planes (shape, layout, tensor, anchors_of (shape), [&] (const auto &plane) {
     switch (query.question) {
       case Question::counts: return count<std::uint32_t> (shape, plane, query);
       case Question::sums: return count<std::uint64_t> (shape, plane, query);
       case Question::quantiles: return quantiles (shape, plane, query);
-      case Question::likelihoods:
-        return with_measure (query.measure, [&] (auto measure) { likelihoods<measure.value> (shape, plane, query); });
-      case Question::votes: return with_measure (query.measure, [&] (auto measure) { votes<measure.value> (shape, plane, query); });
+      case Question::likelihoods: return likelihoods (shape, plane, query);
+      default: return votes (shape, plane, query);
     }
   });
-  if (query.best && !query.goes_on (shape))
+  if (error == 0 && query.best && !query.goes_on (shape))
     *query.best = best_of (query);
+  return error;
 }
 
 }  // namespace cpu

@@ -4,58 +4,60 @@
 // columns, a group of neighbours by each thread so that it goes along cache lines. Three passes over the tensor: initialise, rows, columns.
 #include <algorithm>
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include "../elements.hpp"
+#include "parallel.hpp"
 
 namespace inthist {
 namespace {
 
 template <class T, class Source>
-void
+int
 weave (const Job &job, const Planes<T> &out, Source source)
 {
   const std::int64_t lines = std::int64_t (out.count) * out.height;
   const auto for_lines = [&] (auto &&body) {
-    tbb::parallel_for (tbb::blocked_range<std::int64_t> (0, lines, 16), [&] (const auto &range) {
-      for (std::int64_t i = range.begin (); i < range.end (); i++)
-        body (int (i / out.height), int (i % out.height));
-    });
+    return cpu::for_each<std::int64_t> (lines, 16, job.cancelled,
+                                        [&] (std::int64_t i) { body (int (i / out.height), int (i % out.height)); });
   };
   job.stage ("initialise");
-  for_lines ([&] (int b, int y) {
+  int error = for_lines ([&] (int b, int y) {
     T *row = out.line (b, y);
     for (int x = 0; x < out.width; x++)
       row[x] = T (source (b, y, x));
   });
+  if (error != 0)
+    return error;
   job.stage ("rows");
-  for_lines ([&] (int b, int y) {
+  error = for_lines ([&] (int b, int y) {
     T *row = out.line (b, y);
     for (int x = 1; x < out.width; x++)
       row[x] = T (row[x] + row[x - 1]);
   });
+  if (error != 0)
+    return error;
   job.stage ("columns");
   constexpr int kColumns = 256;
   const int groups = (out.width + kColumns - 1) / kColumns;
-  tbb::parallel_for (0, out.count * groups, [&] (int i) {
+  return cpu::for_each (out.count * groups, 1, job.cancelled, [&] (int i) {
     const int b = i / groups, first = i % groups * kColumns, last = std::min (first + kColumns, out.width);
     for (int y = 1; y < out.height; y++) {
+      if (is_set (job.cancelled))
+        return false;
       const T *above = out.line (b, y - 1);
       T *row = out.line (b, y);
       for (int x = first; x < last; x++)
         row[x] = T (row[x] + above[x]);
     }
+    return true;
   });
 }
 
 int
 run (const Job &job)
 {
-  with_elements (job.shape, [&]<class T, class Source> (Elements<T, Source>) {
-    weave (job, planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels });
+  return with_elements (job.shape, [&]<class T, class Source> (Elements<T, Source>) {
+    return weave (job, planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels });
   });
-  return 0;
 }
 
 }  // namespace

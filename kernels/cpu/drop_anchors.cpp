@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <tbb/parallel_for.h>
-
 #include "../anchors.hpp"
+#include "parallel.hpp"
 
 namespace inthist::cpu {
 
-void
+int
 drop_anchors (const Job &job)
 {
   const Anchors anchors = anchors_of (job.shape);
-  tbb::parallel_for (0, job.shape.bins, [&] (int b) {
-    for (int j = 0; j < anchors.columns; j++)
+  return for_each (job.shape.bins, 1, job.cancelled, [&] (int b) {
+    for (int j = 0; j < anchors.columns; j++) {
+      if (is_set (job.cancelled))
+        return false;
       drop_column_of_anchors (static_cast<std::uint8_t *> (job.tensor), job.layout, job.shape.bins, anchors, b, j);
+    }
+    return true;
   });
 }
 

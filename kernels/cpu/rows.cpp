@@ -18,9 +18,8 @@
 #include <thread>
 
 #include <tbb/blocked_range2d.h>
-#include <tbb/parallel_for.h>
 
-#include "../inthist.hpp"
+#include "parallel.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/rows.cpp"
@@ -121,14 +120,19 @@ march_row (const std::uint8_t *HWY_RESTRICT values, int width, std::uint32_t *HW
   }
 }
 
+/// False where it stopped, for the job was cancelled; so are those below.
 template <class T>
-void
+bool
 march (const Job &job, int bin, int first, int last, void *row_above)
 {
   T *row = static_cast<T *> (row_above);
   std::uint8_t *plane = static_cast<std::uint8_t *> (job.tensor) + bin * job.layout.plane_pitch;
   const bool aligned = (reinterpret_cast<std::uintptr_t> (plane) | job.layout.row_pitch) % 64 == 0;
   for (int y = first; y < last; y++) {
+    if (is_set (job.cancelled)) {
+      hwy::FlushStream ();
+      return false;
+    }
     const std::uint8_t *pixels = job.pixels.data + y * job.pixels.stride;
     T *out = reinterpret_cast<T *> (plane + y * job.layout.row_pitch);
     const auto add = [&] (auto stream) {
@@ -145,29 +149,32 @@ march (const Job &job, int bin, int first, int last, void *row_above)
       add (std::false_type ());
   }
   hwy::FlushStream ();
+  return true;
 }
 
-void
+bool
 march_u32 (const Job &job, int bin, int first, int last, void *row)
 {
-  march<std::uint32_t> (job, bin, first, last, row);
+  return march<std::uint32_t> (job, bin, first, last, row);
 }
 
-void
+bool
 march_u16 (const Job &job, int bin, int first, int last, void *row)
 {
-  march<std::uint16_t> (job, bin, first, last, row);
+  return march<std::uint16_t> (job, bin, first, last, row);
 }
 
 /// counts[x] += pixels of the bin in column x, rows first..last - 1.
 template <class T>
-void
+bool
 count_columns (const Job &job, int bin, int first, int last, T *HWY_RESTRICT counts)
 {
   const hn::CappedTag<std::uint8_t, 64> d8;
   const auto wanted = hn::Set (d8, std::uint8_t (bin));
   alignas (64) std::uint8_t sums[64];
-  for (int x = 0; x < job.shape.width; x += int (hn::Lanes (d8)))
+  for (int x = 0; x < job.shape.width; x += int (hn::Lanes (d8))) {
+    if (is_set (job.cancelled))
+      return false;
     for (int y0 = first; y0 < last; y0 += 255) {
       auto sum = hn::Zero (d8);
       for (int y = y0; y < std::min (y0 + 255, last); y++)
@@ -176,13 +183,17 @@ count_columns (const Job &job, int bin, int first, int last, T *HWY_RESTRICT cou
       for (std::size_t i = 0; i < hn::Lanes (d8); i++)
         counts[x + i] = T (counts[x + i] + sums[i]);
     }
+  }
+  return true;
 }
 
 /// The same for values, to the power of bin + 1.
-void
+bool
 add_columns (const Job &job, int bin, int first, int last, std::uint32_t *HWY_RESTRICT sums)
 {
   for (int y = first; y < last; y++) {
+    if (is_set (job.cancelled))
+      return false;
     const std::uint8_t *HWY_RESTRICT values = job.pixels.data + y * job.pixels.stride;
     if (bin == 0)
       for (int x = 0; x < job.shape.width; x++)
@@ -191,21 +202,21 @@ add_columns (const Job &job, int bin, int first, int last, std::uint32_t *HWY_RE
       for (int x = 0; x < job.shape.width; x++)
         sums[x] += std::uint32_t (values[x]) * values[x];
   }
+  return true;
 }
 
-void
+bool
 count_u32 (const Job &job, int bin, int first, int last, void *counts)
 {
   if (job.shape.content == Content::bins)
-    count_columns (job, bin, first, last, static_cast<std::uint32_t *> (counts));
-  else
-    add_columns (job, bin, first, last, static_cast<std::uint32_t *> (counts));
+    return count_columns (job, bin, first, last, static_cast<std::uint32_t *> (counts));
+  return add_columns (job, bin, first, last, static_cast<std::uint32_t *> (counts));
 }
 
-void
+bool
 count_u16 (const Job &job, int bin, int first, int last, void *counts)
 {
-  count_columns (job, bin, first, last, static_cast<std::uint16_t *> (counts));
+  return count_columns (job, bin, first, last, static_cast<std::uint16_t *> (counts));
 }
 
 }  // namespace inthist::cpu::HWY_NAMESPACE
@@ -287,31 +298,33 @@ run (const Job &job)
   const auto row_above = [&] (int bin, int strip) {
     return static_cast<std::uint8_t *> (job.workspace) + (std::size_t (bin) * strips + strip) * pitch;
   };
-  const auto for_each = [&] (auto &&task) {
-    tbb::parallel_for (tbb::blocked_range2d<int> (0, shape.bins, 1, 0, strips, 1), [&] (const tbb::blocked_range2d<int> &range) {
+  const auto for_tasks = [&] (auto &&task) {
+    return for_parts (tbb::blocked_range2d<int> (0, shape.bins, 1, 0, strips, 1), [&] (const tbb::blocked_range2d<int> &range) {
       for (int b = range.rows ().begin (); b < range.rows ().end (); b++)
         for (int s = range.cols ().begin (); s < range.cols ().end (); s++)
-          task (b, s);
+          if (!task (b, s))
+            return false;
+      return true;
     });
   };
 
   job.stage ("count");
-  for_each ([&] (int b, int s) {
+  int error = for_tasks ([&] (int b, int s) {
     std::memset (row_above (b, s), 0, pitch);
-    if (s > 0)
-      count (job, b, first_row (s - 1), first_row (s), row_above (b, s));
+    return s == 0 || count (job, b, first_row (s - 1), first_row (s), row_above (b, s));
   });
   job.stage ("carry");
-  if (strips > 1)
-    tbb::parallel_for (0, shape.bins, [&] (int b) {
+  if (error == 0 && strips > 1)
+    error = for_each (shape.bins, 1, job.cancelled, [&] (int b) {
       if (wide)
         carry_down<std::uint32_t> (shape, strips, row_above (b, 0), pitch);
       else
         carry_down<std::uint16_t> (shape, strips, row_above (b, 0), pitch);
     });
+  if (error != 0)
+    return error;
   job.stage ("march");
-  for_each ([&] (int b, int s) { march (job, b, first_row (s), first_row (s + 1), row_above (b, s)); });
-  return 0;
+  return for_tasks ([&] (int b, int s) { return march (job, b, first_row (s), first_row (s + 1), row_above (b, s)); });
 }
 
 bool

@@ -10,8 +10,7 @@ int
 run (const Job &job)
 {
   job.stage ("recursion");
-  reference (job);
-  return 0;
+  return reference (job);
 }
 
 /// The recursion's differences would add up the rounding errors of a whole frame.

@@ -5,9 +5,8 @@
 // a bin. The tensor is written once; the diagonals follow each other.
 #include <algorithm>
 
-#include <tbb/parallel_for.h>
-
 #include "../elements.hpp"
+#include "parallel.hpp"
 
 namespace inthist {
 namespace {
@@ -37,28 +36,30 @@ fill_tile (const Planes<T> &out, Source source, T *left, int b, int x0, int y0, 
 }
 
 template <class T, class Source>
-void
-sweep (const Planes<T> &out, Source source, T *left, int tile)
+int
+sweep (const Planes<T> &out, Source source, T *left, int tile, const std::atomic<bool> *cancelled)
 {
   const int columns = (out.width + tile - 1) / tile, rows = (out.height + tile - 1) / tile;
   for (int diagonal = 0; diagonal < columns + rows - 1; diagonal++) {
     const int first = std::max (0, diagonal - columns + 1), last = std::min (rows - 1, diagonal), tiles = last - first + 1;
-    tbb::parallel_for (0, out.count * tiles, [&] (int i) {
+    const int error = cpu::for_each (out.count * tiles, 1, cancelled, [&] (int i) {
       const int b = i / tiles, row = first + i % tiles;
       fill_tile (out, source, left + std::size_t (b) * out.height, b, (diagonal - row) * tile, row * tile, tile);
     });
+    if (error != 0)
+      return error;
   }
+  return 0;
 }
 
 int
 run (const Job &job)
 {
   job.stage ("tiles");
-  with_elements (job.shape, [&]<class T, class Source> (Elements<T, Source>) {
-    sweep (planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels }, static_cast<T *> (job.workspace),
-           job.tuning.tile_or (kTiles));
+  return with_elements (job.shape, [&]<class T, class Source> (Elements<T, Source>) {
+    return sweep (planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels }, static_cast<T *> (job.workspace),
+                  job.tuning.tile_or (kTiles), job.cancelled);
   });
-  return 0;
 }
 
 }  // namespace

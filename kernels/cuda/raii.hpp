@@ -1,34 +1,38 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Owners of CUDA handles and memory. They are made and dropped with the context current that they belong to; functions borrow the raw handle.
-// Constructors throw CudaError; destructors never throw.
+// Owners of CUDA handles and memory. They are made and dropped with the context current that they
+// belong to; functions borrow the raw handle. Nothing throws: what fails is a CudaError.
 #pragma once
 
 #include <cstddef>
 #include <memory>
-#include <stdexcept>
 #include <type_traits>
 
 #include <cuda_runtime.h>
 
+#include "../expected.hpp"
+
 namespace inthist::cuda {
 
-struct CudaError : std::runtime_error {
+struct CudaError {
   cudaError_t code;
   std::size_t bytes;  // asked for, where an allocation failed
-  explicit CudaError (cudaError_t error, std::size_t asked = 0)
-      : std::runtime_error (cudaGetErrorString (error)), code (error), bytes (asked)
-  {
-  }
+  bool pinned;        // which was of host memory
+
+  const char *what () const { return cudaGetErrorString (code); }
 };
 
-inline void
-check (int error, std::size_t asked = 0)
+template <class T = void>
+using CudaExpected = Expected<T, CudaError>;
+
+/// What a CUDA call, or a launcher of kernels, returned.
+inline CudaExpected<>
+check (int error, std::size_t asked = 0, bool pinned = false)
 {
-  if (error != cudaSuccess) {
-    cudaGetLastError ();  // a failed allocation would otherwise be reported again by the next launch
-    throw CudaError (cudaError_t (error), asked);
-  }
+  if (error == cudaSuccess)
+    return {};
+  cudaGetLastError ();  // a failed allocation would otherwise be reported again by the next launch
+  return unexpected<CudaError> (CudaError{ cudaError_t (error), asked, pinned });
 }
 
 template <auto kDestroy>
@@ -46,35 +50,35 @@ using DeviceMemory = std::unique_ptr<std::byte, Destroy<cudaFree>>;
 using PinnedMemory = std::unique_ptr<std::byte, Destroy<cudaFreeHost>>;
 
 /// A stream that does not wait for the legacy default stream.
-inline StreamOwner
+inline CudaExpected<StreamOwner>
 make_stream ()
 {
   cudaStream_t stream;
-  check (cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking));
+  TRY (check (cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking)));
   return StreamOwner (stream);
 }
 
-inline EventOwner
+inline CudaExpected<EventOwner>
 make_event (unsigned flags)
 {
   cudaEvent_t event;
-  check (cudaEventCreateWithFlags (&event, flags));
+  TRY (check (cudaEventCreateWithFlags (&event, flags)));
   return EventOwner (event);
 }
 
-inline DeviceMemory
+inline CudaExpected<DeviceMemory>
 make_device_memory (std::size_t bytes)
 {
   void *memory;
-  check (cudaMalloc (&memory, bytes), bytes);
+  TRY (check (cudaMalloc (&memory, bytes), bytes));
   return DeviceMemory (static_cast<std::byte *> (memory));
 }
 
-inline PinnedMemory
+inline CudaExpected<PinnedMemory>
 make_pinned_memory (std::size_t bytes)
 {
   void *memory;
-  check (cudaMallocHost (&memory, bytes), bytes);
+  TRY (check (cudaMallocHost (&memory, bytes), bytes, true));
   return PinnedMemory (static_cast<std::byte *> (memory));
 }
 

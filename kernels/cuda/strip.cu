@@ -518,7 +518,7 @@ launch_count (const Job &job, const Strips &strips, int alignment, Pixels &pixel
     const auto high_bits = high_bits_of (lut, strips.bins);
     const auto [shift, first] = high_bits.value_or (HighBits{});
     const Pixels bytes = {
-      static_cast<const std::uint8_t *> (image.data), image.stride, strips.width, shift, first, strips.counted () > 0
+      static_cast<const std::uint8_t *> (image.data), std::size_t (image.stride), strips.width, shift, first, strips.counted () > 0
     };
     const bool in_words = image.format.bytes == 1 && image.stride <= UINT32_MAX
                           && (reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width) % 4 == 0;

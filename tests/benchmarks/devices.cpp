@@ -24,6 +24,8 @@
 #include <cuda/raii.hpp>
 #endif
 
+#include "../must.hpp"
+
 using namespace integralhist;
 using inthist::Content, inthist::Shape, inthist::Type;
 using Clock = std::chrono::steady_clock;
@@ -37,7 +39,7 @@ seconds_since (Clock::time_point start)
 }
 
 std::string
-no_room (std::size_t)
+no_room (const Available &)
 {
   return "no memory for a picture";
 }
@@ -89,15 +91,15 @@ measure (Engine &engine, const Frame &frame, double seconds, bool download, unsi
   std::deque<std::shared_ptr<Tensor>> tensors;
   const auto finish_oldest = [&] {
     if (download)
-      tensors.front ()->host ();
+      must (tensors.front ()->host ());
     else
-      tensors.front ()->wait (GST_CLOCK_TIME_NONE);
+      must (tensors.front ()->wait (GST_CLOCK_TIME_NONE));
     tensors.pop_front ();
   };
   const auto pass = [&] {
     while (tensors.size () > held)
       finish_oldest ();
-    tensors.push_back (engine.submit (frame));
+    tensors.push_back (must (engine.submit (frame)));
   };
   // until all memory is there, on the device that gets most of it, too
   for (unsigned i = 0; i < 1 + 4 * held; i++)
@@ -124,9 +126,9 @@ run_cpu (Table &table, const Shape &shape, const Frame &frame, double seconds)
       Options options;
       options.tuning_time = 0;
       options.async_depth = options.max_tensors = 1;
-      const auto engine = make_cpu_engine (shape, inthist::uniform_lut (shape.bins), options);
+      const auto engine = must (make_cpu_engine (shape, inthist::uniform_lut (shape.bins), options));
       table.row (shape, where, threads == 1 ? 1 : all, measure (*engine, frame, seconds, true, 0));
-    } catch (const Error &error) {
+    } catch (const std::runtime_error &error) {
       table.skip (shape, where, threads, error.what ());
     }
   }
@@ -149,16 +151,16 @@ links_of (const Contexts &contexts, int n, double seconds)
   std::vector<Link> links;
   for (int d = 0; d < n; d++) {
     const CudaContext::Scope scope (*contexts[d]);
-    links.push_back ({ make_device_memory (kBytes), make_pinned_memory (kBytes), make_stream () });
+    links.push_back ({ must (make_device_memory (kBytes)), must (make_pinned_memory (kBytes)), must (make_stream ()) });
   }
   const auto lap = [&] {
     for (int d = 0; d < n; d++) {
       const CudaContext::Scope scope (*contexts[d]);
-      check (cudaMemcpyAsync (links[d].to.get (), links[d].from.get (), kBytes, cudaMemcpyDeviceToHost, links[d].stream.get ()));
+      must (check (cudaMemcpyAsync (links[d].to.get (), links[d].from.get (), kBytes, cudaMemcpyDeviceToHost, links[d].stream.get ())));
     }
     for (int d = 0; d < n; d++) {
       const CudaContext::Scope scope (*contexts[d]);
-      check (cudaStreamSynchronize (links[d].stream.get ()));
+      must (check (cudaStreamSynchronize (links[d].stream.get ())));
     }
   };
   lap ();
@@ -186,13 +188,14 @@ run_devices (Table &table, const Shape &shape, const Frame &frame, const Context
       for (int d = 0; d < n; d++)
         devices.push_back (cuda_shard_device (contexts[d], lut, options));
       options.tuning_time = 0;
-      const auto engine =
-          n > 1 || options.max_device_memory > 0 || options.task_bins > 0
-              ? make_sharded_engine (shape, options, std::move (devices), cuda_host ({ contexts.begin (), contexts.begin () + n }), 1)
-              : make_cuda_engine (shape, lut, options, contexts[0]);
+      std::unique_ptr<Engine> engine;
+      if (n > 1 || options.max_device_memory > 0 || options.task_bins > 0)
+        engine = must (make_sharded_engine (shape, options, devices, cuda_host ({ contexts.begin (), contexts.begin () + n }), 1));
+      else
+        engine = must (make_cuda_engine (shape, lut, options, contexts[0]));
       table.row (shape, where, n, measure (*engine, frame, seconds, links > 0, options.max_tensors == 1 ? 0 : options.async_depth - 1),
                  links);
-    } catch (const Error &error) {
+    } catch (const std::runtime_error &error) {
       table.skip (shape, where, n, error.what ());
     }
   };
@@ -264,7 +267,7 @@ main (int argc, char **argv)
   std::string why;
   Contexts contexts;
   for (int d = 0, n = CudaContext::device_count (&why); d < n; d++)
-    contexts.push_back (CudaContext::primary (d));
+    contexts.push_back (must (CudaContext::primary (d)));
   if (contexts.empty ())
     std::printf ("SKIP: devices on CUDA: %s\n", why.c_str ());
 #else
@@ -285,12 +288,12 @@ main (int argc, char **argv)
       if ((pinned = !contexts.empty ()))
         host = cuda_host ({ contexts[0] });
 #endif
-      const HostMemory pixels = host.allocate (std::size_t (width) * height, no_room);
+      const HostMemory pixels = must (host.allocate (std::size_t (width) * height, no_room, nullptr));
       std::mt19937 random (1);
       for (std::size_t i = 0; i < std::size_t (width) * height; i++)
         pixels.get ()[i] = std::byte (random ());
       Frame frame;
-      frame.image = { pixels.get (), std::size_t (width), {} };
+      frame.image = { pixels.get (), width, {} };
       if (cpu)
         run_cpu (table, shape, frame, seconds);
       frame.place = pinned ? Place::pinned : Place::host;

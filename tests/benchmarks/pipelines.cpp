@@ -21,6 +21,8 @@
 #include <inthist.hpp>
 #if INTHIST_CUDA
 #include <cuda/raii.hpp>
+
+#include "../must.hpp"
 #endif
 
 namespace {
@@ -173,17 +175,23 @@ struct Ceilings {
 #if INTHIST_CUDA
 using namespace inthist::cuda;
 
+void
+must_succeed (int result)
+{
+  must (check (result));
+}
+
 /// Microseconds for each of `n` calls.
 double
 time_of (int n, const std::function<void (int)> &enqueue)
 {
   for (int i = 0; i < 4; i++)
     enqueue (i);
-  check (cudaDeviceSynchronize ());
+  must_succeed (cudaDeviceSynchronize ());
   const double start = now ();
   for (int i = 0; i < n; i++)
     enqueue (i);
-  check (cudaDeviceSynchronize ());
+  must_succeed (cudaDeviceSynchronize ());
   return (now () - start) * 1e6 / n;
 }
 
@@ -195,40 +203,41 @@ ceilings_of (const Run &run)
   const inthist::Strategy &strategy = *inthist::preferred_strategy (inthist::Device::cuda, shape);
   const std::size_t bytes = inthist::tensor_bytes (shape, layout), picture = std::size_t (run.width) * run.height;
   constexpr int kLanes = 4;
-  const auto host = make_pinned_memory (std::max (bytes, picture));
+  const auto host = must (make_pinned_memory (std::max (bytes, picture)));
   struct Lane {
-    StreamOwner stream = make_stream ();
+    StreamOwner stream = must (make_stream ());
     DeviceMemory tensor, workspace, image, pixels;
   } lanes[kLanes];
   for (Lane &lane : lanes) {
-    lane.tensor = make_device_memory (bytes);
-    lane.workspace = make_device_memory (strategy.workspace_bytes (shape, {}) + 1);
-    lane.image = make_device_memory (picture);
-    lane.pixels = make_device_memory (inthist::bin_stride (run.width) * run.height);
-    check (cudaMemset (lane.image.get (), 100, picture));
+    lane.tensor = must (make_device_memory (bytes));
+    lane.workspace = must (make_device_memory (strategy.workspace_bytes (shape, {}) + 1));
+    lane.image = must (make_device_memory (picture));
+    lane.pixels = must (make_device_memory (inthist::bin_stride (run.width) * run.height));
+    must_succeed (cudaMemset (lane.image.get (), 100, picture));
   }
   const inthist::Lut lut = inthist::uniform_lut (int (run.bins));
   const auto compute = [&] (Lane &lane, cudaStream_t stream) {
-    const inthist::Binning binning = { { lane.image.get (), std::size_t (run.width), {} }, lut };
-    check (inthist::run (strategy, { shape,
-                                     layout,
-                                     { reinterpret_cast<std::uint8_t *> (lane.pixels.get ()), inthist::bin_stride (run.width) },
-                                     lane.tensor.get (),
-                                     lane.workspace.get (),
-                                     stream,
-                                     {},
-                                     nullptr,
-                                     &binning }));
+    const inthist::Binning binning = { { lane.image.get (), run.width, {} }, lut };
+    must_succeed (inthist::run (strategy, { shape,
+                                            layout,
+                                            { reinterpret_cast<std::uint8_t *> (lane.pixels.get ()), inthist::bin_stride (run.width) },
+                                            lane.tensor.get (),
+                                            lane.workspace.get (),
+                                            stream,
+                                            {},
+                                            nullptr,
+                                            &binning }));
   };
   cudaStream_t stream = lanes[0].stream.get ();
   const int n = std::max (8, int (4e9 / double (bytes))), copies = std::max (4, int (5e8 / double (bytes)));
-  return { time_of (n,
-                    [&] (int) { check (cudaMemcpyAsync (lanes[0].image.get (), host.get (), picture, cudaMemcpyHostToDevice, stream)); }),
+  return { time_of (
+               n,
+               [&] (int) { must_succeed (cudaMemcpyAsync (lanes[0].image.get (), host.get (), picture, cudaMemcpyHostToDevice, stream)); }),
            time_of (copies,
                     [&] (int i) {
-                      check (cudaMemcpyAsync (host.get (), lanes[i % kLanes].tensor.get (), bytes, cudaMemcpyDeviceToHost, stream));
+                      must_succeed (cudaMemcpyAsync (host.get (), lanes[i % kLanes].tensor.get (), bytes, cudaMemcpyDeviceToHost, stream));
                     }),
-           time_of (n, [&] (int i) { check (cudaMemsetAsync (lanes[i % kLanes].tensor.get (), 0, bytes, stream)); }),
+           time_of (n, [&] (int i) { must_succeed (cudaMemsetAsync (lanes[i % kLanes].tensor.get (), 0, bytes, stream)); }),
            time_of (n, [&] (int i) { compute (lanes[i % kLanes], stream); }),
            time_of (n, [&] (int i) { compute (lanes[i % kLanes], lanes[i % kLanes].stream.get ()); }) };
 }

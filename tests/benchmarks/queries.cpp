@@ -50,8 +50,9 @@ public:
     for (std::size_t i = 0; i < std::min<std::size_t> (1 + kCaches / bytes, 8); i++) {
       tensors.push_back (allocate (device, bytes));
       fill (device, tensors.back ().get (), 0, bytes);
-      run (strategy,
-           { shape, layout, { pixels.get (), bin_stride (shape.width) }, tensors.back ().get (), workspace.get (), queue.stream });
+      if (run (strategy,
+               { shape, layout, { pixels.get (), bin_stride (shape.width) }, tensors.back ().get (), workspace.get (), queue.stream }))
+        throw std::runtime_error (strategy.name);
       queue.wait ();
     }
   }
@@ -84,7 +85,8 @@ public:
       return;
     }
 #endif
-    cpu::answer (shape, layout, tensor, query);
+    if (cpu::answer (shape, layout, tensor, query) != 0)
+      throw std::runtime_error ("answer failed");
   }
 
   template <class T>

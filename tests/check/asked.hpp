@@ -78,7 +78,7 @@ public:
       carried_block.put (carried->bytes.data (), carried->bytes.size ());
     }
     if (device_ == Device::cpu)
-      cpu::answer (shape_, layout_, tensor_.data, query);
+      fail_unless_equals_int (cpu::answer (shape_, layout_, tensor_.data, query), 0);
 #if INTHIST_CUDA
     if (device_ == Device::cuda) {
       const int error = cuda::answer (shape_, layout_, tensor_.data, query, queue_.stream);

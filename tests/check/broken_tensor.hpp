@@ -7,10 +7,13 @@
 class BrokenTensor final : public integralhist::Tensor {
 public:
   explicit BrokenTensor (int bins) : Tensor (inthist::Shape{ 64, 48, bins }) {}
-  bool wait (GstClockTime) override { return true; }
-  void ask (std::span<const integralhist::Query>) override { lose (); }
-  const void *host () override { lose (); }
+  integralhist::Expected<> wait (GstClockTime) override { return {}; }
+  integralhist::Expected<> ask (std::span<const integralhist::Query>) override { return lost (); }
+  integralhist::Expected<const void *> host () override { return lost (); }
 
 private:
-  [[noreturn]] static void lose () { throw integralhist::Error (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "the device fell off the bus"); }
+  static tl::unexpected<integralhist::Error> lost ()
+  {
+    return integralhist::error (integralhist::Error::Kind::failed, "the device fell off the bus");
+  }
 };

@@ -60,8 +60,8 @@ right_tensor (const Input &input)
 {
   const Layout layout = input.c.layout ();
   Bytes tensor (tensor_bytes (input.c.shape, layout), kPoison);
-  inthist::run (*find_strategy ("serial"),
-                { input.c.shape, layout, { const_cast<std::uint8_t *> (input.pixels.data ()), input.c.stride () }, tensor.data () });
+  const Job job = { input.c.shape, layout, { const_cast<std::uint8_t *> (input.pixels.data ()), input.c.stride () }, tensor.data () };
+  fail_unless_equals_int (inthist::run (*find_strategy ("serial"), job), 0);
   return tensor;
 }
 

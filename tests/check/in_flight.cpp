@@ -113,7 +113,7 @@ void
 run_painted_over (const Setup &setup)
 {
   Random random (seed ());
-  const std::string caps = caps_text ("GRAY8", 1920, 1080);
+  const std::string caps = kSlowed ? caps_text ("GRAY8", 640, 360) : caps_text ("GRAY8", 1920, 1080);
   const GstVideoInfo info = video_info (caps);
   struct Painted {
     Histogram histogram;

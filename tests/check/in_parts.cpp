@@ -35,7 +35,7 @@ struct Whole {
         entry = std::uint8_t (random () % std::min (256, shape.bins + shape.bins / 4 + 1));
     Bytes bins (bin_stride (shape.width) * shape.height);
     const PixelPlane plane = { bins.data (), bin_stride (shape.width) };
-    cpu::bin_image ({ pixels.data (), stride, {} }, lut, shape.width, shape.height, plane);
+    fail_unless_equals_int (cpu::bin_image ({ pixels.data (), std::ptrdiff_t (stride), {} }, lut, shape.width, shape.height, plane), 0);
     reference ({ shape, layout_of (shape), plane, tensor.data () });
   }
 
@@ -90,7 +90,7 @@ add_above (Device device, const Case &part, const Block &tensor, const Block &ab
     fail_unless (cuda::add_above (part.shape, part.layout (), tensor.data, words, stream) == 0);
 #endif
   if (device == Device::cpu)
-    cpu::add_above (part.shape, part.layout (), tensor.data, words);
+    fail_unless_equals_int (cpu::add_above (part.shape, part.layout (), tensor.data, words), 0);
 }
 
 /// Strip after strip of planes first_plane.. .
@@ -114,7 +114,7 @@ compute_group (const Strategy &strategy, const Whole &whole, int first_plane, in
     part.row_gap = random () % 3 * 16;
     part.plane_gap = random () % 3 * 16;
     const std::uint8_t *const first = pixels.data + cuts[i] * whole.stride;
-    const Binning binning = { { first, whole.stride, {} }, lut_of_bins (whole.lut, first_plane, planes) };
+    const Binning binning = { { first, std::ptrdiff_t (whole.stride), {} }, lut_of_bins (whole.lut, first_plane, planes) };
     const Block plane (device, bins ? bin_stride (all.width) * part.shape.height : 0),
         workspace (device, strategy.workspace_bytes (part.shape, {}));
     Block tensor (device, tensor_bytes (part.shape, part.layout ()), random () % 4 * 16, guards);

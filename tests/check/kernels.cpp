@@ -98,14 +98,14 @@ run_bin_image (Device device)
       Block source (device, image.size (), shift, !small_cases ()), bins (device, bins_stride * height, turn % 4 * 16, !small_cases ());
       source.put (image.data (), image.size ());
       bins.poison ();
-      const Image input{ source.data, stride, f.format };
+      const Image input{ source.data, std::ptrdiff_t (stride), f.format };
       const PixelPlane output{ bins.data, bins_stride };
 #if INTHIST_CUDA
       if (device == Device::cuda)
         fail_unless (cuda::bin_image (input, lut, width, height, output, queue.stream) == 0);
 #endif
       if (device == Device::cpu)
-        cpu::bin_image (input, lut, width, height, output);
+        fail_unless_equals_int (cpu::bin_image (input, lut, width, height, output), 0);
       queue.wait ();
 
       const Bytes got = bins.get ();
@@ -127,7 +127,7 @@ struct Picture {
   Bytes image, plane, tensor;
 
   Picture (const Shape &s, const NamedFormat &f, std::size_t gap, std::mt19937 &random)
-      : shape (s), binning{ { nullptr, s.width * f.format.bytes + gap, f.format }, {} }
+      : shape (s), binning{ { nullptr, std::ptrdiff_t (s.width * f.format.bytes + gap), f.format }, {} }
   {
     const std::size_t bytes = f.format.bytes, stride = binning.image.stride, bins_stride = bin_stride (shape.width);
     image.resize (stride * (shape.height - 1) + shape.width * bytes);
@@ -144,7 +144,8 @@ struct Picture {
       for (int x = 0; x < shape.width; x++)
         plane[y * bins_stride + x] = binning.lut[plain_value (&image[y * stride + x * bytes], f)];
     tensor.assign (tensor_bytes (shape, layout_of (shape)), kPoison);
-    inthist::run (*find_strategy ("serial"), { shape, layout_of (shape), { plane.data (), bins_stride }, tensor.data () });
+    fail_unless_equals_int (
+        inthist::run (*find_strategy ("serial"), { shape, layout_of (shape), { plane.data (), bins_stride }, tensor.data () }), 0);
   }
 };
 
@@ -322,14 +323,14 @@ run_video (Device device)
       const Input in (c);
       Frame frame (device, in, true);
       frame.pixels.poison ();
-      const Image input{ source.data, std::size_t (stride), {} };
+      const Image input{ source.data, std::ptrdiff_t (stride), {} };
       const PixelPlane bins{ frame.pixels.data, bin_stride (width) };
 #if INTHIST_CUDA
       if (device == Device::cuda)
         fail_unless (cuda::bin_image (input, uniform_lut (kBins), width, height, bins, queue.stream) == 0);
 #endif
       if (device == Device::cpu)
-        cpu::bin_image (input, uniform_lut (kBins), width, height, bins);
+        fail_unless_equals_int (cpu::bin_image (input, uniform_lut (kBins), width, height, bins), 0);
       for (const Strategy &strategy : strategies ()) {
         if (strategy.device != device || !accepts (strategy, c.shape))
           continue;

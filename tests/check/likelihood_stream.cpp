@@ -6,6 +6,7 @@
 
 #include "broken_tensor.hpp"
 #include "maps.hpp"
+#include "missing.hpp"
 
 namespace {
 
@@ -152,6 +153,19 @@ GST_START_TEST (interval)
     gst_buffer_unref (out);
   }
   gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/// The first frames with a histogram do not arrive.
+GST_START_TEST (lost_frames)
+{
+  check_lost ("integralhistlikelihood step=8");
+}
+GST_END_TEST;
+
+GST_START_TEST (no_histograms)
+{
+  check_none ("integralhistlikelihood step=8");
 }
 GST_END_TEST;
 
@@ -468,6 +482,8 @@ likelihood_stream_suite ()
   tcase_add_test (tests, when_there_are_messages);
   tcase_add_test (tests, frames_without);
   tcase_add_test (tests, interval);
+  tcase_add_test (tests, lost_frames);
+  tcase_add_test (tests, no_histograms);
   tcase_add_test (tests, scaled_frames);
   tcase_add_test (tests, taken);
   tcase_add_test (tests, changes);

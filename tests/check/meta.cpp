@@ -196,7 +196,7 @@ GST_START_TEST (errors_of_queries)
   const gint three[3] = { 1, 2, 3 };
   GError *error = nullptr;
   fail_unless (!gst_integral_histogram_query_regions (histogram, three, 3, &error));
-  fail_unless (g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR, GST_INTEGRAL_HISTOGRAM_ERROR_FAILED)
+  fail_unless (g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR, GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION)
                && strstr (error->message, "x, y, width, height"));
   fail_unless_equals_string (g_quark_to_string (error->domain), "gst-integral-histogram-error-quark");
   g_clear_error (&error);

@@ -4,6 +4,7 @@
 // Environment: devices.hpp.
 #include <gst/integralhist/shards.hpp>
 
+#include "../must.hpp"
 #include "asked.hpp"
 #include "broken_tensor.hpp"
 #include "formulas.hpp"
@@ -22,12 +23,13 @@ tensor_of ([[maybe_unused]] Device device, const Shape &shape, const Bytes &pict
   std::unique_ptr<integralhist::Engine> engine;
 #if INTHIST_CUDA
   if (device == Device::cuda)
-    engine = integralhist::make_cuda_engine (shape, uniform_lut (shape.bins), options, integralhist::CudaContext::primary (0));
+    engine =
+        must (integralhist::make_cuda_engine (shape, uniform_lut (shape.bins), options, must (integralhist::CudaContext::primary (0))));
 #endif
   if (!engine)
-    engine = integralhist::make_cpu_engine (shape, uniform_lut (shape.bins), options);
-  auto tensor = engine->submit ({ .image = { picture.data (), std::size_t (shape.width), {} } });
-  fail_unless (tensor->wait (GST_CLOCK_TIME_NONE));
+    engine = must (integralhist::make_cpu_engine (shape, uniform_lut (shape.bins), options));
+  auto tensor = must (engine->submit ({ .image = { picture.data (), shape.width, {} } }));
+  must (tensor->wait (GST_CLOCK_TIME_NONE));
   return tensor;
 }
 
@@ -35,13 +37,13 @@ tensor_of ([[maybe_unused]] Device device, const Shape &shape, const Bytes &pict
 class Watched final : public Tensor {
 public:
   explicit Watched (std::shared_ptr<Tensor> tensor) : Tensor (tensor->shape), tensor_ (std::move (tensor)) {}
-  bool wait (GstClockTime timeout) override { return tensor_->wait (timeout); }
-  void ask (std::span<const Query> queries) override
+  integralhist::Expected<> wait (GstClockTime timeout) override { return tensor_->wait (timeout); }
+  integralhist::Expected<> ask (std::span<const Query> queries) override
   {
     asked++;
-    tensor_->ask (queries);
+    return tensor_->ask (queries);
   }
-  const void *host () override { return tensor_->host (); }
+  integralhist::Expected<const void *> host () override { return tensor_->host (); }
 
   int asked = 0;
 
@@ -53,7 +55,7 @@ private:
 std::shared_ptr<Watched>
 shard_of (Device device, Tensor &whole, const Bytes &picture, int first_bin, int bins)
 {
-  const Bytes planes = group_of (whole.shape, whole.layout, static_cast<const std::uint8_t *> (whole.host ()), first_bin, bins);
+  const Bytes planes = group_of (whole.shape, whole.layout, static_cast<const std::uint8_t *> (must (whole.host ())), first_bin, bins);
   Shape shape = whole.shape;
   shape.bins = bins;
   const auto tensor = tensor_of (device, shape, picture);
@@ -66,7 +68,7 @@ shard_of (Device device, Tensor &whole, const Bytes &picture, int first_bin, int
     return std::make_shared<Watched> (tensor);
   }
 #endif
-  memcpy (const_cast<void *> (tensor->host ()), planes.data (), planes.size ());
+  memcpy (const_cast<void *> (must (tensor->host ())), planes.data (), planes.size ());
   return std::make_shared<Watched> (tensor);
 }
 
@@ -213,7 +215,7 @@ check_shards (Device of_whole, std::span<const Device> devices)
     Bytes picture = picture_of (case_of (shape, Pattern::noise));
     const auto whole = tensor_of (of_whole, shape, picture);
     Batch batch (shape, random);
-    const auto wanted = batch.answers ([&] (std::span<const Query> queries) { whole->ask (queries); });
+    const auto wanted = batch.answers ([&] (std::span<const Query> queries) { must (whole->ask (queries)); });
     expect_truth (shape, picture, batch, wanted);
     for (const std::vector<int> &sizes : cuts (shape.bins, random)) {
       if (sizes.size () > 50)
@@ -226,7 +228,7 @@ check_shards (Device of_whole, std::span<const Device> devices)
         shards.push_back ({ first_bin, tensors.back () });
         first_bin += bins;
       }
-      const auto got = batch.answers ([&] (std::span<const Query> queries) { integralhist::ask_shards (shape, shards, queries); });
+      const auto got = batch.answers ([&] (std::span<const Query> queries) { must (integralhist::ask_shards (shape, shards, queries)); });
       for (std::size_t q = 0; q < got.size (); q++)
         fail_unless (got[q] == wanted[q], "%s in %zu shards: query %zu, question %d, %s: differs from one tensor's",
                      name_of (shape).c_str (), sizes.size (), q, int (batch.queries ()[q].question), name_of (batch.queries ()[q].measure));
@@ -263,12 +265,8 @@ GST_START_TEST (broken)
   const Shard shards[] = { { 0, tensor_of (Device::cpu, first, picture) }, { 2, std::make_shared<BrokenTensor> (3) } };
   std::int32_t answer;
   const Query query = { .question = Question::quantiles, .windows = { nullptr, 0, { 9, 9, 0, 0, 1, 1, 1, 1 } }, .answers = &answer };
-  try {
-    integralhist::ask_shards (shape, shards, { &query, 1 });
-    fail ("answered by a shard that cannot be had");
-  } catch (const integralhist::Error &error) {
-    fail_unless_equals_int (error.code, GST_INTEGRAL_HISTOGRAM_ERROR_FAILED);
-  }
+  const auto asked = integralhist::ask_shards (shape, shards, { &query, 1 });
+  fail_unless (!asked && asked.error ().kind == integralhist::Error::Kind::failed, "a shard that cannot be had");
 }
 GST_END_TEST
 

@@ -355,10 +355,10 @@ check_one_error (const std::string &properties, std::initializer_list<const char
 GST_START_TEST (bad_settings)
 {
   check_one_error ("backend=cpu cuda-device-ids=0,1,0", { "device 0 is listed twice" });
-  check_one_error ("backend=cpu cuda-device-ids=0,,1", { "\"\" is no device", "0,1,2,3" });
-  check_one_error ("backend=cpu cuda-device-ids=0,-1", { "\"-1\" is no device" });
-  check_one_error ("backend=cpu cuda-device-ids=one", { "\"one\" is no device" });
-  check_one_error ("backend=cpu cuda-device-ids=\"0, 1 2\"", { "\"1 2\" is no device" });
+  check_one_error ("backend=cpu cuda-device-ids=0,,1", { "a number is missing at \",1\"", "0,1,2,3" });
+  check_one_error ("backend=cpu cuda-device-ids=0,-1", { "-1 is no device" });
+  check_one_error ("backend=cpu cuda-device-ids=one", { "a number is missing at \"one\"" });
+  check_one_error ("backend=cpu cuda-device-ids=\"0, 1 2\"", { "a comma is missing at \"2\"" });
   check_one_error ("backend=cpu cuda-device-ids=0,1 cuda-device-id=1", { "both set" });
   check_one_error ("backend=cpu task-bins=257", { "task-bins=257", "256" });
   check_one_error ("backend=cpu max-device-memory=1000", { "one row", "max-device-memory is 1000 bytes", "raise max-device-memory" });

@@ -7,6 +7,7 @@
 //   INTHIST_SEED=n            the seed, printed at the start (a fixed one by default)
 //   INTHIST_TEST_DATA=folder  where vtest.avi is
 //   INTHIST_STRESS_FRAMES=n   frames of each pipeline of the stress test (3000)
+//   INTHIST_CASES=small       a fifth of the starts and of those frames, for sanitizers
 #include <cstdio>
 
 #include <sys/wait.h>
@@ -37,7 +38,7 @@ guint
 stress_frames ()
 {
   const char *text = g_getenv ("INTHIST_STRESS_FRAMES");
-  return text ? guint (g_ascii_strtoull (text, nullptr, 0)) : 3000;
+  return text ? guint (g_ascii_strtoull (text, nullptr, 0)) : guint (repeats (3000));
 }
 
 // states
@@ -47,7 +48,7 @@ run_starts (const Setup &setup)
 {
   Random random (seed ());
   Pipeline pipeline (snow (setup, "", "width=160,height=120", "regions=\"3,5,40,50\"", "max-buffers=4"));
-  for (int i = 0; i < kStarts; i++) {
+  for (int i = 0; i < repeats (kStarts); i++) {
     pipeline.set_state (GST_STATE_PLAYING);
     std::vector<Sample> samples;
     for (int n = between (random, 1, 3); n > 0; n--)
@@ -297,7 +298,7 @@ run_sync (const Setup &setup)
 {
   Pipeline pipeline (snow (setup, "num-buffers=50", "width=640,height=480", "sync=true", "max-buffers=1"));
   pipeline.set_state (GST_STATE_PLAYING);
-  for (int i = 0; i < 50; i++) {
+  for (int i = 0; i < repeats (50); i++) {
     const Sample sample = pipeline.pull ();
     fail_unless (gst_integral_histogram_wait (meta_of (sample)->histogram, 0, nullptr), "frame %d is not ready", i);
   }

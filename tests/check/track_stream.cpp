@@ -7,6 +7,7 @@
 #include <gst/analytics/analytics.h>
 #endif
 
+#include "missing.hpp"
 #include "tracking.hpp"
 
 /// From regions of interest: one that a target covers starts none.
@@ -273,6 +274,19 @@ GST_START_TEST (interval)
 }
 GST_END_TEST
 
+/// The first frames with a histogram do not arrive.
+GST_START_TEST (lost_frames)
+{
+  check_lost ("integralhisttrack targets=8,8,12,12");
+}
+GST_END_TEST
+
+GST_START_TEST (no_histograms)
+{
+  check_none ("integralhisttrack targets=8,8,12,12");
+}
+GST_END_TEST
+
 static const struct {
   const char *properties, *producer, *error;
 } kErrors[] = {
@@ -297,7 +311,7 @@ GST_END_TEST
 GST_START_TEST (bad_settings)
 {
   const char *const cases[][2] = { { "targets=1,2,3", "targets=\"1,2,3\": a comma is missing" },
-                                   { "quantile=7", "quantile=7.000000 is out of range: set it to 0 to 1" },
+                                   { "quantile=7", "quantile=7 is out of range: set it to 0 to 1" },
                                    { "search-range=0", "search-range=0 is out of range: set it to 1 to 256" },
                                    { "strips=99", "strips=99 is out of range" },
                                    { "targets=1,1,0,4", "is empty" } };
@@ -356,6 +370,8 @@ track_stream_suite ()
   tcase_add_test (tcase, segments);
   tcase_add_test (tcase, changed_while_playing);
   tcase_add_test (tcase, interval);
+  tcase_add_test (tcase, lost_frames);
+  tcase_add_test (tcase, no_histograms);
   tcase_add_loop_test (tcase, errors, 0, int (std::size (kErrors)));
   tcase_add_test (tcase, bad_settings);
   tcase_add_test (tcase, odd_boxes);

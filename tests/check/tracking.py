@@ -63,8 +63,8 @@ class Tracking(unittest.TestCase):
         balls = self.balls()
         x0, y0, x1, y1 = balls[0]
         target = f"{x0 - 1},{y0 - 1},{x1 - x0 + 3},{y1 - y0 + 3}"
-        tracks, (rendered, dropped) = run(f"videotestsrc is-live=true {BALL} ! cudaintegralhist bins=16 ! integralhisttrack targets={target} ! "
-                                          "fakesink name=sink sync=true qos=true")
+        tracks, (rendered, dropped) = run(f"videotestsrc is-live=true {BALL} ! cudaintegralhist bins=16 qos=false ! "
+                                          f"integralhisttrack targets={target} ! fakesink name=sink sync=true qos=true")
         self.assertEqual((rendered, dropped, len(tracks)), (FRAMES, 0, FRAMES))
         for frame, ((x, y, width, height, lost), ball) in enumerate(zip(tracks, balls)):
             self.assertFalse(lost)

@@ -5,20 +5,26 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstring>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
+#include <optional>
+#include <thread>
 
 #include <dlfcn.h>
 #include <sys/stat.h>
 
 #include <glib/gstdio.h>
 #include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/tuning_cache.hpp>
 #include <tuner.hpp>
 
+#include "attempts.hpp"
 #include "frames.hpp"
+#include "repeats.hpp"
 
 namespace {
 
@@ -340,21 +346,129 @@ GST_START_TEST (too_little_time)
 }
 GST_END_TEST;
 
-/// Writing keeps what others wrote, other devices too, and drops what this device measured with another driver or version.
+/// The names of the file's groups, in its order.
+static std::vector<std::string>
+groups_of (const std::string &text)
+{
+  std::vector<std::string> groups;
+  for (std::size_t at = 0; at < text.size (); at = text.find ('\n', at) + 1)
+    if (text[at] == '[')
+      groups.push_back (text.substr (at + 1, text.find ("]\n", at) - at - 1));
+  return groups;
+}
+
+/// Writing keeps what others wrote: of other devices, and of this one with another driver, version
+/// or build. What was stored last is the last.
 GST_START_TEST (merges)
 {
   const std::string name = device ().substr (0, device ().find (','));
-  write (ini (group (), "1x1x1-bins-u8-u32", "rows;0;0;7;0;") + ini ("Some GPU, 99 SMs, driver 1 / 0.0.1", "a", "b")
-         + ini (device () + " / 0.0.1", "c", "d") + ini (name + ", another driver / " PACKAGE_VERSION, "e", "f"));
+  const std::string others[] = { "Some GPU, 99 SMs, driver 1 / 0.0.1", device () + " / 0.0.1",
+                                 name + ", another driver / " PACKAGE_VERSION };
+  write (ini (group (), "1x1x1-bins-u8-u32", "rows;0;0;7;0;") + ini (others[0], "a", "b") + ini (others[1], "c", "d")
+         + ini (others[2], "e", "f"));
   run (__i__);
+  const auto groups = groups_of (content ());
+  fail_unless (groups == std::vector<std::string> ({ others[0], others[1], others[2], group () }), "%s", content ().c_str ());
   g_autoptr (GKeyFile) keys = g_key_file_new ();
   fail_unless (g_key_file_load_from_file (keys, file ().c_str (), G_KEY_FILE_NONE, nullptr));
-  gsize n;
-  g_auto (GStrv) groups = g_key_file_get_groups (keys, &n);
-  fail_unless_equals_int (int (n), 2);
   fail_unless (g_key_file_has_key (keys, group ().c_str (), "1x1x1-bins-u8-u32", nullptr));
   fail_unless (g_key_file_has_key (keys, group ().c_str (), key (__i__).c_str (), nullptr));
-  fail_unless (g_key_file_has_key (keys, "Some GPU, 99 SMs, driver 1 / 0.0.1", "a", nullptr));
+  for (const auto &[other, entry] : { std::pair (others[0], "a"), std::pair (others[1], "c"), std::pair (others[2], "e") })
+    fail_unless (g_key_file_has_key (keys, other.c_str (), entry, nullptr));
+}
+GST_END_TEST;
+
+/// Two builds side by side measure once each, in whatever order they start.
+GST_START_TEST (two_builds)
+{
+  const std::string other = device () + " / " PACKAGE_VERSION " " + build (0, 1);
+  const auto choice = another (__i__);
+  write (ini (other, key (__i__), entry (choice)));
+  fail_unless (run (__i__).tuning == "measured");
+  std::string why;
+  const auto found = integralhist::choice_in (content (), other, inthist::Device::cpu, shape (__i__), 200, &why);
+  fail_unless (found && found->strategy == choice.strategy && found->tuning == choice.tuning, "%s: %s", why.c_str (), content ().c_str ());
+  // the other stores something; this one is cached still
+  write (integralhist::text_with (content (), other, { 65, 48, 1 }, choice, 200));
+  fail_unless (groups_of (content ()) == std::vector<std::string> ({ group (), other }), "%s", content ().c_str ());
+  fail_unless (run (__i__).tuning == "cached");
+}
+GST_END_TEST;
+
+/// Of a device the eight groups that were stored last are kept; those of others are left alone.
+GST_START_TEST (many_builds)
+{
+  std::string text;
+  std::vector<std::string> wanted;
+  for (int i = 0; i < 12; i++) {
+    const std::string own = device () + " / " PACKAGE_VERSION " 1 " + std::to_string (i),
+                      others = "Some GPU, 99 SMs / " + std::to_string (i);
+    text += ini (own, key (__i__), "rows;0;0;7;0;") + ini (others, key (__i__), "strip;0;0;7;0;");
+    if (i >= 5)
+      wanted.push_back (own);
+    wanted.push_back (others);
+  }
+  wanted.push_back (group ());
+  write (text);
+  run (__i__);
+  fail_unless (groups_of (content ()) == wanted, "%s", content ().c_str ());
+}
+GST_END_TEST;
+
+/// What the text says, without a file.
+GST_START_TEST (choice_in_text)
+{
+  const auto choice = another (__i__);
+  const auto look = [&] (const std::string &text, unsigned milliseconds, std::string &why) {
+    return integralhist::choice_in (text, group (), inthist::Device::cpu, shape (__i__), milliseconds, &why);
+  };
+  std::string why;
+  const auto found = look (ini (group (), key (__i__), entry (choice)), 200, why);
+  fail_unless (found && found->strategy == choice.strategy && found->tuning == choice.tuning && why.empty (), "%s", why.c_str ());
+  for (const std::string &text : { std::string (), ini ("other", key (__i__), entry (choice)), ini (group (), "a", "b") })
+    fail_unless (!look (text, 200, why) && why.empty (), "%s", why.c_str ());
+  for (const std::string &text : { std::string ("garbage"), ini (group (), key (__i__), "a") }) {
+    fail_unless (!look (text, 200, why) && !why.empty (), "%s", text.c_str ());
+    why.clear ();
+  }
+  // what would be too much to be read again is left out
+  const std::string large = ini ("other", "a", std::string ((1 << 20) - 20, 'b'));
+  const std::string text = integralhist::text_with (large, group (), shape (__i__), choice, 200);
+  fail_unless (groups_of (text) == std::vector<std::string> ({ group () }));
+}
+GST_END_TEST;
+
+/// What is no file is not waited for, and something sensible takes its place.
+GST_START_TEST (no_regular_file)
+{
+  const auto place = file ();
+  const auto large = [&] {
+    std::ofstream stream (place);
+    stream << ini (group (), key (__i__), entry (another (__i__)));
+    stream.close ();
+    fs::resize_file (place, 100 << 20);
+  };
+  const std::function<void ()> kinds[] = {
+    [&] { fail_unless (mkfifo (place.c_str (), 0600) == 0); },
+    [&] { fs::create_symlink ("/dev/full", place); },
+    [&] { fs::create_symlink ("/dev/zero", place); },
+    [&] { fs::create_symlink ("/nonexistent/x", place); },
+    [&] { fs::create_symlink (place, place); },
+    large,
+  };
+  for (const auto &make : kinds) {
+    setup ();
+    fs::create_directories (place.parent_path ());
+    make ();
+    const auto start = std::chrono::steady_clock::now ();
+    fail_unless (run (__i__).tuning == "measured");
+    const double took = std::chrono::duration<double> (std::chrono::steady_clock::now () - start).count ();
+    fail_unless (took < 5, "%g s", took);
+    fail_unless (fs::is_regular_file (fs::symlink_status (place)));
+    fail_unless (run (__i__).tuning == "cached");
+    // and nothing else is left in the folder
+    fail_unless (std::distance (fs::directory_iterator (place.parent_path ()), {}) == 1);
+  }
 }
 GST_END_TEST;
 
@@ -458,58 +572,163 @@ GST_START_TEST (two_at_once)
 }
 GST_END_TEST;
 
-/// What a frame of 1920x1080 with 4 bins takes here, in seconds: to have a tensor and to give it back, and of the slowest candidate's first run.
-struct Costs {
-  double tensor, candidate = 0;
+/// Threads that keep this machine busy.
+class Load {
+public:
+  Load ()
+  {
+    for (unsigned i = 0; i < std::max (2u, std::thread::hardware_concurrency ()); i++)
+      threads_.emplace_back ([] (std::stop_token stop) {
+        while (!stop.stop_requested ())
+          ;
+      });
+  }
+
+private:
+  std::vector<std::jthread> threads_;
 };
 
-static Costs
-costs ()
-{
-  const inthist::Shape shape = { 1920, 1080, 4 };
-  const auto layout = inthist::layout_of (shape);
-  const auto aligned = [] (std::size_t bytes) {
-    return std::unique_ptr<std::uint8_t, void (*) (void *)> (
-        static_cast<std::uint8_t *> (std::aligned_alloc (256, (bytes + 256) / 256 * 256)), std::free);
-  };
-  const auto timed = [] (auto &&body) {
-    const auto start = std::chrono::steady_clock::now ();
-    body ();
-    return std::chrono::duration<double> (std::chrono::steady_clock::now () - start).count ();
-  };
-  const std::size_t stride = inthist::bin_stride (shape.width), bytes = inthist::tensor_bytes (shape, layout);
-  const double for_tensor = timed ([&] {
-    const auto memory = aligned (bytes);
-    for (std::size_t i = 0; i < bytes; i += 4096)
-      static_cast<volatile std::uint8_t *> (memory.get ())[i] = 0;
-  });
-  const auto pixels = aligned (stride * shape.height), tensor = aligned (bytes);
-  std::memset (pixels.get (), 0, stride * shape.height);
-  double most = 0;
-  for (const auto &choice : inthist::candidates (inthist::Device::cpu, shape)) {
-    const auto workspace = aligned (choice.strategy->workspace_bytes (shape, choice.tuning));
-    most = std::max (
-        most, timed ([&] {
-          fail_unless (inthist::run (*choice.strategy,
-                                     { shape, layout, { pixels.get (), stride }, tensor.get (), workspace.get (), nullptr, choice.tuning })
-                       == 0);
-        }));
-  }
-  return { for_tensor, most };
-}
+/// A large frame's tensor, whose pages nobody has touched.
+struct Large {
+  inthist::Shape shape = { 3840, 2160, 32 };
+  std::unique_ptr<void, decltype (&std::free)> tensor{ std::aligned_alloc (64, inthist::tensor_bytes (shape, inthist::layout_of (shape))),
+                                                       std::free };
 
-/// A stop in the midst of measuring waits for it, and for the tensor that it is measured with, but not longer. The frame is in the element and has not left it, and what was measured is not written before the stop.
-GST_START_TEST (stop_while_measuring)
+  integralhist::Expected<integralhist::Plan> plan (const std::atomic<bool> *cancelled, unsigned milliseconds = 60000) const
+  {
+    return integralhist::plan_for (inthist::Device::cpu, shape, nullptr, milliseconds, 1, tensor.get (), cancelled);
+  }
+};
+
+/// The first frame comes after about tuning-time, besides what a frame takes anyway, on a machine
+/// that is busy too.
+GST_START_TEST (bounded_start)
 {
-  constexpr double kBudget = 0.3, kSlack = 0.3;  // seconds; of a machine that does something else
-  static std::atomic<int> in, out;
-  in = out = 0;
-  GstElement *pipeline = gst_parse_launch ("videotestsrc ! video/x-raw,format=GRAY8,width=1920,height=1080 ! "
-                                           "cudaintegralhist name=e bins=4 backend=cpu tuning-time=300 ! fakesink async=false",
-                                           nullptr);
-  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), "e");
-  for (const auto &[name, count] : { std::pair ("sink", &in), std::pair ("src", &out) }) {
-    GstPad *pad = gst_element_get_static_pad (element, name);
+  const Load load;
+  const Large large;
+  const auto &[shape, tensor] = large;
+  const auto seconds_of = [] (auto &&body) {
+    const gint64 start = g_get_monotonic_time ();
+    body ();
+    return double (g_get_monotonic_time () - start) / 1e6;
+  };
+  const auto choice = inthist::default_choice (inthist::Device::cpu, shape);
+  const std::vector<std::uint8_t> workspace (choice.strategy->workspace_bytes (shape, {}) + 256);
+  std::vector<std::uint8_t> pixels (inthist::bin_stride (shape.width) * shape.height + 16);
+  const auto aligned = [] (const auto &bytes, std::uintptr_t to) {
+    return reinterpret_cast<std::uint8_t *> ((reinterpret_cast<std::uintptr_t> (bytes.data ()) + to - 1) / to * to);
+  };
+  double frame = 0;
+  for (int i = 0; i < 3; i++)  // the first finds the tensor's pages
+    frame = seconds_of ([&] {
+      fail_unless_equals_int (inthist::run (*choice.strategy, { shape,
+                                                                inthist::layout_of (shape),
+                                                                { aligned (pixels, 16), inthist::bin_stride (shape.width) },
+                                                                tensor.get (),
+                                                                aligned (workspace, 256) }),
+                              0);
+    });
+  for (const double frames : { 0., 2.5, 5.5, 7., 9. }) {  // five are the first candidate's: something else runs when the time is up
+    const int budget = 1 + int (frames * frame * 1e3);    // milliseconds
+    setup ();
+    const double took = seconds_of ([&] { fail_unless (large.plan (nullptr, budget).has_value ()); });
+    fail_unless (took < budget / 1e3 + 3 * frame + 0.15, "%.3f s with %d ms; a frame takes %.3f s", took, budget, frame);
+  }
+}
+GST_END_TEST;
+
+/// Whoever measures stops soon after he is told, on a busy machine too, and nothing is written.
+GST_START_TEST (cancelled_while_measuring)
+{
+  const Load load;
+  const Large large;
+  for (const int delay : { 0, 10, 50, 200 }) {  // milliseconds
+    std::atomic<bool> flag = delay == 0;
+    std::atomic<gint64> set = g_get_monotonic_time ();
+    std::jthread other ([&] {
+      g_usleep (delay * 1000);
+      set = g_get_monotonic_time ();
+      flag = true;
+    });
+    const auto plan = large.plan (&flag);
+    const gint64 end = g_get_monotonic_time ();
+    if (plan && end < set)  // a fast machine
+      break;
+    other.join ();
+    fail_unless (!plan && plan.error ().kind == integralhist::Error::Kind::flushing);
+    fail_unless (double (end - set) / 1e6 < 0.3, "%.3f s", double (end - set) / 1e6);
+    fail_unless (!fs::exists (file ()));
+  }
+}
+GST_END_TEST;
+
+/// So does who waits for another to measure.
+GST_START_TEST (cancelled_while_another_measures)
+{
+  const Load load;
+  const Large large;
+  std::atomic<bool> first = false, second = false, done = false, measured = false;
+  std::jthread measuring ([&] {
+    const auto plan = large.plan (&first);
+    done = true;
+  });
+  g_usleep (20000);
+  std::atomic<gint64> set = 0;
+  std::jthread other ([&] {
+    g_usleep (20000);
+    set = g_get_monotonic_time ();
+    second = true;
+    measured = done.load ();
+  });
+  const Large unused = { .shape = { 64, 48, 32 } };
+  const auto plan = unused.plan (&second);
+  const double took = double (g_get_monotonic_time () - set) / 1e6;
+  first = true;
+  other.join ();
+  if (measured)
+    return;  // a fast machine
+  fail_unless (!plan && plan.error ().kind == integralhist::Error::Kind::flushing);
+  fail_unless (took < 0.3, "%.3f s", took);
+}
+GST_END_TEST;
+
+/// A pipeline whose element is about to compute its first frame, or to measure how.
+class Starting {
+public:
+  Starting ()
+  {
+    counter ("sink", &in_);
+    counter ("src", &out_);
+    gst_element_set_state (pipeline_, GST_STATE_PLAYING);
+    for (int i = 0; i < 5000 && in_ == 0; i++)
+      g_usleep (1000);
+    fail_unless_equals_int (in_, 1);
+  }
+
+  ~Starting ()
+  {
+    stop ();
+    gst_object_unref (element_);
+    gst_object_unref (pipeline_);
+  }
+
+  /// Whether the frame is in the element still.
+  bool busy () const { return out_ == 0; }
+  GstElement *element () const { return element_; }
+  void stop () { gst_element_set_state (pipeline_, GST_STATE_NULL); }
+
+  void expect_no_error ()
+  {
+    GstBus *bus = gst_element_get_bus (pipeline_);
+    GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+    gst_object_unref (bus);
+    fail_unless (message == nullptr, "an error was posted");
+  }
+
+private:
+  void counter (const char *name, std::atomic<int> *count)
+  {
+    GstPad *pad = gst_element_get_static_pad (element_, name);
     gst_pad_add_probe (
         pad, GST_PAD_PROBE_TYPE_BUFFER,
         [] (GstPad *, GstPadProbeInfo *, gpointer counter) {
@@ -519,21 +738,54 @@ GST_START_TEST (stop_while_measuring)
         count, nullptr);
     gst_object_unref (pad);
   }
-  const Costs cost = costs ();
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  for (int i = 0; i < 5000 && in == 0; i++)
-    g_usleep (1000);
-  fail_unless_equals_int (in, 1);
-  g_usleep (5000);
-  fail_unless (out == 0 && !fs::exists (file ()), "measured before the stop");
-  const gint64 start = g_get_monotonic_time ();
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  const double took = double (g_get_monotonic_time () - start) / 1e6;
-  fail_unless (content ().find ("1920x1080x4-bins-u8-u32=") != std::string::npos, "nothing was measured");
-  fail_unless (took < kBudget + cost.candidate + cost.tensor + kSlack, "%.3f s; a candidate takes %.3f s, a tensor %.3f s", took,
-               cost.candidate, cost.tensor);
-  gst_object_unref (element);
-  gst_object_unref (pipeline);
+
+  std::atomic<int> in_ = 0, out_ = 0;
+  GstElement *pipeline_ = gst_parse_launch ("videotestsrc ! video/x-raw,format=GRAY8,width=1920,height=1080 ! "
+                                            "cudaintegralhist name=e bins=64 backend=cpu tuning-time=60000 ! fakesink async=false",
+                                            nullptr);
+  GstElement *element_ = gst_bin_get_by_name (GST_BIN (pipeline_), "e");
+};
+
+constexpr double kMostToStop = kMarksMemory ? 0.6 : 0.3;  // seconds
+
+/// A stop in the midst of measuring, or of making the tensor that it is measured with, does not
+/// wait for it; nothing is written. The loop's index is the moment's.
+GST_START_TEST (stop_while_measuring)
+{
+  static constexpr int kDelays[] = { 5, 100, 250, 400 };  // milliseconds
+  const auto attempt = [i = __i__] {
+    const Load load;
+    Starting pipeline;
+    g_usleep (kDelays[i] * 1000);
+    fail_unless (pipeline.busy () || i > 0, "measured before the stop");
+    const bool busy = pipeline.busy ();
+    const gint64 start = g_get_monotonic_time ();
+    pipeline.stop ();
+    const double took = double (g_get_monotonic_time () - start) / 1e6;
+    fail_unless (!busy || content ().empty (), "%s", content ().c_str ());
+    return took < kMostToStop;
+  };
+  fail_unless (one_of_three (attempt), "each of three stops took longer than %.1f s", kMostToStop);
+}
+GST_END_TEST;
+
+/// Nor does a flush; nobody hears of an error.
+GST_START_TEST (flush_while_measuring)
+{
+  const auto attempt = [] {
+    const Load load;
+    Starting pipeline;
+    g_usleep (100000);
+    GstPad *pad = gst_element_get_static_pad (pipeline.element (), "sink");
+    const gint64 start = g_get_monotonic_time ();
+    gst_pad_send_event (pad, gst_event_new_flush_start ());
+    gst_pad_send_event (pad, gst_event_new_flush_stop (TRUE));  // waits for the streaming thread
+    const double took = double (g_get_monotonic_time () - start) / 1e6;
+    gst_object_unref (pad);
+    pipeline.expect_no_error ();
+    return took < kMostToStop;
+  };
+  fail_unless (one_of_three (attempt), "each of three flushes took longer than %.1f s", kMostToStop);
 }
 GST_END_TEST;
 
@@ -552,11 +804,19 @@ tuning_suite ()
   tcase_add_loop_test (tests, more_time, 0, 2);
   tcase_add_test (tests, too_little_time);
   tcase_add_loop_test (tests, merges, 0, 2);
+  tcase_add_loop_test (tests, two_builds, 0, 2);
+  tcase_add_loop_test (tests, many_builds, 0, 2);
+  tcase_add_loop_test (tests, choice_in_text, 0, 2);
+  tcase_add_loop_test (tests, no_regular_file, 0, 2);
   tcase_add_loop_test (tests, unwritable, 0, 2);
   tcase_add_loop_test (tests, without_measuring, 0, 2);
   tcase_add_loop_test (tests, says_why, 0, 2);
   tcase_add_test (tests, two_at_once);
-  tcase_add_test (tests, stop_while_measuring);
+  tcase_add_test (tests, bounded_start);
+  tcase_add_test (tests, cancelled_while_measuring);
+  tcase_add_test (tests, cancelled_while_another_measures);
+  tcase_add_loop_test (tests, stop_while_measuring, 0, 4);
+  tcase_add_test (tests, flush_while_measuring);
   return suite;
 }
 

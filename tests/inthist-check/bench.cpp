@@ -247,7 +247,7 @@ private:
   {
     return [this, &strategy, tuning] (const Slot &slot) {
       const bool bins = rig_.shape.content == Content::bins;
-      const Binning binning = { { rig_.images[slot.lane].get (), std::size_t (rig_.shape.width), {} }, uniform_lut (rig_.shape.bins) };
+      const Binning binning = { { rig_.images[slot.lane].get (), rig_.shape.width, {} }, uniform_lut (rig_.shape.bins) };
       const PixelPlane pixels = bins ? PixelPlane{ rig_.bins[slot.lane].get (), bin_stride (rig_.shape.width) }
                                      : PixelPlane{ rig_.images[slot.lane].get (), rig_.input.c.stride () };
       const int status = inthist::run (strategy, { rig_.shape, rig_.layout, pixels, slot.tensor, rig_.workspaces[slot.lane].get (),
@@ -308,7 +308,8 @@ private:
         return;
       }
 #endif
-      cpu::answer (shape, rig_.layout, slot.tensor, query);
+      if (const int error = cpu::answer (shape, rig_.layout, slot.tensor, query); error != 0)
+        throw std::runtime_error (text ("answer: error %d", error));
     };
     int wrong = 0;
     for (const bool any_size : { false, true }) {

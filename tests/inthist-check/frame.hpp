@@ -47,7 +47,7 @@ public:
   /// How the image's pixels become the bins of `pixels`.
   Binning binning () const
   {
-    return { { image.data, std::size_t (input->c.shape.width), {} }, input->c.lut.value_or (uniform_lut (input->c.shape.bins)) };
+    return { { image.data, input->c.shape.width, {} }, input->c.lut.value_or (uniform_lut (input->c.shape.bins)) };
   }
 
   /// Empty where the tensor is right and nothing else was written.

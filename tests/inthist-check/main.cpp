@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <optional>
 
@@ -34,7 +35,8 @@ What to run:
   --list                 the strategies with their parameters, and the peers (with NAMEs, only those); nothing is run
   --device DEVICE        cpu, cuda or all (all)
   --seed N               of all pictures and of the case list (20250); it is printed, with failures too
-  --cases LIST           all, or small, for sanitizers: small frames, few launches, no guard behind a buffer (all)
+  --cases LIST           all, or small, for sanitizers: small frames, few launches, no guard behind a buffer
+                         ($INTHIST_CASES, or all)
   --size WxH             a frame of this size instead of the case list; may be repeated.
                          With --bench without a size: 640x480, 1280x720 and 1920x1080
   --bins N               bins of a histogram, planes of a table; may be repeated (32; 1)
@@ -135,7 +137,7 @@ choice (const char *option, std::string_view value)
 
 /// The command line, before it is known what is there.
 struct Arguments {
-  bool bench = false, list = false;
+  bool bench = false, list = false, cases_given = false;
   std::string device = "all";
   std::vector<std::pair<int, int>> sizes;
   std::vector<int> bins;
@@ -208,7 +210,10 @@ parse (int argc, char **argv)
         a.device = value;
         break;
       case kSeed: o.seed = number ("--seed", value, 0u, UINT32_MAX); break;
-      case kCases: o.small = one_of ("--cases", value, { "all", "small" }) == 1; break;
+      case kCases:
+        o.small = one_of ("--cases", value, { "all", "small" }) == 1;
+        a.cases_given = true;
+        break;
       case kSize: {
         const auto x = value.find ('x');
         if (x == value.npos)
@@ -300,8 +305,11 @@ choose_shapes (Arguments &a)
 {
   Options &o = a.options;
   const bool given = !a.sizes.empty () || !a.bins.empty () || a.counter || a.table;
-  if (!given && !a.bench)
-    return;  // the case list
+  if (!given && !a.bench) {  // the case list
+    if (const char *const cases = std::getenv ("INTHIST_CASES"); cases && !a.cases_given)
+      o.small = !std::strcmp (cases, "small");
+    return;
+  }
   if (o.small && given)
     usage_error ("--cases small does not go with --size, --bins, --counter and --table");
   if (a.counter && a.table)

@@ -19,6 +19,7 @@
 #include "text.hpp"
 
 #if INTHIST_CUDA
+#include "../must.hpp"
 #include "cuda/raii.hpp"
 #endif
 
@@ -163,7 +164,7 @@ public:
   {
 #if INTHIST_CUDA
     if (device == Device::cuda) {
-      owner_ = cuda::make_stream ();
+      owner_ = must (cuda::make_stream ());
       stream = owner_.get ();
     }
 #endif

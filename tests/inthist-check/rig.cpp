@@ -52,7 +52,7 @@ public:
   {
 #if INTHIST_CUDA
     if (stream_) {
-      events_.push_back (cuda::make_event (cudaEventDefault));
+      events_.push_back (must (cuda::make_event (cudaEventDefault)));
       CHECK_CUDA (cudaEventRecord (events_.back ().get (), stream_));
       return;
     }
@@ -118,15 +118,15 @@ Rig::Rig (Device d, const Input &in)
     bins.push_back (memory (bin_stride (shape.width) * shape.height));
 #if INTHIST_CUDA
     if (device == Device::cuda) {
-      streams_.push_back (cuda::make_stream ());
-      done_.push_back (cuda::make_event (cudaEventDisableTiming));
+      streams_.push_back (must (cuda::make_stream ()));
+      done_.push_back (must (cuda::make_event (cudaEventDisableTiming)));
     }
 #endif
   }
 #if INTHIST_CUDA
   if (device == Device::cuda) {
-    start_ = cuda::make_event (cudaEventDefault);
-    stop_ = cuda::make_event (cudaEventDefault);
+    start_ = must (cuda::make_event (cudaEventDefault));
+    stop_ = must (cuda::make_event (cudaEventDefault));
   }
 #endif
 }

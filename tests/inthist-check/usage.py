@@ -18,7 +18,7 @@ PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 else 'inthist-check'
 TIMEOUT = 240
 COLUMNS = ('date cpu gpu driver runtime device content width height planes pixel counter picture name mode tile threads laps median_us p5_us p95_us '
            'frames_per_s useful_bytes_per_s share_of_ceiling stages').split()
-NO_GPU = dict(os.environ, CUDA_VISIBLE_DEVICES='')
+NO_GPU = dict(os.environ, CUDA_VISIBLE_DEVICES='', INTHIST_CASES='all')
 QUICK = '--bench --device cpu --size 64x48 --seconds 0.01'.split()
 
 

@@ -93,7 +93,7 @@ PixelPlane
 make_bins (const Rig &rig, const Slot &slot)
 {
   const Shape &shape = rig.shape;
-  const Image image = { rig.images[slot.lane].get (), std::size_t (shape.width), {} };
+  const Image image = { rig.images[slot.lane].get (), shape.width, {} };
   const PixelPlane bins = { rig.bins[slot.lane].get (), bin_stride (shape.width) };
   if (slot.listener)
     slot.listener->begin ("bins");
@@ -102,7 +102,8 @@ make_bins (const Rig &rig, const Slot &slot)
     CHECK_CUDA (cuda::bin_image (image, uniform_lut (shape.bins), shape.width, shape.height, bins, slot.stream));
 #endif
   if (rig.device == Device::cpu)
-    cpu::bin_image (image, uniform_lut (shape.bins), shape.width, shape.height, bins);
+    if (cpu::bin_image (image, uniform_lut (shape.bins), shape.width, shape.height, bins) != 0)
+      throw std::runtime_error ("bin_image failed");
   return bins;
 }
 

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "parse.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <climits>
+#include <cmath>
+#include <string>
+
+namespace integralhist {
+namespace {
+
+/// What users are shown of a text, which may be long or no text at all.
+std::string
+quoted (std::string_view text)
+{
+  constexpr std::size_t kMost = 200;
+  g_autofree char *valid = g_utf8_make_valid (text.data (), gssize (std::min (text.size (), kMost)));
+  return std::string ("\"").append (valid).append (text.size () > kMost ? "...\"" : "\"");
+}
+
+/// A text that is read from left to right, and what to say of the property where it cannot be.
+class Reader {
+public:
+  Reader (std::string_view text, const char *property, const char *remedy)
+      : text_ (text), at_ (text.data ()), end_ (text.data () + text.size ()), property_ (property), remedy_ (remedy)
+  {
+    skip_spaces ();
+  }
+
+  bool is_at_end () const { return at_ == end_; }
+
+  /// Goes past `c` and the spaces behind it, if it is next.
+  bool take (char c)
+  {
+    if (is_at_end () || *at_ != c)
+      return false;
+    at_++;
+    skip_spaces ();
+    return true;
+  }
+
+  /// Reads a number and the spaces behind it.
+  template <class Number>
+  Expected<Number> number ()
+  {
+    Number number;
+    const auto [after, problem] = std::from_chars (at_, end_, number);
+    if (problem == std::errc::result_out_of_range)
+      return refuse (std::string (at_, after) + " is out of range" + range_of (number));
+    if (problem != std::errc ())
+      return missing ("a number");
+    last_ = std::string_view (at_, std::size_t (after - at_));
+    at_ = after;
+    skip_spaces ();
+    return number;
+  }
+
+  /// The number that was read last, as it was written.
+  std::string last () const { return std::string (last_); }
+
+  tl::unexpected<Error> missing (const char *what) const
+  {
+    const std::string where = is_at_end () ? "the end" : quoted ({ at_, std::size_t (end_ - at_) });
+    return refuse (std::string (what) + " is missing at " + where);
+  }
+
+  tl::unexpected<Error> refuse (const std::string &why) const
+  {
+    return error (Error::Kind::bad_setting, std::string (property_) + "=" + quoted (text_) + ": " + why + "; " + remedy_);
+  }
+
+private:
+  void skip_spaces ()
+  {
+    while (at_ < end_ && *at_ == ' ')
+      at_++;
+  }
+
+  static std::string range_of (int) { return " (" + std::to_string (INT_MIN) + " to " + std::to_string (INT_MAX) + ")"; }
+  static std::string range_of (float) { return ""; }
+
+  const std::string_view text_;
+  const char *at_, *const end_;
+  const char *const property_, *const remedy_;
+  std::string_view last_;
+};
+
+Expected<GstVideoRectangle>
+read_region (Reader &reader)
+{
+  int numbers[4];
+  for (int i = 0; i < 4; i++) {
+    numbers[i] = TRY (reader.number<int> ());
+    if (i < 3 && !reader.take (','))
+      return reader.missing ("a comma");
+  }
+  if (numbers[2] <= 0 || numbers[3] <= 0)
+    return reader.refuse ("a region of " + std::to_string (numbers[2]) + "x" + std::to_string (numbers[3])
+                          + " pixels is empty, and width and height must be at least 1");
+  return GstVideoRectangle{ numbers[0], numbers[1], numbers[2], numbers[3] };
+}
+
+}  // namespace
+
+Expected<std::vector<GstVideoRectangle>>
+parse_regions (std::string_view text, const char *name)
+{
+  Reader reader (text, name, "a region is x,y,width,height");
+  std::vector<GstVideoRectangle> regions;
+  while (!reader.is_at_end ()) {
+    regions.push_back (TRY (read_region (reader)));
+    if (!reader.take (';') && !reader.is_at_end ())
+      return reader.missing ("a semicolon");
+  }
+  return regions;
+}
+
+Expected<std::optional<GstVideoRectangle>>
+parse_model (std::string_view text)
+{
+  const auto regions = TRY (parse_regions (text, "model"));
+  if (regions.size () > 1)
+    return error (Error::Kind::bad_setting, "model=" + quoted (text) + " has " + std::to_string (regions.size ())
+                                                + " regions, and a model is one: write x,y,width,height");
+  return regions.empty () ? std::optional<GstVideoRectangle> () : regions.front ();
+}
+
+Expected<std::vector<gfloat>>
+parse_histogram (std::string_view text)
+{
+  Reader reader (text, "histogram", "write a number of 0 or more for each bin, separated by commas");
+  std::vector<gfloat> numbers;
+  while (!reader.is_at_end ()) {
+    const gfloat number = TRY (reader.number<gfloat> ());
+    if (!(number >= 0) || !std::isfinite (number))
+      return reader.refuse (reader.last () + " cannot be in a histogram");
+    numbers.push_back (number);
+    if (reader.is_at_end ())
+      break;
+    if (!reader.take (','))
+      return reader.missing ("a comma");
+    if (reader.is_at_end ())
+      return reader.missing ("a number");
+  }
+  if (!numbers.empty () && std::ranges::all_of (numbers, [] (gfloat number) { return number == 0; }))
+    return reader.refuse ("it is empty, as all of its numbers are 0");
+  return numbers;
+}
+
+Expected<std::vector<int>>
+parse_device_ids (std::string_view text)
+{
+  std::vector<int> ids;
+  if (text.empty ())
+    return ids;
+  Reader reader (text, "cuda-device-ids", "set a list of device numbers, such as \"0,1,2,3\"");
+  do {
+    const int id = TRY (reader.number<int> ());
+    if (id < 0)
+      return reader.refuse (reader.last () + " is no device");
+    if (std::ranges::find (ids, id) != ids.end ())
+      return reader.refuse ("device " + std::to_string (id) + " is listed twice");
+    ids.push_back (id);
+  } while (reader.take (','));
+  if (!reader.is_at_end ())
+    return reader.missing ("a comma");
+  return ids;
+}
+
+}  // namespace integralhist

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// INTEGRALHIST_FAULT=DEVICE:N lets the N-th part on a device fail where frames are shared out, to see
+// what becomes of everything else. Not installed.
+#pragma once
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "error.hpp"
+
+namespace integralhist {
+
+struct Fault {
+  int device, part;  // from 0 on, and from 1 on
+  bool operator== (const Fault &) const = default;
+};
+
+/// None where the text is empty.
+inline Expected<std::optional<Fault>>
+parse_fault (std::string_view text)
+{
+  if (text.empty ())
+    return std::optional<Fault> ();
+  Fault fault;
+  const char *const end = text.data () + text.size ();
+  const auto [colon, wrong_device] = std::from_chars (text.data (), end, fault.device);
+  if (wrong_device == std::errc () && colon < end && *colon == ':') {
+    const auto [after, wrong_part] = std::from_chars (colon + 1, end, fault.part);
+    if (wrong_part == std::errc () && after == end && fault.device >= 0 && fault.part >= 1)
+      return std::optional (fault);
+  }
+  return error (Error::Kind::bad_setting, "INTEGRALHIST_FAULT=\"" + std::string (text)
+                                              + "\" is no fault: set it to DEVICE:N, such as 0:1, for the N-th part on a device");
+}
+
+}  // namespace integralhist

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "thread.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+namespace integralhist {
+
+Expected<>
+check_threads ()
+{
+  constexpr unsigned kOurs = 8;
+  static std::atomic<bool> tbb_has_its_own = false;
+  const unsigned n = kOurs + (tbb_has_its_own ? 0 : g_get_num_processors () - 1);
+  struct {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool may_end = false;
+  } all;
+  Expected<> outcome;
+  std::vector<Thread> threads;
+  while (threads.size () < n && outcome) {
+    auto thread = Thread::start ("integralhist-try", [&all] {
+      std::unique_lock lock (all.mutex);
+      all.changed.wait (lock, [&all] { return all.may_end; });
+    });
+    if (thread)
+      threads.push_back (std::move (*thread));
+    else
+      outcome = tl::make_unexpected (thread.error ());
+  }
+  {
+    const std::lock_guard lock (all.mutex);
+    all.may_end = true;
+    all.changed.notify_all ();
+  }
+  threads.clear ();
+  if (outcome)
+    tbb_has_its_own = true;
+  return outcome;
+}
+
+}  // namespace integralhist

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The one place where CPU kernels meet what TBB and the allocator throw: it ends here, as a number.
+#pragma once
+
+#include <cerrno>
+#include <new>
+#include <type_traits>
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_group.h>
+
+#include "../inthist.hpp"
+
+namespace inthist::cpu {
+
+/// What `body` returns; ENOMEM where memory is lacking, and EAGAIN where anything else is, threads
+/// for one.
+template <class Body>
+[[nodiscard]] int
+guarded (Body &&body)
+{
+  try {
+    return body ();
+  } catch (const std::bad_alloc &) {
+    return ENOMEM;
+  } catch (...) {
+    return EAGAIN;
+  }
+}
+
+/// Calls `body (part)` for parts of a range of TBB's, in parallel. A body that returns false has
+/// stopped half-way: no other part begins then, and the return value is ECANCELED, whatever becomes
+/// of the flag. A context of its own keeps the application's tasks from stopping ours unnoticed.
+template <class Range, class Body>
+[[nodiscard]] int
+for_parts (const Range &range, Body &&body)
+{
+  return guarded ([&] {
+    tbb::task_group_context context (tbb::task_group_context::isolated);
+    tbb::parallel_for (
+        range,
+        [&] (const Range &part) {
+          if (!body (part))
+            context.cancel_group_execution ();
+        },
+        context);
+    return context.is_group_execution_cancelled () ? ECANCELED : 0;
+  });
+}
+
+/// Calls `body (i)` for 0..n - 1 in parallel, unless and until `cancelled`. A body that takes
+/// longer than a millisecond looks at the flag itself, and returns false where it stopped.
+template <class Index, class Body>
+[[nodiscard]] int
+for_each (Index n, Index grain, const std::atomic<bool> *cancelled, Body &&body)
+{
+  return for_parts (tbb::blocked_range<Index> (0, n, grain), [&] (const tbb::blocked_range<Index> &part) {
+    for (Index i = part.begin (); i < part.end (); i++) {
+      if (is_set (cancelled))
+        return false;
+      if constexpr (std::is_void_v<decltype (body (i))>)
+        body (i);
+      else if (!body (i))
+        return false;
+    }
+    return true;
+  });
+}
+
+}  // namespace inthist::cpu

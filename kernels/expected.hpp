@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A value, or what went wrong instead. Nothing here throws: an exception that unwinds through the
+// frames of a C library ends the process where that library brings an unwinder of its own.
+//
+//   Expected<int, Fault> parse (...);
+//   const int n = TRY (parse (...));      // returns the fault from this function, or goes on with n
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include <tl/expected.hpp>
+
+namespace inthist {
+
+/// As std::expected of C++23, and not to be ignored.
+template <class T, class E>
+class [[nodiscard]] Expected : public tl::expected<T, E> {
+public:
+  using tl::expected<T, E>::expected;
+};
+
+using tl::unexpected;
+
+/// For TRY: the value that is known to be there.
+template <class T, class E>
+T
+value_of (Expected<T, E> &&expected)
+{
+  if constexpr (!std::is_void_v<T>)
+    return std::move (*expected);
+}
+
+}  // namespace inthist
+
+/// The value of an Expected; where there is none, the function returns the error, which its own type
+/// of error may be made from. Not among the arguments of a new-expression, whose memory would be lost.
+// clang-format off
+#define TRY(...) \
+  __extension__ ({ \
+    auto tried_ = (__VA_ARGS__); \
+    if (!tried_) [[unlikely]] \
+      return ::tl::make_unexpected (std::move (tried_).error ()); \
+    ::inthist::value_of (std::move (tried_)); \
+  })
+// clang-format on

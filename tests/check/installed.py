@@ -1,0 +1,88 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What others find the library and the plugin by: the pkg-config file and gst-inspect-1.0.
+
+Environment:
+  BUILD_ROOT=folder  the build directory
+"""
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get('BUILD_ROOT', os.path.join(ROOT, 'build'))
+OURS = 'gstreamer-integralhist-1.0'
+GSTREAMER = ['gstreamer-1.0', 'gstreamer-video-1.0']
+VERSION = '0.1'
+
+
+def output(*command, **more):
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, **more).stdout
+
+
+def flags(folder, *arguments):
+    """What pkg-config prints, with the files of a folder of the build directory."""
+    path = os.path.join(BUILD, folder)
+    environment = {
+        **os.environ,
+        'PKG_CONFIG_ALLOW_SYSTEM_CFLAGS': '1',
+        'PKG_CONFIG_ALLOW_SYSTEM_LIBS': '1',
+        'PKG_CONFIG_PATH': os.pathsep.join([path, os.environ.get('PKG_CONFIG_PATH', '')]),
+    }
+    return shlex.split(output('pkg-config', *arguments, env=environment))
+
+
+class PkgConfig(unittest.TestCase):
+    def own(self, folder, *arguments):
+        """The flags that GStreamer's own files do not give."""
+        gstreamer = flags(folder, *arguments, *GSTREAMER)
+        return {flag for flag in flags(folder, *arguments, OURS) if flag not in gstreamer}
+
+    def check(self, folder, headers, library):
+        for static in ([], ['--static']):
+            self.assertLessEqual(self.own(folder, '--cflags', *static), {f'-I{headers}'})
+            self.assertLessEqual(self.own(folder, '--libs', *static),
+                                 {f'-L{library}', '-lgstintegralhist-1.0'})
+        self.assertIn('-lgstintegralhist-1.0', self.own(folder, '--libs'))
+
+    def test_installed(self):
+        folder = 'meson-private'
+        headers, = flags(folder, '--variable=includedir', OURS)
+        library, = flags(folder, '--variable=libdir', OURS)
+        self.check(folder, os.path.join(headers, 'gstreamer-1.0'), library)
+        self.assertIn(f'-I{headers}/gstreamer-1.0', flags(folder, '--cflags', OURS))
+        self.assertIn(f'-L{library}', flags(folder, '--libs', OURS))
+        self.assertEqual(flags(folder, '--print-requires-private', OURS), [])
+
+    def test_in_the_build_directory(self):
+        folder = 'meson-uninstalled'
+        self.check(folder, ROOT, os.path.join(BUILD, 'gst', 'integralhist'))
+        with tempfile.TemporaryDirectory() as place:
+            program = os.path.join(place, 'histquery')
+            output('cc', os.path.join(ROOT, 'examples', 'histquery.c'), '-o', program,
+                   *flags(folder, '--cflags', '--libs', OURS, 'gstreamer-app-1.0'), '-lm')
+            self.assertIn('--bins', output(program, '--help'))
+
+
+class Inspect(unittest.TestCase):
+    def test_plugin(self):
+        said = output('gst-inspect-1.0', 'cudaintegralhist')
+        self.assertRegex(said, r'Origin URL\s+gst-cuda-integral-histogram\n')
+        self.assertRegex(said, rf'Version\s+{re.escape(VERSION)}\.')
+
+    def test_exists(self):
+        """The command that README.md gives; gst-inspect-1.0 alone asks for GStreamer's version."""
+        with open(os.path.join(ROOT, 'README.md'), encoding='utf-8') as file:
+            commands = re.findall(r'`(gst-inspect-1\.0 --exists [^`]*)`', file.read())
+        self.assertEqual(
+            commands, [f'gst-inspect-1.0 --exists --atleast-version={VERSION} cudaintegralhist'])
+        output(*shlex.split(commands[0]))
+        too_new = commands[0].replace(f'={VERSION} ', '=9.9 ')
+        self.assertNotEqual(subprocess.run(shlex.split(too_new), check=False).returncode, 0)
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)

@@ -1,0 +1,97 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The times in element messages: those that a frame has, and no field for those that it has not."""
+import unittest
+
+import gi
+
+gi.require_version('Gst', '1.0')
+gi.require_version('GstApp', '1.0')
+from gi.repository import Gst, GstApp  # noqa: E402,F401 (GstApp gives appsrc its methods)
+
+Gst.init(None)
+WIDTH, HEIGHT = 64, 48
+PTS, DURATION = 2 * Gst.SECOND, Gst.SECOND // 25
+NONE = Gst.CLOCK_TIME_NONE
+HISTOGRAM = 'cudaintegralhist backend=cpu tuning-time=0'
+PRODUCERS = {
+    'integral-histogram': f'{HISTOGRAM} regions="1,1,9,9"',
+    'integral-image': 'cudaintegralimage backend=cpu tuning-time=0 regions="1,1,9,9"',
+    'integral-histogram-track': f'{HISTOGRAM} ! integralhisttrack targets="1,1,20,20"',
+    'integral-histogram-likelihood': f'{HISTOGRAM} ! integralhistlikelihood messages=true',
+}
+TIMES = {'timestamp', 'stream-time', 'running-time', 'duration'}
+
+
+def run(line, push=None):
+    """The structures of all element messages"""
+    pipeline = Gst.parse_launch(line)
+    pipeline.set_state(Gst.State.PLAYING)
+    structures = []
+    try:
+        if push:
+            push(pipeline.get_by_name('source'))
+        kinds = Gst.MessageType.ELEMENT | Gst.MessageType.EOS | Gst.MessageType.ERROR
+        while message := pipeline.get_bus().timed_pop_filtered(20 * Gst.SECOND, kinds):
+            if message.type == Gst.MessageType.ERROR:
+                raise AssertionError(message.parse_error()[0].message)
+            if message.type == Gst.MessageType.EOS:
+                return structures
+            structures.append(message.get_structure().copy())
+        raise AssertionError('no end of stream')
+    finally:
+        pipeline.set_state(Gst.State.NULL)
+
+
+def times_of(structure):
+    return {name: structure.get_uint64(name)[1] for name in TIMES if structure.has_field(name)}
+
+
+class Messages(unittest.TestCase):
+    def check(self, pts, duration, wanted, form='time'):
+        """Of two frames with these times, through appsrc"""
+        def push(source):
+            for number in range(2):
+                buffer = Gst.Buffer.new_wrapped(bytes([number]) * (WIDTH * HEIGHT))
+                buffer.pts, buffer.duration = pts, duration
+                source.push_buffer(buffer)
+            source.end_of_stream()
+
+        caps = f'video/x-raw,format=GRAY8,width={WIDTH},height={HEIGHT},framerate=0/1'
+        for name, elements in PRODUCERS.items():
+            with self.subTest(name):
+                found = run(f'appsrc name=source format={form} caps={caps} ! {elements} ! '
+                            'fakesink sync=false', push)
+                self.assertEqual([structure.get_name() for structure in found], [name] * 2)
+                for structure in found:
+                    self.assertEqual(times_of(structure), wanted)
+
+    def test_all(self):
+        self.check(PTS, DURATION, {'timestamp': PTS, 'stream-time': PTS, 'running-time': PTS,
+                                   'duration': DURATION})
+
+    def test_no_duration(self):
+        self.check(PTS, NONE, {'timestamp': PTS, 'stream-time': PTS, 'running-time': PTS})
+
+    def test_no_timestamp(self):
+        self.check(NONE, DURATION, {'duration': DURATION})
+
+    def test_neither(self):
+        self.check(NONE, NONE, {})
+
+    def test_a_segment_of_bytes(self):
+        """A stream that is not timed has no place in stream or running time."""
+        self.check(PTS, NONE, {'timestamp': PTS}, form='bytes')
+
+    def test_a_source_without_a_frame_rate(self):
+        for name, elements in PRODUCERS.items():
+            with self.subTest(name):
+                found = run('videotestsrc num-buffers=1 ! video/x-raw,format=GRAY8,'
+                            f'width={WIDTH},height={HEIGHT},framerate=0/1 ! {elements} ! fakesink')
+                self.assertEqual([structure.get_name() for structure in found], [name])
+                self.assertNotIn('duration', times_of(found[0]))
+                self.assertNotIn(NONE, times_of(found[0]).values())
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// For tests and benchmarks, which may throw: the value of an Expected, or an exception that says why
+// there is none.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <expected.hpp>
+
+template <class T, class E>
+T
+must (inthist::Expected<T, E> expected)
+{
+  if (!expected) {
+    if constexpr (requires { expected.error ().message; })
+      throw std::runtime_error (expected.error ().message);
+    else
+      throw std::runtime_error (expected.error ().what ());
+  }
+  return inthist::value_of (std::move (expected));
+}
