@@ -3,7 +3,8 @@
 """count.py TESTLOG.JSON: counts the checks in Meson's test log; fails if one failed or none ran.
 
 A program of libcheck or unittest counts as the checks that it reports, inthist-check as one for each check of each strategy, any other as one. A crash, a timeout or a bad exit
-without a failed check is one failure. A line that starts with SKIP: is a check that did not take place.
+without a failed check is one failure. A line that starts with SKIP: is a check that did not take place. The last lines of what failed are
+printed once more.
 """
 import json
 import re
@@ -45,6 +46,7 @@ def count(test):
 
 
 passed = failed = skipped = 0
+endings = []  # of what failed
 with open(sys.argv[1], encoding='utf-8', errors='replace') as log:
     for line in log:
         test = json.loads(line)
@@ -54,7 +56,9 @@ with open(sys.argv[1], encoding='utf-8', errors='replace') as log:
         for reason in reasons:
             print(f'SKIP: {name}: {reason}')
         if f:
-            print(f"FAIL: {name}: {f} failed ({test['result']})")
+            endings.append((f"FAIL: {name}: {f} failed ({test['result']})", (test.get('stdout') or '') + (test.get('stderr') or '')))
+for what, text in endings:
+    print(what, *('    ' + line for line in text.splitlines()[-15:]), sep='\n')
 if passed + failed + skipped == 0:
     print('no test ran')
 print(f'{passed} passed, {failed} failed, {skipped} skipped')
