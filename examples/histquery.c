@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * histquery: an application that asks for the histograms of five regions of every frame, and shows them over time.
+ * histquery: an application that asks for the histograms of five regions of every frame, and shows
+ * them over time.
  *
  *   histquery [--bins N] [--frames N] FILE | URI | /dev/videoN | --test
  */
@@ -22,18 +23,16 @@ enum { CENTRE, TOP_LEFT, TOP_RIGHT, BOTTOM_LEFT, BOTTOM_RIGHT, REGIONS };
 
 static volatile sig_atomic_t interrupted;
 
-static void
-on_interrupt (int signum)
+static void on_interrupt (int signum)
 {
   (void) signum;
   interrupted = 1;
 }
 
-static GstElement *
-make_pipeline (const char *input, int bins, GError **error)
+static GstElement *make_pipeline (const char *input, int bins, GError **error)
 {
-  const char *source =
-      "videotestsrc name=source pattern=smpte horizontal-speed=4 ! video/x-raw,format=I420,width=640,height=480,framerate=30/1";
+  const char *source = "videotestsrc name=source pattern=smpte horizontal-speed=4 ! "
+                       "video/x-raw,format=I420,width=640,height=480,framerate=30/1";
   const char *property = NULL;
 
   if (input && g_str_has_prefix (input, "/dev/video")) {
@@ -50,10 +49,12 @@ make_pipeline (const char *input, int bins, GError **error)
     return NULL;
   }
 
-  /* videoconvert passes the formats that the element takes; a few frames under way let it work ahead of the queries */
-  g_autofree char *launch = g_strdup_printf ("%s ! videoconvert ! cudaintegralhist name=hist bins=%d ! "
-                                             "appsink name=sink sync=false max-buffers=4",
-                                             source, bins);
+  /* videoconvert passes the formats that the element takes; a few frames under way let it work
+   * ahead of the queries */
+  g_autofree char *launch =
+      g_strdup_printf ("%s ! videoconvert ! cudaintegralhist name=hist bins=%d ! "
+                       "appsink name=sink sync=false max-buffers=4",
+                       source, bins);
   g_autoptr (GError) problem = NULL;
   g_autoptr (GstElement) pipeline = gst_parse_launch (launch, &problem);
   if (problem) {
@@ -68,13 +69,16 @@ make_pipeline (const char *input, int bins, GError **error)
 }
 
 /* Counts of the regions, one after another; areas in pixels. */
-static gboolean
-query (GstIntegralHistogram *histogram, guint32 *counts, guint *areas, GError **error)
+static gboolean query (GstIntegralHistogram *histogram, guint32 *counts, guint *areas,
+                       GError **error)
 {
-  const int w = gst_integral_histogram_get_width (histogram), h = gst_integral_histogram_get_height (histogram);
+  const int w = gst_integral_histogram_get_width (histogram),
+            h = gst_integral_histogram_get_height (histogram);
   const GstVideoRectangle regions[REGIONS] = {
-    [CENTRE] = { w / 4, h / 4, (w + 1) / 2, (h + 1) / 2 },   [TOP_LEFT] = { 0, 0, (w + 1) / 2, (h + 1) / 2 },
-    [TOP_RIGHT] = { w / 2, 0, w - w / 2, (h + 1) / 2 },      [BOTTOM_LEFT] = { 0, h / 2, (w + 1) / 2, h - h / 2 },
+    [CENTRE] = { w / 4, h / 4, (w + 1) / 2, (h + 1) / 2 },
+    [TOP_LEFT] = { 0, 0, (w + 1) / 2, (h + 1) / 2 },
+    [TOP_RIGHT] = { w / 2, 0, w - w / 2, (h + 1) / 2 },
+    [BOTTOM_LEFT] = { 0, h / 2, (w + 1) / 2, h - h / 2 },
     [BOTTOM_RIGHT] = { w / 2, h / 2, w - w / 2, h - h / 2 },
   };
   for (int r = 0; r < REGIONS; r++)
@@ -83,8 +87,7 @@ query (GstIntegralHistogram *histogram, guint32 *counts, guint *areas, GError **
 }
 
 /* Percent of the pixels that lie in group i of n groups of bins. */
-static double
-share (const guint32 *counts, guint bins, guint i, guint n, guint area)
+static double share (const guint32 *counts, guint bins, guint i, guint n, guint area)
 {
   guint64 sum = 0;
   for (guint b = i * bins / n; b < (i + 1) * bins / n; b++)
@@ -93,8 +96,7 @@ share (const guint32 *counts, guint bins, guint i, guint n, guint area)
 }
 
 /* How much two histograms overlap, in percent. */
-static double
-likeness (const guint32 *a, guint area_a, const guint32 *b, guint area_b, guint bins)
+static double likeness (const guint32 *a, guint area_a, const guint32 *b, guint area_b, guint bins)
 {
   double sum = 0;
   for (guint i = 0; i < bins; i++)
@@ -102,20 +104,22 @@ likeness (const guint32 *a, guint area_a, const guint32 *b, guint area_b, guint 
   return 100.0 * sum;
 }
 
-static void
-print_header (guint bins)
+static void print_header (guint bins)
 {
   const guint columns = MIN (bins, COLUMNS);
-  g_print ("\nThe centre's pixels in percent, by value from dark to light; its bins as bars (their square roots); and how alike the "
+  g_print ("\nThe centre's pixels in percent, by value from dark to light; its bins as bars (their "
+           "square roots); and how alike the "
            "histograms of the\n"
-           "quadrants (top left, top right, bottom left, bottom right) are to the centre's, in percent\n\n   time   frame |");
+           "quadrants (top left, top right, bottom left, bottom right) are to the centre's, in "
+           "percent\n\n   time   frame |");
   for (guint i = 0; i < columns; i++)
-    g_print (" %4u+", (i * bins / columns * 256 + bins - 1) / bins); /* value * bins / 256 is the bin */
+    g_print (" %4u+",
+             (i * bins / columns * 256 + bins - 1) / bins); /* value * bins / 256 is the bin */
   g_print (" | %-*s |    TL    TR    BL    BR\n", (int) MIN (bins, BARS), "bins");
 }
 
-static void
-print_row (double seconds, guint64 frame, const guint32 *counts, const guint *areas, guint bins)
+static void print_row (double seconds, guint64 frame, const guint32 *counts, const guint *areas,
+                       guint bins)
 {
   static const char *const blocks[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
   static const char *const plain[] = { " ", ".", ":", "-", "=", "+", "*", "#", "@" };
@@ -128,15 +132,17 @@ print_row (double seconds, guint64 frame, const guint32 *counts, const guint *ar
     g_string_append_printf (row, " %5.1f", share (counts, bins, i, n, areas[CENTRE]));
   g_string_append (row, " | ");
   for (guint i = 0; i < n_bars; i++) /* square roots, so that small counts show */
-    g_string_append (row, bars[(int) ceil (sqrt (share (counts, bins, i, n_bars, areas[CENTRE]) / 100) * 8 - 1e-9)]);
+    g_string_append (
+        row,
+        bars[(int) ceil (sqrt (share (counts, bins, i, n_bars, areas[CENTRE]) / 100) * 8 - 1e-9)]);
   g_string_append (row, " |");
   for (guint r = TOP_LEFT; r < REGIONS; r++)
-    g_string_append_printf (row, " %5.1f", likeness (counts, areas[CENTRE], counts + r * bins, areas[r], bins));
+    g_string_append_printf (row, " %5.1f",
+                            likeness (counts, areas[CENTRE], counts + r * bins, areas[r], bins));
   g_print ("%s\n", row->str);
 }
 
-static char *
-stat_text (const GstStructure *stats, const char *name)
+static char *stat_text (const GstStructure *stats, const char *name)
 {
   const GValue *value = stats ? gst_structure_get_value (stats, name) : NULL;
   if (value && G_VALUE_HOLDS_STRING (value))
@@ -146,8 +152,7 @@ stat_text (const GstStructure *stats, const char *name)
   return value ? gst_value_serialize (value) : g_strdup ("?");
 }
 
-static void
-print_summary (GstElement *pipeline, guint64 frames, double seconds)
+static void print_summary (GstElement *pipeline, guint64 frames, double seconds)
 {
   g_autoptr (GstElement) hist = gst_bin_get_by_name (GST_BIN (pipeline), "hist");
   g_autoptr (GstStructure) stats = NULL;
@@ -161,19 +166,20 @@ print_summary (GstElement *pipeline, guint64 frames, double seconds)
     g_autofree char *text = stat_text (stats, name);
     g_print ("%-24s %s\n", name, text);
   }
-  g_print ("%" G_GUINT64_FORMAT " frames in %.2f s: %.1f frames a second (backend %s, strategy %s)\n", frames, seconds,
-           seconds > 0 ? frames / seconds : 0, backend, strategy);
+  g_print ("%" G_GUINT64_FORMAT
+           " frames in %.2f s: %.1f frames a second (backend %s, strategy %s)\n",
+           frames, seconds, seconds > 0 ? frames / seconds : 0, backend, strategy);
 }
 
 /* Asks about one frame, and prints a row when it is time for one. */
-static gboolean
-handle_frame (GstSample *sample, guint64 frame, GError **error)
+static gboolean handle_frame (GstSample *sample, guint64 frame, GError **error)
 {
   static double next_row = -G_MAXDOUBLE;
   GstBuffer *buffer = gst_sample_get_buffer (sample);
   GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta (buffer);
   if (!meta) {
-    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "frame %" G_GUINT64_FORMAT " has no integral histogram", frame);
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+                 "frame %" G_GUINT64_FORMAT " has no integral histogram", frame);
     return FALSE;
   }
 
@@ -183,11 +189,13 @@ handle_frame (GstSample *sample, guint64 frame, GError **error)
     return FALSE;
 
   const guint bins = gst_integral_histogram_get_bins (meta->histogram);
-  const GstClockTime time = gst_segment_to_stream_time (gst_sample_get_segment (sample), GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+  const GstClockTime time = gst_segment_to_stream_time (gst_sample_get_segment (sample),
+                                                        GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
   const double seconds = GST_CLOCK_TIME_IS_VALID (time) ? (double) time / GST_SECOND : frame / 30.0;
   if (frame == 0) {
     const int device = gst_integral_histogram_get_cuda_device (meta->histogram);
-    g_autofree char *where = device < 0 ? g_strdup ("the CPU") : g_strdup_printf ("CUDA device %d", device);
+    g_autofree char *where =
+        device < 0 ? g_strdup ("the CPU") : g_strdup_printf ("CUDA device %d", device);
     g_print ("%u x %u pixels, %u bins, computed on %s\n", meta->width, meta->height, bins, where);
     print_header (bins);
   }
@@ -199,8 +207,7 @@ handle_frame (GstSample *sample, guint64 frame, GError **error)
 }
 
 /* Runs until the end, an error, Ctrl-C or `limit` frames (0: no limit). */
-static gboolean
-run (GstElement *pipeline, guint64 limit, GError **error)
+static gboolean run (GstElement *pipeline, guint64 limit, GError **error)
 {
   g_autoptr (GstElement) sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
   g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
@@ -210,7 +217,8 @@ run (GstElement *pipeline, guint64 limit, GError **error)
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   while (ok && !interrupted && (limit == 0 || frames < limit)) {
-    g_autoptr (GstSample) sample = gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 100 * GST_MSECOND);
+    g_autoptr (GstSample) sample =
+        gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 100 * GST_MSECOND);
     g_autoptr (GstMessage) message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
     if (message) {
       g_autofree char *debug = NULL;
@@ -222,7 +230,8 @@ run (GstElement *pipeline, guint64 limit, GError **error)
       if (frames == 0 && flow == GST_FLOW_NOT_LINKED)
         break; /* nothing that was found could be linked, as it is no video */
       gst_message_parse_error (message, error, &debug);
-      g_prefix_error (error, "%s%s: ", frames == 0 ? "no video: " : "", GST_OBJECT_NAME (GST_MESSAGE_SRC (message)));
+      g_prefix_error (error, "%s%s: ", frames == 0 ? "no video: " : "",
+                      GST_OBJECT_NAME (GST_MESSAGE_SRC (message)));
       g_printerr ("%s\n", debug ? debug : "");
       ok = FALSE;
     } else if (sample) {
@@ -242,17 +251,18 @@ run (GstElement *pipeline, guint64 limit, GError **error)
   return ok;
 }
 
-int
-main (int argc, char **argv)
+int main (int argc, char **argv)
 {
   int bins = 32, frames = UNSET;
   gboolean test = FALSE;
   g_auto (GStrv) inputs = NULL;
   const GOptionEntry entries[] = {
     { "bins", 'b', 0, G_OPTION_ARG_INT, &bins, "Bins of the histograms, 1 to 256 (32)", "N" },
-    { "frames", 'n', 0, G_OPTION_ARG_INT, &frames, "Stop after N frames, 0 for never (150 of a camera or --test, else 0)", "N" },
+    { "frames", 'n', 0, G_OPTION_ARG_INT, &frames,
+      "Stop after N frames, 0 for never (150 of a camera or --test, else 0)", "N" },
     { "test", 't', 0, G_OPTION_ARG_NONE, &test, "Take a moving test picture", NULL },
-    { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &inputs, NULL, "FILE | URI | /dev/videoN" },
+    { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &inputs, NULL,
+      "FILE | URI | /dev/videoN" },
     G_OPTION_ENTRY_NULL,
   };
 
@@ -275,7 +285,8 @@ main (int argc, char **argv)
     return 2;
   }
   if (frames < 0 && frames != UNSET) {
-    g_printerr ("histquery: --frames %d is out of range: give 1 or more, or 0 for no limit\n", frames);
+    g_printerr ("histquery: --frames %d is out of range: give 1 or more, or 0 for no limit\n",
+                frames);
     return 2;
   }
   const char *input = test ? NULL : inputs[0];

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * trackdemo: follows something in a video, and shows it: in a window where there is a display, else in a video file and a contact sheet.
+ * trackdemo: follows something in a video, and shows it: in a window where there is a display, else
+ * in a video file and a contact sheet.
  *
- *   trackdemo [--target X,Y,WIDTH,HEIGHT] [--output FOLDER] [--frames N] FILE | URI | /dev/videoN | --test
+ *   trackdemo [--target X,Y,WIDTH,HEIGHT] [--output FOLDER] [--frames N] FILE | URI | /dev/videoN |
+ * --test
  *
- * Without a target it finds something that moves, by the histograms of small cells in the first frames.
+ * Without a target it finds something that moves, by the histograms of small cells in the first
+ * frames.
  */
 #include <math.h>
 #include <signal.h>
@@ -26,7 +29,7 @@
 #define PATIENCE (2 * GST_SECOND) /* then it is the centre */
 #define CELLS 96                  /* along the shorter side */
 #define LEAST 0.8                 /* bins that the pixels of a moving thing change by, on average */
-#define MOST 2.0                  /* more counts no more, or a box would be about the brightest part of a thing */
+#define MOST 2.0 /* more counts no more, or a box would be about the brightest part of a thing */
 
 /* the contact sheet */
 #define SHEET_WIDTH 1280
@@ -53,8 +56,7 @@ typedef struct {
 
 static volatile sig_atomic_t interrupted;
 
-static void
-on_interrupt (int signum)
+static void on_interrupt (int signum)
 {
   (void) signum;
   interrupted++;
@@ -62,9 +64,9 @@ on_interrupt (int signum)
 
 /* Finding what moves */
 
-/* The earth mover's distance of two histograms of equally many pixels: how far they are to be moved, in bins. */
-static gint64
-distance (const guint32 *p, const guint32 *q)
+/* The earth mover's distance of two histograms of equally many pixels: how far they are to be
+ * moved, in bins. */
+static gint64 distance (const guint32 *p, const guint32 *q)
 {
   gint64 ahead = 0, moved = 0;
   for (int i = 0; i < BINS; i++) {
@@ -74,25 +76,28 @@ distance (const guint32 *p, const guint32 *q)
   return moved;
 }
 
-static guint32 *
-counts_of (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grid, GError **error)
+static guint32 *counts_of (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grid,
+                           GError **error)
 {
   g_autofree guint32 *counts = g_new (guint32, (gsize) grid->columns * grid->rows * BINS);
-  return gst_integral_histogram_grids (histogram, grid, 1, counts, error) ? g_steal_pointer (&counts) : NULL;
+  return gst_integral_histogram_grids (histogram, grid, 1, counts, error)
+             ? g_steal_pointer (&counts)
+             : NULL;
 }
 
-static int
-compare (const void *a, const void *b)
+static int compare (const void *a, const void *b)
 {
   const gint64 x = *(const gint64 *) a, y = *(const gint64 *) b;
   return (x > y) - (x < y);
 }
 
-/* How far the picture has moved along one axis: what makes most of the strips across that axis alike. FALSE with an error. */
-static gboolean
-find_shift (GstIntegralHistogram *now, GstIntegralHistogram *then, gboolean vertical, gint *shift, GError **error)
+/* How far the picture has moved along one axis: what makes most of the strips across that axis
+ * alike. FALSE with an error. */
+static gboolean find_shift (GstIntegralHistogram *now, GstIntegralHistogram *then,
+                            gboolean vertical, gint *shift, GError **error)
 {
-  const gint width = gst_integral_histogram_get_width (now), height = gst_integral_histogram_get_height (now);
+  const gint width = gst_integral_histogram_get_width (now),
+             height = gst_integral_histogram_get_height (now);
   const GstIntegralHistogramGrid grid = {
     .window_width = vertical ? width : 1,
     .window_height = vertical ? 1 : height,
@@ -102,7 +107,8 @@ find_shift (GstIntegralHistogram *now, GstIntegralHistogram *then, gboolean vert
     .rows = vertical ? height : 1,
   };
   const gint n = vertical ? height : width;
-  g_autofree guint32 *a = counts_of (now, &grid, error), *b = a ? counts_of (then, &grid, error) : NULL;
+  g_autofree guint32 *a = counts_of (now, &grid, error),
+                     *b = a ? counts_of (then, &grid, error) : NULL;
   if (!b)
     return FALSE;
 
@@ -122,15 +128,19 @@ find_shift (GstIntegralHistogram *now, GstIntegralHistogram *then, gboolean vert
   return TRUE;
 }
 
-/* Lowers `changes` to how much each cell of a grid differs from then, in bins, when the camera's own movement is taken away. FALSE with an error. */
-static gboolean
-find_changes (GstIntegralHistogram *now, GstIntegralHistogram *then, const GstIntegralHistogramGrid *grid, double *changes, GError **error)
+/* Lowers `changes` to how much each cell of a grid differs from then, in bins, when the camera's
+ * own movement is taken away. FALSE with an error. */
+static gboolean find_changes (GstIntegralHistogram *now, GstIntegralHistogram *then,
+                              const GstIntegralHistogramGrid *grid, double *changes, GError **error)
 {
-  const gint width = gst_integral_histogram_get_width (now), height = gst_integral_histogram_get_height (now), cell = grid->step_x;
+  const gint width = gst_integral_histogram_get_width (now),
+             height = gst_integral_histogram_get_height (now), cell = grid->step_x;
   GstIntegralHistogramGrid moved = *grid;
-  if (!find_shift (now, then, FALSE, &moved.x, error) || !find_shift (now, then, TRUE, &moved.y, error))
+  if (!find_shift (now, then, FALSE, &moved.x, error)
+      || !find_shift (now, then, TRUE, &moved.y, error))
     return FALSE;
-  g_autofree guint32 *a = counts_of (now, grid, error), *b = a ? counts_of (then, &moved, error) : NULL;
+  g_autofree guint32 *a = counts_of (now, grid, error),
+                     *b = a ? counts_of (then, &moved, error) : NULL;
   if (!b)
     return FALSE;
 
@@ -139,21 +149,27 @@ find_changes (GstIntegralHistogram *now, GstIntegralHistogram *then, const GstIn
       const gint x = moved.x + i * cell, y = moved.y + j * cell;
       const gsize at = (gsize) j * grid->columns + i;
       const gboolean was_outside = x < 0 || y < 0 || x + cell > width || y + cell > height;
-      const double change = was_outside ? 0 : (double) distance (a + at * BINS, b + at * BINS) / (cell * cell);
+      const double change =
+          was_outside ? 0 : (double) distance (a + at * BINS, b + at * BINS) / (cell * cell);
       changes[at] = MIN (changes[at], change);
     }
   return TRUE;
 }
 
-/* The box with the most change from all older glances: where a thing is, and not where it was. FALSE, also with an error, if there is none. */
-static gboolean
-find_motion (GstIntegralHistogram *const *glances, Box *box, GError **error)
+/* The box with the most change from all older glances: where a thing is, and not where it was.
+ * FALSE, also with an error, if there is none. */
+static gboolean find_motion (GstIntegralHistogram *const *glances, Box *box, GError **error)
 {
-  const gint width = gst_integral_histogram_get_width (glances[0]), height = gst_integral_histogram_get_height (glances[0]);
-  const gint cell = MAX (4, MIN (width, height) / CELLS), columns = width / cell, rows = height / cell, pitch = columns + 1;
-  const GstIntegralHistogramGrid grid = {
-    .window_width = cell, .window_height = cell, .step_x = cell, .step_y = cell, .columns = columns, .rows = rows
-  };
+  const gint width = gst_integral_histogram_get_width (glances[0]),
+             height = gst_integral_histogram_get_height (glances[0]);
+  const gint cell = MAX (4, MIN (width, height) / CELLS), columns = width / cell,
+             rows = height / cell, pitch = columns + 1;
+  const GstIntegralHistogramGrid grid = { .window_width = cell,
+                                          .window_height = cell,
+                                          .step_x = cell,
+                                          .step_y = cell,
+                                          .columns = columns,
+                                          .rows = rows };
   if (columns < 2 || rows < 2)
     return FALSE;
   g_autofree double *changes = g_new (double, (gsize) columns *rows);
@@ -186,8 +202,7 @@ find_motion (GstIntegralHistogram *const *glances, Box *box, GError **error)
   return best > 0;
 }
 
-static void
-set_target (Demo *demo, const Box *box, const char *why)
+static void set_target (Demo *demo, const Box *box, const char *why)
 {
   g_autofree char *text = g_strdup_printf ("%d,%d,%d,%d", box->x, box->y, box->width, box->height);
   g_print ("Following %s%s; from frame %" G_GUINT64_FORMAT "\n", text, why, demo->frames);
@@ -196,21 +211,18 @@ set_target (Demo *demo, const Box *box, const char *why)
   demo->start = demo->frames;
 }
 
-static Box
-centre_of (gint width, gint height)
+static Box centre_of (gint width, gint height)
 {
   return (Box){ width * 3 / 8, height * 3 / 8, MAX (1, width / 4), MAX (1, height / 4) };
 }
 
-static void
-forget_glances (Demo *demo)
+static void forget_glances (Demo *demo)
 {
   for (int i = 0; i < GLANCES; i++)
     g_clear_pointer (&demo->glances[i], gst_integral_histogram_unref);
 }
 
-static void
-choose_target (Demo *demo, GstIntegralHistogram *histogram, GstClockTime time)
+static void choose_target (Demo *demo, GstIntegralHistogram *histogram, GstClockTime time)
 {
   g_autoptr (GError) error = NULL;
   Box box;
@@ -234,13 +246,13 @@ choose_target (Demo *demo, GstIntegralHistogram *histogram, GstClockTime time)
 }
 
 /* Every frame on its way to the tracker. */
-static GstPadProbeReturn
-on_frame (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+static GstPadProbeReturn on_frame (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   Demo *demo = data;
   GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
   GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta (buffer);
-  GstClockTime time = GST_BUFFER_PTS_IS_VALID (buffer) ? GST_BUFFER_PTS (buffer) : demo->frames * GST_SECOND / 30;
+  GstClockTime time =
+      GST_BUFFER_PTS_IS_VALID (buffer) ? GST_BUFFER_PTS (buffer) : demo->frames * GST_SECOND / 30;
   if (demo->frames == 0)
     demo->begin = time;
   time -= MIN (time, demo->begin);
@@ -263,10 +275,10 @@ on_frame (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 
 /* The pipeline */
 
-static GstElement *
-make_pipeline (const char *input, const char *sink, GError **error)
+static GstElement *make_pipeline (const char *input, const char *sink, GError **error)
 {
-  const char *source = "videotestsrc name=source pattern=ball ! video/x-raw,format=I420,width=640,height=480,framerate=30/1";
+  const char *source = "videotestsrc name=source pattern=ball ! "
+                       "video/x-raw,format=I420,width=640,height=480,framerate=30/1";
   const char *property = NULL;
 
   if (input && g_str_has_prefix (input, "/dev/video")) {
@@ -283,10 +295,12 @@ make_pipeline (const char *input, const char *sink, GError **error)
     return NULL;
   }
 
-  /* a larger search range than by default, as a ball or people at a few frames a second are faster than that */
-  g_autofree char *launch = g_strdup_printf ("%s ! videoconvert ! cudaintegralhist bins=%d ! "
-                                             "integralhisttrack name=track search-range=12 update-rate=0.1 ! integralhistoverlay ! %s",
-                                             source, BINS, sink);
+  /* a larger search range than by default, as a ball or people at a few frames a second are faster
+   * than that */
+  g_autofree char *launch = g_strdup_printf (
+      "%s ! videoconvert ! cudaintegralhist bins=%d ! "
+      "integralhisttrack name=track search-range=12 update-rate=0.1 ! integralhistoverlay ! %s",
+      source, BINS, sink);
   g_autoptr (GError) problem = NULL;
   g_autoptr (GstElement) pipeline = gst_parse_launch (launch, &problem);
   if (problem) {
@@ -300,15 +314,16 @@ make_pipeline (const char *input, const char *sink, GError **error)
   return g_steal_pointer (&pipeline);
 }
 
-/* autovideosink swallows the frames where no window can be opened, so that must be tried. Of its sinks these two open none but take the whole screen. */
-static gboolean
-window_works (void)
+/* autovideosink swallows the frames where no window can be opened, so that must be tried. Of its
+ * sinks these two open none but take the whole screen. */
+static gboolean window_works (void)
 {
   if (!g_getenv ("DISPLAY") && !g_getenv ("WAYLAND_DISPLAY"))
     return FALSE;
   const char *const others[] = { "dfbvideosink", "kmssink" };
   for (gsize i = 0; i < G_N_ELEMENTS (others); i++) {
-    g_autoptr (GstPluginFeature) feature = gst_registry_lookup_feature (gst_registry_get (), others[i]);
+    g_autoptr (GstPluginFeature) feature =
+        gst_registry_lookup_feature (gst_registry_get (), others[i]);
     if (feature)
       gst_plugin_feature_set_rank (feature, GST_RANK_NONE);
   }
@@ -322,22 +337,22 @@ window_works (void)
 }
 
 /* In how many frames a target was there, from the messages of the tracker. */
-static gboolean
-is_followed (const GstStructure *message)
+static gboolean is_followed (const GstStructure *message)
 {
   const GValue *tracks = gst_structure_get_value (message, "tracks");
   for (guint i = 0; i < gst_value_array_get_size (tracks); i++) {
     gboolean lost = TRUE;
-    gst_structure_get_boolean (gst_value_get_structure (gst_value_array_get_value (tracks, i)), "lost", &lost);
+    gst_structure_get_boolean (gst_value_get_structure (gst_value_array_get_value (tracks, i)),
+                               "lost", &lost);
     if (!lost)
       return TRUE;
   }
   return FALSE;
 }
 
-/* Runs until the end, an error, Ctrl-C, which ends files properly, or until the window is closed. */
-static gboolean
-run (GstElement *pipeline, Demo *demo, GError **error)
+/* Runs until the end, an error, Ctrl-C, which ends files properly, or until the window is closed.
+ */
+static gboolean run (GstElement *pipeline, Demo *demo, GError **error)
 {
   g_autoptr (GstElement) window = gst_bin_get_by_name (GST_BIN (pipeline), "window");
   g_autoptr (GstPad) pad = gst_element_get_static_pad (demo->track, "sink");
@@ -350,8 +365,9 @@ run (GstElement *pipeline, Demo *demo, GError **error)
   gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, on_frame, demo, NULL);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   while (ok && !ended && interrupted < 2) {
-    g_autoptr (GstMessage) message =
-        gst_bus_timed_pop_filtered (bus, 100 * GST_MSECOND, (GstMessageType) (GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_ELEMENT));
+    g_autoptr (GstMessage) message = gst_bus_timed_pop_filtered (
+        bus, 100 * GST_MSECOND,
+        (GstMessageType) (GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_ELEMENT));
     if (interrupted && !ending) {
       ending = TRUE;
       ended = demo->frames == 0 || !gst_pad_send_event (pad, gst_event_new_eos ());
@@ -395,16 +411,18 @@ run (GstElement *pipeline, Demo *demo, GError **error)
     ok = FALSE;
   }
   if (ok && demo->has_target && demo->frames > 0)
-    g_print ("%" G_GUINT64_FORMAT " frame%s in %.1f s; not lost in %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT "\n", demo->frames,
-             demo->frames == 1 ? "" : "s", seconds, followed, demo->frames - demo->start);
+    g_print ("%" G_GUINT64_FORMAT " frame%s in %.1f s; not lost in %" G_GUINT64_FORMAT
+             " of %" G_GUINT64_FORMAT "\n",
+             demo->frames, demo->frames == 1 ? "" : "s", seconds, followed,
+             demo->frames - demo->start);
   return ok;
 }
 
 /* The contact sheet */
 
 /* Copies a tile to its place; its rows and the sheet's have three bytes a pixel. */
-static gboolean
-add_tile (GByteArray *sheet, gint columns, gint rows, gint tile, GstSample *sample, GstVideoInfo *info)
+static gboolean add_tile (GByteArray *sheet, gint columns, gint rows, gint tile, GstSample *sample,
+                          GstVideoInfo *info)
 {
   GstVideoFrame frame;
   if (!gst_video_info_from_caps (info, gst_sample_get_caps (sample))
@@ -416,21 +434,27 @@ add_tile (GByteArray *sheet, gint columns, gint rows, gint tile, GstSample *samp
     g_byte_array_set_size (sheet, pitch * (rows * (height + GAP) + GAP));
     memset (sheet->data, 255, sheet->len);
   }
-  guint8 *to = sheet->data + (tile / columns * (height + GAP) + GAP) * pitch + 3 * (tile % columns * (info->width + GAP) + GAP);
+  guint8 *to = sheet->data + (tile / columns * (height + GAP) + GAP) * pitch
+               + 3 * (tile % columns * (info->width + GAP) + GAP);
   for (gint y = 0; y < height; y++, to += pitch)
-    memcpy (to, (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&frame, 0) + y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0), 3 * info->width);
+    memcpy (to,
+            (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&frame, 0)
+                + y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0),
+            3 * info->width);
   gst_video_frame_unmap (&frame);
   return TRUE;
 }
 
 /* Frames from `start` on, evenly spread. */
-static gboolean
-write_sheet (const char *video, const char *png, guint64 start, guint64 frames, GError **error)
+static gboolean write_sheet (const char *video, const char *png, guint64 start, guint64 frames,
+                             GError **error)
 {
-  const gint tiles = MIN (TILES, frames - start), columns = ceil (sqrt (tiles)), rows = (tiles + columns - 1) / columns;
+  const gint tiles = MIN (TILES, frames - start), columns = ceil (sqrt (tiles)),
+             rows = (tiles + columns - 1) / columns;
   g_autofree char *launch =
       g_strdup_printf ("filesrc name=source ! matroskademux ! vp8dec ! videoconvert ! videoscale ! "
-                       "video/x-raw,format=RGB,width=%d,pixel-aspect-ratio=1/1 ! appsink name=sink sync=false max-buffers=4",
+                       "video/x-raw,format=RGB,width=%d,pixel-aspect-ratio=1/1 ! appsink name=sink "
+                       "sync=false max-buffers=4",
                        (SHEET_WIDTH - (columns + 1) * GAP) / columns);
   g_autoptr (GstElement) pipeline = gst_parse_launch (launch, error);
   if (!pipeline)
@@ -444,19 +468,23 @@ write_sheet (const char *video, const char *png, guint64 start, guint64 frames, 
   GstVideoInfo info;
   gint tile = 0;
   for (guint64 i = 0; tile < tiles && interrupted < 2; i++) {
-    g_autoptr (GstSample) sample = gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 10 * GST_SECOND);
+    g_autoptr (GstSample) sample =
+        gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 10 * GST_SECOND);
     if (!sample)
       break;
-    if (i == start + (2 * tile + 1) * (frames - start) / (2 * tiles) && add_tile (sheet, columns, rows, tile, sample, &info))
+    if (i == start + (2 * tile + 1) * (frames - start) / (2 * tiles)
+        && add_tile (sheet, columns, rows, tile, sample, &info))
       tile++;
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
   if (tile < tiles) {
-    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE, "%s could not be read back", video);
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE, "%s could not be read back",
+                 video);
     return FALSE;
   }
 
-  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_RGB, SHEET_WIDTH, sheet->len / (3 * SHEET_WIDTH));
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_RGB, SHEET_WIDTH,
+                             sheet->len / (3 * SHEET_WIDTH));
   g_autoptr (GstCaps) raw = gst_video_info_to_caps (&info);
   g_autoptr (GstCaps) wanted = gst_caps_new_empty_simple ("image/png");
   g_autoptr (GstBuffer) buffer = gst_buffer_new_memdup (sheet->data, sheet->len);
@@ -472,22 +500,21 @@ write_sheet (const char *video, const char *png, guint64 start, guint64 frames, 
 
 /* All of it */
 
-static gboolean
-parse_box (const char *text, Box *box)
+static gboolean parse_box (const char *text, Box *box)
 {
   int end = -1;
-  return sscanf (text, "%d,%d,%d,%d%n", &box->x, &box->y, &box->width, &box->height, &end) == 4 && end == (int) strlen (text)
-         && box->width > 0 && box->height > 0;
+  return sscanf (text, "%d,%d,%d,%d%n", &box->x, &box->y, &box->width, &box->height, &end) == 4
+         && end == (int) strlen (text) && box->width > 0 && box->height > 0;
 }
 
-static gboolean
-show (const char *input, const Box *target, const char *why, const char *video, guint64 limit, Demo *demo, GError **error)
+static gboolean show (const char *input, const Box *target, const char *why, const char *video,
+                      guint64 limit, Demo *demo, GError **error)
 {
-  const char *sink = video
-                         ? "queue max-size-buffers=2 ! videoconvert ! "
-                           "vp8enc deadline=1 cpu-used=16 threads=1 end-usage=cq cq-level=24 target-bitrate=4000000 keyframe-max-dist=60 ! "
-                           "webmmux ! filesink name=file"
-                         : "videoconvert ! autovideosink name=window";
+  const char *sink = video ? "queue max-size-buffers=2 ! videoconvert ! "
+                             "vp8enc deadline=1 cpu-used=16 threads=1 end-usage=cq cq-level=24 "
+                             "target-bitrate=4000000 keyframe-max-dist=60 ! "
+                             "webmmux ! filesink name=file"
+                           : "videoconvert ! autovideosink name=window";
   g_autoptr (GstElement) pipeline = make_pipeline (input, sink, error);
   if (!pipeline)
     return FALSE;
@@ -495,7 +522,8 @@ show (const char *input, const Box *target, const char *why, const char *video, 
   g_autoptr (GstElement) track = gst_bin_get_by_name (GST_BIN (pipeline), "track");
   if (video)
     g_object_set (file, "location", video, NULL);
-  *demo = (Demo){ .track = track, .limit = limit, .longest = video ? LONGEST : GST_CLOCK_TIME_NONE };
+  *demo =
+      (Demo){ .track = track, .limit = limit, .longest = video ? LONGEST : GST_CLOCK_TIME_NONE };
   if (target)
     set_target (demo, target, why);
   const gboolean ok = run (pipeline, demo, error);
@@ -503,20 +531,22 @@ show (const char *input, const Box *target, const char *why, const char *video, 
   return ok;
 }
 
-static gboolean
-demonstrate (const char *input, const Box *target, const char *folder, guint64 limit, GError **error)
+static gboolean demonstrate (const char *input, const Box *target, const char *folder,
+                             guint64 limit, GError **error)
 {
   Demo demo;
   GstRegistry *registry = gst_registry_get ();
   if (gst_registry_check_feature_version (registry, "cudaintegralhist", 0, 0, 0)
       && !gst_registry_check_feature_version (registry, "integralhistoverlay", 0, 0, 0)) {
     g_set_error (error, GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN,
-                 "the element integralhistoverlay is missing, as the plugin was built without cairo. Install libcairo2-dev, and build "
+                 "the element integralhistoverlay is missing, as the plugin was built without "
+                 "cairo. Install libcairo2-dev, and build "
                  "again: meson configure build -Doverlay=enabled && meson compile -C build");
     return FALSE;
   }
   if (!folder && window_works ()) {
-    g_print ("In the window, draw a box with the mouse around something to follow it, and click on a box to drop it.\n");
+    g_print ("In the window, draw a box with the mouse around something to follow it, and click on "
+             "a box to drop it.\n");
     return show (input, target, "", NULL, limit, &demo, error);
   }
 
@@ -527,7 +557,8 @@ demonstrate (const char *input, const Box *target, const char *folder, guint64 l
     return FALSE;
   if (!demo.has_target && demo.frames > 0) {
     const Box centre = centre_of (demo.width, demo.height);
-    if (!show (input, &centre, ", the centre, as this is too short to see what moves", video, limit, &demo, error))
+    if (!show (input, &centre, ", the centre, as this is too short to see what moves", video, limit,
+               &demo, error))
       return FALSE;
   }
   if (demo.frames == 0)
@@ -538,20 +569,24 @@ demonstrate (const char *input, const Box *target, const char *folder, guint64 l
   return TRUE;
 }
 
-int
-main (int argc, char **argv)
+int main (int argc, char **argv)
 {
   int frames = UNSET;
   gboolean test = FALSE;
   g_autofree char *target = NULL, *folder = NULL;
   g_auto (GStrv) inputs = NULL;
   const GOptionEntry entries[] = {
-    { "target", 't', 0, G_OPTION_ARG_STRING, &target, "What to follow from the first frame on (what moves first)", "X,Y,WIDTH,HEIGHT" },
-    { "output", 'o', 0, G_OPTION_ARG_FILENAME, &folder, "Write files there, also where there is a display (the current folder)", "FOLDER" },
+    { "target", 't', 0, G_OPTION_ARG_STRING, &target,
+      "What to follow from the first frame on (what moves first)", "X,Y,WIDTH,HEIGHT" },
+    { "output", 'o', 0, G_OPTION_ARG_FILENAME, &folder,
+      "Write files there, also where there is a display (the current folder)", "FOLDER" },
     { "frames", 'n', 0, G_OPTION_ARG_INT, &frames,
-      "Stop after N frames, 0 for never (150 of a camera, 300 of --test, else 0); a file has ten seconds at most", "N" },
+      "Stop after N frames, 0 for never (150 of a camera, 300 of --test, else 0); a file has ten "
+      "seconds at most",
+      "N" },
     { "test", 0, 0, G_OPTION_ARG_NONE, &test, "Take a test picture, a ball", NULL },
-    { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &inputs, NULL, "FILE | URI | /dev/videoN" },
+    { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &inputs, NULL,
+      "FILE | URI | /dev/videoN" },
     G_OPTION_ENTRY_NULL,
   };
 
@@ -573,7 +608,8 @@ main (int argc, char **argv)
     return 2;
   }
   if (frames < 0 && frames != UNSET) {
-    g_printerr ("trackdemo: --frames %d is out of range: give 1 or more, or 0 for no limit\n", frames);
+    g_printerr ("trackdemo: --frames %d is out of range: give 1 or more, or 0 for no limit\n",
+                frames);
     return 2;
   }
   const char *input = test ? NULL : inputs[0];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A column of anchors from the finished planes: from one to the next below, H grows by less than 65536, so the elements say by how much.
+// A column of anchors from the finished planes: from one to the next below, H grows by less than
+// 65536, so the elements say by how much.
 #pragma once
 
 #include "host_device.hpp"
@@ -9,15 +10,17 @@
 namespace inthist {
 
 /// `tensor` is the job's; j is the anchors' column.
-INTHIST_HOST_DEVICE inline void
-drop_column_of_anchors (std::uint8_t *tensor, const Layout &layout, int planes, const Anchors &anchors, int plane, int j)
+INTHIST_HOST_DEVICE inline void drop_column_of_anchors (std::uint8_t *tensor, const Layout &layout,
+                                                        int planes, const Anchors &anchors,
+                                                        int plane, int j)
 {
   const int x = j << anchors.column_shift;
   auto *const values = reinterpret_cast<std::uint32_t *> (tensor + planes * layout.plane_pitch);
   std::uint32_t h = 0;
   for (int i = 0; i < anchors.rows; i++) {
     const int y = i << anchors.row_shift;
-    const auto *const row = reinterpret_cast<const std::uint16_t *> (tensor + plane * layout.plane_pitch + y * layout.row_pitch);
+    const auto *const row = reinterpret_cast<const std::uint16_t *> (
+        tensor + plane * layout.plane_pitch + y * layout.row_pitch);
     h += std::uint16_t (row[x] - h);
     values[anchors.index (plane, y, x)] = h;
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A tensor as planes of elements, and what a pixel adds to them (see Content), for the CPU and the GPU alike. A strategy for any shape is a template over the type T of an
-// element and over a Source, a function of (plane, y, x); with_elements picks both for a shape.
+// A tensor as planes of elements, and what a pixel adds to them (see Content), for the CPU and the
+// GPU alike. A strategy for any shape is a template over the type T of an element and over a
+// Source, a function of (plane, y, x); with_elements picks both for a shape.
 #pragma once
 
 #include <cstddef>
@@ -50,18 +51,23 @@ struct Planes {
 };
 
 template <class T>
-Planes<T>
-planes_of (const Shape &shape, const Layout &layout, void *tensor)
+Planes<T> planes_of (const Shape &shape, const Layout &layout, void *tensor)
 {
-  return {
-    static_cast<T *> (tensor), shape.width, shape.height, shape.bins, layout.row_pitch / sizeof (T), layout.plane_pitch / sizeof (T)
-  };
+  return { static_cast<T *> (tensor),
+           shape.width,
+           shape.height,
+           shape.bins,
+           layout.row_pitch / sizeof (T),
+           layout.plane_pitch / sizeof (T) };
 }
 
 /// Content::bins.
 struct OneHot {
   PixelPlane pixels;
-  INTHIST_HOST_DEVICE int operator() (int plane, int y, int x) const { return pixels.data[y * pixels.stride + x] == plane; }
+  INTHIST_HOST_DEVICE int operator() (int plane, int y, int x) const
+  {
+    return pixels.data[y * pixels.stride + x] == plane;
+  }
 };
 
 /// Content::powers.
@@ -84,21 +90,23 @@ struct Elements {
   using Source = S;
 };
 
-/// Calls `body` with the Elements of a valid shape. s32 is u32 to it: sums modulo 2^32 have the same bits.
+/// Calls `body` with the Elements of a valid shape. s32 is u32 to it: sums modulo 2^32 have the
+/// same bits.
 template <class Body>
-auto
-with_elements (const Shape &shape, Body &&body)
+auto with_elements (const Shape &shape, Body &&body)
 {
   if (shape.content == Content::bins)
-    return shape.counter == Type::u32 ? body (Elements<std::uint32_t, OneHot> ()) : body (Elements<std::uint16_t, OneHot> ());
+    return shape.counter == Type::u32 ? body (Elements<std::uint32_t, OneHot> ())
+                                      : body (Elements<std::uint16_t, OneHot> ());
   switch (shape.pixel) {
     case Type::u32: return body (Elements<std::uint32_t, Power<std::uint32_t, std::uint32_t>> ());
     case Type::f32: return body (Elements<float, Power<float, float>> ());
     case Type::f64: return body (Elements<double, Power<double, double>> ());
     case Type::f32x4: return body (Elements<F32x4, Power<F32x4, F32x4>> ());
     default:
-      return shape.counter == Type::f32 ? body (Elements<float, Power<std::uint8_t, float>> ())
-                                        : body (Elements<std::uint32_t, Power<std::uint8_t, std::uint32_t>> ());
+      return shape.counter == Type::f32
+                 ? body (Elements<float, Power<std::uint8_t, float>> ())
+                 : body (Elements<std::uint32_t, Power<std::uint8_t, std::uint32_t>> ());
   }
 }
 

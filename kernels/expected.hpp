@@ -4,7 +4,7 @@
 // frames of a C library ends the process where that library brings an unwinder of its own.
 //
 //   Expected<int, Fault> parse (...);
-//   const int n = TRY (parse (...));      // returns the fault from this function, or goes on with n
+//   const int n = TRY (parse (...));  // returns the fault from this function, or goes on
 #pragma once
 
 #include <type_traits>
@@ -25,8 +25,7 @@ using tl::unexpected;
 
 /// For TRY: the value that is known to be there.
 template <class T, class E>
-T
-value_of (Expected<T, E> &&expected)
+T value_of (Expected<T, E> &&expected)
 {
   if constexpr (!std::is_void_v<T>)
     return std::move (*expected);
@@ -34,8 +33,9 @@ value_of (Expected<T, E> &&expected)
 
 }  // namespace inthist
 
-/// The value of an Expected; where there is none, the function returns the error, which its own type
-/// of error may be made from. Not among the arguments of a new-expression, whose memory would be lost.
+/// The value of an Expected; where there is none, the function returns the error, which its own
+/// type of error may be made from. Not among the arguments of a new-expression, whose memory would
+/// be lost.
 // clang-format off
 #define TRY(...) \
   __extension__ ({ \

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How alike two histograms are, one text for both devices. A window's histogram p and a model q are each divided by their sum first; with no pixels, p is all zero. A MeasureSum takes their bins one
-// after another, b = 0, 1, ..., so that no histogram need be kept: the caller subtracts four elements of a plane and adds what it gets. Only sums, products
-// and roots, as IEEE 754 has them, and none fused, so that all devices get the same bits. Where OpenCV's compareHist has the measure, this
-// is compareHist (q, p), with its conventions for what would divide by zero:
+// How alike two histograms are, one text for both devices. A window's histogram p and a model q are
+// each divided by their sum first; with no pixels, p is all zero. A MeasureSum takes their bins one
+// after another, b = 0, 1, ..., so that no histogram need be kept: the caller subtracts four
+// elements of a plane and adds what it gets. Only sums, products and roots, as IEEE 754 has them,
+// and none fused, so that all devices get the same bits. Where OpenCV's compareHist has the
+// measure, this is compareHist (q, p), with its conventions for what would divide by zero:
 //
-//   intersection          sum min(p, q)                                          the more the more alike; HISTCMP_INTERSECT (Swain and Ballard 1991)
-//   bhattacharyya         sqrt(1 - sum sqrt(p q))                                HISTCMP_BHATTACHARYYA, the Hellinger distance
-//   chi-square            sum (q - p)^2 / q, of bins with q > 0                  HISTCMP_CHISQR
-//   chi-square-alt        2 sum (p - q)^2 / (p + q), of bins with p + q > 0      HISTCMP_CHISQR_ALT; half of it is what Adam et al. 2006 use
-//   l1, l2                sum |p - q|, sqrt(sum (p - q)^2)
-//   correlation           of the bins, -1 to 1; 1 where p or q are constant      the more the more alike; HISTCMP_CORREL
-//   kullback-leibler      sum q log(q / p), p at least 1e-10, of bins with q > 0  HISTCMP_KL_DIV
-//   emd                   sum |P - Q|, P and Q cumulative: the earth mover's distance between histograms in one dimension, in bins (Rubner et al. 2000)
-//   kolmogorov-smirnov    max |P - Q|
+//   intersection        sum min(p, q); the more the more alike (Swain and Ballard 1991)
+//                       HISTCMP_INTERSECT
+//   bhattacharyya       sqrt(1 - sum sqrt(p q)), the Hellinger distance; HISTCMP_BHATTACHARYYA
+//   chi-square          sum (q - p)^2 / q, of bins with q > 0; HISTCMP_CHISQR
+//   chi-square-alt      2 sum (p - q)^2 / (p + q), of bins with p + q > 0; HISTCMP_CHISQR_ALT.
+//                       Half of it is what Adam et al. 2006 use
+//   l1, l2              sum |p - q|, sqrt(sum (p - q)^2)
+//   correlation         of the bins, -1 to 1; 1 where p or q are constant; the more the more
+//                       alike; HISTCMP_CORREL
+//   kullback-leibler    sum q log(q / p), p at least 1e-10, of bins with q > 0; HISTCMP_KL_DIV
+//   emd                 sum |P - Q|, P and Q cumulative: the earth mover's distance between
+//                       histograms in one dimension, in bins (Rubner et al. 2000)
+//   kolmogorov-smirnov  max |P - Q|
 #pragma once
 
 #include <bit>
@@ -39,33 +45,34 @@ enum class Measure {
 };
 constexpr int kMeasures = 10;
 
-constexpr const char *
-name_of (Measure measure)
+constexpr const char *name_of (Measure measure)
 {
-  constexpr const char *kNames[] = { "intersection", "bhattacharyya",    "chi-square", "chi-square-alt",    "l1", "l2",
-                                     "correlation",  "kullback-leibler", "emd",        "kolmogorov-smirnov" };
+  constexpr const char *kNames[] = {
+    "intersection", "bhattacharyya",    "chi-square", "chi-square-alt",    "l1", "l2",
+    "correlation",  "kullback-leibler", "emd",        "kolmogorov-smirnov"
+  };
   return kNames[int (measure)];
 }
 
 /// How many numbers a MeasureSum has to remember.
-INTHIST_HOST_DEVICE constexpr int
-state_size (Measure measure)
+INTHIST_HOST_DEVICE constexpr int state_size (Measure measure)
 {
-  return measure == Measure::correlation ? 3 : measure == Measure::emd || measure == Measure::kolmogorov_smirnov ? 2 : 1;
+  return measure == Measure::correlation                                     ? 3
+         : measure == Measure::emd || measure == Measure::kolmogorov_smirnov ? 2
+                                                                             : 1;
 }
 
 /// Whether more is more alike.
-INTHIST_HOST_DEVICE constexpr bool
-is_similarity (Measure measure)
+INTHIST_HOST_DEVICE constexpr bool is_similarity (Measure measure)
 {
   return measure == Measure::intersection || measure == Measure::correlation;
 }
 
-// Reciprocal and logarithm from a guess of the bits and Newton's method: no branches, which on a GPU would keep windows from being computed side by side, and the same bits everywhere.
-// Good to 2e-7 of the result, for normal numbers.
+// Reciprocal and logarithm from a guess of the bits and Newton's method: no branches, which on a
+// GPU would keep windows from being computed side by side, and the same bits everywhere. Good to
+// 2e-7 of the result, for normal numbers.
 
-INTHIST_HOST_DEVICE inline float
-reciprocal_of (float x)
+INTHIST_HOST_DEVICE inline float reciprocal_of (float x)
 {
   float r = std::bit_cast<float> (0x7ef311c7 - std::bit_cast<std::int32_t> (x));
   for (int i = 0; i < 3; i++)
@@ -74,14 +81,14 @@ reciprocal_of (float x)
 }
 
 /// log (2^e m) = e log 2 + 2 artanh ((m - 1) / (m + 1)), m between sqrt (1/2) and sqrt (2)
-INTHIST_HOST_DEVICE inline float
-log_of (float x)
+INTHIST_HOST_DEVICE inline float log_of (float x)
 {
   constexpr std::int32_t kRootOfHalf = 0x3f3504f3;
   const std::int32_t bits = std::bit_cast<std::int32_t> (x), exponent = (bits - kRootOfHalf) >> 23;
   const float m = std::bit_cast<float> (bits - exponent * (1 << 23));
   const float s = (m - 1) * reciprocal_of (m + 1), s2 = s * s;
-  return float (exponent) * 0.69314718f + 2 * s * (1 + s2 * (1 / 3.0f + s2 * (1 / 5.0f + s2 * (1 / 7.0f + s2 * (1 / 9.0f)))));
+  return float (exponent) * 0.69314718f
+         + 2 * s * (1 + s2 * (1 / 3.0f + s2 * (1 / 5.0f + s2 * (1 / 7.0f + s2 * (1 / 9.0f)))));
 }
 
 template <Measure kMeasure>
@@ -89,10 +96,16 @@ class MeasureSum {
 public:
   MeasureSum () = default;
   /// `bins` are all that the histograms have; `empty` is whether the window has no pixels.
-  INTHIST_HOST_DEVICE MeasureSum (int bins, bool empty) : mean_q_ (1.0f / bins), mean_p_ (empty ? 0 : mean_q_) {}
+  INTHIST_HOST_DEVICE MeasureSum (int bins, bool empty)
+      : mean_q_ (1.0f / bins), mean_p_ (empty ? 0 : mean_q_)
+  {
+  }
 
   /// What `add` takes for a model's bin q: what would otherwise be computed for each window.
-  INTHIST_HOST_DEVICE static float ready (float q) { return kMeasure == Measure::bhattacharyya ? std::sqrt (q) : q; }
+  INTHIST_HOST_DEVICE static float ready (float q)
+  {
+    return kMeasure == Measure::bhattacharyya ? std::sqrt (q) : q;
+  }
 
   INTHIST_HOST_DEVICE void add (float p, float q)
   {
@@ -140,7 +153,8 @@ public:
     return a_;
   }
 
-  /// Calls `visit (k, number)` with each number, of state_size, that has come from the bins so far: with what one sum had there, another goes on.
+  /// Calls `visit (k, number)` with each number, of state_size, that has come from the bins so far:
+  /// with what one sum had there, another goes on.
   template <class Visit>
   INTHIST_HOST_DEVICE void for_state (Visit &&visit)
   {
@@ -163,8 +177,7 @@ using MeasureConstant = std::integral_constant<Measure, kMeasure>;
 
 /// Calls `body` with a constant whose value is the measure.
 template <class Body>
-auto
-with_measure (Measure measure, Body &&body)
+auto with_measure (Measure measure, Body &&body)
 {
   switch (measure) {
     case Measure::intersection: return body (MeasureConstant<Measure::intersection>{});

@@ -8,8 +8,8 @@
 
 namespace inthist {
 
-INTHIST_HOST_DEVICE inline std::uint8_t
-pixel_value (const std::uint8_t *pixel, const PixelFormat &format)
+INTHIST_HOST_DEVICE inline std::uint8_t pixel_value (const std::uint8_t *pixel,
+                                                     const PixelFormat &format)
 {
   std::uint32_t word = pixel[0];
   for (int i = 1; i < format.bytes; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Algorithm 1 of Poostchi et al. 2017, as it stands there: one element after another, from its three neighbours. It stays
-// slow and obvious: what a strategy should give, in one line.
+// Algorithm 1 of Poostchi et al. 2017, as it stands there: one element after another, from its
+// three neighbours. It stays slow and obvious: what a strategy should give, in one line.
 #include <cerrno>
 
 #include "elements.hpp"
@@ -10,8 +10,7 @@ namespace inthist {
 namespace {
 
 template <class T, class Source>
-int
-fill (const Planes<T> &out, Source source, const std::atomic<bool> *cancelled)
+int fill (const Planes<T> &out, Source source, const std::atomic<bool> *cancelled)
 {
   const auto at = [&] (int b, int y, int x) -> T & { return out.line (b, y)[x]; };
   for (int b = 0; b < out.count; b++)
@@ -30,12 +29,12 @@ fill (const Planes<T> &out, Source source, const std::atomic<bool> *cancelled)
 
 }  // namespace
 
-int
-reference (const Job &job)
+int reference (const Job &job)
 {
   return with_elements (job.shape, [&]<class T, class Source> (Elements<T, Source>) {
     if constexpr (std::is_integral_v<T>)
-      return fill (planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels }, job.cancelled);
+      return fill (planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels },
+                   job.cancelled);
     else
       return 0;
   });

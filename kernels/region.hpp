@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a rectangle adds up to, from four elements of a plane (Poostchi et al. 2017, eq. 2; their r-, c- are r - 1, c - 1):
+// What a rectangle adds up to, from four elements of a plane (Poostchi et al. 2017, eq. 2; their
+// r-, c- are r - 1, c - 1):
 //
 //   sum = H(y1, x1) - H(y0 - 1, x1) - H(y1, x0 - 1) + H(y0 - 1, x0 - 1)
 //
-// H is known modulo 2^16 or 2^32, and so is the sum: exact as long as the rectangle has too few pixels to reach that. A larger one is cut
-// into parts of few enough, whose sums are added. With u32, and with anchors, that never happens to counts.
+// H is known modulo 2^16 or 2^32, and so is the sum: exact as long as the rectangle has too few
+// pixels to reach that. A larger one is cut into parts of few enough, whose sums are added. With
+// u32, and with anchors, that never happens to counts.
 #pragma once
 
 #include <cstddef>
@@ -16,23 +18,22 @@
 
 namespace inthist {
 
-INTHIST_HOST_DEVICE inline int
-between (std::int64_t low, std::int64_t value, std::int64_t high)
+INTHIST_HOST_DEVICE inline int between (std::int64_t low, std::int64_t value, std::int64_t high)
 {
   return int (value < low ? low : value > high ? high : value);
 }
 
-/// The part inside the frame of a rectangle whose first pixel is anywhere; all zero where there is none.
-INTHIST_HOST_DEVICE inline Region
-clip_at (std::int64_t x, std::int64_t y, int width, int height, const Shape &shape)
+/// The part inside the frame of a rectangle whose first pixel is anywhere; all zero where there is
+/// none.
+INTHIST_HOST_DEVICE inline Region clip_at (std::int64_t x, std::int64_t y, int width, int height,
+                                           const Shape &shape)
 {
   const int x0 = between (0, x, shape.width), x1 = between (0, x + width, shape.width);
   const int y0 = between (0, y, shape.height), y1 = between (0, y + height, shape.height);
   return x1 > x0 && y1 > y0 ? Region{ x0, y0, x1 - x0, y1 - y0 } : Region{};
 }
 
-INTHIST_HOST_DEVICE inline Region
-clip (const Region &region, const Shape &shape)
+INTHIST_HOST_DEVICE inline Region clip (const Region &region, const Shape &shape)
 {
   return clip_at (region.x, region.y, region.width, region.height, shape);
 }
@@ -42,18 +43,17 @@ struct Corner {
   std::int64_t x, y;
 };
 
-INTHIST_HOST_DEVICE inline Corner
-corner_of (const Windows &windows, int i)
+INTHIST_HOST_DEVICE inline Corner corner_of (const Windows &windows, int i)
 {
   if (windows.list)
     return { windows.list[i].x, windows.list[i].y };
   const Grid &grid = windows.grid;
-  return { grid.x + std::int64_t (i % grid.columns) * grid.step_x, grid.y + std::int64_t (i / grid.columns) * grid.step_y };
+  return { grid.x + std::int64_t (i % grid.columns) * grid.step_x,
+           grid.y + std::int64_t (i / grid.columns) * grid.step_y };
 }
 
 /// Window i, clipped.
-INTHIST_HOST_DEVICE inline Region
-window_of (const Windows &windows, int i, const Shape &shape)
+INTHIST_HOST_DEVICE inline Region window_of (const Windows &windows, int i, const Shape &shape)
 {
   const auto [x, y] = corner_of (windows, i);
   const bool listed = windows.list;
@@ -61,9 +61,9 @@ window_of (const Windows &windows, int i, const Shape &shape)
                   listed ? windows.list[i].height : windows.grid.window_height, shape);
 }
 
-/// Pixels that a plane's element can count without an overflow: of counts 1 at most a pixel, of values 255, of squares 65025.
-INTHIST_HOST_DEVICE inline int
-exact_pixels (const Shape &shape, int plane)
+/// Pixels that a plane's element can count without an overflow: of counts 1 at most a pixel, of
+/// values 255, of squares 65025.
+INTHIST_HOST_DEVICE inline int exact_pixels (const Shape &shape, int plane)
 {
   const std::uint32_t most = shape.counter == Type::u16 ? 0xffffu : 0xffffffffu;
   const std::uint32_t a_pixel = shape.content == Content::bins ? 1 : plane == 0 ? 255 : 255 * 255;
@@ -96,8 +96,7 @@ struct AnchoredElements {
 
 /// The region is not empty and lies inside the plane.
 template <class Plane>
-INTHIST_HOST_DEVICE inline auto
-sum_part (const Plane &at, const Region &part)
+INTHIST_HOST_DEVICE inline auto sum_part (const Plane &at, const Region &part)
 {
   const int x1 = part.x + part.width - 1, y1 = part.y + part.height - 1;
   auto sum = at (y1, x1);
@@ -113,8 +112,7 @@ sum_part (const Plane &at, const Region &part)
 
 /// `most` pixels are exact.
 template <class Sum, class Plane>
-INTHIST_HOST_DEVICE inline Sum
-sum_region (const Plane &at, const Region &region, int most)
+INTHIST_HOST_DEVICE inline Sum sum_region (const Plane &at, const Region &region, int most)
 {
   if (region.width <= 0 || region.height <= 0)
     return 0;
@@ -134,21 +132,27 @@ sum_region (const Plane &at, const Region &region, int most)
 
 /// Calls `body` with a function of a plane's number that gives the plane, for an integer tensor.
 template <class Body>
-INTHIST_HOST_DEVICE inline auto
-with_planes (const Shape &shape, const Layout &layout, const void *tensor, const Anchors &anchors, Body &&body)
+INTHIST_HOST_DEVICE inline auto with_planes (const Shape &shape, const Layout &layout,
+                                             const void *tensor, const Anchors &anchors,
+                                             Body &&body)
 {
   const auto *const bytes = static_cast<const std::uint8_t *> (tensor);
   const auto narrow = [=] (int p) {
-    return Elements2d<std::uint16_t>{ reinterpret_cast<const std::uint16_t *> (bytes + p * layout.plane_pitch), layout.row_pitch / 2 };
+    return Elements2d<std::uint16_t>{
+      reinterpret_cast<const std::uint16_t *> (bytes + p * layout.plane_pitch), layout.row_pitch / 2
+    };
   };
   if (shape.counter == Type::u16_anchored) {
-    const auto *const values = reinterpret_cast<const std::uint32_t *> (bytes + shape.bins * layout.plane_pitch);
+    const auto *const values =
+        reinterpret_cast<const std::uint32_t *> (bytes + shape.bins * layout.plane_pitch);
     return body ([=] (int p) { return AnchoredElements{ narrow (p), values, anchors, p }; });
   } else if (shape.counter == Type::u16) {
     return body (narrow);
   } else {
     return body ([=] (int p) {
-      return Elements2d<std::uint32_t>{ reinterpret_cast<const std::uint32_t *> (bytes + p * layout.plane_pitch), layout.row_pitch / 4 };
+      return Elements2d<std::uint32_t>{ reinterpret_cast<const std::uint32_t *> (
+                                            bytes + p * layout.plane_pitch),
+                                        layout.row_pitch / 4 };
     });
   }
 }

@@ -35,60 +35,60 @@ namespace inthist {
 
 STRATEGIES (DECLARE)
 
-std::span<const Strategy>
-strategies ()
+std::span<const Strategy> strategies ()
 {
   static const Strategy table[] = { STRATEGIES (ENTRY) };
   return table;
 }
 
-const Strategy *
-find_strategy (std::string_view name)
+const Strategy *find_strategy (std::string_view name)
 {
   const auto table = strategies ();
-  const auto row = std::ranges::find (table, name, [] (const Strategy &s) { return std::string_view (s.name); });
+  const auto row =
+      std::ranges::find (table, name, [] (const Strategy &s) { return std::string_view (s.name); });
   return row == table.end () ? nullptr : &*row;
 }
 
-const Strategy *
-preferred_strategy (Device device, const Shape &shape)
+const Strategy *preferred_strategy (Device device, const Shape &shape)
 {
   const auto table = strategies ();
-  const auto row = std::ranges::find_if (table, [&] (const Strategy &s) { return s.device == device && accepts (s, shape); });
+  const auto row = std::ranges::find_if (
+      table, [&] (const Strategy &s) { return s.device == device && accepts (s, shape); });
   return row == table.end () ? nullptr : &*row;
 }
 
-bool
-is_valid (const Shape &shape)
+bool is_valid (const Shape &shape)
 {
   if (shape.width < 1 || shape.height < 1 || shape.bins < 1)
     return false;
   const auto [pixel, counter] = std::pair (shape.pixel, shape.counter);
   if (shape.content == Content::bins)
     return pixel == Type::u8 && shape.bins <= 256
-           && (counter == Type::u32 || counter == Type::u16 || (counter == Type::u16_anchored && shape.width <= 65535));
+           && (counter == Type::u32 || counter == Type::u16
+               || (counter == Type::u16_anchored && shape.width <= 65535));
   if (pixel == Type::u8)
-    return counter == Type::u32 ? shape.bins <= 2 : (counter == Type::s32 || counter == Type::f32) && shape.bins == 1;
-  return (pixel == Type::u32 || pixel == Type::f32 || pixel == Type::f64 || pixel == Type::f32x4) && counter == pixel && shape.bins == 1;
+    return counter == Type::u32 ? shape.bins <= 2
+                                : (counter == Type::s32 || counter == Type::f32) && shape.bins == 1;
+  return (pixel == Type::u32 || pixel == Type::f32 || pixel == Type::f64 || pixel == Type::f32x4)
+         && counter == pixel && shape.bins == 1;
 }
 
-bool
-accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning)
+bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning)
 {
-  const auto offered = [] (std::span<const int> list, int value) { return value == 0 || std::ranges::find (list, value) != list.end (); };
-  return is_valid (shape) && strategy.supports (shape, tuning) && offered (strategy.tiles, tuning.tile)
-         && offered (strategy.threads, tuning.threads);
+  const auto offered = [] (std::span<const int> list, int value) {
+    return value == 0 || std::ranges::find (list, value) != list.end ();
+  };
+  return is_valid (shape) && strategy.supports (shape, tuning)
+         && offered (strategy.tiles, tuning.tile) && offered (strategy.threads, tuning.threads);
 }
 
-Layout
-layout_of (const Shape &shape)
+Layout layout_of (const Shape &shape)
 {
   const std::size_t row = (shape.width * bytes_of (shape.counter) + 63) / 64 * 64;
   return { row, row * shape.height };
 }
 
-Lut
-uniform_lut (int bins)
+Lut uniform_lut (int bins)
 {
   Lut lut;
   for (int value = 0; value < 256; value++)
@@ -96,8 +96,7 @@ uniform_lut (int bins)
   return lut;
 }
 
-Lut
-lut_of_bins (const Lut &lut, int first, int bins)
+Lut lut_of_bins (const Lut &lut, int first, int bins)
 {
   Lut group;
   for (int value = 0; value < 256; value++) {
@@ -107,8 +106,7 @@ lut_of_bins (const Lut &lut, int first, int bins)
   return group;
 }
 
-int
-run (const Strategy &strategy, const Job &job)
+int run (const Strategy &strategy, const Job &job)
 {
   const bool on_cpu = strategy.device == Device::cpu;
   Job rest = job;
@@ -118,10 +116,12 @@ run (const Strategy &strategy, const Job &job)
     rest.binning = nullptr;
     job.stage ("bins");
     if (on_cpu)
-      error = cpu::bin_image (image, lut, job.shape.width, job.shape.height, job.pixels, job.cancelled);
+      error =
+          cpu::bin_image (image, lut, job.shape.width, job.shape.height, job.pixels, job.cancelled);
 #if INTHIST_CUDA
     else
-      error = cuda::bin_image (image, lut, job.shape.width, job.shape.height, job.pixels, job.stream);
+      error =
+          cuda::bin_image (image, lut, job.shape.width, job.shape.height, job.pixels, job.stream);
 #endif
   }
   if (error == 0)

@@ -28,8 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kForEver = std::numeric_limits<double>::infinity ();
 
-double
-seconds_since (Clock::time_point start)
+double seconds_since (Clock::time_point start)
 {
   return std::chrono::duration<double> (Clock::now () - start).count ();
 }
@@ -39,7 +38,10 @@ struct Fault {
   std::string text;
   bool stopped = false;  // by the watchdog
 
-  explicit Fault (std::string what, bool by_watchdog = false) : text (std::move (what)), stopped (by_watchdog) {}
+  explicit Fault (std::string what, bool by_watchdog = false)
+      : text (std::move (what)), stopped (by_watchdog)
+  {
+  }
 #if INTHIST_CUDA
   Fault (const cuda::CudaError &error) : text (error.what ()) {}
 #endif
@@ -48,14 +50,12 @@ struct Fault {
 template <class T = void>
 using Outcome = Expected<T, Fault>;
 
-unexpected<Fault>
-fault (std::string text, bool stopped = false)
+unexpected<Fault> fault (std::string text, bool stopped = false)
 {
   return unexpected<Fault> (Fault (std::move (text), stopped));
 }
 
-unexpected<Fault>
-stopped ()
+unexpected<Fault> stopped ()
 {
   return fault ("stopped", true);
 }
@@ -148,8 +148,7 @@ struct Free {
 };
 using Memory = std::unique_ptr<std::uint8_t, Free>;
 
-Outcome<Memory>
-allocate (std::size_t bytes)
+Outcome<Memory> allocate (std::size_t bytes)
 {
   Memory memory (static_cast<std::uint8_t *> (std::aligned_alloc (256, (bytes + 256) / 256 * 256)));
   if (!memory)
@@ -157,16 +156,15 @@ allocate (std::size_t bytes)
   return memory;
 }
 
-std::size_t
-stride_of (const Shape &shape)
+std::size_t stride_of (const Shape &shape)
 {
-  return shape.pixel == Type::u8 ? bin_stride (shape.width) : std::size_t (shape.width) * bytes_of (shape.pixel);
+  return shape.pixel == Type::u8 ? bin_stride (shape.width)
+                                 : std::size_t (shape.width) * bytes_of (shape.pixel);
 }
 
 /// Rows of a pattern that has every bin, and for types other than u8 zeros. Large frames take a
 /// while, in which they can be stopped.
-Outcome<Memory>
-pattern (const Shape &shape, std::size_t stride, const std::atomic<bool> *cancelled)
+Outcome<Memory> pattern (const Shape &shape, std::size_t stride, const std::atomic<bool> *cancelled)
 {
   Memory pixels = TRY (allocate (stride * shape.height));
   for (int y = 0; y < shape.height; y++) {
@@ -191,7 +189,8 @@ pattern (const Shape &shape, std::size_t stride, const std::atomic<bool> *cancel
 /// One frame after another, each on all cores, as the engine has it.
 class CpuBench final : public Bench {
 public:
-  static Outcome<std::unique_ptr<Bench>> make (const Shape &shape, const std::atomic<bool> *cancelled)
+  static Outcome<std::unique_ptr<Bench>> make (const Shape &shape,
+                                               const std::atomic<bool> *cancelled)
   {
     auto bench = std::make_unique<CpuBench> ();
     bench->stride_ = stride_of (shape);
@@ -219,7 +218,8 @@ public:
       if (is_set (job.cancelled))
         return stopped ();
       if (const int error = inthist::run (strategy, job); error != 0)
-        return fault (std::string (strategy.name) + ": " + std::generic_category ().message (error), error == ECANCELED);
+        return fault (std::string (strategy.name) + ": " + std::generic_category ().message (error),
+                      error == ECANCELED);
     }
     return seconds_since (start);
   }
@@ -235,7 +235,8 @@ private:
 /// Frames in turn on some streams, each with a workspace of its own.
 class CudaBench final : public Bench {
 public:
-  static Outcome<std::unique_ptr<Bench>> make (const Shape &shape, int lanes, const std::atomic<bool> *cancelled)
+  static Outcome<std::unique_ptr<Bench>> make (const Shape &shape, int lanes,
+                                               const std::atomic<bool> *cancelled)
   {
     auto bench = std::make_unique<CudaBench> ();
     bench->stride_ = stride_of (shape);
@@ -253,8 +254,9 @@ public:
     for (std::size_t at = 0; at < bytes; at += kPiece) {
       if (is_set (cancelled))
         return stopped ();
-      TRY (cuda::check (cudaMemcpyAsync (bench->image_.get () + at, image.get () + at, std::min (kPiece, bytes - at),
-                                         cudaMemcpyHostToDevice, bench->first ())));
+      TRY (cuda::check (cudaMemcpyAsync (bench->image_.get () + at, image.get () + at,
+                                         std::min (kPiece, bytes - at), cudaMemcpyHostToDevice,
+                                         bench->first ())));
     }
     TRY (cuda::check (cudaStreamSynchronize (bench->first ())));
     return bench;
@@ -267,7 +269,8 @@ public:
       if (workspace_bytes > lane.workspace_bytes || !lane.workspace) {
         lane.workspace = nullptr;
         lane.workspace_bytes = 0;
-        lane.workspace = TRY (cuda::make_device_memory (std::max<std::size_t> (workspace_bytes, 1)));
+        lane.workspace =
+            TRY (cuda::make_device_memory (std::max<std::size_t> (workspace_bytes, 1)));
         lane.workspace_bytes = workspace_bytes;
       }
     job.pixels = { reinterpret_cast<std::uint8_t *> (image_.get ()), stride_ };
@@ -322,8 +325,9 @@ private:
 };
 #endif
 
-Outcome<std::unique_ptr<Bench>>
-make_bench ([[maybe_unused]] Device device, const Shape &shape, [[maybe_unused]] int lanes, const std::atomic<bool> *cancelled)
+Outcome<std::unique_ptr<Bench>> make_bench ([[maybe_unused]] Device device, const Shape &shape,
+                                            [[maybe_unused]] int lanes,
+                                            const std::atomic<bool> *cancelled)
 {
 #if INTHIST_CUDA
   if (device == Device::cuda)
@@ -332,18 +336,24 @@ make_bench ([[maybe_unused]] Device device, const Shape &shape, [[maybe_unused]]
   return CpuBench::make (shape, cancelled);
 }
 
-constexpr double kHopeless = 1.3;     // a run that is so much slower than the best so far needs no other
-constexpr double kHopelessFirst = 2;  // the same of a first run, which finds pages and caches as they are
-constexpr double kClearly = 0.95;     // what the winner needs of the default's time
-constexpr int kRounds = 3;            // in which it must
-constexpr double kSample = 0.5e-3;    // seconds that a sample should take, for the clock to mean something
-constexpr double kInFlight = 50e-3;   // that are launched at once where frames take long, as they cannot be called back
+constexpr double kHopeless =
+    1.3;  // a run that is so much slower than the best so far needs no other
+constexpr double kHopelessFirst =
+    2;  // the same of a first run, which finds pages and caches as they are
+constexpr double kClearly = 0.95;  // what the winner needs of the default's time
+constexpr int kRounds = 3;         // in which it must
+constexpr double kSample =
+    0.5e-3;  // seconds that a sample should take, for the clock to mean something
+constexpr double kInFlight =
+    50e-3;  // that are launched at once where frames take long, as they cannot be called back
 
 /// Measures candidates of one shape, until the time is up or somebody has it stopped.
 class Trial {
 public:
-  Trial (Bench &bench, Watchdog &watchdog, const Job &job, int lanes, Clock::time_point start, double budget)
-      : bench_ (bench), watchdog_ (watchdog), job_ (job), lanes_ (lanes), start_ (start), budget_ (budget)
+  Trial (Bench &bench, Watchdog &watchdog, const Job &job, int lanes, Clock::time_point start,
+         double budget)
+      : bench_ (bench), watchdog_ (watchdog), job_ (job), lanes_ (lanes), start_ (start),
+        budget_ (budget)
   {
   }
 
@@ -360,7 +370,8 @@ public:
   {
     const Job job = TRY (prepare (choice));
     const bool judge_first = best > 0 && bench_.first_run_counts ();
-    const Sample first = TRY (sample (job, choice, 1, judge_first ? kHopelessFirst * best : kForEver, best == 0));
+    const Sample first =
+        TRY (sample (job, choice, 1, judge_first ? kHopelessFirst * best : kForEver, best == 0));
     if (first.cut || (judge_first && first.seconds > kHopelessFirst * best))
       return Measured{ first.cut ? kForEver : first.seconds, !first.cut || !is_over () };
     double seconds = first.seconds;
@@ -420,7 +431,8 @@ private:
   }
 
   /// Times n frames, which together may take `limit` seconds, and the time that is left.
-  Outcome<Sample> sample (const Job &job, const Choice &choice, int n, double limit, bool has_time = false)
+  Outcome<Sample> sample (const Job &job, const Choice &choice, int n, double limit,
+                          bool has_time = false)
   {
     const double left = has_time ? kForEver : budget_ - seconds_since (start_);
     if (left <= 0 && !watchdog_.is_cancelled ())
@@ -435,10 +447,14 @@ private:
     return Sample{ TRY (seconds) / n };
   }
 
-  int in_flight (double seconds) const { return std::clamp (int (kInFlight / std::max (seconds, 1e-9)), 1, lanes_); }
+  int in_flight (double seconds) const
+  {
+    return std::clamp (int (kInFlight / std::max (seconds, 1e-9)), 1, lanes_);
+  }
   int frames_of (double seconds) const
   {
-    return std::clamp (int (kSample / std::max (seconds, 1e-9)), in_flight (seconds), std::max (50, lanes_));
+    return std::clamp (int (kSample / std::max (seconds, 1e-9)), in_flight (seconds),
+                       std::max (50, lanes_));
   }
 
   Bench &bench_;
@@ -451,12 +467,13 @@ private:
 
 }  // namespace
 
-std::vector<Choice>
-candidates (Device device, const Shape &shape)
+std::vector<Choice> candidates (Device device, const Shape &shape)
 {
   std::vector<Choice> list;
   static constexpr int kNone[] = { 0 };
-  const auto values = [] (std::span<const int> offered) { return offered.empty () ? std::span<const int> (kNone) : offered; };
+  const auto values = [] (std::span<const int> offered) {
+    return offered.empty () ? std::span<const int> (kNone) : offered;
+  };
   for (const Strategy &strategy : strategies ())
     if (strategy.device == device && !strategy.slow)
       for (const int tile : values (strategy.tiles))
@@ -466,18 +483,20 @@ candidates (Device device, const Shape &shape)
   return list;
 }
 
-Choice
-default_choice (Device device, const Shape &shape)
+Choice default_choice (Device device, const Shape &shape)
 {
   const auto list = candidates (device, shape);
   return list.empty () ? Choice{ .strategy = preferred_strategy (device, shape) } : list.front ();
 }
 
-Expected<Choice, Untuned>
-tune (Device device, const Shape &shape, const Layout &layout, void *tensor, double budget, int lanes, const std::atomic<bool> *cancelled)
+Expected<Choice, Untuned> tune (Device device, const Shape &shape, const Layout &layout,
+                                void *tensor, double budget, int lanes,
+                                const std::atomic<bool> *cancelled)
 {
   const auto start = Clock::now ();
-  const auto untuned = [] (std::string why, bool by_caller = false) { return unexpected<Untuned> (Untuned{ std::move (why), by_caller }); };
+  const auto untuned = [] (std::string why, bool by_caller = false) {
+    return unexpected<Untuned> (Untuned{ std::move (why), by_caller });
+  };
   lanes = std::max (lanes, 1);
   const auto watchdog = Watchdog::make (cancelled);
   if (!watchdog)
@@ -490,7 +509,8 @@ tune (Device device, const Shape &shape, const Layout &layout, void *tensor, dou
   if (!bench)
     return untuned (bench.error ().text);
 
-  Trial trial (**bench, guard, { .shape = shape, .layout = layout, .pixels = {}, .tensor = tensor }, lanes, start, budget);
+  Trial trial (**bench, guard, { .shape = shape, .layout = layout, .pixels = {}, .tensor = tensor },
+               lanes, start, budget);
   std::vector<Choice> list = candidates (device, shape);
   Choice *best = nullptr;
   bool complete = true;
@@ -529,24 +549,27 @@ tune (Device device, const Shape &shape, const Layout &layout, void *tensor, dou
   return *best;
 }
 
-std::string
-device_fingerprint ([[maybe_unused]] Device device)
+std::string device_fingerprint ([[maybe_unused]] Device device)
 {
 #if INTHIST_CUDA
   if (device == Device::cuda) {
     int ordinal = 0, driver = 0;
     cudaDeviceProp properties;
-    if (cudaGetDevice (&ordinal) != cudaSuccess || cudaGetDeviceProperties (&properties, ordinal) != cudaSuccess
+    if (cudaGetDevice (&ordinal) != cudaSuccess
+        || cudaGetDeviceProperties (&properties, ordinal) != cudaSuccess
         || cudaDriverGetVersion (&driver) != cudaSuccess) {
       cudaGetLastError ();  // nobody else's business
       return "";
     }
-    // the CUDA version that the driver is for, and its own where the system tells: "... Kernel Module  580.159.04  ..."
-    std::string text =
-        std::string (properties.name) + ", " + std::to_string (properties.multiProcessorCount) + " SMs, driver " + std::to_string (driver);
+    // the CUDA version that the driver is for, and its own where the system tells: "... Kernel
+    // Module  580.159.04  ..."
+    std::string text = std::string (properties.name) + ", "
+                       + std::to_string (properties.multiProcessorCount) + " SMs, driver "
+                       + std::to_string (driver);
     std::ifstream version ("/proc/driver/nvidia/version");
     for (std::string word; version >> word;)
-      if (word.find ('.') != std::string::npos && word.find_first_not_of ("0123456789.") == std::string::npos) {
+      if (word.find ('.') != std::string::npos
+          && word.find_first_not_of ("0123456789.") == std::string::npos) {
         text += " " + word;
         break;
       }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which strategy, and with which tile and block size, is the fastest for a shape on this very device? Dang, Yan and Wu 2014 searched for the parameters of their algorithm;
-// here every strategy takes part. The candidates run in the order of preference, each once and again only while it may still win, until the time is up.
-// Nothing throws.
+// Which strategy, and with which tile and block size, is the fastest for a shape on this very
+// device? Dang, Yan and Wu 2014 searched for the parameters of their algorithm; here every strategy
+// takes part. The candidates run in the order of preference, each once and again only while it may
+// still win, until the time is up. Nothing throws.
 #pragma once
 
 #include <string>
@@ -20,7 +21,8 @@ struct Choice {
   bool complete = false;  // every candidate was measured, or shown to be hopeless
 };
 
-/// Every strategy of the device that takes the shape, with each of its parameters; slow ones left out. The default choice is the first.
+/// Every strategy of the device that takes the shape, with each of its parameters; slow ones left
+/// out. The default choice is the first.
 std::vector<Choice> candidates (Device device, const Shape &shape);
 Choice default_choice (Device device, const Shape &shape);
 
@@ -44,11 +46,12 @@ struct Untuned {
 /// so that neither noise nor load unseats it.
 ///
 /// It returns within a few milliseconds once `cancelled` is set, but for a frame on CUDA.
-Expected<Choice, Untuned> tune (Device device, const Shape &shape, const Layout &layout, void *tensor, double budget, int lanes,
+Expected<Choice, Untuned> tune (Device device, const Shape &shape, const Layout &layout,
+                                void *tensor, double budget, int lanes,
                                 const std::atomic<bool> *cancelled = nullptr);
 
-/// Names the device, its driver and what it lends to this process, in one line: a measurement by the same build holds for as long as this is the same. Empty where
-/// the device has no name.
+/// Names the device, its driver and what it lends to this process, in one line: a measurement by
+/// the same build holds for as long as this is the same. Empty where the device has no name.
 std::string device_fingerprint (Device device);
 
 }  // namespace inthist

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// For tests and benchmarks, which may throw: the value of an Expected, or an exception that says why
-// there is none.
+// For tests and benchmarks, which may throw: the value of an Expected, or an exception that says
+// why there is none.
 #pragma once
 
 #include <stdexcept>
@@ -11,8 +11,7 @@
 #include <expected.hpp>
 
 template <class T, class E>
-T
-must (inthist::Expected<T, E> expected)
+T must (inthist::Expected<T, E> expected)
 {
   if (!expected) {
     if constexpr (requires { expected.error ().message; })

@@ -1,13 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# tools/check-style.sh: .clang-format holds for every C, C++ and CUDA file, kernels/ knows no GStreamer and no GLib, and an algorithm is called as its file.
-# Prints what is wrong, and fails if anything is. To repair the format of a file: clang-format -i FILE
+# tools/check-style.sh: prints what is wrong, and fails if anything is:
+#
+#   - .clang-format holds for every C, C++ and CUDA file; clang-format -i FILE repairs it;
+#   - no line of code or prose is longer than 100 characters, but for tables and links in Markdown;
+#   - kernels/ knows no GStreamer and no GLib;
+#   - an algorithm is called as its file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 failed=0
-command -v clang-format >/dev/null || { echo "clang-format is missing; install the package clang-format" >&2; exit 1; }
+if ! command -v clang-format >/dev/null; then
+  echo "clang-format is missing; install the package clang-format" >&2
+  exit 1
+fi
 
 # Files that git knows or would add; all of them outside of a repository
 if git -c safe.directory='*' rev-parse --git-dir >/dev/null 2>&1; then
@@ -15,18 +22,28 @@ if git -c safe.directory='*' rev-parse --git-dir >/dev/null 2>&1; then
 else
   list=(find . -path './build*' -prune -o -type f -print0)
 fi
-files=()
+files=() texts=()
 while IFS= read -r -d '' file; do
+  [ -f "$file" ] || continue
   case $file in
-    *.c | *.h | *.cpp | *.hpp | *.cu | *.cuh) [ ! -f "$file" ] || files+=("$file") ;;
+    *.c | *.h | *.cpp | *.hpp | *.cu | *.cuh) files+=("$file") ;;
+    *.md | *.py | *.sh | *.build | *.txt | *.map | *.in | .ci/run | tools/*) texts+=("$file") ;;
   esac
 done < <("${list[@]}")
 [ ${#files[@]} -gt 0 ] || { echo "no source files found" >&2; exit 1; }
 
 for file in "${files[@]}"; do
-  clang-format --style=file "$file" | diff -u --label "$file" --label "$file, formatted" "$file" - || failed=1
+  clang-format --style=file "$file" |
+    diff -u --label "$file" --label "$file, formatted" "$file" - || failed=1
 done
 [ $failed -eq 0 ] || echo "$(clang-format --version) would change what is shown above" >&2
+# a table's row, and a line with a link, may be longer in Markdown
+long=$(LC_ALL=C.UTF-8 grep -HnE '^.{101}' "${files[@]}" "${texts[@]}" |
+  grep -vE '^[^:]*\.md:[0-9]+:( *\||.*(https?://|\]\())' || true)
+if [ -n "$long" ]; then
+  printf '%s\nno line may be longer than 100 characters\n' "$long" >&2
+  failed=1
+fi
 if grep -rniE 'gst|glib' kernels/; then
   echo "kernels/ must not know GStreamer or GLib; see above" >&2
   failed=1
@@ -40,5 +57,5 @@ for file in $(grep -lE '^const Strategy k' -r kernels/); do
     failed=1
   fi
 done
-[ $failed -ne 0 ] || echo "style: ${#files[@]} files are as they should be"
+[ $failed -ne 0 ] || echo "style: $((${#files[@]} + ${#texts[@]})) files are as they should be"
 exit $failed

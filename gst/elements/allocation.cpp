@@ -6,27 +6,27 @@
 namespace integralhist {
 namespace {
 
-bool
-is_ordinary (GstAllocator *allocator)
+bool is_ordinary (GstAllocator *allocator)
 {
   return !allocator || g_strcmp0 (allocator->mem_type, GST_ALLOCATOR_SYSMEM) == 0;
 }
 
 /// A pool of system memory like any other, as many elements offer without a need of their own.
-bool
-is_ordinary (GstBufferPool *pool)
+bool is_ordinary (GstBufferPool *pool)
 {
-  if (G_OBJECT_TYPE (pool) != GST_TYPE_VIDEO_BUFFER_POOL && G_OBJECT_TYPE (pool) != GST_TYPE_BUFFER_POOL)
+  if (G_OBJECT_TYPE (pool) != GST_TYPE_VIDEO_BUFFER_POOL
+      && G_OBJECT_TYPE (pool) != GST_TYPE_BUFFER_POOL)
     return false;
   g_autoptr (GstStructure) config = gst_buffer_pool_get_config (pool);
   GstAllocator *allocator = nullptr;
   gst_buffer_pool_config_get_allocator (config, &allocator, nullptr);
-  return is_ordinary (allocator) && !gst_buffer_pool_config_has_option (config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
+  return is_ordinary (allocator)
+         && !gst_buffer_pool_config_has_option (config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
 }
 
-/// Puts `allocator` first, where nobody downstream wants another; `params` are what stands beside it.
-bool
-put_first (GstQuery *query, GstAllocator *allocator, GstAllocationParams *params)
+/// Puts `allocator` first, where nobody downstream wants another; `params` are what stands beside
+/// it.
+bool put_first (GstQuery *query, GstAllocator *allocator, GstAllocationParams *params)
 {
   gst_allocation_params_init (params);
   g_autoptr (GstAllocator) theirs = nullptr;
@@ -44,8 +44,8 @@ put_first (GstQuery *query, GstAllocator *allocator, GstAllocationParams *params
 
 }  // namespace
 
-void
-propose_buffers (GstQuery *query, CudaDevice &device, const std::shared_ptr<CudaContext> &context, unsigned in_flight)
+void propose_buffers (GstQuery *query, CudaDevice &device,
+                      const std::shared_ptr<CudaContext> &context, unsigned in_flight)
 {
   GstCaps *caps = nullptr;
   gboolean need_pool = FALSE;
@@ -54,7 +54,9 @@ propose_buffers (GstQuery *query, CudaDevice &device, const std::shared_ptr<Cuda
   if (!caps || !gst_video_info_from_caps (&info, caps))
     return;
   const bool cuda = is_cuda_caps (caps);
-  if (!cuda && !gst_caps_features_contains (gst_caps_get_features (caps, 0), GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY))
+  if (!cuda
+      && !gst_caps_features_contains (gst_caps_get_features (caps, 0),
+                                      GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY))
     return;
   g_autoptr (GstBufferPool) theirs = nullptr, pool = nullptr;
   guint size = 0, least = 0, most = 0;
@@ -79,14 +81,16 @@ propose_buffers (GstQuery *query, CudaDevice &device, const std::shared_ptr<Cuda
   most += most > 0 ? in_flight : 0;
   if (pool) {
     GstStructure *config = gst_buffer_pool_get_config (pool);
-    gst_buffer_pool_config_set_params (config, caps, std::max (size, guint (GST_VIDEO_INFO_SIZE (&info))), least, most);
+    gst_buffer_pool_config_set_params (
+        config, caps, std::max (size, guint (GST_VIDEO_INFO_SIZE (&info))), least, most);
     gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
     if (allocator)
       gst_buffer_pool_config_set_allocator (config, allocator, &params);
     if (!gst_buffer_pool_set_config (pool, config))
       return;
     g_autoptr (GstStructure) set = gst_buffer_pool_get_config (pool);
-    gst_buffer_pool_config_get_params (set, nullptr, &size, nullptr, nullptr);  // rows on a device may be longer
+    gst_buffer_pool_config_get_params (set, nullptr, &size, nullptr,
+                                       nullptr);  // rows on a device may be longer
   }
   if (some)
     gst_query_set_nth_allocation_pool (query, 0, pool ? pool : theirs, size, least, most);

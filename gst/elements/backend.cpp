@@ -8,8 +8,8 @@
 namespace integralhist {
 
 #if INTHIST_CUDA
-Expected<>
-ComputeDevices::open_cuda (GstElement *element, const Settings &settings, std::string *why)
+Expected<> ComputeDevices::open_cuda (GstElement *element, const Settings &settings,
+                                      std::string *why)
 {
   const int devices = CudaContext::device_count (why);
   if (devices == 0)
@@ -17,11 +17,13 @@ ComputeDevices::open_cuda (GstElement *element, const Settings &settings, std::s
   const std::string last = std::to_string (devices - 1);
   for (const int id : ids_)
     if (id >= devices)
-      return error (Error::Kind::no_device, "CUDA device " + std::to_string (id) + " of cuda-device-ids=\"" + settings.cuda_device_ids
-                                                + "\" does not exist: name devices 0.." + last);
+      return error (Error::Kind::no_device,
+                    "CUDA device " + std::to_string (id) + " of cuda-device-ids=\""
+                        + settings.cuda_device_ids + "\" does not exist: name devices 0.." + last);
   if (settings.cuda_device_id >= devices)
     return error (Error::Kind::no_device, "CUDA device " + std::to_string (settings.cuda_device_id)
-                                              + " does not exist: set cuda-device-id to 0.." + last + ", or to -1");
+                                              + " does not exist: set cuda-device-id to 0.." + last
+                                              + ", or to -1");
   const auto open_all = [&] () -> Expected<> {
     for (std::size_t i = 1; i < ids_.size (); i++)
       others_.push_back ({ TRY (CudaContext::primary (ids_[i])), DeviceUse (ids_[i]) });
@@ -36,30 +38,35 @@ ComputeDevices::open_cuda (GstElement *element, const Settings &settings, std::s
 }
 #endif
 
-Expected<std::string>
-ComputeDevices::open (GstElement *element, const Settings &settings)
+Expected<std::string> ComputeDevices::open (GstElement *element, const Settings &settings)
 {
   const inthist::Strategy *wanted = settings.options.strategy;
-  if (wanted && settings.backend != Backend::automatic && (wanted->device == inthist::Device::cuda) != (settings.backend == Backend::cuda))
-    return error (Error::Kind::bad_setting, std::string ("strategy=") + wanted->name + " runs on "
-                                                + (wanted->device == inthist::Device::cuda ? "CUDA" : "the CPU")
-                                                + " only: set backend=auto, or strategy=auto");
+  if (wanted && settings.backend != Backend::automatic
+      && (wanted->device == inthist::Device::cuda) != (settings.backend == Backend::cuda))
+    return error (Error::Kind::bad_setting,
+                  std::string ("strategy=") + wanted->name + " runs on "
+                      + (wanted->device == inthist::Device::cuda ? "CUDA" : "the CPU")
+                      + " only: set backend=auto, or strategy=auto");
 
   ids_ = TRY (parse_device_ids (settings.cuda_device_ids));
-  const bool may_cuda = settings.backend != Backend::cpu && !(wanted && wanted->device == inthist::Device::cpu);
+  const bool may_cuda =
+      settings.backend != Backend::cpu && !(wanted && wanted->device == inthist::Device::cpu);
   const bool named = may_cuda && settings.cuda_device_id >= 0, listed = may_cuda && !ids_.empty ();
   std::string cpu_instead;  // what would let the element take the CPU, where the settings do not
   for (const auto &[demanded, setting] :
-       { std::pair (settings.backend == Backend::cuda, "backend=auto"), std::pair (may_cuda && wanted, "strategy=auto"),
-         std::pair (named, "cuda-device-id=-1"), std::pair (listed, "no cuda-device-ids") })
+       { std::pair (settings.backend == Backend::cuda, "backend=auto"),
+         std::pair (may_cuda && wanted, "strategy=auto"), std::pair (named, "cuda-device-id=-1"),
+         std::pair (listed, "no cuda-device-ids") })
     if (demanded)
       cpu_instead += (cpu_instead.empty () ? "" : " and ") + std::string (setting);
-  std::string why = "this build has no CUDA (it was configured with -Dcuda=disabled, or without nvcc)";
+  std::string why =
+      "this build has no CUDA (it was configured with -Dcuda=disabled, or without nvcc)";
 #if INTHIST_CUDA
   if (may_cuda)
     TRY (open_cuda (element, settings, &why));
   if (context)
-    return "CUDA device" + std::string (listed ? "s " : " ") + (listed ? settings.cuda_device_ids : std::to_string (context->device ()));
+    return "CUDA device" + std::string (listed ? "s " : " ")
+           + (listed ? settings.cuda_device_ids : std::to_string (context->device ()));
 #else
   (void) element;
 #endif
@@ -67,13 +74,13 @@ ComputeDevices::open (GstElement *element, const Settings &settings)
     const std::string device = named    ? " device " + std::to_string (settings.cuda_device_id)
                                : listed ? " devices " + settings.cuda_device_ids
                                         : "";
-    return error (Error::Kind::no_device, "CUDA" + device + " cannot be used: " + why + ". Set " + cpu_instead + " to compute on the CPU");
+    return error (Error::Kind::no_device, "CUDA" + device + " cannot be used: " + why + ". Set "
+                                              + cpu_instead + " to compute on the CPU");
   }
   return "CPU" + (may_cuda ? "; CUDA: " + why : "");
 }
 
-void
-ComputeDevices::close ()
+void ComputeDevices::close ()
 {
   ids_.clear ();
 #if INTHIST_CUDA
@@ -83,8 +90,10 @@ ComputeDevices::close ()
 #endif
 }
 
-Expected<std::unique_ptr<Engine>>
-ComputeDevices::make_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, int pixel_bytes)
+Expected<std::unique_ptr<Engine>> ComputeDevices::make_engine (const inthist::Shape &shape,
+                                                               const inthist::Lut &lut,
+                                                               const Options &options,
+                                                               int pixel_bytes)
 {
   const bool several = are_several () || options.task_bins > 0;
   std::vector<ShardDevice> devices;
@@ -109,7 +118,8 @@ ComputeDevices::make_engine (const inthist::Shape &shape, const inthist::Lut &lu
       return make_cpu_engine (shape, lut, options);
     const bool limited = options.max_device_memory > 0;
     const unsigned room = room_for (shape, devices.front ().memory,
-                                    overhead_of (shape, options, host.kind, pixel_bytes, options.async_depth) (shape.bins, shape.height));
+                                    overhead_of (shape, options, host.kind, pixel_bytes,
+                                                 options.async_depth) (shape.bins, shape.height));
     // without a limit one that fits may stay there; who holds on to it is told
     if (room >= (limited ? least_resident (options) : 1)) {
       if (limited) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Where an element computes: on the CPU, on a CUDA device, or on several; and the engine for a frame size there.
+// Where an element computes: on the CPU, on a CUDA device, or on several; and the engine for a
+// frame size there.
 #pragma once
 
 #include "cuda_device.hpp"
@@ -14,8 +15,10 @@ public:
   Expected<std::string> open (GstElement *element, const Settings &settings);
   void close ();
 
-  /// One for several devices, or for rounds, where the settings or the memory want it. A pixel of the input takes `pixel_bytes`.
-  Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+  /// One for several devices, or for rounds, where the settings or the memory want it. A pixel of
+  /// the input takes `pixel_bytes`.
+  Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape,
+                                                 const inthist::Lut &lut, const Options &options,
                                                  int pixel_bytes);
 
   /// Whether frames are shared out, so that pixels may lie on any device.
@@ -28,7 +31,8 @@ public:
 
 private:
 #if INTHIST_CUDA
-  /// Where there is no context, `why` gets the reason; an error only where the settings name what is not there.
+  /// Where there is no context, `why` gets the reason; an error only where the settings name what
+  /// is not there.
   Expected<> open_cuda (GstElement *element, const Settings &settings, std::string *why);
   struct Other {
     std::shared_ptr<CudaContext> context;

@@ -9,20 +9,18 @@
 
 namespace integralhist {
 
-// Frames without a histogram from the start on that are too many: so many, so many of the producer's
-// intervals, and so many that it has attached one to, which under load are few.
+// Frames without a histogram from the start on that are too many: so many, so many of the
+// producer's intervals, and so many that it has attached one to, which under load are few.
 static constexpr guint kPatience = 100, kPatientIntervals = 10;
 
-void
-HistogramConsumer::start ()
+void HistogramConsumer::start ()
 {
   flushing_ = stopping_ = false;
   found_ = false;
   missing_ = 0;
 }
 
-void
-HistogramConsumer::take_event (GstEvent *event)
+void HistogramConsumer::take_event (GstEvent *event)
 {
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START)
     flushing_ = true;
@@ -30,16 +28,14 @@ HistogramConsumer::take_event (GstEvent *event)
     flushing_ = false;
 }
 
-void
-HistogramConsumer::take_transition (GstStateChange transition)
+void HistogramConsumer::take_transition (GstStateChange transition)
 {
   // the streaming thread may wait here, and the pads can only be deactivated when it does not
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
     stopping_ = true;
 }
 
-Expected<>
-HistogramConsumer::await (GstIntegralHistogram *histogram)
+Expected<> HistogramConsumer::await (GstIntegralHistogram *histogram)
 {
   found_ = true;
   for (;;) {
@@ -51,8 +47,7 @@ HistogramConsumer::await (GstIntegralHistogram *histogram)
   }
 }
 
-Expected<>
-HistogramConsumer::note_missing (GstBaseTransform *element, const char *usage)
+Expected<> HistogramConsumer::note_missing (GstBaseTransform *element, const char *usage)
 {
   if (found_)
     return {};
@@ -60,14 +55,18 @@ HistogramConsumer::note_missing (GstBaseTransform *element, const char *usage)
   const std::string name = GST_OBJECT_NAME (element);
   const auto producer = find_producer (GST_BASE_TRANSFORM_SINK_PAD (element));
   if (!producer)
-    return error (Error::Kind::no_histogram, "The frames carry no integral histogram: put cudaintegralhist before " + name + ", as in \""
-                                                 + usage + "\", with nothing between them that drops it");
-  if (producer->attached < kPatientIntervals || missing_ < kPatience || missing_ / kPatientIntervals < producer->interval)
+    return error (Error::Kind::no_histogram,
+                  "The frames carry no integral histogram: put cudaintegralhist before " + name
+                      + ", as in \"" + usage + "\", with nothing between them that drops it");
+  if (producer->attached < kPatientIntervals || missing_ < kPatience
+      || missing_ / kPatientIntervals < producer->interval)
     return {};
   return error (Error::Kind::no_histogram,
-                "None of " + std::to_string (missing_) + " frames carried an integral histogram, and cudaintegralhist has attached "
+                "None of " + std::to_string (missing_)
+                    + " frames carried an integral histogram, and cudaintegralhist has attached "
                     + std::to_string (producer->attached) + ": something between it and " + name
-                    + " drops the meta, or each frame that has one. Put " + name + " right behind cudaintegralhist");
+                    + " drops the meta, or each frame that has one. Put " + name
+                    + " right behind cudaintegralhist");
 }
 
 }  // namespace integralhist

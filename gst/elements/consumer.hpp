@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the elements share that ask the histogram of a frame: they wait for it, but not past a flush or
-// a stop, and they know how long frames without one may go on.
+// What the elements share that ask the histogram of a frame: they wait for it, but not past a flush
+// or a stop, and they know how long frames without one may go on.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,8 @@ public:
   Expected<> await (GstIntegralHistogram *histogram);
 
   /// A frame has none, and is no gap. Nothing where others may have one: after frames that had, or
-  /// where a producer upstream leaves frames out. Else an error that says so; `usage` is a launch line.
+  /// where a producer upstream leaves frames out. Else an error that says so; `usage` is a launch
+  /// line.
   Expected<> note_missing (GstBaseTransform *element, const char *usage);
 
 private:

@@ -6,85 +6,88 @@
 namespace integralhist {
 
 /// The device that is named, or one of those that the fewest use.
-static DeviceUse
-use_device (int device_id)
+static DeviceUse use_device (int device_id)
 {
   std::string why;
-  return device_id >= 0 ? DeviceUse (device_id) : DeviceUse::of_least_used (CudaContext::device_count (&why));
+  return device_id >= 0 ? DeviceUse (device_id)
+                        : DeviceUse::of_least_used (CudaContext::device_count (&why));
 }
 
 #if HAVE_GSTCUDA
 
-void
-CudaDevice::set_context (GstElement *element, GstContext *context, int device_id)
+void CudaDevice::set_context (GstElement *element, GstContext *context, int device_id)
 {
   std::string why;
   // libgstcuda aborts where there is no driver
-  if (g_strcmp0 (gst_context_get_context_type (context), GST_CUDA_CONTEXT_TYPE) != 0 || CudaContext::device_count (&why) == 0
-      || !gst_cuda_load_library ())
+  if (g_strcmp0 (gst_context_get_context_type (context), GST_CUDA_CONTEXT_TYPE) != 0
+      || CudaContext::device_count (&why) == 0 || !gst_cuda_load_library ())
     return;
   const std::lock_guard lock (mutex_);
   gst_cuda_handle_set_context (element, context, device_id, &context_);
 }
 
-bool
-CudaDevice::answer_query (GstElement *element, GstQuery *query)
+bool CudaDevice::answer_query (GstElement *element, GstQuery *query)
 {
   const std::lock_guard lock (mutex_);
   return context_ && gst_cuda_handle_context_query (element, query, context_);
 }
 
-/// The device's primary context, one object for the process. Kernels of several contexts take turns on a device; pipelines that share one run theirs side by side, and
-/// beside those of the application that use the runtime's.
-static Expected<GstCudaContext *>
-shared_context (int device)
+/// The device's primary context, one object for the process. Kernels of several contexts take turns
+/// on a device; pipelines that share one run theirs side by side, and beside those of the
+/// application that use the runtime's.
+static Expected<GstCudaContext *> shared_context (int device)
 {
   struct Known {
     GWeakRef context;
     Known () { g_weak_ref_init (&context, nullptr); }
   };
   static std::mutex mutex;
-  static auto &all = *new std::map<int, Known>;  // contexts may outlive what is destroyed when the process ends
+  static auto &all =
+      *new std::map<int, Known>;  // contexts may outlive what is destroyed when the process ends
   const std::lock_guard lock (mutex);
   Known &known = all[device];
   if (auto *context = static_cast<GstCudaContext *> (g_weak_ref_get (&known.context)))
     return context;
   const auto primary = TRY (CudaContext::primary (device));
-  GstCudaContext *context = gst_cuda_context_new_wrapped (static_cast<CUcontext> (primary->handle ()), device);
+  GstCudaContext *context =
+      gst_cuda_context_new_wrapped (static_cast<CUcontext> (primary->handle ()), device);
   if (!context)
-    return error (Error::Kind::no_device, "CUDA device " + std::to_string (device) + " gave no context");
+    return error (Error::Kind::no_device,
+                  "CUDA device " + std::to_string (device) + " gave no context");
   if (g_object_is_floating (context))
     gst_object_ref_sink (context);
-  g_object_set_data_full (G_OBJECT (context), "integralhist-primary", new std::shared_ptr (primary),
-                          [] (gpointer owner) { delete static_cast<std::shared_ptr<CudaContext> *> (owner); });
+  g_object_set_data_full (
+      G_OBJECT (context), "integralhist-primary", new std::shared_ptr (primary),
+      [] (gpointer owner) { delete static_cast<std::shared_ptr<CudaContext> *> (owner); });
   g_weak_ref_set (&known.context, context);
   return context;
 }
 
-static int
-device_of (GstCudaContext *context)
+static int device_of (GstCudaContext *context)
 {
   guint device = 0;
   g_object_get (context, "cuda-device-id", &device, nullptr);
   return int (device);
 }
 
-bool
-CudaDevice::is_open ()
+bool CudaDevice::is_open ()
 {
   const std::lock_guard lock (mutex_);
   return context_;
 }
 
-/// Asks downstream, upstream and the application, as gst_cuda_ensure_element_context () does. An answer comes to set_context (), which may refuse it.
-void
-CudaDevice::ask_for_context (GstElement *element)
+/// Asks downstream, upstream and the application, as gst_cuda_ensure_element_context () does. An
+/// answer comes to set_context (), which may refuse it.
+void CudaDevice::ask_for_context (GstElement *element)
 {
   for (const auto each_pad : { gst_element_foreach_src_pad, gst_element_foreach_sink_pad }) {
     g_autoptr (GstQuery) query = gst_query_new_context (GST_CUDA_CONTEXT_TYPE);
     GstContext *context = nullptr;
     each_pad (
-        element, [] (GstElement *, GstPad *pad, gpointer q) -> gboolean { return !gst_pad_peer_query (pad, static_cast<GstQuery *> (q)); },
+        element,
+        [] (GstElement *, GstPad *pad, gpointer q) -> gboolean {
+          return !gst_pad_peer_query (pad, static_cast<GstQuery *> (q));
+        },
         query);
     gst_query_parse_context (query, &context);
     if (context)
@@ -92,11 +95,11 @@ CudaDevice::ask_for_context (GstElement *element)
     if (is_open ())
       return;
   }
-  gst_element_post_message (element, gst_message_new_need_context (GST_OBJECT (element), GST_CUDA_CONTEXT_TYPE));
+  gst_element_post_message (
+      element, gst_message_new_need_context (GST_OBJECT (element), GST_CUDA_CONTEXT_TYPE));
 }
 
-Expected<std::shared_ptr<CudaContext>>
-CudaDevice::open (GstElement *element, int device_id)
+Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *element, int device_id)
 {
   if (!gst_cuda_load_library ())
     return error (Error::Kind::no_device, "libgstcuda found no driver");
@@ -110,52 +113,52 @@ CudaDevice::open (GstElement *element, int device_id)
     g_autoptr (GstContext) context = gst_context_new_cuda_context (shared);
     gst_object_unref (shared);
     gst_element_set_context (element, context);
-    gst_element_post_message (element, gst_message_new_have_context (GST_OBJECT (element), gst_context_ref (context)));
+    gst_element_post_message (
+        element, gst_message_new_have_context (GST_OBJECT (element), gst_context_ref (context)));
   }
   const std::lock_guard lock (mutex_);
   if (!context_)
-    return error (Error::Kind::no_device, "CUDA device " + std::to_string (std::max (device_id, 0)) + " gave no context");
+    return error (Error::Kind::no_device,
+                  "CUDA device " + std::to_string (std::max (device_id, 0)) + " gave no context");
   use_ = DeviceUse (device_of (context_));
   return wrap ();
 }
 
-void
-CudaDevice::clear ()
+void CudaDevice::clear ()
 {
   const std::lock_guard lock (mutex_);
   use_ = {};
   gst_clear_object (&context_);
 }
 
-static GstCudaMemory *
-cuda_memory (GstBuffer *buffer)
+static GstCudaMemory *cuda_memory (GstBuffer *buffer)
 {
-  GstMemory *memory = gst_buffer_n_memory (buffer) == 1 ? gst_buffer_peek_memory (buffer, 0) : nullptr;
+  GstMemory *memory =
+      gst_buffer_n_memory (buffer) == 1 ? gst_buffer_peek_memory (buffer, 0) : nullptr;
   return memory && gst_is_cuda_memory (memory) ? GST_CUDA_MEMORY_CAST (memory) : nullptr;
 }
 
-Expected<std::shared_ptr<CudaContext>>
-CudaDevice::follow (GstBuffer *buffer, int device_id)
+Expected<std::shared_ptr<CudaContext>> CudaDevice::follow (GstBuffer *buffer, int device_id)
 {
   GstCudaMemory *memory = cuda_memory (buffer);
   const std::lock_guard lock (mutex_);
-  if (!memory || memory->context == context_ || (device_id >= 0 && device_of (memory->context) != device_id))
+  if (!memory || memory->context == context_
+      || (device_id >= 0 && device_of (memory->context) != device_id))
     return nullptr;
-  gst_object_replace (reinterpret_cast<GstObject **> (&context_), GST_OBJECT_CAST (memory->context));
+  gst_object_replace (reinterpret_cast<GstObject **> (&context_),
+                      GST_OBJECT_CAST (memory->context));
   use_ = DeviceUse (device_of (context_));
   return wrap ();
 }
 
-bool
-CudaDevice::owns (GstBuffer *buffer)
+bool CudaDevice::owns (GstBuffer *buffer)
 {
   GstCudaMemory *memory = cuda_memory (buffer);
   const std::lock_guard lock (mutex_);
   return memory && memory->context == context_;
 }
 
-inthist::Stream
-CudaDevice::producer_stream (GstBuffer *buffer)
+inthist::Stream CudaDevice::producer_stream (GstBuffer *buffer)
 {
 #if GST_CHECK_VERSION(1, 24, 0)
   GstCudaStream *stream = gst_cuda_memory_get_stream (cuda_memory (buffer));
@@ -168,34 +171,30 @@ CudaDevice::producer_stream (GstBuffer *buffer)
 #endif
 }
 
-GstBufferPool *
-CudaDevice::new_pool ()
+GstBufferPool *CudaDevice::new_pool ()
 {
   const std::lock_guard lock (mutex_);
   return context_ ? gst_cuda_buffer_pool_new (context_) : nullptr;
 }
 
-bool
-is_cuda_caps (const GstCaps *caps)
+bool is_cuda_caps (const GstCaps *caps)
 {
-  return gst_caps_features_contains (gst_caps_get_features (caps, 0), GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY);
+  return gst_caps_features_contains (gst_caps_get_features (caps, 0),
+                                     GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY);
 }
 
-static Expected<std::shared_ptr<CudaContext>>
-wrapped (GstCudaContext *context)
+static Expected<std::shared_ptr<CudaContext>> wrapped (GstCudaContext *context)
 {
   const std::shared_ptr<void> owner (gst_object_ref (context), gst_object_unref);
   return CudaContext::wrap (gst_cuda_context_get_handle (context), device_of (context), owner);
 }
 
-Expected<std::shared_ptr<CudaContext>>
-CudaDevice::wrap ()
+Expected<std::shared_ptr<CudaContext>> CudaDevice::wrap ()
 {
   return wrapped (context_);
 }
 
-Expected<std::shared_ptr<CudaContext>>
-CudaDevice::context_of (GstBuffer *buffer)
+Expected<std::shared_ptr<CudaContext>> CudaDevice::context_of (GstBuffer *buffer)
 {
   GstCudaMemory *memory = cuda_memory (buffer);
   if (!memory)
@@ -205,62 +204,50 @@ CudaDevice::context_of (GstBuffer *buffer)
 
 #else  // the primary context of the device; there is no CUDA memory in buffers
 
-void
-CudaDevice::set_context (GstElement *, GstContext *, int)
-{
-}
+void CudaDevice::set_context (GstElement *, GstContext *, int) {}
 
-bool
-CudaDevice::answer_query (GstElement *, GstQuery *)
+bool CudaDevice::answer_query (GstElement *, GstQuery *)
 {
   return false;
 }
 
-Expected<std::shared_ptr<CudaContext>>
-CudaDevice::open (GstElement *, int device_id)
+Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *, int device_id)
 {
   use_ = use_device (device_id);
   return CudaContext::primary (use_.device ());
 }
 
-void
-CudaDevice::clear ()
+void CudaDevice::clear ()
 {
   use_ = {};
 }
 
-Expected<std::shared_ptr<CudaContext>>
-CudaDevice::follow (GstBuffer *, int)
+Expected<std::shared_ptr<CudaContext>> CudaDevice::follow (GstBuffer *, int)
 {
   return nullptr;
 }
 
-bool
-CudaDevice::owns (GstBuffer *)
+bool CudaDevice::owns (GstBuffer *)
 {
   return false;
 }
 
-Expected<std::shared_ptr<CudaContext>>
-CudaDevice::context_of (GstBuffer *)
+Expected<std::shared_ptr<CudaContext>> CudaDevice::context_of (GstBuffer *)
 {
   return nullptr;
 }
 
-inthist::Stream
-CudaDevice::producer_stream (GstBuffer *)
+inthist::Stream CudaDevice::producer_stream (GstBuffer *)
 {
   return nullptr;
 }
 
-GstBufferPool *
-CudaDevice::new_pool ()
+GstBufferPool *CudaDevice::new_pool ()
 {
   return nullptr;
 }
 
-bool
-is_cuda_caps (const GstCaps *)
+bool is_cuda_caps (const GstCaps *)
 {
   return false;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The element's device: its CUDA context, shared with the other CUDA elements of the pipeline through libgstcuda where this build has it, and
-// the CUDA memory in buffers.
+// The element's device: its CUDA context, shared with the other CUDA elements of the pipeline
+// through libgstcuda where this build has it, and the CUDA memory in buffers.
 #pragma once
 
 #include <memory>
@@ -35,16 +35,19 @@ public:
   CudaDevice () = default;
   ~CudaDevice () { clear (); }
 
-  /// Takes part in the pipeline's sharing of contexts: GstElement::set_context and the CONTEXT query.
+  /// Takes part in the pipeline's sharing of contexts: GstElement::set_context and the CONTEXT
+  /// query.
   void set_context (GstElement *element, GstContext *context, int device_id);
   bool answer_query (GstElement *element, GstQuery *query);
 
-  /// A context on the device: the one that the neighbours or the application have, or else the one that all elements of this kind share in the process. -1 is any device: the neighbours', or
+  /// A context on the device: the one that the neighbours or the application have, or else the one
+  /// that all elements of this kind share in the process. -1 is any device: the neighbours', or
   /// else that which the fewest elements of this process use.
   Expected<std::shared_ptr<CudaContext>> open (GstElement *element, int device_id);
   void clear ();
 
-  /// Whether the buffer is CUDA memory of another context than the open one, on a device that the element may use; then that context, opened; else null.
+  /// Whether the buffer is CUDA memory of another context than the open one, on a device that the
+  /// element may use; then that context, opened; else null.
   Expected<std::shared_ptr<CudaContext>> follow (GstBuffer *buffer, int device_id);
   /// Whether the buffer is CUDA memory of the open context.
   bool owns (GstBuffer *buffer);
@@ -62,7 +65,8 @@ private:
   void ask_for_context (GstElement *element);
   Expected<std::shared_ptr<CudaContext>> wrap ();
 
-  std::recursive_mutex mutex_;  // guards context_; contexts are set from any thread, also within open
+  std::recursive_mutex
+      mutex_;  // guards context_; contexts are set from any thread, also within open
   GstCudaContext *context_ = nullptr;
 #endif
 };

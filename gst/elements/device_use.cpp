@@ -8,10 +8,10 @@ namespace integralhist {
 namespace {
 
 std::mutex mutex;
-std::map<int, unsigned> &
-users ()
+std::map<int, unsigned> &users ()
 {
-  static auto &all = *new std::map<int, unsigned>;  // elements may outlive what is destroyed when the process ends
+  static auto &all =
+      *new std::map<int, unsigned>;  // elements may outlive what is destroyed when the process ends
   return all;
 }
 
@@ -23,8 +23,7 @@ DeviceUse::DeviceUse (int device) : device_ (device)
   users ()[device]++;
 }
 
-DeviceUse
-DeviceUse::of_least_used (int devices)
+DeviceUse DeviceUse::of_least_used (int devices)
 {
   const std::lock_guard lock (mutex);
   int least = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How many elements of this process use each CUDA device, so that those which may take any are spread over them.
+// How many elements of this process use each CUDA device, so that those which may take any are
+// spread over them.
 #pragma once
 
 #include <utility>

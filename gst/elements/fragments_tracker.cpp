@@ -10,23 +10,24 @@ namespace integralhist {
 
 namespace {
 
-// what a bad or a suspicious frame is: cost above so many times the usual one, and share of the median
+// what a bad or a suspicious frame is: cost above so many times the usual one, and share of the
+// median
 constexpr double kBadCost = 1.8, kBadShare = 0.9, kSuspiciousCost = 1.3, kSuspiciousShare = 0.8;
 constexpr unsigned kLeastFine = 5, kMostFine = 30;  // costs that the usual one is the median of
-constexpr double kFoundAgain = 0.5;                 // of the way from the usual cost to the lost one
-constexpr int kCoarse = 31, kMostCoarse = 128;      // positions of a search for a lost target, each way: as many are enough, at most
+constexpr double kFoundAgain = 0.5;             // of the way from the usual cost to the lost one
+constexpr int kCoarse = 31, kMostCoarse = 128;  // positions of a search for a lost target, each
+                                                // way: as many are enough, at most
 constexpr int kCandidates = 8;
-constexpr double kSame = 1e-5;  // costs that differ by less, as a share or of 1, are the same: measures are exact to that
+constexpr double kSame = 1e-5;  // costs that differ by less, as a share or of 1, are the same:
+                                // measures are exact to that
 constexpr double kScaleStep = 1.05, kScaleGain = 0.95;  // another scale must cost that much less
 
-int
-rounded (double x)
+int rounded (double x)
 {
   return int (std::lrint (x));
 }
 
-double
-median (std::vector<double> values)
+double median (std::vector<double> values)
 {
   const auto middle = values.begin () + std::ptrdiff_t (values.size () / 2);
   std::nth_element (values.begin (), middle, values.end ());
@@ -55,8 +56,10 @@ struct Search {
 class Step {
 public:
   Step (GstIntegralHistogram *histogram, const TrackSettings &settings)
-      : histogram_ (histogram), settings_ (settings), width_ (int (gst_integral_histogram_get_width (histogram))),
-        height_ (int (gst_integral_histogram_get_height (histogram))), bins_ (gst_integral_histogram_get_bins (histogram))
+      : histogram_ (histogram), settings_ (settings),
+        width_ (int (gst_integral_histogram_get_width (histogram))),
+        height_ (int (gst_integral_histogram_get_height (histogram))),
+        bins_ (gst_integral_histogram_get_bins (histogram))
   {
   }
 
@@ -77,7 +80,8 @@ public:
     TRY (ask (searches));
     firsts.push_back (searches.size ());
     for (std::size_t i = 0; i < targets.size (); i++)
-      if (const auto found = std::span (searches).subspan (firsts[i], firsts[i + 1] - firsts[i]); found.empty ())
+      if (const auto found = std::span (searches).subspan (firsts[i], firsts[i + 1] - firsts[i]);
+          found.empty ())
         continue;  // it starts here
       else if (targets[i]->lost_)
         TRY (find_again (*targets[i], found[0]));
@@ -93,21 +97,27 @@ private:
   void fit (Target &target) const
   {
     if (target.width_ == 0) {
-      const auto inside = [] (double at, double least, double most) { return std::clamp (std::round (at), least, most); };
+      const auto inside = [] (double at, double least, double most) {
+        return std::clamp (std::round (at), least, most);
+      };
       const TargetBox &box = target.box_;
-      const double x0 = inside (box.x, 0, width_ - 1), x1 = inside (box.x + box.width, x0 + 1, width_);
-      const double y0 = inside (box.y, 0, height_ - 1), y1 = inside (box.y + box.height, y0 + 1, height_);
+      const double x0 = inside (box.x, 0, width_ - 1),
+                   x1 = inside (box.x + box.width, x0 + 1, width_);
+      const double y0 = inside (box.y, 0, height_ - 1),
+                   y1 = inside (box.y + box.height, y0 + 1, height_);
       target.box_ = { x0, y0, x1 - x0, y1 - y0 };
     } else if (target.width_ != width_ || target.height_ != height_) {
       const double fx = double (width_) / target.width_, fy = double (height_) / target.height_;
       for (TargetBox *box : { &target.box_, &target.before_ })
-        *box = { std::round (box->x * fx), std::round (box->y * fy), box->width * fx, box->height * fy };
+        *box = { std::round (box->x * fx), std::round (box->y * fy), box->width * fx,
+                 box->height * fy };
       for (Patch &patch : target.patches_)
         patch = { patch.x0 * fx, patch.y0 * fy, patch.x1 * fx, patch.y1 * fy };
       target.fine_.clear ();
       target.radius_ = int (target.radius_ * std::max (fx, fy));
     }
-    if (target.measure_ != settings_.measure || target.quantile_ != settings_.quantile) {  // costs of another kind
+    if (target.measure_ != settings_.measure
+        || target.quantile_ != settings_.quantile) {  // costs of another kind
       target.fine_.clear ();
       target.bad_ = 0;
       target.usual_ = target.lost_cost_ = -1;
@@ -119,21 +129,28 @@ private:
   }
 
   /// Strips of the box: as many as fit whole, in its middle.
-  static void tile (std::vector<Patch> &patches, int width, int height, int patch_width, int patch_height)
+  static void tile (std::vector<Patch> &patches, int width, int height, int patch_width,
+                    int patch_height)
   {
-    const int columns = std::max (1, width / patch_width), rows = std::max (1, height / patch_height);
+    const int columns = std::max (1, width / patch_width),
+              rows = std::max (1, height / patch_height);
     const int w = std::min (width, patch_width), h = std::min (height, patch_height);
     const int x = (width - columns * w) / 2, y = (height - rows * h) / 2;
     for (int j = 0; j < rows; j++)
       for (int i = 0; i < columns; i++)
-        patches.push_back ({ double (x + i * w), double (y + j * h), double (x + (i + 1) * w), double (y + (j + 1) * h) });
+        patches.push_back ({ double (x + i * w), double (y + j * h), double (x + (i + 1) * w),
+                             double (y + (j + 1) * h) });
   }
 
-  /// Patches and models from this tensor. A target whose histograms have another number of bins now starts again.
+  /// Patches and models from this tensor. A target whose histograms have another number of bins now
+  /// starts again.
   Expected<> start (Target &target)
   {
-    const int width = std::max (1, rounded (target.box_.width)), height = std::max (1, rounded (target.box_.height));
-    const auto thin = [&] (int side) { return 2 * std::max (1, rounded (double (side) / (2 * settings_.strips))); };
+    const int width = std::max (1, rounded (target.box_.width)),
+              height = std::max (1, rounded (target.box_.height));
+    const auto thin = [&] (int side) {
+      return 2 * std::max (1, rounded (double (side) / (2 * settings_.strips)));
+    };
     const auto half = [] (int side) { return 2 * std::max (1, side / 4); };
     target.patches_.clear ();
     tile (target.patches_, width, height, half (width), thin (height));
@@ -148,10 +165,12 @@ private:
   }
 
   /// In pixels, of the box at `scale`; relative to its corner, or where it lies.
-  static std::vector<GstVideoRectangle> patches_at (const Target &target, double scale, bool absolute)
+  static std::vector<GstVideoRectangle> patches_at (const Target &target, double scale,
+                                                    bool absolute)
   {
     std::vector<GstVideoRectangle> rectangles;
-    const int x = absolute ? rounded (target.box_.x) : 0, y = absolute ? rounded (target.box_.y) : 0;
+    const int x = absolute ? rounded (target.box_.x) : 0,
+              y = absolute ? rounded (target.box_.y) : 0;
     for (const Patch &patch : target.patches_) {
       const int x0 = rounded (patch.x0 * scale), x1 = std::max (x0 + 1, rounded (patch.x1 * scale));
       const int y0 = rounded (patch.y0 * scale), y1 = std::max (y0 + 1, rounded (patch.y1 * scale));
@@ -165,7 +184,8 @@ private:
   {
     std::vector<guint32> counts (rectangles.size () * bins_);
     GError *problem = nullptr;
-    if (!gst_integral_histogram_regions (histogram_, rectangles.data (), guint (rectangles.size ()), counts.data (), &problem))
+    if (!gst_integral_histogram_regions (histogram_, rectangles.data (), guint (rectangles.size ()),
+                                         counts.data (), &problem))
       return tl::make_unexpected (take_gerror (problem));
     std::vector<float> shares (counts.size ());
     for (std::size_t first = 0; first < counts.size (); first += bins_) {
@@ -173,52 +193,71 @@ private:
       for (unsigned b = 0; b < bins_; b++)
         pixels += counts[first + b];
       for (unsigned b = 0; b < bins_; b++)
-        shares[first + b] = pixels > 0 ? float (double (counts[first + b]) / double (pixels)) : 1.0f / float (bins_);
+        shares[first + b] = pixels > 0 ? float (double (counts[first + b]) / double (pixels))
+                                       : 1.0f / float (bins_);
     }
     return shares;
   }
 
-  /// Positions up to `range` from (x, y), every `step` pixels, at which the box lies inside the frame.
-  Search around (const Target &target, double scale, int x, int y, int range_x, int range_y, int step_x, int step_y) const
+  /// Positions up to `range` from (x, y), every `step` pixels, at which the box lies inside the
+  /// frame.
+  Search around (const Target &target, double scale, int x, int y, int range_x, int range_y,
+                 int step_x, int step_y) const
   {
     const auto axis = [] (int at, int range, int step, int most) {
       int first = at - range / step * step;
       if (first < 0)
         first += (step - 1 - first) / step * step;
       const int last = std::min (at + range, most);
-      return first <= last ? std::pair (first, (last - first) / step + 1) : std::pair (std::clamp (at, 0, most), 1);
+      return first <= last ? std::pair (first, (last - first) / step + 1)
+                           : std::pair (std::clamp (at, 0, most), 1);
     };
-    const auto [x0, columns] = axis (x, range_x, step_x, std::max (0, width_ - rounded (target.box_.width * scale)));
-    const auto [y0, rows] = axis (y, range_y, step_y, std::max (0, height_ - rounded (target.box_.height * scale)));
-    return { &target, scale, x, y, { 1, 1, x0, y0, step_x, step_y, columns, rows }, patches_at (target, scale, false), {}, 0 };
+    const auto [x0, columns] =
+        axis (x, range_x, step_x, std::max (0, width_ - rounded (target.box_.width * scale)));
+    const auto [y0, rows] =
+        axis (y, range_y, step_y, std::max (0, height_ - rounded (target.box_.height * scale)));
+    return { &target,
+             scale,
+             x,
+             y,
+             { 1, 1, x0, y0, step_x, step_y, columns, rows },
+             patches_at (target, scale, false),
+             {},
+             0 };
   }
 
   void look_nearby (const Target &target, std::vector<Search> &searches) const
   {
-    const int range = int (settings_.search_range), x = rounded (target.box_.x), y = rounded (target.box_.y);
+    const int range = int (settings_.search_range), x = rounded (target.box_.x),
+              y = rounded (target.box_.y);
     for (const double scale : { 1.0, 1 / kScaleStep, kScaleStep })
       if (scale == 1 || (settings_.scale_search && is_possible (target, scale)))
-        searches.push_back (around (target, scale, rounded (x + target.box_.width * (1 - scale) / 2),
-                                    rounded (y + target.box_.height * (1 - scale) / 2), range, range, 1, 1));
+        searches.push_back (
+            around (target, scale, rounded (x + target.box_.width * (1 - scale) / 2),
+                    rounded (y + target.box_.height * (1 - scale) / 2), range, range, 1, 1));
   }
 
   bool is_possible (const Target &target, double scale) const
   {
     constexpr double kLeast = 8;  // pixels
     const double width = target.box_.width * scale, height = target.box_.height * scale;
-    return (scale > 1 || (width >= kLeast && height >= kLeast)) && width <= width_ && height <= height_;
+    return (scale > 1 || (width >= kLeast && height >= kLeast)) && width <= width_
+           && height <= height_;
   }
 
-  /// Steps no longer than what a target is found from, a quarter of its width and an eighth of its height, as far as that is not too many.
+  /// Steps no longer than what a target is found from, a quarter of its width and an eighth of its
+  /// height, as far as that is not too many.
   Search look_everywhere (Target &target) const
   {
-    target.radius_ = std::min (target.radius_ + int (settings_.search_range), std::max (width_, height_));
+    target.radius_ =
+        std::min (target.radius_ + int (settings_.search_range), std::max (width_, height_));
     const int side = 2 * target.radius_ + 1;
     const auto step = [&] (double reach) {
-      return std::max ({ 1, std::min ((side - 1) / kCoarse + 1, int (reach)), (side - 1) / kMostCoarse + 1 });
+      return std::max (
+          { 1, std::min ((side - 1) / kCoarse + 1, int (reach)), (side - 1) / kMostCoarse + 1 });
     };
-    return around (target, 1, rounded (target.box_.x), rounded (target.box_.y), target.radius_, target.radius_,
-                   step (target.box_.width / 4), step (target.box_.height / 8));
+    return around (target, 1, rounded (target.box_.x), rounded (target.box_.y), target.radius_,
+                   target.radius_, step (target.box_.width / 4), step (target.box_.height / 8));
   }
 
   Expected<> ask (std::span<Search> searches) const
@@ -230,13 +269,14 @@ private:
     for (const Search &search : searches) {
       const guint n = guint (search.patches.size ());
       const guint rank = std::min (n - 1, guint (settings_.quantile * n));
-      questions.push_back ({ search.grid, search.patches.data (), n, search.target->models_.data (), rank });
+      questions.push_back (
+          { search.grid, search.patches.data (), n, search.target->models_.data (), rank });
       positions += std::size_t (search.grid.columns) * search.grid.rows;
     }
     std::vector<float> votes (positions);
     GError *problem = nullptr;
-    if (!gst_integral_histogram_vote_maps (histogram_, questions.data (), guint (questions.size ()), settings_.measure, votes.data (),
-                                           nullptr, &problem))
+    if (!gst_integral_histogram_vote_maps (histogram_, questions.data (), guint (questions.size ()),
+                                           settings_.measure, votes.data (), nullptr, &problem))
       return tl::make_unexpected (take_gerror (problem));
     const bool similarity = inthist::is_similarity (inthist::Measure (settings_.measure));
     auto vote = votes.begin ();
@@ -249,14 +289,18 @@ private:
     return {};
   }
 
-  /// The position of the least cost; of equals the nearest to the middle, so that what cannot be told apart stays where it is. Not the tensor's own answer: at the border the
-  /// search's middle is not the grid's.
+  /// The position of the least cost; of equals the nearest to the middle, so that what cannot be
+  /// told apart stays where it is. Not the tensor's own answer: at the border the search's middle
+  /// is not the grid's.
   static int least (const Search &search)
   {
-    const auto distance = [&] (int i) { return std::hypot (search.x_of (i) - search.x, search.y_of (i) - search.y); };
+    const auto distance = [&] (int i) {
+      return std::hypot (search.x_of (i) - search.x, search.y_of (i) - search.y);
+    };
     int best = 0;
     for (int i = 1; i < int (search.costs.size ()); i++)
-      if (search.costs[i] < search.costs[best] || (search.costs[i] == search.costs[best] && distance (i) < distance (best)))
+      if (search.costs[i] < search.costs[best]
+          || (search.costs[i] == search.costs[best] && distance (i) < distance (best)))
         best = i;
     return best;
   }
@@ -268,7 +312,8 @@ private:
     return middle - cost <= kSame * std::max (1.0, middle) ? 1 : cost / middle;
   }
 
-  /// Whether there are positions enough to compare the best with: half of those that a search has away from the border.
+  /// Whether there are positions enough to compare the best with: half of those that a search has
+  /// away from the border.
   bool is_telling (const Search &search) const
   {
     const double side = 2.0 * settings_.search_range + 1;
@@ -277,8 +322,8 @@ private:
 
   static void move (Target &target, const Search &search)
   {
-    target.box_ = { double (search.x_of (search.best)), double (search.y_of (search.best)), target.box_.width * search.scale,
-                    target.box_.height * search.scale };
+    target.box_ = { double (search.x_of (search.best)), double (search.y_of (search.best)),
+                    target.box_.width * search.scale, target.box_.height * search.scale };
     resize (target, search.scale);
   }
 
@@ -304,7 +349,8 @@ private:
     const bool all_same = share == 1 && !costs_more (kBadCost);
     const bool stands_out = share <= 1 - settings_.min_confidence || all_same || !is_telling (same);
     const bool bad =
-        known && settings_.lost_after > 0 && ((costs_more (kBadCost) && (share > kBadShare || !is_telling (same))) || !stands_out);
+        known && settings_.lost_after > 0
+        && ((costs_more (kBadCost) && (share > kBadShare || !is_telling (same))) || !stands_out);
     const bool suspicious = bad || (costs_more (kSuspiciousCost) && share > kSuspiciousShare);
 
     const TargetBox last = target.box_;
@@ -336,7 +382,8 @@ private:
     return {};
   }
 
-  /// The best positions of a coarse search, no two of them neighbours, each looked at pixel by pixel.
+  /// The best positions of a coarse search, no two of them neighbours, each looked at pixel by
+  /// pixel.
   Expected<> find_again (Target &target, const Search &coarse)
   {
     const auto &grid = coarse.grid;
@@ -347,7 +394,8 @@ private:
     std::vector<int> chosen;
     for (const int i : order) {
       const auto is_neighbour = [&] (int other) {
-        return std::abs (other % grid.columns - i % grid.columns) <= 1 && std::abs (other / grid.columns - i / grid.columns) <= 1;
+        return std::abs (other % grid.columns - i % grid.columns) <= 1
+               && std::abs (other / grid.columns - i / grid.columns) <= 1;
       };
       if (std::ranges::none_of (chosen, is_neighbour))
         chosen.push_back (i);
@@ -356,15 +404,18 @@ private:
     }
     std::vector<Search> fine;
     for (const int i : chosen)
-      fine.push_back (around (target, 1, coarse.x_of (i), coarse.y_of (i), grid.step_x - 1, grid.step_y - 1, 1, 1));
+      fine.push_back (around (target, 1, coarse.x_of (i), coarse.y_of (i), grid.step_x - 1,
+                              grid.step_y - 1, 1, 1));
     TRY (ask (fine));
     const Search &best = *std::ranges::min_element (fine, {}, &Search::cost);
-    if (target.lost_cost_ < 0) {  // since the measure was changed; what it is like where the target is not
+    if (target.lost_cost_
+        < 0) {  // since the measure was changed; what it is like where the target is not
       target.usual_ = 0;
       target.lost_cost_ = best.cost ();
       return {};
     }
-    if (best.cost () > target.usual_ + kFoundAgain * std::max (0.0, target.lost_cost_ - target.usual_))
+    if (best.cost ()
+        > target.usual_ + kFoundAgain * std::max (0.0, target.lost_cost_ - target.usual_))
       return {};
     move (target, best);
     target.lost_ = false;
@@ -401,16 +452,15 @@ private:
   const unsigned bins_;
 };
 
-void
-Target::restart (const TargetBox &box)
+void Target::restart (const TargetBox &box)
 {
   box_ = box;
   width_ = height_ = 0;
   bins_ = 0;
 }
 
-Expected<>
-follow (GstIntegralHistogram *histogram, const TrackSettings &settings, std::span<Target *const> targets)
+Expected<> follow (GstIntegralHistogram *histogram, const TrackSettings &settings,
+                   std::span<Target *const> targets)
 {
   return targets.empty () ? Expected<> () : Step (histogram, settings).run (targets);
 }

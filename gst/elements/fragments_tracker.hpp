@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The fragments tracker (Adam, Rivlin and Shimshoni, "Robust fragments-based tracking using the integral histogram", CVPR 2006).
+// The fragments tracker (Adam, Rivlin and Shimshoni, "Robust fragments-based tracking using the
+// integral histogram", CVPR 2006).
 //
-// A target is a box, cut into patches: strips, ten along each side and each of half the other. Each patch has a model, its histogram in the first frame. In the next frame every position of the box
-// nearby is a window: each patch is compared with its model there, and the patches' distances are combined by a quantile, so that those that are hidden have no vote. The position with the least
-// combined distance, its cost, is where the target is. All of that is one question to the tensor, wherever it lies.
+// A target is a box, cut into patches: strips, ten along each side and each of half the other. Each
+// patch has a model, its histogram in the first frame. In the next frame every position of the box
+// nearby is a window: each patch is compared with its model there, and the patches' distances are
+// combined by a quantile, so that those that are hidden have no vote. The position with the least
+// combined distance, its cost, is where the target is. All of that is one question to the tensor,
+// wherever it lies.
 //
-// What the paper does not have. A cost says little by itself; what tells that a target is lost is that no position stands out from the others. Let V be the best cost, p its share of the median cost of
-// the positions, and m the median of the last costs that were fine. A frame is bad where p > 1 - min_confidence, or V > 1.8 m and p > 0.9; where there are few positions to compare with, or all
-// cost the same, V > 1.8 m decides. After lost_after bad frames in a row the target is lost: its box
-// goes back to where it was before them, and from there it is searched for in an area that grows by the search range with each frame, until a cost is found that is nearer to m than to the cost at which
-// it was lost. Optional are the update of models, of patches that agree and never while a frame is suspicious, and the search for another scale.
+// What the paper does not have. A cost says little by itself; what tells that a target is lost is
+// that no position stands out from the others. Let V be the best cost, p its share of the median
+// cost of the positions, and m the median of the last costs that were fine. A frame is bad where p
+// > 1 - min_confidence, or V > 1.8 m and p > 0.9; where there are few positions to compare with, or
+// all cost the same, V > 1.8 m decides. After lost_after bad frames in a row the target is lost:
+// its box goes back to where it was before them, and from there it is searched for in an area that
+// grows by the search range with each frame, until a cost is found that is nearer to m than to the
+// cost at which it was lost. Optional are the update of models, of patches that agree and never
+// while a frame is suspicious, and the search for another scale.
 #pragma once
 
 #include <deque>
@@ -80,6 +88,7 @@ private:
 };
 
 /// The targets in the next frame's tensor: new ones start there, the others are looked for.
-Expected<> follow (GstIntegralHistogram *histogram, const TrackSettings &settings, std::span<Target *const> targets);
+Expected<> follow (GstIntegralHistogram *histogram, const TrackSettings &settings,
+                   std::span<Target *const> targets);
 
 }  // namespace integralhist

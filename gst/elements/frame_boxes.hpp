@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Boxes that frames carry: regions of interest, and where GStreamer has them (1.24) the detections and tracks of GstAnalytics.
+// Boxes that frames carry: regions of interest, and where GStreamer has them (1.24) the detections
+// and tracks of GstAnalytics.
 #pragma once
 
 #include <vector>
@@ -27,7 +28,8 @@ struct Track {
   GstClockTime first_seen, last_seen;
 };
 
-/// A region of interest of the type "track", with a parameter "track" that has the confidence; none for a track that is lost. A tracking mtd of GstAnalytics says so, and where it was last.
+/// A region of interest of the type "track", with a parameter "track" that has the confidence; none
+/// for a track that is lost. A tracking mtd of GstAnalytics says so, and where it was last.
 void write_track (GstBuffer *buffer, const Track &track);
 
 }  // namespace integralhist

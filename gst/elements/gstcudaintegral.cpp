@@ -26,7 +26,8 @@ struct State {
   Settings settings;  // guarded by the object lock
 
   // set in start and stop, used by the streaming thread
-  Settings started;      // what the element runs with: only sync, interval, regions and qos change on the way
+  Settings started;  // what the element runs with: only sync, interval, regions and qos change on
+                     // the way
   inthist::Shape shape;  // of the last frame, 0x0 before there is one
   GstVideoInfo info = {};
   inthist::PixelFormat format;
@@ -36,14 +37,15 @@ struct State {
   std::vector<GstVideoRectangle> regions;  // parsed and clipped
   ComputeDevices devices;
   LoadShedder shedder;
-  std::atomic<bool> told = false;                  // of what went wrong with the engine: one error is enough
+  std::atomic<bool> told = false;  // of what went wrong with the engine: one error is enough
   std::atomic<guint64> attached = 0, skipped = 0;  // frames with a histogram, and late ones without
 
   std::mutex mutex;  // guards what follows, for flushes and the stats; taken last
   std::shared_ptr<Engine> engine;
-  std::unique_ptr<RegionReporter> reporter;                                                         // there from start to stop
-  bool flushing = false, stopping = false;                                                          // either ends all waiting
-  const std::shared_ptr<std::atomic<bool>> refusing = std::make_shared<std::atomic<bool>> (false);  // either, without the mutex
+  std::unique_ptr<RegionReporter> reporter;  // there from start to stop
+  bool flushing = false, stopping = false;   // either ends all waiting
+  const std::shared_ptr<std::atomic<bool>> refusing =
+      std::make_shared<std::atomic<bool>> (false);  // either, without the mutex
 };
 
 }  // namespace
@@ -55,16 +57,17 @@ struct GstCudaIntegralPrivate {
 #define gst_cuda_integral_parent_class parent_class
 G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (GstCudaIntegral, gst_cuda_integral, GST_TYPE_BASE_TRANSFORM)
 
-#define INFO(self, ...) GST_CAT_INFO_OBJECT (GST_CUDA_INTEGRAL_GET_CLASS (self)->category, self, __VA_ARGS__)
+#define INFO(self, ...) \
+  GST_CAT_INFO_OBJECT (GST_CUDA_INTEGRAL_GET_CLASS (self)->category, self, __VA_ARGS__)
 
-static State &
-state_of (gpointer element)
+static State &state_of (gpointer element)
 {
-  return *static_cast<GstCudaIntegralPrivate *> (gst_cuda_integral_get_instance_private (GST_CUDA_INTEGRAL (element)))->state;
+  return *static_cast<GstCudaIntegralPrivate *> (
+              gst_cuda_integral_get_instance_private (GST_CUDA_INTEGRAL (element)))
+              ->state;
 }
 
-static Settings
-settings_of (gpointer element)
+static Settings settings_of (gpointer element)
 {
   GST_OBJECT_LOCK (element);
   Settings settings = state_of (element).settings;
@@ -72,23 +75,20 @@ settings_of (gpointer element)
   return settings;
 }
 
-static std::shared_ptr<Engine>
-engine_of (State &state)
+static std::shared_ptr<Engine> engine_of (State &state)
 {
   const std::lock_guard lock (state.mutex);
   return state.engine;
 }
 
-static bool
-engine_has_failed (State &state)
+static bool engine_has_failed (State &state)
 {
   const auto engine = engine_of (state);
   return engine && engine->has_failed ();
 }
 
 /// Posts an error, unless others that run into the same trouble have told it.
-static void
-post_error_once (GstCudaIntegral *self, const Error &error)
+static void post_error_once (GstCudaIntegral *self, const Error &error)
 {
   if (error.kind != Error::Kind::flushing && !state_of (self).told.exchange (true))
     post_error (self, error);
@@ -97,8 +97,7 @@ post_error_once (GstCudaIntegral *self, const Error &error)
 // device and engine
 
 /// Lets the engine finish; the next frame gets a new one.
-static void
-drop_engine (State &state)
+static void drop_engine (State &state)
 {
   std::shared_ptr<Engine> last;
   {
@@ -109,8 +108,7 @@ drop_engine (State &state)
   retire (std::move (last), [&] { return state.refusing->load (); });
 }
 
-static void
-forget_frame_size (State &state)
+static void forget_frame_size (State &state)
 {
   drop_engine (state);
   state.shape.width = state.shape.height = 0;
@@ -119,72 +117,80 @@ forget_frame_size (State &state)
   state.regions.clear ();
 }
 
-static Expected<>
-check_shape (const inthist::Shape &shape, const inthist::Strategy *strategy)
+static Expected<> check_shape (const inthist::Shape &shape, const inthist::Strategy *strategy)
 {
   if (shape.counter == inthist::Type::u16_anchored && !inthist::is_valid (shape))
-    return error (Error::Kind::bad_setting, "counter=u16-anchored takes frames of at most 65535 columns, not "
-                                                + std::to_string (shape.width) + ": set counter=u16 or u32");
+    return error (Error::Kind::bad_setting,
+                  "counter=u16-anchored takes frames of at most 65535 columns, not "
+                      + std::to_string (shape.width) + ": set counter=u16 or u32");
   if (!strategy || inthist::accepts (*strategy, shape))
     return {};
   const inthist::Strategy *const other = inthist::preferred_strategy (strategy->device, shape);
-  return error (Error::Kind::bad_setting, std::string ("strategy=") + strategy->name + " does not compute " + describe (shape) + " ("
+  return error (Error::Kind::bad_setting, std::string ("strategy=") + strategy->name
+                                              + " does not compute " + describe (shape) + " ("
                                               + strategy->limit + "): set strategy=auto"
                                               + (other ? std::string (" or ") + other->name : ""));
 }
 
 /// Warns that the stream waits for a tensor.
-static void
-warn_of_wait (GstCudaIntegral *self, unsigned most, const Options &options)
+static void warn_of_wait (GstCudaIntegral *self, unsigned most, const Options &options)
 {
   const bool set = options.max_tensors == most, memory = options.max_device_memory > 0;
-  g_autofree char *allowed = set ? g_strdup_printf ("max-tensors=%u allows", most)
-                                 : g_strdup_printf ("fits %s (%u)", memory ? "max-device-memory" : "the devices", most);
-  GST_ELEMENT_WARNING (self, RESOURCE, BUSY,
-                       ("Every tensor that %s is held downstream: waiting for one. A sink keeps its last frame; set its "
-                        "enable-last-sample=false, or %s.",
-                        allowed,
-                        set      ? "raise max-tensors"
-                        : memory ? "raise max-device-memory, or lower it so that tensors go to host memory"
-                                 : "lower bins"),
-                       (nullptr));
+  g_autofree char *allowed =
+      set ? g_strdup_printf ("max-tensors=%u allows", most)
+          : g_strdup_printf ("fits %s (%u)", memory ? "max-device-memory" : "the devices", most);
+  GST_ELEMENT_WARNING (
+      self, RESOURCE, BUSY,
+      ("Every tensor that %s is held downstream: waiting for one. A sink keeps its last frame; set "
+       "its "
+       "enable-last-sample=false, or %s.",
+       allowed,
+       set      ? "raise max-tensors"
+       : memory ? "raise max-device-memory, or lower it so that tensors go to host memory"
+                : "lower bins"),
+      (nullptr));
 }
 
 /// Makes an engine for frames of the state's shape.
-static Expected<>
-make_engine (GstCudaIntegral *self)
+static Expected<> make_engine (GstCudaIntegral *self)
 {
   State &state = state_of (self);
   const inthist::Shape &shape = state.shape;
   Options options = state.started.options;
   TRY (check_shape (shape, options.strategy));
   // a table's pixels are the values themselves
-  const inthist::Lut lut = inthist::uniform_lut (shape.content == inthist::Content::bins ? shape.bins : 256);
+  const inthist::Lut lut =
+      inthist::uniform_lut (shape.content == inthist::Content::bins ? shape.bins : 256);
   options.cancelled = state.refusing;
-  options.still_waiting = [self, of = state.started.options] (unsigned most) { warn_of_wait (self, most, of); };
+  options.still_waiting = [self, of = state.started.options] (unsigned most) {
+    warn_of_wait (self, most, of);
+  };
   options.failed = [self] (const Error &error) { post_error_once (self, error); };
 
-  const auto make = [&] { return state.devices.make_engine (shape, lut, options, state.format.bytes); };
+  const auto make = [&] {
+    return state.devices.make_engine (shape, lut, options, state.format.bytes);
+  };
   auto first = make ();
   // what was measured to be faster may take more memory than the built-in choice
-  const bool is_large = !first && first.error ().kind == Error::Kind::no_memory && !options.strategy && options.tuning_time > 0;
+  const bool is_large = !first && first.error ().kind == Error::Kind::no_memory && !options.strategy
+                        && options.tuning_time > 0;
   if (is_large)
     options.tuning_time = 0;
   const std::shared_ptr<Engine> engine = TRY (is_large ? make () : std::move (first));
   const Plan &plan = engine->plan ();
-  INFO (self, "strategy %s, tile %d, threads %d: %s", plan.choice.strategy->name, plan.choice.tuning.tile, plan.choice.tuning.threads,
-        engine->story ().c_str ());
+  INFO (self, "strategy %s, tile %d, threads %d: %s", plan.choice.strategy->name,
+        plan.choice.tuning.tile, plan.choice.tuning.threads, engine->story ().c_str ());
   state.told = false;
   const std::lock_guard lock (state.mutex);
   engine->set_flushing (state.flushing || state.stopping);
-  state.reporter->set_flushing (state.flushing || state.stopping);  // it may have given up on the last one
+  state.reporter->set_flushing (state.flushing
+                                || state.stopping);  // it may have given up on the last one
   state.engine = engine;
   return {};
 }
 
 /// Parses and clips the regions where they or the frame have changed.
-static Expected<>
-update_regions (State &state, const std::string &text)
+static Expected<> update_regions (State &state, const std::string &text)
 {
   if (text == state.parsed_text)
     return {};
@@ -194,7 +200,8 @@ update_regions (State &state, const std::string &text)
     const inthist::Region clipped = inthist::clip ({ r.x, r.y, r.w, r.h }, shape);
     if (clipped.width == 0) {
       g_autofree char *message =
-          g_strdup_printf ("regions=\"%s\": %d,%d,%d,%d lies outside of the %dx%d frame: set regions inside, x,y,width,height",
+          g_strdup_printf ("regions=\"%s\": %d,%d,%d,%d lies outside of the %dx%d frame: set "
+                           "regions inside, x,y,width,height",
                            text.c_str (), r.x, r.y, r.w, r.h, shape.width, shape.height);
       return error (Error::Kind::bad_setting, message);
     }
@@ -206,8 +213,7 @@ update_regions (State &state, const std::string &text)
 }
 
 /// Sets flushing or stopping, and lets everybody know whom the streaming thread may wait for.
-static void
-set_refusal (State &state, bool State::*flag, bool value)
+static void set_refusal (State &state, bool State::*flag, bool value)
 {
   if (value)
     *state.refusing = true;  // before the mutex, whose owner may be taking long
@@ -223,8 +229,7 @@ set_refusal (State &state, bool State::*flag, bool value)
 
 // GstBaseTransform
 
-static Expected<>
-start (GstCudaIntegral *self)
+static Expected<> start (GstCudaIntegral *self)
 {
   State &state = state_of (self);
   state.started = settings_of (self);
@@ -235,7 +240,8 @@ start (GstCudaIntegral *self)
   state.frames = state.attached = state.skipped = 0;
   state.told = false;
   state.shedder.reset ();
-  auto reporter = TRY (RegionReporter::start (GST_ELEMENT (self), state.started.options.async_depth, state.told));
+  auto reporter = TRY (
+      RegionReporter::start (GST_ELEMENT (self), state.started.options.async_depth, state.told));
   {
     const std::lock_guard lock (state.mutex);
     state.reporter = std::move (reporter);
@@ -245,8 +251,7 @@ start (GstCudaIntegral *self)
   return {};
 }
 
-static gboolean
-gst_cuda_integral_start (GstBaseTransform *trans)
+static gboolean gst_cuda_integral_start (GstBaseTransform *trans)
 {
   auto *self = GST_CUDA_INTEGRAL (trans);
   const auto started = start (self);
@@ -257,8 +262,7 @@ gst_cuda_integral_start (GstBaseTransform *trans)
   return FALSE;
 }
 
-static gboolean
-gst_cuda_integral_stop (GstBaseTransform *trans)
+static gboolean gst_cuda_integral_stop (GstBaseTransform *trans)
 {
   State &state = state_of (trans);
   set_refusal (state, &State::stopping, true);
@@ -273,20 +277,22 @@ gst_cuda_integral_stop (GstBaseTransform *trans)
   return TRUE;
 }
 
-static gboolean
-gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *)
+static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *)
 {
   auto *self = GST_CUDA_INTEGRAL (trans);
   State &state = state_of (self);
   GstVideoInfo info;
   if (!gst_video_info_from_caps (&info, in_caps)) {
-    GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("These caps are no video."), ("%" GST_PTR_FORMAT, in_caps));
+    GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("These caps are no video."),
+                       ("%" GST_PTR_FORMAT, in_caps));
     return FALSE;
   }
-  // the first frame shows whether the new size works, so that it fails once and not at every attempt to negotiate
+  // the first frame shows whether the new size works, so that it fails once and not at every
+  // attempt to negotiate
   const inthist::PixelFormat format = pixel_format (info);
   if (GST_VIDEO_INFO_WIDTH (&info) != GST_VIDEO_INFO_WIDTH (&state.info)
-      || GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&state.info) || format.bytes > state.format.bytes)
+      || GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&state.info)
+      || format.bytes > state.format.bytes)
     forget_frame_size (state);  // larger pixels may want another share of the memory
   state.info = info;
   state.format = format;
@@ -294,8 +300,7 @@ gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *
 }
 
 /// Goes on with frames of this size.
-static void
-set_frame_size (State &state, int width, int height)
+static void set_frame_size (State &state, int width, int height)
 {
   if (width == state.shape.width && height == state.shape.height)
     return;
@@ -306,8 +311,8 @@ set_frame_size (State &state, int width, int height)
 }
 
 /// Goes on in the context of the buffer's CUDA memory, as the property allows.
-static Expected<>
-follow_context ([[maybe_unused]] GstCudaIntegral *self, [[maybe_unused]] GstBuffer *buffer)
+static Expected<> follow_context ([[maybe_unused]] GstCudaIntegral *self,
+                                  [[maybe_unused]] GstBuffer *buffer)
 {
 #if INTHIST_CUDA
   State &state = state_of (self);
@@ -324,8 +329,8 @@ follow_context ([[maybe_unused]] GstCudaIntegral *self, [[maybe_unused]] GstBuff
 }
 
 /// Hands the frame's pixels to the engine, those of the `area` of the buffer's picture.
-static Expected<std::shared_ptr<Tensor>>
-submit (GstCudaIntegral *self, Engine &engine, GstBuffer *buffer)
+static Expected<std::shared_ptr<Tensor>> submit (GstCudaIntegral *self, Engine &engine,
+                                                 GstBuffer *buffer)
 {
   State &state = state_of (self);
   Frame frame;
@@ -344,13 +349,16 @@ submit (GstCudaIntegral *self, Engine &engine, GstBuffer *buffer)
 #if INTHIST_CUDA
   const std::size_t row = std::size_t (mapped.area.w) * state.format.bytes;
   const std::size_t bytes = frame.image.stride * std::size_t (mapped.area.h - 1) + row;
-  const bool one_by_one = frame.image.stride < std::ptrdiff_t (row);  // rows overlap, or go from the bottom up
+  const bool one_by_one =
+      frame.image.stride < std::ptrdiff_t (row);  // rows overlap, or go from the bottom up
   if (on_device) {
     if (frame.image.stride < 0)
-      return error (Error::Kind::bad_frame, "The frame cannot be read: in CUDA memory its rows go from the bottom up");
+      return error (Error::Kind::bad_frame,
+                    "The frame cannot be read: in CUDA memory its rows go from the bottom up");
     frame.place = Place::device;
     frame.producer = CudaDevice::producer_stream (buffer);
-  } else if (context && !one_by_one && is_pinned (gst_buffer_peek_memory (buffer, 0), frame.image.data, bytes)) {
+  } else if (context && !one_by_one
+             && is_pinned (gst_buffer_peek_memory (buffer, 0), frame.image.data, bytes)) {
     frame.place = Place::pinned;
   }
 #endif
@@ -358,8 +366,7 @@ submit (GstCudaIntegral *self, Engine &engine, GstBuffer *buffer)
 }
 
 /// Whether the source is live, by what is upstream.
-static bool
-is_live (GstBaseTransform *trans)
+static bool is_live (GstBaseTransform *trans)
 {
   g_autoptr (GstQuery) query = gst_query_new_latency ();
   gboolean live = FALSE;
@@ -369,25 +376,26 @@ is_live (GstBaseTransform *trans)
 }
 
 /// Whether the frame is late, so that it passes without a histogram.
-static bool
-sheds (GstCudaIntegral *self, const Settings &settings, GstBuffer *buffer)
+static bool sheds (GstCudaIntegral *self, const Settings &settings, GstBuffer *buffer)
 {
   State &state = state_of (self);
   if (!settings.sheds (state.live))
     return false;
   const FrameTimes times = FrameTimes::of (GST_BASE_TRANSFORM (self), buffer);
-  LoadShedder::Arrival arrival = { times.running_time, times.duration, GST_CLOCK_TIME_NONE, state.live };
+  LoadShedder::Arrival arrival = { times.running_time, times.duration, GST_CLOCK_TIME_NONE,
+                                   state.live };
   if (!GST_CLOCK_TIME_IS_VALID (arrival.duration) && state.info.fps_n > 0)
     arrival.duration = gst_util_uint64_scale_int (GST_SECOND, state.info.fps_d, state.info.fps_n);
   if (g_autoptr (GstClock) clock = gst_element_get_clock (GST_ELEMENT (self)))
-    if (const GstClockTime now = gst_clock_get_time (clock), base = gst_element_get_base_time (GST_ELEMENT (self)); now >= base)
+    if (const GstClockTime now = gst_clock_get_time (clock),
+        base = gst_element_get_base_time (GST_ELEMENT (self));
+        now >= base)
       arrival.now = now - base;
   return state.shedder.sheds (arrival);
 }
 
 /// Waits for the tensor, unless a flush or a stop ends that.
-static Expected<>
-await (const State &state, Tensor &tensor)
+static Expected<> await (const State &state, Tensor &tensor)
 {
   for (;;) {
     const auto done = tensor.wait (20 * GST_MSECOND);
@@ -398,8 +406,7 @@ await (const State &state, Tensor &tensor)
   }
 }
 
-static Expected<>
-process (GstCudaIntegral *self, GstBuffer *buffer)
+static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
 {
   State &state = state_of (self);
   const Settings settings = settings_of (self);
@@ -431,13 +438,12 @@ process (GstCudaIntegral *self, GstBuffer *buffer)
   gst_buffer_add_integral_histogram_meta (buffer, histogram);
   state.attached++;
   if (!state.regions.empty ())
-    state.reporter->push (
-        { gst_integral_histogram_ref (histogram), number, FrameTimes::of (GST_BASE_TRANSFORM (self), buffer), state.regions });
+    state.reporter->push ({ gst_integral_histogram_ref (histogram), number,
+                            FrameTimes::of (GST_BASE_TRANSFORM (self), buffer), state.regions });
   return engine->hold (buffer, *tensor);
 }
 
-static GstFlowReturn
-gst_cuda_integral_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
+static GstFlowReturn gst_cuda_integral_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
 {
   auto *self = GST_CUDA_INTEGRAL (trans);
   const auto done = process (self, buffer);
@@ -447,8 +453,7 @@ gst_cuda_integral_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
   return flow_of (done.error ());
 }
 
-static gboolean
-gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent *event)
+static gboolean gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
   auto *self = GST_CUDA_INTEGRAL (trans);
   State &state = state_of (trans);
@@ -474,8 +479,7 @@ gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent *event)
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
 }
 
-static gboolean
-gst_cuda_integral_src_event (GstBaseTransform *trans, GstEvent *event)
+static gboolean gst_cuda_integral_src_event (GstBaseTransform *trans, GstEvent *event)
 {
   if (GST_EVENT_TYPE (event) == GST_EVENT_QOS) {
     GstClockTimeDiff late;
@@ -486,29 +490,33 @@ gst_cuda_integral_src_event (GstBaseTransform *trans, GstEvent *event)
   return GST_BASE_TRANSFORM_CLASS (parent_class)->src_event (trans, event);
 }
 
-static gboolean
-gst_cuda_integral_propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *query)
+static gboolean gst_cuda_integral_propose_allocation (GstBaseTransform *trans,
+                                                      GstQuery *decide_query, GstQuery *query)
 {
-  const gboolean answered = GST_BASE_TRANSFORM_CLASS (parent_class)->propose_allocation (trans, decide_query, query);
+  const gboolean answered =
+      GST_BASE_TRANSFORM_CLASS (parent_class)->propose_allocation (trans, decide_query, query);
 #if INTHIST_CUDA
   State &state = state_of (trans);
   if (state.devices.context) {
-    propose_buffers (query, state.devices.cuda, state.devices.context, state.started.options.async_depth);
+    propose_buffers (query, state.devices.cuda, state.devices.context,
+                     state.started.options.async_depth);
     return TRUE;
   }
 #endif
   return answered;
 }
 
-static gboolean
-gst_cuda_integral_query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *query)
+static gboolean gst_cuda_integral_query (GstBaseTransform *trans, GstPadDirection direction,
+                                         GstQuery *query)
 {
   if (direction == GST_PAD_SRC
-      && answer_producer_query (query, GST_CUDA_INTEGRAL_GET_CLASS (trans)->content,
-                                { settings_of (trans).interval, state_of (trans).attached.load () }))
+      && answer_producer_query (
+          query, GST_CUDA_INTEGRAL_GET_CLASS (trans)->content,
+          { settings_of (trans).interval, state_of (trans).attached.load () }))
     return TRUE;
 #if INTHIST_CUDA
-  if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT && state_of (trans).devices.cuda.answer_query (GST_ELEMENT (trans), query))
+  if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT
+      && state_of (trans).devices.cuda.answer_query (GST_ELEMENT (trans), query))
     return TRUE;
 #endif
   return GST_BASE_TRANSFORM_CLASS (parent_class)->query (trans, direction, query);
@@ -516,17 +524,17 @@ gst_cuda_integral_query (GstBaseTransform *trans, GstPadDirection direction, Gst
 
 // GstElement
 
-static void
-gst_cuda_integral_set_context (GstElement *element, GstContext *context)
+static void gst_cuda_integral_set_context (GstElement *element, GstContext *context)
 {
 #if INTHIST_CUDA
-  state_of (element).devices.cuda.set_context (element, context, settings_of (element).first_device ());
+  state_of (element).devices.cuda.set_context (element, context,
+                                               settings_of (element).first_device ());
 #endif
   GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
 }
 
-static GstStateChangeReturn
-gst_cuda_integral_change_state (GstElement *element, GstStateChange transition)
+static GstStateChangeReturn gst_cuda_integral_change_state (GstElement *element,
+                                                            GstStateChange transition)
 {
   // the streaming thread may wait for a tensor; the pads can only be deactivated when it does not
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
@@ -536,24 +544,26 @@ gst_cuda_integral_change_state (GstElement *element, GstStateChange transition)
 
 // GObject
 
-static GstStructure *
-make_stats (GstCudaIntegral *self)
+static GstStructure *make_stats (GstCudaIntegral *self)
 {
   State &state = state_of (self);
-  std::unique_lock lock (state.mutex);  // and no reference, which might be the last one then, in whatever thread
+  std::unique_lock lock (
+      state.mutex);  // and no reference, which might be the last one then, in whatever thread
   const Stats stats = state.engine ? state.engine->stats () : Stats ();
   const Plan plan = state.engine ? state.engine->plan () : Plan ();
   lock.unlock ();
   const char *strategy = plan.choice.strategy ? plan.choice.strategy->name : "none";
-  GstStructure *structure =
-      gst_structure_new ("stats", "frames", G_TYPE_UINT64, stats.frames, "in-flight", G_TYPE_UINT64, stats.in_flight, "backend",
-                         G_TYPE_STRING, stats.backend, "strategy", G_TYPE_STRING, strategy, "tile", G_TYPE_INT, plan.choice.tuning.tile,
-                         "threads", G_TYPE_INT, plan.choice.tuning.threads, "tuning", G_TYPE_STRING, plan.tuning, "device", G_TYPE_INT,
-                         stats.device, "bytes-up", G_TYPE_UINT64, stats.bytes_up, "bytes-down", G_TYPE_UINT64, stats.bytes_down,
-                         "bytes-staged", G_TYPE_UINT64, stats.bytes_staged, "skipped", G_TYPE_UINT64, state.skipped.load (), nullptr);
+  GstStructure *structure = gst_structure_new (
+      "stats", "frames", G_TYPE_UINT64, stats.frames, "in-flight", G_TYPE_UINT64, stats.in_flight,
+      "backend", G_TYPE_STRING, stats.backend, "strategy", G_TYPE_STRING, strategy, "tile",
+      G_TYPE_INT, plan.choice.tuning.tile, "threads", G_TYPE_INT, plan.choice.tuning.threads,
+      "tuning", G_TYPE_STRING, plan.tuning, "device", G_TYPE_INT, stats.device, "bytes-up",
+      G_TYPE_UINT64, stats.bytes_up, "bytes-down", G_TYPE_UINT64, stats.bytes_down, "bytes-staged",
+      G_TYPE_UINT64, stats.bytes_staged, "skipped", G_TYPE_UINT64, state.skipped.load (), nullptr);
   const auto add = [&] (const char *mean, const char *max, const Duration &duration) {
-    gst_structure_set (structure, mean, G_TYPE_DOUBLE, duration.count ? duration.sum / 1e3 / duration.count : 0.0, max, G_TYPE_DOUBLE,
-                       duration.max / 1e3, nullptr);
+    gst_structure_set (structure, mean, G_TYPE_DOUBLE,
+                       duration.count ? duration.sum / 1e3 / duration.count : 0.0, max,
+                       G_TYPE_DOUBLE, duration.max / 1e3, nullptr);
   };
   add ("upload-us-mean", "upload-us-max", stats.upload);
   add ("compute-us-mean", "compute-us-max", stats.compute);
@@ -575,8 +585,8 @@ make_stats (GstCudaIntegral *self)
   return structure;
 }
 
-static void
-gst_cuda_integral_set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
+static void gst_cuda_integral_set_property (GObject *object, guint id, const GValue *value,
+                                            GParamSpec *spec)
 {
   GST_OBJECT_LOCK (object);
   const bool known = state_of (object).settings.set (id, value);
@@ -585,8 +595,8 @@ gst_cuda_integral_set_property (GObject *object, guint id, const GValue *value, 
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
 }
 
-static void
-gst_cuda_integral_get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
+static void gst_cuda_integral_get_property (GObject *object, guint id, GValue *value,
+                                            GParamSpec *spec)
 {
   if (id == PROP_STATS)
     g_value_take_boxed (value, make_stats (GST_CUDA_INTEGRAL (object)));
@@ -594,23 +604,21 @@ gst_cuda_integral_get_property (GObject *object, guint id, GValue *value, GParam
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
 }
 
-static void
-gst_cuda_integral_finalize (GObject *object)
+static void gst_cuda_integral_finalize (GObject *object)
 {
   delete &state_of (object);
   G_OBJECT_CLASS (parent_class)->finalize (object);
 }
 
-static void
-gst_cuda_integral_init (GstCudaIntegral *self)
+static void gst_cuda_integral_init (GstCudaIntegral *self)
 {
-  static_cast<GstCudaIntegralPrivate *> (gst_cuda_integral_get_instance_private (self))->state = new State;
+  static_cast<GstCudaIntegralPrivate *> (gst_cuda_integral_get_instance_private (self))->state =
+      new State;
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
   gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
 }
 
-static void
-gst_cuda_integral_class_init (GstCudaIntegralClass *klass)
+static void gst_cuda_integral_class_init (GstCudaIntegralClass *klass)
 {
   auto *object_class = G_OBJECT_CLASS (klass);
   object_class->set_property = gst_cuda_integral_set_property;
@@ -624,12 +632,15 @@ gst_cuda_integral_class_init (GstCudaIntegralClass *klass)
   element_class->change_state = GST_DEBUG_FUNCPTR (gst_cuda_integral_change_state);
   const char *caps_string =
 #if HAVE_GSTCUDA
-      GST_VIDEO_CAPS_MAKE_WITH_FEATURES (GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY, INTEGRALHIST_CUDA_FORMATS) ";"
+      GST_VIDEO_CAPS_MAKE_WITH_FEATURES (GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY,
+                                         INTEGRALHIST_CUDA_FORMATS) ";"
 #endif
       GST_VIDEO_CAPS_MAKE (INTEGRALHIST_SYSTEM_FORMATS);
   g_autoptr (GstCaps) caps = gst_caps_from_string (caps_string);
-  gst_element_class_add_pad_template (element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
-  gst_element_class_add_pad_template (element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  gst_element_class_add_pad_template (
+      element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
+  gst_element_class_add_pad_template (
+      element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
 
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
   trans_class->start = GST_DEBUG_FUNCPTR (gst_cuda_integral_start);

@@ -6,7 +6,8 @@
 G_BEGIN_DECLS
 
 #define GST_TYPE_CUDA_INTEGRAL_IMAGE (gst_cuda_integral_image_get_type ())
-G_DECLARE_FINAL_TYPE (GstCudaIntegralImage, gst_cuda_integral_image, GST, CUDA_INTEGRAL_IMAGE, GstCudaIntegral)
+G_DECLARE_FINAL_TYPE (GstCudaIntegralImage, gst_cuda_integral_image, GST, CUDA_INTEGRAL_IMAGE,
+                      GstCudaIntegral)
 
 GST_ELEMENT_REGISTER_DECLARE (cudaintegralimage);
 

@@ -3,24 +3,32 @@
  * SECTION:element-integralhistlikelihood
  * @title: integralhistlikelihood
  *
- * Shows where a frame looks like a model: for every position the histogram of the window around it is compared with the model's, and what comes out is a picture of the frame's size, the
- * brighter the more alike. The frame must carry a #GstIntegralHistogramMeta, as cudaintegralhist attaches it; one that carries none shows the last map again.
+ * Shows where a frame looks like a model: for every position the histogram of the window around it
+ * is compared with the model's, and what comes out is a picture of the frame's size, the brighter
+ * the more alike. The frame must carry a #GstIntegralHistogramMeta, as cudaintegralhist attaches
+ * it; one that carries none shows the last map again.
  *
- * The model is the histogram of a region of the first frame, or is given as numbers. It is taken anew after a flush, with a new stream, when it is set, and when the number of bins changes.
+ * The model is the histogram of a region of the first frame, or is given as numbers. It is taken
+ * anew after a flush, with a new stream, when it is set, and when the number of bins changes.
  *
- * A window is centred on its pixel, its first column being width / 2 before it, and has the pixels that are inside of the frame. Windows lie `step` pixels apart, and every pixel shows
- * the nearest one. On a frame that was scaled behind cudaintegralhist, they are windows of the original.
+ * A window is centred on its pixel, its first column being width / 2 before it, and has the pixels
+ * that are inside of the frame. Windows lie `step` pixels apart, and every pixel shows the nearest
+ * one. On a frame that was scaled behind cudaintegralhist, they are windows of the original.
  *
- * Brightness goes from 0 to 1, whatever the measure: intersection is taken as it is, and correlation too, from 0 up. Of a distance d with a bound it is 1 - d / bound: 1 for bhattacharyya and
- * kolmogorov-smirnov, 2 for l1, the root of 2 for l2, 4 for chi-square-alt, bins - 1 for emd. Of chi-square and kullback-leibler, which have none, it is 1 / (1 + d).
+ * Brightness goes from 0 to 1, whatever the measure: intersection is taken as it is, and
+ * correlation too, from 0 up. Of a distance d with a bound it is 1 - d / bound: 1 for bhattacharyya
+ * and kolmogorov-smirnov, 2 for l1, the root of 2 for l2, 4 for chi-square-alt, bins - 1 for emd.
+ * Of chi-square and kullback-leibler, which have none, it is 1 / (1 + d).
  *
- * With `messages`, each map's best window goes out as an element message `integral-histogram-likelihood`: `timestamp`, `stream-time`, `running-time`, `duration` (#guint64), `x`, `y`, `width`, `height`
+ * With `messages`, each map's best window goes out as an element message
+ * `integral-histogram-likelihood`: `timestamp`, `stream-time`, `running-time`, `duration`
+ * (#guint64), `x`, `y`, `width`, `height`
  * (#gint, in pixels of the frame, and maybe over its border), `value` (#gdouble, of the measure).
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 videotestsrc pattern=ball ! video/x-raw,format=I420,width=640,height=480 ! cudaintegralhist ! \
- *     integralhistlikelihood model=300,220,40,40 ! videoconvert ! autovideosink
+ * gst-launch-1.0 videotestsrc pattern=ball ! video/x-raw,format=I420,width=640,height=480 !
+ * cudaintegralhist ! \ integralhistlikelihood model=300,220,40,40 ! videoconvert ! autovideosink
  * ]| shows where the ball is, wherever it goes.
  */
 #include "gstintegralhistlikelihood.h"
@@ -88,28 +96,34 @@ struct Look {
 };
 
 /// The pixel of a line of `to` pixels that lies where `at` lies in one of `from`.
-int
-scaled (int at, int from, int to)
+int scaled (int at, int from, int to)
 {
   return int ((2 * gint64 (at) + 1) * to / (2 * gint64 (from)));
 }
 
-/// The windows of a map along a side of the frame, in pixels of the original; the first and the last are as far from the border.
+/// The windows of a map along a side of the frame, in pixels of the original; the first and the
+/// last are as far from the border.
 struct Side {
   int pixels = 0, window = 0, step = 1, first = 0, windows = 0;
 
   Side () = default;
   Side (int pixels, int of_frame, guint window_of_frame, guint step_of_frame) : pixels (pixels)
   {
-    const auto in_original = [&] (guint length) { return std::llround (double (length) * pixels / of_frame); };
-    window = int (CLAMP (in_original (window_of_frame), 1, 2 * gint64 (pixels) + 1));  // a larger one has the same pixels
+    const auto in_original = [&] (guint length) {
+      return std::llround (double (length) * pixels / of_frame);
+    };
+    window = int (CLAMP (in_original (window_of_frame), 1,
+                         2 * gint64 (pixels) + 1));  // a larger one has the same pixels
     step = int (CLAMP (in_original (step_of_frame), 1, pixels));
     first = (pixels - 1) % step / 2;
     windows = (pixels - 1) / step + 1;
   }
 
   int centre (int i) const { return first + i * step; }
-  int nearest (int pixel) const { return std::min ((pixel - first + step / 2) / step, windows - 1); }
+  int nearest (int pixel) const
+  {
+    return std::min ((pixel - first + step / 2) / step, windows - 1);
+  }
 };
 
 /// How alike the windows of a frame are, 0 to 255, row by row.
@@ -127,24 +141,27 @@ struct State {
   guint64 models = 0;  // Look::models when it was taken
   Map map;
   std::vector<gfloat> values;  // of the map, kept for its memory
-  std::unique_ptr<GstVideoConverter, void (*) (GstVideoConverter *)> converter = { nullptr, gst_video_converter_free };
-  GstVideoRectangle converted = {}, converted_area = {};  // the picture that the converter is for, and the part that it takes
+  std::unique_ptr<GstVideoConverter, void (*) (GstVideoConverter *)> converter = {
+    nullptr, gst_video_converter_free
+  };
+  GstVideoRectangle
+      converted = {},
+      converted_area = {};  // the picture that the converter is for, and the part that it takes
 };
 
-bool
-same (const GstVideoRectangle &a, const GstVideoRectangle &b)
+bool same (const GstVideoRectangle &a, const GstVideoRectangle &b)
 {
   return a.x == b.x && a.y == b.y && a.w == b.w && a.h == b.h;
 }
 
 constexpr std::array<Bgrx, 256> kColours = colour_map ();
 
-GType
-mode_get_type ()
+GType mode_get_type ()
 {
   static const GEnumValue values[] = {
     { int (Mode::gray), "The map in gray, bright where it is alike", "gray" },
-    { int (Mode::heat), "The map in colours from dark blue over green to yellow, where it is alike", "heat" },
+    { int (Mode::heat), "The map in colours from dark blue over green to yellow, where it is alike",
+      "heat" },
     { int (Mode::blend), "These colours over the frame", "blend" },
     { 0, nullptr, nullptr },
   };
@@ -162,16 +179,15 @@ struct _GstIntegralHistLikelihood {
 
 #define gst_integral_hist_likelihood_parent_class parent_class
 G_DEFINE_FINAL_TYPE (GstIntegralHistLikelihood, gst_integral_hist_likelihood, GST_TYPE_VIDEO_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (integralhistlikelihood, "integralhistlikelihood", GST_RANK_NONE, GST_TYPE_INTEGRAL_HIST_LIKELIHOOD)
+GST_ELEMENT_REGISTER_DEFINE (integralhistlikelihood, "integralhistlikelihood", GST_RANK_NONE,
+                             GST_TYPE_INTEGRAL_HIST_LIKELIHOOD)
 
-static State &
-state_of (gpointer element)
+static State &state_of (gpointer element)
 {
   return *GST_INTEGRAL_HIST_LIKELIHOOD (element)->state;
 }
 
-static Look
-look_of (gpointer element)
+static Look look_of (gpointer element)
 {
   GST_OBJECT_LOCK (element);
   Look look = state_of (element).look;
@@ -182,8 +198,7 @@ look_of (gpointer element)
 // the map
 
 /// 0 to 1, the more the more alike.
-static double
-brightness (GstIntegralHistogramMeasure measure, double value, int bins)
+static double brightness (GstIntegralHistogramMeasure measure, double value, int bins)
 {
   const auto below = [value] (double bound) { return 1 - value / bound; };
   switch (measure) {
@@ -199,18 +214,21 @@ brightness (GstIntegralHistogramMeasure measure, double value, int bins)
   }
 }
 
-static void
-report (GstIntegralHistLikelihood *self, GstBuffer *buffer, const GstVideoRectangle &window, double value)
+static void report (GstIntegralHistLikelihood *self, GstBuffer *buffer,
+                    const GstVideoRectangle &window, double value)
 {
-  GstStructure *structure = frame_message ("integral-histogram-likelihood", FrameTimes::of (GST_BASE_TRANSFORM (self), buffer));
-  gst_structure_set (structure, "x", G_TYPE_INT, window.x, "y", G_TYPE_INT, window.y, "width", G_TYPE_INT, window.w, "height", G_TYPE_INT,
-                     window.h, "value", G_TYPE_DOUBLE, value, nullptr);
-  gst_element_post_message (GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), structure));
+  GstStructure *structure = frame_message ("integral-histogram-likelihood",
+                                           FrameTimes::of (GST_BASE_TRANSFORM (self), buffer));
+  gst_structure_set (structure, "x", G_TYPE_INT, window.x, "y", G_TYPE_INT, window.y, "width",
+                     G_TYPE_INT, window.w, "height", G_TYPE_INT, window.h, "value", G_TYPE_DOUBLE,
+                     value, nullptr);
+  gst_element_post_message (GST_ELEMENT (self),
+                            gst_message_new_element (GST_OBJECT (self), structure));
 }
 
 /// Computes the map of a frame, and first the model where there is none for it.
-static Expected<>
-compute (GstIntegralHistLikelihood *self, const Look &look, GstBuffer *buffer, GstIntegralHistogramMeta *meta, int width, int height)
+static Expected<> compute (GstIntegralHistLikelihood *self, const Look &look, GstBuffer *buffer,
+                           GstIntegralHistogramMeta *meta, int width, int height)
 {
   State &state = *self->state;
   GstIntegralHistogram *histogram = meta->histogram;
@@ -227,35 +245,41 @@ compute (GstIntegralHistLikelihood *self, const Look &look, GstBuffer *buffer, G
   const guint window_width = window (look.window_width, state.model.width, width);
   const guint window_height = window (look.window_height, state.model.height, height);
   const Side x (int (gst_integral_histogram_get_width (histogram)), width, window_width, look.step);
-  const Side y (int (gst_integral_histogram_get_height (histogram)), height, window_height, look.step);
-  const GstIntegralHistogramGrid grid = { x.window,  y.window, x.first - x.window / 2, y.first - y.window / 2, x.step, y.step,
-                                          x.windows, y.windows };
+  const Side y (int (gst_integral_histogram_get_height (histogram)), height, window_height,
+                look.step);
+  const GstIntegralHistogramGrid grid = {
+    x.window,  y.window, x.first - x.window / 2, y.first - y.window / 2, x.step, y.step,
+    x.windows, y.windows
+  };
   state.values.resize (gsize (x.windows) * gsize (y.windows));
   GstIntegralHistogramBest best;
   GError *problem = nullptr;
-  if (!gst_integral_histogram_likelihood_maps (histogram, &grid, 1, state.model.bins.data (), look.measure, state.values.data (),
+  if (!gst_integral_histogram_likelihood_maps (histogram, &grid, 1, state.model.bins.data (),
+                                               look.measure, state.values.data (),
                                                look.messages ? &best : nullptr, &problem))
     return tl::make_unexpected (take_gerror (problem, "The likelihood map failed: "));
 
   state.map = { x, y, std::move (state.map.levels) };
   state.map.levels.resize (state.values.size ());
-  std::ranges::transform (state.values, state.map.levels.begin (),
-                          [&] (gfloat value) { return guint8 (std::lround (255 * CLAMP (brightness (look.measure, value, bins), 0, 1))); });
+  std::ranges::transform (state.values, state.map.levels.begin (), [&] (gfloat value) {
+    return guint8 (std::lround (255 * CLAMP (brightness (look.measure, value, bins), 0, 1)));
+  });
   if (look.messages)
-    report (self, buffer,
-            { scaled (x.centre (best.index % x.windows), x.pixels, width) - int (window_width / 2),
-              scaled (y.centre (best.index / x.windows), y.pixels, height) - int (window_height / 2), int (window_width),
-              int (window_height) },
-            best.value);
+    report (
+        self, buffer,
+        { scaled (x.centre (best.index % x.windows), x.pixels, width) - int (window_width / 2),
+          scaled (y.centre (best.index / x.windows), y.pixels, height) - int (window_height / 2),
+          int (window_width), int (window_height) },
+        best.value);
   return {};
 }
 
 // the picture
 
-/// Calls `paint` for every row of the frame with that row's pixels, each made from its level by `pixel_of`.
+/// Calls `paint` for every row of the frame with that row's pixels, each made from its level by
+/// `pixel_of`.
 template <class Pixel, class PixelOf, class Paint>
-static void
-each_row (const Map &map, GstVideoFrame *frame, PixelOf &&pixel_of, Paint &&paint)
+static void each_row (const Map &map, GstVideoFrame *frame, PixelOf &&pixel_of, Paint &&paint)
 {
   const int width = GST_VIDEO_FRAME_WIDTH (frame), height = GST_VIDEO_FRAME_HEIGHT (frame);
   std::vector<int> columns (static_cast<gsize> (width));
@@ -266,37 +290,40 @@ each_row (const Map &map, GstVideoFrame *frame, PixelOf &&pixel_of, Paint &&pain
     const int row = map.y.nearest (scaled (y, height, map.y.pixels));
     if (row != std::exchange (in_line, row)) {
       const guint8 *levels = &map.levels[gsize (row) * gsize (map.x.windows)];
-      std::ranges::transform (columns, line.begin (), [&] (int column) { return pixel_of (levels[column]); });
+      std::ranges::transform (columns, line.begin (),
+                              [&] (int column) { return pixel_of (levels[column]); });
     }
-    guint8 *out = static_cast<guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (frame, 0)) + gssize (y) * GST_VIDEO_FRAME_PLANE_STRIDE (frame, 0);
+    guint8 *out = static_cast<guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (frame, 0))
+                  + gssize (y) * GST_VIDEO_FRAME_PLANE_STRIDE (frame, 0);
     paint (out, reinterpret_cast<const guint8 *> (line.data ()), line.size () * sizeof (Pixel));
   }
 }
 
-static void
-copy_row (guint8 *out, const guint8 *row, gsize bytes)
+static void copy_row (guint8 *out, const guint8 *row, gsize bytes)
 {
   std::copy_n (row, bytes, out);
 }
 
 /// Converts the `area` of the picture to the output, and mixes it with the map.
-static Expected<>
-blend (GstIntegralHistLikelihood *self, double opacity, GstVideoFrame *in, const GstVideoRectangle &area, GstVideoFrame *out)
+static Expected<> blend (GstIntegralHistLikelihood *self, double opacity, GstVideoFrame *in,
+                         const GstVideoRectangle &area, GstVideoFrame *out)
 {
   State &state = *self->state;
   TRY (check_planes (*in));
-  const bool other_picture = in->info.width != state.converted.w || in->info.height != state.converted.h;
+  const bool other_picture =
+      in->info.width != state.converted.w || in->info.height != state.converted.h;
   if (!state.converter || other_picture || !same (area, state.converted_area)) {
-    GstStructure *options = gst_structure_new ("options", GST_VIDEO_CONVERTER_OPT_SRC_X, G_TYPE_INT, area.x, GST_VIDEO_CONVERTER_OPT_SRC_Y,
-                                               G_TYPE_INT, area.y, GST_VIDEO_CONVERTER_OPT_SRC_WIDTH, G_TYPE_INT, area.w,
-                                               GST_VIDEO_CONVERTER_OPT_SRC_HEIGHT, G_TYPE_INT, area.h, nullptr);
+    GstStructure *options = gst_structure_new (
+        "options", GST_VIDEO_CONVERTER_OPT_SRC_X, G_TYPE_INT, area.x, GST_VIDEO_CONVERTER_OPT_SRC_Y,
+        G_TYPE_INT, area.y, GST_VIDEO_CONVERTER_OPT_SRC_WIDTH, G_TYPE_INT, area.w,
+        GST_VIDEO_CONVERTER_OPT_SRC_HEIGHT, G_TYPE_INT, area.h, nullptr);
     state.converter.reset (gst_video_converter_new (&in->info, &out->info, options));
     state.converted = { 0, 0, in->info.width, in->info.height };
     state.converted_area = area;
   }
   if (!state.converter)
-    return error (Error::Kind::bad_frame,
-                  "Frames of these caps cannot be converted to blend with the map: set mode=heat, or put videoconvert before");
+    return error (Error::Kind::bad_frame, "Frames of these caps cannot be converted to blend with "
+                                          "the map: set mode=heat, or put videoconvert before");
   gst_video_converter_frame (state.converter.get (), in, out);
   const guint16 weight = guint16 (std::lround (opacity * 256));
   const auto mix = [weight] (guint8 *pixels, const guint8 *row, gsize bytes) {
@@ -310,18 +337,20 @@ blend (GstIntegralHistLikelihood *self, double opacity, GstVideoFrame *in, const
 
 // GstVideoFilter
 
-static Expected<GstFlowReturn>
-show_map (GstIntegralHistLikelihood *self, GstVideoFrame *in, GstVideoFrame *out)
+static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVideoFrame *in,
+                                         GstVideoFrame *out)
 {
   State &state = *self->state;
   const Look look = look_of (self);
   TRY (look.check ());
   const GstVideoRectangle area = TRY (frame_area (in->buffer, GST_VIDEO_FILTER (self)->in_info));
   const bool gap = GST_BUFFER_FLAG_IS_SET (in->buffer, GST_BUFFER_FLAG_GAP);
-  if (GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (in->buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS))
+  if (GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (
+          in->buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS))
     TRY (compute (self, look, in->buffer, meta, area.w, area.h));
   else if (!gap)
-    TRY (state.consumer.note_missing (GST_BASE_TRANSFORM (self), "... ! cudaintegralhist ! integralhistlikelihood ! ..."));
+    TRY (state.consumer.note_missing (GST_BASE_TRANSFORM (self),
+                                      "... ! cudaintegralhist ! integralhistlikelihood ! ..."));
   if (state.map.levels.empty ())
     return GST_BASE_TRANSFORM_FLOW_DROPPED;  // there is no map to show yet
   // the caps decide, as the mode may just have changed
@@ -336,8 +365,9 @@ show_map (GstIntegralHistLikelihood *self, GstVideoFrame *in, GstVideoFrame *out
   return GST_FLOW_OK;
 }
 
-static GstFlowReturn
-gst_integral_hist_likelihood_transform_frame (GstVideoFilter *filter, GstVideoFrame *in, GstVideoFrame *out)
+static GstFlowReturn gst_integral_hist_likelihood_transform_frame (GstVideoFilter *filter,
+                                                                   GstVideoFrame *in,
+                                                                   GstVideoFrame *out)
 {
   const auto flow = show_map (GST_INTEGRAL_HIST_LIKELIHOOD (filter), in, out);
   if (flow)
@@ -346,21 +376,22 @@ gst_integral_hist_likelihood_transform_frame (GstVideoFilter *filter, GstVideoFr
   return flow_of (flow.error ());
 }
 
-/// Refuses a frame that contradicts the caps or cannot be mapped. GstVideoFilter would warn, and hand on
-/// a picture without pixels.
-static GstFlowReturn
-gst_integral_hist_likelihood_transform (GstBaseTransform *trans, GstBuffer *in, GstBuffer *out)
+/// Refuses a frame that contradicts the caps or cannot be mapped. GstVideoFilter would warn, and
+/// hand on a picture without pixels.
+static GstFlowReturn gst_integral_hist_likelihood_transform (GstBaseTransform *trans, GstBuffer *in,
+                                                             GstBuffer *out)
 {
   constexpr int kFlags = int (GST_MAP_READ) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF);
-  if (const auto mapped = MappedFrame::map (in, GST_VIDEO_FILTER (trans)->in_info, kFlags); !mapped) {
+  if (const auto mapped = MappedFrame::map (in, GST_VIDEO_FILTER (trans)->in_info, kFlags);
+      !mapped) {
     post_error (trans, mapped.error ());
     return GST_FLOW_ERROR;
   }
   return GST_BASE_TRANSFORM_CLASS (parent_class)->transform (trans, in, out);
 }
 
-static gboolean
-gst_integral_hist_likelihood_set_info (GstVideoFilter *filter, GstCaps *, GstVideoInfo *, GstCaps *, GstVideoInfo *)
+static gboolean gst_integral_hist_likelihood_set_info (GstVideoFilter *filter, GstCaps *,
+                                                       GstVideoInfo *, GstCaps *, GstVideoInfo *)
 {
   state_of (filter).converter.reset ();
   return TRUE;
@@ -368,8 +399,7 @@ gst_integral_hist_likelihood_set_info (GstVideoFilter *filter, GstCaps *, GstVid
 
 // GstBaseTransform
 
-static gboolean
-gst_integral_hist_likelihood_start (GstBaseTransform *trans)
+static gboolean gst_integral_hist_likelihood_start (GstBaseTransform *trans)
 {
   if (const auto valid = look_of (trans).check (); !valid) {
     post_error (trans, valid.error ());
@@ -379,8 +409,7 @@ gst_integral_hist_likelihood_start (GstBaseTransform *trans)
   return TRUE;
 }
 
-static gboolean
-gst_integral_hist_likelihood_stop (GstBaseTransform *trans)
+static gboolean gst_integral_hist_likelihood_stop (GstBaseTransform *trans)
 {
   State &state = state_of (trans);
   state.model = {};
@@ -390,24 +419,27 @@ gst_integral_hist_likelihood_stop (GstBaseTransform *trans)
   return TRUE;
 }
 
-static gboolean
-gst_integral_hist_likelihood_sink_event (GstBaseTransform *trans, GstEvent *event)
+static gboolean gst_integral_hist_likelihood_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
   state_of (trans).consumer.take_event (event);
-  if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START || GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
+  if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START
+      || GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
     state_of (trans).model = {};
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
 }
 
 /// All but the pixels' format stays.
-static GstCaps *
-gst_integral_hist_likelihood_transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+static GstCaps *gst_integral_hist_likelihood_transform_caps (GstBaseTransform *trans,
+                                                             GstPadDirection direction,
+                                                             GstCaps *caps, GstCaps *filter)
 {
   const char *format = look_of (trans).mode == Mode::gray ? "GRAY8" : "BGRx";
   GstCaps *other = gst_caps_copy (caps);
   if (direction == GST_PAD_SRC) {
-    g_autoptr (GstCaps) made = gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING, format, nullptr);
-    gst_caps_take (&other, gst_caps_make_writable (gst_caps_intersect_full (caps, made, GST_CAPS_INTERSECT_FIRST)));
+    g_autoptr (GstCaps) made =
+        gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING, format, nullptr);
+    gst_caps_take (&other, gst_caps_make_writable (
+                               gst_caps_intersect_full (caps, made, GST_CAPS_INTERSECT_FIRST)));
   }
   for (guint i = 0; i < gst_caps_get_size (other); i++) {
     GstStructure *structure = gst_caps_get_structure (other, i);
@@ -421,22 +453,25 @@ gst_integral_hist_likelihood_transform_caps (GstBaseTransform *trans, GstPadDire
 }
 
 /// What is known of places in the frame holds for the picture too.
-static gboolean
-gst_integral_hist_likelihood_transform_meta (GstBaseTransform *trans, GstBuffer *out, GstMeta *meta, GstBuffer *in)
+static gboolean gst_integral_hist_likelihood_transform_meta (GstBaseTransform *trans,
+                                                             GstBuffer *out, GstMeta *meta,
+                                                             GstBuffer *in)
 {
   if (meta->info->api == GST_VIDEO_CROP_META_API_TYPE)
     return FALSE;  // the picture shows what it leaves
-  static const char *const kept[] = { GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR, GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr };
+  static const char *const kept[] = { GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
+                                      GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr };
   const gchar *const *tags = gst_meta_api_type_get_tags (meta->info->api);
   while (tags && *tags && g_strv_contains (kept, *tags))
     tags++;
-  return !tags || !*tags || GST_BASE_TRANSFORM_CLASS (parent_class)->transform_meta (trans, out, meta, in);
+  return !tags || !*tags
+         || GST_BASE_TRANSFORM_CLASS (parent_class)->transform_meta (trans, out, meta, in);
 }
 
 // GstElement
 
-static GstStateChangeReturn
-gst_integral_hist_likelihood_change_state (GstElement *element, GstStateChange transition)
+static GstStateChangeReturn gst_integral_hist_likelihood_change_state (GstElement *element,
+                                                                       GstStateChange transition)
 {
   state_of (element).consumer.take_transition (transition);
   return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
@@ -444,10 +479,12 @@ gst_integral_hist_likelihood_change_state (GstElement *element, GstStateChange t
 
 // GObject
 
-static void
-gst_integral_hist_likelihood_set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
+static void gst_integral_hist_likelihood_set_property (GObject *object, guint id,
+                                                       const GValue *value, GParamSpec *spec)
 {
-  const auto text = [value] { return g_value_get_string (value) ? g_value_get_string (value) : ""; };
+  const auto text = [value] {
+    return g_value_get_string (value) ? g_value_get_string (value) : "";
+  };
   GST_OBJECT_LOCK (object);
   Look &look = state_of (object).look;
   switch (id) {
@@ -473,8 +510,8 @@ gst_integral_hist_likelihood_set_property (GObject *object, guint id, const GVal
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (object));
 }
 
-static void
-gst_integral_hist_likelihood_get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
+static void gst_integral_hist_likelihood_get_property (GObject *object, guint id, GValue *value,
+                                                       GParamSpec *spec)
 {
   const Look look = look_of (object);
   switch (id) {
@@ -491,21 +528,18 @@ gst_integral_hist_likelihood_get_property (GObject *object, guint id, GValue *va
   }
 }
 
-static void
-gst_integral_hist_likelihood_finalize (GObject *object)
+static void gst_integral_hist_likelihood_finalize (GObject *object)
 {
   delete &state_of (object);
   G_OBJECT_CLASS (parent_class)->finalize (object);
 }
 
-static void
-gst_integral_hist_likelihood_init (GstIntegralHistLikelihood *self)
+static void gst_integral_hist_likelihood_init (GstIntegralHistLikelihood *self)
 {
   self->state = new State;
 }
 
-static void
-gst_integral_hist_likelihood_class_init (GstIntegralHistLikelihoodClass *klass)
+static void gst_integral_hist_likelihood_class_init (GstIntegralHistLikelihoodClass *klass)
 {
   GST_DEBUG_CATEGORY_INIT (category, "integralhistlikelihood", 0, "likelihood maps as pictures");
 
@@ -515,51 +549,69 @@ gst_integral_hist_likelihood_class_init (GstIntegralHistLikelihoodClass *klass)
   object_class->finalize = gst_integral_hist_likelihood_finalize;
   const Look by_default;
   const GParamFlags playing = mutable_playing ();
-  const auto install = [&] (guint id, GParamSpec *spec) { g_object_class_install_property (object_class, id, spec); };
-  install (PROP_MODE, g_param_spec_enum ("mode", "Mode", "What is shown", mode_get_type (), int (by_default.mode), playing));
-  install (PROP_MODEL,
-           g_param_spec_string ("model", "Model",
-                                "Region \"x,y,width,height\" in pixels of the first frame whose histogram is looked for; empty is the "
-                                "quarter of width and height in the middle. Setting it takes it anew, from the next frame",
-                                by_default.model.c_str (), playing));
+  const auto install = [&] (guint id, GParamSpec *spec) {
+    g_object_class_install_property (object_class, id, spec);
+  };
+  install (PROP_MODE, g_param_spec_enum ("mode", "Mode", "What is shown", mode_get_type (),
+                                         int (by_default.mode), playing));
+  install (PROP_MODEL, g_param_spec_string ("model", "Model",
+                                            "Region \"x,y,width,height\" in pixels of the first "
+                                            "frame whose histogram is looked for; empty is the "
+                                            "quarter of width and height in the middle. Setting it "
+                                            "takes it anew, from the next frame",
+                                            by_default.model.c_str (), playing));
   install (PROP_HISTOGRAM,
-           g_param_spec_string ("histogram", "Histogram",
-                                "The histogram to look for, a number for each bin, separated by commas; what they sum up to does not "
-                                "matter. Empty takes that of model, of which otherwise only the size counts",
-                                by_default.histogram.c_str (), playing));
-  install (PROP_WINDOW_WIDTH, checked_uint_spec ("window-width", "Window width",
-                                                 "Columns of the windows, in pixels; 0 takes the model's, and scales with the frame", 0,
-                                                 G_MAXINT, by_default.window_width, playing));
-  install (PROP_WINDOW_HEIGHT, checked_uint_spec ("window-height", "Window height",
-                                                  "Rows of the windows, in pixels; 0 takes the model's, and scales with the frame", 0,
-                                                  G_MAXINT, by_default.window_height, playing));
-  install (PROP_STEP,
-           checked_uint_spec ("step", "Step",
-                              "Pixels from one window to the next; the pixels between show the nearest. The work goes down with its square",
-                              1, kMaxStep, by_default.step, playing));
+           g_param_spec_string (
+               "histogram", "Histogram",
+               "The histogram to look for, a number for each bin, separated by commas; what they "
+               "sum up to does not "
+               "matter. Empty takes that of model, of which otherwise only the size counts",
+               by_default.histogram.c_str (), playing));
+  install (PROP_WINDOW_WIDTH,
+           checked_uint_spec (
+               "window-width", "Window width",
+               "Columns of the windows, in pixels; 0 takes the model's, and scales with the frame",
+               0, G_MAXINT, by_default.window_width, playing));
+  install (PROP_WINDOW_HEIGHT,
+           checked_uint_spec (
+               "window-height", "Window height",
+               "Rows of the windows, in pixels; 0 takes the model's, and scales with the frame", 0,
+               G_MAXINT, by_default.window_height, playing));
+  install (PROP_STEP, checked_uint_spec ("step", "Step",
+                                         "Pixels from one window to the next; the pixels between "
+                                         "show the nearest. The work goes down with its square",
+                                         1, kMaxStep, by_default.step, playing));
+  install (PROP_MEASURE,
+           g_param_spec_enum ("measure", "Measure",
+                              "How to compare. Brightness is 0 to 1: a similarity s gives max (0, "
+                              "s), a distance d gives 1 - d / its bound, and "
+                              "one without a bound (chi-square, kullback-leibler) 1 / (1 + d)",
+                              GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, by_default.measure, playing));
   install (
-      PROP_MEASURE,
-      g_param_spec_enum ("measure", "Measure",
-                         "How to compare. Brightness is 0 to 1: a similarity s gives max (0, s), a distance d gives 1 - d / its bound, and "
-                         "one without a bound (chi-square, kullback-leibler) 1 / (1 + d)",
-                         GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, by_default.measure, playing));
-  install (PROP_OPACITY, checked_double_spec ("opacity", "Opacity",
-                                              "With mode=blend, how much of the colours is seen: 0 shows the frame alone, 1 the map", 0, 1,
-                                              by_default.opacity, playing));
+      PROP_OPACITY,
+      checked_double_spec (
+          "opacity", "Opacity",
+          "With mode=blend, how much of the colours is seen: 0 shows the frame alone, 1 the map", 0,
+          1, by_default.opacity, playing));
   install (PROP_MESSAGES, g_param_spec_boolean ("messages", "Messages",
-                                                "Post the best window of each map as an element message \"integral-histogram-likelihood\"",
+                                                "Post the best window of each map as an element "
+                                                "message \"integral-histogram-likelihood\"",
                                                 by_default.messages, playing));
   gst_type_mark_as_plugin_api (mode_get_type (), GstPluginAPIFlags (0));
 
   auto *element_class = GST_ELEMENT_CLASS (klass);
   element_class->change_state = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_change_state);
-  g_autoptr (GstCaps) sink_caps = gst_caps_from_string (GST_VIDEO_CAPS_MAKE (GST_VIDEO_FORMATS_ALL));
+  g_autoptr (GstCaps) sink_caps =
+      gst_caps_from_string (GST_VIDEO_CAPS_MAKE (GST_VIDEO_FORMATS_ALL));
   g_autoptr (GstCaps) src_caps = gst_caps_from_string (GST_VIDEO_CAPS_MAKE ("{ BGRx, GRAY8 }"));
-  gst_element_class_add_pad_template (element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, sink_caps));
-  gst_element_class_add_pad_template (element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, src_caps));
-  gst_element_class_set_static_metadata (element_class, "Integral histogram likelihood", "Filter/Effect/Video",
-                                         "Shows where video frames look like a model, by their integral histograms",
-                                         "The gst-cuda-integral-histogram authors");
+  gst_element_class_add_pad_template (
+      element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, sink_caps));
+  gst_element_class_add_pad_template (
+      element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, src_caps));
+  gst_element_class_set_static_metadata (
+      element_class, "Integral histogram likelihood", "Filter/Effect/Video",
+      "Shows where video frames look like a model, by their integral histograms",
+      "The gst-cuda-integral-histogram authors");
 
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
   trans_class->start = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_start);

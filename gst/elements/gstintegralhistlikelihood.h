@@ -6,7 +6,8 @@
 G_BEGIN_DECLS
 
 #define GST_TYPE_INTEGRAL_HIST_LIKELIHOOD (gst_integral_hist_likelihood_get_type ())
-G_DECLARE_FINAL_TYPE (GstIntegralHistLikelihood, gst_integral_hist_likelihood, GST, INTEGRAL_HIST_LIKELIHOOD, GstVideoFilter)
+G_DECLARE_FINAL_TYPE (GstIntegralHistLikelihood, gst_integral_hist_likelihood, GST,
+                      INTEGRAL_HIST_LIKELIHOOD, GstVideoFilter)
 
 GST_ELEMENT_REGISTER_DECLARE (integralhistlikelihood);
 

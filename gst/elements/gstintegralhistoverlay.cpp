@@ -3,8 +3,10 @@
  * SECTION:element-integralhistoverlay
  * @title: integralhistoverlay
  *
- * Draws on raw video, in place: each #GstVideoRegionOfInterestMeta of a frame as a box with its type, its id and the confidence of a tracker, where tracks
- * have been of late, and bar charts of the boxes' histograms, where the frame carries a #GstIntegralHistogramMeta. A frame with nothing to draw passes as it is.
+ * Draws on raw video, in place: each #GstVideoRegionOfInterestMeta of a frame as a box with its
+ * type, its id and the confidence of a tracker, where tracks have been of late, and bar charts of
+ * the boxes' histograms, where the frame carries a #GstIntegralHistogramMeta. A frame with nothing
+ * to draw passes as it is.
  *
  * ## Example launch line
  * |[
@@ -88,12 +90,12 @@ struct State {
 };
 
 // Okabe and Ito's colours, which the colour-blind can tell apart, without black
-constexpr Colour kPalette[] = { { 0.90, 0.62, 0.00 }, { 0.34, 0.71, 0.91 }, { 0.00, 0.62, 0.45 }, { 0.94, 0.89, 0.26 },
-                                { 0.00, 0.45, 0.70 }, { 0.84, 0.37, 0.00 }, { 0.80, 0.47, 0.65 } };
+constexpr Colour kPalette[] = { { 0.90, 0.62, 0.00 }, { 0.34, 0.71, 0.91 }, { 0.00, 0.62, 0.45 },
+                                { 0.94, 0.89, 0.26 }, { 0.00, 0.45, 0.70 }, { 0.84, 0.37, 0.00 },
+                                { 0.80, 0.47, 0.65 } };
 constexpr Colour kWhite = { 1, 1, 1 };
 
-const Colour &
-colour_of (gint id)
+const Colour &colour_of (gint id)
 {
   return kPalette[guint (id) % std::size (kPalette)];
 }
@@ -108,16 +110,15 @@ struct _GstIntegralHistOverlay {
 
 #define gst_integral_hist_overlay_parent_class parent_class
 G_DEFINE_FINAL_TYPE (GstIntegralHistOverlay, gst_integral_hist_overlay, GST_TYPE_BASE_TRANSFORM)
-GST_ELEMENT_REGISTER_DEFINE (integralhistoverlay, "integralhistoverlay", GST_RANK_NONE, GST_TYPE_INTEGRAL_HIST_OVERLAY)
+GST_ELEMENT_REGISTER_DEFINE (integralhistoverlay, "integralhistoverlay", GST_RANK_NONE,
+                             GST_TYPE_INTEGRAL_HIST_OVERLAY)
 
-static State &
-state_of (gpointer element)
+static State &state_of (gpointer element)
 {
   return *GST_INTEGRAL_HIST_OVERLAY (element)->state;
 }
 
-static Look
-look_of (gpointer element)
+static Look look_of (gpointer element)
 {
   GST_OBJECT_LOCK (element);
   Look look = state_of (element).look;
@@ -127,20 +128,20 @@ look_of (gpointer element)
 
 // what is to be drawn
 
-/// Calls `visit` for each region of interest. Regions that hang over the left or the upper border have coordinates below zero, in an unsigned field.
+/// Calls `visit` for each region of interest. Regions that hang over the left or the upper border
+/// have coordinates below zero, in an unsigned field.
 template <class Visit>
-static void
-each_roi (GstBuffer *buffer, Visit &&visit)
+static void each_roi (GstBuffer *buffer, Visit &&visit)
 {
   gpointer position = nullptr;
-  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &position, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
+             buffer, &position, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
     auto *roi = reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
     visit (roi, Box{ gint (roi->x), gint (roi->y), roi->w, roi->h });
   }
 }
 
-static std::string
-label_of (GstVideoRegionOfInterestMeta *roi)
+static std::string label_of (GstVideoRegionOfInterestMeta *roi)
 {
   const char *type = g_quark_to_string (roi->roi_type);
   g_autofree char *valid = g_utf8_make_valid (type ? type : "", -1);
@@ -148,13 +149,15 @@ label_of (GstVideoRegionOfInterestMeta *roi)
   label.append (" ").append (std::to_string (roi->id));
   const GstStructure *track = gst_video_region_of_interest_meta_get_param (roi, "track");
   double confidence;
-  if (track && gst_structure_get_double (track, "confidence", &confidence) && std::isfinite (confidence))
-    label.append (" ").append (std::to_string (std::lround (CLAMP (confidence, 0, 1) * 100))).append ("%");
+  if (track && gst_structure_get_double (track, "confidence", &confidence)
+      && std::isfinite (confidence))
+    label.append (" ")
+        .append (std::to_string (std::lround (CLAMP (confidence, 0, 1) * 100)))
+        .append ("%");
   return label;
 }
 
-static void
-update_trails (State &state, GstBuffer *buffer)
+static void update_trails (State &state, GstBuffer *buffer)
 {
   const guint limit = state.current.trail;
   const guint64 now = ++state.frames;
@@ -167,16 +170,17 @@ update_trails (State &state, GstBuffer *buffer)
       if (trail.seen == now)
         return;
       trail.seen = now;
-      trail.points.push_back ({ double (box.x) + double (box.width) / 2, double (box.y) + double (box.height) / 2 });
+      trail.points.push_back (
+          { double (box.x) + double (box.width) / 2, double (box.y) + double (box.height) / 2 });
     });
-  std::erase_if (state.trails, [&] (const auto &entry) { return now - entry.second.seen >= limit; });
+  std::erase_if (state.trails,
+                 [&] (const auto &entry) { return now - entry.second.seen >= limit; });
   for (auto &[id, trail] : state.trails)
     if (trail.points.size () > limit)
       trail.points.erase (trail.points.begin (), trail.points.end () - limit);
 }
 
-static bool
-is_in_frame (const State &state, const Trail &trail)
+static bool is_in_frame (const State &state, const Trail &trail)
 {
   return trail.points.size () > 1 && std::ranges::any_of (trail.points, [&] (const Point &p) {
            return p.x >= 0 && p.y >= 0 && p.x < state.area.w && p.y < state.area.h;
@@ -184,8 +188,7 @@ is_in_frame (const State &state, const Trail &trail)
 }
 
 /// Fixes what is to be drawn on the frame. False where that is nothing.
-static Expected<bool>
-plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
+static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
 {
   State &state = *self->state;
   state.marks.clear ();
@@ -206,19 +209,23 @@ plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
     add (box, colour_of (roi->id), state.current.labels ? label_of (roi) : "");
   });
   update_trails (state, buffer);
-  return !state.marks.empty () || std::ranges::any_of (state.trails, [&] (const auto &entry) { return is_in_frame (state, entry.second); });
+  return !state.marks.empty () || std::ranges::any_of (state.trails, [&] (const auto &entry) {
+    return is_in_frame (state, entry.second);
+  });
 }
 
 // drawing
 
-static Expected<>
-draw_bars (GstIntegralHistOverlay *self, OverlayPainter &painter, GstBuffer *buffer)
+static Expected<> draw_bars (GstIntegralHistOverlay *self, OverlayPainter &painter,
+                             GstBuffer *buffer)
 {
   State &state = *self->state;
-  GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
+  GstIntegralHistogramMeta *meta =
+      gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
   if (!meta) {
     if (!std::exchange (state.told, true))
-      GST_DEBUG_OBJECT (self, "no histograms to draw: the frame has no integral histogram; put cudaintegralhist before this element");
+      GST_DEBUG_OBJECT (self, "no histograms to draw: the frame has no integral histogram; put "
+                              "cudaintegralhist before this element");
     return {};
   }
   if (!state.marks.empty ())
@@ -227,8 +234,8 @@ draw_bars (GstIntegralHistOverlay *self, OverlayPainter &painter, GstBuffer *buf
     const Box box = visible (mark.box, state.area.w, state.area.h);
     gsize n = 0;
     GError *problem = nullptr;
-    g_autofree guint32 *counts =
-        gst_integral_histogram_meta_region (meta, int (box.x), int (box.y), int (box.width), int (box.height), &n, &problem);
+    g_autofree guint32 *counts = gst_integral_histogram_meta_region (
+        meta, int (box.x), int (box.y), int (box.width), int (box.height), &n, &problem);
     if (!counts)
       return tl::make_unexpected (take_gerror (problem, "The histogram of a region failed: "));
     painter.bars (mark.box, mark.colour, { counts, n });
@@ -236,16 +243,17 @@ draw_bars (GstIntegralHistOverlay *self, OverlayPainter &painter, GstBuffer *buf
   return {};
 }
 
-static Expected<>
-draw (GstIntegralHistOverlay *self, GstBuffer *buffer)
+static Expected<> draw (GstIntegralHistOverlay *self, GstBuffer *buffer)
 {
   State &state = *self->state;
-  MappedFrame frame = TRY (MappedFrame::map (buffer, state.info, int (GST_MAP_READWRITE) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF)));
+  MappedFrame frame = TRY (MappedFrame::map (
+      buffer, state.info, int (GST_MAP_READWRITE) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF)));
   TRY (check_planes (frame.video ()));
   OverlayPainter painter (frame.video (), frame.area, state.current.line_width);
   for (const auto &[id, trail] : state.trails)
     if (is_in_frame (state, trail))
-      painter.trail (trail.points, colour_of (id), 1 - double (state.frames - trail.seen) / state.current.trail);
+      painter.trail (trail.points, colour_of (id),
+                     1 - double (state.frames - trail.seen) / state.current.trail);
   for (const Mark &mark : state.marks)
     painter.outline (mark.box, mark.colour);
   if (state.current.histograms)
@@ -257,8 +265,7 @@ draw (GstIntegralHistOverlay *self, GstBuffer *buffer)
 
 // GstBaseTransform
 
-static gboolean
-gst_integral_hist_overlay_start (GstBaseTransform *trans)
+static gboolean gst_integral_hist_overlay_start (GstBaseTransform *trans)
 {
   if (const auto valid = look_of (trans).check (); !valid) {
     post_error (trans, valid.error ());
@@ -269,20 +276,20 @@ gst_integral_hist_overlay_start (GstBaseTransform *trans)
   return TRUE;
 }
 
-static gboolean
-gst_integral_hist_overlay_stop (GstBaseTransform *trans)
+static gboolean gst_integral_hist_overlay_stop (GstBaseTransform *trans)
 {
   state_of (trans).trails.clear ();
   return TRUE;
 }
 
-static gboolean
-gst_integral_hist_overlay_set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *)
+static gboolean gst_integral_hist_overlay_set_caps (GstBaseTransform *trans, GstCaps *in_caps,
+                                                    GstCaps *)
 {
   State &state = state_of (trans);
   GstVideoInfo info;
   if (!gst_video_info_from_caps (&info, in_caps)) {
-    GST_ELEMENT_ERROR (trans, STREAM, FORMAT, ("These caps are no video."), ("%" GST_PTR_FORMAT, in_caps));
+    GST_ELEMENT_ERROR (trans, STREAM, FORMAT, ("These caps are no video."),
+                       ("%" GST_PTR_FORMAT, in_caps));
     return FALSE;
   }
   if (!state.info.finfo || !gst_video_info_is_equal (&info, &state.info))
@@ -292,8 +299,9 @@ gst_integral_hist_overlay_set_caps (GstBaseTransform *trans, GstCaps *in_caps, G
 }
 
 /// Decides here what is to be drawn, so that a frame on which nothing is need not be writable.
-static GstFlowReturn
-gst_integral_hist_overlay_prepare_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
+static GstFlowReturn gst_integral_hist_overlay_prepare_output_buffer (GstBaseTransform *trans,
+                                                                      GstBuffer *in,
+                                                                      GstBuffer **out)
 {
   auto *self = GST_INTEGRAL_HIST_OVERLAY (trans);
   self->state->draws = false;
@@ -311,8 +319,8 @@ gst_integral_hist_overlay_prepare_output_buffer (GstBaseTransform *trans, GstBuf
   return GST_FLOW_OK;
 }
 
-static GstFlowReturn
-gst_integral_hist_overlay_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
+static GstFlowReturn gst_integral_hist_overlay_transform_ip (GstBaseTransform *trans,
+                                                             GstBuffer *buffer)
 {
   auto *self = GST_INTEGRAL_HIST_OVERLAY (trans);
   const auto drawn = self->state->draws ? draw (self, buffer) : Expected<> ();
@@ -322,8 +330,7 @@ gst_integral_hist_overlay_transform_ip (GstBaseTransform *trans, GstBuffer *buff
   return flow_of (drawn.error ());
 }
 
-static gboolean
-gst_integral_hist_overlay_sink_event (GstBaseTransform *trans, GstEvent *event)
+static gboolean gst_integral_hist_overlay_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
   state_of (trans).consumer.take_event (event);
   // what comes now may be from another place of the stream; one follows every flush too
@@ -334,8 +341,8 @@ gst_integral_hist_overlay_sink_event (GstBaseTransform *trans, GstEvent *event)
 
 // GstElement
 
-static GstStateChangeReturn
-gst_integral_hist_overlay_change_state (GstElement *element, GstStateChange transition)
+static GstStateChangeReturn gst_integral_hist_overlay_change_state (GstElement *element,
+                                                                    GstStateChange transition)
 {
   state_of (element).consumer.take_transition (transition);
   return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
@@ -343,13 +350,15 @@ gst_integral_hist_overlay_change_state (GstElement *element, GstStateChange tran
 
 // GObject
 
-static void
-gst_integral_hist_overlay_set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
+static void gst_integral_hist_overlay_set_property (GObject *object, guint id, const GValue *value,
+                                                    GParamSpec *spec)
 {
   GST_OBJECT_LOCK (object);
   Look &look = state_of (object).look;
   switch (id) {
-    case PROP_OVERLAY_REGIONS: look.regions = g_value_get_string (value) ? g_value_get_string (value) : ""; break;
+    case PROP_OVERLAY_REGIONS:
+      look.regions = g_value_get_string (value) ? g_value_get_string (value) : "";
+      break;
     case PROP_TRAIL: look.trail = g_value_get_uint (value); break;
     case PROP_LABELS: look.labels = g_value_get_boolean (value); break;
     case PROP_HISTOGRAMS: look.histograms = g_value_get_boolean (value); break;
@@ -359,8 +368,8 @@ gst_integral_hist_overlay_set_property (GObject *object, guint id, const GValue 
   GST_OBJECT_UNLOCK (object);
 }
 
-static void
-gst_integral_hist_overlay_get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
+static void gst_integral_hist_overlay_get_property (GObject *object, guint id, GValue *value,
+                                                    GParamSpec *spec)
 {
   const Look look = look_of (object);
   switch (id) {
@@ -373,15 +382,13 @@ gst_integral_hist_overlay_get_property (GObject *object, guint id, GValue *value
   }
 }
 
-static void
-gst_integral_hist_overlay_finalize (GObject *object)
+static void gst_integral_hist_overlay_finalize (GObject *object)
 {
   delete &state_of (object);
   G_OBJECT_CLASS (parent_class)->finalize (object);
 }
 
-static void
-gst_integral_hist_overlay_init (GstIntegralHistOverlay *self)
+static void gst_integral_hist_overlay_init (GstIntegralHistOverlay *self)
 {
   self->state = new State;
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
@@ -389,8 +396,7 @@ gst_integral_hist_overlay_init (GstIntegralHistOverlay *self)
 }
 
 /// Raw video in system memory, of all formats that can be drawn on.
-static GstCaps *
-paintable_caps ()
+static GstCaps *paintable_caps ()
 {
   std::vector<GstVideoFormat> formats;
   guint n;
@@ -399,10 +405,10 @@ paintable_caps ()
   return gst_video_make_raw_caps (formats.data (), guint (formats.size ()));
 }
 
-static void
-gst_integral_hist_overlay_class_init (GstIntegralHistOverlayClass *klass)
+static void gst_integral_hist_overlay_class_init (GstIntegralHistOverlayClass *klass)
 {
-  GST_DEBUG_CATEGORY_INIT (category, "integralhistoverlay", 0, "drawing of regions, tracks and histograms");
+  GST_DEBUG_CATEGORY_INIT (category, "integralhistoverlay", 0,
+                           "drawing of regions, tracks and histograms");
 
   auto *object_class = G_OBJECT_CLASS (klass);
   object_class->set_property = gst_integral_hist_overlay_set_property;
@@ -410,41 +416,52 @@ gst_integral_hist_overlay_class_init (GstIntegralHistOverlayClass *klass)
   object_class->finalize = gst_integral_hist_overlay_finalize;
   const Look by_default;
   const GParamFlags playing = mutable_playing ();
-  const auto install = [&] (guint id, GParamSpec *spec) { g_object_class_install_property (object_class, id, spec); };
+  const auto install = [&] (guint id, GParamSpec *spec) {
+    g_object_class_install_property (object_class, id, spec);
+  };
+  install (PROP_OVERLAY_REGIONS,
+           g_param_spec_string ("regions", "Regions",
+                                "Rectangles \"x,y,width,height;...\" in pixels to draw on every "
+                                "frame; what lies outside of it is not drawn",
+                                by_default.regions.c_str (), playing));
+  install (PROP_TRAIL, checked_uint_spec ("trail", "Trail",
+                                          "How many of its last positions a track draws behind "
+                                          "itself, and after how many frames without it "
+                                          "they vanish; 0 draws none",
+                                          0, kMaxTrail, by_default.trail, playing));
+  install (PROP_LABELS,
+           g_param_spec_boolean ("labels", "Labels",
+                                 "Write type, id and confidence of a region of interest next to it",
+                                 by_default.labels, playing));
+  install (PROP_HISTOGRAMS, g_param_spec_boolean ("histograms", "Histograms",
+                                                  "Draw a bar chart of every region's histogram, "
+                                                  "where the frame carries its integral histogram",
+                                                  by_default.histograms, playing));
   install (
-      PROP_OVERLAY_REGIONS,
-      g_param_spec_string ("regions", "Regions",
-                           "Rectangles \"x,y,width,height;...\" in pixels to draw on every frame; what lies outside of it is not drawn",
-                           by_default.regions.c_str (), playing));
-  install (PROP_TRAIL,
-           checked_uint_spec ("trail", "Trail",
-                              "How many of its last positions a track draws behind itself, and after how many frames without it "
-                              "they vanish; 0 draws none",
-                              0, kMaxTrail, by_default.trail, playing));
-  install (PROP_LABELS, g_param_spec_boolean ("labels", "Labels", "Write type, id and confidence of a region of interest next to it",
-                                              by_default.labels, playing));
-  install (PROP_HISTOGRAMS,
-           g_param_spec_boolean ("histograms", "Histograms",
-                                 "Draw a bar chart of every region's histogram, where the frame carries its integral histogram",
-                                 by_default.histograms, playing));
-  install (PROP_LINE_WIDTH, checked_uint_spec ("line-width", "Line width",
-                                               "Pixels that lines are wide; 0 goes by the height of the frame, and takes at least 2", 0,
-                                               kMaxLineWidth, by_default.line_width, playing));
+      PROP_LINE_WIDTH,
+      checked_uint_spec (
+          "line-width", "Line width",
+          "Pixels that lines are wide; 0 goes by the height of the frame, and takes at least 2", 0,
+          kMaxLineWidth, by_default.line_width, playing));
 
   auto *element_class = GST_ELEMENT_CLASS (klass);
   element_class->change_state = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_change_state);
   g_autoptr (GstCaps) caps = paintable_caps ();
-  gst_element_class_add_pad_template (element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
-  gst_element_class_add_pad_template (element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
-  gst_element_class_set_static_metadata (element_class, "Integral histogram overlay", "Filter/Editor/Video",
-                                         "Draws regions, tracks and their histograms on video frames",
-                                         "The gst-cuda-integral-histogram authors");
+  gst_element_class_add_pad_template (
+      element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
+  gst_element_class_add_pad_template (
+      element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  gst_element_class_set_static_metadata (
+      element_class, "Integral histogram overlay", "Filter/Editor/Video",
+      "Draws regions, tracks and their histograms on video frames",
+      "The gst-cuda-integral-histogram authors");
 
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
   trans_class->start = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_start);
   trans_class->stop = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_stop);
   trans_class->set_caps = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_set_caps);
-  trans_class->prepare_output_buffer = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_prepare_output_buffer);
+  trans_class->prepare_output_buffer =
+      GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_prepare_output_buffer);
   trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_transform_ip);
   trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_sink_event);
 }

@@ -6,7 +6,8 @@
 G_BEGIN_DECLS
 
 #define GST_TYPE_INTEGRAL_HIST_OVERLAY (gst_integral_hist_overlay_get_type ())
-G_DECLARE_FINAL_TYPE (GstIntegralHistOverlay, gst_integral_hist_overlay, GST, INTEGRAL_HIST_OVERLAY, GstBaseTransform)
+G_DECLARE_FINAL_TYPE (GstIntegralHistOverlay, gst_integral_hist_overlay, GST, INTEGRAL_HIST_OVERLAY,
+                      GstBaseTransform)
 
 GST_ELEMENT_REGISTER_DECLARE (integralhistoverlay);
 

@@ -3,23 +3,29 @@
  * SECTION:element-integralhisttrack
  * @title: integralhisttrack
  *
- * Follows targets from frame to frame by the histograms of their fragments (Adam, Rivlin and Shimshoni, CVPR 2006), which it asks of the integral histogram that
- * `cudaintegralhist` has attached. With a histogram on a GPU the search is done there.
+ * Follows targets from frame to frame by the histograms of their fragments (Adam, Rivlin and
+ * Shimshoni, CVPR 2006), which it asks of the integral histogram that `cudaintegralhist` has
+ * attached. With a histogram on a GPU the search is done there.
  *
- * A target starts from the property #integralhisttrack:targets, from each #GstVideoRegionOfInterestMeta or object detection of GstAnalytics that no target covers yet, or from a
- * box that is drawn with the mouse in a video window; a click drops the target under it, until upstream detects it again. Every frame with an
- * integral histogram then carries, for each target, a #GstVideoRegionOfInterestMeta of the type `track` with the target's
- * id, the id of what it was started from as its parent, and a parameter `track` with a field `confidence`; where GstAnalytics is there, a tracking mtd with an object detection of the type `track` as well.
- * And for each frame with targets there is an element message `integral-histogram-track` with `timestamp`, `stream-time`, `running-time`, `duration` and `tracks`, an array of structures with `id`,
- * `parent`, `x`, `y`, `width`, `height`, `confidence` and `lost`.
+ * A target starts from the property #integralhisttrack:targets, from each
+ * #GstVideoRegionOfInterestMeta or object detection of GstAnalytics that no target covers yet, or
+ * from a box that is drawn with the mouse in a video window; a click drops the target under it,
+ * until upstream detects it again. Every frame with an integral histogram then carries, for each
+ * target, a #GstVideoRegionOfInterestMeta of the type `track` with the target's id, the id of what
+ * it was started from as its parent, and a parameter `track` with a field `confidence`; where
+ * GstAnalytics is there, a tracking mtd with an object detection of the type `track` as well. And
+ * for each frame with targets there is an element message `integral-histogram-track` with
+ * `timestamp`, `stream-time`, `running-time`, `duration` and `tracks`, an array of structures with
+ * `id`, `parent`, `x`, `y`, `width`, `height`, `confidence` and `lost`.
  *
- * A lost target has no region of interest, and its message says so, with the place where it was last; it is searched for in a growing area,
- * and starts again where a detection covers it. After a seek the targets of the property start again, and the others are gone.
+ * A lost target has no region of interest, and its message says so, with the place where it was
+ * last; it is searched for in a growing area, and starts again where a detection covers it. After a
+ * seek the targets of the property start again, and the others are gone.
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 filesrc location=video.mp4 ! decodebin ! videoconvert ! cudaintegralhist bins=16 ! integralhisttrack targets="210,117,30,100" ! \
- *     integralhistoverlay ! videoconvert ! autovideosink
+ * gst-launch-1.0 filesrc location=video.mp4 ! decodebin ! videoconvert ! cudaintegralhist bins=16 !
+ * integralhisttrack targets="210,117,30,100" ! \ integralhistoverlay ! videoconvert ! autovideosink
  * ]| follows what is in the box in the first frame.
  */
 #include "gstintegralhisttrack.h"
@@ -53,7 +59,8 @@ namespace {
 
 constexpr guint kMaxTargets = 1000;
 constexpr double kCovers = 0.3,
-                 kContains = 0.7;  // from which shares of both boxes, or of the smaller one, on a detection is what a target follows
+                 kContains = 0.7;  // from which shares of both boxes, or of the smaller one, on a
+                                   // detection is what a target follows
 constexpr GstClockTime kContinues = GST_SECOND;  // less than this between two segments is no seek
 constexpr double kLeastDrag = 4;                 // pixels each way; less is a click
 
@@ -97,16 +104,15 @@ struct _GstIntegralHistTrack {
 
 #define gst_integral_hist_track_parent_class parent_class
 G_DEFINE_FINAL_TYPE (GstIntegralHistTrack, gst_integral_hist_track, GST_TYPE_BASE_TRANSFORM)
-GST_ELEMENT_REGISTER_DEFINE (integralhisttrack, "integralhisttrack", GST_RANK_NONE, GST_TYPE_INTEGRAL_HIST_TRACK)
+GST_ELEMENT_REGISTER_DEFINE (integralhisttrack, "integralhisttrack", GST_RANK_NONE,
+                             GST_TYPE_INTEGRAL_HIST_TRACK)
 
-static State &
-state_of (gpointer element)
+static State &state_of (gpointer element)
 {
   return *GST_INTEGRAL_HIST_TRACK (element)->state;
 }
 
-static TrackOptions
-options_of (gpointer element)
+static TrackOptions options_of (gpointer element)
 {
   GST_OBJECT_LOCK (element);
   TrackOptions options = state_of (element).options;
@@ -123,45 +129,41 @@ struct Scale {
   double x, y;
 };
 
-TargetBox
-in_tensor (const GstVideoRectangle &box, const Scale &scale)
+TargetBox in_tensor (const GstVideoRectangle &box, const Scale &scale)
 {
   return { box.x * scale.x, box.y * scale.y, box.w * scale.x, box.h * scale.y };
 }
 
-/// The nearest whole pixel. Far outside of any frame it is at a distance whose differences are integers.
-gint
-pixel (double at)
+/// The nearest whole pixel. Far outside of any frame it is at a distance whose differences are
+/// integers.
+gint pixel (double at)
 {
   constexpr double kFar = 1e9;
   return std::isnan (at) ? 0 : gint (std::lround (std::clamp (at, -kFar, kFar)));
 }
 
-GstVideoRectangle
-in_frame (const TargetBox &box, const Scale &scale)
+GstVideoRectangle in_frame (const TargetBox &box, const Scale &scale)
 {
   const auto edge = [] (double at, double by) { return pixel (at / by); };
   const gint x = edge (box.x, scale.x), y = edge (box.y, scale.y);
-  return { x, y, std::max (1, edge (box.x + box.width, scale.x) - x), std::max (1, edge (box.y + box.height, scale.y) - y) };
+  return { x, y, std::max (1, edge (box.x + box.width, scale.x) - x),
+           std::max (1, edge (box.y + box.height, scale.y) - y) };
 }
 
-double
-area_of (const GstVideoRectangle &box)
+double area_of (const GstVideoRectangle &box)
 {
   return double (box.w) * box.h;
 }
 
 /// What two boxes share, in pixels.
-double
-shared (const GstVideoRectangle &a, const GstVideoRectangle &b)
+double shared (const GstVideoRectangle &a, const GstVideoRectangle &b)
 {
   const double w = std::min (a.x + double (a.w), b.x + double (b.w)) - std::max (a.x, b.x);
   const double h = std::min (a.y + double (a.h), b.y + double (b.h)) - std::max (a.y, b.y);
   return w > 0 && h > 0 ? w * h : 0;
 }
 
-bool
-is_covered (const GstVideoRectangle &detection, const GstVideoRectangle &target)
+bool is_covered (const GstVideoRectangle &detection, const GstVideoRectangle &target)
 {
   const double both = shared (detection, target), a = area_of (detection), b = area_of (target);
   return both > kCovers * (a + b - both) || both > kContains * std::min (a, b);
@@ -169,10 +171,13 @@ is_covered (const GstVideoRectangle &detection, const GstVideoRectangle &target)
 
 class TrackedFrame {
 public:
-  TrackedFrame (GstIntegralHistTrack *self, State &state, GstBuffer *buffer, const GstIntegralHistogramMeta *meta)
-      : self_ (self), state_ (state), buffer_ (buffer), histogram_ (meta->histogram), width_ (int (meta->width)),
-        height_ (int (meta->height)), scale_{ gst_integral_histogram_get_width (histogram_) / double (width_),
-                                              gst_integral_histogram_get_height (histogram_) / double (height_) }
+  TrackedFrame (GstIntegralHistTrack *self, State &state, GstBuffer *buffer,
+                const GstIntegralHistogramMeta *meta)
+      : self_ (self), state_ (state), buffer_ (buffer), histogram_ (meta->histogram),
+        width_ (int (meta->width)), height_ (int (meta->height)), scale_{
+          gst_integral_histogram_get_width (histogram_) / double (width_),
+          gst_integral_histogram_get_height (histogram_) / double (height_)
+        }
   {
   }
 
@@ -205,25 +210,29 @@ public:
     for (const auto &followed : state_.followed) {
       const Track track = track_of (*followed);
       write_track (buffer_, track);
-      GstStructure *structure =
-          gst_structure_new ("track", "id", G_TYPE_UINT, track.id, "parent", G_TYPE_INT, track.parent, "x", G_TYPE_INT, track.box.x, "y",
-                             G_TYPE_INT, track.box.y, "width", G_TYPE_INT, track.box.w, "height", G_TYPE_INT, track.box.h, "confidence",
-                             G_TYPE_DOUBLE, track.confidence, "lost", G_TYPE_BOOLEAN, track.lost, nullptr);
+      GstStructure *structure = gst_structure_new (
+          "track", "id", G_TYPE_UINT, track.id, "parent", G_TYPE_INT, track.parent, "x", G_TYPE_INT,
+          track.box.x, "y", G_TYPE_INT, track.box.y, "width", G_TYPE_INT, track.box.w, "height",
+          G_TYPE_INT, track.box.h, "confidence", G_TYPE_DOUBLE, track.confidence, "lost",
+          G_TYPE_BOOLEAN, track.lost, nullptr);
       GValue value = G_VALUE_INIT;
       g_value_init (&value, GST_TYPE_STRUCTURE);
       g_value_take_boxed (&value, structure);
       gst_value_array_append_and_take_value (&tracks, &value);
     }
-    GstStructure *message = frame_message ("integral-histogram-track", FrameTimes::of (GST_BASE_TRANSFORM (self_), buffer_));
+    GstStructure *message = frame_message ("integral-histogram-track",
+                                           FrameTimes::of (GST_BASE_TRANSFORM (self_), buffer_));
     gst_structure_take_value (message, "tracks", &tracks);
-    gst_element_post_message (GST_ELEMENT (self_), gst_message_new_element (GST_OBJECT (self_), message));
+    gst_element_post_message (GST_ELEMENT (self_),
+                              gst_message_new_element (GST_OBJECT (self_), message));
   }
 
 private:
   /// The part of a box that lies in the frame; empty where there is none.
   GstVideoRectangle in_picture (const GstVideoRectangle &box) const
   {
-    const inthist::Region part = inthist::clip ({ box.x, box.y, box.w, box.h }, inthist::Shape{ width_, height_ });
+    const inthist::Region part =
+        inthist::clip ({ box.x, box.y, box.w, box.h }, inthist::Shape{ width_, height_ });
     return { part.x, part.y, part.width, part.height };
   }
 
@@ -267,7 +276,8 @@ private:
     const guint id = state_.next_id++;
     GST_INFO_OBJECT (self_, "target %u starts at %d,%d %dx%d", id, box.x, box.y, box.w, box.h);
     state_.followed.push_back (std::make_unique<Followed> (
-        Followed{ Target (id, parent, in_tensor (box, scale_)), configured, GST_BUFFER_PTS (buffer_), GST_BUFFER_PTS (buffer_) }));
+        Followed{ Target (id, parent, in_tensor (box, scale_)), configured,
+                  GST_BUFFER_PTS (buffer_), GST_BUFFER_PTS (buffer_) }));
   }
 
   /// The targets of the property, instead of those that it gave before.
@@ -277,10 +287,12 @@ private:
     std::erase_if (state_.followed, [] (const auto &followed) { return followed->configured; });
     for (const GstVideoRectangle &box : boxes) {
       if (!is_in_frame (box))
-        return error (Error::Kind::bad_setting, "targets=\"" + text + "\": " + std::to_string (box.x) + "," + std::to_string (box.y) + ","
-                                                    + std::to_string (box.w) + "," + std::to_string (box.h) + " lies outside of the "
-                                                    + std::to_string (width_) + "x" + std::to_string (height_)
-                                                    + " frame: set targets that lie in it, x,y,width,height");
+        return error (Error::Kind::bad_setting,
+                      "targets=\"" + text + "\": " + std::to_string (box.x) + ","
+                          + std::to_string (box.y) + "," + std::to_string (box.w) + ","
+                          + std::to_string (box.h) + " lies outside of the "
+                          + std::to_string (width_) + "x" + std::to_string (height_)
+                          + " frame: set targets that lie in it, x,y,width,height");
       add (box, -1, true);
     }
     state_.configured = text;
@@ -299,7 +311,8 @@ private:
     for (const Point &point : clicked)
       std::erase_if (state_.followed, [&] (const auto &followed) {
         const GstVideoRectangle box = in_frame (followed->target.box (), scale_);
-        return point.x >= box.x && point.x < box.x + box.w && point.y >= box.y && point.y < box.y + box.h;
+        return point.x >= box.x && point.x < box.x + box.w && point.y >= box.y
+               && point.y < box.y + box.h;
       });
     for (const GstVideoRectangle &box : drawn)
       if (is_in_frame (box))
@@ -309,8 +322,13 @@ private:
   Track track_of (const Followed &followed) const
   {
     const Target &target = followed.target;
-    return { target.id,           target.parent,     in_frame (target.box (), scale_), target.confidence (), target.is_lost (),
-             followed.first_seen, followed.last_seen };
+    return { target.id,
+             target.parent,
+             in_frame (target.box (), scale_),
+             target.confidence (),
+             target.is_lost (),
+             followed.first_seen,
+             followed.last_seen };
   }
 
   GstIntegralHistTrack *const self_;
@@ -324,8 +342,7 @@ private:
 }  // namespace
 
 /// The next frame starts the targets that are configured.
-static void
-restart (State &state)
+static void restart (State &state)
 {
   state.followed.clear ();
   state.configured.reset ();
@@ -334,8 +351,7 @@ restart (State &state)
 
 // GstBaseTransform
 
-static gboolean
-gst_integral_hist_track_start (GstBaseTransform *trans)
+static gboolean gst_integral_hist_track_start (GstBaseTransform *trans)
 {
   if (const auto valid = options_of (trans).check (); !valid) {
     post_error (trans, valid.error ());
@@ -346,8 +362,7 @@ gst_integral_hist_track_start (GstBaseTransform *trans)
   return TRUE;
 }
 
-static gboolean
-gst_integral_hist_track_stop (GstBaseTransform *trans)
+static gboolean gst_integral_hist_track_stop (GstBaseTransform *trans)
 {
   State &state = state_of (trans);
   restart (state);
@@ -358,28 +373,30 @@ gst_integral_hist_track_stop (GstBaseTransform *trans)
   return TRUE;
 }
 
-static Expected<>
-track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
+static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
 {
   GstBaseTransform *const trans = GST_BASE_TRANSFORM (self);
   State &state = *self->state;
-  const GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
+  const GstIntegralHistogramMeta *meta =
+      gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
   if (!meta)
     return GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP)
                ? Expected<> ()
-               : state.consumer.note_missing (trans, "... ! cudaintegralhist bins=16 ! integralhisttrack ! ...");
+               : state.consumer.note_missing (
+                   trans, "... ! cudaintegralhist bins=16 ! integralhisttrack ! ...");
   const TrackOptions options = options_of (self);
   TRY (options.check ());
   TrackedFrame frame (self, state, buffer, meta);
   TRY (frame.follow_all (options));
   frame.write ();
   if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buffer))
-    state.last_stream_time = gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+    state.last_stream_time =
+        gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
   return {};
 }
 
-static GstFlowReturn
-gst_integral_hist_track_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
+static GstFlowReturn gst_integral_hist_track_transform_ip (GstBaseTransform *trans,
+                                                           GstBuffer *buffer)
 {
   const auto tracked = track_frame (GST_INTEGRAL_HIST_TRACK (trans), buffer);
   if (tracked)
@@ -388,8 +405,7 @@ gst_integral_hist_track_transform_ip (GstBaseTransform *trans, GstBuffer *buffer
   return flow_of (tracked.error ());
 }
 
-static gboolean
-gst_integral_hist_track_sink_event (GstBaseTransform *trans, GstEvent *event)
+static gboolean gst_integral_hist_track_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
   State &state = state_of (trans);
   const GstSegment *segment;
@@ -401,7 +417,8 @@ gst_integral_hist_track_sink_event (GstBaseTransform *trans, GstEvent *event)
       // a segment may go on where the last one was
       gst_event_parse_segment (event, &segment);
       if (!(segment->format == GST_FORMAT_TIME && GST_CLOCK_TIME_IS_VALID (state.last_stream_time)
-            && std::llabs (gint64 (segment->time) - gint64 (state.last_stream_time)) < gint64 (kContinues)))
+            && std::llabs (gint64 (segment->time) - gint64 (state.last_stream_time))
+                   < gint64 (kContinues)))
         restart (state);
       break;
     default: break;
@@ -410,20 +427,21 @@ gst_integral_hist_track_sink_event (GstBaseTransform *trans, GstEvent *event)
 }
 
 /// The mouse, in pixels of the frames that leave here.
-static void
-take_navigation (State &state, GstEvent *event)
+static void take_navigation (State &state, GstEvent *event)
 {
   gint button;
   Point point;
   switch (gst_navigation_event_get_type (event)) {
     case GST_NAVIGATION_EVENT_MOUSE_BUTTON_PRESS:
-      if (gst_navigation_event_parse_mouse_button_event (event, &button, &point.x, &point.y) && button == 1) {
+      if (gst_navigation_event_parse_mouse_button_event (event, &button, &point.x, &point.y)
+          && button == 1) {
         const std::lock_guard lock (state.mutex);
         state.pressed = point;
       }
       break;
     case GST_NAVIGATION_EVENT_MOUSE_BUTTON_RELEASE:
-      if (gst_navigation_event_parse_mouse_button_event (event, &button, &point.x, &point.y) && button == 1) {
+      if (gst_navigation_event_parse_mouse_button_event (event, &button, &point.x, &point.y)
+          && button == 1) {
         const std::lock_guard lock (state.mutex);
         if (!state.pressed)
           break;
@@ -433,16 +451,17 @@ take_navigation (State &state, GstEvent *event)
         if (width < kLeastDrag && height < kLeastDrag)
           state.clicked.push_back (point);
         else
-          state.drawn.push_back ({ pixel (std::floor (std::min (point.x, from.x))), pixel (std::floor (std::min (point.y, from.y))),
-                                   std::max (1, pixel (std::floor (width))), std::max (1, pixel (std::floor (height))) });
+          state.drawn.push_back ({ pixel (std::floor (std::min (point.x, from.x))),
+                                   pixel (std::floor (std::min (point.y, from.y))),
+                                   std::max (1, pixel (std::floor (width))),
+                                   std::max (1, pixel (std::floor (height))) });
       }
       break;
     default: break;
   }
 }
 
-static gboolean
-gst_integral_hist_track_src_event (GstBaseTransform *trans, GstEvent *event)
+static gboolean gst_integral_hist_track_src_event (GstBaseTransform *trans, GstEvent *event)
 {
   if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION && options_of (trans).navigation)
     take_navigation (state_of (trans), event);
@@ -451,8 +470,8 @@ gst_integral_hist_track_src_event (GstBaseTransform *trans, GstEvent *event)
 
 // GstElement
 
-static GstStateChangeReturn
-gst_integral_hist_track_change_state (GstElement *element, GstStateChange transition)
+static GstStateChangeReturn gst_integral_hist_track_change_state (GstElement *element,
+                                                                  GstStateChange transition)
 {
   state_of (element).consumer.take_transition (transition);
   return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
@@ -460,8 +479,8 @@ gst_integral_hist_track_change_state (GstElement *element, GstStateChange transi
 
 // GObject
 
-static void
-gst_integral_hist_track_set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
+static void gst_integral_hist_track_set_property (GObject *object, guint id, const GValue *value,
+                                                  GParamSpec *spec)
 {
   GST_OBJECT_LOCK (object);
   const bool known = state_of (object).options.set (id, value);
@@ -470,30 +489,27 @@ gst_integral_hist_track_set_property (GObject *object, guint id, const GValue *v
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
 }
 
-static void
-gst_integral_hist_track_get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
+static void gst_integral_hist_track_get_property (GObject *object, guint id, GValue *value,
+                                                  GParamSpec *spec)
 {
   if (!options_of (object).get (id, value))
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
 }
 
-static void
-gst_integral_hist_track_finalize (GObject *object)
+static void gst_integral_hist_track_finalize (GObject *object)
 {
   delete &state_of (object);
   G_OBJECT_CLASS (parent_class)->finalize (object);
 }
 
-static void
-gst_integral_hist_track_init (GstIntegralHistTrack *self)
+static void gst_integral_hist_track_init (GstIntegralHistTrack *self)
 {
   self->state = new State;
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
   gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
 }
 
-static void
-gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass)
+static void gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass)
 {
   GST_DEBUG_CATEGORY_INIT (category, "integralhisttrack", 0, "tracking by integral histograms");
 
@@ -506,12 +522,15 @@ gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass)
 
   auto *element_class = GST_ELEMENT_CLASS (klass);
   element_class->change_state = GST_DEBUG_FUNCPTR (gst_integral_hist_track_change_state);
-  gst_element_class_set_static_metadata (element_class, "Integral histogram tracker", "Filter/Analyzer/Video",
-                                         "Follows targets by the integral histogram that cudaintegralhist attaches",
-                                         "The gst-cuda-integral-histogram authors");
+  gst_element_class_set_static_metadata (
+      element_class, "Integral histogram tracker", "Filter/Analyzer/Video",
+      "Follows targets by the integral histogram that cudaintegralhist attaches",
+      "The gst-cuda-integral-histogram authors");
   g_autoptr (GstCaps) caps = gst_caps_from_string ("video/x-raw(ANY)");
-  gst_element_class_add_pad_template (element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
-  gst_element_class_add_pad_template (element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  gst_element_class_add_pad_template (
+      element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
+  gst_element_class_add_pad_template (
+      element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
 
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
   trans_class->start = GST_DEBUG_FUNCPTR (gst_integral_hist_track_start);

@@ -6,7 +6,8 @@
 G_BEGIN_DECLS
 
 #define GST_TYPE_INTEGRAL_HIST_TRACK (gst_integral_hist_track_get_type ())
-G_DECLARE_FINAL_TYPE (GstIntegralHistTrack, gst_integral_hist_track, GST, INTEGRAL_HIST_TRACK, GstBaseTransform)
+G_DECLARE_FINAL_TYPE (GstIntegralHistTrack, gst_integral_hist_track, GST, INTEGRAL_HIST_TRACK,
+                      GstBaseTransform)
 
 GST_ELEMENT_REGISTER_DECLARE (integralhisttrack);
 

@@ -17,7 +17,9 @@ struct Model {
   double width = 0, height = 0;  // of its region, as a part of the frame
 };
 
-/// What these two properties say to look for in a frame of this size; where both are empty, its middle.
-Expected<Model> take_model (const std::string &text, const std::string &histogram, GstIntegralHistogramMeta *meta, int width, int height);
+/// What these two properties say to look for in a frame of this size; where both are empty, its
+/// middle.
+Expected<Model> take_model (const std::string &text, const std::string &histogram,
+                            GstIntegralHistogramMeta *meta, int width, int height);
 
 }  // namespace integralhist

@@ -37,8 +37,10 @@ public:
     if (!GST_CLOCK_TIME_IS_VALID (timestamp))
       earliest_ = GST_CLOCK_TIME_NONE;
     else
-      earliest_ = late < 0 ? timestamp - std::min (timestamp, GstClockTime (0) - GstClockTime (late))
-                           : timestamp + std::min (GstClockTime (late), GST_CLOCK_TIME_NONE - 1 - timestamp);
+      earliest_ =
+          late < 0
+              ? timestamp - std::min (timestamp, GstClockTime (0) - GstClockTime (late))
+              : timestamp + std::min (GstClockTime (late), GST_CLOCK_TIME_NONE - 1 - timestamp);
   }
 
   struct Arrival {
@@ -55,7 +57,8 @@ public:
     if (!GST_CLOCK_TIME_IS_VALID (frame.running_time))
       return false;
     const bool behind = frame.live && GST_CLOCK_TIME_IS_VALID (frame.now) && is_behind (frame);
-    const bool late = behind || (GST_CLOCK_TIME_IS_VALID (earliest_) && frame.running_time <= earliest_);
+    const bool late =
+        behind || (GST_CLOCK_TIME_IS_VALID (earliest_) && frame.running_time <= earliest_);
     passed_ = late && !is_due (frame.running_time);
     if (!passed_)
       last_computed_ = frame.running_time;
@@ -69,14 +72,16 @@ private:
   bool is_behind (const Arrival &frame)
   {
     const gint64 delay = gint64 (frame.now) - gint64 (frame.running_time);
-    if (!GST_CLOCK_TIME_IS_VALID (bucket_) || frame.now < bucket_ || frame.now - bucket_ > kBucket) {
+    if (!GST_CLOCK_TIME_IS_VALID (bucket_) || frame.now < bucket_
+        || frame.now - bucket_ > kBucket) {
       least_[1] = least_[0];
       least_[0] = G_MAXINT64;
       bucket_ = frame.now;
     }
     least_[0] = std::min (least_[0], delay);
     const GstClockTime duration = GST_CLOCK_TIME_IS_VALID (frame.duration) ? frame.duration : 0;
-    const GstClockTime since = GST_CLOCK_TIME_IS_VALID (last_now_) && frame.now > last_now_ ? frame.now - last_now_ : 0;
+    const GstClockTime since =
+        GST_CLOCK_TIME_IS_VALID (last_now_) && frame.now > last_now_ ? frame.now - last_now_ : 0;
     const gint64 more = delay - std::min (least_[0], least_[1]);
     const bool waited_for = passed_ && duration > 0 && since >= duration / 4 * 3;
     if (!passed_)
@@ -95,10 +100,12 @@ private:
            || running_time - last_computed_ >= std::max<GstClockTime> (GST_SECOND, 2 * cost_);
   }
 
-  static constexpr GstClockTime kBucket = 10 * GST_SECOND, kAllowance = 100 * GST_MSECOND, kNothing = 5 * GST_MSECOND;
+  static constexpr GstClockTime kBucket = 10 * GST_SECOND, kAllowance = 100 * GST_MSECOND,
+                                kNothing = 5 * GST_MSECOND;
 
   std::mutex mutex_;  // guards all; events come from downstream
-  GstClockTime earliest_ = GST_CLOCK_TIME_NONE, last_computed_ = GST_CLOCK_TIME_NONE, bucket_ = GST_CLOCK_TIME_NONE;
+  GstClockTime earliest_ = GST_CLOCK_TIME_NONE, last_computed_ = GST_CLOCK_TIME_NONE,
+               bucket_ = GST_CLOCK_TIME_NONE;
   gint64 least_[2] = { G_MAXINT64, G_MAXINT64 };  // of this bucket of time and the one before
   GstClockTime last_now_ = GST_CLOCK_TIME_NONE;
   GstClockTime cost_ = 0;                 // from the last frame computed to the next arrival

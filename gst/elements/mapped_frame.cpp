@@ -7,41 +7,43 @@
 namespace integralhist {
 namespace {
 
-std::string
-size_text (gint64 width, gint64 height)
+std::string size_text (gint64 width, gint64 height)
 {
   return std::to_string (width) + "x" + std::to_string (height);
 }
 
-tl::unexpected<Error>
-bad_frame (const std::string &why)
+tl::unexpected<Error> bad_frame (const std::string &why)
 {
   return error (Error::Kind::bad_frame, "The frame cannot be read: " + why);
 }
 
-Expected<>
-check_video_meta (const GstVideoMeta *meta, const GstVideoInfo &info)
+Expected<> check_video_meta (const GstVideoMeta *meta, const GstVideoInfo &info)
 {
   if (meta->format != GST_VIDEO_INFO_FORMAT (&info))
-    return bad_frame (std::string ("its GstVideoMeta says ") + gst_video_format_to_string (meta->format) + ", and the caps say "
+    return bad_frame (std::string ("its GstVideoMeta says ")
+                      + gst_video_format_to_string (meta->format) + ", and the caps say "
                       + GST_VIDEO_INFO_NAME (&info));
-  if (meta->width < guint (GST_VIDEO_INFO_WIDTH (&info)) || meta->height < guint (GST_VIDEO_INFO_HEIGHT (&info)))
-    return bad_frame ("its GstVideoMeta says " + size_text (meta->width, meta->height) + ", and the caps say "
+  if (meta->width < guint (GST_VIDEO_INFO_WIDTH (&info))
+      || meta->height < guint (GST_VIDEO_INFO_HEIGHT (&info)))
+    return bad_frame ("its GstVideoMeta says " + size_text (meta->width, meta->height)
+                      + ", and the caps say "
                       + size_text (GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info)));
   if (meta->n_planes != GST_VIDEO_INFO_N_PLANES (&info))
-    return bad_frame ("its GstVideoMeta says " + std::to_string (meta->n_planes) + " planes, and " + GST_VIDEO_INFO_NAME (&info) + " has "
+    return bad_frame ("its GstVideoMeta says " + std::to_string (meta->n_planes) + " planes, and "
+                      + GST_VIDEO_INFO_NAME (&info) + " has "
                       + std::to_string (GST_VIDEO_INFO_N_PLANES (&info)));
   return {};
 }
 
-std::string
-unmappable (const GstVideoInfo &info, GstBuffer *buffer)
+std::string unmappable (const GstVideoInfo &info, GstBuffer *buffer)
 {
   g_autofree char *text =
-      g_strdup_printf ("its buffer of %" G_GSIZE_FORMAT " bytes could not be mapped; %s of %dx%d has %" G_GSIZE_FORMAT
+      g_strdup_printf ("its buffer of %" G_GSIZE_FORMAT
+                       " bytes could not be mapped; %s of %dx%d has %" G_GSIZE_FORMAT
                        " with rows of %d bytes, and other strides need a GstVideoMeta",
-                       gst_buffer_get_size (buffer), GST_VIDEO_INFO_NAME (&info), GST_VIDEO_INFO_WIDTH (&info),
-                       GST_VIDEO_INFO_HEIGHT (&info), GST_VIDEO_INFO_SIZE (&info), GST_VIDEO_INFO_PLANE_STRIDE (&info, 0));
+                       gst_buffer_get_size (buffer), GST_VIDEO_INFO_NAME (&info),
+                       GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info),
+                       GST_VIDEO_INFO_SIZE (&info), GST_VIDEO_INFO_PLANE_STRIDE (&info, 0));
   return text;
 }
 
@@ -50,42 +52,47 @@ struct Rows {
   gint64 first_row, rows, first, bytes;
 };
 
-Expected<>
-check_rows (const GstVideoFrame &frame, guint plane, const Rows &r)
+Expected<> check_rows (const GstVideoFrame &frame, guint plane, const Rows &r)
 {
   const bool mapped_apart = frame.meta;  // else one mapping has all planes
   const GstMapInfo &map = frame.map[mapped_apart ? plane : 0];
   const gint64 stride = GST_VIDEO_FRAME_PLANE_STRIDE (&frame, plane);
-  const gint64 start = static_cast<const guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, plane)) - map.data;
-  const gint64 one = start + r.first_row * stride, other = start + (r.first_row + r.rows - 1) * stride;
-  if (std::min (one, other) + r.first >= 0 && std::max (one, other) + r.first + r.bytes <= gint64 (map.size))
+  const gint64 start =
+      static_cast<const guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, plane)) - map.data;
+  const gint64 one = start + r.first_row * stride,
+               other = start + (r.first_row + r.rows - 1) * stride;
+  if (std::min (one, other) + r.first >= 0
+      && std::max (one, other) + r.first + r.bytes <= gint64 (map.size))
     return {};
-  return bad_frame ("plane " + std::to_string (plane) + " begins at byte " + std::to_string (start) + " with rows "
-                    + std::to_string (stride) + " bytes apart, and reaches past the " + std::to_string (map.size)
+  return bad_frame ("plane " + std::to_string (plane) + " begins at byte " + std::to_string (start)
+                    + " with rows " + std::to_string (stride)
+                    + " bytes apart, and reaches past the " + std::to_string (map.size)
                     + " bytes of its memory; every plane must lie in one memory");
 }
 
 }  // namespace
 
-Expected<GstVideoRectangle>
-frame_area (GstBuffer *buffer, const GstVideoInfo &info)
+Expected<GstVideoRectangle> frame_area (GstBuffer *buffer, const GstVideoInfo &info)
 {
   const GstVideoMeta *const meta = gst_buffer_get_video_meta (buffer);
   if (meta)
     TRY (check_video_meta (meta, info));
-  const GstVideoRectangle all = { 0, 0, GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info) };
+  const GstVideoRectangle all = { 0, 0, GST_VIDEO_INFO_WIDTH (&info),
+                                  GST_VIDEO_INFO_HEIGHT (&info) };
   const GstVideoCropMeta *const crop = gst_buffer_get_video_crop_meta (buffer);
   if (!crop)
     return all;
   const gint64 width = meta ? meta->width : all.w, height = meta ? meta->height : all.h;
-  if (crop->width < 1 || crop->height < 1 || gint64 (crop->x) + crop->width > width || gint64 (crop->y) + crop->height > height)
-    return bad_frame ("its GstVideoCropMeta leaves " + size_text (crop->width, crop->height) + " at " + std::to_string (crop->x) + ","
-                      + std::to_string (crop->y) + ", which do not lie in the picture of " + size_text (width, height));
-  return GstVideoRectangle{ gint (crop->x), gint (crop->y), gint (crop->width), gint (crop->height) };
+  if (crop->width < 1 || crop->height < 1 || gint64 (crop->x) + crop->width > width
+      || gint64 (crop->y) + crop->height > height)
+    return bad_frame ("its GstVideoCropMeta leaves " + size_text (crop->width, crop->height)
+                      + " at " + std::to_string (crop->x) + "," + std::to_string (crop->y)
+                      + ", which do not lie in the picture of " + size_text (width, height));
+  return GstVideoRectangle{ gint (crop->x), gint (crop->y), gint (crop->width),
+                            gint (crop->height) };
 }
 
-Expected<MappedFrame>
-MappedFrame::map (GstBuffer *buffer, const GstVideoInfo &info, int flags)
+Expected<MappedFrame> MappedFrame::map (GstBuffer *buffer, const GstVideoInfo &info, int flags)
 {
   const GstVideoRectangle area = TRY (frame_area (buffer, info));
   GstVideoFrame video;
@@ -95,49 +102,55 @@ MappedFrame::map (GstBuffer *buffer, const GstVideoInfo &info, int flags)
   return MappedFrame (area, video);
 }
 
-const std::byte *
-MappedFrame::first_pixel (int pixel_bytes) const
+const std::byte *MappedFrame::first_pixel (int pixel_bytes) const
 {
-  return static_cast<const std::byte *> (GST_VIDEO_FRAME_PLANE_DATA (&video_, 0)) + gssize (area.y) * stride ()
-         + gssize (area.x) * pixel_bytes;
+  return static_cast<const std::byte *> (GST_VIDEO_FRAME_PLANE_DATA (&video_, 0))
+         + gssize (area.y) * stride () + gssize (area.x) * pixel_bytes;
 }
 
-Expected<>
-check_plane (const GstVideoFrame &frame, const GstVideoRectangle &area, int pixel_bytes)
+Expected<> check_plane (const GstVideoFrame &frame, const GstVideoRectangle &area, int pixel_bytes)
 {
-  return check_rows (frame, 0, { area.y, area.h, gint64 (area.x) * pixel_bytes, gint64 (area.w) * pixel_bytes });
+  return check_rows (
+      frame, 0, { area.y, area.h, gint64 (area.x) * pixel_bytes, gint64 (area.w) * pixel_bytes });
 }
 
 /// GStreamer's converters crash on words that are not aligned, and on rows from the bottom up.
-static Expected<>
-check_words (const GstVideoFrame &frame, guint plane, gint pixel)
+static Expected<> check_words (const GstVideoFrame &frame, guint plane, gint pixel)
 {
   const gint word = pixel & -pixel, stride = GST_VIDEO_FRAME_PLANE_STRIDE (&frame, plane);
-  if (stride >= 0 && stride % word == 0 && reinterpret_cast<guintptr> (GST_VIDEO_FRAME_PLANE_DATA (&frame, plane)) % guint (word) == 0)
+  if (stride >= 0 && stride % word == 0
+      && reinterpret_cast<guintptr> (GST_VIDEO_FRAME_PLANE_DATA (&frame, plane)) % guint (word)
+             == 0)
     return {};
-  return bad_frame ("plane " + std::to_string (plane) + " has rows " + std::to_string (stride) + " bytes apart, and pixels of "
-                    + std::to_string (pixel) + " bytes want them at a positive multiple of " + std::to_string (word)
+  return bad_frame ("plane " + std::to_string (plane) + " has rows " + std::to_string (stride)
+                    + " bytes apart, and pixels of " + std::to_string (pixel)
+                    + " bytes want them at a positive multiple of " + std::to_string (word)
                     + ", as their first byte");
 }
 
-Expected<>
-check_planes (const GstVideoFrame &frame)
+Expected<> check_planes (const GstVideoFrame &frame)
 {
   const GstVideoFormatInfo *const format = frame.info.finfo;
   if (GST_VIDEO_FORMAT_INFO_IS_TILED (format))
     return {};  // strides are of tiles
   GstVideoInfo usual;
-  gst_video_info_set_format (&usual, GST_VIDEO_FORMAT_INFO_FORMAT (format), guint (frame.info.width), guint (frame.info.height));
+  gst_video_info_set_format (&usual, GST_VIDEO_FORMAT_INFO_FORMAT (format),
+                             guint (frame.info.width), guint (frame.info.height));
   for (guint c = 0; c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format); c++) {
     const guint plane = GST_VIDEO_FORMAT_INFO_PLANE (format, c);
     const gint64 pixel = GST_VIDEO_FORMAT_INFO_PSTRIDE (format, c);
-    const gint64 width = GST_VIDEO_FRAME_COMP_WIDTH (&frame, c), height = GST_VIDEO_FRAME_COMP_HEIGHT (&frame, c);
+    const gint64 width = GST_VIDEO_FRAME_COMP_WIDTH (&frame, c),
+                 height = GST_VIDEO_FRAME_COMP_HEIGHT (&frame, c);
     const gint64 sample = (GST_VIDEO_FORMAT_INFO_DEPTH (format, c) + 7) / 8;
-    if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX (format) || pixel <= 0)  // its pixels are not one after another
-      TRY (check_rows (frame, plane, { 0, height, 0, GST_VIDEO_INFO_PLANE_STRIDE (&usual, plane) }));
+    if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX (format)
+        || pixel <= 0)  // its pixels are not one after another
+      TRY (
+          check_rows (frame, plane, { 0, height, 0, GST_VIDEO_INFO_PLANE_STRIDE (&usual, plane) }));
     else {
       TRY (check_words (frame, plane, gint (pixel)));
-      TRY (check_rows (frame, plane, { 0, height, GST_VIDEO_FORMAT_INFO_POFFSET (format, c), (width - 1) * pixel + sample }));
+      TRY (check_rows (
+          frame, plane,
+          { 0, height, GST_VIDEO_FORMAT_INFO_POFFSET (format, c), (width - 1) * pixel + sample }));
     }
   }
   return {};

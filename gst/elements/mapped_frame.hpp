@@ -12,15 +12,18 @@
 
 namespace integralhist {
 
-/// Returns the frame within the buffer's picture, in pixels: what GstVideoCropMeta says, else all that
-/// the caps say. An error where the metas contradict each other or the caps.
+/// Returns the frame within the buffer's picture, in pixels: what GstVideoCropMeta says, else all
+/// that the caps say. An error where the metas contradict each other or the caps.
 Expected<GstVideoRectangle> frame_area (GstBuffer *buffer, const GstVideoInfo &info);
 
 class MappedFrame {
 public:
   /// `flags` are of GstMapFlags and GstVideoFrameMapFlags.
   static Expected<MappedFrame> map (GstBuffer *buffer, const GstVideoInfo &info, int flags);
-  MappedFrame (MappedFrame &&other) noexcept : area (other.area), video_ (std::exchange (other.video_, {})) {}
+  MappedFrame (MappedFrame &&other) noexcept
+      : area (other.area), video_ (std::exchange (other.video_, {}))
+  {
+  }
   MappedFrame &operator= (MappedFrame &&) = delete;
   ~MappedFrame ()
   {
@@ -41,8 +44,8 @@ private:
   GstVideoFrame video_;
 };
 
-/// An error where a plane's rows reach past the memory that is mapped for it: of plane 0 those of the
-/// `area`, or of all planes the whole picture.
+/// An error where a plane's rows reach past the memory that is mapped for it: of plane 0 those of
+/// the `area`, or of all planes the whole picture.
 Expected<> check_plane (const GstVideoFrame &frame, const GstVideoRectangle &area, int pixel_bytes);
 Expected<> check_planes (const GstVideoFrame &frame);
 

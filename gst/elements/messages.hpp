@@ -16,7 +16,8 @@ namespace integralhist {
 void post_error (gpointer element, const Error &error, const char *doing = "");
 
 /// Posts it unless the frame's producer has told the application why there is no histogram.
-void post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &error, const char *doing = "");
+void post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &error,
+                             const char *doing = "");
 
 /// What a streaming thread returns with an error.
 GstFlowReturn flow_of (const Error &error);
@@ -28,8 +29,8 @@ struct FrameTimes {
   static FrameTimes of (GstBaseTransform *trans, GstBuffer *buffer);
 };
 
-/// Returns an element message's structure with the times that are known: `timestamp`, `stream-time`,
-/// `running-time`, `duration`, in nanoseconds.
+/// Returns an element message's structure with the times that are known: `timestamp`,
+/// `stream-time`, `running-time`, `duration`, in nanoseconds.
 GstStructure *frame_message (const char *name, const FrameTimes &times);
 
 }  // namespace integralhist

@@ -11,22 +11,22 @@
 namespace integralhist {
 namespace {
 
-constexpr gint64 kTile = 2048;     // most pixels a side of what is drawn at once; cairo ends at 32767
-constexpr gint64 kTrailTile = 64;  // the same for trails, which leave most of their surroundings as they are
-constexpr double kFar = 1e6;       // pixels; cairo's coordinates end at eight million
+constexpr gint64 kTile = 2048;  // most pixels a side of what is drawn at once; cairo ends at 32767
+constexpr gint64 kTrailTile =
+    64;  // the same for trails, which leave most of their surroundings as they are
+constexpr double kFar = 1e6;  // pixels; cairo's coordinates end at eight million
 constexpr Colour kBlack = { 0, 0, 0 }, kWhite = { 1, 1, 1 }, kPanel = { 0.2, 0.2, 0.2 };
 
-double
-stretch_of (const GstVideoInfo &info)
+double stretch_of (const GstVideoInfo &info)
 {
   const int n = GST_VIDEO_INFO_PAR_N (&info), d = GST_VIDEO_INFO_PAR_D (&info);
   return n > 0 && d > 0 ? std::clamp (double (d) / n, 0.125, 8.0) : 1;
 }
 
-cairo_scaled_font_t *
-new_font (double size, double stretch)
+cairo_scaled_font_t *new_font (double size, double stretch)
 {
-  cairo_font_face_t *face = cairo_toy_font_face_create ("sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_BOLD);
+  cairo_font_face_t *face =
+      cairo_toy_font_face_create ("sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_BOLD);
   cairo_font_options_t *options = cairo_font_options_create ();
   cairo_font_options_set_antialias (options, CAIRO_ANTIALIAS_GRAY);
   cairo_matrix_t scale, identity;
@@ -38,41 +38,40 @@ new_font (double size, double stretch)
   return font;
 }
 
-void
-set_colour (cairo_t *cr, const Colour &colour, double opacity = 1)
+void set_colour (cairo_t *cr, const Colour &colour, double opacity = 1)
 {
   cairo_set_source_rgba (cr, colour.red, colour.green, colour.blue, opacity);
 }
 
 /// Moves what is not larger than the frame into it.
-gint64
-inside (gint64 at, gint64 size, gint64 frame_size)
+gint64 inside (gint64 at, gint64 size, gint64 frame_size)
 {
   return std::max<gint64> (std::min (at, frame_size - size), 0);
 }
 
 /// Calls `visit` for boxes of at most `size` pixels a side that make up the box.
 template <class Visit>
-void
-each_tile (const Box &box, gint64 size, Visit &&visit)
+void each_tile (const Box &box, gint64 size, Visit &&visit)
 {
   for (gint64 y = box.y; y < box.bottom (); y += size)
     for (gint64 x = box.x; x < box.right (); x += size)
       visit (Box{ x, y, std::min (box.right () - x, size), std::min (box.bottom () - y, size) });
 }
 
-/// The part of the frame around the box as a frame of its own, and the box in it: blending unpacks and packs whole rows of what it blends to.
-GstVideoFrame
-part_of (const GstVideoFrame &frame, Box &box)
+/// The part of the frame around the box as a frame of its own, and the box in it: blending unpacks
+/// and packs whole rows of what it blends to.
+GstVideoFrame part_of (const GstVideoFrame &frame, Box &box)
 {
   constexpr gint64 kStep = 16;  // a multiple of what the samples of any chroma plane cover
   GstVideoFrame part = frame;
   const GstVideoFormatInfo *format = frame.info.finfo;
-  // an unused byte would be taken for alpha, which the formula for premultiplied pixels does not look at
+  // an unused byte would be taken for alpha, which the formula for premultiplied pixels does not
+  // look at
   if (!GST_VIDEO_FORMAT_INFO_HAS_ALPHA (format))
     part.info.flags = GstVideoFlags (part.info.flags | GST_VIDEO_FLAG_PREMULTIPLIED_ALPHA);
   const bool is_plain =
-      std::all_of (format->pixel_stride, format->pixel_stride + format->n_components, [] (int bytes) { return bytes > 0; });
+      std::all_of (format->pixel_stride, format->pixel_stride + format->n_components,
+                   [] (int bytes) { return bytes > 0; });
   if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX (format) || !is_plain)
     return part;  // its pixels are not one after another
   const gint64 x = box.x / kStep * kStep, y = box.y / kStep * kStep;
@@ -80,8 +79,10 @@ part_of (const GstVideoFrame &frame, Box &box)
     for (guint c = 0; c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format); c++)
       if (GST_VIDEO_FORMAT_INFO_PLANE (format, c) == p) {
         part.data[p] = static_cast<guint8 *> (frame.data[p])
-                       + (y >> GST_VIDEO_FORMAT_INFO_H_SUB (format, c)) * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p)
-                       + (x >> GST_VIDEO_FORMAT_INFO_W_SUB (format, c)) * GST_VIDEO_FORMAT_INFO_PSTRIDE (format, c);
+                       + (y >> GST_VIDEO_FORMAT_INFO_H_SUB (format, c))
+                             * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p)
+                       + (x >> GST_VIDEO_FORMAT_INFO_W_SUB (format, c))
+                             * GST_VIDEO_FORMAT_INFO_PSTRIDE (format, c);
         break;
       }
   const auto up = [] (gint64 n) { return (n + kStep - 1) / kStep * kStep; };
@@ -94,39 +95,40 @@ part_of (const GstVideoFrame &frame, Box &box)
 
 }  // namespace
 
-Box
-visible (const Box &box, gint64 frame_width, gint64 frame_height)
+Box visible (const Box &box, gint64 frame_width, gint64 frame_height)
 {
   const gint64 x = std::max<gint64> (box.x, 0), y = std::max<gint64> (box.y, 0);
-  const gint64 width = std::min (box.right (), frame_width) - x, height = std::min (box.bottom (), frame_height) - y;
+  const gint64 width = std::min (box.right (), frame_width) - x,
+               height = std::min (box.bottom (), frame_height) - y;
   return width > 0 && height > 0 ? Box{ x, y, width, height } : Box{};
 }
 
-bool
-can_paint (GstVideoFormat format)
+bool can_paint (GstVideoFormat format)
 {
   const GstVideoFormatInfo *info = gst_video_format_get_info (format);
   return info->pack_func && info->unpack_func && !GST_VIDEO_FORMAT_INFO_HAS_PALETTE (info);
 }
 
-OverlayPainter::OverlayPainter (const GstVideoFrame &picture, const GstVideoRectangle &area, unsigned line_width)
-    : picture_ (picture), area_ (area), width_ (area.w), height_ (area.h), stretch_ (stretch_of (picture.info)),
+OverlayPainter::OverlayPainter (const GstVideoFrame &picture, const GstVideoRectangle &area,
+                                unsigned line_width)
+    : picture_ (picture), area_ (area), width_ (area.w), height_ (area.h),
+      stretch_ (stretch_of (picture.info)),
       line_ (line_width ? line_width : std::max (std::lround (height_ / 360.0), 2l)),
-      font_size_ (std::max (std::round (height_ / 45.0), 11.0)), font_ (nullptr, cairo_scaled_font_destroy)
+      font_size_ (std::max (std::round (height_ / 45.0), 11.0)),
+      font_ (nullptr, cairo_scaled_font_destroy)
 {
 }
 
-void
-OverlayPainter::outline (const Box &box, const Colour &colour)
+void OverlayPainter::outline (const Box &box, const Colour &colour)
 {
   const gint64 across = line_, along = in_width (line_);
-  const Box within = { box.x + along, box.y + across, box.width - 2 * along, box.height - 2 * across };
+  const Box within = { box.x + along, box.y + across, box.width - 2 * along,
+                       box.height - 2 * across };
   frame (box, line_, colour, 1);
   frame (within, (line_ + 1) / 2, kBlack, 0.5);  // sets it off from a picture of its own colour
 }
 
-void
-OverlayPainter::frame (const Box &box, gint64 across, const Colour &colour, double opacity)
+void OverlayPainter::frame (const Box &box, gint64 across, const Colour &colour, double opacity)
 {
   const gint64 along = in_width (across);
   if (box.width <= 2 * along || box.height <= 2 * across)
@@ -137,8 +139,7 @@ OverlayPainter::frame (const Box &box, gint64 across, const Colour &colour, doub
   fill ({ box.right () - along, box.y + across, along, box.height - 2 * across }, colour, opacity);
 }
 
-void
-OverlayPainter::label (const Box &box, const Colour &colour, const std::string &text)
+void OverlayPainter::label (const Box &box, const Colour &colour, const std::string &text)
 {
   if (text.empty ())
     return;
@@ -154,29 +155,33 @@ OverlayPainter::label (const Box &box, const Colour &colour, const std::string &
   const gint64 width = std::llround (std::min (extents.x_advance, kFar) + 2 * margin * stretch_),
                height = std::llround (font.ascent + font.descent);
   const Box seen = visible (box, width_, height_);
-  const Box place = { inside (seen.x, width, width_), box.y >= height ? box.y - height : seen.y, width, height };
+  const Box place = { inside (seen.x, width, width_), box.y >= height ? box.y - height : seen.y,
+                      width, height };
   const bool bright = 0.3 * colour.red + 0.6 * colour.green + 0.1 * colour.blue > 0.4;
   paint (place, [&] (cairo_t *cr) {
     set_colour (cr, colour);
     cairo_paint (cr);
     set_colour (cr, bright ? kBlack : kWhite);
     cairo_set_scaled_font (cr, font_.get ());
-    cairo_move_to (cr, double (place.x) + margin * stretch_, double (place.y) + std::round (font.ascent));
+    cairo_move_to (cr, double (place.x) + margin * stretch_,
+                   double (place.y) + std::round (font.ascent));
     cairo_show_text (cr, text.c_str ());
   });
 }
 
-void
-OverlayPainter::bars (const Box &box, const Colour &colour, std::span<const guint32> counts)
+void OverlayPainter::bars (const Box &box, const Colour &colour, std::span<const guint32> counts)
 {
-  const gint64 bar_height = std::max<gint64> (height_ / 15, 16), bars_width = in_width (2 * bar_height);
-  const gint64 margin = bar_height / 16, height = bar_height + 2 * margin, width = bars_width + 2 * in_width (margin);
+  const gint64 bar_height = std::max<gint64> (height_ / 15, 16),
+               bars_width = in_width (2 * bar_height);
+  const gint64 margin = bar_height / 16, height = bar_height + 2 * margin,
+               width = bars_width + 2 * in_width (margin);
   if (counts.empty () || width > width_ || height > height_)
     return;
   // means of neighbours where there are more bins than columns
   std::vector<double> values (std::min (counts.size (), std::size_t (bars_width)));
   for (std::size_t i = 0; i < values.size (); i++) {
-    const std::size_t first = i * counts.size () / values.size (), end = (i + 1) * counts.size () / values.size ();
+    const std::size_t first = i * counts.size () / values.size (),
+                      end = (i + 1) * counts.size () / values.size ();
     const auto part = counts.subspan (first, end - first);
     values[i] = std::accumulate (part.begin (), part.end (), 0.0) / double (part.size ());
   }
@@ -196,19 +201,20 @@ OverlayPainter::bars (const Box &box, const Colour &colour, std::span<const guin
   paint (place, [&] (cairo_t *cr) {
     set_colour (cr, kPanel, 0.7);
     cairo_paint (cr);
-    const gint64 n = gint64 (values.size ()), x = place.x + in_width (margin), bottom = place.bottom () - margin;
+    const gint64 n = gint64 (values.size ()), x = place.x + in_width (margin),
+                 bottom = place.bottom () - margin;
     for (gint64 i = 0; i < n; i++) {
       const gint64 left = i * bars_width / n, right = (i + 1) * bars_width / n;
       const gint64 bar = std::llround (values[i] / highest * double (bar_height));
-      cairo_rectangle (cr, double (x + left), double (bottom - bar), double (right - left), double (bar));
+      cairo_rectangle (cr, double (x + left), double (bottom - bar), double (right - left),
+                       double (bar));
     }
     set_colour (cr, colour);
     cairo_fill (cr);
   });
 }
 
-void
-OverlayPainter::trail (std::span<const Point> points, const Colour &colour, double opacity)
+void OverlayPainter::trail (std::span<const Point> points, const Colour &colour, double opacity)
 {
   if (points.size () < 2)
     return;
@@ -218,28 +224,38 @@ OverlayPainter::trail (std::span<const Point> points, const Colour &colour, doub
     Box box;
   };
   std::vector<Segment> segments;
-  const auto near = [] (const Point &p) { return Point{ std::clamp (p.x, -kFar, kFar), std::clamp (p.y, -kFar, kFar) }; };
+  const auto near = [] (const Point &p) {
+    return Point{ std::clamp (p.x, -kFar, kFar), std::clamp (p.y, -kFar, kFar) };
+  };
   for (std::size_t i = 1; i < points.size (); i++) {
     const Point from = near (points[i - 1]), to = near (points[i]);
-    const gint64 x = std::llround (std::min (from.x, to.x)) - line_, right = std::llround (std::max (from.x, to.x)) + line_ + 1;
-    const gint64 y = std::llround (std::min (from.y, to.y)) - line_, bottom = std::llround (std::max (from.y, to.y)) + line_ + 1;
-    segments.push_back ({ from, to, opacity * double (i) / double (points.size () - 1), { x, y, right - x, bottom - y } });
+    const gint64 x = std::llround (std::min (from.x, to.x)) - line_,
+                 right = std::llround (std::max (from.x, to.x)) + line_ + 1;
+    const gint64 y = std::llround (std::min (from.y, to.y)) - line_,
+                 bottom = std::llround (std::max (from.y, to.y)) + line_ + 1;
+    segments.push_back ({ from,
+                          to,
+                          opacity * double (i) / double (points.size () - 1),
+                          { x, y, right - x, bottom - y } });
   }
   Box all = segments.front ().box;
   for (const Segment &s : segments) {
     const gint64 x = std::min (all.x, s.box.x), y = std::min (all.y, s.box.y);
-    all = { x, y, std::max (all.right (), s.box.right ()) - x, std::max (all.bottom (), s.box.bottom ()) - y };
+    all = { x, y, std::max (all.right (), s.box.right ()) - x,
+            std::max (all.bottom (), s.box.bottom ()) - y };
   }
   each_tile (visible (all, width_, height_), kTrailTile, [&] (const Box &tile) {
     const auto touches = [&] (const Segment &s) {
-      return s.box.x < tile.right () && tile.x < s.box.right () && s.box.y < tile.bottom () && tile.y < s.box.bottom ();
+      return s.box.x < tile.right () && tile.x < s.box.right () && s.box.y < tile.bottom ()
+             && tile.y < s.box.bottom ();
     };
     if (std::ranges::none_of (segments, touches))
       return;
     paint (tile, [&] (cairo_t *cr) {
       cairo_set_line_width (cr, double (line_));
       cairo_set_line_cap (cr, CAIRO_LINE_CAP_ROUND);
-      cairo_set_operator (cr, CAIRO_OPERATOR_SOURCE);  // where pieces meet, the newer one, and not the sum of both
+      cairo_set_operator (
+          cr, CAIRO_OPERATOR_SOURCE);  // where pieces meet, the newer one, and not the sum of both
       for (const Segment &s : segments)
         if (touches (s)) {
           set_colour (cr, colour, s.opacity);
@@ -251,14 +267,12 @@ OverlayPainter::trail (std::span<const Point> points, const Colour &colour, doub
   });
 }
 
-gint64
-OverlayPainter::in_width (gint64 rows) const
+gint64 OverlayPainter::in_width (gint64 rows) const
 {
   return std::max (std::llround (double (rows) * stretch_), 1ll);
 }
 
-void
-OverlayPainter::fill (const Box &box, const Colour &colour, double opacity)
+void OverlayPainter::fill (const Box &box, const Colour &colour, double opacity)
 {
   paint (box, [&] (cairo_t *cr) {
     set_colour (cr, colour, opacity);
@@ -266,8 +280,7 @@ OverlayPainter::fill (const Box &box, const Colour &colour, double opacity)
   });
 }
 
-void
-OverlayPainter::paint (const Box &box, const Draw &draw)
+void OverlayPainter::paint (const Box &box, const Draw &draw)
 {
   each_tile (visible (box, width_, height_), kTile, [&] (const Box &tile) {
     if (outcome_)
@@ -275,16 +288,17 @@ OverlayPainter::paint (const Box &box, const Draw &draw)
   });
 }
 
-Expected<>
-OverlayPainter::paint_tile (const Box &tile, const Draw &draw)
+Expected<> OverlayPainter::paint_tile (const Box &tile, const Draw &draw)
 {
   const int width = int (tile.width), height = int (tile.height), stride = 4 * width;
-  g_autoptr (GstBuffer) pixels = gst_buffer_new_allocate (nullptr, gsize (stride) * height, nullptr);
+  g_autoptr (GstBuffer) pixels =
+      gst_buffer_new_allocate (nullptr, gsize (stride) * height, nullptr);
   GstMapInfo map;
   if (!pixels || !gst_buffer_map (pixels, &map, GST_MAP_WRITE))
     return error (Error::Kind::no_memory, "there is none to draw in");
   std::memset (map.data, 0, map.size);
-  cairo_surface_t *surface = cairo_image_surface_create_for_data (map.data, CAIRO_FORMAT_ARGB32, width, height, stride);
+  cairo_surface_t *surface =
+      cairo_image_surface_create_for_data (map.data, CAIRO_FORMAT_ARGB32, width, height, stride);
   cairo_t *cr = cairo_create (surface);
   cairo_translate (cr, -double (tile.x), -double (tile.y));
   draw (cr);
@@ -294,29 +308,38 @@ OverlayPainter::paint_tile (const Box &tile, const Draw &draw)
   gst_buffer_unmap (pixels, &map);
   if (status != CAIRO_STATUS_SUCCESS)
     return error (Error::Kind::failed, std::string ("cairo: ") + cairo_status_to_string (status));
-  gst_buffer_add_video_meta (pixels, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB, guint (width), guint (height));
+  gst_buffer_add_video_meta (pixels, GST_VIDEO_FRAME_FLAG_NONE,
+                             GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB, guint (width),
+                             guint (height));
   return blend (pixels, tile);
 }
 
-Expected<>
-OverlayPainter::blend (GstBuffer *pixels, const Box &box)
+Expected<> OverlayPainter::blend (GstBuffer *pixels, const Box &box)
 {
   Box at = { box.x + area_.x, box.y + area_.y, box.width, box.height };
   GstVideoFrame part = part_of (picture_, at);
   const auto rectangle_of = [&] (GstBuffer *buffer, GstVideoOverlayFormatFlags flags) {
-    return gst_video_overlay_rectangle_new_raw (buffer, int (at.x), int (at.y), guint (at.width), guint (at.height), flags);
+    return gst_video_overlay_rectangle_new_raw (buffer, int (at.x), int (at.y), guint (at.width),
+                                                guint (at.height), flags);
   };
-  g_autoptr (GstVideoOverlayRectangle) rectangle = rectangle_of (pixels, GST_VIDEO_OVERLAY_FORMAT_FLAG_PREMULTIPLIED_ALPHA);
+  g_autoptr (GstVideoOverlayRectangle) rectangle =
+      rectangle_of (pixels, GST_VIDEO_OVERLAY_FORMAT_FLAG_PREMULTIPLIED_ALPHA);
   // GstVideo's sums of premultiplied pixels pass 32 bits here
-  const GstVideoFormatInfo *format = picture_.info.finfo, *unpacked = gst_video_format_get_info (format->unpack_format);
-  if (GST_VIDEO_FORMAT_INFO_IS_RGB (format) && GST_VIDEO_FORMAT_INFO_HAS_ALPHA (format) && GST_VIDEO_FORMAT_INFO_BITS (unpacked) == 16) {
-    GstBuffer *straight = gst_video_overlay_rectangle_get_pixels_unscaled_argb (rectangle, GST_VIDEO_OVERLAY_FORMAT_FLAG_NONE);
-    GstVideoOverlayRectangle *premultiplied = std::exchange (rectangle, rectangle_of (straight, GST_VIDEO_OVERLAY_FORMAT_FLAG_NONE));
+  const GstVideoFormatInfo *format = picture_.info.finfo,
+                           *unpacked = gst_video_format_get_info (format->unpack_format);
+  if (GST_VIDEO_FORMAT_INFO_IS_RGB (format) && GST_VIDEO_FORMAT_INFO_HAS_ALPHA (format)
+      && GST_VIDEO_FORMAT_INFO_BITS (unpacked) == 16) {
+    GstBuffer *straight = gst_video_overlay_rectangle_get_pixels_unscaled_argb (
+        rectangle, GST_VIDEO_OVERLAY_FORMAT_FLAG_NONE);
+    GstVideoOverlayRectangle *premultiplied =
+        std::exchange (rectangle, rectangle_of (straight, GST_VIDEO_OVERLAY_FORMAT_FLAG_NONE));
     gst_video_overlay_rectangle_unref (premultiplied);
   }
-  g_autoptr (GstVideoOverlayComposition) composition = gst_video_overlay_composition_new (rectangle);
+  g_autoptr (GstVideoOverlayComposition) composition =
+      gst_video_overlay_composition_new (rectangle);
   if (!gst_video_overlay_composition_blend (composition, &part))
-    return error (Error::Kind::failed, std::string ("GstVideo cannot blend to ") + GST_VIDEO_INFO_NAME (&picture_.info));
+    return error (Error::Kind::failed,
+                  std::string ("GstVideo cannot blend to ") + GST_VIDEO_INFO_NAME (&picture_.info));
   return {};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Outlines, labels, bar charts and trails on a video frame, with cairo. Knows nothing of elements and metas.
+// Outlines, labels, bar charts and trails on a video frame, with cairo. Knows nothing of elements
+// and metas.
 #pragma once
 
 #include <functional>
@@ -73,7 +74,8 @@ private:
   const gint64 line_;
   const double font_size_;
   Expected<> outcome_;
-  std::unique_ptr<cairo_scaled_font_t, void (*) (cairo_scaled_font_t *)> font_;  // there from the first label
+  std::unique_ptr<cairo_scaled_font_t, void (*) (cairo_scaled_font_t *)>
+      font_;  // there from the first label
 };
 
 }  // namespace integralhist

@@ -11,11 +11,11 @@ namespace integralhist {
 namespace {
 
 /// What users are shown of a text, which may be long or no text at all.
-std::string
-quoted (std::string_view text)
+std::string quoted (std::string_view text)
 {
   constexpr std::size_t kMost = 200;
-  g_autofree char *valid = g_utf8_make_valid (text.data (), gssize (std::min (text.size (), kMost)));
+  g_autofree char *valid =
+      g_utf8_make_valid (text.data (), gssize (std::min (text.size (), kMost)));
   return std::string ("\"").append (valid).append (text.size () > kMost ? "...\"" : "\"");
 }
 
@@ -23,7 +23,8 @@ quoted (std::string_view text)
 class Reader {
 public:
   Reader (std::string_view text, const char *property, const char *remedy)
-      : text_ (text), at_ (text.data ()), end_ (text.data () + text.size ()), property_ (property), remedy_ (remedy)
+      : text_ (text), at_ (text.data ()), end_ (text.data () + text.size ()), property_ (property),
+        remedy_ (remedy)
   {
     skip_spaces ();
   }
@@ -67,7 +68,8 @@ public:
 
   tl::unexpected<Error> refuse (const std::string &why) const
   {
-    return error (Error::Kind::bad_setting, std::string (property_) + "=" + quoted (text_) + ": " + why + "; " + remedy_);
+    return error (Error::Kind::bad_setting,
+                  std::string (property_) + "=" + quoted (text_) + ": " + why + "; " + remedy_);
   }
 
 private:
@@ -77,7 +79,10 @@ private:
       at_++;
   }
 
-  static std::string range_of (int) { return " (" + std::to_string (INT_MIN) + " to " + std::to_string (INT_MAX) + ")"; }
+  static std::string range_of (int)
+  {
+    return " (" + std::to_string (INT_MIN) + " to " + std::to_string (INT_MAX) + ")";
+  }
   static std::string range_of (float) { return ""; }
 
   const std::string_view text_;
@@ -86,8 +91,7 @@ private:
   std::string_view last_;
 };
 
-Expected<GstVideoRectangle>
-read_region (Reader &reader)
+Expected<GstVideoRectangle> read_region (Reader &reader)
 {
   int numbers[4];
   for (int i = 0; i < 4; i++) {
@@ -96,15 +100,15 @@ read_region (Reader &reader)
       return reader.missing ("a comma");
   }
   if (numbers[2] <= 0 || numbers[3] <= 0)
-    return reader.refuse ("a region of " + std::to_string (numbers[2]) + "x" + std::to_string (numbers[3])
+    return reader.refuse ("a region of " + std::to_string (numbers[2]) + "x"
+                          + std::to_string (numbers[3])
                           + " pixels is empty, and width and height must be at least 1");
   return GstVideoRectangle{ numbers[0], numbers[1], numbers[2], numbers[3] };
 }
 
 }  // namespace
 
-Expected<std::vector<GstVideoRectangle>>
-parse_regions (std::string_view text, const char *name)
+Expected<std::vector<GstVideoRectangle>> parse_regions (std::string_view text, const char *name)
 {
   Reader reader (text, name, "a region is x,y,width,height");
   std::vector<GstVideoRectangle> regions;
@@ -116,20 +120,20 @@ parse_regions (std::string_view text, const char *name)
   return regions;
 }
 
-Expected<std::optional<GstVideoRectangle>>
-parse_model (std::string_view text)
+Expected<std::optional<GstVideoRectangle>> parse_model (std::string_view text)
 {
   const auto regions = TRY (parse_regions (text, "model"));
   if (regions.size () > 1)
-    return error (Error::Kind::bad_setting, "model=" + quoted (text) + " has " + std::to_string (regions.size ())
-                                                + " regions, and a model is one: write x,y,width,height");
+    return error (Error::Kind::bad_setting,
+                  "model=" + quoted (text) + " has " + std::to_string (regions.size ())
+                      + " regions, and a model is one: write x,y,width,height");
   return regions.empty () ? std::optional<GstVideoRectangle> () : regions.front ();
 }
 
-Expected<std::vector<gfloat>>
-parse_histogram (std::string_view text)
+Expected<std::vector<gfloat>> parse_histogram (std::string_view text)
 {
-  Reader reader (text, "histogram", "write a number of 0 or more for each bin, separated by commas");
+  Reader reader (text, "histogram",
+                 "write a number of 0 or more for each bin, separated by commas");
   std::vector<gfloat> numbers;
   while (!reader.is_at_end ()) {
     const gfloat number = TRY (reader.number<gfloat> ());
@@ -143,13 +147,13 @@ parse_histogram (std::string_view text)
     if (reader.is_at_end ())
       return reader.missing ("a number");
   }
-  if (!numbers.empty () && std::ranges::all_of (numbers, [] (gfloat number) { return number == 0; }))
+  if (!numbers.empty ()
+      && std::ranges::all_of (numbers, [] (gfloat number) { return number == 0; }))
     return reader.refuse ("it is empty, as all of its numbers are 0");
   return numbers;
 }
 
-Expected<std::vector<int>>
-parse_device_ids (std::string_view text)
+Expected<std::vector<int>> parse_device_ids (std::string_view text)
 {
   std::vector<int> ids;
   if (text.empty ())

@@ -15,7 +15,8 @@
 namespace integralhist {
 
 /// "x,y,w,h;x,y,w,h", each with a width and a height of at least one pixel, of the property `name`.
-Expected<std::vector<GstVideoRectangle>> parse_regions (std::string_view text, const char *name = "regions");
+Expected<std::vector<GstVideoRectangle>> parse_regions (std::string_view text,
+                                                        const char *name = "regions");
 
 /// integralhistlikelihood's `model`: none or one region.
 Expected<std::optional<GstVideoRectangle>> parse_model (std::string_view text);

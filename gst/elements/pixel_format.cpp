@@ -6,8 +6,7 @@
 namespace integralhist {
 namespace {
 
-GstVideoColorMatrix
-luma_matrix (const GstVideoColorimetry &colorimetry)
+GstVideoColorMatrix luma_matrix (const GstVideoColorimetry &colorimetry)
 {
   gdouble kr, kb;
   if (gst_video_color_matrix_get_Kr_Kb (colorimetry.matrix, &kr, &kb))
@@ -24,17 +23,18 @@ luma_matrix (const GstVideoColorimetry &colorimetry)
 
 }  // namespace
 
-inthist::PixelFormat
-pixel_format (const GstVideoInfo &info)
+inthist::PixelFormat pixel_format (const GstVideoInfo &info)
 {
   const bool rgb = GST_VIDEO_INFO_IS_RGB (&info);
   inthist::PixelFormat format;
   format.bytes = GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0);
   format.channels = rgb ? 3 : 1;
   for (int c = 0; c < format.channels; c++)
-    format.shift[c] = 8 * GST_VIDEO_FORMAT_INFO_POFFSET (info.finfo, c) + GST_VIDEO_FORMAT_INFO_SHIFT (info.finfo, c)
+    format.shift[c] = 8 * GST_VIDEO_FORMAT_INFO_POFFSET (info.finfo, c)
+                      + GST_VIDEO_FORMAT_INFO_SHIFT (info.finfo, c)
                       + GST_VIDEO_FORMAT_INFO_DEPTH (info.finfo, c) - 8;
-  // the format info does not say where the 10-bit components of these are: bits 0..9, 10..19 and 20..29
+  // the format info does not say where the 10-bit components of these are: bits 0..9, 10..19
+  // and 20..29
   if (GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_RGB10A2_LE)
     for (int c = 0; c < 3; c++)
       format.shift[c] = 10 * c + 2;

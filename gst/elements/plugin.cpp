@@ -7,17 +7,19 @@
 #include "gstintegralhistoverlay.h"
 #endif
 
-static gboolean
-plugin_init (GstPlugin *plugin)
+static gboolean plugin_init (GstPlugin *plugin)
 {
 #if HAVE_CAIRO
   if (!GST_ELEMENT_REGISTER (integralhistoverlay, plugin))
     return FALSE;
 #endif
-  return GST_ELEMENT_REGISTER (cudaintegralhist, plugin) && GST_ELEMENT_REGISTER (cudaintegralimage, plugin)
-         && GST_ELEMENT_REGISTER (integralhistlikelihood, plugin) && GST_ELEMENT_REGISTER (integralhisttrack, plugin);
+  return GST_ELEMENT_REGISTER (cudaintegralhist, plugin)
+         && GST_ELEMENT_REGISTER (cudaintegralimage, plugin)
+         && GST_ELEMENT_REGISTER (integralhistlikelihood, plugin)
+         && GST_ELEMENT_REGISTER (integralhisttrack, plugin);
 }
 
-GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, cudaintegralhist,
-                   "Integral histograms and integral images of video frames, with CUDA or on the CPU", plugin_init, PACKAGE_VERSION, "LGPL",
-                   PACKAGE_NAME, PACKAGE_ORIGIN)
+GST_PLUGIN_DEFINE (
+    GST_VERSION_MAJOR, GST_VERSION_MINOR, cudaintegralhist,
+    "Integral histograms and integral images of video frames, with CUDA or on the CPU", plugin_init,
+    PACKAGE_VERSION, "LGPL", PACKAGE_NAME, PACKAGE_ORIGIN)

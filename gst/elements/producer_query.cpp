@@ -5,26 +5,26 @@ namespace integralhist {
 
 static const char *const kName = "GstIntegralHistogramProducer";
 
-std::optional<Producer>
-find_producer (GstPad *sink_pad)
+std::optional<Producer> find_producer (GstPad *sink_pad)
 {
-  g_autoptr (GstQuery) query = gst_query_new_custom (GST_QUERY_CUSTOM, gst_structure_new_empty (kName));
+  g_autoptr (GstQuery) query =
+      gst_query_new_custom (GST_QUERY_CUSTOM, gst_structure_new_empty (kName));
   Producer producer;
   if (!gst_pad_peer_query (sink_pad, query)
-      || !gst_structure_get (gst_query_get_structure (query), "interval", G_TYPE_UINT, &producer.interval, "attached", G_TYPE_UINT64,
-                             &producer.attached, nullptr))
+      || !gst_structure_get (gst_query_get_structure (query), "interval", G_TYPE_UINT,
+                             &producer.interval, "attached", G_TYPE_UINT64, &producer.attached,
+                             nullptr))
     return std::nullopt;
   return producer;
 }
 
-bool
-answer_producer_query (GstQuery *query, inthist::Content content, const Producer &producer)
+bool answer_producer_query (GstQuery *query, inthist::Content content, const Producer &producer)
 {
   if (GST_QUERY_TYPE (query) != GST_QUERY_CUSTOM || content != inthist::Content::bins
       || !gst_structure_has_name (gst_query_get_structure (query), kName))
     return false;
-  gst_structure_set (gst_query_writable_structure (query), "interval", G_TYPE_UINT, producer.interval, "attached", G_TYPE_UINT64,
-                     producer.attached, nullptr);
+  gst_structure_set (gst_query_writable_structure (query), "interval", G_TYPE_UINT,
+                     producer.interval, "attached", G_TYPE_UINT64, producer.attached, nullptr);
   return true;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How an element that needs histograms finds out, upstream, whether somebody attaches them: a custom
-// query that cudaintegralhist answers. Frames without one may then be waited for.
+// How an element that needs histograms finds out, upstream, whether somebody attaches them: a
+// custom query that cudaintegralhist answers. Frames without one may then be waited for.
 #pragma once
 
 #include <optional>

@@ -10,7 +10,8 @@ Expected<std::unique_ptr<RegionReporter>>
 RegionReporter::start (GstElement *element, unsigned limit, std::atomic<bool> &told)
 {
   std::unique_ptr<RegionReporter> reporter (new RegionReporter (element, limit, told));
-  reporter->thread_ = TRY (Thread::start ("integralhist-regions", [r = reporter.get ()] { r->work (); }));
+  reporter->thread_ =
+      TRY (Thread::start ("integralhist-regions", [r = reporter.get ()] { r->work (); }));
   return reporter;
 }
 
@@ -25,16 +26,14 @@ RegionReporter::~RegionReporter ()
   thread_.join ();
 }
 
-void
-RegionReporter::drop_queue ()
+void RegionReporter::drop_queue ()
 {
   for (const Frame &frame : queue_)
     gst_integral_histogram_unref (frame.histogram);
   queue_.clear ();
 }
 
-void
-RegionReporter::set_flushing (bool flushing)
+void RegionReporter::set_flushing (bool flushing)
 {
   const std::lock_guard lock (mutex_);
   flushing_ = flushing;
@@ -47,8 +46,7 @@ RegionReporter::set_flushing (bool flushing)
   changed_.notify_all ();
 }
 
-void
-RegionReporter::push (Frame frame)
+void RegionReporter::push (Frame frame)
 {
   std::unique_lock lock (mutex_);
   changed_.wait (lock, [this] { return flushing_ || failed_ || queue_.size () < limit_; });
@@ -60,15 +58,13 @@ RegionReporter::push (Frame frame)
   changed_.notify_all ();
 }
 
-void
-RegionReporter::drain ()
+void RegionReporter::drain ()
 {
   std::unique_lock lock (mutex_);
   changed_.wait (lock, [this] { return flushing_ || (queue_.empty () && !busy_); });
 }
 
-void
-RegionReporter::work ()
+void RegionReporter::work ()
 {
   std::unique_lock lock (mutex_);
   for (;;) {
@@ -92,8 +88,7 @@ RegionReporter::work ()
   }
 }
 
-bool
-RegionReporter::await (const Frame &frame, guint flushes)
+bool RegionReporter::await (const Frame &frame, guint flushes)
 {
   for (;;) {
     const auto done = tensor_of (frame.histogram).wait (20 * GST_MSECOND);
@@ -109,8 +104,7 @@ namespace {
 
 /// A value of this type.
 template <class T>
-GValue
-value (GType type, void (*set) (GValue *, T), T content)
+GValue value (GType type, void (*set) (GValue *, T), T content)
 {
   GValue value = G_VALUE_INIT;
   g_value_init (&value, type);
@@ -120,8 +114,7 @@ value (GType type, void (*set) (GValue *, T), T content)
 
 /// A GstValueArray with what `element (i)` gives, n times.
 template <class Element>
-GValue
-array (std::size_t n, Element &&element)
+GValue array (std::size_t n, Element &&element)
 {
   GValue values = G_VALUE_INIT;
   gst_value_array_init (&values, guint (n));
@@ -132,35 +125,38 @@ array (std::size_t n, Element &&element)
   return values;
 }
 
-void
-take (GstStructure *structure, const char *field, GValue values)
+void take (GstStructure *structure, const char *field, GValue values)
 {
   gst_structure_take_value (structure, field, &values);
 }
 
 using Regions = std::vector<GstVideoRectangle>;
 
-Expected<>
-add_counts (GstStructure *structure, GstIntegralHistogram *histogram, const Regions &regions)
+Expected<> add_counts (GstStructure *structure, GstIntegralHistogram *histogram,
+                       const Regions &regions)
 {
   const std::size_t bins = gst_integral_histogram_get_bins (histogram);
   std::vector<guint32> counts (bins * regions.size ());
   GError *problem = nullptr;
-  if (!gst_integral_histogram_regions (histogram, regions.data (), guint (regions.size ()), counts.data (), &problem))
+  if (!gst_integral_histogram_regions (histogram, regions.data (), guint (regions.size ()),
+                                       counts.data (), &problem))
     return tl::make_unexpected (take_gerror (problem));
   take (structure, "counts", array (regions.size (), [&] (std::size_t i) {
-          return array (bins, [&] (std::size_t b) { return value<guint> (G_TYPE_UINT, g_value_set_uint, counts[i * bins + b]); });
+          return array (bins, [&] (std::size_t b) {
+            return value<guint> (G_TYPE_UINT, g_value_set_uint, counts[i * bins + b]);
+          });
         }));
   return {};
 }
 
-Expected<>
-add_sums (GstStructure *structure, GstIntegralHistogram *histogram, const Regions &regions)
+Expected<> add_sums (GstStructure *structure, GstIntegralHistogram *histogram,
+                     const Regions &regions)
 {
   const std::size_t planes = gst_integral_histogram_get_bins (histogram);
   std::vector<guint64> sums (planes * regions.size ());
   GError *problem = nullptr;
-  if (!gst_integral_histogram_regions_sums (histogram, regions.data (), guint (regions.size ()), sums.data (), &problem))
+  if (!gst_integral_histogram_regions_sums (histogram, regions.data (), guint (regions.size ()),
+                                            sums.data (), &problem))
     return tl::make_unexpected (take_gerror (problem));
   const auto add_u64 = [&] (const char *field, std::size_t plane) {
     take (structure, field, array (regions.size (), [&] (std::size_t i) {
@@ -172,36 +168,44 @@ add_sums (GstStructure *structure, GstIntegralHistogram *histogram, const Region
     return double (sums[i * planes + plane]) / (double (regions[i].w) * regions[i].h);
   };
   const auto add_double = [&] (const char *field, auto &&number) {
-    take (structure, field,
-          array (regions.size (), [&] (std::size_t i) { return value<double> (G_TYPE_DOUBLE, g_value_set_double, number (i)); }));
+    take (structure, field, array (regions.size (), [&] (std::size_t i) {
+            return value<double> (G_TYPE_DOUBLE, g_value_set_double, number (i));
+          }));
   };
   add_u64 ("sum", 0);
   if (planes > 1)
     add_u64 ("sum-of-squares", 1);
   add_double ("mean", [&] (std::size_t i) { return mean (i, 0); });
   if (planes > 1)
-    add_double ("variance", [&] (std::size_t i) { return std::max (mean (i, 1) - mean (i, 0) * mean (i, 0), 0.0); });
+    add_double ("variance", [&] (std::size_t i) {
+      return std::max (mean (i, 1) - mean (i, 0) * mean (i, 0), 0.0);
+    });
   return {};
 }
 
 }  // namespace
 
-bool
-RegionReporter::post (const Frame &frame)
+bool RegionReporter::post (const Frame &frame)
 {
-  const bool bins = gst_integral_histogram_get_content (frame.histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
-  GstStructure *structure = frame_message (bins ? "integral-histogram" : "integral-image", frame.times);
+  const bool bins =
+      gst_integral_histogram_get_content (frame.histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
+  GstStructure *structure =
+      frame_message (bins ? "integral-histogram" : "integral-image", frame.times);
   gst_structure_set (structure, "frame", G_TYPE_UINT64, frame.number, nullptr);
   take (structure, "rectangles", array (frame.regions.size (), [&] (std::size_t i) {
           const GstVideoRectangle &r = frame.regions[i];
-          return array (4, [&] (std::size_t n) { return value<gint> (G_TYPE_INT, g_value_set_int, std::array{ r.x, r.y, r.w, r.h }[n]); });
+          return array (4, [&] (std::size_t n) {
+            return value<gint> (G_TYPE_INT, g_value_set_int, std::array{ r.x, r.y, r.w, r.h }[n]);
+          });
         }));
-  if (const auto added = (bins ? add_counts : add_sums) (structure, frame.histogram, frame.regions); !added) {
+  if (const auto added = (bins ? add_counts : add_sums) (structure, frame.histogram, frame.regions);
+      !added) {
     gst_structure_free (structure);
     if (tensor_of (frame.histogram).failure_told)
       return true;
-    g_autofree char *doing =
-        g_strdup_printf ("The integral %s of frame %" G_GUINT64_FORMAT " failed: ", bins ? "histogram" : "image", frame.number);
+    g_autofree char *doing = g_strdup_printf (
+        "The integral %s of frame %" G_GUINT64_FORMAT " failed: ", bins ? "histogram" : "image",
+        frame.number);
     if (!told_.exchange (true))
       post_error (element_, added.error (), doing);
     return false;

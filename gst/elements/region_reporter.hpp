@@ -14,8 +14,9 @@
 
 namespace integralhist {
 
-/// Posts the element message `integral-histogram` with the histograms of some regions, or `integral-image` with their sums, for one frame after another,
-/// from a thread of its own: the frames travel on while their tensors are computed.
+/// Posts the element message `integral-histogram` with the histograms of some regions, or
+/// `integral-image` with their sums, for one frame after another, from a thread of its own: the
+/// frames travel on while their tensors are computed.
 class RegionReporter {
 public:
   struct Frame {
@@ -25,23 +26,30 @@ public:
     std::vector<GstVideoRectangle> regions;
   };
 
-  /// At most `limit` frames wait here for their turn. An error is posted only if nobody has `told` one yet.
-  static Expected<std::unique_ptr<RegionReporter>> start (GstElement *element, unsigned limit, std::atomic<bool> &told);
+  /// At most `limit` frames wait here for their turn. An error is posted only if nobody has `told`
+  /// one yet.
+  static Expected<std::unique_ptr<RegionReporter>> start (GstElement *element, unsigned limit,
+                                                          std::atomic<bool> &told);
   /// Frames that still wait are dropped.
   ~RegionReporter ();
 
-  /// Waits while the queue is full, so that frames do not pile up behind a slow application. When flushing, frames are dropped.
+  /// Waits while the queue is full, so that frames do not pile up behind a slow application. When
+  /// flushing, frames are dropped.
   void push (Frame frame);
   void set_flushing (bool flushing);
   /// Waits until all messages are posted, or until flushing.
   void drain ();
 
 private:
-  RegionReporter (GstElement *element, unsigned limit, std::atomic<bool> &told) : element_ (element), limit_ (limit), told_ (told) {}
+  RegionReporter (GstElement *element, unsigned limit, std::atomic<bool> &told)
+      : element_ (element), limit_ (limit), told_ (told)
+  {
+  }
 
   void work ();
   /// Waits for the frame's tensor; false where that was given up.
-  /// Waits for the tensor. False where a stop, or a flush since there had been so many, comes first.
+  /// Waits for the tensor. False where a stop, or a flush since there had been so many, comes
+  /// first.
   bool await (const Frame &frame, guint flushes);
   /// False after an element error.
   bool post (const Frame &frame);

@@ -58,13 +58,14 @@ struct Settings {
 Expected<> check_range (const char *name, gint64 value, gint64 min, gint64 max);
 Expected<> check_range (const char *name, double value, double min, double max);
 
-/// A property like any other, but a value out of its range arrives, so that the element can fail with an error; GObject alone would warn
-/// on the console and go on with the value before.
-GParamSpec *checked_uint_spec (const char *name, const char *nick, const char *blurb, guint min, guint max, guint by_default,
-                               GParamFlags flags);
-GParamSpec *checked_int_spec (const char *name, const char *nick, const char *blurb, int min, int max, int by_default, GParamFlags flags);
-GParamSpec *checked_double_spec (const char *name, const char *nick, const char *blurb, double min, double max, double by_default,
-                                 GParamFlags flags);
+/// A property like any other, but a value out of its range arrives, so that the element can fail
+/// with an error; GObject alone would warn on the console and go on with the value before.
+GParamSpec *checked_uint_spec (const char *name, const char *nick, const char *blurb, guint min,
+                               guint max, guint by_default, GParamFlags flags);
+GParamSpec *checked_int_spec (const char *name, const char *nick, const char *blurb, int min,
+                              int max, int by_default, GParamFlags flags);
+GParamSpec *checked_double_spec (const char *name, const char *nick, const char *blurb, double min,
+                                 double max, double by_default, GParamFlags flags);
 
 /// For a property that may change in NULL and READY, or while frames pass.
 GParamFlags mutable_ready ();

@@ -11,8 +11,7 @@ namespace integralhist {
 
 /// The value of a C function, or `failed` with the GError set.
 template <class Result, class T>
-Result
-to_c (Expected<T> &&expected, Result failed, GError **error)
+Result to_c (Expected<T> &&expected, Result failed, GError **error)
 {
   if (!expected) {
     set_gerror (error, expected.error ());
@@ -28,22 +27,22 @@ to_c (Expected<T> &&expected, Result failed, GError **error)
 constexpr gint64 kMostWindows = G_MAXINT / 8;
 
 /// Rectangles as they are, at least one.
-inline Expected<inthist::Windows>
-windows_of (const GstVideoRectangle *rectangles, guint n)
+inline Expected<inthist::Windows> windows_of (const GstVideoRectangle *rectangles, guint n)
 {
   using inthist::Region;
-  static_assert (sizeof (Region) == sizeof (GstVideoRectangle) && offsetof (Region, y) == offsetof (GstVideoRectangle, y)
+  static_assert (sizeof (Region) == sizeof (GstVideoRectangle)
+                 && offsetof (Region, y) == offsetof (GstVideoRectangle, y)
                  && offsetof (Region, width) == offsetof (GstVideoRectangle, w)
                  && offsetof (Region, height) == offsetof (GstVideoRectangle, h));
   if (n > kMostWindows)
-    return error (Error::Kind::bad_question, std::to_string (n) + " rectangles at once are too many: ask in parts");
+    return error (Error::Kind::bad_question,
+                  std::to_string (n) + " rectangles at once are too many: ask in parts");
   return inthist::Windows{ reinterpret_cast<const Region *> (rectangles), int (n), {} };
 }
 
 /// Memory for `n` answers, which g_free () releases.
 template <class Answer>
-Expected<Answer *>
-answers_for (std::size_t n)
+Expected<Answer *> answers_for (std::size_t n)
 {
   if (Answer *const answers = g_try_new (Answer, std::max<std::size_t> (n, 1)))
     return answers;

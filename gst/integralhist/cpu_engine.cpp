@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Histograms and tables on the CPU. The streaming thread turns pixels into bin indices, which takes a hundredth of the time, and then the input buffer is no longer
-// needed; a worker thread, with all cores behind it, fills the tensor while the frame travels on.
+// Histograms and tables on the CPU. The streaming thread turns pixels into bin indices, which takes
+// a hundredth of the time, and then the input buffer is no longer needed; a worker thread, with all
+// cores behind it, fills the tensor while the frame travels on.
 #include "engine.hpp"
 
 #include <deque>
@@ -13,10 +14,13 @@ using inthist::PixelPlane;
 
 class CpuTensor final : public Tensor {
 public:
-  static Expected<std::unique_ptr<Tensor>> create (const inthist::Shape &shape, unsigned alive, const Cancelled &cancelled)
+  static Expected<std::unique_ptr<Tensor>> create (const inthist::Shape &shape, unsigned alive,
+                                                   const Cancelled &cancelled)
   {
     const std::size_t bytes = inthist::tensor_bytes (shape, inthist::layout_of (shape));
-    const auto message = [&] (const Available &available) { return no_memory_for_tensor (shape, bytes, available, alive); };
+    const auto message = [&] (const Available &available) {
+      return no_memory_for_tensor (shape, bytes, available, alive);
+    };
     HostMemory memory = TRY (allocate_on_host (bytes, message, cancelled));
     return std::unique_ptr<Tensor> (new CpuTensor (shape, std::move (memory)));
   }
@@ -27,7 +31,9 @@ public:
     const auto done = [this] { return done_; };
     if (timeout == GST_CLOCK_TIME_NONE)
       changed_.wait (lock, done);
-    else if (!changed_.wait_for (lock, std::chrono::nanoseconds (std::min<GstClockTime> (timeout, G_MAXINT64 / 4)), done))
+    else if (!changed_.wait_for (
+                 lock, std::chrono::nanoseconds (std::min<GstClockTime> (timeout, G_MAXINT64 / 4)),
+                 done))
       return error (Error::Kind::timeout, "the integral histogram is not ready yet");
     return outcome_;
   }
@@ -62,7 +68,10 @@ public:
   }
 
 private:
-  CpuTensor (const inthist::Shape &of, HostMemory memory) : Tensor (of), memory_ (std::move (memory)) {}
+  CpuTensor (const inthist::Shape &of, HostMemory memory)
+      : Tensor (of), memory_ (std::move (memory))
+  {
+  }
 
   const HostMemory memory_;
   std::mutex mutex_;
@@ -73,7 +82,9 @@ private:
 
 class CpuEngine final : public PartEngine {
 public:
-  static Expected<std::unique_ptr<PartEngine>> create (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+  static Expected<std::unique_ptr<PartEngine>> create (const inthist::Shape &shape,
+                                                       const inthist::Lut &lut,
+                                                       const Options &options,
                                                        const Portion &portion)
   {
     std::unique_ptr<CpuEngine> engine (new CpuEngine (shape, lut, options, portion));
@@ -104,7 +115,8 @@ public:
     return !idle_.empty () && !pool_->is_exhausted ();
   }
 
-  Expected<std::shared_ptr<Tensor>> submit_part (const Frame &frame, const Part &part, std::byte *landing) override
+  Expected<std::shared_ptr<Tensor>> submit_part (const Frame &frame, const Part &part,
+                                                 std::byte *landing) override
   {
     const auto tensor = std::static_pointer_cast<CpuTensor> (TRY (pool_->acquire ()));
     tensor->begin ();
@@ -121,8 +133,8 @@ public:
     const gint64 start = now ();
     inthist::Image rows = frame.image;
     rows.data = static_cast<const std::byte *> (rows.data) + part.first_row * rows.stride;
-    const auto binned =
-        check_host (inthist::cpu::bin_image (rows, lut_of_part (lut_, shape_, part), shape_.width, part.rows, pixels_of (*slot)));
+    const auto binned = check_host (inthist::cpu::bin_image (
+        rows, lut_of_part (lut_, shape_, part), shape_.width, part.rows, pixels_of (*slot)));
     lock.lock ();
     if (!binned) {
       idle_.push_back (slot);
@@ -187,27 +199,33 @@ private:
     Landing landing;
   };
 
-  CpuEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, const Portion &portion)
+  CpuEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+             const Portion &portion)
       : shape_ (shape), most_ (portion.of (shape)), lut_ (lut), slots_ (options.async_depth)
   {
   }
 
   Expected<> open (const Options &options)
   {
-    const auto make = [most = most_, cancelled = options.cancelled] (unsigned alive) { return CpuTensor::create (most, alive, cancelled); };
+    const auto make = [most = most_, cancelled = options.cancelled] (unsigned alive) {
+      return CpuTensor::create (most, alive, cancelled);
+    };
     pool_ = TRY (TensorPool::create (make, options));
     TRY (check_threads ());
     const auto first = TRY (pool_->acquire ());
-    plan_ = TRY (plan_for (inthist::Device::cpu, most_, options.strategy, options.tuning_time, 1, static_cast<CpuTensor &> (*first).data (),
-                           options.cancelled.get ()));
+    plan_ = TRY (plan_for (inthist::Device::cpu, most_, options.strategy, options.tuning_time, 1,
+                           static_cast<CpuTensor &> (*first).data (), options.cancelled.get ()));
     const std::size_t plane = inthist::bin_stride (most_.width) * most_.height;
-    const std::size_t workspace = plan_.choice.strategy->workspace_bytes (most_, plan_.choice.tuning);
+    const std::size_t workspace =
+        plan_.choice.strategy->workspace_bytes (most_, plan_.choice.tuning);
     for (Slot &slot : slots_) {
-      for (const auto &[memory, bytes] : { std::pair{ &slot.pixels, plane }, std::pair{ &slot.workspace, workspace } })
+      for (const auto &[memory, bytes] :
+           { std::pair{ &slot.pixels, plane }, std::pair{ &slot.workspace, workspace } })
         *memory = TRY (allocate_on_host (
             bytes,
             [bytes = bytes] (const Available &available) {
-              return no_memory ("what a frame in flight needs besides its tensor", bytes, available) + ": lower async-depth";
+              return no_memory ("what a frame in flight needs besides its tensor", bytes, available)
+                     + ": lower async-depth";
             },
             options.cancelled));
       idle_.push_back (&slot);
@@ -220,7 +238,8 @@ private:
 
   PixelPlane pixels_of (const Slot &slot) const
   {
-    return { reinterpret_cast<std::uint8_t *> (slot.pixels.get ()), inthist::bin_stride (shape_.width) };
+    return { reinterpret_cast<std::uint8_t *> (slot.pixels.get ()),
+             inthist::bin_stride (shape_.width) };
   }
 
   Expected<> compute (const Slot &slot)
@@ -237,14 +256,19 @@ private:
     if (part.rows < shape_.height) {
       if (part.first_row == 0)
         std::ranges::fill (above_, 0);
-      TRY (check_host (inthist::cpu::add_above (tensor.shape, tensor.layout, tensor.data (), above_.data ())));
+      TRY (check_host (
+          inthist::cpu::add_above (tensor.shape, tensor.layout, tensor.data (), above_.data ())));
     }
     if (slot.landing.tensor)
       slot.landing.copy (tensor.data ());
     return {};
   }
 
-  static guint64 now () { return std::chrono::nanoseconds (std::chrono::steady_clock::now ().time_since_epoch ()).count (); }
+  static guint64 now ()
+  {
+    return std::chrono::nanoseconds (std::chrono::steady_clock::now ().time_since_epoch ())
+        .count ();
+  }
 
   void work ()
   {
@@ -299,15 +323,15 @@ private:
 
 }  // namespace
 
-Expected<>
-answer_on_host (const Tensor &tensor, const void *data, std::span<const Query> queries)
+Expected<> answer_on_host (const Tensor &tensor, const void *data, std::span<const Query> queries)
 {
   for (Query query : queries) {
     HostMemory unwanted;
     if (!query.answers && !query.goes_on (tensor.shape)) {
       const std::size_t bytes = inthist::answer_bytes (tensor.shape, query);
-      unwanted = TRY (allocate_on_host (
-          bytes, [bytes] (const Available &available) { return no_memory ("what is answered", bytes, available) + ": ask in parts"; }));
+      unwanted = TRY (allocate_on_host (bytes, [bytes] (const Available &available) {
+        return no_memory ("what is answered", bytes, available) + ": ask in parts";
+      }));
       query.answers = unwanted.get ();
     }
     TRY (check_host (inthist::cpu::answer (tensor.shape, tensor.layout, data, query)));
@@ -315,8 +339,10 @@ answer_on_host (const Tensor &tensor, const void *data, std::span<const Query> q
   return {};
 }
 
-Expected<std::unique_ptr<PartEngine>>
-make_cpu_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, const Portion &portion)
+Expected<std::unique_ptr<PartEngine>> make_cpu_engine (const inthist::Shape &shape,
+                                                       const inthist::Lut &lut,
+                                                       const Options &options,
+                                                       const Portion &portion)
 {
   return CpuEngine::create (shape, lut, options, portion);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The few driver calls that the CUDA runtime has no name for. libcuda comes with the driver, so it is looked up at run time.
+// The few driver calls that the CUDA runtime has no name for. libcuda comes with the driver, so it
+// is looked up at run time.
 #include "engine.hpp"
 
 #include <dlfcn.h>
@@ -37,7 +38,8 @@ private:
     Driver driver;
     std::string missing;
     const auto find = [&] (auto &function, const char *name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype (function)>> (dlsym (library, name));
+      function =
+          reinterpret_cast<std::remove_reference_t<decltype (function)>> (dlsym (library, name));
       if (!function)
         missing = name;
     };
@@ -55,8 +57,7 @@ private:
 
 }  // namespace
 
-int
-CudaContext::device_count (std::string *why)
+int CudaContext::device_count (std::string *why)
 {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount (&count);
@@ -64,25 +65,28 @@ CudaContext::device_count (std::string *why)
     return count;
   int driver = 0;
   cudaDriverGetVersion (&driver);
-  *why = driver == 0 ? "there is no NVIDIA driver" : error == cudaSuccess ? "there is no CUDA device" : cudaGetErrorString (error);
+  *why = driver == 0            ? "there is no NVIDIA driver"
+         : error == cudaSuccess ? "there is no CUDA device"
+                                : cudaGetErrorString (error);
   cudaGetLastError ();
   return 0;
 }
 
-Expected<std::shared_ptr<CudaContext>>
-CudaContext::primary (int device)
+Expected<std::shared_ptr<CudaContext>> CudaContext::primary (int device)
 {
   if (const auto &driver = Driver::find_it (); !driver)
     return tl::make_unexpected (driver.error ());
   CUcontext context;
   if (const CUresult result = Driver::get ().retain (&context, device))
-    return error (Error::Kind::failed, "CUDA device " + std::to_string (device) + " gave no context: error " + std::to_string (result));
-  const std::shared_ptr<void> owner (context, [device] (void *) { Driver::get ().release (device); });
+    return error (Error::Kind::failed, "CUDA device " + std::to_string (device)
+                                           + " gave no context: error " + std::to_string (result));
+  const std::shared_ptr<void> owner (context,
+                                     [device] (void *) { Driver::get ().release (device); });
   return wrap (context, device, owner);
 }
 
-Expected<std::shared_ptr<CudaContext>>
-CudaContext::wrap (void *handle, int device, std::shared_ptr<void> owner)
+Expected<std::shared_ptr<CudaContext>> CudaContext::wrap (void *handle, int device,
+                                                          std::shared_ptr<void> owner)
 {
   if (const auto &driver = Driver::find_it (); !driver)  // here, and not in a Scope
     return tl::make_unexpected (driver.error ());
@@ -91,8 +95,7 @@ CudaContext::wrap (void *handle, int device, std::shared_ptr<void> owner)
 
 CudaContext::~CudaContext () = default;
 
-std::size_t
-CudaContext::free_memory () const
+std::size_t CudaContext::free_memory () const
 {
   const Scope scope (*this);
   std::size_t available = 0, total = 0;
@@ -100,8 +103,7 @@ CudaContext::free_memory () const
   return available;
 }
 
-Expected<>
-CudaContext::synchronize (inthist::Stream stream) const
+Expected<> CudaContext::synchronize (inthist::Stream stream) const
 {
   const Scope scope (*this);
   if (const cudaError_t result = cudaStreamSynchronize (stream))
@@ -109,17 +111,19 @@ CudaContext::synchronize (inthist::Stream stream) const
   return {};
 }
 
-Expected<>
-CudaContext::copy_from (const CudaContext &other, const void *from, void *to, std::size_t bytes, inthist::Stream stream) const
+Expected<> CudaContext::copy_from (const CudaContext &other, const void *from, void *to,
+                                   std::size_t bytes, inthist::Stream stream) const
 {
   const auto as_pointer = [] (const void *p) { return reinterpret_cast<CUdeviceptr> (p); };
   const auto context = [] (const CudaContext &c) { return static_cast<CUcontext> (c.handle_); };
   if (other.device_ != device_)
-    Driver::get ().enable_peer (context (other), 0);  // where it is already, or cannot be, nothing changes
-  if (const CUresult result =
-          Driver::get ().copy_peer (as_pointer (to), context (*this), as_pointer (from), context (other), bytes, stream))
-    return error (Error::Kind::failed, "CUDA: copying from device " + std::to_string (other.device_) + " to device "
-                                           + std::to_string (device_) + ": error " + std::to_string (result));
+    Driver::get ().enable_peer (context (other),
+                                0);  // where it is already, or cannot be, nothing changes
+  if (const CUresult result = Driver::get ().copy_peer (
+          as_pointer (to), context (*this), as_pointer (from), context (other), bytes, stream))
+    return error (Error::Kind::failed, "CUDA: copying from device " + std::to_string (other.device_)
+                                           + " to device " + std::to_string (device_) + ": error "
+                                           + std::to_string (result));
   return {};
 }
 

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Histograms and tables on a GPU, several frames in flight. Poostchi et al. (2017, section 4.4, Algorithm 6) upload one image while they compute another; here each frame
-// has a slot, of which there are `async-depth`, and streams do all but the first step:
+// Histograms and tables on a GPU, several frames in flight. Poostchi et al. (2017, section 4.4,
+// Algorithm 6) upload one image while they compute another; here each frame has a slot, of which
+// there are `async-depth`, and streams do all but the first step:
 //
-//   streaming thread   copies the picture to pinned memory, if it does not lie there; enqueues the rest; returns
-//   upload             the picture, to the device, if it does not lie there                  ──► event: it is there
-//   compute            waits for that; the strategy. A stream for each slot, as the small passes of one frame hide behind the writes of another
-//   download           waits for that; the tensor, to pinned memory, if it is wanted early   ──► event: the slot is free
+//   streaming thread  copies the picture to pinned memory, if it does not lie there; enqueues
+//                     the rest; returns
+//   upload            the picture, to the device, if it does not lie there; event: it is there
+//   compute           waits for that; the strategy. Each slot has a stream of its own, as the
+//                     small passes of one frame hide behind the writes of another
+//   download          waits for that; the tensor, to pinned memory, if it is wanted early;
+//                     event: the slot is free
 //
-// Events order them. The streaming thread waits only for the frame that had the slot before, `async-depth` frames ago. Several parts of one frame read the same picture, each from a slot of its own.
+// Events order them. The streaming thread waits only for the frame that had the slot before,
+// `async-depth` frames ago. Several parts of one frame read the same picture, each from a slot of
+// its own.
 #include <cstring>
 
 #include "cuda_rows.hpp"
@@ -22,8 +28,10 @@ using namespace inthist::cuda;
 
 class CudaEngine final : public PartEngine {
 public:
-  static Expected<std::unique_ptr<PartEngine>> create (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-                                                       Context context, const Portion &portion)
+  static Expected<std::unique_ptr<PartEngine>> create (const inthist::Shape &shape,
+                                                       const inthist::Lut &lut,
+                                                       const Options &options, Context context,
+                                                       const Portion &portion)
   {
     std::unique_ptr<CudaEngine> engine (new CudaEngine (shape, lut, options, context, portion));
     TRY (on (*context, [&] { return engine->allocate (options); }));
@@ -58,9 +66,12 @@ public:
     const CudaContext::Scope scope (*context_);
     const std::lock_guard lock (mutex_);
     const Picture *const next = &pictures_[brought_ % pictures_.size ()];
-    const auto is_read = [&] (const Slot &slot) { return slot.busy && slot.picture == next && !has_fired (done (slot)); };
+    const auto is_read = [&] (const Slot &slot) {
+      return slot.busy && slot.picture == next && !has_fired (done (slot));
+    };
     if (!is_here (frame) && !known (frame, 0) && std::ranges::none_of (slots_, is_read))
-      (void) fetch (frame.image, { 0, shape_.bins, 0, shape_.height }, frame, measure_now ());  // the first part says what failed
+      (void) fetch (frame.image, { 0, shape_.bins, 0, shape_.height }, frame,
+                    measure_now ());  // the first part says what failed
   }
 
   bool has_brought (const Frame &frame) override
@@ -71,7 +82,8 @@ public:
     return !picture || has_fired (picture->there.get ());
   }
 
-  Expected<std::shared_ptr<Tensor>> submit_part (const Frame &frame, const Part &part, std::byte *landing) override
+  Expected<std::shared_ptr<Tensor>> submit_part (const Frame &frame, const Part &part,
+                                                 std::byte *landing) override
   {
     const TraceRange range ("integral histogram: submit");
     return on (*context_, [&] () -> Expected<std::shared_ptr<Tensor>> {
@@ -86,7 +98,9 @@ public:
         return tl::make_unexpected (enqueued.error ());
       }
       slot.busy = true;
-      last_read_ = frame.place == Place::host ? nullptr : frame.place == Place::pinned ? slot.picture->there.get () : slot.computed.get ();
+      last_read_ = frame.place == Place::host     ? nullptr
+                   : frame.place == Place::pinned ? slot.picture->there.get ()
+                                                  : slot.computed.get ();
       last_computed_ = slot.computed.get ();
       stats_.frames++;
       return tensor;
@@ -126,10 +140,11 @@ public:
   const Plan &plan () const override { return plan_; }
 
 private:
-  CudaEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, Context context, const Portion &portion)
-      : shape_ (shape), most_ (portion.of (shape)), lut_ (lut), download_ (options.download), context_ (std::move (context)),
-        queries_ (std::make_shared<Queries> (context_)), slots_ (options.async_depth),
-        pictures_ (options.async_depth + (portion.bins > 0 ? 1 : 0))
+  CudaEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+              Context context, const Portion &portion)
+      : shape_ (shape), most_ (portion.of (shape)), lut_ (lut), download_ (options.download),
+        context_ (std::move (context)), queries_ (std::make_shared<Queries> (context_)),
+        slots_ (options.async_depth), pictures_ (options.async_depth + (portion.bins > 0 ? 1 : 0))
   {
   }
 
@@ -154,22 +169,25 @@ private:
   struct Slot {
     StreamOwner stream;
     DeviceMemory pixels, workspace;
-    EventOwner ready, computed, downloaded;                                    // end of a stream's part
-    EventOwner compute_started, download_started;                              // recorded where the frame is measured
-    const Picture *picture = nullptr;                                          // that it reads; null where pixels are read where they lie
+    EventOwner ready, computed, downloaded;        // end of a stream's part
+    EventOwner compute_started, download_started;  // recorded where the frame is measured
+    const Picture *picture = nullptr;  // that it reads; null where pixels are read where they lie
     bool busy = false, measured = false, uploaded = false, downloads = false;  // uploaded: timed
   };
 
   Expected<> allocate (const Options &options)
   {
-    const auto make = [shape = most_, context = context_, queries = queries_, download = download_] (unsigned alive) {
+    const auto make = [shape = most_, context = context_, queries = queries_,
+                       download = download_] (unsigned alive) {
       return CudaTensor::create (shape, alive, context, queries, download);
     };
     pool_ = TRY (TensorPool::create (make, options));
     const auto first = TRY (pool_->acquire ());
-    plan_ = TRY (plan_for (inthist::Device::cuda, most_, options.strategy, options.tuning_time, int (options.async_depth),
-                           static_cast<CudaTensor &> (*first).data (), options.cancelled.get ()));
-    const std::size_t workspace = std::max<std::size_t> (plan_.choice.strategy->workspace_bytes (most_, plan_.choice.tuning), 1);
+    plan_ = TRY (plan_for (inthist::Device::cuda, most_, options.strategy, options.tuning_time,
+                           int (options.async_depth), static_cast<CudaTensor &> (*first).data (),
+                           options.cancelled.get ()));
+    const std::size_t workspace = std::max<std::size_t> (
+        plan_.choice.strategy->workspace_bytes (most_, plan_.choice.tuning), 1);
     upload_stream_ = TRY (make_stream ());
     download_stream_ = TRY (make_stream ());
     trace_name (upload_stream_.get (), "integral histogram: upload");
@@ -179,7 +197,8 @@ private:
       trace_name (slot.stream.get (), "integral histogram: compute");
       slot.pixels = TRY (make_device_memory (inthist::bin_stride (most_.width) * most_.height));
       slot.workspace = TRY (make_device_memory (workspace));
-      for (EventOwner *event : { &slot.ready, &slot.computed, &slot.downloaded, &slot.compute_started, &slot.download_started })
+      for (EventOwner *event : { &slot.ready, &slot.computed, &slot.downloaded,
+                                 &slot.compute_started, &slot.download_started })
         *event = TRY (make_event (cudaEventBlockingSync));
     }
     for (Picture &picture : pictures_)
@@ -203,7 +222,10 @@ private:
       pool_->close ();
   }
 
-  static cudaEvent_t done (const Slot &slot) { return slot.downloads ? slot.downloaded.get () : slot.computed.get (); }
+  static cudaEvent_t done (const Slot &slot)
+  {
+    return slot.downloads ? slot.downloaded.get () : slot.computed.get ();
+  }
 
   /// Waits until the slot's last frame is done.
   CudaExpected<> make_free (Slot &slot)
@@ -238,7 +260,8 @@ private:
       if (acquired)
         return std::static_pointer_cast<CudaTensor> (*acquired);
       // one that came back meanwhile may have been the one that was missing
-      if (acquired.error ().kind != Error::Kind::no_memory || (!TRY (loans_->settle_oldest ()) && loans_->given_back () == given_back))
+      if (acquired.error ().kind != Error::Kind::no_memory
+          || (!TRY (loans_->settle_oldest ()) && loans_->given_back () == given_back))
         return tl::make_unexpected (acquired.error ());
     }
   }
@@ -246,12 +269,14 @@ private:
   /// Whatever became of its frame.
   void settle (const Slot &slot)
   {
-    for (cudaStream_t stream : { upload_stream_.get (), slot.stream.get (), download_stream_.get () })
+    for (cudaStream_t stream :
+         { upload_stream_.get (), slot.stream.get (), download_stream_.get () })
       if (stream)
         cudaStreamSynchronize (stream);
   }
 
-  /// At most once a millisecond: a frame at 30 a second is measured, and where tens of thousands come, one of them in tens, so that the others need not pay for it.
+  /// At most once a millisecond: a frame at 30 a second is measured, and where tens of thousands
+  /// come, one of them in tens, so that the others need not pay for it.
   bool measure_now ()
   {
     const gint64 now = g_get_monotonic_time ();
@@ -278,7 +303,8 @@ private:
       add (stats.download, slot.download_started, slot.downloaded);
   }
 
-  Expected<> enqueue (const Frame &frame, const Part &part, std::byte *landing, CudaTensor &tensor, Slot &slot)
+  Expected<> enqueue (const Frame &frame, const Part &part, std::byte *landing, CudaTensor &tensor,
+                      Slot &slot)
   {
     const inthist::Image image = TRY (bring (frame, part, slot));
     TRY (compute (image, part, tensor, slot));
@@ -301,7 +327,8 @@ private:
         TRY (check (cudaStreamWaitEvent (slot.stream.get (), slot.ready.get (), 0)));
       }
       if (frame.there)
-        TRY (check (cudaStreamWaitEvent (slot.stream.get (), static_cast<cudaEvent_t> (frame.there), 0)));
+        TRY (check (
+            cudaStreamWaitEvent (slot.stream.get (), static_cast<cudaEvent_t> (frame.there), 0)));
       return rows;
     }
     Picture *picture = frame.number > 0 ? known (frame, part.first_row) : nullptr;
@@ -310,19 +337,22 @@ private:
     slot.uploaded = std::exchange (picture->timed, false);
     TRY (check (cudaStreamWaitEvent (slot.stream.get (), picture->there.get (), 0)));
     slot.picture = picture;
-    return inthist::Image{ picture->image.memory.get (), std::ptrdiff_t (picture->pitch), frame.image.format };
+    return inthist::Image{ picture->image.memory.get (), std::ptrdiff_t (picture->pitch),
+                           frame.image.format };
   }
 
   bool is_here (const Frame &frame) const
   {
-    return frame.place == Place::device && (!frame.context || frame.context->handle () == context_->handle ());
+    return frame.place == Place::device
+           && (!frame.context || frame.context->handle () == context_->handle ());
   }
 
   /// Null where it is not on the device, nor on its way.
   Picture *known (const Frame &frame, int first_row)
   {
-    const auto found =
-        std::ranges::find_if (pictures_, [&] (const Picture &p) { return p.first_row == first_row && p.frame == frame.number; });
+    const auto found = std::ranges::find_if (pictures_, [&] (const Picture &p) {
+      return p.first_row == first_row && p.frame == frame.number;
+    });
     return found == pictures_.end () ? nullptr : &*found;
   }
 
@@ -338,7 +368,8 @@ private:
   }
 
   /// Has a part's rows copied from wherever they are.
-  Expected<Picture *> fetch (const inthist::Image &image, const Part &part, const Frame &frame, bool measured)
+  Expected<Picture *> fetch (const inthist::Image &image, const Part &part, const Frame &frame,
+                             bool measured)
   {
     const bool on_host = frame.place != Place::device;
     Picture &picture = *TRY (next_picture ());
@@ -356,8 +387,8 @@ private:
     } else {
       if (frame.there)
         TRY (check (cudaStreamWaitEvent (stream, static_cast<cudaEvent_t> (frame.there), 0)));
-      TRY (context_->copy_from (*frame.context, image.data, picture.image.memory.get (), image.stride * (part.rows - 1) + from.bytes,
-                                stream));
+      TRY (context_->copy_from (*frame.context, image.data, picture.image.memory.get (),
+                                image.stride * (part.rows - 1) + from.bytes, stream));
     }
     TRY (check (cudaEventRecord (picture.there.get (), upload_stream_.get ())));
     picture.frame = frame.number;
@@ -383,7 +414,8 @@ private:
 
   /// For all pictures at once, so that one frame pays for all.
   template <class Memory>
-  CudaExpected<> reserve (Sized<Memory> Picture::*which, CudaExpected<Memory> (*make) (std::size_t), std::size_t bytes)
+  CudaExpected<> reserve (Sized<Memory> Picture::*which, CudaExpected<Memory> (*make) (std::size_t),
+                          std::size_t bytes)
   {
     for (Picture &picture : pictures_)
       if (auto &has = picture.*which; has.bytes < bytes) {
@@ -399,14 +431,16 @@ private:
     return {};
   }
 
-  CudaExpected<> compute (const inthist::Image &image, const Part &part, CudaTensor &tensor, Slot &slot)
+  CudaExpected<> compute (const inthist::Image &image, const Part &part, CudaTensor &tensor,
+                          Slot &slot)
   {
     cudaStream_t stream = slot.stream.get ();
     TRY (tensor.reuse (stream));
     if (slot.measured)
       TRY (check (cudaEventRecord (slot.compute_started.get (), stream)));
     const inthist::Binning binning = { image, lut_of_part (lut_, shape_, part) };
-    const inthist::PixelPlane pixels = { reinterpret_cast<guint8 *> (slot.pixels.get ()), inthist::bin_stride (shape_.width) };
+    const inthist::PixelPlane pixels = { reinterpret_cast<guint8 *> (slot.pixels.get ()),
+                                         inthist::bin_stride (shape_.width) };
     TRY (check (inthist::run (*plan_.choice.strategy, { .shape = tensor.shape,
                                                         .layout = tensor.layout,
                                                         .pixels = pixels,
@@ -421,7 +455,8 @@ private:
         TRY (check (cudaStreamWaitEvent (stream, last_computed_, 0)));
       if (part.first_row == 0)
         TRY (check (cudaMemsetAsync (above_.get (), 0, above_bytes (), stream)));
-      TRY (check (inthist::cuda::add_above (tensor.shape, tensor.layout, tensor.data (), reinterpret_cast<std::uint32_t *> (above_.get ()),
+      TRY (check (inthist::cuda::add_above (tensor.shape, tensor.layout, tensor.data (),
+                                            reinterpret_cast<std::uint32_t *> (above_.get ()),
                                             stream)));
     }
     TRY (tensor.set_computed (stream));
@@ -470,8 +505,8 @@ private:
 }  // namespace
 
 Expected<std::unique_ptr<PartEngine>>
-make_cuda_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options, std::shared_ptr<CudaContext> context,
-                  const Portion &portion)
+make_cuda_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+                  std::shared_ptr<CudaContext> context, const Portion &portion)
 {
   return CudaEngine::create (shape, lut, options, std::move (context), portion);
 }

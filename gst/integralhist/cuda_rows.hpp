@@ -22,25 +22,26 @@ struct Rows {
 };
 
 /// Rows that lie close, and well for the kernels, are copied as one piece.
-inline Rows
-rows_of (const inthist::Image &image, int width, int n)
+inline Rows rows_of (const inthist::Image &image, int width, int n)
 {
   constexpr std::size_t kAlignment = 256;
-  const std::size_t row = std::size_t (width) * image.format.bytes, aligned = (row + kAlignment - 1) / kAlignment * kAlignment;
+  const std::size_t row = std::size_t (width) * image.format.bytes,
+                    aligned = (row + kAlignment - 1) / kAlignment * kAlignment;
   const std::ptrdiff_t stride = image.stride;
   const bool suits = stride > 0 && std::size_t (stride) <= aligned && stride % 16 == 0;
-  return { static_cast<const std::byte *> (image.data), n, row, stride, suits ? std::size_t (stride) : aligned };
+  return { static_cast<const std::byte *> (image.data), n, row, stride,
+           suits ? std::size_t (stride) : aligned };
 }
 
 /// From pinned memory.
-inline inthist::cuda::CudaExpected<>
-upload (const Rows &rows, std::byte *to, cudaStream_t stream)
+inline inthist::cuda::CudaExpected<> upload (const Rows &rows, std::byte *to, cudaStream_t stream)
 {
   using inthist::cuda::check;
   if (rows.are_close ())
-    return check (cudaMemcpyAsync (to, rows.data, rows.pitch * (rows.n - 1) + rows.bytes, cudaMemcpyHostToDevice, stream));
-  return check (
-      cudaMemcpy2DAsync (to, rows.pitch, rows.data, std::size_t (rows.stride), rows.bytes, rows.n, cudaMemcpyHostToDevice, stream));
+    return check (cudaMemcpyAsync (to, rows.data, rows.pitch * (rows.n - 1) + rows.bytes,
+                                   cudaMemcpyHostToDevice, stream));
+  return check (cudaMemcpy2DAsync (to, rows.pitch, rows.data, std::size_t (rows.stride), rows.bytes,
+                                   rows.n, cudaMemcpyHostToDevice, stream));
 }
 
 }  // namespace integralhist

@@ -13,8 +13,7 @@ using Clock = std::chrono::steady_clock;
 static constexpr std::chrono::microseconds kAsking (50);  // before a wait gives the processor away
 
 /// Of the current context.
-static Available
-free_on_device ()
+static Available free_on_device ()
 {
   std::size_t available = 0, total = 0;
   cudaMemGetInfo (&available, &total);
@@ -22,24 +21,23 @@ free_on_device ()
 }
 
 /// `what` could not be allocated.
-static std::string
-no_memory_on_device (const std::string &what, const CudaError &error)
+static std::string no_memory_on_device (const std::string &what, const CudaError &error)
 {
   return no_memory (what + (error.pinned ? ", pinned on the host," : ", on the GPU,"), error.bytes,
                     error.pinned ? available_memory () : free_on_device ());
 }
 
-Error::Error (const CudaError &error) : kind (Kind::failed), message (std::string ("CUDA: ") + error.what ())
+Error::Error (const CudaError &error)
+    : kind (Kind::failed), message (std::string ("CUDA: ") + error.what ())
 {
   if (error.code == cudaErrorMemoryAllocation) {
     kind = Kind::no_memory;
-    message =
-        no_memory_on_device ("what a frame needs besides its tensor", error) + ": lower async-depth, set max-tensors, or download=never";
+    message = no_memory_on_device ("what a frame needs besides its tensor", error)
+              + ": lower async-depth, set max-tensors, or download=never";
   }
 }
 
-bool
-has_fired (cudaEvent_t event)
+bool has_fired (cudaEvent_t event)
 {
   const cudaError_t state = cudaEventQuery (event);
   if (state == cudaErrorNotReady)
@@ -47,8 +45,7 @@ has_fired (cudaEvent_t event)
   return state != cudaErrorNotReady;
 }
 
-CudaExpected<>
-await (cudaEvent_t event)
+CudaExpected<> await (cudaEvent_t event)
 {
   const auto start = Clock::now ();
   for (;;) {
@@ -61,13 +58,17 @@ await (cudaEvent_t event)
   }
 }
 
-Expected<std::unique_ptr<Tensor>>
-CudaTensor::create (const inthist::Shape &shape, unsigned alive, Context context, std::shared_ptr<Queries> queries, Download download)
+Expected<std::unique_ptr<Tensor>> CudaTensor::create (const inthist::Shape &shape, unsigned alive,
+                                                      Context context,
+                                                      std::shared_ptr<Queries> queries,
+                                                      Download download)
 {
-  std::unique_ptr<CudaTensor> tensor (new CudaTensor (shape, std::move (context), std::move (queries), download));
+  std::unique_ptr<CudaTensor> tensor (
+      new CudaTensor (shape, std::move (context), std::move (queries), download));
   auto memory = make_device_memory (tensor->room_);
   if (!memory && memory.error ().code == cudaErrorMemoryAllocation)
-    return error (Error::Kind::no_memory, no_memory_for_tensor (shape, tensor->room_, free_on_device (), alive));
+    return error (Error::Kind::no_memory,
+                  no_memory_for_tensor (shape, tensor->room_, free_on_device (), alive));
   tensor->memory_ = TRY (std::move (memory));
   for (EventOwner *event : { &tensor->computed_, &tensor->downloaded_ })
     *event = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
@@ -91,8 +92,7 @@ CudaTensor::~CudaTensor ()
   readers_.clear ();
 }
 
-static Expected<>
-await (cudaEvent_t event, GstClockTime timeout)
+static Expected<> await (cudaEvent_t event, GstClockTime timeout)
 {
   if (timeout == GST_CLOCK_TIME_NONE) {
     TRY (await (event));
@@ -110,14 +110,12 @@ await (cudaEvent_t event, GstClockTime timeout)
   return {};
 }
 
-Expected<>
-CudaTensor::wait (GstClockTime timeout)
+Expected<> CudaTensor::wait (GstClockTime timeout)
 {
   return on (*context_, [&] { return await (computed_.get (), timeout); });
 }
 
-Expected<>
-CudaTensor::wait_for_landing (GstClockTime timeout)
+Expected<> CudaTensor::wait_for_landing (GstClockTime timeout)
 {
   // an event that was never recorded has fired
   return on (*context_, [&] () -> Expected<> {
@@ -130,8 +128,7 @@ namespace {
 
 /// Calls `array (pointer, bytes)` for each array of what is asked.
 template <class Array>
-void
-for_inputs (const inthist::Shape &shape, Query &query, Array &&array)
+void for_inputs (const inthist::Shape &shape, Query &query, Array &&array)
 {
   const auto visit = [&] (auto &pointer, std::size_t n) {
     if (pointer && n > 0)
@@ -142,13 +139,14 @@ for_inputs (const inthist::Shape &shape, Query &query, Array &&array)
   visit (query.patches, query.n_patches);
 }
 
-/// Calls `array (pointer, bytes, goes_up, comes_back)` for each array of what is carried and answered, in an order in which what goes up lies together, and what comes back. Where `answers` is null
-/// there is nobody to take them.
+/// Calls `array (pointer, bytes, goes_up, comes_back)` for each array of what is carried and
+/// answered, in an order in which what goes up lies together, and what comes back. Where `answers`
+/// is null there is nobody to take them.
 template <class Array>
-void
-for_outputs (const inthist::Shape &shape, std::span<Query> queries, Array &&array)
+void for_outputs (const inthist::Shape &shape, std::span<Query> queries, Array &&array)
 {
-  for (const auto &[goes_up, comes_back] : { std::pair (true, false), std::pair (true, true), std::pair (false, true) })
+  for (const auto &[goes_up, comes_back] :
+       { std::pair (true, false), std::pair (true, true), std::pair (false, true) })
     for (Query &query : queries)
       if (query.carried && query.continues () == goes_up && query.goes_on (shape) == comes_back)
         array (query.carried, inthist::carried_bytes (query), goes_up, comes_back);
@@ -180,20 +178,19 @@ private:
 };
 
 /// Copies what is asked to the lane, and has the queries point to where it will be on the device.
-void
-put_inputs (const inthist::Shape &shape, const Queries::Lane &lane, std::span<Query> queries)
+void put_inputs (const inthist::Shape &shape, const Queries::Lane &lane, std::span<Query> queries)
 {
   Packing packing;
   for (Query &query : queries)
     for_inputs (shape, query, [&] (auto &pointer, std::size_t bytes) {
       const std::size_t offset = packing.add (bytes);
       std::memcpy (lane.host_inputs.get () + offset, pointer, bytes);
-      pointer = reinterpret_cast<std::remove_reference_t<decltype (pointer)>> (lane.inputs.get () + offset);
+      pointer = reinterpret_cast<std::remove_reference_t<decltype (pointer)>> (lane.inputs.get ()
+                                                                               + offset);
     });
 }
 
-std::size_t
-inputs_bytes (const inthist::Shape &shape, std::span<Query> queries)
+std::size_t inputs_bytes (const inthist::Shape &shape, std::span<Query> queries)
 {
   Packing packing;
   for (Query &query : queries)
@@ -210,24 +207,26 @@ CudaTensor::acquire_lane (std::size_t inputs, std::size_t answers, std::size_t h
   if (const auto reserved = lane->reserve (inputs, answers, host_answers); !reserved) {
     if (reserved.error ().code != cudaErrorMemoryAllocation)
       return tl::make_unexpected (reserved.error ());
-    return error (Error::Kind::no_memory, no_memory_on_device ("what is asked or answered", reserved.error ()) + ": ask in parts");
+    return error (Error::Kind::no_memory,
+                  no_memory_on_device ("what is asked or answered", reserved.error ())
+                      + ": ask in parts");
   }
   return lane;
 }
 
-CudaExpected<>
-CudaTensor::enqueue (const Queries::Lane &lane, cudaStream_t stream, std::size_t inputs_bytes, std::span<const Query> queries)
+CudaExpected<> CudaTensor::enqueue (const Queries::Lane &lane, cudaStream_t stream,
+                                    std::size_t inputs_bytes, std::span<const Query> queries)
 {
   TRY (check (cudaStreamWaitEvent (stream, computed_.get (), 0)));
   if (inputs_bytes > 0)
-    TRY (check (cudaMemcpyAsync (lane.inputs.get (), lane.host_inputs.get (), inputs_bytes, cudaMemcpyHostToDevice, stream)));
+    TRY (check (cudaMemcpyAsync (lane.inputs.get (), lane.host_inputs.get (), inputs_bytes,
+                                 cudaMemcpyHostToDevice, stream)));
   for (const Query &query : queries)
     TRY (check (inthist::cuda::answer (shape, layout, memory_.get (), query, stream)));
   return {};
 }
 
-Expected<>
-CudaTensor::ask (std::span<const Query> queries)
+Expected<> CudaTensor::ask (std::span<const Query> queries)
 {
   return on (*context_, [&] () -> Expected<> {
     std::vector<Query> asked (queries.begin (), queries.end ());
@@ -252,21 +251,25 @@ CudaTensor::ask (std::span<const Query> queries)
     };
     std::vector<Copy> copies;
     Packing packing;
-    for_outputs (shape, asked, [&] (auto &pointer, std::size_t bytes, bool goes_up, bool comes_back) {
-      const std::size_t offset = packing.add (bytes);
-      if (goes_up)
-        std::memcpy (lane->host_answers.get () + offset, pointer, bytes);
-      if (comes_back)
-        copies.push_back ({ pointer, offset, bytes });
-      pointer = reinterpret_cast<std::remove_reference_t<decltype (pointer)>> (lane->answers.get () + offset);
-    });
+    for_outputs (shape, asked,
+                 [&] (auto &pointer, std::size_t bytes, bool goes_up, bool comes_back) {
+                   const std::size_t offset = packing.add (bytes);
+                   if (goes_up)
+                     std::memcpy (lane->host_answers.get () + offset, pointer, bytes);
+                   if (comes_back)
+                     copies.push_back ({ pointer, offset, bytes });
+                   pointer = reinterpret_cast<std::remove_reference_t<decltype (pointer)>> (
+                       lane->answers.get () + offset);
+                 });
 
     cudaStream_t stream = lane->stream.get ();
     if (up_end > 0)
-      TRY (check (cudaMemcpyAsync (lane->answers.get (), lane->host_answers.get (), up_end, cudaMemcpyHostToDevice, stream)));
+      TRY (check (cudaMemcpyAsync (lane->answers.get (), lane->host_answers.get (), up_end,
+                                   cudaMemcpyHostToDevice, stream)));
     TRY (enqueue (*lane, stream, inputs, asked));
     if (back_end > 0)
-      TRY (check (cudaMemcpyAsync (lane->host_answers.get () + back_begin, lane->answers.get () + back_begin, back_end - back_begin,
+      TRY (check (cudaMemcpyAsync (lane->host_answers.get () + back_begin,
+                                   lane->answers.get () + back_begin, back_end - back_begin,
                                    cudaMemcpyDeviceToHost, stream)));
     TRY (check (cudaEventRecord (lane->done.get (), stream)));
     TRY (await (lane->done.get ()));
@@ -277,8 +280,7 @@ CudaTensor::ask (std::span<const Query> queries)
   });
 }
 
-Expected<>
-CudaTensor::ask_on (void *stream, std::span<const Query> queries)
+Expected<> CudaTensor::ask_on (void *stream, std::span<const Query> queries)
 {
   return on (*context_, [&] () -> Expected<> {
     std::vector<Query> asked (queries.begin (), queries.end ());
@@ -294,26 +296,27 @@ CudaTensor::ask_on (void *stream, std::span<const Query> queries)
   });
 }
 
-Expected<>
-CudaTensor::add_reader (void *stream)
+Expected<> CudaTensor::add_reader (void *stream)
 {
   return on (*context_, [&] () -> Expected<> {
     const std::lock_guard lock (readers_mutex_);
     // an event whose work is done serves again; any other still stands for its own stream
-    auto reader = std::ranges::find_if (readers_, [] (const EventOwner &event) { return has_fired (event.get ()); });
+    auto reader = std::ranges::find_if (
+        readers_, [] (const EventOwner &event) { return has_fired (event.get ()); });
     if (reader == readers_.end ())
-      reader = readers_.insert (reader, TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync)));
+      reader = readers_.insert (reader,
+                                TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync)));
     TRY (check (cudaEventRecord (reader->get (), static_cast<cudaStream_t> (stream))));
     return {};
   });
 }
 
-Expected<const void *>
-CudaTensor::host ()
+Expected<const void *> CudaTensor::host ()
 {
   if (download_ == Download::never)
     return error (Error::Kind::not_downloaded,
-                  "the tensor stays on the GPU, as download=never says; ask regions, or set download to lazy or eager");
+                  "the tensor stays on the GPU, as download=never says; ask regions, or set "
+                  "download to lazy or eager");
   const std::lock_guard lock (host_mutex_);
   return on (*context_, [&] () -> Expected<const void *> {
     if (!host_)
@@ -331,8 +334,7 @@ CudaTensor::host ()
   });
 }
 
-Expected<std::function<Expected<> ()>>
-CudaTensor::start_landing (const Landing &landing)
+Expected<std::function<Expected<> ()>> CudaTensor::start_landing (const Landing &landing)
 {
   return on (*context_, [&] () -> Expected<std::function<Expected<> ()>> {
     const auto lane = std::make_shared<std::unique_ptr<Queries::Lane>> (TRY (queries_->acquire ()));
@@ -350,23 +352,25 @@ CudaTensor::start_landing (const Landing &landing)
   });
 }
 
-CudaView
-CudaTensor::cuda ()
+CudaView CudaTensor::cuda ()
 {
-  return { reinterpret_cast<guint64> (memory_.get ()), computed_.get (), context_->handle (), context_->device () };
+  return { reinterpret_cast<guint64> (memory_.get ()), computed_.get (), context_->handle (),
+           context_->device () };
 }
 
-bool
-CudaTensor::at_rest ()
+bool CudaTensor::at_rest ()
 {
   const auto fired = [] (const EventOwner &event) { return has_fired (event.get ()); };
-  return at_rest_ = at_rest_ || (fired (computed_) && fired (downloaded_) && std::ranges::all_of (readers_, fired));
+  return at_rest_ =
+             at_rest_
+             || (fired (computed_) && fired (downloaded_) && std::ranges::all_of (readers_, fired));
 }
 
-CudaExpected<>
-CudaTensor::reuse (cudaStream_t stream)
+CudaExpected<> CudaTensor::reuse (cudaStream_t stream)
 {
-  const auto wait_for = [stream] (const EventOwner &event) { return check (cudaStreamWaitEvent (stream, event.get (), 0)); };
+  const auto wait_for = [stream] (const EventOwner &event) {
+    return check (cudaStreamWaitEvent (stream, event.get (), 0));
+  };
   if (!at_rest_) {
     TRY (wait_for (computed_));
     TRY (wait_for (downloaded_));
@@ -377,40 +381,41 @@ CudaTensor::reuse (cudaStream_t stream)
   return {};
 }
 
-CudaExpected<>
-CudaTensor::set_computed (cudaStream_t stream)
+CudaExpected<> CudaTensor::set_computed (cudaStream_t stream)
 {
   return check (cudaEventRecord (computed_.get (), stream));
 }
 
-CudaExpected<>
-CudaTensor::copy_pieces (const Landing &landing, cudaStream_t stream)
+CudaExpected<> CudaTensor::copy_pieces (const Landing &landing, cudaStream_t stream)
 {
-  // pieces of one copy follow each other without a gap; in copies of their own eight of 0.4 MB take 73 us instead of 59 (H200, PCIe 5)
+  // pieces of one copy follow each other without a gap; in copies of their own eight of 0.4 MB take
+  // 73 us instead of 59 (H200, PCIe 5)
   constexpr std::size_t kMostPitch = G_MAXINT32;  // that cudaMemcpy2D takes
   cudaError_t result = cudaSuccess;
-  landing.for_blocks ([&] (std::byte *to, std::size_t to_pitch, std::size_t offset, std::size_t pitch, std::size_t bytes, int n) {
+  landing.for_blocks ([&] (std::byte *to, std::size_t to_pitch, std::size_t offset,
+                           std::size_t pitch, std::size_t bytes, int n) {
     const std::byte *const from = memory_.get () + offset;
     if (n > 1 && std::max (to_pitch, pitch) <= kMostPitch && result == cudaSuccess)
-      result = cudaMemcpy2DAsync (to, to_pitch, from, pitch, bytes, n, cudaMemcpyDeviceToHost, stream);
+      result =
+          cudaMemcpy2DAsync (to, to_pitch, from, pitch, bytes, n, cudaMemcpyDeviceToHost, stream);
     else
       for (int i = 0; i < n && result == cudaSuccess; i++)
-        result = cudaMemcpyAsync (to + i * to_pitch, from + i * pitch, bytes, cudaMemcpyDeviceToHost, stream);
+        result = cudaMemcpyAsync (to + i * to_pitch, from + i * pitch, bytes,
+                                  cudaMemcpyDeviceToHost, stream);
   });
   return check (result);
 }
 
-CudaExpected<>
-CudaTensor::land (const Landing &landing, cudaStream_t stream)
+CudaExpected<> CudaTensor::land (const Landing &landing, cudaStream_t stream)
 {
   TRY (copy_pieces (landing, stream));
   return check (cudaEventRecord (downloaded_.get (), stream));
 }
 
-CudaExpected<>
-CudaTensor::start_download (cudaStream_t stream)
+CudaExpected<> CudaTensor::start_download (cudaStream_t stream)
 {
-  TRY (check (cudaMemcpyAsync (host_.get (), memory_.get (), bytes (), cudaMemcpyDeviceToHost, stream)));
+  TRY (check (
+      cudaMemcpyAsync (host_.get (), memory_.get (), bytes (), cudaMemcpyDeviceToHost, stream)));
   TRY (check (cudaEventRecord (downloaded_.get (), stream)));
   download_started_ = true;
   return {};

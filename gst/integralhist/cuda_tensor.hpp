@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A tensor on a GPU. Its fence is an event; its copy on the host lies in pinned memory, which stays with it from frame to frame.
+// A tensor on a GPU. Its fence is an event; its copy on the host lies in pinned memory, which stays
+// with it from frame to frame.
 #pragma once
 
 #include "engine.hpp"
@@ -13,22 +14,24 @@ using Context = std::shared_ptr<CudaContext>;
 
 /// Runs CUDA calls with the context current.
 template <class Body>
-auto
-on (const CudaContext &context, Body &&body) -> decltype (body ())
+auto on (const CudaContext &context, Body &&body) -> decltype (body ())
 {
   const CudaContext::Scope scope (context);
   if (!scope)
-    return error (Error::Kind::failed, "CUDA: the context of device " + std::to_string (context.device ()) + " is gone");
+    return error (Error::Kind::failed,
+                  "CUDA: the context of device " + std::to_string (context.device ()) + " is gone");
   return body ();
 }
 
 /// Also of one that failed, or whose device has: who uses it next hears of that.
 bool has_fired (cudaEvent_t event);
-/// Waits for an event made with cudaEventBlockingSync. The first 50 microseconds by asking, for to be woken takes longer than a small frame.
+/// Waits for an event made with cudaEventBlockingSync. The first 50 microseconds by asking, for to
+/// be woken takes longer than a small frame.
 inthist::cuda::CudaExpected<> await (cudaEvent_t event);
 
-/// Streams and buffers for queries, one set for each that is asked at the same time. They wait for the next caller. One that is dropped in the middle of its work, as something fails, waits
-/// for the device in cudaFree.
+/// Streams and buffers for queries, one set for each that is asked at the same time. They wait for
+/// the next caller. One that is dropped in the middle of its work, as something fails, waits for
+/// the device in cudaFree.
 class Queries {
 public:
   struct Lane {
@@ -38,7 +41,8 @@ public:
     inthist::cuda::DeviceMemory inputs, answers;
     std::size_t inputs_bytes = 0, answers_bytes = 0, host_answers_bytes = 0;
 
-    inthist::cuda::CudaExpected<> reserve (std::size_t inputs_wanted, std::size_t answers_wanted, std::size_t host_answers_wanted)
+    inthist::cuda::CudaExpected<> reserve (std::size_t inputs_wanted, std::size_t answers_wanted,
+                                           std::size_t host_answers_wanted)
     {
       if (inputs_wanted > inputs_bytes) {
         inputs_bytes = 0;
@@ -102,8 +106,10 @@ private:
 class CudaTensor final : public Tensor {
 public:
   /// With the context current.
-  static Expected<std::unique_ptr<Tensor>> create (const inthist::Shape &shape, unsigned alive, Context context,
-                                                   std::shared_ptr<Queries> queries, Download download);
+  static Expected<std::unique_ptr<Tensor>> create (const inthist::Shape &shape, unsigned alive,
+                                                   Context context,
+                                                   std::shared_ptr<Queries> queries,
+                                                   Download download);
   ~CudaTensor () override;
 
   Expected<> wait (GstClockTime timeout) override;
@@ -127,17 +133,21 @@ public:
   inthist::cuda::CudaExpected<> land (const Landing &landing, cudaStream_t stream);
 
 private:
-  CudaTensor (const inthist::Shape &of, Context context, std::shared_ptr<Queries> queries, Download download)
-      : Tensor (of), context_ (std::move (context)), queries_ (std::move (queries)), download_ (download), room_ (bytes ())
+  CudaTensor (const inthist::Shape &of, Context context, std::shared_ptr<Queries> queries,
+              Download download)
+      : Tensor (of), context_ (std::move (context)), queries_ (std::move (queries)),
+        download_ (download), room_ (bytes ())
   {
   }
 
   inthist::cuda::CudaExpected<> copy_pieces (const Landing &landing, cudaStream_t stream);
   /// For a question: with room for so many bytes.
-  Expected<std::unique_ptr<Queries::Lane>> acquire_lane (std::size_t inputs, std::size_t answers, std::size_t host_answers);
-  /// Behind the tensor, all on the device: what is asked has been copied to the lane, and answers are where the queries say.
-  inthist::cuda::CudaExpected<> enqueue (const Queries::Lane &lane, cudaStream_t stream, std::size_t inputs_bytes,
-                                         std::span<const Query> queries);
+  Expected<std::unique_ptr<Queries::Lane>> acquire_lane (std::size_t inputs, std::size_t answers,
+                                                         std::size_t host_answers);
+  /// Behind the tensor, all on the device: what is asked has been copied to the lane, and answers
+  /// are where the queries say.
+  inthist::cuda::CudaExpected<> enqueue (const Queries::Lane &lane, cudaStream_t stream,
+                                         std::size_t inputs_bytes, std::span<const Query> queries);
 
   const Context context_;
   const std::shared_ptr<Queries> queries_;

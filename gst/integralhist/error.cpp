@@ -6,8 +6,7 @@
 
 namespace integralhist {
 
-static GstIntegralHistogramError
-code_of (Error::Kind kind)
+static GstIntegralHistogramError code_of (Error::Kind kind)
 {
   switch (kind) {
     case Error::Kind::timeout: return GST_INTEGRAL_HISTOGRAM_ERROR_TIMEOUT;
@@ -19,8 +18,7 @@ code_of (Error::Kind kind)
   }
 }
 
-static Error::Kind
-kind_of (const GError *error)
+static Error::Kind kind_of (const GError *error)
 {
   if (error->domain != GST_INTEGRAL_HISTOGRAM_ERROR)
     return Error::Kind::failed;
@@ -34,8 +32,7 @@ kind_of (const GError *error)
   }
 }
 
-Expected<>
-check_host (int result)
+Expected<> check_host (int result)
 {
   switch (result) {
     case 0: return {};
@@ -45,41 +42,41 @@ check_host (int result)
   }
 }
 
-void
-set_gerror (GError **target, const Error &error)
+void set_gerror (GError **target, const Error &error)
 {
-  g_set_error_literal (target, GST_INTEGRAL_HISTOGRAM_ERROR, code_of (error.kind), error.message.c_str ());
+  g_set_error_literal (target, GST_INTEGRAL_HISTOGRAM_ERROR, code_of (error.kind),
+                       error.message.c_str ());
 }
 
-Error
-take_gerror (GError *error, const char *doing)
+Error take_gerror (GError *error, const char *doing)
 {
   if (!error)
-    return Error (Error::Kind::failed, std::string (doing) + "the integral histogram could not be asked");
+    return Error (Error::Kind::failed,
+                  std::string (doing) + "the integral histogram could not be asked");
   Error taken (kind_of (error), std::string (doing) + error->message);
   g_error_free (error);
   return taken;
 }
 
-std::string
-describe (const inthist::Shape &shape)
+std::string describe (const inthist::Shape &shape)
 {
-  const std::string size = " of " + std::to_string (shape.width) + "x" + std::to_string (shape.height) + " pixels";
+  const std::string size =
+      " of " + std::to_string (shape.width) + "x" + std::to_string (shape.height) + " pixels";
   if (shape.content == inthist::Content::bins)
-    return "the integral histogram" + size + " with " + std::to_string (shape.bins) + " bins (" + inthist::name_of (shape.counter) + ")";
+    return "the integral histogram" + size + " with " + std::to_string (shape.bins) + " bins ("
+           + inthist::name_of (shape.counter) + ")";
   return (shape.bins > 1 ? "the tables of values and squares" : "the summed-area table") + size;
 }
 
-std::string
-no_threads (const std::string &why)
+std::string no_threads (const std::string &why)
 {
   return "no thread could be started (" + why
-         + "): raise the limits on threads (ulimit -u, the container's pids.max) and on address space (ulimit -v)";
+         + "): raise the limits on threads (ulimit -u, the container's pids.max) and on address "
+           "space (ulimit -v)";
 }
 
 /// As g_format_size, but with a space that can be searched for.
-static std::string
-size_text (double size)
+static std::string size_text (double size)
 {
   constexpr const char *kUnits[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
   std::size_t unit = 0;
@@ -89,29 +86,31 @@ size_text (double size)
   return printed;
 }
 
-std::string
-no_memory (const std::string &what, std::size_t bytes, const Available &available)
+std::string no_memory (const std::string &what, std::size_t bytes, const Available &available)
 {
-  return what + " takes " + size_text (double (bytes)) + ", and " + size_text (double (available.bytes)) + " of " + available.of
-         + " are free";
+  return what + " takes " + size_text (double (bytes)) + ", and "
+         + size_text (double (available.bytes)) + " of " + available.of + " are free";
 }
 
-std::string
-no_memory_within (const std::string &what, std::size_t bytes, const char *limit, std::size_t value)
+std::string no_memory_within (const std::string &what, std::size_t bytes, const char *limit,
+                              std::size_t value)
 {
-  return what + " takes " + size_text (double (bytes)) + ", and " + limit + " is " + size_text (double (value));
+  return what + " takes " + size_text (double (bytes)) + ", and " + limit + " is "
+         + size_text (double (value));
 }
 
-std::string
-no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes, const Available &available, unsigned alive)
+std::string no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes,
+                                  const Available &available, unsigned alive)
 {
   std::string message = no_memory (describe (shape), bytes, available);
   if (alive > 0)
-    message += ", with " + std::to_string (alive) + " held already: set max-tensors to wait for them,";
+    message +=
+        ", with " + std::to_string (alive) + " held already: set max-tensors to wait for them,";
   else
     message += ":";
   if (shape.content == inthist::Content::bins)
-    message += shape.counter == inthist::Type::u32 ? " lower bins, set counter=u16," : " lower bins,";
+    message +=
+        shape.counter == inthist::Type::u32 ? " lower bins, set counter=u16," : " lower bins,";
   else if (shape.bins > 1)
     message += " set squared=false,";
   return message + " or scale the video down";

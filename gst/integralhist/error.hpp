@@ -46,8 +46,7 @@ template <class T = void>
 using Expected = inthist::Expected<T, Error>;
 
 /// To be returned instead of a value.
-inline tl::unexpected<Error>
-error (Error::Kind kind, std::string message)
+inline tl::unexpected<Error> error (Error::Kind kind, std::string message)
 {
   return tl::unexpected<Error> (Error (kind, std::move (message)));
 }
@@ -74,8 +73,10 @@ struct Available {
 /// "WHAT takes x GiB, and y GiB of host memory are free", for an error message.
 std::string no_memory (const std::string &what, std::size_t bytes, const Available &available);
 /// "WHAT takes x GiB, and LIMIT is y GiB".
-std::string no_memory_within (const std::string &what, std::size_t bytes, const char *limit, std::size_t value);
+std::string no_memory_within (const std::string &what, std::size_t bytes, const char *limit,
+                              std::size_t value);
 /// The first for a tensor, with what would make it smaller; `alive` others exist.
-std::string no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes, const Available &available, unsigned alive);
+std::string no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes,
+                                  const Available &available, unsigned alive);
 
 }  // namespace integralhist

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// INTEGRALHIST_FAULT=DEVICE:N lets the N-th part on a device fail where frames are shared out, to see
-// what becomes of everything else. Not installed.
+// INTEGRALHIST_FAULT=DEVICE:N lets the N-th part on a device fail where frames are shared out, to
+// see what becomes of everything else. Not installed.
 #pragma once
 
 #include <charconv>
@@ -18,8 +18,7 @@ struct Fault {
 };
 
 /// None where the text is empty.
-inline Expected<std::optional<Fault>>
-parse_fault (std::string_view text)
+inline Expected<std::optional<Fault>> parse_fault (std::string_view text)
 {
   if (text.empty ())
     return std::optional<Fault> ();
@@ -31,8 +30,10 @@ parse_fault (std::string_view text)
     if (wrong_part == std::errc () && after == end && fault.device >= 0 && fault.part >= 1)
       return std::optional (fault);
   }
-  return error (Error::Kind::bad_setting, "INTEGRALHIST_FAULT=\"" + std::string (text)
-                                              + "\" is no fault: set it to DEVICE:N, such as 0:1, for the N-th part on a device");
+  return error (
+      Error::Kind::bad_setting,
+      "INTEGRALHIST_FAULT=\"" + std::string (text)
+          + "\" is no fault: set it to DEVICE:N, such as 0:1, for the N-th part on a device");
 }
 
 }  // namespace integralhist

@@ -14,15 +14,16 @@ GST_DEFINE_MINI_OBJECT_TYPE (GstIntegralHistogram, gst_integral_histogram);
 G_DEFINE_QUARK (gst-integral-histogram-error-quark, gst_integral_histogram_error)
 // clang-format on
 
-GType
-gst_integral_histogram_counter_get_type (void)
+GType gst_integral_histogram_counter_get_type (void)
 {
   static gsize type = 0;
   if (g_once_init_enter (&type)) {
     static const GEnumValue values[] = {
       { GST_INTEGRAL_HISTOGRAM_COUNTER_U32, "32 bits, exact below 2^32 pixels", "u32" },
-      { GST_INTEGRAL_HISTOGRAM_COUNTER_U16, "16 bits, counts modulo 65536; region queries stay exact", "u16" },
-      { GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED, "16 bits, and a few counts of 32 bits beside them: exact in one step for any region",
+      { GST_INTEGRAL_HISTOGRAM_COUNTER_U16,
+        "16 bits, counts modulo 65536; region queries stay exact", "u16" },
+      { GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED,
+        "16 bits, and a few counts of 32 bits beside them: exact in one step for any region",
         "u16-anchored" },
       { 0, nullptr, nullptr },
     };
@@ -31,14 +32,14 @@ gst_integral_histogram_counter_get_type (void)
   return type;
 }
 
-GType
-gst_integral_histogram_content_get_type (void)
+GType gst_integral_histogram_content_get_type (void)
 {
   static gsize type = 0;
   if (g_once_init_enter (&type)) {
     static const GEnumValue values[] = {
       { GST_INTEGRAL_HISTOGRAM_CONTENT_BINS, "Pixels of each bin: an integral histogram", "bins" },
-      { GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS, "Sums of values and of their squares: summed-area tables", "sums" },
+      { GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS,
+        "Sums of values and of their squares: summed-area tables", "sums" },
       { 0, nullptr, nullptr },
     };
     g_once_init_leave (&type, g_enum_register_static ("GstIntegralHistogramContent", values));
@@ -50,32 +51,33 @@ namespace integralhist {
 
 using inthist::Question;
 
-GstIntegralHistogram *
-new_histogram (std::shared_ptr<Tensor> tensor)
+GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor)
 {
   auto *histogram = new GstIntegralHistogram{ {}, std::move (tensor) };
-  gst_mini_object_init (GST_MINI_OBJECT_CAST (histogram), 0, GST_TYPE_INTEGRAL_HISTOGRAM, nullptr, nullptr,
-                        [] (GstMiniObject *object) { delete reinterpret_cast<GstIntegralHistogram *> (object); });
+  gst_mini_object_init (
+      GST_MINI_OBJECT_CAST (histogram), 0, GST_TYPE_INTEGRAL_HISTOGRAM, nullptr, nullptr,
+      [] (GstMiniObject *object) { delete reinterpret_cast<GstIntegralHistogram *> (object); });
   return histogram;
 }
 
-Tensor &
-tensor_of (GstIntegralHistogram *histogram)
+Tensor &tensor_of (GstIntegralHistogram *histogram)
 {
   return *histogram->tensor;
 }
 
 /// What rectangles add up to in each plane: counts (guint32) or sums (guint64).
 template <class Answer>
-static Expected<>
-ask (Tensor &tensor, const GstVideoRectangle *rectangles, guint n, Answer *answers)
+static Expected<> ask (Tensor &tensor, const GstVideoRectangle *rectangles, guint n,
+                       Answer *answers)
 {
   if (n == 0)
     return {};
   const inthist::Windows windows = TRY (windows_of (rectangles, n));
   const bool sums_wanted = sizeof (Answer) == sizeof (guint64);
   if (sums_wanted || tensor.shape.content == inthist::Content::bins) {
-    const Query query = { .question = sums_wanted ? Question::sums : Question::counts, .windows = windows, .answers = answers };
+    const Query query = { .question = sums_wanted ? Question::sums : Question::counts,
+                          .windows = windows,
+                          .answers = answers };
     return tensor.ask ({ &query, 1 });
   }
   const gsize n_sums = gsize (n) * tensor.shape.bins;
@@ -86,15 +88,16 @@ ask (Tensor &tensor, const GstVideoRectangle *rectangles, guint n, Answer *answe
     if (sums[i] > G_MAXUINT32)
       return error (Error::Kind::overflow,
                     "the sum " + std::to_string (sums[i])
-                        + " does not fit 32 bits: ask gst_integral_histogram_region_sums or gst_integral_histogram_regions_sums");
+                        + " does not fit 32 bits: ask gst_integral_histogram_region_sums or "
+                          "gst_integral_histogram_regions_sums");
     answers[i] = Answer (sums[i]);
   }
   return {};
 }
 
 template <class Answer>
-static gboolean
-ask_c (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, Answer *answers, GError **error)
+static gboolean ask_c (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles,
+                       guint n, Answer *answers, GError **error)
 {
   g_return_val_if_fail (histogram && (n == 0 || (rectangles && answers)), FALSE);
   return to_c (ask (*histogram->tensor, rectangles, n, answers), FALSE, error);
@@ -102,8 +105,8 @@ ask_c (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, gui
 
 /// Answers one rectangle with an array for language bindings.
 template <class Answer>
-static Answer *
-ask_region (GstIntegralHistogram *histogram, const GstVideoRectangle &rectangle, gsize *n_answers, GError **error)
+static Answer *ask_region (GstIntegralHistogram *histogram, const GstVideoRectangle &rectangle,
+                           gsize *n_answers, GError **error)
 {
   g_return_val_if_fail (histogram, nullptr);
   const gsize planes = histogram->tensor->shape.bins;
@@ -115,11 +118,12 @@ ask_region (GstIntegralHistogram *histogram, const GstVideoRectangle &rectangle,
 }
 
 template <class Answer>
-static Expected<GBytes *>
-ask_regions (Tensor &tensor, const gint *values, gsize n_values)
+static Expected<GBytes *> ask_regions (Tensor &tensor, const gint *values, gsize n_values)
 {
   if (n_values % 4 != 0)
-    return error (Error::Kind::bad_question, std::to_string (n_values) + " numbers are no list of rectangles: each is x, y, width, height");
+    return error (Error::Kind::bad_question,
+                  std::to_string (n_values)
+                      + " numbers are no list of rectangles: each is x, y, width, height");
   static_assert (sizeof (GstVideoRectangle) == 4 * sizeof (gint));
   const gsize n = n_values / 4, n_answers = n * tensor.shape.bins;
   g_autofree Answer *answers = TRY (answers_for<Answer> (n_answers));
@@ -130,58 +134,54 @@ ask_regions (Tensor &tensor, const gint *values, gsize n_values)
 
 /// Answers many rectangles for language bindings, each of which is four of the `n_values`.
 template <class Answer>
-static GBytes *
-ask_regions_c (GstIntegralHistogram *histogram, const gint *values, gsize n_values, GError **error)
+static GBytes *ask_regions_c (GstIntegralHistogram *histogram, const gint *values, gsize n_values,
+                              GError **error)
 {
   g_return_val_if_fail (histogram, nullptr);
-  return to_c (ask_regions<Answer> (*histogram->tensor, values, n_values), static_cast<GBytes *> (nullptr), error);
+  return to_c (ask_regions<Answer> (*histogram->tensor, values, n_values),
+               static_cast<GBytes *> (nullptr), error);
 }
 
 }  // namespace integralhist
 
-GstIntegralHistogram *
-gst_integral_histogram_ref (GstIntegralHistogram *histogram)
+GstIntegralHistogram *gst_integral_histogram_ref (GstIntegralHistogram *histogram)
 {
-  return reinterpret_cast<GstIntegralHistogram *> (gst_mini_object_ref (GST_MINI_OBJECT_CAST (histogram)));
+  return reinterpret_cast<GstIntegralHistogram *> (
+      gst_mini_object_ref (GST_MINI_OBJECT_CAST (histogram)));
 }
 
-void
-gst_integral_histogram_unref (GstIntegralHistogram *histogram)
+void gst_integral_histogram_unref (GstIntegralHistogram *histogram)
 {
   gst_mini_object_unref (GST_MINI_OBJECT_CAST (histogram));
 }
 
-guint
-gst_integral_histogram_get_width (GstIntegralHistogram *histogram)
+guint gst_integral_histogram_get_width (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, 0);
   return histogram->tensor->shape.width;
 }
 
-guint
-gst_integral_histogram_get_height (GstIntegralHistogram *histogram)
+guint gst_integral_histogram_get_height (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, 0);
   return histogram->tensor->shape.height;
 }
 
-guint
-gst_integral_histogram_get_bins (GstIntegralHistogram *histogram)
+guint gst_integral_histogram_get_bins (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, 0);
   return histogram->tensor->shape.bins;
 }
 
-GstIntegralHistogramContent
-gst_integral_histogram_get_content (GstIntegralHistogram *histogram)
+GstIntegralHistogramContent gst_integral_histogram_get_content (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
-  return histogram->tensor->shape.content == inthist::Content::bins ? GST_INTEGRAL_HISTOGRAM_CONTENT_BINS
-                                                                    : GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
+  return histogram->tensor->shape.content == inthist::Content::bins
+             ? GST_INTEGRAL_HISTOGRAM_CONTENT_BINS
+             : GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
 }
 
-GstIntegralHistogramCounter
-gst_integral_histogram_get_counter (GstIntegralHistogram *histogram)
+GstIntegralHistogramCounter gst_integral_histogram_get_counter (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_COUNTER_U32);
   switch (histogram->tensor->shape.counter) {
@@ -191,8 +191,8 @@ gst_integral_histogram_get_counter (GstIntegralHistogram *histogram)
   }
 }
 
-gboolean
-gst_integral_histogram_get_anchors (GstIntegralHistogram *histogram, gsize *offset, guint *row_step, guint *column_step)
+gboolean gst_integral_histogram_get_anchors (GstIntegralHistogram *histogram, gsize *offset,
+                                             guint *row_step, guint *column_step)
 {
   g_return_val_if_fail (histogram, FALSE);
   const inthist::Shape &shape = histogram->tensor->shape;
@@ -207,30 +207,27 @@ gst_integral_histogram_get_anchors (GstIntegralHistogram *histogram, gsize *offs
   return has;
 }
 
-gsize
-gst_integral_histogram_get_row_pitch (GstIntegralHistogram *histogram)
+gsize gst_integral_histogram_get_row_pitch (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, 0);
   return histogram->tensor->layout.row_pitch;
 }
 
-gsize
-gst_integral_histogram_get_plane_pitch (GstIntegralHistogram *histogram)
+gsize gst_integral_histogram_get_plane_pitch (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, 0);
   return histogram->tensor->layout.plane_pitch;
 }
 
-guint
-gst_integral_histogram_get_n_shards (GstIntegralHistogram *histogram)
+guint gst_integral_histogram_get_n_shards (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, 0);
   const auto shards = histogram->tensor->shards ();
   return shards ? std::max (1u, guint (shards->size ())) : 0;
 }
 
-GstIntegralHistogram *
-gst_integral_histogram_get_shard (GstIntegralHistogram *histogram, guint index, guint *first_bin)
+GstIntegralHistogram *gst_integral_histogram_get_shard (GstIntegralHistogram *histogram,
+                                                        guint index, guint *first_bin)
 {
   g_return_val_if_fail (histogram, nullptr);
   if (first_bin)
@@ -245,113 +242,114 @@ gst_integral_histogram_get_shard (GstIntegralHistogram *histogram, guint index, 
   const integralhist::Shard &shard = (*shards)[index];
   if (first_bin)
     *first_bin = guint (shard.first_bin);
-  return integralhist::new_histogram (std::shared_ptr<integralhist::Tensor> (histogram->tensor, shard.tensor.get ()));
+  return integralhist::new_histogram (
+      std::shared_ptr<integralhist::Tensor> (histogram->tensor, shard.tensor.get ()));
 }
 
-gboolean
-gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockTime timeout, GError **error)
+gboolean gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockTime timeout,
+                                      GError **error)
 {
   g_return_val_if_fail (histogram, FALSE);
   return integralhist::to_c (histogram->tensor->wait (timeout), FALSE, error);
 }
 
-gboolean
-gst_integral_histogram_add_reader (GstIntegralHistogram *histogram, gpointer stream, GError **error)
+gboolean gst_integral_histogram_add_reader (GstIntegralHistogram *histogram, gpointer stream,
+                                            GError **error)
 {
   g_return_val_if_fail (histogram, FALSE);
   return integralhist::to_c (histogram->tensor->add_reader (stream), FALSE, error);
 }
 
-gboolean
-gst_integral_histogram_regions (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, guint32 *counts,
-                                GError **error)
+gboolean gst_integral_histogram_regions (GstIntegralHistogram *histogram,
+                                         const GstVideoRectangle *rectangles, guint n,
+                                         guint32 *counts, GError **error)
 {
   return integralhist::ask_c (histogram, rectangles, n, counts, error);
 }
 
-gboolean
-gst_integral_histogram_region (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, guint32 *counts, GError **error)
+gboolean gst_integral_histogram_region (GstIntegralHistogram *histogram, gint x, gint y, gint width,
+                                        gint height, guint32 *counts, GError **error)
 {
   const GstVideoRectangle rectangle = { x, y, width, height };
   return integralhist::ask_c (histogram, &rectangle, 1, counts, error);
 }
 
-gboolean
-gst_integral_histogram_regions_sums (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, guint64 *sums,
-                                     GError **error)
+gboolean gst_integral_histogram_regions_sums (GstIntegralHistogram *histogram,
+                                              const GstVideoRectangle *rectangles, guint n,
+                                              guint64 *sums, GError **error)
 {
   return integralhist::ask_c (histogram, rectangles, n, sums, error);
 }
 
-gboolean
-gst_integral_histogram_region_sums (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, guint64 *sums, GError **error)
+gboolean gst_integral_histogram_region_sums (GstIntegralHistogram *histogram, gint x, gint y,
+                                             gint width, gint height, guint64 *sums, GError **error)
 {
   const GstVideoRectangle rectangle = { x, y, width, height };
   return integralhist::ask_c (histogram, &rectangle, 1, sums, error);
 }
 
-guint32 *
-gst_integral_histogram_query_region (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, gsize *n_counts,
-                                     GError **error)
+guint32 *gst_integral_histogram_query_region (GstIntegralHistogram *histogram, gint x, gint y,
+                                              gint width, gint height, gsize *n_counts,
+                                              GError **error)
 {
   return integralhist::ask_region<guint32> (histogram, { x, y, width, height }, n_counts, error);
 }
 
-GBytes *
-gst_integral_histogram_query_regions (GstIntegralHistogram *histogram, const gint *rectangles, gsize n_values, GError **error)
+GBytes *gst_integral_histogram_query_regions (GstIntegralHistogram *histogram,
+                                              const gint *rectangles, gsize n_values,
+                                              GError **error)
 {
   return integralhist::ask_regions_c<guint32> (histogram, rectangles, n_values, error);
 }
 
-guint64 *
-gst_integral_histogram_query_region_sums (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, gsize *n_sums,
-                                          GError **error)
+guint64 *gst_integral_histogram_query_region_sums (GstIntegralHistogram *histogram, gint x, gint y,
+                                                   gint width, gint height, gsize *n_sums,
+                                                   GError **error)
 {
   return integralhist::ask_region<guint64> (histogram, { x, y, width, height }, n_sums, error);
 }
 
-GBytes *
-gst_integral_histogram_query_regions_sums (GstIntegralHistogram *histogram, const gint *rectangles, gsize n_values, GError **error)
+GBytes *gst_integral_histogram_query_regions_sums (GstIntegralHistogram *histogram,
+                                                   const gint *rectangles, gsize n_values,
+                                                   GError **error)
 {
   return integralhist::ask_regions_c<guint64> (histogram, rectangles, n_values, error);
 }
 
-GstBuffer *
-gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, GError **error)
+GstBuffer *gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, GError **error)
 {
   g_return_val_if_fail (histogram, nullptr);
-  const auto data = integralhist::to_c (histogram->tensor->host (), static_cast<const void *> (nullptr), error);
+  const auto data =
+      integralhist::to_c (histogram->tensor->host (), static_cast<const void *> (nullptr), error);
   if (!data)
     return nullptr;
   const gsize bytes = histogram->tensor->bytes ();
-  const auto release = [] (gpointer h) { gst_integral_histogram_unref (static_cast<GstIntegralHistogram *> (h)); };
-  return gst_buffer_new_wrapped_full (GST_MEMORY_FLAG_READONLY, const_cast<void *> (data), bytes, 0, bytes,
-                                      gst_integral_histogram_ref (histogram), release);
+  const auto release = [] (gpointer h) {
+    gst_integral_histogram_unref (static_cast<GstIntegralHistogram *> (h));
+  };
+  return gst_buffer_new_wrapped_full (GST_MEMORY_FLAG_READONLY, const_cast<void *> (data), bytes, 0,
+                                      bytes, gst_integral_histogram_ref (histogram), release);
 }
 
-guint64
-gst_integral_histogram_get_device_pointer (GstIntegralHistogram *histogram)
+guint64 gst_integral_histogram_get_device_pointer (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, 0);
   return histogram->tensor->cuda ().pointer;
 }
 
-gpointer
-gst_integral_histogram_get_cuda_event (GstIntegralHistogram *histogram)
+gpointer gst_integral_histogram_get_cuda_event (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, nullptr);
   return histogram->tensor->cuda ().event;
 }
 
-gpointer
-gst_integral_histogram_get_cuda_context (GstIntegralHistogram *histogram)
+gpointer gst_integral_histogram_get_cuda_context (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, nullptr);
   return histogram->tensor->cuda ().context;
 }
 
-gint
-gst_integral_histogram_get_cuda_device (GstIntegralHistogram *histogram)
+gint gst_integral_histogram_get_cuda_device (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, -1);
   return histogram->tensor->cuda ().device;

@@ -13,15 +13,18 @@ G_BEGIN_DECLS
 /**
  * GstIntegralHistogram:
  *
- * The integral histogram of one video frame, or the promise of it: the tensor H[b][y][x] with the number of pixels of bin b in rows
- * 0..y and columns 0..x (Porikli, CVPR 2005). Queries answer the histogram of any rectangle; they wait until the tensor is there
- * and work wherever it lies, in host memory or on a GPU.
+ * The integral histogram of one video frame, or the promise of it: the tensor H[b][y][x] with the
+ * number of pixels of bin b in rows 0..y and columns 0..x (Porikli, CVPR 2005). Queries answer the
+ * histogram of any rectangle; they wait until the tensor is there and work wherever it lies, in
+ * host memory or on a GPU.
  *
- * The tensor may also hold summed-area tables (integral images; Crow 1984): plane 0 then adds up the values of the pixels, and plane 1, where
- * there is one, their squares (Viola and Jones 2001). gst_integral_histogram_get_content() says which it is, and the same queries answer.
+ * The tensor may also hold summed-area tables (integral images; Crow 1984): plane 0 then adds up
+ * the values of the pixels, and plane 1, where there is one, their squares (Viola and Jones 2001).
+ * gst_integral_histogram_get_content() says which it is, and the same queries answer.
  *
- * It is immutable and may be used from any thread. It outlives the element and the pipeline that made it; its memory goes back for reuse
- * with the last reference, so that a consumer which keeps it for long keeps that memory.
+ * It is immutable and may be used from any thread. It outlives the element and the pipeline that
+ * made it; its memory goes back for reuse with the last reference, so that a consumer which keeps
+ * it for long keeps that memory.
  */
 typedef struct _GstIntegralHistogram GstIntegralHistogram;
 
@@ -30,10 +33,11 @@ typedef struct _GstIntegralHistogram GstIntegralHistogram;
 /**
  * GstIntegralHistogramCounter:
  * @GST_INTEGRAL_HISTOGRAM_COUNTER_U32: 32 bits, exact below 2^32 pixels
- * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16: 16 bits, the counts modulo 65536; region queries are exact all the same, because regions of more than 65535 pixels are
- *   cut into parts
- * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED: the same elements, and behind them a sparse grid of 32-bit counts, the anchors, from which any region is exact
- *   in one step; see gst_integral_histogram_get_anchors(). At most 65535 columns
+ * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16: 16 bits, the counts modulo 65536; region queries are exact
+ * all the same, because regions of more than 65535 pixels are cut into parts
+ * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED: the same elements, and behind them a sparse grid of
+ * 32-bit counts, the anchors, from which any region is exact in one step; see
+ * gst_integral_histogram_get_anchors(). At most 65535 columns
  *
  * The type of the tensor's elements.
  */
@@ -48,7 +52,8 @@ typedef enum {
 /**
  * GstIntegralHistogramContent:
  * @GST_INTEGRAL_HISTOGRAM_CONTENT_BINS: plane b counts the pixels of bin b: an integral histogram
- * @GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS: plane 0 adds up the pixels' values, 0 to 255, and plane 1, where there is one, their squares: summed-area tables
+ * @GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS: plane 0 adds up the pixels' values, 0 to 255, and plane 1,
+ * where there is one, their squares: summed-area tables
  *
  * What the planes of the tensor add up.
  */
@@ -61,12 +66,17 @@ typedef enum {
 
 /**
  * GstIntegralHistogramError:
- * @GST_INTEGRAL_HISTOGRAM_ERROR_FAILED: the tensor could not be computed or read; the message says why
+ * @GST_INTEGRAL_HISTOGRAM_ERROR_FAILED: the tensor could not be computed or read; the message says
+ * why
  * @GST_INTEGRAL_HISTOGRAM_ERROR_TIMEOUT: the tensor was not ready in time
- * @GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY: not enough memory for the tensor, a copy of it or what it is asked
- * @GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED: a host copy was asked of a tensor whose producer was told never to download
- * @GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW: an answer takes more than 32 bits; gst_integral_histogram_regions_sums() gives it
- * @GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION: the question makes no sense, such as one with an empty model; the message says why
+ * @GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY: not enough memory for the tensor, a copy of it or what
+ * it is asked
+ * @GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED: a host copy was asked of a tensor whose producer
+ * was told never to download
+ * @GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW: an answer takes more than 32 bits;
+ * gst_integral_histogram_regions_sums() gives it
+ * @GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION: the question makes no sense, such as one with an
+ * empty model; the message says why
  */
 typedef enum {
   GST_INTEGRAL_HISTOGRAM_ERROR_FAILED,
@@ -154,14 +164,17 @@ GstIntegralHistogramCounter gst_integral_histogram_get_counter (GstIntegralHisto
  * @row_step: (out) (optional): rows from one anchor to the next, a power of two
  * @column_step: (out) (optional): columns from one anchor to the next, a power of two
  *
- * Where the anchors of a u16-anchored tensor lie, for those who read it themselves. Anchor A[b][i][j], a 32-bit count, is H[b][i * row_step][j * column_step] in full; the
- * grid has (height - 1) / row_step + 1 rows and (width - 1) / column_step + 1 columns, without gaps. With the anchor of an element, a = A[b][y / row_step][x / column_step],
- * H[b][y][x] = a + ((element - a) modulo 65536).
+ * Where the anchors of a u16-anchored tensor lie, for those who read it themselves. Anchor
+ * A[b][i][j], a 32-bit count, is H[b][i * row_step][j * column_step] in full; the grid has (height
+ * - 1) / row_step + 1 rows and (width - 1) / column_step + 1 columns, without gaps. With the anchor
+ * of an element, a = A[b][y / row_step][x / column_step], H[b][y][x] = a + ((element - a) modulo
+ * 65536).
  *
  * Returns: whether there are anchors; if not, all is 0
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_get_anchors (GstIntegralHistogram *histogram, gsize *offset, guint *row_step, guint *column_step);
+gboolean gst_integral_histogram_get_anchors (GstIntegralHistogram *histogram, gsize *offset,
+                                             guint *row_step, guint *column_step);
 
 /**
  * gst_integral_histogram_get_row_pitch:
@@ -185,8 +198,10 @@ gsize gst_integral_histogram_get_plane_pitch (GstIntegralHistogram *histogram);
  * gst_integral_histogram_get_n_shards:
  * @histogram: a #GstIntegralHistogram
  *
- * A tensor may lie in shards: groups of bins, each on the device that computed it (see cudaintegralhist's cuda-device-ids). Queries and gst_integral_histogram_get_buffer() put them together, so
- * that only those who read device memory themselves need to know. Waits until the tensor is computed.
+ * A tensor may lie in shards: groups of bins, each on the device that computed it (see
+ * cudaintegralhist's cuda-device-ids). Queries and gst_integral_histogram_get_buffer() put them
+ * together, so that only those who read device memory themselves need to know. Waits until the
+ * tensor is computed.
  *
  * Returns: how many there are; 1 where the tensor is in one piece, 0 where it could not be computed
  */
@@ -199,12 +214,15 @@ guint gst_integral_histogram_get_n_shards (GstIntegralHistogram *histogram);
  * @index: 0 to gst_integral_histogram_get_n_shards() - 1; shards are in the order of their bins
  * @first_bin: (out) (optional): the bin of @histogram that is bin 0 of the shard
  *
- * One of the shards, as a histogram of its bins: it has a device pointer and an event, and is asked on a stream of its device, like any other. It keeps the whole of @histogram.
+ * One of the shards, as a histogram of its bins: it has a device pointer and an event, and is asked
+ * on a stream of its device, like any other. It keeps the whole of @histogram.
  *
- * Returns: (transfer full) (nullable): the shard; @histogram itself where that is in one piece; %NULL where there is no such shard
+ * Returns: (transfer full) (nullable): the shard; @histogram itself where that is in one piece;
+ * %NULL where there is no such shard
  */
 GST_INTEGRAL_HISTOGRAM_API
-GstIntegralHistogram *gst_integral_histogram_get_shard (GstIntegralHistogram *histogram, guint index, guint *first_bin);
+GstIntegralHistogram *gst_integral_histogram_get_shard (GstIntegralHistogram *histogram,
+                                                        guint index, guint *first_bin);
 
 /**
  * gst_integral_histogram_wait:
@@ -214,22 +232,24 @@ GstIntegralHistogram *gst_integral_histogram_get_shard (GstIntegralHistogram *hi
  *
  * Waits until the tensor is computed. The queries do so themselves.
  *
- * Returns: %TRUE when it is; %FALSE with %GST_INTEGRAL_HISTOGRAM_ERROR_TIMEOUT or %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED
+ * Returns: %TRUE when it is; %FALSE with %GST_INTEGRAL_HISTOGRAM_ERROR_TIMEOUT or
+ * %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockTime timeout, GError **error);
+gboolean gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockTime timeout,
+                                      GError **error);
 
 /**
  * gst_integral_histogram_add_reader:
  * @histogram: a #GstIntegralHistogram on a GPU
- * @stream: (nullable): a cudaStream_t of gst_integral_histogram_get_cuda_context(); %NULL is the legacy
- *   default stream
+ * @stream: (nullable): a cudaStream_t of gst_integral_histogram_get_cuda_context(); %NULL is the
+ * legacy default stream
  * @error: return location for a #GError
  *
- * Says that work which is enqueued on @stream by now reads the tensor's memory. The last reference may
- * then be dropped at once: the memory is not written again, nor freed, before that work is done. Call
- * it after enqueueing, on the whole tensor or on a shard. Without it, keep a reference until the work
- * is done: the next frame would be written into memory that is still being read.
+ * Says that work which is enqueued on @stream by now reads the tensor's memory. The last reference
+ * may then be dropped at once: the memory is not written again, nor freed, before that work is
+ * done. Call it after enqueueing, on the whole tensor or on a shard. Without it, keep a reference
+ * until the work is done: the next frame would be written into memory that is still being read.
  *
  * The questions that answer on a stream do so themselves.
  *
@@ -238,7 +258,8 @@ gboolean gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockT
  * Since: 0.2
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_add_reader (GstIntegralHistogram *histogram, gpointer stream, GError **error);
+gboolean gst_integral_histogram_add_reader (GstIntegralHistogram *histogram, gpointer stream,
+                                            GError **error);
 
 /**
  * gst_integral_histogram_region: (skip)
@@ -250,16 +271,19 @@ gboolean gst_integral_histogram_add_reader (GstIntegralHistogram *histogram, gpo
  * @counts: (out caller-allocates): room for as many counts as there are bins
  * @error: return location for a #GError
  *
- * The histogram of a rectangle: pixels of each bin, exact for every counter type. The rectangle is clipped to the frame, and the counts
- * sum up to the clipped area; they are all zero where nothing is left of it.
+ * The histogram of a rectangle: pixels of each bin, exact for every counter type. The rectangle is
+ * clipped to the frame, and the counts sum up to the clipped area; they are all zero where nothing
+ * is left of it.
  *
- * Of tables, what the rectangle adds up to in each plane, if that fits 32 bits; gst_integral_histogram_region_sums() is made for them.
+ * Of tables, what the rectangle adds up to in each plane, if that fits 32 bits;
+ * gst_integral_histogram_region_sums() is made for them.
  *
- * Returns: %TRUE, or %FALSE with @error set, %GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW for a sum of 2^32 or more
+ * Returns: %TRUE, or %FALSE with @error set, %GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW for a sum of
+ * 2^32 or more
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_region (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, guint32 *counts,
-                                        GError **error);
+gboolean gst_integral_histogram_region (GstIntegralHistogram *histogram, gint x, gint y, gint width,
+                                        gint height, guint32 *counts, GError **error);
 
 /**
  * gst_integral_histogram_regions: (skip)
@@ -269,14 +293,15 @@ gboolean gst_integral_histogram_region (GstIntegralHistogram *histogram, gint x,
  * @counts: (out caller-allocates): room for @n x bins counts, one rectangle after another
  * @error: return location for a #GError
  *
- * The histograms of many rectangles at once, each as gst_integral_histogram_region(). On a GPU that is one kernel launch and one
- * small copy for all of them.
+ * The histograms of many rectangles at once, each as gst_integral_histogram_region(). On a GPU that
+ * is one kernel launch and one small copy for all of them.
  *
  * Returns: %TRUE, or %FALSE with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_regions (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, guint32 *counts,
-                                         GError **error);
+gboolean gst_integral_histogram_regions (GstIntegralHistogram *histogram,
+                                         const GstVideoRectangle *rectangles, guint n,
+                                         guint32 *counts, GError **error);
 
 /**
  * gst_integral_histogram_region_sums: (skip)
@@ -288,13 +313,15 @@ gboolean gst_integral_histogram_regions (GstIntegralHistogram *histogram, const 
  * @sums: (out caller-allocates): room for as many sums as there are planes
  * @error: return location for a #GError
  *
- * What a rectangle adds up to in each plane, exact: of tables the sum of its values and, in a second plane, that of their squares; of a histogram
- * its counts. The rectangle is clipped to the frame, and the sums are zero where nothing is left of it.
+ * What a rectangle adds up to in each plane, exact: of tables the sum of its values and, in a
+ * second plane, that of their squares; of a histogram its counts. The rectangle is clipped to the
+ * frame, and the sums are zero where nothing is left of it.
  *
  * Returns: %TRUE, or %FALSE with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_region_sums (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, guint64 *sums,
+gboolean gst_integral_histogram_region_sums (GstIntegralHistogram *histogram, gint x, gint y,
+                                             gint width, gint height, guint64 *sums,
                                              GError **error);
 
 /**
@@ -305,14 +332,15 @@ gboolean gst_integral_histogram_region_sums (GstIntegralHistogram *histogram, gi
  * @sums: (out caller-allocates): room for @n x planes sums, one rectangle after another
  * @error: return location for a #GError
  *
- * The sums of many rectangles at once, each as gst_integral_histogram_region_sums(). On a GPU that is one kernel launch and one small copy
- * for all of them.
+ * The sums of many rectangles at once, each as gst_integral_histogram_region_sums(). On a GPU that
+ * is one kernel launch and one small copy for all of them.
  *
  * Returns: %TRUE, or %FALSE with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_regions_sums (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, guint64 *sums,
-                                              GError **error);
+gboolean gst_integral_histogram_regions_sums (GstIntegralHistogram *histogram,
+                                              const GstVideoRectangle *rectangles, guint n,
+                                              guint64 *sums, GError **error);
 
 /**
  * gst_integral_histogram_query_region: (rename-to gst_integral_histogram_region)
@@ -326,25 +354,31 @@ gboolean gst_integral_histogram_regions_sums (GstIntegralHistogram *histogram, c
  *
  * gst_integral_histogram_region() for language bindings.
  *
- * Returns: (transfer full) (array length=n_counts): the counts, or %NULL with @error set; free with g_free()
+ * Returns: (transfer full) (array length=n_counts): the counts, or %NULL with @error set; free with
+ * g_free()
  */
 GST_INTEGRAL_HISTOGRAM_API
-guint32 *gst_integral_histogram_query_region (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, gsize *n_counts,
+guint32 *gst_integral_histogram_query_region (GstIntegralHistogram *histogram, gint x, gint y,
+                                              gint width, gint height, gsize *n_counts,
                                               GError **error);
 
 /**
  * gst_integral_histogram_query_regions: (rename-to gst_integral_histogram_regions)
  * @histogram: a #GstIntegralHistogram
- * @rectangles: (array length=n_values): x, y, width, height of one rectangle after another, in pixels
+ * @rectangles: (array length=n_values): x, y, width, height of one rectangle after another, in
+ * pixels
  * @n_values: four times the number of rectangles
  * @error: return location for a #GError
  *
  * gst_integral_histogram_regions() for language bindings.
  *
- * Returns: (transfer full): native-endian 32-bit counts, rectangles x bins, or %NULL with @error set
+ * Returns: (transfer full): native-endian 32-bit counts, rectangles x bins, or %NULL with @error
+ * set
  */
 GST_INTEGRAL_HISTOGRAM_API
-GBytes *gst_integral_histogram_query_regions (GstIntegralHistogram *histogram, const gint *rectangles, gsize n_values, GError **error);
+GBytes *gst_integral_histogram_query_regions (GstIntegralHistogram *histogram,
+                                              const gint *rectangles, gsize n_values,
+                                              GError **error);
 
 /**
  * gst_integral_histogram_query_region_sums: (rename-to gst_integral_histogram_region_sums)
@@ -358,38 +392,46 @@ GBytes *gst_integral_histogram_query_regions (GstIntegralHistogram *histogram, c
  *
  * gst_integral_histogram_region_sums() for language bindings.
  *
- * Returns: (transfer full) (array length=n_sums): the sums, or %NULL with @error set; free with g_free()
+ * Returns: (transfer full) (array length=n_sums): the sums, or %NULL with @error set; free with
+ * g_free()
  */
 GST_INTEGRAL_HISTOGRAM_API
-guint64 *gst_integral_histogram_query_region_sums (GstIntegralHistogram *histogram, gint x, gint y, gint width, gint height, gsize *n_sums,
+guint64 *gst_integral_histogram_query_region_sums (GstIntegralHistogram *histogram, gint x, gint y,
+                                                   gint width, gint height, gsize *n_sums,
                                                    GError **error);
 
 /**
  * gst_integral_histogram_query_regions_sums: (rename-to gst_integral_histogram_regions_sums)
  * @histogram: a #GstIntegralHistogram
- * @rectangles: (array length=n_values): x, y, width, height of one rectangle after another, in pixels
+ * @rectangles: (array length=n_values): x, y, width, height of one rectangle after another, in
+ * pixels
  * @n_values: four times the number of rectangles
  * @error: return location for a #GError
  *
  * gst_integral_histogram_regions_sums() for language bindings.
  *
- * Returns: (transfer full): native-endian 64-bit sums, rectangles x planes, or %NULL with @error set
+ * Returns: (transfer full): native-endian 64-bit sums, rectangles x planes, or %NULL with @error
+ * set
  */
 GST_INTEGRAL_HISTOGRAM_API
-GBytes *gst_integral_histogram_query_regions_sums (GstIntegralHistogram *histogram, const gint *rectangles, gsize n_values, GError **error);
+GBytes *gst_integral_histogram_query_regions_sums (GstIntegralHistogram *histogram,
+                                                   const gint *rectangles, gsize n_values,
+                                                   GError **error);
 
 /**
  * gst_integral_histogram_get_buffer:
  * @histogram: a #GstIntegralHistogram
  * @error: return location for a #GError
  *
- * The whole tensor in host memory, as a read-only buffer: H[b][y][x] is at byte b x plane pitch + y x row pitch + x x element size.
- * A tensor in host memory is not copied; one on a GPU is, once. The buffer keeps @histogram alive. That of a u16-anchored tensor has the anchors behind the
- * planes: see gst_integral_histogram_get_anchors().
+ * The whole tensor in host memory, as a read-only buffer: H[b][y][x] is at byte b x plane pitch + y
+ * x row pitch + x x element size. A tensor in host memory is not copied; one on a GPU is, once. The
+ * buffer keeps @histogram alive. That of a u16-anchored tensor has the anchors behind the planes:
+ * see gst_integral_histogram_get_anchors().
  *
- * Tables have 32-bit elements too, modulo 2^32: exact as they are below 2^32 / 255 pixels, 16.8 million, in plane 0; in plane 1 they wrap. The difference
- * of four corners, taken modulo 2^32 as unsigned arithmetic does by itself, is the exact sum of squares of any rectangle of up to 66051 pixels;
- * gst_integral_histogram_region_sums() is exact for all.
+ * Tables have 32-bit elements too, modulo 2^32: exact as they are below 2^32 / 255 pixels, 16.8
+ * million, in plane 0; in plane 1 they wrap. The difference of four corners, taken modulo 2^32 as
+ * unsigned arithmetic does by itself, is the exact sum of squares of any rectangle of up to 66051
+ * pixels; gst_integral_histogram_region_sums() is exact for all.
  *
  * Returns: (transfer full): the buffer, or %NULL with @error set
  */
@@ -400,11 +442,12 @@ GstBuffer *gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, G
  * gst_integral_histogram_get_device_pointer:
  * @histogram: a #GstIntegralHistogram
  *
- * For CUDA callers: where the tensor lies, laid out as in gst_integral_histogram_get_buffer(). Order your
- * work after gst_integral_histogram_get_cuda_event(), and call gst_integral_histogram_add_reader() behind
- * it, or keep a reference until it is done.
+ * For CUDA callers: where the tensor lies, laid out as in gst_integral_histogram_get_buffer().
+ * Order your work after gst_integral_histogram_get_cuda_event(), and call
+ * gst_integral_histogram_add_reader() behind it, or keep a reference until it is done.
  *
- * Returns: the address in gst_integral_histogram_get_cuda_context(), or 0 when the tensor is in host memory
+ * Returns: the address in gst_integral_histogram_get_cuda_context(), or 0 when the tensor is in
+ * host memory
  */
 GST_INTEGRAL_HISTOGRAM_API
 guint64 gst_integral_histogram_get_device_pointer (GstIntegralHistogram *histogram);
@@ -413,7 +456,8 @@ guint64 gst_integral_histogram_get_device_pointer (GstIntegralHistogram *histogr
  * gst_integral_histogram_get_cuda_event:
  * @histogram: a #GstIntegralHistogram
  *
- * Returns: (transfer none) (nullable): the cudaEvent_t that fires when the tensor is computed, for cudaStreamWaitEvent(); %NULL in host memory
+ * Returns: (transfer none) (nullable): the cudaEvent_t that fires when the tensor is computed, for
+ * cudaStreamWaitEvent(); %NULL in host memory
  */
 GST_INTEGRAL_HISTOGRAM_API
 gpointer gst_integral_histogram_get_cuda_event (GstIntegralHistogram *histogram);
@@ -422,7 +466,8 @@ gpointer gst_integral_histogram_get_cuda_event (GstIntegralHistogram *histogram)
  * gst_integral_histogram_get_cuda_context:
  * @histogram: a #GstIntegralHistogram
  *
- * Returns: (transfer none) (nullable): the CUcontext that the tensor and the event belong to; %NULL in host memory
+ * Returns: (transfer none) (nullable): the CUcontext that the tensor and the event belong to; %NULL
+ * in host memory
  */
 GST_INTEGRAL_HISTOGRAM_API
 gpointer gst_integral_histogram_get_cuda_context (GstIntegralHistogram *histogram);

@@ -8,75 +8,80 @@
 
 namespace {
 
-GstIntegralHistogramMeta *
-cast (GstMeta *meta)
+GstIntegralHistogramMeta *cast (GstMeta *meta)
 {
   return reinterpret_cast<GstIntegralHistogramMeta *> (meta);
 }
 
-/// Whether a scaled frame shows the whole of the original and nothing else. Scalers that keep the shape of the picture put borders round it
-/// where its aspect ratio changes, and do not say so.
-bool
-same_aspect (const GstVideoInfo *in, const GstVideoInfo *out)
+/// Whether a scaled frame shows the whole of the original and nothing else. Scalers that keep the
+/// shape of the picture put borders round it where its aspect ratio changes, and do not say so.
+bool same_aspect (const GstVideoInfo *in, const GstVideoInfo *out)
 {
-  const double height = double (out->width) * in->height * in->par_d * out->par_n / (double (in->width) * in->par_n * out->par_d);
-  const double width = double (out->height) * in->width * in->par_n * out->par_d / (double (in->height) * in->par_d * out->par_n);
+  const double height = double (out->width) * in->height * in->par_d * out->par_n
+                        / (double (in->width) * in->par_n * out->par_d);
+  const double width = double (out->height) * in->width * in->par_n * out->par_d
+                       / (double (in->height) * in->par_d * out->par_n);
   return std::abs (height - out->height) <= 1 || std::abs (width - out->width) <= 1;
 }
 
-gboolean
-init (GstMeta *meta, gpointer, GstBuffer *)
+gboolean init (GstMeta *meta, gpointer, GstBuffer *)
 {
   cast (meta)->histogram = nullptr;
   cast (meta)->width = cast (meta)->height = 0;
   return TRUE;
 }
 
-void
-free (GstMeta *meta, GstBuffer *)
+void free (GstMeta *meta, GstBuffer *)
 {
   g_clear_pointer (&cast (meta)->histogram, gst_integral_histogram_unref);
 }
 
-/// Whether one is a copy of the other that has the same memory, as who wants to write gets of a buffer that others hold.
-bool
-share_memory (GstBuffer *a, GstBuffer *b)
+/// Whether one is a copy of the other that has the same memory, as who wants to write gets of a
+/// buffer that others hold.
+bool share_memory (GstBuffer *a, GstBuffer *b)
 {
-  return gst_buffer_n_memory (a) > 0 && gst_buffer_n_memory (b) > 0 && gst_buffer_peek_memory (a, 0) == gst_buffer_peek_memory (b, 0);
+  return gst_buffer_n_memory (a) > 0 && gst_buffer_n_memory (b) > 0
+         && gst_buffer_peek_memory (a, 0) == gst_buffer_peek_memory (b, 0);
 }
 
-gboolean
-transform (GstBuffer *target, GstMeta *meta, GstBuffer *buffer, GQuark type, gpointer data)
+gboolean transform (GstBuffer *target, GstMeta *meta, GstBuffer *buffer, GQuark type, gpointer data)
 {
   guint width = cast (meta)->width, height = cast (meta)->height;
   if (GST_VIDEO_META_TRANSFORM_IS_SCALE (type)) {
     const auto *scale = static_cast<const GstVideoMetaTransform *> (data);
     if (!same_aspect (scale->in_info, scale->out_info)) {
-      GST_INFO ("dropping the integral histogram: %dx%d to %dx%d changes the aspect ratio, so there may be borders", scale->in_info->width,
-                scale->in_info->height, scale->out_info->width, scale->out_info->height);
+      GST_INFO ("dropping the integral histogram: %dx%d to %dx%d changes the aspect ratio, so "
+                "there may be borders",
+                scale->in_info->width, scale->in_info->height, scale->out_info->width,
+                scale->out_info->height);
       return FALSE;
     }
     width = scale->out_info->width;
     height = scale->out_info->height;
-  } else if (!GST_META_TRANSFORM_IS_COPY (type) || static_cast<const GstMetaTransformCopy *> (data)->region) {
+  } else if (!GST_META_TRANSFORM_IS_COPY (type)
+             || static_cast<const GstMetaTransformCopy *> (data)->region) {
     return FALSE;  // a part of the bytes is no frame
   } else if (integralhist::Tensor &tensor = integralhist::tensor_of (cast (meta)->histogram);
              tensor.lent && share_memory (target, buffer)) {
     tensor.copied = true;
   }
-  GstIntegralHistogramMeta *copy = gst_buffer_add_integral_histogram_meta (target, cast (meta)->histogram);
+  GstIntegralHistogramMeta *copy =
+      gst_buffer_add_integral_histogram_meta (target, cast (meta)->histogram);
   copy->width = width;
   copy->height = height;
   return TRUE;
 }
 
-/// The rectangle of the frame that was computed whose edges are nearest to those of one of the frame that carries the meta.
-GstVideoRectangle
-in_original (const GstIntegralHistogramMeta *meta, gint x, gint y, gint width, gint height)
+/// The rectangle of the frame that was computed whose edges are nearest to those of one of the
+/// frame that carries the meta.
+GstVideoRectangle in_original (const GstIntegralHistogramMeta *meta, gint x, gint y, gint width,
+                               gint height)
 {
-  const gint64 w = gst_integral_histogram_get_width (meta->histogram), h = gst_integral_histogram_get_height (meta->histogram);
+  const gint64 w = gst_integral_histogram_get_width (meta->histogram),
+               h = gst_integral_histogram_get_height (meta->histogram);
   const auto edge = [] (gint64 at, gint64 original, gint64 now) {
-    return gint (CLAMP (std::llround (double (at) * double (original) / double (now)), -1, original + 1));
+    return gint (
+        CLAMP (std::llround (double (at) * double (original) / double (now)), -1, original + 1));
   };
   const gint x0 = edge (x, w, meta->width), x1 = edge (gint64 (x) + width, w, meta->width);
   const gint y0 = edge (y, h, meta->height), y1 = edge (gint64 (y) + height, h, meta->height);
@@ -85,46 +90,49 @@ in_original (const GstIntegralHistogramMeta *meta, gint x, gint y, gint width, g
 
 }  // namespace
 
-GType
-gst_integral_histogram_meta_api_get_type (void)
+GType gst_integral_histogram_meta_api_get_type (void)
 {
   static gsize type = 0;
   if (g_once_init_enter (&type)) {
-    static const gchar *tags[] = { GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR, GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr };
+    static const gchar *tags[] = { GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
+                                   GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr };
     g_once_init_leave (&type, gst_meta_api_type_register ("GstIntegralHistogramMetaAPI", tags));
   }
   return type;
 }
 
-const GstMetaInfo *
-gst_integral_histogram_meta_get_info (void)
+const GstMetaInfo *gst_integral_histogram_meta_get_info (void)
 {
   static const GstMetaInfo *info = nullptr;
   if (g_once_init_enter (&info)) {
-    const GstMetaInfo *registered = gst_meta_register (GST_INTEGRAL_HISTOGRAM_META_API_TYPE, "GstIntegralHistogramMeta",
-                                                       sizeof (GstIntegralHistogramMeta), init, free, transform);
+    const GstMetaInfo *registered =
+        gst_meta_register (GST_INTEGRAL_HISTOGRAM_META_API_TYPE, "GstIntegralHistogramMeta",
+                           sizeof (GstIntegralHistogramMeta), init, free, transform);
     g_once_init_leave (&info, registered);
   }
   return info;
 }
 
-GstIntegralHistogramMeta *
-gst_buffer_add_integral_histogram_meta (GstBuffer *buffer, GstIntegralHistogram *histogram)
+GstIntegralHistogramMeta *gst_buffer_add_integral_histogram_meta (GstBuffer *buffer,
+                                                                  GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (GST_IS_BUFFER (buffer) && histogram, nullptr);
-  auto *meta = cast (gst_buffer_add_meta (buffer, gst_integral_histogram_meta_get_info (), nullptr));
+  auto *meta =
+      cast (gst_buffer_add_meta (buffer, gst_integral_histogram_meta_get_info (), nullptr));
   meta->histogram = gst_integral_histogram_ref (histogram);
   meta->width = gst_integral_histogram_get_width (histogram);
   meta->height = gst_integral_histogram_get_height (histogram);
   return meta;
 }
 
-GstIntegralHistogramMeta *
-gst_buffer_get_integral_histogram_meta (GstBuffer *buffer)
+GstIntegralHistogramMeta *gst_buffer_get_integral_histogram_meta (GstBuffer *buffer)
 {
   g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
-  GstIntegralHistogramMeta *histogram = gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
-  return histogram ? histogram : gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS);
+  GstIntegralHistogramMeta *histogram =
+      gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
+  return histogram ? histogram
+                   : gst_buffer_get_integral_histogram_meta_of (
+                       buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS);
 }
 
 GstIntegralHistogramMeta *
@@ -133,31 +141,34 @@ gst_buffer_get_integral_histogram_meta_of (GstBuffer *buffer, GstIntegralHistogr
   g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
   const GstVideoCropMeta *const crop = gst_buffer_get_video_crop_meta (buffer);
   gpointer state = nullptr;
-  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state, GST_INTEGRAL_HISTOGRAM_META_API_TYPE)) {
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state,
+                                                           GST_INTEGRAL_HISTOGRAM_META_API_TYPE)) {
     // the frame was cropped since, and its pixels left
     if (crop && (crop->width != cast (meta)->width || crop->height != cast (meta)->height))
       continue;
-    const GstIntegralHistogramContent has = gst_integral_histogram_get_content (cast (meta)->histogram);
+    const GstIntegralHistogramContent has =
+        gst_integral_histogram_get_content (cast (meta)->histogram);
     if (std::memcmp (&has, &content, sizeof has) == 0)  // a C caller may give any number
       return cast (meta);
   }
   return nullptr;
 }
 
-guint32 *
-gst_integral_histogram_meta_region (GstIntegralHistogramMeta *meta, gint x, gint y, gint width, gint height, gsize *n_counts,
-                                    GError **error)
+guint32 *gst_integral_histogram_meta_region (GstIntegralHistogramMeta *meta, gint x, gint y,
+                                             gint width, gint height, gsize *n_counts,
+                                             GError **error)
 {
   g_return_val_if_fail (meta, nullptr);
   const GstVideoRectangle r = in_original (meta, x, y, width, height);
   return gst_integral_histogram_query_region (meta->histogram, r.x, r.y, r.w, r.h, n_counts, error);
 }
 
-guint64 *
-gst_integral_histogram_meta_region_sums (GstIntegralHistogramMeta *meta, gint x, gint y, gint width, gint height, gsize *n_sums,
-                                         GError **error)
+guint64 *gst_integral_histogram_meta_region_sums (GstIntegralHistogramMeta *meta, gint x, gint y,
+                                                  gint width, gint height, gsize *n_sums,
+                                                  GError **error)
 {
   g_return_val_if_fail (meta, nullptr);
   const GstVideoRectangle r = in_original (meta, x, y, width, height);
-  return gst_integral_histogram_query_region_sums (meta->histogram, r.x, r.y, r.w, r.h, n_sums, error);
+  return gst_integral_histogram_query_region_sums (meta->histogram, r.x, r.y, r.w, r.h, n_sums,
+                                                   error);
 }

@@ -14,8 +14,9 @@ typedef struct _GstIntegralHistogramMeta GstIntegralHistogramMeta;
  * @width: width of the frame that carries the meta, in pixels
  * @height: height of the frame that carries the meta, in pixels
  *
- * A frame's integral histogram, or summed-area table, on its buffer. A scaled copy of the frame keeps it: @width and @height are then those of the copy, and
- * gst_integral_histogram_meta_region() takes coordinates of the copy. What cuts, turns or pads the picture drops the meta.
+ * A frame's integral histogram, or summed-area table, on its buffer. A scaled copy of the frame
+ * keeps it: @width and @height are then those of the copy, and gst_integral_histogram_meta_region()
+ * takes coordinates of the copy. What cuts, turns or pads the picture drops the meta.
  *
  * The histogram is of the frame as it was where it was computed. Filters that change values and not
  * places keep the meta, as GStreamer has no word for that: videobalance, gamma, coloreffects,
@@ -44,14 +45,15 @@ GST_INTEGRAL_HISTOGRAM_API const GstMetaInfo *gst_integral_histogram_meta_get_in
  * Returns: (transfer none): the meta, which holds a reference to @histogram
  */
 GST_INTEGRAL_HISTOGRAM_API
-GstIntegralHistogramMeta *gst_buffer_add_integral_histogram_meta (GstBuffer *buffer, GstIntegralHistogram *histogram);
+GstIntegralHistogramMeta *gst_buffer_add_integral_histogram_meta (GstBuffer *buffer,
+                                                                  GstIntegralHistogram *histogram);
 
 /**
  * gst_buffer_get_integral_histogram_meta:
  * @buffer: a #GstBuffer
  *
- * Returns: (transfer none) (nullable): the first integral histogram of @buffer, or where it has none its first summed-area table;
- *   gst_buffer_iterate_meta_filtered() finds all of them
+ * Returns: (transfer none) (nullable): the first integral histogram of @buffer, or where it has
+ * none its first summed-area table; gst_buffer_iterate_meta_filtered() finds all of them
  */
 GST_INTEGRAL_HISTOGRAM_API
 GstIntegralHistogramMeta *gst_buffer_get_integral_histogram_meta (GstBuffer *buffer);
@@ -67,7 +69,8 @@ GstIntegralHistogramMeta *gst_buffer_get_integral_histogram_meta (GstBuffer *buf
  * Returns: (transfer none) (nullable): the first of @buffer with this content
  */
 GST_INTEGRAL_HISTOGRAM_API
-GstIntegralHistogramMeta *gst_buffer_get_integral_histogram_meta_of (GstBuffer *buffer, GstIntegralHistogramContent content);
+GstIntegralHistogramMeta *
+gst_buffer_get_integral_histogram_meta_of (GstBuffer *buffer, GstIntegralHistogramContent content);
 
 /**
  * gst_integral_histogram_meta_region:
@@ -79,13 +82,16 @@ GstIntegralHistogramMeta *gst_buffer_get_integral_histogram_meta_of (GstBuffer *
  * @n_counts: (out) (optional): number of counts, the bins
  * @error: return location for a #GError
  *
- * The histogram of a rectangle of the frame that carries @meta. On a scaled frame that is the rectangle of the original frame whose edges are
- * nearest, and the counts are in pixels of the original.
+ * The histogram of a rectangle of the frame that carries @meta. On a scaled frame that is the
+ * rectangle of the original frame whose edges are nearest, and the counts are in pixels of the
+ * original.
  *
- * Returns: (transfer full) (array length=n_counts): the counts, or %NULL with @error set; free with g_free()
+ * Returns: (transfer full) (array length=n_counts): the counts, or %NULL with @error set; free with
+ * g_free()
  */
 GST_INTEGRAL_HISTOGRAM_API
-guint32 *gst_integral_histogram_meta_region (GstIntegralHistogramMeta *meta, gint x, gint y, gint width, gint height, gsize *n_counts,
+guint32 *gst_integral_histogram_meta_region (GstIntegralHistogramMeta *meta, gint x, gint y,
+                                             gint width, gint height, gsize *n_counts,
                                              GError **error);
 
 /**
@@ -98,12 +104,15 @@ guint32 *gst_integral_histogram_meta_region (GstIntegralHistogramMeta *meta, gin
  * @n_sums: (out) (optional): number of sums, the planes
  * @error: return location for a #GError
  *
- * gst_integral_histogram_region_sums() for a rectangle of the frame that carries @meta, as gst_integral_histogram_meta_region().
+ * gst_integral_histogram_region_sums() for a rectangle of the frame that carries @meta, as
+ * gst_integral_histogram_meta_region().
  *
- * Returns: (transfer full) (array length=n_sums): the sums, or %NULL with @error set; free with g_free()
+ * Returns: (transfer full) (array length=n_sums): the sums, or %NULL with @error set; free with
+ * g_free()
  */
 GST_INTEGRAL_HISTOGRAM_API
-guint64 *gst_integral_histogram_meta_region_sums (GstIntegralHistogramMeta *meta, gint x, gint y, gint width, gint height, gsize *n_sums,
+guint64 *gst_integral_histogram_meta_region_sums (GstIntegralHistogramMeta *meta, gint x, gint y,
+                                                  gint width, gint height, gsize *n_sums,
                                                   GError **error);
 
 G_END_DECLS

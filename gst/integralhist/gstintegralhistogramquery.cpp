@@ -15,32 +15,33 @@ using Search = GstIntegralHistogramSearch;
 
 namespace {
 
-tl::unexpected<Error>
-refuse (std::string why)
+tl::unexpected<Error> refuse (std::string why)
 {
   return error (Error::Kind::bad_question, std::move (why));
 }
 
-Expected<inthist::Windows>
-windows_of (const Grid &grid)
+Expected<inthist::Windows> windows_of (const Grid &grid)
 {
   for (const auto &[name, value] :
-       { std::pair ("window_width", grid.window_width), std::pair ("window_height", grid.window_height), std::pair ("step_x", grid.step_x),
-         std::pair ("step_y", grid.step_y), std::pair ("columns", grid.columns), std::pair ("rows", grid.rows) })
+       { std::pair ("window_width", grid.window_width),
+         std::pair ("window_height", grid.window_height), std::pair ("step_x", grid.step_x),
+         std::pair ("step_y", grid.step_y), std::pair ("columns", grid.columns),
+         std::pair ("rows", grid.rows) })
     if (value < 1)
-      return refuse (std::string ("a grid's ") + name + " is at least 1, not " + std::to_string (value));
+      return refuse (std::string ("a grid's ") + name + " is at least 1, not "
+                     + std::to_string (value));
   if (gint64 (grid.columns) * grid.rows > kMostWindows)
     return refuse ("a grid of " + std::to_string (grid.columns) + "x" + std::to_string (grid.rows)
                    + " windows is too large: " + std::to_string (kMostWindows) + " are the most");
   return inthist::Windows{ nullptr,
                            0,
-                           { grid.window_width, grid.window_height, grid.x, grid.y, grid.step_x, grid.step_y, grid.columns, grid.rows } };
+                           { grid.window_width, grid.window_height, grid.x, grid.y, grid.step_x,
+                             grid.step_y, grid.columns, grid.rows } };
 }
 
 /// The number that a C caller gave, which need not be one of the enumeration's: to read it as one
 /// would be undefined then.
-guint
-number_of (const GstIntegralHistogramMeasure &measure)
+guint number_of (const GstIntegralHistogramMeasure &measure)
 {
   guint number;
   static_assert (sizeof number == sizeof measure);
@@ -48,8 +49,7 @@ number_of (const GstIntegralHistogramMeasure &measure)
   return number;
 }
 
-Expected<Measure>
-measure_of (guint number)
+Expected<Measure> measure_of (guint number)
 {
   if (number >= inthist::kMeasures)
     return refuse ("there is no measure number " + std::to_string (number));
@@ -58,9 +58,11 @@ measure_of (guint number)
 
 static_assert (int (Measure::intersection) == GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION
                && int (Measure::chi_square_alt) == GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE_ALT
-               && int (Measure::kolmogorov_smirnov) == GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV
+               && int (Measure::kolmogorov_smirnov)
+                      == GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV
                && inthist::kMeasures == GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV + 1);
-static_assert (sizeof (Best) == sizeof (inthist::Best) && offsetof (Best, index) == offsetof (inthist::Best, index));
+static_assert (sizeof (Best) == sizeof (inthist::Best)
+               && offsetof (Best, index) == offsetof (inthist::Best, index));
 
 /// Queries on their way to a tensor, with what they point to.
 class QueryBuilder {
@@ -115,14 +117,14 @@ private:
 
 /// Both forms of each question; `stream` is null for the one that waits.
 template <class Build>
-gboolean
-ask (GstIntegralHistogram *histogram, const gpointer *stream, GError **error, Build &&build)
+gboolean ask (GstIntegralHistogram *histogram, const gpointer *stream, GError **error,
+              Build &&build)
 {
   const auto answer = [&] () -> Expected<> {
     Tensor &tensor = tensor_of (histogram);
     if (tensor.shape.content != inthist::Content::bins)
-      return refuse (
-          "this is no integral histogram but a summed-area table: ask gst_integral_histogram_regions_sums, or use cudaintegralhist");
+      return refuse ("this is no integral histogram but a summed-area table: ask "
+                     "gst_integral_histogram_regions_sums, or use cudaintegralhist");
     QueryBuilder builder (tensor);
     TRY (build (builder));
     return builder.ask (stream);
@@ -130,31 +132,33 @@ ask (GstIntegralHistogram *histogram, const gpointer *stream, GError **error, Bu
   return to_c (answer (), FALSE, error);
 }
 
-gboolean
-ask_regions (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, guint32 *counts, const gpointer *stream,
-             GError **error)
+gboolean ask_regions (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n,
+                      guint32 *counts, const gpointer *stream, GError **error)
 {
   if (n == 0)
     return TRUE;
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
-    builder.add ({ .question = Question::counts, .windows = TRY (integralhist::windows_of (rectangles, n)) }, counts, nullptr);
+    builder.add (
+        { .question = Question::counts, .windows = TRY (integralhist::windows_of (rectangles, n)) },
+        counts, nullptr);
     return {};
   });
 }
 
-gboolean
-ask_grids (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids, guint32 *counts, const gpointer *stream, GError **error)
+gboolean ask_grids (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids,
+                    guint32 *counts, const gpointer *stream, GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
     for (guint i = 0; i < n_grids; i++)
-      builder.add ({ .question = Question::counts, .windows = TRY (windows_of (grids[i])) }, counts, nullptr);
+      builder.add ({ .question = Question::counts, .windows = TRY (windows_of (grids[i])) }, counts,
+                   nullptr);
     return {};
   });
 }
 
-gboolean
-ask_likelihoods (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, const gfloat *model, guint measure,
-                 gfloat *values, Best *best, const gpointer *stream, GError **error)
+gboolean ask_likelihoods (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles,
+                          guint n, const gfloat *model, guint measure, gfloat *values, Best *best,
+                          const gpointer *stream, GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
     builder.add ({ .question = Question::likelihoods,
@@ -166,9 +170,9 @@ ask_likelihoods (GstIntegralHistogram *histogram, const GstVideoRectangle *recta
   });
 }
 
-gboolean
-ask_likelihood_maps (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids, const gfloat *model, guint measure, gfloat *maps,
-                     Best *bests, const gpointer *stream, GError **error)
+gboolean ask_likelihood_maps (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids,
+                              const gfloat *model, guint measure, gfloat *maps, Best *bests,
+                              const gpointer *stream, GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
     const float *const normalized = TRY (builder.normalized (model, 1));
@@ -182,41 +186,45 @@ ask_likelihood_maps (GstIntegralHistogram *histogram, const Grid *grids, guint n
   });
 }
 
-gboolean
-ask_quantile_maps (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids, gdouble quantile, gint32 *maps,
-                   const gpointer *stream, GError **error)
+gboolean ask_quantile_maps (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids,
+                            gdouble quantile, gint32 *maps, const gpointer *stream, GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
     if (!(quantile >= 0 && quantile <= 1))
       return refuse ("a quantile is 0 to 1, not " + std::to_string (quantile));
     for (guint i = 0; i < n_grids; i++)
-      builder.add ({ .question = Question::quantiles, .windows = TRY (windows_of (grids[i])), .quantile = quantile }, maps, nullptr);
+      builder.add ({ .question = Question::quantiles,
+                     .windows = TRY (windows_of (grids[i])),
+                     .quantile = quantile },
+                   maps, nullptr);
     return {};
   });
 }
 
-Expected<>
-check (const Search &search)
+Expected<> check (const Search &search)
 {
   if (search.n_patches < 1 || search.n_patches > inthist::kMaxPatches)
-    return refuse ("a search has 1 to " + std::to_string (inthist::kMaxPatches) + " patches, not " + std::to_string (search.n_patches));
+    return refuse ("a search has 1 to " + std::to_string (inthist::kMaxPatches) + " patches, not "
+                   + std::to_string (search.n_patches));
   if (search.rank >= search.n_patches)
-    return refuse ("of " + std::to_string (search.n_patches) + " patches none has rank " + std::to_string (search.rank)
-                   + ": ranks go from 0 to " + std::to_string (search.n_patches - 1));
+    return refuse ("of " + std::to_string (search.n_patches) + " patches none has rank "
+                   + std::to_string (search.rank) + ": ranks go from 0 to "
+                   + std::to_string (search.n_patches - 1));
   if (!search.patches || !search.models)
     return refuse (std::string ("a search has no ") + (search.patches ? "models" : "patches"));
   return {};
 }
 
-gboolean
-ask_vote_maps (GstIntegralHistogram *histogram, const Search *searches, guint n_searches, guint measure, gfloat *maps, Best *bests,
-               const gpointer *stream, GError **error)
+gboolean ask_vote_maps (GstIntegralHistogram *histogram, const Search *searches, guint n_searches,
+                        guint measure, gfloat *maps, Best *bests, const gpointer *stream,
+                        GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
     for (guint i = 0; i < n_searches; i++) {
       const Search &search = searches[i];
       TRY (check (search));
-      const inthist::Windows patches = TRY (integralhist::windows_of (search.patches, search.n_patches));
+      const inthist::Windows patches =
+          TRY (integralhist::windows_of (search.patches, search.n_patches));
       builder.add ({ .question = Question::votes,
                      .windows = TRY (windows_of (search.grid)),
                      .measure = TRY (measure_of (measure)),
@@ -230,46 +238,52 @@ ask_vote_maps (GstIntegralHistogram *histogram, const Search *searches, guint n_
   });
 }
 
-/// The answers of a grid for language bindings, `a_window` bytes for each of its windows: `fill` writes them.
+/// The answers of a grid for language bindings, `a_window` bytes for each of its windows: `fill`
+/// writes them.
 template <class Fill>
-GBytes *
-bytes_of (const Grid &grid, gsize a_window, GError **error, Fill &&fill)
+GBytes *bytes_of (const Grid &grid, gsize a_window, GError **error, Fill &&fill)
 {
   const auto windows = windows_of (grid);
   const gsize bytes = windows ? windows->size () * a_window : 0;
   g_autofree guint8 *answers =
-      to_c (windows ? answers_for<guint8> (bytes) : tl::make_unexpected (windows.error ()), static_cast<guint8 *> (nullptr), error);
+      to_c (windows ? answers_for<guint8> (bytes) : tl::make_unexpected (windows.error ()),
+            static_cast<guint8 *> (nullptr), error);
   return answers && fill (answers) ? g_bytes_new_take (g_steal_pointer (&answers), bytes) : nullptr;
 }
 
-gboolean
-check_length (gsize n, gsize wanted, const char *what, GError **error)
+gboolean check_length (gsize n, gsize wanted, const char *what, GError **error)
 {
   if (n == wanted)
     return TRUE;
   set_gerror (error,
-              Error (Error::Kind::bad_question, std::to_string (n) + " numbers are no " + what + ": it takes " + std::to_string (wanted)));
+              Error (Error::Kind::bad_question, std::to_string (n) + " numbers are no " + what
+                                                    + ": it takes " + std::to_string (wanted)));
   return FALSE;
 }
 
 }  // namespace
 
-GType
-gst_integral_histogram_measure_get_type (void)
+GType gst_integral_histogram_measure_get_type (void)
 {
   static gsize type = 0;
   if (g_once_init_enter (&type)) {
     static const GEnumValue values[] = {
       { GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION, "Intersection", "intersection" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA, "Bhattacharyya's, or Hellinger's, distance", "bhattacharyya" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE, "Chi-square distance, over the model", "chi-square" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE_ALT, "Chi-square distance, over the sum", "chi-square-alt" },
+      { GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA, "Bhattacharyya's, or Hellinger's, distance",
+        "bhattacharyya" },
+      { GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE, "Chi-square distance, over the model",
+        "chi-square" },
+      { GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE_ALT, "Chi-square distance, over the sum",
+        "chi-square-alt" },
       { GST_INTEGRAL_HISTOGRAM_MEASURE_L1, "Sum of differences", "l1" },
       { GST_INTEGRAL_HISTOGRAM_MEASURE_L2, "Euclidean distance", "l2" },
       { GST_INTEGRAL_HISTOGRAM_MEASURE_CORRELATION, "Correlation", "correlation" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_KULLBACK_LEIBLER, "Kullback-Leibler divergence from the model", "kullback-leibler" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_EMD, "Earth mover's distance in one dimension, in bins", "emd" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV, "Largest difference of the cumulative histograms", "kolmogorov-smirnov" },
+      { GST_INTEGRAL_HISTOGRAM_MEASURE_KULLBACK_LEIBLER,
+        "Kullback-Leibler divergence from the model", "kullback-leibler" },
+      { GST_INTEGRAL_HISTOGRAM_MEASURE_EMD, "Earth mover's distance in one dimension, in bins",
+        "emd" },
+      { GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV,
+        "Largest difference of the cumulative histograms", "kolmogorov-smirnov" },
       { 0, nullptr, nullptr },
     };
     g_once_init_leave (&type, g_enum_register_static ("GstIntegralHistogramMeasure", values));
@@ -277,138 +291,162 @@ gst_integral_histogram_measure_get_type (void)
   return type;
 }
 
-gboolean
-gst_integral_histogram_grids (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids, guint32 *counts, GError **error)
+gboolean gst_integral_histogram_grids (GstIntegralHistogram *histogram, const Grid *grids,
+                                       guint n_grids, guint32 *counts, GError **error)
 {
   g_return_val_if_fail (histogram && (n_grids == 0 || (grids && counts)), FALSE);
   return ask_grids (histogram, grids, n_grids, counts, nullptr, error);
 }
 
-gboolean
-gst_integral_histogram_likelihoods (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, const gfloat *model,
-                                    GstIntegralHistogramMeasure measure, gfloat *values, Best *best, GError **error)
+gboolean gst_integral_histogram_likelihoods (GstIntegralHistogram *histogram,
+                                             const GstVideoRectangle *rectangles, guint n,
+                                             const gfloat *model,
+                                             GstIntegralHistogramMeasure measure, gfloat *values,
+                                             Best *best, GError **error)
 {
   g_return_val_if_fail (histogram && rectangles && n > 0 && model && values, FALSE);
-  return ask_likelihoods (histogram, rectangles, n, model, number_of (measure), values, best, nullptr, error);
+  return ask_likelihoods (histogram, rectangles, n, model, number_of (measure), values, best,
+                          nullptr, error);
 }
 
-gboolean
-gst_integral_histogram_likelihood_maps (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids, const gfloat *model,
-                                        GstIntegralHistogramMeasure measure, gfloat *maps, Best *bests, GError **error)
+gboolean gst_integral_histogram_likelihood_maps (GstIntegralHistogram *histogram, const Grid *grids,
+                                                 guint n_grids, const gfloat *model,
+                                                 GstIntegralHistogramMeasure measure, gfloat *maps,
+                                                 Best *bests, GError **error)
 {
   g_return_val_if_fail (histogram && model && (n_grids == 0 || (grids && (maps || bests))), FALSE);
-  return ask_likelihood_maps (histogram, grids, n_grids, model, number_of (measure), maps, bests, nullptr, error);
+  return ask_likelihood_maps (histogram, grids, n_grids, model, number_of (measure), maps, bests,
+                              nullptr, error);
 }
 
-gboolean
-gst_integral_histogram_quantile_maps (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids, gdouble quantile, gint32 *maps,
-                                      GError **error)
+gboolean gst_integral_histogram_quantile_maps (GstIntegralHistogram *histogram, const Grid *grids,
+                                               guint n_grids, gdouble quantile, gint32 *maps,
+                                               GError **error)
 {
   g_return_val_if_fail (histogram && (n_grids == 0 || (grids && maps)), FALSE);
   return ask_quantile_maps (histogram, grids, n_grids, quantile, maps, nullptr, error);
 }
 
-gboolean
-gst_integral_histogram_vote_maps (GstIntegralHistogram *histogram, const Search *searches, guint n_searches,
-                                  GstIntegralHistogramMeasure measure, gfloat *maps, Best *bests, GError **error)
+gboolean gst_integral_histogram_vote_maps (GstIntegralHistogram *histogram, const Search *searches,
+                                           guint n_searches, GstIntegralHistogramMeasure measure,
+                                           gfloat *maps, Best *bests, GError **error)
 {
   g_return_val_if_fail (histogram && (n_searches == 0 || (searches && (maps || bests))), FALSE);
-  return ask_vote_maps (histogram, searches, n_searches, number_of (measure), maps, bests, nullptr, error);
+  return ask_vote_maps (histogram, searches, n_searches, number_of (measure), maps, bests, nullptr,
+                        error);
 }
 
-gboolean
-gst_integral_histogram_regions_on_stream (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n, guint32 *counts,
-                                          gpointer stream, GError **error)
+gboolean gst_integral_histogram_regions_on_stream (GstIntegralHistogram *histogram,
+                                                   const GstVideoRectangle *rectangles, guint n,
+                                                   guint32 *counts, gpointer stream, GError **error)
 {
   g_return_val_if_fail (histogram && (n == 0 || (rectangles && counts)), FALSE);
   return ask_regions (histogram, rectangles, n, counts, &stream, error);
 }
 
-gboolean
-gst_integral_histogram_grids_on_stream (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids, guint32 *counts, gpointer stream,
-                                        GError **error)
+gboolean gst_integral_histogram_grids_on_stream (GstIntegralHistogram *histogram, const Grid *grids,
+                                                 guint n_grids, guint32 *counts, gpointer stream,
+                                                 GError **error)
 {
   g_return_val_if_fail (histogram && (n_grids == 0 || (grids && counts)), FALSE);
   return ask_grids (histogram, grids, n_grids, counts, &stream, error);
 }
 
-gboolean
-gst_integral_histogram_likelihoods_on_stream (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n,
-                                              const gfloat *model, GstIntegralHistogramMeasure measure, gfloat *values, Best *best,
-                                              gpointer stream, GError **error)
+gboolean gst_integral_histogram_likelihoods_on_stream (GstIntegralHistogram *histogram,
+                                                       const GstVideoRectangle *rectangles, guint n,
+                                                       const gfloat *model,
+                                                       GstIntegralHistogramMeasure measure,
+                                                       gfloat *values, Best *best, gpointer stream,
+                                                       GError **error)
 {
   g_return_val_if_fail (histogram && rectangles && n > 0 && model && values, FALSE);
-  return ask_likelihoods (histogram, rectangles, n, model, number_of (measure), values, best, &stream, error);
+  return ask_likelihoods (histogram, rectangles, n, model, number_of (measure), values, best,
+                          &stream, error);
 }
 
-gboolean
-gst_integral_histogram_likelihood_maps_on_stream (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids, const gfloat *model,
-                                                  GstIntegralHistogramMeasure measure, gfloat *maps, Best *bests, gpointer stream,
-                                                  GError **error)
+gboolean gst_integral_histogram_likelihood_maps_on_stream (
+    GstIntegralHistogram *histogram, const Grid *grids, guint n_grids, const gfloat *model,
+    GstIntegralHistogramMeasure measure, gfloat *maps, Best *bests, gpointer stream, GError **error)
 {
   g_return_val_if_fail (histogram && model && (n_grids == 0 || (grids && maps)), FALSE);
-  return ask_likelihood_maps (histogram, grids, n_grids, model, number_of (measure), maps, bests, &stream, error);
+  return ask_likelihood_maps (histogram, grids, n_grids, model, number_of (measure), maps, bests,
+                              &stream, error);
 }
 
-gboolean
-gst_integral_histogram_quantile_maps_on_stream (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids, gdouble quantile,
-                                                gint32 *maps, gpointer stream, GError **error)
+gboolean gst_integral_histogram_quantile_maps_on_stream (GstIntegralHistogram *histogram,
+                                                         const Grid *grids, guint n_grids,
+                                                         gdouble quantile, gint32 *maps,
+                                                         gpointer stream, GError **error)
 {
   g_return_val_if_fail (histogram && (n_grids == 0 || (grids && maps)), FALSE);
   return ask_quantile_maps (histogram, grids, n_grids, quantile, maps, &stream, error);
 }
 
-gboolean
-gst_integral_histogram_vote_maps_on_stream (GstIntegralHistogram *histogram, const Search *searches, guint n_searches,
-                                            GstIntegralHistogramMeasure measure, gfloat *maps, Best *bests, gpointer stream, GError **error)
+gboolean gst_integral_histogram_vote_maps_on_stream (GstIntegralHistogram *histogram,
+                                                     const Search *searches, guint n_searches,
+                                                     GstIntegralHistogramMeasure measure,
+                                                     gfloat *maps, Best *bests, gpointer stream,
+                                                     GError **error)
 {
   g_return_val_if_fail (histogram && (n_searches == 0 || (searches && maps)), FALSE);
-  return ask_vote_maps (histogram, searches, n_searches, number_of (measure), maps, bests, &stream, error);
+  return ask_vote_maps (histogram, searches, n_searches, number_of (measure), maps, bests, &stream,
+                        error);
 }
 
-GBytes *
-gst_integral_histogram_query_grid (GstIntegralHistogram *histogram, const Grid *grid, GError **error)
+GBytes *gst_integral_histogram_query_grid (GstIntegralHistogram *histogram, const Grid *grid,
+                                           GError **error)
 {
   g_return_val_if_fail (histogram && grid, nullptr);
   const gsize a_window = gst_integral_histogram_get_bins (histogram) * sizeof (guint32);
   return bytes_of (*grid, a_window, error, [&] (guint8 *answers) {
-    return gst_integral_histogram_grids (histogram, grid, 1, reinterpret_cast<guint32 *> (answers), error);
+    return gst_integral_histogram_grids (histogram, grid, 1, reinterpret_cast<guint32 *> (answers),
+                                         error);
   });
 }
 
-GBytes *
-gst_integral_histogram_query_likelihood_map (GstIntegralHistogram *histogram, const Grid *grid, const gfloat *model, gsize n_model,
-                                             GstIntegralHistogramMeasure measure, Best *best, GError **error)
+GBytes *gst_integral_histogram_query_likelihood_map (GstIntegralHistogram *histogram,
+                                                     const Grid *grid, const gfloat *model,
+                                                     gsize n_model,
+                                                     GstIntegralHistogramMeasure measure,
+                                                     Best *best, GError **error)
 {
   g_return_val_if_fail (histogram && grid && (model || n_model == 0), nullptr);
   if (!check_length (n_model, gst_integral_histogram_get_bins (histogram), "model", error))
     return nullptr;
   return bytes_of (*grid, sizeof (gfloat), error, [&] (guint8 *answers) {
-    return ask_likelihood_maps (histogram, grid, 1, model, number_of (measure), reinterpret_cast<gfloat *> (answers), best, nullptr, error);
+    return ask_likelihood_maps (histogram, grid, 1, model, number_of (measure),
+                                reinterpret_cast<gfloat *> (answers), best, nullptr, error);
   });
 }
 
-GBytes *
-gst_integral_histogram_query_quantile_map (GstIntegralHistogram *histogram, const Grid *grid, gdouble quantile, GError **error)
+GBytes *gst_integral_histogram_query_quantile_map (GstIntegralHistogram *histogram,
+                                                   const Grid *grid, gdouble quantile,
+                                                   GError **error)
 {
   g_return_val_if_fail (histogram && grid, nullptr);
   return bytes_of (*grid, sizeof (gint32), error, [&] (guint8 *answers) {
-    return gst_integral_histogram_quantile_maps (histogram, grid, 1, quantile, reinterpret_cast<gint32 *> (answers), error);
+    return gst_integral_histogram_quantile_maps (histogram, grid, 1, quantile,
+                                                 reinterpret_cast<gint32 *> (answers), error);
   });
 }
 
-GBytes *
-gst_integral_histogram_query_vote_map (GstIntegralHistogram *histogram, const Grid *grid, const gint *patches, gsize n_values,
-                                       const gfloat *models, gsize n_models, guint rank, GstIntegralHistogramMeasure measure, Best *best,
-                                       GError **error)
+GBytes *gst_integral_histogram_query_vote_map (GstIntegralHistogram *histogram, const Grid *grid,
+                                               const gint *patches, gsize n_values,
+                                               const gfloat *models, gsize n_models, guint rank,
+                                               GstIntegralHistogramMeasure measure, Best *best,
+                                               GError **error)
 {
-  g_return_val_if_fail (histogram && grid && (patches || n_values == 0) && (models || n_models == 0), nullptr);
+  g_return_val_if_fail (
+      histogram && grid && (patches || n_values == 0) && (models || n_models == 0), nullptr);
   const gsize n_patches = n_values / 4;
   if (!check_length (n_values, n_patches * 4, "list of patches", error)
-      || !check_length (n_models, n_patches * gst_integral_histogram_get_bins (histogram), "list of models", error))
+      || !check_length (n_models, n_patches * gst_integral_histogram_get_bins (histogram),
+                        "list of models", error))
     return nullptr;
-  const Search search = { *grid, reinterpret_cast<const GstVideoRectangle *> (patches), guint (n_patches), models, rank };
+  const Search search = { *grid, reinterpret_cast<const GstVideoRectangle *> (patches),
+                          guint (n_patches), models, rank };
   return bytes_of (*grid, sizeof (gfloat), error, [&] (guint8 *answers) {
-    return ask_vote_maps (histogram, &search, 1, number_of (measure), reinterpret_cast<gfloat *> (answers), best, nullptr, error);
+    return ask_vote_maps (histogram, &search, 1, number_of (measure),
+                          reinterpret_cast<gfloat *> (answers), best, nullptr, error);
   });
 }

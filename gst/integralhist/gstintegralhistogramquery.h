@@ -6,28 +6,39 @@
 G_BEGIN_DECLS
 
 /*
- * Questions about many windows of an integral histogram at once. Windows may hang over the border of the frame and have then the pixels inside; one without pixels has a histogram of zeros.
+ * Questions about many windows of an integral histogram at once. Windows may hang over the border
+ * of the frame and have then the pixels inside; one without pixels has a histogram of zeros.
  *
- * Each question has two forms. The plain one waits, and answers into host memory. The one with `_on_stream` is for CUDA callers: it makes `stream`, a cudaStream_t of
- * gst_integral_histogram_get_cuda_context(), wait for the tensor, enqueues the work there and returns. Its answers go to memory of that device; what is asked is host memory, as in the other
- * form, and has been read on return. Keep a reference to the histogram until the stream has come that far. A histogram in host memory has no streams, and the call fails.
+ * Each question has two forms. The plain one waits, and answers into host memory. The one with
+ * `_on_stream` is for CUDA callers: it makes `stream`, a cudaStream_t of
+ * gst_integral_histogram_get_cuda_context(), wait for the tensor, enqueues the work there and
+ * returns. Its answers go to memory of that device; what is asked is host memory, as in the other
+ * form, and has been read on return. Keep a reference to the histogram until the stream has come
+ * that far. A histogram in host memory has no streams, and the call fails.
  */
 
 /**
  * GstIntegralHistogramMeasure:
- * @GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION: sum min(p, q), 0 to 1, the more the more alike (Swain and Ballard 1991)
- * @GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA: sqrt(1 - sum sqrt(p q)), 0 to 1, the Hellinger distance
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION: sum min(p, q), 0 to 1, the more the more alike
+ * (Swain and Ballard 1991)
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA: sqrt(1 - sum sqrt(p q)), 0 to 1, the Hellinger
+ * distance
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE: sum (q - p)^2 / q, of bins with q > 0
- * @GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE_ALT: 2 sum (p - q)^2 / (p + q), of bins with p + q > 0; 0 to 4
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE_ALT: 2 sum (p - q)^2 / (p + q), of bins with p + q >
+ * 0; 0 to 4
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_L1: sum |p - q|, 0 to 2
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_L2: sqrt(sum (p - q)^2)
- * @GST_INTEGRAL_HISTOGRAM_MEASURE_CORRELATION: of the bins, -1 to 1, the more the more alike; 1 where p or q are constant
- * @GST_INTEGRAL_HISTOGRAM_MEASURE_KULLBACK_LEIBLER: sum q log(q / p), p at least 1e-10, of bins with q > 0
- * @GST_INTEGRAL_HISTOGRAM_MEASURE_EMD: sum |P - Q|, P and Q being cumulative: the earth mover's distance in one dimension, in bins (Rubner et al. 2000)
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_CORRELATION: of the bins, -1 to 1, the more the more alike; 1
+ * where p or q are constant
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_KULLBACK_LEIBLER: sum q log(q / p), p at least 1e-10, of bins
+ * with q > 0
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_EMD: sum |P - Q|, P and Q being cumulative: the earth mover's
+ * distance in one dimension, in bins (Rubner et al. 2000)
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV: max |P - Q|, 0 to 1
  *
- * How alike a window's histogram p and a model q are, each divided by its sum; a window without pixels has p = 0. Where OpenCV's compareHist has the measure, the value
- * is that of compareHist (q, p). Bhattacharyya's is 1 for a window without pixels.
+ * How alike a window's histogram p and a model q are, each divided by its sum; a window without
+ * pixels has p = 0. Where OpenCV's compareHist has the measure, the value is that of compareHist
+ * (q, p). Bhattacharyya's is 1 for a window without pixels.
  */
 typedef enum {
   GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION,
@@ -56,7 +67,8 @@ GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_measure_get_type (void);
  * @columns: windows side by side, at least 1
  * @rows: rows of windows, at least 1
  *
- * Windows of one size. That in column i and row j of the grid has its first pixel at (@x + i @step_x, @y + j @step_y); answers go row by row.
+ * Windows of one size. That in column i and row j of the grid has its first pixel at (@x + i
+ * @step_x, @y + j @step_y); answers go row by row.
  */
 typedef struct {
   gint window_width, window_height;
@@ -70,7 +82,8 @@ typedef struct {
  * @value: its answer
  * @index: which of the windows it is: row x columns + column of a grid
  *
- * The window that is most alike. Of equals the one nearest to the middle of the grid; of those, and in a list, the first.
+ * The window that is most alike. Of equals the one nearest to the middle of the grid; of those, and
+ * in a list, the first.
  */
 typedef struct {
   gfloat value;
@@ -80,13 +93,16 @@ typedef struct {
 /**
  * GstIntegralHistogramSearch:
  * @grid: where to look; of its windows only the first pixel counts
- * @patches: (array length=n_patches): where patches lie, in pixels, relative to a window's first pixel
+ * @patches: (array length=n_patches): where patches lie, in pixels, relative to a window's first
+ * pixel
  * @n_patches: number of patches, 1 to 4096
  * @models: for each patch as many numbers as there are bins, none negative and not all zero
  * @rank: which patch is the answer, 0 being the best
  *
- * Looks for a target by the votes of its patches: in each window each patch is compared with its model, and the value of the @rank-th best is the answer, so that
- * the patches that are hidden or have changed do not count (Adam, Rivlin and Shimshoni, CVPR 2006, who take a quarter of the patches).
+ * Looks for a target by the votes of its patches: in each window each patch is compared with its
+ * model, and the value of the @rank-th best is the answer, so that the patches that are hidden or
+ * have changed do not count (Adam, Rivlin and Shimshoni, CVPR 2006, who take a quarter of the
+ * patches).
  */
 typedef struct {
   GstIntegralHistogramGrid grid;
@@ -109,7 +125,8 @@ typedef struct {
  * Returns: %TRUE, or %FALSE with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_grids (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grids, guint n_grids,
+gboolean gst_integral_histogram_grids (GstIntegralHistogram *histogram,
+                                       const GstIntegralHistogramGrid *grids, guint n_grids,
                                        guint32 *counts, GError **error);
 
 /**
@@ -117,19 +134,23 @@ gboolean gst_integral_histogram_grids (GstIntegralHistogram *histogram, const Gs
  * @histogram: a #GstIntegralHistogram
  * @rectangles: (array length=n): windows, in pixels
  * @n: number of windows, at least 1
- * @model: as many numbers as there are bins, none negative and not all zero; what they sum up to does not matter
+ * @model: as many numbers as there are bins, none negative and not all zero; what they sum up to
+ * does not matter
  * @measure: how to compare
  * @values: (out caller-allocates): room for a number for each window
  * @best: (out caller-allocates) (optional): the window that is most alike
  * @error: return location for a #GError
  *
- * How alike the histograms of rectangles and a model are: what a particle filter asks. No histogram is written to memory.
+ * How alike the histograms of rectangles and a model are: what a particle filter asks. No histogram
+ * is written to memory.
  *
  * Returns: %TRUE, or %FALSE with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_likelihoods (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n,
-                                             const gfloat *model, GstIntegralHistogramMeasure measure, gfloat *values,
+gboolean gst_integral_histogram_likelihoods (GstIntegralHistogram *histogram,
+                                             const GstVideoRectangle *rectangles, guint n,
+                                             const gfloat *model,
+                                             GstIntegralHistogramMeasure measure, gfloat *values,
                                              GstIntegralHistogramBest *best, GError **error);
 
 /**
@@ -137,19 +158,24 @@ gboolean gst_integral_histogram_likelihoods (GstIntegralHistogram *histogram, co
  * @histogram: a #GstIntegralHistogram
  * @grids: (array length=n_grids): windows; several grids for several sizes
  * @n_grids: number of grids
- * @model: as many numbers as there are bins, none negative and not all zero; what they sum up to does not matter
+ * @model: as many numbers as there are bins, none negative and not all zero; what they sum up to
+ * does not matter
  * @measure: how to compare
- * @maps: (out caller-allocates) (optional): room for a number for each window, one grid after another
+ * @maps: (out caller-allocates) (optional): room for a number for each window, one grid after
+ * another
  * @bests: (out caller-allocates) (optional): room for the best window of each grid
  * @error: return location for a #GError
  *
- * How alike the histograms of windows on grids and a model are: likelihood maps. No histogram is written to memory. With @maps %NULL only the best windows come back.
+ * How alike the histograms of windows on grids and a model are: likelihood maps. No histogram is
+ * written to memory. With @maps %NULL only the best windows come back.
  *
  * Returns: %TRUE, or %FALSE with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_likelihood_maps (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grids, guint n_grids,
-                                                 const gfloat *model, GstIntegralHistogramMeasure measure, gfloat *maps,
+gboolean gst_integral_histogram_likelihood_maps (GstIntegralHistogram *histogram,
+                                                 const GstIntegralHistogramGrid *grids,
+                                                 guint n_grids, const gfloat *model,
+                                                 GstIntegralHistogramMeasure measure, gfloat *maps,
                                                  GstIntegralHistogramBest *bests, GError **error);
 
 /**
@@ -161,12 +187,14 @@ gboolean gst_integral_histogram_likelihood_maps (GstIntegralHistogram *histogram
  * @maps: (out caller-allocates): room for a number for each window, one grid after another
  * @error: return location for a #GError
  *
- * For each window the first bin up to which, itself included, lie at least @quantile of the window's pixels, and one pixel at least; -1 for a window without pixels.
+ * For each window the first bin up to which, itself included, lie at least @quantile of the
+ * window's pixels, and one pixel at least; -1 for a window without pixels.
  *
  * Returns: %TRUE, or %FALSE with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_quantile_maps (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grids, guint n_grids,
+gboolean gst_integral_histogram_quantile_maps (GstIntegralHistogram *histogram,
+                                               const GstIntegralHistogramGrid *grids, guint n_grids,
                                                gdouble quantile, gint32 *maps, GError **error);
 
 /**
@@ -175,17 +203,21 @@ gboolean gst_integral_histogram_quantile_maps (GstIntegralHistogram *histogram, 
  * @searches: (array length=n_searches): where to look for what
  * @n_searches: number of searches
  * @measure: how to compare
- * @maps: (out caller-allocates) (optional): room for a number for each window, one search after another
+ * @maps: (out caller-allocates) (optional): room for a number for each window, one search after
+ * another
  * @bests: (out caller-allocates) (optional): room for the best window of each search
  * @error: return location for a #GError
  *
- * Votes of patches, for each window of each search. With @maps %NULL only the best windows come back.
+ * Votes of patches, for each window of each search. With @maps %NULL only the best windows come
+ * back.
  *
  * Returns: %TRUE, or %FALSE with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_vote_maps (GstIntegralHistogram *histogram, const GstIntegralHistogramSearch *searches, guint n_searches,
-                                           GstIntegralHistogramMeasure measure, gfloat *maps, GstIntegralHistogramBest *bests,
+gboolean gst_integral_histogram_vote_maps (GstIntegralHistogram *histogram,
+                                           const GstIntegralHistogramSearch *searches,
+                                           guint n_searches, GstIntegralHistogramMeasure measure,
+                                           gfloat *maps, GstIntegralHistogramBest *bests,
                                            GError **error);
 
 /**
@@ -202,8 +234,10 @@ gboolean gst_integral_histogram_vote_maps (GstIntegralHistogram *histogram, cons
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_regions_on_stream (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n,
-                                                   guint32 *counts, gpointer stream, GError **error);
+gboolean gst_integral_histogram_regions_on_stream (GstIntegralHistogram *histogram,
+                                                   const GstVideoRectangle *rectangles, guint n,
+                                                   guint32 *counts, gpointer stream,
+                                                   GError **error);
 
 /**
  * gst_integral_histogram_grids_on_stream: (skip)
@@ -219,8 +253,10 @@ gboolean gst_integral_histogram_regions_on_stream (GstIntegralHistogram *histogr
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_grids_on_stream (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grids, guint n_grids,
-                                                 guint32 *counts, gpointer stream, GError **error);
+gboolean gst_integral_histogram_grids_on_stream (GstIntegralHistogram *histogram,
+                                                 const GstIntegralHistogramGrid *grids,
+                                                 guint n_grids, guint32 *counts, gpointer stream,
+                                                 GError **error);
 
 /**
  * gst_integral_histogram_likelihoods_on_stream: (skip)
@@ -239,9 +275,10 @@ gboolean gst_integral_histogram_grids_on_stream (GstIntegralHistogram *histogram
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_likelihoods_on_stream (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n,
-                                                       const gfloat *model, GstIntegralHistogramMeasure measure, gfloat *values,
-                                                       GstIntegralHistogramBest *best, gpointer stream, GError **error);
+gboolean gst_integral_histogram_likelihoods_on_stream (
+    GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n,
+    const gfloat *model, GstIntegralHistogramMeasure measure, gfloat *values,
+    GstIntegralHistogramBest *best, gpointer stream, GError **error);
 
 /**
  * gst_integral_histogram_likelihood_maps_on_stream: (skip)
@@ -260,9 +297,10 @@ gboolean gst_integral_histogram_likelihoods_on_stream (GstIntegralHistogram *his
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_likelihood_maps_on_stream (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grids,
-                                                           guint n_grids, const gfloat *model, GstIntegralHistogramMeasure measure,
-                                                           gfloat *maps, GstIntegralHistogramBest *bests, gpointer stream, GError **error);
+gboolean gst_integral_histogram_likelihood_maps_on_stream (
+    GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grids, guint n_grids,
+    const gfloat *model, GstIntegralHistogramMeasure measure, gfloat *maps,
+    GstIntegralHistogramBest *bests, gpointer stream, GError **error);
 
 /**
  * gst_integral_histogram_quantile_maps_on_stream: (skip)
@@ -279,8 +317,11 @@ gboolean gst_integral_histogram_likelihood_maps_on_stream (GstIntegralHistogram 
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_quantile_maps_on_stream (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grids,
-                                                         guint n_grids, gdouble quantile, gint32 *maps, gpointer stream, GError **error);
+gboolean gst_integral_histogram_quantile_maps_on_stream (GstIntegralHistogram *histogram,
+                                                         const GstIntegralHistogramGrid *grids,
+                                                         guint n_grids, gdouble quantile,
+                                                         gint32 *maps, gpointer stream,
+                                                         GError **error);
 
 /**
  * gst_integral_histogram_vote_maps_on_stream: (skip)
@@ -298,9 +339,12 @@ gboolean gst_integral_histogram_quantile_maps_on_stream (GstIntegralHistogram *h
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
-gboolean gst_integral_histogram_vote_maps_on_stream (GstIntegralHistogram *histogram, const GstIntegralHistogramSearch *searches,
-                                                     guint n_searches, GstIntegralHistogramMeasure measure, gfloat *maps,
-                                                     GstIntegralHistogramBest *bests, gpointer stream, GError **error);
+gboolean gst_integral_histogram_vote_maps_on_stream (GstIntegralHistogram *histogram,
+                                                     const GstIntegralHistogramSearch *searches,
+                                                     guint n_searches,
+                                                     GstIntegralHistogramMeasure measure,
+                                                     gfloat *maps, GstIntegralHistogramBest *bests,
+                                                     gpointer stream, GError **error);
 
 /**
  * gst_integral_histogram_query_grid: (rename-to gst_integral_histogram_grids)
@@ -310,10 +354,12 @@ gboolean gst_integral_histogram_vote_maps_on_stream (GstIntegralHistogram *histo
  *
  * gst_integral_histogram_grids() for language bindings, of one grid.
  *
- * Returns: (transfer full): native-endian 32-bit counts, rows x columns x bins, or %NULL with @error set
+ * Returns: (transfer full): native-endian 32-bit counts, rows x columns x bins, or %NULL with
+ * @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
-GBytes *gst_integral_histogram_query_grid (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grid, GError **error);
+GBytes *gst_integral_histogram_query_grid (GstIntegralHistogram *histogram,
+                                           const GstIntegralHistogramGrid *grid, GError **error);
 
 /**
  * gst_integral_histogram_query_likelihood_map: (rename-to gst_integral_histogram_likelihood_maps)
@@ -330,9 +376,12 @@ GBytes *gst_integral_histogram_query_grid (GstIntegralHistogram *histogram, cons
  * Returns: (transfer full): native-endian 32-bit floats, rows x columns, or %NULL with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
-GBytes *gst_integral_histogram_query_likelihood_map (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grid,
-                                                     const gfloat *model, gsize n_model, GstIntegralHistogramMeasure measure,
-                                                     GstIntegralHistogramBest *best, GError **error);
+GBytes *gst_integral_histogram_query_likelihood_map (GstIntegralHistogram *histogram,
+                                                     const GstIntegralHistogramGrid *grid,
+                                                     const gfloat *model, gsize n_model,
+                                                     GstIntegralHistogramMeasure measure,
+                                                     GstIntegralHistogramBest *best,
+                                                     GError **error);
 
 /**
  * gst_integral_histogram_query_quantile_map: (rename-to gst_integral_histogram_quantile_maps)
@@ -343,17 +392,20 @@ GBytes *gst_integral_histogram_query_likelihood_map (GstIntegralHistogram *histo
  *
  * gst_integral_histogram_quantile_maps() for language bindings, of one grid.
  *
- * Returns: (transfer full): native-endian 32-bit signed bins, rows x columns, or %NULL with @error set
+ * Returns: (transfer full): native-endian 32-bit signed bins, rows x columns, or %NULL with @error
+ * set
  */
 GST_INTEGRAL_HISTOGRAM_API
-GBytes *gst_integral_histogram_query_quantile_map (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grid, gdouble quantile,
-                                                   GError **error);
+GBytes *gst_integral_histogram_query_quantile_map (GstIntegralHistogram *histogram,
+                                                   const GstIntegralHistogramGrid *grid,
+                                                   gdouble quantile, GError **error);
 
 /**
  * gst_integral_histogram_query_vote_map: (rename-to gst_integral_histogram_vote_maps)
  * @histogram: a #GstIntegralHistogram
  * @grid: where to look
- * @patches: (array length=n_values): x, y, width, height of one patch after another, relative to a window's first pixel
+ * @patches: (array length=n_values): x, y, width, height of one patch after another, relative to a
+ * window's first pixel
  * @n_values: four times the number of patches
  * @models: (array length=n_models): patches x bins numbers
  * @n_models: patches x bins
@@ -367,8 +419,11 @@ GBytes *gst_integral_histogram_query_quantile_map (GstIntegralHistogram *histogr
  * Returns: (transfer full): native-endian 32-bit floats, rows x columns, or %NULL with @error set
  */
 GST_INTEGRAL_HISTOGRAM_API
-GBytes *gst_integral_histogram_query_vote_map (GstIntegralHistogram *histogram, const GstIntegralHistogramGrid *grid, const gint *patches,
-                                               gsize n_values, const gfloat *models, gsize n_models, guint rank,
-                                               GstIntegralHistogramMeasure measure, GstIntegralHistogramBest *best, GError **error);
+GBytes *gst_integral_histogram_query_vote_map (GstIntegralHistogram *histogram,
+                                               const GstIntegralHistogramGrid *grid,
+                                               const gint *patches, gsize n_values,
+                                               const gfloat *models, gsize n_models, guint rank,
+                                               GstIntegralHistogramMeasure measure,
+                                               GstIntegralHistogramBest *best, GError **error);
 
 G_END_DECLS

@@ -12,16 +12,14 @@ namespace integralhist {
 namespace {
 
 /// A file that holds a number, or "max".
-bool
-read_number (const std::string &file, std::size_t *number)
+bool read_number (const std::string &file, std::size_t *number)
 {
   std::ifstream stream (file);
   return bool (stream >> *number);
 }
 
 /// A line "NAME VALUE" or "NAME: VALUE" of a file such as /proc/meminfo.
-bool
-read_field (const std::string &file, const std::string &name, std::size_t *value)
+bool read_field (const std::string &file, const std::string &name, std::size_t *value)
 {
   std::ifstream stream (file);
   std::string word, rest;
@@ -31,8 +29,7 @@ read_field (const std::string &file, const std::string &name, std::size_t *value
   return false;
 }
 
-void
-lower (Available *available, std::size_t limit, std::size_t used, const char *of)
+void lower (Available *available, std::size_t limit, std::size_t used, const char *of)
 {
   const std::size_t left = limit > used ? limit - used : 0;
   if (left < available->bytes)
@@ -45,11 +42,12 @@ struct GroupFiles {
 };
 
 /// The process's group and all around it. The cache of files can be had again, so it is not used.
-void
-lower_by_groups (Available *available, const std::string &root, std::string group, const GroupFiles &files)
+void lower_by_groups (Available *available, const std::string &root, std::string group,
+                      const GroupFiles &files)
 {
   for (;;) {
-    const std::string folder = std::string (root).append (files.folder).append (group == "/" ? "" : group).append ("/");
+    const std::string folder =
+        std::string (root).append (files.folder).append (group == "/" ? "" : group).append ("/");
     std::size_t limit, used, cache = 0;
     if (read_number (folder + files.limit, &limit) && read_number (folder + files.used, &used)) {
       if (!read_field (folder + "memory.stat", files.reclaimable, &cache) || cache > used)
@@ -62,10 +60,10 @@ lower_by_groups (Available *available, const std::string &root, std::string grou
   }
 }
 
-void
-lower_by_groups (Available *available, const std::string &root)
+void lower_by_groups (Available *available, const std::string &root)
 {
-  constexpr GroupFiles kV1 = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file" };
+  constexpr GroupFiles kV1 = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                               "memory.usage_in_bytes", "total_inactive_file" };
   constexpr GroupFiles kV2 = { "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file" };
   // inside a container the path may be one that only the host knows: the mount's root is ours then
   lower_by_groups (available, root, "/", kV2);
@@ -85,23 +83,25 @@ lower_by_groups (Available *available, const std::string &root)
   }
 }
 
-void
-lower_by_address_space (Available *available, const std::string &root)
+void lower_by_address_space (Available *available, const std::string &root)
 {
   rlimit limit;
   std::size_t pages;
-  if (getrlimit (RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && read_number (root + "/proc/self/statm", &pages))
-    lower (available, limit.rlim_cur, pages * std::size_t (sysconf (_SC_PAGESIZE)), "the address space that ulimit -v allows");
+  if (getrlimit (RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
+      && read_number (root + "/proc/self/statm", &pages))
+    lower (available, limit.rlim_cur, pages * std::size_t (sysconf (_SC_PAGESIZE)),
+           "the address space that ulimit -v allows");
 }
 
 /// Every page is written to, so that what is allocated is no longer free. Null where there is none.
-HostMemory
-allocate (std::size_t bytes, const Cancelled &cancelled)
+HostMemory allocate (std::size_t bytes, const Cancelled &cancelled)
 {
   constexpr std::size_t kPage = 4096, kHugePage = 2 << 20;
   const std::size_t alignment = bytes >= kHugePage ? kHugePage : kPage;
-  const std::size_t rounded = (std::max<std::size_t> (bytes, 1) + alignment - 1) / alignment * alignment;
-  const HostMemory memory (static_cast<std::byte *> (std::aligned_alloc (alignment, rounded)), std::free);
+  const std::size_t rounded =
+      (std::max<std::size_t> (bytes, 1) + alignment - 1) / alignment * alignment;
+  const HostMemory memory (static_cast<std::byte *> (std::aligned_alloc (alignment, rounded)),
+                           std::free);
   if (!memory)
     return nullptr;
   if (alignment == kHugePage)
@@ -113,24 +113,25 @@ allocate (std::size_t bytes, const Cancelled &cancelled)
 
 }  // namespace
 
-Available
-available_memory (const std::string &root)
+Available available_memory (const std::string &root)
 {
   Available available = { SIZE_MAX, "host memory" };
   const std::string meminfo = root + "/proc/meminfo";
   std::size_t kib, limit_kib, mode;
   if (read_field (meminfo, "MemAvailable:", &kib))
     available.bytes = kib * 1024;
-  if (read_number (root + "/proc/sys/vm/overcommit_memory", &mode) && mode == 2 && read_field (meminfo, "CommitLimit:", &limit_kib)
+  if (read_number (root + "/proc/sys/vm/overcommit_memory", &mode) && mode == 2
+      && read_field (meminfo, "CommitLimit:", &limit_kib)
       && read_field (meminfo, "Committed_AS:", &kib))
-    lower (&available, limit_kib * 1024, kib * 1024, "the memory that vm.overcommit_memory=2 lets processes commit");
+    lower (&available, limit_kib * 1024, kib * 1024,
+           "the memory that vm.overcommit_memory=2 lets processes commit");
   lower_by_groups (&available, root);
   lower_by_address_space (&available, root);
   return available;
 }
 
-Expected<HostMemory>
-allocate_on_host (std::size_t bytes, const NoMemoryMessage &message, const Cancelled &cancelled)
+Expected<HostMemory> allocate_on_host (std::size_t bytes, const NoMemoryMessage &message,
+                                       const Cancelled &cancelled)
 {
   constexpr std::size_t kSmall = 64 << 10;  // takes less time than to look up what is free
   const Available available = bytes <= kSmall ? Available{ SIZE_MAX, "" } : available_memory ();
@@ -138,7 +139,8 @@ allocate_on_host (std::size_t bytes, const NoMemoryMessage &message, const Cance
   if (is_set (cancelled))
     return error (Error::Kind::flushing, "allocating was cancelled");
   if (!memory)
-    return error (Error::Kind::no_memory, message (bytes <= kSmall ? available_memory () : available));
+    return error (Error::Kind::no_memory,
+                  message (bytes <= kSmall ? available_memory () : available));
   return memory;
 }
 

@@ -3,8 +3,7 @@
 
 namespace integralhist {
 
-Expected<std::unique_ptr<Loans>>
-Loans::create (Context context)
+Expected<std::unique_ptr<Loans>> Loans::create (Context context)
 {
   std::unique_ptr<Loans> loans (new Loans (std::move (context)));
   loans->watcher_ = TRY (Thread::start ("integralhist-holds", [l = loans.get ()] { l->watch (); }));
@@ -23,8 +22,7 @@ Loans::~Loans ()
     gst_buffer_unref (loan.buffer);
 }
 
-void
-Loans::add (GstBuffer *buffer, Tensor &tensor, cudaEvent_t read)
+void Loans::add (GstBuffer *buffer, Tensor &tensor, cudaEvent_t read)
 {
   const std::lock_guard lock (mutex_);
   tensor.copied = false;
@@ -34,8 +32,7 @@ Loans::add (GstBuffer *buffer, Tensor &tensor, cudaEvent_t read)
     changed_.notify_one ();
 }
 
-void
-Loans::give_back ()
+void Loans::give_back ()
 {
   for (;;) {
     GstBuffer *buffer;
@@ -60,15 +57,13 @@ Loans::give_back ()
   }
 }
 
-guint64
-Loans::given_back ()
+guint64 Loans::given_back ()
 {
   const std::lock_guard lock (mutex_);
   return given_back_;
 }
 
-Expected<bool>
-Loans::settle_oldest ()
+Expected<bool> Loans::settle_oldest ()
 {
   cudaEvent_t read;
   {
@@ -85,8 +80,7 @@ Loans::settle_oldest ()
   return true;
 }
 
-void
-Loans::watch ()
+void Loans::watch ()
 {
   std::unique_lock lock (mutex_);
   while (!stopping_) {

@@ -29,8 +29,7 @@ namespace {
 
 /// The fastest of a few.
 template <class Enqueue>
-CudaExpected<float>
-milliseconds_of (Enqueue &&enqueue)
+CudaExpected<float> milliseconds_of (Enqueue &&enqueue)
 {
   const StreamOwner stream = TRY (make_stream ());
   const EventOwner start = TRY (make_event (0)), end = TRY (make_event (0));
@@ -47,9 +46,9 @@ milliseconds_of (Enqueue &&enqueue)
   return best;
 }
 
-/// Whether a copy from a device takes less than half of an upload; an error where it could not be tried.
-Expected<bool>
-is_near (const CudaContext &from, const CudaContext &to)
+/// Whether a copy from a device takes less than half of an upload; an error where it could not be
+/// tried.
+Expected<bool> is_near (const CudaContext &from, const CudaContext &to)
 {
   constexpr std::size_t kBytes = 8 << 20;
   int can = 0;
@@ -64,19 +63,21 @@ is_near (const CudaContext &from, const CudaContext &to)
       const auto enqueued = to.copy_from (from, far.get (), here.get (), kBytes, stream);
       return check (enqueued ? cudaSuccess : cudaErrorPeerAccessUnsupported);
     }));
-    const float uploaded = TRY (milliseconds_of (
-        [&] (cudaStream_t stream) { return check (cudaMemcpyAsync (here.get (), host.get (), kBytes, cudaMemcpyHostToDevice, stream)); }));
+    const float uploaded = TRY (milliseconds_of ([&] (cudaStream_t stream) {
+      return check (
+          cudaMemcpyAsync (here.get (), host.get (), kBytes, cudaMemcpyHostToDevice, stream));
+    }));
     return copied < uploaded / 2;
   });
 }
 
 }  // namespace
 
-std::shared_ptr<Relay>
-Relay::between (const std::vector<std::shared_ptr<CudaContext>> &contexts)
+std::shared_ptr<Relay> Relay::between (const std::vector<std::shared_ptr<CudaContext>> &contexts)
 {
   static std::mutex measuring;
-  static auto &known = *new std::map<std::pair<int, int>, bool>;  // elements may outlive what is destroyed when the process ends
+  static auto &known = *new std::map<std::pair<int, int>, bool>;  // elements may outlive what is
+                                                                  // destroyed when the process ends
   if (contexts.size () < 2)
     return nullptr;
   const std::lock_guard lock (measuring);
@@ -95,7 +96,8 @@ Relay::between (const std::vector<std::shared_ptr<CudaContext>> &contexts)
     auto stream = on (*context, [] () -> Expected<StreamOwner> { return TRY (make_stream ()); });
     if (!stream)
       return nullptr;
-    relay->stations_.push_back (std::make_unique<Station> (context, std::move (*stream), std::vector<std::unique_ptr<Picture>> ()));
+    relay->stations_.push_back (std::make_unique<Station> (
+        context, std::move (*stream), std::vector<std::unique_ptr<Picture>> ()));
   }
   return relay;
 }
@@ -109,8 +111,7 @@ Relay::~Relay ()
   }
 }
 
-Expected<std::shared_ptr<void>>
-Relay::bring (Frame &frame, int width, int height)
+Expected<std::shared_ptr<void>> Relay::bring (Frame &frame, int width, int height)
 {
   Station &station = *stations_[brought_++ % stations_.size ()];
   return on (*station.context, [&] () -> Expected<std::shared_ptr<void>> {
@@ -137,13 +138,15 @@ Relay::bring (Frame &frame, int width, int height)
     frame.place = Place::device;
     frame.context = station.context;
     frame.there = picture->there.get ();
-    return std::shared_ptr<void> (picture.release (), [relay = shared_from_this (), &station] (void *memory) {
-      std::unique_ptr<Picture> used (static_cast<Picture *> (memory));
-      const CudaContext::Scope there (*station.context);
-      cudaEventSynchronize (used->there.get ());  // a frame that was dropped may still be on its way
-      const std::lock_guard lock (relay->mutex_);
-      station.idle.push_back (std::move (used));
-    });
+    return std::shared_ptr<void> (
+        picture.release (), [relay = shared_from_this (), &station] (void *memory) {
+          std::unique_ptr<Picture> used (static_cast<Picture *> (memory));
+          const CudaContext::Scope there (*station.context);
+          cudaEventSynchronize (
+              used->there.get ());  // a frame that was dropped may still be on its way
+          const std::lock_guard lock (relay->mutex_);
+          station.idle.push_back (std::move (used));
+        });
   });
 }
 

@@ -4,7 +4,8 @@
 namespace integralhist {
 namespace {
 
-/// Engines that are being dropped. The end of the process waits for them, as they use other libraries.
+/// Engines that are being dropped. The end of the process waits for them, as they use other
+/// libraries.
 class Retired {
 public:
   static Retired &all ()
@@ -46,8 +47,7 @@ struct Outcome {
 
 }  // namespace
 
-void
-retire (std::shared_ptr<Engine> engine, const std::function<bool ()> &hurry)
+void retire (std::shared_ptr<Engine> engine, const std::function<bool ()> &hurry)
 {
   if (!engine)
     return;

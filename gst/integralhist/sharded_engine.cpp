@@ -56,8 +56,10 @@ struct UnderWay {
 
 class ShardedEngine final : public Engine {
 public:
-  static Expected<std::unique_ptr<Engine>> create (const inthist::Shape &shape, const Options &options, const Sharing &sharing,
-                                                   const std::vector<ShardDevice> &devices, const Host &host)
+  static Expected<std::unique_ptr<Engine>> create (const inthist::Shape &shape,
+                                                   const Options &options, const Sharing &sharing,
+                                                   const std::vector<ShardDevice> &devices,
+                                                   const Host &host)
   {
     std::unique_ptr<ShardedEngine> engine (new ShardedEngine (shape, options, sharing, host));
     TRY (engine->open (options, devices));
@@ -71,7 +73,8 @@ public:
     const TraceRange range ("integral histogram: share out");
     {
       std::unique_lock lock (mutex_);
-      changed_.wait (lock, [this] { return flushing_ || failure_ || unfinished_.size () < depth_; });
+      changed_.wait (lock,
+                     [this] { return flushing_ || failure_ || unfinished_.size () < depth_; });
       TRY (no_failure ());
       if (flushing_)
         return error (Error::Kind::flushing, "flushing");
@@ -86,7 +89,8 @@ public:
       TRY (stage (*making));
     else
       TRY (host_.await_producer (frame));
-    const std::size_t pixels = std::size_t (shape_.width) * shape_.height * frame.image.format.bytes;
+    const std::size_t pixels =
+        std::size_t (shape_.width) * shape_.height * frame.image.format.bytes;
     const bool relayed = relays () && frame.place != Place::device;
     if (relayed)
       making->relayed = TRY (host_.relay (making->frame, shape_.width, shape_.height));
@@ -149,7 +153,9 @@ public:
     std::list<Task> dropped;
     {
       const std::lock_guard lock (mutex_);
-      const auto is_unheld = [] (const Task &task) { return task.making->tensor.use_count () == 1; };
+      const auto is_unheld = [] (const Task &task) {
+        return task.making->tensor.use_count () == 1;
+      };
       std::ranges::copy_if (queue_, std::back_inserter (dropped), is_unheld);
       std::erase_if (queue_, is_unheld);
     }
@@ -183,22 +189,28 @@ public:
 
   std::string story () const override
   {
-    const auto count = [] (int n, const std::string &what) { return std::to_string (n) + " " + what + (n == 1 ? "" : "s"); };
+    const auto count = [] (int n, const std::string &what) {
+      return std::to_string (n) + " " + what + (n == 1 ? "" : "s");
+    };
     std::string devices;
     for (const auto &worker : workers_)
       devices.append (devices.empty () ? "" : ",").append (std::to_string (worker->id));
-    return "frames in " + count (sharing_.groups, "task") + " of at most " + count (sharing_.bins, "bin")
-           + (sharing_.strips > 1 ? ", each in " + count (sharing_.strips, "strip") + " of rows" : "") + ", for "
-           + (workers_.size () == 1 ? "device " : "devices ") + devices + "; "
-           + (sharing_.resident ? "at most " + count (int (sharing_.frames), "tensor") + ", in shards that stay there"
+    return "frames in " + count (sharing_.groups, "task") + " of at most "
+           + count (sharing_.bins, "bin")
+           + (sharing_.strips > 1 ? ", each in " + count (sharing_.strips, "strip") + " of rows"
+                                  : "")
+           + ", for " + (workers_.size () == 1 ? "device " : "devices ") + devices + "; "
+           + (sharing_.resident ? "at most " + count (int (sharing_.frames), "tensor")
+                                      + ", in shards that stay there"
                                 : "in rounds, tensors in host memory")
            + (relays () ? "; pictures go up once, and from device to device" : "");
   }
 
 private:
-  ShardedEngine (const inthist::Shape &shape, const Options &options, const Sharing &sharing, const Host &host)
-      : shape_ (shape), depth_ (options.async_depth), failed_ (options.failed), still_waiting_ (options.still_waiting), sharing_ (sharing),
-        host_ (host)
+  ShardedEngine (const inthist::Shape &shape, const Options &options, const Sharing &sharing,
+                 const Host &host)
+      : shape_ (shape), depth_ (options.async_depth), failed_ (options.failed),
+        still_waiting_ (options.still_waiting), sharing_ (sharing), host_ (host)
   {
   }
 
@@ -208,9 +220,10 @@ private:
     fault_ = TRY (parse_fault (fault ? fault : ""));
     Options of_frames = options;
     if (sharing_.frames > 0 && (options.max_tensors == 0 || options.max_tensors > sharing_.frames))
-      of_frames.max_tensors = sharing_.frames;  // so that every task of a frame that was let in finds room
-    const auto make = [shape = shape_, sharing = sharing_, download = options.download, allocate = host_.allocate,
-                       cancelled = options.cancelled] (unsigned alive) {
+      of_frames.max_tensors =
+          sharing_.frames;  // so that every task of a frame that was let in finds room
+    const auto make = [shape = shape_, sharing = sharing_, download = options.download,
+                       allocate = host_.allocate, cancelled = options.cancelled] (unsigned alive) {
       return ShardedTensor::create (shape, sharing, download, allocate, alive, cancelled);
     };
     pool_ = TRY (TensorPool::create (make, of_frames));
@@ -221,8 +234,9 @@ private:
       of_parts.download = Download::lazy;  // to a landing
     of_parts.still_waiting = nullptr;
     of_parts.failed = nullptr;
-    of_parts.cancelled = nullptr;  // parts of frames that somebody holds are computed after a stop, too
-    of_parts.tuning_time = 0;      // the built-in choice, whose memory was counted
+    of_parts.cancelled =
+        nullptr;               // parts of frames that somebody holds are computed after a stop, too
+    of_parts.tuning_time = 0;  // the built-in choice, whose memory was counted
     inthist::Shape part_shape = shape_;
     if (sharing_.strips > 1 && shape_.counter == inthist::Type::u16_anchored)
       part_shape.counter = inthist::Type::u16;  // anchors want all rows
@@ -230,11 +244,13 @@ private:
       of_parts.max_tensors = sharing_.tensors[d];
       auto worker = std::make_unique<Worker> ();
       worker->id = devices[d].id;
-      worker->engine = TRY (devices[d].make_engine (part_shape, of_parts, { sharing_.bins, sharing_.rows }));
+      worker->engine =
+          TRY (devices[d].make_engine (part_shape, of_parts, { sharing_.bins, sharing_.rows }));
       workers_.push_back (std::move (worker));
     }
     for (auto &worker : workers_)
-      worker->thread = TRY (Thread::start ("integralhist-device", [this, w = worker.get ()] { work (*w); }));
+      worker->thread =
+          TRY (Thread::start ("integralhist-device", [this, w = worker.get ()] { work (*w); }));
     return {};
   }
 
@@ -257,9 +273,10 @@ private:
 
   struct Worker {
     int id = 0;
-    guint64 parts = 0;                 // done; guarded by the mutex
-    guint64 expected = 0;              // the last frame that the device was told of; the thread's
-    std::shared_ptr<Making> bringing;  // that frame, while its pixels are on their way; the thread's
+    guint64 parts = 0;     // done; guarded by the mutex
+    guint64 expected = 0;  // the last frame that the device was told of; the thread's
+    std::shared_ptr<Making>
+        bringing;  // that frame, while its pixels are on their way; the thread's
     std::unique_ptr<PartEngine> engine;
     Thread thread;
   };
@@ -274,7 +291,8 @@ private:
         return std::static_pointer_cast<ShardedTensor> (*acquired);
       std::unique_lock lock (mutex_);
       // one that was finished meanwhile may have given back what was missing
-      if (acquired.error ().kind != Error::Kind::no_memory || (unfinished_.empty () && finished_ == before))
+      if (acquired.error ().kind != Error::Kind::no_memory
+          || (unfinished_.empty () && finished_ == before))
         return tl::make_unexpected (acquired.error ());
       changed_.wait (lock, [&] { return flushing_ || failure_ || finished_ != before; });
       TRY (no_failure ());
@@ -300,7 +318,8 @@ private:
   Expected<> stage (Making &making)
   {
     const inthist::Image &image = making.frame.image;
-    const std::size_t row = std::size_t (shape_.width) * image.format.bytes, pitch = (row + 255) / 256 * 256;
+    const std::size_t row = std::size_t (shape_.width) * image.format.bytes,
+                      pitch = (row + 255) / 256 * 256;
     const std::size_t bytes = pitch * shape_.height;
     {
       const std::lock_guard lock (mutex_);
@@ -310,15 +329,18 @@ private:
       }
     }
     if (making.staged.bytes < bytes)
-      making.staged = {
-        TRY (host_.allocate (
-            bytes, [&] (const Available &available) { return no_memory ("a frame's pixels", bytes, available) + ": lower async-depth"; },
-            nullptr)),
-        bytes
-      };
+      making.staged = { TRY (host_.allocate (
+                            bytes,
+                            [&] (const Available &available) {
+                              return no_memory ("a frame's pixels", bytes, available)
+                                     + ": lower async-depth";
+                            },
+                            nullptr)),
+                        bytes };
     std::byte *const to = making.staged.memory.get ();
     for (int y = 0; y < shape_.height; y++)
-      std::memcpy (to + y * pitch, static_cast<const std::byte *> (image.data) + y * image.stride, row);
+      std::memcpy (to + y * pitch, static_cast<const std::byte *> (image.data) + y * image.stride,
+                   row);
     making.frame.image.data = to;
     making.frame.image.stride = std::ptrdiff_t (pitch);
     making.frame.place = Place::pinned;
@@ -338,7 +360,8 @@ private:
         finish (*std::exchange (worker.bringing, nullptr));
         lock.lock ();
       }
-      const bool take = !queue_.empty () && under_way.size () < kPartsAtOnce && worker.engine->is_free ();
+      const bool take =
+          !queue_.empty () && under_way.size () < kPartsAtOnce && worker.engine->is_free ();
       if (take) {
         const Task task = std::move (queue_.front ());
         queue_.pop_front ();
@@ -367,13 +390,15 @@ private:
     }
   }
 
-  /// The frame whose tasks are next, or the one after it, if the device has not been told of it. Of strips, each is brought when it is computed.
+  /// The frame whose tasks are next, or the one after it, if the device has not been told of it. Of
+  /// strips, each is brought when it is computed.
   bool expected (Worker &worker)
   {
     if (queue_.empty () || sharing_.strips > 1 || worker.bringing)
       return false;
     const guint64 first = queue_.front ().making->frame.number;
-    const auto next = std::ranges::find_if (queue_, [&] (const Task &task) { return task.making->frame.number > worker.expected; });
+    const auto next = std::ranges::find_if (
+        queue_, [&] (const Task &task) { return task.making->frame.number > worker.expected; });
     if (next == queue_.end () || next->making->frame.number > first + 1)
       return false;
     worker.bringing = next->making;
@@ -404,12 +429,14 @@ private:
     const unsigned out = pool_->n_out ();
     const std::lock_guard lock (mutex_);
     *held = out - std::min (out, unsigned (unfinished_.size ()));
-    return !stopping_ && !failure_ && (out != unfinished_.size () || *unfinished_.begin () < making.frame.number);
+    return !stopping_ && !failure_
+           && (out != unfinished_.size () || *unfinished_.begin () < making.frame.number);
   }
 
   /// The memory was counted when the engine was made. Where somebody else has taken it since, the
   /// worker waits while some may come back.
-  Expected<std::shared_ptr<Tensor>> submit_part (Worker &worker, const Making &making, const Part &part, std::list<UnderWay> &under_way)
+  Expected<std::shared_ptr<Tensor>> submit_part (Worker &worker, const Making &making,
+                                                 const Part &part, std::list<UnderWay> &under_way)
   {
     if (fault_ && worker.id == fault_->device && ++parts_until_fault_ == fault_->part)
       return error (Error::Kind::failed, "a fault that INTEGRALHIST_FAULT asked for");
@@ -445,7 +472,8 @@ private:
     if (!landed)
       fail (worker, oldest.task, landed.error ());
     else if (oldest.last)
-      oldest.task.making->tensor->finish (oldest.task.group, oldest.part, std::move (oldest.tensor));
+      oldest.task.making->tensor->finish (oldest.task.group, oldest.part,
+                                          std::move (oldest.tensor));
     const UnderWay done = std::move (oldest);
     under_way.pop_front ();
     {
@@ -513,8 +541,10 @@ private:
   {
     std::list<Task> dropped;
     const bool others = workers_.size () > 1 && error.kind != Error::Kind::no_memory;
-    const Error failure (error.kind, "device " + std::to_string (worker.id) + " failed: " + error.message
-                                         + (others ? "; leave it out of cuda-device-ids to compute on the others" : ""));
+    const Error failure (
+        error.kind,
+        "device " + std::to_string (worker.id) + " failed: " + error.message
+            + (others ? "; leave it out of cuda-device-ids to compute on the others" : ""));
     failing_ = true;
     const bool tells = tell (failure);  // before anybody else hears of it
     {
@@ -534,7 +564,8 @@ private:
 
   const inthist::Shape shape_;
   const unsigned depth_;
-  std::recursive_mutex telling_;  // guards the two that tell the application, which may stop the element from there
+  std::recursive_mutex
+      telling_;  // guards the two that tell the application, which may stop the element from there
   std::function<void (const Error &)> failed_;
   std::function<void (unsigned)> still_waiting_;
   bool told_ = false;
@@ -560,18 +591,20 @@ private:
 
 }  // namespace
 
-Expected<std::unique_ptr<Engine>>
-make_sharded_engine (const inthist::Shape &shape, const Options &options, std::vector<ShardDevice> devices, const Host &host,
-                     int pixel_bytes)
+Expected<std::unique_ptr<Engine>> make_sharded_engine (const inthist::Shape &shape,
+                                                       const Options &options,
+                                                       std::vector<ShardDevice> devices,
+                                                       const Host &host, int pixel_bytes)
 {
-  const std::size_t picture = (std::size_t (shape.width) * pixel_bytes + 511) / 512 * 512 * shape.height;
-  const Sharing sharing = TRY (share_out (shape, devices, options, overhead_of (shape, options, host.kind, pixel_bytes, kPartsAtOnce),
-                                          host.relays (shape) ? options.async_depth * picture : 0));
+  const std::size_t picture =
+      (std::size_t (shape.width) * pixel_bytes + 511) / 512 * 512 * shape.height;
+  const Sharing sharing = TRY (share_out (
+      shape, devices, options, overhead_of (shape, options, host.kind, pixel_bytes, kPartsAtOnce),
+      host.relays (shape) ? options.async_depth * picture : 0));
   return ShardedEngine::create (shape, options, sharing, devices, host);
 }
 
-ShardDevice
-pretend_device (int id, const inthist::Lut &lut, const Options &options)
+ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options)
 {
   return { id, options.max_device_memory ? options.max_device_memory : available_memory ().bytes,
            [lut] (const inthist::Shape &shape, const Options &o, const Portion &portion) {
@@ -580,28 +613,35 @@ pretend_device (int id, const inthist::Lut &lut, const Options &options)
 }
 
 #if INTHIST_CUDA
-ShardDevice
-cuda_shard_device (std::shared_ptr<CudaContext> context, const inthist::Lut &lut, const Options &options)
+ShardDevice cuda_shard_device (std::shared_ptr<CudaContext> context, const inthist::Lut &lut,
+                               const Options &options)
 {
   // something is left to the driver, and to others
   const std::size_t available = context->free_memory () / 20 * 19;
-  return { context->device (), options.max_device_memory ? std::min<std::size_t> (options.max_device_memory, available) : available,
+  return { context->device (),
+           options.max_device_memory ? std::min<std::size_t> (options.max_device_memory, available)
+                                     : available,
            [lut, context] (const inthist::Shape &shape, const Options &o, const Portion &portion) {
              return make_cuda_engine (shape, lut, o, context, portion);
            } };
 }
 
-Host
-cuda_host (const std::vector<std::shared_ptr<CudaContext>> &contexts)
+Host cuda_host (const std::vector<std::shared_ptr<CudaContext>> &contexts)
 {
   const std::shared_ptr<CudaContext> first = contexts.front ();
   Host host = { inthist::Device::cuda,
-                [first] (std::size_t bytes, const auto &message, const auto &) { return allocate_pinned (first, bytes, message); },
+                [first] (std::size_t bytes, const auto &message, const auto &) {
+                  return allocate_pinned (first, bytes, message);
+                },
                 [first] (const Frame &frame) {
-                  return frame.producer ? (frame.context ? frame.context : first)->synchronize (frame.producer) : Expected<> ();
+                  return frame.producer
+                             ? (frame.context ? frame.context : first)->synchronize (frame.producer)
+                             : Expected<> ();
                 } };
   if (const auto relay = Relay::between (contexts))
-    host.relay = [relay] (Frame &frame, int width, int height) { return relay->bring (frame, width, height); };
+    host.relay = [relay] (Frame &frame, int width, int height) {
+      return relay->bring (frame, width, height);
+    };
   return host;
 }
 #endif

@@ -3,67 +3,69 @@
 
 namespace integralhist {
 
-Expected<std::unique_ptr<Tensor>>
-ShardedTensor::create (const inthist::Shape &shape, const Sharing &sharing, Download download, AllocateHost allocate, unsigned alive,
-                       const Cancelled &cancelled)
+Expected<std::unique_ptr<Tensor>> ShardedTensor::create (const inthist::Shape &shape,
+                                                         const Sharing &sharing, Download download,
+                                                         AllocateHost allocate, unsigned alive,
+                                                         const Cancelled &cancelled)
 {
-  std::unique_ptr<ShardedTensor> tensor (new ShardedTensor (shape, sharing, download, std::move (allocate)));
+  std::unique_ptr<ShardedTensor> tensor (
+      new ShardedTensor (shape, sharing, download, std::move (allocate)));
   if (tensor->lands ())
     TRY (tensor->reserve_host (alive, cancelled));
   return tensor;
 }
 
-Expected<>
-ShardedTensor::wait (GstClockTime timeout)
+Expected<> ShardedTensor::wait (GstClockTime timeout)
 {
   std::unique_lock lock (mutex_);
   const auto done = [this] { return done_ || failure_; };
   if (timeout == GST_CLOCK_TIME_NONE)
     changed_.wait (lock, done);
-  else if (!changed_.wait_for (lock, std::chrono::nanoseconds (std::min<GstClockTime> (timeout, G_MAXINT64 / 4)), done))
+  else if (!changed_.wait_for (
+               lock, std::chrono::nanoseconds (std::min<GstClockTime> (timeout, G_MAXINT64 / 4)),
+               done))
     return error (Error::Kind::timeout, "the integral histogram is not ready yet");
   if (failure_)
     return tl::make_unexpected (*failure_);
   return {};
 }
 
-Expected<>
-ShardedTensor::ask (std::span<const Query> queries)
+Expected<> ShardedTensor::ask (std::span<const Query> queries)
 {
   TRY (wait (GST_CLOCK_TIME_NONE));
-  return shards_.empty () ? answer_on_host (*this, host_.get (), queries) : ask_shards (shape, shards_, queries);
+  return shards_.empty () ? answer_on_host (*this, host_.get (), queries)
+                          : ask_shards (shape, shards_, queries);
 }
 
-Expected<Tensor *>
-ShardedTensor::only_shard ()
+Expected<Tensor *> ShardedTensor::only_shard ()
 {
   TRY (wait (GST_CLOCK_TIME_NONE));
   if (shards_.size () > 1)
-    return error (Error::Kind::failed, "the tensor is in " + std::to_string (shards_.size ())
-                                           + " shards, which no one stream orders: ask without a stream, or ask each shard");
+    return error (
+        Error::Kind::failed,
+        "the tensor is in " + std::to_string (shards_.size ())
+            + " shards, which no one stream orders: ask without a stream, or ask each shard");
   return shards_.empty () ? nullptr : shards_.front ().tensor.get ();
 }
 
-Expected<>
-ShardedTensor::ask_on (void *stream, std::span<const Query> queries)
+Expected<> ShardedTensor::ask_on (void *stream, std::span<const Query> queries)
 {
   Tensor *const shard = TRY (only_shard ());
   return shard ? shard->ask_on (stream, queries) : Tensor::ask_on (stream, queries);
 }
 
-Expected<>
-ShardedTensor::add_reader (void *stream)
+Expected<> ShardedTensor::add_reader (void *stream)
 {
   Tensor *const shard = TRY (only_shard ());
   return shard ? shard->add_reader (stream) : Tensor::add_reader (stream);
 }
 
-Expected<const void *>
-ShardedTensor::host ()
+Expected<const void *> ShardedTensor::host ()
 {
   if (download_ == Download::never)
     return error (Error::Kind::not_downloaded,
-                  "the tensor stays on the GPUs, as download=never says; ask regions, or set download to lazy or eager");
+                  "the tensor stays on the GPUs, as download=never says; ask regions, or set "
+                  "download to lazy or eager");
   TRY (wait (GST_CLOCK_TIME_NONE));
   const std::lock_guard lock (host_mutex_);
   if (!landed_) {
@@ -74,28 +76,24 @@ ShardedTensor::host ()
   return host_.get ();
 }
 
-CudaView
-ShardedTensor::cuda ()
+CudaView ShardedTensor::cuda ()
 {
   const auto shard = only_shard ();
   return shard && *shard ? (*shard)->cuda () : CudaView{};  // who waits is told what went wrong
 }
 
-Expected<std::span<const Shard>>
-ShardedTensor::shards ()
+Expected<std::span<const Shard>> ShardedTensor::shards ()
 {
   TRY (wait (GST_CLOCK_TIME_NONE));
   return std::span<const Shard> (shards_);
 }
 
-void
-ShardedTensor::released ()
+void ShardedTensor::released ()
 {
   shards_.clear ();
 }
 
-void
-ShardedTensor::begin ()
+void ShardedTensor::begin ()
 {
   tasks_left_ = sharing_.groups;
   shards_.assign (sharing_.resident ? sharing_.groups : 0, {});
@@ -105,8 +103,7 @@ ShardedTensor::begin ()
   landed_ = lands ();
 }
 
-void
-ShardedTensor::finish (int group, const Part &part, std::shared_ptr<Tensor> shard)
+void ShardedTensor::finish (int group, const Part &part, std::shared_ptr<Tensor> shard)
 {
   {
     const std::lock_guard lock (mutex_);
@@ -116,8 +113,8 @@ ShardedTensor::finish (int group, const Part &part, std::shared_ptr<Tensor> shar
       return;
   }
   if (sharing_.strips > 1 && shape.counter == inthist::Type::u16_anchored)  // strips have none
-    if (const auto anchored =
-            check_host (inthist::cpu::drop_anchors ({ .shape = shape, .layout = layout, .pixels = {}, .tensor = host_.get () }));
+    if (const auto anchored = check_host (inthist::cpu::drop_anchors (
+            { .shape = shape, .layout = layout, .pixels = {}, .tensor = host_.get () }));
         !anchored)
       return fail (anchored.error (), false);
   const std::lock_guard lock (mutex_);
@@ -125,8 +122,7 @@ ShardedTensor::finish (int group, const Part &part, std::shared_ptr<Tensor> shar
   changed_.notify_all ();
 }
 
-void
-ShardedTensor::fail (const Error &failure, bool told)
+void ShardedTensor::fail (const Error &failure, bool told)
 {
   failure_told = told;
   const std::lock_guard lock (mutex_);
@@ -135,13 +131,13 @@ ShardedTensor::fail (const Error &failure, bool told)
 }
 
 /// From all devices at once.
-Expected<>
-ShardedTensor::download ()
+Expected<> ShardedTensor::download ()
 {
   std::vector<std::function<Expected<> ()>> running;
   Expected<> outcome;
   for (const Shard &shard : shards_) {
-    auto started = shard.tensor->start_landing ({ host_.get (), shape, { shard.first_bin, shard.tensor->shape.bins, 0, shape.height } });
+    auto started = shard.tensor->start_landing (
+        { host_.get (), shape, { shard.first_bin, shard.tensor->shape.bins, 0, shape.height } });
     if (started)
       running.push_back (std::move (*started));
     else
@@ -153,12 +149,14 @@ ShardedTensor::download ()
   return outcome;
 }
 
-Expected<>
-ShardedTensor::reserve_host (unsigned alive, const Cancelled &cancelled)
+Expected<> ShardedTensor::reserve_host (unsigned alive, const Cancelled &cancelled)
 {
   if (!host_)
     host_ = TRY (allocate_ (
-        bytes (), [this, alive] (const Available &available) { return no_memory_for_tensor (shape, bytes (), available, alive); },
+        bytes (),
+        [this, alive] (const Available &available) {
+          return no_memory_for_tensor (shape, bytes (), available, alive);
+        },
         cancelled));
   return {};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A frame's tensor that several devices make: shards where they were computed, or one in host memory to which the parts land. Not installed.
+// A frame's tensor that several devices make: shards where they were computed, or one in host
+// memory to which the parts land. Not installed.
 #pragma once
 
 #include <optional>
@@ -13,8 +14,10 @@ namespace integralhist {
 class ShardedTensor final : public Tensor {
 public:
   /// The memory of one that is put together on the host is there from the start.
-  static Expected<std::unique_ptr<Tensor>> create (const inthist::Shape &shape, const Sharing &sharing, Download download,
-                                                   AllocateHost allocate, unsigned alive, const Cancelled &cancelled);
+  static Expected<std::unique_ptr<Tensor>> create (const inthist::Shape &shape,
+                                                   const Sharing &sharing, Download download,
+                                                   AllocateHost allocate, unsigned alive,
+                                                   const Cancelled &cancelled);
 
   Expected<> wait (GstClockTime timeout) override;
   Expected<> ask (std::span<const Query> queries) override;
@@ -37,7 +40,8 @@ public:
   void fail (const Error &failure, bool told);
 
 private:
-  ShardedTensor (const inthist::Shape &of, const Sharing &sharing, Download download, AllocateHost allocate)
+  ShardedTensor (const inthist::Shape &of, const Sharing &sharing, Download download,
+                 AllocateHost allocate)
       : Tensor (of), sharing_ (sharing), download_ (download), allocate_ (std::move (allocate))
   {
   }
@@ -51,8 +55,9 @@ private:
   const Sharing sharing_;
   const Download download_;
   const AllocateHost allocate_;
-  std::vector<Shard> shards_;  // in the order of bins; none where the tensor is in host memory alone
-  std::mutex mutex_;           // guards what follows, and the shards until all tasks are done
+  std::vector<Shard>
+      shards_;        // in the order of bins; none where the tensor is in host memory alone
+  std::mutex mutex_;  // guards what follows, and the shards until all tasks are done
   std::condition_variable changed_;
   int tasks_left_ = 0;
   bool done_ = false;

@@ -10,23 +10,21 @@ using inthist::Shape;
 
 namespace {
 
-Expected<HostMemory>
-bytes (std::size_t n)
+Expected<HostMemory> bytes (std::size_t n)
 {
-  return allocate_on_host (
-      n, [n] (const Available &available) { return no_memory ("what is asked of shards", n, available) + ": ask in parts"; });
+  return allocate_on_host (n, [n] (const Available &available) {
+    return no_memory ("what is asked of shards", n, available) + ": ask in parts";
+  });
 }
 
 /// Whether the shards have answers of their own, a part of each window's.
-bool
-is_per_bin (const Query &query)
+bool is_per_bin (const Query &query)
 {
   return query.question == Question::counts || query.question == Question::sums;
 }
 
 /// Columns `first` to `first + n` of `rows` rows that have `all` columns.
-std::vector<float>
-cut (const float *numbers, int rows, int all, int first, int n)
+std::vector<float> cut (const float *numbers, int rows, int all, int first, int n)
 {
   std::vector<float> part;
   part.reserve (std::size_t (rows) * n);
@@ -37,8 +35,8 @@ cut (const float *numbers, int rows, int all, int first, int n)
 
 }  // namespace
 
-Expected<>
-ask_shards (const Shape &whole, std::span<const Shard> shards, std::span<const Query> queries)
+Expected<> ask_shards (const Shape &whole, std::span<const Shard> shards,
+                       std::span<const Query> queries)
 {
   std::vector<HostMemory> carried (queries.size ());  // from shard to shard
   for (std::size_t i = 0; i < queries.size (); i++)
@@ -67,10 +65,12 @@ ask_shards (const Shape &whole, std::span<const Shard> shards, std::span<const Q
 
     for (std::size_t i = 0; i < queries.size (); i++)
       if (is_per_bin (queries[i]) && queries[i].answers) {
-        const std::size_t windows = queries[i].windows.size (), part = inthist::answer_bytes (tensor->shape, asked[i]) / windows,
+        const std::size_t windows = queries[i].windows.size (),
+                          part = inthist::answer_bytes (tensor->shape, asked[i]) / windows,
                           bin = part / bins;
         for (std::size_t window = 0; window < windows; window++)
-          std::memcpy (static_cast<std::byte *> (queries[i].answers) + (window * whole.bins + first_bin) * bin,
+          std::memcpy (static_cast<std::byte *> (queries[i].answers)
+                           + (window * whole.bins + first_bin) * bin,
                        parts[i].get () + window * part, part);
       }
   }

@@ -7,55 +7,56 @@
 namespace integralhist {
 namespace {
 
-// Bins of a task: fewer keep devices of unequal speed closer together, and cost more, as each task counts the columns of the picture anew. 8192x8192 on an H200, GB/s of tasks of 8, 16 and 32
-// bins: 2950, 3480 and 3810; all 128 at once make 4040. What is downloaded waits for the link, of 55 GB/s, anyway: small tasks
-// begin to download sooner, and devices whose links share the host's memory end closer together (results.md has how much that is).
+// Bins of a task: fewer keep devices of unequal speed closer together, and cost more, as each task
+// counts the columns of the picture anew. 8192x8192 on an H200, GB/s of tasks of 8, 16 and 32 bins:
+// 2950, 3480 and 3810; all 128 at once make 4040. What is downloaded waits for the link, of 55
+// GB/s, anyway: small tasks begin to download sooner, and devices whose links share the host's
+// memory end closer together (results.md has how much that is).
 constexpr int kTaskBins = 32, kDownloadedTaskBins = 8;
 constexpr int kStripBins = 8, kStripRows = 64;  // strips of several bins, while they are that high
 
-int
-divide_up (std::size_t a, std::size_t b)
+int divide_up (std::size_t a, std::size_t b)
 {
   return int (a / b + (a % b != 0));
 }
 
 /// The fewest bins of a task with which there are `tasks`, at most.
-int
-bins_of (const inthist::Shape &shape, int tasks)
+int bins_of (const inthist::Shape &shape, int tasks)
 {
   return divide_up (shape.bins, std::clamp (tasks, 1, shape.bins));
 }
 
 }  // namespace
 
-Overhead
-overhead_of (const inthist::Shape &shape, const Options &options, inthist::Device kind, int pixel_bytes, unsigned parts)
+Overhead overhead_of (const inthist::Shape &shape, const Options &options, inthist::Device kind,
+                      int pixel_bytes, unsigned parts)
 {
   return [=] (int bins, int rows) {
     const inthist::Shape part = part_of (shape, bins, rows);
-    const inthist::Strategy *const strategy = options.strategy ? options.strategy : inthist::preferred_strategy (kind, part);
-    const std::size_t pixels = inthist::bin_stride (shape.width) * rows, above = sizeof (std::uint32_t) * bins * shape.width,
+    const inthist::Strategy *const strategy =
+        options.strategy ? options.strategy : inthist::preferred_strategy (kind, part);
+    const std::size_t pixels = inthist::bin_stride (shape.width) * rows,
+                      above = sizeof (std::uint32_t) * bins * shape.width,
                       picture = (std::size_t (shape.width) * pixel_bytes + 511) / 512 * 512 * rows;
-    return parts * (pixels + (strategy ? strategy->workspace_bytes (part, {}) : 0)) + (parts + 1) * picture + above;
+    return parts * (pixels + (strategy ? strategy->workspace_bytes (part, {}) : 0))
+           + (parts + 1) * picture + above;
   };
 }
 
-unsigned
-room_for (const inthist::Shape &shape, std::size_t memory, std::size_t needed)
+unsigned room_for (const inthist::Shape &shape, std::size_t memory, std::size_t needed)
 {
   const std::size_t bytes = inthist::tensor_bytes (shape, inthist::layout_of (shape));
-  return unsigned (std::min<std::size_t> (memory > needed ? (memory - needed) / bytes : 0, G_MAXINT32));
+  return unsigned (
+      std::min<std::size_t> (memory > needed ? (memory - needed) / bytes : 0, G_MAXINT32));
 }
 
-unsigned
-least_resident (const Options &options)
+unsigned least_resident (const Options &options)
 {
   return options.max_tensors == 1 || options.download == Download::never ? 1 : 2;
 }
 
-Expected<Sharing>
-share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, const Options &options, const Overhead &overhead,
-           std::size_t pictures)
+Expected<Sharing> share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices,
+                             const Options &options, const Overhead &overhead, std::size_t pictures)
 {
   const int n = int (devices.size ());
   const auto bytes = [&] (int bins, int rows) {
@@ -66,45 +67,62 @@ share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, co
     return room_for (part_of (shape, bins, rows), device.memory, overhead (bins, rows) + more);
   };
   const auto share = [&] (bool resident, int bins, int rows) {
-    Sharing sharing = { resident, bins, rows, divide_up (shape.bins, bins), divide_up (shape.height, rows), {}, 0 };
+    Sharing sharing = {
+      resident, bins, rows, divide_up (shape.bins, bins), divide_up (shape.height, rows), {}, 0
+    };
     for (const ShardDevice &device : devices)
       sharing.tensors.push_back (resident ? fit (device, bins, rows, pictures) : kPartsAtOnce);
     return sharing;
   };
   // as many tasks for each device
   const auto even = [&] (int tasks) { return divide_up (tasks, n) * n; };
-  const int least_bins = shape.content == inthist::Content::bins ? 1 : shape.bins;  // a table's planes have no LUT
-  const int most = least_bins > 1 ? shape.bins : options.task_bins > 0 ? std::min (options.task_bins, shape.bins) : shape.bins;
+  const int least_bins =
+      shape.content == inthist::Content::bins ? 1 : shape.bins;  // a table's planes have no LUT
+  const int most = least_bins > 1          ? shape.bins
+                   : options.task_bins > 0 ? std::min (options.task_bins, shape.bins)
+                                           : shape.bins;
 
   const int task_bins = options.download == Download::eager ? kDownloadedTaskBins : kTaskBins;
   const int usual = least_bins > 1 ? 1 : even (std::max (n, divide_up (shape.bins, task_bins)));
   Sharing resident = share (true, std::min (most, bins_of (shape, usual)), shape.height);
-  const guint64 room = std::accumulate (resident.tensors.begin (), resident.tensors.end (), guint64 (0)) / resident.groups;
+  const guint64 room =
+      std::accumulate (resident.tensors.begin (), resident.tensors.end (), guint64 (0))
+      / resident.groups;
   resident.frames = unsigned (std::min<guint64> (room, G_MAXINT32));
   const unsigned least = least_resident (options);
-  if (resident.frames >= least && std::ranges::find (resident.tensors, 0u) == resident.tensors.end ())
+  if (resident.frames >= least
+      && std::ranges::find (resident.tensors, 0u) == resident.tensors.end ())
     return resident;
   const auto smallest = std::ranges::min_element (devices, {}, &ShardDevice::memory);
   const auto too_large = [&] (const std::string &what, std::size_t needed) {
-    return options.max_device_memory ? no_memory_within (what, needed, "max-device-memory", smallest->memory)
-                                     : no_memory (what, needed, { smallest->memory, "device memory" });
+    return options.max_device_memory
+               ? no_memory_within (what, needed, "max-device-memory", smallest->memory)
+               : no_memory (what, needed, { smallest->memory, "device memory" });
   };
   if (options.download == Download::never) {
     const std::size_t needed = overhead (resident.bins, resident.rows) + pictures
-                               + divide_up (std::size_t (least) * resident.groups, n) * bytes (resident.bins, resident.rows);
+                               + divide_up (std::size_t (least) * resident.groups, n)
+                                     * bytes (resident.bins, resident.rows);
     return error (
         Error::Kind::no_memory,
-        too_large (std::string (n > 1 ? "each device's share of " : "") + describe (shape) + " with what it is computed in", needed)
+        too_large (std::string (n > 1 ? "each device's share of " : "") + describe (shape)
+                       + " with what it is computed in",
+                   needed)
             + ", and download=never keeps it there: set download=lazy to compute it in rounds"
             + (options.max_device_memory ? ", or raise max-device-memory" : ""));
   }
 
   const auto fits_all = [&] (int bins, int rows) {
-    return std::ranges::all_of (devices, [&] (const ShardDevice &d) { return fit (d, bins, rows) >= kPartsAtOnce; });
+    return std::ranges::all_of (
+        devices, [&] (const ShardDevice &d) { return fit (d, bins, rows) >= kPartsAtOnce; });
   };
-  for (int bins = std::max (std::min (most, kDownloadedTaskBins), least_bins); bins >= least_bins; bins--)
+  for (int bins = std::max (std::min (most, kDownloadedTaskBins), least_bins); bins >= least_bins;
+       bins--)
     if (fits_all (bins, shape.height))
-      return share (false, std::clamp (bins_of (shape, even (divide_up (shape.bins, bins))), least_bins, bins), shape.height);
+      return share (
+          false,
+          std::clamp (bins_of (shape, even (divide_up (shape.bins, bins))), least_bins, bins),
+          shape.height);
 
   for (int bins = std::min (most, kStripBins); bins >= least_bins; bins /= 2) {
     int rows = 0;  // the most that fit
@@ -115,9 +133,11 @@ share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, co
       return share (false, bins, divide_up (shape.height, divide_up (shape.height, rows)));
   }
   const std::size_t needed = overhead (least_bins, 1) + kPartsAtOnce * bytes (least_bins, 1);
-  return error (Error::Kind::no_memory,
-                too_large ("one row of " + describe (shape) + " with what it is computed in", needed)
-                    + (options.max_device_memory ? ": raise max-device-memory, or scale the video down" : ": scale the video down"));
+  return error (
+      Error::Kind::no_memory,
+      too_large ("one row of " + describe (shape) + " with what it is computed in", needed)
+          + (options.max_device_memory ? ": raise max-device-memory, or scale the video down"
+                                       : ": scale the video down"));
 }
 
 }  // namespace integralhist

@@ -11,7 +11,9 @@ namespace integralhist {
 struct ShardDevice {
   int id = 0;
   std::size_t memory = 0;  // bytes that may be used
-  std::function<Expected<std::unique_ptr<PartEngine>> (const inthist::Shape &, const Options &, const Portion &)> make_engine;
+  std::function<Expected<std::unique_ptr<PartEngine>> (const inthist::Shape &, const Options &,
+                                                       const Portion &)>
+      make_engine;
 };
 
 /// Parts that a device has under way: one is computed while the other is downloaded.
@@ -28,7 +30,8 @@ struct Sharing {
   Part part (const inthist::Shape &shape, int group, int strip) const
   {
     const int first_bin = group * bins, first_row = strip * rows;
-    return { first_bin, std::min (bins, shape.bins - first_bin), first_row, std::min (rows, shape.height - first_row) };
+    return { first_bin, std::min (bins, shape.bins - first_bin), first_row,
+             std::min (rows, shape.height - first_row) };
   }
 };
 
@@ -41,12 +44,16 @@ unsigned room_for (const inthist::Shape &shape, std::size_t memory, std::size_t 
 /// How many whole tensors must fit for them to stay on the devices.
 unsigned least_resident (const Options &options);
 
-/// Shards stay on the devices where two whole tensors fit, one to hold and one in the making, or one is enough because options.max_tensors or download=never say so. At most options.task_bins
-/// bins are in a task. Where they stay, a device also has so many bytes of pictures. An error where a device is too small for anything.
-Expected<Sharing> share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices, const Options &options,
-                             const Overhead &overhead, std::size_t pictures = 0);
+/// Shards stay on the devices where two whole tensors fit, one to hold and one in the making, or
+/// one is enough because options.max_tensors or download=never say so. At most options.task_bins
+/// bins are in a task. Where they stay, a device also has so many bytes of pictures. An error where
+/// a device is too small for anything.
+Expected<Sharing> share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices,
+                             const Options &options, const Overhead &overhead,
+                             std::size_t pictures = 0);
 
 /// For what the strategy takes, with pixels of so many bytes, and so many parts under way.
-Overhead overhead_of (const inthist::Shape &shape, const Options &options, inthist::Device kind, int pixel_bytes, unsigned parts);
+Overhead overhead_of (const inthist::Shape &shape, const Options &options, inthist::Device kind,
+                      int pixel_bytes, unsigned parts);
 
 }  // namespace integralhist

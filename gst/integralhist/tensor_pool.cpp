@@ -6,13 +6,13 @@
 namespace integralhist {
 
 TensorPool::TensorPool (Make make, const Options &options)
-    : make_ (std::move (make)), limit_ (options.max_tensors), still_waiting_ (options.still_waiting), least_kept_ (options.async_depth + 1),
+    : make_ (std::move (make)), limit_ (options.max_tensors),
+      still_waiting_ (options.still_waiting), least_kept_ (options.async_depth + 1),
       wanted_ (options.async_depth), kept_ (least_kept_)
 {
 }
 
-Expected<std::shared_ptr<TensorPool>>
-TensorPool::create (Make make, const Options &options)
+Expected<std::shared_ptr<TensorPool>> TensorPool::create (Make make, const Options &options)
 {
   const std::shared_ptr<TensorPool> pool (new TensorPool (std::move (make), options));
   pool->idle_.push_back (TRY (pool->make_ (0)));
@@ -20,11 +20,12 @@ TensorPool::create (Make make, const Options &options)
   return pool;
 }
 
-Expected<std::shared_ptr<Tensor>>
-TensorPool::acquire ()
+Expected<std::shared_ptr<Tensor>> TensorPool::acquire ()
 {
   std::unique_lock lock (mutex_);
-  const auto go_on = [this] { return flushing_ || !idle_.empty () || limit_ == 0 || alive_ < limit_; };
+  const auto go_on = [this] {
+    return flushing_ || !idle_.empty () || limit_ == 0 || alive_ < limit_;
+  };
   if (!returned_.wait_for (lock, std::chrono::seconds (1), go_on)) {
     lock.unlock ();
     if (still_waiting_)
@@ -57,11 +58,11 @@ TensorPool::acquire ()
     most_out_ = 0;
   }
   lock.unlock ();
-  return std::shared_ptr<Tensor> (tensor, [pool = shared_from_this ()] (Tensor *t) { pool->give_back (t); });
+  return std::shared_ptr<Tensor> (
+      tensor, [pool = shared_from_this ()] (Tensor *t) { pool->give_back (t); });
 }
 
-void
-TensorPool::give_back (Tensor *tensor)
+void TensorPool::give_back (Tensor *tensor)
 {
   std::unique_ptr<Tensor> surplus (tensor);  // freed outside of the lock
   tensor->released ();
@@ -73,30 +74,26 @@ TensorPool::give_back (Tensor *tensor)
   returned_.notify_one ();
 }
 
-unsigned
-TensorPool::n_out ()
+unsigned TensorPool::n_out ()
 {
   const std::lock_guard lock (mutex_);
   return alive_ - unsigned (idle_.size ());
 }
 
-bool
-TensorPool::is_exhausted ()
+bool TensorPool::is_exhausted ()
 {
   const std::lock_guard lock (mutex_);
   return !flushing_ && idle_.empty () && limit_ > 0 && alive_ >= limit_;
 }
 
-void
-TensorPool::set_flushing (bool flushing)
+void TensorPool::set_flushing (bool flushing)
 {
   const std::lock_guard lock (mutex_);
   flushing_ = flushing;
   returned_.notify_all ();
 }
 
-void
-TensorPool::close ()
+void TensorPool::close ()
 {
   std::deque<std::unique_ptr<Tensor>> idle;
   const std::lock_guard lock (mutex_);
@@ -105,8 +102,7 @@ TensorPool::close ()
   idle.swap (idle_);
 }
 
-inthist::Lut
-lut_of_part (const inthist::Lut &lut, const inthist::Shape &shape, const Part &part)
+inthist::Lut lut_of_part (const inthist::Lut &lut, const inthist::Shape &shape, const Part &part)
 {
   return part.bins == shape.bins ? lut : inthist::lut_of_bins (lut, part.first_bin, part.bins);
 }

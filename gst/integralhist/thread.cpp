@@ -8,8 +8,7 @@
 
 namespace integralhist {
 
-Expected<>
-check_threads ()
+Expected<> check_threads ()
 {
   constexpr unsigned kOurs = 8;
   static std::atomic<bool> tbb_has_its_own = false;

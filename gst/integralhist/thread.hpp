@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A thread that its owner joins. GLib makes it, because std::thread throws where the system starts no
-// more. Not installed.
+// A thread that its owner joins. GLib makes it, because std::thread throws where the system starts
+// no more. Not installed.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,8 @@ public:
   {
     auto *const owned = new std::function<void ()> (std::move (body));
     const auto run = [] (gpointer data) -> gpointer {
-      const std::unique_ptr<std::function<void ()>> body (static_cast<std::function<void ()> *> (data));
+      const std::unique_ptr<std::function<void ()>> body (
+          static_cast<std::function<void ()> *> (data));
       (*body) ();
       return nullptr;
     };
@@ -59,8 +60,8 @@ private:
 };
 
 /// An error where the system does not start the threads that computing on the CPU takes: TBB's own,
-/// before they are there, and some of ours. TBB's start one another, and where one of them cannot, the
-/// process ends.
+/// before they are there, and some of ours. TBB's start one another, and where one of them cannot,
+/// the process ends.
 Expected<> check_threads ();
 
 }  // namespace integralhist

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a profiler shows beside CUDA's own calls (NVTX): what the streaming thread does, and which stream is which. Without a profiler a range costs a few nanoseconds,
-// without NVTX (-Dnvtx=disabled) nothing.
+// What a profiler shows beside CUDA's own calls (NVTX): what the streaming thread does, and which
+// stream is which. Without a profiler a range costs a few nanoseconds, without NVTX
+// (-Dnvtx=disabled) nothing.
 #pragma once
 
 #include <inthist.hpp>
@@ -33,8 +34,7 @@ public:
   TraceRange &operator= (const TraceRange &) = delete;
 };
 
-inline void
-trace_name (inthist::Stream stream, const char *name)
+inline void trace_name (inthist::Stream stream, const char *name)
 {
 #if HAVE_NVTX
   nvtxNameCudaStreamA (stream, name);

@@ -31,15 +31,14 @@ constexpr std::size_t kMostBytes = 1 << 20;  // of the file
 constexpr int kMostGroups = 8;               // of a device
 constexpr double kLeastMicroseconds = 1e-3;  // of a frame: no device is that fast
 
-std::string
-file_name ()
+std::string file_name ()
 {
-  g_autofree char *name = g_build_filename (g_get_user_cache_dir (), "gst-integralhist", "tuning.ini", nullptr);
+  g_autofree char *name =
+      g_build_filename (g_get_user_cache_dir (), "gst-integralhist", "tuning.ini", nullptr);
   return name;
 }
 
-std::string
-printable (std::string text)
+std::string printable (std::string text)
 {
   std::ranges::replace_if (
       text, [] (char c) { return c < ' ' || c > '~'; }, '_');
@@ -47,8 +46,7 @@ printable (std::string text)
 }
 
 /// Size and time of the file that this code is in: another build is another library.
-std::string
-build ()
+std::string build ()
 {
   Dl_info info;
   struct stat file;
@@ -58,8 +56,7 @@ build ()
 }
 
 /// GKeyFile takes no brackets and no control characters here, and only UTF-8.
-std::string
-group_of (const std::string &fingerprint)
+std::string group_of (const std::string &fingerprint)
 {
   std::string group = printable (fingerprint + " / " PACKAGE_VERSION " " + build ());
   std::ranges::replace_if (
@@ -67,20 +64,20 @@ group_of (const std::string &fingerprint)
   return group;
 }
 
-/// The device's own name opens its fingerprint, up to the first comma or semicolon; the rest changes with driver, build and version.
-std::string
-device_of (const std::string &group)
+/// The device's own name opens its fingerprint, up to the first comma or semicolon; the rest
+/// changes with driver, build and version.
+std::string device_of (const std::string &group)
 {
   return group.substr (0, std::min (group.find_first_of (",;"), group.rfind (" / ")));
 }
 
 /// 1920x1080x32-bins-u8-u32
-std::string
-key_of (const Shape &shape)
+std::string key_of (const Shape &shape)
 {
-  return std::to_string (shape.width) + "x" + std::to_string (shape.height) + "x" + std::to_string (shape.bins)
-         + (shape.content == inthist::Content::bins ? "-bins-" : "-powers-") + inthist::name_of (shape.pixel) + "-"
-         + inthist::name_of (shape.counter);
+  return std::to_string (shape.width) + "x" + std::to_string (shape.height) + "x"
+         + std::to_string (shape.bins)
+         + (shape.content == inthist::Content::bins ? "-bins-" : "-powers-")
+         + inthist::name_of (shape.pixel) + "-" + inthist::name_of (shape.counter);
 }
 
 /// A file descriptor.
@@ -102,8 +99,7 @@ private:
 
 /// Nothing where the file cannot be read; `why` gets the reason, but not that there is no file yet.
 /// A FIFO, a device or anything else in its place is not waited for.
-std::string
-read_file (const std::string &name, std::string *why)
+std::string read_file (const std::string &name, std::string *why)
 {
   const auto fail = [&] (const std::string &reason) {
     *why = reason;
@@ -137,8 +133,7 @@ read_file (const std::string &name, std::string *why)
 
 /// Writes another file and puts it in the place of what was there, whatever that was. Returns what
 /// went wrong. There is no fsync, which may take seconds: what is lost is measured again.
-std::string
-write_file (const std::string &name, const std::string &text)
+std::string write_file (const std::string &name, const std::string &text)
 {
   std::string other = name + ".XXXXXX";
   const File file (mkostemp (other.data (), O_CLOEXEC));
@@ -159,12 +154,13 @@ write_file (const std::string &name, const std::string &text)
 }
 
 /// An empty one where the text is none; `why` gets the reason.
-KeyFile
-parsed (std::string_view text, std::string *why = nullptr)
+KeyFile parsed (std::string_view text, std::string *why = nullptr)
 {
   KeyFile keys (g_key_file_new (), g_key_file_unref);
   g_autoptr (GError) error = nullptr;
-  if (text.empty () || g_key_file_load_from_data (keys.get (), text.data (), text.size (), G_KEY_FILE_NONE, &error))
+  if (text.empty ()
+      || g_key_file_load_from_data (keys.get (), text.data (), text.size (), G_KEY_FILE_NONE,
+                                    &error))
     return keys;
   if (why)
     *why = printable (error->message).substr (0, 200);
@@ -172,22 +168,24 @@ parsed (std::string_view text, std::string *why = nullptr)
 }
 
 template <class T>
-bool
-parse (const char *text, T *number)
+bool parse (const char *text, T *number)
 {
   const char *end = text + std::strlen (text);
   const auto [after, error] = std::from_chars (text, end, *number);
-  return error == std::errc () && after == end && *number >= 0 && *number <= 1e9;  // which no NaN is
+  return error == std::errc () && after == end && *number >= 0
+         && *number <= 1e9;  // which no NaN is
 }
 
-/// The candidate that an entry names, and in `unfinished` the milliseconds that were too few to try all.
-std::optional<Choice>
-candidate (Device device, const Shape &shape, const Strings &fields, std::size_t n, unsigned *unfinished)
+/// The candidate that an entry names, and in `unfinished` the milliseconds that were too few to try
+/// all.
+std::optional<Choice> candidate (Device device, const Shape &shape, const Strings &fields,
+                                 std::size_t n, unsigned *unfinished)
 {
   inthist::Tuning tuning;
   double microseconds;
   if (n != 5 || !parse (fields.get ()[4], unfinished) || !parse (fields.get ()[1], &tuning.tile)
-      || !parse (fields.get ()[2], &tuning.threads) || !parse (fields.get ()[3], &microseconds) || microseconds < kLeastMicroseconds)
+      || !parse (fields.get ()[2], &tuning.threads) || !parse (fields.get ()[3], &microseconds)
+      || microseconds < kLeastMicroseconds)
     return std::nullopt;
   for (Choice choice : inthist::candidates (device, shape))
     if (std::strcmp (choice.strategy->name, fields.get ()[0]) == 0 && choice.tuning == tuning) {
@@ -197,18 +195,19 @@ candidate (Device device, const Shape &shape, const Strings &fields, std::size_t
   return std::nullopt;
 }
 
-std::optional<Choice>
-look_up (const std::string &file, const std::string &group, Device device, const Shape &shape, unsigned milliseconds, std::string *why)
+std::optional<Choice> look_up (const std::string &file, const std::string &group, Device device,
+                               const Shape &shape, unsigned milliseconds, std::string *why)
 {
   return choice_in (read_file (file, why), group, device, shape, milliseconds, why);
 }
 
 /// Adds the choice to what the file has by now, and returns what went wrong.
-std::string
-store (const std::string &file, const std::string &group, const Shape &shape, const Choice &choice, unsigned milliseconds)
+std::string store (const std::string &file, const std::string &group, const Shape &shape,
+                   const Choice &choice, unsigned milliseconds)
 {
   std::string why_not;
-  const std::string text = text_with (read_file (file, &why_not), group, shape, choice, milliseconds);
+  const std::string text =
+      text_with (read_file (file, &why_not), group, shape, choice, milliseconds);
   g_autofree char *folder = g_path_get_dirname (file.c_str ());
   if (g_mkdir_with_parents (folder, 0700) != 0)
     return std::string (folder) + ": " + g_strerror (errno);
@@ -218,8 +217,7 @@ store (const std::string &file, const std::string &group, const Shape &shape, co
 
 /// The right to measure: two measurements at once would both be wrong. Not owned where `cancelled`
 /// came first.
-std::unique_lock<std::mutex>
-turn (const std::atomic<bool> *cancelled)
+std::unique_lock<std::mutex> turn (const std::atomic<bool> *cancelled)
 {
   static std::mutex mutex;
   std::unique_lock lock (mutex, std::try_to_lock);
@@ -232,13 +230,15 @@ turn (const std::atomic<bool> *cancelled)
 
 }  // namespace
 
-std::optional<Choice>
-choice_in (std::string_view text, const std::string &group, Device device, const Shape &shape, unsigned milliseconds, std::string *why)
+std::optional<Choice> choice_in (std::string_view text, const std::string &group, Device device,
+                                 const Shape &shape, unsigned milliseconds, std::string *why)
 {
   const KeyFile keys = parsed (text, why);
   const std::string key = key_of (shape);
   gsize n = 0;
-  const Strings fields (g_key_file_get_string_list (keys.get (), group.c_str (), key.c_str (), &n, nullptr), g_strfreev);
+  const Strings fields (
+      g_key_file_get_string_list (keys.get (), group.c_str (), key.c_str (), &n, nullptr),
+      g_strfreev);
   if (!fields) {
     if (g_key_file_has_key (keys.get (), group.c_str (), key.c_str (), nullptr))
       *why = key + " is no list";
@@ -255,48 +255,55 @@ choice_in (std::string_view text, const std::string &group, Device device, const
   return std::nullopt;
 }
 
-std::string
-text_with (std::string_view text, const std::string &group, const Shape &shape, const Choice &choice, unsigned milliseconds)
+std::string text_with (std::string_view text, const std::string &group, const Shape &shape,
+                       const Choice &choice, unsigned milliseconds)
 {
   gchar microseconds[G_ASCII_DTOSTR_BUF_SIZE];
   g_ascii_formatd (microseconds, sizeof microseconds, "%.6g", choice.seconds * 1e6);
-  const std::string tile = std::to_string (choice.tuning.tile), threads = std::to_string (choice.tuning.threads);
+  const std::string tile = std::to_string (choice.tuning.tile),
+                    threads = std::to_string (choice.tuning.threads);
   const std::string unfinished = std::to_string (choice.complete ? 0 : milliseconds);
-  const gchar *const fields[] = { choice.strategy->name, tile.c_str (), threads.c_str (), microseconds, unfinished.c_str () };
+  const gchar *const fields[] = { choice.strategy->name, tile.c_str (), threads.c_str (),
+                                  microseconds, unfinished.c_str () };
 
   const auto with_rest = [&] (std::string_view rest) {
     const KeyFile keys = parsed (rest);
     // the group is taken out and put in behind all others
     std::vector<std::pair<std::string, std::string>> own;
     gsize n = 0;
-    const Strings names (g_key_file_get_keys (keys.get (), group.c_str (), &n, nullptr), g_strfreev);
+    const Strings names (g_key_file_get_keys (keys.get (), group.c_str (), &n, nullptr),
+                         g_strfreev);
     for (gsize i = 0; i < n; i++) {
-      g_autofree char *value = g_key_file_get_value (keys.get (), group.c_str (), names.get ()[i], nullptr);
+      g_autofree char *value =
+          g_key_file_get_value (keys.get (), group.c_str (), names.get ()[i], nullptr);
       if (value)
         own.emplace_back (names.get ()[i], value);
     }
     g_key_file_remove_group (keys.get (), group.c_str (), nullptr);
     const Strings groups (g_key_file_get_groups (keys.get (), &n), g_strfreev);
     for (int kept = 1; n > 0; n--)
-      if (const char *const other = groups.get ()[n - 1]; device_of (other) == device_of (group) && ++kept > kMostGroups)
+      if (const char *const other = groups.get ()[n - 1];
+          device_of (other) == device_of (group) && ++kept > kMostGroups)
         g_key_file_remove_group (keys.get (), other, nullptr);
     for (const auto &[name, value] : own)
       g_key_file_set_value (keys.get (), group.c_str (), name.c_str (), value.c_str ());
-    g_key_file_set_string_list (keys.get (), group.c_str (), key_of (shape).c_str (), fields, G_N_ELEMENTS (fields));
+    g_key_file_set_string_list (keys.get (), group.c_str (), key_of (shape).c_str (), fields,
+                                G_N_ELEMENTS (fields));
     gsize bytes;
     g_autofree char *data = g_key_file_to_data (keys.get (), &bytes, nullptr);
     return std::string (data, bytes);
   };
-  // in another order GKeyFile may not take what it took before, such as its key Encoding in the first group
+  // in another order GKeyFile may not take what it took before, such as its key Encoding in the
+  // first group
   const std::string all = with_rest (text);
   std::string why_not;
   parsed (all, &why_not);
   return all.size () <= kMostBytes && why_not.empty () ? all : with_rest ("");
 }
 
-Expected<Plan>
-plan_for (Device device, const Shape &shape, const inthist::Strategy *set, unsigned milliseconds, int lanes, void *tensor,
-          const std::atomic<bool> *cancelled)
+Expected<Plan> plan_for (Device device, const Shape &shape, const inthist::Strategy *set,
+                         unsigned milliseconds, int lanes, void *tensor,
+                         const std::atomic<bool> *cancelled)
 {
   if (set)
     return Plan{ { set, {}, 0 }, "set", "as set" };
@@ -306,28 +313,35 @@ plan_for (Device device, const Shape &shape, const inthist::Strategy *set, unsig
   if (milliseconds == 0)
     return Plan{ built_in, "default", "built-in" };
 
-  const auto flushing = [] { return error (Error::Kind::flushing, "stopped while strategies were measured"); };
+  const auto flushing = [] {
+    return error (Error::Kind::flushing, "stopped while strategies were measured");
+  };
   const auto lock = turn (cancelled);
   if (!lock.owns_lock () || inthist::is_set (cancelled))
     return flushing ();
-  const std::string file = file_name (), fingerprint = inthist::device_fingerprint (device), group = group_of (fingerprint);
+  const std::string file = file_name (), fingerprint = inthist::device_fingerprint (device),
+                    group = group_of (fingerprint);
   std::string complaint;
   if (!fingerprint.empty ())
     if (const auto choice = look_up (file, group, device, shape, milliseconds, &complaint))
       return Plan{ *choice, "cached", "from the cache " + file };
   const auto start = std::chrono::steady_clock::now ();
-  const auto choice = inthist::tune (device, shape, inthist::layout_of (shape), tensor, milliseconds / 1e3, lanes, cancelled);
+  const auto choice = inthist::tune (device, shape, inthist::layout_of (shape), tensor,
+                                     milliseconds / 1e3, lanes, cancelled);
   if (!choice && choice.error ().cancelled)
     return flushing ();
   if (!choice)
-    return Plan{ built_in, "default", "built-in, because measuring failed: " + choice.error ().why };
-  const auto took = std::chrono::duration_cast<std::chrono::milliseconds> (std::chrono::steady_clock::now () - start);
+    return Plan{ built_in, "default",
+                 "built-in, because measuring failed: " + choice.error ().why };
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds> (
+      std::chrono::steady_clock::now () - start);
   Plan plan = { *choice, "measured", "measured in " + std::to_string (took.count ()) + " ms" };
   if (!complaint.empty ())
     plan.story += "; the cache " + file + " was of no use: " + complaint;
   if (fingerprint.empty ())
     plan.story += "; not kept, as the device has no name to know it by";
-  else if (const std::string failure = store (file, group, shape, plan.choice, milliseconds); !failure.empty ())
+  else if (const std::string failure = store (file, group, shape, plan.choice, milliseconds);
+           !failure.empty ())
     plan.story += "; the cache could not be written: " + failure;
   return plan;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A task goes down a group of neighbouring columns of a plane, along cache lines; see ../cuda/add_above.cu.
+// A task goes down a group of neighbouring columns of a plane, along cache lines; see
+// ../cuda/add_above.cu.
 #include <algorithm>
 
 #include "../elements.hpp"
@@ -10,27 +11,27 @@ namespace inthist::cpu {
 namespace {
 
 template <class T>
-int
-add (const Planes<T> &strip, std::uint32_t *above)
+int add (const Planes<T> &strip, std::uint32_t *above)
 {
   constexpr int kColumns = 1024;
   const int groups = (strip.width + kColumns - 1) / kColumns;
   return for_each (strip.count * groups, 1, nullptr, [&] (int i) {
-    const int b = i / groups, first = i % groups * kColumns, last = std::min (first + kColumns, strip.width);
+    const int b = i / groups, first = i % groups * kColumns,
+              last = std::min (first + kColumns, strip.width);
     std::uint32_t *const carry = above + std::size_t (b) * strip.width;
     for (int y = 0; y < strip.height; y++) {
       T *const row = strip.line (b, y);
       for (int x = first; x < last; x++)
         row[x] = T (row[x] + carry[x]);
     }
-    std::copy (strip.line (b, strip.height - 1) + first, strip.line (b, strip.height - 1) + last, carry + first);
+    std::copy (strip.line (b, strip.height - 1) + first, strip.line (b, strip.height - 1) + last,
+               carry + first);
   });
 }
 
 }  // namespace
 
-int
-add_above (const Shape &shape, const Layout &layout, void *tensor, std::uint32_t *above)
+int add_above (const Shape &shape, const Layout &layout, void *tensor, std::uint32_t *above)
 {
   if (bytes_of (shape.counter) == sizeof (std::uint16_t))
     return add (planes_of<std::uint16_t> (shape, layout, tensor), above);

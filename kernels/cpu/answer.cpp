@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Questions on the CPU, all cores at once. Counts, sums and quantiles take one window after another; likelihoods and votes a row of windows at a time, bin after bin, so that the rows of a
-// plane that they touch are read from end to end, and the compiler has the same work for many windows side by side.
+// Questions on the CPU, all cores at once. Counts, sums and quantiles take one window after
+// another; likelihoods and votes a row of windows at a time, bin after bin, so that the rows of a
+// plane that they touch are read from end to end, and the compiler has the same work for many
+// windows side by side.
 #include <algorithm>
 #include <vector>
 
@@ -10,8 +12,7 @@
 
 namespace inthist {
 
-std::size_t
-answer_bytes (const Shape &shape, const Query &query)
+std::size_t answer_bytes (const Shape &shape, const Query &query)
 {
   const std::size_t n = query.windows.size ();
   switch (query.question) {
@@ -21,8 +22,7 @@ answer_bytes (const Shape &shape, const Query &query)
   }
 }
 
-std::size_t
-carried_bytes (const Query &query)
+std::size_t carried_bytes (const Query &query)
 {
   const std::size_t n = query.windows.size ();
   if (query.question == Question::quantiles)
@@ -37,32 +37,32 @@ constexpr int kRun = 64;  // windows whose sums stay in the cache
 
 /// Calls `body (first, n)` for runs of at most kRun windows, in parallel.
 template <class Body>
-int
-in_runs (int windows, Body &&body)
+int in_runs (int windows, Body &&body)
 {
   const int runs = (windows - 1) / kRun + 1;
-  return for_each (runs, 1, nullptr, [&] (int run) { body (run * kRun, std::min (kRun, windows - run * kRun)); });
+  return for_each (runs, 1, nullptr,
+                   [&] (int run) { body (run * kRun, std::min (kRun, windows - run * kRun)); });
 }
 
 template <class Sum, class Planes>
-int
-count (const Shape &shape, const Planes &plane, const Query &query)
+int count (const Shape &shape, const Planes &plane, const Query &query)
 {
   auto *const sums = static_cast<Sum *> (query.answers);
   return in_runs (query.windows.size (), [&] (int first, int n) {
     for (int i = first; i < first + n; i++) {
       const Region window = window_of (query.windows, i, shape);
       for (int b = 0; b < shape.bins; b++)
-        sums[std::size_t (i) * shape.bins + b] = sum_region<Sum> (plane (b), window, exact_pixels (shape, b));
+        sums[std::size_t (i) * shape.bins + b] =
+            sum_region<Sum> (plane (b), window, exact_pixels (shape, b));
     }
   });
 }
 
-/// How alike up to kRun windows and the model are: sums from `first` on of the query's. Those that are complete have their values in `values`.
+/// How alike up to kRun windows and the model are: sums from `first` on of the query's. Those that
+/// are complete have their values in `values`.
 template <Measure kMeasure, class Planes>
-void
-compare (const Shape &shape, const Planes &plane, const Query &query, std::size_t first, const Region *windows, int n, const float *model,
-         float *values)
+void compare (const Shape &shape, const Planes &plane, const Query &query, std::size_t first,
+              const Region *windows, int n, const float *model, float *values)
 {
   std::vector<MeasureSum<kMeasure>> sums;
   float share[kRun];
@@ -75,7 +75,9 @@ compare (const Shape &shape, const Planes &plane, const Query &query, std::size_
     const auto at = plane (b);
     const float q = MeasureSum<kMeasure>::ready (model[b]);
     for (int i = 0; i < n; i++)
-      sums[i].add (share[i] * float (sum_region<std::uint32_t> (at, windows[i], exact_pixels (shape, b))), q);
+      sums[i].add (
+          share[i] * float (sum_region<std::uint32_t> (at, windows[i], exact_pixels (shape, b))),
+          q);
   }
   for (int i = 0; i < n; i++)
     finish (shape, query, first + i, sums[i], [&] (float value) { values[i] = value; });
@@ -86,15 +88,15 @@ using Compare = decltype (&compare<Measure::l1, Planes>);
 
 /// The one for the query's measure.
 template <class Planes>
-Compare<Planes>
-compare_of (const Query &query)
+Compare<Planes> compare_of (const Query &query)
 {
-  return with_measure (query.measure, [] (auto measure) -> Compare<Planes> { return compare<measure.value, Planes>; });
+  return with_measure (query.measure, [] (auto measure) -> Compare<Planes> {
+    return compare<measure.value, Planes>;
+  });
 }
 
 template <class Planes>
-int
-likelihoods (const Shape &shape, const Planes &plane, const Query &query)
+int likelihoods (const Shape &shape, const Planes &plane, const Query &query)
 {
   const auto compare = compare_of<Planes> (query);
   return in_runs (query.windows.size (), [&] (int first, int n) {
@@ -109,8 +111,7 @@ likelihoods (const Shape &shape, const Planes &plane, const Query &query)
 }
 
 template <class Planes>
-int
-votes (const Shape &shape, const Planes &plane, const Query &query)
+int votes (const Shape &shape, const Planes &plane, const Query &query)
 {
   const auto compare = compare_of<Planes> (query);
   const std::size_t n_windows = query.windows.size ();
@@ -120,8 +121,8 @@ votes (const Shape &shape, const Planes &plane, const Query &query)
     for (int p = 0; p < query.n_patches; p++) {
       for (int i = 0; i < n; i++)
         windows[i] = patch_at (corner_of (query.windows, first + i), query.patches[p], shape);
-      compare (shape, plane, query, p * n_windows + first, windows, n, query.models + std::size_t (p) * shape.bins,
-               votes.data () + std::size_t (p) * kRun);
+      compare (shape, plane, query, p * n_windows + first, windows, n,
+               query.models + std::size_t (p) * shape.bins, votes.data () + std::size_t (p) * kRun);
     }
     if (query.goes_on (shape))
       return;
@@ -139,8 +140,7 @@ votes (const Shape &shape, const Planes &plane, const Query &query)
 }
 
 template <class Planes>
-int
-quantiles (const Shape &shape, const Planes &plane, const Query &query)
+int quantiles (const Shape &shape, const Planes &plane, const Query &query)
 {
   return in_runs (query.windows.size (), [&] (int first, int n) {
     for (int i = first; i < first + n; i++)
@@ -148,8 +148,7 @@ quantiles (const Shape &shape, const Planes &plane, const Query &query)
   });
 }
 
-Best
-best_of (const Query &query)
+Best best_of (const Query &query)
 {
   const auto *const values = static_cast<const float *> (query.answers);
   Candidate best = candidate (query, 0, values[0]);
@@ -160,18 +159,18 @@ best_of (const Query &query)
 
 }  // namespace
 
-int
-answer (const Shape &shape, const Layout &layout, const void *tensor, const Query &query)
+int answer (const Shape &shape, const Layout &layout, const void *tensor, const Query &query)
 {
-  const int error = with_planes (shape, layout, tensor, anchors_of (shape), [&] (const auto &plane) {
-    switch (query.question) {
-      case Question::counts: return count<std::uint32_t> (shape, plane, query);
-      case Question::sums: return count<std::uint64_t> (shape, plane, query);
-      case Question::quantiles: return quantiles (shape, plane, query);
-      case Question::likelihoods: return likelihoods (shape, plane, query);
-      default: return votes (shape, plane, query);
-    }
-  });
+  const int error =
+      with_planes (shape, layout, tensor, anchors_of (shape), [&] (const auto &plane) {
+        switch (query.question) {
+          case Question::counts: return count<std::uint32_t> (shape, plane, query);
+          case Question::sums: return count<std::uint64_t> (shape, plane, query);
+          case Question::quantiles: return quantiles (shape, plane, query);
+          case Question::likelihoods: return likelihoods (shape, plane, query);
+          default: return votes (shape, plane, query);
+        }
+      });
   if (error == 0 && query.best && !query.goes_on (shape))
     *query.best = best_of (query);
   return error;

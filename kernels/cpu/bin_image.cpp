@@ -6,8 +6,8 @@
 
 namespace inthist::cpu {
 
-int
-bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out, const std::atomic<bool> *cancelled)
+int bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out,
+               const std::atomic<bool> *cancelled)
 {
   const auto row = [&] (int y) {
     const std::uint8_t *in = static_cast<const std::uint8_t *> (image.data) + y * image.stride;

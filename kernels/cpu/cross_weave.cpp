@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// cross-weave: the multithreaded CPU version that Poostchi et al. 2017 compare with, cross-weave mode (Fig. 1): all rows of all bins are scanned in parallel, then all
-// columns, a group of neighbours by each thread so that it goes along cache lines. Three passes over the tensor: initialise, rows, columns.
+// cross-weave: the multithreaded CPU version that Poostchi et al. 2017 compare with, cross-weave
+// mode (Fig. 1): all rows of all bins are scanned in parallel, then all columns, a group of
+// neighbours by each thread so that it goes along cache lines. Three passes over the tensor:
+// initialise, rows, columns.
 #include <algorithm>
 
 #include "../elements.hpp"
@@ -11,13 +13,13 @@ namespace inthist {
 namespace {
 
 template <class T, class Source>
-int
-weave (const Job &job, const Planes<T> &out, Source source)
+int weave (const Job &job, const Planes<T> &out, Source source)
 {
   const std::int64_t lines = std::int64_t (out.count) * out.height;
   const auto for_lines = [&] (auto &&body) {
-    return cpu::for_each<std::int64_t> (lines, 16, job.cancelled,
-                                        [&] (std::int64_t i) { body (int (i / out.height), int (i % out.height)); });
+    return cpu::for_each<std::int64_t> (lines, 16, job.cancelled, [&] (std::int64_t i) {
+      body (int (i / out.height), int (i % out.height));
+    });
   };
   job.stage ("initialise");
   int error = for_lines ([&] (int b, int y) {
@@ -39,7 +41,8 @@ weave (const Job &job, const Planes<T> &out, Source source)
   constexpr int kColumns = 256;
   const int groups = (out.width + kColumns - 1) / kColumns;
   return cpu::for_each (out.count * groups, 1, job.cancelled, [&] (int i) {
-    const int b = i / groups, first = i % groups * kColumns, last = std::min (first + kColumns, out.width);
+    const int b = i / groups, first = i % groups * kColumns,
+              last = std::min (first + kColumns, out.width);
     for (int y = 1; y < out.height; y++) {
       if (is_set (job.cancelled))
         return false;
@@ -52,8 +55,7 @@ weave (const Job &job, const Planes<T> &out, Source source)
   });
 }
 
-int
-run (const Job &job)
+int run (const Job &job)
 {
   return with_elements (job.shape, [&]<class T, class Source> (Elements<T, Source>) {
     return weave (job, planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels });
@@ -63,9 +65,11 @@ run (const Job &job)
 }  // namespace
 
 extern const Strategy kCrossWeave;
-const Strategy kCrossWeave = { .name = "cross-weave",
-                               .description = "CPU: all rows, then all columns, in parallel (Poostchi et al. 2017, Fig. 1)",
-                               .device = Device::cpu,
-                               .run = run };
+const Strategy kCrossWeave = {
+  .name = "cross-weave",
+  .description = "CPU: all rows, then all columns, in parallel (Poostchi et al. 2017, Fig. 1)",
+  .device = Device::cpu,
+  .run = run
+};
 
 }  // namespace inthist

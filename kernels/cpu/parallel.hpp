@@ -18,8 +18,7 @@ namespace inthist::cpu {
 /// What `body` returns; ENOMEM where memory is lacking, and EAGAIN where anything else is, threads
 /// for one.
 template <class Body>
-[[nodiscard]] int
-guarded (Body &&body)
+[[nodiscard]] int guarded (Body &&body)
 {
   try {
     return body ();
@@ -34,8 +33,7 @@ guarded (Body &&body)
 /// stopped half-way: no other part begins then, and the return value is ECANCELED, whatever becomes
 /// of the flag. A context of its own keeps the application's tasks from stopping ours unnoticed.
 template <class Range, class Body>
-[[nodiscard]] int
-for_parts (const Range &range, Body &&body)
+[[nodiscard]] int for_parts (const Range &range, Body &&body)
 {
   return guarded ([&] {
     tbb::task_group_context context (tbb::task_group_context::isolated);
@@ -53,20 +51,20 @@ for_parts (const Range &range, Body &&body)
 /// Calls `body (i)` for 0..n - 1 in parallel, unless and until `cancelled`. A body that takes
 /// longer than a millisecond looks at the flag itself, and returns false where it stopped.
 template <class Index, class Body>
-[[nodiscard]] int
-for_each (Index n, Index grain, const std::atomic<bool> *cancelled, Body &&body)
+[[nodiscard]] int for_each (Index n, Index grain, const std::atomic<bool> *cancelled, Body &&body)
 {
-  return for_parts (tbb::blocked_range<Index> (0, n, grain), [&] (const tbb::blocked_range<Index> &part) {
-    for (Index i = part.begin (); i < part.end (); i++) {
-      if (is_set (cancelled))
-        return false;
-      if constexpr (std::is_void_v<decltype (body (i))>)
-        body (i);
-      else if (!body (i))
-        return false;
-    }
-    return true;
-  });
+  return for_parts (tbb::blocked_range<Index> (0, n, grain),
+                    [&] (const tbb::blocked_range<Index> &part) {
+                      for (Index i = part.begin (); i < part.end (); i++) {
+                        if (is_set (cancelled))
+                          return false;
+                        if constexpr (std::is_void_v<decltype (body (i))>)
+                          body (i);
+                        else if (!body (i))
+                          return false;
+                      }
+                      return true;
+                    });
 }
 
 }  // namespace inthist::cpu

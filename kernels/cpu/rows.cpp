@@ -4,14 +4,16 @@
 //
 //   H(y, x) = H(y - 1, x) + (what row y adds up to, up to column x)
 //
-// A task is one bin in one strip of rows. It keeps the current row of H in a buffer that stays in the L1 cache, so the tensor itself is only
-// ever written, past the caches where rows are aligned: the traffic is the tensor once, plus the bin indices (1 byte a pixel) once a bin from L2.
-// Inside a row, 16 equal-or-not bytes become their prefix sum by four shifted additions, and widen to counters; values, or their squares, widen first, and four become their
-// prefix sum by two.
+// A task is one bin in one strip of rows. It keeps the current row of H in a buffer that stays in
+// the L1 cache, so the tensor itself is only ever written, past the caches where rows are aligned:
+// the traffic is the tensor once, plus the bin indices (1 byte a pixel) once a bin from L2. Inside
+// a row, 16 equal-or-not bytes become their prefix sum by four shifted additions, and widen to
+// counters; values, or their squares, widen first, and four become their prefix sum by two.
 //
-// Bins alone often give tasks enough. Where they do not, the frame is also cut into strips, and two small passes make the row above
-// each strip first: count columns in every strip, then add the strips up and scan along the row. (Dang, Yan and Wu 2014: reduce, scan the
-// auxiliary matrix, scan; here with full-width blocks.)
+// Bins alone often give tasks enough. Where they do not, the frame is also cut into strips, and two
+// small passes make the row above each strip first: count columns in every strip, then add the
+// strips up and scan along the row. (Dang, Yan and Wu 2014: reduce, scan the auxiliary matrix,
+// scan; here with full-width blocks.)
 
 #include <algorithm>
 #include <cstring>
@@ -32,8 +34,8 @@ namespace inthist::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// out[i] = how many of the bytes of i's group of 16, up to and with i, equal `bin`; for 64 bytes.
-HWY_INLINE void
-scan_64 (const std::uint8_t *HWY_RESTRICT bins, std::uint8_t bin, std::uint8_t *HWY_RESTRICT out)
+HWY_INLINE void scan_64 (const std::uint8_t *HWY_RESTRICT bins, std::uint8_t bin,
+                         std::uint8_t *HWY_RESTRICT out)
 {
 #if HWY_TARGET == HWY_SCALAR
   for (int i = 0; i < 64; i++)
@@ -52,10 +54,11 @@ scan_64 (const std::uint8_t *HWY_RESTRICT bins, std::uint8_t bin, std::uint8_t *
 #endif
 }
 
-/// Adds one row of the bin to `row`, the row of H above, and writes it to `out`. `row` is padded to a multiple of 64.
+/// Adds one row of the bin to `row`, the row of H above, and writes it to `out`. `row` is padded to
+/// a multiple of 64.
 template <class T, bool kStream>
-HWY_INLINE void
-march_row (const std::uint8_t *HWY_RESTRICT bins, int width, std::uint8_t bin, T *HWY_RESTRICT row, T *HWY_RESTRICT out)
+HWY_INLINE void march_row (const std::uint8_t *HWY_RESTRICT bins, int width, std::uint8_t bin,
+                           T *HWY_RESTRICT row, T *HWY_RESTRICT out)
 {
   const hn::CappedTag<T, 16> d;
   const hn::Rebind<std::uint8_t, decltype (d)> d_bytes;
@@ -88,8 +91,8 @@ march_row (const std::uint8_t *HWY_RESTRICT bins, int width, std::uint8_t bin, T
 
 /// The same for values, to the power of 1 or 2.
 template <bool kSquare, bool kStream>
-HWY_INLINE void
-march_row (const std::uint8_t *HWY_RESTRICT values, int width, std::uint32_t *HWY_RESTRICT row, std::uint32_t *HWY_RESTRICT out)
+HWY_INLINE void march_row (const std::uint8_t *HWY_RESTRICT values, int width,
+                           std::uint32_t *HWY_RESTRICT row, std::uint32_t *HWY_RESTRICT out)
 {
   std::uint32_t left = 0;  // what the row adds up to so far
   int x = 0;
@@ -122,8 +125,7 @@ march_row (const std::uint8_t *HWY_RESTRICT values, int width, std::uint32_t *HW
 
 /// False where it stopped, for the job was cancelled; so are those below.
 template <class T>
-bool
-march (const Job &job, int bin, int first, int last, void *row_above)
+bool march (const Job &job, int bin, int first, int last, void *row_above)
 {
   T *row = static_cast<T *> (row_above);
   std::uint8_t *plane = static_cast<std::uint8_t *> (job.tensor) + bin * job.layout.plane_pitch;
@@ -152,22 +154,19 @@ march (const Job &job, int bin, int first, int last, void *row_above)
   return true;
 }
 
-bool
-march_u32 (const Job &job, int bin, int first, int last, void *row)
+bool march_u32 (const Job &job, int bin, int first, int last, void *row)
 {
   return march<std::uint32_t> (job, bin, first, last, row);
 }
 
-bool
-march_u16 (const Job &job, int bin, int first, int last, void *row)
+bool march_u16 (const Job &job, int bin, int first, int last, void *row)
 {
   return march<std::uint16_t> (job, bin, first, last, row);
 }
 
 /// counts[x] += pixels of the bin in column x, rows first..last - 1.
 template <class T>
-bool
-count_columns (const Job &job, int bin, int first, int last, T *HWY_RESTRICT counts)
+bool count_columns (const Job &job, int bin, int first, int last, T *HWY_RESTRICT counts)
 {
   const hn::CappedTag<std::uint8_t, 64> d8;
   const auto wanted = hn::Set (d8, std::uint8_t (bin));
@@ -178,7 +177,10 @@ count_columns (const Job &job, int bin, int first, int last, T *HWY_RESTRICT cou
     for (int y0 = first; y0 < last; y0 += 255) {
       auto sum = hn::Zero (d8);
       for (int y = y0; y < std::min (y0 + 255, last); y++)
-        sum = hn::Sub (sum, hn::VecFromMask (d8, hn::Eq (hn::LoadU (d8, job.pixels.data + y * job.pixels.stride + x), wanted)));
+        sum = hn::Sub (
+            sum,
+            hn::VecFromMask (
+                d8, hn::Eq (hn::LoadU (d8, job.pixels.data + y * job.pixels.stride + x), wanted)));
       hn::Store (sum, d8, sums);
       for (std::size_t i = 0; i < hn::Lanes (d8); i++)
         counts[x + i] = T (counts[x + i] + sums[i]);
@@ -188,8 +190,7 @@ count_columns (const Job &job, int bin, int first, int last, T *HWY_RESTRICT cou
 }
 
 /// The same for values, to the power of bin + 1.
-bool
-add_columns (const Job &job, int bin, int first, int last, std::uint32_t *HWY_RESTRICT sums)
+bool add_columns (const Job &job, int bin, int first, int last, std::uint32_t *HWY_RESTRICT sums)
 {
   for (int y = first; y < last; y++) {
     if (is_set (job.cancelled))
@@ -205,16 +206,14 @@ add_columns (const Job &job, int bin, int first, int last, std::uint32_t *HWY_RE
   return true;
 }
 
-bool
-count_u32 (const Job &job, int bin, int first, int last, void *counts)
+bool count_u32 (const Job &job, int bin, int first, int last, void *counts)
 {
   if (job.shape.content == Content::bins)
     return count_columns (job, bin, first, last, static_cast<std::uint32_t *> (counts));
   return add_columns (job, bin, first, last, static_cast<std::uint32_t *> (counts));
 }
 
-bool
-count_u16 (const Job &job, int bin, int first, int last, void *counts)
+bool count_u16 (const Job &job, int bin, int first, int last, void *counts)
 {
   return count_columns (job, bin, first, last, static_cast<std::uint16_t *> (counts));
 }
@@ -233,44 +232,40 @@ HWY_EXPORT (count_u32);
 HWY_EXPORT (count_u16);
 
 /// That keep every core busy.
-int
-wanted_tasks ()
+int wanted_tasks ()
 {
   static const int tasks = 4 * int (std::max (1u, std::thread::hardware_concurrency ()));
   return tasks;
 }
 
-int
-most_strips (const Shape &shape)
+int most_strips (const Shape &shape)
 {
   return std::max (1, shape.height / 32);
 }
 
 /// As many as give bins x strips tasks, with at least 32 rows each.
-int
-strips_of (const Shape &shape)
+int strips_of (const Shape &shape)
 {
   return std::clamp ((wanted_tasks () + shape.bins - 1) / shape.bins, 1, most_strips (shape));
 }
 
 /// One row of counters, padded so that 64 may be read at any pixel.
-std::size_t
-row_bytes (const Shape &shape)
+std::size_t row_bytes (const Shape &shape)
 {
   return bin_stride (shape.width) * bytes_of (shape.counter);
 }
 
 /// A row for each bin and strip, of this shape or of one with fewer bins and more strips.
-std::size_t
-workspace_bytes (const Shape &shape, const Tuning &)
+std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 {
-  return row_bytes (shape) * std::min<std::size_t> (std::size_t (shape.bins) * most_strips (shape), shape.bins + wanted_tasks ());
+  return row_bytes (shape)
+         * std::min<std::size_t> (std::size_t (shape.bins) * most_strips (shape),
+                                  shape.bins + wanted_tasks ());
 }
 
 /// Turns column counts of the strips above (row s holds those of strip s - 1) into rows of H.
 template <class T>
-void
-carry_down (const Shape &shape, int strips, std::uint8_t *rows, std::size_t pitch)
+void carry_down (const Shape &shape, int strips, std::uint8_t *rows, std::size_t pitch)
 {
   for (int s = 1; s < strips; s++) {
     const T *above = reinterpret_cast<T *> (rows + (s - 1) * pitch);
@@ -285,8 +280,7 @@ carry_down (const Shape &shape, int strips, std::uint8_t *rows, std::size_t pitc
   }
 }
 
-int
-run (const Job &job)
+int run (const Job &job)
 {
   const Shape &shape = job.shape;
   const bool wide = bytes_of (shape.counter) == 4;
@@ -294,18 +288,22 @@ run (const Job &job)
   auto *const march = wide ? HWY_DYNAMIC_DISPATCH (march_u32) : HWY_DYNAMIC_DISPATCH (march_u16);
   const int strips = strips_of (shape);
   const std::size_t pitch = row_bytes (shape);
-  const auto first_row = [&] (int strip) { return int (std::int64_t (shape.height) * strip / strips); };
+  const auto first_row = [&] (int strip) {
+    return int (std::int64_t (shape.height) * strip / strips);
+  };
   const auto row_above = [&] (int bin, int strip) {
-    return static_cast<std::uint8_t *> (job.workspace) + (std::size_t (bin) * strips + strip) * pitch;
+    return static_cast<std::uint8_t *> (job.workspace)
+           + (std::size_t (bin) * strips + strip) * pitch;
   };
   const auto for_tasks = [&] (auto &&task) {
-    return for_parts (tbb::blocked_range2d<int> (0, shape.bins, 1, 0, strips, 1), [&] (const tbb::blocked_range2d<int> &range) {
-      for (int b = range.rows ().begin (); b < range.rows ().end (); b++)
-        for (int s = range.cols ().begin (); s < range.cols ().end (); s++)
-          if (!task (b, s))
-            return false;
-      return true;
-    });
+    return for_parts (tbb::blocked_range2d<int> (0, shape.bins, 1, 0, strips, 1),
+                      [&] (const tbb::blocked_range2d<int> &range) {
+                        for (int b = range.rows ().begin (); b < range.rows ().end (); b++)
+                          for (int s = range.cols ().begin (); s < range.cols ().end (); s++)
+                            if (!task (b, s))
+                              return false;
+                        return true;
+                      });
   };
 
   job.stage ("count");
@@ -324,11 +322,12 @@ run (const Job &job)
   if (error != 0)
     return error;
   job.stage ("march");
-  return for_tasks ([&] (int b, int s) { return march (job, b, first_row (s), first_row (s + 1), row_above (b, s)); });
+  return for_tasks ([&] (int b, int s) {
+    return march (job, b, first_row (s), first_row (s + 1), row_above (b, s));
+  });
 }
 
-bool
-supports (const Shape &shape, const Tuning &)
+bool supports (const Shape &shape, const Tuning &)
 {
   return shape.pixel == Type::u8 && shape.counter != Type::f32;
 }
@@ -337,13 +336,15 @@ supports (const Shape &shape, const Tuning &)
 }  // namespace cpu
 
 extern const Strategy kRows;
-const Strategy kRows = { .name = "rows",
-                         .description = "CPU: each row scanned in SIMD registers, the tensor written once past the caches",
-                         .device = Device::cpu,
-                         .workspace_bytes = cpu::workspace_bytes,
-                         .run = cpu::run,
-                         .supports = cpu::supports,
-                         .limit = "8-bit pixels and integer elements" };
+const Strategy kRows = {
+  .name = "rows",
+  .description = "CPU: each row scanned in SIMD registers, the tensor written once past the caches",
+  .device = Device::cpu,
+  .workspace_bytes = cpu::workspace_bytes,
+  .run = cpu::run,
+  .supports = cpu::supports,
+  .limit = "8-bit pixels and integer elements"
+};
 
 }  // namespace inthist
 #endif

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// serial: Algorithm 1 of Poostchi et al. 2017 as a strategy, on one thread: the reference (../reference.cpp), to compare with.
+// serial: Algorithm 1 of Poostchi et al. 2017 as a strategy, on one thread: the reference
+// (../reference.cpp), to compare with.
 #include "../inthist.hpp"
 
 namespace inthist {
 namespace {
 
-int
-run (const Job &job)
+int run (const Job &job)
 {
   job.stage ("recursion");
   return reference (job);
 }
 
 /// The recursion's differences would add up the rounding errors of a whole frame.
-bool
-supports (const Shape &shape, const Tuning &)
+bool supports (const Shape &shape, const Tuning &)
 {
   return shape.counter != Type::f32 && shape.counter != Type::f64 && shape.counter != Type::f32x4;
 }
@@ -23,12 +22,15 @@ supports (const Shape &shape, const Tuning &)
 }  // namespace
 
 extern const Strategy kSerial;
-const Strategy kSerial = { .name = "serial",
-                           .description = "CPU: the serial algorithm, one thread, slow and obvious (Poostchi et al. 2017, Algorithm 1)",
-                           .device = Device::cpu,
-                           .run = run,
-                           .supports = supports,
-                           .limit = "integer elements",
-                           .slow = true };
+const Strategy kSerial = {
+  .name = "serial",
+  .description =
+      "CPU: the serial algorithm, one thread, slow and obvious (Poostchi et al. 2017, Algorithm 1)",
+  .device = Device::cpu,
+  .run = run,
+  .supports = supports,
+  .limit = "integer elements",
+  .slow = true
+};
 
 }  // namespace inthist

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// wavefront: the multithreaded CPU version that Poostchi et al. 2017 compare with, wave-front over tiles (section 3.5, after Bellens et al. 2011): the tiles on a diagonal, of all
-// bins, are computed in parallel. A tile goes on from the row above it and from what its rows added up to in the tile on its left, which is kept in extra memory, height elements
-// a bin. The tensor is written once; the diagonals follow each other.
+// wavefront: the multithreaded CPU version that Poostchi et al. 2017 compare with, wave-front over
+// tiles (section 3.5, after Bellens et al. 2011): the tiles on a diagonal, of all bins, are
+// computed in parallel. A tile goes on from the row above it and from what its rows added up to in
+// the tile on its left, which is kept in extra memory, height elements a bin. The tensor is written
+// once; the diagonals follow each other.
 #include <algorithm>
 
 #include "../elements.hpp"
@@ -14,8 +16,7 @@ namespace {
 constexpr int kTiles[] = { 64, 128, 256, 32, 16 };
 
 template <class T, class Source>
-void
-fill_tile (const Planes<T> &out, Source source, T *left, int b, int x0, int y0, int tile)
+void fill_tile (const Planes<T> &out, Source source, T *left, int b, int x0, int y0, int tile)
 {
   const int x1 = std::min (x0 + tile, out.width), y1 = std::min (y0 + tile, out.height);
   for (int y = y0; y < y1; y++) {
@@ -36,15 +37,17 @@ fill_tile (const Planes<T> &out, Source source, T *left, int b, int x0, int y0, 
 }
 
 template <class T, class Source>
-int
-sweep (const Planes<T> &out, Source source, T *left, int tile, const std::atomic<bool> *cancelled)
+int sweep (const Planes<T> &out, Source source, T *left, int tile,
+           const std::atomic<bool> *cancelled)
 {
   const int columns = (out.width + tile - 1) / tile, rows = (out.height + tile - 1) / tile;
   for (int diagonal = 0; diagonal < columns + rows - 1; diagonal++) {
-    const int first = std::max (0, diagonal - columns + 1), last = std::min (rows - 1, diagonal), tiles = last - first + 1;
+    const int first = std::max (0, diagonal - columns + 1), last = std::min (rows - 1, diagonal),
+              tiles = last - first + 1;
     const int error = cpu::for_each (out.count * tiles, 1, cancelled, [&] (int i) {
       const int b = i / tiles, row = first + i % tiles;
-      fill_tile (out, source, left + std::size_t (b) * out.height, b, (diagonal - row) * tile, row * tile, tile);
+      fill_tile (out, source, left + std::size_t (b) * out.height, b, (diagonal - row) * tile,
+                 row * tile, tile);
     });
     if (error != 0)
       return error;
@@ -52,13 +55,12 @@ sweep (const Planes<T> &out, Source source, T *left, int tile, const std::atomic
   return 0;
 }
 
-int
-run (const Job &job)
+int run (const Job &job)
 {
   job.stage ("tiles");
   return with_elements (job.shape, [&]<class T, class Source> (Elements<T, Source>) {
-    return sweep (planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels }, static_cast<T *> (job.workspace),
-                  job.tuning.tile_or (kTiles), job.cancelled);
+    return sweep (planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels },
+                  static_cast<T *> (job.workspace), job.tuning.tile_or (kTiles), job.cancelled);
   });
 }
 
@@ -69,7 +71,10 @@ const Strategy kWavefront = {
   .name = "wavefront",
   .description = "CPU: tiles on a diagonal in parallel (Poostchi et al. 2017, section 3.5)",
   .device = Device::cpu,
-  .workspace_bytes = [] (const Shape &shape, const Tuning &) { return std::size_t (shape.bins) * shape.height * bytes_of (shape.counter); },
+  .workspace_bytes =
+      [] (const Shape &shape, const Tuning &) {
+        return std::size_t (shape.bins) * shape.height * bytes_of (shape.counter);
+      },
   .run = run,
   .tiles = kTiles,
 };

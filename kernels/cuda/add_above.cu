@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Strips of a frame become its tensor by the carry of Nehab et al. 2011 in its simplest form: a whole column of a strip has the same to add, H in the row above, and its own
-// last row is what the next strip has to. This reads and writes the tensor once more, which is nothing beside the link that its caller downloads it over.
+// Strips of a frame become its tensor by the carry of Nehab et al. 2011 in its simplest form: a
+// whole column of a strip has the same to add, H in the row above, and its own last row is what the
+// next strip has to. This reads and writes the tensor once more, which is nothing beside the link
+// that its caller downloads it over.
 //
-// A thread goes down 16 bytes of a plane's columns, so that nobody else reads or replaces what these carry.
+// A thread goes down 16 bytes of a plane's columns, so that nobody else reads or replaces what
+// these carry.
 #include "device/planes.cuh"
 
 namespace inthist::cuda {
@@ -20,8 +23,7 @@ struct alignas (16) Pack {
 
 /// Elements x.. of a plane's rows: 16 bytes, or, at the end of a row that is no multiple, fewer.
 template <bool kWhole, class T>
-__device__ inline void
-add_down (const Planes<T> &strip, int x, std::uint32_t *carry)
+__device__ inline void add_down (const Planes<T> &strip, int x, std::uint32_t *carry)
 {
   constexpr int kElements = Pack<T>::kElements;
   const auto for_elements = [room = strip.width - x] (auto &&body) {
@@ -59,8 +61,7 @@ add_down (const Planes<T> &strip, int x, std::uint32_t *carry)
 }
 
 template <class T>
-__global__ void
-__launch_bounds__ (kThreads)
+__global__ void __launch_bounds__ (kThreads)
 add_to_columns (Planes<T> strip, std::uint32_t *above)
 {
   const int x = int (blockIdx.x * kThreads + threadIdx.x) * Pack<T>::kElements;
@@ -72,8 +73,7 @@ add_to_columns (Planes<T> strip, std::uint32_t *above)
 }
 
 template <class T>
-int
-launch (const Planes<T> &strip, std::uint32_t *above, Stream stream)
+int launch (const Planes<T> &strip, std::uint32_t *above, Stream stream)
 {
   const dim3 blocks (divide_up (strip.width, kThreads * Pack<T>::kElements), strip.count);
   add_to_columns<<<blocks, kThreads, 0, stream>>> (strip, above);
@@ -82,11 +82,12 @@ launch (const Planes<T> &strip, std::uint32_t *above, Stream stream)
 
 }  // namespace
 
-int
-add_above (const Shape &shape, const Layout &layout, void *tensor, std::uint32_t *above, Stream stream)
+int add_above (const Shape &shape, const Layout &layout, void *tensor, std::uint32_t *above,
+               Stream stream)
 {
-  return bytes_of (shape.counter) == sizeof (std::uint16_t) ? launch (planes_of<std::uint16_t> (shape, layout, tensor), above, stream)
-                                                            : launch (planes_of<std::uint32_t> (shape, layout, tensor), above, stream);
+  return bytes_of (shape.counter) == sizeof (std::uint16_t)
+             ? launch (planes_of<std::uint16_t> (shape, layout, tensor), above, stream)
+             : launch (planes_of<std::uint32_t> (shape, layout, tensor), above, stream);
 }
 
 }  // namespace inthist::cuda

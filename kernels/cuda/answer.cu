@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Questions on the GPU. Counts and sums: a block a window, a thread a bin, four loads each (eight with anchors; more where the window must be cut, see region.hpp). Likelihoods: a warp a window, a lane a
-// bin, and what the lanes find is added in the bins' order; maps of one window size have a better way (likelihood_map.cuh). Quantiles: a thread a window, which runs through the bins. Votes: a block has up to kRun windows and a thread for each patch of each, neighbours side by
-// side so that their loads coalesce, and then the votes of a window are ranked in shared memory; kRun is halved until they fit.
+// Questions on the GPU. Counts and sums: a block a window, a thread a bin, four loads each (eight
+// with anchors; more where the window must be cut, see region.hpp). Likelihoods: a warp a window, a
+// lane a bin, and what the lanes find is added in the bins' order; maps of one window size have a
+// better way (likelihood_map.cuh). Quantiles: a thread a window, which runs through the bins.
+// Votes: a block has up to kRun windows and a thread for each patch of each, neighbours side by
+// side so that their loads coalesce, and then the votes of a window are ranked in shared memory;
+// kRun is halved until they fit.
 #include <algorithm>
 #include <cuda_runtime.h>
 
@@ -17,8 +21,8 @@ constexpr std::size_t kVotesBytes = 48 << 10;  // of shared memory that a block 
 static_assert (kMaxPatches * sizeof (float) <= kVotesBytes);
 
 template <class Sum>
-__global__ void
-count (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, Query query)
+__global__ void count (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors,
+                       Query query)
 {
   const Region window = window_of (query.windows, blockIdx.x, shape);
   Sum *const sums = static_cast<Sum *> (query.answers) + std::size_t (blockIdx.x) * shape.bins;
@@ -29,17 +33,18 @@ count (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, 
 }
 
 template <class AnyQuery>
-__global__ void
-quantiles (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, AnyQuery query)
+__global__ void quantiles (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors,
+                           AnyQuery query)
 {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < query.windows.size ())
-    with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) { quantile (shape, plane, query, i); });
+    with_planes (shape, layout, tensor, anchors,
+                 [&] (const auto &plane) { quantile (shape, plane, query, i); });
 }
 
 template <Measure kMeasure, class AnyQuery>
-__global__ void
-likelihoods (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, AnyQuery query)
+__global__ void likelihoods (const std::uint8_t *tensor, Shape shape, Layout layout,
+                             Anchors anchors, AnyQuery query)
 {
   const int i = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (i >= query.windows.size ())
@@ -51,19 +56,22 @@ likelihoods (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anc
   with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) {
     for (int first = 0; first < shape.bins; first += 32) {
       const int own = min (first + lane, shape.bins - 1), n = min (32, shape.bins - first);
-      const float p = share * float (sum_region<std::uint32_t> (plane (own), window, exact_pixels (shape, own)));
+      const float p =
+          share
+          * float (sum_region<std::uint32_t> (plane (own), window, exact_pixels (shape, own)));
       const float q = sum.ready (query.models[own]);
       for (int b = 0; b < n; b++)
         sum.add (__shfl_sync (~0u, p, b), __shfl_sync (~0u, q, b));
     }
   });
   if (lane == 0)
-    finish (shape, query, i, sum, [&] (float value) { static_cast<float *> (query.answers)[i] = value; });
+    finish (shape, query, i, sum,
+            [&] (float value) { static_cast<float *> (query.answers)[i] = value; });
 }
 
 template <Measure kMeasure, class AnyQuery>
-__global__ void
-votes (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, AnyQuery query, int run)
+__global__ void votes (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors,
+                       AnyQuery query, int run)
 {
   extern __shared__ float cast[];  // [patch][window]
   const int first = blockIdx.x * run, patches = query.n_patches;
@@ -73,7 +81,8 @@ votes (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, 
       if (window < query.windows.size ())
         likelihood<kMeasure> (shape, plane, query, std::size_t (p) * query.windows.size () + window,
                               patch_at (corner_of (query.windows, window), query.patches[p], shape),
-                              query.models + std::size_t (p) * shape.bins, [&] (float value) { cast[i] = value; });
+                              query.models + std::size_t (p) * shape.bins,
+                              [&] (float value) { cast[i] = value; });
     }
   });
   if (query.goes_on (shape))
@@ -82,15 +91,15 @@ votes (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, 
   for (int i = threadIdx.x; i < run * patches; i += blockDim.x) {
     const int p = i / run, window = first + i % run;
     const auto vote = [&] (int k) { return cast[k * run + i % run]; };
-    if (window < query.windows.size () && has_rank (query.rank, p, patches, is_similarity (kMeasure), vote))
+    if (window < query.windows.size ()
+        && has_rank (query.rank, p, patches, is_similarity (kMeasure), vote))
       static_cast<float *> (query.answers)[window] = cast[i];
   }
 }
 
 constexpr int kSearchers = 1024, kLoads = 16;
 
-__global__ void
-__launch_bounds__ (kSearchers)
+__global__ void __launch_bounds__ (kSearchers)
 find_best (Query query)
 {
   __shared__ Candidate bests[kSearchers / 32];
@@ -98,7 +107,8 @@ find_best (Query query)
   // a warp's best in lane 0
   const auto reduce = [] (Candidate best) {
     for (int lanes = 16; lanes > 0; lanes /= 2) {
-      const Candidate other = { __shfl_down_sync (~0u, best.cost, lanes), __shfl_down_sync (~0u, best.index, lanes),
+      const Candidate other = { __shfl_down_sync (~0u, best.cost, lanes),
+                                __shfl_down_sync (~0u, best.index, lanes),
                                 __shfl_down_sync (~0u, best.from_middle, lanes) };
       best = other < best ? other : best;
     }
@@ -133,21 +143,31 @@ find_best (Query query)
 
 /// Kernels for a Query have more code and registers than those for a WholeQuery.
 template <class AnyQuery>
-void
-launch (const Shape &shape, const Layout &layout, const std::uint8_t *bytes, const AnyQuery &query, Stream stream)
+void launch (const Shape &shape, const Layout &layout, const std::uint8_t *bytes,
+             const AnyQuery &query, Stream stream)
 {
   const Anchors anchors = anchors_of (shape);
   const int n = query.windows.size ();
   constexpr int kThreads = 128;
-  const int blocks = (n - 1) / kThreads + 1, threads_of_bins = std::min ((shape.bins + 31) / 32 * 32, 256);
+  const int blocks = (n - 1) / kThreads + 1,
+            threads_of_bins = std::min ((shape.bins + 31) / 32 * 32, 256);
   switch (query.question) {
-    case Question::counts: count<std::uint32_t><<<n, threads_of_bins, 0, stream>>> (bytes, shape, layout, anchors, query); break;
-    case Question::sums: count<std::uint64_t><<<n, threads_of_bins, 0, stream>>> (bytes, shape, layout, anchors, query); break;
-    case Question::quantiles: quantiles<<<blocks, kThreads, 0, stream>>> (bytes, shape, layout, anchors, query); break;
+    case Question::counts:
+      count<std::uint32_t>
+          <<<n, threads_of_bins, 0, stream>>> (bytes, shape, layout, anchors, query);
+      break;
+    case Question::sums:
+      count<std::uint64_t>
+          <<<n, threads_of_bins, 0, stream>>> (bytes, shape, layout, anchors, query);
+      break;
+    case Question::quantiles:
+      quantiles<<<blocks, kThreads, 0, stream>>> (bytes, shape, layout, anchors, query);
+      break;
     case Question::likelihoods:
       with_measure (query.measure, [&] (auto measure) {
         if (!likelihood_map<measure.value> (shape, layout, bytes, query, stream))
-          likelihoods<measure.value><<<(n - 1) / (kThreads / 32) + 1, kThreads, 0, stream>>> (bytes, shape, layout, anchors, query);
+          likelihoods<measure.value><<<(n - 1) / (kThreads / 32) + 1, kThreads, 0, stream>>> (
+              bytes, shape, layout, anchors, query);
       });
       break;
     case Question::votes:
@@ -156,8 +176,9 @@ launch (const Shape &shape, const Layout &layout, const std::uint8_t *bytes, con
         while (run * query.n_patches * sizeof (float) > kVotesBytes)
           run /= 2;
         const int tasks = run * query.n_patches;
-        votes<measure.value><<<(n - 1) / run + 1, std::min ((tasks + 31) / 32 * 32, 512), tasks * sizeof (float), stream>>> (
-            bytes, shape, layout, anchors, query, run);
+        votes<measure.value>
+            <<<(n - 1) / run + 1, std::min ((tasks + 31) / 32 * 32, 512), tasks * sizeof (float),
+               stream>>> (bytes, shape, layout, anchors, query, run);
       });
       break;
   }
@@ -165,8 +186,8 @@ launch (const Shape &shape, const Layout &layout, const std::uint8_t *bytes, con
 
 }  // namespace
 
-int
-answer (const Shape &shape, const Layout &layout, const void *tensor, const Query &query, Stream stream)
+int answer (const Shape &shape, const Layout &layout, const void *tensor, const Query &query,
+            Stream stream)
 {
   const auto *const bytes = static_cast<const std::uint8_t *> (tensor);
   if (query.continues () || query.goes_on (shape))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pixels to bin indices, with the LUT in shared memory. Reads the image once, writes one byte a pixel: a hundredth of what the tensor takes. A thread has 16 pixels
-// where a pixel is a byte, else four.
+// Pixels to bin indices, with the LUT in shared memory. Reads the image once, writes one byte a
+// pixel: a hundredth of what the tensor takes. A thread has 16 pixels where a pixel is a byte, else
+// four.
 #include <algorithm>
 
 #include <cuda_runtime.h>
@@ -25,17 +26,17 @@ struct alignas (4 * kWords) Bytes {
 };
 
 template <int kWords>
-__global__ void
-__launch_bounds__ (kThreads)
-bin_pixels (const std::uint8_t *image, std::size_t stride, PixelFormat format, const __grid_constant__ LutArgument lut, int width,
-            int height, PixelPlane out)
+__global__ void __launch_bounds__ (kThreads)
+bin_pixels (const std::uint8_t *image, std::size_t stride, PixelFormat format,
+            const __grid_constant__ LutArgument lut, int width, int height, PixelPlane out)
 {
   constexpr int kPixels = 4 * kWords;
   __shared__ std::uint32_t table_words[64];
   if (threadIdx.x < 64)
     table_words[threadIdx.x] = lut.words[threadIdx.x];
   const auto *table = reinterpret_cast<const std::uint8_t *> (table_words);
-  const unsigned i = blockIdx.x * kThreads + threadIdx.x, a_row = out.stride / kPixels, y = i / a_row;
+  const unsigned i = blockIdx.x * kThreads + threadIdx.x, a_row = out.stride / kPixels,
+                 y = i / a_row;
   const int x0 = int (i % a_row) * kPixels;
   wait_for_previous ();
   let_next_start ();
@@ -45,32 +46,38 @@ bin_pixels (const std::uint8_t *image, std::size_t stride, PixelFormat format, c
 
   const std::uint8_t *row = image + y * stride;
   Bytes<kWords> bins = {};
-  if (format.bytes == 1 && x0 + kPixels <= width && reinterpret_cast<std::size_t> (row) % kPixels == 0) {
+  if (format.bytes == 1 && x0 + kPixels <= width
+      && reinterpret_cast<std::size_t> (row) % kPixels == 0) {
     const auto pixels = *reinterpret_cast<const Bytes<kWords> *> (row + x0);
 #pragma unroll
     for (int j = 0; j < kPixels; j++)
-      bins.words[j / 4] |= std::uint32_t (table[pixels.words[j / 4] >> (8 * (j % 4)) & 255]) << (8 * (j % 4));
+      bins.words[j / 4] |= std::uint32_t (table[pixels.words[j / 4] >> (8 * (j % 4)) & 255])
+                           << (8 * (j % 4));
   } else {
 #pragma unroll
     for (int j = 0; j < kPixels; j++)
       if (x0 + j < width)
-        bins.words[j / 4] |= std::uint32_t (table[pixel_value (row + std::size_t (x0 + j) * format.bytes, format)]) << (8 * (j % 4));
+        bins.words[j / 4] |=
+            std::uint32_t (table[pixel_value (row + std::size_t (x0 + j) * format.bytes, format)])
+            << (8 * (j % 4));
   }
   *reinterpret_cast<Bytes<kWords> *> (out.data + y * out.stride + x0) = bins;
 }
 
 template <int kWords>
-int
-launch (const Image &image, const LutArgument &lut, int width, int height, PixelPlane out, Stream stream)
+int launch (const Image &image, const LutArgument &lut, int width, int height, PixelPlane out,
+            Stream stream)
 {
   const std::size_t a_row = out.stride / (4 * kWords);
-  const int most =
-      int (std::min<std::size_t> (height, (std::size_t (1) << 31) / a_row));  // rows of a launch, that a thread's number takes 32 bits
+  const int most = int (std::min<std::size_t> (
+      height,
+      (std::size_t (1) << 31) / a_row));  // rows of a launch, that a thread's number takes 32 bits
   for (int y = 0; y < height; y += most) {
     const int rows = std::min (most, height - y);
-    const int error = launch_overlapped (bin_pixels<kWords>, unsigned ((a_row * rows + kThreads - 1) / kThreads), kThreads, 0, stream,
-                                         static_cast<const std::uint8_t *> (image.data) + y * image.stride, image.stride, image.format, lut,
-                                         width, rows, PixelPlane{ out.data + y * out.stride, out.stride });
+    const int error = launch_overlapped (
+        bin_pixels<kWords>, unsigned ((a_row * rows + kThreads - 1) / kThreads), kThreads, 0,
+        stream, static_cast<const std::uint8_t *> (image.data) + y * image.stride, image.stride,
+        image.format, lut, width, rows, PixelPlane{ out.data + y * out.stride, out.stride });
     if (error != 0)
       return error;
   }
@@ -79,8 +86,8 @@ launch (const Image &image, const LutArgument &lut, int width, int height, Pixel
 
 }  // namespace
 
-int
-bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out, Stream stream)
+int bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out,
+               Stream stream)
 {
   LutArgument argument;
   static_assert (sizeof argument == sizeof lut);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// brlt-scanrow: Chen et al. 2018, section IV-B, their fastest. A warp's 32 x 32 register matrix is transposed in the block first (BRLT); a lane then has 32 neighbours of one row
-// and adds them serially, with no shuffles. Stored transposed, and the same again (device/scan_and_turn.cuh).
+// brlt-scanrow: Chen et al. 2018, section IV-B, their fastest. A warp's 32 x 32 register matrix is
+// transposed in the block first (BRLT); a lane then has 32 neighbours of one row and adds them
+// serially, with no shuffles. Stored transposed, and the same again (device/scan_and_turn.cuh).
 //
 // Traffic, bytes per u32 element: 4 initialise, 8, 8: 20 (16 where the first pass reads an image).
 //
-// On an H200: 77 us at 640x480x32 and 607 us at 1920x1080x32. Faster than scanrow-brlt, as in the paper; slower than scanrow-scancolumn, see there.
+// On an H200: 77 us at 640x480x32 and 607 us at 1920x1080x32. Faster than scanrow-brlt, as in the
+// paper; slower than scanrow-scancolumn, see there.
 #include "device/scan_and_turn.cuh"
 
 namespace inthist {
@@ -29,10 +31,12 @@ using Algorithm = ScanAndTurn<TransposeThenScan>;
 }  // namespace cuda
 
 extern const Strategy kBrltScanRow;
-const Strategy kBrltScanRow = { .name = "brlt-scanrow",
-                                .description = "CUDA: transpose in registers, scan serially, twice (Chen et al. 2018, IV-B)",
-                                .device = Device::cuda,
-                                .workspace_bytes = cuda::Published<cuda::Algorithm>::workspace_bytes,
-                                .run = cuda::Published<cuda::Algorithm>::run };
+const Strategy kBrltScanRow = {
+  .name = "brlt-scanrow",
+  .description = "CUDA: transpose in registers, scan serially, twice (Chen et al. 2018, IV-B)",
+  .device = Device::cuda,
+  .workspace_bytes = cuda::Published<cuda::Algorithm>::workspace_bytes,
+  .run = cuda::Published<cuda::Algorithm>::run
+};
 
 }  // namespace inthist

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// cw-b: the cross-weave baseline of Poostchi et al. 2017, section 3.2 and Algorithm 2. Scan each row, transpose each bin, scan each column, with the kernels of the
-// CUDA SDK as they are: a launch for every line of every bin and a launch for every transpose, bins x (width + height + 1) of them.
+// cw-b: the cross-weave baseline of Poostchi et al. 2017, section 3.2 and Algorithm 2. Scan each
+// row, transpose each bin, scan each column, with the kernels of the CUDA SDK as they are: a launch
+// for every line of every bin and a launch for every transpose, bins x (width + height + 1) of
+// them.
 //
-// Traffic, bytes per u32 element: 4 initialise, 8 scan, 8 transpose, 8 scan: 28. It is the launches that cost, not the traffic: a launch works on one line. The planes are
-// initialised transposed, so that what the paper leaves transposed ends upright; columns are thus scanned before rows.
+// Traffic, bytes per u32 element: 4 initialise, 8 scan, 8 transpose, 8 scan: 28. It is the launches
+// that cost, not the traffic: a launch works on one line. The planes are initialised transposed, so
+// that what the paper leaves transposed ends upright; columns are thus scanned before rows.
 //
-// On an H200: 219 ms at 640x480x32, a thousand times cw-sts; all of it is the stage `scan`, 35,840 launches of 6 us.
+// On an H200: 219 ms at 640x480x32, a thousand times cw-sts; all of it is the stage `scan`, 35,840
+// launches of 6 us.
 #include "device/prescan_lines.cuh"
 
 namespace inthist {
@@ -43,8 +47,7 @@ struct CwB {
 };
 
 /// A launch takes microseconds: beyond a million of them something else is meant.
-bool
-supports (const Shape &shape, const Tuning &)
+bool supports (const Shape &shape, const Tuning &)
 {
   return std::int64_t (shape.bins) * (shape.width + shape.height) <= 1'000'000;
 }
@@ -53,14 +56,17 @@ supports (const Shape &shape, const Tuning &)
 }  // namespace cuda
 
 extern const Strategy kCwB;
-const Strategy kCwB = { .name = "cw-b",
-                        .description = "CUDA: one scan launch a line, one transpose a bin (Poostchi et al. 2017, Algorithm 2)",
-                        .device = Device::cuda,
-                        .workspace_bytes = cuda::Published<cuda::CwB>::workspace_bytes,
-                        .run = cuda::Published<cuda::CwB>::run,
-                        .supports = cuda::supports,
-                        .limit = "planes x (width + height) up to 1,000,000",
-                        .threads = cuda::kPrescanThreads,
-                        .slow = true };
+const Strategy kCwB = {
+  .name = "cw-b",
+  .description =
+      "CUDA: one scan launch a line, one transpose a bin (Poostchi et al. 2017, Algorithm 2)",
+  .device = Device::cuda,
+  .workspace_bytes = cuda::Published<cuda::CwB>::workspace_bytes,
+  .run = cuda::Published<cuda::CwB>::run,
+  .supports = cuda::supports,
+  .limit = "planes x (width + height) up to 1,000,000",
+  .threads = cuda::kPrescanThreads,
+  .slow = true
+};
 
 }  // namespace inthist

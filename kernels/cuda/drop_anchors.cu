@@ -8,8 +8,7 @@
 namespace inthist::cuda {
 namespace {
 
-__global__ void
-drop_columns (std::uint8_t *tensor, Layout layout, int planes, Anchors anchors)
+__global__ void drop_columns (std::uint8_t *tensor, Layout layout, int planes, Anchors anchors)
 {
   const int j = blockIdx.x * blockDim.x + threadIdx.x;
   if (j < anchors.columns)
@@ -18,13 +17,13 @@ drop_columns (std::uint8_t *tensor, Layout layout, int planes, Anchors anchors)
 
 }  // namespace
 
-int
-drop_anchors (const Job &job)
+int drop_anchors (const Job &job)
 {
   constexpr int kThreads = 64;
   const Anchors anchors = anchors_of (job.shape);
   const dim3 blocks ((anchors.columns + kThreads - 1) / kThreads, job.shape.bins);
-  drop_columns<<<blocks, kThreads, 0, job.stream>>> (static_cast<std::uint8_t *> (job.tensor), job.layout, job.shape.bins, anchors);
+  drop_columns<<<blocks, kThreads, 0, job.stream>>> (static_cast<std::uint8_t *> (job.tensor),
+                                                     job.layout, job.shape.bins, anchors);
   return cudaGetLastError ();
 }
 

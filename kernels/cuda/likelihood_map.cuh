@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A likelihood map at the speed of memory. A thread has a column of kChain windows, each of which begins where the one above it ends, so that they share the rows of H between them: kChain + 1
-// rows instead of 2 kChain. The difference of a row's two elements, at the window's last column and before its first, is all that either neighbour wants of it; a window's count is the difference of
-// two such differences. Threads side by side have windows side by side: loads coalesce, and the second one of a row finds in L1 what a neighbour has loaded. So a plane's rows are fetched one and a
-// half times, not four times.
+// A likelihood map at the speed of memory. A thread has a column of kChain windows, each of which
+// begins where the one above it ends, so that they share the rows of H between them: kChain + 1
+// rows instead of 2 kChain. The difference of a row's two elements, at the window's last column and
+// before its first, is all that either neighbour wants of it; a window's count is the difference of
+// two such differences. Threads side by side have windows side by side: loads coalesce, and the
+// second one of a row finds in L1 what a neighbour has loaded. So a plane's rows are fetched one
+// and a half times, not four times.
 #pragma once
 
 #include "../window.hpp"
 
 namespace inthist::cuda {
 
-// Windows of a thread, and bins on their way. On an H200, 640x480x32, 64x64, microseconds of (kChain, kAhead) for intersection / chi-square-alt, of which reading the tensor takes 10.9: (2, 2) 17.3 / 18.6,
-// (2, 1) 17.1 / 23.7, (2, 3) 21.6 / 21.8, (2, 4) 19.5 / 19.8, (4, 1) 23.6 / 25.0, (4, 2) 25.5 / 25.9: more rows of a window 64 rows high get into each other's way in L1.
+// Windows of a thread, and bins on their way. On an H200, 640x480x32, 64x64, microseconds of
+// (kChain, kAhead) for intersection / chi-square-alt, of which reading the tensor takes 10.9: (2,
+// 2) 17.3 / 18.6, (2, 1) 17.1 / 23.7, (2, 3) 21.6 / 21.8, (2, 4) 19.5 / 19.8, (4, 1) 23.6 / 25.0,
+// (4, 2) 25.5 / 25.9: more rows of a window 64 rows high get into each other's way in L1.
 constexpr int kChain = 2, kAhead = 2;
 
 /// What a chain has of a plane: in each row the last elements in the windows and before them.
@@ -19,10 +24,11 @@ struct ChainElements {
   std::uint32_t in[kChain + 1], before[kChain + 1];
 };
 
-/// Of the i-th chain; `apart` rows of the map lie between its windows. Loads depend on nothing but where the windows lie, and run kAhead bins ahead of the measure.
+/// Of the i-th chain; `apart` rows of the map lie between its windows. Loads depend on nothing but
+/// where the windows lie, and run kAhead bins ahead of the measure.
 template <Measure kMeasure, class Planes, class AnyQuery>
-__device__ void
-map_chain (const Shape &shape, const Planes &plane, const AnyQuery &query, int i, int apart, const float *model)
+__device__ void map_chain (const Shape &shape, const Planes &plane, const AnyQuery &query, int i,
+                           int apart, const float *model)
 {
   const Grid &grid = query.windows.grid;
   const int column = i % grid.columns, chain = i / grid.columns;
@@ -32,12 +38,14 @@ map_chain (const Shape &shape, const Planes &plane, const AnyQuery &query, int i
 
   // elements left of the frame and above it are zero: the first is loaded instead, and struck out
   const std::int64_t left = grid.x + std::int64_t (column) * grid.step_x;
-  const int x0 = between (-1, left - 1, shape.width - 1), x1 = between (-1, left + grid.window_width - 1, shape.width - 1);
+  const int x0 = between (-1, left - 1, shape.width - 1),
+            x1 = between (-1, left + grid.window_width - 1, shape.width - 1);
   const std::uint32_t keep_before = x0 < 0 ? 0 : ~0u;
   int y[kChain + 1];
   std::uint32_t keep[kChain + 1];
   for (int k = 0; k <= kChain; k++) {
-    y[k] = between (-1, grid.y + (first_row + std::int64_t (k) * apart) * grid.step_y - 1, shape.height - 1);
+    y[k] = between (-1, grid.y + (first_row + std::int64_t (k) * apart) * grid.step_y - 1,
+                    shape.height - 1);
     keep[k] = y[k] < 0 ? 0 : ~0u;
   }
   const auto load = [&] (int b) {
@@ -78,20 +86,22 @@ map_chain (const Shape &shape, const Planes &plane, const AnyQuery &query, int i
     }
   for (int k = 0; k < kChain; k++)
     if (const std::int64_t row = first_row + std::int64_t (k) * apart; row < grid.rows)
-      finish (shape, query, row * grid.columns + column, sums[k],
-              [&] (float value) { static_cast<float *> (query.answers)[row * grid.columns + column] = value; });
+      finish (shape, query, row * grid.columns + column, sums[k], [&] (float value) {
+        static_cast<float *> (query.answers)[row * grid.columns + column] = value;
+      });
 }
 
-// With 8 blocks on a multiprocessor, and so at most 64 registers, correlation, emd and kolmogorov-smirnov take 17 us instead of 24, the others what they took.
-// What is carried wants some more: 6 blocks and 80 registers.
+// With 8 blocks on a multiprocessor, and so at most 64 registers, correlation, emd and
+// kolmogorov-smirnov take 17 us instead of 24, the others what they took. What is carried wants
+// some more: 6 blocks and 80 registers.
 constexpr int kMapThreads = 128;
 template <class AnyQuery>
 constexpr int kMapBlocks = std::is_same_v<AnyQuery, WholeQuery> ? 8 : 6;
 
 template <Measure kMeasure, class AnyQuery>
-__global__ void
-__launch_bounds__ (kMapThreads, kMapBlocks<AnyQuery>)
-map_chains (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, AnyQuery query, int n, int apart)
+__global__ void __launch_bounds__ (kMapThreads, kMapBlocks<AnyQuery>)
+map_chains (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, AnyQuery query,
+            int n, int apart)
 {
   __shared__ float model[256];
   for (int b = threadIdx.x; b < shape.bins; b += kMapThreads)
@@ -99,13 +109,15 @@ map_chains (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anch
   __syncthreads ();
   const int i = blockIdx.x * kMapThreads + threadIdx.x;
   if (i < n)
-    with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) { map_chain<kMeasure> (shape, plane, query, i, apart, model); });
+    with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) {
+      map_chain<kMeasure> (shape, plane, query, i, apart, model);
+    });
 }
 
 /// False, and nothing done, where the windows cannot be chained or their counts overflow.
 template <Measure kMeasure, class AnyQuery>
-bool
-likelihood_map (const Shape &shape, const Layout &layout, const std::uint8_t *tensor, const AnyQuery &query, Stream stream)
+bool likelihood_map (const Shape &shape, const Layout &layout, const std::uint8_t *tensor,
+                     const AnyQuery &query, Stream stream)
 {
   const Grid &grid = query.windows.grid;
   if (query.windows.list || grid.step_y < 1 || grid.window_height % grid.step_y != 0
@@ -114,12 +126,13 @@ likelihood_map (const Shape &shape, const Layout &layout, const std::uint8_t *te
   const int apart = grid.window_height / grid.step_y;
   // sets of `apart` chains, the last of which may be partly below the map
   const std::int64_t a_set = std::int64_t (apart) * kChain, sets = (grid.rows - 1) / a_set + 1;
-  const std::int64_t n = (sets - 1) * apart + std::min<std::int64_t> (apart, grid.rows - (sets - 1) * a_set);
+  const std::int64_t n =
+      (sets - 1) * apart + std::min<std::int64_t> (apart, grid.rows - (sets - 1) * a_set);
   if (n * grid.columns > 0x7fffffff)
     return false;
   const int chains = int (n * grid.columns);
-  map_chains<kMeasure>
-      <<<(chains - 1) / kMapThreads + 1, kMapThreads, 0, stream>>> (tensor, shape, layout, anchors_of (shape), query, chains, apart);
+  map_chains<kMeasure><<<(chains - 1) / kMapThreads + 1, kMapThreads, 0, stream>>> (
+      tensor, shape, layout, anchors_of (shape), query, chains, apart);
   return true;
 }
 

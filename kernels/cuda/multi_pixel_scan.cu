@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// multi-pixel-scan: Lee and Choe 2014. Harris's scan, transpose, scan, transpose, with two changes. A line is always one block's: where it is longer than twice the block, a thread
-// takes 4, 8, ... pixels (section 3.1), so that no sums go through global memory. And shared memory has no gaps: instead of a padding word after every bank row, the element is
-// rotated within its row (their eq. 3), so that a line of n elements takes n.
+// multi-pixel-scan: Lee and Choe 2014. Harris's scan, transpose, scan, transpose, with two changes.
+// A line is always one block's: where it is longer than twice the block, a thread takes 4, 8, ...
+// pixels (section 3.1), so that no sums go through global memory. And shared memory has no gaps:
+// instead of a padding word after every bank row, the element is rotated within its row (their eq.
+// 3), so that a line of n elements takes n.
 //
-// Traffic, bytes per u32 element: 4 initialise, then 4 times 8: 36. A line must fit the shared memory of a block.
+// Traffic, bytes per u32 element: 4 initialise, then 4 times 8: 36. A line must fit the shared
+// memory of a block.
 //
-// On an H200: 230 us at 640x480x32 and 1293 us at 1920x1080x32, against 280 and 1923 of scan-transpose-scan with its sums in global memory: the paper's point, by more than its 5 %. Fewer threads with
-// more pixels each are faster still than the paper's 1024: 128 take 0.7 of the time.
+// On an H200: 230 us at 640x480x32 and 1293 us at 1920x1080x32, against 280 and 1923 of
+// scan-transpose-scan with its sums in global memory: the paper's point, by more than its 5 %.
+// Fewer threads with more pixels each are faster still than the paper's 1024: 128 take 0.7 of the
+// time.
 #include "device/planes.cuh"
 #include "device/prescan.cuh"
 
@@ -15,16 +20,20 @@ namespace inthist {
 namespace cuda {
 namespace {
 
-constexpr int kThreads[] = { 128, 1024, 512, 256, 64, 32 };  // their N_t: at most so many, and a thread takes at least two pixels
-constexpr std::size_t kMaxLine = 32 << 10;                   // bytes, which every device has
+constexpr int kThreads[] = {
+  128, 1024, 512, 256, 64, 32
+};  // their N_t: at most so many, and a thread takes at least two pixels
+constexpr std::size_t kMaxLine = 32 << 10;  // bytes, which every device has
 
 /// Their equation 3: i + i/32 - 32 ((i + i/32)/32 - i/32), that is, row i/32 rotated by its number.
 struct RotatedIndex {
-  __host__ __device__ constexpr int operator() (int i) const { return (i & ~31) | ((i + i / 32) & 31); }
+  __host__ __device__ constexpr int operator() (int i) const
+  {
+    return (i & ~31) | ((i + i / 32) & 31);
+  }
 };
 
-int
-power_of_two (int n)
+int power_of_two (int n)
 {
   int power = 64;  // a block has at least a warp
   while (power < n)
@@ -57,9 +66,11 @@ struct MultiPixelScan {
   template <class T>
   static void scan (const Planes<T> &planes, const Job &job)
   {
-    const int n = power_of_two (planes.width), threads = std::min (n / 2, job.tuning.threads_or (kThreads));
+    const int n = power_of_two (planes.width),
+              threads = std::min (n / 2, job.tuning.threads_or (kThreads));
     job.stage ("scan");
-    scan_lines<<<dim3 (planes.height, planes.count), threads, n * sizeof (T), job.stream>>> (planes, n);
+    scan_lines<<<dim3 (planes.height, planes.count), threads, n * sizeof (T), job.stream>>> (planes,
+                                                                                             n);
   }
 
   template <class T, class Source>
@@ -75,8 +86,7 @@ struct MultiPixelScan {
   }
 };
 
-bool
-supports (const Shape &shape, const Tuning &)
+bool supports (const Shape &shape, const Tuning &)
 {
   return std::max (shape.width, shape.height) * bytes_of (shape.counter) <= kMaxLine;
 }
@@ -85,13 +95,16 @@ supports (const Shape &shape, const Tuning &)
 }  // namespace cuda
 
 extern const Strategy kMultiPixelScan;
-const Strategy kMultiPixelScan = { .name = "multi-pixel-scan",
-                                   .description = "CUDA: one block a line, several pixels a thread, transposes between (Lee and Choe 2014)",
-                                   .device = Device::cuda,
-                                   .workspace_bytes = cuda::Published<cuda::MultiPixelScan>::workspace_bytes,
-                                   .run = cuda::Published<cuda::MultiPixelScan>::run,
-                                   .supports = cuda::supports,
-                                   .limit = "rows and columns of up to 32 KiB: 8192 elements of u32",
-                                   .threads = cuda::kThreads };
+const Strategy kMultiPixelScan = {
+  .name = "multi-pixel-scan",
+  .description =
+      "CUDA: one block a line, several pixels a thread, transposes between (Lee and Choe 2014)",
+  .device = Device::cuda,
+  .workspace_bytes = cuda::Published<cuda::MultiPixelScan>::workspace_bytes,
+  .run = cuda::Published<cuda::MultiPixelScan>::run,
+  .supports = cuda::supports,
+  .limit = "rows and columns of up to 32 KiB: 8192 elements of u32",
+  .threads = cuda::kThreads
+};
 
 }  // namespace inthist

@@ -26,8 +26,7 @@ template <class T = void>
 using CudaExpected = Expected<T, CudaError>;
 
 /// What a CUDA call, or a launcher of kernels, returned.
-inline CudaExpected<>
-check (int error, std::size_t asked = 0, bool pinned = false)
+inline CudaExpected<> check (int error, std::size_t asked = 0, bool pinned = false)
 {
   if (error == cudaSuccess)
     return {};
@@ -44,38 +43,35 @@ struct Destroy {
   }
 };
 
-using StreamOwner = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, Destroy<cudaStreamDestroy>>;
+using StreamOwner =
+    std::unique_ptr<std::remove_pointer_t<cudaStream_t>, Destroy<cudaStreamDestroy>>;
 using EventOwner = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, Destroy<cudaEventDestroy>>;
 using DeviceMemory = std::unique_ptr<std::byte, Destroy<cudaFree>>;
 using PinnedMemory = std::unique_ptr<std::byte, Destroy<cudaFreeHost>>;
 
 /// A stream that does not wait for the legacy default stream.
-inline CudaExpected<StreamOwner>
-make_stream ()
+inline CudaExpected<StreamOwner> make_stream ()
 {
   cudaStream_t stream;
   TRY (check (cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking)));
   return StreamOwner (stream);
 }
 
-inline CudaExpected<EventOwner>
-make_event (unsigned flags)
+inline CudaExpected<EventOwner> make_event (unsigned flags)
 {
   cudaEvent_t event;
   TRY (check (cudaEventCreateWithFlags (&event, flags)));
   return EventOwner (event);
 }
 
-inline CudaExpected<DeviceMemory>
-make_device_memory (std::size_t bytes)
+inline CudaExpected<DeviceMemory> make_device_memory (std::size_t bytes)
 {
   void *memory;
   TRY (check (cudaMalloc (&memory, bytes), bytes));
   return DeviceMemory (static_cast<std::byte *> (memory));
 }
 
-inline CudaExpected<PinnedMemory>
-make_pinned_memory (std::size_t bytes)
+inline CudaExpected<PinnedMemory> make_pinned_memory (std::size_t bytes)
 {
   void *memory;
   TRY (check (cudaMallocHost (&memory, bytes), bytes, true));

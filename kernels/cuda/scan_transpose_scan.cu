@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// scan-transpose-scan: Bilgic, Horn and Masaki 2010, section IV. A line is cut into segments of 512; a block of 256 threads scans each with the work-efficient scan and notes
-// its sum in an auxiliary array; the sums of a line are scanned; a third kernel adds them to the segments behind. Then transpose, and the same again.
+// scan-transpose-scan: Bilgic, Horn and Masaki 2010, section IV. A line is cut into segments of
+// 512; a block of 256 threads scans each with the work-efficient scan and notes its sum in an
+// auxiliary array; the sums of a line are scanned; a third kernel adds them to the segments behind.
+// Then transpose, and the same again.
 //
-// Traffic, bytes per u32 element: 4 initialise, 8 scan, 8 increment, 8 transpose, 8 scan, 8 increment: 44 (a line of one segment needs no increment). Their scan is exclusive and
-// their result transposed; here each element is added to its prefix, and the planes are initialised transposed, so that they end upright.
+// Traffic, bytes per u32 element: 4 initialise, 8 scan, 8 increment, 8 transpose, 8 scan, 8
+// increment: 44 (a line of one segment needs no increment). Their scan is exclusive and their
+// result transposed; here each element is added to its prefix, and the planes are initialised
+// transposed, so that they end upright.
 //
-// On an H200: 144 us at 512x512x32, where a line is one segment, and so less than cw-sts (173); 280 us at 640x480x32 and 1923 us at 1920x1080x32, where `scan sums` and `increment` are 696 of it.
+// On an H200: 144 us at 512x512x32, where a line is one segment, and so less than cw-sts (173); 280
+// us at 640x480x32 and 1923 us at 1920x1080x32, where `scan sums` and `increment` are 696 of it.
 #include "device/planes.cuh"
 #include "device/prescan.cuh"
 
@@ -18,8 +23,7 @@ constexpr int kSegment = 512, kThreads = kSegment / 2;
 
 /// Block: a segment of a line. Lines run on through all planes.
 template <class T>
-__global__ void
-__launch_bounds__ (kThreads)
+__global__ void __launch_bounds__ (kThreads)
 scan_segments (Planes<T> planes, T *sums, int segments)
 {
   __shared__ T temp[HarrisIndex::elements (kSegment)];
@@ -44,8 +48,7 @@ scan_segments (Planes<T> planes, T *sums, int segments)
 
 /// Block: the sums of a line, which become exclusive prefix sums.
 template <class T>
-__global__ void
-__launch_bounds__ (kThreads)
+__global__ void __launch_bounds__ (kThreads)
 scan_sums (T *sums, int segments, int lines)
 {
   __shared__ T temp[HarrisIndex::elements (kSegment)];
@@ -64,14 +67,14 @@ scan_sums (T *sums, int segments, int lines)
 }
 
 template <class T>
-__global__ void
-__launch_bounds__ (kThreads)
+__global__ void __launch_bounds__ (kThreads)
 increment_segments (Planes<T> planes, const T *sums, int segments)
 {
   const int segment = blockIdx.x % segments, y = blockIdx.x / segments;
   const T before = sums[(std::size_t (blockIdx.y) * planes.height + y) * segments + segment];
   T *line = planes.line (blockIdx.y, y);
-  for (int x = segment * kSegment + threadIdx.x; x < min ((segment + 1) * kSegment, planes.width); x += kThreads)
+  for (int x = segment * kSegment + threadIdx.x; x < min ((segment + 1) * kSegment, planes.width);
+       x += kThreads)
     line[x] = T (line[x] + before);
 }
 
@@ -79,7 +82,8 @@ struct ScanTransposeScan {
   template <class T>
   static std::size_t sums_bytes (const Planes<T> &planes)
   {
-    return std::size_t (planes.count) * planes.height * divide_up (planes.width, kSegment) * sizeof (T);
+    return std::size_t (planes.count) * planes.height * divide_up (planes.width, kSegment)
+           * sizeof (T);
   }
 
   template <class T>
@@ -99,7 +103,8 @@ struct ScanTransposeScan {
     if (segments == 1)
       return;
     job.stage ("scan sums");
-    scan_sums<<<dim3 (planes.height, planes.count), kThreads, 0, job.stream>>> (sums, segments, planes.height);
+    scan_sums<<<dim3 (planes.height, planes.count), kThreads, 0, job.stream>>> (sums, segments,
+                                                                                planes.height);
     job.stage ("increment");
     increment_segments<<<grid, kThreads, 0, job.stream>>> (planes, sums, segments);
   }
@@ -121,10 +126,13 @@ struct ScanTransposeScan {
 }  // namespace cuda
 
 extern const Strategy kScanTransposeScan;
-const Strategy kScanTransposeScan = { .name = "scan-transpose-scan",
-                                      .description = "CUDA: scan in segments of 512, add their sums, transpose, again (Bilgic et al. 2010)",
-                                      .device = Device::cuda,
-                                      .workspace_bytes = cuda::Published<cuda::ScanTransposeScan>::workspace_bytes,
-                                      .run = cuda::Published<cuda::ScanTransposeScan>::run };
+const Strategy kScanTransposeScan = {
+  .name = "scan-transpose-scan",
+  .description =
+      "CUDA: scan in segments of 512, add their sums, transpose, again (Bilgic et al. 2010)",
+  .device = Device::cuda,
+  .workspace_bytes = cuda::Published<cuda::ScanTransposeScan>::workspace_bytes,
+  .run = cuda::Published<cuda::ScanTransposeScan>::run
+};
 
 }  // namespace inthist

@@ -1,38 +1,30 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// strip: count columns, then march down strips and write the tensor once. No block waits for another.
+// strip: count columns, then march down strips and write the tensor once. No block waits for
+// another.
 //
 // The frame is cut into strips of rows. Two launches:
 //
 //   count   reads the picture and counts, in every strip, the pixels of each bin in each column
-//   march   a block takes a strip of one bin, its warps side by side over the whole row; a lane keeps 16 bytes of the current row of H and walks down with them
+//   march   a block takes a strip of one bin, its warps side by side over the whole row; a lane
+//           keeps 16 bytes of the current row of H and walks down with them
 //
-// A block starts from H in the row above its strip: the column counts of all strips above, added up and scanned along the row. Eight rows at a time, each lane finds
-// which of its pixels are in the bin; a scan over the lanes and over the warps before gives what lies left of it in the row; H grows by both. The next eight are found
-// while these are stored. The carry structure is that of Nehab et al. 2011 and Dang, Yan and Wu 2014 (reduce, scan what was reduced, scan), with the bins counted on the fly.
+// A block starts from H in the row above its strip: the column counts of all strips above, added up
+// and scanned along the row. Eight rows at a time, each lane finds which of its pixels are in the
+// bin; a scan over the lanes and over the warps before gives what lies left of it in the row; H
+// grows by both. The next eight are found while these are stored. The carry structure is that of
+// Nehab et al. 2011 and Dang, Yan and Wu 2014 (reduce, scan what was reduced, scan), with the bins
+// counted on the fly.
 //
-// Where a byte's high bits are its bin, as with 32 bins of 8-bit pixels, or with some of these 32, march reads the picture itself, and its first strip does not even wait for
-// count. Else count makes the bins on its way, where a pixel is a byte, or bin_image before it.
+// Where a byte's high bits are its bin, as with 32 bins of 8-bit pixels, or with some of these 32,
+// march reads the picture itself, and its first strip does not even wait for count. Else count
+// makes the bins on its way, where a pixel is a byte, or bin_image before it.
 //
-// Traffic, as a share of the tensor: 1, and for the column counts 1 / (2 x rows of a strip) with u32, 1 / rows with u16. The picture comes from L2, once for every bin.
+// Traffic, as a share of the tensor: 1, and for the column counts 1 / (2 x rows of a strip) with
+// u32, 1 / rows with u16. The picture comes from L2, once for every bin.
 //
-// Tuned on an H200, share of cudaMemsetAsync, in flight (the better of two and four) / alone, from 8-bit pixels (throw-away programs around this file, 2026-11-21):
-//
-//   the picture instead of bins      1.01 / 0.889 at 1920x1080x32, 0.95 / 0.903 x128; with bins 0.98 / 0.867 and 0.94 / 0.896
-//   found while others are stored    0.890 alone at 1920x1080x32, 0.78 at 640x480x32; one after the other 0.883 and 0.72
-//   strips of at most 272 rows       0.95 / 0.918 at 1920x1080x128, strips of 540 0.95 / 0.905: more rounds of blocks level out what SMs get of the memory
-//   1.75 million pixels a strip      0.84 / 0.83 at 8192x8192x32 (208 rows); 592 rows 0.78 / 0.73; 256 rows, strips 8 MB apart, 0.83 / 0.79
-//   cells joined at 8192x8192        0.82 / 0.73 with 592 rows, not joined 0.81 / 0.725, cells of 120 rows 0.78 / 0.73: the counts are read from memory, by each strip again
-//   2 blocks an SM of 64 registers   0.99 / 0.86 at 1920x1080x32, 3 of 40 registers 0.95 / 0.81: what spills goes through L2, which the tensor fills
-//   what is read again kept in L2    1.00 / 0.889 at 1920x1080x32, half of it 0.98 / 0.887, none 0.95 / 0.864: a read that reaches memory between writes costs ten times its bytes
-//   the whole row in one block       0.93 / 0.87 at 3840x2160x32; in panels of 2048 columns 0.85 / 0.79: they read the tensor's column beside them
-//   two frames in flight             1.01 at 1920x1080x32, four 0.96: what L2 keeps for good is 11 MB, and each half of it has its own copy. Small frames want four
-//
-// Tried and not kept: strips of 16 rows with carries of their own (0.83 / 0.82 at 1920x1080x128: the carries' reads reach memory); those carries through thread-block
-// clusters (0.73 / 0.70: 8 blocks start and end together); blocks that take strip after strip (0.95 / 0.88); cached stores (0.85 / 0.80); a bulk copy from shared memory a row
-// (stores alone: the same); steps of 4 rows (1.01 / 0.886 at 1920x1080x32); strips of two heights (0.72 to 0.87 alone); the picture prefetched into L2 by 16 or 64 rows (0.84 /
-// 0.83 at 3840x2160x32, without 0.84 / 0.84); the last bin's reads marked to leave L2 (the same); 19 MB of L2 kept for good instead of 11 (halves even cudaMemsetAsync).
-// Stores alone in this order make 0.94 to 0.97 of memset; in the order of addresses, which needs strips of 8 or 16 rows, 0.97 to 1.03.
+// docs/measurements/2026-11-21-strip.md has what its constants were tuned on, and what was tried
+// and not kept.
 #include <algorithm>
 #include <optional>
 
@@ -58,14 +50,13 @@ constexpr int kMostRounds = 64;  // of blocks
 // the blocks of a strip drift apart, and rows that the last still wants have left L2
 constexpr int kMostStrip = 272;            // rows
 constexpr int kMostStripPixels = 1750000;  // 120 rows of the widest frame
-constexpr int kMostWidth =
-    14336;  // columns; 4 bytes each in shared memory where a row takes more than one range, of 64 KiB on the smallest device
-constexpr int kMostCells = 65535;     // of a grid
+constexpr int kMostWidth = 14336;  // columns; 4 bytes each in shared memory where a row takes more
+                                   // than one range, of 64 KiB on the smallest device
+constexpr int kMostCells = 65535;  // of a grid
 constexpr int kMostPartRows = 65535;  // what a counter holds
 constexpr int kAtOnce = 2048;         // columns of a range, at most
 
-__host__ __device__ constexpr int
-whole_steps (int rows)
+__host__ __device__ constexpr int whole_steps (int rows)
 {
   return divide_up (rows, kRows) * kRows;
 }
@@ -77,28 +68,40 @@ struct Lane {
   static constexpr int kMostWarps = kAtOnce / (kWarp * kPixels);
 };
 
-/// The frame cut into strips, these into cells for count, and where the column counts lie. Cells in turn make parts: counts go on from cell to cell of a part.
+/// The frame cut into strips, these into cells for count, and where the column counts lie. Cells in
+/// turn make parts: counts go on from cell to cell of a part.
 struct Strips {
   int width, height, bins, cells_a_strip, cell_rows, rows, count, cells_a_part = 1;
   std::size_t pitch;      // columns
-  std::uint16_t *counts;  // [cell][bin][x]: pixels of the bin in column x, from the part's first cell up to this one
+  std::uint16_t *counts;  // [cell][bin][x]: pixels of the bin in column x, from the part's first
+                          // cell up to this one
 
-  __host__ __device__ std::size_t row_of (int cell, int bin) const { return (std::size_t (cell) * bins + bin) * pitch; }
-  __host__ __device__ int counted () const { return (count - 1) * cells_a_strip; }  // the last strip is above nothing
+  __host__ __device__ std::size_t row_of (int cell, int bin) const
+  {
+    return (std::size_t (cell) * bins + bin) * pitch;
+  }
+  __host__ __device__ int counted () const
+  {
+    return (count - 1) * cells_a_strip;
+  }  // the last strip is above nothing
 
   Strips (const Shape &shape, int rows_a_strip, void *workspace)
-      : width (shape.width), height (shape.height), bins (shape.bins), cells_a_strip (divide_up (rows_a_strip, kMostCell)),
-        cell_rows (whole_steps (divide_up (rows_a_strip, cells_a_strip))), rows (cell_rows * cells_a_strip),
-        count (divide_up (height, rows)), pitch (std::size_t (divide_up (width, kSegment)) * kSegment),
+      : width (shape.width), height (shape.height), bins (shape.bins),
+        cells_a_strip (divide_up (rows_a_strip, kMostCell)),
+        cell_rows (whole_steps (divide_up (rows_a_strip, cells_a_strip))),
+        rows (cell_rows * cells_a_strip), count (divide_up (height, rows)),
+        pitch (std::size_t (divide_up (width, kSegment)) * kSegment),
         counts (static_cast<std::uint16_t *> (workspace))
   {
   }
 
-  /// To parts, where four blocks of count a processor are left: march then has fewer counts to add up.
+  /// To parts, where four blocks of count a processor are left: march then has fewer counts to add
+  /// up.
   void join_cells (int processors)
   {
     const long blocks = long (pitch / kSegment) * divide_up (bins, kCountBins) * counted ();
-    cells_a_part = int (std::clamp (blocks / (4L * processors), 1L, long (kMostPartRows / cell_rows)));
+    cells_a_part =
+        int (std::clamp (blocks / (4L * processors), 1L, long (kMostPartRows / cell_rows)));
   }
 };
 
@@ -108,25 +111,29 @@ struct Pixels {
   std::size_t stride;
   int columns;  // that may be read
   int shift, first;
-  bool ready;  // before count has run: march may start with them, for count lets it start only when all that the stream had before is done
+  bool ready;  // before count has run: march may start with them, for count lets it start only when
+               // all that the stream had before is done
 };
 
 struct Table {
   std::uint32_t words[sizeof (Lut) / 4];
 };
 
-/// Block: a segment of a part, kCountBins bins. A lane has four columns, two a counter, so that no two lanes of a warp meet in a bank, whatever the pixels are.
-/// kLut: bytes become bins on the way, for march too. kOneCell: parts are cells.
+/// Block: a segment of a part, kCountBins bins. A lane has four columns, two a counter, so that no
+/// two lanes of a warp meet in a bank, whatever the pixels are. kLut: bytes become bins on the way,
+/// for march too. kOneCell: parts are cells.
 template <bool kLut, bool kOneCell>
-__global__ void
-__launch_bounds__ (kCountWarps *kWarp)
+__global__ void __launch_bounds__ (kCountWarps *kWarp)
 count (Pixels source, const __grid_constant__ Table lut, PixelPlane bin_plane, Strips strips)
 {
-  constexpr int kAhead = divide_up (kMostCell, kCountWarps);                 // rows of a warp, all on their way at once
-  __shared__ alignas (16) std::uint32_t counters[kCountBins + 1][2][kWarp];  // the last is of what other blocks count, or none
+  constexpr int kAhead =
+      divide_up (kMostCell, kCountWarps);  // rows of a warp, all on their way at once
+  __shared__ alignas (16) std::uint32_t
+      counters[kCountBins + 1][2][kWarp];  // the last is of what other blocks count, or none
   __shared__ std::uint32_t table[sizeof (Lut) / 4];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  const int x = blockIdx.x * kSegment + lane * 4, first_bin = blockIdx.z * kCountBins, bins = min (kCountBins, strips.bins - first_bin);
+  const int x = blockIdx.x * kSegment + lane * 4, first_bin = blockIdx.z * kCountBins,
+            bins = min (kCountBins, strips.bins - first_bin);
   const int first = first_bin + (kLut ? 0 : source.first);
   const int cells = kLut ? divide_up (strips.height, strips.cell_rows) : strips.counted ();
   int cell = blockIdx.y * (kOneCell ? 1 : strips.cells_a_part);
@@ -139,7 +146,8 @@ count (Pixels source, const __grid_constant__ Table lut, PixelPlane bin_plane, S
 #pragma unroll
     for (int i = 0; i < kAhead; i++) {
       const auto *const at = reinterpret_cast<const std::uint32_t *> (
-          from + std::size_t (unsigned (source.stride)) * unsigned (min (warp + i * kCountWarps, last)));
+          from
+          + std::size_t (unsigned (source.stride)) * unsigned (min (warp + i * kCountWarps, last)));
       words[i] = kLut ? *at : load_that_stays (at);
     }
   };
@@ -164,54 +172,56 @@ count (Pixels source, const __grid_constant__ Table lut, PixelPlane bin_plane, S
       if (y >= rows)
         break;
       if (kLut && blockIdx.z == 0)
-        store_to_stay (reinterpret_cast<std::uint32_t *> (bin_plane.data + (y0 + y) * bin_plane.stride + x), words[i]);
+        store_to_stay (
+            reinterpret_cast<std::uint32_t *> (bin_plane.data + (y0 + y) * bin_plane.stride + x),
+            words[i]);
 #pragma unroll
       for (int j = 0; j < 4; j++)
-        atomicAdd (&counters[min (byte_of (words[i], j) - first, unsigned (kCountBins))][j / 2][lane], 1u << (16 * (j % 2)));
+        atomicAdd (
+            &counters[min (byte_of (words[i], j) - first, unsigned (kCountBins))][j / 2][lane],
+            1u << (16 * (j % 2)));
     }
     __syncthreads ();
     const int counted = cell++;
     if (cell < end)
       load ();
-    if (counted < strips.counted () && x < strips.pitch && (cell % strips.cells_a_strip == 0 || cell == end))  // march asks for no other
+    if (counted < strips.counted () && x < strips.pitch
+        && (cell % strips.cells_a_strip == 0 || cell == end))  // march asks for no other
       for (int b = warp; b < bins; b += kCountWarps)
-        store_to_stay (reinterpret_cast<uint2 *> (strips.counts + strips.row_of (counted, first_bin + b) + x),
-                       make_uint2 (counters[b][0][lane], counters[b][1][lane]));
+        store_to_stay (
+            reinterpret_cast<uint2 *> (strips.counts + strips.row_of (counted, first_bin + b) + x),
+            make_uint2 (counters[b][0][lane], counters[b][1][lane]));
     if (kOneCell || cell >= end)
       break;
     __syncthreads ();
   }
 }
 
-__device__ inline void
-load_pixels (std::uint32_t (&words)[1], const std::uint8_t *from)
+__device__ inline void load_pixels (std::uint32_t (&words)[1], const std::uint8_t *from)
 {
   words[0] = load_that_stays (reinterpret_cast<const std::uint32_t *> (from));
 }
 
-__device__ inline void
-load_pixels (std::uint32_t (&words)[2], const std::uint8_t *from)
+__device__ inline void load_pixels (std::uint32_t (&words)[2], const std::uint8_t *from)
 {
   const uint2 both = load_that_stays (reinterpret_cast<const uint2 *> (from));
   words[0] = both.x, words[1] = both.y;
 }
 
-__device__ inline uint4
-packed (const std::uint32_t (&h)[4])
+__device__ inline uint4 packed (const std::uint32_t (&h)[4])
 {
   return make_uint4 (h[0], h[1], h[2], h[3]);
 }
 
-__device__ inline uint4
-packed (const std::uint32_t (&h)[8])  // modulo 65536
+__device__ inline uint4 packed (const std::uint32_t (&h)[8])  // modulo 65536
 {
-  return make_uint4 (__byte_perm (h[0], h[1], 0x5410), __byte_perm (h[2], h[3], 0x5410), __byte_perm (h[4], h[5], 0x5410),
-                     __byte_perm (h[6], h[7], 0x5410));
+  return make_uint4 (__byte_perm (h[0], h[1], 0x5410), __byte_perm (h[2], h[3], 0x5410),
+                     __byte_perm (h[4], h[5], 0x5410), __byte_perm (h[6], h[7], 0x5410));
 }
 
 template <int kPixels>
-__device__ inline void
-store_anchors (std::uint32_t *values, const Anchors &anchors, int bin, int y, int x, int room, const std::uint32_t (&h)[kPixels])
+__device__ inline void store_anchors (std::uint32_t *values, const Anchors &anchors, int bin, int y,
+                                      int x, int room, const std::uint32_t (&h)[kPixels])
 {
 #pragma unroll
   for (int j = 0; j < kPixels; j++)
@@ -219,10 +229,11 @@ store_anchors (std::uint32_t *values, const Anchors &anchors, int bin, int y, in
       values[anchors.index (bin, y, x + j)] = h[j];
 }
 
-/// Adds the column counts of the strips above: of whole parts, and of what the strip's own part has above it.
+/// Adds the column counts of the strips above: of whole parts, and of what the strip's own part has
+/// above it.
 template <class T>
-__device__ inline void
-add_columns (std::uint32_t (&h)[Lane<T>::kPixels], const Strips &strips, int strip, int bin, int x)
+__device__ inline void add_columns (std::uint32_t (&h)[Lane<T>::kPixels], const Strips &strips,
+                                    int strip, int bin, int x)
 {
   constexpr int kPixels = Lane<T>::kPixels;
   const std::uint16_t *const counts = strips.counts + strips.row_of (0, bin) + x;
@@ -237,8 +248,8 @@ add_columns (std::uint32_t (&h)[Lane<T>::kPixels], const Strips &strips, int str
       if (cell + i * joined < above)
 #pragma unroll
         for (int w = 0; w < kPixels / 4; w++)
-          got[i][w] =
-              load_that_stays (reinterpret_cast<const uint2 *> (counts + (min (cell + (i + 1) * joined, above) - 1) * a_cell + 4 * w));
+          got[i][w] = load_that_stays (reinterpret_cast<const uint2 *> (
+              counts + (min (cell + (i + 1) * joined, above) - 1) * a_cell + 4 * w));
 #pragma unroll
     for (int i = 0; i < kBatch; i++)
 #pragma unroll
@@ -252,20 +263,26 @@ struct Unit {
   int y, range;
 };
 
-/// kWide: a row takes more than one range of blockDim.x lanes, and H waits in shared memory. kRagged: some lane has fewer than kPixels columns. kAnchored: anchors
-/// are written on the way, for H is known in full.
+/// kWide: a row takes more than one range of blockDim.x lanes, and H waits in shared memory.
+/// kRagged: some lane has fewer than kPixels columns. kAnchored: anchors are written on the way,
+/// for H is known in full.
 template <class T, bool kWide, bool kRagged, bool kAnchored>
-__global__ void
-__launch_bounds__ (Lane<T>::kMostWarps *kWarp, 2)
-march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges, Anchors anchors)
+__global__ void __launch_bounds__ (Lane<T>::kMostWarps *kWarp, 2)
+march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges,
+       Anchors anchors)
 {
-  constexpr int kPixels = Lane<T>::kPixels, kWords = Lane<T>::kWords, kMostWarps = Lane<T>::kMostWarps, kQuads = kRows / 4;
-  extern __shared__ uint4 resting[];                                      // [range][word][thread]: H of the row above
-  __shared__ alignas (8) std::uint16_t row_totals[2][kMostWarps][kRows];  // of a warp; rows of a quad in the order 0, 2, 1, 3
+  constexpr int kPixels = Lane<T>::kPixels, kWords = Lane<T>::kWords,
+                kMostWarps = Lane<T>::kMostWarps, kQuads = kRows / 4;
+  extern __shared__ uint4 resting[];  // [range][word][thread]: H of the row above
+  __shared__ alignas (8) std::uint16_t
+      row_totals[2][kMostWarps][kRows];  // of a warp; rows of a quad in the order 0, 2, 1, 3
   __shared__ std::uint32_t above_totals[2][kMostWarps];
   __shared__ SplitBarrier totals_are_there;
-  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp, range_columns = blockDim.x * kPixels;
-  const int strip = blockIdx.x / strips.bins, bin = blockIdx.x % strips.bins;  // all bins of a strip together: its pixels are in L2 then
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp,
+            range_columns = blockDim.x * kPixels;
+  const int strip = blockIdx.x / strips.bins,
+            bin = blockIdx.x
+                  % strips.bins;  // all bins of a strip together: its pixels are in L2 then
   const int y0 = strip * strips.rows, y_end = min (strips.height, y0 + strips.rows);
   const unsigned stride = image.stride, pitch = layout.row_pitch;
   const std::uint32_t mask = (0xffu << image.shift & 0xff) * 0x01010101u,
@@ -276,13 +293,15 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
     totals_are_there.set_up (blockDim.x);
   __syncthreads ();
   const auto behind = [&] (Unit unit) {
-    return kWide && unit.range + 1 < ranges ? Unit{ unit.y, unit.range + 1 } : Unit{ unit.y + kRows, 0 };
+    return kWide && unit.range + 1 < ranges ? Unit{ unit.y, unit.range + 1 }
+                                            : Unit{ unit.y + kRows, 0 };
   };
 
   std::uint32_t words[kRows][kWords];
   const auto load = [&] (Unit unit) {
     const int x = (kWide ? unit.range * range_columns : 0) + int (threadIdx.x) * kPixels;
-    const std::uint8_t *const from = image.data + std::size_t (unit.y) * stride + min (x, image.columns - kPixels);
+    const std::uint8_t *const from =
+        image.data + std::size_t (unit.y) * stride + min (x, image.columns - kPixels);
     if (unit.y + kRows <= strips.height)
 #pragma unroll
       for (int r = 0; r < kRows; r++)
@@ -290,9 +309,11 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
     else  // the last row stands for those that are not there
 #pragma unroll
       for (int r = 0; r < kRows; r++)
-        load_pixels (words[r], from + std::size_t (stride) * unsigned (min (r, strips.height - 1 - unit.y)));
+        load_pixels (words[r],
+                     from + std::size_t (stride) * unsigned (min (r, strips.height - 1 - unit.y)));
   };
-  // which pixels are in the bin: bit r of byte j, pixel j of row r; how many before this lane in each row, four rows to a word: at most 31 x 8, which a byte holds
+  // which pixels are in the bin: bit r of byte j, pixel j of row r; how many before this lane in
+  // each row, four rows to a word: at most 31 x 8, which a byte holds
   struct Found {
     std::uint32_t pixels[kWords], before[kQuads];
   };
@@ -315,13 +336,16 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
       found.before[q] = warp_scan (own) - own;
       if (lane == kWarp - 1)
         *reinterpret_cast<uint2 *> (&row_totals[buffer][warp][4 * q]) =
-            make_uint2 ((found.before[q] & 0xff00ffu) + (own & 0xff00ffu), (found.before[q] >> 8 & 0xff00ffu) + (own >> 8 & 0xff00ffu));
+            make_uint2 ((found.before[q] & 0xff00ffu) + (own & 0xff00ffu),
+                        (found.before[q] >> 8 & 0xff00ffu) + (own >> 8 & 0xff00ffu));
     }
     return found;
   };
-  // in the lane's row, what the warps before have, and in ranges before; each lane adds up one row over some of the warps
+  // in the lane's row, what the warps before have, and in ranges before; each lane adds up one row
+  // over some of the warps
   constexpr int kParts = kWarp / kRows;
-  const int row = lane % kRows, part = lane / kRows, place = (row & ~3) | (row & 1) << 1 | (row >> 1 & 1);
+  const int row = lane % kRows, part = lane / kRows,
+            place = (row & ~3) | (row & 1) << 1 | (row >> 1 & 1);
   std::uint32_t ranges_left = 0;
   const auto left_of = [&] (int buffer, int range) {
     std::uint32_t left = 0, all = 0;
@@ -385,11 +409,13 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
     if (kWide)
 #pragma unroll
       for (int w = 0; w < kWords; w++)
-        resting[(range * kWords + w) * blockDim.x + threadIdx.x] = make_uint4 (h[4 * w], h[4 * w + 1], h[4 * w + 2], h[4 * w + 3]);
+        resting[(range * kWords + w) * blockDim.x + threadIdx.x] =
+            make_uint4 (h[4 * w], h[4 * w + 1], h[4 * w + 2], h[4 * w + 3]);
   }
 
   std::uint8_t *const out = tensor + bin * layout.plane_pitch + threadIdx.x * 16;
-  auto *const anchor_values = reinterpret_cast<std::uint32_t *> (tensor + strips.bins * layout.plane_pitch);
+  auto *const anchor_values =
+      reinterpret_cast<std::uint32_t *> (tensor + strips.bins * layout.plane_pitch);
   totals_are_there.wait (0);
   std::uint32_t left = left_of (0, 0);
   for (int parity = 1;; parity ^= 1) {
@@ -412,12 +438,15 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
         const uint4 four = resting[(unit.range * kWords + w) * blockDim.x + threadIdx.x];
         h[4 * w] = four.x, h[4 * w + 1] = four.y, h[4 * w + 2] = four.z, h[4 * w + 3] = four.w;
       }
-    const int room = strips.width - (kWide ? unit.range * range_columns : 0) - int (threadIdx.x) * kPixels;
-    std::uint8_t *const first = out + std::size_t (unit.y) * pitch + (kWide ? unit.range * (blockDim.x * 16) : 0);
+    const int room =
+        strips.width - (kWide ? unit.range * range_columns : 0) - int (threadIdx.x) * kPixels;
+    std::uint8_t *const first =
+        out + std::size_t (unit.y) * pitch + (kWide ? unit.range * (blockDim.x * 16) : 0);
     const auto step_down = [&] (int rows) {
 #pragma unroll
       for (int r = 0; r < kRows; r++) {
-        std::uint32_t add = __dp4a (found.before[r / 4], 1u << (8 * (r % 4)), __shfl_sync (~0u, left, r));
+        std::uint32_t add =
+            __dp4a (found.before[r / 4], 1u << (8 * (r % 4)), __shfl_sync (~0u, left, r));
 #pragma unroll
         for (int w = 0; w < kWords; w++) {
           const std::uint32_t ones = found.pixels[w] >> r & 0x01010101u;
@@ -448,7 +477,8 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
     if (kWide)
 #pragma unroll
       for (int w = 0; w < kWords; w++)
-        resting[(unit.range * kWords + w) * blockDim.x + threadIdx.x] = make_uint4 (h[4 * w], h[4 * w + 1], h[4 * w + 2], h[4 * w + 3]);
+        resting[(unit.range * kWords + w) * blockDim.x + threadIdx.x] =
+            make_uint4 (h[4 * w], h[4 * w + 1], h[4 * w + 2], h[4 * w + 3]);
     if (!more)
       break;
     totals_are_there.wait (parity);
@@ -457,13 +487,13 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
   }
 }
 
-/// Rows of a strip: all blocks run at once, or in as few rounds as it takes to keep nine of ten places busy with strips that are not too tall. Short strips only where
-/// blocks are few.
-int
-strip_rows (const Shape &shape, int processors, int blocks_a_processor)
+/// Rows of a strip: all blocks run at once, or in as few rounds as it takes to keep nine of ten
+/// places busy with strips that are not too tall. Short strips only where blocks are few.
+int strip_rows (const Shape &shape, int processors, int blocks_a_processor)
 {
   const int places = processors * blocks_a_processor,
-            fewest = divide_up (shape.height, std::min (kMostStrip, kMostStripPixels / shape.width));
+            fewest =
+                divide_up (shape.height, std::min (kMostStrip, kMostStripPixels / shape.width));
   int strips = 1;
   for (int rounds = 1; rounds <= kMostRounds; rounds++) {
     strips = std::max (1, rounds * places / shape.bins);
@@ -471,7 +501,9 @@ strip_rows (const Shape &shape, int processors, int blocks_a_processor)
       break;
   }
   strips = std::max (strips, fewest);
-  const int least = std::min (kUsualStrip, whole_steps (divide_up (shape.height, std::max (1, 2 * processors / shape.bins))));
+  const int least =
+      std::min (kUsualStrip,
+                whole_steps (divide_up (shape.height, std::max (1, 2 * processors / shape.bins))));
   return std::max ({ whole_steps (divide_up (shape.height, strips)), least, kLeastStrip });
 }
 
@@ -479,9 +511,9 @@ struct HighBits {
   int shift, first;
 };
 
-/// Of the bytes of each bin, as in Pixels; the LUT has all other bytes in no bin. None where high bits do not do, or where there are bins that no byte has.
-std::optional<HighBits>
-high_bits_of (const Lut &lut, int bins)
+/// Of the bytes of each bin, as in Pixels; the LUT has all other bytes in no bin. None where high
+/// bits do not do, or where there are bins that no byte has.
+std::optional<HighBits> high_bits_of (const Lut &lut, int bins)
 {
   constexpr int kValues = sizeof lut;
   const int start = int (std::ranges::find (lut, 0) - lut.begin ());
@@ -490,7 +522,9 @@ high_bits_of (const Lut &lut, int bins)
     if ((first + bins - 1) << shift >= kValues)
       continue;
     int value = 0;
-    while (value < kValues && std::min<int> (lut[value], bins) == int (std::min<unsigned> ((value >> shift) - first, bins)))
+    while (value < kValues
+           && std::min<int> (lut[value], bins)
+                  == int (std::min<unsigned> ((value >> shift) - first, bins)))
       value++;
     if (value == kValues)
       return HighBits{ shift, first };
@@ -498,93 +532,109 @@ high_bits_of (const Lut &lut, int bins)
   return {};
 }
 
-/// Gives `pixels` that march can read, `alignment` at a time: the image, where its bytes' high bits are the bins; else bins, which count makes from bytes where four of them
-/// are a word.
-int
-launch_count (const Job &job, const Strips &strips, int alignment, Pixels &pixels)
+/// Gives `pixels` that march can read, `alignment` at a time: the image, where its bytes' high bits
+/// are the bins; else bins, which count makes from bytes where four of them are a word.
+int launch_count (const Job &job, const Strips &strips, int alignment, Pixels &pixels)
 {
-  const auto launch = [&] (auto kernel, const Pixels &source, const Lut &lut, std::size_t columns, int cells) {
+  const auto launch = [&] (auto kernel, const Pixels &source, const Lut &lut, std::size_t columns,
+                           int cells) {
     job.stage ("count");
     Table table;
     static_assert (sizeof table == sizeof lut);
     __builtin_memcpy (table.words, lut.data (), sizeof table);
     const dim3 grid (unsigned (columns / kSegment), divide_up (cells, strips.cells_a_part),
                      strips.counted () ? divide_up (strips.bins, kCountBins) : 1);
-    return launch_overlapped (kernel, grid, kCountWarps * kWarp, 0, job.stream, source, table, job.pixels, strips);
+    return launch_overlapped (kernel, grid, kCountWarps * kWarp, 0, job.stream, source, table,
+                              job.pixels, strips);
   };
   pixels = { job.pixels.data, job.pixels.stride, int (job.pixels.stride), 0, 0, false };
   if (job.binning) {
     const auto &[image, lut] = *job.binning;
     const auto high_bits = high_bits_of (lut, strips.bins);
     const auto [shift, first] = high_bits.value_or (HighBits{});
-    const Pixels bytes = {
-      static_cast<const std::uint8_t *> (image.data), std::size_t (image.stride), strips.width, shift, first, strips.counted () > 0
-    };
-    const bool in_words = image.format.bytes == 1 && image.stride <= UINT32_MAX
-                          && (reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width) % 4 == 0;
-    if (in_words && high_bits && (reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width) % alignment == 0) {
+    const Pixels bytes = { static_cast<const std::uint8_t *> (image.data),
+                           std::size_t (image.stride),
+                           strips.width,
+                           shift,
+                           first,
+                           strips.counted () > 0 };
+    const bool in_words =
+        image.format.bytes == 1 && image.stride <= UINT32_MAX
+        && (reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width) % 4 == 0;
+    if (in_words && high_bits
+        && (reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width) % alignment
+               == 0) {
       pixels = bytes;
     } else if (in_words) {
-      return launch (strips.cells_a_part > 1 ? count<true, false> : count<true, true>, bytes, lut, job.pixels.stride,
-                     divide_up (strips.height, strips.cell_rows));
+      return launch (strips.cells_a_part > 1 ? count<true, false> : count<true, true>, bytes, lut,
+                     job.pixels.stride, divide_up (strips.height, strips.cell_rows));
     } else {
       job.stage ("bins");
-      if (const int error = bin_image (image, lut, strips.width, strips.height, job.pixels, job.stream); error != 0)
+      if (const int error =
+              bin_image (image, lut, strips.width, strips.height, job.pixels, job.stream);
+          error != 0)
         return error;
     }
   }
   if (strips.counted () == 0)
     return 0;
-  return launch (strips.cells_a_part > 1 ? count<false, false> : count<false, true>, pixels, {}, strips.pitch, strips.counted ());
+  return launch (strips.cells_a_part > 1 ? count<false, false> : count<false, true>, pixels, {},
+                 strips.pitch, strips.counted ());
 }
 
 template <class T, bool kAnchored>
-int
-launch (const Job &job)
+int launch (const Job &job)
 {
   constexpr int kPixels = Lane<T>::kPixels;
-  const int segments = divide_up (job.shape.width, kWarp * kPixels), ranges = divide_up (segments, Lane<T>::kMostWarps);
+  const int segments = divide_up (job.shape.width, kWarp * kPixels),
+            ranges = divide_up (segments, Lane<T>::kMostWarps);
   const unsigned threads = divide_up (segments, ranges) * kWarp;
   const bool ragged = job.shape.width % kPixels != 0;
-  const auto kernel = ranges > 1 ? ragged ? march<T, true, true, kAnchored> : march<T, true, false, kAnchored>
-                      : ragged ? march<T, false, true, kAnchored>
-                                 : march<T, false, false, kAnchored>;
+  const auto kernel =
+      ranges > 1 ? ragged ? march<T, true, true, kAnchored> : march<T, true, false, kAnchored>
+      : ragged ? march<T, false, true, kAnchored>
+                 : march<T, false, false, kAnchored>;
   const std::size_t resting = ranges > 1 ? sizeof (std::uint32_t) * ranges * threads * kPixels : 0;
   if (resting > 0)  // always the same, for others may be launching it
-    if (const int error =
-            cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostWidth * int (sizeof (std::uint32_t)));
+    if (const int error = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                kMostWidth * int (sizeof (std::uint32_t)));
         error != 0)
       return error;
   int blocks = 0;
-  if (const int error = cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, kernel, int (threads), resting); error != 0)
+  if (const int error =
+          cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, kernel, int (threads), resting);
+      error != 0)
     return error;
 
   const int processors = device_attribute (cudaDevAttrMultiProcessorCount);
-  Strips strips (job.shape, strip_rows (job.shape, processors, std::max (1, blocks)), job.workspace);
+  Strips strips (job.shape, strip_rows (job.shape, processors, std::max (1, blocks)),
+                 job.workspace);
   strips.join_cells (processors);
   Pixels pixels;
   if (const int error = launch_count (job, strips, kPixels, pixels); error != 0)
     return error;
   job.stage ("march");
-  return launch_overlapped (kernel, unsigned (strips.count) * unsigned (strips.bins), threads, resting, job.stream, pixels, strips,
-                            job.layout, static_cast<std::uint8_t *> (job.tensor), ranges, kAnchored ? anchors_of (job.shape) : Anchors{});
+  return launch_overlapped (kernel, unsigned (strips.count) * unsigned (strips.bins), threads,
+                            resting, job.stream, pixels, strips, job.layout,
+                            static_cast<std::uint8_t *> (job.tensor), ranges,
+                            kAnchored ? anchors_of (job.shape) : Anchors{});
 }
 
-std::size_t
-workspace_bytes (const Shape &shape, const Tuning &)
+std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 {
-  const Strips strips (shape, kLeastStrip, nullptr);  // as many cells as there can be, so that it does not depend on the device
+  const Strips strips (
+      shape, kLeastStrip,
+      nullptr);  // as many cells as there can be, so that it does not depend on the device
   return strips.row_of (strips.counted (), 0) * sizeof (std::uint16_t);
 }
 
-bool
-supports (const Shape &shape, const Tuning &)
+bool supports (const Shape &shape, const Tuning &)
 {
-  return shape.content == Content::bins && shape.width <= kMostWidth && divide_up (shape.height, kLeastStrip) <= kMostCells;
+  return shape.content == Content::bins && shape.width <= kMostWidth
+         && divide_up (shape.height, kLeastStrip) <= kMostCells;
 }
 
-int
-run (const Job &job)
+int run (const Job &job)
 {
   switch (job.shape.counter) {
     case Type::u32: return launch<std::uint32_t, false> (job);
@@ -598,7 +648,8 @@ run (const Job &job)
 
 extern const Strategy kStrip;
 const Strategy kStrip = { .name = "strip",
-                          .description = "CUDA: column counts first, then strips that write the tensor once",
+                          .description =
+                              "CUDA: column counts first, then strips that write the tensor once",
                           .device = Device::cuda,
                           .workspace_bytes = cuda::workspace_bytes,
                           .run = cuda::run,

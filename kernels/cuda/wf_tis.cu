@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// wf-tis: wave-front tiled scan of Poostchi et al. 2017, section 3.5, Algorithm 5 and Fig. 6. A launch takes all tiles on one diagonal, for all bins. A tile is scanned
-// along its rows, then down its columns, in shared memory, so that it is read and written once. It continues from the row above it, which is finished, and from the last
-// column of the tile to its left as it was between the two scans: that column is kept in extra memory, height elements a bin (the paper's text says height; it is per bin).
+// wf-tis: wave-front tiled scan of Poostchi et al. 2017, section 3.5, Algorithm 5 and Fig. 6. A
+// launch takes all tiles on one diagonal, for all bins. A tile is scanned along its rows, then down
+// its columns, in shared memory, so that it is read and written once. It continues from the row
+// above it, which is finished, and from the last column of the tile to its left as it was between
+// the two scans: that column is kept in extra memory, height elements a bin (the paper's text says
+// height; it is per bin).
 //
-// Traffic, bytes per u32 element: 4 initialise, 8 scan: 12, and 2 / tile for the columns; width / tile + height / tile - 1 launches (eq. 6), of which the first and last
-// few have too few tiles to fill a GPU.
+// Traffic, bytes per u32 element: 4 initialise, 8 scan: 12, and 2 / tile for the columns; width /
+// tile + height / tile - 1 launches (eq. 6), of which the first and last few have too few tiles to
+// fill a GPU.
 //
-// On an H200: 135 us at 640x480x32 and 708 us at 1920x1080x32, against 160 and 985 of cw-tis, as in the paper: the stage `diagonals` takes 120 and 629 us, `horizontal` and `vertical`
-// there 145 and 906. For a single plane it has cw-tis's trouble, and no more tiles at once: 263 us at 1920x1080 of f32 against 241.
+// On an H200: 135 us at 640x480x32 and 708 us at 1920x1080x32, against 160 and 985 of cw-tis, as in
+// the paper: the stage `diagonals` takes 120 and 629 us, `horizontal` and `vertical` there 145 and
+// 906. For a single plane it has cw-tis's trouble, and no more tiles at once: 263 us at 1920x1080
+// of f32 against 241.
 #include "device/tile.cuh"
 
 namespace inthist {
@@ -20,7 +26,8 @@ __global__ void __launch_bounds__ (1024)
 scan_diagonal (Planes<T> planes, T *left_columns, int diagonal, int first_row)
 {
   __shared__ Tile<T, kTile> tile;
-  const int p = blockIdx.y, y0 = (first_row + blockIdx.x) * kTile, x0 = (diagonal - first_row - int (blockIdx.x)) * kTile;
+  const int p = blockIdx.y, y0 = (first_row + blockIdx.x) * kTile,
+            x0 = (diagonal - first_row - int (blockIdx.x)) * kTile;
   const int rows = min (kTile, planes.height - y0), columns = min (kTile, planes.width - x0);
   tile.load (planes, p, x0, y0);
   tile.for_lines (rows, [&] (int y) {
@@ -54,9 +61,11 @@ struct WfTis {
       constexpr int kTile = side;
       const int columns = divide_up (out.width, kTile), rows = divide_up (out.height, kTile);
       for (int diagonal = 0; diagonal < columns + rows - 1; diagonal++) {
-        const int first_row = std::max (0, diagonal - columns + 1), last_row = std::min (rows - 1, diagonal);
-        scan_diagonal<T, kTile><<<dim3 (last_row - first_row + 1, out.count), job.tuning.threads_or (kTileThreads), 0, job.stream>>> (
-            out, static_cast<T *> (job.workspace), diagonal, first_row);
+        const int first_row = std::max (0, diagonal - columns + 1),
+                  last_row = std::min (rows - 1, diagonal);
+        scan_diagonal<T, kTile>
+            <<<dim3 (last_row - first_row + 1, out.count), job.tuning.threads_or (kTileThreads), 0,
+               job.stream>>> (out, static_cast<T *> (job.workspace), diagonal, first_row);
       }
       return cudaGetLastError ();
     });
@@ -67,14 +76,17 @@ struct WfTis {
 }  // namespace cuda
 
 extern const Strategy kWfTis;
-const Strategy kWfTis = { .name = "wf-tis",
-                          .description = "CUDA: tiled wave-front, one launch a diagonal (Poostchi et al. 2017, Algorithm 5)",
-                          .device = Device::cuda,
-                          .workspace_bytes = cuda::Published<cuda::WfTis>::workspace_bytes,
-                          .run = cuda::Published<cuda::WfTis>::run,
-                          .supports = cuda::tile_fits,
-                          .limit = cuda::kTileLimit,
-                          .tiles = cuda::kTiles,
-                          .threads = cuda::kTileThreads };
+const Strategy kWfTis = {
+  .name = "wf-tis",
+  .description =
+      "CUDA: tiled wave-front, one launch a diagonal (Poostchi et al. 2017, Algorithm 5)",
+  .device = Device::cuda,
+  .workspace_bytes = cuda::Published<cuda::WfTis>::workspace_bytes,
+  .run = cuda::Published<cuda::WfTis>::run,
+  .supports = cuda::tile_fits,
+  .limit = cuda::kTileLimit,
+  .tiles = cuda::kTiles,
+  .threads = cuda::kTileThreads
+};
 
 }  // namespace inthist

@@ -2,12 +2,16 @@
 //
 // Large frames over several GPUs, as in Poostchi et al. (2017, section 4.6), and in rounds on one:
 //
-//   devices [--size WxH]... [--bins B]... [--devices N]... [--task-bins T]... [--seconds S] [--csv FILE] [--no-cpu]
+//   devices [--size WxH]... [--bins B]... [--devices N]... [--task-bins T]... [--seconds S]
+//           [--csv FILE] [--no-cpu]
 //
-// For each size and number of bins: the CPU on one thread and on all; each number of devices with tensors that stay there (resident), and that are downloaded to pinned host memory; and one device
-// that may use no more memory than a tenth of the tensor (rounds). Pixels lie in pinned host memory and are uploaded for each frame. Frames follow each other as in a stream; a frame is done
-// when its tensor is where it shall be. With --task-bins, tasks of that many bins are timed too, instead of rounds. "of links" is what was downloaded over what the devices' links carry when all
-// download at once, measured just before, for as long.
+// For each size and number of bins: the CPU on one thread and on all; each number of devices with
+// tensors that stay there (resident), and that are downloaded to pinned host memory; and one device
+// that may use no more memory than a tenth of the tensor (rounds). Pixels lie in pinned host memory
+// and are uploaded for each frame. Frames follow each other as in a stream; a frame is done when
+// its tensor is where it shall be. With --task-bins, tasks of that many bins are timed too, instead
+// of rounds. "of links" is what was downloaded over what the devices' links carry when all download
+// at once, measured just before, for as long.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -32,14 +36,12 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-double
-seconds_since (Clock::time_point start)
+double seconds_since (Clock::time_point start)
 {
   return std::chrono::duration<double> (Clock::now () - start).count ();
 }
 
-std::string
-no_room (const Available &)
+std::string no_room (const Available &)
 {
   return "no memory for a picture";
 }
@@ -48,7 +50,8 @@ class Table {
 public:
   explicit Table (const char *csv) : csv_wanted_ (csv), csv_ (csv ? std::fopen (csv, "w") : nullptr)
   {
-    std::printf ("%-18s %-16s %8s %12s %10s %9s\n", "tensor (u32)", "where", "devices", "frames/s", "GB/s", "of links");
+    std::printf ("%-18s %-16s %8s %12s %10s %9s\n", "tensor (u32)", "where", "devices", "frames/s",
+                 "GB/s", "of links");
     if (csv_)
       std::fprintf (csv_, "width,height,bins,where,devices,frames_per_second\n");
   }
@@ -58,22 +61,28 @@ public:
       std::fclose (csv_);
   }
 
-  void row (const Shape &shape, const char *where, int devices, double frames_per_second, double links = 0)
+  void row (const Shape &shape, const char *where, int devices, double frames_per_second,
+            double links = 0)
   {
     rows++;
-    const double rate = frames_per_second * double (inthist::tensor_bytes (shape, inthist::layout_of (shape)));
-    const std::string tensor = std::to_string (shape.width) + "x" + std::to_string (shape.height) + "x" + std::to_string (shape.bins);
-    std::printf ("%-18s %-16s %8d %12.2f %10.1f", tensor.c_str (), where, devices, frames_per_second, rate / 1e9);
+    const double rate =
+        frames_per_second * double (inthist::tensor_bytes (shape, inthist::layout_of (shape)));
+    const std::string tensor = std::to_string (shape.width) + "x" + std::to_string (shape.height)
+                               + "x" + std::to_string (shape.bins);
+    std::printf ("%-18s %-16s %8d %12.2f %10.1f", tensor.c_str (), where, devices,
+                 frames_per_second, rate / 1e9);
     std::printf (links > 0 ? " %8.2f\n" : "\n", rate / links);
     std::fflush (stdout);
     if (csv_) {
-      std::fprintf (csv_, "%d,%d,%d,\"%s\",%d,%g\n", shape.width, shape.height, shape.bins, where, devices, frames_per_second);
+      std::fprintf (csv_, "%d,%d,%d,\"%s\",%d,%g\n", shape.width, shape.height, shape.bins, where,
+                    devices, frames_per_second);
       std::fflush (csv_);
     }
   }
   static void skip (const Shape &shape, const char *where, int devices, const char *why)
   {
-    std::printf ("SKIP: %dx%dx%d %s %d: %s\n", shape.width, shape.height, shape.bins, where, devices, why);
+    std::printf ("SKIP: %dx%dx%d %s %d: %s\n", shape.width, shape.height, shape.bins, where,
+                 devices, why);
   }
 
   bool is_usable () const { return csv_ || !csv_wanted_; }
@@ -84,9 +93,9 @@ private:
   std::FILE *const csv_;
 };
 
-/// Frames a second of an engine that has warmed up, with so many tensors held; with `download` each is waited for on the host.
-double
-measure (Engine &engine, const Frame &frame, double seconds, bool download, unsigned held)
+/// Frames a second of an engine that has warmed up, with so many tensors held; with `download` each
+/// is waited for on the host.
+double measure (Engine &engine, const Frame &frame, double seconds, bool download, unsigned held)
 {
   std::deque<std::shared_ptr<Tensor>> tensors;
   const auto finish_oldest = [&] {
@@ -115,18 +124,19 @@ measure (Engine &engine, const Frame &frame, double seconds, bool download, unsi
   return n / seconds_since (start);
 }
 
-void
-run_cpu (Table &table, const Shape &shape, const Frame &frame, double seconds)
+void run_cpu (Table &table, const Shape &shape, const Frame &frame, double seconds)
 {
   const int all = int (std::thread::hardware_concurrency ());
   for (const int threads : { 1, all }) {
-    const tbb::global_control limit (tbb::global_control::max_allowed_parallelism, std::size_t (threads));
+    const tbb::global_control limit (tbb::global_control::max_allowed_parallelism,
+                                     std::size_t (threads));
     const char *const where = threads == 1 ? "CPU, 1 thread" : "CPU, all cores";
     try {
       Options options;
       options.tuning_time = 0;
       options.async_depth = options.max_tensors = 1;
-      const auto engine = must (make_cpu_engine (shape, inthist::uniform_lut (shape.bins), options));
+      const auto engine =
+          must (make_cpu_engine (shape, inthist::uniform_lut (shape.bins), options));
       table.row (shape, where, threads == 1 ? 1 : all, measure (*engine, frame, seconds, true, 0));
     } catch (const std::runtime_error &error) {
       table.skip (shape, where, threads, error.what ());
@@ -137,9 +147,9 @@ run_cpu (Table &table, const Shape &shape, const Frame &frame, double seconds)
 #if INTHIST_CUDA
 using Contexts = std::vector<std::shared_ptr<CudaContext>>;
 
-/// Bytes a second that the first n devices download together, on the average of as long a time as frames are timed.
-double
-links_of (const Contexts &contexts, int n, double seconds)
+/// Bytes a second that the first n devices download together, on the average of as long a time as
+/// frames are timed.
+double links_of (const Contexts &contexts, int n, double seconds)
 {
   using namespace inthist::cuda;
   constexpr std::size_t kBytes = std::size_t (1) << 30;
@@ -151,12 +161,14 @@ links_of (const Contexts &contexts, int n, double seconds)
   std::vector<Link> links;
   for (int d = 0; d < n; d++) {
     const CudaContext::Scope scope (*contexts[d]);
-    links.push_back ({ must (make_device_memory (kBytes)), must (make_pinned_memory (kBytes)), must (make_stream ()) });
+    links.push_back ({ must (make_device_memory (kBytes)), must (make_pinned_memory (kBytes)),
+                       must (make_stream ()) });
   }
   const auto lap = [&] {
     for (int d = 0; d < n; d++) {
       const CudaContext::Scope scope (*contexts[d]);
-      must (check (cudaMemcpyAsync (links[d].to.get (), links[d].from.get (), kBytes, cudaMemcpyDeviceToHost, links[d].stream.get ())));
+      must (check (cudaMemcpyAsync (links[d].to.get (), links[d].from.get (), kBytes,
+                                    cudaMemcpyDeviceToHost, links[d].stream.get ())));
     }
     for (int d = 0; d < n; d++) {
       const CudaContext::Scope scope (*contexts[d]);
@@ -176,9 +188,8 @@ links_of (const Contexts &contexts, int n, double seconds)
   return rate;
 }
 
-void
-run_devices (Table &table, const Shape &shape, const Frame &frame, const Contexts &contexts, int n, const std::vector<int> &task_bins,
-             double seconds)
+void run_devices (Table &table, const Shape &shape, const Frame &frame, const Contexts &contexts,
+                  int n, const std::vector<int> &task_bins, double seconds)
 {
   const std::size_t bytes = inthist::tensor_bytes (shape, inthist::layout_of (shape));
   const inthist::Lut lut = inthist::uniform_lut (shape.bins);
@@ -190,10 +201,13 @@ run_devices (Table &table, const Shape &shape, const Frame &frame, const Context
       options.tuning_time = 0;
       std::unique_ptr<Engine> engine;
       if (n > 1 || options.max_device_memory > 0 || options.task_bins > 0)
-        engine = must (make_sharded_engine (shape, options, devices, cuda_host ({ contexts.begin (), contexts.begin () + n }), 1));
+        engine = must (make_sharded_engine (
+            shape, options, devices, cuda_host ({ contexts.begin (), contexts.begin () + n }), 1));
       else
         engine = must (make_cuda_engine (shape, lut, options, contexts[0]));
-      table.row (shape, where, n, measure (*engine, frame, seconds, links > 0, options.max_tensors == 1 ? 0 : options.async_depth - 1),
+      table.row (shape, where, n,
+                 measure (*engine, frame, seconds, links > 0,
+                          options.max_tensors == 1 ? 0 : options.async_depth - 1),
                  links);
     } catch (const std::runtime_error &error) {
       table.skip (shape, where, n, error.what ());
@@ -205,10 +219,13 @@ run_devices (Table &table, const Shape &shape, const Frame &frame, const Context
     for (const int bins : task_bins) {
       options.task_bins = bins;
       options.download = download ? Download::eager : Download::lazy;
-      // the host copy of a large tensor takes long to be pinned: one is enough to keep the links busy
+      // the host copy of a large tensor takes long to be pinned: one is enough to keep the links
+      // busy
       options.max_tensors = download && bytes > std::size_t (2) << 30 ? 1 : 0;
-      run ((std::string (download ? "downloaded" : "resident") + (bins ? ", T " + std::to_string (bins) : "")).c_str (), options,
-           download ? links : 0);
+      run ((std::string (download ? "downloaded" : "resident")
+            + (bins ? ", T " + std::to_string (bins) : ""))
+               .c_str (),
+           options, download ? links : 0);
     }
   if (n == 1 && task_bins.size () == 1) {
     options.task_bins = 0;
@@ -220,8 +237,7 @@ run_devices (Table &table, const Shape &shape, const Frame &frame, const Context
 
 }  // namespace
 
-int
-main (int argc, char **argv)
+int main (int argc, char **argv)
 {
   gst_init (nullptr, nullptr);
   std::vector<std::pair<int, int>> sizes;
@@ -234,7 +250,8 @@ main (int argc, char **argv)
     int width = 0, height = 0;
     if (!std::strcmp (argv[i], "--no-cpu"))
       cpu = false;
-    else if (!std::strcmp (argv[i], "--size") && std::sscanf (value, "%dx%d", &width, &height) == 2 && width > 0 && height > 0)
+    else if (!std::strcmp (argv[i], "--size") && std::sscanf (value, "%dx%d", &width, &height) == 2
+             && width > 0 && height > 0)
       sizes.emplace_back (width, height), i++;
     else if (!std::strcmp (argv[i], "--bins") && std::atoi (value) >= 1 && std::atoi (value) <= 256)
       bins.push_back (std::atoi (value)), i++;
@@ -247,12 +264,13 @@ main (int argc, char **argv)
     else if (!std::strcmp (argv[i], "--csv") && *value)
       csv = value, i++;
     else {
-      std::fprintf (
-          stderr,
-          "devices: %s: no such option, or a value is wrong\n"
-          "usage: devices [--size WxH]... [--bins B]... [--devices N]... [--task-bins T]... [--seconds S] [--csv FILE] [--no-cpu]\n"
-          "       by default 1280x720 to 8192x8192 with 32 and 128 bins, on the CPU and on 1, 2, 4 and 8 devices, for a second each\n",
-          argv[i]);
+      std::fprintf (stderr,
+                    "devices: %s: no such option, or a value is wrong\n"
+                    "usage: devices [--size WxH]... [--bins B]... [--devices N]... [--task-bins "
+                    "T]... [--seconds S] [--csv FILE] [--no-cpu]\n"
+                    "       by default 1280x720 to 8192x8192 with 32 and 128 bins, on the CPU and "
+                    "on 1, 2, 4 and 8 devices, for a second each\n",
+                    argv[i]);
       return 2;
     }
   }
@@ -288,7 +306,8 @@ main (int argc, char **argv)
       if ((pinned = !contexts.empty ()))
         host = cuda_host ({ contexts[0] });
 #endif
-      const HostMemory pixels = must (host.allocate (std::size_t (width) * height, no_room, nullptr));
+      const HostMemory pixels =
+          must (host.allocate (std::size_t (width) * height, no_room, nullptr));
       std::mt19937 random (1);
       for (std::size_t i = 0; i < std::size_t (width) * height; i++)
         pixels.get ()[i] = std::byte (random ());

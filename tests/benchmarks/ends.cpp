@@ -14,14 +14,12 @@ struct ReadySourceClass {
 GType ready_source_get_type ();
 G_DEFINE_TYPE (ReadySource, ready_source, GST_TYPE_PUSH_SRC)
 
-gboolean
-ready_source_set_caps (GstBaseSrc *base, GstCaps *caps)
+gboolean ready_source_set_caps (GstBaseSrc *base, GstCaps *caps)
 {
   return gst_video_info_from_caps (&reinterpret_cast<ReadySource *> (base)->info, caps);
 }
 
-gboolean
-ready_source_decide_allocation (GstBaseSrc *base, GstQuery *query)
+gboolean ready_source_decide_allocation (GstBaseSrc *base, GstQuery *query)
 {
   if (!reinterpret_cast<ReadySource *> (base)->own_pool)
     return GST_BASE_SRC_CLASS (ready_source_parent_class)->decide_allocation (base, query);
@@ -39,8 +37,7 @@ ready_source_decide_allocation (GstBaseSrc *base, GstQuery *query)
   return TRUE;
 }
 
-GstFlowReturn
-ready_source_fill (GstPushSrc *push, GstBuffer *buffer)
+GstFlowReturn ready_source_fill (GstPushSrc *push, GstBuffer *buffer)
 {
   auto *self = reinterpret_cast<ReadySource *> (push);
   static const GQuark filled = g_quark_from_static_string ("ready-source-filled");
@@ -61,22 +58,23 @@ ready_source_fill (GstPushSrc *push, GstBuffer *buffer)
   return GST_FLOW_OK;
 }
 
-void
-ready_source_class_init (ReadySourceClass *klass)
+void ready_source_class_init (ReadySourceClass *klass)
 {
   auto *element_class = GST_ELEMENT_CLASS (klass);
   g_autoptr (GstCaps) caps = gst_caps_from_string (
-      GST_VIDEO_CAPS_MAKE (GST_VIDEO_FORMATS_ALL) ";" GST_VIDEO_CAPS_MAKE_WITH_FEATURES ("memory:CUDAMemory", GST_VIDEO_FORMATS_ALL));
-  gst_element_class_add_pad_template (element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
-  gst_element_class_set_static_metadata (element_class, "Ready source", "Source/Video", "Ready-made frames",
+      GST_VIDEO_CAPS_MAKE (GST_VIDEO_FORMATS_ALL) ";" GST_VIDEO_CAPS_MAKE_WITH_FEATURES (
+          "memory:CUDAMemory", GST_VIDEO_FORMATS_ALL));
+  gst_element_class_add_pad_template (
+      element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  gst_element_class_set_static_metadata (element_class, "Ready source", "Source/Video",
+                                         "Ready-made frames",
                                          "The gst-cuda-integral-histogram authors");
   GST_BASE_SRC_CLASS (klass)->set_caps = ready_source_set_caps;
   GST_BASE_SRC_CLASS (klass)->decide_allocation = ready_source_decide_allocation;
   GST_PUSH_SRC_CLASS (klass)->fill = ready_source_fill;
 }
 
-void
-ready_source_init (ReadySource *self)
+void ready_source_init (ReadySource *self)
 {
   gst_base_src_set_format (GST_BASE_SRC (self), GST_FORMAT_TIME);
 }
@@ -88,8 +86,7 @@ struct CountingSinkClass {
 GType counting_sink_get_type ();
 G_DEFINE_TYPE (CountingSink, counting_sink, GST_TYPE_BASE_SINK)
 
-GstFlowReturn
-counting_sink_render (GstBaseSink *base, GstBuffer *buffer)
+GstFlowReturn counting_sink_render (GstBaseSink *base, GstBuffer *buffer)
 {
   auto *self = reinterpret_cast<CountingSink *> (base);
   if (self->kept > 0)
@@ -98,7 +95,8 @@ counting_sink_render (GstBaseSink *base, GstBuffer *buffer)
   if (self->histograms->size () > self->kept) {
     g_autoptr (GstIntegralHistogram) oldest = self->histograms->front ();
     self->histograms->pop_front ();
-    g_autoptr (GstBuffer) copy = self->map ? gst_integral_histogram_get_buffer (oldest, nullptr) : nullptr;
+    g_autoptr (GstBuffer) copy =
+        self->map ? gst_integral_histogram_get_buffer (oldest, nullptr) : nullptr;
     if (self->map && !copy)
       return GST_FLOW_ERROR;
   }
@@ -106,8 +104,7 @@ counting_sink_render (GstBaseSink *base, GstBuffer *buffer)
   return GST_FLOW_OK;
 }
 
-gboolean
-counting_sink_stop (GstBaseSink *base)
+gboolean counting_sink_stop (GstBaseSink *base)
 {
   auto *self = reinterpret_cast<CountingSink *> (base);
   for (GstIntegralHistogram *histogram : *self->histograms)
@@ -116,27 +113,26 @@ counting_sink_stop (GstBaseSink *base)
   return TRUE;
 }
 
-void
-counting_sink_finalize (GObject *object)
+void counting_sink_finalize (GObject *object)
 {
   delete reinterpret_cast<CountingSink *> (object)->histograms;
   G_OBJECT_CLASS (counting_sink_parent_class)->finalize (object);
 }
 
-void
-counting_sink_class_init (CountingSinkClass *klass)
+void counting_sink_class_init (CountingSinkClass *klass)
 {
   auto *element_class = GST_ELEMENT_CLASS (klass);
-  gst_element_class_add_pad_template (element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_CAPS_ANY));
-  gst_element_class_set_static_metadata (element_class, "Counting sink", "Sink/Video", "Counts frames",
+  gst_element_class_add_pad_template (
+      element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_CAPS_ANY));
+  gst_element_class_set_static_metadata (element_class, "Counting sink", "Sink/Video",
+                                         "Counts frames",
                                          "The gst-cuda-integral-histogram authors");
   G_OBJECT_CLASS (klass)->finalize = counting_sink_finalize;
   GST_BASE_SINK_CLASS (klass)->render = counting_sink_render;
   GST_BASE_SINK_CLASS (klass)->stop = counting_sink_stop;
 }
 
-void
-counting_sink_init (CountingSink *self)
+void counting_sink_init (CountingSink *self)
 {
   self->histograms = new std::deque<GstIntegralHistogram *>;
   gst_base_sink_set_sync (GST_BASE_SINK (self), FALSE);
@@ -145,8 +141,7 @@ counting_sink_init (CountingSink *self)
 
 }  // namespace
 
-ReadySource *
-new_ready_source (bool own_pool, std::atomic<bool> *finished)
+ReadySource *new_ready_source (bool own_pool, std::atomic<bool> *finished)
 {
   auto *self = static_cast<ReadySource *> (g_object_new (ready_source_get_type (), nullptr));
   self->own_pool = own_pool;
@@ -154,8 +149,7 @@ new_ready_source (bool own_pool, std::atomic<bool> *finished)
   return self;
 }
 
-CountingSink *
-new_counting_sink (guint kept, bool map)
+CountingSink *new_counting_sink (guint kept, bool map)
 {
   auto *self = static_cast<CountingSink *> (g_object_new (counting_sink_get_type (), nullptr));
   self->kept = kept;

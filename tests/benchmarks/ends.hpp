@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The two ends of a measured pipeline, which cost as little as an element can: a source of ready-made frames, and a sink that may ask each frame's tensor for its copy on the host.
+// The two ends of a measured pipeline, which cost as little as an element can: a source of
+// ready-made frames, and a sink that may ask each frame's tensor for its copy on the host.
 #pragma once
 
 #include <atomic>
@@ -11,7 +12,8 @@
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/video/video.h>
 
-/// Frames of noise, in buffers of the pool that downstream offers, or of one of its own. Each buffer is filled the first time that it is seen, and pushed as it is from then on.
+/// Frames of noise, in buffers of the pool that downstream offers, or of one of its own. Each
+/// buffer is filled the first time that it is seen, and pushed as it is from then on.
 struct ReadySource {
   GstPushSrc parent;
   GstVideoInfo info;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How fast whole pipelines are: a source of ready-made frames ! cudaintegralhist ! a sink that counts. Every line is a pipeline that ran for a while after a warm-up; above
-// the lines of a size stand its ceilings, measured in the same run: copies between pinned memory and the device, cudaMemset of the tensor, the algorithm alone.
+// How fast whole pipelines are: a source of ready-made frames ! cudaintegralhist ! a sink that
+// counts. Every line is a pipeline that ran for a while after a warm-up; above the lines of a size
+// stand its ceilings, measured in the same run: copies between pinned memory and the device,
+// cudaMemset of the tensor, the algorithm alone.
 //
 //   pipelines --help
 #include <algorithm>
@@ -40,18 +42,18 @@ struct Result {
   std::string failure;
 };
 
-double
-now ()
+double now ()
 {
   return double (g_get_monotonic_time ()) / 1e6;
 }
 
-double
-processor_seconds ()
+double processor_seconds ()
 {
   rusage usage;
   getrusage (RUSAGE_SELF, &usage);
-  const auto seconds = [] (const timeval &t) { return double (t.tv_sec) + double (t.tv_usec) / 1e6; };
+  const auto seconds = [] (const timeval &t) {
+    return double (t.tv_sec) + double (t.tv_usec) / 1e6;
+  };
   return seconds (usage.ru_utime) + seconds (usage.ru_stime);
 }
 
@@ -63,18 +65,21 @@ public:
     const bool kept = run.download != "never" && run.backend == "cuda";
     GstElement *source = GST_ELEMENT (new_ready_source (run.memory == "plain", &finished_));
     sink_ = new_counting_sink (kept ? run.depth : 0, kept);
-    g_autofree char *line = g_strdup_printf ("cudaintegralhist bins=%u backend=%s download=%s async-depth=%u tuning-time=0", run.bins,
-                                             run.backend.c_str (), run.download.c_str (), run.depth);
+    g_autofree char *line = g_strdup_printf (
+        "cudaintegralhist bins=%u backend=%s download=%s async-depth=%u tuning-time=0", run.bins,
+        run.backend.c_str (), run.download.c_str (), run.depth);
     element_ = gst_parse_launch (line, nullptr);
-    g_autofree char *caps_text = g_strdup_printf ("video/x-raw%s,format=NV12,width=%d,height=%d,framerate=30/1",
-                                                  run.memory == "cuda" ? "(memory:CUDAMemory)" : "", run.width, run.height);
+    g_autofree char *caps_text =
+        g_strdup_printf ("video/x-raw%s,format=NV12,width=%d,height=%d,framerate=30/1",
+                         run.memory == "cuda" ? "(memory:CUDAMemory)" : "", run.width, run.height);
     g_autoptr (GstCaps) caps = gst_caps_from_string (caps_text);
     pipeline_ = gst_pipeline_new (nullptr);
     gst_bin_add_many (GST_BIN (pipeline_), source, element_, sink_, nullptr);
     gst_element_link_filtered (source, element_, caps);
     GstElement *last = element_;
     if (!run.track.empty ()) {
-      last = gst_parse_launch (("integralhisttrack lost-after=0 targets=" + run.track).c_str (), nullptr);
+      last = gst_parse_launch (("integralhisttrack lost-after=0 targets=" + run.track).c_str (),
+                               nullptr);
       gst_bin_add (GST_BIN (pipeline_), last);
       gst_element_link (element_, last);
     }
@@ -114,7 +119,8 @@ public:
   void finish ()
   {
     finished_ = true;
-    gst_message_unref (gst_bus_timed_pop_filtered (bus_, GST_CLOCK_TIME_NONE, GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
+    gst_message_unref (gst_bus_timed_pop_filtered (
+        bus_, GST_CLOCK_TIME_NONE, GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
   }
 
 private:
@@ -124,8 +130,7 @@ private:
   GstBus *bus_;
 };
 
-Result
-measure (const Run &run)
+Result measure (const Run &run)
 {
   std::vector<std::unique_ptr<Pipeline>> all;
   for (unsigned i = 0; i < run.pipelines; i++)
@@ -175,15 +180,13 @@ struct Ceilings {
 #if INTHIST_CUDA
 using namespace inthist::cuda;
 
-void
-must_succeed (int result)
+void must_succeed (int result)
 {
   must (check (result));
 }
 
 /// Microseconds for each of `n` calls.
-double
-time_of (int n, const std::function<void (int)> &enqueue)
+double time_of (int n, const std::function<void (int)> &enqueue)
 {
   for (int i = 0; i < 4; i++)
     enqueue (i);
@@ -195,13 +198,13 @@ time_of (int n, const std::function<void (int)> &enqueue)
   return (now () - start) * 1e6 / n;
 }
 
-Ceilings
-ceilings_of (const Run &run)
+Ceilings ceilings_of (const Run &run)
 {
   const inthist::Shape shape = { run.width, run.height, int (run.bins) };
   const inthist::Layout layout = inthist::layout_of (shape);
   const inthist::Strategy &strategy = *inthist::preferred_strategy (inthist::Device::cuda, shape);
-  const std::size_t bytes = inthist::tensor_bytes (shape, layout), picture = std::size_t (run.width) * run.height;
+  const std::size_t bytes = inthist::tensor_bytes (shape, layout),
+                    picture = std::size_t (run.width) * run.height;
   constexpr int kLanes = 4;
   const auto host = must (make_pinned_memory (std::max (bytes, picture)));
   struct Lane {
@@ -220,7 +223,8 @@ ceilings_of (const Run &run)
     const inthist::Binning binning = { { lane.image.get (), run.width, {} }, lut };
     must_succeed (inthist::run (strategy, { shape,
                                             layout,
-                                            { reinterpret_cast<std::uint8_t *> (lane.pixels.get ()), inthist::bin_stride (run.width) },
+                                            { reinterpret_cast<std::uint8_t *> (lane.pixels.get ()),
+                                              inthist::bin_stride (run.width) },
                                             lane.tensor.get (),
                                             lane.workspace.get (),
                                             stream,
@@ -229,33 +233,41 @@ ceilings_of (const Run &run)
                                             &binning }));
   };
   cudaStream_t stream = lanes[0].stream.get ();
-  const int n = std::max (8, int (4e9 / double (bytes))), copies = std::max (4, int (5e8 / double (bytes)));
-  return { time_of (
-               n,
-               [&] (int) { must_succeed (cudaMemcpyAsync (lanes[0].image.get (), host.get (), picture, cudaMemcpyHostToDevice, stream)); }),
-           time_of (copies,
-                    [&] (int i) {
-                      must_succeed (cudaMemcpyAsync (host.get (), lanes[i % kLanes].tensor.get (), bytes, cudaMemcpyDeviceToHost, stream));
-                    }),
-           time_of (n, [&] (int i) { must_succeed (cudaMemsetAsync (lanes[i % kLanes].tensor.get (), 0, bytes, stream)); }),
-           time_of (n, [&] (int i) { compute (lanes[i % kLanes], stream); }),
-           time_of (n, [&] (int i) { compute (lanes[i % kLanes], lanes[i % kLanes].stream.get ()); }) };
+  const int n = std::max (8, int (4e9 / double (bytes))),
+            copies = std::max (4, int (5e8 / double (bytes)));
+  return {
+    time_of (n,
+             [&] (int) {
+               must_succeed (cudaMemcpyAsync (lanes[0].image.get (), host.get (), picture,
+                                              cudaMemcpyHostToDevice, stream));
+             }),
+    time_of (copies,
+             [&] (int i) {
+               must_succeed (cudaMemcpyAsync (host.get (), lanes[i % kLanes].tensor.get (), bytes,
+                                              cudaMemcpyDeviceToHost, stream));
+             }),
+    time_of (n,
+             [&] (int i) {
+               must_succeed (cudaMemsetAsync (lanes[i % kLanes].tensor.get (), 0, bytes, stream));
+             }),
+    time_of (n, [&] (int i) { compute (lanes[i % kLanes], stream); }),
+    time_of (n, [&] (int i) { compute (lanes[i % kLanes], lanes[i % kLanes].stream.get ()); })
+  };
 }
 #endif
 
-void
-print_heading ()
+void print_heading ()
 {
-  printf ("%-10s %4s  %-7s %-8s %5s %9s  %11s %8s %8s  %8s %10s\n", "size", "bins", "memory", "download", "depth", "pipelines", "frames/s",
-          "of most", "GB/s", "host us", "compute us");
+  printf ("%-10s %4s  %-7s %-8s %5s %9s  %11s %8s %8s  %8s %10s\n", "size", "bins", "memory",
+          "download", "depth", "pipelines", "frames/s", "of most", "GB/s", "host us", "compute us");
 }
 
 /// `most` is the ceiling in frames a second.
-void
-print (const Run &run, const Result &result, double most, double bytes)
+void print (const Run &run, const Result &result, double most, double bytes)
 {
   const std::string size = std::to_string (run.width) + "x" + std::to_string (run.height);
-  printf ("%-10s %4u  %-7s %-8s %5u %9u  ", size.c_str (), run.bins, run.memory.c_str (), run.download.c_str (), run.depth, run.pipelines);
+  printf ("%-10s %4u  %-7s %-8s %5u %9u  ", size.c_str (), run.bins, run.memory.c_str (),
+          run.download.c_str (), run.depth, run.pipelines);
   if (!result.failure.empty ()) {
     printf ("FAILED: %s\n", result.failure.c_str ());
     return;
@@ -265,7 +277,8 @@ print (const Run &run, const Result &result, double most, double bytes)
     printf ("%7.1f%% ", 100 * result.frames_a_second / most);
   else
     printf ("%8s ", "-");
-  printf ("%8.1f  %8.1f %10.1f\n", result.frames_a_second * bytes / 1e9, result.host_us, result.compute_us);
+  printf ("%8.1f  %8.1f %10.1f\n", result.frames_a_second * bytes / 1e9, result.host_us,
+          result.compute_us);
   fflush (stdout);
 }
 
@@ -274,39 +287,41 @@ constexpr const char *kHelp =
 
 How fast whole pipelines are: ready-made frames ! cudaintegralhist ! a sink that counts.
 
-  --size WxH       frames, several times for several sizes (512x512, 640x480, 1280x720, 1920x1080, 4096x3072)
+  --size WxH       frames, several times for several sizes (512x512, 640x480, 1280x720, 1920x1080,
+                   4096x3072)
   --bins N         1 to 256 (32)
-  --memory NAME    plain, pinned (the element's pool) or cuda (memory:CUDAMemory), several times for several (all three)
+  --memory NAME    plain, pinned (the element's pool) or cuda (memory:CUDAMemory), several times for
+                   several (all three)
   --depth N        async-depth, 1 to 64, several times for several (1, 2, 3, 8)
   --many           1, 2 and 8 pipelines at once
   --track X,Y,W,H  with an integralhisttrack that follows this box, and so waits for every tensor
   --seconds S      for each line (0.5)
   --backend NAME   cuda, or cpu, which has plain memory and no downloads (cuda)
 
-Columns: "of most" is the share of the rate that the ceilings above the table allow; "host us" the processor time of the whole process for each frame; "compute us" the element's
-own stats. Lines of lazy and eager copy every tensor to the host. A line that needs more than 16 GB of pinned memory is left out.
+Columns: "of most" is the share of the rate that the ceilings above the table allow; "host us" the
+processor time of the whole process for each frame; "compute us" the element's own stats. Lines of
+lazy and eager copy every tensor to the host. A line that needs more than 16 GB of pinned memory is
+left out.
 )";
 
-int
-usage (const std::string &complaint)
+int usage (const std::string &complaint)
 {
   fprintf (stderr, "pipelines: %s; see pipelines --help\n", complaint.c_str ());
   return 2;
 }
 
 /// The whole text as a number in the range; nothing otherwise.
-std::optional<double>
-number (const char *text, double least, double most)
+std::optional<double> number (const char *text, double least, double most)
 {
   char *end = nullptr;
   const double value = g_ascii_strtod (text, &end);
-  return end == text || *end || !(value >= least && value <= most) ? std::nullopt : std::optional (value);
+  return end == text || *end || !(value >= least && value <= most) ? std::nullopt
+                                                                   : std::optional (value);
 }
 
 }  // namespace
 
-int
-main (int argc, char **argv)
+int main (int argc, char **argv)
 {
   if (!g_getenv ("GST_PLUGIN_PATH"))
     g_setenv ("GST_PLUGIN_PATH", PLUGIN_PATH, TRUE);  // this build's
@@ -325,7 +340,8 @@ main (int argc, char **argv)
       many = true;
       continue;
     }
-    const std::vector<std::string> known = { "--size", "--bins", "--memory", "--depth", "--seconds", "--backend", "--track" };
+    const std::vector<std::string> known = { "--size",    "--bins",    "--memory", "--depth",
+                                             "--seconds", "--backend", "--track" };
     if (std::ranges::find (known, option) == known.end ())
       return usage ("no option " + option);
     if (++i == argc)
@@ -334,7 +350,8 @@ main (int argc, char **argv)
     const char *const by = strchr (argv[i], 'x');
     bool understood = true;
     if (option == "--size") {
-      const auto width = by ? number (value.substr (0, by - argv[i]).c_str (), 1, 32767) : std::nullopt,
+      const auto width =
+                     by ? number (value.substr (0, by - argv[i]).c_str (), 1, 32767) : std::nullopt,
                  height = by ? number (by + 1, 1, 32767) : std::nullopt;
       if ((understood = width && height))
         sizes.push_back ({ int (*width), int (*height) });
@@ -367,7 +384,8 @@ main (int argc, char **argv)
   gst_init (nullptr, nullptr);
   g_autoptr (GstElementFactory) factory = gst_element_factory_find ("cudaintegralhist");
   if (!factory)
-    return usage (std::string ("no element cudaintegralhist in GST_PLUGIN_PATH=") + g_getenv ("GST_PLUGIN_PATH"));
+    return usage (std::string ("no element cudaintegralhist in GST_PLUGIN_PATH=")
+                  + g_getenv ("GST_PLUGIN_PATH"));
   const bool cuda = base.backend == "cuda";
 #if INTHIST_CUDA
   int devices = 0;
@@ -382,8 +400,11 @@ main (int argc, char **argv)
   if (depths.empty ())
     depths = { 1, 2, 3, 8 };
   if (memories.empty ())
-    memories = cuda ? std::vector<std::string>{ "plain", "pinned", "cuda" } : std::vector<std::string>{ "plain" };
-  if (!cuda && std::ranges::any_of (memories, [] (const std::string &memory) { return memory != "plain"; }))
+    memories = cuda ? std::vector<std::string>{ "plain", "pinned", "cuda" }
+                    : std::vector<std::string>{ "plain" };
+  if (!cuda && std::ranges::any_of (memories, [] (const std::string &memory) {
+        return memory != "plain";
+      }))
     return usage ("--backend cpu has --memory plain only");
 
   int lines = 0, failed = 0;
@@ -396,15 +417,20 @@ main (int argc, char **argv)
 #if INTHIST_CUDA
     if (cuda) {
       ceilings = ceilings_of (base);
-      printf ("\n%dx%dx%u, ceilings: picture up %.1f us, tensor down %.1f us (%.1f GB/s), memset %.1f us, algorithm alone %.1f us, 4 in "
+      printf ("\n%dx%dx%u, ceilings: picture up %.1f us, tensor down %.1f us (%.1f GB/s), memset "
+              "%.1f us, algorithm alone %.1f us, 4 in "
               "flight %.1f us\n",
-              width, height, base.bins, ceilings.up, ceilings.down, bytes / ceilings.down / 1e3, ceilings.fill, ceilings.alone,
-              ceilings.in_flight);
+              width, height, base.bins, ceilings.up, ceilings.down, bytes / ceilings.down / 1e3,
+              ceilings.fill, ceilings.alone, ceilings.in_flight);
     }
 #endif
     print_heading ();
     const auto line = [&] (const Run &run) {
-      const double most = !cuda ? 0 : 1e6 / (run.download == "never" ? ceilings.in_flight : std::max (ceilings.down, ceilings.in_flight));
+      const double most =
+          !cuda ? 0
+                : 1e6
+                      / (run.download == "never" ? ceilings.in_flight
+                                                 : std::max (ceilings.down, ceilings.in_flight));
       const Result result = measure (run);
       print (run, result, most, bytes);
       lines++;

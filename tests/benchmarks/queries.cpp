@@ -4,8 +4,10 @@
 //
 //   queries [--device cpu|cuda] [--size WxH] [--seconds S]
 //
-// Times are medians of laps, of the questions alone: what is asked lies on the device already, answers stay there. Calls follow each other over a ring of tensors larger than the caches, so that
-// each reads its tensor from memory. `of reading` is the time in which the device reads the tensor's bytes, over that of the answer.
+// Times are medians of laps, of the questions alone: what is asked lies on the device already,
+// answers stay there. Calls follow each other over a ring of tensors larger than the caches, so
+// that each reads its tensor from memory. `of reading` is the time in which the device reads the
+// tensor's bytes, over that of the answer.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -26,8 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-double
-seconds_since (Clock::time_point start)
+double seconds_since (Clock::time_point start)
 {
   return std::chrono::duration<double> (Clock::now () - start).count ();
 }
@@ -36,7 +37,8 @@ seconds_since (Clock::time_point start)
 class Ring {
 public:
   Ring (Device device, const Shape &shape)
-      : device (device), shape (shape), layout (layout_of (shape)), bytes (tensor_bytes (shape, layout)), queue (device)
+      : device (device), shape (shape), layout (layout_of (shape)),
+        bytes (tensor_bytes (shape, layout)), queue (device)
   {
     constexpr std::size_t kCaches = 256 << 20;
     const Strategy &strategy = *preferred_strategy (device, shape);
@@ -50,8 +52,12 @@ public:
     for (std::size_t i = 0; i < std::min<std::size_t> (1 + kCaches / bytes, 8); i++) {
       tensors.push_back (allocate (device, bytes));
       fill (device, tensors.back ().get (), 0, bytes);
-      if (run (strategy,
-               { shape, layout, { pixels.get (), bin_stride (shape.width) }, tensors.back ().get (), workspace.get (), queue.stream }))
+      if (run (strategy, { shape,
+                           layout,
+                           { pixels.get (), bin_stride (shape.width) },
+                           tensors.back ().get (),
+                           workspace.get (),
+                           queue.stream }))
         throw std::runtime_error (strategy.name);
       queue.wait ();
     }
@@ -68,7 +74,8 @@ public:
       return seconds_since (start) / calls;
     };
     lap (int (tensors.size ()));
-    const int calls = int (std::clamp (0.01 / lap (int (tensors.size ())), double (tensors.size ()), 2000.0));
+    const int calls =
+        int (std::clamp (0.01 / lap (int (tensors.size ())), double (tensors.size ()), 2000.0));
     std::vector<double> laps;
     const auto start = Clock::now ();
     while (laps.size () < 5 || seconds_since (start) < seconds)
@@ -111,50 +118,52 @@ struct Options {
   double seconds = 0.3;
 };
 
-void
-print_row (const Ring &ring, const char *what, double seconds, double windows, double reading)
+void print_row (const Ring &ring, const char *what, double seconds, double windows, double reading)
 {
   std::printf ("%-5s %-22s %-34s %9.1f %12.1f", ring.device == Device::cpu ? "cpu" : "cuda",
-               text ("%dx%dx%d %s", ring.shape.width, ring.shape.height, ring.shape.bins, name_of (ring.shape.counter)).c_str (), what,
-               seconds * 1e6, windows / seconds / 1e6);
+               text ("%dx%dx%d %s", ring.shape.width, ring.shape.height, ring.shape.bins,
+                     name_of (ring.shape.counter))
+                   .c_str (),
+               what, seconds * 1e6, windows / seconds / 1e6);
   if (reading > 0)
     std::printf (" %10.2f", reading / seconds);
   std::printf ("\n");
   std::fflush (stdout);
 }
 
-std::vector<float>
-even (const Shape &shape, std::size_t models)
+std::vector<float> even (const Shape &shape, std::size_t models)
 {
   return std::vector<float> (models * shape.bins, 1.0f / float (shape.bins));
 }
 
 /// `windows` is how many windows `query` compares or counts, with those of its patches.
-void
-time_query (Ring &ring, const char *what, Query query, double windows, double reading, double seconds, bool best = false)
+void time_query (Ring &ring, const char *what, Query query, double windows, double reading,
+                 double seconds, bool best = false)
 {
-  const Memory answers = allocate (ring.device, answer_bytes (ring.shape, query)), best_memory = allocate (ring.device, sizeof (Best));
+  const Memory answers = allocate (ring.device, answer_bytes (ring.shape, query)),
+               best_memory = allocate (ring.device, sizeof (Best));
   query.answers = answers.get ();
   query.best = best ? reinterpret_cast<Best *> (best_memory.get ()) : nullptr;
-  print_row (ring, what, ring.time (seconds, [&] (const void *tensor) { ring.answer (tensor, query); }), windows, reading);
+  print_row (ring, what,
+             ring.time (seconds, [&] (const void *tensor) { ring.answer (tensor, query); }),
+             windows, reading);
 }
 
-Grid
-all_windows (const Shape &shape, int width, int height)
+Grid all_windows (const Shape &shape, int width, int height)
 {
   return { width, height, 0, 0, 1, 1, shape.width - width + 1, shape.height - height + 1 };
 }
 
-void
-time_maps (Device device, const Shape &shape, double seconds)
+void time_maps (Device device, const Shape &shape, double seconds)
 {
   Ring ring (device, shape);
   double reading = 0;
 #if INTHIST_CUDA
   if (device == Device::cuda) {
     const Memory never = allocate (device, sizeof (unsigned));
-    reading =
-        ring.time (seconds, [&] (const void *tensor) { CHECK_CUDA (read_all (tensor, ring.bytes, never.get (), ring.queue.stream)); });
+    reading = ring.time (seconds, [&] (const void *tensor) {
+      CHECK_CUDA (read_all (tensor, ring.bytes, never.get (), ring.queue.stream));
+    });
     print_row (ring, "reading the tensor", reading, 0, reading);
   }
 #endif
@@ -168,28 +177,38 @@ time_maps (Device device, const Shape &shape, double seconds)
       r.y = int (random () % (shape.height - r.height + 1));
     }
     const Windows windows = { ring.put (regions), int (regions.size ()), {} };
-    time_query (ring, any_size ? "10,000 regions, any size" : "10,000 regions, 64x64", { .windows = windows }, 10000, 0, seconds);
+    time_query (ring, any_size ? "10,000 regions, any size" : "10,000 regions, 64x64",
+                { .windows = windows }, 10000, 0, seconds);
     if (!any_size)
       time_query (ring, "10,000 likelihoods, 64x64",
-                  { .question = Question::likelihoods, .windows = windows, .models = ring.put (even (shape, 1)) }, 10000, 0, seconds);
+                  { .question = Question::likelihoods,
+                    .windows = windows,
+                    .models = ring.put (even (shape, 1)) },
+                  10000, 0, seconds);
   }
   const Windows all = { nullptr, 0, all_windows (shape, 64, 64) };
   const float *const model = ring.put (even (shape, 1));
   for (int m = 0; m < kMeasures; m++)
     time_query (ring, text ("map 64x64, %s", name_of (Measure (m))).c_str (),
-                { .question = Question::likelihoods, .windows = all, .measure = Measure (m), .models = model }, all.size (), reading,
-                seconds);
-  time_query (ring, "map 64x64, chi-square-alt, best", { .question = Question::likelihoods, .windows = all, .models = model }, all.size (),
+                { .question = Question::likelihoods,
+                  .windows = all,
+                  .measure = Measure (m),
+                  .models = model },
+                all.size (), reading, seconds);
+  time_query (ring, "map 64x64, chi-square-alt, best",
+              { .question = Question::likelihoods, .windows = all, .models = model }, all.size (),
               reading, seconds, true);
   time_query (ring, "map 61x61, chi-square-alt",
-              { .question = Question::likelihoods, .windows = { nullptr, 0, all_windows (shape, 61, 61) }, .models = model },
+              { .question = Question::likelihoods,
+                .windows = { nullptr, 0, all_windows (shape, 61, 61) },
+                .models = model },
               (shape.width - 60.0) * (shape.height - 60.0), reading, seconds);
-  time_query (ring, "map of medians, 64x64", { .question = Question::quantiles, .windows = all }, all.size (), reading, seconds);
+  time_query (ring, "map of medians, 64x64", { .question = Question::quantiles, .windows = all },
+              all.size (), reading, seconds);
 }
 
 /// The tracking of Adam et al.: 40 patches at 15x15 positions.
-void
-time_votes (Device device, double seconds)
+void time_votes (Device device, double seconds)
 {
   Ring ring (device, { 352, 288, 16 });
   std::vector<Region> patches;
@@ -208,8 +227,7 @@ time_votes (Device device, double seconds)
 
 }  // namespace
 
-int
-main (int argc, char **argv)
+int main (int argc, char **argv)
 {
   Options options;
   for (int i = 1; i < argc; i++) {
@@ -218,17 +236,20 @@ main (int argc, char **argv)
       options.devices = { value == "cpu" ? Device::cpu : Device::cuda };
     else if (option == "--seconds" && std::atof (value.c_str ()) > 0)
       options.seconds = std::atof (value.c_str ());
-    else if (option == "--size" && std::sscanf (value.c_str (), "%dx%d", &options.width, &options.height) == 2 && options.width >= 64
-             && options.height >= 64)
+    else if (option == "--size"
+             && std::sscanf (value.c_str (), "%dx%d", &options.width, &options.height) == 2
+             && options.width >= 64 && options.height >= 64)
       ;
     else {
-      std::fprintf (stderr, "queries [--device cpu|cuda] [--size WxH, at least 64x64] [--seconds S]: times questions about tensors\n");
+      std::fprintf (stderr, "queries [--device cpu|cuda] [--size WxH, at least 64x64] [--seconds "
+                            "S]: times questions about tensors\n");
       return option == "--help" ? 0 : 2;
     }
     i++;
   }
   int measured = 0, skipped = 0;
-  std::printf ("%-5s %-22s %-34s %9s %12s %10s\n", "", "tensor", "question", "us", "windows/us", "of reading");
+  std::printf ("%-5s %-22s %-34s %9s %12s %10s\n", "", "tensor", "question", "us", "windows/us",
+               "of reading");
   for (const Device device : options.devices) {
     const std::string why = why_not (device);
     if (!why.empty ()) {

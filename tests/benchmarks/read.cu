@@ -10,8 +10,7 @@ namespace {
 
 constexpr int kThreads = 256, kLoads = 4;
 
-__global__ void
-__launch_bounds__ (kThreads)
+__global__ void __launch_bounds__ (kThreads)
 read (const uint4 *from, std::size_t count, unsigned *never)
 {
   const std::size_t first = std::size_t (blockIdx.x) * kThreads * kLoads + threadIdx.x;
@@ -28,11 +27,10 @@ read (const uint4 *from, std::size_t count, unsigned *never)
 
 }  // namespace
 
-int
-read_all (const void *from, std::size_t bytes, void *never, CUstream_st *stream)
+int read_all (const void *from, std::size_t bytes, void *never, CUstream_st *stream)
 {
   const std::size_t count = bytes / sizeof (uint4), block = kThreads * kLoads;
-  read<<<unsigned ((count + block - 1) / block), kThreads, 0, stream>>> (static_cast<const uint4 *> (from), count,
-                                                                         static_cast<unsigned *> (never));
+  read<<<unsigned ((count + block - 1) / block), kThreads, 0, stream>>> (
+      static_cast<const uint4 *> (from), count, static_cast<unsigned *> (never));
   return cudaGetLastError ();
 }

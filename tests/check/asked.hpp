@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A tensor on a device that can be asked, with what is asked and what is answered in buffers of their own that are watched over.
+// A tensor on a device that can be asked, with what is asked and what is answered in buffers of
+// their own that are watched over.
 #pragma once
 
 #include <deque>
@@ -25,7 +26,8 @@ struct Asked {
   int n () const { return list.empty () ? grid.columns * grid.rows : int (list.size ()); }
   Region window (int i) const
   {
-    return list.empty () ? Region{ grid.x + i % grid.columns * grid.step_x, grid.y + i / grid.columns * grid.step_y, grid.window_width,
+    return list.empty () ? Region{ grid.x + i % grid.columns * grid.step_x,
+                                   grid.y + i / grid.columns * grid.step_y, grid.window_width,
                                    grid.window_height }
                          : list[i];
   }
@@ -40,13 +42,14 @@ struct Carried {
 class AskedTensor {
 public:
   AskedTensor (Device device, const Case &c, const Bytes &right)
-      : device_ (device), shape_ (c.shape), layout_ (c.layout ()), tensor_ (device, right.size (), c.shift, !small_cases ()),
-        queue_ (device)
+      : device_ (device), shape_ (c.shape), layout_ (c.layout ()),
+        tensor_ (device, right.size (), c.shift, !small_cases ()), queue_ (device)
   {
     tensor_.put (right.data (), right.size ());
   }
 
-  /// `best` may be null. With `carried` the tensor has a group of the bins; nothing is answered unless it has the last ones.
+  /// `best` may be null. With `carried` the tensor has a group of the bins; nothing is answered
+  /// unless it has the last ones.
   template <class Answer>
   std::vector<Answer> ask (const Asked &asked, Best *best = nullptr, Carried *carried = nullptr)
   {
@@ -64,7 +67,8 @@ public:
     const bool per_plane = query.question == Question::counts || query.question == Question::sums;
     std::vector<Answer> answers (std::size_t (asked.n ()) * (per_plane ? shape_.bins : 1));
     fail_unless_equals_int (answer_bytes (shape_, query), answers.size () * sizeof (Answer));
-    Block out (device_, answers.size () * sizeof (Answer), 0, !small_cases ()), best_out (device_, sizeof (Best), 0, !small_cases ());
+    Block out (device_, answers.size () * sizeof (Answer), 0, !small_cases ()),
+        best_out (device_, sizeof (Best), 0, !small_cases ());
     out.poison ();
     best_out.poison ();
     query.answers = out.data;
@@ -86,7 +90,8 @@ public:
       queue_.wait ();
     }
 #endif
-    fail_unless (out.guards_hold () && best_out.guards_hold () && carried_block.guards_hold (), "wrote outside the answers");
+    fail_unless (out.guards_hold () && best_out.guards_hold () && carried_block.guards_hold (),
+                 "wrote outside the answers");
     if (carried) {
       const Bytes before = std::exchange (carried->bytes, Bytes (carried_bytes (query)));
       copy (device_, carried->bytes.data (), carried_block.data, carried->bytes.size ());
@@ -97,7 +102,8 @@ public:
         fail_unless (untouched (out) && untouched (best_out), "answered before the last bins");
         return {};
       }
-      fail_unless (carried->first_bin == 0 || carried->bytes == before, "the last bins wrote what is carried");
+      fail_unless (carried->first_bin == 0 || carried->bytes == before,
+                   "the last bins wrote what is carried");
     }
     copy (device_, answers.data (), out.data, answers.size () * sizeof (Answer));
     if (best)
@@ -124,8 +130,7 @@ private:
 };
 
 /// The list that must be wide and odd enough for everyone: rectangles of every kind, not clipped.
-inline std::vector<Region>
-rectangles (int width, int height, int n)
+inline std::vector<Region> rectangles (int width, int height, int n)
 {
   std::vector<Region> list = {
     { 0, 0, width, height },
@@ -147,27 +152,30 @@ rectangles (int width, int height, int n)
   std::mt19937 random (seed ());
   while (int (list.size ()) < n) {
     const int w = random () % (width + 3), h = random () % (height + 3);
-    list.push_back ({ int (random () % (2 * width + 1)) - width / 2, int (random () % (2 * height + 1)) - height / 2, w, h });
+    list.push_back ({ int (random () % (2 * width + 1)) - width / 2,
+                      int (random () % (2 * height + 1)) - height / 2, w, h });
   }
   return list;
 }
 
 /// The tensor of a group of bins, out of the tensor of all.
-inline Bytes
-group_of (const Shape &all, const Layout &layout, const std::uint8_t *tensor, int first_bin, int bins)
+inline Bytes group_of (const Shape &all, const Layout &layout, const std::uint8_t *tensor,
+                       int first_bin, int bins)
 {
-  Bytes group (tensor + layout.plane_pitch * first_bin, tensor + layout.plane_pitch * (first_bin + bins));
+  Bytes group (tensor + layout.plane_pitch * first_bin,
+               tensor + layout.plane_pitch * (first_bin + bins));
   if (all.counter == Type::u16_anchored) {
-    const std::size_t a_plane = sizeof (std::uint32_t) * anchors_of (all).rows * anchors_of (all).columns;
-    const std::uint8_t *const anchors = tensor + layout.plane_pitch * all.bins + a_plane * first_bin;
+    const std::size_t a_plane =
+        sizeof (std::uint32_t) * anchors_of (all).rows * anchors_of (all).columns;
+    const std::uint8_t *const anchors =
+        tensor + layout.plane_pitch * all.bins + a_plane * first_bin;
     group.insert (group.end (), anchors, anchors + a_plane * bins);
   }
   return group;
 }
 
 /// Sizes of groups: all bins in one, each alone, the first and the last alone, and of any size.
-inline std::vector<std::vector<int>>
-cuts (int bins, std::mt19937 &random)
+inline std::vector<std::vector<int>> cuts (int bins, std::mt19937 &random)
 {
   std::vector<std::vector<int>> cuts = { { bins }, std::vector<int> (bins, 1), {} };
   if (bins > 2)

@@ -5,8 +5,7 @@
 
 #include <functional>
 
-inline bool
-one_of_three (const std::function<bool ()> &attempt)
+inline bool one_of_three (const std::function<bool ()> &attempt)
 {
   return attempt () || attempt () || attempt ();
 }

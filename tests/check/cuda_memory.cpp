@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// CUDA memory, read where it lies: frames go to the GPU (cudaupload) or are made there (nvh264dec), and the histograms that the element computes from CUDA
-// memory must be those that it computes on the CPU from the same frames after cudadownload.
+// CUDA memory, read where it lies: frames go to the GPU (cudaupload) or are made there (nvh264dec),
+// and the histograms that the element computes from CUDA memory must be those that it computes on
+// the CPU from the same frames after cudadownload.
 //
 //   INTHIST_TEST_DATA=folder  where vtest.avi and woman.mp4 are
-//   INTHIST_TEST_FRAMES=file  frames of 768x576 GRAY8 to take instead of vtest.avi, for hosts that cannot decode it
+//   INTHIST_TEST_FRAMES=file  frames of 768x576 GRAY8 to take instead of vtest.avi, for hosts that
+//   cannot decode it
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -20,8 +22,7 @@ namespace {
 constexpr const char *kRegions = "100,100,64,128;0,0,1,1;-20,-20,3000,3000;300,200,5,7";
 
 /// Says loudly what is missing.
-bool
-have (const std::string &what, std::vector<const char *> elements)
+bool have (const std::string &what, std::vector<const char *> elements)
 {
   GstElement *element = gst_element_factory_make ("cudaintegralhist", nullptr);
   gst_util_set_object_arg (G_OBJECT (element), "backend", "cuda");
@@ -43,34 +44,35 @@ have (const std::string &what, std::vector<const char *> elements)
   return true;
 }
 
-std::string
-data (const char *name)
+std::string data (const char *name)
 {
   const char *folder = g_getenv ("INTHIST_TEST_DATA");
   return std::string (folder ? folder : SOURCE_ROOT "/../shared/data") + "/" + name;
 }
 
 /// The numbers of an element's message, as text; empty for any other message.
-std::string
-numbers (GstMessage *message)
+std::string numbers (GstMessage *message)
 {
   std::string text;
-  if (gst_message_has_name (message, "integral-histogram") || gst_message_has_name (message, "integral-image"))
+  if (gst_message_has_name (message, "integral-histogram")
+      || gst_message_has_name (message, "integral-image"))
     for (const char *field : { "counts", "sum", "sum-of-squares" })
-      if (const GValue *value = gst_structure_get_value (gst_message_get_structure (message), field)) {
+      if (const GValue *value =
+              gst_structure_get_value (gst_message_get_structure (message), field)) {
         g_autofree char *part = gst_value_serialize (value);
         text += part;
       }
   return text;
 }
 
-/// Runs `source`, which ends in CUDA memory, and compares the messages of `on_gpu` and of `on_cpu`, elements with properties, frame by frame. Returns the
-/// number of frames.
-std::size_t
-compare (const std::string &source, const std::string &on_gpu, const std::string &on_cpu)
+/// Runs `source`, which ends in CUDA memory, and compares the messages of `on_gpu` and of `on_cpu`,
+/// elements with properties, frame by frame. Returns the number of frames.
+std::size_t compare (const std::string &source, const std::string &on_gpu,
+                     const std::string &on_cpu)
 {
-  const std::string line = source + " ! video/x-raw(memory:CUDAMemory) ! tee name=t  t. ! queue ! " + on_gpu
-                           + " name=gpu backend=cuda regions=" + kRegions + " ! fakesink  t. ! queue ! cudadownload ! " + on_cpu
+  const std::string line = source + " ! video/x-raw(memory:CUDAMemory) ! tee name=t  t. ! queue ! "
+                           + on_gpu + " name=gpu backend=cuda regions=" + kRegions
+                           + " ! fakesink  t. ! queue ! cudadownload ! " + on_cpu
                            + " name=cpu backend=cpu regions=" + kRegions + " ! fakesink";
   GError *error = nullptr;
   GstElement *pipeline = gst_parse_launch (line.c_str (), &error);
@@ -79,8 +81,9 @@ compare (const std::string &source, const std::string &on_gpu, const std::string
   GstBus *bus = gst_element_get_bus (pipeline);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   for (bool done = false; !done;) {
-    GstMessage *message =
-        gst_bus_timed_pop_filtered (bus, 60 * GST_SECOND, GstMessageType (GST_MESSAGE_ELEMENT | GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+    GstMessage *message = gst_bus_timed_pop_filtered (
+        bus, 60 * GST_SECOND,
+        GstMessageType (GST_MESSAGE_ELEMENT | GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
     fail_unless (message, "%s: stuck", line.c_str ());
     if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
       gst_message_parse_error (message, &error, nullptr);
@@ -97,15 +100,16 @@ compare (const std::string &source, const std::string &on_gpu, const std::string
   gst_object_unref (pipeline);
   fail_unless_equals_uint64 (counts[0].size (), counts[1].size ());
   for (std::size_t i = 0; i < counts[0].size (); i++)
-    fail_unless (counts[0][i] == counts[1][i], "%s: frame %zu: CUDA %s, CPU %s", source.c_str (), i, counts[0][i].c_str (),
-                 counts[1][i].c_str ());
+    fail_unless (counts[0][i] == counts[1][i], "%s: frame %zu: CUDA %s, CPU %s", source.c_str (), i,
+                 counts[0][i].c_str (), counts[1][i].c_str ());
   return counts[0].size ();
 }
 
 /// What the GPU computes against what the CPU does.
 constexpr const char *kElements[][2] = { { "cudaintegralhist", "cudaintegralhist" },
                                          { "cudaintegralhist counter=u16", "cudaintegralhist" },
-                                         { "cudaintegralimage squared=true", "cudaintegralimage squared=true" } };
+                                         { "cudaintegralimage squared=true",
+                                           "cudaintegralimage squared=true" } };
 
 }  // namespace
 
@@ -113,11 +117,14 @@ GST_START_TEST (formats)
 {
   if (!have ("formats in CUDA memory", { "cudaupload", "cudadownload" }))
     return;
-  for (const char *format : { "NV12", "NV21", "I420", "YV12", "Y42B", "Y444", "RGBA", "BGRA", "RGBx", "BGRx", "ARGB", "ABGR", "RGB", "BGR",
-                              "YUY2", "UYVY", "RGB10A2_LE", "BGR10A2_LE" })
+  for (const char *format :
+       { "NV12", "NV21", "I420", "YV12", "Y42B", "Y444", "RGBA", "BGRA", "RGBx", "BGRx", "ARGB",
+         "ABGR", "RGB", "BGR", "YUY2", "UYVY", "RGB10A2_LE", "BGR10A2_LE" })
     for (const char *size : { "width=640,height=480", "width=322,height=242" }) {
-      const std::string source = std::string ("videotestsrc num-buffers=4 pattern=snow ! videoconvert ! video/x-raw,format=") + format + ","
-                                 + size + " ! cudaupload";
+      const std::string source =
+          std::string (
+              "videotestsrc num-buffers=4 pattern=snow ! videoconvert ! video/x-raw,format=")
+          + format + "," + size + " ! cudaupload";
       for (const auto &[on_gpu, on_cpu] : kElements)
         fail_unless_equals_uint64 (compare (source, on_gpu, on_cpu), 4);
     }
@@ -130,15 +137,18 @@ GST_START_TEST (surveillance_video)
     return;
   std::string source = "filesrc location=" + data ("vtest.avi") + " ! decodebin";
   if (const char *frames = g_getenv ("INTHIST_TEST_FRAMES"))
-    source =
-        std::string ("filesrc blocksize=442368 location=") + frames + " ! rawvideoparse width=768 height=576 format=gray8 framerate=10/1";
+    source = std::string ("filesrc blocksize=442368 location=") + frames
+             + " ! rawvideoparse width=768 height=576 format=gray8 framerate=10/1";
   else if (!g_file_test (data ("vtest.avi").c_str (), G_FILE_TEST_EXISTS)) {
-    printf ("SKIP: video in CUDA memory: no %s; set INTHIST_TEST_DATA to a folder with it (package opencv-doc)\n",
+    printf ("SKIP: video in CUDA memory: no %s; set INTHIST_TEST_DATA to a folder with it (package "
+            "opencv-doc)\n",
             data ("vtest.avi").c_str ());
     return;
   }
   for (const auto &[on_gpu, on_cpu] : kElements)
-    fail_unless (compare (source + " ! videoconvert ! video/x-raw,format=I420 ! cudaupload", on_gpu, on_cpu) >= 60);
+    fail_unless (
+        compare (source + " ! videoconvert ! video/x-raw,format=I420 ! cudaupload", on_gpu, on_cpu)
+        >= 60);
 }
 GST_END_TEST;
 
@@ -156,10 +166,15 @@ GST_START_TEST (shared_out)
     all.append (d > 0 ? "," : "").append (std::to_string (d));
   for (int d = 0; d < devices; d++)
     for (const char *format : { "NV12", "RGBA" }) {
-      const std::string source = std::string ("videotestsrc num-buffers=6 pattern=snow ! videoconvert ! video/x-raw,format=") + format
-                                 + ",width=322,height=242 ! cudaupload cuda-device-id=" + std::to_string (d);
-      for (const char *how : { " task-bins=3", " max-device-memory=3000000", " max-device-memory=900000" })
-        fail_unless_equals_uint64 (compare (source, "cudaintegralhist cuda-device-ids=" + all + how, "cudaintegralhist"), 6);
+      const std::string source =
+          std::string (
+              "videotestsrc num-buffers=6 pattern=snow ! videoconvert ! video/x-raw,format=")
+          + format + ",width=322,height=242 ! cudaupload cuda-device-id=" + std::to_string (d);
+      for (const char *how :
+           { " task-bins=3", " max-device-memory=3000000", " max-device-memory=900000" })
+        fail_unless_equals_uint64 (
+            compare (source, "cudaintegralhist cuda-device-ids=" + all + how, "cudaintegralhist"),
+            6);
     }
 }
 GST_END_TEST;
@@ -180,8 +195,7 @@ GST_START_TEST (hardware_decoder)
 }
 GST_END_TEST;
 
-static Suite *
-cuda_memory_suite ()
+static Suite *cuda_memory_suite ()
 {
   Suite *suite = suite_create ("cuda_memory");
   TCase *tests = tcase_create ("general");

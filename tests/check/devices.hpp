@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the tests of the kernel library share: a test on each device, and the cases of inthist-check.
+// What the tests of the kernel library share: a test on each device, and the cases of
+// inthist-check.
 //
 // Environment:
 //   INTHIST_SEED=n       the seed, printed at the start (a fixed one by default)
-//   INTHIST_CASES=small  small frames only, and buffers without a guard behind, so that compute-sanitizer or ASan sees the true sizes
+//   INTHIST_CASES=small  small frames only, and buffers without a guard behind, so that
+//   compute-sanitizer or ASan sees the true sizes
 #pragma once
 
 #include "frame.hpp"
@@ -14,22 +16,19 @@
 using namespace inthist;
 using namespace inthist::check;
 
-inline unsigned
-seed ()
+inline unsigned seed ()
 {
   const char *text = g_getenv ("INTHIST_SEED");
   return text ? unsigned (g_ascii_strtoull (text, nullptr, 0)) : 20250;
 }
 
-inline bool
-small_cases ()
+inline bool small_cases ()
 {
   return g_strcmp0 (g_getenv ("INTHIST_CASES"), "small") == 0;
 }
 
 /// Says loudly why, where the device is not to be had.
-inline bool
-have (Device device, const char *what)
+inline bool have (Device device, const char *what)
 {
   const std::string why = why_not (device);
   if (!why.empty ())
@@ -37,8 +36,7 @@ have (Device device, const char *what)
   return why.empty ();
 }
 
-inline Case
-case_of (const Shape &shape, Pattern pattern)
+inline Case case_of (const Shape &shape, Pattern pattern)
 {
   Case c;
   c.shape = shape;
@@ -48,26 +46,26 @@ case_of (const Shape &shape, Pattern pattern)
 }
 
 /// The picture that a case is made of.
-inline Bytes
-picture_of (const Case &c)
+inline Bytes picture_of (const Case &c)
 {
   return picture (c.pattern, c.shape.width, c.shape.height, c.seed);
 }
 
 /// The histogram's tensor, as the reference has it.
-inline Bytes
-right_tensor (const Input &input)
+inline Bytes right_tensor (const Input &input)
 {
   const Layout layout = input.c.layout ();
   Bytes tensor (tensor_bytes (input.c.shape, layout), kPoison);
-  const Job job = { input.c.shape, layout, { const_cast<std::uint8_t *> (input.pixels.data ()), input.c.stride () }, tensor.data () };
+  const Job job = { input.c.shape,
+                    layout,
+                    { const_cast<std::uint8_t *> (input.pixels.data ()), input.c.stride () },
+                    tensor.data () };
   fail_unless_equals_int (inthist::run (*find_strategy ("serial"), job), 0);
   return tensor;
 }
 
 /// A suite of one case, in which it is said how to run it again.
-inline TCase *
-case_of_suite (Suite *suite, const char *name)
+inline TCase *case_of_suite (Suite *suite, const char *name)
 {
   TCase *const tcase = tcase_create (name);
   setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush

@@ -11,19 +11,19 @@ struct Rgb {
   double r, g, b;  // 0 to 255
 };
 
-constexpr Rgb kWhite = { 255, 255, 255 }, kBlue = { 87, 181, 232 };  // of regions, and of whatever has the id 1
+constexpr Rgb kWhite = { 255, 255, 255 },
+              kBlue = { 87, 181, 232 };  // of regions, and of whatever has the id 1
 constexpr int kLine = 2, kSeam = 1;
 
 /// BT.709 in video range.
-inline std::array<double, 3>
-yuv (const Rgb &c)
+inline std::array<double, 3> yuv (const Rgb &c)
 {
-  return { 16 + (0.2126 * c.r + 0.7152 * c.g + 0.0722 * c.b) * 219 / 255, 128 + (-0.1146 * c.r - 0.3854 * c.g + 0.5 * c.b) * 224 / 255,
+  return { 16 + (0.2126 * c.r + 0.7152 * c.g + 0.0722 * c.b) * 219 / 255,
+           128 + (-0.1146 * c.r - 0.3854 * c.g + 0.5 * c.b) * 224 / 255,
            128 + (0.5 * c.r - 0.4542 * c.g - 0.0458 * c.b) * 224 / 255 };
 }
 
-inline std::vector<guint8>
-bytes_of (GstBuffer *buffer)
+inline std::vector<guint8> bytes_of (GstBuffer *buffer)
 {
   GstMapInfo map;
   fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
@@ -32,27 +32,34 @@ bytes_of (GstBuffer *buffer)
   return bytes;
 }
 
-inline GstVideoRegionOfInterestMeta *
-add_roi (GstBuffer *buffer, const char *type, int id, const GstVideoRectangle &r)
+inline GstVideoRegionOfInterestMeta *add_roi (GstBuffer *buffer, const char *type, int id,
+                                              const GstVideoRectangle &r)
 {
-  auto *roi = gst_buffer_add_video_region_of_interest_meta (buffer, type, guint (r.x), guint (r.y), guint (r.w), guint (r.h));
+  auto *roi = gst_buffer_add_video_region_of_interest_meta (buffer, type, guint (r.x), guint (r.y),
+                                                            guint (r.w), guint (r.h));
   roi->id = id;
   return roi;
 }
 
-inline void
-add_confidence (GstVideoRegionOfInterestMeta *roi, double confidence)
+inline void add_confidence (GstVideoRegionOfInterestMeta *roi, double confidence)
 {
-  gst_video_region_of_interest_meta_add_param (roi, gst_structure_new ("track", "confidence", G_TYPE_DOUBLE, confidence, nullptr));
+  gst_video_region_of_interest_meta_add_param (
+      roi, gst_structure_new ("track", "confidence", G_TYPE_DOUBLE, confidence, nullptr));
 }
 
-/// The element with nothing but outlines, unless `properties` says more, and the frames that go through it.
+/// The element with nothing but outlines, unless `properties` says more, and the frames that go
+/// through it.
 class Overlay {
 public:
-  Overlay (const std::string &properties, const std::string &caps) : Overlay (properties, caps, "") {}
+  Overlay (const std::string &properties, const std::string &caps) : Overlay (properties, caps, "")
+  {
+  }
   /// Behind another element.
   Overlay (const std::string &properties, const std::string &caps, const std::string &before)
-      : harness_ (harness (before + "integralhistoverlay labels=false histograms=false trail=0 line-width=2 " + properties, nullptr)),
+      : harness_ (harness (
+          before + "integralhistoverlay labels=false histograms=false trail=0 line-width=2 "
+              + properties,
+          nullptr)),
         bus_ (gst_bus_new ())
   {
     gst_element_set_bus (harness_->element, bus_);
@@ -104,7 +111,8 @@ public:
     GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
     gst_buffer_ref (buffer);
     GstBuffer *out = pass (buffer);
-    const bool alone = out == buffer && gst_buffer_peek_memory (out, 0) == memory && bytes_of (out) == before;
+    const bool alone =
+        out == buffer && gst_buffer_peek_memory (out, 0) == memory && bytes_of (out) == before;
     gst_buffer_unref (out);
     gst_buffer_unref (buffer);
     return alone;

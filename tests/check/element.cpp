@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// cudaintegralhist by itself, in a GstHarness: formats, strides, pass-through, regions and messages. The truth is counted pixel by pixel. Everything runs on the CPU,
-// and on CUDA where a device answers. Settings have settings.cpp.
+// cudaintegralhist by itself, in a GstHarness: formats, strides, pass-through, regions and
+// messages. The truth is counted pixel by pixel. Everything runs on the CPU, and on CUDA where a
+// device answers. Settings have settings.cpp.
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "frames.hpp"
@@ -9,14 +10,13 @@
 namespace {
 
 /// A harness over cudaintegralhist.
-GstHarness *
-hist_harness (const std::string &properties, const char *caps)
+GstHarness *hist_harness (const std::string &properties, const char *caps)
 {
   return harness ("cudaintegralhist " + properties, caps);
 }
 
-std::vector<guint32>
-counted (const std::vector<guint8> &values, int width, int bins, int x0, int y0, int w, int h)
+std::vector<guint32> counted (const std::vector<guint8> &values, int width, int bins, int x0,
+                              int y0, int w, int h)
 {
   std::vector<guint32> counts (bins);
   for (int y = y0; y < y0 + h; y++)
@@ -25,10 +25,10 @@ counted (const std::vector<guint8> &values, int width, int bins, int x0, int y0,
   return counts;
 }
 
-/// Compares some rectangles of the buffer's meta with counted pixels. RGB luma is allowed to differ where the weighted sum is within one part in
-/// 65536 of a rounding edge, so RGB is compared with the documented integer formula in `values`.
-void
-check_counts (GstBuffer *buffer, const std::vector<guint8> &values, int bins)
+/// Compares some rectangles of the buffer's meta with counted pixels. RGB luma is allowed to differ
+/// where the weighted sum is within one part in 65536 of a rounding edge, so RGB is compared with
+/// the documented integer formula in `values`.
+void check_counts (GstBuffer *buffer, const std::vector<guint8> &values, int bins)
 {
   GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta (buffer);
   fail_unless (meta);
@@ -36,17 +36,21 @@ check_counts (GstBuffer *buffer, const std::vector<guint8> &values, int bins)
             height = int (gst_integral_histogram_get_height (meta->histogram));
   fail_unless_equals_int (int (values.size ()), width * height);
   fail_unless_equals_int (int (gst_integral_histogram_get_bins (meta->histogram)), bins);
-  const GstVideoRectangle rectangles[] = {
-    { 0, 0, width, height }, { width / 3, height / 4, width / 2, height / 2 }, { width - 1, height - 1, 1, 1 }, { 1, 0, width - 1, 3 }
-  };
+  const GstVideoRectangle rectangles[] = { { 0, 0, width, height },
+                                           { width / 3, height / 4, width / 2, height / 2 },
+                                           { width - 1, height - 1, 1, 1 },
+                                           { 1, 0, width - 1, 3 } };
   std::vector<guint32> counts (4 * bins);
   GError *error = nullptr;
-  fail_unless (gst_integral_histogram_regions (meta->histogram, rectangles, 4, counts.data (), &error), "%s", error ? error->message : "");
+  fail_unless (
+      gst_integral_histogram_regions (meta->histogram, rectangles, 4, counts.data (), &error), "%s",
+      error ? error->message : "");
   for (int i = 0; i < 4; i++) {
     const GstVideoRectangle &r = rectangles[i];
     const auto wanted = counted (values, width, bins, r.x, r.y, r.w, r.h);
     for (int b = 0; b < bins; b++)
-      fail_unless (counts[i * bins + b] == wanted[b], "rectangle %d, bin %d: %u instead of %u", i, b, counts[i * bins + b], wanted[b]);
+      fail_unless (counts[i * bins + b] == wanted[b], "rectangle %d, bin %d: %u instead of %u", i,
+                   b, counts[i * bins + b], wanted[b]);
   }
 }
 
@@ -74,7 +78,8 @@ GST_START_TEST (strides)
     return;
   for (const char *format : { "GRAY8", "I420", "BGRx" }) {
     GstHarness *h = hist_harness (std::string ("bins=5 backend=") + backend, nullptr);
-    g_autofree char *text = g_strdup_printf ("video/x-raw,format=%s,width=61,height=30,framerate=25/1", format);
+    g_autofree char *text =
+        g_strdup_printf ("video/x-raw,format=%s,width=61,height=30,framerate=25/1", format);
     gst_harness_set_src_caps_str (h, text);
     GstVideoInfo tight, wide;
     gst_video_info_set_format (&tight, gst_video_format_from_string (format), 61, 30);
@@ -87,8 +92,9 @@ GST_START_TEST (strides)
     fail_unless (gst_video_info_align (&wide, &alignment));
     GstBuffer *in = gst_buffer_new_allocate (nullptr, wide.size, nullptr);
     gst_buffer_memset (in, 0, 0xee, wide.size);
-    gst_buffer_add_video_meta_full (in, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT (&wide), 61, 30, GST_VIDEO_INFO_N_PLANES (&wide),
-                                    wide.offset, wide.stride);
+    gst_buffer_add_video_meta_full (in, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT (&wide),
+                                    61, 30, GST_VIDEO_INFO_N_PLANES (&wide), wide.offset,
+                                    wide.stride);
     GstVideoFrame from, to;
     GstBuffer *pixels = noise (tight, 3);
     gst_video_frame_map (&from, &tight, pixels, GST_MAP_READ);
@@ -114,8 +120,10 @@ GST_START_TEST (whole_tensor)
     return;
   for (const char *counter : { "u32", "u16" })
     for (int bins : { 1, 2, 32, 255, 256 }) {
-      g_autofree char *properties = g_strdup_printf ("bins=%d counter=%s backend=%s", bins, counter, backend);
-      GstHarness *h = hist_harness (properties, "video/x-raw,format=GRAY8,width=45,height=31,framerate=25/1");
+      g_autofree char *properties =
+          g_strdup_printf ("bins=%d counter=%s backend=%s", bins, counter, backend);
+      GstHarness *h =
+          hist_harness (properties, "video/x-raw,format=GRAY8,width=45,height=31,framerate=25/1");
       GstVideoInfo info;
       gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 45, 31);
       GstBuffer *in = noise (info, unsigned (bins));
@@ -127,15 +135,18 @@ GST_START_TEST (whole_tensor)
       fail_unless (tensor, "%s", error ? error->message : "");
       GstMapInfo map;
       fail_unless (gst_buffer_map (tensor, &map, GST_MAP_READ));
-      fail_unless_equals_uint64 (map.size, bins * gst_integral_histogram_get_plane_pitch (histogram));
+      fail_unless_equals_uint64 (map.size,
+                                 bins * gst_integral_histogram_get_plane_pitch (histogram));
       for (int y = 0; y < 31; y++)
         for (int x = 0; x < 45; x++) {
           const auto wanted = counted (values, 45, bins, 0, 0, x + 1, y + 1);
           for (int b = 0; b < bins; b++) {
-            const guint8 *row =
-                map.data + b * gst_integral_histogram_get_plane_pitch (histogram) + y * gst_integral_histogram_get_row_pitch (histogram);
-            const guint32 got = counter[1] == '3' ? reinterpret_cast<const guint32 *> (row)[x] : reinterpret_cast<const guint16 *> (row)[x];
-            fail_unless (got == wanted[b], "%s, bins %d: H[%d][%d][%d] is %u instead of %u", counter, bins, b, y, x, got, wanted[b]);
+            const guint8 *row = map.data + b * gst_integral_histogram_get_plane_pitch (histogram)
+                                + y * gst_integral_histogram_get_row_pitch (histogram);
+            const guint32 got = counter[1] == '3' ? reinterpret_cast<const guint32 *> (row)[x]
+                                                  : reinterpret_cast<const guint16 *> (row)[x];
+            fail_unless (got == wanted[b], "%s, bins %d: H[%d][%d][%d] is %u instead of %u",
+                         counter, bins, b, y, x, got, wanted[b]);
           }
         }
       gst_buffer_unmap (tensor, &map);
@@ -154,8 +165,10 @@ GST_START_TEST (anchors)
   if (!have (backend))
     return;
   for (const char *counter : { "u32", "u16", "u16-anchored" }) {
-    g_autofree char *properties = g_strdup_printf ("bins=2 counter=%s backend=%s", counter, backend);
-    GstHarness *h = hist_harness (properties, "video/x-raw,format=GRAY8,width=700,height=500,framerate=25/1");
+    g_autofree char *properties =
+        g_strdup_printf ("bins=2 counter=%s backend=%s", counter, backend);
+    GstHarness *h =
+        hist_harness (properties, "video/x-raw,format=GRAY8,width=700,height=500,framerate=25/1");
     GstVideoInfo info;
     gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
     GstBuffer *in = noise (info, 7);
@@ -164,10 +177,12 @@ GST_START_TEST (anchors)
     GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out)->histogram;
     gsize offset = 1;
     guint row_step = 1, column_step = 1;
-    const bool has = gst_integral_histogram_get_anchors (histogram, &offset, &row_step, &column_step);
+    const bool has =
+        gst_integral_histogram_get_anchors (histogram, &offset, &row_step, &column_step);
     fail_unless_equals_int (has, strcmp (counter, "u16-anchored") == 0);
     if (has) {
-      const gsize pitch = gst_integral_histogram_get_row_pitch (histogram), plane = gst_integral_histogram_get_plane_pitch (histogram);
+      const gsize pitch = gst_integral_histogram_get_row_pitch (histogram),
+                  plane = gst_integral_histogram_get_plane_pitch (histogram);
       const guint rows = (kHeight - 1) / row_step + 1, columns = (kWidth - 1) / column_step + 1;
       GError *error = nullptr;
       GstBuffer *tensor = gst_integral_histogram_get_buffer (histogram, &error);
@@ -178,14 +193,16 @@ GST_START_TEST (anchors)
       fail_unless_equals_uint64 (offset, 2 * plane);
       fail_unless (rows > 1 && columns > 1, "one anchor tests nothing");
       const auto *anchors = reinterpret_cast<const guint32 *> (map.data + offset);
-      std::vector<guint32> above[2] = { std::vector<guint32> (kWidth), std::vector<guint32> (kWidth) };
+      std::vector<guint32> above[2] = { std::vector<guint32> (kWidth),
+                                        std::vector<guint32> (kWidth) };
       for (int y = 0; y < kHeight; y++) {
         guint32 row[2] = {};
         for (int x = 0; x < kWidth; x++) {
           row[values[y * kWidth + x] / 128]++;
           for (int b = 0; b < 2; b++) {
             above[b][x] += row[b];
-            const auto element = reinterpret_cast<const guint16 *> (map.data + b * plane + y * pitch)[x];
+            const auto element =
+                reinterpret_cast<const guint16 *> (map.data + b * plane + y * pitch)[x];
             const guint32 a = anchors[(b * rows + y / row_step) * columns + x / column_step];
             fail_unless_equals_int (a + guint16 (element - a), above[b][x]);
           }
@@ -198,7 +215,8 @@ GST_START_TEST (anchors)
       fail_unless (offset == 0 && row_step == 0 && column_step == 0);
     }
     guint32 counts[2];
-    fail_unless (gst_integral_histogram_region (histogram, 1, 1, kWidth - 2, kHeight - 2, counts, nullptr));
+    fail_unless (
+        gst_integral_histogram_region (histogram, 1, 1, kWidth - 2, kHeight - 2, counts, nullptr));
     const auto wanted = counted (values, kWidth, 2, 1, 1, kWidth - 2, kHeight - 2);
     fail_unless (counts[0] == wanted[0] && counts[1] == wanted[1], "%s", counter);
     gst_buffer_unref (out);
@@ -213,7 +231,8 @@ GST_START_TEST (pass_through)
   const char *backend = kBackends[__i__ % 2], *element = kElements[__i__ / 2];
   if (!have (backend))
     return;
-  GstHarness *h = harness (std::string (element) + " backend=" + backend, "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
+  GstHarness *h = harness (std::string (element) + " backend=" + backend,
+                           "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
   GstVideoInfo info;
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 64, 48);
   for (int i = 0; i < 20; i++) {
@@ -223,7 +242,8 @@ GST_START_TEST (pass_through)
     GST_BUFFER_DURATION (in) = 40 * GST_MSECOND;
     GST_BUFFER_OFFSET (in) = guint64 (i);
     GST_BUFFER_FLAG_SET (in, GST_BUFFER_FLAG_MARKER);
-    GstVideoRegionOfInterestMeta *roi = gst_buffer_add_video_region_of_interest_meta (in, "face", 1, 2, 3, 4);
+    GstVideoRegionOfInterestMeta *roi =
+        gst_buffer_add_video_region_of_interest_meta (in, "face", 1, 2, 3, 4);
     GstMapInfo before, after;
     gst_buffer_map (in, &before, GST_MAP_READ);
     const std::vector<guint8> pixels (before.data, before.data + before.size);
@@ -251,7 +271,8 @@ GST_START_TEST (regions_are_clipped)
   const char *backend = kBackends[__i__];
   if (!have (backend))
     return;
-  GstHarness *h = hist_harness (std::string ("bins=4 backend=") + backend, "video/x-raw,format=GRAY8,width=40,height=30,framerate=25/1");
+  GstHarness *h = hist_harness (std::string ("bins=4 backend=") + backend,
+                                "video/x-raw,format=GRAY8,width=40,height=30,framerate=25/1");
   GstVideoInfo info;
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 40, 30);
   GstBuffer *in = noise (info, 1);
@@ -262,13 +283,17 @@ GST_START_TEST (regions_are_clipped)
     GstVideoRectangle asked, clipped;
   };
   for (const Case &c :
-       { Case{ { -5, -5, 10, 10 }, { 0, 0, 5, 5 } }, Case{ { 35, 25, 100, 100 }, { 35, 25, 5, 5 } }, Case{ { 3, 3, 0, 5 }, { 0, 0, 0, 0 } },
-         Case{ { 40, 0, 1, 1 }, { 0, 0, 0, 0 } }, Case{ { 5, 5, -3, 4 }, { 0, 0, 0, 0 } },
-         Case{ { G_MININT, G_MININT, G_MAXINT, G_MAXINT }, { 0, 0, 0, 0 } }, Case{ { 10, 10, G_MAXINT, G_MAXINT }, { 10, 10, 30, 20 } } }) {
+       { Case{ { -5, -5, 10, 10 }, { 0, 0, 5, 5 } }, Case{ { 35, 25, 100, 100 }, { 35, 25, 5, 5 } },
+         Case{ { 3, 3, 0, 5 }, { 0, 0, 0, 0 } }, Case{ { 40, 0, 1, 1 }, { 0, 0, 0, 0 } },
+         Case{ { 5, 5, -3, 4 }, { 0, 0, 0, 0 } },
+         Case{ { G_MININT, G_MININT, G_MAXINT, G_MAXINT }, { 0, 0, 0, 0 } },
+         Case{ { 10, 10, G_MAXINT, G_MAXINT }, { 10, 10, 30, 20 } } }) {
     guint32 counts[4] = { 9, 9, 9, 9 };
-    fail_unless (gst_integral_histogram_region (histogram, c.asked.x, c.asked.y, c.asked.w, c.asked.h, counts, nullptr));
+    fail_unless (gst_integral_histogram_region (histogram, c.asked.x, c.asked.y, c.asked.w,
+                                                c.asked.h, counts, nullptr));
     const auto wanted = counted (values, 40, 4, c.clipped.x, c.clipped.y, c.clipped.w, c.clipped.h);
-    fail_unless (std::equal (wanted.begin (), wanted.end (), counts), "%d,%d,%d,%d", c.asked.x, c.asked.y, c.asked.w, c.asked.h);
+    fail_unless (std::equal (wanted.begin (), wanted.end (), counts), "%d,%d,%d,%d", c.asked.x,
+                 c.asked.y, c.asked.w, c.asked.h);
   }
   fail_unless (gst_integral_histogram_regions (histogram, nullptr, 0, nullptr, nullptr));
   gst_buffer_unref (out);
@@ -276,14 +301,17 @@ GST_START_TEST (regions_are_clipped)
 }
 GST_END_TEST;
 
-/// Settings that may only change in READY do so: what is set later counts from the next start, whatever the caps do.
+/// Settings that may only change in READY do so: what is set later counts from the next start,
+/// whatever the caps do.
 GST_START_TEST (late_settings)
 {
-  GstHarness *h = hist_harness ("name=hist bins=4 backend=cpu", "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
+  GstHarness *h = hist_harness ("name=hist bins=4 backend=cpu",
+                                "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
   GstElement *element = gst_harness_find_element (h, "cudaintegralhist");
   for (int i = 0; i < 3; i++) {
     const int width = 64 + i;
-    g_autofree char *caps = g_strdup_printf ("video/x-raw,format=GRAY8,width=%d,height=48,framerate=25/1", width);
+    g_autofree char *caps =
+        g_strdup_printf ("video/x-raw,format=GRAY8,width=%d,height=48,framerate=25/1", width);
     gst_harness_set_src_caps_str (h, caps);
     GstVideoInfo info;
     gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, width, 48);
@@ -302,9 +330,11 @@ GST_END_TEST;
 /// Messages without a time segment have no times, and no criticals.
 GST_START_TEST (segment_in_bytes)
 {
-  GstElement *pipeline = gst_parse_launch ("appsrc name=src format=bytes caps=video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1 ! "
-                                           "cudaintegralhist backend=cpu bins=2 regions=0,0,4,4 ! fakesink",
-                                           nullptr);
+  GstElement *pipeline =
+      gst_parse_launch ("appsrc name=src format=bytes "
+                        "caps=video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1 ! "
+                        "cudaintegralhist backend=cpu bins=2 regions=0,0,4,4 ! fakesink",
+                        nullptr);
   GstElement *src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   GstFlowReturn flow;
@@ -314,7 +344,8 @@ GST_START_TEST (segment_in_bytes)
   gst_buffer_unref (buffer);
   g_signal_emit_by_name (src, "end-of-stream", &flow);
   GstBus *bus = gst_element_get_bus (pipeline);
-  GstMessage *message = gst_bus_timed_pop_filtered (bus, 10 * GST_SECOND, GstMessageType (GST_MESSAGE_ELEMENT | GST_MESSAGE_ERROR));
+  GstMessage *message = gst_bus_timed_pop_filtered (
+      bus, 10 * GST_SECOND, GstMessageType (GST_MESSAGE_ELEMENT | GST_MESSAGE_ERROR));
   fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_ELEMENT);
   fail_unless (!gst_structure_has_field (gst_message_get_structure (message), "running-time"));
   gst_message_unref (message);
@@ -328,15 +359,19 @@ GST_END_TEST;
 /// A sink's last sample holds the only tensor: the element waits, and says for what.
 GST_START_TEST (says_what_it_waits_for)
 {
-  GstElement *pipeline =
-      gst_parse_launch ("videotestsrc num-buffers=3 ! cudaintegralhist backend=cpu max-tensors=1 ! fakesink name=sink", nullptr);
+  GstElement *pipeline = gst_parse_launch ("videotestsrc num-buffers=3 ! cudaintegralhist "
+                                           "backend=cpu max-tensors=1 ! fakesink name=sink",
+                                           nullptr);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   GstBus *bus = gst_element_get_bus (pipeline);
-  GstMessage *message = gst_bus_timed_pop_filtered (bus, 10 * GST_SECOND, GstMessageType (GST_MESSAGE_WARNING | GST_MESSAGE_EOS));
+  GstMessage *message = gst_bus_timed_pop_filtered (
+      bus, 10 * GST_SECOND, GstMessageType (GST_MESSAGE_WARNING | GST_MESSAGE_EOS));
   fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING);
   g_autoptr (GError) warning = nullptr;
   gst_message_parse_warning (message, &warning, nullptr);
-  fail_unless (strstr (warning->message, "max-tensors") && strstr (warning->message, "enable-last-sample"), "%s", warning->message);
+  fail_unless (strstr (warning->message, "max-tensors")
+                   && strstr (warning->message, "enable-last-sample"),
+               "%s", warning->message);
   gst_message_unref (message);
   gst_object_unref (bus);
   gst_element_set_state (pipeline, GST_STATE_NULL);
@@ -347,10 +382,11 @@ GST_END_TEST;
 /// An application that is slower than the frames holds them up; they do not pile up in memory.
 GST_START_TEST (messages_do_not_pile_up)
 {
-  GstElement *pipeline =
-      gst_parse_launch ("videotestsrc num-buffers=60 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
-                        "cudaintegralhist name=hist backend=cpu async-depth=2 regions=0,0,4,4 ! identity name=out ! fakesink",
-                        nullptr);
+  GstElement *pipeline = gst_parse_launch (
+      "videotestsrc num-buffers=60 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
+      "cudaintegralhist name=hist backend=cpu async-depth=2 regions=0,0,4,4 ! identity name=out ! "
+      "fakesink",
+      nullptr);
   static int most, posted, passed;
   most = posted = passed = 0;
   GstBus *bus = gst_element_get_bus (pipeline);
@@ -371,11 +407,13 @@ GST_START_TEST (messages_do_not_pile_up)
                     }),
                     nullptr);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  GstMessage *message = gst_bus_timed_pop_filtered (bus, 20 * GST_SECOND, GstMessageType (GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
+  GstMessage *message = gst_bus_timed_pop_filtered (
+      bus, 20 * GST_SECOND, GstMessageType (GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
   fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS);
   gst_message_unref (message);
   fail_unless_equals_int (posted, 60);
-  fail_unless (most <= 4, "%d frames ahead of their messages", most);  // two wait, one is being posted, one is on its way out
+  fail_unless (most <= 4, "%d frames ahead of their messages",
+               most);  // two wait, one is being posted, one is on its way out
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (out);
   gst_object_unref (bus);
@@ -397,17 +435,22 @@ GST_START_TEST (download_never)
     GstBuffer *out = gst_harness_push_and_pull (h, in);
     check_counts (out, values, 8);
     GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out)->histogram;
-    fail_unless (gst_integral_histogram_get_device_pointer (histogram) && gst_integral_histogram_get_cuda_event (histogram)
+    fail_unless (gst_integral_histogram_get_device_pointer (histogram)
+                 && gst_integral_histogram_get_cuda_event (histogram)
                  && gst_integral_histogram_get_cuda_context (histogram));
     fail_unless_equals_int (gst_integral_histogram_get_cuda_device (histogram), 0);
     g_autoptr (GError) error = nullptr;
     GstBuffer *tensor = gst_integral_histogram_get_buffer (histogram, &error);
     if (strcmp (download, "never") == 0) {
-      fail_unless (!tensor && g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR, GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED));
+      fail_unless (!tensor
+                   && g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR,
+                                       GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED));
     } else {
       GstMapInfo map;
       fail_unless (gst_buffer_map (tensor, &map, GST_MAP_READ));
-      const guint32 *corner = reinterpret_cast<const guint32 *> (map.data + 47 * gst_integral_histogram_get_row_pitch (histogram)) + 63;
+      const guint32 *corner = reinterpret_cast<const guint32 *> (
+                                  map.data + 47 * gst_integral_histogram_get_row_pitch (histogram))
+                              + 63;
       fail_unless_equals_int (int (*corner), int (counted (values, 64, 8, 0, 0, 64, 48)[0]));
       gst_buffer_unmap (tensor, &map);
       gst_buffer_unref (tensor);
@@ -418,8 +461,7 @@ GST_START_TEST (download_never)
 }
 GST_END_TEST;
 
-static Suite *
-element_suite ()
+static Suite *element_suite ()
 {
   Suite *suite = suite_create ("element");
   TCase *tests = tcase_create ("general");

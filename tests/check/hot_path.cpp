@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the element asks of CUDA for each frame, as CUPTI sees it: nothing is allocated or freed, nobody waits for a whole device or a stream, nothing runs on the legacy default
-// stream, and nothing is copied from or to memory that is not pinned.
+// What the element asks of CUDA for each frame, as CUPTI sees it: nothing is allocated or freed,
+// nobody waits for a whole device or a stream, nothing runs on the legacy default stream, and
+// nothing is copied from or to memory that is not pinned.
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -53,18 +54,24 @@ private:
   Calls ()
   {
     void *library = nullptr;
-    for (const char *name : { "libcupti.so.13", "libcupti.so.12", "libcupti.so", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so" })
+    for (const char *name : { "libcupti.so.13", "libcupti.so.12", "libcupti.so",
+                              "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so" })
       if (!library)
         library = dlopen (name, RTLD_NOW);
     if (!library) {
-      printf ("SKIP: hot path: no libcupti.so: set LD_LIBRARY_PATH to the CUDA toolkit's extras/CUPTI/lib64\n");
+      printf ("SKIP: hot path: no libcupti.so: set LD_LIBRARY_PATH to the CUDA toolkit's "
+              "extras/CUPTI/lib64\n");
       return;
     }
-    const auto subscribe = reinterpret_cast<decltype (&cuptiSubscribe)> (dlsym (library, "cuptiSubscribe"));
-    const auto enable = reinterpret_cast<decltype (&cuptiEnableDomain)> (dlsym (library, "cuptiEnableDomain"));
+    const auto subscribe =
+        reinterpret_cast<decltype (&cuptiSubscribe)> (dlsym (library, "cuptiSubscribe"));
+    const auto enable =
+        reinterpret_cast<decltype (&cuptiEnableDomain)> (dlsym (library, "cuptiEnableDomain"));
     CUpti_SubscriberHandle handle;
-    const auto callback = [] (void *calls, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void *data) {
-      static_cast<Calls *> (calls)->note (domain, id, static_cast<const CUpti_CallbackData *> (data));
+    const auto callback = [] (void *calls, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                              const void *data) {
+      static_cast<Calls *> (calls)->note (domain, id,
+                                          static_cast<const CUpti_CallbackData *> (data));
     };
     subscribed_ = subscribe && enable && subscribe (&handle, callback, this) == CUPTI_SUCCESS
                   && enable (1, handle, CUPTI_CB_DOMAIN_DRIVER_API) == CUPTI_SUCCESS
@@ -119,8 +126,7 @@ private:
 };
 
 /// Why a call has no place here, or nothing.
-const char *
-objection (const std::string &name)
+const char *objection (const std::string &name)
 {
   const auto has = [&] (const char *part) { return name.find (part) != std::string::npos; };
   const bool async = has ("Async");
@@ -148,8 +154,8 @@ constexpr Way kWays[] = {
 };
 
 /// Buffers that are filled already: of the pool that the element offers, or of plain memory.
-std::vector<GstBuffer *>
-frames_of (const Harness &harness, const Way &way, const std::string &caps_text, GstBufferPool **pool)
+std::vector<GstBuffer *> frames_of (const Harness &harness, const Way &way,
+                                    const std::string &caps_text, GstBufferPool **pool)
 {
   constexpr int kBuffers = 12;
   const GstVideoInfo info = video_info (caps_text);
@@ -170,21 +176,23 @@ frames_of (const Harness &harness, const Way &way, const std::string &caps_text,
   }
   GstStructure *config = gst_buffer_pool_get_config (*pool);
   gst_buffer_pool_config_set_params (config, caps, size, kBuffers, 0);
-  fail_unless (gst_buffer_pool_set_config (*pool, config) && gst_buffer_pool_set_active (*pool, TRUE));
+  fail_unless (gst_buffer_pool_set_config (*pool, config)
+               && gst_buffer_pool_set_active (*pool, TRUE));
   for (int i = 0; i < kBuffers; i++) {
     GstBuffer *buffer = nullptr;
     fail_unless_equals_int (gst_buffer_pool_acquire_buffer (*pool, &buffer, nullptr), GST_FLOW_OK);
     GstVideoFrame frame;
-    fail_unless (gst_video_frame_map (&frame, &info, buffer, GST_MAP_WRITE), "a %s frame cannot be written", way.memory);
-    std::memset (GST_VIDEO_FRAME_PLANE_DATA (&frame, 0), 10 * i, gsize (GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0)) * info.height);
+    fail_unless (gst_video_frame_map (&frame, &info, buffer, GST_MAP_WRITE),
+                 "a %s frame cannot be written", way.memory);
+    std::memset (GST_VIDEO_FRAME_PLANE_DATA (&frame, 0), 10 * i,
+                 gsize (GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0)) * info.height);
     gst_video_frame_unmap (&frame);
     buffers.push_back (buffer);
   }
   return buffers;
 }
 
-void
-run (const Way &way)
+void run (const Way &way)
 {
   const Setup setup = { "cudaintegralhist", "bins=32", "", "cuda" };
   if (!have ("cuda"))
@@ -192,7 +200,8 @@ run (const Way &way)
   Calls *const calls = Calls::get ();
   if (!calls)
     return;
-  const std::string caps = "video/x-raw" + std::string (way.features) + ",format=NV12,width=640,height=480,framerate=30/1";
+  const std::string caps = "video/x-raw" + std::string (way.features)
+                           + ",format=NV12,width=640,height=480,framerate=30/1";
   Harness harness (setup, "async-depth=" + std::to_string (kDepth) + " download=" + way.download);
   harness.set_caps (caps);
   GstBufferPool *pool = nullptr;
@@ -222,7 +231,8 @@ run (const Way &way)
   calls->end ();
 
   int all = 0, launches = 0;
-  printf ("calls for each of %d frames, %s memory, download=%s:\n", kFrames, way.memory, way.download);
+  printf ("calls for each of %d frames, %s memory, download=%s:\n", kFrames, way.memory,
+          way.download);
   for (const auto &[name, n] : calls->names ()) {
     printf ("  %7.3f  %s\n", double (n) / kFrames, name.c_str ());
     all += n;
@@ -236,11 +246,13 @@ run (const Way &way)
     fail ("%s was called on the legacy stream", name.c_str ());
   for (const void *memory : calls->host_memory ()) {
     cudaPointerAttributes attributes = {};
-    fail_unless (cudaPointerGetAttributes (&attributes, memory) == cudaSuccess && attributes.type == cudaMemoryTypeHost,
+    fail_unless (cudaPointerGetAttributes (&attributes, memory) == cudaSuccess
+                     && attributes.type == cudaMemoryTypeHost,
                  "%p was copied from or to, and is not pinned", memory);
   }
   const bool copies = !g_str_equal (way.memory, "CUDA") || g_str_equal (way.download, "eager");
-  fail_unless (calls->host_memory ().empty () != copies, "%zu places in host memory were seen", calls->host_memory ().size ());
+  fail_unless (calls->host_memory ().empty () != copies, "%zu places in host memory were seen",
+               calls->host_memory ().size ());
   gst_buffer_pool_set_active (pool, FALSE);
   gst_object_unref (pool);
 }
@@ -267,8 +279,7 @@ constexpr int kTests = 1;
 
 #endif
 
-static Suite *
-hot_path_suite ()
+static Suite *hot_path_suite ()
 {
   Suite *const suite = suite_create ("hot_path");
   TCase *const tcase = tcase_create ("hot_path");

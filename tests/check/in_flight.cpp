@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Frames in flight: buffers that are still read when they have been pushed, what is asked of upstream, how long a frame takes, and how much memory stays.
+// Frames in flight: buffers that are still read when they have been pushed, what is asked of
+// upstream, how long a frame takes, and how much memory stays.
 //
 // Environment:
 //   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)
@@ -27,8 +28,7 @@ constexpr int kDepth = 3;
 using Query = std::unique_ptr<GstQuery, void (*) (GstQuery *)>;
 
 /// What the element says of buffers for these caps.
-Query
-allocation_of (const Harness &harness, const std::string &caps_text)
+Query allocation_of (const Harness &harness, const std::string &caps_text)
 {
   g_autoptr (GstCaps) caps = gst_caps_from_string (caps_text.c_str ());
   Query query (gst_query_new_allocation (caps, TRUE), gst_query_unref);
@@ -36,8 +36,7 @@ allocation_of (const Harness &harness, const std::string &caps_text)
   return query;
 }
 
-std::string
-first_allocator (const Query &query)
+std::string first_allocator (const Query &query)
 {
   if (gst_query_get_n_allocation_params (query.get ()) == 0)
     return "";
@@ -46,7 +45,8 @@ first_allocator (const Query &query)
   return allocator ? allocator->mem_type : "";
 }
 
-/// The pool that the element offers, with at most `most` buffers, or one of plain memory where it offers none.
+/// The pool that the element offers, with at most `most` buffers, or one of plain memory where it
+/// offers none.
 class Pool {
 public:
   Pool (const Harness &harness, const std::string &caps_text, guint most)
@@ -61,7 +61,8 @@ public:
     GstStructure *config = gst_buffer_pool_get_config (pool_);
     g_autoptr (GstCaps) caps = gst_caps_from_string (caps_text.c_str ());
     gst_buffer_pool_config_set_params (config, caps, size, 1, most);
-    fail_unless (gst_buffer_pool_set_config (pool_, config) && gst_buffer_pool_set_active (pool_, TRUE));
+    fail_unless (gst_buffer_pool_set_config (pool_, config)
+                 && gst_buffer_pool_set_active (pool_, TRUE));
   }
   ~Pool ()
   {
@@ -76,7 +77,8 @@ public:
     GstBuffer *buffer = nullptr;
     GstBufferPoolAcquireParams params = {};
     params.flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT;
-    for (int ms = 0; gst_buffer_pool_acquire_buffer (pool_, &buffer, &params) != GST_FLOW_OK; ms++) {
+    for (int ms = 0; gst_buffer_pool_acquire_buffer (pool_, &buffer, &params) != GST_FLOW_OK;
+         ms++) {
       fail_unless (ms < 2000, "a buffer does not come back");
       g_usleep (1000);
     }
@@ -96,8 +98,7 @@ private:
   GstBufferPool *pool_ = nullptr;
 };
 
-guint64
-stat_of (const Harness &harness, const char *name)
+guint64 stat_of (const Harness &harness, const char *name)
 {
   GstElement *element = gst_harness_find_element (harness.get (), "cudaintegralhist");
   g_autoptr (GstStructure) stats = nullptr;
@@ -108,12 +109,13 @@ stat_of (const Harness &harness, const char *name)
   return value;
 }
 
-/// Somebody downstream paints over each frame at once, as a filter that works in place does. Its histogram is that of the frame before, and after the first few nothing is copied for it.
-void
-run_painted_over (const Setup &setup)
+/// Somebody downstream paints over each frame at once, as a filter that works in place does. Its
+/// histogram is that of the frame before, and after the first few nothing is copied for it.
+void run_painted_over (const Setup &setup)
 {
   Random random (seed ());
-  const std::string caps = kSlowed ? caps_text ("GRAY8", 640, 360) : caps_text ("GRAY8", 1920, 1080);
+  const std::string caps =
+      kSlowed ? caps_text ("GRAY8", 640, 360) : caps_text ("GRAY8", 1920, 1080);
   const GstVideoInfo info = video_info (caps);
   struct Painted {
     Histogram histogram;
@@ -128,11 +130,12 @@ run_painted_over (const Setup &setup)
     GstBuffer *frame = pool.frame (random);
     Picture picture = picture_of (frame, info);
     GstBuffer *out = harness.pass (frame).release ();
-    // a frame may have been read by the time that it comes here; the element learns from the first that was not
+    // a frame may have been read by the time that it comes here; the element learns from the first
+    // that was not
     if (first_copied < 0 && !gst_buffer_is_writable (out))
       first_copied = i;
-    fail_unless (first_copied < 0 || i < first_copied + 2 || gst_buffer_is_writable (out), "frame %d would be copied, as frame %d was", i,
-                 first_copied);
+    fail_unless (first_copied < 0 || i < first_copied + 2 || gst_buffer_is_writable (out),
+                 "frame %d would be copied, as frame %d was", i, first_copied);
     out = gst_buffer_make_writable (out);
     GstMapInfo map;
     fail_unless (gst_buffer_map (out, &map, GST_MAP_WRITE));
@@ -141,7 +144,8 @@ run_painted_over (const Setup &setup)
     gst_buffer_unmap (out, &map);
     GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta (out);
     fail_unless (meta);
-    all.push_back ({ { gst_integral_histogram_ref (meta->histogram), gst_integral_histogram_unref }, std::move (picture) });
+    all.push_back ({ { gst_integral_histogram_ref (meta->histogram), gst_integral_histogram_unref },
+                     std::move (picture) });
     gst_buffer_unref (out);
   }
   for (std::size_t i = 0; i < all.size (); i++) {
@@ -151,8 +155,7 @@ run_painted_over (const Setup &setup)
 }
 
 /// The next frame needs the buffer of the last, which comes back with nobody's help.
-void
-run_one_buffer (const Setup &setup)
+void run_one_buffer (const Setup &setup)
 {
   Random random (seed ());
   const std::string caps = caps_text ("GRAY8", 640, 480);
@@ -166,7 +169,8 @@ run_one_buffer (const Setup &setup)
     Histogram histogram (nullptr, gst_integral_histogram_unref);
     {
       const Buffer out = harness.pass (frame);
-      histogram.reset (gst_integral_histogram_ref (gst_buffer_get_integral_histogram_meta (out.get ())->histogram));
+      histogram.reset (gst_integral_histogram_ref (
+          gst_buffer_get_integral_histogram_meta (out.get ())->histogram));
     }
     const std::string what = i % 2 == 0 ? complaint (histogram.get (), picture, random) : "";
     fail_unless (what.empty (), "frame %d: %s", i, what.c_str ());
@@ -174,8 +178,7 @@ run_one_buffer (const Setup &setup)
 }
 
 /// The device has room for one tensor, and lent buffers have theirs: the next frame waits for it.
-void
-run_room_for_one (const Setup &setup)
+void run_room_for_one (const Setup &setup)
 {
   if (g_str_equal (setup.backend, "cpu"))
     return;
@@ -203,15 +206,16 @@ run_room_for_one (const Setup &setup)
     const bool last = frame == frames.back ();
     const Buffer out = harness.pass (frame);
     const std::string what =
-        last ? complaint (gst_buffer_get_integral_histogram_meta (out.get ())->histogram, picture, random) : std::string ();
+        last ? complaint (gst_buffer_get_integral_histogram_meta (out.get ())->histogram, picture,
+                          random)
+             : std::string ();
     fail_unless (what.empty (), "%s", what.c_str ());
   }
 #endif
 }
 
 /// With one tensor and no copy, frames follow each other as fast as they are computed.
-void
-run_one_tensor (const Setup &setup)
+void run_one_tensor (const Setup &setup)
 {
   if (g_str_equal (setup.backend, "cpu"))
     return;  // nothing is lent there
@@ -233,8 +237,7 @@ run_one_tensor (const Setup &setup)
 }
 
 /// Upstream is offered memory that needs no copy, and buffers for the frames in flight.
-void
-run_offer (const Setup &setup)
+void run_offer (const Setup &setup)
 {
   Random random (seed ());
   const bool cuda = g_str_equal (setup.backend, "cuda");
@@ -244,14 +247,17 @@ run_offer (const Setup &setup)
   harness.set_caps (caps);
   const Query query = allocation_of (harness, caps);
   if (!cuda) {
-    fail_unless_equals_int (gst_query_get_n_allocation_pools (query.get ()), 0);  // as downstream says
+    fail_unless_equals_int (gst_query_get_n_allocation_pools (query.get ()),
+                            0);  // as downstream says
     return;
   }
   fail_unless_equals_int (gst_query_get_n_allocation_pools (query.get ()), 1);
   guint size, least, most;
   gst_query_parse_nth_allocation_pool (query.get (), 0, nullptr, &size, &least, &most);
-  fail_unless (size >= info.size && least >= 5 && most == 0, "%u bytes, %u to %u buffers", size, least, most);
-  fail_unless (first_allocator (query) == "IntegralHistPinned", "%s", first_allocator (query).c_str ());
+  fail_unless (size >= info.size && least >= 5 && most == 0, "%u bytes, %u to %u buffers", size,
+               least, most);
+  fail_unless (first_allocator (query) == "IntegralHistPinned", "%s",
+               first_allocator (query).c_str ());
 
   Pool pool (harness, caps, 0);
   fail_unless (pool.offered);
@@ -260,7 +266,8 @@ run_offer (const Setup &setup)
     GstBuffer *frame = pool.frame (random);
     const Picture pixels = picture_of (frame, info);
     const Buffer out = harness.pass (frame);
-    const std::string what = complaint (gst_buffer_get_integral_histogram_meta (out.get ())->histogram, pixels, random);
+    const std::string what =
+        complaint (gst_buffer_get_integral_histogram_meta (out.get ())->histogram, pixels, random);
     fail_unless (what.empty (), "%s", what.c_str ());
     fail_unless_equals_uint64 (stat_of (harness, "bytes-up"), i * picture);
     fail_unless_equals_uint64 (stat_of (harness, "bytes-staged"), 0);
@@ -271,12 +278,12 @@ run_offer (const Setup &setup)
 }
 
 /// A source that asks for buffers writes into those that are offered.
-void
-run_source (const Setup &setup)
+void run_source (const Setup &setup)
 {
   if (g_str_equal (setup.backend, "cpu"))
     return;
-  Pipeline pipeline (snow (setup, "num-buffers=20", "width=322,height=242", "", "wait-on-eos=false"));
+  Pipeline pipeline (
+      snow (setup, "num-buffers=20", "width=322,height=242", "", "wait-on-eos=false"));
   pipeline.set_state (GST_STATE_PLAYING);
   pipeline.wait_for_eos ();
   GstElement *element = pipeline.element ("hist");
@@ -285,17 +292,19 @@ run_source (const Setup &setup)
   gst_object_unref (element);
   guint64 frames = 0, up = 0, staged = 1;
   double upload = 0, compute = 0;
-  fail_unless (gst_structure_get (stats, "frames", G_TYPE_UINT64, &frames, "bytes-up", G_TYPE_UINT64, &up, "bytes-staged", G_TYPE_UINT64,
-                                  &staged, "upload-us-mean", G_TYPE_DOUBLE, &upload, "compute-us-mean", G_TYPE_DOUBLE, &compute, nullptr));
+  fail_unless (gst_structure_get (stats, "frames", G_TYPE_UINT64, &frames, "bytes-up",
+                                  G_TYPE_UINT64, &up, "bytes-staged", G_TYPE_UINT64, &staged,
+                                  "upload-us-mean", G_TYPE_DOUBLE, &upload, "compute-us-mean",
+                                  G_TYPE_DOUBLE, &compute, nullptr));
   fail_unless_equals_uint64 (frames, 20);
   fail_unless_equals_uint64 (up, 20 * 322 * 242);
   fail_unless_equals_uint64 (staged, 0);
   fail_unless (upload > 0 && compute > 0, "no time was measured");
 }
 
-/// CUDA memory under caps that do not say so, as cudadownload passes it on: it is read where it lies, and its pool is told of the frames in flight.
-void
-run_disguised (const Setup &setup)
+/// CUDA memory under caps that do not say so, as cudadownload passes it on: it is read where it
+/// lies, and its pool is told of the frames in flight.
+void run_disguised (const Setup &setup)
 {
   if (g_str_equal (setup.backend, "cpu"))
     return;
@@ -319,7 +328,8 @@ run_disguised (const Setup &setup)
     GstBuffer *frame = pool.frame (random);
     const Picture picture = picture_of (frame, info);
     const Buffer out = harness.pass (frame);
-    const std::string what = complaint (gst_buffer_get_integral_histogram_meta (out.get ())->histogram, picture, random);
+    const std::string what =
+        complaint (gst_buffer_get_integral_histogram_meta (out.get ())->histogram, picture, random);
     fail_unless (what.empty (), "frame %d: %s", i, what.c_str ());
   }
   fail_unless_equals_uint64 (stat_of (harness, "frames"), 10);
@@ -335,25 +345,21 @@ struct OtherAllocatorClass {
 GType other_allocator_get_type ();
 G_DEFINE_TYPE (OtherAllocator, other_allocator, GST_TYPE_ALLOCATOR)
 
-void
-other_allocator_class_init (OtherAllocatorClass *)
-{
-}
+void other_allocator_class_init (OtherAllocatorClass *) {}
 
-void
-other_allocator_init (OtherAllocator *allocator)
+void other_allocator_init (OtherAllocator *allocator)
 {
   GST_ALLOCATOR_CAST (allocator)->mem_type = "Other";
 }
 
 /// Memory that somebody downstream needs is what upstream gets.
-void
-run_others_memory (const Setup &setup)
+void run_others_memory (const Setup &setup)
 {
   const std::string caps = caps_text ("GRAY8", 64, 48);
   Harness harness (setup, "");
   auto *other = static_cast<GstAllocator *> (g_object_new (other_allocator_get_type (), nullptr));
-  gst_harness_set_propose_allocator (harness.get (), GST_ALLOCATOR_CAST (gst_object_ref_sink (other)), nullptr);
+  gst_harness_set_propose_allocator (harness.get (),
+                                     GST_ALLOCATOR_CAST (gst_object_ref_sink (other)), nullptr);
   harness.set_caps (caps);
   const Query query = allocation_of (harness, caps);
   fail_unless (first_allocator (query) == "Other", "%s", first_allocator (query).c_str ());
@@ -361,8 +367,7 @@ run_others_memory (const Setup &setup)
 }
 
 /// A live frame leaves within a millisecond, and is ready within another.
-void
-run_latency (const Setup &setup)
+void run_latency (const Setup &setup)
 {
   if (g_str_equal (setup.backend, "cpu"))
     return;  // it is as fast as its processor
@@ -371,9 +376,10 @@ run_latency (const Setup &setup)
     std::vector<gint64> inside, until_ready;
     int frames = 0;
   } times;
-  Pipeline pipeline (
-      std::string ("videotestsrc is-live=true num-buffers=91 ! video/x-raw,format=GRAY8,width=640,height=480,framerate=30/1 ! ")
-      + setup.element + " name=hist " + setup.properties + " backend=" + setup.backend + " ! fakesink");
+  Pipeline pipeline (std::string ("videotestsrc is-live=true num-buffers=91 ! "
+                                  "video/x-raw,format=GRAY8,width=640,height=480,framerate=30/1 ! ")
+                     + setup.element + " name=hist " + setup.properties
+                     + " backend=" + setup.backend + " ! fakesink");
   GstElement *element = pipeline.element ("hist");
   const auto probe = [&] (const char *name, GstPadProbeCallback callback) {
     GstPad *pad = gst_element_get_static_pad (element, name);
@@ -387,10 +393,12 @@ run_latency (const Setup &setup)
   probe ("src", [] (GstPad *, GstPadProbeInfo *info, gpointer t) {
     auto *const times = static_cast<Times *> (t);
     const gint64 out = g_get_monotonic_time ();
-    const GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta (GST_PAD_PROBE_INFO_BUFFER (info));
+    const GstIntegralHistogramMeta *meta =
+        gst_buffer_get_integral_histogram_meta (GST_PAD_PROBE_INFO_BUFFER (info));
     if (!meta || !gst_integral_histogram_wait (meta->histogram, GST_CLOCK_TIME_NONE, nullptr))
       return GST_PAD_PROBE_DROP;
-    if (times->frames++ > 0) {  // the first measures strategies, and makes all that there is to make
+    if (times->frames++
+        > 0) {  // the first measures strategies, and makes all that there is to make
       times->until_ready.push_back (g_get_monotonic_time () - out);
       times->inside.push_back (out - times->in);
     }
@@ -400,17 +408,19 @@ run_latency (const Setup &setup)
   pipeline.set_state (GST_STATE_PLAYING);
   pipeline.wait_for_eos ();
   fail_unless_equals_int (times.frames, 91);
-  for (const auto &[what, list] : { std::pair ("inside", &times.inside), std::pair ("from there until ready", &times.until_ready) }) {
+  for (const auto &[what, list] : { std::pair ("inside", &times.inside),
+                                    std::pair ("from there until ready", &times.until_ready) }) {
     std::ranges::sort (*list);
     const auto at = [&] (int percent) { return int ((*list)[list->size () * percent / 100]); };
-    printf ("latency, us %s: median %d, 95 %% %d, most %d\n", what, at (50), at (95), int (list->back ()));
-    fail_unless (at (95) < 1000, "%d us %s", at (95), what);  // the machine may be busy with something else
+    printf ("latency, us %s: median %d, 95 %% %d, most %d\n", what, at (50), at (95),
+            int (list->back ()));
+    fail_unless (at (95) < 1000, "%d us %s", at (95),
+                 what);  // the machine may be busy with something else
   }
 }
 
 /// Pipelines that know nothing of each other compute in one context of a device.
-void
-run_one_context (const Setup &setup)
+void run_one_context (const Setup &setup)
 {
   if (g_str_equal (setup.backend, "cpu"))
     return;
@@ -421,14 +431,14 @@ run_one_context (const Setup &setup)
   for (int i = 0; i < 2; i++) {
     harnesses[i]->set_caps (caps);
     const Buffer out = harnesses[i]->pass (noise (video_info (caps), 1));
-    contexts[i] = gst_integral_histogram_get_cuda_context (gst_buffer_get_integral_histogram_meta (out.get ())->histogram);
+    contexts[i] = gst_integral_histogram_get_cuda_context (
+        gst_buffer_get_integral_histogram_meta (out.get ())->histogram);
   }
   fail_unless (contexts[0] && contexts[0] == contexts[1]);
 }
 
 /// Bytes of this process in memory.
-gsize
-resident ()
+gsize resident ()
 {
   std::ifstream statm ("/proc/self/statm");
   gsize all = 0, pages = 0;
@@ -437,12 +447,12 @@ resident ()
 }
 
 /// What a consumer held for a while is freed when it has not held as much for some time.
-void
-run_bounded (const Setup &setup)
+void run_bounded (const Setup &setup)
 {
   if (g_str_equal (setup.backend, "cuda"))
-    return;                                 // the pool is the same, and this looks at host memory
-  constexpr int kHeld = 120, kLater = 700;  // so many that what a sanitizer does not give back at once is little
+    return;  // the pool is the same, and this looks at host memory
+  constexpr int kHeld = 120,
+                kLater = 700;  // so many that what a sanitizer does not give back at once is little
   constexpr gsize kTensor = 320 * 240 * 32 * 4;
   const std::string caps = caps_text ("GRAY8", 320, 240);
   const GstVideoInfo info = video_info (caps);
@@ -458,7 +468,8 @@ run_bounded (const Setup &setup)
   held.clear ();
   for (int i = 0; i < kLater; i++)
     harness.pass (noise (info, unsigned (i)));
-  fail_unless (resident () < most - kHeld / 2 * kTensor, "%zu MB stay of %zu", resident () >> 20, most >> 20);
+  fail_unless (resident () < most - kHeld / 2 * kTensor, "%zu MB stay of %zu", resident () >> 20,
+               most >> 20);
 }
 
 }  // namespace
@@ -484,8 +495,7 @@ SETUP_TEST (latency)
 SETUP_TEST (one_context)
 SETUP_TEST (bounded)
 
-static Suite *
-in_flight_suite ()
+static Suite *in_flight_suite ()
 {
   Suite *const suite = suite_create ("in_flight");
   TCase *const tcase = tcase_create ("in_flight");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tensors computed in parts, by every strategy on every device: groups of bins, each with a LUT of its own, and strips of rows, joined by add_above. Put together they are the
-// whole tensor, bit for bit.
+// Tensors computed in parts, by every strategy on every device: groups of bins, each with a LUT of
+// its own, and strips of rows, joined by add_above. Put together they are the whole tensor, bit for
+// bit.
 //
 // Environment: devices.hpp
 #include <random>
@@ -19,7 +20,8 @@ struct Whole {
   std::size_t stride;  // bytes
   Bytes pixels, tensor;
 
-  Whole (const Case &what, Random &random) : c (what), stride (c.shape.width * bytes_of (c.shape.pixel))
+  Whole (const Case &what, Random &random)
+      : c (what), stride (c.shape.width * bytes_of (c.shape.pixel))
   {
     const Shape &shape = c.shape;
     tensor.resize (tensor_bytes (shape, layout_of (shape)));
@@ -35,7 +37,9 @@ struct Whole {
         entry = std::uint8_t (random () % std::min (256, shape.bins + shape.bins / 4 + 1));
     Bytes bins (bin_stride (shape.width) * shape.height);
     const PixelPlane plane = { bins.data (), bin_stride (shape.width) };
-    fail_unless_equals_int (cpu::bin_image ({ pixels.data (), std::ptrdiff_t (stride), {} }, lut, shape.width, shape.height, plane), 0);
+    fail_unless_equals_int (cpu::bin_image ({ pixels.data (), std::ptrdiff_t (stride), {} }, lut,
+                                            shape.width, shape.height, plane),
+                            0);
     reference ({ shape, layout_of (shape), plane, tensor.data () });
   }
 
@@ -46,8 +50,7 @@ struct Whole {
 };
 
 /// 0, n, and some numbers between.
-std::vector<int>
-cuts_of (int n, Random &random)
+std::vector<int> cuts_of (int n, Random &random)
 {
   std::vector<int> cuts = { 0 };
   while (cuts.back () < n)
@@ -55,34 +58,36 @@ cuts_of (int n, Random &random)
   return cuts;
 }
 
-/// The tensor of planes first_plane.. and rows first_row.. as it must lie in a block of memory, with poison around the elements.
-Bytes
-part_of (const Whole &whole, int first_plane, int first_row, const Case &part, const Block &block)
+/// The tensor of planes first_plane.. and rows first_row.. as it must lie in a block of memory,
+/// with poison around the elements.
+Bytes part_of (const Whole &whole, int first_plane, int first_row, const Case &part,
+               const Block &block)
 {
   Bytes bytes (block.total, kPoison);
   const Layout layout = part.layout ();
   for (int p = 0; p < part.shape.bins; p++)
     for (int y = 0; y < part.shape.height; y++)
-      memcpy (&bytes[block.front + p * layout.plane_pitch + y * layout.row_pitch], whole.row (first_plane + p, first_row + y),
+      memcpy (&bytes[block.front + p * layout.plane_pitch + y * layout.row_pitch],
+              whole.row (first_plane + p, first_row + y),
               part.shape.width * bytes_of (part.shape.counter));
   return bytes;
 }
 
 /// What add_above must leave above row `next_row`.
-Bytes
-above_of (const Whole &whole, int first_plane, int planes, int next_row, const Block &block)
+Bytes above_of (const Whole &whole, int first_plane, int planes, int next_row, const Block &block)
 {
   Bytes bytes (block.total, kPoison);
   const std::size_t width = whole.c.shape.width, size = bytes_of (whole.c.shape.counter);
   memset (&bytes[block.front], 0, planes * width * sizeof (std::uint32_t));
   for (int p = 0; p < planes; p++)
     for (std::size_t x = 0; x < width; x++)
-      memcpy (&bytes[block.front + (p * width + x) * sizeof (std::uint32_t)], whole.row (first_plane + p, next_row - 1) + x * size, size);
+      memcpy (&bytes[block.front + (p * width + x) * sizeof (std::uint32_t)],
+              whole.row (first_plane + p, next_row - 1) + x * size, size);
   return bytes;
 }
 
-void
-add_above (Device device, const Case &part, const Block &tensor, const Block &above, [[maybe_unused]] Stream stream)
+void add_above (Device device, const Case &part, const Block &tensor, const Block &above,
+                [[maybe_unused]] Stream stream)
 {
   auto *const words = reinterpret_cast<std::uint32_t *> (above.data);
 #if INTHIST_CUDA
@@ -94,14 +99,15 @@ add_above (Device device, const Case &part, const Block &tensor, const Block &ab
 }
 
 /// Strip after strip of planes first_plane.. .
-void
-compute_group (const Strategy &strategy, const Whole &whole, int first_plane, int planes, Random &random)
+void compute_group (const Strategy &strategy, const Whole &whole, int first_plane, int planes,
+                    Random &random)
 {
   const Device device = strategy.device;
   const Shape &all = whole.c.shape;
   const bool guards = !small_cases (), bins = all.content == Content::bins;
   Queue queue (device);
-  Block pixels (device, whole.pixels.size ()), above (device, sizeof (std::uint32_t) * planes * all.width, random () % 4 * 4, guards);
+  Block pixels (device, whole.pixels.size ()),
+      above (device, sizeof (std::uint32_t) * planes * all.width, random () % 4 * 4, guards);
   pixels.put (whole.pixels.data (), whole.pixels.size ());
   above.poison ();
   fill (device, above.data, 0, sizeof (std::uint32_t) * planes * all.width);
@@ -114,14 +120,14 @@ compute_group (const Strategy &strategy, const Whole &whole, int first_plane, in
     part.row_gap = random () % 3 * 16;
     part.plane_gap = random () % 3 * 16;
     const std::uint8_t *const first = pixels.data + cuts[i] * whole.stride;
-    const Binning binning = { { first, std::ptrdiff_t (whole.stride), {} }, lut_of_bins (whole.lut, first_plane, planes) };
+    const Binning binning = { { first, std::ptrdiff_t (whole.stride), {} },
+                              lut_of_bins (whole.lut, first_plane, planes) };
     const Block plane (device, bins ? bin_stride (all.width) * part.shape.height : 0),
         workspace (device, strategy.workspace_bytes (part.shape, {}));
     Block tensor (device, tensor_bytes (part.shape, part.layout ()), random () % 4 * 16, guards);
     tensor.poison ();
-    Job job = {
-      part.shape, part.layout (), { const_cast<std::uint8_t *> (first), whole.stride }, tensor.data, workspace.data, queue.stream
-    };
+    Job job = { part.shape,  part.layout (), { const_cast<std::uint8_t *> (first), whole.stride },
+                tensor.data, workspace.data, queue.stream };
     if (bins) {
       job.pixels = { plane.data, bin_stride (all.width) };
       job.binning = &binning;
@@ -129,24 +135,28 @@ compute_group (const Strategy &strategy, const Whole &whole, int first_plane, in
     fail_unless (inthist::run (strategy, job) == 0);
     add_above (device, part, tensor, above, queue.stream);
     queue.wait ();
-    const std::string what = text ("%s: %s of %s, planes from %d and rows from %d, INTHIST_SEED=%u", strategy.name, part.name ().c_str (),
-                                   name_of (all).c_str (), first_plane, cuts[i], seed ());
-    fail_unless (tensor.get () == part_of (whole, first_plane, cuts[i], part, tensor), "%s", what.c_str ());
-    fail_unless (above.get () == above_of (whole, first_plane, planes, cuts[i + 1], above), "%s: what is above the next strip",
+    const std::string what =
+        text ("%s: %s of %s, planes from %d and rows from %d, INTHIST_SEED=%u", strategy.name,
+              part.name ().c_str (), name_of (all).c_str (), first_plane, cuts[i], seed ());
+    fail_unless (tensor.get () == part_of (whole, first_plane, cuts[i], part, tensor), "%s",
                  what.c_str ());
+    fail_unless (above.get () == above_of (whole, first_plane, planes, cuts[i + 1], above),
+                 "%s: what is above the next strip", what.c_str ());
   }
 }
 
-void
-run_in_parts (Device device)
+void run_in_parts (Device device)
 {
   // counts and sums overflow in the second
-  static constexpr int kSizes[][2] = { { 1, 1 }, { 400, 250 }, { 5003, 9 }, { 3, 700 }, { 64, 64 } };
+  static constexpr int kSizes[][2] = {
+    { 1, 1 }, { 400, 250 }, { 5003, 9 }, { 3, 700 }, { 64, 64 }
+  };
   const int frames = small_cases () ? 4 : 24;
   Random random (seed ());
   for (int i = 0; i < frames; i++)
     for (Shape shape : kinds ()) {
-      const bool floating = shape.counter == Type::f32 || shape.counter == Type::f64 || shape.counter == Type::f32x4,
+      const bool floating = shape.counter == Type::f32 || shape.counter == Type::f64
+                            || shape.counter == Type::f32x4,
                  bins = shape.content == Content::bins;
       if (floating || shape.counter == Type::u16_anchored || (!bins && i % 4 != 1))
         continue;
@@ -154,14 +164,21 @@ run_in_parts (Device device)
       shape.width = listed ? kSizes[i][0] : 1 + int (random () % (small_cases () ? 40 : 300));
       shape.height = listed ? kSizes[i][1] : 1 + int (random () % (small_cases () ? 30 : 200));
       if (bins)
-        shape.bins = 1 + int (random () % (small_cases () ? 6 : listed ? 8 : i % 8 == 7 ? 256 : 40));
+        shape.bins = 1
+                     + int (random ()
+                            % (small_cases () ? 6
+                               : listed       ? 8
+                               : i % 8 == 7   ? 256
+                                              : 40));
       Case c = case_of (shape, Pattern (listed ? int (Pattern::full) : random () % 6));
       c.seed = random ();
       const Whole whole (c, random);
       for (const Strategy &strategy : strategies ()) {
-        if (strategy.device != device || !accepts (strategy, shape) || (strategy.slow && small_cases ()))
+        if (strategy.device != device || !accepts (strategy, shape)
+            || (strategy.slow && small_cases ()))
           continue;
-        const std::vector<int> cuts = bins ? cuts_of (shape.bins, random) : std::vector<int>{ 0, shape.bins };
+        const std::vector<int> cuts =
+            bins ? cuts_of (shape.bins, random) : std::vector<int>{ 0, shape.bins };
         for (std::size_t group = 0; group + 1 < cuts.size (); group++)
           compute_group (strategy, whole, cuts[group], cuts[group + 1] - cuts[group], random);
       }
@@ -169,8 +186,7 @@ run_in_parts (Device device)
 }
 
 /// The memory for the largest part is enough for any other.
-void
-run_workspaces (Device device)
+void run_workspaces (Device device)
 {
   Random random (seed ());
   for (Shape shape : kinds ())
@@ -186,8 +202,9 @@ run_workspaces (Device device)
         part.bins = i % 2 ? std::max (1, shape.bins - 1) : 1 + int (random () % shape.bins);
       for (const Strategy &strategy : strategies ())
         if (strategy.device == device && accepts (strategy, shape) && accepts (strategy, part))
-          fail_unless (strategy.workspace_bytes (part, {}) <= strategy.workspace_bytes (shape, {}), "%s: %s takes more than %s",
-                       strategy.name, name_of (part).c_str (), name_of (shape).c_str ());
+          fail_unless (strategy.workspace_bytes (part, {}) <= strategy.workspace_bytes (shape, {}),
+                       "%s: %s takes more than %s", strategy.name, name_of (part).c_str (),
+                       name_of (shape).c_str ());
     }
 }
 
@@ -218,8 +235,7 @@ GST_START_TEST (lut)
 }
 GST_END_TEST
 
-static Suite *
-in_parts_suite ()
+static Suite *in_parts_suite ()
 {
   Suite *const suite = suite_create ("in_parts");
   TCase *const tcase = case_of_suite (suite, "in_parts");

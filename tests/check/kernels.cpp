@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What surrounds the strategies, against slow and obvious code: pixels to bins, layouts and the table, and the reference against counted pixels. On every device, integer for
-// integer. inthist-check (tests/inthist-check) does the same to the strategies themselves; here they only meet real video, which it cannot decode. Regions have regions.cpp.
+// What surrounds the strategies, against slow and obvious code: pixels to bins, layouts and the
+// table, and the reference against counted pixels. On every device, integer for integer.
+// inthist-check (tests/inthist-check) does the same to the strategies themselves; here they only
+// meet real video, which it cannot decode. Regions have regions.cpp.
 //
 // Environment: devices.hpp, and
-//   INTHIST_TEST_DATA=folder  where vtest.avi is (package opencv-doc has it, in /usr/share/doc/opencv-doc/examples/data)
+//   INTHIST_TEST_DATA=folder  where vtest.avi is (package opencv-doc has it, in
+//   /usr/share/doc/opencv-doc/examples/data)
 #include <bit>
 #include <cmath>
 #include <memory>
@@ -23,8 +26,7 @@ struct NamedFormat {
   int red, green, blue;  // or the three of them
 };
 
-std::vector<NamedFormat>
-formats ()
+std::vector<NamedFormat> formats ()
 {
   std::vector<NamedFormat> list = {
     { "8-bit luma", { 1, 1, {}, {} }, 0, 0, 0, 0 },
@@ -40,10 +42,14 @@ formats ()
     { "RGB", 3, 0, 1, 2 },  { "BGR", 3, 2, 1, 0 },  { "RGBx", 4, 0, 1, 2 },
     { "BGRx", 4, 2, 1, 0 }, { "xRGB", 4, 1, 2, 3 }, { "xBGR", 4, 3, 2, 1 },
   };
-  static constexpr double kMatrices[][2] = { { 0.299, 0.114 }, { 0.2126, 0.0722 } };  // BT.601 and BT.709: red and blue
+  static constexpr double kMatrices[][2] = {
+    { 0.299, 0.114 }, { 0.2126, 0.0722 }
+  };  // BT.601 and BT.709: red and blue
   for (const auto &order : kOrders)
     for (const auto &[red, blue] : kMatrices) {
-      const auto fixed = [] (double weight) { return std::uint32_t (std::lround (weight * 65536)); };
+      const auto fixed = [] (double weight) {
+        return std::uint32_t (std::lround (weight * 65536));
+      };
       list.push_back ({ order.name,
                         { order.bytes,
                           3,
@@ -57,20 +63,20 @@ formats ()
   return list;
 }
 
-int
-plain_value (const std::uint8_t *pixel, const NamedFormat &f)
+int plain_value (const std::uint8_t *pixel, const NamedFormat &f)
 {
   if (f.format.channels == 1)
     return f.value_byte >= 0 ? pixel[f.value_byte] : (pixel[1] * 256 + pixel[0]) / 4 % 256;
-  const double sum = double (f.format.weight[0]) * pixel[f.red] + double (f.format.weight[1]) * pixel[f.green]
+  const double sum = double (f.format.weight[0]) * pixel[f.red]
+                     + double (f.format.weight[1]) * pixel[f.green]
                      + double (f.format.weight[2]) * pixel[f.blue];
   return int (std::floor (sum / 65536 + 0.5));
 }
 
-void
-run_bin_image (Device device)
+void run_bin_image (Device device)
 {
-  static constexpr int kSizes[][2] = { { 1, 1 }, { 3, 5 }, { 127, 9 }, { 130, 66 }, { 256, 3 }, { 641, 67 }, { 70001, 2 }, { 2, 70001 } };
+  static constexpr int kSizes[][2] = { { 1, 1 },   { 3, 5 },    { 127, 9 },   { 130, 66 },
+                                       { 256, 3 }, { 641, 67 }, { 70001, 2 }, { 2, 70001 } };
   static constexpr std::size_t kGaps[] = { 0, 1, 37, 64 };  // of the stride
   std::mt19937 random (seed ());
   Queue queue (device);
@@ -82,7 +88,8 @@ run_bin_image (Device device)
       turn++;
       if (width * height > 100000 && turn % 5 != 0)
         continue;
-      const std::size_t bytes = f.format.bytes, stride = width * bytes + kGaps[turn % 4], shift = turn / 4 % 3;
+      const std::size_t bytes = f.format.bytes, stride = width * bytes + kGaps[turn % 4],
+                        shift = turn / 4 % 3;
       Bytes image (stride * (height - 1) + width * bytes);
       for (auto &byte : image)
         byte = std::uint8_t (random () >> 24);
@@ -95,7 +102,8 @@ run_bin_image (Device device)
         entry = std::uint8_t (random () >> 24);
 
       const std::size_t bins_stride = bin_stride (width);
-      Block source (device, image.size (), shift, !small_cases ()), bins (device, bins_stride * height, turn % 4 * 16, !small_cases ());
+      Block source (device, image.size (), shift, !small_cases ()),
+          bins (device, bins_stride * height, turn % 4 * 16, !small_cases ());
       source.put (image.data (), image.size ());
       bins.poison ();
       const Image input{ source.data, std::ptrdiff_t (stride), f.format };
@@ -111,10 +119,11 @@ run_bin_image (Device device)
       const Bytes got = bins.get ();
       for (std::size_t y = 0; y < std::size_t (height); y++)
         for (int x = 0; x < width; x++) {
-          const int is = got[bins.front + y * bins_stride + x], must = lut[plain_value (&image[y * stride + x * bytes], f)];
+          const int is = got[bins.front + y * bins_stride + x],
+                    must = lut[plain_value (&image[y * stride + x * bytes], f)];
           if (is != must)
-            ck_abort_msg ("%s %dx%d, stride %zu: (%zu, %d) is %d, must be %d, INTHIST_SEED=%u", f.name, width, height, stride, y, x, is,
-                          must, seed ());
+            ck_abort_msg ("%s %dx%d, stride %zu: (%zu, %d) is %d, must be %d, INTHIST_SEED=%u",
+                          f.name, width, height, stride, y, x, is, must, seed ());
         }
       fail_unless (bins.guards_hold (), "%s %dx%d: wrote outside the plane", f.name, width, height);
     }
@@ -127,15 +136,17 @@ struct Picture {
   Bytes image, plane, tensor;
 
   Picture (const Shape &s, const NamedFormat &f, std::size_t gap, std::mt19937 &random)
-      : shape (s), binning{ { nullptr, std::ptrdiff_t (s.width * f.format.bytes + gap), f.format }, {} }
+      : shape (s), binning{ { nullptr, std::ptrdiff_t (s.width * f.format.bytes + gap), f.format },
+                            {} }
   {
-    const std::size_t bytes = f.format.bytes, stride = binning.image.stride, bins_stride = bin_stride (shape.width);
+    const std::size_t bytes = f.format.bytes, stride = binning.image.stride,
+                      bins_stride = bin_stride (shape.width);
     image.resize (stride * (shape.height - 1) + shape.width * bytes);
     for (auto &byte : image)
       byte = std::uint8_t (random () >> 24);
     if (shape.bins % 5 != 0)
-      binning.lut =
-          uniform_lut (int (std::bit_floor (unsigned (shape.bins))));  // a shift, for which strategies may have a way of their own
+      binning.lut = uniform_lut (int (std::bit_floor (
+          unsigned (shape.bins))));  // a shift, for which strategies may have a way of their own
     else
       for (auto &entry : binning.lut)
         entry = std::uint8_t (random () % (shape.bins + shape.bins / 4 + 1));  // some in no bin
@@ -145,16 +156,20 @@ struct Picture {
         plane[y * bins_stride + x] = binning.lut[plain_value (&image[y * stride + x * bytes], f)];
     tensor.assign (tensor_bytes (shape, layout_of (shape)), kPoison);
     fail_unless_equals_int (
-        inthist::run (*find_strategy ("serial"), { shape, layout_of (shape), { plane.data (), bins_stride }, tensor.data () }), 0);
+        inthist::run (*find_strategy ("serial"),
+                      { shape, layout_of (shape), { plane.data (), bins_stride }, tensor.data () }),
+        0);
   }
 };
 
-/// Strategies that are given pixels instead of bins: the tensor must be the one that they make, and the bins must be there afterwards unless the strategy sees to them itself.
-void
-run_binning (Device device)
+/// Strategies that are given pixels instead of bins: the tensor must be the one that they make, and
+/// the bins must be there afterwards unless the strategy sees to them itself.
+void run_binning (Device device)
 {
-  static constexpr int kSizes[][2] = { { 4, 1 }, { 3, 5 }, { 128, 40 }, { 130, 66 }, { 640, 67 }, { 324, 700 }, { 2052, 3 }, { 2308, 30 } };
-  // bytes that the stride has more than the width, and that the picture is off 256: aligned to 8, to 4, to neither
+  static constexpr int kSizes[][2] = { { 4, 1 },    { 3, 5 },     { 128, 40 }, { 130, 66 },
+                                       { 640, 67 }, { 324, 700 }, { 2052, 3 }, { 2308, 30 } };
+  // bytes that the stride has more than the width, and that the picture is off 256: aligned to 8,
+  // to 4, to neither
   static constexpr std::size_t kLayouts[][2] = { { 0, 0 }, { 64, 0 }, { 60, 4 }, { 1, 2 } };
   static constexpr Type kCounters[] = { Type::u32, Type::u16, Type::u16_anchored };
   std::mt19937 random (seed ());
@@ -168,11 +183,14 @@ run_binning (Device device)
           const Shape shape = { width, height, bins, counter };
           const Picture picture (shape, f, gap, random);
           for (const Strategy &strategy : strategies ()) {
-            if (strategy.device != device || !accepts (strategy, shape) || (strategy.slow && width * height * bins > 100000)
-                || (small_cases () && (strategy.slow || width * height * bins > 50000)) || (!strategy.bins_itself && number % 3 != 0))
+            if (strategy.device != device || !accepts (strategy, shape)
+                || (strategy.slow && width * height * bins > 100000)
+                || (small_cases () && (strategy.slow || width * height * bins > 50000))
+                || (!strategy.bins_itself && number % 3 != 0))
               continue;
-            Block source (device, picture.image.size (), shift, !small_cases ()), pixels (device, picture.plane.size ()),
-                tensor (device, picture.tensor.size ()), workspace (device, strategy.workspace_bytes (shape, {}));
+            Block source (device, picture.image.size (), shift, !small_cases ()),
+                pixels (device, picture.plane.size ()), tensor (device, picture.tensor.size ()),
+                workspace (device, strategy.workspace_bytes (shape, {}));
             source.put (picture.image.data (), picture.image.size ());
             pixels.poison ();
             tensor.poison ();
@@ -190,27 +208,34 @@ run_binning (Device device)
                                                    &binning })
                          == 0);
             queue.wait ();
-            const std::string what =
-                std::string (strategy.name) + ", " + f.name + ", " + name_of (shape) + ", INTHIST_SEED=" + std::to_string (seed ());
+            const std::string what = std::string (strategy.name) + ", " + f.name + ", "
+                                     + name_of (shape)
+                                     + ", INTHIST_SEED=" + std::to_string (seed ());
             const Bytes got_pixels = pixels.get (), got = tensor.get ();
             for (int y = 0; y < height && !strategy.bins_itself; y++)
-              fail_unless (memcmp (&got_pixels[pixels.front + y * bin_stride (width)], &picture.plane[y * bin_stride (width)], width) == 0,
+              fail_unless (memcmp (&got_pixels[pixels.front + y * bin_stride (width)],
+                                   &picture.plane[y * bin_stride (width)], width)
+                               == 0,
                            "%s: bins of row %d", what.c_str (), y);
-            fail_unless (memcmp (&got[tensor.front], picture.tensor.data (), picture.tensor.size ()) == 0, "%s: the tensor", what.c_str ());
-            fail_unless (pixels.guards_hold () && tensor.guards_hold () && workspace.guards_hold (), "%s: wrote outside", what.c_str ());
+            fail_unless (memcmp (&got[tensor.front], picture.tensor.data (), picture.tensor.size ())
+                             == 0,
+                         "%s: the tensor", what.c_str ());
+            fail_unless (pixels.guards_hold () && tensor.guards_hold () && workspace.guards_hold (),
+                         "%s: wrote outside", what.c_str ());
           }
         }
 }
 
-/// Frames one behind the other on a stream, none waited for, in one workspace and one plane of bins: none may disturb the one before.
-void
-run_in_a_row (Device device)
+/// Frames one behind the other on a stream, none waited for, in one workspace and one plane of
+/// bins: none may disturb the one before.
+void run_in_a_row (Device device)
 {
   const int frames = small_cases () ? 3 : 12;
   std::mt19937 random (seed ());
   Queue queue (device);
   for (const NamedFormat &f : { formats ()[0], formats ()[1] })
-    for (const Shape &shape : { Shape{ 640, 480, 25 }, Shape{ 640, 480, 32 }, Shape{ 128, 96, 25 }, Shape{ 128, 96, 4 } }) {
+    for (const Shape &shape : { Shape{ 640, 480, 25 }, Shape{ 640, 480, 32 }, Shape{ 128, 96, 25 },
+                                Shape{ 128, 96, 4 } }) {
       if (small_cases () && shape.width > 200)
         continue;
       const Picture pictures[] = { { shape, f, 0, random }, { shape, f, 0, random } };
@@ -225,7 +250,8 @@ run_in_a_row (Device device)
           binnings.push_back (picture.binning);
           binnings.back ().image.data = sources.back ()->data;
         }
-        const Block plane (device, pictures[0].plane.size ()), workspace (device, strategy.workspace_bytes (shape, {}));
+        const Block plane (device, pictures[0].plane.size ()),
+            workspace (device, strategy.workspace_bytes (shape, {}));
         for (int i = 0; i < frames; i++) {
           tensors.push_back (std::make_unique<Block> (device, pictures[0].tensor.size ()));
           tensors.back ()->poison ();
@@ -244,8 +270,11 @@ run_in_a_row (Device device)
         queue.wait ();
         for (int i = 0; i < frames; i++) {
           const Bytes got = tensors[i]->get ();
-          fail_unless (memcmp (&got[tensors[i]->front], pictures[i % 2].tensor.data (), pictures[i % 2].tensor.size ()) == 0,
-                       "%s, %s, %s: frame %d in a row, INTHIST_SEED=%u", strategy.name, f.name, name_of (shape).c_str (), i, seed ());
+          fail_unless (memcmp (&got[tensors[i]->front], pictures[i % 2].tensor.data (),
+                               pictures[i % 2].tensor.size ())
+                           == 0,
+                       "%s, %s, %s: frame %d in a row, INTHIST_SEED=%u", strategy.name, f.name,
+                       name_of (shape).c_str (), i, seed ());
         }
       }
     }
@@ -256,13 +285,13 @@ struct Video {
   std::vector<Bytes> frames;
 };
 
-Video
-decode (const std::string &file, int n)
+Video decode (const std::string &file, int n)
 {
   Video video;
-  gchar *const text = g_strdup_printf ("filesrc location=\"%s\" ! decodebin ! videoconvert ! video/x-raw,format=GRAY8 ! "
-                                       "appsink name=sink sync=false",
-                                       file.c_str ());
+  gchar *const text = g_strdup_printf (
+      "filesrc location=\"%s\" ! decodebin ! videoconvert ! video/x-raw,format=GRAY8 ! "
+      "appsink name=sink sync=false",
+      file.c_str ());
   GstElement *const pipeline = gst_parse_launch (text, nullptr);
   g_free (text);
   if (!pipeline)
@@ -293,19 +322,21 @@ decode (const std::string &file, int n)
 }
 
 /// Real frames all the way: pixels with a wide stride, bin_image, every strategy.
-void
-run_video (Device device)
+void run_video (Device device)
 {
   if (small_cases ())
     return;
   constexpr int kBins = 32;
   const char *folder = g_getenv ("INTHIST_TEST_DATA");
-  const std::string file = std::string (folder ? folder : SOURCE_ROOT "/../shared/data") + "/vtest.avi";
+  const std::string file =
+      std::string (folder ? folder : SOURCE_ROOT "/../shared/data") + "/vtest.avi";
   Video video;
   if (g_file_test (file.c_str (), G_FILE_TEST_EXISTS))
     video = decode (file, 3);
   if (video.frames.empty ()) {
-    printf ("SKIP: video frames: no frame from %s; set INTHIST_TEST_DATA to a folder with vtest.avi (package opencv-doc)\n", file.c_str ());
+    printf ("SKIP: video frames: no frame from %s; set INTHIST_TEST_DATA to a folder with "
+            "vtest.avi (package opencv-doc)\n",
+            file.c_str ());
     return;
   }
 
@@ -327,10 +358,12 @@ run_video (Device device)
       const PixelPlane bins{ frame.pixels.data, bin_stride (width) };
 #if INTHIST_CUDA
       if (device == Device::cuda)
-        fail_unless (cuda::bin_image (input, uniform_lut (kBins), width, height, bins, queue.stream) == 0);
+        fail_unless (cuda::bin_image (input, uniform_lut (kBins), width, height, bins, queue.stream)
+                     == 0);
 #endif
       if (device == Device::cpu)
-        fail_unless_equals_int (cpu::bin_image (input, uniform_lut (kBins), width, height, bins), 0);
+        fail_unless_equals_int (cpu::bin_image (input, uniform_lut (kBins), width, height, bins),
+                                0);
       for (const Strategy &strategy : strategies ()) {
         if (strategy.device != device || !accepts (strategy, c.shape))
           continue;
@@ -339,7 +372,8 @@ run_video (Device device)
         fail_unless (inthist::run (strategy, frame.job (workspace, queue)) == 0);
         queue.wait ();
         const std::string wrong = frame.wrong ();
-        fail_unless (wrong.empty (), "%s, %s: %s", strategy.name, c.name ().c_str (), wrong.c_str ());
+        fail_unless (wrong.empty (), "%s, %s: %s", strategy.name, c.name ().c_str (),
+                     wrong.c_str ());
       }
     }
   }
@@ -352,7 +386,8 @@ DEVICE_TEST (binning)
 DEVICE_TEST (in_a_row)
 DEVICE_TEST (video)
 
-/// Algorithm 1 against its definition. Small images wholly, larger ones (u16 overflows) at some elements.
+/// Algorithm 1 against its definition. Small images wholly, larger ones (u16 overflows) at some
+/// elements.
 GST_START_TEST (reference_counts_pixels)
 {
   static constexpr int kSizes[][2] = { { 1, 1 }, { 1, 9 }, { 9, 1 }, { 13, 11 }, { 300, 301 } };
@@ -372,7 +407,9 @@ GST_START_TEST (reference_counts_pixels)
           const Bytes image = picture_of (c), tensor = right_tensor (Input (c));
           const bool whole = width * height <= 1000;
           for (int i = 0; i < (whole ? width * height : 10); i++) {
-            const int at = whole ? i : i == 0 ? width * height - 1 : int (random () % (width * height));
+            const int at = whole    ? i
+                           : i == 0 ? width * height - 1
+                                    : int (random () % (width * height));
             const int x1 = at % width, y1 = at / width;
             std::vector<std::uint32_t> counts (bins);
             for (int y = 0; y <= y1; y++)
@@ -380,9 +417,13 @@ GST_START_TEST (reference_counts_pixels)
                 counts[image[y * width + x] * bins / 256]++;
             for (int b = 0; b < bins; b++) {
               std::uint32_t is = 0;
-              memcpy (&is, &tensor[b * c.layout ().plane_pitch + y1 * c.layout ().row_pitch + x1 * bytes_of (counter)], bytes_of (counter));
+              memcpy (&is,
+                      &tensor[b * c.layout ().plane_pitch + y1 * c.layout ().row_pitch
+                              + x1 * bytes_of (counter)],
+                      bytes_of (counter));
               const std::uint32_t must = counter == Type::u32 ? counts[b] : counts[b] % 65536;
-              fail_unless (is == must, "%s: (%d, %d, %d) is %u, must be %u", c.name ().c_str (), b, y1, x1, is, must);
+              fail_unless (is == must, "%s: (%d, %d, %d) is %u, must be %u", c.name ().c_str (), b,
+                           y1, x1, is, must);
             }
           }
         }
@@ -407,10 +448,12 @@ GST_START_TEST (layout_and_table)
       const Layout layout = layout_of (shape);
       fail_unless (layout.row_pitch % 64 == 0 && layout.row_pitch >= width * bytes_of (counter)
                    && layout.row_pitch < width * bytes_of (counter) + 64);
-      fail_unless (layout.plane_pitch == 7 * layout.row_pitch && tensor_bytes (shape, layout) == 3 * layout.plane_pitch);
+      fail_unless (layout.plane_pitch == 7 * layout.row_pitch
+                   && tensor_bytes (shape, layout) == 3 * layout.plane_pitch);
     }
   for (const Strategy &strategy : strategies ())
-    fail_unless (find_strategy (strategy.name) == &strategy, "two strategies are called %s", strategy.name);
+    fail_unless (find_strategy (strategy.name) == &strategy, "two strategies are called %s",
+                 strategy.name);
   fail_unless (find_strategy ("none such") == nullptr);
 }
 GST_END_TEST
@@ -418,8 +461,10 @@ GST_END_TEST
 /// Every combination of types and planes against the list that the header states.
 GST_START_TEST (valid_shapes)
 {
-  static constexpr Type kTypes[] = { Type::u8, Type::u16, Type::u16_anchored, Type::u32, Type::s32, Type::f32, Type::f64, Type::f32x4 };
-  fail_unless (is_valid ({ 65535, 2, 2, Type::u16_anchored }) && !is_valid ({ 65536, 2, 2, Type::u16_anchored }));
+  static constexpr Type kTypes[] = { Type::u8,  Type::u16, Type::u16_anchored, Type::u32,
+                                     Type::s32, Type::f32, Type::f64,          Type::f32x4 };
+  fail_unless (is_valid ({ 65535, 2, 2, Type::u16_anchored })
+               && !is_valid ({ 65536, 2, 2, Type::u16_anchored }));
   const std::vector<Shape> right = kinds ();
   for (const Content content : { Content::bins, Content::powers })
     for (const Type pixel : kTypes)
@@ -432,8 +477,9 @@ GST_START_TEST (valid_shapes)
           for (const int width : { -1, 0, 1, 640 })
             for (const int height : { -1, 0, 1, 480 }) {
               const Shape shape{ width, height, planes, counter, content, pixel };
-              fail_unless (is_valid (shape) == (must && width > 0 && height > 0), "%s from %s, %d planes", name_of (shape).c_str (),
-                           name_of (pixel), planes);
+              fail_unless (is_valid (shape) == (must && width > 0 && height > 0),
+                           "%s from %s, %d planes", name_of (shape).c_str (), name_of (pixel),
+                           planes);
             }
         }
 }
@@ -445,8 +491,10 @@ GST_START_TEST (acceptance)
   for (const Strategy &strategy : strategies ()) {
     fail_unless (!accepts (strategy, {}), "%s takes nothing", strategy.name);
     fail_unless (!accepts (strategy, { 64, 64, 300 }), "%s takes 300 bins", strategy.name);
-    fail_unless (!accepts (strategy, { 64, 64, 2, Type::f32, Content::powers, Type::f32 }), "%s takes two planes of floats", strategy.name);
-    fail_unless (!accepts (strategy, { 64, 64, 1 }, { -1, 0 }) && !accepts (strategy, { 64, 64, 1 }, { 0, -1 }),
+    fail_unless (!accepts (strategy, { 64, 64, 2, Type::f32, Content::powers, Type::f32 }),
+                 "%s takes two planes of floats", strategy.name);
+    fail_unless (!accepts (strategy, { 64, 64, 1 }, { -1, 0 })
+                     && !accepts (strategy, { 64, 64, 1 }, { 0, -1 }),
                  "%s takes a negative parameter", strategy.name);
   }
   for (const Device device : kDevices)
@@ -454,10 +502,11 @@ GST_START_TEST (acceptance)
       shape.width = 641;
       shape.height = 479;
       const Strategy *const preferred = preferred_strategy (device, shape);
-      fail_unless ((preferred != nullptr) == (device == Device::cpu || INTHIST_CUDA), "%s on %s", name_of (shape).c_str (),
-                   name_of (device));
+      fail_unless ((preferred != nullptr) == (device == Device::cpu || INTHIST_CUDA), "%s on %s",
+                   name_of (shape).c_str (), name_of (device));
       if (preferred)
-        fail_unless (preferred->device == device && accepts (*preferred, shape), "%s: %s", name_of (shape).c_str (), preferred->name);
+        fail_unless (preferred->device == device && accepts (*preferred, shape), "%s: %s",
+                     name_of (shape).c_str (), preferred->name);
     }
 }
 GST_END_TEST
@@ -465,7 +514,8 @@ GST_END_TEST
 /// What auto takes without a measurement needs little beside the tensor.
 GST_START_TEST (workspace)
 {
-  static constexpr int kSizes[][2] = { { 512, 512 }, { 640, 480 }, { 1280, 720 }, { 1920, 1080 }, { 3840, 2160 }, { 8192, 8192 } };
+  static constexpr int kSizes[][2] = { { 512, 512 },   { 640, 480 },   { 1280, 720 },
+                                       { 1920, 1080 }, { 3840, 2160 }, { 8192, 8192 } };
   for (const Device device : kDevices)
     for (const auto &[width, height] : kSizes)
       for (const int bins : { 1, 32, 256 })
@@ -474,14 +524,15 @@ GST_START_TEST (workspace)
           const Strategy *const strategy = preferred_strategy (device, shape);
           if (!strategy)
             continue;  // a build without CUDA
-          const std::size_t tensor = tensor_bytes (shape, layout_of (shape)), bytes = strategy->workspace_bytes (shape, {});
-          fail_unless (bytes < tensor / 20, "%s, %s: %zu bytes beside %zu", strategy->name, name_of (shape).c_str (), bytes, tensor);
+          const std::size_t tensor = tensor_bytes (shape, layout_of (shape)),
+                            bytes = strategy->workspace_bytes (shape, {});
+          fail_unless (bytes < tensor / 20, "%s, %s: %zu bytes beside %zu", strategy->name,
+                       name_of (shape).c_str (), bytes, tensor);
         }
 }
 GST_END_TEST
 
-static Suite *
-kernels_suite ()
+static Suite *kernels_suite ()
 {
   Suite *const suite = suite_create ("kernels");
   TCase *const tcase = case_of_suite (suite, "kernels");

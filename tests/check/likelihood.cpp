@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The picture that integralhistlikelihood makes of a frame. The truth is the formula over counted pixels, and what GstVideoConverter makes of a frame.
+// The picture that integralhistlikelihood makes of a frame. The truth is the formula over counted
+// pixels, and what GstVideoConverter makes of a frame.
 #include <set>
 
 #include "maps.hpp"
@@ -13,12 +14,14 @@ GST_START_TEST (maps)
       for (const auto &[window_width, window_height] :
            { std::array{ 1, 1 }, std::array{ 9, 6 }, std::array{ 20, 33 }, std::array{ 500, 3 } })
         for (const int step : { 1, 2, 3, 7, 64 }) {
-          const Search s = { width, height, { 5, 4, 12, 9 }, window_width, window_height, step, measure };
+          const Search s = { width,         height, { 5, 4, 12, 9 }, window_width,
+                             window_height, step,   measure };
           const Picture picture (width, height, unsigned (step));
           Likelihood likelihood ("mode=gray " + line_of (s), picture.caps ());
           const Bytes levels = likelihood.bytes (counted (picture));
           check_levels (levels, truth_of (picture, s), width, line_of (s));
-          fail_unless_equals_int (std::set<guint8> (levels.begin (), levels.end ()).size () > 1, step < 64);
+          fail_unless_equals_int (std::set<guint8> (levels.begin (), levels.end ()).size () > 1,
+                                  step < 64);
         }
 }
 GST_END_TEST;
@@ -33,8 +36,10 @@ GST_START_TEST (backends)
       const Search s = { 48, 36, { 5, 4, 12, 9 }, 9, 6, 2, measure };
       const Picture picture (48, 36, 1);
       Likelihood likelihood ("mode=gray " + line_of (s), picture.caps ());
-      GstBuffer *in = counted (picture.caps (), picture.buffer (), s.bins, "", std::string (backend) + " download=never");
-      check_levels (likelihood.bytes (in), truth_of (picture, s), 48, std::string (backend) + " " + line_of (s));
+      GstBuffer *in = counted (picture.caps (), picture.buffer (), s.bins, "",
+                               std::string (backend) + " download=never");
+      check_levels (likelihood.bytes (in), truth_of (picture, s), 48,
+                    std::string (backend) + " " + line_of (s));
     }
   }
 }
@@ -47,7 +52,8 @@ GST_START_TEST (bins)
       const Search s = { 40, 30, { 20, 3, 12, 9 }, 7, 8, 3, measure, bins };
       const Picture picture (40, 30, unsigned (bins));
       Likelihood likelihood ("mode=gray " + line_of (s), picture.caps ());
-      check_levels (likelihood.bytes (counted (picture, bins)), truth_of (picture, s), 40, std::to_string (bins) + " bins, " + measure);
+      check_levels (likelihood.bytes (counted (picture, bins)), truth_of (picture, s), 40,
+                    std::to_string (bins) + " bins, " + measure);
     }
 }
 GST_END_TEST;
@@ -59,29 +65,35 @@ GST_START_TEST (models)
     const char *model;
     GstVideoRectangle inside;
   };
-  for (const Case &c : { Case{ "model=-4,-3,10,9", { 0, 0, 6, 6 } }, Case{ "model=40,30,2147483647,2147483647", { 40, 30, 8, 6 } },
-                         Case{ "model=-2147483648,0,2147483647,5 model=\" 3 , 2 , 5 , 7 ; \"", { 3, 2, 5, 7 } },
-                         Case{ "", middle (48, 36) }, Case{ "model=\"  \"", middle (48, 36) } }) {
+  for (const Case &c :
+       { Case{ "model=-4,-3,10,9", { 0, 0, 6, 6 } },
+         Case{ "model=40,30,2147483647,2147483647", { 40, 30, 8, 6 } },
+         Case{ "model=-2147483648,0,2147483647,5 model=\" 3 , 2 , 5 , 7 ; \"", { 3, 2, 5, 7 } },
+         Case{ "", middle (48, 36) }, Case{ "model=\"  \"", middle (48, 36) } }) {
     const Picture picture (48, 36, 2);
     Likelihood likelihood (std::string ("mode=gray ") + c.model, picture.caps ());
     const Search s = { 48, 36, c.inside, c.inside.w, c.inside.h, 2 };
     check_levels (likelihood.bytes (counted (picture)), truth_of (picture, s), 48, c.model);
   }
-  for (const auto &[width, height] : { std::array{ 1, 1 }, std::array{ 2, 1 }, std::array{ 1, 9 }, std::array{ 3, 5 } })
+  for (const auto &[width, height] :
+       { std::array{ 1, 1 }, std::array{ 2, 1 }, std::array{ 1, 9 }, std::array{ 3, 5 } })
     for (const char *window : { "", " window-width=2147483647 window-height=2147483647" }) {
       const Picture picture (width, height, 3);
       Likelihood likelihood (std::string ("mode=gray") + window, picture.caps ());
       GstVideoRectangle model = middle (width, height);
-      model = { (width - std::max (width / 4, 1)) / 2, (height - std::max (height / 4, 1)) / 2, std::max (width / 4, 1),
-                std::max (height / 4, 1) };
+      model = { (width - std::max (width / 4, 1)) / 2, (height - std::max (height / 4, 1)) / 2,
+                std::max (width / 4, 1), std::max (height / 4, 1) };
       const int all = 1000;
-      const Search s = { width, height, model, *window ? all : model.w, *window ? all : model.h, 2 };
+      const Search s = {
+        width, height, model, *window ? all : model.w, *window ? all : model.h, 2
+      };
       check_levels (likelihood.bytes (counted (picture)), truth_of (picture, s), width, "tiny");
     }
 }
 GST_END_TEST;
 
-/// The window of a model that comes from numbers has the size of the model's region, wherever that lies.
+/// The window of a model that comes from numbers has the size of the model's region, wherever that
+/// lies.
 GST_START_TEST (numbers)
 {
   const Picture picture (48, 36, 4);
@@ -89,11 +101,14 @@ GST_START_TEST (numbers)
   std::string numbers, halves;
   for (const double count : picture.histogram (s.model, s.bins)) {
     numbers.append (numbers.empty () ? "" : " , ").append (std::to_string (count));
-    halves.append (halves.empty () ? "" : ",").append (std::to_string (int (count) * 5)).append ("e-1");
+    halves.append (halves.empty () ? "" : ",")
+        .append (std::to_string (int (count) * 5))
+        .append ("e-1");
   }
   const Truth truth = truth_of (picture, s);
   for (const std::string &properties :
-       { "model=0,0,12,9 histogram=\"" + numbers + " \"", "window-width=12 window-height=9 histogram=\"" + halves + "\"",
+       { "model=0,0,12,9 histogram=\"" + numbers + " \"",
+         "window-width=12 window-height=9 histogram=\"" + halves + "\"",
          "histogram=\"" + halves + "\"", "model=999,999,12,9 histogram=\"" + halves + "\"" }) {
     Likelihood likelihood ("mode=gray step=1 measure=l1 " + properties, picture.caps ());
     check_levels (likelihood.bytes (counted (picture)), truth, 48, properties);
@@ -101,7 +116,8 @@ GST_START_TEST (numbers)
   // and from any model at all
   const Numbers model = { 0, 0.25, 3e5, 0, 7, 1e-3, 1e5, 0 };
   Likelihood likelihood ("mode=gray histogram=0,.25,3e5,0,7.0,1e-3,100000,0", picture.caps ());
-  check_levels (likelihood.bytes (counted (picture)), truth_of (picture, { 48, 36, {}, 12, 9, 2 }, model), 48, "numbers");
+  check_levels (likelihood.bytes (counted (picture)),
+                truth_of (picture, { 48, 36, {}, 12, 9, 2 }, model), 48, "numbers");
 }
 GST_END_TEST;
 
@@ -126,7 +142,8 @@ GST_START_TEST (formats)
     fail_unless (blend.bytes (gst_buffer_ref (frame)) == colours, "%s", text);
     for (gsize i = 0; i < half.size (); i++)
       if (std::abs (half[i] - (shown[i] + colours[i]) / 2.0) > 1)
-        fail ("%s: byte %d of a blend of %d and %d is %d", text, int (i), shown[i], colours[i], half[i]);
+        fail ("%s: byte %d of a blend of %d and %d is %d", text, int (i), shown[i], colours[i],
+              half[i]);
   };
   each_format ([&] (const char *text, GstBuffer *in, const Bytes &values) {
     const GstVideoInfo info = info_of (text);
@@ -135,15 +152,22 @@ GST_START_TEST (formats)
     Likelihood gray ("mode=gray model=0,0,9,9", text);
     const Bytes levels = gray.bytes (gst_buffer_ref (frame));
     check_levels (levels,
-                  truth_of (picture, { info.width, info.height, { 0, 0, 9, 9 }, std::min (info.width, 9), std::min (info.height, 9), 2 }),
+                  truth_of (picture, { info.width,
+                                       info.height,
+                                       { 0, 0, 9, 9 },
+                                       std::min (info.width, 9),
+                                       std::min (info.height, 9),
+                                       2 }),
                   info.width, text);
     check (text, frame, levels);
     gst_buffer_unref (frame);
   });
-  for (const char *format : { "P010_10LE", "v210", "AYUV64", "ARGB64", "GBR", "Y410", "RGB16", "NV12_4L4" }) {
+  for (const char *format :
+       { "P010_10LE", "v210", "AYUV64", "ARGB64", "GBR", "Y410", "RGB16", "NV12_4L4" }) {
     const Picture picture (37, 23, 1);
     const std::string caps = caps_of (format, 37, 23);
-    GstBuffer *frame = counted (picture.caps (), picture.buffer (), 8, " ! videoconvert ! capsfilter caps=" + caps);
+    GstBuffer *frame = counted (picture.caps (), picture.buffer (), 8,
+                                " ! videoconvert ! capsfilter caps=" + caps);
     Likelihood gray ("mode=gray model=0,0,9,9", caps);
     const Bytes levels = gray.bytes (gst_buffer_ref (frame));
     check_levels (levels, truth_of (picture, { 37, 23, { 0, 0, 9, 9 }, 9, 9, 2 }), 37, format);
@@ -165,7 +189,8 @@ GST_START_TEST (opacities)
     blend.set ("opacity", percent / 100.0);
     const Bytes bytes = blend.bytes (gst_buffer_ref (frame));
     for (gsize i = 0; i < bytes.size (); i++)
-      if (std::abs (bytes[i] - (shown[i] * (1 - percent / 100.0) + colours[i] * (percent / 100.0))) > 1.1)
+      if (std::abs (bytes[i] - (shown[i] * (1 - percent / 100.0) + colours[i] * (percent / 100.0)))
+          > 1.1)
         fail ("%d %% of %d over %d are %d", percent, colours[i], shown[i], bytes[i]);
   }
   gst_buffer_unref (frame);
@@ -175,8 +200,7 @@ GST_END_TEST;
 namespace {
 
 /// CIELAB of sRGB.
-std::array<double, 3>
-lab (const guint8 *bgrx)
+std::array<double, 3> lab (const guint8 *bgrx)
 {
   std::array<double, 3> c;  // linear r, g, b
   for (int i = 0; i < 3; i++) {
@@ -184,7 +208,8 @@ lab (const guint8 *bgrx)
     c[i] = v <= 0.04045 ? v / 12.92 : std::pow ((v + 0.055) / 1.055, 2.4);
   }
   const auto f = [] (double t) { return t > 0.008856 ? std::cbrt (t) : 7.787 * t + 16.0 / 116; };
-  const double x = f ((0.4124 * c[0] + 0.3576 * c[1] + 0.1805 * c[2]) / 0.9505), y = f (0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2]),
+  const double x = f ((0.4124 * c[0] + 0.3576 * c[1] + 0.1805 * c[2]) / 0.9505),
+               y = f (0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2]),
                z = f ((0.0193 * c[0] + 0.1192 * c[1] + 0.9505 * c[2]) / 1.089);
   return { 116 * y - 16, 500 * (x - y), 200 * (y - z) };
 }
@@ -194,7 +219,8 @@ lab (const guint8 *bgrx)
 /// A colour for each level, lighter and lighter, in steps that look the same.
 GST_START_TEST (colours)
 {
-  // one window at each pixel, and each with another level: of two bins the first has 0 to 255 parts of 255
+  // one window at each pixel, and each with another level: of two bins the first has 0 to 255 parts
+  // of 255
   std::array<const guint8 *, 256> colour_of = {};
   std::vector<Bytes> kept;
   for (int bright = 0; bright <= 255; bright++) {
@@ -202,8 +228,10 @@ GST_START_TEST (colours)
     std::fill_n (values.begin (), bright, 255);
     const Picture picture (255, 1, values);
     GstBuffer *frame = counted (picture, 2);
-    const std::string properties = "histogram=0,1 measure=intersection window-width=1000 step=64 mode=";
-    Likelihood gray (properties + "gray", picture.caps ()), heat (properties + "heat", picture.caps ());
+    const std::string properties =
+        "histogram=0,1 measure=intersection window-width=1000 step=64 mode=";
+    Likelihood gray (properties + "gray", picture.caps ()),
+        heat (properties + "heat", picture.caps ());
     fail_unless_equals_int (gray.bytes (gst_buffer_ref (frame))[0], bright);
     kept.push_back (heat.bytes (frame));
   }
@@ -212,14 +240,14 @@ GST_START_TEST (colours)
   for (int i = 16; i < 256; i++) {
     const auto a = lab (colour_of[i - 16]), b = lab (colour_of[i]);
     const double step = std::hypot (b[0] - a[0], b[1] - a[1], b[2] - a[2]);
-    fail_unless (b[0] > a[0] + 3 && step > 7 && step < 21, "%d to %d: %f lighter, %f away", i - 16, i, b[0] - a[0], step);
+    fail_unless (b[0] > a[0] + 3 && step > 7 && step < 21, "%d to %d: %f lighter, %f away", i - 16,
+                 i, b[0] - a[0], step);
     fail_unless_equals_int (colour_of[i][3], 255);
   }
 }
 GST_END_TEST;
 
-static Suite *
-likelihood_suite ()
+static Suite *likelihood_suite ()
 {
   Suite *suite = suite_create ("likelihood");
   TCase *tests = tcase_create ("general");

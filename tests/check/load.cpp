@@ -13,8 +13,7 @@ namespace {
 
 constexpr GstClockTime kFrame = GST_SECOND / 30;
 
-LoadShedder::Arrival
-arrival (GstClockTime running_time, GstClockTime now, bool live)
+LoadShedder::Arrival arrival (GstClockTime running_time, GstClockTime now, bool live)
 {
   LoadShedder::Arrival arrival;
   arrival.running_time = running_time;
@@ -39,7 +38,8 @@ struct Simulation {
     Random random (7);
     GstClockTime free = 0, last = 0;
     for (GstClockTime t = 0; t < duration; t += kFrame) {
-      const GstClockTime there = t + latency + (jitter ? random () % jitter : 0), now = std::max (there, free);
+      const GstClockTime there = t + latency + (jitter ? random () % jitter : 0),
+                         now = std::max (there, free);
       most_delay = std::max (most_delay, now - there);
       frames++;
       free = now;
@@ -60,8 +60,10 @@ struct Simulation {
 /// there is a histogram each second.
 GST_START_TEST (simulated)
 {
-  for (const GstClockTime latency : { GstClockTime (0), GstClockTime (40 * GST_MSECOND), GstClockTime (3 * GST_SECOND) }) {
-    for (const GstClockTime work : { GstClockTime (0), GstClockTime (10 * GST_MSECOND), kFrame - 1 }) {
+  for (const GstClockTime latency :
+       { GstClockTime (0), GstClockTime (40 * GST_MSECOND), GstClockTime (3 * GST_SECOND) }) {
+    for (const GstClockTime work :
+         { GstClockTime (0), GstClockTime (10 * GST_MSECOND), kFrame - 1 }) {
       LoadShedder shedder;
       const auto quick = Simulation{ work, latency }.run (shedder, 60 * GST_SECOND);
       fail_unless_equals_int (quick.computed, quick.frames);
@@ -70,11 +72,13 @@ GST_START_TEST (simulated)
       LoadShedder shedder;
       const GstClockTime work = GstClockTime (ms) * GST_MSECOND;
       const auto slow = Simulation{ work, latency }.run (shedder, 600 * GST_SECOND);
-      fail_unless (slow.most_delay <= work + 250 * GST_MSECOND, "%d ms a frame: a delay of %d ms", ms, int (slow.most_delay / GST_MSECOND));
+      fail_unless (slow.most_delay <= work + 250 * GST_MSECOND, "%d ms a frame: a delay of %d ms",
+                   ms, int (slow.most_delay / GST_MSECOND));
       fail_unless (slow.longest_without <= GST_SECOND + kFrame, "%d ms a frame: none for %d ms", ms,
                    int (slow.longest_without / GST_MSECOND));
       // nor are more left out than need be
-      fail_unless (slow.computed * work > 400 * GST_SECOND, "%d ms a frame: %u computed", ms, slow.computed);
+      fail_unless (slow.computed * work > 400 * GST_SECOND, "%d ms a frame: %u computed", ms,
+                   slow.computed);
       // what is not live waits
       LoadShedder other;
       Simulation file = { work, latency, false };
@@ -86,21 +90,25 @@ GST_START_TEST (simulated)
   for (const GstClockTime work : { GstClockTime (2 * GST_SECOND), GstClockTime (7 * GST_SECOND) }) {
     LoadShedder shedder;
     const auto slow = Simulation{ work }.run (shedder, 600 * GST_SECOND);
-    fail_unless (slow.most_delay <= 2 * work, "%d s a frame: a delay of %d ms", int (work / GST_SECOND),
-                 int (slow.most_delay / GST_MSECOND));
+    fail_unless (slow.most_delay <= 2 * work, "%d s a frame: a delay of %d ms",
+                 int (work / GST_SECOND), int (slow.most_delay / GST_MSECOND));
     fail_unless (slow.longest_without <= 3 * work && slow.computed * work > 200 * GST_SECOND);
   }
   // a source whose frames come when they like
   LoadShedder shedder;
-  const auto shaky = Simulation{ 10 * GST_MSECOND, 0, true, 60 * GST_MSECOND }.run (shedder, 60 * GST_SECOND);
+  const auto shaky =
+      Simulation{ 10 * GST_MSECOND, 0, true, 60 * GST_MSECOND }.run (shedder, 60 * GST_SECOND);
   fail_unless_equals_int (shaky.computed, shaky.frames);
   shedder.reset ();
-  const auto overloaded = Simulation{ 60 * GST_MSECOND, 0, true, 60 * GST_MSECOND }.run (shedder, 600 * GST_SECOND);
-  fail_unless (overloaded.most_delay <= 400 * GST_MSECOND, "a delay of %d ms", int (overloaded.most_delay / GST_MSECOND));
+  const auto overloaded =
+      Simulation{ 60 * GST_MSECOND, 0, true, 60 * GST_MSECOND }.run (shedder, 600 * GST_SECOND);
+  fail_unless (overloaded.most_delay <= 400 * GST_MSECOND, "a delay of %d ms",
+               int (overloaded.most_delay / GST_MSECOND));
   // a frame without a time cannot be late, nor can one without a clock
   for (int i = 0; i < 100; i++) {
     fail_unless (!shedder.sheds (arrival (GST_CLOCK_TIME_NONE, 1000 * GST_SECOND, true)));
-    fail_unless (!shedder.sheds (arrival (GstClockTime (60 + i) * GST_SECOND, GST_CLOCK_TIME_NONE, true)));
+    fail_unless (
+        !shedder.sheds (arrival (GstClockTime (60 + i) * GST_SECOND, GST_CLOCK_TIME_NONE, true)));
   }
 }
 GST_END_TEST;
@@ -110,14 +118,17 @@ GST_START_TEST (said_by_a_sink)
 {
   for (const bool live : { false, true }) {
     LoadShedder shedder;
-    const auto sheds = [&] (int ms) { return shedder.sheds (arrival (GstClockTime (ms) * GST_MSECOND, GST_CLOCK_TIME_NONE, live)); };
+    const auto sheds = [&] (int ms) {
+      return shedder.sheds (arrival (GstClockTime (ms) * GST_MSECOND, GST_CLOCK_TIME_NONE, live));
+    };
     fail_unless (!sheds (0) && !sheds (100));
     shedder.note_qos (100 * GST_MSECOND, 300 * GST_MSECOND);
     fail_unless (sheds (200) && sheds (399) && !sheds (401) && !sheds (500));
     shedder.note_qos (500 * GST_MSECOND, -200 * GST_MSECOND);  // early
     fail_unless (!sheds (533) && !sheds (600));
     shedder.note_qos (600 * GST_MSECOND, 10 * GST_SECOND);
-    fail_unless (sheds (700) && sheds (1599) && !sheds (1600) && sheds (1700) && sheds (2599) && !sheds (2700));
+    fail_unless (sheds (700) && sheds (1599) && !sheds (1600) && sheds (1700) && sheds (2599)
+                 && !sheds (2700));
     shedder.note_qos (GST_CLOCK_TIME_NONE, 0);
     fail_unless (!sheds (2733));
     shedder.note_qos (3000 * GST_MSECOND, 10 * GST_SECOND);
@@ -143,11 +154,14 @@ GST_START_TEST (events)
     bool live, sheds;
   };
   for (const char *element : kElements)
-    for (const Case &c : { Case{ "", false, false }, Case{ "", true, true }, Case{ "qos=true", false, true },
-                           Case{ "qos=true", true, true }, Case{ "qos=false", false, false }, Case{ "qos=false", true, false } }) {
+    for (const Case &c : { Case{ "", false, false }, Case{ "", true, true },
+                           Case{ "qos=true", false, true }, Case{ "qos=true", true, true },
+                           Case{ "qos=false", false, false }, Case{ "qos=false", true, false } }) {
       Harness harness ({ element, "", "", "cpu" }, std::string ("tuning-time=0 ") + c.properties);
       gst_harness_set_live (harness.get (), c.live);
-      const std::string caps = caps_text ("GRAY8", 64, 48), what = std::string (element) + " " + c.properties + (c.live ? ", live" : "");
+      const std::string caps = caps_text ("GRAY8", 64, 48),
+                        what =
+                            std::string (element) + " " + c.properties + (c.live ? ", live" : "");
       harness.set_caps (caps);
       const GstVideoInfo info = video_info (caps);
       guint64 n = 0, skipped = 0;
@@ -162,7 +176,8 @@ GST_START_TEST (events)
         return has;
       };
       const auto qos = [&] (GstClockTime timestamp, GstClockTimeDiff late) {
-        gst_harness_push_upstream_event (harness.get (), gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 1.5, late, timestamp));
+        gst_harness_push_upstream_event (
+            harness.get (), gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 1.5, late, timestamp));
         if (GstEvent *const passed = gst_harness_try_pull_upstream_event (harness.get ()))
           gst_event_unref (passed);
       };
@@ -207,8 +222,7 @@ GST_END_TEST;
 namespace {
 
 /// For what others on this machine keep from us.
-GstClockTime
-slack ()
+GstClockTime slack ()
 {
   double load = 0;
   if (getloadavg (&load, 1) != 1)
@@ -228,8 +242,7 @@ struct Live {
 }  // namespace
 
 /// Whether the delay was bounded, and histograms came.
-static bool
-keeps_up (const char *behind)
+static bool keeps_up (const char *behind)
 {
   GstClockTime delays[2] = {};
   double compute_ms = 0;
@@ -237,9 +250,12 @@ keeps_up (const char *behind)
   for (const bool qos : { true, false }) {
     Live live;
     Pipeline pipeline (
-        std::string ("videotestsrc is-live=true pattern=black ! video/x-raw,format=GRAY8,width=1280,height=720,framerate=30/1 ! "
-                     "cudaintegralhist name=hist backend=cpu strategy=serial bins=96 tuning-time=0 max-tensors=4 ")
-        + (qos ? "" : "qos=false ") + behind + "fakesink name=sink sync=true enable-last-sample=false");
+        std::string ("videotestsrc is-live=true pattern=black ! "
+                     "video/x-raw,format=GRAY8,width=1280,height=720,framerate=30/1 ! "
+                     "cudaintegralhist name=hist backend=cpu strategy=serial bins=96 tuning-time=0 "
+                     "max-tensors=4 ")
+        + (qos ? "" : "qos=false ") + behind
+        + "fakesink name=sink sync=true enable-last-sample=false");
     live.pipeline = GST_ELEMENT (gst_object_get_parent (GST_OBJECT (pipeline.sink)));
     GstPad *const pad = gst_element_get_static_pad (pipeline.sink, "sink");
     const auto see = [] (GstPad *, GstPadProbeInfo *info, gpointer data) {
@@ -248,7 +264,9 @@ keeps_up (const char *behind)
       g_autoptr (GstClock) clock = gst_element_get_clock (live->pipeline);
       const GstClockTime pts = GST_BUFFER_PTS (buffer);
       const GstClockTimeDiff delay =
-          clock ? GST_CLOCK_DIFF (pts, gst_clock_get_time (clock) - gst_element_get_base_time (live->pipeline)) : 0;
+          clock ? GST_CLOCK_DIFF (pts, gst_clock_get_time (clock)
+                                           - gst_element_get_base_time (live->pipeline))
+                : 0;
       live->last = GstClockTime (std::max<GstClockTimeDiff> (delay, 0));
       if (pts > GST_SECOND)  // memory is allocated first
         live->most = std::max (live->most.load (), live->last.load ());
@@ -273,19 +291,23 @@ keeps_up (const char *behind)
     g_object_get (hist, "stats", &stats, nullptr);
     guint64 skipped = 0;
     double ms = 0;
-    gst_structure_get (stats, "skipped", G_TYPE_UINT64, &skipped, "compute-us-max", G_TYPE_DOUBLE, &ms, nullptr);
+    gst_structure_get (stats, "skipped", G_TYPE_UINT64, &skipped, "compute-us-max", G_TYPE_DOUBLE,
+                       &ms, nullptr);
     ms /= 1000;
     gst_object_unref (hist);
     pipeline.set_state (GST_STATE_NULL);
     gst_object_unref (pad);
     gst_object_unref (live.pipeline);
-    printf ("qos=%d: %u frames, %u with a histogram, %d skipped, %.0f ms at most for one; delay %d ms, at most %d ms\n", qos, live.frames,
-            live.with.load (), int (skipped), ms, int (live.last / GST_MSECOND), int (live.most / GST_MSECOND));
+    printf ("qos=%d: %u frames, %u with a histogram, %d skipped, %.0f ms at most for one; delay %d "
+            "ms, at most %d ms\n",
+            qos, live.frames, live.with.load (), int (skipped), ms, int (live.last / GST_MSECOND),
+            int (live.most / GST_MSECOND));
     delays[qos] = qos ? live.most.load () : live.last.load ();
     if (qos) {
       compute_ms = ms;
       fail_unless (skipped > 0 && live.with > 0);
-      none_for_long = live.longest_without > GST_SECOND + GstClockTime (3 * ms) * GST_MSECOND + slack ();
+      none_for_long =
+          live.longest_without > GST_SECOND + GstClockTime (3 * ms) * GST_MSECOND + slack ();
     } else {
       fail_unless_equals_uint64 (skipped, 0);
       fail_unless_equals_int (live.with, live.frames);
@@ -294,21 +316,24 @@ keeps_up (const char *behind)
   // some frames are in the making, and the next may wait for one
   const GstClockTime bound = slack () + GstClockTime (3 * compute_ms) * GST_MSECOND;
   if (compute_ms > 100)
-    fail_unless (delays[0] > 1500 * GST_MSECOND, "without QoS the delay is %d ms: the test says nothing", int (delays[0] / GST_MSECOND));
+    fail_unless (delays[0] > 1500 * GST_MSECOND,
+                 "without QoS the delay is %d ms: the test says nothing",
+                 int (delays[0] / GST_MSECOND));
   return delays[1] < bound && !none_for_long;
 }
 
 /// A source of 30 frames a second that one thread cannot keep up with.
 GST_START_TEST (live)
 {
-  const char *const behinds[] = { "sync=true ! ", "async-depth=2 ! queue ! integralhisttrack targets=9,9,30,30 ! " };
+  const char *const behinds[] = {
+    "sync=true ! ", "async-depth=2 ! queue ! integralhisttrack targets=9,9,30,30 ! "
+  };
   fail_unless (one_of_three ([behind = behinds[__i__]] { return keeps_up (behind); }),
                "in each of three attempts the delay was too long, or no histogram came");
 }
 GST_END_TEST;
 
-static Suite *
-load_suite ()
+static Suite *load_suite ()
 {
   Suite *suite = suite_create ("load");
   TCase *tests = tcase_create ("general");

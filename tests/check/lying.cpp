@@ -24,7 +24,13 @@ constexpr gint64 kFrame = kSide * kSide;
 
 const Lie kLies[] = {
   { "as it should be", "GRAY8", { kFrame }, { 0 }, { kSide }, true, true },
-  { "wide rows without an end", "GRAY8", { 100 * (kSide - 1) + kSide }, { 0 }, { 100 }, true, true },
+  { "wide rows without an end",
+    "GRAY8",
+    { 100 * (kSide - 1) + kSide },
+    { 0 },
+    { 100 },
+    true,
+    true },
   { "a byte too few", "GRAY8", { kFrame - 1 }, { 0 }, { kSide } },
   { "half of the rows", "GRAY8", { kFrame / 2 }, { 0 }, { kSide } },
   { "a byte too late", "GRAY8", { kFrame }, { 1 }, { kSide } },
@@ -41,8 +47,26 @@ const Lie kLies[] = {
   { "over two memories", "GRAY8", { kFrame / 2, kFrame / 2 }, { 0 }, { kSide } },
   { "in the second memory", "GRAY8", { 100, kFrame }, { 100 }, { kSide }, true, true },
   { "another format", "GRAY8", { 2 * kFrame }, { 0 }, { kSide }, false, false, "I420" },
-  { "smaller than the caps", "GRAY8", { kFrame }, { 0 }, { kSide }, false, false, nullptr, kSide - 1, kSide },
-  { "lower than the caps", "GRAY8", { kFrame }, { 0 }, { kSide }, false, false, nullptr, kSide, kSide - 1 },
+  { "smaller than the caps",
+    "GRAY8",
+    { kFrame },
+    { 0 },
+    { kSide },
+    false,
+    false,
+    nullptr,
+    kSide - 1,
+    kSide },
+  { "lower than the caps",
+    "GRAY8",
+    { kFrame },
+    { 0 },
+    { kSide },
+    false,
+    false,
+    nullptr,
+    kSide,
+    kSide - 1 },
   { "no pixels", "GRAY8", { kFrame }, { 0 }, { kSide }, false, false, nullptr, 0, 0 },
   { "a larger picture, of which there is as much as the caps say",
     "GRAY8",
@@ -54,11 +78,26 @@ const Lie kLies[] = {
     nullptr,
     kSide,
     128 },
-  { "the largest picture", "GRAY8", { kFrame }, { 0 }, { kSide }, true, false, nullptr, G_MAXINT, G_MAXINT },
+  { "the largest picture",
+    "GRAY8",
+    { kFrame },
+    { 0 },
+    { kSide },
+    true,
+    false,
+    nullptr,
+    G_MAXINT,
+    G_MAXINT },
   { "words at odd places", "GRAY16_LE", { 129 * kSide }, { 0 }, { 129 }, true },
   { "words that begin at an odd place", "GRAY16_LE", { 2 * kFrame + 1 }, { 1 }, { 128 }, true },
   { "pixels at odd places", "BGRx", { 258 * kSide }, { 0 }, { 258 }, true },
-  { "three planes", "I420", { kFrame * 3 / 2 }, { 0, kFrame, kFrame * 5 / 4 }, { kSide, kSide / 2, kSide / 2 }, true, true },
+  { "three planes",
+    "I420",
+    { kFrame * 3 / 2 },
+    { 0, kFrame, kFrame * 5 / 4 },
+    { kSide, kSide / 2, kSide / 2 },
+    true,
+    true },
   { "a memory for each plane",
     "I420",
     { kFrame, kFrame / 4, kFrame / 4 },
@@ -84,12 +123,21 @@ const Lie kLies[] = {
     { 0, kFrame + 31 * 32, kFrame * 5 / 4 },
     { kSide, -kSide / 2, kSide / 2 },
     true },
-  { "one plane of three", "I420", { kFrame * 3 / 2 }, { 0 }, { kSide }, false, false, nullptr, kSide, kSide, 1 },
+  { "one plane of three",
+    "I420",
+    { kFrame * 3 / 2 },
+    { 0 },
+    { kSide },
+    false,
+    false,
+    nullptr,
+    kSide,
+    kSide,
+    1 },
 };
 
 /// Bytes that are known by their place, each memory in an allocation of its own.
-GstBuffer *
-buffer_of (const Lie &lie)
+GstBuffer *buffer_of (const Lie &lie)
 {
   GstBuffer *const buffer = gst_buffer_new ();
   guint8 value = 0;
@@ -97,23 +145,26 @@ buffer_of (const Lie &lie)
     auto *const data = static_cast<guint8 *> (g_malloc (bytes));
     for (gsize i = 0; i < bytes; i++)
       data[i] = value += 37;
-    gst_buffer_append_memory (buffer, gst_memory_new_wrapped (GstMemoryFlags (0), data, bytes, 0, bytes, data, g_free));
+    gst_buffer_append_memory (
+        buffer, gst_memory_new_wrapped (GstMemoryFlags (0), data, bytes, 0, bytes, data, g_free));
   }
-  const GstVideoFormat format = gst_video_format_from_string (lie.meta_format ? lie.meta_format : lie.format);
+  const GstVideoFormat format =
+      gst_video_format_from_string (lie.meta_format ? lie.meta_format : lie.format);
   gsize offset[GST_VIDEO_MAX_PLANES] = {};
   gint stride[GST_VIDEO_MAX_PLANES] = {};
   for (int p = 0; p < 3; p++) {
     offset[p] = gsize (lie.offset[gsize (p)]);
     stride[p] = gint (lie.stride[gsize (p)]);
   }
-  const guint planes = lie.planes ? lie.planes : GST_VIDEO_FORMAT_INFO_N_PLANES (gst_video_format_get_info (format));
-  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE, format, lie.width, lie.height, planes, offset, stride);
+  const guint planes =
+      lie.planes ? lie.planes : GST_VIDEO_FORMAT_INFO_N_PLANES (gst_video_format_get_info (format));
+  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE, format, lie.width, lie.height,
+                                  planes, offset, stride);
   return buffer;
 }
 
 /// Of four bins, in the first rows.
-std::array<guint32, 4>
-truth_of (const Lie &lie, int rows)
+std::array<guint32, 4> truth_of (const Lie &lie, int rows)
 {
   std::vector<guint8> bytes;
   guint8 value = 0;
@@ -126,13 +177,13 @@ truth_of (const Lie &lie, int rows)
   for (int y = 0; y < rows; y++)
     for (int x = 0; x < kSide; x++) {
       const guint8 *const p = &bytes[gsize (lie.offset[0] + y * lie.stride[0] + x * pixel)];
-      counts[gsize (rgb ? ((13933u * p[2] + 46871u * p[1] + 4732u * p[0] + 32768u) >> 16) : p[deep]) / 64]++;
+      counts[gsize (rgb ? ((13933u * p[2] + 46871u * p[1] + 4732u * p[0] + 32768u) >> 16) : p[deep])
+             / 64]++;
     }
   return counts;
 }
 
-bool
-there_is (const char *element)
+bool there_is (const char *element)
 {
   g_autoptr (GstElementFactory) factory = gst_element_factory_find (element);
   return factory;
@@ -146,36 +197,43 @@ GST_START_TEST (counts)
   if (!have (backend))
     return;
   for (const Lie &lie : kLies)
-    for (const char *how : { "", " sync=true", " cuda-device-ids=0 task-bins=1", " max-device-memory=30000" }) {
+    for (const char *how :
+         { "", " sync=true", " cuda-device-ids=0 task-bins=1", " max-device-memory=30000" }) {
       const std::string what = std::string (lie.what) + how;
-      Alone alone (std::string ("cudaintegralhist bins=4 tuning-time=0 backend=") + backend + how, caps_of (lie.format, kSide, kSide));
+      Alone alone (std::string ("cudaintegralhist bins=4 tuning-time=0 backend=") + backend + how,
+                   caps_of (lie.format, kSide, kSide));
       GstBuffer *const in = buffer_of (lie);
       if (!lie.counted) {
         const std::string text = alone.refusal (in, what);
-        fail_unless (text.find ("The frame cannot be read") != text.npos, "%s: %s", what.c_str (), text.c_str ());
+        fail_unless (text.find ("The frame cannot be read") != text.npos, "%s: %s", what.c_str (),
+                     text.c_str ());
         continue;
       }
       GstBuffer *const out = alone.pass (in);
       for (const int rows : { kSide, kSide / 2, 1 }) {
         std::array<guint32, 4> counts;
         g_autoptr (GError) error = nullptr;
-        const bool answered = gst_integral_histogram_region (gst_buffer_get_integral_histogram_meta (out)->histogram, 0, 0, kSide, rows,
-                                                             counts.data (), &error);
+        const bool answered =
+            gst_integral_histogram_region (gst_buffer_get_integral_histogram_meta (out)->histogram,
+                                           0, 0, kSide, rows, counts.data (), &error);
         fail_unless (answered, "%s: %s", what.c_str (), error ? error->message : "");
-        fail_unless (counts == truth_of (lie, rows), "%s: wrong counts in the first %d rows", what.c_str (), rows);
+        fail_unless (counts == truth_of (lie, rows), "%s: wrong counts in the first %d rows",
+                     what.c_str (), rows);
       }
       gst_buffer_unref (out);
     }
   // tables read the same plane
   for (const Lie &lie : kLies) {
-    Alone alone (std::string ("cudaintegralimage tuning-time=0 backend=") + backend, caps_of (lie.format, kSide, kSide));
+    Alone alone (std::string ("cudaintegralimage tuning-time=0 backend=") + backend,
+                 caps_of (lie.format, kSide, kSide));
     if (lie.counted)
       gst_buffer_unref (alone.pass (buffer_of (lie)));
     else
       alone.refusal (buffer_of (lie), lie.what);
   }
   // an element that has refused a frame goes on after a flush
-  Alone alone (std::string ("cudaintegralhist bins=4 backend=") + backend, caps_of ("GRAY8", kSide, kSide));
+  Alone alone (std::string ("cudaintegralhist bins=4 backend=") + backend,
+               caps_of ("GRAY8", kSide, kSide));
   alone.refusal (buffer_of (kLies[2]), "before a flush");
   gst_harness_push_event (alone.get (), gst_event_new_flush_start ());
   gst_harness_push_event (alone.get (), gst_event_new_flush_stop (TRUE));
@@ -196,12 +254,14 @@ GST_START_TEST (without_meta)
     gst_buffer_remove_meta (buffer, gst_buffer_get_meta (buffer, GST_VIDEO_META_API_TYPE));
     return buffer;
   };
-  for (const char *line : { "cudaintegralhist backend=cpu tuning-time=0", "cudaintegralimage backend=cpu tuning-time=0",
-                            "integralhistoverlay regions=0,0,9,9" }) {
+  for (const char *line :
+       { "cudaintegralhist backend=cpu tuning-time=0",
+         "cudaintegralimage backend=cpu tuning-time=0", "integralhistoverlay regions=0,0,9,9" }) {
     if (g_str_has_prefix (line, "integralhistoverlay") && !there_is ("integralhistoverlay"))
       continue;
-    for (const auto &memories : { std::vector<gsize>{ kFrame - 1 }, std::vector<gsize>{ 7 },
-                                  std::vector<gsize>{ kFrame / 2, kFrame / 2 - 1 }, std::vector<gsize>{} }) {
+    for (const auto &memories :
+         { std::vector<gsize>{ kFrame - 1 }, std::vector<gsize>{ 7 },
+           std::vector<gsize>{ kFrame / 2, kFrame / 2 - 1 }, std::vector<gsize>{} }) {
       Alone alone (line, caps_of ("GRAY8", kSide, kSide));
       const std::string text = alone.refusal (make (memories), line);
       fail_unless (text.find ("4096") != text.npos, "%s: %s", line, text.c_str ());
@@ -216,8 +276,10 @@ GST_END_TEST;
 /// Those that read or write all planes. The histogram is of another frame of the size.
 GST_START_TEST (pictures)
 {
-  for (const char *line : { "integralhistoverlay regions=0,0,64,64", "integralhistoverlay regions=3,3,9,9 histograms=false labels=false",
-                            "integralhistlikelihood mode=blend", "integralhistlikelihood mode=gray" }) {
+  for (const char *line :
+       { "integralhistoverlay regions=0,0,64,64",
+         "integralhistoverlay regions=3,3,9,9 histograms=false labels=false",
+         "integralhistlikelihood mode=blend", "integralhistlikelihood mode=gray" }) {
     const std::string element (line, strcspn (line, " "));
     if (!there_is (element.c_str ())) {
       printf ("SKIP: lying: this build has no %s\n", element.c_str ());
@@ -226,24 +288,27 @@ GST_START_TEST (pictures)
     // a map alone needs no pixels, only metas that do not contradict the caps
     const bool reads = !strstr (line, "gray");
     for (const Lie &lie : kLies) {
-      const std::string caps = caps_of (lie.format, kSide, kSide), what = std::string (line) + ": " + lie.what;
+      const std::string caps = caps_of (lie.format, kSide, kSide),
+                        what = std::string (line) + ": " + lie.what;
       Alone counts ("cudaintegralhist backend=cpu bins=8 tuning-time=0", caps), alone (line, caps);
-      GstBuffer *const counted = counts.pass (noise (info_of (caps), 1)), *const in = buffer_of (lie);
-      gst_buffer_add_integral_histogram_meta (in, gst_buffer_get_integral_histogram_meta (counted)->histogram);
+      GstBuffer *const counted = counts.pass (noise (info_of (caps), 1)), *const in =
+                                                                              buffer_of (lie);
+      gst_buffer_add_integral_histogram_meta (
+          in, gst_buffer_get_integral_histogram_meta (counted)->histogram);
       gst_buffer_unref (counted);
       if (lie.painted)
         gst_buffer_unref (alone.pass (in));
       else if (reads)
         alone.refusal (in, what);
       else if (gst_harness_push (alone.get (), in) != GST_FLOW_OK)
-        fail_unless (!alone.error (GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT).empty (), "%s: no error", what.c_str ());
+        fail_unless (!alone.error (GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT).empty (),
+                     "%s: no error", what.c_str ());
     }
   }
 }
 GST_END_TEST;
 
-static Suite *
-lying_suite ()
+static Suite *lying_suite ()
 {
   Suite *suite = suite_create ("lying");
   TCase *tests = tcase_create ("general");

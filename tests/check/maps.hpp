@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pictures and their likelihood maps, as the documented formula has them in double precision over pixels that are counted one by one, and a harness over integralhistlikelihood.
+// Pictures and their likelihood maps, as the documented formula has them in double precision over
+// pixels that are counted one by one, and a harness over integralhistlikelihood.
 #pragma once
 
 #include <algorithm>
@@ -22,11 +23,15 @@ struct Picture {
     std::mt19937 random (seed);
     for (int y = 0; y < height; y++)
       for (int x = 0; x < width; x++) {
-        const int slope = 3 * x + (y > height / 2 ? 60 : 0), blob = (x / 7 + y / 5 + int (seed)) % 3 * 40;
+        const int slope = 3 * x + (y > height / 2 ? 60 : 0),
+                  blob = (x / 7 + y / 5 + int (seed)) % 3 * 40;
         values.push_back (guint8 ((slope + blob + int (random () % 30)) % 256));
       }
   }
-  Picture (int width, int height, std::vector<guint8> values) : width (width), height (height), values (std::move (values)) {}
+  Picture (int width, int height, std::vector<guint8> values)
+      : width (width), height (height), values (std::move (values))
+  {
+  }
 
   std::string caps () const { return caps_of ("GRAY8", width, height); }
 
@@ -36,7 +41,8 @@ struct Picture {
     GstBuffer *buffer = gst_buffer_new_allocate (nullptr, info.size, nullptr);
     gst_buffer_memset (buffer, 0, 0, info.size);
     for (int y = 0; y < height; y++)
-      gst_buffer_fill (buffer, gsize (y * info.stride[0]), &values[gsize (y * width)], gsize (width));
+      gst_buffer_fill (buffer, gsize (y * info.stride[0]), &values[gsize (y * width)],
+                       gsize (width));
     return buffer;
   }
 
@@ -51,8 +57,7 @@ struct Picture {
   }
 };
 
-inline std::vector<std::string>
-measures ()
+inline std::vector<std::string> measures ()
 {
   std::vector<std::string> nicks;
   auto *klass = static_cast<GEnumClass *> (g_type_class_ref (GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE));
@@ -62,8 +67,7 @@ measures ()
   return nicks;
 }
 
-inline Weights
-normalized (Numbers numbers)
+inline Weights normalized (Numbers numbers)
 {
   const double sum = std::accumulate (numbers.begin (), numbers.end (), 0.0);
   for (double &number : numbers)
@@ -71,15 +75,13 @@ normalized (Numbers numbers)
   return numbers;
 }
 
-inline bool
-is_similarity (const std::string &measure)
+inline bool is_similarity (const std::string &measure)
 {
   return measure == "intersection" || measure == "correlation";
 }
 
 /// 0 to 255, not rounded.
-inline double
-level (const std::string &measure, double value, int bins)
+inline double level (const std::string &measure, double value, int bins)
 {
   if (is_similarity (measure))
     return 255 * std::max (value, 0.0);
@@ -102,14 +104,12 @@ struct Search {
   int bins = 8;
 };
 
-inline GstVideoRectangle
-middle (int width, int height)
+inline GstVideoRectangle middle (int width, int height)
 {
   return { (width - width / 4) / 2, (height - height / 4) / 2, width / 4, height / 4 };
 }
 
-inline std::vector<int>
-centres (int pixels, int step)
+inline std::vector<int> centres (int pixels, int step)
 {
   std::vector<int> at;
   for (int x = (pixels - 1) % step / 2; x < pixels; x += step)
@@ -117,8 +117,7 @@ centres (int pixels, int step)
   return at;
 }
 
-inline gsize
-nearest (const std::vector<int> &centres, double pixel)
+inline gsize nearest (const std::vector<int> &centres, double pixel)
 {
   gsize best = 0;
   for (gsize i = 0; i < centres.size (); i++)
@@ -134,9 +133,9 @@ struct Truth {
   gsize best = 0;
 };
 
-/// The map of a picture, shown on frames of the search's size, against a model. Windows are of the picture.
-inline Truth
-truth_of (const Picture &picture, const Search &s, const Numbers &model)
+/// The map of a picture, shown on frames of the search's size, against a model. Windows are of the
+/// picture.
+inline Truth truth_of (const Picture &picture, const Search &s, const Numbers &model)
 {
   Truth truth;
   const double sx = double (picture.width) / s.width, sy = double (picture.height) / s.height;
@@ -147,38 +146,42 @@ truth_of (const Picture &picture, const Search &s, const Numbers &model)
   for (const int y : ys)
     for (const int x : xs) {
       truth.windows.push_back ({ x - w / 2, y - h / 2, w, h });
-      truth.values.push_back (formula (s.measure, normalized (picture.histogram (truth.windows.back (), s.bins)), normalized (model)));
+      truth.values.push_back (
+          formula (s.measure, normalized (picture.histogram (truth.windows.back (), s.bins)),
+                   normalized (model)));
       const double value = truth.values.back (), best = truth.values[truth.best];
       if (is_similarity (s.measure) ? value > best : value < best)
         truth.best = truth.values.size () - 1;
     }
   for (int y = 0; y < s.height; y++)
     for (int x = 0; x < s.width; x++) {
-      const gsize column = nearest (xs, std::floor ((x + 0.5) * sx)), row = nearest (ys, std::floor ((y + 0.5) * sy));
+      const gsize column = nearest (xs, std::floor ((x + 0.5) * sx)),
+                  row = nearest (ys, std::floor ((y + 0.5) * sy));
       truth.levels.push_back (level (s.measure, truth.values[row * xs.size () + column], s.bins));
     }
   return truth;
 }
 
-inline Truth
-truth_of (const Picture &picture, const Search &s)
+inline Truth truth_of (const Picture &picture, const Search &s)
 {
   return truth_of (picture, s, picture.histogram (s.model, s.bins));
 }
 
 /// The frame with its integral histogram, and behind that perhaps more elements.
-inline GstBuffer *
-counted (const std::string &caps, GstBuffer *buffer, int bins, const std::string &behind = "", const std::string &backend = "cpu")
+inline GstBuffer *counted (const std::string &caps, GstBuffer *buffer, int bins,
+                           const std::string &behind = "", const std::string &backend = "cpu")
 {
-  GstHarness *h = harness ("cudaintegralhist tuning-time=0 backend=" + backend + " bins=" + std::to_string (bins) + behind, caps.c_str ());
+  GstHarness *h = harness ("cudaintegralhist tuning-time=0 backend=" + backend
+                               + " bins=" + std::to_string (bins) + behind,
+                           caps.c_str ());
   GstBuffer *out = gst_harness_push_and_pull (h, buffer);
-  fail_unless (out && gst_buffer_get_integral_histogram_meta (out), "%s%s", caps.c_str (), behind.c_str ());
+  fail_unless (out && gst_buffer_get_integral_histogram_meta (out), "%s%s", caps.c_str (),
+               behind.c_str ());
   gst_harness_teardown (h);
   return out;
 }
 
-inline GstBuffer *
-counted (const Picture &picture, int bins = 8)
+inline GstBuffer *counted (const Picture &picture, int bins = 8)
 {
   return counted (picture.caps (), picture.buffer (), bins);
 }
@@ -186,14 +189,14 @@ counted (const Picture &picture, int bins = 8)
 using Bytes = std::vector<guint8>;
 
 /// The rows of a packed frame, without padding.
-inline Bytes
-bytes_of (GstBuffer *buffer, const GstVideoInfo &info)
+inline Bytes bytes_of (GstBuffer *buffer, const GstVideoInfo &info)
 {
   Bytes bytes;
   GstVideoFrame frame;
   fail_unless (gst_video_frame_map (&frame, &info, buffer, GST_MAP_READ));
   for (int y = 0; y < info.height; y++) {
-    const auto *row = static_cast<const guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, 0)) + y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0);
+    const auto *row = static_cast<const guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, 0))
+                      + y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0);
     bytes.insert (bytes.end (), row, row + info.width * GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0));
   }
   gst_video_frame_unmap (&frame);
@@ -203,7 +206,9 @@ bytes_of (GstBuffer *buffer, const GstVideoInfo &info)
 class Likelihood {
 public:
   explicit Likelihood (const std::string &properties, const std::string &caps = "")
-      : harness_ (harness ("integralhistlikelihood " + properties, caps.empty () ? nullptr : caps.c_str ())), bus_ (gst_bus_new ())
+      : harness_ (harness ("integralhistlikelihood " + properties,
+                           caps.empty () ? nullptr : caps.c_str ())),
+        bus_ (gst_bus_new ())
   {
     gst_element_set_bus (harness_->element, bus_);
   }
@@ -216,7 +221,10 @@ public:
   Likelihood (const Likelihood &) = delete;
   Likelihood &operator= (const Likelihood &) = delete;
 
-  void set_caps (const std::string &caps) { gst_harness_set_src_caps_str (harness_, caps.c_str ()); }
+  void set_caps (const std::string &caps)
+  {
+    gst_harness_set_src_caps_str (harness_, caps.c_str ());
+  }
 
   /// (transfer full) both ways
   GstBuffer *pass (GstBuffer *buffer)
@@ -243,11 +251,13 @@ public:
   }
 
   /// The only error of a frame that fails; what it is besides.
-  std::string error_of (GstBuffer *buffer, GQuark domain = GST_RESOURCE_ERROR, int code = GST_RESOURCE_ERROR_SETTINGS)
+  std::string error_of (GstBuffer *buffer, GQuark domain = GST_RESOURCE_ERROR,
+                        int code = GST_RESOURCE_ERROR_SETTINGS)
   {
     fail_unless_equals_int (gst_harness_push (harness_, buffer), GST_FLOW_ERROR);
     const std::string text = error (domain, code);
-    fail_unless (!text.empty () && error ().empty (), "no error, or a second one after %s", text.c_str ());
+    fail_unless (!text.empty () && error ().empty (), "no error, or a second one after %s",
+                 text.c_str ());
     return text;
   }
 
@@ -289,31 +299,32 @@ private:
 };
 
 /// Counts as different only what is more than a level from the truth.
-inline void
-check_levels (const Bytes &levels, const Truth &truth, int width, const std::string &what)
+inline void check_levels (const Bytes &levels, const Truth &truth, int width,
+                          const std::string &what)
 {
   fail_unless_equals_int (levels.size (), truth.levels.size ());
   for (gsize i = 0; i < levels.size (); i++)
     if (std::abs (levels[i] - truth.levels[i]) > 1)
-      fail ("%s: pixel %d,%d is %d instead of %f", what.c_str (), int (i) % width, int (i) / width, levels[i], truth.levels[i]);
+      fail ("%s: pixel %d,%d is %d instead of %f", what.c_str (), int (i) % width, int (i) / width,
+            levels[i], truth.levels[i]);
 }
 
-inline std::string
-line_of (const Search &s)
+inline std::string line_of (const Search &s)
 {
-  g_autofree char *line = g_strdup_printf ("model=%d,%d,%d,%d window-width=%d window-height=%d step=%d measure=%s", s.model.x, s.model.y,
-                                           s.model.w, s.model.h, s.window_width, s.window_height, s.step, s.measure.c_str ());
+  g_autofree char *line = g_strdup_printf (
+      "model=%d,%d,%d,%d window-width=%d window-height=%d step=%d measure=%s", s.model.x, s.model.y,
+      s.model.w, s.model.h, s.window_width, s.window_height, s.step, s.measure.c_str ());
   return line;
 }
 
 /// What GstVideoConverter makes of a frame.
-inline Bytes
-converted (const GstVideoInfo &from, const GstVideoInfo &to, GstBuffer *buffer)
+inline Bytes converted (const GstVideoInfo &from, const GstVideoInfo &to, GstBuffer *buffer)
 {
   GstVideoInfo in_info = from, out_info = to;
   GstBuffer *out = gst_buffer_new_allocate (nullptr, to.size, nullptr);
   GstVideoFrame in_frame, out_frame;
-  fail_unless (gst_video_frame_map (&in_frame, &from, buffer, GST_MAP_READ) && gst_video_frame_map (&out_frame, &to, out, GST_MAP_WRITE));
+  fail_unless (gst_video_frame_map (&in_frame, &from, buffer, GST_MAP_READ)
+               && gst_video_frame_map (&out_frame, &to, out, GST_MAP_WRITE));
   GstVideoConverter *converter = gst_video_converter_new (&in_info, &out_info, nullptr);
   gst_video_converter_frame (converter, &in_frame, &out_frame);
   gst_video_converter_free (converter);

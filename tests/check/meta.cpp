@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The meta on its way through real elements: what keeps it, what makes it follow, what must drop it; and how payload and copies live.
+// The meta on its way through real elements: what keeps it, what makes it follow, what must drop
+// it; and how payload and copies live.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -11,41 +12,43 @@
 
 namespace {
 
-std::string
-line (const char *behind)
+std::string line (const char *behind)
 {
-  return std::string ("videotestsrc num-buffers=3 pattern=smpte ! video/x-raw,format=I420,width=320,height=240,pixel-aspect-ratio=1/1 ! "
+  return std::string ("videotestsrc num-buffers=3 pattern=smpte ! "
+                      "video/x-raw,format=I420,width=320,height=240,pixel-aspect-ratio=1/1 ! "
                       "cudaintegralhist bins=8 backend=cpu ! ")
          + behind + " ! appsink name=sink sync=false";
 }
 
 /// What a histogram of an untouched frame of line () says of a rectangle.
-std::vector<guint32>
-original (int x, int y, int w, int h)
+std::vector<guint32> original (int x, int y, int w, int h)
 {
   GstSample *sample = sample_of (line ("identity"));
   std::vector<guint32> counts (8);
-  GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample));
-  fail_unless (gst_integral_histogram_region (meta->histogram, x, y, w, h, counts.data (), nullptr));
+  GstIntegralHistogramMeta *meta =
+      gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample));
+  fail_unless (
+      gst_integral_histogram_region (meta->histogram, x, y, w, h, counts.data (), nullptr));
   gst_sample_unref (sample);
   return counts;
 }
 
-void
-check_meta (GstBuffer *buffer, const char *what, guint width, guint height)
+void check_meta (GstBuffer *buffer, const char *what, guint width, guint height)
 {
   GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta (buffer);
   fail_unless (meta, "%s: no meta", what);
-  fail_unless (meta->width == width && meta->height == height, "%s: %ux%u", what, meta->width, meta->height);
+  fail_unless (meta->width == width && meta->height == height, "%s: %ux%u", what, meta->width,
+               meta->height);
   fail_unless_equals_int (gst_integral_histogram_get_width (meta->histogram), 320);
   // the middle of the frame, in coordinates of the frame as it is now
   gsize n;
-  guint32 *counts =
-      gst_integral_histogram_meta_region (meta, int (width / 4), int (height / 4), int (width / 2), int (height / 2), &n, nullptr);
+  guint32 *counts = gst_integral_histogram_meta_region (
+      meta, int (width / 4), int (height / 4), int (width / 2), int (height / 2), &n, nullptr);
   fail_unless (counts && n == 8, "%s", what);
   const auto wanted = original (80, 60, 160, 120);
   for (int b = 0; b < 8; b++)
-    fail_unless (counts[b] == wanted[b], "%s, bin %d: %u instead of %u", what, b, counts[b], wanted[b]);
+    fail_unless (counts[b] == wanted[b], "%s, bin %d: %u instead of %u", what, b, counts[b],
+                 wanted[b]);
   g_free (counts);
 }
 
@@ -53,8 +56,10 @@ check_meta (GstBuffer *buffer, const char *what, guint width, guint height)
 
 GST_START_TEST (kept)
 {
-  for (const char *behind : { "queue", "tee ! queue", "videoconvert ! video/x-raw,format=RGB", "videoconvert ! video/x-raw,format=NV12",
-                              "identity", "videorate", "videobalance brightness=0.1", "queue ! tee name=t ! queue ! identity" }) {
+  for (const char *behind :
+       { "queue", "tee ! queue", "videoconvert ! video/x-raw,format=RGB",
+         "videoconvert ! video/x-raw,format=NV12", "identity", "videorate",
+         "videobalance brightness=0.1", "queue ! tee name=t ! queue ! identity" }) {
     GstSample *sample = sample_of (line (behind));
     check_meta (gst_sample_get_buffer (sample), behind, 320, 240);
     gst_sample_unref (sample);
@@ -68,12 +73,18 @@ GST_START_TEST (follows_scaling)
     const char *behind;
     guint width, height;
   };
-  for (const Case &c : { Case{ "videoscale ! video/x-raw,width=160,height=120", 160, 120 },
-                         Case{ "videoscale ! video/x-raw,width=640,height=480", 640, 480 },
-                         Case{ "videoscale ! video/x-raw,width=160,height=120 ! videoscale ! video/x-raw,width=80,height=60", 80, 60 },
-                         Case{ "videoscale ! video/x-raw,width=160,height=120 ! videoconvert ! video/x-raw,format=RGB", 160, 120 },
-                         // another shape of the frame, but of its pixels too: no borders
-                         Case{ "videoscale ! video/x-raw,width=160,height=240,pixel-aspect-ratio=2/1", 160, 240 } }) {
+  for (const Case &c :
+       { Case{ "videoscale ! video/x-raw,width=160,height=120", 160, 120 },
+         Case{ "videoscale ! video/x-raw,width=640,height=480", 640, 480 },
+         Case{ "videoscale ! video/x-raw,width=160,height=120 ! videoscale ! "
+               "video/x-raw,width=80,height=60",
+               80, 60 },
+         Case{ "videoscale ! video/x-raw,width=160,height=120 ! videoconvert ! "
+               "video/x-raw,format=RGB",
+               160, 120 },
+         // another shape of the frame, but of its pixels too: no borders
+         Case{ "videoscale ! video/x-raw,width=160,height=240,pixel-aspect-ratio=2/1", 160,
+               240 } }) {
     GstSample *sample = sample_of (line (c.behind));
     check_meta (gst_sample_get_buffer (sample), c.behind, c.width, c.height);
     gst_sample_unref (sample);
@@ -84,25 +95,30 @@ GST_END_TEST;
 GST_START_TEST (dropped)
 {
   for (const char *behind :
-       { "videocrop left=10", "videoflip video-direction=horiz", "videoflip video-direction=90r", "videobox border-alpha=0 left=-10",
+       { "videocrop left=10", "videoflip video-direction=horiz", "videoflip video-direction=90r",
+         "videobox border-alpha=0 left=-10",
          // a letterbox: the scaler adds borders and does not say where
          "videoscale ! video/x-raw,width=320,height=120,pixel-aspect-ratio=1/1" }) {
     GstSample *sample = sample_of (line (behind));
-    fail_unless (!gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample)), "%s", behind);
+    fail_unless (!gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample)), "%s",
+                 behind);
     gst_sample_unref (sample);
   }
 }
 GST_END_TEST;
 
-/// The sample is pulled, the pipeline stopped and dropped by sample_of; the histogram answers as ever.
+/// The sample is pulled, the pipeline stopped and dropped by sample_of; the histogram answers as
+/// ever.
 GST_START_TEST (outlives_the_pipeline)
 {
   for (const char *properties : { "backend=cpu", "backend=auto", "backend=auto download=eager" }) {
-    GstSample *sample = sample_of (std::string ("videotestsrc num-buffers=3 pattern=snow ! video/x-raw,format=GRAY8,width=64,height=48 ! "
+    GstSample *sample = sample_of (std::string ("videotestsrc num-buffers=3 pattern=snow ! "
+                                                "video/x-raw,format=GRAY8,width=64,height=48 ! "
                                                 "cudaintegralhist bins=2 ")
                                    + properties + " ! appsink name=sink sync=false");
     GstBuffer *buffer = gst_sample_get_buffer (sample);
-    GstIntegralHistogram *histogram = gst_integral_histogram_ref (gst_buffer_get_integral_histogram_meta (buffer)->histogram);
+    GstIntegralHistogram *histogram =
+        gst_integral_histogram_ref (gst_buffer_get_integral_histogram_meta (buffer)->histogram);
     GstMapInfo map;
     gst_buffer_map (buffer, &map, GST_MAP_READ);
     guint32 wanted[2] = {}, counts[2];
@@ -117,7 +133,8 @@ GST_START_TEST (outlives_the_pipeline)
     const gsize last = 47 * gst_integral_histogram_get_row_pitch (histogram) + 63 * 4;
     gst_integral_histogram_unref (histogram);
     gst_buffer_map (tensor, &map, GST_MAP_READ);
-    fail_unless_equals_int (int (*reinterpret_cast<const guint32 *> (map.data + last)), int (wanted[0]));
+    fail_unless_equals_int (int (*reinterpret_cast<const guint32 *> (map.data + last)),
+                            int (wanted[0]));
     gst_buffer_unmap (tensor, &map);
     gst_buffer_unref (tensor);
   }
@@ -126,12 +143,16 @@ GST_END_TEST;
 
 GST_START_TEST (two_producers)
 {
-  GstSample *sample = sample_of ("videotestsrc num-buffers=3 ! video/x-raw,format=GRAY8,width=64,height=48 ! cudaintegralhist bins=4 ! "
-                                 "cudaintegralhist bins=9 counter=u16 ! appsink name=sink sync=false");
+  GstSample *sample =
+      sample_of ("videotestsrc num-buffers=3 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
+                 "cudaintegralhist bins=4 ! "
+                 "cudaintegralhist bins=9 counter=u16 ! appsink name=sink sync=false");
   gpointer state = nullptr;
   std::vector<guint> bins;
-  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (gst_sample_get_buffer (sample), &state, GST_INTEGRAL_HISTOGRAM_META_API_TYPE)) {
-    GstIntegralHistogram *histogram = reinterpret_cast<GstIntegralHistogramMeta *> (meta)->histogram;
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (gst_sample_get_buffer (sample), &state,
+                                                           GST_INTEGRAL_HISTOGRAM_META_API_TYPE)) {
+    GstIntegralHistogram *histogram =
+        reinterpret_cast<GstIntegralHistogramMeta *> (meta)->histogram;
     bins.push_back (gst_integral_histogram_get_bins (histogram));
     guint32 counts[9] = {}, sum = 0;
     fail_unless (gst_integral_histogram_region (histogram, 3, 4, 20, 30, counts, nullptr));
@@ -159,7 +180,8 @@ GST_START_TEST (copies_share)
   gst_sample_unref (sample);
   gst_buffer_unref (copy);
   guint32 counts[8];
-  fail_unless (gst_integral_histogram_region (gst_buffer_get_integral_histogram_meta (deep)->histogram, 0, 0, 320, 240, counts, nullptr));
+  fail_unless (gst_integral_histogram_region (
+      gst_buffer_get_integral_histogram_meta (deep)->histogram, 0, 0, 320, 240, counts, nullptr));
   gst_buffer_unref (deep);
 }
 GST_END_TEST;
@@ -167,10 +189,10 @@ GST_END_TEST;
 /// Both branches of a tee see one tensor.
 GST_START_TEST (tee_shares)
 {
-  GstElement *pipeline =
-      gst_parse_launch ("videotestsrc num-buffers=1 ! cudaintegralhist ! tee name=t  t. ! queue ! appsink name=a sync=false  "
-                        "t. ! queue ! appsink name=b sync=false",
-                        nullptr);
+  GstElement *pipeline = gst_parse_launch ("videotestsrc num-buffers=1 ! cudaintegralhist ! tee "
+                                           "name=t  t. ! queue ! appsink name=a sync=false  "
+                                           "t. ! queue ! appsink name=b sync=false",
+                                           nullptr);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   GstIntegralHistogram *seen[2];
   GstSample *samples[2];
@@ -178,7 +200,8 @@ GST_START_TEST (tee_shares)
     GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), i ? "b" : "a");
     samples[i] = gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 20 * GST_SECOND);
     fail_unless (samples[i]);
-    seen[i] = gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (samples[i]))->histogram;
+    seen[i] =
+        gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (samples[i]))->histogram;
     gst_object_unref (sink);
   }
   fail_unless (seen[0] == seen[1]);
@@ -192,13 +215,16 @@ GST_END_TEST;
 GST_START_TEST (errors_of_queries)
 {
   GstSample *sample = sample_of (line ("identity"));
-  GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample))->histogram;
+  GstIntegralHistogram *histogram =
+      gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample))->histogram;
   const gint three[3] = { 1, 2, 3 };
   GError *error = nullptr;
   fail_unless (!gst_integral_histogram_query_regions (histogram, three, 3, &error));
-  fail_unless (g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR, GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION)
+  fail_unless (g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR,
+                                GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION)
                && strstr (error->message, "x, y, width, height"));
-  fail_unless_equals_string (g_quark_to_string (error->domain), "gst-integral-histogram-error-quark");
+  fail_unless_equals_string (g_quark_to_string (error->domain),
+                             "gst-integral-histogram-error-quark");
   g_clear_error (&error);
   const gint eight[8] = { 0, 0, 320, 240, 10, 10, 5, 5 };
   GBytes *bytes = gst_integral_histogram_query_regions (histogram, eight, 8, &error);
@@ -212,8 +238,7 @@ GST_START_TEST (errors_of_queries)
 }
 GST_END_TEST;
 
-static Suite *
-meta_suite ()
+static Suite *meta_suite ()
 {
   Suite *suite = suite_create ("meta");
   TCase *tests = tcase_create ("general");

@@ -24,12 +24,12 @@ struct Outcome {
 using Meddle = std::function<bool (guint number, GstBuffer *buffer)>;
 
 /// `before` is what comes before the element; `meddle` stands behind the element of the name `at`.
-inline Outcome
-run_with (const std::string &element, const std::string &before, int frames, const char *at = nullptr, Meddle meddle = nullptr)
+inline Outcome run_with (const std::string &element, const std::string &before, int frames,
+                         const char *at = nullptr, Meddle meddle = nullptr)
 {
   const std::string line = "videotestsrc name=source num-buffers=" + std::to_string (frames)
-                           + " ! video/x-raw,format=GRAY8,width=64,height=48,framerate=30/1 ! " + before + element
-                           + " name=asks ! fakesink sync=false";
+                           + " ! video/x-raw,format=GRAY8,width=64,height=48,framerate=30/1 ! "
+                           + before + element + " name=asks ! fakesink sync=false";
   g_autoptr (GError) problem = nullptr;
   GstElement *const pipeline = gst_parse_launch (line.c_str (), &problem);
   fail_unless (pipeline && !problem, "%s: %s", line.c_str (), problem ? problem->message : "");
@@ -51,11 +51,12 @@ run_with (const std::string &element, const std::string &before, int frames, con
     gst_object_unref (pad);
     gst_object_unref (of);
   };
-  Probe meddling = { std::move (meddle) }, counting = { [&] (guint, GstBuffer *buffer) {
-                                             outcome.arrived++;
-                                             outcome.counted += gst_buffer_get_integral_histogram_meta (buffer) != nullptr;
-                                             return false;
-                                           } };
+  Probe meddling = { std::move (meddle) },
+        counting = { [&] (guint, GstBuffer *buffer) {
+          outcome.arrived++;
+          outcome.counted += gst_buffer_get_integral_histogram_meta (buffer) != nullptr;
+          return false;
+        } };
   if (at)
     add_probe (at, "src", &meddling);
   add_probe ("asks", "sink", &counting);
@@ -63,15 +64,18 @@ run_with (const std::string &element, const std::string &before, int frames, con
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   GstElement *const asks = gst_bin_get_by_name (GST_BIN (pipeline), "asks");
   // an error is followed by one of the source, which nobody needs
-  GstMessage *message = gst_bus_timed_pop_filtered (bus, 30 * GST_SECOND, GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  GstMessage *message = gst_bus_timed_pop_filtered (
+      bus, 30 * GST_SECOND, GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
   fail_unless (message != nullptr, "%s: no end", line.c_str ());
-  for (gst_element_set_state (pipeline, GST_STATE_NULL); message; message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR)) {
+  for (gst_element_set_state (pipeline, GST_STATE_NULL); message;
+       message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR)) {
     g_autoptr (GError) error = nullptr;
     outcome.eos |= GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS;
     if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
       gst_message_parse_error (message, &error, nullptr);
       if (GST_MESSAGE_SRC (message) == GST_OBJECT (asks)) {
-        fail_unless (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED), "%s", error->message);
+        fail_unless (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED), "%s",
+                     error->message);
         outcome.errors.push_back (error->message);
       }
     }
@@ -83,75 +87,93 @@ run_with (const std::string &element, const std::string &before, int frames, con
   return outcome;
 }
 
-inline std::string
-producer (int interval)
+inline std::string producer (int interval)
 {
-  return "cudaintegralhist name=hist backend=cpu bins=8 tuning-time=0 interval=" + std::to_string (interval) + " ! ";
+  return "cudaintegralhist name=hist backend=cpu bins=8 tuning-time=0 interval="
+         + std::to_string (interval) + " ! ";
 }
 
 /// Frames with a histogram that get lost do not end the stream.
-inline void
-check_lost (const char *element)
+inline void check_lost (const char *element)
 {
   const auto expect_eos = [&] (const std::string &what, const Outcome &outcome) {
     fail_unless (outcome.eos && outcome.errors.empty (), "%s: %s", what.c_str (),
                  outcome.errors.empty () ? "" : outcome.errors[0].c_str ());
-    fail_unless (outcome.counted > 0 && outcome.arrived > outcome.counted, "%s: %u of %u", what.c_str (), outcome.counted, outcome.arrived);
+    fail_unless (outcome.counted > 0 && outcome.arrived > outcome.counted, "%s: %u of %u",
+                 what.c_str (), outcome.counted, outcome.arrived);
   };
   for (const int interval : { 2, 5 }) {
     for (const int lost : { 1, interval, 3 * interval, 10 * interval })  // on their way
       expect_eos (std::to_string (lost) + " lost",
-                  run_with (element, producer (interval), 20 * interval, "hist", [&] (guint n, GstBuffer *) { return int (n) < lost; }));
+                  run_with (element, producer (interval), 20 * interval, "hist",
+                            [&] (guint n, GstBuffer *) { return int (n) < lost; }));
     // every frame with a histogram, of the first ones
-    expect_eos ("those with a histogram", run_with (element, producer (interval), 15 * interval, "hist", [&] (guint n, GstBuffer *buffer) {
-                  return int (n) < 10 * interval && gst_buffer_get_integral_histogram_meta (buffer);
-                }));
+    expect_eos ("those with a histogram",
+                run_with (element, producer (interval), 15 * interval, "hist",
+                          [&] (guint n, GstBuffer *buffer) {
+                            return int (n) < 10 * interval
+                                   && gst_buffer_get_integral_histogram_meta (buffer);
+                          }));
     // the first ones are gaps, which are not counted; the frames between are none
-    expect_eos ("gaps", run_with (element, producer (interval), 15 * interval, "source", [&] (guint n, GstBuffer *buffer) {
-                  if (int (n) < 9 * interval && n % guint (interval) == 0)
-                    GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_GAP);
-                  return false;
-                }));
+    expect_eos ("gaps", run_with (element, producer (interval), 15 * interval, "source",
+                                  [&] (guint n, GstBuffer *buffer) {
+                                    if (int (n) < 9 * interval && n % guint (interval) == 0)
+                                      GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_GAP);
+                                    return false;
+                                  }));
     const Outcome leaky =
-        run_with (element, producer (interval) + "queue leaky=downstream max-size-buffers=1 ! identity sleep-time=3000 ! ", 90);
-    fail_unless (leaky.eos && leaky.errors.empty (), "a leaky queue: %s", leaky.errors.empty () ? "" : leaky.errors[0].c_str ());
+        run_with (element,
+                  producer (interval)
+                      + "queue leaky=downstream max-size-buffers=1 ! identity sleep-time=3000 ! ",
+                  90);
+    fail_unless (leaky.eos && leaky.errors.empty (), "a leaky queue: %s",
+                 leaky.errors.empty () ? "" : leaky.errors[0].c_str ());
   }
 }
 
 /// Where no frame has one, an error says why.
-inline void
-check_none (const char *element)
+inline void check_none (const char *element)
 {
   // nobody attaches any: at once
-  for (const char *before : { "", "cudaintegralimage backend=cpu tuning-time=0 ! ", "identity ! " }) {
+  for (const char *before :
+       { "", "cudaintegralimage backend=cpu tuning-time=0 ! ", "identity ! " }) {
     const Outcome outcome = run_with (element, before, 50);
-    fail_unless (!outcome.eos && outcome.errors.size () == 1 && outcome.arrived == 1, "%zu errors, %u frames", outcome.errors.size (),
-                 outcome.arrived);
-    fail_unless (outcome.errors[0].find ("put cudaintegralhist before") != std::string::npos, "%s", outcome.errors[0].c_str ());
+    fail_unless (!outcome.eos && outcome.errors.size () == 1 && outcome.arrived == 1,
+                 "%zu errors, %u frames", outcome.errors.size (), outcome.arrived);
+    fail_unless (outcome.errors[0].find ("put cudaintegralhist before") != std::string::npos, "%s",
+                 outcome.errors[0].c_str ());
   }
   // somebody does, and somebody else takes them away
   for (const int interval : { 1, 2, 25 }) {
-    const Outcome outcome = run_with (element, producer (interval), 2000, "hist", [] (guint, GstBuffer *buffer) {
-      if (GstIntegralHistogramMeta *const meta = gst_buffer_get_integral_histogram_meta (buffer))
-        gst_buffer_remove_meta (buffer, reinterpret_cast<GstMeta *> (meta));
-      return false;
-    });
-    fail_unless (!outcome.eos && outcome.errors.size () == 1 && outcome.counted == 0, "interval %d: %zu errors", interval,
-                 outcome.errors.size ());
+    const Outcome outcome =
+        run_with (element, producer (interval), 2000, "hist", [] (guint, GstBuffer *buffer) {
+          if (GstIntegralHistogramMeta *const meta =
+                  gst_buffer_get_integral_histogram_meta (buffer))
+            gst_buffer_remove_meta (buffer, reinterpret_cast<GstMeta *> (meta));
+          return false;
+        });
+    fail_unless (!outcome.eos && outcome.errors.size () == 1 && outcome.counted == 0,
+                 "interval %d: %zu errors", interval, outcome.errors.size ());
     fail_unless (outcome.errors[0].find ("something between") != std::string::npos
-                     && outcome.errors[0].find ("right behind cudaintegralhist") != std::string::npos,
+                     && outcome.errors[0].find ("right behind cudaintegralhist")
+                            != std::string::npos,
                  "%s", outcome.errors[0].c_str ());
-    fail_unless (outcome.arrived >= 100 && outcome.arrived <= 500, "interval %d: after %u frames", interval, outcome.arrived);
+    fail_unless (outcome.arrived >= 100 && outcome.arrived <= 500, "interval %d: after %u frames",
+                 interval, outcome.arrived);
   }
   // a frame that is turned has another histogram
-  const Outcome turned = run_with (element, producer (2) + "videoflip video-direction=90r ! ", 2000);
-  fail_unless (!turned.eos && turned.errors.size () == 1 && turned.counted == 0 && turned.arrived <= 500, "turned: %zu errors, %u of %u",
-               turned.errors.size (), turned.counted, turned.arrived);
+  const Outcome turned =
+      run_with (element, producer (2) + "videoflip video-direction=90r ! ", 2000);
+  fail_unless (
+      !turned.eos && turned.errors.size () == 1 && turned.counted == 0 && turned.arrived <= 500,
+      "turned: %zu errors, %u of %u", turned.errors.size (), turned.counted, turned.arrived);
   // what is lost after frames that had one is no error
-  const Outcome later = run_with (element, producer (1), 700, "hist", [] (guint n, GstBuffer *buffer) {
-    if (GstIntegralHistogramMeta *const meta = n > 3 ? gst_buffer_get_integral_histogram_meta (buffer) : nullptr)
-      gst_buffer_remove_meta (buffer, reinterpret_cast<GstMeta *> (meta));
-    return false;
-  });
+  const Outcome later =
+      run_with (element, producer (1), 700, "hist", [] (guint n, GstBuffer *buffer) {
+        if (GstIntegralHistogramMeta *const meta =
+                n > 3 ? gst_buffer_get_integral_histogram_meta (buffer) : nullptr)
+          gst_buffer_remove_meta (buffer, reinterpret_cast<GstMeta *> (meta));
+        return false;
+      });
   fail_unless (later.eos && later.errors.empty () && later.counted == 4);
 }

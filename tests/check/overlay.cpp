@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// integralhistoverlay in a GstHarness: which bytes of a frame it changes, and to what. The truth is where the pixels of a format lie, written down here, the
-// format's own unpack function of GstVideo, and boxes that are counted pixel by pixel.
+// integralhistoverlay in a GstHarness: which bytes of a frame it changes, and to what. The truth is
+// where the pixels of a format lie, written down here, the format's own unpack function of
+// GstVideo, and boxes that are counted pixel by pixel.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -14,10 +15,10 @@ namespace {
 /// What of a box a pixel is.
 enum class Part { none, line, seam };
 
-Part
-part_of (const GstVideoRectangle &r, gint64 x, gint64 y)
+Part part_of (const GstVideoRectangle &r, gint64 x, gint64 y)
 {
-  const gint64 from_border = std::min ({ x - r.x, y - r.y, gint64 (r.x) + r.w - 1 - x, gint64 (r.y) + r.h - 1 - y });
+  const gint64 from_border =
+      std::min ({ x - r.x, y - r.y, gint64 (r.x) + r.w - 1 - x, gint64 (r.y) + r.h - 1 - y });
   if (from_border < 0)
     return Part::none;
   // a box without an inside is filled, and so is what is left of it for the seam
@@ -31,26 +32,40 @@ struct Sample {
 };
 
 /// The samples that lie at a pixel, plane by plane; of subsampled chroma at even pixels only.
-std::vector<Sample>
-samples_at (const GstVideoInfo &info, const gsize *offset, const int *stride, int x, int y)
+std::vector<Sample> samples_at (const GstVideoInfo &info, const gsize *offset, const int *stride,
+                                int x, int y)
 {
   const bool even_x = x % 2 == 0, even_y = y % 2 == 0;
-  const auto plane = [&] (int p, int row, int byte) { return offset[p] + gsize (row) * gsize (stride[p]) + gsize (byte); };
+  const auto plane = [&] (int p, int row, int byte) {
+    return offset[p] + gsize (row) * gsize (stride[p]) + gsize (byte);
+  };
   switch (GST_VIDEO_INFO_FORMAT (&info)) {
     case GST_VIDEO_FORMAT_GRAY8: return { { plane (0, y, x), 0 } };
-    case GST_VIDEO_FORMAT_RGB: return { { plane (0, y, 3 * x), 0 }, { plane (0, y, 3 * x + 1), 1 }, { plane (0, y, 3 * x + 2), 2 } };
-    case GST_VIDEO_FORMAT_BGRx: return { { plane (0, y, 4 * x), 2 }, { plane (0, y, 4 * x + 1), 1 }, { plane (0, y, 4 * x + 2), 0 } };
+    case GST_VIDEO_FORMAT_RGB:
+      return { { plane (0, y, 3 * x), 0 },
+               { plane (0, y, 3 * x + 1), 1 },
+               { plane (0, y, 3 * x + 2), 2 } };
+    case GST_VIDEO_FORMAT_BGRx:
+      return { { plane (0, y, 4 * x), 2 },
+               { plane (0, y, 4 * x + 1), 1 },
+               { plane (0, y, 4 * x + 2), 0 } };
     case GST_VIDEO_FORMAT_I420:
       if (even_x && even_y)
-        return { { plane (0, y, x), 0 }, { plane (1, y / 2, x / 2), 1 }, { plane (2, y / 2, x / 2), 2 } };
+        return { { plane (0, y, x), 0 },
+                 { plane (1, y / 2, x / 2), 1 },
+                 { plane (2, y / 2, x / 2), 2 } };
       return { { plane (0, y, x), 0 } };
     case GST_VIDEO_FORMAT_NV12:
       if (even_x && even_y)
-        return { { plane (0, y, x), 0 }, { plane (1, y / 2, x), 1 }, { plane (1, y / 2, x + 1), 2 } };
+        return { { plane (0, y, x), 0 },
+                 { plane (1, y / 2, x), 1 },
+                 { plane (1, y / 2, x + 1), 2 } };
       return { { plane (0, y, x), 0 } };
     case GST_VIDEO_FORMAT_YUY2:
       if (even_x)
-        return { { plane (0, y, 2 * x), 0 }, { plane (0, y, 2 * x + 1), 1 }, { plane (0, y, 2 * x + 3), 2 } };
+        return { { plane (0, y, 2 * x), 0 },
+                 { plane (0, y, 2 * x + 1), 1 },
+                 { plane (0, y, 2 * x + 3), 2 } };
       return { { plane (0, y, 2 * x), 0 } };
     default: fail ("no samples of %s", GST_VIDEO_INFO_NAME (&info)); return {};
   }
@@ -58,12 +73,13 @@ samples_at (const GstVideoInfo &info, const gsize *offset, const int *stride, in
 
 // fail_unless writes a mark each time, so what is asked of every pixel is asked without
 /// Compares every byte of a frame with what it was, but for the outline of one box.
-void
-check_bytes (const GstVideoInfo &info, const gsize *offset, const int *stride, const std::vector<guint8> &before,
-             const std::vector<guint8> &after, const GstVideoRectangle &box, const Rgb &colour)
+void check_bytes (const GstVideoInfo &info, const gsize *offset, const int *stride,
+                  const std::vector<guint8> &before, const std::vector<guint8> &after,
+                  const GstVideoRectangle &box, const Rgb &colour)
 {
   const bool rgb = GST_VIDEO_INFO_IS_RGB (&info);
-  const std::array<double, 3> line = rgb ? std::array{ colour.r, colour.g, colour.b } : yuv (colour);
+  const std::array<double, 3> line =
+      rgb ? std::array{ colour.r, colour.g, colour.b } : yuv (colour);
   const std::array<double, 3> black = rgb ? std::array<double, 3>{} : yuv ({ 0, 0, 0 });
   std::vector<bool> drawn (before.size ());
   int counted = 0;
@@ -75,7 +91,8 @@ check_bytes (const GstVideoInfo &info, const gsize *offset, const int *stride, c
       for (const auto &[at, c] : samples_at (info, offset, stride, x, y)) {
         const double wanted = part == Part::line ? line[c] : (before[at] + black[c]) / 2;
         if (std::abs (after[at] - wanted) > 2)
-          fail ("%s, pixel %d,%d, component %d: %d instead of %f", GST_VIDEO_INFO_NAME (&info), x, y, c, after[at], wanted);
+          fail ("%s, pixel %d,%d, component %d: %d instead of %f", GST_VIDEO_INFO_NAME (&info), x,
+                y, c, after[at], wanted);
         drawn[at] = true;
         counted++;
       }
@@ -90,16 +107,21 @@ check_bytes (const GstVideoInfo &info, const gsize *offset, const int *stride, c
 
 }  // namespace
 
-/// Every byte of frames in many formats, tight ones and those with padding, in even and odd sizes; boxes inside and over the borders.
+/// Every byte of frames in many formats, tight ones and those with padding, in even and odd sizes;
+/// boxes inside and over the borders.
 GST_START_TEST (outlines)
 {
   for (const char *format : { "GRAY8", "RGB", "BGRx", "I420", "NV12", "YUY2" })
     for (const auto &[width, height] : { std::array{ 96, 64 }, std::array{ 91, 57 } })
-      for (const GstVideoRectangle &box :
-           { GstVideoRectangle{ 20, 16, 40, 24 }, { -10, -6, 30, 20 }, { 70, 40, 90, 80 }, { -4, 30, 400, 12 }, { 40, -8, 14, 300 } })
+      for (const GstVideoRectangle &box : { GstVideoRectangle{ 20, 16, 40, 24 },
+                                            { -10, -6, 30, 20 },
+                                            { 70, 40, 90, 80 },
+                                            { -4, 30, 400, 12 },
+                                            { 40, -8, 14, 300 } })
         for (const bool padded : { false, true })
           for (const bool is_region : { false, true }) {
-            g_autofree char *regions = g_strdup_printf ("regions=%d,%d,%d,%d", box.x, box.y, box.w, box.h);
+            g_autofree char *regions =
+                g_strdup_printf ("regions=%d,%d,%d,%d", box.x, box.y, box.w, box.h);
             Overlay overlay (is_region ? regions : "", caps_of (format, width, height));
             GstVideoInfo wide = overlay.info;
             if (padded) {
@@ -111,22 +133,25 @@ GST_START_TEST (outlines)
               fail_unless (gst_video_info_align (&wide, &alignment));
             }
             GstBuffer *in = noise (wide, unsigned (width));
-            gst_buffer_add_video_meta_full (in, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT (&wide), guint (width), guint (height),
-                                            GST_VIDEO_INFO_N_PLANES (&wide), wide.offset, wide.stride);
+            gst_buffer_add_video_meta_full (
+                in, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT (&wide), guint (width),
+                guint (height), GST_VIDEO_INFO_N_PLANES (&wide), wide.offset, wide.stride);
             if (!is_region)
               add_roi (in, "face", 1, box);
             const auto before = bytes_of (in);
-            check_bytes (wide, wide.offset, wide.stride, before, overlay.bytes (in), box, is_region ? kWhite : kBlue);
+            check_bytes (wide, wide.offset, wide.stride, before, overlay.bytes (in), box,
+                         is_region ? kWhite : kBlue);
           }
 }
 GST_END_TEST;
 
-/// Every format that the element takes, by what GstVideo unpacks: the first component, luma or red, of every pixel, and all of those on the line.
+/// Every format that the element takes, by what GstVideo unpacks: the first component, luma or red,
+/// of every pixel, and all of those on the line.
 GST_START_TEST (all_formats)
 {
   GstElement *element = gst_element_factory_make ("integralhistoverlay", nullptr);
-  g_autoptr (GstCaps) caps =
-      gst_pad_get_pad_template_caps (GST_ELEMENT_PADS (element)->data ? GST_PAD (GST_ELEMENT_PADS (element)->data) : nullptr);
+  g_autoptr (GstCaps) caps = gst_pad_get_pad_template_caps (
+      GST_ELEMENT_PADS (element)->data ? GST_PAD (GST_ELEMENT_PADS (element)->data) : nullptr);
   const GValue *formats = gst_structure_get_value (gst_caps_get_structure (caps, 0), "format");
   fail_unless (gst_value_list_get_size (formats) >= 80);
   const GstVideoRectangle box = { 20, 12, 16, 28 };
@@ -136,18 +161,21 @@ GST_START_TEST (all_formats)
       Overlay overlay ("", caps_of (format, width, height));
       const GstVideoInfo &info = overlay.info;
       const GstVideoFormatInfo *unpacked = gst_video_format_get_info (info.finfo->unpack_format);
-      const bool deep = unpacked->depth[0] == 16, rgb = GST_VIDEO_INFO_IS_RGB (&info), gray = GST_VIDEO_INFO_IS_GRAY (&info);
+      const bool deep = unpacked->depth[0] == 16, rgb = GST_VIDEO_INFO_IS_RGB (&info),
+                 gray = GST_VIDEO_INFO_IS_GRAY (&info);
       const auto pixels = [&] (GstBuffer *buffer) {
         std::vector<std::array<int, 4>> all;
         std::vector<guint16> line (4 * gsize (width) + 64);
         GstVideoFrame frame;
         fail_unless (gst_video_frame_map (&frame, &info, buffer, GST_MAP_READ), "%s", format);
         for (int y = 0; y < height; y++) {
-          info.finfo->unpack_func (info.finfo, GST_VIDEO_PACK_FLAG_NONE, line.data (), frame.data, frame.info.stride, 0, y, width);
+          info.finfo->unpack_func (info.finfo, GST_VIDEO_PACK_FLAG_NONE, line.data (), frame.data,
+                                   frame.info.stride, 0, y, width);
           for (int x = 0; x < width; x++) {
             std::array<int, 4> c;
             for (int i = 0; i < 4; i++)
-              c[i] = deep ? line[4 * gsize (x) + i] >> 8 : reinterpret_cast<const guint8 *> (line.data ())[4 * x + i];
+              c[i] = deep ? line[4 * gsize (x) + i] >> 8
+                          : reinterpret_cast<const guint8 *> (line.data ())[4 * x + i];
             all.push_back (c);
           }
         }
@@ -160,28 +188,33 @@ GST_START_TEST (all_formats)
       GstBuffer *out = overlay.pass (in);
       const auto after = pixels (out);
       gst_buffer_unref (out);
-      const std::array<double, 3> line = rgb ? std::array{ kBlue.r, kBlue.g, kBlue.b } : yuv (kBlue);
+      const std::array<double, 3> line =
+          rgb ? std::array{ kBlue.r, kBlue.g, kBlue.b } : yuv (kBlue);
       const double black = rgb ? 0 : 16;
-      const int least_depth = *std::min_element (info.finfo->depth, info.finfo->depth + (gray ? 1 : 3));
+      const int least_depth =
+          *std::min_element (info.finfo->depth, info.finfo->depth + (gray ? 1 : 3));
       const double tolerance = least_depth < 8 ? 9 : 2;
       const bool alpha = GST_VIDEO_INFO_HAS_ALPHA (&info);
       for (int y = 0; y < height; y++)
         for (int x = 0; x < width; x++) {
-          const std::array<int, 4> &was = before[gsize (y * width + x)], &is = after[gsize (y * width + x)];
+          const std::array<int, 4> &was = before[gsize (y * width + x)],
+                                   &is = after[gsize (y * width + x)];
           switch (part_of (box, x, y)) {
             case Part::none:
               if (was[1] != is[1])
                 fail ("%s, %d,%d: %d becomes %d", format, x, y, was[1], is[1]);
               break;
             case Part::line:
-              // chroma of blocks that are on it with all of their pixels; 4:1:0 has blocks of four by four
+              // chroma of blocks that are on it with all of their pixels; 4:1:0 has blocks of four
+              // by four
               for (int c = 0; c < (rgb || (x % 4 == 0 && y % 4 == 0 && !gray) ? 3 : 1); c++)
                 if (std::abs (is[c + 1] - line[c]) > tolerance)
-                  fail ("%s, %d,%d, component %d: %d instead of %f", format, x, y, c, is[c + 1], line[c]);
+                  fail ("%s, %d,%d, component %d: %d instead of %f", format, x, y, c, is[c + 1],
+                        line[c]);
               break;
             case Part::seam: {  // half of it black; where pixels are translucent, more
-              const bool right =
-                  alpha ? is[1] <= was[1] + tolerance || is[1] <= black + 1 : std::abs (is[1] - (was[1] + black) / 2) <= tolerance;
+              const bool right = alpha ? is[1] <= was[1] + tolerance || is[1] <= black + 1
+                                       : std::abs (is[1] - (was[1] + black) / 2) <= tolerance;
               if (!right)
                 fail ("%s, %d,%d: %d becomes %d", format, x, y, was[1], is[1]);
               break;
@@ -203,9 +236,11 @@ GST_START_TEST (nothing_to_draw)
   };
   constexpr GstVideoRectangle kNone = { 0, 0, -1, 0 };
   for (const Case &c :
-       { Case{ "", kNone, false }, Case{ "regions=64,0,5,5;-5,0,5,5;0,-900,60,900", kNone, false }, Case{ "", { 64, 0, 9, 9 }, false },
-         Case{ "", { -9, -9, 9, 99 }, false }, Case{ "", { 9, 9, 0, 9 }, false }, Case{ "", { 9, 9, 9, 0 }, false },
-         Case{ "trail=9", { 2000000000, 5, 2000000000, 5 }, false }, Case{ "regions=0,0,9,9", { 9, 9, 9, 9 }, true } })
+       { Case{ "", kNone, false }, Case{ "regions=64,0,5,5;-5,0,5,5;0,-900,60,900", kNone, false },
+         Case{ "", { 64, 0, 9, 9 }, false }, Case{ "", { -9, -9, 9, 99 }, false },
+         Case{ "", { 9, 9, 0, 9 }, false }, Case{ "", { 9, 9, 9, 0 }, false },
+         Case{ "trail=9", { 2000000000, 5, 2000000000, 5 }, false },
+         Case{ "regions=0,0,9,9", { 9, 9, 9, 9 }, true } })
     for (const char *more : { "", " labels=true histograms=true" }) {
       Overlay overlay (std::string (c.properties) + more, caps_of ("I420", 64, 48));
       for (int i = 0; i < 3; i++) {
@@ -214,7 +249,8 @@ GST_START_TEST (nothing_to_draw)
           add_roi (in, "track", 1, c.roi);
         if (c.gap)
           GST_BUFFER_FLAG_SET (in, GST_BUFFER_FLAG_GAP);
-        fail_unless (overlay.leaves_alone (in), "%s %d,%d,%d,%d", c.properties, c.roi.x, c.roi.y, c.roi.w, c.roi.h);
+        fail_unless (overlay.leaves_alone (in), "%s %d,%d,%d,%d", c.properties, c.roi.x, c.roi.y,
+                     c.roi.w, c.roi.h);
       }
     }
 }
@@ -240,17 +276,24 @@ GST_END_TEST;
 GST_START_TEST (sizes)
 {
   for (const auto &[format, histograms] :
-       { std::pair ("GRAY8", true), std::pair ("RGB", true), std::pair ("I420", true), std::pair ("NV12", true), std::pair ("YUY2", true),
-         std::pair ("YUV9", false), std::pair ("v210", false) })
-    for (const auto &[width, height] : { std::array{ 1, 1 }, std::array{ 2, 1 }, std::array{ 1, 7 }, std::array{ 5, 3 },
-                                         std::array{ 31, 17 }, std::array{ 47, 33 }, std::array{ 33000, 2 }, std::array{ 3, 33000 } })
+       { std::pair ("GRAY8", true), std::pair ("RGB", true), std::pair ("I420", true),
+         std::pair ("NV12", true), std::pair ("YUY2", true), std::pair ("YUV9", false),
+         std::pair ("v210", false) })
+    for (const auto &[width, height] :
+         { std::array{ 1, 1 }, std::array{ 2, 1 }, std::array{ 1, 7 }, std::array{ 5, 3 },
+           std::array{ 31, 17 }, std::array{ 47, 33 }, std::array{ 33000, 2 },
+           std::array{ 3, 33000 } })
       for (const char *par : { "", ",pixel-aspect-ratio=1/30", ",pixel-aspect-ratio=64/1" }) {
-        Overlay overlay ("labels=true histograms=true trail=5 line-width=0 regions=0,0,2147483647,2147483647;-3,-3,4,4",
-                         caps_of (format, width, height, par), histograms ? "cudaintegralhist backend=cpu bins=3 tuning-time=0 ! " : "");
+        Overlay overlay ("labels=true histograms=true trail=5 line-width=0 "
+                         "regions=0,0,2147483647,2147483647;-3,-3,4,4",
+                         caps_of (format, width, height, par),
+                         histograms ? "cudaintegralhist backend=cpu bins=3 tuning-time=0 ! " : "");
         for (int i = 0; i < 3; i++) {
           GstBuffer *in = overlay.even (100);
           add_confidence (add_roi (in, "track", -7, { i, -i, 1 + i, 2147483647 }), NAN);
-          add_confidence (add_roi (in, "track", 1 << 30, { -2147483647, -2147483647, 2147483647, 2147483647 }), 1e300);
+          add_confidence (
+              add_roi (in, "track", 1 << 30, { -2147483647, -2147483647, 2147483647, 2147483647 }),
+              1e300);
           add_roi (in, "\xff\xfe and so on", 3, { width - 1, height - 1, 1, 1 });
           const auto before = bytes_of (in);
           fail_unless (overlay.bytes (in) != before, "%s %dx%d", format, width, height);
@@ -262,7 +305,8 @@ GST_END_TEST;
 /// A line of two rows is as many columns wide as look the same.
 GST_START_TEST (pixel_aspect)
 {
-  for (const auto &[par, columns] : { std::pair (",pixel-aspect-ratio=1/2", 4), std::pair (",pixel-aspect-ratio=2/1", 1) }) {
+  for (const auto &[par, columns] :
+       { std::pair (",pixel-aspect-ratio=1/2", 4), std::pair (",pixel-aspect-ratio=2/1", 1) }) {
     Overlay overlay ("regions=10,10,40,40", caps_of ("GRAY8", 64, 64, par));
     const auto bytes = overlay.bytes (overlay.even (90));
     const auto white = [&] (int x, int y) { return bytes[gsize (y * 64 + x)] >= 234; };
@@ -277,9 +321,11 @@ GST_END_TEST;
 GST_START_TEST (line_widths)
 {
   for (const auto &[property, height, lines] :
-       { std::tuple ("line-width=1", 240, 1), std::tuple ("line-width=7", 240, 7), std::tuple ("line-width=0", 240, 2),
-         std::tuple ("line-width=0", 720, 2), std::tuple ("line-width=0", 2160, 6) }) {
-    Overlay overlay (std::string ("regions=10,10,60,60 ") + property, caps_of ("GRAY8", 80, height));
+       { std::tuple ("line-width=1", 240, 1), std::tuple ("line-width=7", 240, 7),
+         std::tuple ("line-width=0", 240, 2), std::tuple ("line-width=0", 720, 2),
+         std::tuple ("line-width=0", 2160, 6) }) {
+    Overlay overlay (std::string ("regions=10,10,60,60 ") + property,
+                     caps_of ("GRAY8", 80, height));
     const auto bytes = overlay.bytes (overlay.even (90));
     for (int i = 0; i < 12; i++)
       fail_unless_equals_int (bytes[gsize ((10 + i) * 80 + 40)] >= 234, i < lines);
@@ -311,9 +357,10 @@ GST_END_TEST;
 
 namespace {
 
-/// The white columns of a part of a GRAY8 frame: each with how high it stands, and all of them on one row.
-std::vector<int>
-white_columns (const GstVideoInfo &info, const std::vector<guint8> &bytes, const GstVideoRectangle &in)
+/// The white columns of a part of a GRAY8 frame: each with how high it stands, and all of them on
+/// one row.
+std::vector<int> white_columns (const GstVideoInfo &info, const std::vector<guint8> &bytes,
+                                const GstVideoRectangle &in)
 {
   std::vector<int> heights;
   std::set<int> feet;
@@ -334,8 +381,7 @@ white_columns (const GstVideoInfo &info, const std::vector<guint8> &bytes, const
 }
 
 /// 320x240 pixels of 10, but 200 in the rectangle.
-GstBuffer *
-two_valued (const Overlay &overlay, const GstVideoRectangle &r)
+GstBuffer *two_valued (const Overlay &overlay, const GstVideoRectangle &r)
 {
   GstBuffer *buffer = overlay.even (10);
   GstMapInfo map;
@@ -352,7 +398,8 @@ two_valued (const Overlay &overlay, const GstVideoRectangle &r)
 GST_START_TEST (bars)
 {
   const std::string caps = caps_of ("GRAY8", 320, 240);
-  const auto heights = [&] (const char *hist, const char *regions, const GstVideoRectangle &bright, const GstVideoRectangle &look) {
+  const auto heights = [&] (const char *hist, const char *regions, const GstVideoRectangle &bright,
+                            const GstVideoRectangle &look) {
     Overlay overlay (std::string ("histograms=true regions=") + regions, caps,
                      std::string ("cudaintegralhist backend=cpu tuning-time=0 ") + hist + " ! ");
     return white_columns (overlay.info, overlay.bytes (two_valued (overlay, bright)), look);
@@ -364,21 +411,29 @@ GST_START_TEST (bars)
   };
   const GstVideoRectangle below = { 80, 140, 100, 40 };
   // a quarter of the region is dark, and then three quarters
-  fail_unless (heights ("bins=2", "100,100,40,40", { 110, 0, 200, 240 }, below) == joined (columns (16, 5), columns (16, 16)));
-  fail_unless (heights ("bins=2", "100,100,40,40", { 130, 0, 190, 240 }, below) == joined (columns (16, 16), columns (16, 5)));
+  fail_unless (heights ("bins=2", "100,100,40,40", { 110, 0, 200, 240 }, below)
+               == joined (columns (16, 5), columns (16, 16)));
+  fail_unless (heights ("bins=2", "100,100,40,40", { 130, 0, 190, 240 }, below)
+               == joined (columns (16, 16), columns (16, 5)));
   // half of it is dark; the bins of 10 and 200 are the first and the seventh of eight
   fail_unless (heights ("bins=8", "100,100,40,40", { 120, 0, 200, 240 }, below) == columns (8, 16));
   // 256 bins: eight in each column
-  fail_unless (heights ("bins=256", "100,100,40,40", { 120, 0, 200, 240 }, below) == columns (2, 16));
+  fail_unless (heights ("bins=256", "100,100,40,40", { 120, 0, 200, 240 }, below)
+               == columns (2, 16));
   // no room below: beside the box, to the right and to the left, or in it, and always in the frame
-  fail_unless (heights ("bins=1", "100,210,40,40", { 0, 0, 0, 0 }, { 140, 0, 180, 240 }) == columns (32, 16));
-  fail_unless (heights ("bins=1", "290,210,40,40", { 0, 0, 0, 0 }, { 0, 0, 290, 240 }) == columns (32, 16));
-  fail_unless (heights ("bins=1", "-5,-5,400,400", { 0, 0, 0, 0 }, { 0, 0, 320, 240 }) == columns (32, 16));
-  fail_unless (heights ("bins=1", "310,20,40,40", { 0, 0, 0, 0 }, { 0, 62, 320, 178 }) == columns (32, 16));
+  fail_unless (heights ("bins=1", "100,210,40,40", { 0, 0, 0, 0 }, { 140, 0, 180, 240 })
+               == columns (32, 16));
+  fail_unless (heights ("bins=1", "290,210,40,40", { 0, 0, 0, 0 }, { 0, 0, 290, 240 })
+               == columns (32, 16));
+  fail_unless (heights ("bins=1", "-5,-5,400,400", { 0, 0, 0, 0 }, { 0, 0, 320, 240 })
+               == columns (32, 16));
+  fail_unless (heights ("bins=1", "310,20,40,40", { 0, 0, 0, 0 }, { 0, 62, 320, 178 })
+               == columns (32, 16));
 }
 GST_END_TEST;
 
-/// Bars of regions of interest, in frames that were scaled, where they are asked for and where there is a histogram.
+/// Bars of regions of interest, in frames that were scaled, where they are asked for and where
+/// there is a histogram.
 GST_START_TEST (bars_where_there_are_histograms)
 {
   struct Case {
@@ -387,10 +442,12 @@ GST_START_TEST (bars_where_there_are_histograms)
   };
   for (const Case &c :
        { Case{ "cudaintegralhist bins=2 backend=cpu tuning-time=0 ! ", "histograms=true", true },
-         Case{ "cudaintegralhist bins=2 backend=cpu tuning-time=0 ! ", "histograms=false", false }, Case{ "", "histograms=true", false },
+         Case{ "cudaintegralhist bins=2 backend=cpu tuning-time=0 ! ", "histograms=false", false },
+         Case{ "", "histograms=true", false },
          Case{ "cudaintegralimage backend=cpu tuning-time=0 ! ", "histograms=true", false },
-         Case{ "cudaintegralimage backend=cpu tuning-time=0 ! cudaintegralhist bins=2 backend=cpu tuning-time=0 ! ", "histograms=true",
-               true } }) {
+         Case{ "cudaintegralimage backend=cpu tuning-time=0 ! cudaintegralhist bins=2 backend=cpu "
+               "tuning-time=0 ! ",
+               "histograms=true", true } }) {
     Overlay overlay (c.properties, caps_of ("GRAY8", 320, 240), c.before);
     GstBuffer *in = two_valued (overlay, { 120, 0, 20, 240 });
     add_roi (in, "face", 1, { 100, 100, 40, 40 });
@@ -406,11 +463,13 @@ GST_START_TEST (bars_where_there_are_histograms)
   }
   // 200 is everywhere in the region of the scaled frame
   Overlay scaled ("histograms=true regions=50,50,20,20", caps_of ("GRAY8", 640, 480),
-                  "cudaintegralhist bins=2 backend=cpu tuning-time=0 ! videoscale ! video/x-raw,width=320,height=240 ! ");
+                  "cudaintegralhist bins=2 backend=cpu tuning-time=0 ! videoscale ! "
+                  "video/x-raw,width=320,height=240 ! ");
   GstBuffer *in = two_valued (scaled, { 100, 100, 40, 40 });
   GstBuffer *out = scaled.pass (in);
   const GstVideoInfo small = info_of (caps_of ("GRAY8", 320, 240));
-  fail_unless (white_columns (small, bytes_of (out), { 40, 70, 100, 60 }) == std::vector<int> (16, 16));
+  fail_unless (white_columns (small, bytes_of (out), { 40, 70, 100, 60 })
+               == std::vector<int> (16, 16));
   gst_buffer_unref (out);
 }
 GST_END_TEST;
@@ -419,10 +478,13 @@ GST_START_TEST (failed_query)
 {
   Overlay overlay ("histograms=true regions=1,1,20,20;5,5,20,20", caps_of ("GRAY8", 64, 48));
   GstBuffer *in = overlay.even (1);
-  g_autoptr (GstIntegralHistogram) histogram = integralhist::new_histogram (std::make_shared<BrokenTensor> (2));
+  g_autoptr (GstIntegralHistogram) histogram =
+      integralhist::new_histogram (std::make_shared<BrokenTensor> (2));
   gst_buffer_add_integral_histogram_meta (in, histogram);
   const std::string error = overlay.error_of (in);
-  fail_unless (error.find ("histogram") != error.npos && error.find ("the device fell off the bus") != error.npos, "%s", error.c_str ());
+  fail_unless (error.find ("histogram") != error.npos
+                   && error.find ("the device fell off the bus") != error.npos,
+               "%s", error.c_str ());
 }
 GST_END_TEST;
 
@@ -452,7 +514,8 @@ GST_START_TEST (labels)
   fail_unless (drawn ("labels=true", "a track of another kind", -1, 100).first > plain);
   fail_unless (drawn ("labels=true", "\xff\xfe no UTF-8", -1, 100).first > plain);
   // no room above: in the box
-  fail_unless (drawn ("labels=true", "track", -1, 0).second > drawn ("labels=false", "track", -1, 0).second);
+  fail_unless (drawn ("labels=true", "track", -1, 0).second
+               > drawn ("labels=false", "track", -1, 0).second);
 }
 GST_END_TEST;
 
@@ -463,23 +526,28 @@ GST_START_TEST (bad_settings)
     const char *property, *value, *culprit, *remedy;
   };
   for (const Case &c :
-       { Case{ "regions", "1;2", "comma is missing at \";2\"", "x,y,width,height" }, Case{ "regions", "a", "number", "x,y,width,height" },
-         Case{ "regions", "1,2,3,4,5", "semicolon", "x,y,width,height" }, Case{ "regions", "1,2,0,4", "empty", "at least 1" },
+       { Case{ "regions", "1;2", "comma is missing at \";2\"", "x,y,width,height" },
+         Case{ "regions", "a", "number", "x,y,width,height" },
+         Case{ "regions", "1,2,3,4,5", "semicolon", "x,y,width,height" },
+         Case{ "regions", "1,2,0,4", "empty", "at least 1" },
          Case{ "regions", "1,2,99999999999,4", "99999999999 is out of range", "to 2147483647" },
-         Case{ "trail", "1001", "trail=1001", "0 to 1000" }, Case{ "line-width", "33", "line-width=33", "0 to 32" } }) {
+         Case{ "trail", "1001", "trail=1001", "0 to 1000" },
+         Case{ "line-width", "33", "line-width=33", "0 to 32" } }) {
     Overlay overlay ("regions=1,1,9,9", caps_of ("GRAY8", 64, 48));
     gst_buffer_unref (overlay.pass (overlay.even (1)));
     GstElement *element = gst_harness_find_element (overlay.get (), "integralhistoverlay");
     gst_util_set_object_arg (G_OBJECT (element), c.property, c.value);
     gst_object_unref (element);
     const std::string late = overlay.error_of (overlay.even (1));
-    fail_unless (late.find (c.culprit) != late.npos && late.find (c.remedy) != late.npos, "%s", late.c_str ());
+    fail_unless (late.find (c.culprit) != late.npos && late.find (c.remedy) != late.npos, "%s",
+                 late.c_str ());
 
     GstElement *fresh = gst_element_factory_make ("integralhistoverlay", nullptr);
     GstBus *bus = gst_bus_new ();
     gst_element_set_bus (fresh, bus);
     gst_util_set_object_arg (G_OBJECT (fresh), c.property, c.value);
-    fail_unless_equals_int (gst_element_set_state (fresh, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+    fail_unless_equals_int (gst_element_set_state (fresh, GST_STATE_PAUSED),
+                            GST_STATE_CHANGE_FAILURE);
     GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
     fail_unless (message, "%s=%s", c.property, c.value);
     g_autoptr (GError) error = nullptr;
@@ -487,7 +555,8 @@ GST_START_TEST (bad_settings)
     fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS));
     fail_unless_equals_string (error->message, late.c_str ());
     gst_message_unref (message);
-    fail_unless (!gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR), "%s=%s: two errors", c.property, c.value);
+    fail_unless (!gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR), "%s=%s: two errors", c.property,
+                 c.value);
     gst_element_set_bus (fresh, nullptr);
     gst_object_unref (bus);
     gst_element_set_state (fresh, GST_STATE_NULL);
@@ -503,7 +572,8 @@ GST_START_TEST (changes)
   const auto check = [&] (const GstVideoRectangle &box) {
     GstBuffer *in = noise (overlay.info, 5);
     const auto before = bytes_of (in);
-    check_bytes (overlay.info, overlay.info.offset, overlay.info.stride, before, overlay.bytes (in), box, kWhite);
+    check_bytes (overlay.info, overlay.info.offset, overlay.info.stride, before, overlay.bytes (in),
+                 box, kWhite);
   };
   check ({ 20, 16, 40, 24 });
   overlay.set ("regions", "4,4,12,12");
@@ -535,20 +605,22 @@ GST_START_TEST (properties)
     if (specs[i]->owner_type != G_OBJECT_TYPE (element))
       continue;
     names.insert (specs[i]->name);
-    fail_unless (strlen (g_param_spec_get_nick (specs[i])) > 0 && strlen (g_param_spec_get_blurb (specs[i])) > 10);
+    fail_unless (strlen (g_param_spec_get_nick (specs[i])) > 0
+                 && strlen (g_param_spec_get_blurb (specs[i])) > 10);
     fail_unless (specs[i]->flags & GST_PARAM_MUTABLE_PLAYING, "%s", specs[i]->name);
     GValue value = G_VALUE_INIT;
     g_object_get_property (G_OBJECT (element), specs[i]->name, &value);
     fail_unless (g_param_value_defaults (specs[i], &value), "%s", specs[i]->name);
     g_value_unset (&value);
   }
-  fail_unless (names == std::set<std::string> ({ "histograms", "labels", "line-width", "regions", "trail" }));
+  fail_unless (
+      names
+      == std::set<std::string> ({ "histograms", "labels", "line-width", "regions", "trail" }));
   gst_object_unref (element);
 }
 GST_END_TEST;
 
-static Suite *
-overlay_suite ()
+static Suite *overlay_suite ()
 {
   Suite *suite = suite_create ("overlay");
   TCase *tests = tcase_create ("general");

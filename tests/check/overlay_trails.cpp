@@ -10,7 +10,9 @@ namespace {
 /// A track that goes ten pixels to the right in each frame, on row 50, in a box of two pixels.
 class Walk {
 public:
-  explicit Walk (const std::string &properties) : overlay_ (properties, caps_of ("GRAY8", 300, 100)) {}
+  explicit Walk (const std::string &properties) : overlay_ (properties, caps_of ("GRAY8", 300, 100))
+  {
+  }
 
   /// The frame with the track, or without it where `seen` is false.
   void step (bool seen = true, const char *type = "track")
@@ -43,8 +45,8 @@ GST_START_TEST (trails_grow)
     for (int i = 0; i < n; i++) {
       fail_unless_equals_int (walk.between (i) > 0, i >= n - 4);
       if (i > n - 4)
-        fail_unless (walk.between (i) > walk.between (i - 1) + 10, "frame %d, gap %d: %d after %d", n, i, walk.between (i),
-                     walk.between (i - 1));
+        fail_unless (walk.between (i) > walk.between (i - 1) + 10, "frame %d, gap %d: %d after %d",
+                     n, i, walk.between (i), walk.between (i - 1));
     }
   }
   walk.overlay ().set ("trail", 2);
@@ -70,7 +72,8 @@ GST_START_TEST (trails_by_id)
     bytes = overlay.bytes (in);
   }
   for (int y = 0; y < 100; y++)
-    fail_unless_equals_int (bytes[gsize (100 * y + 50)] > 20, y == 19 || y == 20 || y == 79 || y == 80);
+    fail_unless_equals_int (bytes[gsize (100 * y + 50)] > 20,
+                            y == 19 || y == 20 || y == 79 || y == 80);
 }
 GST_END_TEST;
 
@@ -83,7 +86,8 @@ GST_START_TEST (trails_end)
   int before = walk.between (2);
   for (int i = 0; i < 3; i++) {
     walk.step (false);
-    fail_unless (walk.between (2) > 0 && walk.between (2) < before, "after %d frames: %d", i + 1, walk.between (2));
+    fail_unless (walk.between (2) > 0 && walk.between (2) < before, "after %d frames: %d", i + 1,
+                 walk.between (2));
     before = walk.between (2);
   }
   fail_unless (walk.is_empty ());
@@ -133,13 +137,14 @@ GST_START_TEST (trails_end)
     for (int i = 0; i < 3; i++)
       other.step ();
     interrupt (other.overlay ());
-    fail_unless (other.is_empty () == (std::string (name) != "nothing" && std::string (name) != "the same caps"), "%s", name);
+    fail_unless (other.is_empty ()
+                     == (std::string (name) != "nothing" && std::string (name) != "the same caps"),
+                 "%s", name);
   }
 }
 GST_END_TEST;
 
-static Suite *
-overlay_trails_suite ()
+static Suite *overlay_trails_suite ()
 {
   Suite *suite = suite_create ("overlay_trails");
   TCase *tests = tcase_create ("general");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the tests of running elements share: pipelines and harnesses over an element, consumers, and what must be counted or added up in the pixels of a sample.
+// What the tests of running elements share: pipelines and harnesses over an element, consumers, and
+// what must be counted or added up in the pixels of a sample.
 #pragma once
 
 #include <algorithm>
@@ -30,15 +31,13 @@ using Sample = std::unique_ptr<GstSample, void (*) (GstSample *)>;
 using Buffer = std::unique_ptr<GstBuffer, void (*) (GstBuffer *)>;
 using Histogram = std::unique_ptr<GstIntegralHistogram, void (*) (GstIntegralHistogram *)>;
 
-inline unsigned
-seed ()
+inline unsigned seed ()
 {
   const char *text = g_getenv ("INTHIST_SEED");
   return text ? unsigned (g_ascii_strtoull (text, nullptr, 0)) : 20250;
 }
 
-inline int
-between (Random &random, int low, int high)
+inline int between (Random &random, int low, int high)
 {
   return low + int (random () % unsigned (high - low + 1));
 }
@@ -51,8 +50,7 @@ struct Picture {
 };
 
 /// RGB as BT.709 has it, which is what caps without a colorimetry mean.
-inline Picture
-picture_of (GstBuffer *buffer, const GstVideoInfo &info)
+inline Picture picture_of (GstBuffer *buffer, const GstVideoInfo &info)
 {
   Picture picture{ info.width, info.height, {} };
   GstVideoFrame frame;
@@ -60,9 +58,12 @@ picture_of (GstBuffer *buffer, const GstVideoInfo &info)
     return picture;
   const bool rgb = GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_RGB;
   for (int y = 0; y < info.height; y++) {
-    const auto *row = static_cast<const guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, 0)) + y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0);
+    const auto *row = static_cast<const guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, 0))
+                      + y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0);
     for (int x = 0; x < info.width; x++)
-      picture.luma.push_back (rgb ? guint8 ((13933u * row[3 * x] + 46871u * row[3 * x + 1] + 4732u * row[3 * x + 2] + 32768u) >> 16)
+      picture.luma.push_back (rgb ? guint8 ((13933u * row[3 * x] + 46871u * row[3 * x + 1]
+                                             + 4732u * row[3 * x + 2] + 32768u)
+                                            >> 16)
                                   : row[x]);
   }
   gst_video_frame_unmap (&frame);
@@ -70,8 +71,8 @@ picture_of (GstBuffer *buffer, const GstVideoInfo &info)
 }
 
 /// What the planes of such a tensor must say of a rectangle.
-inline Sums
-added (const Picture &picture, const GstVideoRectangle &r, GstIntegralHistogramContent content, guint planes)
+inline Sums added (const Picture &picture, const GstVideoRectangle &r,
+                   GstIntegralHistogramContent content, guint planes)
 {
   Sums sums (planes);
   for (int y = MAX (r.y, 0); y < MIN (r.y + r.h, picture.height); y++)
@@ -86,24 +87,28 @@ added (const Picture &picture, const GstVideoRectangle &r, GstIntegralHistogramC
   return sums;
 }
 
-/// What is wrong with a histogram of a picture, or nothing: the whole frame and some rectangles, over its borders too.
-inline std::string
-complaint (GstIntegralHistogram *histogram, const Picture &picture, Random &random)
+/// What is wrong with a histogram of a picture, or nothing: the whole frame and some rectangles,
+/// over its borders too.
+inline std::string complaint (GstIntegralHistogram *histogram, const Picture &picture,
+                              Random &random)
 {
   const int width = picture.width, height = picture.height;
   const guint planes = gst_integral_histogram_get_bins (histogram);
   const GstIntegralHistogramContent content = gst_integral_histogram_get_content (histogram);
-  if (int (gst_integral_histogram_get_width (histogram)) != width || int (gst_integral_histogram_get_height (histogram)) != height)
+  if (int (gst_integral_histogram_get_width (histogram)) != width
+      || int (gst_integral_histogram_get_height (histogram)) != height)
     return "the histogram has another size than the frame";
   std::vector<GstVideoRectangle> rectangles = { { 0, 0, width, height } };
   while (rectangles.size () < 4)
-    rectangles.push_back ({ between (random, -width / 4, width), between (random, -height / 4, height), between (random, 1, width),
+    rectangles.push_back ({ between (random, -width / 4, width),
+                            between (random, -height / 4, height), between (random, 1, width),
                             between (random, 1, height) });
   const guint n = guint (rectangles.size ());
   Sums answers (n * planes);
   std::vector<guint32> counts (n * planes);
   g_autoptr (GError) error = nullptr;
-  if (!gst_integral_histogram_regions_sums (histogram, rectangles.data (), n, answers.data (), &error))
+  if (!gst_integral_histogram_regions_sums (histogram, rectangles.data (), n, answers.data (),
+                                            &error))
     return error->message;
   // the same in 32 bits; pictures here are too small for more
   if (!gst_integral_histogram_regions (histogram, rectangles.data (), n, counts.data (), &error))
@@ -112,36 +117,35 @@ complaint (GstIntegralHistogram *histogram, const Picture &picture, Random &rand
     return "the answers of 32 bits are not those of 64";
   for (guint i = 0; i < n; i++) {
     const GstVideoRectangle &r = rectangles[i];
-    if (Sums (answers.begin () + i * planes, answers.begin () + (i + 1) * planes) != added (picture, r, content, planes))
-      return "wrong sums in " + std::to_string (r.x) + "," + std::to_string (r.y) + " " + std::to_string (r.w) + "x" + std::to_string (r.h)
-             + " of " + std::to_string (width) + "x" + std::to_string (height);
+    if (Sums (answers.begin () + i * planes, answers.begin () + (i + 1) * planes)
+        != added (picture, r, content, planes))
+      return "wrong sums in " + std::to_string (r.x) + "," + std::to_string (r.y) + " "
+             + std::to_string (r.w) + "x" + std::to_string (r.h) + " of " + std::to_string (width)
+             + "x" + std::to_string (height);
   }
   return "";
 }
 
-inline GstIntegralHistogramMeta *
-meta_of (const Sample &sample)
+inline GstIntegralHistogramMeta *meta_of (const Sample &sample)
 {
   return gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample.get ()));
 }
 
-inline Picture
-picture_of (const Sample &sample)
+inline Picture picture_of (const Sample &sample)
 {
   GstVideoInfo info;
-  return gst_video_info_from_caps (&info, gst_sample_get_caps (sample.get ())) ? picture_of (gst_sample_get_buffer (sample.get ()), info)
-                                                                               : Picture ();
+  return gst_video_info_from_caps (&info, gst_sample_get_caps (sample.get ()))
+             ? picture_of (gst_sample_get_buffer (sample.get ()), info)
+             : Picture ();
 }
 
-inline std::string
-complaint (const Sample &sample, Random &random)
+inline std::string complaint (const Sample &sample, Random &random)
 {
   const GstIntegralHistogramMeta *meta = meta_of (sample);
   return meta ? complaint (meta->histogram, picture_of (sample), random) : "a frame has no meta";
 }
 
-inline void
-check_all (const std::vector<Sample> &samples, Random &random)
+inline void check_all (const std::vector<Sample> &samples, Random &random)
 {
   for (const Sample &sample : samples) {
     const std::string what = complaint (sample, random);
@@ -179,7 +183,10 @@ public:
   }
 
   /// Null after `timeout`.
-  Sample try_pull (GstClockTime timeout) { return { gst_app_sink_try_pull_sample (GST_APP_SINK (sink), timeout), gst_sample_unref }; }
+  Sample try_pull (GstClockTime timeout)
+  {
+    return { gst_app_sink_try_pull_sample (GST_APP_SINK (sink), timeout), gst_sample_unref };
+  }
   Sample pull ()
   {
     Sample sample = try_pull (kLong);
@@ -193,13 +200,16 @@ public:
 
   gboolean seek (GstClockTime to)
   {
-    return gst_element_seek_simple (pipeline_, GST_FORMAT_TIME, GstSeekFlags (GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE), to);
+    return gst_element_seek_simple (pipeline_, GST_FORMAT_TIME,
+                                    GstSeekFlags (GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE),
+                                    to);
   }
 
   /// The next message of these types; any error ends the test.
   GstMessage *message (int types)
   {
-    GstMessage *next = gst_bus_timed_pop_filtered (bus, kLong, GstMessageType (types | GST_MESSAGE_ERROR));
+    GstMessage *next =
+        gst_bus_timed_pop_filtered (bus, kLong, GstMessageType (types | GST_MESSAGE_ERROR));
     fail_unless (next != nullptr, "no message");
     if (GST_MESSAGE_TYPE (next) == GST_MESSAGE_ERROR && !(types & GST_MESSAGE_ERROR))
       fail_with (next, "");
@@ -229,18 +239,23 @@ private:
 };
 
 /// Random pictures, which can be seeked in, with histograms or tables.
-inline std::string
-snow (const Setup &setup, const std::string &source, const std::string &size, const std::string &properties, const std::string &sink)
+inline std::string snow (const Setup &setup, const std::string &source, const std::string &size,
+                         const std::string &properties, const std::string &sink)
 {
-  return "videotestsrc pattern=snow " + source + " ! video/x-raw,format=GRAY8,framerate=30/1," + size + " ! " + setup.element
-         + " name=hist " + setup.properties + " backend=" + setup.backend + " " + properties
+  return "videotestsrc pattern=snow " + source + " ! video/x-raw,format=GRAY8,framerate=30/1,"
+         + size + " ! " + setup.element + " name=hist " + setup.properties
+         + " backend=" + setup.backend + " " + properties
          + " ! appsink name=sink sync=false enable-last-sample=false " + sink;
 }
 
-/// A thread that takes samples, checks some, keeps some for a while, and checks each before it lets go of it. Between discontinuities no frame may be missing.
+/// A thread that takes samples, checks some, keeps some for a while, and checks each before it lets
+/// go of it. Between discontinuities no frame may be missing.
 class Consumer {
 public:
-  Consumer (GstElement *sink, unsigned seed) : sink_ (sink), random_ (seed), thread_ ([this] { run (); }) {}
+  Consumer (GstElement *sink, unsigned seed)
+      : sink_ (sink), random_ (seed), thread_ ([this] { run (); })
+  {
+  }
 
   /// How many samples came.
   guint finish ()
@@ -258,7 +273,8 @@ private:
   {
     std::vector<Sample> held;
     while (!stopping_) {
-      Sample sample (gst_app_sink_try_pull_sample (GST_APP_SINK (sink_), 20 * GST_MSECOND), gst_sample_unref);
+      Sample sample (gst_app_sink_try_pull_sample (GST_APP_SINK (sink_), 20 * GST_MSECOND),
+                     gst_sample_unref);
       if (sample) {
         frames++;
         check_order (gst_sample_get_buffer (sample.get ()));
@@ -289,10 +305,13 @@ private:
   void check_order (GstBuffer *buffer)
   {
     const GstClockTime pts = GST_BUFFER_PTS (buffer);
-    // a seek right after the start loses the flag of its first frame, behind identity too (GStreamer 1.22)
-    const bool may_jump = GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DISCONT) || next_ == GST_CLOCK_TIME_NONE;
+    // a seek right after the start loses the flag of its first frame, behind identity too
+    // (GStreamer 1.22)
+    const bool may_jump =
+        GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DISCONT) || next_ == GST_CLOCK_TIME_NONE;
     if (!may_jump && pts != next_ && complaint_.empty ())
-      complaint_ = "a frame of " + std::to_string (pts) + " ns comes instead of one of " + std::to_string (next_);
+      complaint_ = "a frame of " + std::to_string (pts) + " ns comes instead of one of "
+                   + std::to_string (next_);
     next_ = pts + GST_BUFFER_DURATION (buffer);
   }
 
@@ -306,8 +325,7 @@ private:
 
 // harness
 
-inline GstVideoInfo
-video_info (const std::string &caps_text)
+inline GstVideoInfo video_info (const std::string &caps_text)
 {
   GstVideoInfo info;
   g_autoptr (GstCaps) caps = gst_caps_from_string (caps_text.c_str ());
@@ -315,19 +333,19 @@ video_info (const std::string &caps_text)
   return info;
 }
 
-inline std::string
-caps_text (const char *format, int width, int height)
+inline std::string caps_text (const char *format, int width, int height)
 {
-  return std::string ("video/x-raw,framerate=30/1,format=") + format + ",width=" + std::to_string (width)
-         + ",height=" + std::to_string (height);
+  return std::string ("video/x-raw,framerate=30/1,format=") + format
+         + ",width=" + std::to_string (width) + ",height=" + std::to_string (height);
 }
 
 /// The element alone.
 class Harness {
 public:
   Harness (const Setup &setup, const std::string &properties)
-      : harness_ (gst_harness_new_parse (
-          (std::string (setup.element) + " " + setup.properties + " backend=" + setup.backend + " " + properties).c_str ()))
+      : harness_ (gst_harness_new_parse ((std::string (setup.element) + " " + setup.properties
+                                          + " backend=" + setup.backend + " " + properties)
+                                             .c_str ()))
   {
   }
   ~Harness () { gst_harness_teardown (harness_); }
@@ -335,7 +353,10 @@ public:
   Harness &operator= (const Harness &) = delete;
 
   GstHarness *get () const { return harness_; }
-  void set_caps (const std::string &caps) { gst_harness_set_src_caps_str (harness_, caps.c_str ()); }
+  void set_caps (const std::string &caps)
+  {
+    gst_harness_set_src_caps_str (harness_, caps.c_str ());
+  }
   Buffer pass (GstBuffer *buffer)
   {
     fail_unless_equals_int (gst_harness_push (harness_, buffer), GST_FLOW_OK);

@@ -19,24 +19,22 @@ namespace {
 constexpr int kWidth = 640, kHeight = 480, kBins = 16, kPixels = kWidth * kHeight;
 
 /// A frame of one value, so that one bin has all pixels.
-GstBuffer *
-even (guint8 value)
+GstBuffer *even (guint8 value)
 {
   GstBuffer *const buffer = gst_buffer_new_allocate (nullptr, kPixels, nullptr);
   gst_buffer_memset (buffer, 0, value, kPixels);
   return buffer;
 }
 
-GstIntegralHistogram *
-histogram_of (GstBuffer *buffer)
+GstIntegralHistogram *histogram_of (GstBuffer *buffer)
 {
   return gst_buffer_get_integral_histogram_meta (buffer)->histogram;
 }
 
-std::string
-line (const char *backend, const std::string &more)
+std::string line (const char *backend, const std::string &more)
 {
-  return std::string ("cudaintegralhist bins=16 tuning-time=0 download=never backend=") + backend + " " + more;
+  return std::string ("cudaintegralhist bins=16 tuning-time=0 download=never backend=") + backend
+         + " " + more;
 }
 
 }  // namespace
@@ -51,15 +49,17 @@ GST_START_TEST (refusals)
   struct Case {
     const char *properties, *why;
   };
-  for (const Case &c :
-       { Case{ "", cpu ? "host memory" : nullptr }, Case{ "cuda-device-ids=0 task-bins=16", cpu ? "host memory" : nullptr },
-         Case{ "cuda-device-ids=0 task-bins=4", "shards" }, Case{ "max-device-memory=9000000 download=lazy", "host memory" } }) {
+  for (const Case &c : { Case{ "", cpu ? "host memory" : nullptr },
+                         Case{ "cuda-device-ids=0 task-bins=16", cpu ? "host memory" : nullptr },
+                         Case{ "cuda-device-ids=0 task-bins=4", "shards" },
+                         Case{ "max-device-memory=9000000 download=lazy", "host memory" } }) {
     Alone alone (line (backend, c.properties), caps_of ("GRAY8", kWidth, kHeight));
     GstBuffer *const out = alone.pass (even (1));
     g_autoptr (GError) error = nullptr;
     const bool added = gst_integral_histogram_add_reader (histogram_of (out), nullptr, &error);
     fail_unless (added == !c.why, "%s: %s", c.properties, error ? error->message : "no error");
-    fail_unless (!c.why || strstr (error->message, c.why), "%s: %s", c.properties, c.why ? error->message : "");
+    fail_unless (!c.why || strstr (error->message, c.why), "%s: %s", c.properties,
+                 c.why ? error->message : "");
     gst_buffer_unref (out);
   }
 }
@@ -69,8 +69,7 @@ GST_END_TEST;
 
 namespace {
 
-void
-check_cuda (int error)
+void check_cuda (int error)
 {
   fail_unless (error == cudaSuccess, "%s", cudaGetErrorString (cudaError_t (error)));
 }
@@ -113,39 +112,44 @@ private:
   const gsize bytes_;
 };
 
-gsize
-tensor_bytes (GstIntegralHistogram *histogram)
+gsize tensor_bytes (GstIntegralHistogram *histogram)
 {
-  return gst_integral_histogram_get_plane_pitch (histogram) * gst_integral_histogram_get_bins (histogram);
+  return gst_integral_histogram_get_plane_pitch (histogram)
+         * gst_integral_histogram_get_bins (histogram);
 }
 
 /// Enqueues a slow copy of the tensor behind what computes it.
-void
-read_slowly (GstIntegralHistogram *histogram, const Stream &stream, const Memory &to, int milliseconds)
+void read_slowly (GstIntegralHistogram *histogram, const Stream &stream, const Memory &to,
+                  int milliseconds)
 {
   const guint64 pointer = gst_integral_histogram_get_device_pointer (histogram);
   fail_unless (pointer != 0);
-  check_cuda (cudaStreamWaitEvent (stream.get (), static_cast<cudaEvent_t> (gst_integral_histogram_get_cuda_event (histogram)), 0));
-  check_cuda (slow_copy (reinterpret_cast<const void *> (pointer), to.get (), tensor_bytes (histogram), milliseconds, stream.get ()));
+  check_cuda (cudaStreamWaitEvent (
+      stream.get (), static_cast<cudaEvent_t> (gst_integral_histogram_get_cuda_event (histogram)),
+      0));
+  check_cuda (slow_copy (reinterpret_cast<const void *> (pointer), to.get (),
+                         tensor_bytes (histogram), milliseconds, stream.get ()));
 }
 
-void
-add_reader (GstIntegralHistogram *histogram, const Stream &stream)
+void add_reader (GstIntegralHistogram *histogram, const Stream &stream)
 {
   g_autoptr (GError) error = nullptr;
-  fail_unless (gst_integral_histogram_add_reader (histogram, stream.get (), &error), "%s", error ? error->message : "");
+  fail_unless (gst_integral_histogram_add_reader (histogram, stream.get (), &error), "%s",
+               error ? error->message : "");
 }
 
 /// In how many rows and bins a copied tensor is not that of an even frame of this value;
 /// `first_bin` is its first.
-int
-wrong (const std::vector<guint32> &tensor, GstIntegralHistogram *like, guint8 value, int first_bin = 0)
+int wrong (const std::vector<guint32> &tensor, GstIntegralHistogram *like, guint8 value,
+           int first_bin = 0)
 {
-  const gsize row = gst_integral_histogram_get_row_pitch (like) / 4, plane = gst_integral_histogram_get_plane_pitch (like) / 4;
+  const gsize row = gst_integral_histogram_get_row_pitch (like) / 4,
+              plane = gst_integral_histogram_get_plane_pitch (like) / 4;
   int wrong = 0;
   for (guint b = 0; b < gst_integral_histogram_get_bins (like); b++)
     for (int y = 0; y < kHeight; y++) {
-      const guint32 wanted = int (b) + first_bin == value * kBins / 256 ? guint32 (kWidth * (y + 1)) : 0;
+      const guint32 wanted =
+          int (b) + first_bin == value * kBins / 256 ? guint32 (kWidth * (y + 1)) : 0;
       wrong += tensor[b * plane + gsize (y) * row + kWidth - 1] != wanted;
     }
   return wrong;
@@ -176,19 +180,22 @@ GST_START_TEST (slow)
         add_reader (histogram_of (out), stream);
       gst_buffer_unref (out);
       out = alone.pass (even (200));
-      fail_unless (gst_integral_histogram_get_device_pointer (histogram_of (out)) == pointer, "the next frame has other memory");
+      fail_unless (gst_integral_histogram_get_device_pointer (histogram_of (out)) == pointer,
+                   "the next frame has other memory");
       // the next frame's own numbers are right in any case
       guint32 counts[kBins];
       g_autoptr (GError) error = nullptr;
-      fail_unless (gst_integral_histogram_region (histogram_of (out), 0, 0, kWidth, kHeight, counts, &error), "%s",
-                   error ? error->message : "");
+      fail_unless (
+          gst_integral_histogram_region (histogram_of (out), 0, 0, kWidth, kHeight, counts, &error),
+          "%s", error ? error->message : "");
       fail_unless (counts[200 * kBins / 256] == kPixels && counts[0] == 0);
       stream.wait ();
       const int n = wrong (copy.values (), histogram_of (out), 10);
       if (said)
         fail_unless (n == 0, "%s: %d rows of the copy are wrong", properties, n);
       else
-        fail_unless (n > 0, "%s: without add_reader nothing is wrong: the test says nothing", properties);
+        fail_unless (n > 0, "%s: without add_reader nothing is wrong: the test says nothing",
+                     properties);
       gst_buffer_unref (out);
     }
 }
@@ -214,7 +221,8 @@ GST_START_TEST (many)
     GstBuffer *const out = alone.pass (even (guint8 (20 * frame)));
     for (int i = 0; i < kStreams; i++)
       for (int twice = 0; twice < 2; twice++) {
-        read_slowly (histogram_of (out), *streams[gsize (i)], *copies[gsize (frame * kStreams + i)], twice ? 0 : (i + frame) % 7);
+        read_slowly (histogram_of (out), *streams[gsize (i)], *copies[gsize (frame * kStreams + i)],
+                     twice ? 0 : (i + frame) % 7);
         add_reader (histogram_of (out), *streams[gsize (i)]);
       }
     gst_buffer_unref (out);
@@ -223,7 +231,8 @@ GST_START_TEST (many)
     stream->wait ();
   GstBuffer *const out = alone.pass (even (0));
   for (int i = 0; i < kStreams * kFrames; i++) {
-    const int n = wrong (copies[gsize (i)]->values (), histogram_of (out), guint8 (20 * (i / kStreams)));
+    const int n =
+        wrong (copies[gsize (i)]->values (), histogram_of (out), guint8 (20 * (i / kStreams)));
     fail_unless (n == 0, "frame %d, stream %d: %d rows are wrong", i / kStreams, i % kStreams, n);
   }
   gst_buffer_unref (out);
@@ -246,11 +255,13 @@ GST_START_TEST (questions)
     const GstVideoRectangle all = { 0, 0, kWidth, kHeight };
     const GstIntegralHistogramGrid grid = { kWidth, kHeight, 0, 0, 1, 1, 1, 1 };
     for (const Stream *each : { &stream, &other })
-      check_cuda (slow_copy (copy.get (), static_cast<char *> (copy.get ()) + (1 << 19), 4, 40, each->get ()));
+      check_cuda (slow_copy (copy.get (), static_cast<char *> (copy.get ()) + (1 << 19), 4, 40,
+                             each->get ()));
     const bool asked =
-        gst_integral_histogram_regions_on_stream (histogram, &all, 1, static_cast<guint32 *> (counts.get ()), stream.get (), &error)
-        && gst_integral_histogram_quantile_maps_on_stream (histogram, &grid, 1, 0.5, static_cast<gint32 *> (map.get ()), other.get (),
-                                                           &error);
+        gst_integral_histogram_regions_on_stream (
+            histogram, &all, 1, static_cast<guint32 *> (counts.get ()), stream.get (), &error)
+        && gst_integral_histogram_quantile_maps_on_stream (
+            histogram, &grid, 1, 0.5, static_cast<gint32 *> (map.get ()), other.get (), &error);
     fail_unless (asked, "%s", error ? error->message : "");
     gst_buffer_unref (out);
     out = alone.pass (even (guint8 (value + 60)));
@@ -259,8 +270,8 @@ GST_START_TEST (questions)
     other.wait ();
     const auto answers = counts.values ();
     for (int b = 0; b < kBins; b++)
-      fail_unless (answers[gsize (b)] == (b == value * kBins / 256 ? guint32 (kPixels) : 0), "frame %d, bin %d: %u", frame, b,
-                   answers[gsize (b)]);
+      fail_unless (answers[gsize (b)] == (b == value * kBins / 256 ? guint32 (kPixels) : 0),
+                   "frame %d, bin %d: %u", frame, b, answers[gsize (b)]);
     fail_unless_equals_int (map.values ()[0], value * kBins / 256);
     gst_buffer_unref (out);
   }
@@ -272,13 +283,15 @@ GST_START_TEST (shards)
 {
   if (!have ("cuda"))
     return;
-  Alone alone (line ("cuda", "max-tensors=1 cuda-device-ids=0 task-bins=4"), caps_of ("GRAY8", kWidth, kHeight));
+  Alone alone (line ("cuda", "max-tensors=1 cuda-device-ids=0 task-bins=4"),
+               caps_of ("GRAY8", kWidth, kHeight));
   const Stream stream;
   gst_buffer_unref (alone.pass (even (0)));
   GstBuffer *out = alone.pass (even (70));
   std::vector<std::unique_ptr<Memory>> copies;
   for (guint i = 0; i < 4; i++) {
-    g_autoptr (GstIntegralHistogram) shard = gst_integral_histogram_get_shard (histogram_of (out), i, nullptr);
+    g_autoptr (GstIntegralHistogram) shard =
+        gst_integral_histogram_get_shard (histogram_of (out), i, nullptr);
     fail_unless (shard != nullptr);
     copies.push_back (std::make_unique<Memory> (tensor_bytes (shard)));
     read_slowly (shard, stream, *copies.back (), 20);
@@ -291,7 +304,8 @@ GST_START_TEST (shards)
   out = alone.pass (even (200));
   for (guint i = 0; i < 4; i++) {
     guint first_bin = 99;
-    g_autoptr (GstIntegralHistogram) shard = gst_integral_histogram_get_shard (histogram_of (out), i, &first_bin);
+    g_autoptr (GstIntegralHistogram) shard =
+        gst_integral_histogram_get_shard (histogram_of (out), i, &first_bin);
     const int n = wrong (copies[i]->values (), shard, 70, int (first_bin));
     fail_unless (n == 0, "shard %u: %d rows are wrong", i, n);
   }
@@ -324,8 +338,7 @@ GST_END_TEST;
 
 #endif
 
-static Suite *
-readers_suite ()
+static Suite *readers_suite ()
 {
   Suite *suite = suite_create ("readers");
   TCase *tests = tcase_create ("general");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What rectangles of a tensor count or add up to, against pixels one by one, on every device; and how rectangles are clipped. Environment: devices.hpp.
+// What rectangles of a tensor count or add up to, against pixels one by one, on every device; and
+// how rectangles are clipped. Environment: devices.hpp.
 #include <climits>
 #include <random>
 
@@ -10,25 +11,30 @@ namespace {
 
 /// What the regions add up to, pixel by pixel: `add` adds one to the sums of its region.
 template <class Answer, class Add>
-std::vector<Answer>
-pixel_by_pixel (const Bytes &image, const Shape &shape, std::span<const Region> regions, Add &&add)
+std::vector<Answer> pixel_by_pixel (const Bytes &image, const Shape &shape,
+                                    std::span<const Region> regions, Add &&add)
 {
   std::vector<Answer> sums (regions.size () * shape.bins);
   for (std::size_t i = 0; i < regions.size (); i++)
-    for (int y = std::max (0, regions[i].y); y < std::min (shape.height, regions[i].y + regions[i].height); y++)
-      for (int x = std::max (0, regions[i].x); x < std::min (shape.width, regions[i].x + regions[i].width); x++)
+    for (int y = std::max (0, regions[i].y);
+         y < std::min (shape.height, regions[i].y + regions[i].height); y++)
+      for (int x = std::max (0, regions[i].x);
+           x < std::min (shape.width, regions[i].x + regions[i].width); x++)
         add (image[std::size_t (y) * shape.width + x], &sums[i * shape.bins]);
   return sums;
 }
 
 template <class Answer>
-void
-expect_equal (const Case &c, std::span<const Region> regions, const std::vector<Answer> &got, const std::vector<Answer> &wanted)
+void expect_equal (const Case &c, std::span<const Region> regions, const std::vector<Answer> &got,
+                   const std::vector<Answer> &wanted)
 {
   for (std::size_t i = 0; i < wanted.size (); i++) {
     const Region &r = regions[i / c.shape.bins];
-    fail_unless (got[i] == wanted[i], "%s: region %d,%d %dx%d plane %zu is %" G_GUINT64_FORMAT ", must be %" G_GUINT64_FORMAT,
-                 c.name ().c_str (), r.x, r.y, r.width, r.height, i % c.shape.bins, guint64 (got[i]), guint64 (wanted[i]));
+    fail_unless (got[i] == wanted[i],
+                 "%s: region %d,%d %dx%d plane %zu is %" G_GUINT64_FORMAT
+                 ", must be %" G_GUINT64_FORMAT,
+                 c.name ().c_str (), r.x, r.y, r.width, r.height, i % c.shape.bins,
+                 guint64 (got[i]), guint64 (wanted[i]));
   }
 }
 
@@ -36,15 +42,17 @@ constexpr struct {
   int width, height, bins;
   Pattern pattern;
 } kRegionFrames[] = {
-  { 1, 1, 1, Pattern::zeros },     { 37, 23, 256, Pattern::noise },  { 333, 97, 17, Pattern::noise },  { 640, 480, 1, Pattern::zeros },
-  { 640, 480, 2, Pattern::full },  { 640, 480, 16, Pattern::noise }, { 640, 480, 3, Pattern::across }, { 70000, 3, 2, Pattern::full },
-  { 70000, 3, 5, Pattern::noise }, { 3, 70000, 2, Pattern::full },   { 3, 70000, 5, Pattern::down },
+  { 1, 1, 1, Pattern::zeros },      { 37, 23, 256, Pattern::noise },
+  { 333, 97, 17, Pattern::noise },  { 640, 480, 1, Pattern::zeros },
+  { 640, 480, 2, Pattern::full },   { 640, 480, 16, Pattern::noise },
+  { 640, 480, 3, Pattern::across }, { 70000, 3, 2, Pattern::full },
+  { 70000, 3, 5, Pattern::noise },  { 3, 70000, 2, Pattern::full },
+  { 3, 70000, 5, Pattern::down },
 };
 
 /// Calls `check` with histograms of all frames and counters; every second has a layout of its own.
 template <class Check>
-void
-for_histograms (Check &&check)
+void for_histograms (Check &&check)
 {
   bool own_layout = false;
   for (const auto &[width, height, bins, pattern] : kRegionFrames) {
@@ -64,34 +72,36 @@ for_histograms (Check &&check)
 
 /// `n` regions of every histogram.
 template <class Answer>
-void
-ask_histograms (Device device, Question question, int n)
+void ask_histograms (Device device, Question question, int n)
 {
   for_histograms ([&] (const Case &c) {
     const auto regions = rectangles (c.shape.width, c.shape.height, n);
-    const auto got = AskedTensor (device, c, right_tensor (Input (c))).ask<Answer> ({ .question = question, .list = regions });
-    expect_equal (c, regions, got, pixel_by_pixel<Answer> (picture_of (c), c.shape, regions, [&] (int pixel, Answer *counts) {
-                    counts[pixel * c.shape.bins / 256]++;
-                  }));
+    const auto got = AskedTensor (device, c, right_tensor (Input (c)))
+                         .ask<Answer> ({ .question = question, .list = regions });
+    expect_equal (
+        c, regions, got,
+        pixel_by_pixel<Answer> (picture_of (c), c.shape, regions, [&] (int pixel, Answer *counts) {
+          counts[pixel * c.shape.bins / 256]++;
+        }));
   });
 }
 
-void
-run_count_regions (Device device)
+void run_count_regions (Device device)
 {
   ask_histograms<std::uint32_t> (device, Question::counts, 120);
 }
 
-void
-run_sum_regions (Device device)
+void run_sum_regions (Device device)
 {
   ask_histograms<std::uint64_t> (device, Question::sums, 60);
-  // Sums and sums of squares; the square of 255 passes 2^32 beyond 66,051 pixels, in wide, tall and square regions
+  // Sums and sums of squares; the square of 255 passes 2^32 beyond 66,051 pixels, in wide, tall and
+  // square regions
   for (const auto &[width, height, ignored, pattern] : kRegionFrames)
     for (const int planes : { 1, 2 }) {
       if (small_cases () && width * height > 1000)
         continue;
-      const Case c = case_of ({ width, height, planes, Type::u32, Content::powers, Type::u8 }, pattern);
+      const Case c =
+          case_of ({ width, height, planes, Type::u32, Content::powers, Type::u8 }, pattern);
       const Bytes image = picture_of (c);
       Bytes right (tensor_bytes (c.shape, c.layout ()));
       for (int p = 0; p < planes; p++) {
@@ -102,16 +112,20 @@ run_sum_regions (Device device)
             const std::uint32_t pixel = image[std::size_t (y) * width + x];
             row[x] += sum += p ? pixel * pixel : pixel;
           }
-          memcpy (&right[p * c.layout ().plane_pitch + y * c.layout ().row_pitch], row.data (), width * sizeof row[0]);
+          memcpy (&right[p * c.layout ().plane_pitch + y * c.layout ().row_pitch], row.data (),
+                  width * sizeof row[0]);
         }
       }
       const auto regions = rectangles (width, height, 60);
-      const auto got = AskedTensor (device, c, right).ask<std::uint64_t> ({ .question = Question::sums, .list = regions });
-      expect_equal (c, regions, got, pixel_by_pixel<std::uint64_t> (image, c.shape, regions, [&] (int pixel, std::uint64_t *sums) {
-                      sums[0] += pixel;
-                      if (planes == 2)
-                        sums[1] += pixel * pixel;
-                    }));
+      const auto got = AskedTensor (device, c, right)
+                           .ask<std::uint64_t> ({ .question = Question::sums, .list = regions });
+      expect_equal (c, regions, got,
+                    pixel_by_pixel<std::uint64_t> (image, c.shape, regions,
+                                                   [&] (int pixel, std::uint64_t *sums) {
+                                                     sums[0] += pixel;
+                                                     if (planes == 2)
+                                                       sums[1] += pixel * pixel;
+                                                   }));
     }
 }
 
@@ -126,13 +140,16 @@ GST_START_TEST (clipping)
   const auto some = [&] { return int (random () % 31) - 10; };
   for (int i = 0; i < 5000; i++) {
     const int width = 1 + random () % 12, height = 1 + random () % 12;
-    const Region r{ some (), some (), some (), some () }, clipped = clip (r, Shape{ width, height });
+    const Region r{ some (), some (), some (), some () },
+        clipped = clip (r, Shape{ width, height });
     int area = 0;
     for (int y = 0; y < height; y++)
       for (int x = 0; x < width; x++) {
         const bool in = x >= r.x && x < r.x + r.width && y >= r.y && y < r.y + r.height;
-        const bool in_clipped = x >= clipped.x && x < clipped.x + clipped.width && y >= clipped.y && y < clipped.y + clipped.height;
-        fail_unless (in == in_clipped, "%d,%d %dx%d in %dx%d", r.x, r.y, r.width, r.height, width, height);
+        const bool in_clipped = x >= clipped.x && x < clipped.x + clipped.width && y >= clipped.y
+                                && y < clipped.y + clipped.height;
+        fail_unless (in == in_clipped, "%d,%d %dx%d in %dx%d", r.x, r.y, r.width, r.height, width,
+                     height);
         area += in;
       }
     fail_unless_equals_int (clipped.width * clipped.height, area);
@@ -146,8 +163,7 @@ GST_START_TEST (clipping)
 }
 GST_END_TEST
 
-static Suite *
-regions_suite ()
+static Suite *regions_suite ()
 {
   Suite *const suite = suite_create ("regions");
   TCase *const tcase = case_of_suite (suite, "regions");

@@ -13,9 +13,9 @@ constexpr bool kSlowed = true;
 constexpr bool kSlowed = false;
 #endif
 
-/// Returns how often to do something n times: with INTHIST_CASES=small a fifth of it, or a twentieth.
-inline int
-repeats (int n)
+/// Returns how often to do something n times: with INTHIST_CASES=small a fifth of it, or a
+/// twentieth.
+inline int repeats (int n)
 {
   const char *const cases = std::getenv ("INTHIST_CASES");
   return cases && !std::strcmp (cases, "small") ? n / (kSlowed ? 20 : 5) : n;

@@ -6,9 +6,9 @@
 #include <gst/app/gstappsink.h>
 #include <gst/check/gstcheck.h>
 
-/// The first sample of a pipeline that ends in the appsink `sink`; the pipeline is gone when it returns.
-inline GstSample *
-sample_of (const std::string &line)
+/// The first sample of a pipeline that ends in the appsink `sink`; the pipeline is gone when it
+/// returns.
+inline GstSample *sample_of (const std::string &line)
 {
   GError *error = nullptr;
   GstElement *pipeline = gst_parse_launch (line.c_str (), &error);

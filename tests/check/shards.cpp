@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A frame in shards, each the engines' own tensor, on either device and on both: asked everything at once it answers the bits that one tensor answers, and what is counted pixel by pixel.
+// A frame in shards, each the engines' own tensor, on either device and on both: asked everything
+// at once it answers the bits that one tensor answers, and what is counted pixel by pixel.
 // Environment: devices.hpp.
 #include <gst/integralhist/shards.hpp>
 
@@ -15,16 +16,16 @@ using integralhist::Shard;
 using integralhist::Tensor;
 
 /// A frame's tensor.
-std::shared_ptr<Tensor>
-tensor_of ([[maybe_unused]] Device device, const Shape &shape, const Bytes &picture)
+std::shared_ptr<Tensor> tensor_of ([[maybe_unused]] Device device, const Shape &shape,
+                                   const Bytes &picture)
 {
   integralhist::Options options;
   options.tuning_time = 0;
   std::unique_ptr<integralhist::Engine> engine;
 #if INTHIST_CUDA
   if (device == Device::cuda)
-    engine =
-        must (integralhist::make_cuda_engine (shape, uniform_lut (shape.bins), options, must (integralhist::CudaContext::primary (0))));
+    engine = must (integralhist::make_cuda_engine (shape, uniform_lut (shape.bins), options,
+                                                   must (integralhist::CudaContext::primary (0))));
 #endif
   if (!engine)
     engine = must (integralhist::make_cpu_engine (shape, uniform_lut (shape.bins), options));
@@ -36,7 +37,10 @@ tensor_of ([[maybe_unused]] Device device, const Shape &shape, const Bytes &pict
 /// Counts how often it is asked.
 class Watched final : public Tensor {
 public:
-  explicit Watched (std::shared_ptr<Tensor> tensor) : Tensor (tensor->shape), tensor_ (std::move (tensor)) {}
+  explicit Watched (std::shared_ptr<Tensor> tensor)
+      : Tensor (tensor->shape), tensor_ (std::move (tensor))
+  {
+  }
   integralhist::Expected<> wait (GstClockTime timeout) override { return tensor_->wait (timeout); }
   integralhist::Expected<> ask (std::span<const Query> queries) override
   {
@@ -51,11 +55,14 @@ private:
   const std::shared_ptr<Tensor> tensor_;
 };
 
-/// A group of the bins of a frame's tensor. It is made of the same picture, and what lies there then is overwritten.
-std::shared_ptr<Watched>
-shard_of (Device device, Tensor &whole, const Bytes &picture, int first_bin, int bins)
+/// A group of the bins of a frame's tensor. It is made of the same picture, and what lies there
+/// then is overwritten.
+std::shared_ptr<Watched> shard_of (Device device, Tensor &whole, const Bytes &picture,
+                                   int first_bin, int bins)
 {
-  const Bytes planes = group_of (whole.shape, whole.layout, static_cast<const std::uint8_t *> (must (whole.host ())), first_bin, bins);
+  const Bytes planes =
+      group_of (whole.shape, whole.layout, static_cast<const std::uint8_t *> (must (whole.host ())),
+                first_bin, bins);
   Shape shape = whole.shape;
   shape.bins = bins;
   const auto tensor = tensor_of (device, shape, picture);
@@ -63,7 +70,8 @@ shard_of (Device device, Tensor &whole, const Bytes &picture, int first_bin, int
 #if INTHIST_CUDA
   if (device == Device::cuda) {
     CHECK_CUDA (cudaSetDevice (tensor->cuda ().device));
-    CHECK_CUDA (cudaMemcpy (reinterpret_cast<void *> (tensor->cuda ().pointer), planes.data (), planes.size (), cudaMemcpyHostToDevice));
+    CHECK_CUDA (cudaMemcpy (reinterpret_cast<void *> (tensor->cuda ().pointer), planes.data (),
+                            planes.size (), cudaMemcpyHostToDevice));
     CHECK_CUDA (cudaDeviceSynchronize ());
     return std::make_shared<Watched> (tensor);
   }
@@ -72,7 +80,8 @@ shard_of (Device device, Tensor &whole, const Bytes &picture, int first_bin, int
   return std::make_shared<Watched> (tensor);
 }
 
-/// Questions of every kind about windows of every kind, and room for their answers that is watched over.
+/// Questions of every kind about windows of every kind, and room for their answers that is watched
+/// over.
 class Batch {
 public:
   Batch (const Shape &shape, std::mt19937 &random) : shape_ (shape)
@@ -91,11 +100,15 @@ public:
       for (const double quantile : { 0.0, 0.3, 0.5, 1.0 })
         add ({ .question = Question::quantiles, .windows = about, .quantile = quantile });
       for (int m = 0; m < kMeasures; m++) {
-        add ({ .question = Question::likelihoods, .windows = about, .measure = Measure (m), .models = models (1, random) }, m % 3);
+        add ({ .question = Question::likelihoods,
+               .windows = about,
+               .measure = Measure (m),
+               .models = models (1, random) },
+             m % 3);
         std::vector<Region> &patches = lists_.emplace_back ();
         for (int p = int (random () % 6); p >= 0; p--)
-          patches.push_back ({ int (random () % (w + 2)) - 2, int (random () % (h + 2)) - 2, int (random () % (w / 2 + 2)),
-                               int (random () % (h / 2 + 2)) });
+          patches.push_back ({ int (random () % (w + 2)) - 2, int (random () % (h + 2)) - 2,
+                               int (random () % (w / 2 + 2)), int (random () % (h / 2 + 2)) });
         const int n = int (patches.size ());
         add ({ .question = Question::votes,
                .windows = about,
@@ -123,7 +136,8 @@ public:
     }
     ask (std::span<const Query> (queries_));
     for (Bytes &room : all) {
-      fail_unless (std::all_of (room.end () - kBehind, room.end (), [] (auto byte) { return byte == kPoison; }),
+      fail_unless (std::all_of (room.end () - kBehind, room.end (),
+                                [] (auto byte) { return byte == kPoison; }),
                    "wrote behind the answers");
       room.erase (room.end () - kBehind, room.end ());
     }
@@ -167,9 +181,10 @@ private:
   std::vector<Wants> wants_;
 };
 
-/// Against what is counted in the picture: the histograms of windows, and what likelihoods follow from them.
-void
-expect_truth (const Shape &shape, const Bytes &picture, const Batch &batch, const std::vector<Bytes> &answers)
+/// Against what is counted in the picture: the histograms of windows, and what likelihoods follow
+/// from them.
+void expect_truth (const Shape &shape, const Bytes &picture, const Batch &batch,
+                   const std::vector<Bytes> &answers)
 {
   for (std::size_t q = 0; q < answers.size (); q++) {
     const Query &query = batch.queries ()[q];
@@ -180,19 +195,25 @@ expect_truth (const Shape &shape, const Bytes &picture, const Batch &batch, cons
         for (int x = window.x; x < window.x + window.width; x++)
           counts[picture[std::size_t (y) * shape.width + x] * shape.bins / 256]++;
       if (query.question == Question::counts) {
-        const auto *const got = reinterpret_cast<const std::uint32_t *> (answers[q].data ()) + std::size_t (i) * shape.bins;
-        fail_unless (std::equal (counts.begin (), counts.end (), got), "wrong counts in window %d", i);
+        const auto *const got = reinterpret_cast<const std::uint32_t *> (answers[q].data ())
+                                + std::size_t (i) * shape.bins;
+        fail_unless (std::equal (counts.begin (), counts.end (), got), "wrong counts in window %d",
+                     i);
       } else if (query.question == Question::sums) {
-        const auto *const got = reinterpret_cast<const std::uint64_t *> (answers[q].data ()) + std::size_t (i) * shape.bins;
-        fail_unless (std::equal (counts.begin (), counts.end (), got), "wrong sums in window %d", i);
+        const auto *const got = reinterpret_cast<const std::uint64_t *> (answers[q].data ())
+                                + std::size_t (i) * shape.bins;
+        fail_unless (std::equal (counts.begin (), counts.end (), got), "wrong sums in window %d",
+                     i);
       } else if (query.question == Question::likelihoods && query.answers) {
         const double pixels = std::max (1, window.width * window.height);
         for (double &count : counts)
           count /= pixels;
-        const double wanted = formula (name_of (query.measure), counts, { query.models, query.models + shape.bins });
+        const double wanted =
+            formula (name_of (query.measure), counts, { query.models, query.models + shape.bins });
         const float got = reinterpret_cast<const float *> (answers[q].data ())[i];
-        fail_unless (std::fabs (got - wanted) <= 1e-4 * std::max (1.0, std::fabs (wanted)), "%s of window %d is %.8g, must be %.8g",
-                     name_of (query.measure), i, got, wanted);
+        fail_unless (std::fabs (got - wanted) <= 1e-4 * std::max (1.0, std::fabs (wanted)),
+                     "%s of window %d is %.8g, must be %.8g", name_of (query.measure), i, got,
+                     wanted);
       }
     }
   }
@@ -207,15 +228,15 @@ constexpr Shape kShapes[] = {
 };
 
 /// Shards take turns on the devices.
-void
-check_shards (Device of_whole, std::span<const Device> devices)
+void check_shards (Device of_whole, std::span<const Device> devices)
 {
   std::mt19937 random (seed ());
   for (const Shape &shape : kShapes) {
     Bytes picture = picture_of (case_of (shape, Pattern::noise));
     const auto whole = tensor_of (of_whole, shape, picture);
     Batch batch (shape, random);
-    const auto wanted = batch.answers ([&] (std::span<const Query> queries) { must (whole->ask (queries)); });
+    const auto wanted =
+        batch.answers ([&] (std::span<const Query> queries) { must (whole->ask (queries)); });
     expect_truth (shape, picture, batch, wanted);
     for (const std::vector<int> &sizes : cuts (shape.bins, random)) {
       if (sizes.size () > 50)
@@ -224,29 +245,32 @@ check_shards (Device of_whole, std::span<const Device> devices)
       std::vector<std::shared_ptr<Watched>> tensors;
       int first_bin = 0;
       for (const int bins : sizes) {
-        tensors.push_back (shard_of (devices[tensors.size () % devices.size ()], *whole, picture, first_bin, bins));
+        tensors.push_back (shard_of (devices[tensors.size () % devices.size ()], *whole, picture,
+                                     first_bin, bins));
         shards.push_back ({ first_bin, tensors.back () });
         first_bin += bins;
       }
-      const auto got = batch.answers ([&] (std::span<const Query> queries) { must (integralhist::ask_shards (shape, shards, queries)); });
+      const auto got = batch.answers ([&] (std::span<const Query> queries) {
+        must (integralhist::ask_shards (shape, shards, queries));
+      });
       for (std::size_t q = 0; q < got.size (); q++)
-        fail_unless (got[q] == wanted[q], "%s in %zu shards: query %zu, question %d, %s: differs from one tensor's",
-                     name_of (shape).c_str (), sizes.size (), q, int (batch.queries ()[q].question), name_of (batch.queries ()[q].measure));
+        fail_unless (got[q] == wanted[q],
+                     "%s in %zu shards: query %zu, question %d, %s: differs from one tensor's",
+                     name_of (shape).c_str (), sizes.size (), q, int (batch.queries ()[q].question),
+                     name_of (batch.queries ()[q].measure));
       for (const auto &tensor : tensors)
         fail_unless_equals_int (tensor->asked, 1);
     }
   }
 }
 
-void
-run_shards (Device device)
+void run_shards (Device device)
 {
   check_shards (device, { &device, 1 });
 }
 
 /// A frame on both devices, against one on this device.
-void
-run_mixed (Device device)
+void run_mixed (Device device)
 {
   check_shards (device, kDevices);
 }
@@ -262,16 +286,19 @@ GST_START_TEST (broken)
   const Bytes picture (64 * 48);
   Shape first = shape;
   first.bins = 2;
-  const Shard shards[] = { { 0, tensor_of (Device::cpu, first, picture) }, { 2, std::make_shared<BrokenTensor> (3) } };
+  const Shard shards[] = { { 0, tensor_of (Device::cpu, first, picture) },
+                           { 2, std::make_shared<BrokenTensor> (3) } };
   std::int32_t answer;
-  const Query query = { .question = Question::quantiles, .windows = { nullptr, 0, { 9, 9, 0, 0, 1, 1, 1, 1 } }, .answers = &answer };
+  const Query query = { .question = Question::quantiles,
+                        .windows = { nullptr, 0, { 9, 9, 0, 0, 1, 1, 1, 1 } },
+                        .answers = &answer };
   const auto asked = integralhist::ask_shards (shape, shards, { &query, 1 });
-  fail_unless (!asked && asked.error ().kind == integralhist::Error::Kind::failed, "a shard that cannot be had");
+  fail_unless (!asked && asked.error ().kind == integralhist::Error::Kind::failed,
+               "a shard that cannot be had");
 }
 GST_END_TEST
 
-static Suite *
-shards_suite ()
+static Suite *shards_suite ()
 {
   Suite *const suite = suite_create ("shards");
   TCase *const tcase = case_of_suite (suite, "shards");

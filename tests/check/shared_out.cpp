@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Frames shared out over several devices, and in rounds: cuda-device-ids, max-device-memory and task-bins. With the CPU the devices are pretended; on CUDA all that there are take part. Tensors
-// and answers are compared, bit for bit, with those of the plain element with the serial algorithm, and regions with counted pixels too.
+// Frames shared out over several devices, and in rounds: cuda-device-ids, max-device-memory and
+// task-bins. With the CPU the devices are pretended; on CUDA all that there are take part. Tensors
+// and answers are compared, bit for bit, with those of the plain element with the serial algorithm,
+// and regions with counted pixels too.
 //
 // Environment:
 //   INTHIST_SEED=n       the seed, printed at the start (a fixed one by default)
@@ -23,8 +25,7 @@ namespace {
 
 // devices
 
-int
-cuda_devices ()
+int cuda_devices ()
 {
   int n = 0;
 #if INTHIST_CUDA
@@ -35,8 +36,7 @@ cuda_devices ()
 }
 
 /// Some of those that there are, in any order.
-std::string
-device_list (const char *backend, Random &random)
+std::string device_list (const char *backend, Random &random)
 {
   std::vector<int> ids (strcmp (backend, "cpu") == 0 ? 6 : cuda_devices ());
   std::iota (ids.begin (), ids.end (), 0);
@@ -49,8 +49,7 @@ device_list (const char *backend, Random &random)
 }
 
 /// How many parts of frames each device has computed; empty where none are shared out.
-std::vector<guint64>
-parts_of (GstElement *element)
+std::vector<guint64> parts_of (GstElement *element)
 {
   std::vector<guint64> parts;
   g_autoptr (GstStructure) stats = nullptr;
@@ -76,19 +75,20 @@ constexpr Case kCases[] = {
   { 33, 5, 100, "u32" }, { 257, 129, 40, "u16-anchored" },
 };
 
-std::size_t
-tensor_bytes (const Case &c)
+std::size_t tensor_bytes (const Case &c)
 {
   const std::size_t element = c.counter[1] == '3' ? 4 : 2;
   return (c.width * element + 63) / 64 * 64 * c.height * c.bins;
 }
 
-/// The last of some frames, which is always the same, from an element that has been told to stop since. `parts`, of all frames.
-Buffer
-computed (const Case &c, const std::string &properties, guint64 *parts = nullptr, guint frames = 1)
+/// The last of some frames, which is always the same, from an element that has been told to stop
+/// since. `parts`, of all frames.
+Buffer computed (const Case &c, const std::string &properties, guint64 *parts = nullptr,
+                 guint frames = 1)
 {
-  GstHarness *h =
-      harness (std::string ("cudaintegralhist bins=") + std::to_string (c.bins) + " counter=" + c.counter + " " + properties, nullptr);
+  GstHarness *h = harness (std::string ("cudaintegralhist bins=") + std::to_string (c.bins)
+                               + " counter=" + c.counter + " " + properties,
+                           nullptr);
   const std::string caps = caps_text ("GRAY8", c.width, c.height);
   gst_harness_set_src_caps_str (h, caps.c_str ());
   const GstVideoInfo info = video_info (caps);
@@ -108,15 +108,14 @@ computed (const Case &c, const std::string &properties, guint64 *parts = nullptr
   return { out, gst_buffer_unref };
 }
 
-GstIntegralHistogram *
-histogram_of (const Buffer &buffer)
+GstIntegralHistogram *histogram_of (const Buffer &buffer)
 {
   return gst_buffer_get_integral_histogram_meta (buffer.get ())->histogram;
 }
 
 /// Every byte of rows and anchors; what lies between rows is nobody's.
-void
-check_same_tensor (GstIntegralHistogram *one, GstIntegralHistogram *other, const Case &c, const std::string &what)
+void check_same_tensor (GstIntegralHistogram *one, GstIntegralHistogram *other, const Case &c,
+                        const std::string &what)
 {
   g_autoptr (GError) error = nullptr;
   g_autoptr (GstBuffer) a = gst_integral_histogram_get_buffer (one, &error);
@@ -127,21 +126,23 @@ check_same_tensor (GstIntegralHistogram *one, GstIntegralHistogram *other, const
   gst_buffer_map (a, &x, GST_MAP_READ);
   gst_buffer_map (b, &y, GST_MAP_READ);
   fail_unless (x.size == y.size);
-  const gsize row = gst_integral_histogram_get_row_pitch (one), plane = gst_integral_histogram_get_plane_pitch (one),
+  const gsize row = gst_integral_histogram_get_row_pitch (one),
+              plane = gst_integral_histogram_get_plane_pitch (one),
               used = c.width * (c.counter[1] == '3' ? 4 : 2);
   for (int bin = 0; bin < c.bins; bin++)
     for (int line = 0; line < c.height; line++)
-      fail_unless (memcmp (x.data + bin * plane + line * row, y.data + bin * plane + line * row, used) == 0, "%s: bin %d, row %d differ",
-                   what.c_str (), bin, line);
-  fail_unless (memcmp (x.data + c.bins * plane, y.data + c.bins * plane, x.size - c.bins * plane) == 0, "%s: anchors differ",
-               what.c_str ());
+      fail_unless (
+          memcmp (x.data + bin * plane + line * row, y.data + bin * plane + line * row, used) == 0,
+          "%s: bin %d, row %d differ", what.c_str (), bin, line);
+  fail_unless (memcmp (x.data + c.bins * plane, y.data + c.bins * plane, x.size - c.bins * plane)
+                   == 0,
+               "%s: anchors differ", what.c_str ());
   gst_buffer_unmap (a, &x);
   gst_buffer_unmap (b, &y);
 }
 
 /// Of every kind of question, all answers one after another.
-std::vector<guint8>
-answers_of (GstIntegralHistogram *h, const Case &c)
+std::vector<guint8> answers_of (GstIntegralHistogram *h, const Case &c)
 {
   std::vector<guint8> all;
   const auto keep = [&] (const auto &values) {
@@ -149,26 +150,37 @@ answers_of (GstIntegralHistogram *h, const Case &c)
     all.insert (all.end (), bytes, bytes + values.size () * sizeof values[0]);
   };
   g_autoptr (GError) error = nullptr;
-  const auto check = [&] (gboolean answered) { fail_unless (answered, "%s", error ? error->message : ""); };
+  const auto check = [&] (gboolean answered) {
+    fail_unless (answered, "%s", error ? error->message : "");
+  };
   const int w = c.width, t = c.height;
-  const GstVideoRectangle rectangles[] = { { 0, 0, w, t }, { w / 3, t / 4, w / 2 + 1, t / 2 + 1 }, { -5, -5, 9, 9 }, { w, t, 4, 4 } };
+  const GstVideoRectangle rectangles[] = {
+    { 0, 0, w, t }, { w / 3, t / 4, w / 2 + 1, t / 2 + 1 }, { -5, -5, 9, 9 }, { w, t, 4, 4 }
+  };
   std::vector<guint32> counts (4 * c.bins);
   check (gst_integral_histogram_regions (h, rectangles, 4, counts.data (), &error));
   keep (counts);
   std::vector<guint64> sums (4 * c.bins);
   check (gst_integral_histogram_regions_sums (h, rectangles, 4, sums.data (), &error));
   keep (sums);
-  const GstIntegralHistogramGrid grid = {
-    .window_width = w / 4 + 1, .window_height = t / 4 + 1, .x = -2, .y = -1, .step_x = 3, .step_y = 1, .columns = w / 3 + 1, .rows = t
-  };
+  const GstIntegralHistogramGrid grid = { .window_width = w / 4 + 1,
+                                          .window_height = t / 4 + 1,
+                                          .x = -2,
+                                          .y = -1,
+                                          .step_x = 3,
+                                          .step_y = 1,
+                                          .columns = w / 3 + 1,
+                                          .rows = t };
   const gsize windows = gsize (grid.columns) * grid.rows;
   std::vector<gfloat> model (c.bins), map (windows);
   for (int b = 0; b < c.bins; b++)
     model[b] = gfloat (1 + b % 5);
   GstIntegralHistogramBest best = {};
-  for (int measure = GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION; measure <= GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV; measure++) {
-    check (gst_integral_histogram_likelihood_maps (h, &grid, 1, model.data (), GstIntegralHistogramMeasure (measure), map.data (), &best,
-                                                   &error));
+  for (int measure = GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION;
+       measure <= GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV; measure++) {
+    check (gst_integral_histogram_likelihood_maps (h, &grid, 1, model.data (),
+                                                   GstIntegralHistogramMeasure (measure),
+                                                   map.data (), &best, &error));
     keep (map);
     keep (std::vector{ best.value });
     keep (std::vector{ best.index });
@@ -180,15 +192,16 @@ answers_of (GstIntegralHistogram *h, const Case &c)
   std::vector<gfloat> models (3 * c.bins);
   std::iota (models.begin (), models.end (), 1.0f);
   const GstIntegralHistogramSearch search = { grid, patches, 3, models.data (), 1 };
-  check (gst_integral_histogram_vote_maps (h, &search, 1, GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA, map.data (), &best, &error));
+  check (gst_integral_histogram_vote_maps (
+      h, &search, 1, GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA, map.data (), &best, &error));
   keep (map);
   keep (std::vector{ best.index });
   return all;
 }
 
-/// Shared out over devices in tasks of any size, and in rounds of any number, down to strips of rows.
-void
-run_exact (const char *backend)
+/// Shared out over devices in tasks of any size, and in rounds of any number, down to strips of
+/// rows.
+void run_exact (const char *backend)
 {
   Random random (seed ());
   constexpr guint kFrames = 3;
@@ -198,32 +211,36 @@ run_exact (const char *backend)
     const Buffer plain = computed (c, "backend=cpu strategy=serial");
     const auto wanted = answers_of (histogram_of (plain), c);
     for (int i = 0; i < 12; i += small ? 3 : 1) {
-      std::string how = std::string ("backend=") + backend + " cuda-device-ids=" + device_list (backend, random);
+      std::string how =
+          std::string ("backend=") + backend + " cuda-device-ids=" + device_list (backend, random);
       if (i % 3 > 0)
         how += " task-bins=" + std::to_string (between (random, 1, c.bins + 3));
       // from a few rows of a bin to more than the tensor
       if (i >= 4)
-        how += " max-device-memory=" + std::to_string (gsize (8000 + 2000 * c.width) + gsize (tensor_bytes (c) * std::exp2 (i - 9)));
+        how += " max-device-memory="
+               + std::to_string (gsize (8000 + 2000 * c.width)
+                                 + gsize (tensor_bytes (c) * std::exp2 (i - 9)));
       if (i % 4 == 1)
         how += " download=eager";
-      const std::string what =
-          std::to_string (c.width) + "x" + std::to_string (c.height) + "x" + std::to_string (c.bins) + " " + c.counter + " " + how;
+      const std::string what = std::to_string (c.width) + "x" + std::to_string (c.height) + "x"
+                               + std::to_string (c.bins) + " " + c.counter + " " + how;
       guint64 parts = 0;
       const Buffer shared = computed (c, how, &parts, kFrames);
       const guint shards = gst_integral_histogram_get_n_shards (histogram_of (shared));
       resident |= shards > 1;
       rounds |= shards == 1 && parts > kFrames;
       strips |= parts > kFrames * guint64 (c.bins);
-      fail_unless (answers_of (histogram_of (shared), c) == wanted, "%s: other answers", what.c_str ());
+      fail_unless (answers_of (histogram_of (shared), c) == wanted, "%s: other answers",
+                   what.c_str ());
       check_same_tensor (histogram_of (plain), histogram_of (shared), c, what);
     }
   }
-  fail_unless (small || (resident && rounds && strips), "resident %d, rounds %d, strips %d", resident, rounds, strips);
+  fail_unless (small || (resident && rounds && strips), "resident %d, rounds %d, strips %d",
+               resident, rounds, strips);
 }
 
 /// Each shard is a histogram of its own bins, and keeps the whole.
-void
-run_shards (const char *backend)
+void run_shards (const char *backend)
 {
   const Case c = { 64, 48, 10, "u32" };
   const Buffer plain = computed (c, "backend=cpu");
@@ -236,7 +253,8 @@ run_shards (const char *backend)
   guint first_bin = 99;
   fail_unless (!gst_integral_histogram_get_shard (histogram_of (shared), 3, &first_bin));
   for (guint i = 0; i < 3; i++) {
-    shards.emplace_back (gst_integral_histogram_get_shard (histogram_of (shared), i, &first_bin), gst_integral_histogram_unref);
+    shards.emplace_back (gst_integral_histogram_get_shard (histogram_of (shared), i, &first_bin),
+                         gst_integral_histogram_unref);
     fail_unless_equals_int (int (first_bin), int (4 * i));
   }
   shared.reset ();
@@ -245,71 +263,90 @@ run_shards (const char *backend)
     fail_unless_equals_int (int (gst_integral_histogram_get_bins (shard)), i < 2 ? 4 : 2);
     fail_unless (gst_integral_histogram_region (shard, 5, 6, 30, 20, some, nullptr));
     fail_unless (std::equal (some, some + (i < 2 ? 4 : 2), all + 4 * i));
-    fail_unless ((gst_integral_histogram_get_device_pointer (shard) != 0) == (strcmp (backend, "cuda") == 0));
+    fail_unless ((gst_integral_histogram_get_device_pointer (shard) != 0)
+                 == (strcmp (backend, "cuda") == 0));
   }
   // shards are mapped too, and their memory serves groups of other sizes later
   const GstVideoInfo info = video_info (caps_text ("GRAY8", c.width, c.height));
-  Harness harness ({ "cudaintegralhist", "bins=10", "", backend }, "cuda-device-ids=0 task-bins=4 max-tensors=1");
+  Harness harness ({ "cudaintegralhist", "bins=10", "", backend },
+                   "cuda-device-ids=0 task-bins=4 max-tensors=1");
   harness.set_caps (caps_text ("GRAY8", c.width, c.height));
-  fail_unless (gst_integral_histogram_region (histogram_of (plain), 0, 0, c.width, c.height, all, nullptr));
+  fail_unless (
+      gst_integral_histogram_region (histogram_of (plain), 0, 0, c.width, c.height, all, nullptr));
   for (guint frame = 1; frame <= 4; frame++) {
     const Buffer out = harness.pass (noise (info, 1));
-    fail_unless (gst_integral_histogram_get_device_pointer (histogram_of (out)) == 0);  // of several pieces
+    fail_unless (gst_integral_histogram_get_device_pointer (histogram_of (out))
+                 == 0);  // of several pieces
     for (guint i = 0; i < 3; i++) {
-      const Histogram shard (gst_integral_histogram_get_shard (histogram_of (out), (i + frame) % 3, &first_bin),
-                             gst_integral_histogram_unref);
+      const Histogram shard (
+          gst_integral_histogram_get_shard (histogram_of (out), (i + frame) % 3, &first_bin),
+          gst_integral_histogram_unref);
       g_autoptr (GstBuffer) mapped = gst_integral_histogram_get_buffer (shard.get (), nullptr);
       GstMapInfo map;
       fail_unless (mapped && gst_buffer_map (mapped, &map, GST_MAP_READ));
       const guint n = gst_integral_histogram_get_bins (shard.get ());
-      const gsize row = gst_integral_histogram_get_row_pitch (shard.get ()), plane = gst_integral_histogram_get_plane_pitch (shard.get ());
+      const gsize row = gst_integral_histogram_get_row_pitch (shard.get ()),
+                  plane = gst_integral_histogram_get_plane_pitch (shard.get ());
       fail_unless_equals_uint64 (map.size, n * plane);
       for (guint b = 0; b < n; b++)  // the last element is the whole frame's count
-        fail_unless (reinterpret_cast<const guint32 *> (map.data + b * plane + (c.height - 1) * row)[c.width - 1] == all[first_bin + b]);
+        fail_unless (reinterpret_cast<const guint32 *> (map.data + b * plane
+                                                        + (c.height - 1) * row)[c.width - 1]
+                     == all[first_bin + b]);
       gst_buffer_unmap (mapped, &map);
     }
   }
   // with one task the tensor is its only shard, also where it never will be there
-  const Buffer single = computed (c, std::string ("cuda-device-ids=0 task-bins=10 backend=") + backend);
-  fail_unless ((gst_integral_histogram_get_device_pointer (histogram_of (single)) != 0) == (strcmp (backend, "cuda") == 0));
+  const Buffer single =
+      computed (c, std::string ("cuda-device-ids=0 task-bins=10 backend=") + backend);
+  fail_unless ((gst_integral_histogram_get_device_pointer (histogram_of (single)) != 0)
+               == (strcmp (backend, "cuda") == 0));
   g_setenv ("INTEGRALHIST_FAULT", "0:1", TRUE);
   Harness faulty ({ "cudaintegralhist", "bins=10", "", backend }, "cuda-device-ids=0 task-bins=10");
   faulty.set_caps (caps_text ("GRAY8", c.width, c.height));
   const Buffer failed = faulty.pass (noise (info, 1));
   fail_unless (gst_integral_histogram_get_device_pointer (histogram_of (failed)) == 0);
   g_unsetenv ("INTEGRALHIST_FAULT");
-  const Histogram whole (gst_integral_histogram_get_shard (histogram_of (plain), 0, &first_bin), gst_integral_histogram_unref);
+  const Histogram whole (gst_integral_histogram_get_shard (histogram_of (plain), 0, &first_bin),
+                         gst_integral_histogram_unref);
   fail_unless (whole.get () == histogram_of (plain) && first_bin == 0);
 }
 
 /// With download=never shards stay, and say so; what does not fit says what to set.
-void
-run_never (const char *backend)
+void run_never (const char *backend)
 {
   const Case c = { 64, 48, 10, "u32" };
-  const Buffer kept = computed (c, std::string ("download=never cuda-device-ids=0 task-bins=4 backend=") + backend);
+  const Buffer kept =
+      computed (c, std::string ("download=never cuda-device-ids=0 task-bins=4 backend=") + backend);
   guint32 counts[10];
   g_autoptr (GError) error = nullptr;
   fail_unless (gst_integral_histogram_region (histogram_of (kept), 5, 6, 30, 20, counts, nullptr));
   fail_unless (!gst_integral_histogram_get_buffer (histogram_of (kept), &error));
-  fail_unless (g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR, GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED));
+  fail_unless (g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR,
+                                GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED));
 }
 
 // errors
 
-bool
-is_ours (GstMessage *message)
+bool is_ours (GstMessage *message)
 {
   GstElementFactory *factory =
-      GST_IS_ELEMENT (GST_MESSAGE_SRC (message)) ? gst_element_get_factory (GST_ELEMENT (GST_MESSAGE_SRC (message))) : nullptr;
-  return factory && g_strcmp0 (gst_plugin_feature_get_plugin_name (GST_PLUGIN_FEATURE (factory)), "cudaintegralhist") == 0;
+      GST_IS_ELEMENT (GST_MESSAGE_SRC (message))
+          ? gst_element_get_factory (GST_ELEMENT (GST_MESSAGE_SRC (message)))
+          : nullptr;
+  return factory
+         && g_strcmp0 (gst_plugin_feature_get_plugin_name (GST_PLUGIN_FEATURE (factory)),
+                       "cudaintegralhist")
+                == 0;
 }
 
-/// The errors that elements of ours post until the pipeline is over. `properties` may go on with "! element ..." .
-std::vector<std::string>
-errors_of (const std::string &properties, const std::string &size = "width=64,height=48", guint frames = 300)
+/// The errors that elements of ours post until the pipeline is over. `properties` may go on with "!
+/// element ..." .
+std::vector<std::string> errors_of (const std::string &properties,
+                                    const std::string &size = "width=64,height=48",
+                                    guint frames = 300)
 {
-  const std::string line = "videotestsrc num-buffers=" + std::to_string (frames) + " ! video/x-raw,format=GRAY8,framerate=30/1," + size
+  const std::string line = "videotestsrc num-buffers=" + std::to_string (frames)
+                           + " ! video/x-raw,format=GRAY8,framerate=30/1," + size
                            + " ! cudaintegralhist " + properties + " ! fakesink sync=false";
   GstElement *pipeline = gst_parse_launch (line.c_str (), nullptr);
   fail_unless (pipeline);
@@ -318,7 +355,8 @@ errors_of (const std::string &properties, const std::string &size = "width=64,he
   std::vector<std::string> errors;
   bool over = false;
   while (!over) {
-    g_autoptr (GstMessage) message = gst_bus_timed_pop_filtered (bus, kLong, GstMessageType (GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
+    g_autoptr (GstMessage) message = gst_bus_timed_pop_filtered (
+        bus, kLong, GstMessageType (GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
     fail_unless (message, "%s: nothing happens", properties.c_str ());
     over = GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS || !is_ours (message);
     if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR && is_ours (message)) {
@@ -329,7 +367,8 @@ errors_of (const std::string &properties, const std::string &size = "width=64,he
       GstMessage *other;
       while ((other = gst_bus_timed_pop_filtered (bus, 300 * GST_MSECOND, GST_MESSAGE_ERROR))) {
         if (is_ours (other))
-          errors.push_back (std::string ("and another of ") + GST_OBJECT_NAME (GST_MESSAGE_SRC (other)));
+          errors.push_back (std::string ("and another of ")
+                            + GST_OBJECT_NAME (GST_MESSAGE_SRC (other)));
         gst_message_unref (other);
       }
       over = true;
@@ -341,13 +380,13 @@ errors_of (const std::string &properties, const std::string &size = "width=64,he
   return errors;
 }
 
-void
-check_one_error (const std::string &properties, std::initializer_list<const char *> words)
+void check_one_error (const std::string &properties, std::initializer_list<const char *> words)
 {
   const auto errors = errors_of (properties);
   fail_unless (errors.size () == 1, "%s: %zu errors", properties.c_str (), errors.size ());
   for (const char *word : words)
-    fail_unless (errors[0].find (word) != std::string::npos, "%s: no \"%s\" in: %s", properties.c_str (), word, errors[0].c_str ());
+    fail_unless (errors[0].find (word) != std::string::npos, "%s: no \"%s\" in: %s",
+                 properties.c_str (), word, errors[0].c_str ());
 }
 
 }  // namespace
@@ -355,23 +394,28 @@ check_one_error (const std::string &properties, std::initializer_list<const char
 GST_START_TEST (bad_settings)
 {
   check_one_error ("backend=cpu cuda-device-ids=0,1,0", { "device 0 is listed twice" });
-  check_one_error ("backend=cpu cuda-device-ids=0,,1", { "a number is missing at \",1\"", "0,1,2,3" });
+  check_one_error ("backend=cpu cuda-device-ids=0,,1",
+                   { "a number is missing at \",1\"", "0,1,2,3" });
   check_one_error ("backend=cpu cuda-device-ids=0,-1", { "-1 is no device" });
   check_one_error ("backend=cpu cuda-device-ids=one", { "a number is missing at \"one\"" });
   check_one_error ("backend=cpu cuda-device-ids=\"0, 1 2\"", { "a comma is missing at \"2\"" });
   check_one_error ("backend=cpu cuda-device-ids=0,1 cuda-device-id=1", { "both set" });
   check_one_error ("backend=cpu task-bins=257", { "task-bins=257", "256" });
-  check_one_error ("backend=cpu max-device-memory=1000", { "one row", "max-device-memory is 1000 bytes", "raise max-device-memory" });
+  check_one_error ("backend=cpu max-device-memory=1000",
+                   { "one row", "max-device-memory is 1000 bytes", "raise max-device-memory" });
   check_one_error ("backend=cpu max-device-memory=100000 download=never",
-                   { "552.00 KiB", "max-device-memory is 97.66 KiB", "download=lazy", "raise max-device-memory" });
+                   { "552.00 KiB", "max-device-memory is 97.66 KiB", "download=lazy",
+                     "raise max-device-memory" });
   const int devices = cuda_devices ();
   for (const char *backend : { "auto", "cuda" })
-    check_one_error (std::string ("cuda-device-ids=0,77 backend=") + backend,
-                     { devices > 0 ? "CUDA device 77" : "no cuda-device-ids", devices > 0 ? "0.." : "0,77" });
+    check_one_error (
+        std::string ("cuda-device-ids=0,77 backend=") + backend,
+        { devices > 0 ? "CUDA device 77" : "no cuda-device-ids", devices > 0 ? "0.." : "0,77" });
 }
 GST_END_TEST;
 
-/// A device fails in mid-stream: one error, from whoever comes first, and nothing hangs. Pipelines on other devices go on.
+/// A device fails in mid-stream: one error, from whoever comes first, and nothing hangs. Pipelines
+/// on other devices go on.
 GST_START_TEST (fault)
 {
   const char *backend = kBackends[__i__];
@@ -382,25 +426,32 @@ GST_START_TEST (fault)
   const std::string ids = cpu ? "0,5,2" : device_list (backend, *std::make_unique<Random> (1));
   g_autofree char *fault = g_strdup_printf ("%c:3", cpu ? '5' : ids[0]);
   g_setenv ("INTEGRALHIST_FAULT", fault, TRUE);
-  for (const char *how : { "task-bins=2", "task-bins=2 regions=0,0,9,9", "task-bins=3 max-device-memory=30000",
-                           "task-bins=1 sync=true regions=1,1,5,5", "task-bins=1 download=eager",
-                           // those who ask for the histogram leave it to its producer to say so
-                           "task-bins=2 ! integralhisttrack targets=8,8,20,20", "task-bins=2 ! queue ! integralhistlikelihood",
-                           "task-bins=2 regions=3,3,9,9 ! integralhistoverlay regions=3,3,20,20" })
-    check_one_error (where + " bins=16 cuda-device-ids=" + ids + " " + how, { "device", "failed", "INTEGRALHIST_FAULT" });
+  for (const char *how :
+       { "task-bins=2", "task-bins=2 regions=0,0,9,9", "task-bins=3 max-device-memory=30000",
+         "task-bins=1 sync=true regions=1,1,5,5", "task-bins=1 download=eager",
+         // those who ask for the histogram leave it to its producer to say so
+         "task-bins=2 ! integralhisttrack targets=8,8,20,20",
+         "task-bins=2 ! queue ! integralhistlikelihood",
+         "task-bins=2 regions=3,3,9,9 ! integralhistoverlay regions=3,3,20,20" })
+    check_one_error (where + " bins=16 cuda-device-ids=" + ids + " " + how,
+                     { "device", "failed", "INTEGRALHIST_FAULT" });
   // the last frame's: nobody would hear of it
   {
-    const auto errors = errors_of (where + " bins=7 task-bins=1 cuda-device-ids=" + ids.substr (cpu ? 2 : 0, 1), "width=64,height=48", 1);
+    const auto errors =
+        errors_of (where + " bins=7 task-bins=1 cuda-device-ids=" + ids.substr (cpu ? 2 : 0, 1),
+                   "width=64,height=48", 1);
     fail_unless (errors.size () == 1, "%zu errors", errors.size ());
   }
-  const auto others = errors_of (where + " bins=16 task-bins=2 max-device-memory=400000" + (cpu ? " cuda-device-ids=0,1,2" : ""));
+  const auto others = errors_of (where + " bins=16 task-bins=2 max-device-memory=400000"
+                                 + (cpu ? " cuda-device-ids=0,1,2" : ""));
   fail_unless (!cpu || others.empty (), "%s", others.empty () ? "" : others[0].c_str ());
   g_unsetenv ("INTEGRALHIST_FAULT");
   fail_unless (errors_of (where + " bins=16 task-bins=2 cuda-device-ids=" + ids).empty ());
 }
 GST_END_TEST;
 
-/// Elements that may take any device are spread over those that there are, and what one has left is taken next.
+/// Elements that may take any device are spread over those that there are, and what one has left is
+/// taken next.
 GST_START_TEST (spread)
 {
   const int devices = cuda_devices ();
@@ -412,7 +463,8 @@ GST_START_TEST (spread)
   const auto start = [&] (int &device) {
     auto h = std::make_unique<Harness> (Setup{ "cudaintegralhist", "", "", "cuda" }, "");
     h->set_caps (caps);
-    device = gst_integral_histogram_get_cuda_device (histogram_of (h->pass (noise (video_info (caps), 1))));
+    device = gst_integral_histogram_get_cuda_device (
+        histogram_of (h->pass (noise (video_info (caps), 1))));
     return h;
   };
   std::vector<std::unique_ptr<Harness>> all;
@@ -428,7 +480,8 @@ GST_START_TEST (spread)
 }
 GST_END_TEST;
 
-/// Pictures so large that they go up once, and from device to device where these are near each other; more frames than are in the making.
+/// Pictures so large that they go up once, and from device to device where these are near each
+/// other; more frames than are in the making.
 GST_START_TEST (large_pictures)
 {
   const char *backend = kBackends[__i__];
@@ -438,23 +491,28 @@ GST_START_TEST (large_pictures)
   const Buffer plain = computed (kLarge, "backend=cpu strategy=serial", nullptr, 1);
   Random random (seed ());
   for (int i = 0; i < 6; i++) {
-    const std::string how = std::string ("backend=") + backend + " task-bins=" + std::to_string (1 + i % 3)
-                            + " cuda-device-ids=" + (strcmp (backend, "cpu") == 0 ? "0,1,2,3" : device_list (backend, random));
+    const std::string how =
+        std::string ("backend=") + backend + " task-bins=" + std::to_string (1 + i % 3)
+        + " cuda-device-ids="
+        + (strcmp (backend, "cpu") == 0 ? "0,1,2,3" : device_list (backend, random));
     const Buffer shared = computed (kLarge, how, nullptr, 9);
     check_same_tensor (histogram_of (plain), histogram_of (shared), kLarge, how);
   }
 }
 GST_END_TEST;
 
-/// Planes that are farther apart than one of CUDA's copies of several pieces takes (2^31 - 1 bytes).
+/// Planes that are farther apart than one of CUDA's copies of several pieces takes (2^31 - 1
+/// bytes).
 GST_START_TEST (large_planes)
 {
   constexpr Case kLarge = { 32764, 16448, 2, "u32" };
-  const double wanted = 4.0 * double (tensor_bytes (kLarge)), there = double (sysconf (_SC_AVPHYS_PAGES)) * double (sysconf (_SC_PAGESIZE));
+  const double wanted = 4.0 * double (tensor_bytes (kLarge)),
+               there = double (sysconf (_SC_AVPHYS_PAGES)) * double (sysconf (_SC_PAGESIZE));
   if (g_strcmp0 (g_getenv ("INTHIST_CASES"), "small") == 0 || !have ("cuda"))
     return;
   if (there < wanted) {
-    printf ("SKIP: large_planes: %.0f GB of memory are free, and it takes %.0f\n", there / 1e9, wanted / 1e9);
+    printf ("SKIP: large_planes: %.0f GB of memory are free, and it takes %.0f\n", there / 1e9,
+            wanted / 1e9);
     return;
   }
   const Buffer plain = computed (kLarge, "backend=cpu");
@@ -469,7 +527,8 @@ GST_END_TEST;
 GST_START_TEST (held_fault)
 {
   g_setenv ("INTEGRALHIST_FAULT", "1:2", TRUE);
-  GstHarness *h = harness ("cudaintegralhist backend=cpu bins=8 task-bins=1 cuda-device-ids=1", nullptr);
+  GstHarness *h =
+      harness ("cudaintegralhist backend=cpu bins=8 task-bins=1 cuda-device-ids=1", nullptr);
   gst_harness_set_src_caps_str (h, caps_text ("GRAY8", 64, 48).c_str ());
   const GstVideoInfo info = video_info (caps_text ("GRAY8", 64, 48));
   GstBuffer *out = gst_harness_push_and_pull (h, noise (info, 1));
@@ -500,8 +559,7 @@ BACKEND_TEST (exact);
 BACKEND_TEST (shards);
 BACKEND_TEST (never);
 
-static Suite *
-shared_out_suite ()
+static Suite *shared_out_suite ()
 {
   Suite *suite = suite_create ("shared_out");
   TCase *tcase = tcase_create ("shared_out");

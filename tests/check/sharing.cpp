@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How frames are shared out: what share_out () decides for devices of any size, and how the queue treats devices of unequal speed, that are full, or whose consumers hold on to everything.
+// How frames are shared out: what share_out () decides for devices of any size, and how the queue
+// treats devices of unequal speed, that are full, or whose consumers hold on to everything.
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/sharded_engine.hpp>
 
@@ -22,8 +23,7 @@ namespace {
 
 using inthist::Shape, inthist::Type, inthist::Content;
 
-std::size_t
-bytes_of_part (const Shape &shape, int bins, int rows)
+std::size_t bytes_of_part (const Shape &shape, int bins, int rows)
 {
   const Shape part = part_of (shape, bins, rows);
   return inthist::tensor_bytes (part, inthist::layout_of (part));
@@ -33,10 +33,17 @@ bytes_of_part (const Shape &shape, int bins, int rows)
 
 class SlowEngine final : public PartEngine {
 public:
-  SlowEngine (std::unique_ptr<PartEngine> engine, int milliseconds) : engine_ (std::move (engine)), milliseconds_ (milliseconds) {}
+  SlowEngine (std::unique_ptr<PartEngine> engine, int milliseconds)
+      : engine_ (std::move (engine)), milliseconds_ (milliseconds)
+  {
+  }
 
-  Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) override { return engine_->submit (frame); }
-  Expected<std::shared_ptr<Tensor>> submit_part (const Frame &frame, const Part &part, std::byte *landing) override
+  Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) override
+  {
+    return engine_->submit (frame);
+  }
+  Expected<std::shared_ptr<Tensor>> submit_part (const Frame &frame, const Part &part,
+                                                 std::byte *landing) override
   {
     std::this_thread::sleep_for (std::chrono::milliseconds (milliseconds_));
     return engine_->submit_part (frame, part, landing);
@@ -53,21 +60,20 @@ private:
 
 constexpr Shape kShape = { 160, 120, 32, Type::u32, Content::bins, Type::u8 };
 
-ShardDevice
-device_of_speed (int id, int milliseconds, std::size_t memory)
+ShardDevice device_of_speed (int id, int milliseconds, std::size_t memory)
 {
   Options options;
   options.max_device_memory = memory;
   ShardDevice device = pretend_device (id, inthist::uniform_lut (kShape.bins), options);
-  device.make_engine = [make = device.make_engine, milliseconds] (const Shape &shape, const Options &o,
-                                                                  const Portion &portion) -> Expected<std::unique_ptr<PartEngine>> {
+  device.make_engine = [make = device.make_engine, milliseconds] (
+                           const Shape &shape, const Options &o,
+                           const Portion &portion) -> Expected<std::unique_ptr<PartEngine>> {
     return std::make_unique<SlowEngine> (TRY (make (shape, o, portion)), milliseconds);
   };
   return device;
 }
 
-std::vector<guint8>
-picture (unsigned seed)
+std::vector<guint8> picture (unsigned seed)
 {
   std::mt19937 random (seed);
   std::vector<guint8> pixels (kShape.width * kShape.height);
@@ -75,8 +81,7 @@ picture (unsigned seed)
   return pixels;
 }
 
-Frame
-frame_of (const std::vector<guint8> &pixels)
+Frame frame_of (const std::vector<guint8> &pixels)
 {
   Frame frame;
   frame.image = { pixels.data (), std::size_t (kShape.width), {} };
@@ -84,12 +89,13 @@ frame_of (const std::vector<guint8> &pixels)
 }
 
 /// The whole frame's histogram, as counted.
-bool
-is_right (Tensor &tensor, const std::vector<guint8> &pixels)
+bool is_right (Tensor &tensor, const std::vector<guint8> &pixels)
 {
   std::vector<guint32> counts (kShape.bins), wanted (kShape.bins);
   const inthist::Region all = { 0, 0, kShape.width, kShape.height };
-  const Query query = { .question = inthist::Question::counts, .windows = { &all, 1, {} }, .answers = counts.data () };
+  const Query query = { .question = inthist::Question::counts,
+                        .windows = { &all, 1, {} },
+                        .answers = counts.data () };
   must (tensor.ask ({ &query, 1 }));
   for (const guint8 value : pixels)
     wanted[value * kShape.bins / 256]++;
@@ -98,31 +104,42 @@ is_right (Tensor &tensor, const std::vector<guint8> &pixels)
 
 }  // namespace
 
-/// Whatever the devices and the shape: the parts make the frame, each device has room for what it may get, and there is an error only where not even a row fits.
+/// Whatever the devices and the shape: the parts make the frame, each device has room for what it
+/// may get, and there is an error only where not even a row fits.
 GST_START_TEST (any_share)
 {
   constexpr int kTimes = kSlowed ? 1500 : 6000;
   std::mt19937 random (7);
-  const auto between = [&] (int low, int high) { return low + int (random () % unsigned (high - low + 1)); };
+  const auto between = [&] (int low, int high) {
+    return low + int (random () % unsigned (high - low + 1));
+  };
   std::map<std::string, int> seen;
   for (int i = 0; i < kTimes; i++) {
-    const Shape shape = { between (1, 3000), between (1, 3000), between (1, 256), i % 3 ? Type::u32 : Type::u16, Content::bins, Type::u8 };
+    const Shape shape = { between (1, 3000), between (1, 3000),
+                          between (1, 256),  i % 3 ? Type::u32 : Type::u16,
+                          Content::bins,     Type::u8 };
     const std::size_t whole = bytes_of_part (shape, shape.bins, shape.height);
     Options options;
     options.task_bins = i % 4 ? 0 : between (1, 256);
     options.max_tensors = i % 5 ? 0 : between (1, 3);
     options.download = i % 7 ? Download::lazy : Download::never;
-    const std::size_t fixed = std::size_t (between (0, 100000)), a_row = std::size_t (between (0, 4 * shape.width));
-    const Overhead overhead = [=] (int bins, int rows) { return fixed + a_row * rows + std::size_t (bins); };
+    const std::size_t fixed = std::size_t (between (0, 100000)),
+                      a_row = std::size_t (between (0, 4 * shape.width));
+    const Overhead overhead = [=] (int bins, int rows) {
+      return fixed + a_row * rows + std::size_t (bins);
+    };
     std::vector<ShardDevice> devices (between (1, 8));
     for (ShardDevice &device : devices)
-      device.memory = std::size_t (whole * std::exp2 (between (-14, 3)) * (1 + random () % 1000 / 1000.0)) + fixed;
+      device.memory =
+          std::size_t (whole * std::exp2 (between (-14, 3)) * (1 + random () % 1000 / 1000.0))
+          + fixed;
     const auto smallest = std::ranges::min (devices, {}, &ShardDevice::memory).memory;
     const auto shared = share_out (shape, devices, options, overhead);
     if (!shared) {
       fail_unless (shared.error ().kind == Error::Kind::no_memory);
-      fail_unless (options.download == Download::never || smallest < overhead (1, 1) + kPartsAtOnce * bytes_of_part (shape, 1, 1), "%s",
-                   shared.error ().message.c_str ());
+      fail_unless (options.download == Download::never
+                       || smallest < overhead (1, 1) + kPartsAtOnce * bytes_of_part (shape, 1, 1),
+                   "%s", shared.error ().message.c_str ());
       seen["refused"]++;
       continue;
     }
@@ -135,18 +152,21 @@ GST_START_TEST (any_share)
       int next_row = 0;
       for (int strip = 0; strip < sharing.strips; strip++) {
         const Part part = sharing.part (shape, group, strip);
-        sound &= part.first_bin == next_bin && part.first_row == next_row && part.bins >= 1 && part.rows >= 1;
+        sound &= part.first_bin == next_bin && part.first_row == next_row && part.bins >= 1
+                 && part.rows >= 1;
         sound &= part.bins <= sharing.bins && part.rows <= sharing.rows;
         next_row += part.rows;
       }
       sound &= next_row == shape.height;
       next_bin += sharing.part (shape, group, 0).bins;
     }
-    fail_unless (sound && next_bin == shape.bins && (options.task_bins == 0 || sharing.bins <= options.task_bins));
+    fail_unless (sound && next_bin == shape.bins
+                 && (options.task_bins == 0 || sharing.bins <= options.task_bins));
     guint64 room = 0;
     for (std::size_t d = 0; d < devices.size (); d++) {
       room += sharing.tensors[d];
-      fail_unless (overhead (sharing.bins, sharing.rows) + sharing.tensors[d] * bytes_of_part (shape, sharing.bins, sharing.rows)
+      fail_unless (overhead (sharing.bins, sharing.rows)
+                       + sharing.tensors[d] * bytes_of_part (shape, sharing.bins, sharing.rows)
                    <= devices[d].memory);
     }
     if (sharing.resident)
@@ -159,7 +179,8 @@ GST_START_TEST (any_share)
 }
 GST_END_TEST;
 
-/// Where all fits, every device gets as many tasks of a frame, if there are bins enough; and several where they are downloaded.
+/// Where all fits, every device gets as many tasks of a frame, if there are bins enough; and
+/// several where they are downloaded.
 GST_START_TEST (even_share)
 {
   for (int n = 1; n <= 8; n++) {
@@ -167,17 +188,22 @@ GST_START_TEST (even_share)
     for (ShardDevice &device : devices)
       device.memory = std::size_t (200) << 30;
     const Overhead nothing = [] (int, int) { return std::size_t (0); };
-    const Sharing large = must (share_out ({ 8192, 8192, 128, Type::u32, Content::bins, Type::u8 }, devices, {}, nothing));
+    const Sharing large = must (
+        share_out ({ 8192, 8192, 128, Type::u32, Content::bins, Type::u8 }, devices, {}, nothing));
     fail_unless (large.resident && large.groups >= std::max (n, 4));
-    fail_unless (128 % n != 0 || large.groups % n == 0, "%d groups for %d devices", large.groups, n);
-    const Sharing small = must (share_out ({ 640, 480, 32, Type::u32, Content::bins, Type::u8 }, devices, {}, nothing));
+    fail_unless (128 % n != 0 || large.groups % n == 0, "%d groups for %d devices", large.groups,
+                 n);
+    const Sharing small = must (
+        share_out ({ 640, 480, 32, Type::u32, Content::bins, Type::u8 }, devices, {}, nothing));
     fail_unless_equals_int (small.groups, 32 % n == 0 ? n : small.groups);
     Options eager;
     eager.download = Download::eager;
-    const Sharing downloaded = must (share_out ({ 8192, 8192, 128, Type::u32, Content::bins, Type::u8 }, devices, eager, nothing));
-    fail_unless (downloaded.resident && downloaded.bins <= 8 && downloaded.groups >= 2 * n, "%d groups for %d devices", downloaded.groups,
-                 n);
-    const Sharing one = must (share_out ({ 640, 480, 1, Type::u32, Content::bins, Type::u8 }, devices, {}, nothing));
+    const Sharing downloaded = must (share_out (
+        { 8192, 8192, 128, Type::u32, Content::bins, Type::u8 }, devices, eager, nothing));
+    fail_unless (downloaded.resident && downloaded.bins <= 8 && downloaded.groups >= 2 * n,
+                 "%d groups for %d devices", downloaded.groups, n);
+    const Sharing one = must (
+        share_out ({ 640, 480, 1, Type::u32, Content::bins, Type::u8 }, devices, {}, nothing));
     fail_unless_equals_int (one.groups, 1);
   }
 }
@@ -201,15 +227,17 @@ GST_START_TEST (tables)
 }
 GST_END_TEST;
 
-/// A device of four times the speed computes about four times as much, so that they finish together; and a slow one does not keep the others from the frames behind.
+/// A device of four times the speed computes about four times as much, so that they finish
+/// together; and a slow one does not keep the others from the frames behind.
 GST_START_TEST (unequal)
 {
   Options options;
   options.task_bins = 2;
   const bool rounds = __i__;
   const std::size_t memory = rounds ? 400000 : 1 << 30;
-  const auto engine =
-      must (make_sharded_engine (kShape, options, { device_of_speed (0, 4, memory), device_of_speed (1, 16, memory) }, Host (), 1));
+  const auto engine = must (make_sharded_engine (
+      kShape, options, { device_of_speed (0, 4, memory), device_of_speed (1, 16, memory) }, Host (),
+      1));
   for (unsigned i = 0; i < 12; i++) {
     const auto pixels = picture (i);
     const auto tensor = must (engine->submit (frame_of (pixels)));
@@ -225,7 +253,8 @@ GST_START_TEST (unequal)
 }
 GST_END_TEST;
 
-/// A picture that is brought to one device for all of them stays until the last has read it, and no more of them wait than frames are in the making.
+/// A picture that is brought to one device for all of them stays until the last has read it, and no
+/// more of them wait than frames are in the making.
 GST_START_TEST (relayed)
 {
   Options options;
@@ -238,7 +267,8 @@ GST_START_TEST (relayed)
     fail_unless (width == kShape.width && height == kShape.height);
     auto *const copy = new std::vector<guint8> (std::size_t (width) * height);
     for (int y = 0; y < height; y++)
-      memcpy (&(*copy)[std::size_t (y) * width], static_cast<const guint8 *> (frame.image.data) + y * frame.image.stride, width);
+      memcpy (&(*copy)[std::size_t (y) * width],
+              static_cast<const guint8 *> (frame.image.data) + y * frame.image.stride, width);
     frame.image = { copy->data (), width, {} };
     brought++;
     most = std::max (most, ++out);
@@ -250,7 +280,9 @@ GST_START_TEST (relayed)
     }));
   };
   const std::size_t memory = 1 << 30;
-  auto engine = must (make_sharded_engine (kShape, options, { device_of_speed (0, 0, memory), device_of_speed (1, 3, memory) }, host, 1));
+  auto engine = must (make_sharded_engine (
+      kShape, options, { device_of_speed (0, 0, memory), device_of_speed (1, 3, memory) }, host,
+      1));
   fail_unless (engine->story ().find ("from device to device") != std::string::npos);
   std::vector<std::pair<std::shared_ptr<Tensor>, unsigned>> tensors;
   for (unsigned i = 0; i < 20; i++) {
@@ -265,13 +297,16 @@ GST_START_TEST (relayed)
   fail_unless_equals_int (int (out), 0);
   fail_unless (most > 1 && most <= options.async_depth + 1, "%u", most);
   // parts that go to the host anyway are not brought twice
-  engine = must (make_sharded_engine (kShape, options, { device_of_speed (0, 0, 400000), device_of_speed (1, 0, 400000) }, host, 1));
+  engine = must (make_sharded_engine (
+      kShape, options, { device_of_speed (0, 0, 400000), device_of_speed (1, 0, 400000) }, host,
+      1));
   fail_unless (is_right (*must (engine->submit (frame_of (picture (1)))), picture (1)));
   fail_unless_equals_int (int (brought), 20);
 }
 GST_END_TEST;
 
-/// Where the host has room for one tensor only, a frame waits for the one before instead of failing, whenever that comes back.
+/// Where the host has room for one tensor only, a frame waits for the one before instead of
+/// failing, whenever that comes back.
 GST_START_TEST (one_at_a_time)
 {
   Options options;
@@ -286,8 +321,9 @@ GST_START_TEST (one_at_a_time)
     }
     return allocate_on_host (bytes, message, cancelled);
   };
-  const auto engine =
-      must (make_sharded_engine (kShape, options, { device_of_speed (0, 0, 400000), device_of_speed (1, 0, 400000) }, host, 1));
+  const auto engine = must (make_sharded_engine (
+      kShape, options, { device_of_speed (0, 0, 400000), device_of_speed (1, 0, 400000) }, host,
+      1));
   const auto pixels = picture (5);
   for (int i = 0; i < repeats (3000); i++)
     fail_unless (engine->submit (frame_of (pixels)));
@@ -297,7 +333,8 @@ GST_START_TEST (one_at_a_time)
 }
 GST_END_TEST;
 
-/// Consumers that keep tensors are waited for; a flush ends the wait, and what was let in before is computed all the same.
+/// Consumers that keep tensors are waited for; a flush ends the wait, and what was let in before is
+/// computed all the same.
 GST_START_TEST (held)
 {
   Options options;
@@ -305,11 +342,14 @@ GST_START_TEST (held)
   std::atomic<unsigned> told = 0;
   options.still_waiting = [&] (unsigned most) { told = most; };
   // two tensors and a half
-  const std::size_t tensor_bytes = bytes_of_part (kShape, kShape.bins, kShape.height), memory = tensor_bytes * 13 / 10 + 300000;
-  auto engine =
-      must (make_sharded_engine (kShape, options, { device_of_speed (0, 0, memory), device_of_speed (1, 1, memory) }, Host (), 1));
+  const std::size_t tensor_bytes = bytes_of_part (kShape, kShape.bins, kShape.height),
+                    memory = tensor_bytes * 13 / 10 + 300000;
+  auto engine = must (make_sharded_engine (
+      kShape, options, { device_of_speed (0, 0, memory), device_of_speed (1, 1, memory) }, Host (),
+      1));
   const auto pixels = picture (1);
-  std::vector<std::shared_ptr<Tensor>> kept = { must (engine->submit (frame_of (pixels))), must (engine->submit (frame_of (pixels))) };
+  std::vector<std::shared_ptr<Tensor>> kept = { must (engine->submit (frame_of (pixels))),
+                                                must (engine->submit (frame_of (pixels))) };
   Expected<std::shared_ptr<Tensor>> third = kept[0];
   std::thread streaming ([&] { third = engine->submit (frame_of (pixels)); });
   std::this_thread::sleep_for (std::chrono::milliseconds (1300));
@@ -335,14 +375,19 @@ GST_START_TEST (many)
   options.async_depth = 4;
   const std::size_t tensor_bytes = bytes_of_part (kShape, kShape.bins, kShape.height);
   for (const std::size_t memory : { tensor_bytes * 4, tensor_bytes / 2 }) {
-    const auto engine = must (make_sharded_engine (
-        kShape, options, { device_of_speed (0, 0, memory), device_of_speed (1, 0, memory), device_of_speed (2, 1, memory) }, Host (), 1));
+    const auto engine =
+        must (make_sharded_engine (kShape, options,
+                                   { device_of_speed (0, 0, memory), device_of_speed (1, 0, memory),
+                                     device_of_speed (2, 1, memory) },
+                                   Host (), 1));
     std::mt19937 random (3);
     std::vector<std::pair<std::shared_ptr<Tensor>, unsigned>> kept;
     for (unsigned i = 0; i < 150; i++) {
       kept.emplace_back (must (engine->submit (frame_of (picture (i % 9)))), i % 9);
       while (kept.size () > random () % 3) {
-        std::thread ([last = std::move (kept.front ())] { fail_unless (is_right (*last.first, picture (last.second))); }).join ();
+        std::thread ([last = std::move (kept.front ())] {
+          fail_unless (is_right (*last.first, picture (last.second)));
+        }).join ();
         kept.erase (kept.begin ());
       }
     }
@@ -350,8 +395,7 @@ GST_START_TEST (many)
 }
 GST_END_TEST;
 
-static Suite *
-sharing_suite ()
+static Suite *sharing_suite ()
 {
   Suite *suite = suite_create ("sharing");
   TCase *tcase = tcase_create ("sharing");

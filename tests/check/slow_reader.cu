@@ -5,27 +5,29 @@
 
 namespace {
 
-__global__ void
-copy_late (const std::uint32_t *from, std::uint32_t *to, std::size_t n, long long cycles)
+__global__ void copy_late (const std::uint32_t *from, std::uint32_t *to, std::size_t n,
+                           long long cycles)
 {
   for (const long long start = clock64 (); clock64 () - start < cycles;) {
   }
-  for (std::size_t i = blockIdx.x * std::size_t (blockDim.x) + threadIdx.x; i < n; i += gridDim.x * std::size_t (blockDim.x))
+  for (std::size_t i = blockIdx.x * std::size_t (blockDim.x) + threadIdx.x; i < n;
+       i += gridDim.x * std::size_t (blockDim.x))
     to[i] = from[i];
 }
 
 }  // namespace
 
-extern "C" int
-slow_copy (const void *from, void *to, std::size_t bytes, int milliseconds, void *stream)
+extern "C" int slow_copy (const void *from, void *to, std::size_t bytes, int milliseconds,
+                          void *stream)
 {
   int device = 0, kilohertz = 0;
   cudaGetDevice (&device);
-  if (const cudaError_t error = cudaDeviceGetAttribute (&kilohertz, cudaDevAttrClockRate, device); error != cudaSuccess)
+  if (const cudaError_t error = cudaDeviceGetAttribute (&kilohertz, cudaDevAttrClockRate, device);
+      error != cudaSuccess)
     return int (error);
   // a few blocks, so that others run beside it
-  copy_late<<<4, 256, 0, static_cast<cudaStream_t> (stream)>>> (static_cast<const std::uint32_t *> (from),
-                                                                static_cast<std::uint32_t *> (to), bytes / sizeof (std::uint32_t),
-                                                                static_cast<long long> (kilohertz) * milliseconds);
+  copy_late<<<4, 256, 0, static_cast<cudaStream_t> (stream)>>> (
+      static_cast<const std::uint32_t *> (from), static_cast<std::uint32_t *> (to),
+      bytes / sizeof (std::uint32_t), static_cast<long long> (kilohertz) * milliseconds);
   return int (cudaGetLastError ());
 }

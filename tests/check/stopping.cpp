@@ -9,22 +9,22 @@
 
 namespace {
 
-/// "At once", in microseconds. AddressSanitizer gets twice the time: it marks every byte that is freed, but
-/// computes three times as long.
+/// "At once", in microseconds. AddressSanitizer gets twice the time: it marks every byte that is
+/// freed, but computes three times as long.
 constexpr gint64 kAtOnce = 300 * 1000 * (kMarksMemory ? 2 : 1);
 
 constexpr const char *kSize = kMarksMemory ? "width=1920,height=1080" : "width=2560,height=1440",
                      *kSlow = "backend=cpu strategy=serial bins=64 tuning-time=0";
 
-std::string
-line (const std::string &properties, const std::string &behind = "", const std::string &sink = "fakesink sync=false")
+std::string line (const std::string &properties, const std::string &behind = "",
+                  const std::string &sink = "fakesink sync=false")
 {
-  return std::string ("videotestsrc pattern=snow ! video/x-raw,format=GRAY8,framerate=30/1,") + kSize + " ! cudaintegralhist name=hist "
-         + kSlow + " " + properties + " ! " + behind + sink + " name=sink";
+  return std::string ("videotestsrc pattern=snow ! video/x-raw,format=GRAY8,framerate=30/1,")
+         + kSize + " ! cudaintegralhist name=hist " + kSlow + " " + properties + " ! " + behind
+         + sink + " name=sink";
 }
 
-guint64
-in_flight (Pipeline &pipeline)
+guint64 in_flight (Pipeline &pipeline)
 {
   GstElement *const hist = pipeline.element ("hist");
   g_autoptr (GstStructure) stats = nullptr;
@@ -36,8 +36,7 @@ in_flight (Pipeline &pipeline)
 }
 
 /// Until the engine is at work.
-void
-wait_for_work (Pipeline &pipeline)
+void wait_for_work (Pipeline &pipeline)
 {
   for (int ms = 0; in_flight (pipeline) == 0; ms++) {
     fail_unless (ms < 20000, "nothing is computed");
@@ -46,8 +45,7 @@ wait_for_work (Pipeline &pipeline)
   g_usleep (100 * 1000);  // whoever wants the tensor waits for it now
 }
 
-bool
-at_once (const char *what, const std::function<void ()> &call)
+bool at_once (const char *what, const std::function<void ()> &call)
 {
   const gint64 start = g_get_monotonic_time ();
   call ();
@@ -56,8 +54,7 @@ at_once (const char *what, const std::function<void ()> &call)
   return took < kAtOnce;
 }
 
-void
-in_three_attempts (const std::function<bool ()> &attempt)
+void in_three_attempts (const std::function<bool ()> &attempt)
 {
   fail_unless (one_of_three (attempt), "each of three attempts took too long");
 }
@@ -74,11 +71,11 @@ const struct {
   { "pretended devices", "cuda-device-ids=0,1", "" },
   { "pretended devices, sync", "cuda-device-ids=0,1 sync=true regions=3,3,50,50", "" },
   { "rounds", "max-device-memory=300000000", "" },
-  { "rounds that are waited for", "max-device-memory=300000000", "queue ! integralhisttrack targets=9,9,50,50 ! " },
+  { "rounds that are waited for", "max-device-memory=300000000",
+    "queue ! integralhisttrack targets=9,9,50,50 ! " },
 };
 
-bool
-can_run (const char *behind)
+bool can_run (const char *behind)
 {
   g_autoptr (GstElementFactory) factory = gst_element_factory_find ("integralhistoverlay");
   return factory || !strstr (behind, "overlay");
@@ -99,7 +96,8 @@ GST_START_TEST (stop)
     pipeline.set_state (GST_STATE_PLAYING);
     wait_for_work (pipeline);
     const bool soon = at_once (what, [&] { pipeline.set_state (GST_STATE_NULL); });
-    fail_unless (gst_bus_pop_filtered (pipeline.bus, GST_MESSAGE_ERROR) == nullptr, "%s: a stop is an error", what);
+    fail_unless (gst_bus_pop_filtered (pipeline.bus, GST_MESSAGE_ERROR) == nullptr,
+                 "%s: a stop is an error", what);
     return soon;
   });
 }
@@ -113,9 +111,12 @@ GST_START_TEST (flush)
     Pipeline pipeline (line (properties, behind));
     pipeline.set_state (GST_STATE_PLAYING);
     wait_for_work (pipeline);
-    const bool flushed = at_once ((std::string ("a flush, ") + what).c_str (), [&] { fail_unless (pipeline.seek (5 * GST_SECOND)); });
-    const bool stopped = at_once ((std::string ("behind it, ") + what).c_str (), [&] { pipeline.set_state (GST_STATE_NULL); });
-    fail_unless (gst_bus_pop_filtered (pipeline.bus, GST_MESSAGE_ERROR) == nullptr, "%s: a flush is an error", what);
+    const bool flushed = at_once ((std::string ("a flush, ") + what).c_str (),
+                                  [&] { fail_unless (pipeline.seek (5 * GST_SECOND)); });
+    const bool stopped = at_once ((std::string ("behind it, ") + what).c_str (),
+                                  [&] { pipeline.set_state (GST_STATE_NULL); });
+    fail_unless (gst_bus_pop_filtered (pipeline.bus, GST_MESSAGE_ERROR) == nullptr,
+                 "%s: a flush is an error", what);
     return flushed && stopped;
   });
 }
@@ -125,9 +126,10 @@ GST_END_TEST;
 GST_START_TEST (stale)
 {
   // several frames wait for their turn
-  Pipeline pipeline (std::string ("videotestsrc ! video/x-raw,format=GRAY8,framerate=30/1,width=1280,height=720 ! "
-                                  "cudaintegralhist name=hist async-depth=4 regions=3,3,50,50 ")
-                     + kSlow + " ! fakesink sync=false name=sink");
+  Pipeline pipeline (
+      std::string ("videotestsrc ! video/x-raw,format=GRAY8,framerate=30/1,width=1280,height=720 ! "
+                   "cudaintegralhist name=hist async-depth=4 regions=3,3,50,50 ")
+      + kSlow + " ! fakesink sync=false name=sink");
   pipeline.set_state (GST_STATE_PLAYING);
   wait_for_work (pipeline);
   while (in_flight (pipeline) < 4)
@@ -152,7 +154,8 @@ GST_START_TEST (failed)
     Pipeline pipeline (line ("cuda-device-ids=0,1"));
     pipeline.set_state (GST_STATE_PLAYING);
     gst_message_unref (pipeline.message (GST_MESSAGE_ERROR));
-    const bool flushed = at_once ("a flush after a failure", [&] { pipeline.seek (5 * GST_SECOND); });
+    const bool flushed =
+        at_once ("a flush after a failure", [&] { pipeline.seek (5 * GST_SECOND); });
     return at_once ("behind it", [&] { pipeline.set_state (GST_STATE_NULL); }) && flushed;
   });
 }
@@ -187,7 +190,8 @@ GST_START_TEST (held)
     Sample sample (nullptr, gst_sample_unref);
     bool soon;
     {
-      Pipeline pipeline (line (set, "", "appsink sync=false enable-last-sample=false max-buffers=1"));
+      Pipeline pipeline (
+          line (set, "", "appsink sync=false enable-last-sample=false max-buffers=1"));
       pipeline.set_state (GST_STATE_PLAYING);
       sample = pipeline.pull ();
       wait_for_work (pipeline);
@@ -211,15 +215,16 @@ GST_START_TEST (again)
     for (int i = 0; i < 4; i++) {
       pipeline.set_state (GST_STATE_PLAYING);
       wait_for_work (pipeline);
-      soon = at_once ("again", [&] { pipeline.set_state (i % 2 ? GST_STATE_READY : GST_STATE_NULL); }) && soon;
+      soon =
+          at_once ("again", [&] { pipeline.set_state (i % 2 ? GST_STATE_READY : GST_STATE_NULL); })
+          && soon;
     }
     return soon;
   });
 }
 GST_END_TEST;
 
-static Suite *
-stopping_suite ()
+static Suite *stopping_suite ()
 {
   Suite *suite = suite_create ("stopping");
   TCase *tests = tcase_create ("general");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Both elements in running pipelines: states, flushes, seeks, new caps, EOS, slow consumers. Every histogram or table that comes out is compared
-// with pixels counted or added one by one, and after each test the leaks tracer must know of nothing that is left.
+// Both elements in running pipelines: states, flushes, seeks, new caps, EOS, slow consumers. Every
+// histogram or table that comes out is compared with pixels counted or added one by one, and after
+// each test the leaks tracer must know of nothing that is left.
 //
 // Environment:
 //   INTHIST_SEED=n            the seed, printed at the start (a fixed one by default)
@@ -21,12 +22,16 @@ namespace {
 constexpr Setup kSetups[] = {
   { "cudaintegralhist", "bins=32", "bins=7 counter=u16", "cpu" },
   { "cudaintegralimage", "squared=true", "squared=false", "cpu" },
-  { "cudaintegralhist", "bins=32 cuda-device-ids=0,1,2 task-bins=5", "bins=7 counter=u16 cuda-device-ids=1,3", "cpu" },  // shared out
-  { "cudaintegralhist", "bins=32 max-device-memory=600000", "bins=7 counter=u16 max-device-memory=150000", "cpu" },      // in rounds
+  { "cudaintegralhist", "bins=32 cuda-device-ids=0,1,2 task-bins=5",
+    "bins=7 counter=u16 cuda-device-ids=1,3", "cpu" },  // shared out
+  { "cudaintegralhist", "bins=32 max-device-memory=600000",
+    "bins=7 counter=u16 max-device-memory=150000", "cpu" },  // in rounds
   { "cudaintegralhist", "bins=32", "bins=7 counter=u16", "cuda" },
   { "cudaintegralimage", "squared=true", "squared=false", "cuda" },
-  { "cudaintegralhist", "bins=32 cuda-device-ids=0 task-bins=5", "bins=7 counter=u16 cuda-device-ids=0 task-bins=2", "cuda" },
-  { "cudaintegralhist", "bins=32 max-device-memory=600000", "bins=7 counter=u16 max-device-memory=150000", "cuda" },
+  { "cudaintegralhist", "bins=32 cuda-device-ids=0 task-bins=5",
+    "bins=7 counter=u16 cuda-device-ids=0 task-bins=2", "cuda" },
+  { "cudaintegralhist", "bins=32 max-device-memory=600000",
+    "bins=7 counter=u16 max-device-memory=150000", "cuda" },
 };
 
 constexpr int kStarts = 200, kRestarts = 30, kSeeks = 20, kBlockedStops = 30;
@@ -34,8 +39,7 @@ constexpr guint kEosFrames = 100;
 constexpr GstClockTime kShort = 200 * GST_MSECOND;
 constexpr gint64 kAtOnce = G_USEC_PER_SEC;
 
-guint
-stress_frames ()
+guint stress_frames ()
 {
   const char *text = g_getenv ("INTHIST_STRESS_FRAMES");
   return text ? guint (g_ascii_strtoull (text, nullptr, 0)) : guint (repeats (3000));
@@ -43,11 +47,11 @@ stress_frames ()
 
 // states
 
-void
-run_starts (const Setup &setup)
+void run_starts (const Setup &setup)
 {
   Random random (seed ());
-  Pipeline pipeline (snow (setup, "", "width=160,height=120", "regions=\"3,5,40,50\"", "max-buffers=4"));
+  Pipeline pipeline (
+      snow (setup, "", "width=160,height=120", "regions=\"3,5,40,50\"", "max-buffers=4"));
   for (int i = 0; i < repeats (kStarts); i++) {
     pipeline.set_state (GST_STATE_PLAYING);
     std::vector<Sample> samples;
@@ -62,8 +66,7 @@ run_starts (const Setup &setup)
   }
 }
 
-void
-run_restarts (const Setup &setup)
+void run_restarts (const Setup &setup)
 {
   Random random (seed ());
   std::vector<Sample> held;
@@ -80,8 +83,7 @@ run_restarts (const Setup &setup)
 }
 
 /// The histograms of a pipeline that is no more.
-void
-run_outlive (const Setup &setup)
+void run_outlive (const Setup &setup)
 {
   Random random (seed ());
   std::vector<Sample> held;
@@ -103,11 +105,11 @@ run_outlive (const Setup &setup)
 
 // flushes and seeks
 
-void
-run_seeks (const Setup &setup)
+void run_seeks (const Setup &setup)
 {
   Random random (seed ());
-  Pipeline pipeline (snow (setup, "", "width=160,height=120", "async-depth=4 regions=\"0,0,50,50\"", "max-buffers=4"));
+  Pipeline pipeline (snow (setup, "", "width=160,height=120", "async-depth=4 regions=\"0,0,50,50\"",
+                           "max-buffers=4"));
   pipeline.set_state (GST_STATE_PLAYING);
   Consumer consumer (pipeline.sink, seed ());
   for (int i = 0; i < kSeeks; i++) {
@@ -122,9 +124,9 @@ run_seeks (const Setup &setup)
   fail_unless (consumer.finish () > 2 * kSeeks);
 }
 
-/// The element waits at max-tensors; flush and stop end the wait at once, and a release ends it too.
-void
-run_blocked (const Setup &setup)
+/// The element waits at max-tensors; flush and stop end the wait at once, and a release ends it
+/// too.
+void run_blocked (const Setup &setup)
 {
   Random random (seed ());
   Pipeline pipeline (snow (setup, "", "width=64,height=48", "max-tensors=2", "async=false"));
@@ -149,7 +151,8 @@ run_blocked (const Setup &setup)
     fill ();
     in_time ("a flush", [&] { fail_unless (pipeline.seek (i * GST_SECOND)); });
     if (i == 0)
-      fail_unless (pipeline.try_pull (kShort) == nullptr, "the element goes on at the limit after a flush");
+      fail_unless (pipeline.try_pull (kShort) == nullptr,
+                   "the element goes on at the limit after a flush");
     check_all (held, random);
     held.clear ();
     for (int n = 0; n < 10; n++)
@@ -162,8 +165,7 @@ run_blocked (const Setup &setup)
 
 // caps
 
-void
-run_caps (const Setup &setup)
+void run_caps (const Setup &setup)
 {
   Random random (seed ());
   struct Held {
@@ -173,20 +175,23 @@ run_caps (const Setup &setup)
   std::vector<Held> held;
   {
     Harness harness (setup, "async-depth=4");
-    const std::string all_caps[] = { caps_text ("GRAY8", 64, 48), caps_text ("GRAY8", 101, 37), caps_text ("RGB", 101, 37),
-                                     caps_text ("NV12", 320, 16), caps_text ("I420", 7, 201),   caps_text ("GRAY8", 1, 1) };
+    const std::string all_caps[] = { caps_text ("GRAY8", 64, 48), caps_text ("GRAY8", 101, 37),
+                                     caps_text ("RGB", 101, 37),  caps_text ("NV12", 320, 16),
+                                     caps_text ("I420", 7, 201),  caps_text ("GRAY8", 1, 1) };
     for (int round = 0; round < 4; round++)
       for (const std::string &caps : all_caps) {
         const GstVideoInfo info = video_info (caps);
         harness.set_caps (caps);
         for (int i = 0; i < 3; i++) {
           const Buffer buffer = harness.pass (noise (info, random ()));
-          const GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta (buffer.get ());
+          const GstIntegralHistogramMeta *meta =
+              gst_buffer_get_integral_histogram_meta (buffer.get ());
           fail_unless (meta != nullptr, "%s: no meta", caps.c_str ());
           fail_unless_equals_int (meta->width, info.width);
           fail_unless_equals_int (meta->height, info.height);
           held.push_back (
-              { { gst_integral_histogram_ref (meta->histogram), gst_integral_histogram_unref }, picture_of (buffer.get (), info) });
+              { { gst_integral_histogram_ref (meta->histogram), gst_integral_histogram_unref },
+                picture_of (buffer.get (), info) });
           const Held &one = held[random () % held.size ()];
           const std::string what = complaint (one.histogram.get (), one.picture, random);
           fail_unless (what.empty (), "%s: %s", caps.c_str (), what.c_str ());
@@ -202,8 +207,7 @@ run_caps (const Setup &setup)
 // EOS
 
 /// What a message says of its region i, as the planes do.
-Sums
-sums_of (const GstStructure *structure, guint i)
+Sums sums_of (const GstStructure *structure, guint i)
 {
   const auto element = [] (const GValue *list, guint n) {
     fail_unless (list && GST_VALUE_HOLDS_ARRAY (list) && n < gst_value_array_get_size (list));
@@ -221,18 +225,20 @@ sums_of (const GstStructure *structure, guint i)
   return sums;
 }
 
-bool
-is_ours (GstMessage *message)
+bool is_ours (GstMessage *message)
 {
-  return gst_message_has_name (message, "integral-histogram") || gst_message_has_name (message, "integral-image");
+  return gst_message_has_name (message, "integral-histogram")
+         || gst_message_has_name (message, "integral-image");
 }
 
-void
-run_eos (const Setup &setup)
+void run_eos (const Setup &setup)
 {
-  const GstVideoRectangle regions[] = { { 3, 4, 20, 30 }, { -5, -5, 1000, 1000 }, { 150, 110, 50, 50 } };
-  Pipeline pipeline (snow (setup, "num-buffers=" + std::to_string (kEosFrames), "width=160,height=120",
-                           "async-depth=8 regions=\"3,4,20,30; -5,-5,1000,1000; 150,110,50,50\"", "wait-on-eos=false"));
+  const GstVideoRectangle regions[] = { { 3, 4, 20, 30 },
+                                        { -5, -5, 1000, 1000 },
+                                        { 150, 110, 50, 50 } };
+  Pipeline pipeline (snow (
+      setup, "num-buffers=" + std::to_string (kEosFrames), "width=160,height=120",
+      "async-depth=8 regions=\"3,4,20,30; -5,-5,1000,1000; 150,110,50,50\"", "wait-on-eos=false"));
   pipeline.set_state (GST_STATE_PLAYING);
   guint64 messages = 0;
   for (bool eos = false; !eos;) {
@@ -243,32 +249,37 @@ run_eos (const Setup &setup)
       const Sample sample = pipeline.pull ();
       const Picture picture = picture_of (sample);
       guint64 number, timestamp;
-      fail_unless (gst_structure_get (structure, "frame", G_TYPE_UINT64, &number, "timestamp", G_TYPE_UINT64, &timestamp, nullptr));
+      fail_unless (gst_structure_get (structure, "frame", G_TYPE_UINT64, &number, "timestamp",
+                                      G_TYPE_UINT64, &timestamp, nullptr));
       fail_unless_equals_uint64 (number, messages++);
       fail_unless_equals_uint64 (timestamp, GST_BUFFER_PTS (gst_sample_get_buffer (sample.get ())));
       GstIntegralHistogram *histogram = meta_of (sample)->histogram;
       for (guint i = 0; i < G_N_ELEMENTS (regions); i++)
-        fail_unless (
-            sums_of (structure, i)
-                == added (picture, regions[i], gst_integral_histogram_get_content (histogram), gst_integral_histogram_get_bins (histogram)),
-            "frame %d, region %u", int (number), i);
+        fail_unless (sums_of (structure, i)
+                         == added (picture, regions[i],
+                                   gst_integral_histogram_get_content (histogram),
+                                   gst_integral_histogram_get_bins (histogram)),
+                     "frame %d, region %u", int (number), i);
     }
   }
   fail_unless_equals_uint64 (messages, kEosFrames);
-  fail_unless (gst_bus_pop_filtered (pipeline.bus, GST_MESSAGE_ELEMENT) == nullptr, "a message comes after EOS");
+  fail_unless (gst_bus_pop_filtered (pipeline.bus, GST_MESSAGE_ELEMENT) == nullptr,
+               "a message comes after EOS");
 }
 
 // consumers
 
-/// Two pipelines at once, with consumers that are slow and keep what they like; the second is flushed at random. The first loses nothing.
-void
-run_stress (const Setup &setup)
+/// Two pipelines at once, with consumers that are slow and keep what they like; the second is
+/// flushed at random. The first loses nothing.
+void run_stress (const Setup &setup)
 {
   const guint frames = stress_frames ();
   Random random (seed ());
-  Pipeline first (snow (setup, "num-buffers=" + std::to_string (frames), "width=64,height=48", "async-depth=1", "max-buffers=4"));
+  Pipeline first (snow (setup, "num-buffers=" + std::to_string (frames), "width=64,height=48",
+                        "async-depth=1", "max-buffers=4"));
   const Setup other = { setup.element, setup.other_properties, nullptr, setup.backend };
-  Pipeline second (snow (other, "", "width=64,height=48", "async-depth=4 max-tensors=20", "max-buffers=4"));
+  Pipeline second (
+      snow (other, "", "width=64,height=48", "async-depth=4 max-tensors=20", "max-buffers=4"));
   first.set_state (GST_STATE_PLAYING);
   second.set_state (GST_STATE_PLAYING);
   Consumer first_consumer (first.sink, seed ()), second_consumer (second.sink, seed () + 1);
@@ -293,22 +304,23 @@ run_stress (const Setup &setup)
 
 // properties that change when or what is computed
 
-void
-run_sync (const Setup &setup)
+void run_sync (const Setup &setup)
 {
-  Pipeline pipeline (snow (setup, "num-buffers=50", "width=640,height=480", "sync=true", "max-buffers=1"));
+  Pipeline pipeline (
+      snow (setup, "num-buffers=50", "width=640,height=480", "sync=true", "max-buffers=1"));
   pipeline.set_state (GST_STATE_PLAYING);
   for (int i = 0; i < repeats (50); i++) {
     const Sample sample = pipeline.pull ();
-    fail_unless (gst_integral_histogram_wait (meta_of (sample)->histogram, 0, nullptr), "frame %d is not ready", i);
+    fail_unless (gst_integral_histogram_wait (meta_of (sample)->histogram, 0, nullptr),
+                 "frame %d is not ready", i);
   }
 }
 
-void
-run_interval (const Setup &setup)
+void run_interval (const Setup &setup)
 {
   Random random (seed ());
-  Pipeline pipeline (snow (setup, "num-buffers=50", "width=64,height=48", "interval=3", "max-buffers=4"));
+  Pipeline pipeline (
+      snow (setup, "num-buffers=50", "width=64,height=48", "interval=3", "max-buffers=4"));
   pipeline.set_state (GST_STATE_PLAYING);
   for (int i = 0; i < 50; i++) {
     const Sample sample = pipeline.pull ();
@@ -318,8 +330,7 @@ run_interval (const Setup &setup)
   }
 }
 
-void
-run_gaps (const Setup &setup)
+void run_gaps (const Setup &setup)
 {
   Random random (seed ());
   const std::string caps = caps_text ("GRAY8", 64, 48);
@@ -339,14 +350,15 @@ run_gaps (const Setup &setup)
 
 // a broken file
 
-void
-run_truncated (const Setup &setup)
+void run_truncated (const Setup &setup)
 {
   const char *folder = g_getenv ("INTHIST_TEST_DATA");
-  const std::string whole = std::string (folder ? folder : SOURCE_ROOT "/../shared/data") + "/vtest.avi";
+  const std::string whole =
+      std::string (folder ? folder : SOURCE_ROOT "/../shared/data") + "/vtest.avi";
   g_autoptr (GstElementFactory) decoder = gst_element_factory_find ("avdec_msmpeg4");
   if (!decoder || !g_file_test (whole.c_str (), G_FILE_TEST_EXISTS)) {
-    const std::string remedy = "; set INTHIST_TEST_DATA to a folder with vtest.avi (package opencv-doc)";
+    const std::string remedy =
+        "; set INTHIST_TEST_DATA to a folder with vtest.avi (package opencv-doc)";
     printf ("SKIP: truncated file on %s: no %s\n", setup.backend,
             decoder ? (whole + remedy).c_str () : "avdec_msmpeg4 (package gstreamer1.0-libav)");
     return;
@@ -356,15 +368,18 @@ run_truncated (const Setup &setup)
   gsize bytes = 0;
   fail_unless (g_file_get_contents (whole.c_str (), &content, &bytes, nullptr) && bytes > kKept);
   const int file = g_file_open_tmp ("inthist-XXXXXX.avi", &part, nullptr);
-  fail_unless (file >= 0 && close (file) == 0 && g_file_set_contents (part, content, kKept, nullptr));
+  fail_unless (file >= 0 && close (file) == 0
+               && g_file_set_contents (part, content, kKept, nullptr));
 
   guint messages = 0;
   {
-    Pipeline pipeline (std::string ("filesrc location=\"") + part + "\" ! decodebin ! videoconvert ! " + setup.element
+    Pipeline pipeline (std::string ("filesrc location=\"") + part
+                       + "\" ! decodebin ! videoconvert ! " + setup.element
                        + " backend=" + setup.backend + " regions=\"100,100,64,128\" ! fakesink");
     pipeline.set_state (GST_STATE_PLAYING);
     for (bool end = false; !end;) {
-      g_autoptr (GstMessage) message = pipeline.message (GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_ELEMENT);
+      g_autoptr (GstMessage) message =
+          pipeline.message (GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_ELEMENT);
       end = GST_MESSAGE_TYPE (message) != GST_MESSAGE_ELEMENT;
       messages += !end && is_ours (message);
     }
@@ -375,8 +390,7 @@ run_truncated (const Setup &setup)
 
 // leaks
 
-GstTracer *
-leaks_tracer ()
+GstTracer *leaks_tracer ()
 {
   GstTracer *found = nullptr;
   GList *tracers = gst_tracing_get_active_tracers ();
@@ -388,8 +402,7 @@ leaks_tracer ()
 }
 
 /// Nothing of a test is alive after it.
-void
-teardown ()
+void teardown ()
 {
   g_autoptr (GstTracer) tracer = leaks_tracer ();
   fail_unless (tracer != nullptr, "the leaks tracer is not there");
@@ -398,23 +411,24 @@ teardown ()
   const GValue *list = gst_structure_get_value (structure, "live-objects-list");
   std::string left;
   for (guint i = 0; i < gst_value_list_get_size (list); i++) {
-    const GValue *object = gst_structure_get_value (gst_value_get_structure (gst_value_list_get_value (list, i)), "object");
-    left +=
-        std::string (" ") + (G_VALUE_HOLDS_OBJECT (object) ? G_OBJECT_TYPE_NAME (g_value_get_object (object)) : G_VALUE_TYPE_NAME (object));
+    const GValue *object = gst_structure_get_value (
+        gst_value_get_structure (gst_value_list_get_value (list, i)), "object");
+    left += std::string (" ")
+            + (G_VALUE_HOLDS_OBJECT (object) ? G_OBJECT_TYPE_NAME (g_value_get_object (object))
+                                             : G_VALUE_TYPE_NAME (object));
   }
   fail_unless (left.empty (), "left alive:%s", left.c_str ());
 }
 
 /// For the log domains that gst_check_init() does not watch.
-void
-fail_on_critical (const gchar *domain, GLogLevelFlags level, const gchar *message, gpointer)
+void fail_on_critical (const gchar *domain, GLogLevelFlags level, const gchar *message, gpointer)
 {
   fail_if (level & (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING), "%s: %s", domain, message);
 }
 
-/// Whether a pipeline can start with CUDA. In a process of its own: a driver does not survive the fork of each test.
-bool
-have_cuda ()
+/// Whether a pipeline can start with CUDA. In a process of its own: a driver does not survive the
+/// fork of each test.
+bool have_cuda ()
 {
   const pid_t child = fork ();
   if (child == 0) {
@@ -458,8 +472,7 @@ GST_START_TEST (no_cuda)
 }
 GST_END_TEST
 
-static Suite *
-stream_suite (bool cuda)
+static Suite *stream_suite (bool cuda)
 {
   Suite *const suite = suite_create ("stream");
   TCase *const tcase = tcase_create ("stream");
@@ -491,15 +504,20 @@ stream_suite (bool cuda)
   return suite;
 }
 
-int
-main (int argc, char **argv)
+int main (int argc, char **argv)
 {
   const bool cuda = have_cuda ();
-  g_setenv ("GST_TRACERS", "leaks(filters=\"GstIntegralHistogram,GstBuffer,GstSample,GstMessage,GstElement,GstPad\")", TRUE);
+  g_setenv (
+      "GST_TRACERS",
+      "leaks(filters=\"GstIntegralHistogram,GstBuffer,GstSample,GstMessage,GstElement,GstPad\")",
+      TRUE);
   gst_check_init (&argc, &argv);
   g_log_set_default_handler (fail_on_critical, nullptr);
-  // appsink 1.22 complains of itself when a flush finds caps in its queue while somebody holds a sample; the sample is right all the same
-  gst_check_add_log_filter ("GStreamer", G_LOG_LEVEL_CRITICAL,
-                            g_regex_new ("^gst_sample_set_caps: .*gst_sample_is_writable", {}, {}, nullptr), nullptr, nullptr, nullptr);
+  // appsink 1.22 complains of itself when a flush finds caps in its queue while somebody holds a
+  // sample; the sample is right all the same
+  gst_check_add_log_filter (
+      "GStreamer", G_LOG_LEVEL_CRITICAL,
+      g_regex_new ("^gst_sample_set_caps: .*gst_sample_is_writable", {}, {}, nullptr), nullptr,
+      nullptr, nullptr);
   return gst_check_run_suite (stream_suite (cuda), "stream", __FILE__);
 }

@@ -29,10 +29,11 @@ using namespace integralhist;
 
 static std::atomic<int> threads_alive = 0, most_threads = G_MAXINT, threads_refused = 0;
 
-extern "C" int
-pthread_create (pthread_t *thread, const pthread_attr_t *attributes, void *(*run) (void *), void *argument)
+extern "C" int pthread_create (pthread_t *thread, const pthread_attr_t *attributes,
+                               void *(*run) (void *), void *argument)
 {
-  static const auto real = reinterpret_cast<decltype (&pthread_create)> (dlsym (RTLD_NEXT, "pthread_create"));
+  static const auto real =
+      reinterpret_cast<decltype (&pthread_create)> (dlsym (RTLD_NEXT, "pthread_create"));
   struct Counted {
     void *(*run) (void *);
     void *argument;
@@ -66,7 +67,8 @@ public:
     g_autofree char *made = g_dir_make_tmp ("inthist-XXXXXX", nullptr);
     fail_unless (made != nullptr);
     folder_ = made;
-    write ("proc/meminfo", "MemTotal:       16777216 kB\nMemFree:         1048576 kB\nMemAvailable:    8388608 kB\nBuffers: 1 kB\n");
+    write ("proc/meminfo", "MemTotal:       16777216 kB\nMemFree:         1048576 "
+                           "kB\nMemAvailable:    8388608 kB\nBuffers: 1 kB\n");
   }
   ~Root () { fs::remove_all (folder_); }
 
@@ -80,8 +82,9 @@ public:
   void expect (std::size_t bytes, const char *of) const
   {
     const Available available = available_memory (folder_.string ());
-    fail_unless (available.bytes == bytes && strstr (available.of, of), "%zu MiB of %s instead of %zu MiB of %s", available.bytes / kMiB,
-                 available.of, bytes / kMiB, of);
+    fail_unless (available.bytes == bytes && strstr (available.of, of),
+                 "%zu MiB of %s instead of %zu MiB of %s", available.bytes / kMiB, available.of,
+                 bytes / kMiB, of);
   }
 
 private:
@@ -90,8 +93,7 @@ private:
 
 constexpr const char *kSystem = "host memory", *kGroup = "control group";
 
-inthist::Shape
-shape ()
+inthist::Shape shape ()
 {
   return { 160, 120, 32, inthist::Type::u32, inthist::Content::bins, inthist::Type::u8 };
 }
@@ -111,7 +113,8 @@ GST_START_TEST (memory_limits)
     root.write ("sys/fs/cgroup/memory.max", "1073741824\n");
     root.expect (kGiB - 100 * kMiB, kGroup);
     // the cache of files can be had again
-    root.write ("sys/fs/cgroup/memory.stat", "anon 1\nfile 62914560\nactive_file 10485760\ninactive_file 52428800\nslab 5\n");
+    root.write ("sys/fs/cgroup/memory.stat",
+                "anon 1\nfile 62914560\nactive_file 10485760\ninactive_file 52428800\nslab 5\n");
     root.expect (kGiB - 50 * kMiB, kGroup);
     // more than is used cannot be right
     root.write ("sys/fs/cgroup/memory.stat", "inactive_file 524288000\n");
@@ -147,7 +150,8 @@ GST_START_TEST (memory_limits)
     root.expect (8 * kGiB, kSystem);
     root.write ("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "2147483648\n");
     root.write ("sys/fs/cgroup/memory/job/memory.usage_in_bytes", "1073741824\n");
-    root.write ("sys/fs/cgroup/memory/job/memory.stat", "cache 9\ninactive_file 7\ntotal_inactive_file 536870912\n");
+    root.write ("sys/fs/cgroup/memory/job/memory.stat",
+                "cache 9\ninactive_file 7\ntotal_inactive_file 536870912\n");
     root.expect (kGiB + 512 * kMiB, kGroup);
     root.write ("sys/fs/cgroup/memory/job/7/memory.limit_in_bytes", "1073741824\n");
     root.write ("sys/fs/cgroup/memory/job/7/memory.usage_in_bytes", "0\n");
@@ -157,7 +161,9 @@ GST_START_TEST (memory_limits)
     // where no more may be promised than there is
     const Root root;
     root.write ("proc/sys/vm/overcommit_memory", "2\n");
-    root.write ("proc/meminfo", "MemAvailable:    8388608 kB\nCommitLimit:     6291456 kB\nCommitted_AS:    5242880 kB\n");
+    root.write (
+        "proc/meminfo",
+        "MemAvailable:    8388608 kB\nCommitLimit:     6291456 kB\nCommitted_AS:    5242880 kB\n");
     root.expect (kGiB, "vm.overcommit_memory=2");
     root.write ("proc/sys/vm/overcommit_memory", "0\n");
     root.expect (8 * kGiB, kSystem);
@@ -193,16 +199,19 @@ GST_START_TEST (address_space)
   const rlimit limit = { used () + 200 * kMiB, RLIM_INFINITY };
   fail_unless (setrlimit (RLIMIT_AS, &limit) == 0);
   GstBuffer *const in = gst_buffer_new_allocate (nullptr, 1280 * 720, nullptr);
-  const std::string text = alone.refusal (in, "ulimit -v", GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT);
+  const std::string text =
+      alone.refusal (in, "ulimit -v", GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT);
   const std::size_t left = limit.rlim_cur - used ();
   const rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
   setrlimit (RLIMIT_AS, &none);
-  fail_unless (text.find ("ulimit -v") != text.npos && text.find ("225.00 MiB") != text.npos, "%s", text.c_str ());
+  fail_unless (text.find ("ulimit -v") != text.npos && text.find ("225.00 MiB") != text.npos, "%s",
+               text.c_str ());
   const std::size_t at = text.find (", and ");
   fail_unless (at != text.npos);
   const double said = g_ascii_strtod (text.c_str () + at + 6, nullptr);
-  fail_unless (text.find (" MiB of the address space") != text.npos && std::abs (said - double (left) / kMiB) < 40, "%s, of %zu MiB",
-               text.c_str (), left / kMiB);
+  fail_unless (text.find (" MiB of the address space") != text.npos
+                   && std::abs (said - double (left) / kMiB) < 40,
+               "%s, of %zu MiB", text.c_str (), left / kMiB);
 #endif
 }
 GST_END_TEST;
@@ -213,18 +222,25 @@ GST_START_TEST (faults)
   const Fault first = { 0, 1 }, other = { 12, 345 };
   fail_unless (*must (parse_fault ("0:1")) == first);
   fail_unless (*must (parse_fault ("12:345")) == other);
-  for (const char *text : { "garbage", "1", "1:", ":1", "1:0", "-1:1", "1:-1", "1:2x", "1:2:3", " 1:2", "1: 2", "+1:2", "99999999999:1",
-                            "1:99999999999", "1;2", "0x1:1" }) {
+  for (const char *text :
+       { "garbage", "1", "1:", ":1", "1:0", "-1:1", "1:-1", "1:2x", "1:2:3", " 1:2", "1: 2", "+1:2",
+         "99999999999:1", "1:99999999999", "1;2", "0x1:1" }) {
     const auto fault = parse_fault (text);
-    fail_unless (!fault && fault.error ().kind == Error::Kind::bad_setting, "\"%s\" is taken", text);
-    fail_unless (fault.error ().message.find ("INTEGRALHIST_FAULT=\"" + std::string (text) + "\"") != std::string::npos);
+    fail_unless (!fault && fault.error ().kind == Error::Kind::bad_setting, "\"%s\" is taken",
+                 text);
+    fail_unless (fault.error ().message.find ("INTEGRALHIST_FAULT=\"" + std::string (text) + "\"")
+                 != std::string::npos);
   }
   g_setenv ("INTEGRALHIST_FAULT", "garbage", TRUE);
   {
-    Alone alone ("cudaintegralhist backend=cpu cuda-device-ids=0,1 bins=8", caps_of ("GRAY8", 64, 48));
+    Alone alone ("cudaintegralhist backend=cpu cuda-device-ids=0,1 bins=8",
+                 caps_of ("GRAY8", 64, 48));
     const std::string text =
-        alone.refusal (gst_buffer_new_allocate (nullptr, 64 * 48, nullptr), "a fault", GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS);
-    fail_unless (text.find ("INTEGRALHIST_FAULT=\"garbage\"") != text.npos && text.find ("DEVICE:N") != text.npos, "%s", text.c_str ());
+        alone.refusal (gst_buffer_new_allocate (nullptr, 64 * 48, nullptr), "a fault",
+                       GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS);
+    fail_unless (text.find ("INTEGRALHIST_FAULT=\"garbage\"") != text.npos
+                     && text.find ("DEVICE:N") != text.npos,
+                 "%s", text.c_str ());
   }
   // where nothing is shared out nobody asks
   Alone alone ("cudaintegralhist backend=cpu bins=8 tuning-time=0", caps_of ("GRAY8", 64, 48));
@@ -266,13 +282,15 @@ GST_START_TEST (threads)
       most_threads = threads_alive + n;
       threads_refused = 0;
       GstFlowReturn flow = GST_FLOW_OK;
-      const bool plays = gst_element_set_state (element, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE;
+      const bool plays =
+          gst_element_set_state (element, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE;
       if (plays) {
         gst_harness_set_src_caps_str (h, caps.c_str ());
         for (unsigned frame = 0; frame < 8 && flow == GST_FLOW_OK; frame++) {
           flow = gst_harness_push (h, noise (info, frame));
           GstBuffer *const out = flow == GST_FLOW_OK ? gst_harness_try_pull (h) : nullptr;
-          GstIntegralHistogramMeta *const meta = out ? gst_buffer_get_integral_histogram_meta (out) : nullptr;
+          GstIntegralHistogramMeta *const meta =
+              out ? gst_buffer_get_integral_histogram_meta (out) : nullptr;
           if (meta && !gst_integral_histogram_wait (meta->histogram, GST_CLOCK_TIME_NONE, nullptr))
             flow = GST_FLOW_ERROR;  // which the next frame says
           if (out)
@@ -289,7 +307,8 @@ GST_START_TEST (threads)
         g_autoptr (GError) error = nullptr;
         gst_message_parse_error (message, &error, nullptr);
         errors++;
-        if (!g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED) || !strstr (error->message, "ulimit -u")) {
+        if (!g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED)
+            || !strstr (error->message, "ulimit -u")) {
           printf ("%s, %d threads: %s\n", line.c_str (), n, error->message);
           status = 2;
         }
@@ -297,7 +316,8 @@ GST_START_TEST (threads)
       }
       const bool works = plays && flow == GST_FLOW_OK;
       if (errors > 1 || (!works && errors == 0) || (works && errors > 0 && status == 0)) {
-        printf ("%s, %d threads: %d errors, %s\n", line.c_str (), n, errors, gst_flow_get_name (flow));
+        printf ("%s, %d threads: %d errors, %s\n", line.c_str (), n, errors,
+                gst_flow_get_name (flow));
         status = 3;
       }
       if (!works && threads_refused == 0)
@@ -307,8 +327,10 @@ GST_START_TEST (threads)
     }
     int status = -1;
     fail_unless (child > 0 && waitpid (child, &status, 0) == child);
-    fail_unless (WIFEXITED (status), "%s with %d threads: signal %d", line.c_str (), n, WTERMSIG (status));
-    fail_unless (WEXITSTATUS (status) <= 1, "%s with %d threads: %d", line.c_str (), n, WEXITSTATUS (status));
+    fail_unless (WIFEXITED (status), "%s with %d threads: signal %d", line.c_str (), n,
+                 WTERMSIG (status));
+    fail_unless (WEXITSTATUS (status) <= 1, "%s with %d threads: %d", line.c_str (), n,
+                 WEXITSTATUS (status));
     (WEXITSTATUS (status) ? failed : passed)++;
   }
   printf ("%s: %d fail, %d pass\n", line.c_str (), failed, passed);
@@ -327,8 +349,12 @@ class TightEngine final : public PartEngine {
 public:
   explicit TightEngine (std::unique_ptr<PartEngine> engine) : engine_ (std::move (engine)) {}
 
-  Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) override { return engine_->submit (frame); }
-  Expected<std::shared_ptr<Tensor>> submit_part (const Frame &frame, const Part &part, std::byte *landing) override
+  Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) override
+  {
+    return engine_->submit (frame);
+  }
+  Expected<std::shared_ptr<Tensor>> submit_part (const Frame &frame, const Part &part,
+                                                 std::byte *landing) override
   {
     if (memory_is_there)
       return engine_->submit_part (frame, part, landing);
@@ -344,8 +370,7 @@ private:
   const std::unique_ptr<PartEngine> engine_;
 };
 
-std::unique_ptr<Engine>
-tight_engine (Options options)
+std::unique_ptr<Engine> tight_engine (Options options)
 {
   memory_is_there = true;
   memory_refused = 0;
@@ -354,8 +379,9 @@ tight_engine (Options options)
   for (int id = 0; id < 2; id++) {
     ShardDevice device = pretend_device (id, inthist::uniform_lut (shape ().bins), options);
     device.memory = kGiB;
-    device.make_engine = [make = device.make_engine] (const inthist::Shape &of, const Options &o,
-                                                      const Portion &portion) -> Expected<std::unique_ptr<PartEngine>> {
+    device.make_engine = [make = device.make_engine] (
+                             const inthist::Shape &of, const Options &o,
+                             const Portion &portion) -> Expected<std::unique_ptr<PartEngine>> {
       return std::make_unique<TightEngine> (TRY (make (of, o, portion)));
     };
     devices.push_back (std::move (device));
@@ -363,20 +389,20 @@ tight_engine (Options options)
   return must (make_sharded_engine (shape (), options, std::move (devices), Host (), 1));
 }
 
-Frame
-frame_of (const std::vector<guint8> &pixels)
+Frame frame_of (const std::vector<guint8> &pixels)
 {
   Frame frame;
   frame.image = { pixels.data (), std::ptrdiff_t (shape ().width), {} };
   return frame;
 }
 
-guint32
-first_bin (Tensor &tensor)
+guint32 first_bin (Tensor &tensor)
 {
   std::vector<guint32> counts (static_cast<gsize> (shape ().bins));
   const inthist::Region all = { 0, 0, shape ().width, shape ().height };
-  const Query query = { .question = inthist::Question::counts, .windows = { &all, 1, {} }, .answers = counts.data () };
+  const Query query = { .question = inthist::Question::counts,
+                        .windows = { &all, 1, {} },
+                        .answers = counts.data () };
   must (tensor.ask ({ &query, 1 }));
   return counts[0];
 }
@@ -400,7 +426,8 @@ GST_START_TEST (late_memory)
     const auto second = must (engine->submit (frame_of (pixels)));
     const auto waited = second->wait (1500 * GST_MSECOND);
     fail_unless (!waited && waited.error ().kind == Error::Kind::timeout, "it does not wait");
-    fail_unless (memory_refused > 2 && memory_refused < 1000, "%d times refused", memory_refused.load ());
+    fail_unless (memory_refused > 2 && memory_refused < 1000, "%d times refused",
+                 memory_refused.load ());
     fail_unless (told >= 1, "nobody is told");
     held = nullptr;
     memory_is_there = true;
@@ -415,7 +442,8 @@ GST_START_TEST (late_memory)
     const auto tensor = must (engine->submit (frame_of (pixels)));
     const auto waited = tensor->wait (5 * GST_SECOND);
     fail_unless (!waited && waited.error ().kind == Error::Kind::no_memory);
-    fail_unless (waited.error ().message.find ("somebody else has it") != std::string::npos, "%s", waited.error ().message.c_str ());
+    fail_unless (waited.error ().message.find ("somebody else has it") != std::string::npos, "%s",
+                 waited.error ().message.c_str ());
     fail_unless_equals_int (failed, 1);
     fail_unless (engine->has_failed ());
   }
@@ -424,7 +452,8 @@ GST_START_TEST (late_memory)
     const auto engine = tight_engine (options);
     memory_is_there = false;
     failed = 0;
-    const auto first = must (engine->submit (frame_of (pixels))), second = engine->submit (frame_of (pixels)).value_or (nullptr);
+    const auto first = must (engine->submit (frame_of (pixels))),
+               second = engine->submit (frame_of (pixels)).value_or (nullptr);
     for (const auto &tensor : { first, second })
       if (tensor) {
         const auto waited = tensor->wait (5 * GST_SECOND);
@@ -452,8 +481,7 @@ GST_START_TEST (late_memory)
 }
 GST_END_TEST;
 
-static Suite *
-system_limits_suite ()
+static Suite *system_limits_suite ()
 {
   Suite *suite = suite_create ("system_limits");
   TCase *tests = tcase_create ("general");

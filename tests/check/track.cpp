@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What integralhisttrack follows, on pictures whose truth is known: a textured target that moves over a textured background, is hidden, jumps, and comes back.
+// What integralhisttrack follows, on pictures whose truth is known: a textured target that moves
+// over a textured background, is hidden, jumps, and comes back.
 #include "tracking.hpp"
 
 GST_START_TEST (follows)
 {
-  const char *const settings[] = {
-    "", "measure=emd", "measure=chi-square-alt quantile=0.25", "measure=intersection", "measure=correlation", "update-rate=0.1", "strips=5"
-  };
+  const char *const settings[] = { "",
+                                   "measure=emd",
+                                   "measure=chi-square-alt quantile=0.25",
+                                   "measure=intersection",
+                                   "measure=correlation",
+                                   "update-rate=0.1",
+                                   "strips=5" };
   const Scene scene (160, 120);
   Tracking tracking (std::string (settings[__i__]) + " targets=" + text_of (way (0)));
   tracking.set_caps (160, 120);
@@ -16,8 +21,10 @@ GST_START_TEST (follows)
     scene.draw (picture, way (frame), 7);
     const auto tracks = tracking.follow (picture);
     expect_at (tracks, 0, way (frame), frame);
-    fail_unless (tracks.size () == 1 && tracks[0].id == 1 && tracks[0].parent == -1 && !tracks[0].lost);
-    fail_unless (tracks[0].confidence > 0.3 && tracks[0].confidence <= 1, "confidence %g", tracks[0].confidence);
+    fail_unless (tracks.size () == 1 && tracks[0].id == 1 && tracks[0].parent == -1
+                 && !tracks[0].lost);
+    fail_unless (tracks[0].confidence > 0.3 && tracks[0].confidence <= 1, "confidence %g",
+                 tracks[0].confidence);
   }
 }
 GST_END_TEST
@@ -44,8 +51,8 @@ GST_START_TEST (several_targets)
 {
   const Scene scene (200, 140);
   const Place firsts[] = { { 36, 10, 24, 32 }, { 125, 12, 30, 20 }, { 80, 60, 16, 40 } };
-  Tracking tracking ("targets=\"" + text_of (way (0, firsts[0])) + ";" + text_of (way (0, firsts[1])) + ";" + text_of (way (0, firsts[2]))
-                     + "\"");
+  Tracking tracking ("targets=\"" + text_of (way (0, firsts[0])) + ";"
+                     + text_of (way (0, firsts[1])) + ";" + text_of (way (0, firsts[2])) + "\"");
   tracking.set_caps (200, 140);
   for (int frame = 0; frame < 38; frame++) {
     auto picture = scene.background ();
@@ -102,7 +109,8 @@ GST_END_TEST
 GST_START_TEST (update)
 {
   const Scene scene (160, 120);
-  const auto run = [&] (const char *settings, const std::function<void (std::vector<guint8> &, int)> &draw, int frames) {
+  const auto run = [&] (const char *settings,
+                        const std::function<void (std::vector<guint8> &, int)> &draw, int frames) {
     Tracking tracking (std::string (settings) + " targets=" + text_of (kFirst));
     tracking.set_caps (160, 120);
     std::vector<Seen> tracks;
@@ -125,16 +133,19 @@ GST_START_TEST (update)
     for (std::size_t i = 0; i < picture.size (); i++)
       picture[i] = guint8 ((old[i] * (50 - part) + now[i] * part) / 50);
   };
-  const Seen updated = run ("lost-after=0 update-rate=0.3", change, 62), kept = run ("lost-after=0", change, 62);
+  const Seen updated = run ("lost-after=0 update-rate=0.3", change, 62),
+             kept = run ("lost-after=0", change, 62);
   expect_at ({ updated }, 0, end, 61);
-  fail_unless (updated.confidence > kept.confidence + 0.2, "%g, and %g without", updated.confidence, kept.confidence);
+  fail_unless (updated.confidence > kept.confidence + 0.2, "%g, and %g without", updated.confidence,
+               kept.confidence);
 
   // hidden by something that then stays, while the target goes on
   const auto hide = [&] (std::vector<guint8> &picture, int frame) {
     if (frame < 15 || frame > 25)
       scene.draw (picture, frame < 15 ? kFirst : end, 7);
     else
-      scene.draw (picture, { kFirst.x - 8, kFirst.y - 8, kFirst.width + 16, kFirst.height + 16 }, 99);
+      scene.draw (picture, { kFirst.x - 8, kFirst.y - 8, kFirst.width + 16, kFirst.height + 16 },
+                  99);
   };
   expect_at ({ run ("lost-after=0 update-rate=0.5", hide, 32) }, 0, end, 31);
 }
@@ -145,7 +156,8 @@ GST_START_TEST (min_confidence)
 {
   const Scene scene (160, 120);
   for (const bool strict : { false, true }) {
-    Tracking tracking (std::string ("lost-after=3 min-confidence=") + (strict ? "1" : "0.06") + " targets=" + text_of (way (0)));
+    Tracking tracking (std::string ("lost-after=3 min-confidence=") + (strict ? "1" : "0.06")
+                       + " targets=" + text_of (way (0)));
     tracking.set_caps (160, 120);
     bool lost = false;
     std::mt19937 random (4);
@@ -176,11 +188,13 @@ GST_START_TEST (never_lost)
 }
 GST_END_TEST
 
-/// Where nothing is to be told apart, nothing moves, and nothing is lost; whatever the rounding of a box's patches.
+/// Where nothing is to be told apart, nothing moves, and nothing is lost; whatever the rounding of
+/// a box's patches.
 GST_START_TEST (even_picture)
 {
-  const Place places[] = { { 50, 40, 20, 20 },  { 0, 0, 320, 240 }, { 100, 20, 44, 190 }, { 100, 20, 165, 164 },
-                           { 100, 50, 41, 82 }, { 0, 0, 30, 30 },   { 290, 210, 30, 30 } };
+  const Place places[] = { { 50, 40, 20, 20 },    { 0, 0, 320, 240 },  { 100, 20, 44, 190 },
+                           { 100, 20, 165, 164 }, { 100, 50, 41, 82 }, { 0, 0, 30, 30 },
+                           { 290, 210, 30, 30 } };
   std::string all;
   for (const Place &place : places)
     all += text_of (place) + ";";
@@ -190,8 +204,9 @@ GST_START_TEST (even_picture)
     for (int i = 0; i < 25; i++) {
       const auto tracks = tracking.follow (std::vector<guint8> (320 * 240, 80));
       for (std::size_t t = 0; t < tracks.size (); t++)
-        fail_unless (tracks[t].box == places[t] && !tracks[t].lost, "%s, frame %d: %s is at %s%s", measure, i, text_of (places[t]).c_str (),
-                     text_of (tracks[t].box).c_str (), tracks[t].lost ? ", lost" : "");
+        fail_unless (tracks[t].box == places[t] && !tracks[t].lost, "%s, frame %d: %s is at %s%s",
+                     measure, i, text_of (places[t]).c_str (), text_of (tracks[t].box).c_str (),
+                     tracks[t].lost ? ", lost" : "");
     }
   }
 }
@@ -211,7 +226,8 @@ GST_START_TEST (large_boxes)
     const auto tracks = tracking.follow (picture);
     for (const Seen &track : tracks)
       fail_unless (!track.lost, "frame %d: target %u is lost", frame, track.id);
-    fail_unless (tracks[3].box == (Place{ 5, 3, 155, 117 }), "%s", text_of (tracks[3].box).c_str ());
+    fail_unless (tracks[3].box == (Place{ 5, 3, 155, 117 }), "%s",
+                 text_of (tracks[3].box).c_str ());
   }
 }
 GST_END_TEST
@@ -234,23 +250,26 @@ GST_START_TEST (scale_search)
         square = guint8 (90 + texture () % 165);
     for (int y = 0; y < int (48 * size); y++)
       for (int x = 0; x < int (40 * size); x++)
-        picture[(40 + y) * 200 + 60 + x] = squares[std::min (9, int (x / size / 4))][std::min (11, int (y / size / 4))];
+        picture[(40 + y) * 200 + 60 + x] =
+            squares[std::min (9, int (x / size / 4))][std::min (11, int (y / size / 4))];
     tracks = tracking.follow (picture);
   }
   const double wanted = 40 * size;
-  fail_unless (tracks[0].box.width > 0.85 * wanted && tracks[0].box.width < 1.15 * wanted, "%d wide, must be %g", tracks[0].box.width,
-               wanted);
+  fail_unless (tracks[0].box.width > 0.85 * wanted && tracks[0].box.width < 1.15 * wanted,
+               "%d wide, must be %g", tracks[0].box.width, wanted);
 }
 GST_END_TEST
 
-/// The same track, to the last digit of the confidence, on every device and with every type of counter; and again in a second run.
+/// The same track, to the last digit of the confidence, on every device and with every type of
+/// counter; and again in a second run.
 GST_START_TEST (devices_agree)
 {
   const Scene scene (320, 240);
   const auto run = [&] (const std::string &producer) {
     std::vector<Seen> all;
-    Tracking tracking ("lost-after=3 update-rate=0.05 scale-search=true targets=40,30,24,32;150,60,60,50",
-                       "cudaintegralhist bins=16 " + producer);
+    Tracking tracking (
+        "lost-after=3 update-rate=0.05 scale-search=true targets=40,30,24,32;150,60,60,50",
+        "cudaintegralhist bins=16 " + producer);
     tracking.set_caps (320, 240);
     for (int frame = 0; frame < 60; frame++) {
       auto picture = scene.background ();
@@ -267,13 +286,12 @@ GST_START_TEST (devices_agree)
   for (const std::string backend : kBackends)
     for (const std::string counter : { "u32", "u16", "u16-anchored" })
       if (backend == "cpu" || cuda)
-        fail_unless (run ("backend=" + backend + " counter=" + counter) == wanted, "%s, %s: another track", backend.c_str (),
-                     counter.c_str ());
+        fail_unless (run ("backend=" + backend + " counter=" + counter) == wanted,
+                     "%s, %s: another track", backend.c_str (), counter.c_str ());
 }
 GST_END_TEST
 
-static Suite *
-track_suite ()
+static Suite *track_suite ()
 {
   Suite *const suite = suite_create ("track");
   TCase *const tcase = tcase_create ("track");

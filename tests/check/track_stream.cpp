@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// integralhisttrack in a stream: targets from detections and from the mouse, changes of caps and settings, seeks, errors.
+// integralhisttrack in a stream: targets from detections and from the mouse, changes of caps and
+// settings, seeks, errors.
 #include <gst/video/navigation.h>
 
 #if HAVE_ANALYTICS
@@ -21,7 +22,8 @@ GST_START_TEST (from_detections)
     scene.draw (picture, way (frame), 7);
     const auto add = [&] (GstBuffer *buffer) {
       const Place place = way (frame);
-      auto *roi = gst_buffer_add_video_region_of_interest_meta (buffer, "face", place.x, place.y, place.width, place.height);
+      auto *roi = gst_buffer_add_video_region_of_interest_meta (buffer, "face", place.x, place.y,
+                                                                place.width, place.height);
       roi->id = 40 + frame;
     };
     const auto tracks = frame % 5 == 2 ? tracking.follow (picture, add) : tracking.follow (picture);
@@ -35,29 +37,37 @@ GST_START_TEST (from_detections)
   }
   Tracking deaf ("detections=false");
   deaf.set_caps (160, 120);
-  const auto add = [] (GstBuffer *buffer) { gst_buffer_add_video_region_of_interest_meta (buffer, "face", 1, 1, 20, 20); };
+  const auto add = [] (GstBuffer *buffer) {
+    gst_buffer_add_video_region_of_interest_meta (buffer, "face", 1, 1, 20, 20);
+  };
   fail_unless (deaf.follow (scene.background (), add).empty ());
 }
 GST_END_TEST
 
-/// Upstream detects the same thing on each frame, over the border and larger and larger: one target. Where it is lost, the detection finds it again.
+/// Upstream detects the same thing on each frame, over the border and larger and larger: one
+/// target. Where it is lost, the detection finds it again.
 GST_START_TEST (detected_on_each_frame)
 {
   const Scene scene (160, 120);
   const auto detect = [] (const Place &place) {
     return [=] (GstBuffer *buffer) {
-      gst_buffer_add_video_region_of_interest_meta (buffer, "face", guint (place.x), guint (place.y), guint (place.width),
+      gst_buffer_add_video_region_of_interest_meta (buffer, "face", guint (place.x),
+                                                    guint (place.y), guint (place.width),
                                                     guint (place.height));
     };
   };
   Tracking border ("");
   border.set_caps (160, 120);
   for (int frame = 0; frame < 20; frame++)
-    fail_unless_equals_int (border.follow (scene.background (), detect ({ 150, -12, 40, 20 })).size (), 1);
+    fail_unless_equals_int (
+        border.follow (scene.background (), detect ({ 150, -12, 40, 20 })).size (), 1);
   Tracking growing ("");
   growing.set_caps (160, 120);
   for (int frame = 0; frame < 30; frame++)
-    fail_unless_equals_int (growing.follow (scene.background (), detect ({ 40, 30, 20 + 2 * frame, 20 + 2 * frame })).size (), 1);
+    fail_unless_equals_int (
+        growing.follow (scene.background (), detect ({ 40, 30, 20 + 2 * frame, 20 + 2 * frame }))
+            .size (),
+        1);
 
   Tracking lost ("lost-after=2 forget-after=10");
   lost.set_caps (160, 120);
@@ -72,7 +82,8 @@ GST_START_TEST (detected_on_each_frame)
   fail_unless (tracks.size () == 1 && tracks[0].lost);
   scene.draw (picture, kFirst, 9);  // it looks different now
   tracks = lost.follow (picture, detect (kFirst));
-  fail_unless (tracks.size () == 1 && !tracks[0].lost && tracks[0].id == 1 && tracks[0].box == kFirst);
+  fail_unless (tracks.size () == 1 && !tracks[0].lost && tracks[0].id == 1
+               && tracks[0].box == kFirst);
   for (int frame = 0; frame < 8; frame++)
     lost.follow (picture);
   int frames = 0;
@@ -97,8 +108,9 @@ GST_START_TEST (with_analytics)
     const auto detect = [&] (GstBuffer *buffer) {
       const Place place = way (frame);
       GstAnalyticsODMtd mtd;
-      fail_unless (gst_analytics_relation_meta_add_od_mtd (gst_buffer_add_analytics_relation_meta (buffer), g_quark_from_string ("face"),
-                                                           place.x, place.y, place.width, place.height, 0.9f, &mtd));
+      fail_unless (gst_analytics_relation_meta_add_od_mtd (
+          gst_buffer_add_analytics_relation_meta (buffer), g_quark_from_string ("face"), place.x,
+          place.y, place.width, place.height, 0.9f, &mtd));
     };
     GstBuffer *buffer = frame == 3 ? tracking.push (picture, detect) : tracking.push (picture);
     fail_unless (buffer);
@@ -107,7 +119,9 @@ GST_START_TEST (with_analytics)
     GstAnalyticsTrackingMtd track;
     gpointer state = nullptr;
     int tracks = 0;
-    while (relations && gst_analytics_relation_meta_iterate (relations, &state, gst_analytics_tracking_mtd_get_mtd_type (), &track)) {
+    while (relations
+           && gst_analytics_relation_meta_iterate (
+               relations, &state, gst_analytics_tracking_mtd_get_mtd_type (), &track)) {
       guint64 id;
       GstClockTime first, last;
       gboolean lost;
@@ -117,12 +131,14 @@ GST_START_TEST (with_analytics)
       lost_frames += lost;
       tracks++;
       GstAnalyticsODMtd where;
-      fail_unless (gst_analytics_relation_meta_get_direct_related (relations, track.id, GST_ANALYTICS_REL_TYPE_ANY,
-                                                                   gst_analytics_od_mtd_get_mtd_type (), nullptr, &where)
+      fail_unless (gst_analytics_relation_meta_get_direct_related (
+                       relations, track.id, GST_ANALYTICS_REL_TYPE_ANY,
+                       gst_analytics_od_mtd_get_mtd_type (), nullptr, &where)
                    || gst_analytics_relation_meta_get_od_mtd (relations, track.id - 1, &where));
       Place at;
       float confidence;
-      fail_unless (gst_analytics_od_mtd_get_location (&where, &at.x, &at.y, &at.width, &at.height, &confidence));
+      fail_unless (gst_analytics_od_mtd_get_location (&where, &at.x, &at.y, &at.width, &at.height,
+                                                      &confidence));
       if (frame < 25)
         fail_unless (std::abs (at.x - way (frame).x) <= 1 && std::abs (at.y - way (frame).y) <= 1);
     }
@@ -142,8 +158,9 @@ GST_START_TEST (from_the_mouse)
   Tracking tracking ("");
   tracking.set_caps (160, 120);
   const auto mouse = [&] (const char *event, double x, double y) {
-    GstStructure *structure = gst_structure_new ("application/x-gst-navigation", "event", G_TYPE_STRING, event, "button", G_TYPE_INT, 1,
-                                                 "pointer_x", G_TYPE_DOUBLE, x, "pointer_y", G_TYPE_DOUBLE, y, nullptr);
+    GstStructure *structure = gst_structure_new (
+        "application/x-gst-navigation", "event", G_TYPE_STRING, event, "button", G_TYPE_INT, 1,
+        "pointer_x", G_TYPE_DOUBLE, x, "pointer_y", G_TYPE_DOUBLE, y, nullptr);
     gst_harness_push_upstream_event (tracking.harness (), gst_event_new_navigation (structure));
   };
   auto picture = scene.background ();
@@ -166,7 +183,8 @@ GST_END_TEST
 GST_START_TEST (caps_change)
 {
   const Scene small (160, 120), large (320, 240, 2);
-  Tracking tracking ("targets=" + text_of (way (0)), "cudaintegralhist name=producer bins=16 backend=cpu");
+  Tracking tracking ("targets=" + text_of (way (0)),
+                     "cudaintegralhist name=producer bins=16 backend=cpu");
   for (int frame = 0; frame < 36; frame++) {
     const bool doubled = frame >= 12 && frame < 24;
     const Scene &scene = doubled ? large : small;
@@ -214,7 +232,8 @@ GST_START_TEST (seek)
 }
 GST_END_TEST
 
-/// A segment that goes on is no seek; one that jumps is, without a flush, too. Streams that have no time are tracked as others.
+/// A segment that goes on is no seek; one that jumps is, without a flush, too. Streams that have no
+/// time are tracked as others.
 GST_START_TEST (segments)
 {
   const Scene scene (160, 120);
@@ -260,7 +279,8 @@ GST_END_TEST
 GST_START_TEST (interval)
 {
   const Scene scene (160, 120);
-  Tracking tracking ("targets=" + text_of (kFirst), "cudaintegralhist bins=16 backend=cpu interval=2");
+  Tracking tracking ("targets=" + text_of (kFirst),
+                     "cudaintegralhist bins=16 backend=cpu interval=2");
   tracking.set_caps (160, 120);
   for (int frame = 0; frame < 20; frame++) {
     auto picture = scene.background ();
@@ -291,7 +311,8 @@ static const struct {
   const char *properties, *producer, *error;
 } kErrors[] = {
   { "targets=1,1,5,5", "", "put cudaintegralhist before" },
-  { "targets=160,10,20,20", "cudaintegralhist backend=cpu", "160,10,20,20 lies outside of the 160x120 frame" },
+  { "targets=160,10,20,20", "cudaintegralhist backend=cpu",
+    "160,10,20,20 lies outside of the 160x120 frame" },
   { "targets=-20,10,20,20", "cudaintegralhist backend=cpu", "lies outside of the 160x120 frame" },
   { "targets=1,1,5,5", "cudaintegralimage backend=cpu", "put cudaintegralhist before" },
 };
@@ -303,7 +324,8 @@ GST_START_TEST (errors)
   tracking.set_caps (160, 120);
   fail_unless (!tracking.push (Scene (160, 120).background ()));
   const std::string error = tracking.error ();
-  fail_unless (error.find (wanted) != std::string::npos, "\"%s\" does not say \"%s\"", error.c_str (), wanted);
+  fail_unless (error.find (wanted) != std::string::npos, "\"%s\" does not say \"%s\"",
+               error.c_str (), wanted);
   fail_unless (tracking.error () == "none", "more than one error");
 }
 GST_END_TEST
@@ -312,14 +334,17 @@ GST_START_TEST (bad_settings)
 {
   const char *const cases[][2] = { { "targets=1,2,3", "targets=\"1,2,3\": a comma is missing" },
                                    { "quantile=7", "quantile=7 is out of range: set it to 0 to 1" },
-                                   { "search-range=0", "search-range=0 is out of range: set it to 1 to 256" },
+                                   { "search-range=0",
+                                     "search-range=0 is out of range: set it to 1 to 256" },
                                    { "strips=99", "strips=99 is out of range" },
                                    { "targets=1,1,0,4", "is empty" } };
   for (const auto &[setting, wanted] : cases) {
-    g_autoptr (GstElement) track = gst_parse_launch ((std::string ("integralhisttrack ") + setting).c_str (), nullptr);
+    g_autoptr (GstElement) track =
+        gst_parse_launch ((std::string ("integralhisttrack ") + setting).c_str (), nullptr);
     g_autoptr (GstBus) bus = gst_bus_new ();
     gst_element_set_bus (track, bus);
-    fail_unless_equals_int (gst_element_set_state (track, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+    fail_unless_equals_int (gst_element_set_state (track, GST_STATE_PAUSED),
+                            GST_STATE_CHANGE_FAILURE);
     GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
     fail_unless (message, "%s: no error", setting);
     g_autoptr (GError) error = nullptr;
@@ -332,7 +357,8 @@ GST_START_TEST (bad_settings)
 }
 GST_END_TEST
 
-/// Boxes partly outside, of one pixel, and as large as the frame: nothing is read that is not there, and the box stays inside.
+/// Boxes partly outside, of one pixel, and as large as the frame: nothing is read that is not
+/// there, and the box stays inside.
 GST_START_TEST (odd_boxes)
 {
   const Scene scene (64, 48);
@@ -347,15 +373,15 @@ GST_START_TEST (odd_boxes)
     auto picture = frame % 7 == 6 ? std::vector<guint8> (64 * 48, 3) : scene.background ();
     scene.draw (picture, { frame * 2, frame, 20, 20 }, frame);
     for (const Seen &track : tracking.follow (picture))
-      fail_unless (track.box.x >= 0 && track.box.y >= 0 && track.box.width >= 1 && track.box.height >= 1
-                       && track.box.x + track.box.width <= 64 && track.box.y + track.box.height <= 48,
+      fail_unless (track.box.x >= 0 && track.box.y >= 0 && track.box.width >= 1
+                       && track.box.height >= 1 && track.box.x + track.box.width <= 64
+                       && track.box.y + track.box.height <= 48,
                    "frame %d: track %u at %s", frame, track.id, text_of (track.box).c_str ());
   }
 }
 GST_END_TEST
 
-static Suite *
-track_stream_suite ()
+static Suite *track_stream_suite ()
 {
   Suite *const suite = suite_create ("track_stream");
   TCase *const tcase = tcase_create ("track_stream");

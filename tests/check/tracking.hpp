@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pictures of targets whose places are known, and a harness over integralhisttrack that reads what it says of them.
+// Pictures of targets whose places are known, and a harness over integralhisttrack that reads what
+// it says of them.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +27,7 @@ struct Seen {
 };
 
 /// What a message says of its frame.
-inline std::vector<Seen>
-tracks_of (const GstStructure *structure)
+inline std::vector<Seen> tracks_of (const GstStructure *structure)
 {
   std::vector<Seen> tracks;
   const GValue *array = gst_structure_get_value (structure, "tracks");
@@ -35,10 +35,11 @@ tracks_of (const GstStructure *structure)
     const GstStructure *track = gst_value_get_structure (gst_value_array_get_value (array, i));
     Seen seen = {};
     gboolean lost;
-    fail_unless (gst_structure_get (track, "id", G_TYPE_UINT, &seen.id, "parent", G_TYPE_INT, &seen.parent, "x", G_TYPE_INT, &seen.box.x,
-                                    "y", G_TYPE_INT, &seen.box.y, "width", G_TYPE_INT, &seen.box.width, "height", G_TYPE_INT,
-                                    &seen.box.height, "confidence", G_TYPE_DOUBLE, &seen.confidence, "lost", G_TYPE_BOOLEAN, &lost,
-                                    nullptr));
+    fail_unless (gst_structure_get (track, "id", G_TYPE_UINT, &seen.id, "parent", G_TYPE_INT,
+                                    &seen.parent, "x", G_TYPE_INT, &seen.box.x, "y", G_TYPE_INT,
+                                    &seen.box.y, "width", G_TYPE_INT, &seen.box.width, "height",
+                                    G_TYPE_INT, &seen.box.height, "confidence", G_TYPE_DOUBLE,
+                                    &seen.confidence, "lost", G_TYPE_BOOLEAN, &lost, nullptr));
     seen.lost = lost;
     tracks.push_back (seen);
   }
@@ -48,7 +49,10 @@ tracks_of (const GstStructure *structure)
 /// A scene of one size: a background of dim squares, and targets of bright ones.
 class Scene {
 public:
-  Scene (int width, int height, int scale = 1) : width (width), height (height), scale_ (scale), background_ (squares (1, 20, 110)) {}
+  Scene (int width, int height, int scale = 1)
+      : width (width), height (height), scale_ (scale), background_ (squares (1, 20, 110))
+  {
+  }
 
   /// `seed` is which target it is.
   void draw (std::vector<guint8> &picture, const Place &at, unsigned seed) const
@@ -76,7 +80,9 @@ private:
     for (int y = 0; y < height; y++)
       for (int x = 0; x < width; x++)
         picture[y * width + x] =
-            guint8 (std::clamp (values[y / (kSquare * scale_) * columns + x / (kSquare * scale_)] + int (random () % 31) - 15, 0, 255));
+            guint8 (std::clamp (values[y / (kSquare * scale_) * columns + x / (kSquare * scale_)]
+                                    + int (random () % 31) - 15,
+                                0, 255));
     return picture;
   }
 
@@ -86,9 +92,11 @@ private:
 
 class Tracking {
 public:
-  explicit Tracking (const std::string &properties, const std::string &producer = "cudaintegralhist bins=16 backend=cpu")
-      : harness_ (
-          gst_harness_new_parse ((producer + (producer.empty () ? "" : " ! ") + "integralhisttrack name=track " + properties).c_str ())),
+  explicit Tracking (const std::string &properties,
+                     const std::string &producer = "cudaintegralhist bins=16 backend=cpu")
+      : harness_ (gst_harness_new_parse ((producer + (producer.empty () ? "" : " ! ")
+                                          + "integralhisttrack name=track " + properties)
+                                             .c_str ())),
         bus_ (gst_bus_new ())
   {
     gst_element_set_bus (harness_->element, bus_);
@@ -102,16 +110,19 @@ public:
 
   void set_caps (int width, int height)
   {
-    g_autofree char *caps = g_strdup_printf ("video/x-raw,format=GRAY8,width=%d,height=%d,framerate=25/1", width, height);
+    g_autofree char *caps = g_strdup_printf (
+        "video/x-raw,format=GRAY8,width=%d,height=%d,framerate=25/1", width, height);
     if (width_ == 0)
       gst_harness_set_src_caps_str (harness_, caps);
-    else if (g_autoptr (GstCaps) other = gst_caps_from_string (caps); other)  // nothing else changes
+    else if (g_autoptr (GstCaps) other = gst_caps_from_string (caps);
+             other)  // nothing else changes
       gst_harness_push_event (harness_, gst_event_new_caps (other));
     width_ = width;
   }
 
   /// The frame that comes out, or null after an error. `prepare` may add metas.
-  GstBuffer *push (const std::vector<guint8> &picture, const std::function<void (GstBuffer *)> &prepare = {})
+  GstBuffer *push (const std::vector<guint8> &picture,
+                   const std::function<void (GstBuffer *)> &prepare = {})
   {
     const int height = int (picture.size ()) / width_, stride = GST_ROUND_UP_4 (width_);
     GstBuffer *buffer = gst_buffer_new_allocate (nullptr, gsize (stride) * height, nullptr);
@@ -126,7 +137,8 @@ public:
   }
 
   /// The tracks of the frame, from the message; its metas must say the same.
-  std::vector<Seen> follow (const std::vector<guint8> &picture, const std::function<void (GstBuffer *)> &prepare = {})
+  std::vector<Seen> follow (const std::vector<guint8> &picture,
+                            const std::function<void (GstBuffer *)> &prepare = {})
   {
     GstBuffer *buffer = push (picture, prepare);
     fail_unless (buffer, "an error: %s", error ().c_str ());
@@ -135,14 +147,17 @@ public:
       const GstStructure *structure = gst_message_get_structure (message);
       fail_unless (gst_structure_has_name (structure, "integral-histogram-track"));
       guint64 timestamp, duration;
-      fail_unless (gst_structure_get (structure, "timestamp", G_TYPE_UINT64, &timestamp, "duration", G_TYPE_UINT64, &duration, nullptr));
-      fail_unless (timestamp == GST_BUFFER_PTS (buffer) && duration == GST_BUFFER_DURATION (buffer));
+      fail_unless (gst_structure_get (structure, "timestamp", G_TYPE_UINT64, &timestamp, "duration",
+                                      G_TYPE_UINT64, &duration, nullptr));
+      fail_unless (timestamp == GST_BUFFER_PTS (buffer)
+                   && duration == GST_BUFFER_DURATION (buffer));
       tracks = tracks_of (structure);
       gst_message_unref (message);
     }
     std::size_t metas = 0, found = 0;
     gpointer state = nullptr;
-    while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
+               buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
       auto *roi = reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
       if (roi->roi_type != g_quark_from_string ("track"))
         continue;
@@ -151,11 +166,14 @@ public:
       const GstStructure *param = gst_video_region_of_interest_meta_get_param (roi, "track");
       fail_unless (param && gst_structure_get_double (param, "confidence", &confidence));
       for (const Seen &track : tracks)
-        found += guint (roi->id) == track.id && roi->parent_id == track.parent && !track.lost && confidence == track.confidence
+        found += guint (roi->id) == track.id && roi->parent_id == track.parent && !track.lost
+                 && confidence == track.confidence
                  && Place{ int (roi->x), int (roi->y), int (roi->w), int (roi->h) } == track.box;
     }
     fail_unless (found == metas, "regions of interest and message differ");
-    fail_unless (metas == std::size_t (std::ranges::count_if (tracks, [] (const Seen &t) { return !t.lost; })));
+    fail_unless (metas == std::size_t (std::ranges::count_if (tracks, [] (const Seen &t) {
+                   return !t.lost;
+                 })));
     gst_buffer_unref (buffer);
     return tracks;
   }
@@ -191,25 +209,26 @@ private:
 constexpr Place kFirst = { 40, 30, 24, 32 };
 
 /// A target on its way, at most four pixels a frame each way.
-inline Place
-way (int frame, const Place &first = kFirst)
+inline Place way (int frame, const Place &first = kFirst)
 {
-  return { first.x + int (std::lround (30 * std::sin (frame * 0.12))), first.y + frame % 40, first.width, first.height };
+  return { first.x + int (std::lround (30 * std::sin (frame * 0.12))), first.y + frame % 40,
+           first.width, first.height };
 }
 
-inline std::string
-text_of (const Place &place)
+inline std::string text_of (const Place &place)
 {
-  g_autofree char *text = g_strdup_printf ("%d,%d,%d,%d", place.x, place.y, place.width, place.height);
+  g_autofree char *text =
+      g_strdup_printf ("%d,%d,%d,%d", place.x, place.y, place.width, place.height);
   return text;
 }
 
-inline void
-expect_at (const std::vector<Seen> &tracks, std::size_t which, const Place &wanted, int frame)
+inline void expect_at (const std::vector<Seen> &tracks, std::size_t which, const Place &wanted,
+                       int frame)
 {
   fail_unless (tracks.size () > which, "frame %d: no track", frame);
   const Place &got = tracks[which].box;
-  fail_unless (std::abs (got.x - wanted.x) <= 1 && std::abs (got.y - wanted.y) <= 1 && got.width == wanted.width
-                   && got.height == wanted.height,
-               "frame %d: %s, must be %s", frame, text_of (got).c_str (), text_of (wanted).c_str ());
+  fail_unless (std::abs (got.x - wanted.x) <= 1 && std::abs (got.y - wanted.y) <= 1
+                   && got.width == wanted.width && got.height == wanted.height,
+               "frame %d: %s, must be %s", frame, text_of (got).c_str (),
+               text_of (wanted).c_str ());
 }

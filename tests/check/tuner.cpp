@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the tuner chooses (kernels/tuner.hpp), from strategies whose times are known: this program is linked with the tuner and with a table of its own, of strategies that
-// sleep. How the elements use it is in tuning.cpp.
+// What the tuner chooses (kernels/tuner.hpp), from strategies whose times are known: this program
+// is linked with the tuner and with a table of its own, of strategies that sleep. How the elements
+// use it is in tuning.cpp.
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -19,8 +20,8 @@ namespace {
 constexpr Shape kShape = { 64, 48, 1, Type::u32, Content::bins, Type::u8 };
 constexpr int kTiles[] = { 64, 32, 16 };
 
-/// Milliseconds that a run of strategy i takes, at tile 64 and at any other; less than nothing: it fails. A sleep lasts longer on a machine that is busy: what should win is far
-/// ahead.
+/// Milliseconds that a run of strategy i takes, at tile 64 and at any other; less than nothing: it
+/// fails. A sleep lasts longer on a machine that is busy: what should win is far ahead.
 struct Times {
   double tile_64, others;
 };
@@ -30,13 +31,13 @@ std::atomic<bool> obedient;     // whether runs look at the job's flag
 std::function<void ()> at_run;  // called when one begins
 
 template <int kIndex>
-int
-sleeping (const Job &job)
+int sleeping (const Job &job)
 {
   runs[kIndex]++;
   if (at_run)
     at_run ();
-  const double time = job.tuning.tile == 64 || job.tuning.tile == 0 ? times[kIndex].tile_64 : times[kIndex].others;
+  const double time =
+      job.tuning.tile == 64 || job.tuning.tile == 0 ? times[kIndex].tile_64 : times[kIndex].others;
   if (time < 0)
     return 1;
   using Clock = std::chrono::steady_clock;
@@ -53,20 +54,24 @@ sleeping (const Job &job)
   return 0;
 }
 
-bool
-no_tile_of_16 (const Shape &, const Tuning &tuning)
+bool no_tile_of_16 (const Shape &, const Tuning &tuning)
 {
   return tuning.tile != 16;
 }
 
 const Strategy kTable[] = {
   { .name = "first", .description = "", .device = Device::cpu, .run = sleeping<0> },
-  { .name = "second", .description = "", .device = Device::cpu, .run = sleeping<1>, .supports = no_tile_of_16, .tiles = kTiles },
+  { .name = "second",
+    .description = "",
+    .device = Device::cpu,
+    .run = sleeping<1>,
+    .supports = no_tile_of_16,
+    .tiles = kTiles },
   { .name = "slow", .description = "", .device = Device::cpu, .run = sleeping<2>, .slow = true },
 };
 
-Expected<Choice, Untuned>
-try_tuning (const Times &first, const Times &second, double budget, const std::atomic<bool> *cancelled = nullptr)
+Expected<Choice, Untuned> try_tuning (const Times &first, const Times &second, double budget,
+                                      const std::atomic<bool> *cancelled = nullptr)
 {
   times[0] = first;
   times[1] = second;
@@ -77,31 +82,27 @@ try_tuning (const Times &first, const Times &second, double budget, const std::a
   return tune (Device::cpu, kShape, layout_of (kShape), tensor.data (), budget, 1, cancelled);
 }
 
-Choice
-tuned (const Times &first, const Times &second, double budget)
+Choice tuned (const Times &first, const Times &second, double budget)
 {
   const auto choice = try_tuning (first, second, budget);
   fail_unless (choice.has_value ());
   return *choice;
 }
 
-double
-seconds_of (auto &&body)
+double seconds_of (auto &&body)
 {
   const auto start = std::chrono::steady_clock::now ();
   body ();
   return std::chrono::duration<double> (std::chrono::steady_clock::now () - start).count ();
 }
 
-void
-setup ()
+void setup ()
 {
   obedient = false;
   at_run = nullptr;
 }
 
-void
-expect (const Choice &choice, const char *name, int tile)
+void expect (const Choice &choice, const char *name, int tile)
 {
   fail_unless_equals_string (choice.strategy->name, name);
   fail_unless_equals_int (choice.tuning.tile, tile);
@@ -112,34 +113,30 @@ expect (const Choice &choice, const char *name, int tile)
 
 namespace inthist {
 
-std::span<const Strategy>
-strategies ()
+std::span<const Strategy> strategies ()
 {
   return kTable;
 }
 
-int
-run (const Strategy &strategy, const Job &job)
+int run (const Strategy &strategy, const Job &job)
 {
   return strategy.run (job);
 }
 
-bool
-accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning)
+bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning)
 {
   return strategy.supports (shape, tuning);
 }
 
-const Strategy *
-preferred_strategy (Device, const Shape &)
+const Strategy *preferred_strategy (Device, const Shape &)
 {
   return &kTable[0];
 }
 
-Layout
-layout_of (const Shape &shape)
+Layout layout_of (const Shape &shape)
 {
-  return { shape.width * bytes_of (shape.counter), shape.width * bytes_of (shape.counter) * shape.height };
+  return { shape.width * bytes_of (shape.counter),
+           shape.width * bytes_of (shape.counter) * shape.height };
 }
 
 }  // namespace inthist
@@ -147,8 +144,10 @@ layout_of (const Shape &shape)
 GST_START_TEST (the_candidates)
 {
   const auto list = candidates (Device::cpu, kShape);
-  fail_unless_equals_int (int (list.size ()), 3);  // not the slow one, and not the tile that is not supported
-  fail_unless (list[0].strategy == &kTable[0] && list[1].tuning.tile == 64 && list[2].tuning.tile == 32);
+  fail_unless_equals_int (int (list.size ()),
+                          3);  // not the slow one, and not the tile that is not supported
+  fail_unless (list[0].strategy == &kTable[0] && list[1].tuning.tile == 64
+               && list[2].tuning.tile == 32);
   fail_unless (default_choice (Device::cpu, kShape).strategy == &kTable[0]);
 }
 GST_END_TEST
@@ -182,7 +181,8 @@ GST_START_TEST (nothing_works)
 {
   const auto choice = try_tuning ({ -1, -1 }, { -1, -1 }, 5);
   fail_unless (!choice && !choice.error ().cancelled);
-  fail_unless (choice.error ().why.find ("second: ") != std::string::npos, "%s", choice.error ().why.c_str ());
+  fail_unless (choice.error ().why.find ("second: ") != std::string::npos, "%s",
+               choice.error ().why.c_str ());
 }
 GST_END_TEST
 
@@ -231,7 +231,8 @@ GST_START_TEST (no_longer_than_the_budget)
   };
   obedient = true;
   // in the second run of the first, and in the first of the second, which are not hopeless yet
-  for (const Case &c : { Case{ { 400, 400 }, { 1, 1 }, 0.45 }, Case{ { 150, 150 }, { 290, 290 }, 0.8 } }) {
+  for (const Case &c :
+       { Case{ { 400, 400 }, { 1, 1 }, 0.45 }, Case{ { 150, 150 }, { 290, 290 }, 0.8 } }) {
     Choice choice;
     const double took = seconds_of ([&] { choice = tuned (c.first, c.second, c.budget); });
     expect (choice, "first", 0);
@@ -287,8 +288,7 @@ GST_START_TEST (cancelled)
 }
 GST_END_TEST
 
-static Suite *
-tuner_suite ()
+static Suite *tuner_suite ()
 {
   Suite *suite = suite_create ("tuner");
   TCase *tests = tcase_create ("general");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// strategy=auto: what is measured goes to a file in the user's cache and is used from there; what a file says is not believed. The cache is a folder of this
-// program's own. What the device has a part in runs on CUDA too.
+// strategy=auto: what is measured goes to a file in the user's cache and is used from there; what a
+// file says is not believed. The cache is a folder of this program's own. What the device has a
+// part in runs on CUDA too.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -32,72 +33,63 @@ namespace fs = std::filesystem;
 
 constexpr int kWidth = 64, kHeight = 48;
 
-fs::path
-file ()
+fs::path file ()
 {
   return fs::path (g_get_user_cache_dir ()) / "gst-integralhist" / "tuning.ini";
 }
 
 /// Each test begins without a cache.
-void
-setup ()
+void setup ()
 {
   fs::remove_all (file ().parent_path ());
 }
 
-std::string
-content ()
+std::string content ()
 {
   std::ifstream stream (file (), std::ios::binary);
   return std::string (std::istreambuf_iterator<char> (stream), {});
 }
 
-void
-write (const std::string &text)
+void write (const std::string &text)
 {
   fs::create_directories (file ().parent_path ());
   std::ofstream (file (), std::ios::binary) << text;
 }
 
 /// What kElements[element] computes by default.
-inthist::Shape
-shape (int element)
+inthist::Shape shape (int element)
 {
   if (element == 0)
     return { kWidth, kHeight, 32, inthist::Type::u32, inthist::Content::bins, inthist::Type::u8 };
   return { kWidth, kHeight, 1, inthist::Type::u32, inthist::Content::powers, inthist::Type::u8 };
 }
 
-std::string
-key (int element)
+std::string key (int element)
 {
   return element == 0 ? "64x48x32-bins-u8-u32" : "64x48x1-powers-u8-u32";
 }
 
-inthist::Device
-device_of (const std::string &backend)
+inthist::Device device_of (const std::string &backend)
 {
   return backend == "cuda" ? inthist::Device::cuda : inthist::Device::cpu;
 }
 
-std::string
-device (const char *backend = "cpu")
+std::string device (const char *backend = "cpu")
 {
   return inthist::device_fingerprint (device_of (backend));
 }
 
 /// Size and time of the library's file, with something added.
-std::string
-build (int bytes = 0, int seconds = 0)
+std::string build (int bytes = 0, int seconds = 0)
 {
   Dl_info info;
   struct stat status;
-  fail_unless (dladdr (reinterpret_cast<void *> (gst_integral_histogram_region_sums), &info) != 0 && stat (info.dli_fname, &status) == 0);
+  fail_unless (dladdr (reinterpret_cast<void *> (gst_integral_histogram_region_sums), &info) != 0
+               && stat (info.dli_fname, &status) == 0);
   return std::to_string (status.st_size + bytes) + " " + std::to_string (status.st_mtime + seconds);
 }
 
-std::string
-group (const char *backend = "cpu")
+std::string group (const char *backend = "cpu")
 {
   return device (backend) + " / " PACKAGE_VERSION " " + build ();
 }
@@ -105,14 +97,13 @@ group (const char *backend = "cpu")
 using Fields = std::vector<std::string>;
 
 /// As if all candidates had been tried.
-Fields
-fields_of (const inthist::Choice &choice)
+Fields fields_of (const inthist::Choice &choice)
 {
-  return { choice.strategy->name, std::to_string (choice.tuning.tile), std::to_string (choice.tuning.threads), "1.5", "0" };
+  return { choice.strategy->name, std::to_string (choice.tuning.tile),
+           std::to_string (choice.tuning.threads), "1.5", "0" };
 }
 
-std::string
-joined (const Fields &fields)
+std::string joined (const Fields &fields)
 {
   std::string text;
   for (const std::string &field : fields)
@@ -120,22 +111,19 @@ joined (const Fields &fields)
   return text;
 }
 
-std::string
-entry (const inthist::Choice &choice)
+std::string entry (const inthist::Choice &choice)
 {
   return joined (fields_of (choice));
 }
 
 /// A file with one group.
-std::string
-ini (const std::string &of, const std::string &key, const std::string &value)
+std::string ini (const std::string &of, const std::string &key, const std::string &value)
 {
   return "[" + of + "]\n" + key + "=" + value + "\n";
 }
 
 /// A candidate with a tile that is not the default.
-inthist::Choice
-another (int element)
+inthist::Choice another (int element)
 {
   const auto candidates = inthist::candidates (inthist::Device::cpu, shape (element));
   const auto first = inthist::default_choice (inthist::Device::cpu, shape (element));
@@ -152,22 +140,24 @@ struct Outcome {
   bool operator== (const Outcome &) const = default;
 };
 
-Outcome
-outcome_of (GstElement *element)
+Outcome outcome_of (GstElement *element)
 {
   g_autoptr (GstStructure) stats = nullptr;
   g_object_get (element, "stats", &stats, nullptr);
-  Outcome outcome = { gst_structure_get_string (stats, "tuning"), gst_structure_get_string (stats, "strategy"), -1, -1 };
-  fail_unless (gst_structure_get (stats, "tile", G_TYPE_INT, &outcome.tile, "threads", G_TYPE_INT, &outcome.threads, nullptr));
+  Outcome outcome = { gst_structure_get_string (stats, "tuning"),
+                      gst_structure_get_string (stats, "strategy"), -1, -1 };
+  fail_unless (gst_structure_get (stats, "tile", G_TYPE_INT, &outcome.tile, "threads", G_TYPE_INT,
+                                  &outcome.threads, nullptr));
   return outcome;
 }
 
 /// One frame through an element; whatever the choice, what comes out is right.
-Outcome
-run (int element, const std::string &properties = "", const char *backend = "cpu")
+Outcome run (int element, const std::string &properties = "", const char *backend = "cpu")
 {
-  g_autofree char *caps = g_strdup_printf ("video/x-raw,format=GRAY8,width=%d,height=%d,framerate=25/1", kWidth, kHeight);
-  GstHarness *h = harness (std::string (kElements[element]) + " backend=" + backend + " " + properties, caps);
+  g_autofree char *caps = g_strdup_printf (
+      "video/x-raw,format=GRAY8,width=%d,height=%d,framerate=25/1", kWidth, kHeight);
+  GstHarness *h =
+      harness (std::string (kElements[element]) + " backend=" + backend + " " + properties, caps);
   GstVideoInfo info;
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
   GstBuffer *in = noise (info, 1);
@@ -176,8 +166,9 @@ run (int element, const std::string &properties = "", const char *backend = "cpu
     wanted += element == 0 ? 1 : value;
   GstBuffer *out = gst_harness_push_and_pull (h, in);
   std::vector<guint64> sums (32);
-  fail_unless (gst_integral_histogram_region_sums (gst_buffer_get_integral_histogram_meta (out)->histogram, 0, 0, kWidth, kHeight,
-                                                   sums.data (), nullptr));
+  fail_unless (
+      gst_integral_histogram_region_sums (gst_buffer_get_integral_histogram_meta (out)->histogram,
+                                          0, 0, kWidth, kHeight, sums.data (), nullptr));
   guint64 sum = 0;
   for (guint64 one : sums)
     sum += one;
@@ -203,15 +194,17 @@ GST_START_TEST (measures_once)
   fail_unless (outcome.tuning == "measured", "%s", outcome.tuning.c_str ());
   const std::string kept = content ();
   fail_unless (kept.starts_with (std::string ("[") + group (backend) + "]\n"), "%s", kept.c_str ());
-  const std::string line =
-      key (element) + "=" + outcome.strategy + ";" + std::to_string (outcome.tile) + ";" + std::to_string (outcome.threads) + ";";
+  const std::string line = key (element) + "=" + outcome.strategy + ";"
+                           + std::to_string (outcome.tile) + ";" + std::to_string (outcome.threads)
+                           + ";";
   const auto at = kept.find (line);
   fail_unless (at != std::string::npos, "no %s in %s", line.c_str (), kept.c_str ());
   double microseconds;
   unsigned unfinished;
   int length = 0;
-  fail_unless (sscanf (&kept[at + line.size ()], "%lf;%u;%n", &microseconds, &unfinished, &length) == 2 && length > 0
-                   && kept[at + line.size () + length] == '\n',
+  fail_unless (sscanf (&kept[at + line.size ()], "%lf;%u;%n", &microseconds, &unfinished, &length)
+                       == 2
+                   && length > 0 && kept[at + line.size () + length] == '\n',
                "%s", kept.c_str ());
   fail_unless (microseconds > 0 && microseconds < 1e6 && unfinished == 0, "%s", kept.c_str ());
   outcome.tuning = "cached";
@@ -229,15 +222,17 @@ GST_START_TEST (cache_decides)
     return;
   for (const auto &choice : inthist::candidates (device_of (backend), shape (element))) {
     write (ini (group (backend), key (element), entry (choice)));
-    fail_unless (run (element, "", backend) == (Outcome{ "cached", choice.strategy->name, choice.tuning.tile, choice.tuning.threads }),
+    fail_unless (run (element, "", backend)
+                     == (Outcome{ "cached", choice.strategy->name, choice.tuning.tile,
+                                  choice.tuning.threads }),
                  "%s", entry (choice).c_str ());
   }
 }
 GST_END_TEST;
 
-/// What is missing, stale, broken or forged is measured, and the file is good afterwards. The loop's index is the element's, here and below.
-void
-expect_measured (int element, const std::string &what, const std::string &text)
+/// What is missing, stale, broken or forged is measured, and the file is good afterwards. The
+/// loop's index is the element's, here and below.
+void expect_measured (int element, const std::string &what, const std::string &text)
 {
   write (text);
   for (const char *expected : { "measured", "cached" }) {
@@ -248,7 +243,8 @@ expect_measured (int element, const std::string &what, const std::string &text)
 
 GST_START_TEST (no_file_is_believed)
 {
-  const std::string good = entry (another (__i__)), name = key (__i__), version = device () + " / " PACKAGE_VERSION;
+  const std::string good = entry (another (__i__)), name = key (__i__),
+                    version = device () + " / " PACKAGE_VERSION;
   const auto with = [&] (const std::string &value) { return ini (group (), name, value); };
   write (with (good));
   fail_unless (run (__i__).tuning == "cached");
@@ -258,7 +254,8 @@ GST_START_TEST (no_file_is_believed)
     { "zeros", std::string (5000, '\0') },
     { "a key without a group", name + "=" + good },
     { "other shape", ini (group (), "65x48x32-bins-u8-u32", good) },
-    { "other device", ini ("A processor of long ago, 1 threads / " PACKAGE_VERSION " " + build (), name, good) },
+    { "other device",
+      ini ("A processor of long ago, 1 threads / " PACKAGE_VERSION " " + build (), name, good) },
     { "other driver", ini (device () + " and more / " PACKAGE_VERSION " " + build (), name, good) },
     { "other version", ini (device () + " / 0.0.1 " + build (), name, good) },
     { "another build of other size", ini (version + " " + build (1, 0), name, good) },
@@ -282,16 +279,21 @@ GST_START_TEST (no_field_is_believed)
 {
   static const std::vector<std::string> kWrong[] = {
     { "", "quicksort", "wf-tis", "serial", "rows", "WAVEFRONT", "wavefront ", "\xff\xfe" },
-    { "", "-1", "1", "12345", "0x40", "64x", "64.0", "+64", " 64", "sixty-four", "99999999999999999999" },
+    { "", "-1", "1", "12345", "0x40", "64x", "64.0", "+64", " 64", "sixty-four",
+      "99999999999999999999" },
     { "", "-1", "64", "1024", "12345", "0x0", "0x", "0.0", " 0", "none", "99999999999999999999" },
-    { "", "0", "0.0", "-0", "-1.5", "nan", "-nan", "inf", "-inf", "infinity", "1e999", "1.5x", "0x1p3", " 1.5", "+1.5", "1,5", "soon" },
+    { "", "0", "0.0", "-0", "-1.5", "nan", "-nan", "inf", "-inf", "infinity", "1e999", "1.5x",
+      "0x1p3", " 1.5", "+1.5", "1,5", "soon" },
     { "", "-1", "1.5", "0x", " 0", "+0", "nan", "inf", "soon", "99999999999999999999" },
   };
-  const inthist::Choice choices[] = { another (__i__), inthist::default_choice (inthist::Device::cpu, shape (__i__)) };
+  const inthist::Choice choices[] = { another (__i__), inthist::default_choice (
+                                                           inthist::Device::cpu, shape (__i__)) };
   for (const inthist::Choice &choice : choices) {
     const Fields good = fields_of (choice);
     write (ini (group (), key (__i__), joined (good)));
-    fail_unless (run (__i__) == (Outcome{ "cached", choice.strategy->name, choice.tuning.tile, choice.tuning.threads }));
+    fail_unless (
+        run (__i__)
+        == (Outcome{ "cached", choice.strategy->name, choice.tuning.tile, choice.tuning.threads }));
     for (std::size_t i = 0; i < good.size (); i++)
       for (const std::string &wrong : kWrong[i]) {
         Fields fields = good;
@@ -315,7 +317,10 @@ GST_START_TEST (more_time)
   const std::string text = ini (group (), key (__i__), joined (fields));
   write (text);
   for (const char *time : { "tuning-time=100", "tuning-time=99", "tuning-time=1" })
-    fail_unless (run (__i__, time) == (Outcome{ "cached", choice.strategy->name, choice.tuning.tile, choice.tuning.threads }), "%s", time);
+    fail_unless (run (__i__, time)
+                     == (Outcome{ "cached", choice.strategy->name, choice.tuning.tile,
+                                  choice.tuning.threads }),
+                 "%s", time);
   fail_unless (content () == text);
   for (const char *time : { "tuning-time=101", "" }) {
     write (text);
@@ -330,7 +335,8 @@ GST_END_TEST;
 GST_START_TEST (too_little_time)
 {
   const auto tuning = [] (const char *time) {
-    GstHarness *h = harness (std::string ("cudaintegralhist backend=cpu ") + time, "video/x-raw,format=GRAY8,width=1920,height=1080");
+    GstHarness *h = harness (std::string ("cudaintegralhist backend=cpu ") + time,
+                             "video/x-raw,format=GRAY8,width=1920,height=1080");
     gst_buffer_unref (gst_harness_push_and_pull (h, gst_harness_create_buffer (h, 1920 * 1080)));
     GstElement *self = gst_harness_find_element (h, "cudaintegralhist");
     const std::string text = outcome_of (self).tuning;
@@ -347,8 +353,7 @@ GST_START_TEST (too_little_time)
 GST_END_TEST;
 
 /// The names of the file's groups, in its order.
-static std::vector<std::string>
-groups_of (const std::string &text)
+static std::vector<std::string> groups_of (const std::string &text)
 {
   std::vector<std::string> groups;
   for (std::size_t at = 0; at < text.size (); at = text.find ('\n', at) + 1)
@@ -364,16 +369,18 @@ GST_START_TEST (merges)
   const std::string name = device ().substr (0, device ().find (','));
   const std::string others[] = { "Some GPU, 99 SMs, driver 1 / 0.0.1", device () + " / 0.0.1",
                                  name + ", another driver / " PACKAGE_VERSION };
-  write (ini (group (), "1x1x1-bins-u8-u32", "rows;0;0;7;0;") + ini (others[0], "a", "b") + ini (others[1], "c", "d")
-         + ini (others[2], "e", "f"));
+  write (ini (group (), "1x1x1-bins-u8-u32", "rows;0;0;7;0;") + ini (others[0], "a", "b")
+         + ini (others[1], "c", "d") + ini (others[2], "e", "f"));
   run (__i__);
   const auto groups = groups_of (content ());
-  fail_unless (groups == std::vector<std::string> ({ others[0], others[1], others[2], group () }), "%s", content ().c_str ());
+  fail_unless (groups == std::vector<std::string> ({ others[0], others[1], others[2], group () }),
+               "%s", content ().c_str ());
   g_autoptr (GKeyFile) keys = g_key_file_new ();
   fail_unless (g_key_file_load_from_file (keys, file ().c_str (), G_KEY_FILE_NONE, nullptr));
   fail_unless (g_key_file_has_key (keys, group ().c_str (), "1x1x1-bins-u8-u32", nullptr));
   fail_unless (g_key_file_has_key (keys, group ().c_str (), key (__i__).c_str (), nullptr));
-  for (const auto &[other, entry] : { std::pair (others[0], "a"), std::pair (others[1], "c"), std::pair (others[2], "e") })
+  for (const auto &[other, entry] :
+       { std::pair (others[0], "a"), std::pair (others[1], "c"), std::pair (others[2], "e") })
     fail_unless (g_key_file_has_key (keys, other.c_str (), entry, nullptr));
 }
 GST_END_TEST;
@@ -386,11 +393,14 @@ GST_START_TEST (two_builds)
   write (ini (other, key (__i__), entry (choice)));
   fail_unless (run (__i__).tuning == "measured");
   std::string why;
-  const auto found = integralhist::choice_in (content (), other, inthist::Device::cpu, shape (__i__), 200, &why);
-  fail_unless (found && found->strategy == choice.strategy && found->tuning == choice.tuning, "%s: %s", why.c_str (), content ().c_str ());
+  const auto found =
+      integralhist::choice_in (content (), other, inthist::Device::cpu, shape (__i__), 200, &why);
+  fail_unless (found && found->strategy == choice.strategy && found->tuning == choice.tuning,
+               "%s: %s", why.c_str (), content ().c_str ());
   // the other stores something; this one is cached still
   write (integralhist::text_with (content (), other, { 65, 48, 1 }, choice, 200));
-  fail_unless (groups_of (content ()) == std::vector<std::string> ({ group (), other }), "%s", content ().c_str ());
+  fail_unless (groups_of (content ()) == std::vector<std::string> ({ group (), other }), "%s",
+               content ().c_str ());
   fail_unless (run (__i__).tuning == "cached");
 }
 GST_END_TEST;
@@ -420,12 +430,16 @@ GST_START_TEST (choice_in_text)
 {
   const auto choice = another (__i__);
   const auto look = [&] (const std::string &text, unsigned milliseconds, std::string &why) {
-    return integralhist::choice_in (text, group (), inthist::Device::cpu, shape (__i__), milliseconds, &why);
+    return integralhist::choice_in (text, group (), inthist::Device::cpu, shape (__i__),
+                                    milliseconds, &why);
   };
   std::string why;
   const auto found = look (ini (group (), key (__i__), entry (choice)), 200, why);
-  fail_unless (found && found->strategy == choice.strategy && found->tuning == choice.tuning && why.empty (), "%s", why.c_str ());
-  for (const std::string &text : { std::string (), ini ("other", key (__i__), entry (choice)), ini (group (), "a", "b") })
+  fail_unless (found && found->strategy == choice.strategy && found->tuning == choice.tuning
+                   && why.empty (),
+               "%s", why.c_str ());
+  for (const std::string &text :
+       { std::string (), ini ("other", key (__i__), entry (choice)), ini (group (), "a", "b") })
     fail_unless (!look (text, 200, why) && why.empty (), "%s", why.c_str ());
   for (const std::string &text : { std::string ("garbage"), ini (group (), key (__i__), "a") }) {
     fail_unless (!look (text, 200, why) && !why.empty (), "%s", text.c_str ());
@@ -462,7 +476,8 @@ GST_START_TEST (no_regular_file)
     make ();
     const auto start = std::chrono::steady_clock::now ();
     fail_unless (run (__i__).tuning == "measured");
-    const double took = std::chrono::duration<double> (std::chrono::steady_clock::now () - start).count ();
+    const double took =
+        std::chrono::duration<double> (std::chrono::steady_clock::now () - start).count ();
     fail_unless (took < 5, "%g s", took);
     fail_unless (fs::is_regular_file (fs::symlink_status (place)));
     fail_unless (run (__i__).tuning == "cached");
@@ -472,7 +487,8 @@ GST_START_TEST (no_regular_file)
 }
 GST_END_TEST;
 
-/// A folder that cannot be made, and a file that cannot be replaced: measured each time, and nothing else.
+/// A folder that cannot be made, and a file that cannot be replaced: measured each time, and
+/// nothing else.
 GST_START_TEST (unwritable)
 {
   std::ofstream (file ().parent_path ()) << "in the way";
@@ -485,7 +501,8 @@ GST_START_TEST (unwritable)
 }
 GST_END_TEST;
 
-/// Without time the built-in choice, and with a strategy that one; neither looks at the cache, or writes it.
+/// Without time the built-in choice, and with a strategy that one; neither looks at the cache, or
+/// writes it.
 GST_START_TEST (without_measuring)
 {
   const auto first = inthist::default_choice (inthist::Device::cpu, shape (__i__));
@@ -494,7 +511,9 @@ GST_START_TEST (without_measuring)
     if (cached)
       write (ini (group (), key (__i__), entry (other)));
     const std::string before = content ();
-    fail_unless (run (__i__, "tuning-time=0") == (Outcome{ "default", first.strategy->name, first.tuning.tile, first.tuning.threads }));
+    fail_unless (
+        run (__i__, "tuning-time=0")
+        == (Outcome{ "default", first.strategy->name, first.tuning.tile, first.tuning.threads }));
     fail_unless (run (__i__, "strategy=serial") == (Outcome{ "set", "serial", 0, 0 }));
     fail_unless (content () == before && fs::exists (file ()) == cached);
   }
@@ -502,13 +521,13 @@ GST_START_TEST (without_measuring)
 GST_END_TEST;
 
 /// Fails where the element's log has no such line.
-static void
-hear (const char *pattern, int element, const std::string &properties)
+static void hear (const char *pattern, int element, const std::string &properties)
 {
   static std::string log;
   log.clear ();
-  const GstLogFunction listen = [] (GstDebugCategory *category, GstDebugLevel, const gchar *, const gchar *, gint, GObject *,
-                                    GstDebugMessage *message, gpointer) {
+  const GstLogFunction listen = [] (GstDebugCategory *category, GstDebugLevel, const gchar *,
+                                    const gchar *, gint, GObject *, GstDebugMessage *message,
+                                    gpointer) {
     if (g_str_has_prefix (gst_debug_category_get_name (category), "cudaintegral"))
       log += std::string (gst_debug_message_get (message)) + "\n";
   };
@@ -527,8 +546,9 @@ GST_START_TEST (says_why)
   struct Case {
     const char *properties, *pattern;
   };
-  for (const Case &c : { Case{ "tuning-time=0", ": built-in" }, Case{ "", ": measured in " }, Case{ "", ": from the cache " },
-                         Case{ "strategy=serial", "strategy serial" } })
+  for (const Case &c :
+       { Case{ "tuning-time=0", ": built-in" }, Case{ "", ": measured in " },
+         Case{ "", ": from the cache " }, Case{ "strategy=serial", "strategy serial" } })
     hear (c.pattern, __i__, c.properties);
   write ("garbage");
   hear ("was of no use", __i__, "");
@@ -539,19 +559,23 @@ GST_START_TEST (says_why)
 }
 GST_END_TEST;
 
-/// Of two elements that start at once with one shape, one measures and the other waits for it; with two shapes both do, and both are kept.
+/// Of two elements that start at once with one shape, one measures and the other waits for it; with
+/// two shapes both do, and both are kept.
 GST_START_TEST (two_at_once)
 {
   for (const int other : { 0, 1 }) {
     setup ();
-    g_autofree char *line = g_strdup_printf ("videotestsrc num-buffers=2 ! video/x-raw,format=GRAY8,width=%d,height=%d ! tee name=t  t. ! "
-                                             "queue ! %s name=a backend=cpu ! fakesink "
-                                             "t. ! queue ! %s name=b backend=cpu ! fakesink",
-                                             kWidth, kHeight, kElements[0], kElements[other]);
+    g_autofree char *line =
+        g_strdup_printf ("videotestsrc num-buffers=2 ! video/x-raw,format=GRAY8,width=%d,height=%d "
+                         "! tee name=t  t. ! "
+                         "queue ! %s name=a backend=cpu ! fakesink "
+                         "t. ! queue ! %s name=b backend=cpu ! fakesink",
+                         kWidth, kHeight, kElements[0], kElements[other]);
     GstElement *pipeline = gst_parse_launch (line, nullptr);
     gst_element_set_state (pipeline, GST_STATE_PLAYING);
     GstBus *bus = gst_element_get_bus (pipeline);
-    GstMessage *message = gst_bus_timed_pop_filtered (bus, 20 * GST_SECOND, GstMessageType (GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
+    GstMessage *message = gst_bus_timed_pop_filtered (
+        bus, 20 * GST_SECOND, GstMessageType (GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
     fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS);
     gst_message_unref (message);
     int measured = 0;
@@ -591,12 +615,15 @@ private:
 /// A large frame's tensor, whose pages nobody has touched.
 struct Large {
   inthist::Shape shape = { 3840, 2160, 32 };
-  std::unique_ptr<void, decltype (&std::free)> tensor{ std::aligned_alloc (64, inthist::tensor_bytes (shape, inthist::layout_of (shape))),
-                                                       std::free };
+  std::unique_ptr<void, decltype (&std::free)> tensor{
+    std::aligned_alloc (64, inthist::tensor_bytes (shape, inthist::layout_of (shape))), std::free
+  };
 
-  integralhist::Expected<integralhist::Plan> plan (const std::atomic<bool> *cancelled, unsigned milliseconds = 60000) const
+  integralhist::Expected<integralhist::Plan> plan (const std::atomic<bool> *cancelled,
+                                                   unsigned milliseconds = 60000) const
   {
-    return integralhist::plan_for (inthist::Device::cpu, shape, nullptr, milliseconds, 1, tensor.get (), cancelled);
+    return integralhist::plan_for (inthist::Device::cpu, shape, nullptr, milliseconds, 1,
+                                   tensor.get (), cancelled);
   }
 };
 
@@ -616,23 +643,30 @@ GST_START_TEST (bounded_start)
   const std::vector<std::uint8_t> workspace (choice.strategy->workspace_bytes (shape, {}) + 256);
   std::vector<std::uint8_t> pixels (inthist::bin_stride (shape.width) * shape.height + 16);
   const auto aligned = [] (const auto &bytes, std::uintptr_t to) {
-    return reinterpret_cast<std::uint8_t *> ((reinterpret_cast<std::uintptr_t> (bytes.data ()) + to - 1) / to * to);
+    return reinterpret_cast<std::uint8_t *> (
+        (reinterpret_cast<std::uintptr_t> (bytes.data ()) + to - 1) / to * to);
   };
   double frame = 0;
   for (int i = 0; i < 3; i++)  // the first finds the tensor's pages
     frame = seconds_of ([&] {
-      fail_unless_equals_int (inthist::run (*choice.strategy, { shape,
-                                                                inthist::layout_of (shape),
-                                                                { aligned (pixels, 16), inthist::bin_stride (shape.width) },
-                                                                tensor.get (),
-                                                                aligned (workspace, 256) }),
-                              0);
+      fail_unless_equals_int (
+          inthist::run (*choice.strategy,
+                        { shape,
+                          inthist::layout_of (shape),
+                          { aligned (pixels, 16), inthist::bin_stride (shape.width) },
+                          tensor.get (),
+                          aligned (workspace, 256) }),
+          0);
     });
-  for (const double frames : { 0., 2.5, 5.5, 7., 9. }) {  // five are the first candidate's: something else runs when the time is up
-    const int budget = 1 + int (frames * frame * 1e3);    // milliseconds
+  for (const double frames :
+       { 0., 2.5, 5.5, 7.,
+         9. }) {  // five are the first candidate's: something else runs when the time is up
+    const int budget = 1 + int (frames * frame * 1e3);  // milliseconds
     setup ();
-    const double took = seconds_of ([&] { fail_unless (large.plan (nullptr, budget).has_value ()); });
-    fail_unless (took < budget / 1e3 + 3 * frame + 0.15, "%.3f s with %d ms; a frame takes %.3f s", took, budget, frame);
+    const double took =
+        seconds_of ([&] { fail_unless (large.plan (nullptr, budget).has_value ()); });
+    fail_unless (took < budget / 1e3 + 3 * frame + 0.15, "%.3f s with %d ms; a frame takes %.3f s",
+                 took, budget, frame);
   }
 }
 GST_END_TEST;
@@ -740,9 +774,10 @@ private:
   }
 
   std::atomic<int> in_ = 0, out_ = 0;
-  GstElement *pipeline_ = gst_parse_launch ("videotestsrc ! video/x-raw,format=GRAY8,width=1920,height=1080 ! "
-                                            "cudaintegralhist name=e bins=64 backend=cpu tuning-time=60000 ! fakesink async=false",
-                                            nullptr);
+  GstElement *pipeline_ = gst_parse_launch (
+      "videotestsrc ! video/x-raw,format=GRAY8,width=1920,height=1080 ! "
+      "cudaintegralhist name=e bins=64 backend=cpu tuning-time=60000 ! fakesink async=false",
+      nullptr);
   GstElement *element_ = gst_bin_get_by_name (GST_BIN (pipeline_), "e");
 };
 
@@ -785,12 +820,12 @@ GST_START_TEST (flush_while_measuring)
     pipeline.expect_no_error ();
     return took < kMostToStop;
   };
-  fail_unless (one_of_three (attempt), "each of three flushes took longer than %.1f s", kMostToStop);
+  fail_unless (one_of_three (attempt), "each of three flushes took longer than %.1f s",
+               kMostToStop);
 }
 GST_END_TEST;
 
-static Suite *
-tuning_suite ()
+static Suite *tuning_suite ()
 {
   Suite *suite = suite_create ("tuning");
   TCase *tests = tcase_create ("general");
@@ -820,8 +855,7 @@ tuning_suite ()
   return suite;
 }
 
-int
-main (int argc, char **argv)
+int main (int argc, char **argv)
 {
   // before GLib has a look at it
   std::string cache = (fs::temp_directory_path () / "inthist-tuning-XXXXXX").string ();

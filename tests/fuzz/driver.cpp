@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Stands in for libFuzzer where that is not installed: runs the inputs of the given files and
-// folders, then changes them at random. It knows libFuzzer's flags -seed, -runs, -max_total_time and
-// -max_len, and ignores others. It does not see which code runs, and so finds less.
+// folders, then changes them at random. It knows libFuzzer's flags -seed, -runs, -max_total_time
+// and -max_len, and ignores others. It does not see which code runs, and so finds less.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -23,8 +23,7 @@ namespace {
 using Input = std::vector<std::uint8_t>;
 using Random = std::mt19937;
 
-void
-read (const std::filesystem::path &path, std::vector<Input> &inputs)
+void read (const std::filesystem::path &path, std::vector<Input> &inputs)
 {
   if (std::filesystem::is_directory (path)) {
     for (const auto &entry : std::filesystem::directory_iterator (path))
@@ -36,8 +35,7 @@ read (const std::filesystem::path &path, std::vector<Input> &inputs)
 }
 
 /// One change: a byte set, flipped, put in or taken out, or the end of another input.
-void
-change (Input &input, const Input &other, std::size_t most, Random &random)
+void change (Input &input, const Input &other, std::size_t most, Random &random)
 {
   const std::size_t at = input.empty () ? 0 : random () % input.size ();
   switch (random () % 5) {
@@ -57,24 +55,24 @@ change (Input &input, const Input &other, std::size_t most, Random &random)
     default:
       input.resize (at);
       if (!other.empty ())
-        input.insert (input.end (), other.begin () + std::ptrdiff_t (random () % other.size ()), other.end ());
+        input.insert (input.end (), other.begin () + std::ptrdiff_t (random () % other.size ()),
+                      other.end ());
   }
   if (input.size () > most)
     input.resize (most);
 }
 
 /// Runs an input in memory of its very size, and keeps it in a file meanwhile.
-void
-run (const Input &input)
+void run (const Input &input)
 {
-  std::ofstream ("last-input", std::ios::binary).write (reinterpret_cast<const char *> (input.data ()), std::streamsize (input.size ()));
+  std::ofstream ("last-input", std::ios::binary)
+      .write (reinterpret_cast<const char *> (input.data ()), std::streamsize (input.size ()));
   LLVMFuzzerTestOneInput (input.data (), input.size ());
 }
 
 }  // namespace
 
-int
-main (int argc, char **argv)
+int main (int argc, char **argv)
 {
   if (LLVMFuzzerInitialize)
     LLVMFuzzerInitialize (&argc, &argv);
@@ -82,7 +80,8 @@ main (int argc, char **argv)
   std::vector<Input> inputs;
   for (int i = 1; i < argc; i++) {
     char *const equals = std::strchr (argv[i], '=');
-    const std::string name (argv[i], equals ? std::size_t (equals - argv[i]) : std::strlen (argv[i]));
+    const std::string name (argv[i],
+                            equals ? std::size_t (equals - argv[i]) : std::strlen (argv[i]));
     const unsigned long value = equals ? std::strtoul (equals + 1, nullptr, 0) : 0;
     if (argv[i][0] != '-')
       read (argv[i], inputs);
@@ -95,7 +94,8 @@ main (int argc, char **argv)
     else if (name == "-max_len")
       most = value;
   }
-  std::printf ("seed %lu, %zu inputs; libFuzzer is missing, so these are changed blindly\n", seed, inputs.size ());
+  std::printf ("seed %lu, %zu inputs; libFuzzer is missing, so these are changed blindly\n", seed,
+               inputs.size ());
   std::fflush (stdout);
   for (const Input &input : inputs)
     run (input);

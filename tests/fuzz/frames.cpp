@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Frames of every kind through the elements: all formats, sizes from a dot to long lines, any layout
-// in memory, metas that tell of it and metas that lie, crops, gaps and changes of the caps. Each
-// frame lies in heap blocks of its very size, so that a sanitizer sees who reads outside. Every tensor is
-// compared with the pixels; a frame that is not what it says must be refused with one error.
+// Frames of every kind through the elements: all formats, sizes from a dot to long lines, any
+// layout in memory, metas that tell of it and metas that lie, crops, gaps and changes of the caps.
+// Each frame lies in heap blocks of its very size, so that a sanitizer sees who reads outside.
+// Every tensor is compared with the pixels; a frame that is not what it says must be refused with
+// one error.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,15 +17,16 @@
 
 namespace {
 
-constexpr const char *kFormats[] = { "GRAY8", "GRAY16_LE", "NV12", "NV21", "I420",       "YV12",      "Y42B", "Y444",
-                                     "YUY2",  "UYVY",      "RGB",  "BGR",  "RGBx",       "BGRx",      "xRGB", "xBGR",
-                                     "RGBA",  "BGRA",      "ARGB", "ABGR", "RGB10A2_LE", "BGR10A2_LE" };
+constexpr const char *kFormats[] = { "GRAY8",      "GRAY16_LE", "NV12", "NV21", "I420",
+                                     "YV12",       "Y42B",      "Y444", "YUY2", "UYVY",
+                                     "RGB",        "BGR",       "RGBx", "BGRx", "xRGB",
+                                     "xBGR",       "RGBA",      "BGRA", "ARGB", "ABGR",
+                                     "RGB10A2_LE", "BGR10A2_LE" };
 
 std::string doing;  // for the message of what fails
 
 template <class... Arguments>
-std::string
-format (const char *text, Arguments... arguments)
+std::string format (const char *text, Arguments... arguments)
 {
   g_autofree char *printed = g_strdup_printf (text, arguments...);
   return printed;
@@ -56,7 +58,8 @@ struct Reader {
       step = 4;
       for (int c = 0; c < 3; c++)
         shift[c] = 2 + 10 * (name[0] == 'R' ? c : 2 - c);
-    } else if (name.find ('R') != std::string::npos && name.find ('G') != std::string::npos && name[0] != 'G') {
+    } else if (name.find ('R') != std::string::npos && name.find ('G') != std::string::npos
+               && name[0] != 'G') {
       step = int (name.size ());
       for (int c = 0; c < 3; c++)
         shift[c] = 8 * int (name.find ("RGB"[c]));
@@ -108,48 +111,50 @@ struct Block {
   gsize size;
 };
 
-Block
-make_block (gsize size, Random &random)
+Block make_block (gsize size, Random &random)
 {
   const Block block = { static_cast<guint8 *> (g_malloc (std::max<gsize> (size, 1))), size };
   const int kind = random.between (0, 3), step = random.between (0, 7);
   const auto base = guint8 (random.word ());
   for (gsize i = 0; i < size; i++)
-    block.data[i] = kind == 0 ? guint8 (random.word ()) : kind == 1 ? base : guint8 (base + i * gsize (step) / 3);
+    block.data[i] = kind == 0   ? guint8 (random.word ())
+                    : kind == 1 ? base
+                                : guint8 (base + i * gsize (step) / 3);
   return block;
 }
 
-Block
-copy_of (const guint8 *data, gsize size)
+Block copy_of (const guint8 *data, gsize size)
 {
   return { static_cast<guint8 *> (g_memdup2 (data, size)), size };
 }
 
-void
-append (GstBuffer *buffer, const Block &block)
+void append (GstBuffer *buffer, const Block &block)
 {
-  gst_buffer_append_memory (buffer, gst_memory_new_wrapped (GstMemoryFlags (0), block.data, block.size, 0, block.size, block.data, g_free));
+  gst_buffer_append_memory (buffer,
+                            gst_memory_new_wrapped (GstMemoryFlags (0), block.data, block.size, 0,
+                                                    block.size, block.data, g_free));
 }
 
 /// The values of a picture whose first pixel lies at `first`.
-Picture
-read (const guint8 *first, std::ptrdiff_t stride, int width, int height, const Reader &reader)
+Picture read (const guint8 *first, std::ptrdiff_t stride, int width, int height,
+              const Reader &reader)
 {
   Picture picture = { width, height, {} };
   picture.values.reserve (gsize (width) * height);
   for (int y = 0; y < height; y++)
     for (int x = 0; x < width; x++)
-      picture.values.push_back (reader.value (first + y * stride + x * std::ptrdiff_t (reader.step)));
+      picture.values.push_back (
+          reader.value (first + y * stride + x * std::ptrdiff_t (reader.step)));
   return picture;
 }
 
-std::pair<int, int>
-make_size (Random &random)
+std::pair<int, int> make_size (Random &random)
 {
   const double kind = random.share ();
   if (kind < 0.2)
     return { random.between (1, 5), random.between (1, 5) };
-  const int line = random.one_of ({ 4099, 20000, 32768, 65535, 65536, 70001 }), few = random.between (1, 3);
+  const int line = random.one_of ({ 4099, 20000, 32768, 65535, 65536, 70001 }),
+            few = random.between (1, 3);
   if (kind < 0.25)
     return { line, few };
   if (kind < 0.3)
@@ -163,16 +168,18 @@ public:
   /// With others behind the element (`in_company`), paddings and offsets are multiples of a pixel,
   /// and no stride is negative: the functions of GstVideo that those use crash with them.
   Maker (int width, int height, bool in_company, Random &random)
-      : random_ (random), name_ (random.one_of (kFormats)), primaries_ (random.one_of (kPrimaries)), reader_ (name_, primaries_),
-        in_company_ (in_company), width_ (width), height_ (height), unit_ (in_company || name_ == "GRAY16_LE" ? reader_.step : 1),
-        info_ (info (width, height))
+      : random_ (random), name_ (random.one_of (kFormats)), primaries_ (random.one_of (kPrimaries)),
+        reader_ (name_, primaries_), in_company_ (in_company), width_ (width), height_ (height),
+        unit_ (in_company || name_ == "GRAY16_LE" ? reader_.step : 1), info_ (info (width, height))
   {
-    static constexpr const char *kMore[] = { "", "", ",interlace-mode=interleaved", ",interlace-mode=mixed", ",pixel-aspect-ratio=4/3" };
-    caps_ = format ("video/x-raw,format=%s,width=%d,height=%d,framerate=%s%s%s", name_.c_str (), width, height,
-                    random.one_of ({ "0/1", "30/1", "1/1000000" }), GST_VIDEO_INFO_IS_RGB (&info_) ? primaries_.caps : "",
-                    random.one_of (kMore));
+    static constexpr const char *kMore[] = { "", "", ",interlace-mode=interleaved",
+                                             ",interlace-mode=mixed", ",pixel-aspect-ratio=4/3" };
+    caps_ = format ("video/x-raw,format=%s,width=%d,height=%d,framerate=%s%s%s", name_.c_str (),
+                    width, height, random.one_of ({ "0/1", "30/1", "1/1000000" }),
+                    GST_VIDEO_INFO_IS_RGB (&info_) ? primaries_.caps : "", random.one_of (kMore));
     g_autoptr (GstCaps) caps = gst_caps_from_string (caps_.c_str ());
-    REQUIRE (gst_video_info_from_caps (&info_, caps), "no video: %s", caps_.c_str ());  // rows of interlaced chroma come in pairs
+    REQUIRE (gst_video_info_from_caps (&info_, caps), "no video: %s",
+             caps_.c_str ());  // rows of interlaced chroma come in pairs
   }
 
   Frame make ()
@@ -203,8 +210,9 @@ private:
   {
     GstVideoInfo info;
     gst_video_info_init (&info);
-    REQUIRE (gst_video_info_set_format (&info, gst_video_format_from_string (name_.c_str ()), guint (width), guint (height)), "%s of %dx%d",
-             name_.c_str (), width, height);
+    REQUIRE (gst_video_info_set_format (&info, gst_video_format_from_string (name_.c_str ()),
+                                        guint (width), guint (height)),
+             "%s of %dx%d", name_.c_str (), width, height);
     return info;
   }
 
@@ -232,17 +240,22 @@ private:
     for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&info); p++) {
       gint components[GST_VIDEO_MAX_COMPONENTS];
       gst_video_format_info_component (info.finfo, p, components);
-      const gsize rows = gsize (GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT (info.finfo, components[0], info.height));
+      const gsize rows =
+          gsize (GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT (info.finfo, components[0], info.height));
       const bool pairs = name_ == "YUY2" || name_ == "UYVY";
       const gsize row_bytes =
-          p > 0 ? gsize (info.stride[p]) : gsize (pairs ? GST_ROUND_UP_2 (info.width) : info.width) * gsize (reader_.step);
+          p > 0 ? gsize (info.stride[p])
+                : gsize (pairs ? GST_ROUND_UP_2 (info.width) : info.width) * gsize (reader_.step);
       gint stride = gint (row_bytes) + (padded ? unit_ * random_.one_of ({ 0, 1, 3, 16, 129 }) : 0);
       planes.push_back ({ 0, rows, row_bytes, stride });
     }
     return planes;
   }
 
-  static gsize bytes_of (const Plane &plane) { return gsize (std::abs (plane.stride)) * (plane.rows - 1) + plane.row_bytes; }
+  static gsize bytes_of (const Plane &plane)
+  {
+    return gsize (std::abs (plane.stride)) * (plane.rows - 1) + plane.row_bytes;
+  }
 
   void add_meta (const char *format_name, int width, int height, const std::vector<Plane> &planes)
   {
@@ -252,7 +265,8 @@ private:
       offsets[p] = planes[p].offset;
       strides[p] = planes[p].stride;
     }
-    gst_buffer_add_video_meta_full (frame_.buffer, GST_VIDEO_FRAME_FLAG_NONE, gst_video_format_from_string (format_name), guint (width),
+    gst_buffer_add_video_meta_full (frame_.buffer, GST_VIDEO_FRAME_FLAG_NONE,
+                                    gst_video_format_from_string (format_name), guint (width),
                                     guint (height), guint (planes.size ()), offsets, strides);
   }
 
@@ -263,7 +277,8 @@ private:
     auto planes = planes_of (layout, true);
     const bool apart = random_.with (0.4), upside_down = !in_company_ && random_.with (0.15);
     gsize at = apart ? 0 : gsize (unit_ * random_.one_of ({ 0, 0, 1, 7, 64 }));
-    frame_.story += format ("meta of %dx%d, %s, from byte %zu", width, height, apart ? "a memory a plane" : "one memory", at);
+    frame_.story += format ("meta of %dx%d, %s, from byte %zu", width, height,
+                            apart ? "a memory a plane" : "one memory", at);
     std::vector<gsize> starts;
     for (Plane &plane : planes) {
       starts.push_back (at);
@@ -289,8 +304,9 @@ private:
       first = block.data + planes[0].offset;
     }
     add_meta (name_.c_str (), width, height, planes);
-    frame_.picture = read (first + std::ptrdiff_t (y) * planes[0].stride + std::ptrdiff_t (x) * reader_.step, planes[0].stride, width_,
-                           height_, reader_);
+    frame_.picture =
+        read (first + std::ptrdiff_t (y) * planes[0].stride + std::ptrdiff_t (x) * reader_.step,
+              planes[0].stride, width_, height_, reader_);
   }
 
   void add_crop (int x, int y, int width, int height)
@@ -306,8 +322,8 @@ private:
   /// A larger picture, of which the caps tell the part that is to be seen.
   void cropped ()
   {
-    const int left = random_.between (0, 20), top = random_.between (0, 20), right = random_.between (0, 9),
-              bottom = random_.between (0, 9);
+    const int left = random_.between (0, 20), top = random_.between (0, 20),
+              right = random_.between (0, 9), bottom = random_.between (0, 9);
     with_meta (width_ + left + right, height_ + top + bottom, left, top);
     if (random_.with (0.75)) {
       add_crop (left, top, width_, height_);
@@ -315,8 +331,8 @@ private:
       add_crop (left + right + random_.between (1, 9), top, width_, height_);
       frame_.expected = Expected::refusal;
     } else if (random_.with (0.5)) {
-      add_crop (random_.one_of ({ -1, G_MININT, G_MAXINT }), 0, random_.one_of ({ width_, G_MAXINT, -1 }),
-                random_.one_of ({ height_, 1, -1 }));
+      add_crop (random_.one_of ({ -1, G_MININT, G_MAXINT }), 0,
+                random_.one_of ({ width_, G_MAXINT, -1 }), random_.one_of ({ height_, 1, -1 }));
       frame_.expected = Expected::refusal;
     } else {
       // a part of what the caps tell
@@ -330,11 +346,13 @@ private:
     auto planes = planes_of (info_, false);
     frame_.expected = Expected::refusal;
     const int kind = random_.between (0, 9);
-    static constexpr const char *kStories[] = { "the first plane is cut",   "a stride that is too long",
-                                                "an offset behind the end", "rows before the memory",
-                                                "another plane is cut",     "a plane over two memories",
-                                                "a meta of another format", "a meta of a smaller frame",
-                                                "no meta, and too short",   "no memory" };
+    static constexpr const char *kStories[] = {
+      "the first plane is cut",   "a stride that is too long",
+      "an offset behind the end", "rows before the memory",
+      "another plane is cut",     "a plane over two memories",
+      "a meta of another format", "a meta of a smaller frame",
+      "no meta, and too short",   "no memory"
+    };
     frame_.story = kStories[kind];
     if (kind == 8 || kind == 9) {
       if (kind == 8)
@@ -358,15 +376,23 @@ private:
     const bool last = planes.size () == 1;  // the bytes of others may be taken for the first's
     switch (kind) {
       case 0:
-        cut = 1 + random_.word () % std::min<gsize> (first_bytes, random_.with (0.5) ? 3 : first_bytes);
-        // a row of packed YUV that is an odd number of pixels wide ends in a byte or two that nobody reads
-        frame_.expected = last && cut > first.row_bytes - gsize (width_) * gsize (reader_.step) ? Expected::refusal : Expected::anything;
+        cut =
+            1
+            + random_.word () % std::min<gsize> (first_bytes, random_.with (0.5) ? 3 : first_bytes);
+        // a row of packed YUV that is an odd number of pixels wide ends in a byte or two that
+        // nobody reads
+        frame_.expected = last && cut > first.row_bytes - gsize (width_) * gsize (reader_.step)
+                              ? Expected::refusal
+                              : Expected::anything;
         break;
       case 1:
         frame_.expected = line ? Expected::either : last ? Expected::refusal : Expected::anything;
-        first.stride = random_.with (0.5) ? G_MAXINT : first.stride + 2 + 2 * random_.between (0, 50000);
+        first.stride =
+            random_.with (0.5) ? G_MAXINT : first.stride + 2 + 2 * random_.between (0, 50000);
         break;
-      case 2: first.offset = random_.with (0.5) ? at + gsize (random_.between (0, 1000)) : G_MAXSIZE / 2; break;
+      case 2:
+        first.offset = random_.with (0.5) ? at + gsize (random_.between (0, 1000)) : G_MAXSIZE / 2;
+        break;
       case 3:
         if (line)
           frame_.expected = Expected::either;
@@ -374,7 +400,9 @@ private:
         break;
       case 4:
         planes.back ().stride = G_MAXINT;
-        frame_.expected = planes.size () > 1 ? Expected::either : line ? Expected::either : Expected::refusal;
+        frame_.expected = planes.size () > 1 ? Expected::either
+                          : line             ? Expected::either
+                                             : Expected::refusal;
         break;
       case 5: frame_.expected = Expected::either; break;
       case 6:
@@ -383,13 +411,17 @@ private:
           planes.resize (3, planes[0]);
         break;
       default:
-        (random_.with (0.5) && width > 1) || height == 1 ? width -= random_.between (1, width) : height -= random_.between (1, height);
+        (random_.with (0.5) && width > 1) || height == 1 ? width -= random_.between (1, width)
+                                                         : height -= random_.between (1, height);
     }
     std::vector<guint8> all;
-    for (gsize p = 0; p < planes.size () && (kind != 6 || p < GST_VIDEO_INFO_N_PLANES (&info_)); p++) {
-      const Block block = make_block (p == 0 ? first_bytes - cut : bytes_of (planes_of (info_, false)[p]), random_);
+    for (gsize p = 0; p < planes.size () && (kind != 6 || p < GST_VIDEO_INFO_N_PLANES (&info_));
+         p++) {
+      const Block block =
+          make_block (p == 0 ? first_bytes - cut : bytes_of (planes_of (info_, false)[p]), random_);
       if (p == 0 && cut == 0)
-        frame_.picture = read (block.data, gint (planes_of (info_, false)[0].stride), width_, height_, reader_);
+        frame_.picture =
+            read (block.data, gint (planes_of (info_, false)[0].stride), width_, height_, reader_);
       if (p == 0 && kind == 5 && block.size > 1) {
         const gsize half = 1 + random_.word () % (block.size - 1);
         append (frame_.buffer, copy_of (block.data, half));
@@ -429,8 +461,7 @@ struct Setup {
 };
 
 /// Strategies of the CPU that an element has, and auto.
-std::vector<std::string>
-strategies_of (const char *name)
+std::vector<std::string> strategies_of (const char *name)
 {
   GstElement *const element = gst_element_factory_make (name, nullptr);
   REQUIRE (element, "there is no %s", name);
@@ -444,43 +475,49 @@ strategies_of (const char *name)
   return names;
 }
 
-Setup
-make_setup (const std::string &backend, Random &random)
+Setup make_setup (const std::string &backend, Random &random)
 {
-  static const auto of_histograms = strategies_of ("cudaintegralhist"), of_tables = strategies_of ("cudaintegralimage");
+  static const auto of_histograms = strategies_of ("cudaintegralhist"),
+                    of_tables = strategies_of ("cudaintegralimage");
   Setup setup;
   setup.tables = random.with (0.25);
   setup.interval = random.with (0.15) ? guint (random.between (2, 4)) : 1;
   setup.counter = setup.tables ? "u32" : random.one_of ({ "u32", "u16", "u16-anchored" });
-  setup.strategy = random.with (0.4) && backend == "cpu" ? random.one_of (setup.tables ? of_tables : of_histograms) : "auto";
+  setup.strategy = random.with (0.4) && backend == "cpu"
+                       ? random.one_of (setup.tables ? of_tables : of_histograms)
+                       : "auto";
   setup.limited = !setup.tables && random.with (0.15);
   if (setup.tables) {
     setup.planes = random.with (0.5) ? 2 : 1;
     setup.line = format ("cudaintegralimage name=element squared=%d", setup.planes == 2);
   } else {
     setup.planes = guint (random.one_of ({ 1, 2, 3, 5, 8, 16, 31, 32, 64, 100, 255, 256 }));
-    setup.line = format ("cudaintegralhist name=element bins=%u counter=%s", setup.planes, setup.counter.c_str ());
+    setup.line = format ("cudaintegralhist name=element bins=%u counter=%s", setup.planes,
+                         setup.counter.c_str ());
     if (random.with (0.2))
       setup.line += format (" cuda-device-ids=0,1,2 task-bins=%d", random.between (0, 40));
     if (setup.limited)
       setup.line += format (" max-device-memory=%d", random.one_of ({ 30000, 400000, 3000000 }));
   }
-  setup.line += format (" backend=%s tuning-time=0 strategy=%s interval=%u async-depth=%d sync=%d", backend.c_str (),
-                        setup.strategy.c_str (), setup.interval, random.between (1, 4), random.with (0.2));
+  setup.line += format (" backend=%s tuning-time=0 strategy=%s interval=%u async-depth=%d sync=%d",
+                        backend.c_str (), setup.strategy.c_str (), setup.interval,
+                        random.between (1, 4), random.with (0.2));
   if (random.with (0.2) && !setup.tables)
-    setup.line += random.one_of ({ " ! integralhistlikelihood messages=true mode=gray", " ! integralhistlikelihood mode=blend step=5",
-                                   " ! integralhisttrack targets=0,0,9,9;0,0,200,100 update-rate=0.3",
-                                   " ! integralhisttrack targets=-1,-3,9,19 ! integralhistoverlay" });
+    setup.line +=
+        random.one_of ({ " ! integralhistlikelihood messages=true mode=gray",
+                         " ! integralhistlikelihood mode=blend step=5",
+                         " ! integralhisttrack targets=0,0,9,9;0,0,200,100 update-rate=0.3",
+                         " ! integralhisttrack targets=-1,-3,9,19 ! integralhistoverlay" });
   return setup;
 }
 
 using Sums = std::vector<guint64>;
 
-Sums
-add_up (const Picture &picture, const Setup &setup, const GstVideoRectangle &r)
+Sums add_up (const Picture &picture, const Setup &setup, const GstVideoRectangle &r)
 {
   Sums sums (setup.planes);
-  const gint64 right = std::min<gint64> (gint64 (r.x) + r.w, picture.width), bottom = std::min<gint64> (gint64 (r.y) + r.h, picture.height);
+  const gint64 right = std::min<gint64> (gint64 (r.x) + r.w, picture.width),
+               bottom = std::min<gint64> (gint64 (r.y) + r.h, picture.height);
   for (gint64 y = std::max (r.y, 0); y < bottom; y++)
     for (gint64 x = std::max (r.x, 0); x < right; x++) {
       const guint64 value = picture.values[gsize (y * picture.width + x)];
@@ -494,18 +531,17 @@ add_up (const Picture &picture, const Setup &setup, const GstVideoRectangle &r)
 }
 
 /// One in and about the frame.
-GstVideoRectangle
-make_rectangle (const Picture &picture, Random &random)
+GstVideoRectangle make_rectangle (const Picture &picture, Random &random)
 {
   if (random.with (0.1))
-    return { random.one_of ({ G_MININT, -1, 0, G_MAXINT }), random.one_of ({ G_MININT, 0, G_MAXINT }), G_MAXINT,
-             random.one_of ({ 1, G_MAXINT }) };
-  return { random.between (-5, picture.width), random.between (-5, picture.height), random.between (1, picture.width + 9),
-           random.between (1, picture.height + 9) };
+    return { random.one_of ({ G_MININT, -1, 0, G_MAXINT }),
+             random.one_of ({ G_MININT, 0, G_MAXINT }), G_MAXINT, random.one_of ({ 1, G_MAXINT }) };
+  return { random.between (-5, picture.width), random.between (-5, picture.height),
+           random.between (1, picture.width + 9), random.between (1, picture.height + 9) };
 }
 
-void
-check_every_element (GstIntegralHistogram *histogram, const Picture &picture, const Setup &setup)
+void check_every_element (GstIntegralHistogram *histogram, const Picture &picture,
+                          const Setup &setup)
 {
   g_autoptr (GError) error = nullptr;
   g_autoptr (GstBuffer) buffer = gst_integral_histogram_get_buffer (histogram, &error);
@@ -522,36 +558,43 @@ check_every_element (GstIntegralHistogram *histogram, const Picture &picture, co
       const guint8 *const row = map.data + plane * plane_pitch + gsize (y) * row_pitch;
       for (int x = 0; x < picture.width; x++) {
         const guint32 value = picture.values[gsize (y) * gsize (picture.width) + gsize (x)];
-        so_far += !setup.tables ? value * setup.planes / 256 == plane : plane == 0 ? value : value * value;
+        so_far += !setup.tables ? value * setup.planes / 256 == plane
+                  : plane == 0  ? value
+                                : value * value;
         above[gsize (x)] += so_far;
-        const guint32 element = narrow ? reinterpret_cast<const guint16 *> (row)[x] : reinterpret_cast<const guint32 *> (row)[x];
-        REQUIRE (element == (narrow ? above[gsize (x)] & 0xffff : above[gsize (x)]), "element %d,%d of plane %u is %u instead of %u", x, y,
-                 plane, element, above[gsize (x)]);
+        const guint32 element = narrow ? reinterpret_cast<const guint16 *> (row)[x]
+                                       : reinterpret_cast<const guint32 *> (row)[x];
+        REQUIRE (element == (narrow ? above[gsize (x)] & 0xffff : above[gsize (x)]),
+                 "element %d,%d of plane %u is %u instead of %u", x, y, plane, element,
+                 above[gsize (x)]);
       }
     }
   }
   gst_buffer_unmap (buffer, &map);
 }
 
-void
-check_histogram (GstIntegralHistogram *histogram, const Picture &picture, const Setup &setup, Random &random)
+void check_histogram (GstIntegralHistogram *histogram, const Picture &picture, const Setup &setup,
+                      Random &random)
 {
   REQUIRE (int (gst_integral_histogram_get_width (histogram)) == picture.width
                && int (gst_integral_histogram_get_height (histogram)) == picture.height,
-           "the tensor has %ux%u", gst_integral_histogram_get_width (histogram), gst_integral_histogram_get_height (histogram));
+           "the tensor has %ux%u", gst_integral_histogram_get_width (histogram),
+           gst_integral_histogram_get_height (histogram));
   std::vector<GstVideoRectangle> rectangles = { { 0, 0, picture.width, picture.height } };
   for (int i = random.between (0, 3); i > 0; i--)
     rectangles.push_back (make_rectangle (picture, random));
   Sums answers (rectangles.size () * setup.planes);
   g_autoptr (GError) error = nullptr;
-  REQUIRE (gst_integral_histogram_regions_sums (histogram, rectangles.data (), guint (rectangles.size ()), answers.data (), &error), "%s",
-           error->message);
+  REQUIRE (gst_integral_histogram_regions_sums (
+               histogram, rectangles.data (), guint (rectangles.size ()), answers.data (), &error),
+           "%s", error->message);
   for (gsize i = 0; i < rectangles.size (); i++) {
     const GstVideoRectangle &r = rectangles[i];
     const Sums truth = add_up (picture, setup, r);
     for (guint p = 0; p < setup.planes; p++)
-      REQUIRE (answers[i * setup.planes + p] == truth[p], "plane %u of %d,%d,%d,%d is %" G_GUINT64_FORMAT " instead of %" G_GUINT64_FORMAT,
-               p, r.x, r.y, r.w, r.h, answers[i * setup.planes + p], truth[p]);
+      REQUIRE (answers[i * setup.planes + p] == truth[p],
+               "plane %u of %d,%d,%d,%d is %" G_GUINT64_FORMAT " instead of %" G_GUINT64_FORMAT, p,
+               r.x, r.y, r.w, r.h, answers[i * setup.planes + p], truth[p]);
   }
   if (picture.values.size () * setup.planes < 400000)
     check_every_element (histogram, picture, setup);
@@ -564,15 +607,15 @@ struct Regions {
   bool inside = true;
 };
 
-Regions
-make_regions (const Picture &picture, Random &random)
+Regions make_regions (const Picture &picture, Random &random)
 {
   Regions regions;
   for (int i = random.between (1, 3); i > 0; i--) {
     const GstVideoRectangle r = make_rectangle (picture, random);
     regions.text += format ("%d,%d,%d,%d;", r.x, r.y, r.w, r.h);
     regions.rectangles.push_back (r);
-    regions.inside &= gint64 (r.x) + r.w > 0 && gint64 (r.y) + r.h > 0 && r.x < picture.width && r.y < picture.height;
+    regions.inside &= gint64 (r.x) + r.w > 0 && gint64 (r.y) + r.h > 0 && r.x < picture.width
+                      && r.y < picture.height;
   }
   return regions;
 }
@@ -580,7 +623,9 @@ make_regions (const Picture &picture, Random &random)
 /// An element, and maybe others behind it, that frames are pushed into.
 class Stream {
 public:
-  explicit Stream (const Setup &setup) : setup_ (setup), harness_ (gst_harness_new_parse (setup.line.c_str ())), bus_ (gst_bus_new ())
+  explicit Stream (const Setup &setup)
+      : setup_ (setup), harness_ (gst_harness_new_parse (setup.line.c_str ())),
+        bus_ (gst_bus_new ())
   {
     gst_element_set_bus (harness_->element, bus_);
     gst_harness_push_event (harness_, gst_event_new_stream_start ("frames"));
@@ -618,7 +663,8 @@ public:
     g_object_set (element_, "regions", regions.text.c_str (), nullptr);
     if (random.with (0.1))
       GST_BUFFER_FLAG_SET (frame.buffer, GST_BUFFER_FLAG_GAP);
-    const bool skipped = GST_BUFFER_FLAG_IS_SET (frame.buffer, GST_BUFFER_FLAG_GAP) || number_ % setup_.interval != 0;
+    const bool skipped = GST_BUFFER_FLAG_IS_SET (frame.buffer, GST_BUFFER_FLAG_GAP)
+                         || number_ % setup_.interval != 0;
     doing += format ("\n  regions=\"%s\"%s", regions.text.c_str (), skipped ? ", skipped" : "");
     GST_BUFFER_PTS (frame.buffer) = number_ * GST_MSECOND;
     const guint64 number = number_++;
@@ -637,7 +683,8 @@ public:
       return true;
     REQUIRE (out, "no frame comes out");
     const GstIntegralHistogramMeta *const meta = gst_buffer_get_integral_histogram_meta_of (
-        out, setup_.tables ? GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS : GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
+        out,
+        setup_.tables ? GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS : GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
     REQUIRE (meta || !is_alone (), "the frame has no meta");
     if (meta)
       check_histogram (meta->histogram, frame.picture, setup_, random);
@@ -659,7 +706,8 @@ private:
 
   bool check_skipped (GstBuffer *out) const
   {
-    REQUIRE (!out || !gst_buffer_get_integral_histogram_meta (out) || !is_alone (), "a frame that is left out has a meta");
+    REQUIRE (!out || !gst_buffer_get_integral_histogram_meta (out) || !is_alone (),
+             "a frame that is left out has a meta");
     return true;
   }
 
@@ -677,11 +725,15 @@ private:
     }
     REQUIRE (n == 1, "%d errors: %s", n, messages.c_str ());
     const auto has = [&] (const char *text) { return messages.find (text) != std::string::npos; };
-    const bool allowed = (frame.expected != Expected::answer && !skipped) || (!regions.inside && has ("outside"))
-                         || (setup_.counter == "u16-anchored" && has ("65535 columns")) || (setup_.strategy != "auto" && has ("strategy="))
-                         || (setup_.limited && has ("emory"))
-                         // an element behind maps the frames itself, and has GStreamer convert them, which takes words
-                         || (!is_alone () && (frame.expected != Expected::answer || has ("want them at a positive multiple")));
+    const bool allowed =
+        (frame.expected != Expected::answer && !skipped) || (!regions.inside && has ("outside"))
+        || (setup_.counter == "u16-anchored" && has ("65535 columns"))
+        || (setup_.strategy != "auto" && has ("strategy="))
+        || (setup_.limited && has ("emory"))
+        // an element behind maps the frames itself, and has GStreamer convert them, which takes
+        // words
+        || (!is_alone ()
+            && (frame.expected != Expected::answer || has ("want them at a positive multiple")));
     REQUIRE (allowed, "%s", messages.c_str ());
   }
 
@@ -689,26 +741,31 @@ private:
   void check_message (guint64 number, const Picture &picture, const Regions &regions) const
   {
     for (;;) {
-      GstMessage *const message =
-          gst_bus_timed_pop_filtered (bus_, 30 * GST_SECOND, GstMessageType (GST_MESSAGE_ELEMENT | GST_MESSAGE_ERROR));
+      GstMessage *const message = gst_bus_timed_pop_filtered (
+          bus_, 30 * GST_SECOND, GstMessageType (GST_MESSAGE_ELEMENT | GST_MESSAGE_ERROR));
       REQUIRE (message, "no message of the regions");
       const std::unique_ptr<GstMessage, void (*) (GstMessage *)> owner (message, gst_message_unref);
       const GstStructure *const structure = gst_message_get_structure (message);
       guint64 frame;
-      REQUIRE (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ELEMENT, "an error instead of a message of the regions");
-      if (!gst_structure_has_name (structure, setup_.tables ? "integral-image" : "integral-histogram")
+      REQUIRE (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ELEMENT,
+               "an error instead of a message of the regions");
+      if (!gst_structure_has_name (structure,
+                                   setup_.tables ? "integral-image" : "integral-histogram")
           || !gst_structure_get_uint64 (structure, "frame", &frame) || frame != number)
         continue;
-      const GValue *const all = gst_structure_get_value (structure, setup_.tables ? "sum" : "counts");
-      REQUIRE (gst_value_array_get_size (all) == regions.rectangles.size (), "%u regions in the message", gst_value_array_get_size (all));
+      const GValue *const all =
+          gst_structure_get_value (structure, setup_.tables ? "sum" : "counts");
+      REQUIRE (gst_value_array_get_size (all) == regions.rectangles.size (),
+               "%u regions in the message", gst_value_array_get_size (all));
       for (guint i = 0; i < regions.rectangles.size (); i++) {
         const Sums truth = add_up (picture, setup_, regions.rectangles[i]);
         const GValue *const one = gst_value_array_get_value (all, i);
         if (setup_.tables)
-          REQUIRE (g_value_get_uint64 (one) == truth[0], "the message has another sum of region %u", i);
+          REQUIRE (g_value_get_uint64 (one) == truth[0], "the message has another sum of region %u",
+                   i);
         for (guint b = 0; b < setup_.planes && !setup_.tables; b++)
-          REQUIRE (g_value_get_uint (gst_value_array_get_value (one, b)) == truth[b], "the message has other counts of region %u, bin %u",
-                   i, b);
+          REQUIRE (g_value_get_uint (gst_value_array_get_value (one, b)) == truth[b],
+                   "the message has other counts of region %u, bin %u", i, b);
       }
       return;
     }
@@ -724,8 +781,7 @@ private:
 
 }  // namespace
 
-int
-main (int argc, char **argv)
+int main (int argc, char **argv)
 {
   const ProgramOptions options = read_options (argc, argv);
   gst_init (nullptr, nullptr);

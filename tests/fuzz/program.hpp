@@ -46,8 +46,7 @@ struct ProgramOptions {
 };
 
 /// Reads the options, and prints the seed.
-inline ProgramOptions
-read_options (int argc, char **argv)
+inline ProgramOptions read_options (int argc, char **argv)
 {
   ProgramOptions options = { .seed = std::random_device{}() };
   for (int i = 1; i + 1 < argc; i += 2) {
@@ -61,7 +60,8 @@ read_options (int argc, char **argv)
       argc = 0;
   }
   if (argc % 2 == 0) {
-    std::fprintf (stderr, "usage: %s [--seed N] [--seconds N] [--backend cpu|cuda|auto]\n", argv[0]);
+    std::fprintf (stderr, "usage: %s [--seed N] [--seconds N] [--backend cpu|cuda|auto]\n",
+                  argv[0]);
     std::exit (2);
   }
   std::printf ("seed %llu\n", static_cast<unsigned long long> (options.seed));
@@ -74,8 +74,7 @@ extern "C" __attribute__ ((weak)) void __sanitizer_set_death_callback (void (*ca
 
 /// Has `tell` called by whatever ends the process: REQUIRE, a sanitizer, or a signal, which then
 /// goes its way.
-inline void
-tell_at_the_end (void (*tell) ())
+inline void tell_at_the_end (void (*tell) ())
 {
   static struct sigaction before[NSIG];
   tell_what_was_done = tell;
@@ -91,8 +90,7 @@ tell_at_the_end (void (*tell) ())
 }
 
 /// When to stop.
-inline std::chrono::steady_clock::time_point
-end_of (const ProgramOptions &options)
+inline std::chrono::steady_clock::time_point end_of (const ProgramOptions &options)
 {
   return std::chrono::steady_clock::now () + std::chrono::seconds (options.seconds);
 }

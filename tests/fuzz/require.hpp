@@ -27,4 +27,5 @@ fail (const char *file, int line, const char *condition, const char *format, ...
 }
 
 /// Ends the process with a message, as printf has it, where `condition` is false.
-#define REQUIRE(condition, ...) ((condition) ? void () : fail (__FILE__, __LINE__, #condition, __VA_ARGS__))
+#define REQUIRE(condition, ...) \
+  ((condition) ? void () : fail (__FILE__, __LINE__, #condition, __VA_ARGS__))

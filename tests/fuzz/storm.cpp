@@ -40,20 +40,23 @@ public:
   explicit Storm (const ProgramOptions &options) : options_ (options)
   {
     const std::string hist = "backend=" + options.backend + " tuning-time=0";
-    const std::string line =
-        "appsrc name=source format=time stream-type=seekable max-buffers=3 leaky-type=downstream ! queue ! cudaintegralhist name=hist "
-        + hist
-        + " bins=8 regions=0,0,1,1 ! queue leaky=downstream max-size-buffers=3 ! tee name=tee allow-not-linked=true "
-          "tee. ! queue ! integralhisttrack name=track targets=1,1,8,8 ! integralhistoverlay name=overlay ! "
-          "appsink name=first drop=true max-buffers=3 sync=false async=false "
-          "tee. ! queue ! cudaintegralimage name=image squared=true "
-        + hist
-        + " ! integralhistlikelihood name=likelihood messages=true ! "
-          "appsink name=second drop=true max-buffers=2 sync=false async=false";
+    const std::string line = "appsrc name=source format=time stream-type=seekable max-buffers=3 "
+                             "leaky-type=downstream ! queue ! cudaintegralhist name=hist "
+                             + hist
+                             + " bins=8 regions=0,0,1,1 ! queue leaky=downstream "
+                               "max-size-buffers=3 ! tee name=tee allow-not-linked=true "
+                               "tee. ! queue ! integralhisttrack name=track targets=1,1,8,8 ! "
+                               "integralhistoverlay name=overlay ! "
+                               "appsink name=first drop=true max-buffers=3 sync=false async=false "
+                               "tee. ! queue ! cudaintegralimage name=image squared=true "
+                             + hist
+                             + " ! integralhistlikelihood name=likelihood messages=true ! "
+                               "appsink name=second drop=true max-buffers=2 sync=false async=false";
     g_autoptr (GError) error = nullptr;
     pipeline_ = gst_parse_launch (line.c_str (), &error);
     REQUIRE (pipeline_ && !error, "%s", error ? error->message : "no pipeline");
-    g_signal_connect (element ("source").get (), "seek-data", G_CALLBACK (+[] (GstElement *, guint64, gpointer) { return TRUE; }), nullptr);
+    g_signal_connect (element ("source").get (), "seek-data",
+                      G_CALLBACK (+[] (GstElement *, guint64, gpointer) { return TRUE; }), nullptr);
   }
   ~Storm ()
   {
@@ -79,8 +82,8 @@ public:
     last_watch_.join ();
     gst_element_set_state (pipeline_, GST_STATE_NULL);
     REQUIRE (samples_ > 0 || options_.seconds < 5, "no sample came");
-    std::printf ("%u samples, %u questions, %u changes, %u errors\n", samples_.load (), questions_.load (), changes_.load (),
-                 errors_.load ());
+    std::printf ("%u samples, %u questions, %u changes, %u errors\n", samples_.load (),
+                 questions_.load (), changes_.load (), errors_.load ());
   }
 
   void tell () const
@@ -92,22 +95,26 @@ public:
 private:
   using Element = std::unique_ptr<GstElement, void (*) (gpointer)>;
 
-  Element element (const char *name) { return { gst_bin_get_by_name (GST_BIN (pipeline_), name), gst_object_unref }; }
+  Element element (const char *name)
+  {
+    return { gst_bin_get_by_name (GST_BIN (pipeline_), name), gst_object_unref };
+  }
 
   /// A thread that calls `work` again and again, with pauses of up to so many microseconds.
   void start (const char *name, int most_pause, void (Storm::*work) (Worker &, Random &))
   {
     Worker &worker = workers_.emplace_back ();
     worker.name = name;
-    worker.thread = std::thread ([this, &worker, most_pause, work, seed = options_.seed + workers_.size ()] {
-      Random random (seed);
-      while (!stopping_) {
-        (this->*work) (worker, random);
-        worker.doing = "pausing";
-        g_usleep (gulong (random.between (0, most_pause)));
-      }
-      worker.doing = "done";
-    });
+    worker.thread =
+        std::thread ([this, &worker, most_pause, work, seed = options_.seed + workers_.size ()] {
+          Random random (seed);
+          while (!stopping_) {
+            (this->*work) (worker, random);
+            worker.doing = "pausing";
+            g_usleep (gulong (random.between (0, most_pause)));
+          }
+          worker.doing = "done";
+        });
   }
 
   // what the threads do
@@ -116,7 +123,8 @@ private:
   {
     const auto target = element (random.one_of (kElements));
     guint n = 0;
-    g_autofree GParamSpec **specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (target.get ()), &n);
+    g_autofree GParamSpec **specs =
+        g_object_class_list_properties (G_OBJECT_GET_CLASS (target.get ()), &n);
     GParamSpec *const spec = specs[random.between (0, int (n) - 1)];
     worker.doing = spec->name;
     if ((spec->flags & G_PARAM_READABLE) && random.with (0.3)) {
@@ -132,7 +140,8 @@ private:
   void set_property (GObject *object, GParamSpec *spec, Random &random)
   {
     // what the program needs as it is, and what would have frames of their own wait for ever
-    for (const char *left_alone : { "name", "parent", "backend", "max-tensors", "cuda-device-id", "tuning-time" })
+    for (const char *left_alone :
+         { "name", "parent", "backend", "max-tensors", "cuda-device-id", "tuning-time" })
       if (!std::strcmp (spec->name, left_alone))
         return;
     GValue value = G_VALUE_INIT;
@@ -142,7 +151,8 @@ private:
     } else if (spec->value_type == G_TYPE_STRING) {
       g_value_set_string (&value, text_for (spec->name, random));
     } else if (spec->value_type == G_TYPE_UINT) {
-      g_value_set_uint (&value, random.with (0.02) ? guint (random.word ()) : guint (random.between (0, 12)));
+      g_value_set_uint (&value, random.with (0.02) ? guint (random.word ())
+                                                   : guint (random.between (0, 12)));
       if (!std::strcmp (spec->name, "async-depth") || !std::strcmp (spec->name, "interval"))
         g_value_set_uint (&value, guint (random.between (1, 4)));
     } else if (spec->value_type == G_TYPE_UINT64) {
@@ -151,7 +161,8 @@ private:
       g_value_set_double (&value, random.share ());
     } else if (G_TYPE_IS_ENUM (spec->value_type)) {
       const GEnumClass *const values = G_PARAM_SPEC_ENUM (spec)->enum_class;
-      g_value_set_enum (&value, values->values[random.between (0, int (values->n_values) - 1)].value);
+      g_value_set_enum (&value,
+                        values->values[random.between (0, int (values->n_values) - 1)].value);
     } else {
       g_value_unset (&value);
       return;
@@ -168,14 +179,15 @@ private:
       return random.one_of ({ "", "", "", "1,2,3,4,5,6,7,8", "1,nan" });
     if (property == "model")
       return random.one_of ({ "", "", "0,0,9,9", "-5,-5,9,9", "1,1" });
-    return random.one_of ({ "", "0,0,1,1", "0,0,9,9;0,0,1000,1000", "-5,-5,20,20", " 0 , 0 , 3 , 4 ; ", "90,80,1,1", "1,2,3" });
+    return random.one_of ({ "", "0,0,1,1", "0,0,9,9;0,0,1000,1000", "-5,-5,20,20",
+                            " 0 , 0 , 3 , 4 ; ", "90,80,1,1", "1,2,3" });
   }
 
   void change_state (Worker &worker, Random &random)
   {
     const std::lock_guard lock (states_);
-    const GstState state =
-        random.one_of ({ GST_STATE_PLAYING, GST_STATE_PLAYING, GST_STATE_PLAYING, GST_STATE_PAUSED, GST_STATE_READY, GST_STATE_NULL });
+    const GstState state = random.one_of ({ GST_STATE_PLAYING, GST_STATE_PLAYING, GST_STATE_PLAYING,
+                                            GST_STATE_PAUSED, GST_STATE_READY, GST_STATE_NULL });
     worker.doing = gst_element_state_get_name (state);
     gst_element_set_state (pipeline_, state);
     changes_++;
@@ -194,7 +206,8 @@ private:
       gst_element_send_event (pipeline_, gst_event_new_flush_stop (TRUE));
     } else {
       worker.doing = "seek";
-      gst_element_seek_simple (pipeline_, GST_FORMAT_TIME, GstSeekFlags (GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_KEY_UNIT),
+      gst_element_seek_simple (pipeline_, GST_FORMAT_TIME,
+                               GstSeekFlags (GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_KEY_UNIT),
                                random.between (0, 100) * GST_MSECOND);
     }
     changes_++;
@@ -207,8 +220,10 @@ private:
     if (!caps_ || random.with (0.03)) {
       gst_clear_caps (&caps_);
       caps_ = gst_caps_new_simple (
-          "video/x-raw", "format", G_TYPE_STRING, random.one_of ({ "GRAY8", "I420", "BGRx", "YUY2", "RGB", "GRAY16_LE" }), "width",
-          G_TYPE_INT, random.between (1, 120), "height", G_TYPE_INT, random.between (1, 90), "framerate", GST_TYPE_FRACTION, 0, 1, nullptr);
+          "video/x-raw", "format", G_TYPE_STRING,
+          random.one_of ({ "GRAY8", "I420", "BGRx", "YUY2", "RGB", "GRAY16_LE" }), "width",
+          G_TYPE_INT, random.between (1, 120), "height", G_TYPE_INT, random.between (1, 90),
+          "framerate", GST_TYPE_FRACTION, 0, 1, nullptr);
     }
     GstVideoInfo info;
     REQUIRE (gst_video_info_from_caps (&info, caps_), "no video");
@@ -218,7 +233,8 @@ private:
     GST_BUFFER_PTS (buffer) = guint64 (samples_) * GST_MSECOND;
     g_autoptr (GstSample) sample = gst_sample_new (buffer, caps_, nullptr, nullptr);
     gst_buffer_unref (buffer);
-    gst_app_src_push_sample (GST_APP_SRC (element ("source").get ()), sample);  // refused while it flushes or is at the end
+    gst_app_src_push_sample (GST_APP_SRC (element ("source").get ()),
+                             sample);  // refused while it flushes or is at the end
   }
 
   void move_mouse (Worker &worker, Random &random)
@@ -227,24 +243,29 @@ private:
     const auto sink = element ("first");
     g_autoptr (GstPad) pad = gst_element_get_static_pad (sink.get (), "sink");
     const double x = random.between (-50, 200), y = random.between (-50, 150);
-    gst_pad_push_event (pad, gst_navigation_event_new_mouse_button_press (1, x, y, GST_NAVIGATION_MODIFIER_NONE));
-    gst_pad_push_event (pad, gst_navigation_event_new_mouse_button_release (1, x + random.between (-30, 30), y + random.between (-30, 30),
-                                                                            GST_NAVIGATION_MODIFIER_NONE));
+    gst_pad_push_event (
+        pad, gst_navigation_event_new_mouse_button_press (1, x, y, GST_NAVIGATION_MODIFIER_NONE));
+    gst_pad_push_event (pad, gst_navigation_event_new_mouse_button_release (
+                                 1, x + random.between (-30, 30), y + random.between (-30, 30),
+                                 GST_NAVIGATION_MODIFIER_NONE));
     changes_++;
   }
 
   /// A branch of the tee that comes, gets some frames and goes.
   void relink (Worker &worker, Random &random)
   {
-    const std::string line = std::string ("queue ! ")
-                             + random.one_of ({ "integralhisttrack targets=0,0,9,9 ! integralhistoverlay", "integralhistlikelihood",
-                                                "cudaintegralimage tuning-time=0 regions=0,0,1,1 backend=",
-                                                "cudaintegralhist tuning-time=0 bins=3 "
-                                                "cuda-device-ids=0,1,2 backend=" });
+    const std::string line =
+        std::string ("queue ! ")
+        + random.one_of ({ "integralhisttrack targets=0,0,9,9 ! integralhistoverlay",
+                           "integralhistlikelihood",
+                           "cudaintegralimage tuning-time=0 regions=0,0,1,1 backend=",
+                           "cudaintegralhist tuning-time=0 bins=3 "
+                           "cuda-device-ids=0,1,2 backend=" });
     const bool computes = line.back () == '=';
     worker.doing = "adding a branch";
-    GstElement *const branch =
-        gst_parse_bin_from_description ((line + (computes ? options_.backend : "") + " ! fakesink async=false").c_str (), TRUE, nullptr);
+    GstElement *const branch = gst_parse_bin_from_description (
+        (line + (computes ? options_.backend : "") + " ! fakesink async=false").c_str (), TRUE,
+        nullptr);
     REQUIRE (branch, "no branch: %s", line.c_str ());
     const auto tee = element ("tee");
     {
@@ -277,7 +298,8 @@ private:
       std::deque<Sample> held;
       while (!stopping_) {
         worker.doing = "waiting for a sample";
-        Sample sample (gst_app_sink_try_pull_sample (GST_APP_SINK (sink.get ()), 20 * GST_MSECOND), gst_sample_unref);
+        Sample sample (gst_app_sink_try_pull_sample (GST_APP_SINK (sink.get ()), 20 * GST_MSECOND),
+                       gst_sample_unref);
         if (!sample) {
           g_usleep (1000);
           if (random.with (0.05))
@@ -298,25 +320,32 @@ private:
   void ask (GstSample *sample, Random &random)
   {
     gpointer state = nullptr;
-    while (GstMeta *const meta =
-               gst_buffer_iterate_meta_filtered (gst_sample_get_buffer (sample), &state, GST_INTEGRAL_HISTOGRAM_META_API_TYPE)) {
-      GstIntegralHistogram *const histogram = reinterpret_cast<GstIntegralHistogramMeta *> (meta)->histogram;
-      const guint width = gst_integral_histogram_get_width (histogram), height = gst_integral_histogram_get_height (histogram);
-      const bool sums = gst_integral_histogram_get_content (histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
+    while (GstMeta *const meta = gst_buffer_iterate_meta_filtered (
+               gst_sample_get_buffer (sample), &state, GST_INTEGRAL_HISTOGRAM_META_API_TYPE)) {
+      GstIntegralHistogram *const histogram =
+          reinterpret_cast<GstIntegralHistogramMeta *> (meta)->histogram;
+      const guint width = gst_integral_histogram_get_width (histogram),
+                  height = gst_integral_histogram_get_height (histogram);
+      const bool sums =
+          gst_integral_histogram_get_content (histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
       gsize n = 0;
       guint64 area = 0;
       g_autoptr (GError) error = nullptr;
-      g_autofree guint64 *answers = gst_integral_histogram_query_region_sums (histogram, 0, 0, int (width), int (height), &n, &error);
+      g_autofree guint64 *answers = gst_integral_histogram_query_region_sums (
+          histogram, 0, 0, int (width), int (height), &n, &error);
       REQUIRE (answers, "%s", error->message);
       REQUIRE (n == gst_integral_histogram_get_bins (histogram), "%zu planes", n);
       for (gsize i = 0; i < n && !sums; i++)
         area += answers[i];
-      REQUIRE (sums || area == guint64 (width) * height, "the counts of %ux%u add up to %" G_GUINT64_FORMAT, width, height, area);
+      REQUIRE (sums || area == guint64 (width) * height,
+               "the counts of %ux%u add up to %" G_GUINT64_FORMAT, width, height, area);
       questions_++;
       if (random.with (0.1)) {
         g_autoptr (GstBuffer) tensor = gst_integral_histogram_get_buffer (histogram, &error);
-        REQUIRE (tensor || g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR, GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED), "%s",
-                 error->message);
+        REQUIRE (tensor
+                     || g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR,
+                                         GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED),
+                 "%s", error->message);
       }
     }
   }
@@ -330,7 +359,8 @@ private:
     if (!message)
       return;
     const std::unique_ptr<GstMessage, void (*) (GstMessage *)> owner (message, gst_message_unref);
-    if (GST_MESSAGE_TYPE (message) != GST_MESSAGE_ERROR && GST_MESSAGE_TYPE (message) != GST_MESSAGE_EOS)
+    if (GST_MESSAGE_TYPE (message) != GST_MESSAGE_ERROR
+        && GST_MESSAGE_TYPE (message) != GST_MESSAGE_EOS)
       return;
     if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
       errors_++;
@@ -348,17 +378,19 @@ private:
   {
     gst_util_set_object_arg (G_OBJECT (element ("hist").get ()), "strategy", "auto");
     gst_util_set_object_arg (G_OBJECT (element ("image").get ()), "strategy", "auto");
-    g_object_set (element ("hist").get (), "regions", "0,0,1,1", "max-device-memory", guint64 (0), "bins", 8, "cuda-device-ids", "",
-                  "task-bins", 0, nullptr);
+    g_object_set (element ("hist").get (), "regions", "0,0,1,1", "max-device-memory", guint64 (0),
+                  "bins", 8, "cuda-device-ids", "", "task-bins", 0, nullptr);
     g_object_set (element ("image").get (), "regions", "0,0,1,1", nullptr);
-    g_object_set (element ("track").get (), "targets", "0,0,9,9", "search-range", 3, "strips", 4, nullptr);
+    g_object_set (element ("track").get (), "targets", "0,0,9,9", "search-range", 3, "strips", 4,
+                  nullptr);
     g_object_set (element ("overlay").get (), "regions", "", "trail", 3, "line-width", 1, nullptr);
-    g_object_set (element ("likelihood").get (), "model", "", "histogram", "", "step", 2, "window-width", 0, "window-height", 0, nullptr);
+    g_object_set (element ("likelihood").get (), "model", "", "histogram", "", "step", 2,
+                  "window-width", 0, "window-height", 0, nullptr);
   }
 
   /// An error names a setting, as all of them are changed at random, or comes from an element of
-  /// GStreamer that lost its neighbour. Every frame can be read, but for the first of a branch that was
-  /// just added: a tee may give it the caps from before.
+  /// GStreamer that lost its neighbour. Every frame can be read, but for the first of a branch that
+  /// was just added: a tee may give it the caps from before.
   static void check_error (GstMessage *message)
   {
     g_autoptr (GError) error = nullptr;
@@ -369,14 +401,19 @@ private:
     if (told.insert (text.substr (0, 30)).second)
       std::printf ("%s: %s\n", GST_OBJECT_NAME (GST_MESSAGE_SRC (message)), text.c_str ());
     const bool lasting =
-        std::ranges::find (kElements, std::string_view (GST_OBJECT_NAME (GST_MESSAGE_SRC (message)))) != std::end (kElements);
-    REQUIRE (!lasting || !g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT), "%s", text.c_str ());
-    for (const char *expected :
-         { "strategy", "regions", "targets", "model", "histogram", "bins", "task-bins", "max-device-memory", "cuda-device-ids", "counter",
-           "window", "step", "strips", "search-range", "trail", "line-width", "out of range", "emory", "carry no integral histogram" })
+        std::ranges::find (kElements,
+                           std::string_view (GST_OBJECT_NAME (GST_MESSAGE_SRC (message))))
+        != std::end (kElements);
+    REQUIRE (!lasting || !g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT), "%s",
+             text.c_str ());
+    for (const char *expected : { "strategy", "regions", "targets", "model", "histogram", "bins",
+                                  "task-bins", "max-device-memory", "cuda-device-ids", "counter",
+                                  "window", "step", "strips", "search-range", "trail", "line-width",
+                                  "out of range", "emory", "carry no integral histogram" })
       if (text.find (expected) != std::string::npos)
         return;
-    REQUIRE (error->domain == GST_STREAM_ERROR || error->domain == GST_CORE_ERROR, "%s (%s)", text.c_str (), debug ? debug : "");
+    REQUIRE (error->domain == GST_STREAM_ERROR || error->domain == GST_CORE_ERROR, "%s (%s)",
+             text.c_str (), debug ? debug : "");
   }
 
   /// Waits for the end, and sees whether anything still moves.
@@ -424,8 +461,7 @@ Storm *storm;
 
 }  // namespace
 
-int
-main (int argc, char **argv)
+int main (int argc, char **argv)
 {
   const ProgramOptions options = read_options (argc, argv);
   gst_init (nullptr, nullptr);

@@ -22,28 +22,29 @@ using namespace integralhist;
 
 namespace {
 
-void
-check_refusal (const Error &error, const std::string &name, Error::Kind kind = Error::Kind::bad_setting)
+void check_refusal (const Error &error, const std::string &name,
+                    Error::Kind kind = Error::Kind::bad_setting)
 {
-  REQUIRE (error.kind == kind, "%s is refused as kind %d: %s", name.c_str (), int (error.kind), error.message.c_str ());
-  REQUIRE (error.message.find (name) != std::string::npos, "the message does not name %s: %s", name.c_str (), error.message.c_str ());
-  REQUIRE (error.message.back () != '.', "the element adds the full stop: %s", error.message.c_str ());
+  REQUIRE (error.kind == kind, "%s is refused as kind %d: %s", name.c_str (), int (error.kind),
+           error.message.c_str ());
+  REQUIRE (error.message.find (name) != std::string::npos, "the message does not name %s: %s",
+           name.c_str (), error.message.c_str ());
+  REQUIRE (error.message.back () != '.', "the element adds the full stop: %s",
+           error.message.c_str ());
 }
 
-bool
-same (const GstVideoRectangle &a, const GstVideoRectangle &b)
+bool same (const GstVideoRectangle &a, const GstVideoRectangle &b)
 {
   return a.x == b.x && a.y == b.y && a.w == b.w && a.h == b.h;
 }
 
-std::string
-print (const GstVideoRectangle &r, const char *comma)
+std::string print (const GstVideoRectangle &r, const char *comma)
 {
-  return std::to_string (r.x) + comma + std::to_string (r.y) + comma + std::to_string (r.w) + comma + std::to_string (r.h);
+  return std::to_string (r.x) + comma + std::to_string (r.y) + comma + std::to_string (r.w) + comma
+         + std::to_string (r.h);
 }
 
-std::string
-print (gfloat number)
+std::string print (gfloat number)
 {
   char text[40];
   std::snprintf (text, sizeof text, "%.9g", double (number));
@@ -52,8 +53,7 @@ print (gfloat number)
 
 /// The list with `separator` between what `print_one` makes of its items.
 template <class List, class Print>
-std::string
-join (const List &list, const char *separator, Print &&print_one)
+std::string join (const List &list, const char *separator, Print &&print_one)
 {
   std::string text;
   for (const auto &item : list) {
@@ -64,8 +64,7 @@ join (const List &list, const char *separator, Print &&print_one)
   return text;
 }
 
-void
-check_regions (std::string_view text, const char *name)
+void check_regions (std::string_view text, const char *name)
 {
   const auto regions = parse_regions (text, name);
   if (!regions)
@@ -73,56 +72,59 @@ check_regions (std::string_view text, const char *name)
   for (const GstVideoRectangle &r : *regions)
     REQUIRE (r.w >= 1 && r.h >= 1, "%s has a region of %dx%d", name, r.w, r.h);
   for (const auto &[comma, semicolon] : { std::pair (",", ";"), std::pair (" , ", " ; ") }) {
-    const std::string printed = join (*regions, semicolon, [comma] (const auto &r) { return print (r, comma); });
+    const std::string printed =
+        join (*regions, semicolon, [comma] (const auto &r) { return print (r, comma); });
     const auto again = parse_regions (printed, name);
-    REQUIRE (again && std::ranges::equal (*again, *regions, same), "%s=\"%s\" is taken otherwise", name, printed.c_str ());
+    REQUIRE (again && std::ranges::equal (*again, *regions, same), "%s=\"%s\" is taken otherwise",
+             name, printed.c_str ());
   }
 }
 
-void
-check_model (std::string_view text)
+void check_model (std::string_view text)
 {
   const auto model = parse_model (text);
   const auto regions = parse_regions (text, "model");
   if (!model)
     return check_refusal (model.error (), "model");
-  REQUIRE (regions && regions->size () == (*model ? 1 : 0), "the model is taken, and is no region or one");
+  REQUIRE (regions && regions->size () == (*model ? 1 : 0),
+           "the model is taken, and is no region or one");
   if (*model)
     REQUIRE (same (**model, regions->front ()), "the model is another region");
 }
 
-void
-check_histogram (std::string_view text)
+void check_histogram (std::string_view text)
 {
   const auto numbers = parse_histogram (text);
   if (!numbers)
     return check_refusal (numbers.error (), "histogram");
   double sum = 0;
   for (const gfloat number : *numbers) {
-    REQUIRE (std::isfinite (number) && number >= 0, "a histogram has the number %g", double (number));
+    REQUIRE (std::isfinite (number) && number >= 0, "a histogram has the number %g",
+             double (number));
     sum += double (number);
   }
-  REQUIRE (numbers->empty () || sum > 0, "all of the histogram's %zu numbers are 0", numbers->size ());
+  REQUIRE (numbers->empty () || sum > 0, "all of the histogram's %zu numbers are 0",
+           numbers->size ());
   const std::string printed = join (*numbers, ",", [] (gfloat number) { return print (number); });
   const auto again = parse_histogram (printed);
   REQUIRE (again && *again == *numbers, "histogram=\"%s\" is taken otherwise", printed.c_str ());
 }
 
-void
-check_device_ids (std::string_view text)
+void check_device_ids (std::string_view text)
 {
   const auto ids = parse_device_ids (text);
   if (!ids)
     return check_refusal (ids.error (), "cuda-device-ids");
-  REQUIRE (std::set (ids->begin (), ids->end ()).size () == ids->size (), "a device is listed twice");
-  REQUIRE (std::ranges::all_of (*ids, [] (int id) { return id >= 0; }), "a device has a negative number");
+  REQUIRE (std::set (ids->begin (), ids->end ()).size () == ids->size (),
+           "a device is listed twice");
+  REQUIRE (std::ranges::all_of (*ids, [] (int id) { return id >= 0; }),
+           "a device has a negative number");
   const std::string printed = join (*ids, " , ", [] (int id) { return std::to_string (id); });
   const auto again = parse_device_ids (printed);
   REQUIRE (again && *again == *ids, "cuda-device-ids=\"%s\" is taken otherwise", printed.c_str ());
 }
 
-void
-check_fault (std::string_view text)
+void check_fault (std::string_view text)
 {
   const auto fault = parse_fault (text);
   if (!fault)
@@ -130,15 +132,18 @@ check_fault (std::string_view text)
   REQUIRE (*fault || text.empty (), "the text is taken, and asks for nothing");
   if (!*fault)
     return;
-  REQUIRE ((*fault)->device >= 0 && (*fault)->part >= 1, "part %d of device %d", (*fault)->part, (*fault)->device);
-  const auto again = parse_fault (std::to_string ((*fault)->device) + ":" + std::to_string ((*fault)->part));
-  REQUIRE (again && *again && (*again)->device == (*fault)->device && (*again)->part == (*fault)->part, "the fault is taken otherwise");
+  REQUIRE ((*fault)->device >= 0 && (*fault)->part >= 1, "part %d of device %d", (*fault)->part,
+           (*fault)->device);
+  const auto again =
+      parse_fault (std::to_string ((*fault)->device) + ":" + std::to_string ((*fault)->part));
+  REQUIRE (again && *again && (*again)->device == (*fault)->device
+               && (*again)->part == (*fault)->part,
+           "the fault is taken otherwise");
 }
 
-/// The cache's file, in a group that inputs name too. What it says is one of the candidates, and comes
-/// back when it is written.
-void
-check_cache (std::string_view text)
+/// The cache's file, in a group that inputs name too. What it says is one of the candidates, and
+/// comes back when it is written.
+void check_cache (std::string_view text)
 {
   const std::string group = "CPU / 1";
   const inthist::Shape shape = { 640, 480, 32 };
@@ -147,19 +152,25 @@ check_cache (std::string_view text)
   if (!choice)
     return;
   const auto candidates = inthist::candidates (inthist::Device::cpu, shape);
-  REQUIRE (std::ranges::any_of (candidates, [&] (const auto &c) { return c.strategy == choice->strategy && c.tuning == choice->tuning; }),
+  REQUIRE (std::ranges::any_of (candidates,
+                                [&] (const auto &c) {
+                                  return c.strategy == choice->strategy
+                                         && c.tuning == choice->tuning;
+                                }),
            "%s is no candidate", choice->strategy->name);
-  REQUIRE (std::isfinite (choice->seconds) && choice->seconds > 0, "it takes %g seconds", choice->seconds);
+  REQUIRE (std::isfinite (choice->seconds) && choice->seconds > 0, "it takes %g seconds",
+           choice->seconds);
   inthist::Choice complete = *choice;
   complete.complete = true;
-  const auto again = choice_in (text_with (text, group, shape, complete, 200), group, inthist::Device::cpu, shape, 200, &why);
-  REQUIRE (again && again->strategy == choice->strategy && again->tuning == choice->tuning, "it is taken otherwise: %s", why.c_str ());
+  const auto again = choice_in (text_with (text, group, shape, complete, 200), group,
+                                inthist::Device::cpu, shape, 200, &why);
+  REQUIRE (again && again->strategy == choice->strategy && again->tuning == choice->tuning,
+           "it is taken otherwise: %s", why.c_str ());
 }
 
 }  // namespace
 
-extern "C" int
-LLVMFuzzerTestOneInput (const std::uint8_t *data, std::size_t size)
+extern "C" int LLVMFuzzerTestOneInput (const std::uint8_t *data, std::size_t size)
 {
   if (size == 0)
     return 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// All candidates of a shape and device take turns, a lap each, so that whatever else the machine does hits them alike. A frame starts from 8-bit pixels (a table's: from its
-// own) and ends with the tensor. Stages are timed in laps of their own, since an event between two kernels is not free. At the end each candidate's buffers are poisoned and
-// filled once more, and must be right.
+// All candidates of a shape and device take turns, a lap each, so that whatever else the machine
+// does hits them alike. A frame starts from 8-bit pixels (a table's: from its own) and ends with
+// the tensor. Stages are timed in laps of their own, since an event between two kernels is not
+// free. At the end each candidate's buffers are poisoned and filled once more, and must be right.
 #include "bench.hpp"
 #include <query.hpp>
 
@@ -26,15 +27,14 @@ constexpr double kLapSeconds = 0.004;  // of a lap on a GPU, as far as frames ar
 constexpr std::size_t kLeastLaps = 10, kLeastSlowLaps = 3;
 constexpr int kStagedFrames = 15, kStagedSlowFrames = 2;
 
-double
-seconds_since (Clock::time_point start)
+double seconds_since (Clock::time_point start)
 {
   return std::chrono::duration<double> (Clock::now () - start).count ();
 }
 
-/// Smooth noise, as a frame has it: hills of about 100 pixels over hills of about 15, and a little grain.
-Bytes
-landscape (int width, int height, unsigned seed)
+/// Smooth noise, as a frame has it: hills of about 100 pixels over hills of about 15, and a little
+/// grain.
+Bytes landscape (int width, int height, unsigned seed)
 {
   std::mt19937 random (seed);
   std::vector<double> sum (std::size_t (width) * height, 128);
@@ -47,7 +47,8 @@ landscape (int width, int height, unsigned seed)
       for (int x = 0; x < width; x++) {
         const double *at = &grid[std::size_t (y / step) * columns + x / step];
         const double u = double (x % step) / step, v = double (y % step) / step;
-        sum[std::size_t (y) * width + x] += (1 - v) * ((1 - u) * at[0] + u * at[1]) + v * ((1 - u) * at[columns] + u * at[columns + 1]);
+        sum[std::size_t (y) * width + x] += (1 - v) * ((1 - u) * at[0] + u * at[1])
+                                            + v * ((1 - u) * at[columns] + u * at[columns + 1]);
       }
   };
   hills (97, 300);
@@ -58,18 +59,19 @@ landscape (int width, int height, unsigned seed)
   return image;
 }
 
-Bytes
-picture_named (const std::string &name, int width, int height, unsigned seed)
+Bytes picture_named (const std::string &name, int width, int height, unsigned seed)
 {
   if (name == "frame")
     return first_test_frame ();
   if (name == "landscape")
     return landscape (width, height, seed);
-  return picture (name == "noise" ? Pattern::noise : name == "constant" ? Pattern::full : Pattern::checkerboard, width, height, seed);
+  return picture (name == "noise"      ? Pattern::noise
+                  : name == "constant" ? Pattern::full
+                                       : Pattern::checkerboard,
+                  width, height, seed);
 }
 
-Case
-case_of (const Shape &shape, unsigned seed, const std::string &picture)
+Case case_of (const Shape &shape, unsigned seed, const std::string &picture)
 {
   Case c;
   c.shape = shape;
@@ -81,12 +83,15 @@ case_of (const Shape &shape, unsigned seed, const std::string &picture)
   return c;
 }
 
-/// Why the shape cannot be timed here. The host has the truth and what is looked at, and on the CPU two buffers of the ring; a GPU has one at least.
-std::string
-no_room_for (const Shape &shape, Device device)
+/// Why the shape cannot be timed here. The host has the truth and what is looked at, and on the CPU
+/// two buffers of the ring; a GPU has one at least.
+std::string no_room_for (const Shape &shape, Device device)
 {
-  const std::size_t tensor = tensor_bytes (shape, layout_of (shape)), pixels = std::size_t (shape.width) * shape.height;
-  return no_room (device, (device == Device::cpu ? 4 : 2) * tensor + 3 * pixels * (bytes_of (shape.pixel) + sizeof (double)),
+  const std::size_t tensor = tensor_bytes (shape, layout_of (shape)),
+                    pixels = std::size_t (shape.width) * shape.height;
+  return no_room (device,
+                  (device == Device::cpu ? 4 : 2) * tensor
+                      + 3 * pixels * (bytes_of (shape.pixel) + sizeof (double)),
                   tensor + 2 * pixels * bytes_of (shape.pixel));
 }
 
@@ -96,7 +101,8 @@ std::function<void (const Slot &)>
 captured (const Rig &rig, const std::function<void (const Slot &)> &frame, int lanes)
 {
   frame (rig.slot (0, lanes));  // loads the kernels, which a capture does not allow
-  using Graph = std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, cuda::Destroy<cudaGraphExecDestroy>>;
+  using Graph =
+      std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, cuda::Destroy<cudaGraphExecDestroy>>;
   const auto graphs = std::make_shared<std::vector<Graph>> ();
   for (int i = 0; i < rig.size (); i++) {
     const Slot slot = rig.slot (i, lanes);
@@ -109,13 +115,16 @@ captured (const Rig &rig, const std::function<void (const Slot &)> &frame, int l
     CHECK_CUDA (cudaGraphDestroy (graph));
     graphs->emplace_back (ready);
   }
-  return [graphs] (const Slot &slot) { CHECK_CUDA (cudaGraphLaunch ((*graphs)[slot.index].get (), slot.stream)); };
+  return [graphs] (const Slot &slot) {
+    CHECK_CUDA (cudaGraphLaunch ((*graphs)[slot.index].get (), slot.stream));
+  };
 }
 #endif
 
 class Bench {
 public:
-  Bench (const Options &options, Device device, const Input &input, const std::string &picture, std::FILE *words)
+  Bench (const Options &options, Device device, const Input &input, const std::string &picture,
+         std::FILE *words)
       : options_ (options), words_ (words), rig_ (device, input), picture_ (picture),
         name_ (check::name_of (input.c.shape) + " on " + check::name_of (device))
   {
@@ -124,7 +133,8 @@ public:
   /// The candidates that were asked for.
   int timed () const
   {
-    return int (std::ranges::count_if (list_, [&] (const Candidate &c) { return !c.ceiling || options_.is_named (c.name); }));
+    return int (std::ranges::count_if (
+        list_, [&] (const Candidate &c) { return !c.ceiling || options_.is_named (c.name); }));
   }
 
   /// Returns how many gave a wrong tensor.
@@ -141,11 +151,13 @@ public:
     take_laps (progress);
     for (Candidate &candidate : list_)
       if (candidate.staged)
-        candidate.stages = rig_.stages (candidate, is_slow (candidate) ? kStagedSlowFrames : kStagedFrames);
+        candidate.stages =
+            rig_.stages (candidate, is_slow (candidate) ? kStagedSlowFrames : kStagedFrames);
     int wrong = 0;
     for (const Candidate &candidate : list_)
       if (const std::string how = rig_.verify (candidate); !how.empty ()) {
-        std::fprintf (words_, "FAIL: %s, %s, %s: %s\n", name_.c_str (), candidate.name.c_str (), candidate.mode.c_str (), how.c_str ());
+        std::fprintf (words_, "FAIL: %s, %s, %s: %s\n", name_.c_str (), candidate.name.c_str (),
+                      candidate.mode.c_str (), how.c_str ());
         wrong++;
       }
     if (options_.regions)
@@ -160,22 +172,31 @@ public:
       if (candidate.ceiling && ceiling == 0)
         ceiling = percentile (candidate.laps, 0.5);
     const Shape &shape = rig_.shape;
-    const double pixels = double (shape.width) * shape.height, written = pixels * shape.bins * double (bytes_of (shape.counter));
+    const double pixels = double (shape.width) * shape.height,
+                 written = pixels * shape.bins * double (bytes_of (shape.counter));
     std::vector<Row> rows;
     for (const Candidate &candidate : list_) {
       const double median = percentile (candidate.laps, 0.5);
-      rows.push_back ({ rig_.device, shape, picture_, candidate.name, candidate.mode, candidate.tuning, candidate.laps.size (), median,
-                        percentile (candidate.laps, 0.05), percentile (candidate.laps, 0.95),
-                        candidate.ceiling ? written : written + pixels * double (bytes_of (shape.pixel)), ceiling / median,
-                        candidate.stages });
+      rows.push_back (
+          { rig_.device, shape, picture_, candidate.name, candidate.mode, candidate.tuning,
+            candidate.laps.size (), median, percentile (candidate.laps, 0.05),
+            percentile (candidate.laps, 0.95),
+            candidate.ceiling ? written : written + pixels * double (bytes_of (shape.pixel)),
+            ceiling / median, candidate.stages });
     }
     rows.insert (rows.end (), regions_.begin (), regions_.end ());
     return rows;
   }
 
 private:
-  void skip (const char *name, const char *why) { std::fprintf (words_, "SKIP: %s, %s: %s\n", name_.c_str (), name, why); }
-  void refused (const char *name, const char *why) { std::fprintf (words_, "refused: %s, %s: %s\n", name_.c_str (), name, why); }
+  void skip (const char *name, const char *why)
+  {
+    std::fprintf (words_, "SKIP: %s, %s: %s\n", name_.c_str (), name, why);
+  }
+  void refused (const char *name, const char *why)
+  {
+    std::fprintf (words_, "refused: %s, %s: %s\n", name_.c_str (), name, why);
+  }
 
   void add_peers ()
   {
@@ -200,7 +221,8 @@ private:
     };
     std::vector<Entry> entries;
     std::size_t first = 0, others = 0;
-    const std::size_t most = free_bytes (rig_.device) / 2, most_in_flight = most / 4;  // for one lane, and for each of the others
+    const std::size_t most = free_bytes (rig_.device) / 2,
+                      most_in_flight = most / 4;  // for one lane, and for each of the others
     for (const Strategy *const strategy : options_.strategies) {
       if (strategy->device != rig_.device)
         continue;
@@ -210,7 +232,8 @@ private:
       }
       for (const Tuning &tuning : tunings_of (*strategy, options_.tile, options_.threads)) {
         if (!accepts (*strategy, rig_.shape, tuning)) {
-          refused (label_of (*strategy, tuning).c_str (), "it does not have these parameters for this shape");
+          refused (label_of (*strategy, tuning).c_str (),
+                   "it does not have these parameters for this shape");
           continue;
         }
         const std::size_t bytes = strategy->workspace_bytes (rig_.shape, tuning);
@@ -236,8 +259,9 @@ private:
         if (rig_.lanes > 2)
           add (*strategy, tuning, "2 in flight", frame, 2);
         for (int lanes = 1; lanes <= rig_.lanes; lanes *= 2)
-          add (*strategy, tuning, lanes == 1 ? "alone, graphs" : text ("%d in flight, graphs", lanes), captured (rig_, frame, lanes),
-               lanes);
+          add (*strategy, tuning,
+               lanes == 1 ? "alone, graphs" : text ("%d in flight, graphs", lanes),
+               captured (rig_, frame, lanes), lanes);
       }
 #endif
     }
@@ -247,18 +271,23 @@ private:
   {
     return [this, &strategy, tuning] (const Slot &slot) {
       const bool bins = rig_.shape.content == Content::bins;
-      const Binning binning = { { rig_.images[slot.lane].get (), rig_.shape.width, {} }, uniform_lut (rig_.shape.bins) };
-      const PixelPlane pixels = bins ? PixelPlane{ rig_.bins[slot.lane].get (), bin_stride (rig_.shape.width) }
-                                     : PixelPlane{ rig_.images[slot.lane].get (), rig_.input.c.stride () };
-      const int status = inthist::run (strategy, { rig_.shape, rig_.layout, pixels, slot.tensor, rig_.workspaces[slot.lane].get (),
-                                                   slot.stream, tuning, slot.listener, bins ? &binning : nullptr });
+      const Binning binning = { { rig_.images[slot.lane].get (), rig_.shape.width, {} },
+                                uniform_lut (rig_.shape.bins) };
+      const PixelPlane pixels =
+          bins ? PixelPlane{ rig_.bins[slot.lane].get (), bin_stride (rig_.shape.width) }
+               : PixelPlane{ rig_.images[slot.lane].get (), rig_.input.c.stride () };
+      const int status =
+          inthist::run (strategy, { rig_.shape, rig_.layout, pixels, slot.tensor,
+                                    rig_.workspaces[slot.lane].get (), slot.stream, tuning,
+                                    slot.listener, bins ? &binning : nullptr });
       if (status != 0)
-        throw std::runtime_error (text ("%s: error %d", label_of (strategy, tuning).c_str (), status));
+        throw std::runtime_error (
+            text ("%s: error %d", label_of (strategy, tuning).c_str (), status));
     };
   }
 
-  void add (const Strategy &strategy, const Tuning &tuning, const std::string &mode, const std::function<void (const Slot &)> &frame,
-            int lanes)
+  void add (const Strategy &strategy, const Tuning &tuning, const std::string &mode,
+            const std::function<void (const Slot &)> &frame, int lanes)
   {
     Candidate candidate;
     candidate.name = strategy.name;
@@ -285,7 +314,8 @@ private:
       rig_.lap (candidate);
   }
 
-  /// Regions of the first strategy's tensor, a batch at a time; some of the answers are counted pixel by pixel. Returns how many batches are wrong.
+  /// Regions of the first strategy's tensor, a batch at a time; some of the answers are counted
+  /// pixel by pixel. Returns how many batches are wrong.
   int time_regions ()
   {
     const auto made = std::ranges::find (list_, true, &Candidate::staged);
@@ -296,11 +326,14 @@ private:
     std::mt19937 random (options_.seed);
     const Shape &shape = rig_.shape;
     const std::size_t n = options_.regions, answers = n * shape.bins;
-    const Memory list = rig_.memory (n * sizeof (Region)), out = rig_.memory (answers * sizeof (std::uint32_t));
+    const Memory list = rig_.memory (n * sizeof (Region)),
+                 out = rig_.memory (answers * sizeof (std::uint32_t));
     const auto ask = [&] {
-      const Query query = { .question = Question::counts,
-                            .windows = { reinterpret_cast<const Region *> (list.get ()), int (n), {} },
-                            .answers = out.get () };
+      const Query query = {
+        .question = Question::counts,
+        .windows = { reinterpret_cast<const Region *> (list.get ()), int (n), {} },
+        .answers = out.get ()
+      };
 #if INTHIST_CUDA
       if (rig_.device == Device::cuda) {
         CHECK_CUDA (cuda::answer (shape, rig_.layout, slot.tensor, query, slot.stream));
@@ -320,7 +353,8 @@ private:
         r.x = int (random () % (shape.width - r.width + 1));
         r.y = int (random () % (shape.height - r.height + 1));
       }
-      copy (rig_.device, list.get (), reinterpret_cast<const std::uint8_t *> (regions.data ()), n * sizeof (Region));
+      copy (rig_.device, list.get (), reinterpret_cast<const std::uint8_t *> (regions.data ()),
+            n * sizeof (Region));
       ask ();
       std::vector<double> times;
       const auto start = Clock::now ();
@@ -333,7 +367,8 @@ private:
       copy (rig_.device, got.data (), out.get (), got.size ());
       const std::string mode = text ("%zu, %s", n, any_size ? "any size" : "64x64");
       if (!are_right (regions, got)) {
-        std::fprintf (words_, "FAIL: %s, regions, %s: a wrong count\n", name_.c_str (), mode.c_str ());
+        std::fprintf (words_, "FAIL: %s, regions, %s: a wrong count\n", name_.c_str (),
+                      mode.c_str ());
         wrong++;
       }
       const double median = percentile (times, 0.5);
@@ -383,7 +418,8 @@ private:
     for (bool any = true; any;) {
       any = false;
       for (Candidate &candidate : list_) {
-        if (candidate.laps.size () >= (is_slow (candidate) ? kLeastSlowLaps : kLeastLaps) && candidate.spent > share)
+        if (candidate.laps.size () >= (is_slow (candidate) ? kLeastSlowLaps : kLeastLaps)
+            && candidate.spent > share)
           continue;  // known well enough
         const auto lap_start = Clock::now ();
         candidate.laps.push_back (rig_.lap (candidate));
@@ -404,8 +440,7 @@ private:
 
 }  // namespace
 
-int
-bench (const Options &options, std::FILE *results, std::FILE *words)
+int bench (const Options &options, std::FILE *results, std::FILE *words)
 {
   const bool with_gpu = std::ranges::find (options.devices, Device::cuda) != options.devices.end ();
   Report report (options.format, results, this_machine (with_gpu));
@@ -417,11 +452,14 @@ bench (const Options &options, std::FILE *results, std::FILE *words)
         if (const std::string why = no_room_for (shape, device); why.empty ())
           devices.push_back (device);
         else
-          std::fprintf (words, "SKIP: %s on %s: %s\n", name_of (shape).c_str (), name_of (device), why.c_str ());
+          std::fprintf (words, "SKIP: %s on %s: %s\n", name_of (shape).c_str (), name_of (device),
+                        why.c_str ());
       if (devices.empty ())
         continue;
       std::fprintf (stderr, "inthist-check: %s: the truth\n", name_of (shape).c_str ());
-      for (const std::string &picture : shape.content == Content::bins ? options.pictures : std::vector<std::string>{ "noise" }) {
+      for (const std::string &picture : shape.content == Content::bins
+                                            ? options.pictures
+                                            : std::vector<std::string>{ "noise" }) {
         const Input input (case_of (shape, options.seed, picture));
         for (const Device device : devices) {
           Bench bench (options, device, input, picture, words);

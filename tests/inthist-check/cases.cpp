@@ -11,14 +11,14 @@
 namespace inthist::check {
 namespace {
 
-constexpr const char *kPatternNames[] = { "all 0",         "all 255",  "noise",         "checkerboard", "horizontal ramp",
-                                          "vertical ramp", "integers", "dynamic range", "video" };
+constexpr const char *kPatternNames[] = { "all 0",        "all 255",         "noise",
+                                          "checkerboard", "horizontal ramp", "vertical ramp",
+                                          "integers",     "dynamic range",   "video" };
 constexpr Type kCounters[] = { Type::u32, Type::u16, Type::u16_anchored };
 constexpr int kPictures = 6;  // patterns of 8-bit pictures
 constexpr int kTables = 8;    // patterns of pixels of any type
 
-int
-luma (Pattern pattern, int x, int y, int width, int height, std::mt19937 &random)
+int luma (Pattern pattern, int x, int y, int width, int height, std::mt19937 &random)
 {
   switch (pattern) {
     case Pattern::full: return 255;
@@ -33,8 +33,7 @@ luma (Pattern pattern, int x, int y, int width, int height, std::mt19937 &random
 }
 
 /// Noise uses all bits that there are, and both signs where there are two.
-double
-value (Type type, Pattern pattern, int x, int y, int width, int height, std::mt19937 &random)
+double value (Type type, Pattern pattern, int x, int y, int width, int height, std::mt19937 &random)
 {
   if (type == Type::u8)
     return luma (pattern, x, y, width, height, random);
@@ -60,20 +59,19 @@ value (Type type, Pattern pattern, int x, int y, int width, int height, std::mt1
 }
 
 template <class T>
-void
-draw (const Case &c, int channels, Bytes &pixels)
+void draw (const Case &c, int channels, Bytes &pixels)
 {
   std::mt19937 random (c.seed);
   for (int y = 0; y < c.shape.height; y++)
     for (int i = 0; i < c.shape.width * channels; i++) {
-      const T pixel = T (value (c.shape.pixel, c.pattern, i / channels, y, c.shape.width, c.shape.height, random));
+      const T pixel = T (
+          value (c.shape.pixel, c.pattern, i / channels, y, c.shape.width, c.shape.height, random));
       std::memcpy (&pixels[y * c.stride () + i * sizeof pixel], &pixel, sizeof pixel);
     }
 }
 
 /// Layouts, alignments and gaps in turn, by the number of the case.
-Case
-laid_out (const Shape &shape, Pattern pattern, std::size_t number, unsigned seed)
+Case laid_out (const Shape &shape, Pattern pattern, std::size_t number, unsigned seed)
 {
   Case c;
   c.shape = shape;
@@ -89,50 +87,62 @@ laid_out (const Shape &shape, Pattern pattern, std::size_t number, unsigned seed
   return c;
 }
 
-void
-add_histograms (std::vector<Case> &list, std::mt19937 &random, bool small)
+void add_histograms (std::vector<Case> &list, std::mt19937 &random, bool small)
 {
   static constexpr int kSizes[][2] = {
-    { 1, 1 },     { 1, 37 },    { 37, 1 },    { 2, 2 },     { 15, 31 },   { 16, 32 },  { 17, 33 },   { 63, 63 },
-    { 64, 64 },   { 65, 65 },   { 127, 63 },  { 128, 64 },  { 129, 65 },  { 255, 63 }, { 256, 64 },  { 257, 65 },
-    { 127, 129 }, { 128, 128 }, { 129, 127 }, { 101, 77 },  { 3, 191 },   { 333, 97 }, { 1021, 41 }, { 511, 192 },
-    { 512, 95 },  { 640, 480 }, { 641, 479 }, { 2049, 5 },  { 3840, 4 },  { 4225, 4 }, { 2049, 67 }, { 4100, 33 },
-    { 8192, 20 }, { 14336, 5 }, { 14337, 5 }, { 70000, 3 }, { 3, 70000 },
+    { 1, 1 },     { 1, 37 },    { 37, 1 },    { 2, 2 },     { 15, 31 },   { 16, 32 },
+    { 17, 33 },   { 63, 63 },   { 64, 64 },   { 65, 65 },   { 127, 63 },  { 128, 64 },
+    { 129, 65 },  { 255, 63 },  { 256, 64 },  { 257, 65 },  { 127, 129 }, { 128, 128 },
+    { 129, 127 }, { 101, 77 },  { 3, 191 },   { 333, 97 },  { 1021, 41 }, { 511, 192 },
+    { 512, 95 },  { 640, 480 }, { 641, 479 }, { 2049, 5 },  { 3840, 4 },  { 4225, 4 },
+    { 2049, 67 }, { 4100, 33 }, { 8192, 20 }, { 14336, 5 }, { 14337, 5 }, { 70000, 3 },
+    { 3, 70000 },
   };
   static constexpr int kBins[] = { 1, 2, 3, 16, 17, 32, 255, 256 };
-  const std::size_t most_pixels = small ? 20000 : SIZE_MAX, most_elements = small ? 1 << 20 : 10 << 20;
+  const std::size_t most_pixels = small ? 20000 : SIZE_MAX,
+                    most_elements = small ? 1 << 20 : 10 << 20;
   std::size_t turn = 0;
   const auto add = [&] (int width, int height, int bins, Pattern pattern) {
     turn++;
     for (const Type counter : kCounters)
       if (const Shape shape = { width, height, bins, counter };
-          is_valid (shape) && (counter != Type::u16_anchored || width > 2000 || turn % 3 == 0))  // most of which is u16
+          is_valid (shape)
+          && (counter != Type::u16_anchored || width > 2000
+              || turn % 3 == 0))  // most of which is u16
         list.push_back (laid_out (shape, pattern, list.size (), random ()));
   };
   for (const auto &[width, height] : kSizes)
     for (const int bins : kBins) {
-      const std::size_t pixels = std::size_t (width) * height, elements = std::size_t (std::max (width, 16)) * height * bins;
+      const std::size_t pixels = std::size_t (width) * height,
+                        elements = std::size_t (std::max (width, 16)) * height * bins;
       if (pixels > most_pixels || elements > most_elements)
         continue;
       const bool all = !small && (elements <= 1 << 18 || bins == 2);
       const Pattern one = Pattern (turn % kPictures);
       for (int i = 0; i < kPictures; i++)
-        if (const Pattern pattern = Pattern (i); all || pattern == one || (!small && pattern == Pattern::noise && elements <= 4 << 20))
+        if (const Pattern pattern = Pattern (i);
+            all || pattern == one || (!small && pattern == Pattern::noise && elements <= 4 << 20))
           add (width, height, bins, pattern);
     }
   for (int i = 0; i < (small ? 10 : 100); i++) {
-    const int width = 1 + random () % (small ? 150 : 700), height = 1 + random () % (small ? 100 : 300);
-    add (width, height, 1 + random () % std::min<std::size_t> (256, most_elements / 4 / width / height), Pattern (random () % kPictures));
+    const int width = 1 + random () % (small ? 150 : 700),
+              height = 1 + random () % (small ? 100 : 300);
+    add (width, height,
+         1 + random () % std::min<std::size_t> (256, most_elements / 4 / width / height),
+         Pattern (random () % kPictures));
   }
 }
 
-void
-add_tables (std::vector<Case> &list, std::mt19937 &random, bool small)
+void add_tables (std::vector<Case> &list, std::mt19937 &random, bool small)
 {
-  static constexpr int kEdges[] = { 1,   2,   3,   7,   31,   32,   33,   63,   64,   65,   100,  127,  128,  129,   255,   256,
-                                    257, 511, 513, 640, 1023, 1024, 1025, 2047, 2049, 4095, 4097, 8191, 8193, 16383, 16384, 12289 };
+  static constexpr int kEdges[] = { 1,    2,    3,    7,    31,   32,    33,    63,
+                                    64,   65,   100,  127,  128,  129,   255,   256,
+                                    257,  511,  513,  640,  1023, 1024,  1025,  2047,
+                                    2049, 4095, 4097, 8191, 8193, 16383, 16384, 12289 };
   static constexpr int kRows[] = { 1, 2, 5, 33, 3, 17, 65, 4 };
-  static constexpr int kSquares[][2] = { { 65, 65 }, { 128, 128 }, { 129, 127 }, { 333, 197 }, { 641, 479 } };
+  static constexpr int kSquares[][2] = {
+    { 65, 65 }, { 128, 128 }, { 129, 127 }, { 333, 197 }, { 641, 479 }
+  };
   const std::vector<Shape> all = kinds ();
   std::size_t turn = 0;
   const auto add = [&] (int width, int height) {
@@ -164,9 +174,9 @@ add_tables (std::vector<Case> &list, std::mt19937 &random, bool small)
 
 constexpr int kFrameWidth = 768, kFrameHeight = 576;
 
-/// $INTHIST_TEST_FRAMES: frames of 768x576 GRAY8, for hosts that cannot decode a file. None where it is not set.
-std::vector<Bytes>
-test_frames (int n)
+/// $INTHIST_TEST_FRAMES: frames of 768x576 GRAY8, for hosts that cannot decode a file. None where
+/// it is not set.
+std::vector<Bytes> test_frames (int n)
 {
   std::vector<Bytes> frames;
   const char *const file = std::getenv ("INTHIST_TEST_FRAMES");
@@ -175,35 +185,39 @@ test_frames (int n)
   std::ifstream in (file, std::ios::binary);
   for (int i = 0; i < n; i++) {
     frames.emplace_back (kFrameWidth * kFrameHeight);
-    if (!in.read (reinterpret_cast<char *> (frames.back ().data ()), std::streamsize (frames.back ().size ())))
+    if (!in.read (reinterpret_cast<char *> (frames.back ().data ()),
+                  std::streamsize (frames.back ().size ())))
       throw std::runtime_error (
-          text ("$INTHIST_TEST_FRAMES: %s has less than %d frames of %dx%d bytes", file, n, kFrameWidth, kFrameHeight));
+          text ("$INTHIST_TEST_FRAMES: %s has less than %d frames of %dx%d bytes", file, n,
+                kFrameWidth, kFrameHeight));
   }
   return frames;
 }
 
-void
-add_video (std::vector<Case> &list)
+void add_video (std::vector<Case> &list)
 {
   for (Bytes &frame : test_frames (3)) {
     const auto video = std::make_shared<Bytes> (std::move (frame));
     for (const Type counter : kCounters) {
-      list.push_back (laid_out ({ kFrameWidth, kFrameHeight, 32, counter }, Pattern::video, list.size (), 0));
+      list.push_back (
+          laid_out ({ kFrameWidth, kFrameHeight, 32, counter }, Pattern::video, list.size (), 0));
       list.back ().video = video;
     }
   }
 }
 
-/// LUTs that have values in no bin: groups of bins as lut_of_bins makes them, the same but for one entry, and entries in no order.
-void
-add_groups (std::vector<Case> &list, std::mt19937 &random, bool small)
+/// LUTs that have values in no bin: groups of bins as lut_of_bins makes them, the same but for one
+/// entry, and entries in no order.
+void add_groups (std::vector<Case> &list, std::mt19937 &random, bool small)
 {
-  static constexpr int kSizes[][2] = { { 1, 1 },    { 17, 33 },   { 64, 64 },   { 128, 192 }, { 130, 66 },
-                                       { 324, 97 }, { 640, 480 }, { 641, 479 }, { 2056, 67 }, { 4100, 33 } };
+  static constexpr int kSizes[][2] = { { 1, 1 },     { 17, 33 },  { 64, 64 },   { 128, 192 },
+                                       { 130, 66 },  { 324, 97 }, { 640, 480 }, { 641, 479 },
+                                       { 2056, 67 }, { 4100, 33 } };
   static constexpr struct {
     int all, first, bins;
-  } kGroups[] = { { 32, 8, 8 },   { 32, 0, 8 },    { 32, 28, 4 },     { 32, 31, 1 },     { 32, 0, 1 },    { 16, 3, 13 },
-                  { 40, 10, 10 }, { 128, 30, 70 }, { 256, 100, 100 }, { 256, 129, 127 }, { 256, 1, 255 }, { 256, 0, 255 } };
+  } kGroups[] = { { 32, 8, 8 },      { 32, 0, 8 },      { 32, 28, 4 },   { 32, 31, 1 },
+                  { 32, 0, 1 },      { 16, 3, 13 },     { 40, 10, 10 },  { 128, 30, 70 },
+                  { 256, 100, 100 }, { 256, 129, 127 }, { 256, 1, 255 }, { 256, 0, 255 } };
   const std::size_t most_elements = small ? 1 << 18 : 10 << 20;
   std::size_t turn = 0;
   for (const auto &[width, height] : kSizes)
@@ -212,7 +226,8 @@ add_groups (std::vector<Case> &list, std::mt19937 &random, bool small)
       if (std::size_t (width) * height * bins > most_elements || (small && turn % 4 != 0))
         continue;
       const Pattern pattern = random () % 2 ? Pattern::noise : Pattern (random () % kPictures);
-      Case c = laid_out ({ width, height, bins, kCounters[random () % 3] }, pattern, list.size (), random ());
+      Case c = laid_out ({ width, height, bins, kCounters[random () % 3] }, pattern, list.size (),
+                         random ());
       c.lut = lut_of_bins (uniform_lut (all), first, bins);
       const int kind = int (random () % 4);
       if (kind == 2)
@@ -225,8 +240,7 @@ add_groups (std::vector<Case> &list, std::mt19937 &random, bool small)
 }
 
 /// Bin indices with the stride that strategies get, and rubbish in the columns that mean nothing.
-Bytes
-bin_plane (const Case &c)
+Bytes bin_plane (const Case &c)
 {
   const Bytes picture = image_of (c);
   const Shape &shape = c.shape;
@@ -246,19 +260,18 @@ bin_plane (const Case &c)
 
 }  // namespace
 
-Bytes
-picture (Pattern pattern, int width, int height, unsigned seed)
+Bytes picture (Pattern pattern, int width, int height, unsigned seed)
 {
   std::mt19937 random (seed);
   Bytes image (std::size_t (width) * height);
   for (int y = 0; y < height; y++)
     for (int x = 0; x < width; x++)
-      image[std::size_t (y) * width + x] = std::uint8_t (luma (pattern, x, y, width, height, random));
+      image[std::size_t (y) * width + x] =
+          std::uint8_t (luma (pattern, x, y, width, height, random));
   return image;
 }
 
-Bytes
-first_test_frame ()
+Bytes first_test_frame ()
 {
   std::vector<Bytes> frames = test_frames (1);
   if (frames.empty ())
@@ -266,8 +279,7 @@ first_test_frame ()
   return frames.front ();
 }
 
-Layout
-Case::layout () const
+Layout Case::layout () const
 {
   if (!own_layout)
     return layout_of (shape);
@@ -275,43 +287,44 @@ Case::layout () const
   return { row, row * shape.height + plane_gap };
 }
 
-std::size_t
-Case::stride () const
+std::size_t Case::stride () const
 {
-  return shape.content == Content::bins ? bin_stride (shape.width) : (shape.width + pixel_gap) * bytes_of (shape.pixel);
+  return shape.content == Content::bins ? bin_stride (shape.width)
+                                        : (shape.width + pixel_gap) * bytes_of (shape.pixel);
 }
 
-std::size_t
-Case::input_shift () const
+std::size_t Case::input_shift () const
 {
   return shape.content == Content::bins ? shift : pixel_shift * bytes_of (shape.pixel);
 }
 
-std::string
-Case::name () const
+std::string Case::name () const
 {
   const Layout at = layout ();
   const auto is_in_none = [&] (int entry) { return entry >= shape.bins; };
-  return text ("%s (%d bins), row_pitch %zu, plane_pitch %zu, shift %zu, pixels' stride %zu, %s%s", check::name_of (shape).c_str (),
-               shape.bins, at.row_pitch, at.plane_pitch, shift, stride (), kPatternNames[int (pattern)],
-               lut ? text (", a LUT with %td values in no bin", std::ranges::count_if (*lut, is_in_none)).c_str () : "");
+  return text (
+      "%s (%d bins), row_pitch %zu, plane_pitch %zu, shift %zu, pixels' stride %zu, %s%s",
+      check::name_of (shape).c_str (), shape.bins, at.row_pitch, at.plane_pitch, shift, stride (),
+      kPatternNames[int (pattern)],
+      lut ? text (", a LUT with %td values in no bin", std::ranges::count_if (*lut, is_in_none))
+                .c_str ()
+          : "");
 }
 
-Bytes
-image_of (const Case &c)
+Bytes image_of (const Case &c)
 {
   if (c.shape.content != Content::bins)
     return {};
   return c.video ? *c.video : picture (c.pattern, c.shape.width, c.shape.height, c.seed);
 }
 
-Bytes
-pixels_of (const Case &c)
+Bytes pixels_of (const Case &c)
 {
   if (c.shape.content == Content::bins)
     return bin_plane (c);
   // 0xff between rows is a NaN in a float and much in an integer
-  Bytes pixels (c.stride () * (c.shape.height - 1) + c.shape.width * bytes_of (c.shape.pixel), 0xff);
+  Bytes pixels (c.stride () * (c.shape.height - 1) + c.shape.width * bytes_of (c.shape.pixel),
+                0xff);
   switch (c.shape.pixel) {
     case Type::u8: draw<std::uint8_t> (c, 1, pixels); break;
     case Type::u32: draw<std::uint32_t> (c, 1, pixels); break;
@@ -323,20 +336,21 @@ pixels_of (const Case &c)
   return pixels;
 }
 
-std::string
-name_of (const Shape &shape)
+std::string name_of (const Shape &shape)
 {
   if (shape.content == Content::bins)
-    return text ("%dx%dx%d %s", shape.width, shape.height, shape.bins, inthist::name_of (shape.counter));
-  return text ("%dx%d %s:%s%s", shape.width, shape.height, inthist::name_of (shape.pixel), inthist::name_of (shape.counter),
-               shape.bins == 1 ? "" : "x2");
+    return text ("%dx%dx%d %s", shape.width, shape.height, shape.bins,
+                 inthist::name_of (shape.counter));
+  return text ("%dx%d %s:%s%s", shape.width, shape.height, inthist::name_of (shape.pixel),
+               inthist::name_of (shape.counter), shape.bins == 1 ? "" : "x2");
 }
 
-std::vector<Shape>
-kinds ()
+std::vector<Shape> kinds ()
 {
   const auto bins = [] (Type counter) { return Shape{ 1, 1, 1, counter }; };
-  const auto table = [] (Type pixel, Type counter, int planes) { return Shape{ 1, 1, planes, counter, Content::powers, pixel }; };
+  const auto table = [] (Type pixel, Type counter, int planes) {
+    return Shape{ 1, 1, planes, counter, Content::powers, pixel };
+  };
   return { bins (Type::u32),
            bins (Type::u16),
            bins (Type::u16_anchored),
@@ -350,8 +364,7 @@ kinds ()
            table (Type::f32x4, Type::f32x4, 1) };
 }
 
-std::vector<Case>
-case_list (unsigned seed, bool small)
+std::vector<Case> case_list (unsigned seed, bool small)
 {
   std::vector<Case> list;
   std::mt19937 random (seed);
@@ -363,8 +376,7 @@ case_list (unsigned seed, bool small)
   return list;
 }
 
-std::vector<Case>
-cases_of (const std::vector<Shape> &shapes, unsigned seed)
+std::vector<Case> cases_of (const std::vector<Shape> &shapes, unsigned seed)
 {
   std::vector<Case> list;
   std::mt19937 random (seed);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The case list that every strategy runs through: shapes, layouts, alignments and pictures. One seed makes one list.
+// The case list that every strategy runs through: shapes, layouts, alignments and pictures. One
+// seed makes one list.
 #pragma once
 
 #include <memory>
@@ -19,11 +20,13 @@ Bytes picture (Pattern pattern, int width, int height, unsigned seed);
 
 struct Case {
   Shape shape;
-  std::size_t row_gap = 0, plane_gap = 0;  // bytes between rows and planes, in a layout of our own: rows on 16 bytes
-  bool own_layout = false;                 // else layout_of
-  std::size_t shift = 0;                   // bytes of the tensor, and of a bin plane, from a multiple of 256
-  std::size_t pixel_gap = 0;               // pixels between rows of what a table is made from, which itself lies
-  std::size_t pixel_shift = 0;             // this many pixels from a multiple of 256
+  std::size_t row_gap = 0,
+              plane_gap =
+                  0;  // bytes between rows and planes, in a layout of our own: rows on 16 bytes
+  bool own_layout = false;    // else layout_of
+  std::size_t shift = 0;      // bytes of the tensor, and of a bin plane, from a multiple of 256
+  std::size_t pixel_gap = 0;  // pixels between rows of what a table is made from, which itself lies
+  std::size_t pixel_shift = 0;  // this many pixels from a multiple of 256
   Pattern pattern = Pattern::noise;
   unsigned seed = 0;
   std::shared_ptr<const Bytes> video = {};  // the picture of Pattern::video
@@ -39,7 +42,8 @@ struct Case {
 /// The picture of a histogram's case; nothing for a table's.
 Bytes image_of (const Case &c);
 
-/// What the strategy sees; it ends with the last pixel that may be read. Of a histogram, bins, with rubbish in the columns that mean nothing.
+/// What the strategy sees; it ends with the last pixel that may be read. Of a histogram, bins, with
+/// rubbish in the columns that mean nothing.
 Bytes pixels_of (const Case &c);
 
 /// "640x480x32 u32" or "640x480 u8:f32", with "x2" where a table has two planes.
@@ -54,7 +58,8 @@ Bytes first_test_frame ();
 /// Small ones are for sanitizers, which take their time for each launch.
 std::vector<Case> case_list (unsigned seed, bool small);
 
-/// The same pictures for shapes of the user's choice; noise alone where a tensor takes more than a gibibyte.
+/// The same pictures for shapes of the user's choice; noise alone where a tensor takes more than a
+/// gibibyte.
 std::vector<Case> cases_of (const std::vector<Shape> &shapes, unsigned seed);
 
 }  // namespace inthist::check

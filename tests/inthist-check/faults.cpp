@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Who checks the checker: strategies with one fault each, run as all others are. A check that cannot fail is none.
+// Who checks the checker: strategies with one fault each, run as all others are. A check that
+// cannot fail is none.
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -11,28 +12,26 @@
 namespace inthist::check {
 namespace {
 
-std::uint8_t *
-byte_at (const Job &job, int plane, int y, std::size_t byte)
+std::uint8_t *byte_at (const Job &job, int plane, int y, std::size_t byte)
 {
-  return static_cast<std::uint8_t *> (job.tensor) + plane * job.layout.plane_pitch + y * job.layout.row_pitch + byte;
+  return static_cast<std::uint8_t *> (job.tensor) + plane * job.layout.plane_pitch
+         + y * job.layout.row_pitch + byte;
 }
 
 template <class T>
-T &
-element (const Job &job, int plane, int y, int x)
+T &element (const Job &job, int plane, int y, int x)
 {
   return reinterpret_cast<T *> (byte_at (job, plane, y, 0))[x];
 }
 
-std::uint32_t &
-anchor (const Job &job, std::size_t index)
+std::uint32_t &anchor (const Job &job, std::size_t index)
 {
   return reinterpret_cast<std::uint32_t *> (byte_at (job, job.shape.bins, 0, 0))[index];
 }
 
-/// Right: Algorithm 1, with anchors counted one by one; or the floating sums in the order of a plain loop.
-int
-right (const Job &job)
+/// Right: Algorithm 1, with anchors counted one by one; or the floating sums in the order of a
+/// plain loop.
+int right (const Job &job)
 {
   if (job.shape.counter != Type::f32) {
     reference (job);
@@ -62,8 +61,7 @@ right (const Job &job)
 
 /// Right, and then something wrong.
 template <auto kFault>
-int
-faulty (const Job &job)
+int faulty (const Job &job)
 {
   const std::uint32_t before = element<std::uint32_t> (job, 0, 2, 3);
   right (job);
@@ -78,47 +76,73 @@ struct Fault {
 };
 
 constexpr Fault kOfCounts[] = {
-  { "an element too many by one", faulty<[] (const Job &job, std::uint32_t) { element<std::uint32_t> (job, 1, 4, 5)++; }>, "(1, 4, 5)" },
-  { "an element left out", faulty<[] (const Job &job, std::uint32_t before) { element<std::uint32_t> (job, 0, 2, 3) = before; }>,
+  { "an element too many by one",
+    faulty<[] (const Job &job, std::uint32_t) { element<std::uint32_t> (job, 1, 4, 5)++; }>,
+    "(1, 4, 5)" },
+  { "an element left out", faulty<[] (const Job &job, std::uint32_t before) {
+      element<std::uint32_t> (job, 0, 2, 3) = before;
+    }>,
     "(0, 2, 3)" },
-  { "a byte between rows", faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, 0, 3, job.shape.width * 4) = 0; }>, "outside" },
-  { "a byte between planes", faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, 1, 0, -1) = 0; }>, "outside" },
-  { "a byte before the tensor", faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, 0, 0, -1) = 0; }>, "byte -1" },
-  { "a byte behind the tensor", faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, job.shape.bins, 0, 0) = 0; }>, "outside" },
-  { "a byte behind the workspace", faulty<[] (const Job &job, std::uint32_t) { static_cast<std::uint8_t *> (job.workspace)[64] = 0; }>,
+  { "a byte between rows",
+    faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, 0, 3, job.shape.width * 4) = 0; }>,
+    "outside" },
+  { "a byte between planes",
+    faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, 1, 0, -1) = 0; }>, "outside" },
+  { "a byte before the tensor",
+    faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, 0, 0, -1) = 0; }>, "byte -1" },
+  { "a byte behind the tensor",
+    faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, job.shape.bins, 0, 0) = 0; }>,
+    "outside" },
+  { "a byte behind the workspace", faulty<[] (const Job &job, std::uint32_t) {
+      static_cast<std::uint8_t *> (job.workspace)[64] = 0;
+    }>,
     "workspace" },
-  { "a byte before the workspace", faulty<[] (const Job &job, std::uint32_t) { static_cast<std::uint8_t *> (job.workspace)[-1] = 0; }>,
+  { "a byte before the workspace", faulty<[] (const Job &job, std::uint32_t) {
+      static_cast<std::uint8_t *> (job.workspace)[-1] = 0;
+    }>,
     "workspace" },
   { "an error", [] (const Job &job) { return right (job) + 1; }, "error" },
   { "nothing written", [] (const Job &) { return 0; }, "(0, 0, 0)" },
 };
 
 constexpr Fault kOfAnchors[] = {
-  { "an anchor too many by one", faulty<[] (const Job &job, std::uint32_t) { anchor (job, 2)++; }>, "anchor 2" },
+  { "an anchor too many by one", faulty<[] (const Job &job, std::uint32_t) { anchor (job, 2)++; }>,
+    "anchor 2" },
   { "an anchor left out", [] (const Job &job) { return reference (job), 0; }, "anchor 0" },
-  { "a byte between planes and anchors", faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, job.shape.bins, 0, -1) = 0; }>,
+  { "a byte between planes and anchors",
+    faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, job.shape.bins, 0, -1) = 0; }>,
     "outside" },
 };
 
 constexpr Fault kOfSums[] = {
-  { "a NaN", faulty<[] (const Job &job, std::uint32_t) { element<float> (job, 0, 4, 5) = std::numeric_limits<float>::quiet_NaN (); }>,
+  { "a NaN", faulty<[] (const Job &job, std::uint32_t) {
+      element<float> (job, 0, 4, 5) = std::numeric_limits<float>::quiet_NaN ();
+    }>,
     "(0, 4, 5)" },
-  { "an infinity", faulty<[] (const Job &job, std::uint32_t) { element<float> (job, 0, 4, 5) = INFINITY; }>, "(0, 4, 5)" },
-  { "an element left out", faulty<[] (const Job &job, std::uint32_t before) { element<std::uint32_t> (job, 0, 2, 3) = before; }>,
+  { "an infinity",
+    faulty<[] (const Job &job, std::uint32_t) { element<float> (job, 0, 4, 5) = INFINITY; }>,
+    "(0, 4, 5)" },
+  { "an element left out", faulty<[] (const Job &job, std::uint32_t before) {
+      element<std::uint32_t> (job, 0, 2, 3) = before;
+    }>,
     "(0, 2, 3)" },
-  { "an element too large",
-    faulty<[] (const Job &job, std::uint32_t) { element<float> (job, 0, 20, 9) = 1.01f * element<float> (job, 0, 20, 9) + 0.01f; }>,
+  { "an element too large", faulty<[] (const Job &job, std::uint32_t) {
+      element<float> (job, 0, 20, 9) = 1.01f * element<float> (job, 0, 20, 9) + 0.01f;
+    }>,
     "(0, 20, 9)" },
-  { "a byte between rows", faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, 0, 3, job.shape.width * 4) = 0; }>, "outside" },
+  { "a byte between rows",
+    faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, 0, 3, job.shape.width * 4) = 0; }>,
+    "outside" },
 };
 
 /// Integers in floats, all of them small enough to be exact.
 constexpr Fault kOfExactSums[] = {
-  { "an element too large by one", faulty<[] (const Job &job, std::uint32_t) { element<float> (job, 0, 20, 9)++; }>, "(0, 20, 9)" },
+  { "an element too large by one",
+    faulty<[] (const Job &job, std::uint32_t) { element<float> (job, 0, 20, 9)++; }>,
+    "(0, 20, 9)" },
 };
 
-bool
-notices (const Shape &shape, Pattern pattern, std::span<const Fault> faults)
+bool notices (const Shape &shape, Pattern pattern, std::span<const Fault> faults)
 {
   Case c;
   c.shape = shape;
@@ -132,13 +156,15 @@ notices (const Shape &shape, Pattern pattern, std::span<const Fault> faults)
     const Strategy strategy = { .name = "fault",
                                 .description = "",
                                 .device = Device::cpu,
-                                .workspace_bytes = [] (const Shape &, const Tuning &) { return std::size_t (64); },
+                                .workspace_bytes = [] (const Shape &,
+                                                       const Tuning &) { return std::size_t (64); },
                                 .run = run,
                                 .anchors_itself = true };
     return attempt (strategy, {}, frame, queue, true);
   };
   const auto complain = [&] (const char *what, const std::string &said) {
-    std::printf ("FAIL: inthist-check: %s: %s: it says \"%s\"\n", c.name ().c_str (), what, said.c_str ());
+    std::printf ("FAIL: inthist-check: %s: %s: it says \"%s\"\n", c.name ().c_str (), what,
+                 said.c_str ());
     return false;
   };
   bool good = true;
@@ -152,13 +178,14 @@ notices (const Shape &shape, Pattern pattern, std::span<const Fault> faults)
 
 }  // namespace
 
-bool
-notices_faults ()
+bool notices_faults ()
 {
   const Shape counts = { 37, 21, 3, Type::u32 }, anchored = { 301, 131, 3, Type::u16_anchored },
               sums = { 37, 21, 1, Type::f32, Content::powers, Type::f32 };
-  const bool good[] = { notices (counts, Pattern::noise, kOfCounts), notices (anchored, Pattern::noise, kOfAnchors),
-                        notices (sums, Pattern::noise, kOfSums), notices (sums, Pattern::range, kOfSums),
+  const bool good[] = { notices (counts, Pattern::noise, kOfCounts),
+                        notices (anchored, Pattern::noise, kOfAnchors),
+                        notices (sums, Pattern::noise, kOfSums),
+                        notices (sums, Pattern::range, kOfSums),
                         notices (sums, Pattern::integers, kOfExactSums) };
   return std::ranges::all_of (good, [] (bool one) { return one; });
 }

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// inthist-check, in the manner of dav1d's checkasm: one program that runs every strategy on every device against the truth, over one case list, and times them.
+// inthist-check, in the manner of dav1d's checkasm: one program that runs every strategy on every
+// device against the truth, over one case list, and times them.
 //
-//   cases       the case list           frame, truth   pixels, and what must come out     memory     guarded blocks and queues
-//   verify      the checks              faults         a check of the checks
-//   bench, rig  the timing              peers/         what strategies are timed against  report     table, CSV, JSON
+//   cases         the case list
+//   frame, truth  pixels, and what must come out
+//   memory        guarded blocks and queues
+//   verify        the checks
+//   faults        a check of the checks
+//   bench, rig    the timing
+//   peers/        what strategies are timed against
+//   report        table, CSV, JSON
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -28,68 +34,75 @@ constexpr int kNothingRan = 77;  // an exit status that Meson takes for a skip
 constexpr char kHelp[] =
     R"(Usage: inthist-check [OPTION]... [NAME]...
 
-Runs every strategy on every device and compares all that it writes. With --bench it times them instead, and compares that.
-NAMEs of strategies (and, with --bench, of peers) leave the others out. A NAME that can never run with the other options is wrong usage.
+Runs every strategy on every device and compares all that it writes. With --bench it times them
+instead, and compares that. NAMEs of strategies (and, with --bench, of peers) leave the others out.
+A NAME that can never run with the other options is wrong usage.
 
 What to run:
-  --list                 the strategies with their parameters, and the peers (with NAMEs, only those); nothing is run
+  --list                 the strategies with their parameters, and the peers (with NAMEs, only
+                         those); nothing is run
   --device DEVICE        cpu, cuda or all (all)
-  --seed N               of all pictures and of the case list (20250); it is printed, with failures too
-  --cases LIST           all, or small, for sanitizers: small frames, few launches, no guard behind a buffer
-                         ($INTHIST_CASES, or all)
+  --seed N               of all pictures and of the case list (20250); it is printed, with failures
+                         too
+  --cases LIST           all, or small, for sanitizers: small frames, few launches, no guard behind
+                         a buffer ($INTHIST_CASES, or all)
   --size WxH             a frame of this size instead of the case list; may be repeated.
                          With --bench without a size: 640x480, 1280x720 and 1920x1080
   --bins N               bins of a histogram, planes of a table; may be repeated (32; 1)
   --counter TYPE         of a histogram: u32, u16 or u16-anchored (u32)
-  --table PIXEL:COUNTER  a summed-area table instead of a histogram: u8:u32, u8:s32, u8:f32, u32:u32, f32:f32, f64:f64 or
-                         f32x4:f32x4; u8:u32 has one plane or two
-  --tile N|all           every strategy with this tile size, or with all that it has, instead of its own
+  --table PIXEL:COUNTER  a summed-area table instead of a histogram: u8:u32, u8:s32, u8:f32,
+                         u32:u32, f32:f32, f64:f64 or f32x4:f32x4; u8:u32 has one plane or two
+  --tile N|all           every strategy with this tile size, or with all that it has, instead of its
+                         own
   --threads N|all        the same for the threads of a block
 
 Timing:
-  --bench                microseconds a frame (median, 5th and 95th percentile), frames and useful bytes a second, and the share of
-                         the ceiling, which is a memset of the same bytes in the same run; and what each stage takes
-  --picture NAME         of a histogram: landscape, noise, constant, checkerboard, or frame, the first of $INTHIST_TEST_FRAMES, for
-                         --size 768x576; may be repeated (landscape)
+  --bench                microseconds a frame (median, 5th and 95th percentile), frames and useful
+                         bytes a second, and the share of the ceiling, which is a memset of the same
+                         bytes in the same run; and what each stage takes
+  --picture NAME         of a histogram: landscape, noise, constant, checkerboard, or frame, the
+                         first of $INTHIST_TEST_FRAMES, for --size 768x576; may be
+                         repeated (landscape)
   --regions N            also N regions of a finished histogram: of 64x64 pixels, and of any size
   --seconds S            for each shape and device (2)
-  --peers, --no-peers    time the peers too, or only the ceilings (without NAMEs they are, with NAMEs they are not)
-  --format FORMAT        table, csv or json (table). CSV has the same columns always; the last, stages, lists microseconds, such as
-                         "bins 9.3;march 45.5"
+  --peers, --no-peers    time the peers too, or only the ceilings (without NAMEs they are, with
+                         NAMEs they are not)
+  --format FORMAT        table, csv or json (table). CSV has the same columns always; the last,
+                         stages, lists microseconds, such as "bins 9.3;march 45.5"
   --output FILE          results go there instead of to stdout
 
   -h, --help
 
 PyTorch is timed by a script of its own: tests/inthist-check/peers/pytorch.py.
 
-Exit status: 0 all is right, 1 something failed, 2 wrong usage, 77 nothing ran. What is not to be had here, a device, memory or a
-peer, has a line that starts with SKIP. "Refused" are shapes and parameters that the limit of a strategy or peer (see --list)
-leaves out. With --format csv or json on stdout, all else goes to stderr. $INTHIST_TEST_FRAMES names a file with frames of
-768x576 GRAY8, which join the case list.
+Exit status: 0 all is right, 1 something failed, 2 wrong usage, 77 nothing ran. What is not to be
+had here, a device, memory or a peer, has a line that starts with SKIP. "Refused" are shapes and
+parameters that the limit of a strategy or peer (see --list) leaves out. With --format csv or json
+on stdout, all else goes to stderr. $INTHIST_TEST_FRAMES names a file with frames of 768x576 GRAY8,
+which join the case list.
 )";
 
-[[noreturn]] void
-usage_error (const std::string &what)
+[[noreturn]] void usage_error (const std::string &what)
 {
   std::fprintf (stderr, "inthist-check: %s\nTry 'inthist-check --help'.\n", what.c_str ());
   std::exit (2);
 }
 
 template <class T>
-T
-number (const char *option, std::string_view value, T least, T most)
+T number (const char *option, std::string_view value, T least, T most)
 {
   T result = {};
   const auto [end, error] = std::from_chars (value.data (), value.data () + value.size (), result);
-  if (error != std::errc () || end != value.data () + value.size () || !(result >= least && result <= most))
-    usage_error (text ("%s: \"%.*s\" is not a number from %.15g to %.15g", option, int (value.size ()), value.data (), double (least),
-                       double (most)));
+  if (error != std::errc () || end != value.data () + value.size ()
+      || !(result >= least && result <= most))
+    usage_error (text ("%s: \"%.*s\" is not a number from %.15g to %.15g", option,
+                       int (value.size ()), value.data (), double (least), double (most)));
   return result;
 }
 
 /// Which one of the names the value is.
-std::size_t
-one_of (const char *option, std::string_view value, const std::vector<std::string> &names)
+std::size_t one_of (const char *option, std::string_view value,
+                    const std::vector<std::string> &names)
 {
   std::string all;
   for (std::size_t i = 0; i < names.size (); i++) {
@@ -97,11 +110,11 @@ one_of (const char *option, std::string_view value, const std::vector<std::strin
       return i;
     all += (i ? ", " : "") + names[i];
   }
-  usage_error (text ("%s: \"%.*s\" is none of %s", option, int (value.size ()), value.data (), all.c_str ()));
+  usage_error (text ("%s: \"%.*s\" is none of %s", option, int (value.size ()), value.data (),
+                     all.c_str ()));
 }
 
-Type
-counter_of (std::string_view value)
+Type counter_of (std::string_view value)
 {
   std::vector<Type> types;
   std::vector<std::string> names;
@@ -114,21 +127,20 @@ counter_of (std::string_view value)
 }
 
 /// One plane of every kind of table that there is.
-std::pair<Type, Type>
-table_of (std::string_view value)
+std::pair<Type, Type> table_of (std::string_view value)
 {
   std::vector<std::pair<Type, Type>> types;
   std::vector<std::string> names;
   for (const Shape &kind : kinds ())
     if (kind.content == Content::powers && kind.bins == 1) {
       types.push_back ({ kind.pixel, kind.counter });
-      names.push_back (text ("%s:%s", inthist::name_of (kind.pixel), inthist::name_of (kind.counter)));
+      names.push_back (
+          text ("%s:%s", inthist::name_of (kind.pixel), inthist::name_of (kind.counter)));
     }
   return types[one_of ("--table", value, names)];
 }
 
-Choice
-choice (const char *option, std::string_view value)
+Choice choice (const char *option, std::string_view value)
 {
   if (value == "all")
     return { .all = true };
@@ -148,11 +160,13 @@ struct Arguments {
   const char *only_with_bench = nullptr;  // an option that was given
   Options options;
 
-  bool wants (Device which) const { return device == "all" || (device == "cpu") == (which == Device::cpu); }
+  bool wants (Device which) const
+  {
+    return device == "all" || (device == "cpu") == (which == Device::cpu);
+  }
 };
 
-Arguments
-parse (int argc, char **argv)
+Arguments parse (int argc, char **argv)
 {
   enum {
     kList = 1,
@@ -218,7 +232,8 @@ parse (int argc, char **argv)
         const auto x = value.find ('x');
         if (x == value.npos)
           usage_error (text ("--size: \"%s\" is not of the form WIDTHxHEIGHT", optarg));
-        a.sizes.push_back ({ number ("--size", value.substr (0, x), 1, 1 << 20), number ("--size", value.substr (x + 1), 1, 1 << 20) });
+        a.sizes.push_back ({ number ("--size", value.substr (0, x), 1, 1 << 20),
+                             number ("--size", value.substr (x + 1), 1, 1 << 20) });
         break;
       }
       case kBins: a.bins.push_back (number ("--bins", value, 1, 256)); break;
@@ -266,8 +281,7 @@ parse (int argc, char **argv)
 }
 
 /// Strategies and peers by the names given, or all of them, on the devices that may be.
-void
-choose_names (Arguments &a)
+void choose_names (Arguments &a)
 {
   Options &o = a.options;
   std::string known;
@@ -279,7 +293,8 @@ choose_names (Arguments &a)
   std::string known_peers;
   for (const Peer &peer : peers ()) {
     known_peers += std::string (" ") + peer.name;
-    if (a.wants (peer.device) && (peer.ceiling || o.is_named (peer.name) || a.peers.value_or (o.names.empty ())))
+    if (a.wants (peer.device)
+        && (peer.ceiling || o.is_named (peer.name) || a.peers.value_or (o.names.empty ())))
       o.peers.push_back (&peer);
   }
   for (const std::string &name : o.names) {
@@ -287,21 +302,22 @@ choose_names (Arguments &a)
     const Strategy *const strategy = find_strategy (name);
     const bool is_peer = peer != peers ().end ();
     if (!is_peer && !strategy)
-      usage_error (text ("\"%s\" is neither a strategy (%s) nor a peer (%s)", name.c_str (), known.c_str () + 1, known_peers.c_str () + 1));
+      usage_error (text ("\"%s\" is neither a strategy (%s) nor a peer (%s)", name.c_str (),
+                         known.c_str () + 1, known_peers.c_str () + 1));
     if (a.list)
       continue;
     if (is_peer && !a.bench)
       usage_error (text ("\"%s\" is a peer: it is there to be timed, with --bench", name.c_str ()));
     const Device device = is_peer ? peer->device : strategy->device;
     if (!a.wants (device))
-      usage_error (text ("\"%s\" runs on %s only: --device %s leaves it out", name.c_str (), name_of (device), a.device.c_str ()));
+      usage_error (text ("\"%s\" runs on %s only: --device %s leaves it out", name.c_str (),
+                         name_of (device), a.device.c_str ()));
     if (is_peer && !peer->add)
       usage_error (text ("\"%s\" is not in this build", name.c_str ()));
   }
 }
 
-void
-choose_shapes (Arguments &a)
+void choose_shapes (Arguments &a)
 {
   Options &o = a.options;
   const bool given = !a.sizes.empty () || !a.bins.empty () || a.counter || a.table;
@@ -321,39 +337,41 @@ choose_shapes (Arguments &a)
   if (!a.pictures.empty ())
     o.pictures = a.pictures;
   if (std::ranges::find (o.pictures, "frame") != o.pictures.end ()
-      && (a.sizes != std::vector<std::pair<int, int>>{ { 768, 576 } } || !std::getenv ("INTHIST_TEST_FRAMES")))
+      && (a.sizes != std::vector<std::pair<int, int>>{ { 768, 576 } }
+          || !std::getenv ("INTHIST_TEST_FRAMES")))
     usage_error ("--picture frame takes --size 768x576, and $INTHIST_TEST_FRAMES");
   if (a.sizes.empty ())
     a.sizes = { { 640, 480 }, { 1280, 720 }, { 1920, 1080 } };
   if (a.bins.empty ())
     a.bins = { a.table ? 1 : 32 };
-  constexpr std::size_t kMost = std::size_t (1) << 40;  // bytes of a tensor that somebody may have the memory for
+  constexpr std::size_t kMost = std::size_t (1)
+                                << 40;  // bytes of a tensor that somebody may have the memory for
   for (const auto &[width, height] : a.sizes)
     for (const int bins : a.bins) {
       Shape shape{ width, height, bins, a.counter.value_or (Type::u32) };
       if (a.table)
         shape = { width, height, bins, a.table->second, Content::powers, a.table->first };
       if (!is_valid (shape) && !a.table)
-        usage_error (text ("--size %dx%d: %s takes at most 65535 columns", width, height, inthist::name_of (shape.counter)));
+        usage_error (text ("--size %dx%d: %s takes at most 65535 columns", width, height,
+                           inthist::name_of (shape.counter)));
       if (!is_valid (shape))
         usage_error (text ("--bins %d: a table has one plane, and of u8:u32 one or two", bins));
       const std::size_t bytes = tensor_bytes (shape, layout_of (shape));
-      if (const std::string why = bytes > kMost ? no_room (Device::cpu, 3 * bytes, 0) : ""; !why.empty ())
+      if (const std::string why = bytes > kMost ? no_room (Device::cpu, 3 * bytes, 0) : "";
+          !why.empty ())
         usage_error (text ("--size: %s %s", name_of (shape).c_str (), why.c_str ()));
       o.shapes.push_back (shape);
     }
 }
 
 /// One of each kind stands for the case list.
-std::vector<Shape>
-shapes_of (const Options &o)
+std::vector<Shape> shapes_of (const Options &o)
 {
   return o.shapes.empty () ? kinds () : o.shapes;
 }
 
 /// Whether the strategy takes one of the shapes with one of the parameters that were chosen.
-bool
-can_run (const Options &o, const Strategy &strategy)
+bool can_run (const Options &o, const Strategy &strategy)
 {
   for (const Shape &shape : shapes_of (o))
     for (const Tuning &tuning : tunings_of (strategy, o.tile, o.threads))
@@ -362,13 +380,14 @@ can_run (const Options &o, const Strategy &strategy)
   return false;
 }
 
-/// A strategy or a peer is a mistake that is named and takes none of the shapes, or none with these parameters.
-void
-check_limits (const Options &o)
+/// A strategy or a peer is a mistake that is named and takes none of the shapes, or none with these
+/// parameters.
+void check_limits (const Options &o)
 {
   const std::vector<Shape> shapes = shapes_of (o);
   const auto refuse = [&] (const char *name, const char *limit) {
-    usage_error (text ("\"%s\" takes %s: not %s%s", name, limit, name_of (shapes.front ()).c_str (), shapes.size () > 1 ? ", ..." : ""));
+    usage_error (text ("\"%s\" takes %s: not %s%s", name, limit, name_of (shapes.front ()).c_str (),
+                       shapes.size () > 1 ? ", ..." : ""));
   };
   for (const Strategy *const strategy : o.strategies) {
     if (!o.is_named (strategy->name))
@@ -377,7 +396,8 @@ check_limits (const Options &o)
       return value == 0 || std::ranges::find (offered, value) != offered.end ();
     };
     if (!offers (strategy->tiles, o.tile.value) || !offers (strategy->threads, o.threads.value))
-      usage_error (text ("\"%s\" does not offer this --tile or --threads; see --list", strategy->name));
+      usage_error (
+          text ("\"%s\" does not offer this --tile or --threads; see --list", strategy->name));
     if (!can_run (o, *strategy))
       refuse (strategy->name, strategy->limit);
   }
@@ -387,22 +407,22 @@ check_limits (const Options &o)
 }
 
 /// A parameter that no strategy in question offers is one, too.
-void
-check_parameters (const Options &o)
+void check_parameters (const Options &o)
 {
-  const auto expect = [&] (const char *option, const Choice &choice, std::span<const int> Strategy::*offered) {
+  const auto expect = [&] (const char *option, const Choice &choice,
+                           std::span<const int> Strategy::*offered) {
     const auto offers = [&] (const Strategy *strategy) {
       return std::ranges::find (strategy->*offered, choice.value) != (strategy->*offered).end ();
     };
     if (!choice.all && choice.value != 0 && std::ranges::none_of (o.strategies, offers))
-      usage_error (text ("%s: no strategy in question offers %d; see --list", option, choice.value));
+      usage_error (
+          text ("%s: no strategy in question offers %d; see --list", option, choice.value));
   };
   expect ("--tile", o.tile, &Strategy::tiles);
   expect ("--threads", o.threads, &Strategy::threads);
 }
 
-void
-list_all (const Arguments &a)
+void list_all (const Arguments &a)
 {
   const auto listed = [&] (const char *name, Device device) {
     return a.wants (device) && (a.options.names.empty () || a.options.is_named (name));
@@ -416,63 +436,76 @@ list_all (const Arguments &a)
   std::printf ("%-22s %-6s %-12s %-20s %s\n", "strategy", "device", "tiles", "threads", "what");
   for (const Strategy &s : strategies ())
     if (listed (s.name, s.device))
-      std::printf ("%-22s %-6s %-12s %-20s %s%s%s%s\n", s.name, name_of (s.device), values (s.tiles).c_str (), values (s.threads).c_str (),
-                   s.description, s.limit[0] ? "; takes " : "", s.limit, s.slow ? "; slow" : "");
+      std::printf ("%-22s %-6s %-12s %-20s %s%s%s%s\n", s.name, name_of (s.device),
+                   values (s.tiles).c_str (), values (s.threads).c_str (), s.description,
+                   s.limit[0] ? "; takes " : "", s.limit, s.slow ? "; slow" : "");
   std::printf ("\n%-22s %-6s %s\n", "peer", "device", "what");
   for (const Peer &p : peers ())
     if (listed (p.name, p.device))
-      std::printf ("%-22s %-6s %s%s%s%s\n", p.name, name_of (p.device), p.description, p.limit[0] ? "; takes " : "", p.limit,
-                   p.add ? "" : "; not in this build");
+      std::printf ("%-22s %-6s %s%s%s%s\n", p.name, name_of (p.device), p.description,
+                   p.limit[0] ? "; takes " : "", p.limit, p.add ? "" : "; not in this build");
 }
 
-/// Keeps the devices that are there and have something to run, and what runs on them. The others have a line that says why.
-void
-choose_devices (Arguments &a, std::FILE *words)
+/// Keeps the devices that are there and have something to run, and what runs on them. The others
+/// have a line that says why.
+void choose_devices (Arguments &a, std::FILE *words)
 {
   Options &o = a.options;
   for (const Device device : kDevices) {
     const auto is_here = [&] (const auto *one) { return one->device == device; };
-    const auto is_asked_for = [&] (const Peer *peer) { return is_here (peer) && (!peer->ceiling || o.is_named (peer->name)); };
+    const auto is_asked_for = [&] (const Peer *peer) {
+      return is_here (peer) && (!peer->ceiling || o.is_named (peer->name));
+    };
     const bool peers = a.bench && std::ranges::any_of (o.peers, is_asked_for);
-    if (!a.wants (device) || (!peers && !o.names.empty () && std::ranges::none_of (o.strategies, is_here)))
+    if (!a.wants (device)
+        || (!peers && !o.names.empty () && std::ranges::none_of (o.strategies, is_here)))
       continue;
     if (const std::string why = why_not (device); !why.empty ())
       std::fprintf (words, "SKIP: strategies on %s: %s\n", name_of (device), why.c_str ());
-    else if (peers || std::ranges::any_of (o.strategies, [&] (const Strategy *one) { return is_here (one) && can_run (o, *one); }))
+    else if (peers || std::ranges::any_of (o.strategies, [&] (const Strategy *one) {
+               return is_here (one) && can_run (o, *one);
+             }))
       o.devices.push_back (device);
     else
-      std::fprintf (words, "refused: all strategies on %s: these shapes with these parameters\n", name_of (device));
+      std::fprintf (words, "refused: all strategies on %s: these shapes with these parameters\n",
+                    name_of (device));
   }
-  const auto is_gone = [&] (const auto *one) { return std::ranges::find (o.devices, one->device) == o.devices.end (); };
+  const auto is_gone = [&] (const auto *one) {
+    return std::ranges::find (o.devices, one->device) == o.devices.end ();
+  };
   std::erase_if (o.strategies, is_gone);
   std::erase_if (o.peers, is_gone);
 }
 
-bool
-is_written (std::FILE *file, const Arguments &a)
+bool is_written (std::FILE *file, const Arguments &a)
 {
   std::fflush (file);
   if (!std::ferror (file))
     return true;
-  std::fprintf (stderr, "inthist-check: FAIL: %s could not be written\n", a.options.output.empty () ? "stdout" : a.options.output.c_str ());
+  std::fprintf (stderr, "inthist-check: FAIL: %s could not be written\n",
+                a.options.output.empty () ? "stdout" : a.options.output.c_str ());
   return false;
 }
 
 /// Does what was asked for, and returns the exit status.
-int
-run (Arguments &a, std::FILE *results, std::FILE *words)
+int run (Arguments &a, std::FILE *results, std::FILE *words)
 {
   try {
     choose_devices (a, words);
-    const int ran = a.options.devices.empty () ? 0 : a.bench ? bench (a.options, results, words) : verify (a.options);
+    const int ran = a.options.devices.empty () ? 0
+                    : a.bench                  ? bench (a.options, results, words)
+                                               : verify (a.options);
     if (!is_written (results, a))
       return 1;
     if (ran == 0) {
-      std::fprintf (words, "inthist-check: nothing ran (the lines that start with SKIP or refused say why)\n");
+      std::fprintf (
+          words,
+          "inthist-check: nothing ran (the lines that start with SKIP or refused say why)\n");
       return kNothingRan;
     }
     if (a.bench && ran < 0)
-      std::fprintf (words, "inthist-check: FAIL: %d candidate%s gave a wrong tensor\n", -ran, ran == -1 ? "" : "s");
+      std::fprintf (words, "inthist-check: FAIL: %d candidate%s gave a wrong tensor\n", -ran,
+                    ran == -1 ? "" : "s");
     else if (a.bench)
       std::fprintf (words,
                     ran == 1 ? "inthist-check: the one candidate gave the right tensor\n"
@@ -480,7 +513,9 @@ run (Arguments &a, std::FILE *results, std::FILE *words)
                     ran);
     return ran < 0 ? 1 : 0;
   } catch (const std::bad_alloc &) {
-    std::fprintf (words, "inthist-check: FAIL: cannot go on: out of memory, %.1f GiB are free: a smaller --size or fewer --bins\n",
+    std::fprintf (words,
+                  "inthist-check: FAIL: cannot go on: out of memory, %.1f GiB are free: a smaller "
+                  "--size or fewer --bins\n",
                   double (free_bytes (Device::cpu)) / (1 << 30));
   } catch (const std::exception &error) {
     std::fprintf (words, "inthist-check: FAIL: cannot go on: %s\n", error.what ());
@@ -488,8 +523,7 @@ run (Arguments &a, std::FILE *results, std::FILE *words)
   return 1;
 }
 
-int
-main (int argc, char **argv)
+int main (int argc, char **argv)
 {
   Arguments a = parse (argc, argv);
   if (a.only_with_bench && !a.bench)
@@ -508,17 +542,19 @@ main (int argc, char **argv)
   check_limits (a.options);
 
   using File = std::unique_ptr<std::FILE, int (*) (std::FILE *)>;
-  const File file (a.options.output.empty () ? nullptr : std::fopen (a.options.output.c_str (), "w"), std::fclose);
+  const File file (a.options.output.empty () ? nullptr
+                                             : std::fopen (a.options.output.c_str (), "w"),
+                   std::fclose);
   if (!a.options.output.empty () && !file)
     usage_error (text ("--output: %s: %m", a.options.output.c_str ()));
-  return run (a, file ? file.get () : stdout, !file && a.options.format != Format::table ? stderr : stdout);
+  return run (a, file ? file.get () : stdout,
+              !file && a.options.format != Format::table ? stderr : stdout);
 }
 
 }  // namespace
 }  // namespace inthist::check
 
-int
-main (int argc, char **argv)
+int main (int argc, char **argv)
 {
   setvbuf (stdout, nullptr, _IOLBF, 0);
   return inthist::check::main (argc, argv);

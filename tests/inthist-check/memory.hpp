@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Memory and queues of either device, for everything that checks kernels: a block lies between two guards and is filled with a byte that no right result leaves there, so
-// that what was left out shows, and what was written too much. A CUDA call that fails throws.
+// Memory and queues of either device, for everything that checks kernels: a block lies between two
+// guards and is filled with a byte that no right result leaves there, so that what was left out
+// shows, and what was written too much. A CUDA call that fails throws.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +30,7 @@ using Bytes = std::vector<std::uint8_t>;
 
 constexpr Device kDevices[] = { Device::cpu, Device::cuda };
 
-constexpr const char *
-name_of (Device device)
+constexpr const char *name_of (Device device)
 {
   return device == Device::cpu ? "CPU" : "CUDA";
 }
@@ -38,25 +38,23 @@ name_of (Device device)
 /// Integers get a pattern, floats a NaN.
 constexpr std::uint8_t kPoison = 0xa5, kNan = 0xff;
 
-constexpr std::uint8_t
-poison_of (Type type)
+constexpr std::uint8_t poison_of (Type type)
 {
   return type == Type::f32 || type == Type::f64 || type == Type::f32x4 ? kNan : kPoison;
 }
 
 #if INTHIST_CUDA
-inline void
-expect_success (int status, const char *call)
+inline void expect_success (int status, const char *call)
 {
   if (status != cudaSuccess)
-    throw std::runtime_error (std::string (call) + ": " + cudaGetErrorString (cudaError_t (status)));
+    throw std::runtime_error (std::string (call) + ": "
+                              + cudaGetErrorString (cudaError_t (status)));
 }
 #define CHECK_CUDA(call) inthist::check::expect_success ((call), #call)
 #endif
 
 /// Why the device is not to be had; empty where it is.
-inline std::string
-why_not (Device device)
+inline std::string why_not (Device device)
 {
   if (device == Device::cpu)
     return "";
@@ -67,15 +65,16 @@ why_not (Device device)
     return "";
   cudaDriverGetVersion (&driver);
   cudaGetLastError ();
-  return driver == 0 ? "there is no NVIDIA driver" : status == cudaSuccess ? "there is no CUDA device" : cudaGetErrorString (status);
+  return driver == 0             ? "there is no NVIDIA driver"
+         : status == cudaSuccess ? "there is no CUDA device"
+                                 : cudaGetErrorString (status);
 #else
   return "this build has no CUDA";
 #endif
 }
 
 /// What may still be allocated; of the host's memory also what caches would give back.
-inline std::size_t
-free_bytes (Device device)
+inline std::size_t free_bytes (Device device)
 {
 #if INTHIST_CUDA
   if (device == Device::cuda) {
@@ -93,15 +92,18 @@ free_bytes (Device device)
   return SIZE_MAX;  // nobody knows
 }
 
-/// Why so many bytes of the host's memory, and with CUDA so many of the device's, are not to be had; empty where they are.
-inline std::string
-no_room (Device device, std::size_t on_host, std::size_t on_device)
+/// Why so many bytes of the host's memory, and with CUDA so many of the device's, are not to be
+/// had; empty where they are.
+inline std::string no_room (Device device, std::size_t on_host, std::size_t on_device)
 {
   const auto lack = [] (Device of, std::size_t bytes) {
     const std::size_t free = free_bytes (of);
-    return bytes <= free ? ""
-                         : text ("needs %.1f GiB of %s memory, %.1f GiB are free: a smaller --size or fewer --bins",
-                                 double (bytes) / (1 << 30), of == Device::cpu ? "the host's" : "the GPU's", double (free) / (1 << 30));
+    return bytes <= free
+               ? ""
+               : text ("needs %.1f GiB of %s memory, %.1f GiB are free: a smaller --size or fewer "
+                       "--bins",
+                       double (bytes) / (1 << 30), of == Device::cpu ? "the host's" : "the GPU's",
+                       double (free) / (1 << 30));
   };
   const std::string why = lack (Device::cpu, on_host);
   return why.empty () && device == Device::cuda ? lack (device, on_device) : why;
@@ -110,8 +112,7 @@ no_room (Device device, std::size_t on_host, std::size_t on_device)
 using Memory = std::unique_ptr<std::uint8_t, void (*) (void *)>;
 
 /// Aligned to 256 bytes.
-inline Memory
-allocate (Device device, std::size_t bytes)
+inline Memory allocate (Device device, std::size_t bytes)
 {
 #if INTHIST_CUDA
   if (device == Device::cuda) {
@@ -128,8 +129,7 @@ allocate (Device device, std::size_t bytes)
 }
 
 /// From and to anywhere. The device is idle before, and all is done after.
-inline void
-copy (Device device, void *to, const void *from, std::size_t bytes)
+inline void copy (Device device, void *to, const void *from, std::size_t bytes)
 {
 #if INTHIST_CUDA
   if (device == Device::cuda) {
@@ -143,8 +143,7 @@ copy (Device device, void *to, const void *from, std::size_t bytes)
     std::memcpy (to, from, bytes);
 }
 
-inline void
-fill (Device device, void *to, std::uint8_t byte, std::size_t bytes)
+inline void fill (Device device, void *to, std::uint8_t byte, std::size_t bytes)
 {
 #if INTHIST_CUDA
   if (device == Device::cuda) {
@@ -186,12 +185,13 @@ private:
 #endif
 };
 
-/// Memory of a device between two guards. The data lies `shift` bytes past a multiple of 256. Without the guard behind it sanitizers see the true end.
+/// Memory of a device between two guards. The data lies `shift` bytes past a multiple of 256.
+/// Without the guard behind it sanitizers see the true end.
 class Block {
 public:
   Block (Device device, std::size_t bytes, std::size_t shift = 0, bool guard_behind = true)
-      : front (256 + shift), total (front + bytes + (guard_behind ? 256 : 0)), bytes_ (bytes), device_ (device),
-        memory_ (allocate (device, total)), data (memory_.get () + front)
+      : front (256 + shift), total (front + bytes + (guard_behind ? 256 : 0)), bytes_ (bytes),
+        device_ (device), memory_ (allocate (device, total)), data (memory_.get () + front)
   {
   }
 

@@ -45,12 +45,15 @@ struct Options {
   Format format = Format::table;
   std::string output;
 
-  bool is_named (std::string_view name) const { return std::ranges::find (names, name) != names.end (); }
+  bool is_named (std::string_view name) const
+  {
+    return std::ranges::find (names, name) != names.end ();
+  }
 };
 
 /// The strategy's parameters that the choices name; not all of them need be offered.
-inline std::vector<Tuning>
-tunings_of (const Strategy &strategy, const Choice &tile, const Choice &threads)
+inline std::vector<Tuning> tunings_of (const Strategy &strategy, const Choice &tile,
+                                       const Choice &threads)
 {
   std::vector<Tuning> list;
   for (const int rows : tile.of (strategy.tiles))

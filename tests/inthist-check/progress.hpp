@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How far a long run has come, on stderr: a line that is written over on a terminal, a line for every tenth elsewhere.
+// How far a long run has come, on stderr: a line that is written over on a terminal, a line for
+// every tenth elsewhere.
 #pragma once
 
 #include <cstdio>
@@ -26,7 +27,9 @@ public:
     if (shown_ >= 0 && percent / step == shown_ / step)
       return;
     shown_ = percent;
-    std::fprintf (stderr, terminal_ ? "\r\033[Kinthist-check: %s: %d %%" : "inthist-check: %s: %d %%\n", what_.c_str (), percent);
+    std::fprintf (stderr,
+                  terminal_ ? "\r\033[Kinthist-check: %s: %d %%" : "inthist-check: %s: %d %%\n",
+                  what_.c_str (), percent);
   }
 
 private:

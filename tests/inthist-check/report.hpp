@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What was measured, as a table for people (a part after each shape) or as CSV or JSON for programs (at the end).
+// What was measured, as a table for people (a part after each shape) or as CSV or JSON for programs
+// (at the end).
 #pragma once
 
 #include <cstdio>
@@ -25,9 +26,9 @@ struct Row {
   std::string picture, name, mode;
   Tuning tuning;
   std::size_t laps;
-  double median, p5, p95;                              // seconds a frame
-  double useful_bytes;                                 // a frame: the pixels read and the elements written
-  double share;                                        // the ceiling's median over this one
+  double median, p5, p95;  // seconds a frame
+  double useful_bytes;     // a frame: the pixels read and the elements written
+  double share;            // the ceiling's median over this one
   std::vector<std::pair<std::string, double>> stages;  // seconds a frame
 };
 

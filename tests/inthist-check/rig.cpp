@@ -11,8 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double
-seconds_since (Clock::time_point start)
+double seconds_since (Clock::time_point start)
 {
   return std::chrono::duration<double> (Clock::now () - start).count ();
 }
@@ -21,8 +20,7 @@ constexpr long kLeastRing = 64 << 20;        // bytes
 constexpr std::size_t kLargeSlot = 1 << 30;  // bytes: above this one buffer of a ring is looked at
 
 /// Bytes that the ring has to exceed. A CPU's last cache is larger than its L2 by much, and shared.
-std::size_t
-ring_bytes (Device device)
+std::size_t ring_bytes (Device device)
 {
 #if INTHIST_CUDA
   if (device == Device::cuda) {
@@ -85,8 +83,7 @@ private:
 
 }  // namespace
 
-double
-percentile (std::vector<double> values, double share)
+double percentile (std::vector<double> values, double share)
 {
   std::ranges::sort (values);
   return values[std::size_t (std::lround (share * double (values.size () - 1)))];
@@ -94,7 +91,8 @@ percentile (std::vector<double> values, double share)
 
 Rig::Rig (Device d, const Input &in)
     : device (d), input (in), shape (in.c.shape), layout (in.c.layout ()),
-      slot_bytes_ (std::max (tensor_bytes (shape, layout), layout_with_border ().plane_pitch * shape.bins))
+      slot_bytes_ (
+          std::max (tensor_bytes (shape, layout), layout_with_border ().plane_pitch * shape.bins))
 {
   const Bytes &source = shape.content == Content::bins ? *input.c.video : input.pixels;
   std::size_t count = ring_bytes (device) / tensor_bytes (shape, layout) + 1;
@@ -102,7 +100,8 @@ Rig::Rig (Device d, const Input &in)
     count = std::max<std::size_t> (2, count);
   } else {
     for (const int most : { kLanes, 2 })
-      if (const std::size_t even = (count + most - 1) / most * most; even * slot_bytes_ <= free_bytes (device) / 2) {
+      if (const std::size_t even = (count + most - 1) / most * most;
+          even * slot_bytes_ <= free_bytes (device) / 2) {
         count = even;  // so that a buffer always meets the same lane
         lanes = most;
         break;
@@ -131,22 +130,19 @@ Rig::Rig (Device d, const Input &in)
 #endif
 }
 
-void
-Rig::make_workspaces (std::size_t first, std::size_t others)
+void Rig::make_workspaces (std::size_t first, std::size_t others)
 {
   for (std::size_t lane = 0; lane < bins.size (); lane++)
     workspaces.push_back (memory (lane == 0 ? first : others));
 }
 
-Layout
-Rig::layout_with_border () const
+Layout Rig::layout_with_border () const
 {
   const std::size_t row = (std::size_t (shape.width + 1) * bytes_of (shape.counter) + 63) / 64 * 64;
   return { row, row * (shape.height + 1) };
 }
 
-Slot
-Rig::slot (int index, int lanes) const
+Slot Rig::slot (int index, int lanes) const
 {
   const int lane = index % lanes;
   Slot slot = { index, ring_[index].get (), lane, nullptr };
@@ -157,8 +153,7 @@ Rig::slot (int index, int lanes) const
   return slot;
 }
 
-double
-Rig::lap (const Candidate &candidate)
+double Rig::lap (const Candidate &candidate)
 {
   const auto frames = [&] {
     for (int i = 0; i < candidate.frames; i++)
@@ -186,8 +181,7 @@ Rig::lap (const Candidate &candidate)
   return seconds_since (start) / candidate.frames;
 }
 
-std::string
-Rig::verify (const Candidate &candidate)
+std::string Rig::verify (const Candidate &candidate)
 {
   for (const Memory &buffer : ring_)
     fill (device, buffer.get (), poison_of (shape.counter), slot_bytes_);
@@ -204,8 +198,7 @@ Rig::verify (const Candidate &candidate)
   return "";
 }
 
-std::vector<std::pair<std::string, double>>
-Rig::stages (const Candidate &candidate, int frames)
+std::vector<std::pair<std::string, double>> Rig::stages (const Candidate &candidate, int frames)
 {
   std::vector<Marks> marks;
   for (int i = 0; i < frames; i++) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Where candidates are timed. A rig holds what they share on one device: a ring of output buffers that together exceed four times the L2 cache, lanes (streams, with a bin
-// plane and a workspace each) and the clock. A candidate is what does one frame.
+// Where candidates are timed. A rig holds what they share on one device: a ring of output buffers
+// that together exceed four times the L2 cache, lanes (streams, with a bin plane and a workspace
+// each) and the clock. A candidate is what does one frame.
 #pragma once
 
 #include <functional>
@@ -25,10 +26,11 @@ struct Slot {
 struct Candidate {
   std::string name, mode;
   Tuning tuning = {};
-  std::function<void (const Slot &)> frame;              // does it, or enqueues it
-  std::function<std::string (const Bytes &slot)> wrong;  // about a buffer that it wrote, poisoned before; empty where it is right
-  int lanes = 1;                                         // frames in flight
-  bool staged = false;                                   // tells a listener of its stages
+  std::function<void (const Slot &)> frame;  // does it, or enqueues it
+  std::function<std::string (const Bytes &slot)>
+      wrong;            // about a buffer that it wrote, poisoned before; empty where it is right
+  int lanes = 1;        // frames in flight
+  bool staged = false;  // tells a listener of its stages
   bool ceiling = false;
 
   // measured
@@ -46,7 +48,8 @@ public:
 
   Rig (Device device, const Input &input);
 
-  /// Workspaces that all candidates share, for before any of them runs: so much for the first lane, so much for each of the others.
+  /// Workspaces that all candidates share, for before any of them runs: so much for the first lane,
+  /// so much for each of the others.
   void make_workspaces (std::size_t first, std::size_t others);
 
   /// Seconds a frame, over candidate.frames frames.
@@ -57,7 +60,8 @@ public:
 
   Slot slot (int index, int lanes) const;
   int size () const { return int (ring_.size ()); }
-  /// What a slot holds, as integral functions see it that need a row and a column more, rows on 64 bytes.
+  /// What a slot holds, as integral functions see it that need a row and a column more, rows on 64
+  /// bytes.
   Layout layout_with_border () const;
   Memory memory (std::size_t bytes) const { return allocate (device, bytes); }
 
@@ -67,8 +71,9 @@ public:
   const Layout layout;
   int lanes = 1;  // kLanes or 2 with CUDA, where memory allows
   // of each lane
-  std::vector<Memory> images;  // what a candidate starts from: 8-bit pixels without padding, or a table's pixels
-  std::vector<Memory> bins;    // a plane
+  std::vector<Memory>
+      images;  // what a candidate starts from: 8-bit pixels without padding, or a table's pixels
+  std::vector<Memory> bins;  // a plane
   std::vector<Memory> workspaces;
 
 private:

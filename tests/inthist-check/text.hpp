@@ -9,8 +9,7 @@
 
 namespace inthist::check {
 
-[[gnu::format (printf, 1, 2)]] inline std::string
-text (const char *format, ...)
+[[gnu::format (printf, 1, 2)]] inline std::string text (const char *format, ...)
 {
   std::va_list arguments, again;
   va_start (arguments, format);

@@ -12,28 +12,24 @@ namespace inthist::check {
 namespace {
 
 template <class T>
-T
-at (const std::uint8_t *bytes, std::size_t index)
+T at (const std::uint8_t *bytes, std::size_t index)
 {
   T value;
   std::memcpy (&value, bytes + index * sizeof value, sizeof value);
   return value;
 }
 
-bool
-is_floating (Type type)
+bool is_floating (Type type)
 {
   return type == Type::f32 || type == Type::f64 || type == Type::f32x4;
 }
 
-std::string
-wrong_at (int plane, int y, int x, const std::string &how)
+std::string wrong_at (int plane, int y, int x, const std::string &how)
 {
   return text ("first wrong (bin, y, x) = (%d, %d, %d)%s", plane, y, x, how.c_str ());
 }
 
-std::string
-integers_at (Type type, const std::uint8_t *got, const std::uint8_t *wanted, int x)
+std::string integers_at (Type type, const std::uint8_t *got, const std::uint8_t *wanted, int x)
 {
   if (bytes_of (type) == 2)
     return text (": %u, must be %u", at<std::uint16_t> (got, x), at<std::uint16_t> (wanted, x));
@@ -42,8 +38,8 @@ integers_at (Type type, const std::uint8_t *got, const std::uint8_t *wanted, int
 
 /// Running counts of a row plus the row above, modulo 2^32 or 2^16.
 template <class Count>
-void
-count_bins (const Shape &shape, const Bytes &pixels, std::size_t stride, const Layout &layout, Bytes &wanted)
+void count_bins (const Shape &shape, const Bytes &pixels, std::size_t stride, const Layout &layout,
+                 Bytes &wanted)
 {
   tbb::parallel_for (0, shape.bins, [&] (int b) {
     std::vector<Count> above (shape.width);
@@ -54,14 +50,15 @@ count_bins (const Shape &shape, const Bytes &pixels, std::size_t stride, const L
         row += line[x] == b ? 1 : 0;
         above[x] = Count (above[x] + row);
       }
-      std::memcpy (&wanted[b * layout.plane_pitch + y * layout.row_pitch], above.data (), above.size () * sizeof (Count));
+      std::memcpy (&wanted[b * layout.plane_pitch + y * layout.row_pitch], above.data (),
+                   above.size () * sizeof (Count));
     }
   });
 }
 
 /// H in full at the anchors.
-void
-count_anchors (const Shape &shape, const Bytes &pixels, std::size_t stride, std::uint8_t *wanted)
+void count_anchors (const Shape &shape, const Bytes &pixels, std::size_t stride,
+                    std::uint8_t *wanted)
 {
   const Anchors anchors = anchors_of (shape);
   for (int b = 0; b < shape.bins; b++) {
@@ -81,8 +78,8 @@ count_anchors (const Shape &shape, const Bytes &pixels, std::size_t stride, std:
 
 /// Row sums plus the row above, modulo 2^64, then cut to the counter's 32 bits.
 template <class Pixel>
-void
-sum_powers (const Shape &shape, const Bytes &pixels, std::size_t stride, const Layout &layout, Bytes &wanted)
+void sum_powers (const Shape &shape, const Bytes &pixels, std::size_t stride, const Layout &layout,
+                 Bytes &wanted)
 {
   for (int p = 0; p < shape.bins; p++) {
     std::vector<std::uint64_t> above (shape.width);
@@ -93,15 +90,16 @@ sum_powers (const Shape &shape, const Bytes &pixels, std::size_t stride, const L
         row += p == 0 ? pixel : pixel * pixel;
         above[x] += row;
         const std::uint32_t sum = std::uint32_t (above[x]);
-        std::memcpy (&wanted[p * layout.plane_pitch + y * layout.row_pitch + x * sizeof sum], &sum, sizeof sum);
+        std::memcpy (&wanted[p * layout.plane_pitch + y * layout.row_pitch + x * sizeof sum], &sum,
+                     sizeof sum);
       }
     }
   }
 }
 
 /// The definition, for frames that are small enough to count every rectangle.
-void
-count_every_pixel (const Shape &shape, const Bytes &pixels, std::size_t stride, const Layout &layout, const Bytes &wanted)
+void count_every_pixel (const Shape &shape, const Bytes &pixels, std::size_t stride,
+                        const Layout &layout, const Bytes &wanted)
 {
   for (int y = 0; y < shape.height; y++)
     for (int x = 0; x < shape.width; x++) {
@@ -111,22 +109,24 @@ count_every_pixel (const Shape &shape, const Bytes &pixels, std::size_t stride, 
           counts[pixels[i * stride + j]]++;
       for (int b = 0; b < shape.bins; b++) {
         const std::uint8_t *const row = &wanted[b * layout.plane_pitch + y * layout.row_pitch];
-        const bool right =
-            shape.counter == Type::u32 ? at<std::uint32_t> (row, x) == counts[b] : at<std::uint16_t> (row, x) == std::uint16_t (counts[b]);
+        const bool right = shape.counter == Type::u32
+                               ? at<std::uint32_t> (row, x) == counts[b]
+                               : at<std::uint16_t> (row, x) == std::uint16_t (counts[b]);
         if (!right)
           throw std::logic_error (wrong_at (b, y, x, " in the truth itself"));
       }
     }
 }
 
-/// Adds the pixels up in `Wide` and compares row by row, so that no tensor of exact values is ever stored. `channels` of a pixel are neighbours.
+/// Adds the pixels up in `Wide` and compares row by row, so that no tensor of exact values is ever
+/// stored. `channels` of a pixel are neighbours.
 template <class Pixel, class Sum, class Wide>
-std::string
-float_difference (const Truth &truth, const Bytes &pixels, std::size_t stride, const Tensor &got, int channels)
+std::string float_difference (const Truth &truth, const Bytes &pixels, std::size_t stride,
+                              const Tensor &got, int channels)
 {
   const Shape &shape = truth.shape;
-  const Wide unit =
-      Wide (std::numeric_limits<Sum>::epsilon ()) / 2 + Wide (std::numeric_limits<Wide>::epsilon ());  // ours, and the truth's own
+  const Wide unit = Wide (std::numeric_limits<Sum>::epsilon ()) / 2
+                    + Wide (std::numeric_limits<Wide>::epsilon ());  // ours, and the truth's own
   const Wide share = Wide (std::int64_t (shape.width) + shape.height) * unit;
   const Wide all_exact = Wide (1) / Wide (std::numeric_limits<Sum>::epsilon ());
   const std::size_t n = std::size_t (shape.width) * channels;
@@ -147,7 +147,8 @@ float_difference (const Truth &truth, const Bytes &pixels, std::size_t stride, c
       const Wide bound = integers && magnitude[i] <= all_exact ? 0 : share * magnitude[i];
       if (!(error <= bound))  // so that a NaN is wrong
         return wrong_at (0, y, int (i / channels),
-                         text ("%s: %.9Lg, must be %.9Lg +- %.3Lg", channels > 1 ? text (" channel %zu", i % channels).c_str () : "",
+                         text ("%s: %.9Lg, must be %.9Lg +- %.3Lg",
+                               channels > 1 ? text (" channel %zu", i % channels).c_str () : "",
                                (long double) is, (long double) exact[i], (long double) bound));
     }
   }
@@ -155,8 +156,8 @@ float_difference (const Truth &truth, const Bytes &pixels, std::size_t stride, c
 }
 
 /// Where the first byte of [begin, end) is that is not `around`.
-std::size_t
-first_written (const Bytes &bytes, std::size_t begin, std::size_t end, std::uint8_t around)
+std::size_t first_written (const Bytes &bytes, std::size_t begin, std::size_t end,
+                           std::uint8_t around)
 {
   while (begin < end && bytes[begin] == around)
     begin++;
@@ -187,8 +188,7 @@ Truth::Truth (const Shape &s, Bytes pixels, std::size_t stride)
   }
 }
 
-std::string
-Truth::difference (const Tensor &got) const
+std::string Truth::difference (const Tensor &got) const
 {
   if (shape.counter == Type::f64)
     return float_difference<double, double, long double> (*this, pixels_, stride_, got, 1);
@@ -203,7 +203,8 @@ Truth::difference (const Tensor &got) const
   std::vector<std::string> wrong (shape.bins);
   tbb::parallel_for (0, shape.bins, [&] (int p) {
     for (int y = 0; y < shape.height && wrong[p].empty (); y++) {
-      const std::uint8_t *const row = &got.bytes[got.front + p * got.layout.plane_pitch + y * got.layout.row_pitch];
+      const std::uint8_t *const row =
+          &got.bytes[got.front + p * got.layout.plane_pitch + y * got.layout.row_pitch];
       const std::uint8_t *const wanted = wanted_row (p, y);
       if (std::memcmp (row, wanted, shape.width * size) == 0)
         continue;
@@ -216,16 +217,18 @@ Truth::difference (const Tensor &got) const
   for (const std::string &how : wrong)
     if (!how.empty ())
       return how;
-  const std::size_t anchors = shape.bins * got.layout.plane_pitch, ours = shape.bins * layout_.plane_pitch;
+  const std::size_t anchors = shape.bins * got.layout.plane_pitch,
+                    ours = shape.bins * layout_.plane_pitch;
   const std::size_t bytes = tensor_bytes (shape, got.layout);
   for (std::size_t at = 0; anchors + at < bytes; at += 4)
     if (std::memcmp (&got.bytes[got.front + anchors + at], &wanted_[ours + at], 4) != 0)
-      return text ("anchor %zu", at / 4) + integers_at (Type::u32, &got.bytes[got.front + anchors + at], &wanted_[ours + at], 0);
+      return text ("anchor %zu", at / 4)
+             + integers_at (Type::u32, &got.bytes[got.front + anchors + at], &wanted_[ours + at],
+                            0);
   return "";
 }
 
-std::string
-Truth::difference (const Tensor &got, std::uint8_t around) const
+std::string Truth::difference (const Tensor &got, std::uint8_t around) const
 {
   const std::string wrong = difference (got);
   if (!wrong.empty ())
@@ -234,9 +237,11 @@ Truth::difference (const Tensor &got, std::uint8_t around) const
   std::size_t end = 0;  // of the elements so far
   const auto gap_until = [&] (std::size_t next) {
     const std::size_t written = first_written (got.bytes, end, next, around);
-    return written == next ? ""
-                           : text ("byte %td of a tensor of %zu is outside its elements, and was written",
-                                   std::ptrdiff_t (written) - std::ptrdiff_t (got.front), tensor_bytes (shape, got.layout));
+    return written == next
+               ? ""
+               : text ("byte %td of a tensor of %zu is outside its elements, and was written",
+                       std::ptrdiff_t (written) - std::ptrdiff_t (got.front),
+                       tensor_bytes (shape, got.layout));
   };
   for (int p = 0; p < shape.bins; p++)
     for (int y = 0; y < shape.height; y++) {
@@ -246,22 +251,25 @@ Truth::difference (const Tensor &got, std::uint8_t around) const
       end = row + row_bytes;
     }
   if (shape.counter == Type::u16_anchored) {
-    if (const std::string written = gap_until (got.front + shape.bins * got.layout.plane_pitch); !written.empty ())
+    if (const std::string written = gap_until (got.front + shape.bins * got.layout.plane_pitch);
+        !written.empty ())
       return written;
     end = got.front + tensor_bytes (shape, got.layout);
   }
   return gap_until (got.bytes.size ());
 }
 
-std::string
-Truth::difference_with_border (const Tensor &got, std::uint32_t scale) const
+std::string Truth::difference_with_border (const Tensor &got, std::uint32_t scale) const
 {
   for (int p = 0; p < shape.bins; p++)
     for (int y = -1; y < shape.height; y++) {
-      const std::uint8_t *const row = &got.bytes[got.front + p * got.layout.plane_pitch + (y + 1) * got.layout.row_pitch];
+      const std::uint8_t *const row =
+          &got.bytes[got.front + p * got.layout.plane_pitch + (y + 1) * got.layout.row_pitch];
       for (int x = -1; x < shape.width; x++) {
         const std::uint32_t is = at<std::uint32_t> (row, x + 1),
-                            wanted = x < 0 || y < 0 ? 0 : scale * at<std::uint32_t> (wanted_row (p, y), x);
+                            wanted = x < 0 || y < 0
+                                         ? 0
+                                         : scale * at<std::uint32_t> (wanted_row (p, y), x);
         if (is != wanted)
           return wrong_at (p, y, x, text (": %u, must be %u", is, wanted));
       }

@@ -2,11 +2,11 @@
 //
 // Checks of every strategy:
 //
-//   support     refuses no ordinary shape, none without saying what it takes, and every parameter that it does not offer; of those on offer one goes with
-//               each shape that it takes
+//   support     refuses no ordinary shape, none without saying what it takes, and every parameter
+//               that it does not offer; of those on offer one goes with each shape that it takes
 //   shapes      the case list, with the strategy's own parameters
 //   image       the same from the picture instead of bins, where a strategy makes its bins itself
-//   parameters  every tile and block size, with every kind of tensor; and in turn over the case list
+//   parameters  every tile and block size, with every kind of tensor; and in turn over the cases
 //   again       one frame, another, the first again, in the same buffers
 //   at once     two frames side by side: streams on CUDA, threads on the CPU
 //   graph       captured into a CUDA graph, and replayed with other pixels
@@ -27,7 +27,8 @@ namespace inthist::check {
 namespace {
 
 enum Check { kSupport, kShapes, kImage, kParameters, kAgain, kAtOnce, kGraph, kChecks };
-constexpr const char *kCheckNames[] = { "support", "shapes", "image", "parameters", "again", "at once", "graph" };
+constexpr const char *kCheckNames[] = { "support", "shapes",  "image", "parameters",
+                                        "again",   "at once", "graph" };
 
 constexpr int kShown = 5;                  // failures of a strategy
 constexpr std::size_t kSmall = 256 << 20;  // bytes that are there
@@ -37,8 +38,7 @@ struct Tally {
 };
 
 /// A shape of the kind: large enough for several tiles, small enough for many runs.
-Shape
-shape_of (Shape kind, int width, int height, int bins)
+Shape shape_of (Shape kind, int width, int height, int bins)
 {
   kind.width = width;
   kind.height = height;
@@ -47,8 +47,7 @@ shape_of (Shape kind, int width, int height, int bins)
   return kind;
 }
 
-Case
-case_of (const Shape &shape, Pattern pattern, unsigned seed)
+Case case_of (const Shape &shape, Pattern pattern, unsigned seed)
 {
   Case c;
   c.shape = shape;
@@ -59,7 +58,9 @@ case_of (const Shape &shape, Pattern pattern, unsigned seed)
 
 class Verifier {
 public:
-  explicit Verifier (const Options &options) : options_ (options), strategies_ (options.strategies) {}
+  explicit Verifier (const Options &options) : options_ (options), strategies_ (options.strategies)
+  {
+  }
 
   int all ()
   {
@@ -79,7 +80,9 @@ public:
       if (options_.tile.is_default () && options_.threads.is_default ())
         parameters (strategy);
       for (const Shape &kind : kinds_) {
-        const bool probe = kind == kinds_[0] || kind.pixel == Type::f32;  // sanitizers see two kinds, lest they take for ever
+        const bool probe =
+            kind == kinds_[0]
+            || kind.pixel == Type::f32;  // sanitizers see two kinds, lest they take for ever
         if (options_.small && !probe)
           continue;
         again (strategy, kind);
@@ -92,21 +95,24 @@ public:
   }
 
 private:
-  void fail (Check check, const Strategy &strategy, const Tuning &tuning, const std::string &where, const std::string &wrong)
+  void fail (Check check, const Strategy &strategy, const Tuning &tuning, const std::string &where,
+             const std::string &wrong)
   {
     tallies_[&strategy][check].failed++;
     int &shown = shown_[&strategy];
     if (++shown <= kShown)
-      std::printf ("FAIL: %s: %s: %s: %s (--seed %u)\n", label_of (strategy, tuning).c_str (), kCheckNames[check], where.c_str (),
-                   wrong.c_str (), options_.seed);
+      std::printf ("FAIL: %s: %s: %s: %s (--seed %u)\n", label_of (strategy, tuning).c_str (),
+                   kCheckNames[check], where.c_str (), wrong.c_str (), options_.seed);
     else if (shown == kShown + 1)
       std::printf ("FAIL: %s: more, which are not shown\n", strategy.name);
     std::fflush (stdout);
   }
 
-  /// Counts the attempt. A CUDA call that fails leaves nothing to go on with, so it ends the program after this line.
+  /// Counts the attempt. A CUDA call that fails leaves nothing to go on with, so it ends the
+  /// program after this line.
   template <class Attempt>
-  void count (Check check, const Strategy &strategy, const Tuning &tuning, const Case &c, Attempt &&attempt)
+  void count (Check check, const Strategy &strategy, const Tuning &tuning, const Case &c,
+              Attempt &&attempt)
   {
     Tally &tally = tallies_[&strategy][check];
     if (!accepts (strategy, c.shape, tuning)) {
@@ -126,8 +132,9 @@ private:
 
   void one_run (Check check, const Strategy &strategy, const Tuning &tuning, Frame &frame)
   {
-    count (check, strategy, tuning, frame.input->c,
-           [&] { return attempt (strategy, tuning, frame, queue (strategy.device), guards (), check == kImage); });
+    count (check, strategy, tuning, frame.input->c, [&] {
+      return attempt (strategy, tuning, frame, queue (strategy.device), guards (), check == kImage);
+    });
   }
 
   bool guards () const { return !options_.small; }
@@ -135,13 +142,16 @@ private:
   Queue &queue (Device device)
   {
     const auto found = queues_.find (device);
-    return found != queues_.end () ? found->second : queues_.try_emplace (device, device).first->second;
+    return found != queues_.end () ? found->second
+                                   : queues_.try_emplace (device, device).first->second;
   }
 
-  /// Some strategies have a launch for every line of every plane: they run the larger cases in turn. compute-sanitizer takes its time for each launch.
+  /// Some strategies have a launch for every line of every plane: they run the larger cases in
+  /// turn. compute-sanitizer takes its time for each launch.
   bool leaves_out (const Strategy &strategy, const Case &c, std::size_t number) const
   {
-    const std::size_t lines = c.shape.bins * (std::size_t (c.shape.width) + c.shape.height), place = &strategy - strategies ().data ();
+    const std::size_t lines = c.shape.bins * (std::size_t (c.shape.width) + c.shape.height),
+                      place = &strategy - strategies ().data ();
     if (!options_.shapes.empty ())
       return false;
     if (!options_.small)
@@ -154,19 +164,25 @@ private:
   std::size_t kind_of (const Shape &shape) const
   {
     return std::ranges::find_if (kinds_,
-                                 [&] (const Shape &kind) { return shape_of (kind, shape.width, shape.height, shape.bins) == shape; })
+                                 [&] (const Shape &kind) {
+                                   return shape_of (kind, shape.width, shape.height, shape.bins)
+                                          == shape;
+                                 })
            - kinds_.begin ();
   }
 
   /// Where the case fits. The host has the truth and what is looked at, and the CPU's tensor.
   std::vector<Device> with_room (const Case &c)
   {
-    const std::size_t tensor = tensor_bytes (c.shape, c.layout ()), pixels = c.stride () * c.shape.height;
+    const std::size_t tensor = tensor_bytes (c.shape, c.layout ()),
+                      pixels = c.stride () * c.shape.height;
     if (tensor + pixels < kSmall)
       return options_.devices;
     std::vector<Device> devices;
     for (const Device device : options_.devices)
-      if (const std::string why = no_room (device, (device == Device::cpu ? 3 : 2) * tensor + 4 * pixels, tensor + pixels); why.empty ())
+      if (const std::string why = no_room (
+              device, (device == Device::cpu ? 3 : 2) * tensor + 4 * pixels, tensor + pixels);
+          why.empty ())
         devices.push_back (device);
       else
         skip (check::name_of (c.shape) + " on " + check::name_of (device), why);
@@ -176,10 +192,15 @@ private:
   /// Whether the workspace fits as well.
   bool has_room (const Strategy &strategy, const Tuning &tuning, const Shape &shape)
   {
-    const std::size_t bytes = accepts (strategy, shape, tuning) ? strategy.workspace_bytes (shape, tuning) : 0;
-    const std::string why = bytes < kSmall ? "" : no_room (strategy.device, strategy.device == Device::cpu ? bytes : 0, bytes);
+    const std::size_t bytes =
+        accepts (strategy, shape, tuning) ? strategy.workspace_bytes (shape, tuning) : 0;
+    const std::string why =
+        bytes < kSmall
+            ? ""
+            : no_room (strategy.device, strategy.device == Device::cpu ? bytes : 0, bytes);
     if (!why.empty ())
-      skip (label_of (strategy, tuning) + ", " + check::name_of (shape) + " on " + check::name_of (strategy.device),
+      skip (label_of (strategy, tuning) + ", " + check::name_of (shape) + " on "
+                + check::name_of (strategy.device),
             "its workspace " + why);
     return why.empty ();
   }
@@ -193,9 +214,11 @@ private:
 
   void run_shapes ()
   {
-    constexpr std::size_t kMostElements = 1 << 19;  // of what runs a second time, with other parameters
+    constexpr std::size_t kMostElements =
+        1 << 19;  // of what runs a second time, with other parameters
     const bool chosen = !options_.tile.is_default () || !options_.threads.is_default ();
-    const auto list = options_.shapes.empty () ? case_list (options_.seed, options_.small) : cases_of (options_.shapes, options_.seed);
+    const auto list = options_.shapes.empty () ? case_list (options_.seed, options_.small)
+                                               : cases_of (options_.shapes, options_.seed);
     std::map<std::pair<const Strategy *, std::size_t>, std::size_t> turns;
     Progress progress (text ("%zu cases", list.size ()));
     for (std::size_t number = 0; number < list.size (); number++) {
@@ -217,12 +240,14 @@ private:
                 one_run (kImage, *strategy, tuning, frame);
             }
           const auto others = tunings_of (*strategy, { .all = true }, { .all = true });
-          if (!chosen && !options_.small && others.size () > 1 && std::size_t (shape.width) * shape.height * shape.bins <= kMostElements)
-            one_run (kParameters, *strategy, others[turns[{ strategy, kind_of (shape) }]++ % others.size ()], frame);
+          if (!chosen && !options_.small && others.size () > 1
+              && std::size_t (shape.width) * shape.height * shape.bins <= kMostElements)
+            one_run (kParameters, *strategy,
+                     others[turns[{ strategy, kind_of (shape) }]++ % others.size ()], frame);
         }
         if (!frame.pixels_are_untouched ()) {
-          std::printf ("FAIL: a strategy with %s: %s: wrote to the pixels (--seed %u)\n", name_of (device), input.c.name ().c_str (),
-                       options_.seed);
+          std::printf ("FAIL: a strategy with %s: %s: wrote to the pixels (--seed %u)\n",
+                       name_of (device), input.c.name ().c_str (), options_.seed);
           others_failed_++;
         }
       }
@@ -239,31 +264,40 @@ private:
     };
     bool refuses = false, any = false;
     for (const Shape &kind : kinds_)
-      for (const Shape &shape : { shape_of (kind, 640, 480, 32), shape_of (kind, 641, 479, 255), shape_of (kind, 16384, 3, 17),
-                                  shape_of (kind, 70000, 3, 17), shape_of (kind, 8192, 8192, 128) }) {
+      for (const Shape &shape : { shape_of (kind, 640, 480, 32), shape_of (kind, 641, 479, 255),
+                                  shape_of (kind, 16384, 3, 17), shape_of (kind, 70000, 3, 17),
+                                  shape_of (kind, 8192, 8192, 128) }) {
         if (!is_valid (shape))
           continue;
         const bool takes = accepts (strategy, shape);
         refuses = refuses || !takes;
         any = any || takes;
-        expect (takes || strategy.limit[0] != 0, shape, "is refused, and the strategy states no limit");
+        expect (takes || strategy.limit[0] != 0, shape,
+                "is refused, and the strategy states no limit");
         if (!takes)
           continue;
         const auto offered = tunings_of (strategy, { .all = true }, { .all = true });
-        const auto first = std::ranges::find_if (offered, [&] (const Tuning &tuning) { return accepts (strategy, shape, tuning); });
+        const auto first = std::ranges::find_if (
+            offered, [&] (const Tuning &tuning) { return accepts (strategy, shape, tuning); });
         expect (first != offered.end (), shape, "is refused with every parameter on offer");
         if (first == offered.end ())
           continue;
-        const bool all = std::ranges::all_of (offered, [&] (const Tuning &tuning) { return accepts (strategy, shape, tuning); });
+        const bool all = std::ranges::all_of (
+            offered, [&] (const Tuning &tuning) { return accepts (strategy, shape, tuning); });
         refuses = refuses || !all;
-        expect (all || strategy.limit[0] != 0, shape, "is refused with a parameter on offer, and the strategy states no limit");
-        expect (!accepts (strategy, shape, { 12345, 0 }) && !accepts (strategy, shape, { 0, 12345 }), shape,
-                "is taken with a parameter that is not on offer");
-        expect (strategy.workspace_bytes (shape, {}) == strategy.workspace_bytes (shape, *first), shape,
-                "needs another workspace by default than with the first parameters on offer that it takes");
+        expect (all || strategy.limit[0] != 0, shape,
+                "is refused with a parameter on offer, and the strategy states no limit");
+        expect (!accepts (strategy, shape, { 12345, 0 })
+                    && !accepts (strategy, shape, { 0, 12345 }),
+                shape, "is taken with a parameter that is not on offer");
+        expect (strategy.workspace_bytes (shape, {}) == strategy.workspace_bytes (shape, *first),
+                shape,
+                "needs another workspace by default than with the first parameters on offer that "
+                "it takes");
       }
     expect (any, {}, "every kind of tensor is refused");
-    expect (refuses || strategy.limit[0] == 0, {}, "the limit that the strategy states is not kept");
+    expect (refuses || strategy.limit[0] == 0, {},
+            "the limit that the strategy states is not kept");
     const Shape ordinary = shape_of (kinds_[0], 640, 480, 32), tiny = shape_of (kinds_[0], 1, 1, 1);
     expect (accepts (strategy, ordinary) == accepts (strategy, tiny), ordinary, "is refused");
     expect (find_strategy (strategy.name) == &strategy, {}, "the name is in the table twice");
@@ -284,7 +318,8 @@ private:
       const std::size_t tiles = strategy.tiles.size (), threads = strategy.threads.size ();
       list.clear ();
       for (std::size_t i = 0; i < std::max<std::size_t> ({ tiles, threads, 1 }); i++)
-        list.push_back ({ tiles ? strategy.tiles[i % tiles] : 0, threads ? strategy.threads[i % threads] : 0 });
+        list.push_back (
+            { tiles ? strategy.tiles[i % tiles] : 0, threads ? strategy.threads[i % threads] : 0 });
     }
     for (const Shape &kind : kinds_) {
       const Input input (case_of (probe (strategy, kind), Pattern::noise, options_.seed));
@@ -297,10 +332,12 @@ private:
   void again (const Strategy &strategy, const Shape &kind)
   {
     const Shape shape = probe (strategy, kind);
-    const Input first (case_of (shape, Pattern::noise, options_.seed)), second (case_of (shape, Pattern::down, options_.seed));
+    const Input first (case_of (shape, Pattern::noise, options_.seed)),
+        second (case_of (shape, Pattern::down, options_.seed));
     Queue &on = queue (strategy.device);
     Frame frame (strategy.device, first, guards ());
-    const Block workspace (strategy.device, accepts (strategy, shape) ? strategy.workspace_bytes (shape, {}) : 0);
+    const Block workspace (strategy.device,
+                           accepts (strategy, shape) ? strategy.workspace_bytes (shape, {}) : 0);
     for (const Input *input : { &first, &second, &first, &first })
       count (kAgain, strategy, {}, input->c, [&] {
         frame.use (*input);
@@ -313,8 +350,10 @@ private:
   void at_once (const Strategy &strategy, const Shape &kind)
   {
     const int rounds = options_.small ? 2 : 10;
-    const Shape one = probe (strategy, kind), other = shape_of (one, one.width * 3 / 2, one.height - 2, one.bins - 1);
-    const Input input_a (case_of (one, Pattern::noise, options_.seed)), input_b (case_of (other, Pattern::across, options_.seed));
+    const Shape one = probe (strategy, kind),
+                other = shape_of (one, one.width * 3 / 2, one.height - 2, one.bins - 1);
+    const Input input_a (case_of (one, Pattern::noise, options_.seed)),
+        input_b (case_of (other, Pattern::across, options_.seed));
     Frame a (strategy.device, input_a, guards ()), b (strategy.device, input_b, guards ());
     Queue queue_a (strategy.device), queue_b (strategy.device);
     count (kAtOnce, strategy, {}, input_a.c, [&] {
@@ -349,7 +388,8 @@ private:
   {
 #if INTHIST_CUDA
     const Shape shape = probe (strategy, kind);
-    const Input first (case_of (shape, Pattern::noise, options_.seed)), second (case_of (shape, Pattern::down, options_.seed));
+    const Input first (case_of (shape, Pattern::noise, options_.seed)),
+        second (case_of (shape, Pattern::down, options_.seed));
     Frame frame (strategy.device, first, guards ());
     count (kGraph, strategy, {}, first.c, [&] {
       Queue &on = queue (strategy.device);
@@ -375,7 +415,8 @@ private:
 #endif
   }
 
-  /// A line for each check of each strategy, and the sum. "Refused" is what a strategy's limit leaves out.
+  /// A line for each check of each strategy, and the sum. "Refused" is what a strategy's limit
+  /// leaves out.
   bool report ()
   {
     Tally sum;
@@ -386,15 +427,18 @@ private:
         sum.runs += tally.runs;
         sum.failed += tally.failed;
         sum.refused += tally.refused;
-        if (check == kImage && strategy->bins_itself && tallies_[strategy][kShapes].runs > 0 && tally.runs == 0)
+        if (check == kImage && strategy->bins_itself && tallies_[strategy][kShapes].runs > 0
+            && tally.runs == 0)
           sum.failed++;  // left out by mistake
         else if (tally.runs == 0)
           continue;
-        std::printf ("[%s] %s: %s, %d runs", tally.failed ? "FAIL" : "OK", strategy->name, kCheckNames[check], tally.runs);
+        std::printf ("[%s] %s: %s, %d runs", tally.failed ? "FAIL" : "OK", strategy->name,
+                     kCheckNames[check], tally.runs);
         std::printf (tally.failed ? ", %d failed" : "", tally.failed);
         std::printf (tally.refused ? ", %d refused\n" : "\n", tally.refused);
       }
-    std::printf ("inthist-check: %d runs, %d failed, %d refused (seed %u)\n", sum.runs, sum.failed, sum.refused, options_.seed);
+    std::printf ("inthist-check: %d runs, %d failed, %d refused (seed %u)\n", sum.runs, sum.failed,
+                 sum.refused, options_.seed);
     return sum.failed == 0;
   }
 
@@ -410,15 +454,14 @@ private:
 
 }  // namespace
 
-std::string
-label_of (const Strategy &strategy, const Tuning &tuning)
+std::string label_of (const Strategy &strategy, const Tuning &tuning)
 {
   return strategy.name + (tuning.tile ? text (", tile %d", tuning.tile) : "")
          + (tuning.threads ? text (", threads %d", tuning.threads) : "");
 }
 
-std::string
-attempt (const Strategy &strategy, const Tuning &tuning, Frame &frame, Queue &queue, bool guards, bool from_image)
+std::string attempt (const Strategy &strategy, const Tuning &tuning, Frame &frame, Queue &queue,
+                     bool guards, bool from_image)
 {
   const Shape &shape = frame.input->c.shape;
   Block workspace (strategy.device, strategy.workspace_bytes (shape, tuning), 0, guards);
@@ -427,7 +470,8 @@ attempt (const Strategy &strategy, const Tuning &tuning, Frame &frame, Queue &qu
   frame.poison ();
   Job job = frame.job (workspace, queue, tuning);
   const Binning binning = frame.binning ();
-  Block plane (strategy.device, from_image ? frame.input->pixels.size () : 0, frame.input->c.input_shift (), guards);
+  Block plane (strategy.device, from_image ? frame.input->pixels.size () : 0,
+               frame.input->c.input_shift (), guards);
   if (guards)
     plane.poison ();
   if (from_image) {
@@ -439,12 +483,12 @@ attempt (const Strategy &strategy, const Tuning &tuning, Frame &frame, Queue &qu
   if (status != 0)
     return text ("error %d", status);
   const std::string wrong = frame.wrong ();
-  return wrong.empty () && guards && !(workspace.guards_hold () && plane.guards_hold ()) ? "wrote outside its workspace or its bins"
-                                                                                         : wrong;
+  return wrong.empty () && guards && !(workspace.guards_hold () && plane.guards_hold ())
+             ? "wrote outside its workspace or its bins"
+             : wrong;
 }
 
-int
-verify (const Options &options)
+int verify (const Options &options)
 {
   return Verifier (options).all ();
 }

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What constructors of libraries allocate, such as GLib's table of strings, lives as long as the
-// process and is no leak. LeakSanitizer is off until all of them have run. Suppressing it by name would
-// take whole stacks, and with those every test runs for three times as long. Linked to test programs in
-// builds with -Db_sanitize=address only.
+// process and is no leak. LeakSanitizer is off until all of them have run. Suppressing it by name
+// would take whole stacks, and with those every test runs for three times as long. Linked to test
+// programs in builds with -Db_sanitize=address only.
 extern "C" void __lsan_disable ();
 extern "C" void __lsan_enable ();
 
 namespace {
 
 /// Runs before the constructors of all libraries.
-void
-disable (int, char **, char **)
+void disable (int, char **, char **)
 {
   __lsan_disable ();
 }
-__attribute__ ((section (".preinit_array"), used)) void (*const before_all) (int, char **, char **) = disable;
+__attribute__ ((section (".preinit_array"), used)) void (*const before_all) (int, char **,
+                                                                             char **) = disable;
 
 /// Runs behind them, among the constructors of the program.
-__attribute__ ((constructor)) void
-enable ()
+__attribute__ ((constructor)) void enable ()
 {
   __lsan_enable ();
 }

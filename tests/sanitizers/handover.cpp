@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What ThreadSanitizer cannot see by itself. GLib and TBB are not instrumented and do not call
-// pthreads: their locks and queues are atomic operations and futexes. So it is told here which of their
-// functions hand memory from thread to thread. Linked to test programs, whose functions come before
-// those of the libraries, in builds with -Db_sanitize=thread only.
+// pthreads: their locks and queues are atomic operations and futexes. So it is told here which of
+// their functions hand memory from thread to thread. Linked to test programs, whose functions come
+// before those of the libraries, in builds with -Db_sanitize=thread only.
 #include <cstddef>
 #include <cstring>
 #include <dlfcn.h>
@@ -18,8 +18,7 @@ namespace {
 
 /// The library's own function. Two threads may look it up at once, and find the same.
 template <class Function>
-Function *
-next (const char *name, Function *)
+Function *next (const char *name, Function *)
 {
   return reinterpret_cast<Function *> (dlsym (RTLD_NEXT, name));
 }
@@ -28,21 +27,19 @@ next (const char *name, Function *)
 
 #define NEXT(function) static auto *const real = next (#function, function)
 
-// GLib: what was done before a mutex was unlocked has happened before it is locked again. GRecMutex and
-// GRWLock are of pthreads.
+// GLib: what was done before a mutex was unlocked has happened before it is locked again. GRecMutex
+// and GRWLock are of pthreads.
 
 extern "C" {
 
-void
-g_mutex_lock (GMutex *mutex)
+void g_mutex_lock (GMutex *mutex)
 {
   NEXT (g_mutex_lock);
   real (mutex);
   __tsan_acquire (mutex);
 }
 
-gboolean
-g_mutex_trylock (GMutex *mutex)
+gboolean g_mutex_trylock (GMutex *mutex)
 {
   NEXT (g_mutex_trylock);
   const gboolean locked = real (mutex);
@@ -51,16 +48,14 @@ g_mutex_trylock (GMutex *mutex)
   return locked;
 }
 
-void
-g_mutex_unlock (GMutex *mutex)
+void g_mutex_unlock (GMutex *mutex)
 {
   NEXT (g_mutex_unlock);
   __tsan_release (mutex);
   real (mutex);
 }
 
-void
-g_cond_wait (GCond *cond, GMutex *mutex)
+void g_cond_wait (GCond *cond, GMutex *mutex)
 {
   NEXT (g_cond_wait);
   __tsan_release (mutex);
@@ -68,8 +63,7 @@ g_cond_wait (GCond *cond, GMutex *mutex)
   __tsan_acquire (mutex);
 }
 
-gboolean
-g_cond_wait_until (GCond *cond, GMutex *mutex, gint64 end)
+gboolean g_cond_wait_until (GCond *cond, GMutex *mutex, gint64 end)
 {
   NEXT (g_cond_wait_until);
   __tsan_release (mutex);
@@ -85,8 +79,7 @@ g_cond_wait_until (GCond *cond, GMutex *mutex, gint64 end)
 gboolean g_once_init_enter (volatile void *location);
 void g_once_init_leave (volatile void *location, gsize result);
 
-gboolean
-g_once_init_enter (volatile void *location)
+gboolean g_once_init_enter (volatile void *location)
 {
   NEXT (g_once_init_enter);
   const gboolean first = real (location);
@@ -94,8 +87,7 @@ g_once_init_enter (volatile void *location)
   return first;
 }
 
-void
-g_once_init_leave (volatile void *location, gsize result)
+void g_once_init_leave (volatile void *location, gsize result)
 {
   NEXT (g_once_init_leave);
   __tsan_release (const_cast<void *> (location));
@@ -109,8 +101,7 @@ g_once_init_leave (volatile void *location, gsize result)
 
 extern "C" {
 
-void
-gst_mini_object_unref (GstMiniObject *object)
+void gst_mini_object_unref (GstMiniObject *object)
 {
   NEXT (gst_mini_object_unref);
   __tsan_release (object);
@@ -133,9 +124,9 @@ GstMiniObjectFreeFunction free_histogram;
 
 extern "C" {
 
-void
-gst_mini_object_init (GstMiniObject *object, guint flags, GType type, GstMiniObjectCopyFunction copy, GstMiniObjectDisposeFunction dispose,
-                      GstMiniObjectFreeFunction free)
+void gst_mini_object_init (GstMiniObject *object, guint flags, GType type,
+                           GstMiniObjectCopyFunction copy, GstMiniObjectDisposeFunction dispose,
+                           GstMiniObjectFreeFunction free)
 {
   NEXT (gst_mini_object_init);
   if (!std::strcmp (g_type_name (type), "GstIntegralHistogram")) {
@@ -148,9 +139,9 @@ gst_mini_object_init (GstMiniObject *object, guint flags, GType type, GstMiniObj
   real (object, flags, type, copy, dispose, free);
 }
 
-const GstMetaInfo *
-gst_meta_register (GType api, const char *name, gsize bytes, GstMetaInitFunction init, GstMetaFreeFunction free,
-                   GstMetaTransformFunction transform)
+const GstMetaInfo *gst_meta_register (GType api, const char *name, gsize bytes,
+                                      GstMetaInitFunction init, GstMetaFreeFunction free,
+                                      GstMetaTransformFunction transform)
 {
   NEXT (gst_meta_register);
   if (!std::strcmp (name, "GstIntegralHistogramMeta")) {
@@ -160,7 +151,8 @@ gst_meta_register (GType api, const char *name, gsize bytes, GstMetaInitFunction
       __tsan_acquire (buffer);
       free_meta (meta, buffer);
     };
-    transform = [] (GstBuffer *target, GstMeta *meta, GstBuffer *buffer, GQuark type, gpointer data) {
+    transform = [] (GstBuffer *target, GstMeta *meta, GstBuffer *buffer, GQuark type,
+                    gpointer data) {
       const gboolean done = transform_meta (target, meta, buffer, type, data);
       __tsan_release (buffer);  // GStreamer itself drops it behind a copy
       return done;
@@ -171,9 +163,9 @@ gst_meta_register (GType api, const char *name, gsize bytes, GstMetaInitFunction
 
 }  // extern "C"
 
-// TBB: a task may use what was written before it was spawned; who waits, what tasks have written. TBB's
-// headers, which are instrumented with us, count tasks down; the library looks at the count and hands
-// tasks out.
+// TBB: a task may use what was written before it was spawned; who waits, what tasks have written.
+// TBB's headers, which are instrumented with us, count tasks down; the library looks at the count
+// and hands tasks out.
 
 namespace tbb::detail {
 namespace {
@@ -209,28 +201,30 @@ private:
 
 namespace r1 {
 
-void
-spawn (d1::task &task, d1::task_group_context &context)
+void spawn (d1::task &task, d1::task_group_context &context)
 {
-  static auto *const real = next ("_ZN3tbb6detail2r15spawnERNS0_2d14taskERNS2_18task_group_contextE",
-                                  static_cast<void (*) (d1::task &, d1::task_group_context &)> (nullptr));
+  static auto *const real =
+      next ("_ZN3tbb6detail2r15spawnERNS0_2d14taskERNS2_18task_group_contextE",
+            static_cast<void (*) (d1::task &, d1::task_group_context &)> (nullptr));
   real (*new Announced (task), context);
 }
 
-void
-spawn (d1::task &task, d1::task_group_context &context, d1::slot_id slot)
+void spawn (d1::task &task, d1::task_group_context &context, d1::slot_id slot)
 {
-  static auto *const real = next ("_ZN3tbb6detail2r15spawnERNS0_2d14taskERNS2_18task_group_contextEt",
-                                  static_cast<void (*) (d1::task &, d1::task_group_context &, d1::slot_id)> (nullptr));
+  static auto *const real =
+      next ("_ZN3tbb6detail2r15spawnERNS0_2d14taskERNS2_18task_group_contextEt",
+            static_cast<void (*) (d1::task &, d1::task_group_context &, d1::slot_id)> (nullptr));
   real (*new Announced (task), context, slot);
 }
 
-void
-execute_and_wait (d1::task &task, d1::task_group_context &context, d1::wait_context &wait, d1::task_group_context &wait_context)
+void execute_and_wait (d1::task &task, d1::task_group_context &context, d1::wait_context &wait,
+                       d1::task_group_context &wait_context)
 {
   static auto *const real =
-      next ("_ZN3tbb6detail2r116execute_and_waitERNS0_2d14taskERNS2_18task_group_contextERNS2_12wait_contextES6_",
-            static_cast<void (*) (d1::task &, d1::task_group_context &, d1::wait_context &, d1::task_group_context &)> (nullptr));
+      next ("_ZN3tbb6detail2r116execute_and_waitERNS0_2d14taskERNS2_18task_group_contextERNS2_"
+            "12wait_contextES6_",
+            static_cast<void (*) (d1::task &, d1::task_group_context &, d1::wait_context &,
+                                  d1::task_group_context &)> (nullptr));
   real (task, context, wait, wait_context);
   // the count lies somewhere in it
   for (std::size_t i = 0; i < sizeof wait; i += sizeof (std::uint64_t))
@@ -239,41 +233,43 @@ execute_and_wait (d1::task &task, d1::task_group_context &context, d1::wait_cont
 
 // the memory of tasks goes from thread to thread
 
-void *
-allocate (d1::small_object_pool *&pool, std::size_t bytes, const d1::execution_data &data)
+void *allocate (d1::small_object_pool *&pool, std::size_t bytes, const d1::execution_data &data)
 {
-  static auto *const real = next ("_ZN3tbb6detail2r18allocateERPNS0_2d117small_object_poolEmRKNS2_14execution_dataE",
-                                  static_cast<void *(*) (d1::small_object_pool *&, std::size_t, const d1::execution_data &)> (nullptr));
+  static auto *const real = next (
+      "_ZN3tbb6detail2r18allocateERPNS0_2d117small_object_poolEmRKNS2_14execution_dataE",
+      static_cast<void *(*) (d1::small_object_pool *&, std::size_t, const d1::execution_data &)> (
+          nullptr));
   void *const memory = real (pool, bytes, data);
   __tsan_acquire (memory);
   return memory;
 }
 
-void *
-allocate (d1::small_object_pool *&pool, std::size_t bytes)
+void *allocate (d1::small_object_pool *&pool, std::size_t bytes)
 {
-  static auto *const real = next ("_ZN3tbb6detail2r18allocateERPNS0_2d117small_object_poolEm",
-                                  static_cast<void *(*) (d1::small_object_pool *&, std::size_t)> (nullptr));
+  static auto *const real =
+      next ("_ZN3tbb6detail2r18allocateERPNS0_2d117small_object_poolEm",
+            static_cast<void *(*) (d1::small_object_pool *&, std::size_t)> (nullptr));
   void *const memory = real (pool, bytes);
   __tsan_acquire (memory);
   return memory;
 }
 
-void
-deallocate (d1::small_object_pool &pool, void *memory, std::size_t bytes, const d1::execution_data &data)
+void deallocate (d1::small_object_pool &pool, void *memory, std::size_t bytes,
+                 const d1::execution_data &data)
 {
   static auto *const real =
       next ("_ZN3tbb6detail2r110deallocateERNS0_2d117small_object_poolEPvmRKNS2_14execution_dataE",
-            static_cast<void (*) (d1::small_object_pool &, void *, std::size_t, const d1::execution_data &)> (nullptr));
+            static_cast<void (*) (d1::small_object_pool &, void *, std::size_t,
+                                  const d1::execution_data &)> (nullptr));
   __tsan_release (memory);
   real (pool, memory, bytes, data);
 }
 
-void
-deallocate (d1::small_object_pool &pool, void *memory, std::size_t bytes)
+void deallocate (d1::small_object_pool &pool, void *memory, std::size_t bytes)
 {
-  static auto *const real = next ("_ZN3tbb6detail2r110deallocateERNS0_2d117small_object_poolEPvm",
-                                  static_cast<void (*) (d1::small_object_pool &, void *, std::size_t)> (nullptr));
+  static auto *const real =
+      next ("_ZN3tbb6detail2r110deallocateERNS0_2d117small_object_poolEPvm",
+            static_cast<void (*) (d1::small_object_pool &, void *, std::size_t)> (nullptr));
   __tsan_release (memory);
   real (pool, memory, bytes);
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Kernels that follow each other on a stream, overlapped at the ends (programmatic dependent launch, CUDA Programming Guide): the next one's blocks are set up while the
-// last blocks of this one still run. A kernel launched so calls wait_for_previous () before it touches memory that others write or read; where the kernel before
-// calls let_next_start () only behind its own wait, it may rely at once on what the stream had before that one. Before compute capability 9.0, and in builds whose newest
-// architecture is older (INTHIST_OVERLAP is 0), kernels simply follow each other.
+// Kernels that follow each other on a stream, overlapped at the ends (programmatic dependent
+// launch, CUDA Programming Guide): the next one's blocks are set up while the last blocks of this
+// one still run. A kernel launched so calls wait_for_previous () before it touches memory that
+// others write or read; where the kernel before calls let_next_start () only behind its own wait,
+// it may rely at once on what the stream had before that one. Before compute capability 9.0, and in
+// builds whose newest architecture is older (INTHIST_OVERLAP is 0), kernels simply follow each
+// other.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,8 +14,7 @@
 namespace inthist::cuda {
 
 /// All that the stream had before is done, and its writes are visible.
-__device__ inline void
-wait_for_previous ()
+__device__ inline void wait_for_previous ()
 {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -20,16 +22,14 @@ wait_for_previous ()
 }
 
 /// Once all blocks have said this, or have ended, the next kernel's may start.
-__device__ inline void
-let_next_start ()
+__device__ inline void let_next_start ()
 {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 
-inline int
-device_attribute (cudaDeviceAttr attribute)
+inline int device_attribute (cudaDeviceAttr attribute)
 {
   int device = 0, value = 0;
   cudaGetDevice (&device);
@@ -38,9 +38,8 @@ device_attribute (cudaDeviceAttr attribute)
 }
 
 template <class... Parameters, class... Arguments>
-int
-launch_overlapped (void (*kernel) (Parameters...), dim3 blocks, unsigned threads, std::size_t shared_bytes, cudaStream_t stream,
-                   const Arguments &...arguments)
+int launch_overlapped (void (*kernel) (Parameters...), dim3 blocks, unsigned threads,
+                       std::size_t shared_bytes, cudaStream_t stream, const Arguments &...arguments)
 {
   cudaLaunchAttribute overlap = {};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;

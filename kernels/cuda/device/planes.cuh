@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the published algorithms have in common: they scan planes of elements that a separate pass has initialised with what each pixel adds (Poostchi et al. 2017, line 1 of
-// Algorithms 2 to 5). Every algorithm is a struct with
+// What the published algorithms have in common: they scan planes of elements that a separate pass
+// has initialised with what each pixel adds (Poostchi et al. 2017, line 1 of Algorithms 2 to 5).
+// Every algorithm is a struct with
 //
-//   template <class T> static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &tuning);
-//   template <class T, class Source> static int run (const Planes<T> &out, Source source, const Job &job);
+//   template <class T>
+//   static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &tuning);
+//   template <class T, class Source>
+//   static int run (const Planes<T> &out, Source source, const Job &job);
 //
 // and Published<Algorithm> has the functions of its strategy, for every content and type.
 #pragma once
@@ -15,15 +18,13 @@
 
 namespace inthist::cuda {
 
-__host__ __device__ constexpr int
-divide_up (int a, int b)
+__host__ __device__ constexpr int divide_up (int a, int b)
 {
   return a / b + (a % b != 0);
 }
 
 template <class T, class Source>
-__global__ void
-fill_planes (Planes<T> out, Source source)
+__global__ void fill_planes (Planes<T> out, Source source)
 {
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
   if (x >= out.width)
@@ -33,11 +34,11 @@ fill_planes (Planes<T> out, Source source)
     out.line (blockIdx.z, y)[x] = T (source (blockIdx.z, y, x));
 }
 
-/// out[p][x][y] = element (p, y, x) of `height` x `width` = out.width x out.height elements: tiles of 32 x 32 in shared memory, so that both sides are coalesced, with rows padded by one against
+/// out[p][x][y] = element (p, y, x) of `height` x `width` = out.width x out.height elements: tiles
+/// of 32 x 32 in shared memory, so that both sides are coalesced, with rows padded by one against
 /// bank conflicts. Poostchi et al. section 3.2.2 and Fig. 4.
 template <class T, class Element>
-__device__ inline void
-write_transposed (const Planes<T> &out, Element element)
+__device__ inline void write_transposed (const Planes<T> &out, Element element)
 {
   __shared__ T tile[32][33];
   const int x0 = blockIdx.x * 32, p = blockIdx.z;
@@ -54,40 +55,36 @@ write_transposed (const Planes<T> &out, Element element)
 }
 
 template <class T, class Source>
-__global__ void
-fill_planes_transposed (Planes<T> out, Source source)
+__global__ void fill_planes_transposed (Planes<T> out, Source source)
 {
   write_transposed (out, [&] (int p, int y, int x) { return T (source (p, y, x)); });
 }
 
 template <class T>
-__global__ void
-transpose_planes (Planes<T> in, Planes<T> out)
+__global__ void transpose_planes (Planes<T> in, Planes<T> out)
 {
   write_transposed (out, [&] (int p, int y, int x) { return in.line (p, y)[x]; });
 }
 
 /// Line 1 of the algorithms.
 template <class T, class Source>
-void
-initialise (const Planes<T> &out, Source source, const Job &job)
+void initialise (const Planes<T> &out, Source source, const Job &job)
 {
   job.stage ("initialise");
-  const dim3 grid (divide_up (out.width, 256), std::min (divide_up (out.height, 8), 4096), out.count);
+  const dim3 grid (divide_up (out.width, 256), std::min (divide_up (out.height, 8), 4096),
+                   out.count);
   fill_planes<<<grid, 256, 0, job.stream>>> (out, source);
 }
 
 template <class T>
-dim3
-transposing_grid (const Planes<T> &out)
+dim3 transposing_grid (const Planes<T> &out)
 {
   return dim3 (divide_up (out.height, 32), std::min (divide_up (out.width, 32), 4096), out.count);
 }
 
 /// The same with rows and columns exchanged, for algorithms that end transposed.
 template <class T, class Source>
-void
-initialise_transposed (const Planes<T> &out, Source source, const Job &job)
+void initialise_transposed (const Planes<T> &out, Source source, const Job &job)
 {
   job.stage ("initialise");
   fill_planes_transposed<<<transposing_grid (out), dim3 (32, 8), 0, job.stream>>> (out, source);
@@ -95,8 +92,7 @@ initialise_transposed (const Planes<T> &out, Source source, const Job &job)
 
 /// All planes in one launch, a 3-D transpose.
 template <class T>
-void
-transpose (const Planes<T> &in, const Planes<T> &out, const Job &job)
+void transpose (const Planes<T> &in, const Planes<T> &out, const Job &job)
 {
   job.stage ("transpose");
   transpose_planes<<<transposing_grid (out), dim3 (32, 8), 0, job.stream>>> (in, out);
@@ -115,7 +111,8 @@ struct Published {
   static int run (const Job &job)
   {
     return with_elements (job.shape, [&]<class T, class Source> (Elements<T, Source>) {
-      return Algorithm::run (planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels }, job);
+      return Algorithm::run (planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels },
+                             job);
     });
   }
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The scan kernel of CW-B and CW-STS: a block scans one line, twice its threads at a time, and carries the sum of a chunk into the next. The prescan of the
-// CUDA SDK is exclusive (Poostchi et al. 2017, eq. 3), the integral histogram is inclusive (their Algorithm 1), so each element is added to its own prefix.
+// The scan kernel of CW-B and CW-STS: a block scans one line, twice its threads at a time, and
+// carries the sum of a chunk into the next. The prescan of the CUDA SDK is exclusive (Poostchi et
+// al. 2017, eq. 3), the integral histogram is inclusive (their Algorithm 1), so each element is
+// added to its own prefix.
 #pragma once
 
 #include "planes.cuh"
@@ -43,11 +45,12 @@ inline constexpr int kPrescanThreads[] = { 128, 1024, 512, 256, 64, 32 };
 
 /// A launch for `lines` lines from first_line on of `planes_at_once` planes from first_plane on.
 template <class T>
-void
-launch_prescan (const Planes<T> &planes, int first_plane, int planes_at_once, int first_line, int lines, const Job &job)
+void launch_prescan (const Planes<T> &planes, int first_plane, int planes_at_once, int first_line,
+                     int lines, const Job &job)
 {
   const int threads = job.tuning.threads_or (kPrescanThreads);
-  prescan_lines<<<dim3 (lines, planes_at_once), threads, HarrisIndex::elements (2 * threads) * sizeof (T), job.stream>>> (
+  prescan_lines<<<dim3 (lines, planes_at_once), threads,
+                  HarrisIndex::elements (2 * threads) * sizeof (T), job.stream>>> (
       planes, first_plane, first_line);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What scanrow-brlt and brlt-scanrow of Chen et al. 2018 share: a block takes 32 rows, and each of its warps a matrix of 32 x 32 in registers. A Scan turns the matrix
-// into the transposed one of its rows' prefix sums; the sums of the warps are added up through shared memory; and the matrix is stored as it now lies, transposed. The
-// same kernel once more makes the table, upright.
+// What scanrow-brlt and brlt-scanrow of Chen et al. 2018 share: a block takes 32 rows, and each of
+// its warps a matrix of 32 x 32 in registers. A Scan turns the matrix into the transposed one of
+// its rows' prefix sums; the sums of the warps are added up through shared memory; and the matrix
+// is stored as it now lies, transposed. The same kernel once more makes the table, upright.
 #pragma once
 
 #include "brlt.cuh"
@@ -10,13 +11,13 @@
 namespace inthist::cuda {
 
 template <class Scan, class T>
-__global__ void
-__launch_bounds__ (kWarp *kChenWarps<T>)
+__global__ void __launch_bounds__ (kWarp *kChenWarps<T>)
 scan_and_turn (Planes<T> in, Planes<T> out)
 {
   __shared__ T matrices[kBatch<T>][kWarp][kWarp + 1];
   __shared__ T sums[kChenWarps<T>][kWarp];
-  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, y0 = blockIdx.x * kWarp, p = blockIdx.y;
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, y0 = blockIdx.x * kWarp,
+            p = blockIdx.y;
   T carry = T (0);  // of row y0 + lane
   for (int first = 0; first < in.width; first += blockDim.x) {
     const int x0 = first + warp * kWarp;
@@ -51,8 +52,9 @@ struct ScanAndTurn {
   static void pass (const Planes<T> &in, const Planes<T> &out, const Job &job)
   {
     scan_and_turn<Scan>
-        <<<dim3 (divide_up (in.height, kWarp), in.count), kWarp * std::min (kChenWarps<T>, divide_up (in.width, kWarp)), 0, job.stream>>> (
-            in, out);
+        <<<dim3 (divide_up (in.height, kWarp), in.count),
+           kWarp * std::min (kChenWarps<T>, divide_up (in.width, kWarp)), 0, job.stream>>> (in,
+                                                                                            out);
   }
 
   template <class T, class Source>

@@ -2,8 +2,10 @@
 //
 // ScanRow and ScanColumn of Chen et al. 2018, section IV-C, in place.
 //
-// Rows: a warp takes a row, 32 elements at a time through shuffles, and carries the last sum on; 1024 elements are in registers at once. Columns: a block takes 32 columns, each of its
-// warps 32 rows of them in registers, a lane adds its column serially, and the sums of the warps are added up through shared memory.
+// Rows: a warp takes a row, 32 elements at a time through shuffles, and carries the last sum on;
+// 1024 elements are in registers at once. Columns: a block takes 32 columns, each of its warps 32
+// rows of them in registers, a lane adds its column serially, and the sums of the warps are added
+// up through shared memory.
 #pragma once
 
 #include "brlt.cuh"
@@ -13,8 +15,7 @@ namespace inthist::cuda {
 constexpr int kRowWarps = 4;  // rows are independent: small blocks fill the device evenly
 
 template <class T>
-__global__ void
-__launch_bounds__ (kWarp *kRowWarps)
+__global__ void __launch_bounds__ (kWarp *kRowWarps)
 scan_row (Planes<T> planes)
 {
   const int lane = threadIdx.x % kWarp, y = blockIdx.x * kRowWarps + threadIdx.x / kWarp;
@@ -45,12 +46,12 @@ template <class T>
 constexpr int kColumnWarps = kChenWarps<T> / 2;
 
 template <class T>
-__global__ void
-__launch_bounds__ (kWarp *kColumnWarps<T>)
+__global__ void __launch_bounds__ (kWarp *kColumnWarps<T>)
 scan_column (Planes<T> planes)
 {
   __shared__ T sums[kColumnWarps<T>][kWarp];
-  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, x = blockIdx.x * kWarp + lane, p = blockIdx.y;
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, x = blockIdx.x * kWarp + lane,
+            p = blockIdx.y;
   T carry = T (0);
   for (int first = 0; first < planes.height; first += blockDim.x) {
     const int y0 = first + warp * kWarp, rows = x < planes.width ? planes.height - y0 : 0;
@@ -75,18 +76,18 @@ scan_column (Planes<T> planes)
 }
 
 template <class T>
-void
-scan_rows (const Planes<T> &planes, Stream stream)
+void scan_rows (const Planes<T> &planes, Stream stream)
 {
-  scan_row<<<dim3 (divide_up (planes.height, kRowWarps), planes.count), kRowWarps * kWarp, 0, stream>>> (planes);
+  scan_row<<<dim3 (divide_up (planes.height, kRowWarps), planes.count), kRowWarps * kWarp, 0,
+             stream>>> (planes);
 }
 
 template <class T>
-void
-scan_columns (const Planes<T> &planes, Stream stream)
+void scan_columns (const Planes<T> &planes, Stream stream)
 {
   const int warps = std::min (kColumnWarps<T>, divide_up (planes.height, kWarp));
-  scan_column<<<dim3 (divide_up (planes.width, kWarp), planes.count), warps * kWarp, 0, stream>>> (planes);
+  scan_column<<<dim3 (divide_up (planes.width, kWarp), planes.count), warps * kWarp, 0, stream>>> (
+      planes);
 }
 
 }  // namespace inthist::cuda

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A barrier in two halves: each thread says that it has arrived, goes on with something else, and later waits until all have arrived (mbarrier, PTX ISA; split arrive and wait,
-// CUDA Programming Guide). Before compute capability 8.0 nothing happens on arrival, and wait () is __syncthreads ().
+// A barrier in two halves: each thread says that it has arrived, goes on with something else, and
+// later waits until all have arrived (mbarrier, PTX ISA; split arrive and wait, CUDA Programming
+// Guide). Before compute capability 8.0 nothing happens on arrival, and wait () is __syncthreads
+// ().
 #pragma once
 
 #include <cstdint>
@@ -18,17 +20,21 @@ public:
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at ()), "r"(threads) : "memory");
   }
 
-  /// What the thread has written to shared memory is there for those who have waited, and what it has read may be written again. (One arrival a warp, behind
+  /// What the thread has written to shared memory is there for those who have waited, and what it
+  /// has read may be written again. (One arrival a warp, behind
   /// __syncwarp (), is no faster on an H200, and racecheck does not follow it.)
   __device__ void arrive ()
   {
-    asm volatile("{ .reg .b64 round; mbarrier.arrive.shared.b64 round, [%0]; }" ::"r"(at ()) : "memory");
+    asm volatile("{ .reg .b64 round; mbarrier.arrive.shared.b64 round, [%0]; }" ::"r"(at ())
+                 : "memory");
   }
 
   /// Round after round, their parities in turn, 0 first.
   __device__ void wait (int parity)
   {
-    asm volatile("{ .reg .pred all; again: mbarrier.test_wait.parity.shared.b64 all, [%0], %1; @!all bra again; }" ::"r"(at ()), "r"(parity)
+    asm volatile("{ .reg .pred all; again: mbarrier.test_wait.parity.shared.b64 all, [%0], %1; "
+                 "@!all bra again; }" ::"r"(at ()),
+                 "r"(parity)
                  : "memory");
   }
 

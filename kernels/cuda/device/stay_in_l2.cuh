@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is read again and again shall not be pushed out of L2 by the tensor: a read that reaches memory between writes costs ten times its bytes (strip.cu has the figures).
-// Before compute capability 8.0 these are loads and stores like others.
+// What is read again and again shall not be pushed out of L2 by the tensor: a read that reaches
+// memory between writes costs ten times its bytes (strip.cu has the figures). Before compute
+// capability 8.0 these are loads and stores like others.
 #pragma once
 
 #include <cstdint>
@@ -11,52 +12,53 @@
 namespace inthist::cuda {
 
 #if __CUDA_ARCH__ >= 800
-__device__ inline std::uint64_t
-stay_in_l2 ()
+__device__ inline std::uint64_t stay_in_l2 ()
 {
   std::uint64_t policy;
   asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
   return policy;
 }
 
-__device__ inline std::uint32_t
-load_that_stays (const std::uint32_t *from)
+__device__ inline std::uint32_t load_that_stays (const std::uint32_t *from)
 {
   std::uint32_t value;
-  asm volatile("ld.global.L2::cache_hint.b32 %0, [%1], %2;" : "=r"(value) : "l"(from), "l"(stay_in_l2 ()));
+  asm volatile("ld.global.L2::cache_hint.b32 %0, [%1], %2;"
+               : "=r"(value)
+               : "l"(from), "l"(stay_in_l2 ()));
   return value;
 }
 
-__device__ inline uint2
-load_that_stays (const uint2 *from)
+__device__ inline uint2 load_that_stays (const uint2 *from)
 {
   uint2 value;
-  asm volatile("ld.global.L2::cache_hint.v2.b32 {%0, %1}, [%2], %3;" : "=r"(value.x), "=r"(value.y) : "l"(from), "l"(stay_in_l2 ()));
+  asm volatile("ld.global.L2::cache_hint.v2.b32 {%0, %1}, [%2], %3;"
+               : "=r"(value.x), "=r"(value.y)
+               : "l"(from), "l"(stay_in_l2 ()));
   return value;
 }
 
-__device__ inline void
-store_to_stay (std::uint32_t *to, std::uint32_t value)
+__device__ inline void store_to_stay (std::uint32_t *to, std::uint32_t value)
 {
-  asm volatile("st.global.L2::cache_hint.b32 [%0], %1, %2;" ::"l"(to), "r"(value), "l"(stay_in_l2 ()) : "memory");
+  asm volatile("st.global.L2::cache_hint.b32 [%0], %1, %2;" ::"l"(to), "r"(value),
+               "l"(stay_in_l2 ())
+               : "memory");
 }
 
-__device__ inline void
-store_to_stay (uint2 *to, uint2 value)
+__device__ inline void store_to_stay (uint2 *to, uint2 value)
 {
-  asm volatile("st.global.L2::cache_hint.v2.b32 [%0], {%1, %2}, %3;" ::"l"(to), "r"(value.x), "r"(value.y), "l"(stay_in_l2 ()) : "memory");
+  asm volatile("st.global.L2::cache_hint.v2.b32 [%0], {%1, %2}, %3;" ::"l"(to), "r"(value.x),
+               "r"(value.y), "l"(stay_in_l2 ())
+               : "memory");
 }
 #else
 template <class T>
-__device__ inline T
-load_that_stays (const T *from)
+__device__ inline T load_that_stays (const T *from)
 {
   return *from;
 }
 
 template <class T>
-__device__ inline void
-store_to_stay (T *to, T value)
+__device__ inline void store_to_stay (T *to, T value)
 {
   *to = value;
 }

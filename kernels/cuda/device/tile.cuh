@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A square of a plane in shared memory, rows padded by one against bank conflicts. All threads of the block move it, along rows; a thread then has a row, or a column, of its own.
+// A square of a plane in shared memory, rows padded by one against bank conflicts. All threads of
+// the block move it, along rows; a thread then has a row, or a column, of its own.
 #pragma once
 
 #include "planes.cuh"
@@ -12,8 +13,7 @@ inline constexpr int kTiles[] = { 64, 32, 16 };
 inline constexpr int kTileThreads[] = { 1024, 512, 256, 128, 64, 32 };
 
 /// A tile of 64 takes 65 KiB of 16-byte elements: more shared memory than a block has.
-inline bool
-tile_fits (const Shape &shape, const Tuning &tuning)
+inline bool tile_fits (const Shape &shape, const Tuning &tuning)
 {
   return tuning.tile < 64 || bytes_of (shape.counter) < 16;
 }
@@ -21,14 +21,14 @@ inline constexpr const char *kTileLimit = "tiles of 64 for elements of up to 8 b
 
 /// Calls `body` with the tile's side as a constant.
 template <class T, class Body>
-auto
-with_tile (const Tuning &tuning, Body &&body)
+auto with_tile (const Tuning &tuning, Body &&body)
 {
   const int side = tuning.tile_or (kTiles);
   if constexpr (sizeof (T) < 16)
     if (side == 64)
       return body (std::integral_constant<int, 64> ());
-  return side == 16 ? body (std::integral_constant<int, 16> ()) : body (std::integral_constant<int, 32> ());
+  return side == 16 ? body (std::integral_constant<int, 16> ())
+                    : body (std::integral_constant<int, 32> ());
 }
 
 template <class T, int kTile>
@@ -58,12 +58,14 @@ struct Tile {
 
   __device__ void load (const Planes<T> &planes, int p, int x0, int y0)
   {
-    for_each (planes, x0, y0, [&] (T &element, int y, int x) { element = planes.line (p, y0 + y)[x0 + x]; });
+    for_each (planes, x0, y0,
+              [&] (T &element, int y, int x) { element = planes.line (p, y0 + y)[x0 + x]; });
   }
 
   __device__ void store (const Planes<T> &planes, int p, int x0, int y0)
   {
-    for_each (planes, x0, y0, [&] (T &element, int y, int x) { planes.line (p, y0 + y)[x0 + x] = element; });
+    for_each (planes, x0, y0,
+              [&] (T &element, int y, int x) { planes.line (p, y0 + y)[x0 + x] = element; });
   }
 };
 

@@ -14,14 +14,12 @@ namespace inthist::cuda {
 constexpr int kWarp = 32;
 
 template <class T>
-__device__ inline T
-shuffle_up (const T &value, int step)
+__device__ inline T shuffle_up (const T &value, int step)
 {
   return T (__shfl_up_sync (~0u, value, step));
 }
 
-__device__ inline F32x4
-shuffle_up (const F32x4 &value, int step)
+__device__ inline F32x4 shuffle_up (const F32x4 &value, int step)
 {
   F32x4 out;
   for (int c = 0; c < 4; c++)
@@ -30,14 +28,12 @@ shuffle_up (const F32x4 &value, int step)
 }
 
 template <class T>
-__device__ inline T
-shuffle (const T &value, int lane)
+__device__ inline T shuffle (const T &value, int lane)
 {
   return T (__shfl_sync (~0u, value, lane));
 }
 
-__device__ inline F32x4
-shuffle (const F32x4 &value, int lane)
+__device__ inline F32x4 shuffle (const F32x4 &value, int lane)
 {
   F32x4 out;
   for (int c = 0; c < 4; c++)
@@ -45,10 +41,10 @@ shuffle (const F32x4 &value, int lane)
   return out;
 }
 
-/// Inclusive sums over the lanes, in five steps (Kogge and Stone 1973; Chen et al. 2018, Algorithm 3, with lane >= step).
+/// Inclusive sums over the lanes, in five steps (Kogge and Stone 1973; Chen et al. 2018, Algorithm
+/// 3, with lane >= step).
 template <class T>
-__device__ inline T
-warp_scan (T value)
+__device__ inline T warp_scan (T value)
 {
   const int lane = threadIdx.x % kWarp;
 #pragma unroll
@@ -61,20 +57,19 @@ warp_scan (T value)
 }
 
 /// The same, with the shuffle itself saying which lanes have a source.
-__device__ inline std::uint32_t
-warp_scan (std::uint32_t value)
+__device__ inline std::uint32_t warp_scan (std::uint32_t value)
 {
 #pragma unroll
   for (int step = 1; step < kWarp; step *= 2)
-    asm volatile("{ .reg .pred has; .reg .u32 other; shfl.sync.up.b32 other|has, %0, %1, 0, -1; @has add.u32 %0, %0, other; }"
+    asm volatile("{ .reg .pred has; .reg .u32 other; shfl.sync.up.b32 other|has, %0, %1, 0, -1; "
+                 "@has add.u32 %0, %0, other; }"
                  : "+r"(value)
                  : "r"(step));
   return value;
 }
 
 /// For every lane.
-__device__ inline std::uint32_t
-warp_sum (std::uint32_t value)
+__device__ inline std::uint32_t warp_sum (std::uint32_t value)
 {
 #if __CUDA_ARCH__ >= 800
   return __reduce_add_sync (~0u, value);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a GPU can write: cudaMemsetAsync, and a kernel that stores 16 bytes a thread past the caches, as strategies do, and does nothing else.
+// What a GPU can write: cudaMemsetAsync, and a kernel that stores 16 bytes a thread past the
+// caches, as strategies do, and does nothing else.
 #include "peers.hpp"
 
 namespace inthist::check {
@@ -9,8 +10,7 @@ namespace {
 constexpr int kThreads = 256, kStores = 4;
 constexpr std::uint8_t kByte = 1;
 
-__global__ void
-__launch_bounds__ (kThreads)
+__global__ void __launch_bounds__ (kThreads)
 store (uint4 *to, std::size_t count, unsigned word)
 {
   const std::size_t first = std::size_t (blockIdx.x) * kThreads * kStores + threadIdx.x;
@@ -20,8 +20,8 @@ store (uint4 *to, std::size_t count, unsigned word)
       __stcs (&to[first + i * kThreads], make_uint4 (word, word, word, word));
 }
 
-void
-add (Rig &rig, std::vector<Candidate> &list, const char *name, std::function<void (const Slot &)> frame)
+void add (Rig &rig, std::vector<Candidate> &list, const char *name,
+          std::function<void (const Slot &)> frame)
 {
   Candidate candidate;
   candidate.name = name;
@@ -34,20 +34,21 @@ add (Rig &rig, std::vector<Candidate> &list, const char *name, std::function<voi
 
 }  // namespace
 
-void
-add_cuda_memset (Rig &rig, std::vector<Candidate> &list)
+void add_cuda_memset (Rig &rig, std::vector<Candidate> &list)
 {
   const std::size_t bytes = tensor_bytes (rig.shape, rig.layout);
-  add (rig, list, "cudaMemsetAsync", [bytes] (const Slot &slot) { CHECK_CUDA (cudaMemsetAsync (slot.tensor, kByte, bytes, slot.stream)); });
+  add (rig, list, "cudaMemsetAsync", [bytes] (const Slot &slot) {
+    CHECK_CUDA (cudaMemsetAsync (slot.tensor, kByte, bytes, slot.stream));
+  });
 }
 
-void
-add_store (Rig &rig, std::vector<Candidate> &list)
+void add_store (Rig &rig, std::vector<Candidate> &list)
 {
-  const std::size_t count = tensor_bytes (rig.shape, rig.layout) / sizeof (uint4), block = kThreads * kStores;
+  const std::size_t count = tensor_bytes (rig.shape, rig.layout) / sizeof (uint4),
+                    block = kThreads * kStores;
   add (rig, list, "store", [=] (const Slot &slot) {
-    store<<<unsigned ((count + block - 1) / block), kThreads, 0, slot.stream>>> (reinterpret_cast<uint4 *> (slot.tensor), count,
-                                                                                 0x01010101u * kByte);
+    store<<<unsigned ((count + block - 1) / block), kThreads, 0, slot.stream>>> (
+        reinterpret_cast<uint4 *> (slot.tensor), count, 0x01010101u * kByte);
     CHECK_CUDA (cudaGetLastError ());
   });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// NPP: bins first, as ours; then once a bin nppiCompareC, which makes a mask of 255, and nppiIntegral, which puts a row and a column of zeros before a plane.
+// NPP: bins first, as ours; then once a bin nppiCompareC, which makes a mask of 255, and
+// nppiIntegral, which puts a row and a column of zeros before a plane.
 #include <nppi_statistics_functions.h>
 #include <nppi_threshold_and_compare_operations.h>
 
@@ -11,8 +12,7 @@ namespace inthist::check {
 namespace {
 
 /// What NPP wants to know; the stream is the frame's.
-NppStreamContext
-context_of_this_device ()
+NppStreamContext context_of_this_device ()
 {
   NppStreamContext context = {};
   int device = 0;
@@ -30,8 +30,7 @@ context_of_this_device ()
   return context;
 }
 
-void
-expect_npp (NppStatus status, const char *call)
+void expect_npp (NppStatus status, const char *call)
 {
   if (status != NPP_SUCCESS)
     throw std::runtime_error (text ("%s: NPP status %d", call, int (status)));
@@ -39,8 +38,7 @@ expect_npp (NppStatus status, const char *call)
 
 }  // namespace
 
-void
-add_npp (Rig &rig, std::vector<Candidate> &list)
+void add_npp (Rig &rig, std::vector<Candidate> &list)
 {
   const Shape shape = rig.shape;
   const Layout layout = rig.layout_with_border ();
@@ -57,13 +55,16 @@ add_npp (Rig &rig, std::vector<Candidate> &list)
               for (int b = 0; b < shape.bins; b++) {
                 if (slot.listener)
                   slot.listener->begin ("masks");
-                expect_npp (
-                    nppiCompareC_8u_C1R_Ctx (bins.data, int (bins.stride), Npp8u (b), mask.get (), mask_stride, size, NPP_CMP_EQ, context),
-                    "nppiCompareC_8u_C1R_Ctx");
+                expect_npp (nppiCompareC_8u_C1R_Ctx (bins.data, int (bins.stride), Npp8u (b),
+                                                     mask.get (), mask_stride, size, NPP_CMP_EQ,
+                                                     context),
+                            "nppiCompareC_8u_C1R_Ctx");
                 if (slot.listener)
                   slot.listener->begin ("integrals");
-                auto *const plane = reinterpret_cast<Npp32s *> (slot.tensor + b * layout.plane_pitch);
-                expect_npp (nppiIntegral_8u32s_C1R_Ctx (mask.get (), mask_stride, plane, int (layout.row_pitch), size, 0, context),
+                auto *const plane =
+                    reinterpret_cast<Npp32s *> (slot.tensor + b * layout.plane_pitch);
+                expect_npp (nppiIntegral_8u32s_C1R_Ctx (mask.get (), mask_stride, plane,
+                                                        int (layout.row_pitch), size, 0, context),
                             "nppiIntegral_8u32s_C1R_Ctx");
               }
             },

@@ -8,21 +8,19 @@
 namespace inthist::check {
 namespace {
 
-bool
-takes_all (const Shape &)
+bool takes_all (const Shape &)
 {
   return true;
 }
 
 /// Planes of int that count 255 for a pixel.
-bool
-takes_u32_histograms (const Shape &shape)
+bool takes_u32_histograms (const Shape &shape)
 {
-  return shape.content == Content::bins && shape.counter == Type::u32 && std::int64_t (shape.width) * shape.height * 255 < INT32_MAX;
+  return shape.content == Content::bins && shape.counter == Type::u32
+         && std::int64_t (shape.width) * shape.height * 255 < INT32_MAX;
 }
 
-bool
-takes_32_bit_indices (const Shape &shape)
+bool takes_32_bit_indices (const Shape &shape)
 {
   return shape.content == Content::bins && shape.counter == Type::u32
          && tensor_bytes (shape, layout_of (shape)) / sizeof (std::uint32_t) < INT32_MAX;
@@ -31,7 +29,8 @@ takes_32_bit_indices (const Shape &shape)
 constexpr const char *kMaskLimit = "histograms of u32, up to 8.4 million pixels";
 
 constexpr Peer kPeers[] = {
-  { "memset", "CPU: memset on all cores, the ceiling", Device::cpu, true, add_memset, takes_all, "" },
+  { "memset", "CPU: memset on all cores, the ceiling", Device::cpu, true, add_memset, takes_all,
+    "" },
   { "opencv", "CPU: OpenCV, inRange and cv::integral once a bin", Device::cpu, false,
 #if HAVE_OPENCV
     add_opencv,
@@ -46,7 +45,8 @@ constexpr Peer kPeers[] = {
     nullptr,
 #endif
     takes_all, "" },
-  { "store", "CUDA: a kernel that only stores, 16 bytes a thread at a time: the other ceiling", Device::cuda, true,
+  { "store", "CUDA: a kernel that only stores, 16 bytes a thread at a time: the other ceiling",
+    Device::cuda, true,
 #if INTHIST_CUDA
     add_store,
 #else
@@ -60,7 +60,10 @@ constexpr Peer kPeers[] = {
     nullptr,
 #endif
     takes_u32_histograms, kMaskLimit },
-  { "cub", "CUDA: CUB, DeviceScan::InclusiveSumByKey over all rows of all bins, then a plain scan of columns", Device::cuda, false,
+  { "cub",
+    "CUDA: CUB, DeviceScan::InclusiveSumByKey over all rows of all bins, then a plain scan of "
+    "columns",
+    Device::cuda, false,
 #if HAVE_CUB
     add_cub,
 #else
@@ -71,17 +74,16 @@ constexpr Peer kPeers[] = {
 
 }  // namespace
 
-std::span<const Peer>
-peers ()
+std::span<const Peer> peers ()
 {
   return kPeers;
 }
 
-std::string
-not_filled_with (const Rig &rig, const Bytes &slot, std::uint8_t byte)
+std::string not_filled_with (const Rig &rig, const Bytes &slot, std::uint8_t byte)
 {
   const std::size_t bytes = tensor_bytes (rig.shape, rig.layout);
-  if (slot[0] == byte && std::memcmp (&slot[0], &slot[1], bytes - 1) == 0)  // each is as the one before
+  if (slot[0] == byte
+      && std::memcmp (&slot[0], &slot[1], bytes - 1) == 0)  // each is as the one before
     return "";
   for (std::size_t i = 0; i < bytes; i++)
     if (slot[i] != byte)
@@ -89,8 +91,7 @@ not_filled_with (const Rig &rig, const Bytes &slot, std::uint8_t byte)
   return "";
 }
 
-PixelPlane
-make_bins (const Rig &rig, const Slot &slot)
+PixelPlane make_bins (const Rig &rig, const Slot &slot)
 {
   const Shape &shape = rig.shape;
   const Image image = { rig.images[slot.lane].get (), shape.width, {} };
@@ -99,7 +100,8 @@ make_bins (const Rig &rig, const Slot &slot)
     slot.listener->begin ("bins");
 #if INTHIST_CUDA
   if (rig.device == Device::cuda)
-    CHECK_CUDA (cuda::bin_image (image, uniform_lut (shape.bins), shape.width, shape.height, bins, slot.stream));
+    CHECK_CUDA (cuda::bin_image (image, uniform_lut (shape.bins), shape.width, shape.height, bins,
+                                 slot.stream));
 #endif
   if (rig.device == Device::cpu)
     if (cpu::bin_image (image, uniform_lut (shape.bins), shape.width, shape.height, bins) != 0)

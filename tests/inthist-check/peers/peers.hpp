@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What strategies are timed against: the ceilings, which only write as many bytes, and other people's integrals, once a bin. Each is one file and one row of the table in
-// peers.cpp; the row remains where a build is without it, and says so.
+// What strategies are timed against: the ceilings, which only write as many bytes, and other
+// people's integrals, once a bin. Each is one file and one row of the table in peers.cpp; the row
+// remains where a build is without it, and says so.
 #pragma once
 
 #include <span>
