@@ -5,14 +5,14 @@
 #pragma once
 
 #include "cuda_device.hpp"
-#include "settings.hpp"
+#include "producer_properties.hpp"
 
 namespace integralhist {
 
 class ComputeDevices {
 public:
   /// Picks the devices and opens them. Returns what they are, for the log.
-  Expected<std::string> open (GstElement *element, const Settings &settings);
+  Expected<std::string> open (GstElement *element, const ProducerProperties &properties);
   void close ();
 
   /// One for several devices, or for rounds, where the settings or the memory want it. A pixel of
@@ -33,7 +33,8 @@ private:
 #if INTHIST_CUDA
   /// Where there is no context, `why` gets the reason; an error only where the settings name what
   /// is not there.
-  Expected<> open_cuda (GstElement *element, const Settings &settings, std::string *why);
+  Expected<> open_cuda (GstElement *element, const ProducerProperties &properties,
+                        std::string *why);
   struct Other {
     std::shared_ptr<CudaContext> context;
     DeviceUse use;

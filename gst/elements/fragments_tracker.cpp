@@ -55,7 +55,7 @@ struct Search {
 
 class Step {
 public:
-  Step (GstIntegralHistogram *histogram, const TrackSettings &settings)
+  Step (GstIntegralHistogram *histogram, const TrackOptions &settings)
       : histogram_ (histogram), settings_ (settings),
         width_ (int (gst_integral_histogram_get_width (histogram))),
         height_ (int (gst_integral_histogram_get_height (histogram))),
@@ -447,7 +447,7 @@ private:
   }
 
   GstIntegralHistogram *const histogram_;
-  const TrackSettings settings_;
+  const TrackOptions settings_;
   const int width_, height_;
   const unsigned bins_;
 };
@@ -459,7 +459,7 @@ void Target::restart (const TargetBox &box)
   bins_ = 0;
 }
 
-Expected<> follow (GstIntegralHistogram *histogram, const TrackSettings &settings,
+Expected<> follow (GstIntegralHistogram *histogram, const TrackOptions &settings,
                    std::span<Target *const> targets)
 {
   return targets.empty () ? Expected<> () : Step (histogram, settings).run (targets);

@@ -30,7 +30,7 @@
 
 namespace integralhist {
 
-struct TrackSettings {
+struct TrackOptions {
   GstIntegralHistogramMeasure measure = GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA;
   double quantile = 0.35;     // of the patches' distances, 0 being the least
   unsigned search_range = 7;  // pixels each way
@@ -39,7 +39,7 @@ struct TrackSettings {
   bool scale_search = false;
   unsigned lost_after = 5;  // bad frames; 0 for never
   double min_confidence = 0.06;
-  bool operator== (const TrackSettings &) const = default;
+  bool operator== (const TrackOptions &) const = default;
 };
 
 /// In pixels of the tensor; the corner is whole.
@@ -88,7 +88,7 @@ private:
 };
 
 /// The targets in the next frame's tensor: new ones start there, the others are looked for.
-Expected<> follow (GstIntegralHistogram *histogram, const TrackSettings &settings,
+Expected<> follow (GstIntegralHistogram *histogram, const TrackOptions &settings,
                    std::span<Target *const> targets);
 
 }  // namespace integralhist

@@ -14,20 +14,20 @@
 #include "messages.hpp"
 #include "parse.hpp"
 #include "pixel_format.hpp"
+#include "producer_properties.hpp"
 #include "producer_query.hpp"
 #include "region_reporter.hpp"
-#include "settings.hpp"
 
 using namespace integralhist;
 
 namespace {
 
 struct State {
-  Settings settings;  // guarded by the object lock
+  ProducerProperties properties;  // guarded by the object lock
 
   // set in start and stop, used by the streaming thread
-  Settings started;  // what the element runs with: only sync, interval, regions and qos change on
-                     // the way
+  // what the element runs with; of the properties only sync, interval, regions and qos count later
+  ProducerProperties started;
   inthist::Shape shape;  // of the last frame, 0x0 before there is one
   GstVideoInfo info = {};
   inthist::PixelFormat format;
@@ -67,12 +67,17 @@ static State &state_of (gpointer element)
               ->state;
 }
 
-static Settings settings_of (gpointer element)
+static ProducerProperties properties_of (gpointer element)
 {
   GST_OBJECT_LOCK (element);
-  Settings settings = state_of (element).settings;
+  ProducerProperties properties = state_of (element).properties;
   GST_OBJECT_UNLOCK (element);
-  return settings;
+  return properties;
+}
+
+static inthist::Content content_of (gpointer element)
+{
+  return GST_CUDA_INTEGRAL_GET_CLASS (element)->content;
 }
 
 static std::shared_ptr<Engine> engine_of (State &state)
@@ -232,9 +237,9 @@ static void set_refusal (State &state, bool State::*flag, bool value)
 static Expected<> start (GstCudaIntegral *self)
 {
   State &state = state_of (self);
-  state.started = settings_of (self);
-  TRY (state.started.check ());
-  state.shape = TRY (GST_CUDA_INTEGRAL_GET_CLASS (self)->shape (self));
+  state.started = properties_of (self);
+  TRY (state.started.check (content_of (self)));
+  state.shape = state.started.shape (content_of (self));
   const std::string description = TRY (state.devices.open (GST_ELEMENT (self), state.started));
   INFO (self, "backend: %s", description.c_str ());
   state.frames = state.attached = state.skipped = 0;
@@ -376,10 +381,10 @@ static bool is_live (GstBaseTransform *trans)
 }
 
 /// Whether the frame is late, so that it passes without a histogram.
-static bool sheds (GstCudaIntegral *self, const Settings &settings, GstBuffer *buffer)
+static bool sheds (GstCudaIntegral *self, const ProducerProperties &properties, GstBuffer *buffer)
 {
   State &state = state_of (self);
-  if (!settings.sheds (state.live))
+  if (!properties.sheds (state.live))
     return false;
   const FrameTimes times = FrameTimes::of (GST_BASE_TRANSFORM (self), buffer);
   LoadShedder::Arrival arrival = { times.running_time, times.duration, GST_CLOCK_TIME_NONE,
@@ -409,27 +414,27 @@ static Expected<> await (const State &state, Tensor &tensor)
 static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
 {
   State &state = state_of (self);
-  const Settings settings = settings_of (self);
-  if (settings.interval == 0)
-    TRY (settings.check ());
+  const ProducerProperties properties = properties_of (self);
+  if (properties.interval == 0)
+    TRY (properties.check (content_of (self)));
   const guint64 number = state.frames++;
   if (number == 0)
     state.live = is_live (GST_BASE_TRANSFORM (self));
-  if (number % settings.interval != 0 || GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP))
+  if (number % properties.interval != 0 || GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP))
     return {};
-  if (sheds (self, settings, buffer)) {
+  if (sheds (self, properties, buffer)) {
     state.skipped++;
     return {};
   }
   const GstVideoRectangle area = TRY (frame_area (buffer, state.info));
   set_frame_size (state, area.w, area.h);
-  TRY (update_regions (state, settings.regions));
+  TRY (update_regions (state, properties.regions));
   TRY (follow_context (self, buffer));
   if (!engine_of (state))
     TRY (make_engine (self));
   const auto engine = engine_of (state);
   const auto tensor = TRY (submit (self, *engine, buffer));
-  if (settings.sync)
+  if (properties.sync)
     if (const auto done = await (state, *tensor); !done) {
       (void) engine->hold (buffer, *tensor);  // where one device has failed, others may still read
       return done;
@@ -511,8 +516,8 @@ static gboolean gst_cuda_integral_query (GstBaseTransform *trans, GstPadDirectio
 {
   if (direction == GST_PAD_SRC
       && answer_producer_query (
-          query, GST_CUDA_INTEGRAL_GET_CLASS (trans)->content,
-          { settings_of (trans).interval, state_of (trans).attached.load () }))
+          query, content_of (trans),
+          { properties_of (trans).interval, state_of (trans).attached.load () }))
     return TRUE;
 #if INTHIST_CUDA
   if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT
@@ -528,7 +533,7 @@ static void gst_cuda_integral_set_context (GstElement *element, GstContext *cont
 {
 #if INTHIST_CUDA
   state_of (element).devices.cuda.set_context (element, context,
-                                               settings_of (element).first_device ());
+                                               properties_of (element).first_device ());
 #endif
   GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
 }
@@ -586,22 +591,20 @@ static GstStructure *make_stats (GstCudaIntegral *self)
 }
 
 static void gst_cuda_integral_set_property (GObject *object, guint id, const GValue *value,
-                                            GParamSpec *spec)
+                                            GParamSpec *)
 {
   GST_OBJECT_LOCK (object);
-  const bool known = state_of (object).settings.set (id, value);
+  producer_properties (content_of (object)).set (state_of (object).properties, id, value);
   GST_OBJECT_UNLOCK (object);
-  if (!known)
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
 }
 
 static void gst_cuda_integral_get_property (GObject *object, guint id, GValue *value,
                                             GParamSpec *spec)
 {
-  if (id == PROP_STATS)
+  if (G_PARAM_SPEC_VALUE_TYPE (spec) == GST_TYPE_STRUCTURE)
     g_value_take_boxed (value, make_stats (GST_CUDA_INTEGRAL (object)));
-  else if (!settings_of (object).get (id, value))
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
+  else
+    producer_properties (content_of (object)).get (properties_of (object), id, value);
 }
 
 static void gst_cuda_integral_finalize (GObject *object)
@@ -618,13 +621,32 @@ static void gst_cuda_integral_init (GstCudaIntegral *self)
   gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
 }
 
+void gst_cuda_integral_class_compute (GstCudaIntegralClass *klass, inthist::Content content,
+                                      GstDebugCategory *category)
+{
+  klass->content = content;
+  klass->category = category;
+  auto *object_class = G_OBJECT_CLASS (klass);
+  object_class->set_property = gst_cuda_integral_set_property;  // which GObject does not inherit
+  object_class->get_property = gst_cuda_integral_get_property;
+  const guint stats = producer_properties (content).install (object_class);
+  g_object_class_install_property (
+      object_class, stats,
+      g_param_spec_boxed (
+          "stats", nullptr,
+          "Since the frame size last changed: frames, frames in flight, backend, strategy with its "
+          "tile and threads (0 for its own defaults) and where that choice is from (tuning), "
+          "device, microseconds of upload, compute and download, bytes each way, bytes-staged of "
+          "those up that were copied to pinned memory first; skipped, how many late frames passed "
+          "without a histogram; where frames are shared out also devices, and parts, how many "
+          "parts of frames each has computed",
+          GST_TYPE_STRUCTURE, GParamFlags (G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+}
+
 static void gst_cuda_integral_class_init (GstCudaIntegralClass *klass)
 {
   auto *object_class = G_OBJECT_CLASS (klass);
-  object_class->set_property = gst_cuda_integral_set_property;
-  object_class->get_property = gst_cuda_integral_get_property;
   object_class->finalize = gst_cuda_integral_finalize;
-  install_properties (object_class);
   gst_type_mark_as_plugin_api (GST_TYPE_CUDA_INTEGRAL, GstPluginAPIFlags (0));
 
   auto *element_class = GST_ELEMENT_CLASS (klass);

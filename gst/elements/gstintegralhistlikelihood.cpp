@@ -27,8 +27,8 @@
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 videotestsrc pattern=ball ! video/x-raw,format=I420,width=640,height=480 !
- * cudaintegralhist ! \ integralhistlikelihood model=300,220,40,40 ! videoconvert ! autovideosink
+ * gst-launch-1.0 videotestsrc pattern=ball ! video/x-raw,format=I420,width=640,height=480 ! \
+ *     cudaintegralhist ! integralhistlikelihood model=300,220,40,40 ! videoconvert ! autovideosink
  * ]| shows where the ball is, wherever it goes.
  */
 #include "gstintegralhistlikelihood.h"
@@ -48,7 +48,7 @@
 #include "mapped_frame.hpp"
 #include "messages.hpp"
 #include "parse.hpp"
-#include "settings.hpp"
+#include "properties.hpp"
 
 using namespace integralhist;
 
@@ -57,21 +57,7 @@ GST_DEBUG_CATEGORY_STATIC (category);
 
 namespace {
 
-constexpr guint kMaxStep = 64;
-
 enum class Mode { gray, heat, blend };
-
-enum {
-  PROP_MODE = 1,
-  PROP_MODEL,
-  PROP_HISTOGRAM,
-  PROP_WINDOW_WIDTH,
-  PROP_WINDOW_HEIGHT,
-  PROP_STEP,
-  PROP_MEASURE,
-  PROP_OPACITY,
-  PROP_MESSAGES
-};
 
 struct Look {
   Mode mode = Mode::blend;
@@ -81,18 +67,6 @@ struct Look {
   GstIntegralHistogramMeasure measure = GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA;
   double opacity = 0.5;
   bool messages = false;
-
-  /// An error for users where one is out of range, or is not understood.
-  Expected<> check () const
-  {
-    TRY (check_range ("window-width", gint64 (window_width), 0, G_MAXINT));
-    TRY (check_range ("window-height", gint64 (window_height), 0, G_MAXINT));
-    TRY (check_range ("step", gint64 (step), 1, kMaxStep));
-    TRY (check_range ("opacity", opacity, 0.0, 1.0));
-    TRY (parse_model (model));
-    TRY (parse_histogram (histogram));
-    return {};
-  }
 };
 
 /// The pixel of a line of `to` pixels that lies where `at` lies in one of `from`.
@@ -167,6 +141,48 @@ GType mode_get_type ()
   };
   static const GType type = g_enum_register_static ("GstIntegralHistLikelihoodMode", values);
   return type;
+}
+
+PropertyTable<Look> make_table ()
+{
+  PropertyTable<Look> table;
+  table.choice ("mode", FIELD (mode), mode_get_type (), kPlaying, "What is shown");
+  table.text ("model", FIELD (model), kPlaying,
+              "Region \"x,y,width,height\" in pixels of the first frame whose histogram is looked "
+              "for; empty is the quarter of width and height in the middle. Setting it takes it "
+              "anew, from the next frame",
+              parse_model);
+  table.text ("histogram", FIELD (histogram), kPlaying,
+              "The histogram to look for, a number for each bin, separated by commas; what they "
+              "sum up to does not matter. Empty takes that of model, of which otherwise only the "
+              "size counts",
+              parse_histogram);
+  table.number<guint> ("window-width", FIELD (window_width), 0, G_MAXINT, kPlaying,
+                       "Columns of the windows, in pixels; 0 takes the model's, and scales with "
+                       "the frame");
+  table.number<guint> ("window-height", FIELD (window_height), 0, G_MAXINT, kPlaying,
+                       "Rows of the windows, in pixels; 0 takes the model's, and scales with the "
+                       "frame");
+  table.number<guint> ("step", FIELD (step), 1, 64, kPlaying,
+                       "Pixels from one window to the next; the pixels between show the nearest. "
+                       "The work goes down with its square");
+  table.choice ("measure", FIELD (measure), GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, kPlaying,
+                "How to compare. Brightness is 0 to 1: a similarity s gives max (0, s), a distance "
+                "d gives 1 - d / its bound, and one without a bound (chi-square, "
+                "kullback-leibler) 1 / (1 + d)");
+  table.number<double> ("opacity", FIELD (opacity), 0, 1, kPlaying,
+                        "With mode=blend, how much of the colours is seen: 0 shows the frame "
+                        "alone, 1 the map");
+  table.flag ("messages", FIELD (messages), kPlaying,
+              "Post the best window of each map as an element message "
+              "\"integral-histogram-likelihood\"");
+  return table;
+}
+
+const PropertyTable<Look> &properties ()
+{
+  static const auto table = make_table ();
+  return table;
 }
 
 }  // namespace
@@ -342,7 +358,7 @@ static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVid
 {
   State &state = *self->state;
   const Look look = look_of (self);
-  TRY (look.check ());
+  TRY (properties ().check (look));
   const GstVideoRectangle area = TRY (frame_area (in->buffer, GST_VIDEO_FILTER (self)->in_info));
   const bool gap = GST_BUFFER_FLAG_IS_SET (in->buffer, GST_BUFFER_FLAG_GAP);
   if (GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (
@@ -401,7 +417,7 @@ static gboolean gst_integral_hist_likelihood_set_info (GstVideoFilter *filter, G
 
 static gboolean gst_integral_hist_likelihood_start (GstBaseTransform *trans)
 {
-  if (const auto valid = look_of (trans).check (); !valid) {
+  if (const auto valid = properties ().check (look_of (trans)); !valid) {
     post_error (trans, valid.error ());
     return FALSE;
   }
@@ -482,50 +498,20 @@ static GstStateChangeReturn gst_integral_hist_likelihood_change_state (GstElemen
 static void gst_integral_hist_likelihood_set_property (GObject *object, guint id,
                                                        const GValue *value, GParamSpec *spec)
 {
-  const auto text = [value] {
-    return g_value_get_string (value) ? g_value_get_string (value) : "";
-  };
+  const auto is = [spec] (const char *name) { return g_str_equal (spec->name, name); };
   GST_OBJECT_LOCK (object);
   Look &look = state_of (object).look;
-  switch (id) {
-    case PROP_MODE: look.mode = Mode (g_value_get_enum (value)); break;
-    case PROP_MODEL:
-      look.model = text ();
-      look.models++;
-      break;
-    case PROP_HISTOGRAM:
-      look.histogram = text ();
-      look.models++;
-      break;
-    case PROP_WINDOW_WIDTH: look.window_width = g_value_get_uint (value); break;
-    case PROP_WINDOW_HEIGHT: look.window_height = g_value_get_uint (value); break;
-    case PROP_STEP: look.step = g_value_get_uint (value); break;
-    case PROP_MEASURE: look.measure = GstIntegralHistogramMeasure (g_value_get_enum (value)); break;
-    case PROP_OPACITY: look.opacity = g_value_get_double (value); break;
-    case PROP_MESSAGES: look.messages = g_value_get_boolean (value); break;
-    default: G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec); break;
-  }
+  properties ().set (look, id, value);
+  look.models += is ("model") || is ("histogram");
   GST_OBJECT_UNLOCK (object);
-  if (id == PROP_MODE)
+  if (is ("mode"))
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (object));
 }
 
 static void gst_integral_hist_likelihood_get_property (GObject *object, guint id, GValue *value,
-                                                       GParamSpec *spec)
+                                                       GParamSpec *)
 {
-  const Look look = look_of (object);
-  switch (id) {
-    case PROP_MODE: g_value_set_enum (value, int (look.mode)); break;
-    case PROP_MODEL: g_value_set_string (value, look.model.c_str ()); break;
-    case PROP_HISTOGRAM: g_value_set_string (value, look.histogram.c_str ()); break;
-    case PROP_WINDOW_WIDTH: g_value_set_uint (value, look.window_width); break;
-    case PROP_WINDOW_HEIGHT: g_value_set_uint (value, look.window_height); break;
-    case PROP_STEP: g_value_set_uint (value, look.step); break;
-    case PROP_MEASURE: g_value_set_enum (value, look.measure); break;
-    case PROP_OPACITY: g_value_set_double (value, look.opacity); break;
-    case PROP_MESSAGES: g_value_set_boolean (value, look.messages); break;
-    default: G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec); break;
-  }
+  properties ().get (look_of (object), id, value);
 }
 
 static void gst_integral_hist_likelihood_finalize (GObject *object)
@@ -547,57 +533,7 @@ static void gst_integral_hist_likelihood_class_init (GstIntegralHistLikelihoodCl
   object_class->set_property = gst_integral_hist_likelihood_set_property;
   object_class->get_property = gst_integral_hist_likelihood_get_property;
   object_class->finalize = gst_integral_hist_likelihood_finalize;
-  const Look by_default;
-  const GParamFlags playing = mutable_playing ();
-  const auto install = [&] (guint id, GParamSpec *spec) {
-    g_object_class_install_property (object_class, id, spec);
-  };
-  install (PROP_MODE, g_param_spec_enum ("mode", "Mode", "What is shown", mode_get_type (),
-                                         int (by_default.mode), playing));
-  install (PROP_MODEL, g_param_spec_string ("model", "Model",
-                                            "Region \"x,y,width,height\" in pixels of the first "
-                                            "frame whose histogram is looked for; empty is the "
-                                            "quarter of width and height in the middle. Setting it "
-                                            "takes it anew, from the next frame",
-                                            by_default.model.c_str (), playing));
-  install (PROP_HISTOGRAM,
-           g_param_spec_string (
-               "histogram", "Histogram",
-               "The histogram to look for, a number for each bin, separated by commas; what they "
-               "sum up to does not "
-               "matter. Empty takes that of model, of which otherwise only the size counts",
-               by_default.histogram.c_str (), playing));
-  install (PROP_WINDOW_WIDTH,
-           checked_uint_spec (
-               "window-width", "Window width",
-               "Columns of the windows, in pixels; 0 takes the model's, and scales with the frame",
-               0, G_MAXINT, by_default.window_width, playing));
-  install (PROP_WINDOW_HEIGHT,
-           checked_uint_spec (
-               "window-height", "Window height",
-               "Rows of the windows, in pixels; 0 takes the model's, and scales with the frame", 0,
-               G_MAXINT, by_default.window_height, playing));
-  install (PROP_STEP, checked_uint_spec ("step", "Step",
-                                         "Pixels from one window to the next; the pixels between "
-                                         "show the nearest. The work goes down with its square",
-                                         1, kMaxStep, by_default.step, playing));
-  install (PROP_MEASURE,
-           g_param_spec_enum ("measure", "Measure",
-                              "How to compare. Brightness is 0 to 1: a similarity s gives max (0, "
-                              "s), a distance d gives 1 - d / its bound, and "
-                              "one without a bound (chi-square, kullback-leibler) 1 / (1 + d)",
-                              GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, by_default.measure, playing));
-  install (
-      PROP_OPACITY,
-      checked_double_spec (
-          "opacity", "Opacity",
-          "With mode=blend, how much of the colours is seen: 0 shows the frame alone, 1 the map", 0,
-          1, by_default.opacity, playing));
-  install (PROP_MESSAGES, g_param_spec_boolean ("messages", "Messages",
-                                                "Post the best window of each map as an element "
-                                                "message \"integral-histogram-likelihood\"",
-                                                by_default.messages, playing));
-  gst_type_mark_as_plugin_api (mode_get_type (), GstPluginAPIFlags (0));
+  properties ().install (object_class);
 
   auto *element_class = GST_ELEMENT_CLASS (klass);
   element_class->change_state = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_change_state);

@@ -30,7 +30,7 @@
 #include "messages.hpp"
 #include "overlay_painter.hpp"
 #include "parse.hpp"
-#include "settings.hpp"
+#include "properties.hpp"
 
 using namespace integralhist;
 
@@ -39,24 +39,38 @@ GST_DEBUG_CATEGORY_STATIC (category);
 
 namespace {
 
-constexpr guint kMaxTrail = 1000, kMaxLineWidth = 32;
-
-enum { PROP_OVERLAY_REGIONS = 1, PROP_TRAIL, PROP_LABELS, PROP_HISTOGRAMS, PROP_LINE_WIDTH };
-
 struct Look {
   std::string regions;
   guint trail = 30, line_width = 0;
   bool labels = true, histograms = true;
-
-  /// An error for users where one is out of range, or is no list of rectangles.
-  Expected<> check () const
-  {
-    TRY (check_range ("trail", gint64 (trail), 0, kMaxTrail));
-    TRY (check_range ("line-width", gint64 (line_width), 0, kMaxLineWidth));
-    TRY (parse_regions (regions));
-    return {};
-  }
 };
+
+PropertyTable<Look> make_table ()
+{
+  PropertyTable<Look> table;
+  table.text ("regions", FIELD (regions), kPlaying,
+              "Rectangles \"x,y,width,height;...\" in pixels to draw on every frame; what lies "
+              "outside of it is not drawn",
+              [] (const std::string &text) { return parse_regions (text); });
+  table.number<guint> ("trail", FIELD (trail), 0, 1000, kPlaying,
+                       "How many of its last positions a track draws behind itself, and after how "
+                       "many frames without it they vanish; 0 draws none");
+  table.flag ("labels", FIELD (labels), kPlaying,
+              "Write type, id and confidence of a region of interest next to it");
+  table.flag ("histograms", FIELD (histograms), kPlaying,
+              "Draw a bar chart of every region's histogram, where the frame carries its integral "
+              "histogram");
+  table.number<guint> ("line-width", FIELD (line_width), 0, 32, kPlaying,
+                       "Pixels that lines are wide; 0 goes by the height of the frame, and takes "
+                       "at least 2");
+  return table;
+}
+
+const PropertyTable<Look> &properties ()
+{
+  static const auto table = make_table ();
+  return table;
+}
 
 /// The centres of a track, the newest last.
 struct Trail {
@@ -193,7 +207,7 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
   State &state = *self->state;
   state.marks.clear ();
   state.current = look_of (self);
-  TRY (state.current.check ());
+  TRY (properties ().check (state.current));
   state.area = TRY (frame_area (buffer, state.info));
   if (state.current.regions != state.parsed_text) {
     state.regions = TRY (parse_regions (state.current.regions));
@@ -267,7 +281,7 @@ static Expected<> draw (GstIntegralHistOverlay *self, GstBuffer *buffer)
 
 static gboolean gst_integral_hist_overlay_start (GstBaseTransform *trans)
 {
-  if (const auto valid = look_of (trans).check (); !valid) {
+  if (const auto valid = properties ().check (look_of (trans)); !valid) {
     post_error (trans, valid.error ());
     return FALSE;
   }
@@ -351,35 +365,17 @@ static GstStateChangeReturn gst_integral_hist_overlay_change_state (GstElement *
 // GObject
 
 static void gst_integral_hist_overlay_set_property (GObject *object, guint id, const GValue *value,
-                                                    GParamSpec *spec)
+                                                    GParamSpec *)
 {
   GST_OBJECT_LOCK (object);
-  Look &look = state_of (object).look;
-  switch (id) {
-    case PROP_OVERLAY_REGIONS:
-      look.regions = g_value_get_string (value) ? g_value_get_string (value) : "";
-      break;
-    case PROP_TRAIL: look.trail = g_value_get_uint (value); break;
-    case PROP_LABELS: look.labels = g_value_get_boolean (value); break;
-    case PROP_HISTOGRAMS: look.histograms = g_value_get_boolean (value); break;
-    case PROP_LINE_WIDTH: look.line_width = g_value_get_uint (value); break;
-    default: G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec); break;
-  }
+  properties ().set (state_of (object).look, id, value);
   GST_OBJECT_UNLOCK (object);
 }
 
 static void gst_integral_hist_overlay_get_property (GObject *object, guint id, GValue *value,
-                                                    GParamSpec *spec)
+                                                    GParamSpec *)
 {
-  const Look look = look_of (object);
-  switch (id) {
-    case PROP_OVERLAY_REGIONS: g_value_set_string (value, look.regions.c_str ()); break;
-    case PROP_TRAIL: g_value_set_uint (value, look.trail); break;
-    case PROP_LABELS: g_value_set_boolean (value, look.labels); break;
-    case PROP_HISTOGRAMS: g_value_set_boolean (value, look.histograms); break;
-    case PROP_LINE_WIDTH: g_value_set_uint (value, look.line_width); break;
-    default: G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec); break;
-  }
+  properties ().get (look_of (object), id, value);
 }
 
 static void gst_integral_hist_overlay_finalize (GObject *object)
@@ -414,35 +410,7 @@ static void gst_integral_hist_overlay_class_init (GstIntegralHistOverlayClass *k
   object_class->set_property = gst_integral_hist_overlay_set_property;
   object_class->get_property = gst_integral_hist_overlay_get_property;
   object_class->finalize = gst_integral_hist_overlay_finalize;
-  const Look by_default;
-  const GParamFlags playing = mutable_playing ();
-  const auto install = [&] (guint id, GParamSpec *spec) {
-    g_object_class_install_property (object_class, id, spec);
-  };
-  install (PROP_OVERLAY_REGIONS,
-           g_param_spec_string ("regions", "Regions",
-                                "Rectangles \"x,y,width,height;...\" in pixels to draw on every "
-                                "frame; what lies outside of it is not drawn",
-                                by_default.regions.c_str (), playing));
-  install (PROP_TRAIL, checked_uint_spec ("trail", "Trail",
-                                          "How many of its last positions a track draws behind "
-                                          "itself, and after how many frames without it "
-                                          "they vanish; 0 draws none",
-                                          0, kMaxTrail, by_default.trail, playing));
-  install (PROP_LABELS,
-           g_param_spec_boolean ("labels", "Labels",
-                                 "Write type, id and confidence of a region of interest next to it",
-                                 by_default.labels, playing));
-  install (PROP_HISTOGRAMS, g_param_spec_boolean ("histograms", "Histograms",
-                                                  "Draw a bar chart of every region's histogram, "
-                                                  "where the frame carries its integral histogram",
-                                                  by_default.histograms, playing));
-  install (
-      PROP_LINE_WIDTH,
-      checked_uint_spec (
-          "line-width", "Line width",
-          "Pixels that lines are wide; 0 goes by the height of the frame, and takes at least 2", 0,
-          kMaxLineWidth, by_default.line_width, playing));
+  properties ().install (object_class);
 
   auto *element_class = GST_ELEMENT_CLASS (klass);
   element_class->change_state = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_change_state);

@@ -24,8 +24,9 @@
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 filesrc location=video.mp4 ! decodebin ! videoconvert ! cudaintegralhist bins=16 !
- * integralhisttrack targets="210,117,30,100" ! \ integralhistoverlay ! videoconvert ! autovideosink
+ * gst-launch-1.0 filesrc location=video.mp4 ! decodebin ! videoconvert ! \
+ *     cudaintegralhist bins=16 ! integralhisttrack targets="210,117,30,100" ! \
+ *     integralhistoverlay ! videoconvert ! autovideosink
  * ]| follows what is in the box in the first frame.
  */
 #include "gstintegralhisttrack.h"
@@ -48,7 +49,7 @@
 #include "frame_boxes.hpp"
 #include "messages.hpp"
 #include "parse.hpp"
-#include "track_options.hpp"
+#include "track_properties.hpp"
 
 using namespace integralhist;
 
@@ -77,13 +78,13 @@ struct Point {
 };
 
 struct State {
-  TrackOptions options;  // guarded by the object lock
+  TrackProperties properties;  // guarded by the object lock
 
   HistogramConsumer consumer;
 
   // of the streaming thread
   std::vector<std::unique_ptr<Followed>> followed;
-  std::optional<std::string> configured;  // options.targets as of the last frame
+  std::optional<std::string> configured;  // properties.targets as of the last frame
   guint next_id = 1;
   GstClockTime last_stream_time = GST_CLOCK_TIME_NONE;
   bool told = false;  // that there are too many targets
@@ -112,12 +113,12 @@ static State &state_of (gpointer element)
   return *GST_INTEGRAL_HIST_TRACK (element)->state;
 }
 
-static TrackOptions options_of (gpointer element)
+static TrackProperties properties_of (gpointer element)
 {
   GST_OBJECT_LOCK (element);
-  TrackOptions options = state_of (element).options;
+  const TrackProperties properties = state_of (element).properties;
   GST_OBJECT_UNLOCK (element);
-  return options;
+  return properties;
 }
 
 // frames
@@ -181,11 +182,11 @@ public:
   {
   }
 
-  Expected<> follow_all (const TrackOptions &options)
+  Expected<> follow_all (const TrackProperties &properties)
   {
-    if (state_.configured != options.targets)
-      TRY (configure (options.targets));
-    if (options.detections)
+    if (state_.configured != properties.targets)
+      TRY (configure (properties.targets));
+    if (properties.detections)
       for (const Detection &detection : read_detections (buffer_))
         detect (detection);
     take_mouse ();
@@ -193,8 +194,8 @@ public:
     for (const auto &followed : state_.followed)
       targets.push_back (&followed->target);
     TRY (state_.consumer.await (histogram_));
-    TRY (follow (histogram_, options.track, targets));
-    forget (options.forget_after);
+    TRY (follow (histogram_, properties.track, targets));
+    forget (properties.forget_after);
     for (const auto &followed : state_.followed)
       if (!followed->target.is_lost ())
         followed->last_seen = GST_BUFFER_PTS (buffer_);
@@ -353,7 +354,7 @@ static void restart (State &state)
 
 static gboolean gst_integral_hist_track_start (GstBaseTransform *trans)
 {
-  if (const auto valid = options_of (trans).check (); !valid) {
+  if (const auto valid = track_properties ().check (properties_of (trans)); !valid) {
     post_error (trans, valid.error ());
     return FALSE;
   }
@@ -384,10 +385,10 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
                ? Expected<> ()
                : state.consumer.note_missing (
                    trans, "... ! cudaintegralhist bins=16 ! integralhisttrack ! ...");
-  const TrackOptions options = options_of (self);
-  TRY (options.check ());
+  const TrackProperties properties = properties_of (self);
+  TRY (track_properties ().check (properties));
   TrackedFrame frame (self, state, buffer, meta);
-  TRY (frame.follow_all (options));
+  TRY (frame.follow_all (properties));
   frame.write ();
   if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buffer))
     state.last_stream_time =
@@ -463,7 +464,7 @@ static void take_navigation (State &state, GstEvent *event)
 
 static gboolean gst_integral_hist_track_src_event (GstBaseTransform *trans, GstEvent *event)
 {
-  if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION && options_of (trans).navigation)
+  if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION && properties_of (trans).navigation)
     take_navigation (state_of (trans), event);
   return GST_BASE_TRANSFORM_CLASS (parent_class)->src_event (trans, event);
 }
@@ -480,20 +481,17 @@ static GstStateChangeReturn gst_integral_hist_track_change_state (GstElement *el
 // GObject
 
 static void gst_integral_hist_track_set_property (GObject *object, guint id, const GValue *value,
-                                                  GParamSpec *spec)
+                                                  GParamSpec *)
 {
   GST_OBJECT_LOCK (object);
-  const bool known = state_of (object).options.set (id, value);
+  track_properties ().set (state_of (object).properties, id, value);
   GST_OBJECT_UNLOCK (object);
-  if (!known)
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
 }
 
 static void gst_integral_hist_track_get_property (GObject *object, guint id, GValue *value,
-                                                  GParamSpec *spec)
+                                                  GParamSpec *)
 {
-  if (!options_of (object).get (id, value))
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
+  track_properties ().get (properties_of (object), id, value);
 }
 
 static void gst_integral_hist_track_finalize (GObject *object)
@@ -517,8 +515,7 @@ static void gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass
   object_class->set_property = gst_integral_hist_track_set_property;
   object_class->get_property = gst_integral_hist_track_get_property;
   object_class->finalize = gst_integral_hist_track_finalize;
-  install_track_properties (object_class);
-  gst_type_mark_as_plugin_api (GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, GstPluginAPIFlags (0));
+  track_properties ().install (object_class);
 
   auto *element_class = GST_ELEMENT_CLASS (klass);
   element_class->change_state = GST_DEBUG_FUNCPTR (gst_integral_hist_track_change_state);

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "producer_properties.hpp"
+
+#include "parse.hpp"
+
+namespace integralhist {
+namespace {
+
+using inthist::Content;
+
+constexpr guint kMaxAsyncDepth = 64, kMaxTuningTime = 60000, kMaxTaskBins = 256, kMaxBins = 256;
+
+GType backend_get_type ()
+{
+  static const GEnumValue values[] = {
+    { int (Backend::automatic), "CUDA when a device answers, else the CPU", "auto" },
+    { int (Backend::cuda), "CUDA, or an error", "cuda" },
+    { int (Backend::cpu), "The CPU", "cpu" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_enum_register_static ("GstCudaIntegralBackend", values);
+  return type;
+}
+
+/// Whether the strategy refuses a frame or a setting of an element with such content, so that its
+/// limit is worth telling.
+bool is_limited (const inthist::Strategy &strategy, inthist::Content content)
+{
+  using inthist::Content, inthist::Type;
+  constexpr int kLong = 1 << 20;  // pixels
+  const bool bins = content == Content::bins;
+  for (const auto &[width, height] :
+       { std::pair (8192, 8192), std::pair (kLong, 3), std::pair (3, kLong) })
+    for (const int planes : { 1, bins ? 32 : 1, bins ? 256 : 2 })
+      for (const Type counter : { Type::u32, bins ? Type::u16 : Type::u32 })
+        if (!inthist::accepts (strategy, { width, height, planes, counter, content, Type::u8 }))
+          return true;
+  return false;
+}
+
+/// auto, and the strategies that can compute such content at all. A value is 0, or 1 + the row in
+/// the table of strategies.
+std::vector<GEnumValue> strategy_values (const inthist::Shape &example)
+{
+  std::vector<GEnumValue> values = { { 0, "The fastest for the shape and the device", "auto" } };
+  int row = 0;
+  for (const inthist::Strategy &strategy : inthist::strategies ()) {
+    row++;
+    if (!inthist::accepts (strategy, example))
+      continue;
+    const std::string limit = is_limited (strategy, example.content)
+                                  ? std::string (" (limit: ") + strategy.limit + ")"
+                                  : "";
+    values.push_back (
+        { row, g_intern_string ((strategy.description + limit).c_str ()), strategy.name });
+  }
+  values.push_back ({ 0, nullptr, nullptr });
+  return values;
+}
+
+GType strategy_get_type (inthist::Content content)
+{
+  using inthist::Content, inthist::Type;
+  static const std::vector<GEnumValue> of_histograms =
+      strategy_values ({ 640, 480, 32, Type::u32, Content::bins, Type::u8 });
+  static const std::vector<GEnumValue> of_tables =
+      strategy_values ({ 640, 480, 1, Type::u32, Content::powers, Type::u8 });
+  static const GType histograms =
+      g_enum_register_static ("GstCudaIntegralHistStrategy", of_histograms.data ());
+  static const GType tables =
+      g_enum_register_static ("GstCudaIntegralImageStrategy", of_tables.data ());
+  return content == Content::bins ? histograms : tables;
+}
+
+GType download_get_type ()
+{
+  static const GEnumValue values[] = {
+    { int (Download::lazy), "Copy the tensor to the host when somebody maps it", "lazy" },
+    { int (Download::eager), "Start the copy right behind the computation", "eager" },
+    { int (Download::never), "Leave the tensor on the GPU; region queries still work", "never" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_enum_register_static ("GstCudaIntegralDownload", values);
+  return type;
+}
+
+const inthist::Strategy *strategy_of (int value)
+{
+  return value == 0 ? nullptr : &inthist::strategies ()[value - 1];
+}
+
+int value_of (const inthist::Strategy *strategy)
+{
+  return strategy ? int (strategy - inthist::strategies ().data ()) + 1 : 0;
+}
+
+PropertyTable<ProducerProperties> make_table (Content content)
+{
+  using P = ProducerProperties;
+  const bool bins = content == Content::bins;
+  PropertyTable<P> table;
+  table.choice ("backend", FIELD (backend), backend_get_type (), kReady, "Where to compute");
+  table.add (
+      choice_spec ("strategy",
+                   bins ? "Algorithm; all give the same counts"
+                        : "Algorithm; all give the same sums",
+                   strategy_get_type (content), 0, kReady),
+      [] (P &p, const GValue *value) {
+        p.options.strategy = strategy_of (g_value_get_enum (value));
+      },
+      [] (const P &p, GValue *value) { g_value_set_enum (value, value_of (p.options.strategy)); });
+  table.number<int> ("cuda-device-id", FIELD (cuda_device_id), -1, G_MAXINT, kReady,
+                     "CUDA device, an error where it is not there; -1 follows the input's memory, "
+                     "else takes the one that the fewest elements of this process use");
+  table.choice ("download", FIELD (options.download), download_get_type (), kReady,
+                "When a tensor on a GPU is copied to the host");
+  table.number<guint> ("async-depth", FIELD (options.async_depth), 1, kMaxAsyncDepth, kReady,
+                       "Frames, and so tensors, that may be in flight at once; the next waits for "
+                       "the oldest");
+  table.number<guint> ("max-tensors", FIELD (options.max_tensors), 0, G_MAXUINT, kReady,
+                       "Most tensors of one frame size alive at once, 0 for no limit; at the limit "
+                       "the element waits until one is released. A sink keeps its last frame, so 1 "
+                       "wants its enable-last-sample=false");
+  table.flag ("sync", FIELD (sync), kPlaying, "Wait for each frame's tensor before pushing it");
+  table.number<guint> ("interval", FIELD (interval), 1, G_MAXINT, kPlaying,
+                       "Compute every n-th frame; the others pass without the meta");
+  table.text ("regions", FIELD (regions), kPlaying,
+              bins ? "Regions \"x,y,width,height;...\" in pixels whose histograms go out as an "
+                     "element message \"integral-histogram\" for each frame; one outside of the "
+                     "frame is an error"
+                   : "Regions \"x,y,width,height;...\" in pixels whose sum and mean, and with "
+                     "squared their sum of squares and variance, go out as an element message "
+                     "\"integral-image\" for each frame; one outside of the frame is an error",
+              [] (const std::string &text) { return parse_regions (text); });
+  table.number<guint> ("tuning-time", FIELD (options.tuning_time), 0, kMaxTuningTime, kReady,
+                       "With strategy=auto, about how many milliseconds to spend at most on "
+                       "measuring strategies for a frame size that this machine has not measured "
+                       "yet; what was measured is kept in the user's cache. 0 takes the built-in "
+                       "choice");
+  table.add (
+      flag_spec ("qos",
+                 "Let a frame that is late pass without a histogram, so that the stream's "
+                 "delay stays bounded. Unless it is set, this holds for live sources only",
+                 true, kPlaying),
+      [] (P &p, const GValue *value) { p.qos = g_value_get_boolean (value); },
+      [] (const P &p, GValue *value) { g_value_set_boolean (value, p.qos.value_or (true)); });
+  if (!bins) {
+    table.flag ("squared", FIELD (squared), kReady,
+                "Adds a second table, of the squares of the values. Its elements are modulo 2^32; "
+                "region queries are exact with both");
+    return table;
+  }
+  table.number<guint> ("bins", FIELD (bins), 1, kMaxBins, kReady,
+                       "Number of histogram bins; a pixel's bin is value * bins / 256");
+  table.choice ("counter", FIELD (counter), GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER, kReady,
+                "Type of the tensor's elements; region queries are exact with all");
+  table.text ("cuda-device-ids", FIELD (cuda_device_ids), kReady,
+              "Devices \"0,1,2,3\" that the bins of each frame are shared out over, each taking "
+              "the next few bins when it is free. One alone is like cuda-device-id, which is not "
+              "to be set as well. With backend=cpu they are pretend devices, to try this without a "
+              "GPU",
+              parse_device_ids);
+  table.number<guint64> ("max-device-memory", FIELD (options.max_device_memory), 0, G_MAXUINT64,
+                         kReady,
+                         "Bytes that may be taken of each device (on the CPU: of its memory) for "
+                         "tensors and what they are computed in, 0 for what is free. No more "
+                         "tensors are alive at once than fit; where two do not fit, or one with "
+                         "max-tensors=1 or download=never, frames are computed in rounds, each "
+                         "downloaded while the next is computed, and tensors lie in host memory");
+  table.number<guint> ("task-bins", FIELD (options.task_bins), 0, kMaxTaskBins, kReady,
+                       "Most bins that a device takes at once, of frames that are shared out or "
+                       "computed in rounds; 0 for what suits, at most 32, or 8 that are "
+                       "downloaded. A single device computes frames in such tasks, too, where this "
+                       "is set");
+  return table;
+}
+
+}  // namespace
+
+const PropertyTable<ProducerProperties> &producer_properties (Content content)
+{
+  static const auto of_histograms = make_table (Content::bins);
+  static const auto of_tables = make_table (Content::powers);
+  return content == Content::bins ? of_histograms : of_tables;
+}
+
+Expected<> ProducerProperties::check (Content content) const
+{
+  TRY (producer_properties (content).check (*this));
+  if (!TRY (parse_device_ids (cuda_device_ids)).empty () && cuda_device_id >= 0)
+    return error (Error::Kind::bad_setting, "cuda-device-id=" + std::to_string (cuda_device_id)
+                                                + " and cuda-device-ids=\"" + cuda_device_ids
+                                                + "\" are both set: set one of them");
+  return {};
+}
+
+int ProducerProperties::first_device () const
+{
+  const auto ids = parse_device_ids (cuda_device_ids);
+  if (!ids)
+    return -1;  // check () says what is wrong with them
+  return ids->empty () ? cuda_device_id : ids->front ();
+}
+
+inthist::Shape ProducerProperties::shape (Content content) const
+{
+  using inthist::Type;
+  constexpr Type kTypes[] = { Type::u32, Type::u16, Type::u16_anchored };
+  if (content == Content::bins)
+    return { 0, 0, int (bins), kTypes[counter], content, Type::u8 };
+  return { 0, 0, squared ? 2 : 1, Type::u32, content, Type::u8 };
+}
+
+}  // namespace integralhist

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The properties of cudaintegralhist and cudaintegralimage.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <gst/integralhist/engine.hpp>
+#include <gst/integralhist/gstintegralhistogram.h>
+
+#include "properties.hpp"
+
+namespace integralhist {
+
+enum class Backend { automatic, cuda, cpu };
+
+struct ProducerProperties {
+  Backend backend = Backend::automatic;
+  int cuda_device_id = -1;
+  Options options;
+  bool sync = false;
+  std::optional<bool> qos;  // unset: where the source is live
+  guint interval = 1;
+  std::string regions, cuda_device_ids;
+  // of cudaintegralhist
+  guint bins = 32;
+  GstIntegralHistogramCounter counter = GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
+  // of cudaintegralimage
+  bool squared = false;
+
+  /// Returns an error for users where one is out of range, or two do not go together.
+  Expected<> check (inthist::Content content) const;
+  /// Whether late frames pass without a histogram.
+  bool sheds (bool live) const { return qos.value_or (live); }
+  /// Returns the first device that is named; -1 for any.
+  int first_device () const;
+  /// Returns what the element computes, without the frame's size.
+  inthist::Shape shape (inthist::Content content) const;
+};
+
+/// Returns the properties of the element that computes such content.
+const PropertyTable<ProducerProperties> &producer_properties (inthist::Content content);
+
+}  // namespace integralhist

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "properties.hpp"
+
+namespace integralhist {
+namespace {
+
+/// GObject's own spec for numbers of a type.
+template <class Number>
+struct Parent;
+template <>
+struct Parent<int> {
+  using Spec = GParamSpecInt;
+  static constexpr const char *kUnchecked = "GstCudaIntegralParamInt";
+  static GType type () { return G_TYPE_PARAM_INT; }
+};
+template <>
+struct Parent<guint> {
+  using Spec = GParamSpecUInt;
+  static constexpr const char *kUnchecked = "GstCudaIntegralParamUInt";
+  static GType type () { return G_TYPE_PARAM_UINT; }
+};
+template <>
+struct Parent<guint64> {
+  using Spec = GParamSpecUInt64;
+  static constexpr const char *kUnchecked = "GstCudaIntegralParamUInt64";
+  static GType type () { return G_TYPE_PARAM_UINT64; }
+};
+template <>
+struct Parent<double> {
+  using Spec = GParamSpecDouble;
+  static constexpr const char *kUnchecked = "GstCudaIntegralParamDouble";
+  static GType type () { return G_TYPE_PARAM_DOUBLE; }
+};
+
+/// A type of specs like GObject's own, but for which every value is valid.
+template <class Number>
+GType unchecked_type ()
+{
+  const auto init = [] (gpointer klass, gpointer) {
+    G_PARAM_SPEC_CLASS (klass)->value_validate = [] (GParamSpec *, GValue *) { return FALSE; };
+  };
+  static const GType type = g_type_register_static_simple (
+      Parent<Number>::type (), Parent<Number>::kUnchecked, sizeof (GParamSpecClass), init,
+      sizeof (typename Parent<Number>::Spec), nullptr, GTypeFlags (0));
+  return type;
+}
+
+GParamFlags flags_of (Mutability when)
+{
+  return GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | when);
+}
+
+std::string text_of (double number)
+{
+  g_autofree char *text = g_strdup_printf ("%g", number);
+  return text;
+}
+
+template <class Integer>
+std::string text_of (Integer number)
+{
+  return std::to_string (number);
+}
+
+}  // namespace
+
+template <class Number>
+GParamSpec *number_spec (const char *name, const char *blurb, Number min, Number max,
+                         Number by_default, Mutability when)
+{
+  auto *spec = reinterpret_cast<typename Parent<Number>::Spec *> (
+      g_param_spec_internal (unchecked_type<Number> (), name, nullptr, blurb, flags_of (when)));
+  spec->minimum = min;
+  spec->maximum = max;
+  spec->default_value = by_default;
+  return G_PARAM_SPEC (spec);
+}
+
+GParamSpec *flag_spec (const char *name, const char *blurb, bool by_default, Mutability when)
+{
+  return g_param_spec_boolean (name, nullptr, blurb, by_default, flags_of (when));
+}
+
+GParamSpec *text_spec (const char *name, const char *blurb, const std::string &by_default,
+                       Mutability when)
+{
+  return g_param_spec_string (name, nullptr, blurb, by_default.c_str (), flags_of (when));
+}
+
+GParamSpec *choice_spec (const char *name, const char *blurb, GType type, int by_default,
+                         Mutability when)
+{
+  gst_type_mark_as_plugin_api (type, GstPluginAPIFlags (0));
+  return g_param_spec_enum (name, nullptr, blurb, type, by_default, flags_of (when));
+}
+
+template <class Number>
+Expected<> check_range (const char *name, Number value, Number min, Number max)
+{
+  if (value >= min && value <= max)
+    return {};
+  return error (Error::Kind::bad_setting, std::string (name) + "=" + text_of (value)
+                                              + " is out of range: set it to " + text_of (min)
+                                              + " to " + text_of (max));
+}
+
+#define INSTANTIATE(Number) \
+  template GParamSpec *number_spec (const char *, const char *, Number, Number, Number, \
+                                    Mutability); \
+  template Expected<> check_range (const char *, Number, Number, Number);
+INSTANTIATE (int)
+INSTANTIATE (guint)
+INSTANTIATE (guint64)
+INSTANTIATE (double)
+
+}  // namespace integralhist

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// An element's properties as a table: name, range, text, and the member of a struct that keeps the
+// value. From a row follow what GObject is told, how the value is set and got, and its check.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <gst/gst.h>
+
+#include <gst/integralhist/error.hpp>
+
+namespace integralhist {
+
+/// When a property may change: in NULL and READY, or while frames pass too.
+enum Mutability { kReady = GST_PARAM_MUTABLE_READY, kPlaying = GST_PARAM_MUTABLE_PLAYING };
+
+/// Returns a spec whose values arrive even out of their range, so that the element can fail with an
+/// error. GObject alone would warn on the console and go on with the value before.
+/// Number is int, guint, guint64 or double.
+template <class Number>
+GParamSpec *number_spec (const char *name, const char *blurb, Number min, Number max,
+                         Number by_default, Mutability when);
+GParamSpec *flag_spec (const char *name, const char *blurb, bool by_default, Mutability when);
+GParamSpec *text_spec (const char *name, const char *blurb, const std::string &by_default,
+                       Mutability when);
+GParamSpec *choice_spec (const char *name, const char *blurb, GType type, int by_default,
+                         Mutability when);
+
+/// Returns an error for users where the value of the property `name` is out of its range.
+template <class Number>
+Expected<> check_range (const char *name, Number value, Number min, Number max);
+
+/// The functions that take a value out of a GValue, and put one in.
+template <class T>
+constexpr std::nullptr_t kAccess = nullptr;
+template <>
+constexpr auto kAccess<int> = std::pair (&g_value_get_int, &g_value_set_int);
+template <>
+constexpr auto kAccess<guint> = std::pair (&g_value_get_uint, &g_value_set_uint);
+template <>
+constexpr auto kAccess<guint64> = std::pair (&g_value_get_uint64, &g_value_set_uint64);
+template <>
+constexpr auto kAccess<double> = std::pair (&g_value_get_double, &g_value_set_double);
+
+/// The properties that a struct P keeps. A `field` finds the member in a P, const or not; its value
+/// in a fresh P is the default.
+template <class P>
+class PropertyTable {
+public:
+  using Set = std::function<void (P &, const GValue *)>;
+  using Get = std::function<void (const P &, GValue *)>;
+  using Check = std::function<Expected<> (const P &)>;
+
+  template <class Number, class Field>
+  void number (const char *name, Field field, std::type_identity_t<Number> min,
+               std::type_identity_t<Number> max, Mutability when, const char *blurb)
+  {
+    add (
+        number_spec<Number> (name, blurb, min, max, field (by_default_), when),
+        [=] (P &p, const GValue *value) { field (p) = kAccess<Number>.first (value); },
+        [=] (const P &p, GValue *value) { kAccess<Number>.second (value, field (p)); },
+        [=] (const P &p) { return check_range<Number> (name, field (p), min, max); });
+  }
+
+  template <class Field>
+  void flag (const char *name, Field field, Mutability when, const char *blurb)
+  {
+    add (
+        flag_spec (name, blurb, field (by_default_), when),
+        [=] (P &p, const GValue *value) { field (p) = g_value_get_boolean (value); },
+        [=] (const P &p, GValue *value) { g_value_set_boolean (value, field (p)); });
+  }
+
+  /// `parse` says what is wrong with the text, if anything.
+  template <class Field, class Parse>
+  void text (const char *name, Field field, Mutability when, const char *blurb, Parse parse)
+  {
+    add (
+        text_spec (name, blurb, field (by_default_), when),
+        [=] (P &p, const GValue *value) {
+          const char *const text = g_value_get_string (value);
+          field (p) = text ? text : "";
+        },
+        [=] (const P &p, GValue *value) { g_value_set_string (value, field (p).c_str ()); },
+        [=] (const P &p) -> Expected<> {
+          TRY (parse (field (p)));
+          return {};
+        });
+  }
+
+  /// A value of the enumeration `type`.
+  template <class Field>
+  void choice (const char *name, Field field, GType type, Mutability when, const char *blurb)
+  {
+    using Enum = std::remove_cvref_t<decltype (field (by_default_))>;
+    add (
+        choice_spec (name, blurb, type, int (field (by_default_)), when),
+        [=] (P &p, const GValue *value) { field (p) = Enum (g_value_get_enum (value)); },
+        [=] (const P &p, GValue *value) { g_value_set_enum (value, int (field (p))); });
+  }
+
+  void add (GParamSpec *spec, Set set, Get get, Check check = nullptr)
+  {
+    rows_.push_back ({ spec, std::move (set), std::move (get), std::move (check) });
+  }
+
+  /// Installs the properties, with ids from 1 on. Returns the id after the last.
+  guint install (GObjectClass *klass) const
+  {
+    guint id = 1;
+    for (const Row &row : rows_)
+      g_object_class_install_property (klass, id++, row.spec);
+    return id;
+  }
+
+  void set (P &p, guint id, const GValue *value) const { rows_[id - 1].set (p, value); }
+  void get (const P &p, guint id, GValue *value) const { rows_[id - 1].get (p, value); }
+
+  /// Returns an error for users where a value is out of its range, or a text cannot be parsed.
+  Expected<> check (const P &p) const
+  {
+    for (const Row &row : rows_)
+      if (row.check)
+        TRY (row.check (p));
+    return {};
+  }
+
+private:
+  struct Row {
+    GParamSpec *spec;  // of the class that it is installed in
+    Set set;
+    Get get;
+    Check check;
+  };
+
+  std::vector<Row> rows_;
+  const P by_default_ = {};
+};
+
+/// A function that finds a member, FIELD (options.async_depth) for instance, in a struct.
+#define FIELD(path) \
+  [](auto &properties) -> auto & \
+  { \
+    return properties.path; \
+  }
+
+}  // namespace integralhist
