@@ -46,7 +46,7 @@ case $input in
 esac
 
 install_packages run
-configure "$root/build"
+configure "$root/build" -Dexamples=enabled
 build "$root/build" histquery trackdemo gstcudaintegralhist
 
 echo
