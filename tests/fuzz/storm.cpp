@@ -40,10 +40,11 @@ public:
   explicit Storm (const ProgramOptions &options) : options_ (options)
   {
     const std::string hist = "backend=" + options.backend + " tuning-time=0";
+    // GStreamer 1.22 ends the process where a leaky queue is full by time and has no buffer
     const std::string line =
         "appsrc name=source format=time stream-type=seekable max-buffers=3 leaky-type=downstream ! queue ! cudaintegralhist name=hist "
         + hist
-        + " bins=8 regions=0,0,1,1 ! queue leaky=downstream max-size-buffers=3 ! tee name=tee allow-not-linked=true "
+        + " bins=8 regions=0,0,1,1 ! queue leaky=downstream max-size-buffers=3 max-size-time=0 ! tee name=tee allow-not-linked=true "
           "tee. ! queue ! integralhisttrack name=track targets=1,1,8,8 ! integralhistoverlay name=overlay ! "
           "appsink name=first drop=true max-buffers=3 sync=false async=false "
           "tee. ! queue ! cudaintegralimage name=image squared=true "
