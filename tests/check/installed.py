@@ -75,9 +75,9 @@ class Inspect(unittest.TestCase):
         self.assertRegex(said, rf'Version\s+{re.escape(VERSION)}\.')
 
     def test_exists(self):
-        """The command that README.md gives; gst-inspect-1.0 alone asks for GStreamer's version."""
-        with open(os.path.join(ROOT, 'README.md'), encoding='utf-8') as file:
-            commands = re.findall(r'`(gst-inspect-1\.0 --exists [^`]*)`', file.read())
+        """The command that the documentation gives; gst-inspect-1.0 alone asks for GStreamer's version."""
+        with open(os.path.join(ROOT, 'docs', 'installing.md'), encoding='utf-8') as file:
+            commands = re.findall(r'^(gst-inspect-1\.0 --exists .*) && ', file.read(), re.MULTILINE)
         self.assertEqual(
             commands, [f'gst-inspect-1.0 --exists --atleast-version={VERSION} cudaintegralhist'])
         output(*shlex.split(commands[0]))
