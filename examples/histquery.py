@@ -1,15 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""histquery.py [FILE | URI]: the integral histogram of every frame as a NumPy array, without a copy.
+"""histquery.py [FILE | URI]: maps every integral histogram as a NumPy array, without a copy.
 
-The histogram of a rectangle comes from four corners of the tensor, and must equal what the library answers.
-After `tools/setup.sh test` and `tests/run.sh` or `meson compile -C build`, in the build directory's environment
-(paths are relative to build/):
+The histogram of a rectangle comes from four corners of the tensor, and must equal what the library
+answers. Run it after `tools/setup.sh test` and `tests/run.sh` or `meson compile -C build`, in the
+build directory's environment (paths are relative to build/):
 
     meson devenv -C build ../examples/histquery.py
 
-It needs the distribution's Python with python3-gi, python3-gst-1.0 and python3-numpy, and a build with the
-bindings: gobject-introspection and libgirepository1.0-dev. tools/setup.sh installs all of them.
+It needs the distribution's Python with python3-gi, python3-gst-1.0 and python3-numpy, and a build
+with the bindings: gobject-introspection and libgirepository1.0-dev. tools/setup.sh installs all of
+them.
 """
 import argparse
 import os
@@ -24,11 +25,15 @@ try:
     gi.require_version('GstIntegralHist', '1.0')
 except (ImportError, ValueError) as error:
     sys.exit(f'{error}\n{__doc__}')
-from gi.repository import Gst, GstApp, GstIntegralHist  # noqa: E402, F401 (GstApp gives appsink its methods)
+# GstApp gives appsink its methods
+from gi.repository import Gst, GstApp, GstIntegralHist  # noqa: E402, F401
 
 
 def tensor_view(histogram, data):
-    """The tensor H[bin, y, x] over the mapped bytes of histogram.get_buffer(); modulo 65536 unless the counter is u32"""
+    """The tensor H[bin, y, x] over the mapped bytes of histogram.get_buffer()
+
+    Its elements are modulo 65536 unless the counter is u32.
+    """
     u32 = histogram.get_counter() == GstIntegralHist.IntegralHistogramCounter.U32
     dtype = numpy.dtype(numpy.uint32 if u32 else numpy.uint16)
     return numpy.lib.stride_tricks.as_strided(
@@ -39,9 +44,13 @@ def tensor_view(histogram, data):
 
 
 def four_corners(tensor, x, y, width, height):
-    """Counts of a rectangle inside the frame: H(bottom right) - H(right, above) - H(left, below) + H(left, above)"""
+    """Counts of a rectangle inside the frame
+
+    H(bottom right) - H(right, above) - H(left, below) + H(left, above)
+    """
     if tensor.dtype != numpy.uint32:
-        raise ValueError('four corners of a u16 tensor are modulo 65536: ask histogram.region(), or add get_anchors()')
+        raise ValueError('four corners of a u16 tensor are modulo 65536: ask histogram.region(), '
+                         'or add get_anchors()')
     right, bottom = x + width - 1, y + height - 1
     counts = tensor[:, bottom, right].astype(numpy.int64)
     if y > 0:
@@ -75,7 +84,8 @@ def show_frame(number, buffer):
 
 def main(argument=None):
     Gst.init(None)
-    source = 'videotestsrc pattern=smpte horizontal-speed=4 num-buffers=150 ! video/x-raw,format=I420,width=640,height=480'
+    source = ('videotestsrc pattern=smpte horizontal-speed=4 num-buffers=150 ! '
+              'video/x-raw,format=I420,width=640,height=480')
     name = 'test picture'
     if argument:
         name = argument if Gst.uri_is_valid(argument) else os.path.abspath(argument)
@@ -83,7 +93,8 @@ def main(argument=None):
             sys.exit(f'no such file: {name}')
         uri = argument if Gst.uri_is_valid(argument) else Gst.filename_to_uri(name)
         source = f'uridecodebin uri="{uri}"'
-    pipeline = Gst.parse_launch(f'{source} ! videoconvert ! cudaintegralhist name=hist ! appsink name=sink sync=false max-buffers=4')
+    pipeline = Gst.parse_launch(f'{source} ! videoconvert ! cudaintegralhist name=hist ! '
+                                'appsink name=sink sync=false max-buffers=4')
     sink, bus = pipeline.get_by_name('sink'), pipeline.get_bus()
     pipeline.set_state(Gst.State.PLAYING)
 
@@ -102,10 +113,12 @@ def main(argument=None):
     finally:
         stats = pipeline.get_by_name('hist').get_property('stats')
         pipeline.set_state(Gst.State.NULL)
-    print(f'{frames} frames, all equal (backend {stats.get_value("backend")}, strategy {stats.get_value("strategy")})')
+    print(f'{frames} frames, all equal (backend {stats.get_value("backend")}, '
+          f'strategy {stats.get_value("strategy")})')
 
 
 if __name__ == '__main__':
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('video', nargs='?', metavar='FILE | URI')
     main(parser.parse_args().video)

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """count.py TESTLOG.JSON: counts the checks in Meson's test log; fails if one failed or none ran.
 
-A program of libcheck or unittest counts as the checks that it reports, inthist-check as one for each check of each strategy, any other as one. A crash, a timeout or a bad exit
-without a failed check is one failure. A line that starts with SKIP: is a check that did not take place. The last lines of what failed are
-printed once more.
+A program of libcheck or unittest counts as the checks that it reports, inthist-check as one for
+each check of each strategy, any other as one. A crash, a timeout or a bad exit without a failed
+check is one failure. A line that starts with SKIP: is a check that did not take place. The last
+lines of what failed are printed once more.
 """
 import json
 import re
@@ -22,14 +23,16 @@ def count(test):
 
     if re.search(r'^\d+%: Checks: ', text, re.MULTILINE):  # libcheck
         checks = number(r'^\d+%: Checks: (\d+)', text)
-        failed = number(r'^\d+%: Checks: .*Failures: (\d+)', text) + number(r'^\d+%: Checks: .*Errors: (\d+)', text)
+        failed = number(r'^\d+%: Checks: .*Failures: (\d+)', text)
+        failed += number(r'^\d+%: Checks: .*Errors: (\d+)', text)
     elif re.search(r'^inthist-check: \d+ runs, ', text, re.MULTILINE):
         failed = len(re.findall(r'^\[FAIL\] ', text, re.MULTILINE))
         checks = failed + len(re.findall(r'^\[OK\] ', text, re.MULTILINE)) + len(reasons)
     elif re.search(r'^Ran \d+ tests? in ', text, re.MULTILINE):  # unittest
         checks = number(r'^Ran (\d+) tests? in ', text)
         ending = '\n'.join(re.findall(r'^(?:OK|FAILED) \(.*\)$', text, re.MULTILINE))
-        failed = number(r'\b(?<!expected )failures=(\d+)', ending) + number(r'\berrors=(\d+)', ending)
+        failed = number(r'\b(?<!expected )failures=(\d+)', ending)
+        failed += number(r'\berrors=(\d+)', ending)
         failed += number(r'\bunexpected successes=(\d+)', ending)
         reasons += re.findall(r"^.* \.\.\. skipped ['\"](.*)['\"]$", text, re.MULTILINE)
         reasons += ['(no reason given)'] * (number(r'\bskipped=(\d+)', ending) - len(reasons))
@@ -56,7 +59,8 @@ with open(sys.argv[1], encoding='utf-8', errors='replace') as log:
         for reason in reasons:
             print(f'SKIP: {name}: {reason}')
         if f:
-            endings.append((f"FAIL: {name}: {f} failed ({test['result']})", (test.get('stdout') or '') + (test.get('stderr') or '')))
+            said = (test.get('stdout') or '') + (test.get('stderr') or '')
+            endings.append((f"FAIL: {name}: {f} failed ({test['result']})", said))
 for what, text in endings:
     print(what, *('    ' + line for line in text.splitlines()[-15:]), sep='\n')
 if passed + failed + skipped == 0:

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The elements of docs/pipelines.md that keep the meta on pixels that they changed, and that drop it."""
+"""Which elements of docs/pipelines.md keep the meta on pixels that they change, and which do not."""
 import os
 import re
 import tempfile

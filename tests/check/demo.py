@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What examples/trackdemo leaves where there is no display: the video and the contact sheet, decoded independently.
+"""Decodes what examples/trackdemo leaves without a display: the video and the contact sheet.
 
 Environment:
   TRACKDEMO=program   build/examples/trackdemo
@@ -20,14 +20,23 @@ COLOUR = [87, 181, 232]  # of the first target
 
 
 def launch(*line):
-    return subprocess.run(['timeout', str(TIMEOUT), 'gst-launch-1.0', '-q', *' '.join(line).split()], stdout=subprocess.PIPE, check=True).stdout
+    command = ['timeout', str(TIMEOUT), 'gst-launch-1.0', '-q', *' '.join(line).split()]
+    return subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
 
 
 def decode(path, decoder, width, height):
     """[frame, y, x, RGB] of a file"""
-    data = launch(f'filesrc location={path} ! {decoder} ! videoconvert ! video/x-raw,format=RGB,width={width},height={height} ! fdsink fd=1')
-    rows = numpy.frombuffer(data, numpy.uint8).reshape(-1, height, (width * 3 + 3) // 4 * 4)[:, :, :width * 3]
+    data = launch(f'filesrc location={path} ! {decoder} ! videoconvert !',
+                  f'video/x-raw,format=RGB,width={width},height={height} ! fdsink fd=1')
+    stride = (width * 3 + 3) // 4 * 4
+    rows = numpy.frombuffer(data, numpy.uint8).reshape(-1, height, stride)[:, :, :width * 3]
     return rows.reshape(-1, height, width, 3).astype(int)
+
+
+def overlay_missing():
+    process = subprocess.run(['gst-inspect-1.0', 'integralhistoverlay'],
+                             stdout=subprocess.DEVNULL, check=False)
+    return process.returncode != 0
 
 
 def ball(frame):
@@ -38,13 +47,14 @@ def ball(frame):
 
 
 @unittest.skipUnless(os.path.exists(PROGRAM), 'built without the examples (no TRACKDEMO)')
-@unittest.skipIf(subprocess.run(['gst-inspect-1.0', 'integralhistoverlay'], stdout=subprocess.DEVNULL, check=False).returncode, 'built without cairo')
+@unittest.skipIf(overlay_missing(), 'built without cairo')
 class Demo(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.clip = cls.file('clip.avi')
-        launch(f'videotestsrc pattern=ball num-buffers={FRAMES} ! video/x-raw,format=I420,width={WIDTH},height={HEIGHT},framerate=30/1 !',
+        launch(f'videotestsrc pattern=ball num-buffers={FRAMES} !',
+               f'video/x-raw,format=I420,width={WIDTH},height={HEIGHT},framerate=30/1 !',
                f'jpegenc quality=95 ! avimux ! filesink location={cls.clip}')
 
     @classmethod
@@ -56,8 +66,9 @@ class Demo(unittest.TestCase):
         return os.path.join(cls.folder.name, name)
 
     def demo(self, *arguments, status=0):
-        process = subprocess.run(['timeout', str(TIMEOUT), PROGRAM, '--output', self.folder.name, *arguments], stdout=subprocess.PIPE,
-                                 stderr=subprocess.STDOUT, text=True, check=False)
+        process = subprocess.run(
+            ['timeout', str(TIMEOUT), PROGRAM, '--output', self.folder.name, *arguments],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         self.assertEqual(process.returncode, status, process.stdout)
         return process.stdout
 
@@ -68,24 +79,28 @@ class Demo(unittest.TestCase):
         said = self.demo(self.clip)
         self.assertIn(self.file('trackdemo.webm'), said)
         self.assertIn(self.file('trackdemo.png'), said)
-        box_text, start = re.search(r'Following (\S+), which moves; from frame (\d+)', said).groups()
-        x, y, width, height = map(int, box_text.split(','))
+        following = re.search(r'Following (\S+), which moves; from frame (\d+)', said)
+        x, y, width, height = map(int, following[1].split(','))
+        start = int(following[2])
         source = decode(self.clip, 'avidemux ! jpegdec', WIDTH, HEIGHT)
-        at = ball(source[int(start)])
+        at = ball(source[start])
         self.assertLess(numpy.abs(at - [x + width / 2, y + height / 2]).max(), 8)
 
         frames = self.video()
         self.assertEqual(len(frames), FRAMES)
-        self.assertLess(numpy.abs(frames[:int(start)] - source[:int(start)]).mean(), 4)  # no box yet
-        for number in range(int(start), FRAMES):  # the box is drawn where the ball is
+        self.assertLess(numpy.abs(frames[:start] - source[:start]).mean(), 4)  # no box yet
+        for number in range(start, FRAMES):  # the box is drawn where the ball is
             px, py = ball(source[number])
             drawn = abs(frames[number] - COLOUR).max(axis=2) < 90
             # its sides are the lines that go past the ball, half its size away
-            for lines, centre, across, half in ((drawn, px, py, width / 2), (drawn.T, py, px, height / 2)):
+            for lines, centre, across, half in (
+                    (drawn, px, py, width / 2),
+                    (drawn.T, py, px, height / 2)):
                 near = lines[max(int(across) - 8, 0):int(across) + 9].mean(axis=0)
                 for side in (centre - half, centre + half):
                     if 6 <= side < len(near) - 6:
-                        self.assertGreater(near[round(side) - 6:round(side) + 7].max(), 0.6, (number, side))
+                        line = near[round(side) - 6:round(side) + 7]
+                        self.assertGreater(line.max(), 0.6, (number, side))
 
     def test_sheet(self):
         self.demo(self.clip)
@@ -103,7 +118,7 @@ class Demo(unittest.TestCase):
                 y, x = gap + row * (tile_height + gap), gap + column * (tile_width + gap)
                 tile = sheet[y:y + tile_height, x:x + tile_width]
                 self.assertGreater((abs(tile - COLOUR).max(axis=2) < 90).sum(), 100)  # an overlay
-                self.assertGreater((tile.min(axis=2) > 200).sum(), 300)                     # and the ball
+                self.assertGreater((tile.min(axis=2) > 200).sum(), 300)               # and the ball
                 self.assertGreater((tile.max(axis=2) < 60).mean(), 0.5)
 
     def test_target_and_frames(self):
@@ -112,13 +127,18 @@ class Demo(unittest.TestCase):
         self.assertEqual(len(self.video()), 20)
 
     def test_one_frame(self):
-        launch(f'videotestsrc num-buffers=1 ! video/x-raw,width=321,height=241 ! videoconvert ! pngenc ! filesink location={self.file("one.png")}')
-        self.assertIn('the centre', self.demo(self.file('one.png')))
-        self.assertEqual(decode(self.file('trackdemo.webm'), 'matroskademux ! vp8dec', 321, 241).shape[0], 1)
+        picture = self.file('one.png')
+        launch('videotestsrc num-buffers=1 ! video/x-raw,width=321,height=241 !',
+               f'videoconvert ! pngenc ! filesink location={picture}')
+        self.assertIn('the centre', self.demo(picture))
+        frames = decode(self.file('trackdemo.webm'), 'matroskademux ! vp8dec', 321, 241)
+        self.assertEqual(len(frames), 1)
 
     def test_no_video(self):
-        launch(f'audiotestsrc num-buffers=10 ! wavenc ! filesink location={self.file("audio.wav")}')
-        self.assertEqual(self.demo(self.file('audio.wav'), status=1).strip(), f'trackdemo: {self.file("audio.wav")}: there is no video in it')
+        audio = self.file('audio.wav')
+        launch(f'audiotestsrc num-buffers=10 ! wavenc ! filesink location={audio}')
+        self.assertEqual(self.demo(audio, status=1).strip(),
+                         f'trackdemo: {audio}: there is no video in it')
 
 
 if __name__ == '__main__':

@@ -75,7 +75,7 @@ class Inspect(unittest.TestCase):
         self.assertRegex(said, rf'Version\s+{re.escape(VERSION)}\.')
 
     def test_exists(self):
-        """The command that the documentation gives; gst-inspect-1.0 alone asks for GStreamer's version."""
+        """Runs the documentation's command: gst-inspect-1.0 alone asks for GStreamer's version."""
         with open(os.path.join(ROOT, 'docs', 'installing.md'), encoding='utf-8') as file:
             commands = re.findall(r'^(gst-inspect-1\.0 --exists .*) && ', file.read(), re.MULTILINE)
         self.assertEqual(

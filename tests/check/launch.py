@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What gst-launch-1.0 -m prints for a real video, number for number against NumPy on independently decoded frames; and the Python example.
+"""Compares what gst-launch-1.0 -m prints for a real video with NumPy, and runs the Python example.
+
+NumPy counts in frames that are decoded independently; every number must be equal.
 
 Environment:
   INTHIST_TEST_DATA=folder  where vtest.avi and woman.mp4 are
@@ -30,16 +32,19 @@ def clip(x, y, width, height):
 
 
 def value_counts(regions):
-    """How many pixels of each value are in each clipped region of each frame: [frame, region, value]"""
+    """How many pixels each clipped region has of each value: [frame, region, value]"""
     size = WIDTH * HEIGHT * 3 // 2
-    command = ['gst-launch-1.0', '-q', 'filesrc', f'location={VTEST}', '!', 'decodebin', '!', 'videoconvert', '!',
-               f'video/x-raw,format=I420,width={WIDTH},height={HEIGHT}', '!', 'fdsink', 'fd=1', 'sync=false']
+    command = ['gst-launch-1.0', '-q', 'filesrc', f'location={VTEST}', '!', 'decodebin', '!',
+               'videoconvert', '!', f'video/x-raw,format=I420,width={WIDTH},height={HEIGHT}', '!',
+               'fdsink', 'fd=1', 'sync=false']
     clipped = [clip(*region) for region in regions]
     counts = []
-    with subprocess.Popen(['timeout', str(TIMEOUT)] + command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(['timeout', str(TIMEOUT)] + command,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         while frame := process.stdout.read(size):
             luma = numpy.frombuffer(frame, numpy.uint8, WIDTH * HEIGHT).reshape(HEIGHT, WIDTH)
-            counts.append([numpy.bincount(luma[y:y + h, x:x + w].ravel(), minlength=256) for x, y, w, h in clipped])
+            parts = [luma[y:y + height, x:x + width] for x, y, width, height in clipped]
+            counts.append([numpy.bincount(part.ravel(), minlength=256) for part in parts])
     if process.returncode != 0:
         raise RuntimeError(f'{command} ended with {process.returncode}')
     return numpy.array(counts)
@@ -55,7 +60,8 @@ def binned(counts, bins):
 
 def numbers(text):
     """(rectangles or counts) "< < (int)1, (int)2 >, < (int)3 > >" as lists"""
-    return [[int(n) for n in re.findall(r'\)(-?\d+)', inner)] for inner in re.findall(r'<([^<>]+)>', text)]
+    lists = re.findall(r'<([^<>]+)>', text)
+    return [[int(number) for number in re.findall(r'\)(-?\d+)', inner)] for inner in lists]
 
 
 def launch(bins, regions, *properties):
@@ -63,17 +69,26 @@ def launch(bins, regions, *properties):
     if 'INTHIST_BACKEND' in os.environ:
         properties += ('backend=' + os.environ['INTHIST_BACKEND'],)
     text = ';'.join(','.join(map(str, region)) for region in regions)
-    command = ['gst-launch-1.0', '-m', 'filesrc', f'location={VTEST}', '!', 'decodebin', '!', 'videoconvert', '!',
-               'cudaintegralhist', f'bins={bins}', f'regions={text}', *properties, '!', 'fakesink']
-    process = subprocess.run(['timeout', str(TIMEOUT)] + command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    command = ['gst-launch-1.0', '-m', 'filesrc', f'location={VTEST}', '!', 'decodebin', '!',
+               'videoconvert', '!', 'cudaintegralhist', f'bins={bins}', f'regions={text}',
+               *properties, '!', 'fakesink']
+    process = subprocess.run(['timeout', str(TIMEOUT)] + command, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True, check=False)
     if process.returncode != 0:
-        raise AssertionError(f'{command} ended with {process.returncode}:\n{process.stdout[-3000:]}')
-    messages = re.findall(r'\(element\): integral-histogram, .*frame=\(guint64\)(\d+), rectangles=\(int\)(.*), counts=\(uint\)(.*);$',
+        raise AssertionError(
+            f'{command} ended with {process.returncode}:\n{process.stdout[-3000:]}')
+    messages = re.findall(r'\(element\): integral-histogram, .*frame=\(guint64\)(\d+), '
+                          r'rectangles=\(int\)(.*), counts=\(uint\)(.*);$',
                           process.stdout, re.MULTILINE)
-    return [int(frame) for frame, _, _ in messages], [numbers(r) for _, r, _ in messages], [numbers(c) for _, _, c in messages]
+    frames = [int(frame) for frame, _, _ in messages]
+    rectangles = [numbers(text) for _, text, _ in messages]
+    counts = [numbers(text) for _, _, text in messages]
+    return frames, rectangles, counts
 
 
-@unittest.skipUnless(os.path.exists(VTEST), f'no {VTEST}; set INTHIST_TEST_DATA to a folder with it (package opencv-doc)')
+@unittest.skipUnless(
+    os.path.exists(VTEST),
+    f'no {VTEST}; set INTHIST_TEST_DATA to a folder with it (package opencv-doc)')
 class Launch(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -104,12 +119,16 @@ class Launch(unittest.TestCase):
         self.check(7, SEVERAL)
 
 
-@unittest.skipUnless('GI_TYPELIB_PATH' in os.environ, 'built without introspection (no GI_TYPELIB_PATH)')
-@unittest.skipUnless(os.path.exists(WOMAN), f'no {WOMAN}; set INTHIST_TEST_DATA to a folder with it')
+@unittest.skipUnless('GI_TYPELIB_PATH' in os.environ,
+                     'built without introspection (no GI_TYPELIB_PATH)')
+@unittest.skipUnless(os.path.exists(WOMAN),
+                     f'no {WOMAN}; set INTHIST_TEST_DATA to a folder with it')
 class Example(unittest.TestCase):
     def test_histquery(self):
-        process = subprocess.run([sys.executable, os.path.join(ROOT, 'examples', 'histquery.py'), WOMAN], timeout=TIMEOUT,
-                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        process = subprocess.run(
+            [sys.executable, os.path.join(ROOT, 'examples', 'histquery.py'), WOMAN],
+            timeout=TIMEOUT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            check=False)
         self.assertEqual(process.returncode, 0, process.stdout)
         self.assertIn('596 frames, all equal', process.stdout.splitlines()[-1])
 

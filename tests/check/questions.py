@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Histograms, likelihoods, quantiles and votes of windows on grids, through GObject introspection, against NumPy.
+"""Compares histograms, likelihoods, quantiles and votes of windows on grids with NumPy.
+
+The questions are asked through GObject introspection.
 
 Environment:
   INTHIST_BACKEND=cpu|cuda  the element's backend (auto by default)
@@ -15,7 +17,8 @@ try:
     gi.require_version('Gst', '1.0')
     gi.require_version('GstApp', '1.0')
     gi.require_version('GstIntegralHist', '1.0')
-    from gi.repository import GLib, Gst, GstApp, GstIntegralHist  # noqa: F401 (GstApp gives appsink its methods)
+    # GstApp gives appsink its methods
+    from gi.repository import GLib, Gst, GstApp, GstIntegralHist  # noqa: F401
     MISSING = None
 except (ImportError, ValueError) as error:
     MISSING = str(error)
@@ -23,16 +26,20 @@ except (ImportError, ValueError) as error:
 BACKEND = os.environ.get('INTHIST_BACKEND', 'auto')
 WIDTH, HEIGHT, BINS = 101, 67, 16
 GRIDS = [
-    {'window_width': 24, 'window_height': 16, 'x': 0, 'y': 0, 'step_x': 5, 'step_y': 4, 'columns': 12, 'rows': 9},
-    {'window_width': 50, 'window_height': 31, 'x': -60, 'y': -40, 'step_x': 17, 'step_y': 20, 'columns': 11, 'rows': 7},
-    {'window_width': WIDTH, 'window_height': HEIGHT, 'x': 0, 'y': 0, 'step_x': 1, 'step_y': 1, 'columns': 1, 'rows': 1},
+    {'window_width': 24, 'window_height': 16, 'x': 0, 'y': 0,
+     'step_x': 5, 'step_y': 4, 'columns': 12, 'rows': 9},
+    {'window_width': 50, 'window_height': 31, 'x': -60, 'y': -40,
+     'step_x': 17, 'step_y': 20, 'columns': 11, 'rows': 7},
+    {'window_width': WIDTH, 'window_height': HEIGHT, 'x': 0, 'y': 0,
+     'step_x': 1, 'step_y': 1, 'columns': 1, 'rows': 1},
 ]
 
 
 def frame(element, properties):
     """(luma, histogram) of a test picture"""
     pipeline = Gst.parse_launch(
-        f'videotestsrc pattern=snow num-buffers=1 ! video/x-raw,format=GRAY8,width={WIDTH},height={HEIGHT} ! '
+        'videotestsrc pattern=snow num-buffers=1 ! '
+        f'video/x-raw,format=GRAY8,width={WIDTH},height={HEIGHT} ! '
         f'{element} {properties} backend={BACKEND} ! appsink name=sink sync=false')
     sink, bus = pipeline.get_by_name('sink'), pipeline.get_bus()
     pipeline.set_state(Gst.State.PLAYING)
@@ -44,7 +51,8 @@ def frame(element, properties):
         buffer = sample.get_buffer()
         stride = (WIDTH + 3) // 4 * 4  # GRAY8 without a GstVideoMeta
         with buffer.map(Gst.MapFlags.READ) as info:
-            luma = numpy.frombuffer(info.data, numpy.uint8)[:stride * HEIGHT].reshape(HEIGHT, stride)[:, :WIDTH].copy()
+            pixels = numpy.frombuffer(info.data, numpy.uint8)[:stride * HEIGHT]
+            luma = pixels.reshape(HEIGHT, stride)[:, :WIDTH].copy()
         return luma, GstIntegralHist.buffer_get_integral_histogram_meta(buffer).histogram
     finally:
         pipeline.set_state(Gst.State.NULL)
@@ -59,7 +67,8 @@ def grid_of(fields):
 
 def corners(grid):
     """First pixels (x, y) of the windows, row by row"""
-    return [(grid.x + i * grid.step_x, grid.y + j * grid.step_y) for j in range(grid.rows) for i in range(grid.columns)]
+    return [(grid.x + i * grid.step_x, grid.y + j * grid.step_y)
+            for j in range(grid.rows) for i in range(grid.columns)]
 
 
 def counts_of(luma, x, y, width, height):
@@ -92,10 +101,12 @@ class Questions(unittest.TestCase):
         Gst.init(None)
         cls.luma, cls.histogram = frame('cudaintegralhist', f'bins={BINS}')
         measures = GstIntegralHist.IntegralHistogramMeasure
-        cls.measures = ((measures.INTERSECTION, intersection, numpy.argmax), (measures.EMD, emd, numpy.argmin))
+        cls.measures = ((measures.INTERSECTION, intersection, numpy.argmax),
+                        (measures.EMD, emd, numpy.argmin))
 
     def windows(self, grid):
-        return [counts_of(self.luma, x, y, grid.window_width, grid.window_height) for x, y in corners(grid)]
+        return [counts_of(self.luma, x, y, grid.window_width, grid.window_height)
+                for x, y in corners(grid)]
 
     def check_best(self, best, values, arg):
         self.assertEqual(best.value, values.flat[best.index])
@@ -112,7 +123,8 @@ class Questions(unittest.TestCase):
             for measure, formula, arg in self.measures:
                 answers, best = self.histogram.likelihood_maps(grid, model.tolist(), measure)
                 values = array_of(answers, numpy.float32, grid)
-                numpy.testing.assert_allclose(values.ravel(), [formula(counts, model) for counts in self.windows(grid)], atol=1e-5)
+                wanted = [formula(counts, model) for counts in self.windows(grid)]
+                numpy.testing.assert_allclose(values.ravel(), wanted, atol=1e-5)
                 self.check_best(best, values, arg)
 
     def test_quantile_maps(self):
@@ -121,46 +133,63 @@ class Questions(unittest.TestCase):
                 wanted = []
                 for counts in self.windows(grid):
                     bins = numpy.repeat(numpy.arange(BINS), counts)
-                    wanted.append(bins[max(int(numpy.ceil(quantile * len(bins))), 1) - 1] if len(bins) else -1)
+                    rank = max(int(numpy.ceil(quantile * len(bins))), 1)
+                    wanted.append(bins[rank - 1] if len(bins) else -1)
                 got = array_of(self.histogram.quantile_maps(grid, quantile), numpy.int32, grid)
                 numpy.testing.assert_array_equal(got.ravel(), wanted)
 
     def test_vote_maps(self):
-        patches = [(0, 0, 20, 10), (20, 0, 20, 10), (0, 10, 20, 10), (20, 10, 20, 10), (-30, -30, 5, 5)]
-        models = [counts_of(self.luma, 20 + x, 20 + y, width, height) + 1 for x, y, width, height in patches]
+        patches = [
+            (0, 0, 20, 10),
+            (20, 0, 20, 10),
+            (0, 10, 20, 10),
+            (20, 10, 20, 10),
+            (-30, -30, 5, 5),
+        ]
+        models = [counts_of(self.luma, 20 + x, 20 + y, width, height) + 1
+                  for x, y, width, height in patches]
+        all_patches, all_models = numpy.ravel(patches).tolist(), numpy.ravel(models).tolist()
         for grid in map(grid_of, GRIDS):
             for measure, formula, arg in self.measures:
                 for rank in (0, 3):
-                    answers, best = self.histogram.vote_maps(grid, numpy.ravel(patches).tolist(), numpy.ravel(models).tolist(), rank, measure)
+                    answers, best = self.histogram.vote_maps(
+                        grid, all_patches, all_models, rank, measure)
                     values = array_of(answers, numpy.float32, grid)
                     wanted = []
                     for x, y in corners(grid):
-                        votes = sorted(formula(counts_of(self.luma, x + dx, y + dy, width, height), model)
-                                       for (dx, dy, width, height), model in zip(patches, models))
+                        votes = sorted(
+                            formula(counts_of(self.luma, x + dx, y + dy, width, height), model)
+                            for (dx, dy, width, height), model in zip(patches, models))
                         wanted.append(votes[::-1][rank] if arg is numpy.argmax else votes[rank])
                     numpy.testing.assert_allclose(values.ravel(), wanted, atol=1e-5)
                     self.check_best(best, values, arg)
 
     def test_refusals(self):
         grid = grid_of(GRIDS[0])
+        no_columns = grid_of({**GRIDS[0], 'columns': 0})
         measure = GstIntegralHist.IntegralHistogramMeasure.L1
         even = [1] * BINS
+        histogram = self.histogram
         _, tables = frame('cudaintegralimage', '')
+        quark = GLib.quark_from_string('gst-integral-histogram-error-quark')
+        bad_question = GstIntegralHist.IntegralHistogramError.BAD_QUESTION
         for why, question in (
-                ('columns', lambda: self.histogram.grids(grid_of({**GRIDS[0], 'columns': 0}))),
-                ('no model: it takes 16', lambda: self.histogram.likelihood_maps(grid, [1, 2, 3], measure)),
-                ('no model: it takes 16', lambda: self.histogram.likelihood_maps(grid, [], measure)),
-                ('empty', lambda: self.histogram.likelihood_maps(grid, [0] * BINS, measure)),
-                ('0 to 1', lambda: self.histogram.quantile_maps(grid, 2)),
-                ('1 to 4096 patches', lambda: self.histogram.vote_maps(grid, [], [], 0, measure)),
-                ('no list of patches', lambda: self.histogram.vote_maps(grid, [1, 2, 3], even, 0, measure)),
-                ('no list of models', lambda: self.histogram.vote_maps(grid, [1, 2, 3, 4], even * 2, 0, measure)),
-                ('rank 1', lambda: self.histogram.vote_maps(grid, [1, 2, 3, 4], even, 1, measure)),
+                ('columns', lambda: histogram.grids(no_columns)),
+                ('no model: it takes 16',
+                 lambda: histogram.likelihood_maps(grid, [1, 2, 3], measure)),
+                ('no model: it takes 16', lambda: histogram.likelihood_maps(grid, [], measure)),
+                ('empty', lambda: histogram.likelihood_maps(grid, [0] * BINS, measure)),
+                ('0 to 1', lambda: histogram.quantile_maps(grid, 2)),
+                ('1 to 4096 patches', lambda: histogram.vote_maps(grid, [], [], 0, measure)),
+                ('no list of patches',
+                 lambda: histogram.vote_maps(grid, [1, 2, 3], even, 0, measure)),
+                ('no list of models',
+                 lambda: histogram.vote_maps(grid, [1, 2, 3, 4], even * 2, 0, measure)),
+                ('rank 1', lambda: histogram.vote_maps(grid, [1, 2, 3, 4], even, 1, measure)),
                 ('summed-area table', lambda: tables.grids(grid))):
             with self.assertRaisesRegex(GLib.Error, why) as caught:
                 question()
-            self.assertTrue(caught.exception.matches(GLib.quark_from_string('gst-integral-histogram-error-quark'),
-                                                     GstIntegralHist.IntegralHistogramError.BAD_QUESTION))
+            self.assertTrue(caught.exception.matches(quark, bad_question))
 
 
 if __name__ == '__main__':

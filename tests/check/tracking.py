@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""integralhisttrack in live pipelines: no frame is dropped, the track is on the ball, and the overlay draws it there."""
+"""Runs integralhisttrack in live pipelines.
+
+No frame is dropped, the track is on the ball, and the overlay draws it there.
+"""
 import os
 import re
 import unittest
@@ -13,23 +16,27 @@ from gi.repository import Gst  # noqa: E402
 
 Gst.init(None)
 WIDTH, HEIGHT, FRAMES = 320, 240, 90
-BALL = f"pattern=ball num-buffers={FRAMES} ! video/x-raw,format=I420,width={WIDTH},height={HEIGHT},framerate=30/1"
-TRACK = re.compile(r"x=\(int\)(-?\d+), y=\(int\)(-?\d+), width=\(int\)(\d+), height=\(int\)(\d+), confidence=\(double\)[^,]+, lost=\(boolean\)(\w+)")
+BALL = (f"pattern=ball num-buffers={FRAMES} ! "
+        f"video/x-raw,format=I420,width={WIDTH},height={HEIGHT},framerate=30/1")
+TRACK = re.compile(r"x=\(int\)(-?\d+), y=\(int\)(-?\d+), width=\(int\)(\d+), height=\(int\)(\d+), "
+                   r"confidence=\(double\)[^,]+, lost=\(boolean\)(\w+)")
 
 
 def run(line):
-    """The tracks (x, y, width, height, lost) of all messages, and the sink's counts of frames rendered and dropped."""
+    """Tracks (x, y, width, height, lost) of all messages, and the sink's (rendered, dropped)."""
     pipeline = Gst.parse_launch(line)
     pipeline.set_state(Gst.State.PLAYING)
     bus, tracks = pipeline.get_bus(), []
+    kinds = Gst.MessageType.ELEMENT | Gst.MessageType.EOS | Gst.MessageType.ERROR
     while True:
-        message = bus.timed_pop_filtered(120 * Gst.SECOND, Gst.MessageType.ELEMENT | Gst.MessageType.EOS | Gst.MessageType.ERROR)
+        message = bus.timed_pop_filtered(120 * Gst.SECOND, kinds)
         assert message is not None, "nothing for two minutes"
         assert message.type != Gst.MessageType.ERROR, message.parse_error().gerror.message
         if message.type == Gst.MessageType.EOS:
             break
         if message.get_structure().get_name() == "integral-histogram-track":
-            x, y, w, h, lost = TRACK.search(message.get_structure().to_string().replace("\\", "")).groups()
+            text = message.get_structure().to_string().replace("\\", "")
+            x, y, w, h, lost = TRACK.search(text).groups()
             tracks.append((int(x), int(y), int(w), int(h), lost == "true"))
     stats = pipeline.get_by_name("sink").get_property("stats")
     counts = stats.get_value("rendered"), stats.get_value("dropped")
@@ -63,13 +70,15 @@ class Tracking(unittest.TestCase):
         balls = self.balls()
         x0, y0, x1, y1 = balls[0]
         target = f"{x0 - 1},{y0 - 1},{x1 - x0 + 3},{y1 - y0 + 3}"
-        tracks, (rendered, dropped) = run(f"videotestsrc is-live=true {BALL} ! cudaintegralhist bins=16 qos=false ! "
-                                          f"integralhisttrack targets={target} ! fakesink name=sink sync=true qos=true")
+        tracks, (rendered, dropped) = run(
+            f"videotestsrc is-live=true {BALL} ! cudaintegralhist bins=16 qos=false ! "
+            f"integralhisttrack targets={target} ! fakesink name=sink sync=true qos=true")
         self.assertEqual((rendered, dropped, len(tracks)), (FRAMES, 0, FRAMES))
         for frame, ((x, y, width, height, lost), ball) in enumerate(zip(tracks, balls)):
             self.assertFalse(lost)
-            self.assertLessEqual(abs(x + width / 2 - (ball[0] + ball[2] + 1) / 2), 2, f"frame {frame}: {x},{y}, the ball is at {ball}")
-            self.assertLessEqual(abs(y + height / 2 - (ball[1] + ball[3] + 1) / 2), 2, f"frame {frame}: {x},{y}, the ball is at {ball}")
+            where = f"frame {frame}: {x},{y}, the ball is at {ball}"
+            self.assertLessEqual(abs(x + width / 2 - (ball[0] + ball[2] + 1) / 2), 2, where)
+            self.assertLessEqual(abs(y + height / 2 - (ball[1] + ball[3] + 1) / 2), 2, where)
 
     def test_overlay_is_where_the_track_is(self):
         if Gst.ElementFactory.find("integralhistoverlay") is None:
@@ -78,28 +87,35 @@ class Tracking(unittest.TestCase):
         balls = self.balls()
         x0, y0, x1, y1 = balls[0]
         target = f"{x0 - 1},{y0 - 1},{x1 - x0 + 3},{y1 - y0 + 3}"
-        drawn = frames(f"videotestsrc {BALL} ! cudaintegralhist bins=16 ! integralhisttrack targets={target} ! "
-                       "integralhistoverlay trail=0 labels=false histograms=false line-width=2 ! appsink name=sink sync=false")
+        drawn = frames(
+            f"videotestsrc {BALL} ! "
+            f"cudaintegralhist bins=16 ! integralhisttrack targets={target} ! "
+            "integralhistoverlay trail=0 labels=false histograms=false line-width=2 ! "
+            "appsink name=sink sync=false")
         plain = frames(f"videotestsrc {BALL} ! appsink name=sink sync=false")
         self.assertEqual(len(drawn), FRAMES)
         for frame, (after, before, ball) in enumerate(zip(drawn, plain, balls)):
             rows, columns = numpy.nonzero((after != before)[:WIDTH * HEIGHT].reshape(HEIGHT, WIDTH))
             edges = columns.min(), rows.min(), columns.max(), rows.max()
             for edge, wanted in zip(edges, (ball[0] - 1, ball[1] - 1, ball[2] + 1, ball[3] + 1)):
-                self.assertLessEqual(abs(edge - wanted), 2, f"frame {frame}: drawn {edges}, the ball is at {ball}")
+                self.assertLessEqual(abs(edge - wanted), 2,
+                                     f"frame {frame}: drawn {edges}, the ball is at {ball}")
 
     def test_video_at_its_own_rate(self):
-        folder = os.environ.get("INTHIST_TEST_DATA") or os.path.join(os.path.dirname(__file__), "../../../shared/data")
-        video = os.path.join(folder, "vtest.avi")
+        beside = os.path.join(os.path.dirname(__file__), "../../../shared/data")
+        video = os.path.join(os.environ.get("INTHIST_TEST_DATA") or beside, "vtest.avi")
         if not os.path.exists(video):
-            print(f"SKIP: video at its own rate: no {video}; set INTHIST_TEST_DATA to a folder with it (package opencv-doc)")
+            print(f"SKIP: video at its own rate: no {video}; "
+                  "set INTHIST_TEST_DATA to a folder with it (package opencv-doc)")
             return
         if Gst.ElementFactory.find("avdec_msmpeg4") is None:
             print("SKIP: video at its own rate: no avdec_msmpeg4 (package gstreamer1.0-libav)")
             return
-        tracks, (rendered, dropped) = run(f'filesrc location="{video}" ! avidemux ! avdec_msmpeg4 ! identity eos-after=30 ! videoconvert ! '
-                                          "cudaintegralhist bins=16 ! integralhisttrack targets=\"297,187,30,70;600,120,24,60\" ! "
-                                          "fakesink name=sink sync=true qos=true")
+        tracks, (rendered, dropped) = run(
+            f'filesrc location="{video}" ! avidemux ! avdec_msmpeg4 ! identity eos-after=30 ! '
+            'videoconvert ! cudaintegralhist bins=16 ! '
+            'integralhisttrack targets="297,187,30,70;600,120,24,60" ! '
+            "fakesink name=sink sync=true qos=true")
         self.assertEqual(dropped, 0)
         self.assertGreaterEqual(rendered, 29)
         self.assertEqual(len(tracks), rendered)

@@ -37,11 +37,15 @@ class Soak:
         self.pipeline = Gst.parse_launch(
             f"videotestsrc name=source is-live=true pattern=ball ! "
             f"video/x-raw,format=I420,width={width},height={height},framerate={args.fps}/1 ! "
-            f"cudaintegralhist name=hist backend={args.backend} bins=32 qos=true regions=0,0,64,64 ! tee name=t "
-            f"t. ! queue max-size-buffers=4 ! integralhisttrack targets=8,8,64,64 ! integralhistoverlay ! "
-            f"fakesink name=sink qos=true sync=true t. ! queue leaky=downstream max-size-buffers=4 ! appsink name=app sync=false max-buffers=2 drop=true")
+            f"cudaintegralhist name=hist backend={args.backend} bins=32 qos=true "
+            f"regions=0,0,64,64 ! tee name=t "
+            f"t. ! queue max-size-buffers=4 ! integralhisttrack targets=8,8,64,64 ! "
+            f"integralhistoverlay ! fakesink name=sink qos=true sync=true "
+            f"t. ! queue leaky=downstream max-size-buffers=4 ! "
+            f"appsink name=app sync=false max-buffers=2 drop=true")
         self.hist = self.pipeline.get_by_name("hist")
-        self.entered = self.left = self.with_histogram = self.answered = self.messages = self.flushes = 0
+        self.entered = self.left = self.with_histogram = 0
+        self.answered = self.messages = self.flushes = 0
         self.problems = []
         self.stopping = False
         self.held_at_least = 1
@@ -92,20 +96,22 @@ class Soak:
             peer = pad.get_peer()
             segment = Gst.Segment()
             segment.init(Gst.Format.TIME)
-            for event in Gst.Event.new_flush_start(), Gst.Event.new_flush_stop(False), Gst.Event.new_segment(segment):
-                peer.send_event(event)
+            peer.send_event(Gst.Event.new_flush_start())
+            peer.send_event(Gst.Event.new_flush_stop(False))
+            peer.send_event(Gst.Event.new_segment(segment))
             self.flushes += 1
             return Gst.PadProbeReturn.REMOVE
 
-        self.pipeline.get_by_name("source").get_static_pad("src").add_probe(Gst.PadProbeType.IDLE, flush_now)
+        source = self.pipeline.get_by_name("source")
+        source.get_static_pad("src").add_probe(Gst.PadProbeType.IDLE, flush_now)
 
     def jam(self, seconds):
         """Lets nothing into either sink, and the consumer hold all that it may."""
         pads = [self.pipeline.get_by_name(name).get_static_pad("sink") for name in ("sink", "app")]
         self.held_at_least = MOST_HELD
         time.sleep(seconds)
-        blocked = [pad.add_probe(Gst.PadProbeType.BLOCK | Gst.PadProbeType.BUFFER, lambda *_: Gst.PadProbeReturn.OK)
-                   for pad in pads]
+        kind = Gst.PadProbeType.BLOCK | Gst.PadProbeType.BUFFER
+        blocked = [pad.add_probe(kind, lambda *_: Gst.PadProbeReturn.OK) for pad in pads]
         time.sleep(seconds)
         for pad, probe in zip(pads, blocked):
             pad.remove_probe(probe)
@@ -115,16 +121,18 @@ class Soak:
         return self.hist.get_property("stats").get_uint64("skipped")[1]
 
     def line(self, start):
-        print(f"{time.monotonic() - start:7.0f} s: {resident_kib() / 1024:7.1f} MiB, {self.left} frames, "
-              f"{self.with_histogram} with a histogram, {self.skipped()} skipped, {self.answered} answered, "
-              f"{self.messages} messages, {self.flushes} flushes", flush=True)
+        print(f"{time.monotonic() - start:7.0f} s: {resident_kib() / 1024:7.1f} MiB, "
+              f"{self.left} frames, {self.with_histogram} with a histogram, "
+              f"{self.skipped()} skipped, {self.answered} answered, {self.messages} messages, "
+              f"{self.flushes} flushes", flush=True)
 
     def run(self, seconds, csv):
         threads = [threading.Thread(target=target) for target in (self.consume, self.watch)]
         self.pipeline.set_state(Gst.State.PLAYING)
         for thread in threads:
             thread.start()
-        # Under load a start takes a while. Then a jam fills all queues once: no tensors are added later.
+        # Under load a start takes a while. Then a jam fills all queues once, so that no tensors are
+        # added later.
         started = time.monotonic()
         while self.answered < 10 and time.monotonic() - started < 60 and not self.problems:
             time.sleep(0.1)
@@ -134,7 +142,8 @@ class Soak:
             time.sleep(1)
             memory.append(resident_kib())
             if csv:
-                csv.write(f"{time.monotonic() - start:.1f},{memory[-1]},{self.left},{self.skipped()}\n")
+                csv.write(f"{time.monotonic() - start:.1f},{memory[-1]},"
+                          f"{self.left},{self.skipped()}\n")
                 csv.flush()
             if rng.randrange(20) == 0:
                 self.flush()
@@ -149,19 +158,23 @@ class Soak:
         self.pipeline.set_state(Gst.State.NULL)
         skipped = self.skipped()  # stays until the next start
         quarter = max(len(memory) // 4, 1)
-        early, late = (sorted(part)[len(part) // 2] for part in (memory[quarter:2 * quarter] or memory, memory[-quarter:]))
+        parts = memory[quarter:2 * quarter] or memory, memory[-quarter:]
+        early, late = (sorted(part)[len(part) // 2] for part in parts)
         if late > early * 1.05:
             self.problems.append(f"resident memory grew from {early} to {late} KiB")
         # the probes see frames that are on their way when the stream ends
         if not 0 <= self.entered - self.left <= self.flushes + 1:
-            self.problems.append(f"{self.entered} frames entered, {self.left} left, with {self.flushes} flushes")
-        if abs(self.left - self.with_histogram - skipped) > 1:
-            self.problems.append(f"{self.left - self.with_histogram} frames without a histogram, {skipped} skipped")
+            self.problems.append(f"{self.entered} frames entered, {self.left} left, "
+                                 f"with {self.flushes} flushes")
+        without = self.left - self.with_histogram
+        if abs(without - skipped) > 1:
+            self.problems.append(f"{without} frames without a histogram, {skipped} skipped")
         if seen < 0.5 * len(memory) * self.fps:
             self.problems.append(f"{seen} frames in {len(memory)} s are too few")
         if not self.answered or not self.messages:
             self.problems.append("nothing was answered, or no message came")
-        print(f"median resident memory {early / 1024:.1f} MiB in the second quarter, {late / 1024:.1f} in the last")
+        print(f"median resident memory {early / 1024:.1f} MiB in the second quarter, "
+              f"{late / 1024:.1f} in the last")
         print("soak: " + ("; ".join(self.problems) or "held"))
         return 1 if self.problems else 0
 
