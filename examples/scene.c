@@ -226,7 +226,7 @@ static void draw_wheel (Layer *layer, double x, double y)
 /* A car of 260 pixels, parked at the kerb. */
 static void draw_car (Layer *layer, double x, const guint8 *colour)
 {
-  const double ground = 459;
+  const double ground = 457;
   const Paint body = { .colour = { colour[0], colour[1], colour[2] }, .grain = 0.1 },
               dark = { .colour = { colour[0] * 0.7, colour[1] * 0.7, colour[2] * 0.7 },
                        .grain = 0.1 },
