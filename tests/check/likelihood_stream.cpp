@@ -514,7 +514,7 @@ GST_START_TEST (properties)
   }
   fail_unless (names
                == std::set<std::string> ({ "histogram", "measure", "messages", "mode", "model",
-                                           "opacity", "step", "window-height", "window-width" }));
+                                           "opacity", "scale", "step", "window-height", "window-width" }));
   gst_object_unref (element);
 }
 GST_END_TEST;
