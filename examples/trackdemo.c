@@ -374,6 +374,9 @@ static void print_grades (const Report *report)
   print_grade ("seen", &report->seen);
   print_grade ("half or more hidden", &report->hidden);
   g_print ("\nOverlap is intersection over union; followed is %.1f or more of it.\n", OVERLAP);
+  if (report->found >= 0)
+    g_print ("Hidden until frame %d, the walker was found again in frame %d.\n",
+             report->hidden_until, report->found);
 }
 
 /* The last line: of the scene what is true, of anything else what is known. */
@@ -381,20 +384,16 @@ static void print_result (const Demo *demo)
 {
   const Report *r = &demo->report;
   if (demo->scene && r->seen.frames > 0) {
-    g_print ("The walker was followed in %u of %u frames in which it was seen, with a mean overlap "
-             "of %.2f",
+    g_print ("The walker was followed in %u of the %u frames in which it was seen; mean overlap "
+             "%.2f.\n",
              r->seen.followed, r->seen.frames, r->seen.overlap / r->seen.frames);
-    if (r->found >= 0)
-      g_print (". Hidden until frame %d, it was found again in frame %d", r->hidden_until,
-               r->found);
-    g_print (".\n");
     return;
   }
-  g_print ("%u frame%s with %u target%s, of which the tracker reported one as lost in %u",
-           r->frames, r->frames == 1 ? "" : "s", r->targets, r->targets == 1 ? "" : "s", r->lost);
+  g_print ("%u frame%s with %u target%s; the tracker reported one as lost in %u", r->frames,
+           r->frames == 1 ? "" : "s", r->targets, r->targets == 1 ? "" : "s", r->lost);
   if (r->vague > 0)
-    g_print (" and could not tell one from what is around it in %u", r->vague);
-  g_print (". Whether its boxes are right, only you can see.\n");
+    g_print (",\nand could not tell one from what is around it in %u", r->vague);
+  g_print (".\nWhether its boxes are right, only you can see.\n");
 }
 
 /* The pipeline */
