@@ -30,6 +30,9 @@
 #define TRACKER "integralhisttrack search-range=12 update-rate=0.1"
 #define UNSET G_MININT
 #define LONGEST (10 * GST_SECOND) /* of what goes to a file */
+#define TO_FILE \
+  "vp8enc deadline=1 cpu-used=16 threads=1 end-usage=cq cq-level=24 target-bitrate=4000000 " \
+  "keyframe-max-dist=60 ! webmmux ! filesink name=file"
 
 /* finding what moves */
 #define GLANCES 4
@@ -419,7 +422,7 @@ static void on_need_data (GstAppSrc *source, guint length, gpointer data)
   gst_app_src_push_buffer (source, buffer);
 }
 
-static GstElement *make_pipeline (const char *input, Scene *scene, const char *sink, GError **error)
+static GstElement *make_pipeline (const char *input, Scene *scene, const char *rest, GError **error)
 {
   g_autofree char *drawn =
       g_strdup_printf ("appsrc name=source format=time max-buffers=2 "
@@ -441,10 +444,7 @@ static GstElement *make_pipeline (const char *input, Scene *scene, const char *s
     return NULL;
   }
 
-  g_autofree char *launch =
-      g_strdup_printf ("%s ! videoconvert ! cudaintegralhist bins=%d ! " TRACKER
-                       " name=track ! integralhistoverlay ! %s",
-                       source, BINS, sink);
+  g_autofree char *launch = g_strdup_printf ("%s ! videoconvert ! %s", source, rest);
   g_autoptr (GError) problem = NULL;
   g_autoptr (GstElement) pipeline = gst_parse_launch (launch, &problem);
   if (problem) {
@@ -645,12 +645,12 @@ static gboolean parse_box (const char *text, Box *box)
 static gboolean show (const char *input, Scene *scene, const Box *target, const char *why,
                       const char *video, guint64 limit, Demo *demo, GError **error)
 {
-  const char *sink = video ? "queue max-size-buffers=2 ! videoconvert ! "
-                             "vp8enc deadline=1 cpu-used=16 threads=1 end-usage=cq cq-level=24 "
-                             "target-bitrate=4000000 keyframe-max-dist=60 ! "
-                             "webmmux ! filesink name=file"
+  const char *sink = video ? "queue max-size-buffers=2 ! videoconvert ! " TO_FILE
                            : "videoconvert ! autovideosink name=window";
-  g_autoptr (GstElement) pipeline = make_pipeline (input, scene, sink, error);
+  g_autofree char *rest = g_strdup_printf ("cudaintegralhist bins=%d ! " TRACKER " name=track ! "
+                                           "integralhistoverlay line-width=3 ! %s",
+                                           BINS, sink);
+  g_autoptr (GstElement) pipeline = make_pipeline (input, scene, rest, error);
   if (!pipeline)
     return FALSE;
   g_autoptr (GstElement) file = gst_bin_get_by_name (GST_BIN (pipeline), "file");
@@ -718,11 +718,32 @@ static gboolean demonstrate (const char *input, Scene *scene, const Box *target,
   return TRUE;
 }
 
+/* The scene as it is, to try other pipelines on. */
+static gboolean write_scene (Scene *scene, const char *path, GError **error)
+{
+  g_autoptr (GstElement) pipeline = make_pipeline (NULL, scene, TO_FILE, error);
+  if (!pipeline)
+    return FALSE;
+  g_autoptr (GstElement) file = gst_bin_get_by_name (GST_BIN (pipeline), "file");
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_object_set (file, "location", path, NULL);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  g_autoptr (GstMessage) message = gst_bus_timed_pop_filtered (
+      bus, GST_CLOCK_TIME_NONE, (GstMessageType) (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  const gboolean ok = GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS;
+  if (ok)
+    g_print ("%d frames: %s\n", SCENE_FRAMES, path);
+  else
+    gst_message_parse_error (message, error, NULL);
+  return ok;
+}
+
 int main (int argc, char **argv)
 {
   int frames = UNSET;
   gboolean test = FALSE;
-  g_autofree char *target = NULL, *folder = NULL;
+  g_autofree char *target = NULL, *folder = NULL, *clip = NULL;
   g_auto (GStrv) inputs = NULL;
   const GOptionEntry entries[] = {
     { "target", 't', 0, G_OPTION_ARG_STRING, &target,
@@ -734,6 +755,9 @@ int main (int argc, char **argv)
       "N" },
     { "test", 0, 0, G_OPTION_ARG_NONE, &test,
       "Take a street that is drawn, with somebody who walks there; 150 frames", NULL },
+    { "write-test", 0, 0, G_OPTION_ARG_FILENAME, &clip,
+      "Write the street as a video (WebM), to try other pipelines on, and do nothing else",
+      "FILE" },
     { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &inputs, NULL,
       "FILE | URI | /dev/videoN" },
     G_OPTION_ENTRY_NULL,
@@ -746,6 +770,14 @@ int main (int argc, char **argv)
   if (!g_option_context_parse (context, &argc, &argv, &error)) {
     g_printerr ("trackdemo: %s\n", error->message);
     return 2;
+  }
+  if (clip) {
+    Scene *scene = scene_new ();
+    const gboolean ok = write_scene (scene, clip, &error);
+    scene_free (scene);
+    if (!ok)
+      g_printerr ("trackdemo: %s: %s\n", clip, error->message);
+    return ok ? 0 : 1;
   }
   Box box;
   if ((inputs ? g_strv_length (inputs) : 0) + (test ? 1 : 0) != 1) {
