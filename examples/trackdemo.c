@@ -377,6 +377,8 @@ static void print_grades (const Report *report)
   print_grade ("seen", &report->seen);
   print_grade ("half or more hidden", &report->hidden);
   g_print ("\nOverlap is intersection over union; followed is %.1f or more of it.\n", OVERLAP);
+  g_print ("The tracker reported the walker as lost in %u frame%s.\n", report->lost,
+           report->lost == 1 ? "" : "s");
   if (report->found >= 0)
     g_print ("Hidden until frame %d, the walker was found again in frame %d.\n",
              report->hidden_until, report->found);

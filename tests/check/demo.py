@@ -125,6 +125,9 @@ class Demo(unittest.TestCase):
         until, found = map(int, times)
         self.assertLess(until, found)
         self.assertLess(found, until + 20)
+        lost = int(re.search(r'reported the walker as lost in (\d+) frame', said).group(1))
+        self.assertLess(0, lost)
+        self.assertLess(lost, SCENE_FRAMES - int(followed))
         last = said.splitlines()[-1]
         self.assertIn(f'in {followed} of the {seen} frames', last)
         self.assertIn(f'mean overlap {overlap}.', last)
