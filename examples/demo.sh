@@ -1,39 +1,43 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Builds the project and shows what it computes. The first part prints the frame rate and the
-# histogram of the centre of the picture over 150 frames. The second follows something by its
-# histograms: in a window where there is a display, else in trackdemo.webm and trackdemo.png in the
-# current folder.
+# Builds the project and shows what it computes: the histogram of the centre of the picture over
+# time, and the frame rate, for 150 frames; then somebody who is followed by histograms, in a window
+# where there is a display, else in trackdemo.webm and trackdemo.png in the current folder.
 #
-#   examples/demo.sh [-o FOLDER]                   a moving test picture
-#   examples/demo.sh [-o FOLDER] FILE [TARGET]     a video file
-#   examples/demo.sh [-o FOLDER] URI [TARGET]      such as https://... or rtsp://...
-#   examples/demo.sh [-o FOLDER] /dev/videoN       150 frames of a camera
+#   examples/demo.sh [OPTION...]                    test pictures, and a street that is drawn
+#   examples/demo.sh [OPTION...] FILE [TARGET]      a video file
+#   examples/demo.sh [OPTION...] URI [TARGET]       such as https://... or rtsp://...
+#   examples/demo.sh [OPTION...] /dev/videoN        150 frames of a camera
 #
-# TARGET is what to follow, x,y,width,height in pixels of the first frame; without it, the demo
-# follows what moves. With -o the files go to FOLDER, and no window opens. Missing packages are
-# installed first (Debian 12 and 13, Ubuntu 24.04). Ctrl-C ends either part early.
+#   -o FOLDER      writes the files there, and opens no window
+#   -DNAME=VALUE   an option of Meson for the build, such as -Dcuda=disabled or -Dcuda-archs=90
+#
+# TARGET is what to follow, x,y,width,height in pixels of the first frame; without it, what moves.
+# Missing packages are installed first (Debian 12 and 13, Ubuntu 24.04). Ctrl-C ends either part
+# early.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../tools/setup.sh"
 
-output=() target=()
+output=() target=() meson_options=() rest=()
 while [ $# -gt 0 ]; do
   case $1 in
-    -h | --help) sed -n '4,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '/^# Builds/,/^set /s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -o | --output)
       [ -d "${2:-}" ] && [ -w "$2" ] || die "$1 needs a folder that can be written to, not '${2:-}'"
       output=(--output "$(realpath "$2")"); shift 2 ;;
+    -D?*=*) meson_options+=("$1"); shift ;;
     -*) die "unknown option $1; see examples/demo.sh --help" ;;
-    *) break ;;
+    *) rest+=("$1"); shift ;;
   esac
 done
-[ $# -le 2 ] || die "one FILE, URI or /dev/videoN and a target x,y,width,height, not $# arguments"
-input=${1:-}
-if [ -n "${2:-}" ]; then
-  [[ $2 =~ ^-?[0-9]+,-?[0-9]+,[0-9]+,[0-9]+$ ]] ||
-    die "the target $2 is no box: give x,y,width,height in pixels"
-  target=("--target=$2")
+[ ${#rest[@]} -le 2 ] ||
+  die "one FILE, URI or /dev/videoN and a target x,y,width,height, not ${#rest[@]} arguments"
+input=${rest[0]:-}
+if [ -n "${rest[1]:-}" ]; then
+  [[ ${rest[1]} =~ ^-?[0-9]+,-?[0-9]+,[0-9]+,[0-9]+$ ]] ||
+    die "the target ${rest[1]} is no box: give x,y,width,height in pixels"
+  target=("--target=${rest[1]}")
 fi
 case $input in
   '') arguments=(--test) ;;
@@ -49,9 +53,47 @@ case $input in
     arguments=("$(realpath "$input")") ;;
 esac
 
+# tell_progress LOG: says how far the build is, on a terminal every second, else every ten
+tell_progress() {
+  local seconds=0 step
+  while sleep 1 >/dev/null 2>&1; do
+    seconds=$((seconds + 1))
+    step=$(grep -o '^\[[0-9]*/[0-9]*\]' "$1" | tail -n 1 || true)
+    if [ -t 1 ]; then
+      printf '\r\033[KBuilding %s, %d s' "${step:-the build files}" "$seconds"
+    elif [ $((seconds % 10)) -eq 0 ]; then
+      echo "Building ${step:-the build files}, $seconds s"
+    fi
+  done
+}
+
+# The build's own words go to the log, and to the screen where it fails.
+build_demo() {
+  local log teller status=0
+  log=$(mktemp)
+  echo "Building in $root/build"
+  tell_progress "$log" &
+  teller=$!
+  trap 'kill "$teller" 2>/dev/null || true' EXIT
+  (
+    configure "$root/build" -Dexamples=enabled "${meson_options[@]}"
+    build "$root/build" histquery trackdemo gstcudaintegralhist
+  ) >"$log" 2>&1 || status=$?
+  kill "$teller" 2>/dev/null || true
+  wait "$teller" 2>/dev/null || true
+  trap - EXIT
+  [ ! -t 1 ] || printf '\r\033[K'
+  if [ $status -ne 0 ]; then
+    tail -n 40 "$log" >&2
+    die "the build failed; all of what it said is in $log"
+  fi
+  rm -f "$log"
+  echo "Built in $SECONDS s"
+}
+
 install_packages run
-configure "$root/build" -Dexamples=enabled
-build "$root/build" histquery trackdemo gstcudaintegralhist
+SECONDS=0
+build_demo
 
 echo
 export GST_PLUGIN_PATH="$root/build/gst/elements${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"

@@ -15,8 +15,8 @@
 
 #define MAX_BINS 256
 #define UNSET G_MININT
-#define COLUMNS 8 /* of the table */
-#define BARS 32
+#define COLUMNS 4 /* of the table */
+#define BARS 16
 #define ROW_SECONDS 0.5 /* of video */
 
 enum { CENTRE, TOP_LEFT, TOP_RIGHT, BOTTOM_LEFT, BOTTOM_RIGHT, REGIONS };
@@ -107,15 +107,15 @@ static double likeness (const guint32 *a, guint area_a, const guint32 *b, guint 
 static void print_header (guint bins)
 {
   const guint columns = MIN (bins, COLUMNS);
-  g_print ("\nThe centre's pixels in percent, by value from dark to light; its bins as bars (their "
-           "square roots); and how alike the "
-           "histograms of the\n"
-           "quadrants (top left, top right, bottom left, bottom right) are to the centre's, in "
-           "percent\n\n   time   frame |");
+  g_print (
+      "\nThe histogram of the centre: percent of its pixels, by value from dark to light, and its "
+      "bins\nas bars (of square roots, so that small ones show). Then how alike the quadrants "
+      "are to it,\nin percent: top left, top right, bottom left, bottom right.\n\n"
+      "  time  frame |");
   for (guint i = 0; i < columns; i++)
-    g_print (" %4u+",
+    g_print (" %3u+",
              (i * bins / columns * 256 + bins - 1) / bins); /* value * bins / 256 is the bin */
-  g_print (" | %-*s |    TL    TR    BL    BR\n", (int) MIN (bins, BARS), "bins");
+  g_print (" | %-*s |   TL   TR   BL   BR\n", (int) MIN (bins, BARS), "bins");
 }
 
 static void print_row (double seconds, guint64 frame, const guint32 *counts, const guint *areas,
@@ -127,9 +127,9 @@ static void print_row (double seconds, guint64 frame, const guint32 *counts, con
   const guint n_bars = MIN (bins, BARS);
   g_autoptr (GString) row = g_string_new (NULL);
 
-  g_string_append_printf (row, "%6.1f s %7" G_GUINT64_FORMAT " |", seconds, frame);
+  g_string_append_printf (row, "%4.1f s %6" G_GUINT64_FORMAT " |", seconds, frame);
   for (guint i = 0, n = MIN (bins, COLUMNS); i < n; i++)
-    g_string_append_printf (row, " %5.1f", share (counts, bins, i, n, areas[CENTRE]));
+    g_string_append_printf (row, " %4.0f", share (counts, bins, i, n, areas[CENTRE]));
   g_string_append (row, " | ");
   for (guint i = 0; i < n_bars; i++) /* square roots, so that small counts show */
     g_string_append (
@@ -137,19 +137,35 @@ static void print_row (double seconds, guint64 frame, const guint32 *counts, con
         bars[(int) ceil (sqrt (share (counts, bins, i, n_bars, areas[CENTRE]) / 100) * 8 - 1e-9)]);
   g_string_append (row, " |");
   for (guint r = TOP_LEFT; r < REGIONS; r++)
-    g_string_append_printf (row, " %5.1f",
+    g_string_append_printf (row, " %4.0f",
                             likeness (counts, areas[CENTRE], counts + r * bins, areas[r], bins));
   g_print ("%s\n", row->str);
 }
 
-static char *stat_text (const GstStructure *stats, const char *name)
+/* Stages of the work: in microseconds a frame, those that there are. */
+static void print_stages (const GstStructure *stats)
 {
-  const GValue *value = stats ? gst_structure_get_value (stats, name) : NULL;
-  if (value && G_VALUE_HOLDS_STRING (value))
-    return g_value_dup_string (value);
-  if (value && G_VALUE_HOLDS_DOUBLE (value))
-    return g_strdup_printf ("%.1f", g_value_get_double (value));
-  return value ? gst_value_serialize (value) : g_strdup ("?");
+  const gboolean on_cpu = g_strcmp0 (gst_structure_get_string (stats, "backend"), "cpu") == 0;
+  const struct {
+    const char *field, *name;
+  } stages[] = {
+    { "upload", on_cpu ? "pixels to bins" : "upload" },
+    { "compute", "compute" },
+    { "download", "download" },
+  };
+  guint64 frames = 0;
+  gst_structure_get_uint64 (stats, "frames", &frames);
+  g_autofree char *head = g_strdup_printf ("of %" G_GUINT64_FORMAT " frames computed", frames);
+  g_print ("\n  %-26s   mean      most   microseconds a frame\n", head);
+  for (gsize i = 0; i < G_N_ELEMENTS (stages); i++) {
+    g_autofree char *mean_field = g_strconcat (stages[i].field, "-us-mean", NULL),
+                    *max_field = g_strconcat (stages[i].field, "-us-max", NULL);
+    double mean = 0, most = 0;
+    gst_structure_get (stats, mean_field, G_TYPE_DOUBLE, &mean, max_field, G_TYPE_DOUBLE, &most,
+                       NULL);
+    if (most > 0)
+      g_print ("  %-23s %9.0f %9.0f\n", stages[i].name, mean, most);
+  }
 }
 
 static void print_summary (GstElement *pipeline, guint64 frames, double seconds)
@@ -157,18 +173,15 @@ static void print_summary (GstElement *pipeline, guint64 frames, double seconds)
   g_autoptr (GstElement) hist = gst_bin_get_by_name (GST_BIN (pipeline), "hist");
   g_autoptr (GstStructure) stats = NULL;
   g_object_get (hist, "stats", &stats, NULL);
-  g_autofree char *backend = stat_text (stats, "backend");
-  g_autofree char *strategy = stat_text (stats, "strategy");
+  const char *backend = stats ? gst_structure_get_string (stats, "backend") : NULL,
+             *strategy = stats ? gst_structure_get_string (stats, "strategy") : NULL;
 
-  g_print ("\n");
-  for (int i = 0; stats && i < gst_structure_n_fields (stats); i++) {
-    const char *name = gst_structure_nth_field_name (stats, i);
-    g_autofree char *text = stat_text (stats, name);
-    g_print ("%-24s %s\n", name, text);
-  }
-  g_print ("%" G_GUINT64_FORMAT
+  if (stats)
+    print_stages (stats);
+  g_print ("\n%" G_GUINT64_FORMAT
            " frames in %.2f s: %.1f frames a second (backend %s, strategy %s)\n",
-           frames, seconds, seconds > 0 ? frames / seconds : 0, backend, strategy);
+           frames, seconds, seconds > 0 ? frames / seconds : 0, backend ? backend : "?",
+           strategy ? strategy : "?");
 }
 
 /* Asks about one frame, and prints a row when it is time for one. */
@@ -206,15 +219,32 @@ static gboolean handle_frame (GstSample *sample, guint64 frame, GError **error)
   return TRUE;
 }
 
+/* Every frame on its way to the element, so that it computes none that nobody asks about. */
+static GstPadProbeReturn on_frame (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  guint64 *left = data;
+  (void) info;
+  if ((*left)-- > 0)
+    return GST_PAD_PROBE_OK;
+  *left = 0;
+  gst_pad_send_event (pad, gst_event_new_eos ());
+  return GST_PAD_PROBE_DROP;
+}
+
 /* Runs until the end, an error, Ctrl-C or `limit` frames (0: no limit). */
 static gboolean run (GstElement *pipeline, guint64 limit, GError **error)
 {
   g_autoptr (GstElement) sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
   g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   g_autoptr (GTimer) timer = g_timer_new ();
+  g_autoptr (GstElement) hist = gst_bin_get_by_name (GST_BIN (pipeline), "hist");
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (hist, "sink");
   guint64 frames = 0;
   gboolean ok = TRUE;
 
+  if (limit > 0)
+    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, on_frame, g_memdup2 (&limit, sizeof limit),
+                       g_free);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   while (ok && !interrupted && (limit == 0 || frames < limit)) {
     g_autoptr (GstSample) sample =

@@ -3,25 +3,36 @@
  * trackdemo: follows something in a video, and shows it: in a window where there is a display, else
  * in a video file and a contact sheet.
  *
- *   trackdemo [--target X,Y,WIDTH,HEIGHT] [--output FOLDER] [--frames N] FILE | URI | /dev/videoN |
- * --test
+ *   trackdemo [--target X,Y,WIDTH,HEIGHT] [--output FOLDER] [--frames N] INPUT
  *
- * Without a target it finds something that moves, by the histograms of small cells in the first
- * frames.
+ * The input is a FILE, a URI, /dev/videoN or --test, a street that is drawn (scene.h). In the
+ * street it follows the walker, and says how well, as the scene knows where the walker is.
+ * Elsewhere and without a target it finds something that moves, by the histograms of small cells in
+ * the first frames.
  */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <gst/app/gstappsink.h>
+#include <gst/app/gstappsrc.h>
 #include <gst/gst.h>
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/video/videooverlay.h>
 
+#include "scene.h"
+
 #define BINS 16
+/* A larger search range than by default, as people at a few frames a second are faster than that.
+ */
+#define TRACKER "integralhisttrack search-range=12 update-rate=0.1"
 #define UNSET G_MININT
 #define LONGEST (10 * GST_SECOND) /* of what goes to a file */
+#define TO_FILE \
+  "vp8enc deadline=1 cpu-used=16 threads=1 end-usage=cq cq-level=24 target-bitrate=4000000 " \
+  "keyframe-max-dist=60 ! webmmux ! filesink name=file"
 
 /* finding what moves */
 #define GLANCES 4
@@ -30,6 +41,10 @@
 #define CELLS 96                  /* along the shorter side */
 #define LEAST 0.8                 /* bins that the pixels of a moving thing change by, on average */
 #define MOST 2.0 /* more counts no more, or a box would be about the brightest part of a thing */
+
+/* grading */
+#define OVERLAP 0.5 /* of the true box, from which on it counts as followed */
+#define HIDDEN 0.5  /* the share from which on the walker counts as hidden */
 
 /* the contact sheet */
 #define SHEET_WIDTH 1280
@@ -40,8 +55,24 @@ typedef struct {
   gint x, y, width, height;
 } Box;
 
+/* Frames in which the walker is seen, or hidden. */
+typedef struct {
+  guint frames, followed;
+  double overlap; /* the sum of all frames */
+} Grade;
+
+/* What the messages of the tracker say. */
+typedef struct {
+  guint frames; /* with a target */
+  guint targets, lost, vague;
+  Grade seen, hidden;
+  gint hidden_until, found; /* frames: the last one hidden, and when followed again; -1 for none */
+} Report;
+
 typedef struct {
   GstElement *track;
+  Scene *scene; /* that is graded, or NULL */
+  Report report;
   GstClockTime longest; /* or GST_CLOCK_TIME_NONE */
   guint64 limit;        /* of frames, 0 for none */
 
@@ -273,13 +304,133 @@ static GstPadProbeReturn on_frame (GstPad *pad, GstPadProbeInfo *info, gpointer 
   return GST_PAD_PROBE_OK;
 }
 
+/* Grading */
+
+/* Intersection over union. */
+static double overlap (const GstVideoRectangle *a, const GstVideoRectangle *b)
+{
+  const gint width = MIN (a->x + a->w, b->x + b->w) - MAX (a->x, b->x),
+             height = MIN (a->y + a->h, b->y + b->h) - MAX (a->y, b->y);
+  const double shared = width > 0 && height > 0 ? (double) width * height : 0;
+  return shared / ((double) a->w * a->h + (double) b->w * b->h - shared);
+}
+
+/* A lost target has no box, so it overlaps with nothing. */
+static void grade (Report *report, const Scene *scene, guint frame, const GstVideoRectangle *box)
+{
+  const SceneTruth truth = scene_draw (scene, frame, NULL);
+  const double shared = box ? overlap (box, &truth.box) : 0;
+  const gboolean is_hidden = truth.hidden >= HIDDEN;
+  Grade *part = is_hidden ? &report->hidden : &report->seen;
+  part->frames++;
+  part->followed += shared >= OVERLAP;
+  part->overlap += shared;
+  if (is_hidden) {
+    report->hidden_until = frame;
+    report->found = -1;
+  } else if (report->hidden_until >= 0 && report->found < 0 && shared >= OVERLAP) {
+    report->found = frame;
+  }
+}
+
+/* Takes a message of the tracker, of one frame. */
+static void take_message (Report *report, const Scene *scene, const GstStructure *message)
+{
+  const GValue *tracks = gst_structure_get_value (message, "tracks");
+  gboolean is_lost = FALSE, is_vague = FALSE;
+  for (guint i = 0; i < gst_value_array_get_size (tracks); i++) {
+    const GstStructure *track = gst_value_get_structure (gst_value_array_get_value (tracks, i));
+    GstVideoRectangle box;
+    guint id;
+    double confidence;
+    gboolean lost;
+    guint64 time;
+    if (!gst_structure_get (track, "id", G_TYPE_UINT, &id, "x", G_TYPE_INT, &box.x, "y", G_TYPE_INT,
+                            &box.y, "width", G_TYPE_INT, &box.w, "height", G_TYPE_INT, &box.h,
+                            "confidence", G_TYPE_DOUBLE, &confidence, "lost", G_TYPE_BOOLEAN, &lost,
+                            NULL))
+      continue;
+    report->targets = MAX (report->targets, id);
+    is_lost |= lost;
+    is_vague |= !lost && confidence <= 0;
+    if (scene && id == 1 && gst_structure_get_uint64 (message, "timestamp", &time))
+      grade (report, scene, (time * SCENE_RATE + GST_SECOND / 2) / GST_SECOND, lost ? NULL : &box);
+  }
+  report->frames++;
+  report->lost += is_lost;
+  report->vague += is_vague;
+}
+
+static void print_grade (const char *name, const Grade *part)
+{
+  g_print ("  %-22s %8u %10u", name, part->frames, part->followed);
+  if (part->frames > 0)
+    g_print (" %14.2f\n", part->overlap / part->frames);
+  else
+    g_print (" %14s\n", "-");
+}
+
+static void print_grades (const Report *report)
+{
+  g_print ("\nThe tracker's boxes against the true ones, which the scene knows:\n\n"
+           "  the walker is            frames   followed   mean overlap\n");
+  print_grade ("seen", &report->seen);
+  print_grade ("half or more hidden", &report->hidden);
+  g_print ("\nOverlap is intersection over union; followed is %.1f or more of it.\n", OVERLAP);
+  g_print ("The tracker reported the walker as lost in %u frame%s.\n", report->lost,
+           report->lost == 1 ? "" : "s");
+  if (report->found >= 0)
+    g_print ("Hidden until frame %d, the walker was found again in frame %d.\n",
+             report->hidden_until, report->found);
+}
+
+/* The last line: of the scene what is true, of anything else what is known. */
+static void print_result (const Demo *demo)
+{
+  const Report *r = &demo->report;
+  if (demo->scene && r->seen.frames > 0) {
+    g_print ("The walker was followed in %u of the %u frames in which it was seen; mean overlap "
+             "%.2f.\n",
+             r->seen.followed, r->seen.frames, r->seen.overlap / r->seen.frames);
+    return;
+  }
+  g_print ("%u frame%s with %u target%s; the tracker reported one as lost in %u", r->frames,
+           r->frames == 1 ? "" : "s", r->targets, r->targets == 1 ? "" : "s", r->lost);
+  if (r->vague > 0)
+    g_print (",\nand could not tell one from what is around it in %u", r->vague);
+  g_print (".\nWhether its boxes are right, only you can see.\n");
+}
+
 /* The pipeline */
 
-static GstElement *make_pipeline (const char *input, const char *sink, GError **error)
+/* Draws the next frame when the pipeline wants one. */
+static void on_need_data (GstAppSrc *source, guint length, gpointer data)
 {
-  const char *source = "videotestsrc name=source pattern=ball ! "
-                       "video/x-raw,format=I420,width=640,height=480,framerate=30/1";
-  const char *property = NULL;
+  Scene *scene = data;
+  (void) length;
+  const guint frame = GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (source), "frame"));
+  if (frame == SCENE_FRAMES) {
+    gst_app_src_end_of_stream (source);
+    return;
+  }
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, 4 * SCENE_WIDTH * SCENE_HEIGHT, NULL);
+  GstMapInfo map;
+  gst_buffer_map (buffer, &map, GST_MAP_WRITE);
+  scene_draw (scene, frame, map.data);
+  gst_buffer_unmap (buffer, &map);
+  GST_BUFFER_PTS (buffer) = gst_util_uint64_scale (frame, GST_SECOND, SCENE_RATE);
+  GST_BUFFER_DURATION (buffer) = GST_SECOND / SCENE_RATE;
+  g_object_set_data (G_OBJECT (source), "frame", GUINT_TO_POINTER (frame + 1));
+  gst_app_src_push_buffer (source, buffer);
+}
+
+static GstElement *make_pipeline (const char *input, Scene *scene, const char *rest, GError **error)
+{
+  g_autofree char *drawn =
+      g_strdup_printf ("appsrc name=source format=time max-buffers=2 "
+                       "caps=video/x-raw,format=BGRx,width=%d,height=%d,framerate=%d/1",
+                       SCENE_WIDTH, SCENE_HEIGHT, SCENE_RATE);
+  const char *source = drawn, *property = NULL;
 
   if (input && g_str_has_prefix (input, "/dev/video")) {
     source = "v4l2src name=source ! decodebin";
@@ -295,22 +446,18 @@ static GstElement *make_pipeline (const char *input, const char *sink, GError **
     return NULL;
   }
 
-  /* a larger search range than by default, as a ball or people at a few frames a second are faster
-   * than that */
-  g_autofree char *launch = g_strdup_printf (
-      "%s ! videoconvert ! cudaintegralhist bins=%d ! "
-      "integralhisttrack name=track search-range=12 update-rate=0.1 ! integralhistoverlay ! %s",
-      source, BINS, sink);
+  g_autofree char *launch = g_strdup_printf ("%s ! videoconvert ! %s", source, rest);
   g_autoptr (GError) problem = NULL;
   g_autoptr (GstElement) pipeline = gst_parse_launch (launch, &problem);
   if (problem) {
     g_propagate_error (error, g_steal_pointer (&problem));
     return NULL;
   }
-  if (property) {
-    g_autoptr (GstElement) element = gst_bin_get_by_name (GST_BIN (pipeline), "source");
+  g_autoptr (GstElement) element = gst_bin_get_by_name (GST_BIN (pipeline), "source");
+  if (property)
     g_object_set (element, property, input, NULL);
-  }
+  else
+    g_signal_connect (element, "need-data", G_CALLBACK (on_need_data), scene);
   return g_steal_pointer (&pipeline);
 }
 
@@ -336,20 +483,6 @@ static gboolean window_works (void)
   return opens && window;
 }
 
-/* In how many frames a target was there, from the messages of the tracker. */
-static gboolean is_followed (const GstStructure *message)
-{
-  const GValue *tracks = gst_structure_get_value (message, "tracks");
-  for (guint i = 0; i < gst_value_array_get_size (tracks); i++) {
-    gboolean lost = TRUE;
-    gst_structure_get_boolean (gst_value_get_structure (gst_value_array_get_value (tracks, i)),
-                               "lost", &lost);
-    if (!lost)
-      return TRUE;
-  }
-  return FALSE;
-}
-
 /* Runs until the end, an error, Ctrl-C, which ends files properly, or until the window is closed.
  */
 static gboolean run (GstElement *pipeline, Demo *demo, GError **error)
@@ -359,7 +492,7 @@ static gboolean run (GstElement *pipeline, Demo *demo, GError **error)
   g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   g_autoptr (GTimer) timer = g_timer_new ();
   g_autofree char *missing = NULL;
-  guint64 followed = 0;
+  const gboolean on_screen = isatty (STDOUT_FILENO);
   gboolean ok = TRUE, ended = FALSE, ending = FALSE, no_video = FALSE;
 
   gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, on_frame, demo, NULL);
@@ -372,6 +505,8 @@ static gboolean run (GstElement *pipeline, Demo *demo, GError **error)
       ending = TRUE;
       ended = demo->frames == 0 || !gst_pad_send_event (pad, gst_event_new_eos ());
     }
+    if (on_screen)
+      g_print ("\r%u frames, %.0f s ", demo->report.frames, g_timer_elapsed (timer, NULL));
     if (!message)
       continue;
     const GstStructure *structure = gst_message_get_structure (message);
@@ -396,13 +531,15 @@ static gboolean run (GstElement *pipeline, Demo *demo, GError **error)
       }
       default:
         if (gst_structure_has_name (structure, "integral-histogram-track"))
-          followed += is_followed (structure);
+          take_message (&demo->report, demo->scene, structure);
         else if (gst_structure_has_name (structure, "missing-plugin") && !missing)
           missing = g_strdup (gst_structure_get_string (structure, "name"));
     }
   }
   const double seconds = g_timer_elapsed (timer, NULL);
   gst_element_set_state (pipeline, GST_STATE_NULL);
+  if (on_screen)
+    g_print ("\r\033[K");
 
   if (demo->frames == 0 && (ok ? !interrupted : no_video || missing)) {
     g_clear_error (error);
@@ -411,10 +548,10 @@ static gboolean run (GstElement *pipeline, Demo *demo, GError **error)
     ok = FALSE;
   }
   if (ok && demo->has_target && demo->frames > 0)
-    g_print ("%" G_GUINT64_FORMAT " frame%s in %.1f s; not lost in %" G_GUINT64_FORMAT
-             " of %" G_GUINT64_FORMAT "\n",
-             demo->frames, demo->frames == 1 ? "" : "s", seconds, followed,
-             demo->frames - demo->start);
+    g_print ("%" G_GUINT64_FORMAT " frame%s in %.1f s\n", demo->frames,
+             demo->frames == 1 ? "" : "s", seconds);
+  if (ok && demo->scene && demo->report.frames > 0)
+    print_grades (&demo->report);
   return ok;
 }
 
@@ -507,31 +644,39 @@ static gboolean parse_box (const char *text, Box *box)
          && end == (int) strlen (text) && box->width > 0 && box->height > 0;
 }
 
-static gboolean show (const char *input, const Box *target, const char *why, const char *video,
-                      guint64 limit, Demo *demo, GError **error)
+static gboolean show (const char *input, Scene *scene, const Box *target, const char *why,
+                      const char *video, guint64 limit, Demo *demo, GError **error)
 {
-  const char *sink = video ? "queue max-size-buffers=2 ! videoconvert ! "
-                             "vp8enc deadline=1 cpu-used=16 threads=1 end-usage=cq cq-level=24 "
-                             "target-bitrate=4000000 keyframe-max-dist=60 ! "
-                             "webmmux ! filesink name=file"
+  const char *sink = video ? "queue max-size-buffers=2 ! videoconvert ! " TO_FILE
                            : "videoconvert ! autovideosink name=window";
-  g_autoptr (GstElement) pipeline = make_pipeline (input, sink, error);
+  g_autofree char *rest = g_strdup_printf ("cudaintegralhist bins=%d ! " TRACKER " name=track ! "
+                                           "integralhistoverlay line-width=3 ! %s",
+                                           BINS, sink);
+  g_autoptr (GstElement) pipeline = make_pipeline (input, scene, rest, error);
   if (!pipeline)
     return FALSE;
   g_autoptr (GstElement) file = gst_bin_get_by_name (GST_BIN (pipeline), "file");
   g_autoptr (GstElement) track = gst_bin_get_by_name (GST_BIN (pipeline), "track");
   if (video)
     g_object_set (file, "location", video, NULL);
-  *demo =
-      (Demo){ .track = track, .limit = limit, .longest = video ? LONGEST : GST_CLOCK_TIME_NONE };
-  if (target)
+  *demo = (Demo){ .track = track,
+                  .limit = limit,
+                  .longest = video ? LONGEST : GST_CLOCK_TIME_NONE,
+                  .report = { .hidden_until = -1, .found = -1 } };
+  if (target) {
     set_target (demo, target, why);
+  } else if (scene) {
+    const GstVideoRectangle first = scene_draw (scene, 0, NULL).box;
+    const Box box = { first.x, first.y, first.w, first.h };
+    demo->scene = scene;
+    set_target (demo, &box, ", who walks there");
+  }
   const gboolean ok = run (pipeline, demo, error);
   forget_glances (demo);
   return ok;
 }
 
-static gboolean demonstrate (const char *input, const Box *target, const char *folder,
+static gboolean demonstrate (const char *input, Scene *scene, const Box *target, const char *folder,
                              guint64 limit, GError **error)
 {
   Demo demo;
@@ -544,36 +689,63 @@ static gboolean demonstrate (const char *input, const Box *target, const char *f
                  "again: meson configure build -Doverlay=enabled && meson compile -C build");
     return FALSE;
   }
+  g_print ("Tracking with " TRACKER "\n");
   if (!folder && window_works ()) {
     g_print ("In the window, draw a box with the mouse around something to follow it, and click on "
              "a box to drop it.\n");
-    return show (input, target, "", NULL, limit, &demo, error);
+    if (!show (input, scene, target, "", NULL, limit, &demo, error))
+      return FALSE;
+    if (demo.frames > 0)
+      print_result (&demo);
+    return TRUE;
   }
 
   g_autofree char *absolute = g_canonicalize_filename (folder ? folder : ".", NULL);
   g_autofree char *video = g_build_filename (absolute, "trackdemo.webm", NULL);
   g_autofree char *sheet = g_build_filename (absolute, "trackdemo.png", NULL);
-  if (!show (input, target, "", video, limit, &demo, error))
+  if (!show (input, scene, target, "", video, limit, &demo, error))
     return FALSE;
   if (!demo.has_target && demo.frames > 0) {
     const Box centre = centre_of (demo.width, demo.height);
-    if (!show (input, &centre, ", the centre, as this is too short to see what moves", video, limit,
-               &demo, error))
+    if (!show (input, scene, &centre, ", the centre, as this is too short to see what moves", video,
+               limit, &demo, error))
       return FALSE;
   }
   if (demo.frames == 0)
     return TRUE;
   if (!write_sheet (video, sheet, demo.start, demo.frames, error))
     return FALSE;
-  g_print ("Video:         %s\nContact sheet: %s\n", video, sheet);
+  g_print ("\nVideo:         %s\nContact sheet: %s\n", video, sheet);
+  print_result (&demo);
   return TRUE;
+}
+
+/* The scene as it is, to try other pipelines on. */
+static gboolean write_scene (Scene *scene, const char *path, GError **error)
+{
+  g_autoptr (GstElement) pipeline = make_pipeline (NULL, scene, TO_FILE, error);
+  if (!pipeline)
+    return FALSE;
+  g_autoptr (GstElement) file = gst_bin_get_by_name (GST_BIN (pipeline), "file");
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_object_set (file, "location", path, NULL);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  g_autoptr (GstMessage) message = gst_bus_timed_pop_filtered (
+      bus, GST_CLOCK_TIME_NONE, (GstMessageType) (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  const gboolean ok = GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS;
+  if (ok)
+    g_print ("%d frames: %s\n", SCENE_FRAMES, path);
+  else
+    gst_message_parse_error (message, error, NULL);
+  return ok;
 }
 
 int main (int argc, char **argv)
 {
   int frames = UNSET;
   gboolean test = FALSE;
-  g_autofree char *target = NULL, *folder = NULL;
+  g_autofree char *target = NULL, *folder = NULL, *clip = NULL;
   g_auto (GStrv) inputs = NULL;
   const GOptionEntry entries[] = {
     { "target", 't', 0, G_OPTION_ARG_STRING, &target,
@@ -581,10 +753,13 @@ int main (int argc, char **argv)
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &folder,
       "Write files there, also where there is a display (the current folder)", "FOLDER" },
     { "frames", 'n', 0, G_OPTION_ARG_INT, &frames,
-      "Stop after N frames, 0 for never (150 of a camera, 300 of --test, else 0); a file has ten "
-      "seconds at most",
+      "Stop after N frames, 0 for never (150 of a camera, else 0); a file has ten seconds at most",
       "N" },
-    { "test", 0, 0, G_OPTION_ARG_NONE, &test, "Take a test picture, a ball", NULL },
+    { "test", 0, 0, G_OPTION_ARG_NONE, &test,
+      "Take a street that is drawn, with somebody who walks there; 150 frames", NULL },
+    { "write-test", 0, 0, G_OPTION_ARG_FILENAME, &clip,
+      "Write the street as a video (WebM), to try other pipelines on, and do nothing else",
+      "FILE" },
     { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &inputs, NULL,
       "FILE | URI | /dev/videoN" },
     G_OPTION_ENTRY_NULL,
@@ -597,6 +772,14 @@ int main (int argc, char **argv)
   if (!g_option_context_parse (context, &argc, &argv, &error)) {
     g_printerr ("trackdemo: %s\n", error->message);
     return 2;
+  }
+  if (clip) {
+    Scene *scene = scene_new ();
+    const gboolean ok = write_scene (scene, clip, &error);
+    scene_free (scene);
+    if (!ok)
+      g_printerr ("trackdemo: %s: %s\n", clip, error->message);
+    return ok ? 0 : 1;
   }
   Box box;
   if ((inputs ? g_strv_length (inputs) : 0) + (test ? 1 : 0) != 1) {
@@ -614,12 +797,14 @@ int main (int argc, char **argv)
   }
   const char *input = test ? NULL : inputs[0];
   if (frames == UNSET)
-    frames = test ? 300 : g_str_has_prefix (input, "/dev/video") ? 150 : 0;
+    frames = !test && g_str_has_prefix (input, "/dev/video") ? 150 : 0;
 
   signal (SIGINT, on_interrupt);
-  if (!demonstrate (input, target ? &box : NULL, folder, frames, &error)) {
-    g_printerr ("trackdemo: %s: %s\n", test ? "test picture" : input, error->message);
-    return 1;
-  }
-  return 0;
+  Scene *scene = test ? scene_new () : NULL;
+  const gboolean ok = demonstrate (input, scene, target ? &box : NULL, folder, frames, &error);
+  if (!ok)
+    g_printerr ("trackdemo: %s: %s\n", test ? "the street" : input, error->message);
+  if (scene)
+    scene_free (scene);
+  return ok ? 0 : 1;
 }

@@ -15,6 +15,9 @@
  * that are inside of the frame. Windows lie `step` pixels apart, and every pixel shows the nearest
  * one. On a frame that was scaled behind cudaintegralhist, they are windows of the original.
  *
+ * With mode=blend the colours are laid over the frame: the more alike, the more of them. There and
+ * with mode=heat a small bar shows which colour is 0 and which is 1.
+ *
  * Brightness goes from 0 to 1, whatever the measure: intersection is taken as it is, and
  * correlation too, from 0 up. Of a distance d with a bound it is 1 - d / bound: 1 for bhattacharyya
  * and kolmogorov-smirnov, 2 for l1, the root of 2 for l2, 4 for chi-square-alt, bins - 1 for emd.
@@ -65,8 +68,8 @@ struct Look {
   guint64 models = 0;  // how often these two were set
   guint window_width = 0, window_height = 0, step = 2;
   GstIntegralHistogramMeasure measure = GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA;
-  double opacity = 0.5;
-  bool messages = false;
+  double opacity = 0.9;
+  bool scale = true, messages = false;
 };
 
 /// The pixel of a line of `to` pixels that lies where `at` lies in one of `from`.
@@ -136,7 +139,7 @@ GType mode_get_type ()
     { int (Mode::gray), "The map in gray, bright where it is alike", "gray" },
     { int (Mode::heat), "The map in colours from dark blue over green to yellow, where it is alike",
       "heat" },
-    { int (Mode::blend), "These colours over the frame", "blend" },
+    { int (Mode::blend), "These colours over the frame, the more of them the more alike", "blend" },
     { 0, nullptr, nullptr },
   };
   static const GType type = g_enum_register_static ("GstIntegralHistLikelihoodMode", values);
@@ -171,8 +174,11 @@ PropertyTable<Look> make_table ()
                 "d gives 1 - d / its bound, and one without a bound (chi-square, "
                 "kullback-leibler) 1 / (1 + d)");
   table.number<double> ("opacity", FIELD (opacity), 0, 1, kPlaying,
-                        "With mode=blend, how much of the colours is seen: 0 shows the frame "
-                        "alone, 1 the map");
+                        "With mode=blend, how much of the colours is seen where the frame is "
+                        "wholly alike; elsewhere less, in proportion. 0 shows the frame alone");
+  table.flag ("scale", FIELD (scale), kPlaying,
+              "With mode=heat and mode=blend, show which colour is 0 and which is 1, in frames of "
+              "at least 160x120");
   table.flag ("messages", FIELD (messages), kPlaying,
               "Post the best window of each map as an element message "
               "\"integral-histogram-likelihood\"");
@@ -341,14 +347,53 @@ static Expected<> blend (GstIntegralHistLikelihood *self, double opacity, GstVid
     return error (Error::Kind::bad_frame, "Frames of these caps cannot be converted to blend with "
                                           "the map: set mode=heat, or put videoconvert before");
   gst_video_converter_frame (state.converter.get (), in, out);
-  const guint16 weight = guint16 (std::lround (opacity * 256));
-  const auto mix = [weight] (guint8 *pixels, const guint8 *row, gsize bytes) {
-    for (gsize i = 0; i < bytes; i++)
-      pixels[i] = guint8 ((pixels[i] * (256 - weight) + row[i] * weight + 128) >> 8);
+  const auto mix = [] (guint8 *pixels, const guint8 *row, gsize bytes) {
+    for (gsize i = 0; i < bytes; i += 4)
+      for (gsize c = i; c < i + 3; c++)
+        pixels[c] = guint8 ((pixels[c] * (255 - row[i + 3]) + row[c] * row[i + 3] + 127) / 255);
   };
   each_row<Bgrx> (
-      state.map, out, [] (guint8 level) { return kColours[level]; }, mix);
+      state.map, out,
+      [opacity] (guint8 level) {
+        Bgrx pixel = kColours[level];
+        pixel[3] = guint8 (std::lround (opacity * level));
+        return pixel;
+      },
+      mix);
   return {};
+}
+
+/// A bar with the colours of 0 to 1 in the lower right corner.
+static void draw_scale (GstVideoFrame *frame)
+{
+  const int width = GST_VIDEO_FRAME_WIDTH (frame), height = GST_VIDEO_FRAME_HEIGHT (frame);
+  if (width < 160 || height < 120)
+    return;
+  // the digits, of three by five points each, the left one of a row in the highest bit
+  constexpr int kZero[] = { 7, 5, 5, 5, 7 }, kOne[] = { 2, 6, 2, 2, 7 };
+  constexpr Bgrx kPanel = { 40, 40, 40, 255 }, kInk = { 255, 255, 255, 255 };
+  const int dot = std::max (height / 240, 1), gap = 3 * dot, tall = 5 * dot, digit = 3 * dot;
+  const int bar = width / 4, all = bar + 2 * digit + 4 * gap;
+  const int left = width - all - gap, top = height - tall - 3 * gap;
+  const auto put = [&] (int x, int y, const Bgrx &colour) {
+    std::ranges::copy (colour, static_cast<guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (frame, 0))
+                                   + gssize (top + y) * GST_VIDEO_FRAME_PLANE_STRIDE (frame, 0)
+                                   + gssize (left + x) * 4);
+  };
+  const auto write = [&] (const int (&rows)[5], int at) {
+    for (int y = 0; y < tall; y++)
+      for (int x = 0; x < digit; x++)
+        if (rows[y / dot] & (4 >> (x / dot)))
+          put (at + x, gap + y, kInk);
+  };
+  for (int y = 0; y < tall + 2 * gap; y++)
+    for (int x = 0; x < all; x++)
+      put (x, y, kPanel);
+  for (int y = gap; y < gap + tall; y++)
+    for (int x = 0; x < bar; x++)
+      put (2 * gap + digit + x, y, kColours[gsize (x * 255 / (bar - 1))]);
+  write (kZero, gap);
+  write (kOne, 3 * gap + digit + bar);
 }
 
 // GstVideoFilter
@@ -378,6 +423,9 @@ static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVid
         state.map, out, [] (guint8 level) { return kColours[level]; }, copy_row);
   else
     TRY (blend (self, look.opacity, in, area, out));
+  const bool is_frame_alone = look.mode == Mode::blend && look.opacity == 0;
+  if (look.scale && !is_frame_alone && GST_VIDEO_FRAME_FORMAT (out) != GST_VIDEO_FORMAT_GRAY8)
+    draw_scale (out);
   return GST_FLOW_OK;
 }
 

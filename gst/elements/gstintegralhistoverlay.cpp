@@ -4,9 +4,9 @@
  * @title: integralhistoverlay
  *
  * Draws on raw video, in place: each #GstVideoRegionOfInterestMeta of a frame as a box with its
- * type, its id and the confidence of a tracker, where tracks have been of late, and bar charts of
- * the boxes' histograms, where the frame carries a #GstIntegralHistogramMeta. A frame with nothing
- * to draw passes as it is.
+ * type, its id and the confidence of a tracker, and where tracks have been of late. Bar charts of
+ * the boxes' histograms stand side by side along an edge, where the frame carries a
+ * #GstIntegralHistogramMeta. A frame with nothing to draw passes as it is.
  *
  * ## Example launch line
  * |[
@@ -56,10 +56,12 @@ PropertyTable<Look> make_table ()
                        "How many of its last positions a track draws behind itself, and after how "
                        "many frames without it they vanish; 0 draws none");
   table.flag ("labels", FIELD (labels), kPlaying,
-              "Write type, id and confidence of a region of interest next to it");
+              "Write type, id and confidence of a region of interest next to it, and type and id "
+              "above its histogram; rectangles of the property regions are numbered");
   table.flag ("histograms", FIELD (histograms), kPlaying,
               "Draw a bar chart of every region's histogram, where the frame carries its integral "
-              "histogram");
+              "histogram: side by side along the lower edge, or the upper one where that hides "
+              "less; +n says how many do not fit");
   table.number<guint> ("line-width", FIELD (line_width), 0, 32, kPlaying,
                        "Pixels that lines are wide; 0 goes by the height of the frame, and takes "
                        "at least 2");
@@ -81,7 +83,7 @@ struct Trail {
 struct Mark {
   Box box;
   Colour colour;
-  std::string label;
+  std::string name, label;  // what its chart is called, and what is written next to it
 };
 
 struct State {
@@ -155,20 +157,22 @@ static void each_roi (GstBuffer *buffer, Visit &&visit)
   }
 }
 
-static std::string label_of (GstVideoRegionOfInterestMeta *roi)
+static std::string name_of (GstVideoRegionOfInterestMeta *roi)
 {
   const char *type = g_quark_to_string (roi->roi_type);
   g_autofree char *valid = g_utf8_make_valid (type ? type : "", -1);
-  std::string label = valid;
-  label.append (" ").append (std::to_string (roi->id));
+  return std::string (valid) + " " + std::to_string (roi->id);
+}
+
+/// The name, and how sure a tracker is.
+static std::string label_of (GstVideoRegionOfInterestMeta *roi)
+{
   const GstStructure *track = gst_video_region_of_interest_meta_get_param (roi, "track");
   double confidence;
-  if (track && gst_structure_get_double (track, "confidence", &confidence)
-      && std::isfinite (confidence))
-    label.append (" ")
-        .append (std::to_string (std::lround (CLAMP (confidence, 0, 1) * 100)))
-        .append ("%");
-  return label;
+  if (!track || !gst_structure_get_double (track, "confidence", &confidence)
+      || !std::isfinite (confidence))
+    return name_of (roi);
+  return name_of (roi) + " " + std::to_string (std::lround (CLAMP (confidence, 0, 1) * 100)) + "%";
 }
 
 static void update_trails (State &state, GstBuffer *buffer)
@@ -213,14 +217,21 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
     state.regions = TRY (parse_regions (state.current.regions));
     state.parsed_text = state.current.regions;
   }
-  const auto add = [&] (const Box &box, const Colour &colour, std::string label) {
-    if (visible (box, state.area.w, state.area.h).width > 0)
-      state.marks.push_back ({ box, colour, std::move (label) });
+  const auto add = [&] (const Box &box, const Colour &colour, const std::string &name,
+                        const std::string &label) {
+    if (visible (box, state.area.w, state.area.h).width <= 0)
+      return;
+    state.marks.push_back ({ box, colour, "", "" });
+    if (state.current.labels)
+      state.marks.back () = { box, colour, name, label };
   };
-  for (const GstVideoRectangle &r : state.regions)
-    add ({ r.x, r.y, r.w, r.h }, kWhite, "");
+  for (std::size_t i = 0; i < state.regions.size (); i++) {
+    const GstVideoRectangle &r = state.regions[i];
+    const std::string name = "region " + std::to_string (i + 1);
+    add ({ r.x, r.y, r.w, r.h }, kWhite, name, name);
+  }
   each_roi (buffer, [&] (GstVideoRegionOfInterestMeta *roi, const Box &box) {
-    add (box, colour_of (roi->id), state.current.labels ? label_of (roi) : "");
+    add (box, colour_of (roi->id), name_of (roi), label_of (roi));
   });
   update_trails (state, buffer);
   return !state.marks.empty () || std::ranges::any_of (state.trails, [&] (const auto &entry) {
@@ -230,8 +241,8 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
 
 // drawing
 
-static Expected<> draw_bars (GstIntegralHistOverlay *self, OverlayPainter &painter,
-                             GstBuffer *buffer)
+static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &painter,
+                               GstBuffer *buffer)
 {
   State &state = *self->state;
   GstIntegralHistogramMeta *meta =
@@ -244,6 +255,8 @@ static Expected<> draw_bars (GstIntegralHistOverlay *self, OverlayPainter &paint
   }
   if (!state.marks.empty ())
     TRY (state.consumer.await (meta->histogram));
+  std::vector<Chart> charts;
+  std::vector<Box> boxes;
   for (const Mark &mark : state.marks) {
     const Box box = visible (mark.box, state.area.w, state.area.h);
     gsize n = 0;
@@ -252,8 +265,10 @@ static Expected<> draw_bars (GstIntegralHistOverlay *self, OverlayPainter &paint
         meta, int (box.x), int (box.y), int (box.width), int (box.height), &n, &problem);
     if (!counts)
       return tl::make_unexpected (take_gerror (problem, "The histogram of a region failed: "));
-    painter.bars (mark.box, mark.colour, { counts, n });
+    charts.push_back ({ mark.colour, mark.name, { counts, counts + n } });
+    boxes.push_back (mark.box);
   }
+  painter.charts (charts, boxes);
   return {};
 }
 
@@ -271,7 +286,7 @@ static Expected<> draw (GstIntegralHistOverlay *self, GstBuffer *buffer)
   for (const Mark &mark : state.marks)
     painter.outline (mark.box, mark.colour);
   if (state.current.histograms)
-    TRY (draw_bars (self, painter, buffer));
+    TRY (draw_charts (self, painter, buffer));
   for (const Mark &mark : state.marks)
     painter.label (mark.box, mark.colour, mark.label);
   return painter.outcome ();

@@ -49,6 +49,24 @@ gint64 inside (gint64 at, gint64 size, gint64 frame_size)
   return std::max<gint64> (std::min (at, frame_size - size), 0);
 }
 
+bool overlap (const Box &a, const Box &b)
+{
+  return a.x < b.right () && b.x < a.right () && a.y < b.bottom () && b.y < a.bottom ();
+}
+
+/// As many means of neighbours as there are columns, where there are more counts than that.
+std::vector<double> bars_of (std::span<const guint32> counts, gint64 columns)
+{
+  std::vector<double> bars (std::min (counts.size (), std::size_t (columns)));
+  for (std::size_t i = 0; i < bars.size (); i++) {
+    const std::size_t first = i * counts.size () / bars.size (),
+                      end = (i + 1) * counts.size () / bars.size ();
+    const auto part = counts.subspan (first, end - first);
+    bars[i] = std::accumulate (part.begin (), part.end (), 0.0) / double (part.size ());
+  }
+  return bars;
+}
+
 /// Calls `visit` for boxes of at most `size` pixels a side that make up the box.
 template <class Visit>
 void each_tile (const Box &box, gint64 size, Visit &&visit)
@@ -139,10 +157,133 @@ void OverlayPainter::frame (const Box &box, gint64 across, const Colour &colour,
   fill ({ box.right () - along, box.y + across, along, box.height - 2 * across }, colour, opacity);
 }
 
+void OverlayPainter::charts (std::span<const Chart> charts, std::span<const Box> boxes)
+{
+  const gint64 bar_height = std::max<gint64> (height_ / 15, 16), margin = bar_height / 16;
+  const bool has_captions =
+      std::ranges::any_of (charts, [] (const Chart &c) { return !c.caption.empty (); });
+  const auto caption = has_captions ? measure ("0") : std::nullopt;
+  const gint64 width = in_width (2 * bar_height) + 2 * in_width (margin),
+               height = bar_height + 2 * margin + (caption ? caption->height : 0);
+  const gint64 pitch = width + in_width (2 * margin), room = (width_ + pitch - width) / pitch;
+  if (charts.empty () || room == 0 || height > height_)
+    return;
+
+  const std::size_t fit = std::min (charts.size (), std::size_t (room));
+  const std::size_t drawn = fit < charts.size () && fit > 1 ? fit - 1 : fit;
+  const auto row = [&] (gint64 y) { return Box{ 0, y, gint64 (fit) * pitch, height }; };
+  const auto hides = [&] (const Box &place) {
+    return std::ranges::count_if (boxes, [&] (const Box &box) { return overlap (place, box); });
+  };
+  const Box lower = row (height_ - height), upper = row (0);
+  Box place = hides (upper) < hides (lower) ? upper : lower;
+  place.width = width;
+  for (const Chart &c : charts.first (drawn)) {
+    chart (place, c, bar_height);
+    taken_.push_back (place);
+    place.x += pitch;
+  }
+  if (drawn == charts.size ())
+    return;
+  const std::string more = std::string ("+").append (std::to_string (charts.size () - drawn));
+  if (const auto size = measure (more); size && place.x < width_) {
+    const Box note = { place.x, place.bottom () - size->height, size->width, size->height };
+    paint (note, [&] (cairo_t *cr) {
+      set_colour (cr, kPanel, 0.7);
+      cairo_paint (cr);
+      set_colour (cr, kWhite);
+      write (cr, note, more);
+    });
+    taken_.push_back (note);
+  }
+}
+
+void OverlayPainter::chart (const Box &place, const Chart &chart, gint64 bar_height)
+{
+  const gint64 margin = bar_height / 16, columns = in_width (2 * bar_height);
+  const std::vector<double> bars = bars_of (chart.counts, columns);
+  std::string caption = chart.caption;
+  if (const auto size = measure (caption); size && size->width > place.width)
+    caption.erase (0, caption.rfind (' ') + 1);
+  const double highest = bars.empty () ? 1 : std::max (*std::ranges::max_element (bars), 1.0);
+  paint (place, [&] (cairo_t *cr) {
+    set_colour (cr, kPanel, 0.7);
+    cairo_paint (cr);
+    const gint64 n = gint64 (bars.size ()), x = place.x + in_width (margin),
+                 bottom = place.bottom () - margin;
+    for (gint64 i = 0; i < n; i++) {
+      const gint64 left = i * columns / n, right = (i + 1) * columns / n;
+      const gint64 bar = std::llround (bars[std::size_t (i)] / highest * double (bar_height));
+      cairo_rectangle (cr, double (x + left), double (bottom - bar), double (right - left),
+                       double (bar));
+    }
+    set_colour (cr, chart.colour);
+    cairo_fill (cr);
+    if (measure (caption))
+      write (cr, place, caption);
+  });
+}
+
 void OverlayPainter::label (const Box &box, const Colour &colour, const std::string &text)
 {
-  if (text.empty ())
+  const auto size = measure (text);
+  if (!size)
     return;
+  const Box seen = visible (box, width_, height_);
+  const auto at = [&] (gint64 y) {
+    return Box{ inside (seen.x, size->width, width_), y, size->width, size->height };
+  };
+  const Box wishes[] = { at (box.y - size->height), at (box.bottom ()), at (seen.y),
+                         at (seen.bottom () - size->height) };
+  const auto wish =
+      std::ranges::find_if (wishes, [this] (const Box &place) { return is_free (place); });
+  const auto place = wish != std::end (wishes)
+                         ? *wish
+                         : free_place (at (inside (box.y - size->height, size->height, height_)));
+  if (!place)
+    return;
+  taken_.push_back (*place);
+  const bool bright = 0.3 * colour.red + 0.6 * colour.green + 0.1 * colour.blue > 0.4;
+  paint (*place, [&] (cairo_t *cr) {
+    set_colour (cr, colour);
+    cairo_paint (cr);
+    set_colour (cr, bright ? kBlack : kWhite);
+    write (cr, *place, text);
+  });
+}
+
+/// Inside of the frame, as far as it is not wider than that, and nothing is there.
+bool OverlayPainter::is_free (const Box &place) const
+{
+  return place.y >= 0 && place.bottom () <= height_ && (place.right () <= width_ || place.x == 0)
+         && std::ranges::none_of (taken_, [&] (const Box &t) { return overlap (t, place); });
+}
+
+std::optional<Box> OverlayPainter::free_place (const Box &wish) const
+{
+  for (gint64 away = 0; away < height_; away += std::max<gint64> (wish.height / 2, 1))
+    for (const gint64 y : { wish.y + away, wish.y - away }) {
+      Box place = { wish.x, y, wish.width, wish.height };
+      // past whatever is in the way, to the right and then to the left
+      for (const bool right : { true, false }) {
+        place.x = wish.x;
+        const auto in_the_way = [&] {
+          return std::ranges::find_if (taken_, [&] (const Box &t) { return overlap (t, place); });
+        };
+        for (auto t = in_the_way (); t != taken_.end () && place.x >= 0 && place.x < width_;
+             t = in_the_way ())
+          place.x = right ? t->right () : t->x - place.width;
+        if (place.x >= 0 && is_free (place))
+          return place;
+      }
+    }
+  return {};
+}
+
+std::optional<OverlayPainter::TextSize> OverlayPainter::measure (const std::string &text)
+{
+  if (text.empty ())
+    return {};
   if (!font_)
     font_.reset (new_font (font_size_, stretch_));
   cairo_font_extents_t font;
@@ -150,68 +291,19 @@ void OverlayPainter::label (const Box &box, const Colour &colour, const std::str
   cairo_scaled_font_extents (font_.get (), &font);
   cairo_scaled_font_text_extents (font_.get (), text.c_str (), &extents);
   if (cairo_scaled_font_status (font_.get ()) != CAIRO_STATUS_SUCCESS)
-    return;
-  const double margin = std::round (font_size_ / 4);
-  const gint64 width = std::llround (std::min (extents.x_advance, kFar) + 2 * margin * stretch_),
-               height = std::llround (font.ascent + font.descent);
-  const Box seen = visible (box, width_, height_);
-  const Box place = { inside (seen.x, width, width_), box.y >= height ? box.y - height : seen.y,
-                      width, height };
-  const bool bright = 0.3 * colour.red + 0.6 * colour.green + 0.1 * colour.blue > 0.4;
-  paint (place, [&] (cairo_t *cr) {
-    set_colour (cr, colour);
-    cairo_paint (cr);
-    set_colour (cr, bright ? kBlack : kWhite);
-    cairo_set_scaled_font (cr, font_.get ());
-    cairo_move_to (cr, double (place.x) + margin * stretch_,
-                   double (place.y) + std::round (font.ascent));
-    cairo_show_text (cr, text.c_str ());
-  });
+    return {};
+  return TextSize{ std::llround (std::min (extents.x_advance, kFar) + 2 * text_margin ()),
+                   std::llround (font.ascent + font.descent) };
 }
 
-void OverlayPainter::bars (const Box &box, const Colour &colour, std::span<const guint32> counts)
+void OverlayPainter::write (cairo_t *cr, const Box &place, const std::string &text) const
 {
-  const gint64 bar_height = std::max<gint64> (height_ / 15, 16),
-               bars_width = in_width (2 * bar_height);
-  const gint64 margin = bar_height / 16, height = bar_height + 2 * margin,
-               width = bars_width + 2 * in_width (margin);
-  if (counts.empty () || width > width_ || height > height_)
-    return;
-  // means of neighbours where there are more bins than columns
-  std::vector<double> values (std::min (counts.size (), std::size_t (bars_width)));
-  for (std::size_t i = 0; i < values.size (); i++) {
-    const std::size_t first = i * counts.size () / values.size (),
-                      end = (i + 1) * counts.size () / values.size ();
-    const auto part = counts.subspan (first, end - first);
-    values[i] = std::accumulate (part.begin (), part.end (), 0.0) / double (part.size ());
-  }
-  const double highest = std::max (*std::ranges::max_element (values), 1.0);
-
-  const Box seen = visible (box, width_, height_);
-  Box place = { seen.x, box.bottom () + line_, width, height };
-  if (place.bottom () > height_) {
-    place.y = seen.bottom () - height;
-    if (seen.right () + line_ + width <= width_)
-      place.x = seen.right () + line_;
-    else if (seen.x - line_ - width >= 0)
-      place.x = seen.x - line_ - width;
-  }
-  place.x = inside (place.x, width, width_);
-  place.y = inside (place.y, height, height_);
-  paint (place, [&] (cairo_t *cr) {
-    set_colour (cr, kPanel, 0.7);
-    cairo_paint (cr);
-    const gint64 n = gint64 (values.size ()), x = place.x + in_width (margin),
-                 bottom = place.bottom () - margin;
-    for (gint64 i = 0; i < n; i++) {
-      const gint64 left = i * bars_width / n, right = (i + 1) * bars_width / n;
-      const gint64 bar = std::llround (values[i] / highest * double (bar_height));
-      cairo_rectangle (cr, double (x + left), double (bottom - bar), double (right - left),
-                       double (bar));
-    }
-    set_colour (cr, colour);
-    cairo_fill (cr);
-  });
+  cairo_font_extents_t font;
+  cairo_scaled_font_extents (font_.get (), &font);
+  cairo_set_scaled_font (cr, font_.get ());
+  cairo_move_to (cr, double (place.x) + text_margin (),
+                 double (place.y) + std::round (font.ascent));
+  cairo_show_text (cr, text.c_str ());
 }
 
 void OverlayPainter::trail (std::span<const Point> points, const Colour &colour, double opacity)

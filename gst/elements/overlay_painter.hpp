@@ -4,10 +4,13 @@
 // and metas.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <cairo.h>
 #include <gst/integralhist/error.hpp>
@@ -31,6 +34,13 @@ struct Box {
   gint64 bottom () const { return y + height; }
 };
 
+/// The bar chart of a histogram, and what is written above it.
+struct Chart {
+  Colour colour;
+  std::string caption;  // may be empty; where it is too wide, its last word is written
+  std::vector<guint32> counts;
+};
+
 /// The part of the box inside a frame of this size; all zero where there is none.
 Box visible (const Box &box, gint64 width, gint64 height);
 
@@ -48,20 +58,35 @@ public:
 
   /// Along the box's border, inside, with a dark seam.
   void outline (const Box &box, const Colour &colour);
-  /// Above the box, or in it where the frame ends. Valid UTF-8; where there is no font, nothing.
+  /// Side by side in a row along the lower edge of the frame, or along the upper one where that
+  /// hides less of the boxes. The highest bar of each is its largest count. Where not all of them
+  /// fit, the row ends with how many are left out.
+  void charts (std::span<const Chart> charts, std::span<const Box> boxes);
+  /// Above the box, else below or in it, else as near as there is room for it: labels hide neither
+  /// each other nor charts. One without any room is left out. Valid UTF-8; where there is no font,
+  /// nothing.
   void label (const Box &box, const Colour &colour, const std::string &text);
-  /// Below the box where there is room, else beside or in it; the highest bar is the largest count.
-  void bars (const Box &box, const Colour &colour, std::span<const guint32> counts);
   /// From the oldest point, which is the faintest.
   void trail (std::span<const Point> points, const Colour &colour, double opacity);
 
 private:
   using Draw = std::function<void (cairo_t *)>;
+  struct TextSize {
+    gint64 width, height;
+  };
 
   /// The width of as much as `rows` rows are high, at least a pixel.
   gint64 in_width (gint64 rows) const;
+  double text_margin () const { return std::round (font_size_ / 4) * stretch_; }
   void frame (const Box &box, gint64 across, const Colour &colour, double opacity);
   void fill (const Box &box, const Colour &colour, double opacity);
+  /// The size of a line of text with its margins; nothing where there is no font.
+  std::optional<TextSize> measure (const std::string &text);
+  void write (cairo_t *cr, const Box &place, const std::string &text) const;
+  void chart (const Box &place, const Chart &chart, gint64 bar_height);
+  bool is_free (const Box &place) const;
+  /// The place nearest to the wish that is free, row by row.
+  std::optional<Box> free_place (const Box &wish) const;
   /// What `draw` draws in coordinates of the frame, but only in the box.
   void paint (const Box &box, const Draw &draw);
   Expected<> paint_tile (const Box &tile, const Draw &draw);
@@ -75,7 +100,8 @@ private:
   const double font_size_;
   Expected<> outcome_;
   std::unique_ptr<cairo_scaled_font_t, void (*) (cairo_scaled_font_t *)>
-      font_;  // there from the first label
+      font_;                // there from the first text
+  std::vector<Box> taken_;  // by charts and labels
 };
 
 }  // namespace integralhist

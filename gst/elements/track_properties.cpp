@@ -42,7 +42,9 @@ static PropertyTable<TrackProperties> make_table ()
                        "property targets; 0 for never");
   table.number<double> ("min-confidence", FIELD (track.min_confidence), 0, 1, kPlaying,
                         "Below which confidence a frame is bad; confidence is how much less the "
-                        "best position costs than half of those nearby, 0 to 1");
+                        "best position costs than half of those nearby, 0 to 1. Where all "
+                        "positions are the same, as of a flat target on a flat ground, it is 0 and "
+                        "the frame is not bad: the target stays where it is");
   return table;
 }
 

@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Decodes what examples/trackdemo leaves without a display: the video and the contact sheet.
+"""What the demo says and leaves where there is no display: the video and the contact sheet are
+decoded independently.
 
 Environment:
   TRACKDEMO=program   build/examples/trackdemo
+  HISTQUERY=program   build/examples/histquery
 """
 import os
 import re
@@ -14,7 +16,12 @@ import unittest
 import numpy
 
 PROGRAM = os.environ.get('TRACKDEMO', '')
+HISTQUERY = os.environ.get('HISTQUERY', '')
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 WIDTH, HEIGHT, FRAMES = 320, 240, 60
+SCENE = 640, 480
+SCENE_FRAMES = 150
+SHEET_GAP, SHEET_WIDTH = 4, 1280
 TIMEOUT = 120
 COLOUR = [87, 181, 232]  # of the first target
 
@@ -28,15 +35,9 @@ def decode(path, decoder, width, height):
     """[frame, y, x, RGB] of a file"""
     data = launch(f'filesrc location={path} ! {decoder} ! videoconvert !',
                   f'video/x-raw,format=RGB,width={width},height={height} ! fdsink fd=1')
-    stride = (width * 3 + 3) // 4 * 4
-    rows = numpy.frombuffer(data, numpy.uint8).reshape(-1, height, stride)[:, :, :width * 3]
+    rows = numpy.frombuffer(data, numpy.uint8).reshape(-1, height, (width * 3 + 3) // 4 * 4)
+    rows = rows[:, :, :width * 3]
     return rows.reshape(-1, height, width, 3).astype(int)
-
-
-def overlay_missing():
-    process = subprocess.run(['gst-inspect-1.0', 'integralhistoverlay'],
-                             stdout=subprocess.DEVNULL, check=False)
-    return process.returncode != 0
 
 
 def ball(frame):
@@ -46,8 +47,40 @@ def ball(frame):
     return numpy.array([x.mean(), y.mean()])
 
 
+def shirt(frame):
+    """The middle column of the walker's red stripes; nothing where they are hidden"""
+    band = frame[285:325]
+    red = (band[:, :, 0] > 165) & (band[:, :, 1] < 64) & (band[:, :, 2] < 76)
+    return numpy.nonzero(red)[1].mean() if red.sum() > 60 else None
+
+
+def box_middle(frame):
+    """The middle column of the box that is drawn around the walker, by its upright lines"""
+    drawn = (abs(frame[262:400] - COLOUR).max(axis=2) < 90).mean(axis=0)
+    lines = numpy.argsort(drawn)[-6:]  # three columns each
+    return lines.mean() if drawn[lines].min() > 0.9 else None
+
+
+def tiles(path):
+    """The pictures of a contact sheet"""
+    with open(path, 'rb') as file:
+        head = file.read(24)
+    assert head[:8] == b'\x89PNG\r\n\x1a\n'
+    width, height = int.from_bytes(head[16:20], 'big'), int.from_bytes(head[20:24], 'big')
+    assert width == SHEET_WIDTH
+    sheet = decode(path, 'pngdec', width, height)[0]
+    tile_width, tile_height = (width - 4 * SHEET_GAP) // 3, (height - 4 * SHEET_GAP) // 3
+    return [sheet[y:y + tile_height, x:x + tile_width]
+            for y in range(SHEET_GAP, height - tile_height, tile_height + SHEET_GAP)
+            for x in range(SHEET_GAP, width - tile_width, tile_width + SHEET_GAP)]
+
+
+OVERLAY_MISSING = subprocess.run(['gst-inspect-1.0', 'integralhistoverlay'],
+                                 stdout=subprocess.DEVNULL, check=False).returncode
+
+
 @unittest.skipUnless(os.path.exists(PROGRAM), 'built without the examples (no TRACKDEMO)')
-@unittest.skipIf(overlay_missing(), 'built without cairo')
+@unittest.skipIf(OVERLAY_MISSING, 'built without cairo')
 class Demo(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -66,60 +99,119 @@ class Demo(unittest.TestCase):
         return os.path.join(cls.folder.name, name)
 
     def demo(self, *arguments, status=0):
-        process = subprocess.run(
-            ['timeout', str(TIMEOUT), PROGRAM, '--output', self.folder.name, *arguments],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        command = ['timeout', str(TIMEOUT), PROGRAM, '--output', self.folder.name, *arguments]
+        process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                 text=True, check=False)
         self.assertEqual(process.returncode, status, process.stdout)
         return process.stdout
 
-    def video(self):
-        return decode(self.file('trackdemo.webm'), 'matroskademux ! vp8dec', WIDTH, HEIGHT)
+    def video(self, width=WIDTH, height=HEIGHT):
+        return decode(self.file('trackdemo.webm'), 'matroskademux ! vp8dec', width, height)
+
+    def test_scene(self):
+        """The walker is followed, and what is said of it is so"""
+        said = self.demo('--test')
+        self.assertIn('Following', said)
+        rows = re.findall(r'^  (seen|half or more hidden) +(\d+) +(\d+) +([\d.]+)$', said, re.M)
+        (_, seen, followed, overlap), (_, hidden, followed_hidden, overlap_hidden) = rows
+        self.assertEqual(int(seen) + int(hidden), SCENE_FRAMES)
+        self.assertIn(f'{SCENE_FRAMES} frames in ', said)
+        self.assertGreater(int(hidden), 10)
+        self.assertGreater(int(followed), 0.85 * int(seen))
+        self.assertGreater(float(overlap), 0.75)
+        self.assertLess(int(followed_hidden), int(hidden))  # nobody is followed behind a column
+        self.assertLess(float(overlap_hidden), float(overlap))
+        times = re.search(r'Hidden until frame (\d+), .* frame (\d+)', said).groups()
+        until, found = map(int, times)
+        self.assertLess(until, found)
+        self.assertLess(found, until + 20)
+        lost = int(re.search(r'reported the walker as lost in (\d+) frame', said).group(1))
+        self.assertLess(0, lost)
+        self.assertLess(lost, SCENE_FRAMES - int(followed))
+        last = said.splitlines()[-1]
+        self.assertIn(f'in {followed} of the {seen} frames', last)
+        self.assertIn(f'mean overlap {overlap}.', last)
+
+        # the boxes that are drawn are where the shirt is, as often as that is said
+        frames = self.video(*SCENE)
+        self.assertEqual(len(frames), SCENE_FRAMES)
+        places = [(shirt(frame), box_middle(frame)) for frame in frames]
+        shown = [(at, box) for at, box in places if at is not None]
+        near = [box is not None and abs(box - at) < 15 for at, box in shown]
+        self.assertGreater(len(shown), int(seen) - 25)
+        self.assertGreater(sum(near), 0.88 * len(shown))  # half of the shirt may be hidden
+        walked = places[95][0] - places[5][0]
+        self.assertLess(abs(walked - 90 * 3.2), 12)  # 4 pixels a frame, less the camera's 0.8
+
+        sheet = tiles(self.file('trackdemo.png'))
+        self.assertEqual(len(sheet), 9)
+        for tile in sheet:
+            self.assertGreater(tile.std(), 30)
+        boxes = [(abs(tile - COLOUR).max(axis=2) < 60).sum() > 150 for tile in sheet]
+        self.assertGreaterEqual(sum(boxes), 7)
+
+    def test_scene_is_the_same(self):
+        self.demo('--test', '--frames', '12')
+        first = self.video(*SCENE)
+        self.demo('--test', '--frames', '12')
+        self.assertEqual(len(first), 12)
+        self.assertTrue((first == self.video(*SCENE)).all())
+
+    def test_write_scene(self):
+        """The same film, without a box"""
+        street = self.file('street.webm')
+        self.assertEqual(self.demo('--write-test', street).strip(), f'150 frames: {street}')
+        frames = decode(street, 'matroskademux ! vp8dec', *SCENE)
+        self.assertEqual(len(frames), SCENE_FRAMES)
+        self.assertLess(abs(shirt(frames[5]) - 88), 8)
+        self.assertIsNone(box_middle(frames[5]))
+        self.demo('--write-test', '/nothing/street.webm', status=1)
+
+    def test_file_is_not_graded(self):
+        """Nobody knows what is right in a file"""
+        for arguments in (), ('--target', '0,0,40,40'):
+            said = self.demo(*arguments, self.clip)
+            self.assertRegex(said, r'\d+ frames with 1 target; .* reported one as lost in \d')
+            self.assertNotRegex(said, 'overlap|followed')
+        # black on black is never lost, but is nowhere in particular
+        self.assertIn('as lost in 0,\nand could not tell one from what is around it in', said)
 
     def test_what_moves(self):
         said = self.demo(self.clip)
         self.assertIn(self.file('trackdemo.webm'), said)
         self.assertIn(self.file('trackdemo.png'), said)
-        following = re.search(r'Following (\S+), which moves; from frame (\d+)', said)
-        x, y, width, height = map(int, following[1].split(','))
-        start = int(following[2])
+        box_text, start = re.search(r'Following (\S+), which moves; from frame (\d+)',
+                                    said).groups()
+        x, y, width, height = map(int, box_text.split(','))
         source = decode(self.clip, 'avidemux ! jpegdec', WIDTH, HEIGHT)
-        at = ball(source[start])
+        at = ball(source[int(start)])
         self.assertLess(numpy.abs(at - [x + width / 2, y + height / 2]).max(), 8)
 
         frames = self.video()
         self.assertEqual(len(frames), FRAMES)
-        self.assertLess(numpy.abs(frames[:start] - source[:start]).mean(), 4)  # no box yet
-        for number in range(start, FRAMES):  # the box is drawn where the ball is
+        before = numpy.abs(frames[:int(start)] - source[:int(start)])
+        self.assertLess(before.mean(), 4)  # no box yet
+        for number in range(int(start), FRAMES):  # the box is drawn where the ball is
             px, py = ball(source[number])
             drawn = abs(frames[number] - COLOUR).max(axis=2) < 90
             # its sides are the lines that go past the ball, half its size away
-            for lines, centre, across, half in (
-                    (drawn, px, py, width / 2),
-                    (drawn.T, py, px, height / 2)):
+            for lines, centre, across, half in ((drawn, px, py, width / 2),
+                                                (drawn.T, py, px, height / 2)):
                 near = lines[max(int(across) - 8, 0):int(across) + 9].mean(axis=0)
                 for side in (centre - half, centre + half):
                     if 6 <= side < len(near) - 6:
-                        line = near[round(side) - 6:round(side) + 7]
-                        self.assertGreater(line.max(), 0.6, (number, side))
+                        at = round(side)
+                        self.assertGreater(near[at - 6:at + 7].max(), 0.6, (number, side))
 
     def test_sheet(self):
         self.demo(self.clip)
-        with open(self.file('trackdemo.png'), 'rb') as file:
-            head = file.read(24)
-        self.assertEqual(head[:8], b'\x89PNG\r\n\x1a\n')
-        width, height = int.from_bytes(head[16:20], 'big'), int.from_bytes(head[20:24], 'big')
-        tile_width, gap = 421, 4
-        tile_height = (height - 4 * gap) // 3
-        self.assertEqual(width, 1280)
-        self.assertLess(abs(tile_height - tile_width * HEIGHT / WIDTH), 2)
-        sheet = decode(self.file('trackdemo.png'), 'pngdec', width, height)[0]
-        for row in range(3):
-            for column in range(3):
-                y, x = gap + row * (tile_height + gap), gap + column * (tile_width + gap)
-                tile = sheet[y:y + tile_height, x:x + tile_width]
-                self.assertGreater((abs(tile - COLOUR).max(axis=2) < 90).sum(), 100)  # an overlay
-                self.assertGreater((tile.min(axis=2) > 200).sum(), 300)               # and the ball
-                self.assertGreater((tile.max(axis=2) < 60).mean(), 0.5)
+        sheet = tiles(self.file('trackdemo.png'))
+        self.assertEqual(len(sheet), 9)
+        for tile in sheet:
+            self.assertLess(abs(tile.shape[0] - tile.shape[1] * HEIGHT / WIDTH), 2)
+            self.assertGreater((abs(tile - COLOUR).max(axis=2) < 90).sum(), 100)  # an overlay
+            self.assertGreater((tile.min(axis=2) > 200).sum(), 300)               # and the ball
+            self.assertGreater((tile.max(axis=2) < 60).mean(), 0.5)
 
     def test_target_and_frames(self):
         said = self.demo('--target', '0,0,40,40', '--frames', '20', self.clip)
@@ -127,18 +219,79 @@ class Demo(unittest.TestCase):
         self.assertEqual(len(self.video()), 20)
 
     def test_one_frame(self):
-        picture = self.file('one.png')
-        launch('videotestsrc num-buffers=1 ! video/x-raw,width=321,height=241 !',
-               f'videoconvert ! pngenc ! filesink location={picture}')
-        self.assertIn('the centre', self.demo(picture))
-        frames = decode(self.file('trackdemo.webm'), 'matroskademux ! vp8dec', 321, 241)
-        self.assertEqual(len(frames), 1)
+        launch('videotestsrc num-buffers=1 ! video/x-raw,width=321,height=241 ! videoconvert !',
+               f'pngenc ! filesink location={self.file("one.png")}')
+        self.assertIn('the centre', self.demo(self.file('one.png')))
+        self.assertEqual(self.video(321, 241).shape[0], 1)
 
     def test_no_video(self):
         audio = self.file('audio.wav')
         launch(f'audiotestsrc num-buffers=10 ! wavenc ! filesink location={audio}')
-        self.assertEqual(self.demo(audio, status=1).strip(),
+        self.assertEqual(self.demo(audio, status=1).splitlines()[-1],
                          f'trackdemo: {audio}: there is no video in it')
+
+
+@unittest.skipUnless(os.path.exists(HISTQUERY), 'built without the examples (no HISTQUERY)')
+class Histquery(unittest.TestCase):
+    def query(self, *arguments):
+        command = ['timeout', str(TIMEOUT), HISTQUERY, '--test', *arguments]
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    def test_frames(self):
+        """As many are computed as are asked for"""
+        for arguments, frames in ((), 150), (('--frames', '7'), 7):
+            said = self.query(*arguments)
+            self.assertIn(f'of {frames} frames computed', said)
+            self.assertRegex(said.splitlines()[-1], rf'^{frames} frames in [\d.]+ s: ')
+            self.assertEqual(len(re.findall(r'^ *[\d.]+ s +\d+ \|', said, re.M)),
+                             (frames + 14) // 15)
+            self.assertLessEqual(max(map(len, said.splitlines())), 100)
+
+    def test_no_zeros(self):
+        """What a CPU has none of is not there"""
+        said = self.query()
+        if 'computed on the CPU' not in said:
+            self.skipTest('computed on a GPU')
+        self.assertNotRegex(said, 'upload|download|bytes|device')
+        times = re.findall(r'^  [a-z ]+ +(\d+) +(\d+)$', said, re.M)
+        self.assertEqual(len(times), 2)
+        self.assertNotIn(('0', '0'), times)
+
+
+class Script(unittest.TestCase):
+    """demo.sh, with programs in place of those that install and build"""
+    FAKES = {
+        'dpkg-query': 'for package; do echo "installed $package"; done',
+        'meson': 'echo "[3/7] meson $*"; exit 1',
+    }
+
+    def run_script(self, *arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, body in self.FAKES.items():
+                with open(os.path.join(folder, name), 'w', encoding='utf-8') as file:
+                    file.write(f'#!/bin/sh\n{body}\n')
+                os.chmod(file.name, 0o755)
+            path = f'{folder}:{os.environ["PATH"]}'
+            return subprocess.run([os.path.join(ROOT, 'examples', 'demo.sh'), *arguments],
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                  env={**os.environ, 'PATH': path}, timeout=TIMEOUT, check=False)
+
+    def test_help(self):
+        process = self.run_script('--help')
+        self.assertEqual(process.returncode, 0)
+        for words in 'Builds the project', '-o FOLDER', '-DNAME=VALUE', 'TARGET is', 'Ctrl-C':
+            self.assertIn(words, process.stdout)
+        self.assertNotIn('set -e', process.stdout)
+
+    def test_options(self):
+        for arguments in (('-Dcuda=disabled', '-Dexamples=enabled'),
+                          ('-o', '/tmp', '-Dcuda=disabled')):
+            process = self.run_script(*arguments)
+            self.assertEqual(process.returncode, 1)
+            self.assertRegex(process.stdout, r'\[3/7\] meson \w+ .*-Dcuda=disabled')
+            self.assertIn('the build failed', process.stdout)
+        for wrong in '-Dcuda', '-x', '--nothing':
+            self.assertIn('unknown option', self.run_script(wrong).stdout)
 
 
 if __name__ == '__main__':

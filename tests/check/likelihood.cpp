@@ -121,6 +121,24 @@ GST_START_TEST (numbers)
 }
 GST_END_TEST;
 
+namespace {
+
+/// Compares a blend with the colours over the frame, each pixel as opaque as it is alike. The
+/// fourth byte of a pixel means nothing.
+void check_blend (const Bytes &blend, const Bytes &shown, const Bytes &colours, const Bytes &levels,
+                  double opacity, const char *what)
+{
+  fail_unless (blend.size () == shown.size () && blend.size () == 4 * levels.size ());
+  for (gsize i = 0; i < blend.size (); i++) {
+    const double part = opacity * levels[i / 4] / 255;
+    if (i % 4 < 3 && std::abs (blend[i] - (shown[i] * (1 - part) + colours[i] * part)) > 1.1)
+      fail ("%s: byte %d of %f of %d over %d is %d", what, int (i), part, colours[i], shown[i],
+            blend[i]);
+  }
+}
+
+}  // namespace
+
 /// Every mode of every format that is counted, and of some that are not but come from one that is.
 GST_START_TEST (formats)
 {
@@ -132,18 +150,15 @@ GST_START_TEST (formats)
     map_info = heat.info ();
     fail_unless_equals_int (GST_VIDEO_INFO_FORMAT (&map_info), GST_VIDEO_FORMAT_BGRx);
     fail_unless_equals_int (colours.size (), 4 * gray.size ());
-    const Bytes half = blend.bytes (gst_buffer_ref (frame));
+    const Bytes most = blend.bytes (gst_buffer_ref (frame));
     picture_info = blend.info ();
     fail_unless (gst_video_info_is_equal (&picture_info, &map_info));
     const Bytes shown = converted (in, picture_info, frame);
     blend.set ("opacity", 0.0);
     fail_unless (blend.bytes (gst_buffer_ref (frame)) == shown, "%s", text);
+    check_blend (most, shown, colours, gray, 0.9, text);
     blend.set ("opacity", 1.0);
-    fail_unless (blend.bytes (gst_buffer_ref (frame)) == colours, "%s", text);
-    for (gsize i = 0; i < half.size (); i++)
-      if (std::abs (half[i] - (shown[i] + colours[i]) / 2.0) > 1)
-        fail ("%s: byte %d of a blend of %d and %d is %d", text, int (i), shown[i], colours[i],
-              half[i]);
+    check_blend (blend.bytes (gst_buffer_ref (frame)), shown, colours, gray, 1, text);
   };
   each_format ([&] (const char *text, GstBuffer *in, const Bytes &values) {
     const GstVideoInfo info = info_of (text);
@@ -182,18 +197,105 @@ GST_START_TEST (opacities)
 {
   const Picture picture (48, 36, 1);
   GstBuffer *frame = counted (picture);
-  Likelihood heat ("mode=heat", picture.caps ()), blend ("", picture.caps ());
-  const Bytes colours = heat.bytes (gst_buffer_ref (frame));
+  Likelihood gray ("mode=gray", picture.caps ()), heat ("mode=heat", picture.caps ()),
+      blend ("", picture.caps ());
+  const Bytes levels = gray.bytes (gst_buffer_ref (frame)),
+              colours = heat.bytes (gst_buffer_ref (frame));
   const Bytes shown = converted (info_of (picture.caps ()), heat.info (), frame);
   for (int percent = 0; percent <= 100; percent += 7) {
     blend.set ("opacity", percent / 100.0);
-    const Bytes bytes = blend.bytes (gst_buffer_ref (frame));
-    for (gsize i = 0; i < bytes.size (); i++)
-      if (std::abs (bytes[i] - (shown[i] * (1 - percent / 100.0) + colours[i] * (percent / 100.0)))
-          > 1.1)
-        fail ("%d %% of %d over %d are %d", percent, colours[i], shown[i], bytes[i]);
+    check_blend (blend.bytes (gst_buffer_ref (frame)), shown, colours, levels, percent / 100.0,
+                 "an opacity");
   }
   gst_buffer_unref (frame);
+}
+GST_END_TEST;
+
+/// Where nothing is alike the frame itself is seen, and where all is, at full opacity, the colour.
+GST_START_TEST (ends_of_a_blend)
+{
+  Bytes values (64 * 8, 0);
+  for (gsize i = 0; i < values.size (); i++)
+    values[i] = i % 64 < 32 ? 40 : 220;
+  const Picture picture (64, 8, values);
+  GstBuffer *frame = counted (picture, 2);
+  const std::string properties =
+      "histogram=0,1 measure=intersection window-width=1 window-height=1 step=1 opacity=1 mode=";
+  Likelihood heat (properties + "heat", picture.caps ()),
+      blend (properties + "blend", picture.caps ());
+  const Bytes colours = heat.bytes (gst_buffer_ref (frame)),
+              mixed = blend.bytes (gst_buffer_ref (frame));
+  const Bytes shown = converted (info_of (picture.caps ()), heat.info (), frame);
+  for (gsize i = 0; i < mixed.size (); i++)
+    if (i % 4 < 3)
+      fail_unless_equals_int (mixed[i], (i / 4 % 64 < 32 ? shown : colours)[i]);
+  gst_buffer_unref (frame);
+}
+GST_END_TEST;
+
+/// In frames that have room for it a bar shows which colour is 0 and which is 1.
+GST_START_TEST (scale)
+{
+  for (const auto &[width, height, has_room] :
+       { std::tuple (320, 240, true), std::tuple (160, 120, true), std::tuple (333, 481, true),
+         std::tuple (159, 120, false), std::tuple (160, 119, false) })
+    for (const char *mode : { "heat", "blend", "gray" }) {
+      const Picture picture (width, height, 1);
+      GstBuffer *frame = counted (picture);
+      const std::string properties = std::string ("step=8 mode=") + mode;
+      Likelihood with (properties, picture.caps ()),
+          without (properties + " scale=false", picture.caps ());
+      const Bytes a = with.bytes (gst_buffer_ref (frame)),
+                  b = without.bytes (gst_buffer_ref (frame));
+      const bool is_drawn = has_room && std::string (mode) != "gray";
+      fail_unless_equals_int (a != b, is_drawn);
+      with.set ("opacity", 0.0);
+      without.set ("opacity", 0.0);
+      if (std::string (mode) == "blend")
+        fail_unless (with.bytes (gst_buffer_ref (frame)) == without.bytes (gst_buffer_ref (frame)),
+                     "a frame alone has a scale");
+      gst_buffer_unref (frame);
+      if (!is_drawn)
+        continue;
+
+      // only in the lower right corner
+      const auto pixel = [&, w = width] (int x, int y) { return &a[gsize (4 * (y * w + x))]; };
+      for (int y = 0; y < height; y++)
+        for (int x = 0; x < width; x++)
+          if (x < width / 2 || y < height * 7 / 8) {
+            const gsize i = gsize (4 * (y * width + x));
+            fail_unless (std::equal (&a[i], &a[i + 4], &b[i]), "%s: pixel %d,%d", mode, x, y);
+          }
+      // one of its rows has the colours of 0 and 1 as the ends of a bar that gets ever lighter
+      const auto is = [&] (int x, int y, std::array<int, 3> rgb) {
+        return pixel (x, y)[2] == rgb[0] && pixel (x, y)[1] == rgb[1] && pixel (x, y)[0] == rgb[2];
+      };
+      const std::array lowest = { 68, 1, 84 }, highest = { 253, 231, 37 }, ink = { 255, 255, 255 };
+      int rows = 0;
+      std::array<int, 2> inked = {};  // to the left and to the right
+      for (int y = height * 7 / 8; y < height; y++) {
+        int first = -1, last = -1;
+        for (int x = width / 2; x < width; x++) {
+          if (first < 0 && is (x, y, lowest))
+            first = x;
+          if (is (x, y, highest))
+            last = x;
+        }
+        if (first < 0 || last - first != width / 4 - 1)
+          continue;
+        rows++;
+        for (int x = first + 1; x <= last; x++) {
+          const auto light = [&] (int at) { return 2 * pixel (at, y)[2] + 5 * pixel (at, y)[1]; };
+          fail_unless (light (x) + 16 >= light (x - 1), "%s: pixel %d,%d", mode, x, y);
+        }
+        for (int x = width / 2; x < width; x++)
+          inked[x > last] += is (x, y, ink) && (x < first || x > last);
+      }
+      const int dot = std::max (height / 240, 1);
+      fail_unless_equals_int (rows, 5 * dot);
+      fail_unless_equals_int (inked[0], 12 * dot * dot);  // the points of a 0
+      fail_unless_equals_int (inked[1], 8 * dot * dot);   // and of a 1
+    }
 }
 GST_END_TEST;
 
@@ -260,6 +362,8 @@ static Suite *likelihood_suite ()
   tcase_add_test (tests, numbers);
   tcase_add_test (tests, formats);
   tcase_add_test (tests, opacities);
+  tcase_add_test (tests, ends_of_a_blend);
+  tcase_add_test (tests, scale);
   tcase_add_test (tests, colours);
   return suite;
 }

@@ -512,9 +512,10 @@ GST_START_TEST (properties)
     fail_unless (g_param_value_defaults (specs[i], &value), "%s", specs[i]->name);
     g_value_unset (&value);
   }
-  fail_unless (names
-               == std::set<std::string> ({ "histogram", "measure", "messages", "mode", "model",
-                                           "opacity", "step", "window-height", "window-width" }));
+  fail_unless (
+      names
+      == std::set<std::string> ({ "histogram", "measure", "messages", "mode", "model", "opacity",
+                                  "scale", "step", "window-height", "window-width" }));
   gst_object_unref (element);
 }
 GST_END_TEST;

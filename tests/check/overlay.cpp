@@ -409,7 +409,7 @@ GST_START_TEST (bars)
     a.insert (a.end (), b.begin (), b.end ());
     return a;
   };
-  const GstVideoRectangle below = { 80, 140, 100, 40 };
+  const GstVideoRectangle below = { 0, 200, 320, 40 };
   // a quarter of the region is dark, and then three quarters
   fail_unless (heights ("bins=2", "100,100,40,40", { 110, 0, 200, 240 }, below)
                == joined (columns (16, 5), columns (16, 16)));
@@ -420,15 +420,134 @@ GST_START_TEST (bars)
   // 256 bins: eight in each column
   fail_unless (heights ("bins=256", "100,100,40,40", { 120, 0, 200, 240 }, below)
                == columns (2, 16));
-  // no room below: beside the box, to the right and to the left, or in it, and always in the frame
-  fail_unless (heights ("bins=1", "100,210,40,40", { 0, 0, 0, 0 }, { 140, 0, 180, 240 })
-               == columns (32, 16));
-  fail_unless (heights ("bins=1", "290,210,40,40", { 0, 0, 0, 0 }, { 0, 0, 290, 240 })
-               == columns (32, 16));
+  // wherever the box is: one that fills the frame, and one in the corner of the chart, which is
+  // then at the other edge
   fail_unless (heights ("bins=1", "-5,-5,400,400", { 0, 0, 0, 0 }, { 0, 0, 320, 240 })
                == columns (32, 16));
   fail_unless (heights ("bins=1", "310,20,40,40", { 0, 0, 0, 0 }, { 0, 62, 320, 178 })
                == columns (32, 16));
+  fail_unless (heights ("bins=1", "0,210,40,40", { 0, 0, 0, 0 }, { 0, 0, 320, 200 })
+               == columns (32, 16));
+}
+GST_END_TEST;
+
+namespace {
+
+constexpr int kChartWidth = 34, kChartHeight = 18, kPitch = 36;  // in frames of 240 rows
+
+/// Frames of 320x240 pixels of 100 with small regions in the middle, and their charts.
+class Charts {
+public:
+  explicit Charts (const std::string &properties)
+      : overlay_ ("histograms=true " + properties, caps_of ("GRAY8", 320, 240),
+                  "cudaintegralhist bins=1 backend=cpu tuning-time=0 ! ")
+  {
+  }
+
+  void draw (int regions)
+  {
+    std::string text;
+    for (int i = 0; i < regions; i++)
+      text += (i ? ";" : "") + std::to_string (20 + 20 * i) + ",100,12,12";
+    draw (text);
+  }
+  void draw (const std::string &regions)
+  {
+    overlay_.set ("regions", regions.c_str ());
+    bytes_ = overlay_.bytes (overlay_.even (100));
+  }
+
+  bool is_changed (int x, int y) const { return at (x, y) != 100; }
+  int changed (const GstVideoRectangle &r) const
+  {
+    int n = 0;
+    for (int y = r.y; y < r.y + r.h; y++)
+      for (int x = r.x; x < r.x + r.w; x++)
+        n += is_changed (x, y);
+    return n;
+  }
+  std::vector<guint8> part (const GstVideoRectangle &r) const
+  {
+    std::vector<guint8> pixels;
+    for (int y = r.y; y < r.y + r.h; y++)
+      for (int x = r.x; x < r.x + r.w; x++)
+        pixels.push_back (at (x, y));
+    return pixels;
+  }
+
+private:
+  guint8 at (int x, int y) const { return bytes_[gsize (y * 320 + x)]; }
+
+  Overlay overlay_;
+  std::vector<guint8> bytes_;
+};
+
+}  // namespace
+
+/// Side by side along the lower edge, as many as fit; then it is written how many there are more.
+GST_START_TEST (charts_in_a_row)
+{
+  const GstVideoRectangle edge = { 0, 240 - kChartHeight, 320, kChartHeight };
+  Charts charts ("");
+  for (const int n : { 1, 2, 5, 8 }) {
+    charts.draw (n);
+    for (int i = 0; i < n; i++)
+      fail_unless_equals_int (charts.changed ({ i * kPitch, edge.y, kChartWidth, kChartHeight }),
+                              kChartWidth * kChartHeight);
+    fail_unless_equals_int (charts.changed (edge), n * kChartWidth * kChartHeight);
+    // nothing but the boxes elsewhere
+    fail_unless_equals_int (charts.changed ({ 0, 0, 320, 100 }), 0);
+    fail_unless_equals_int (charts.changed ({ 0, 112, 320, edge.y - 112 }), 0);
+  }
+  const GstVideoRectangle last = { 7 * kPitch, 200, 320 - 7 * kPitch, 40 };
+  std::set<std::vector<guint8>> notes;
+  for (const int n : { 9, 10, 14 }) {
+    charts.draw (n);
+    fail_unless_equals_int (charts.changed ({ 0, edge.y, 7 * kPitch, kChartHeight }),
+                            7 * kChartWidth * kChartHeight);
+    fail_unless (charts.changed (last) > 100 && charts.changed (last) < 600);
+    notes.insert (charts.part (last));
+  }
+  fail_unless_equals_int (int (notes.size ()), 3);
+}
+GST_END_TEST;
+
+/// They hide no box where there is another edge for them.
+GST_START_TEST (charts_beside_boxes)
+{
+  struct Case {
+    const char *regions;
+    int y;
+  };
+  const int low = 240 - kChartHeight;
+  for (const Case &c :
+       { Case{ "0,180,60,60", 0 }, Case{ "200,180,60,60", low }, Case{ "0,0,60,60", low },
+         Case{ "0,0,60,60;10,0,40,240", low }, Case{ "0,180,60,60;10,170,60,70;0,0,9,9", 0 } }) {
+    Charts charts ("");
+    charts.draw (std::string (c.regions));
+    fail_unless_equals_int (charts.changed ({ 0, c.y, kChartWidth, kChartHeight }),
+                            kChartWidth * kChartHeight);
+    // where the other edge's chart would be, inside of the boxes
+    fail_unless_equals_int (charts.changed ({ 14, low - c.y + 6, 16, 8 }), 0);
+  }
+}
+GST_END_TEST;
+
+/// A caption above each chart, of the same name as its box's label.
+GST_START_TEST (captions)
+{
+  Charts plain (""), named ("labels=true");
+  plain.draw (2);
+  named.draw (2);
+  const GstVideoRectangle above = { 0, 190, 320, 240 - kChartHeight - 190 };
+  fail_unless_equals_int (plain.changed (above), 0);
+  fail_unless (named.changed (above) > 2 * 10 * kChartWidth);
+  const GstVideoRectangle lines[] = { { 0, 205, kChartWidth, 17 },
+                                      { kPitch, 205, kChartWidth, 17 } };
+  fail_unless (named.part (lines[0]) != named.part (lines[1]), "region 1 and 2 have one caption");
+  // the bars stay as they are
+  const GstVideoRectangle bars = { 0, 240 - kChartHeight, 2 * kPitch, kChartHeight };
+  fail_unless (plain.part (bars) == named.part (bars));
 }
 GST_END_TEST;
 
@@ -468,7 +587,7 @@ GST_START_TEST (bars_where_there_are_histograms)
   GstBuffer *in = two_valued (scaled, { 100, 100, 40, 40 });
   GstBuffer *out = scaled.pass (in);
   const GstVideoInfo small = info_of (caps_of ("GRAY8", 320, 240));
-  fail_unless (white_columns (small, bytes_of (out), { 40, 70, 100, 60 })
+  fail_unless (white_columns (small, bytes_of (out), { 0, 200, 100, 40 })
                == std::vector<int> (16, 16));
   gst_buffer_unref (out);
 }
@@ -513,9 +632,82 @@ GST_START_TEST (labels)
   fail_unless_equals_int (drawn ("labels=true", "track", NAN, 100).first, plain);
   fail_unless (drawn ("labels=true", "a track of another kind", -1, 100).first > plain);
   fail_unless (drawn ("labels=true", "\xff\xfe no UTF-8", -1, 100).first > plain);
-  // no room above: in the box
+  // no room above: elsewhere
   fail_unless (drawn ("labels=true", "track", -1, 0).second
                > drawn ("labels=false", "track", -1, 0).second);
+}
+GST_END_TEST;
+
+namespace {
+
+/// How many pixels of an RGB frame have the colour of an id: those of its box and its label.
+std::map<int, int> pixels_by_id (const Overlay &overlay, const std::vector<guint8> &bytes)
+{
+  constexpr int kColours[7][3] = { { 230, 158, 0 },  { 87, 181, 232 }, { 0, 158, 115 },
+                                   { 240, 227, 66 }, { 0, 115, 179 },  { 214, 94, 0 },
+                                   { 204, 120, 166 } };
+  std::map<int, int> counts;
+  for (int y = 0; y < overlay.info.height; y++)
+    for (int x = 0; x < overlay.info.width; x++)
+      for (int id = 0; id < 7; id++) {
+        const guint8 *pixel = &bytes[gsize (y * overlay.info.stride[0] + 3 * x)];
+        counts[id] += std::abs (pixel[0] - kColours[id][0]) <= 1
+                      && std::abs (pixel[1] - kColours[id][1]) <= 1
+                      && std::abs (pixel[2] - kColours[id][2]) <= 1;
+      }
+  return counts;
+}
+
+}  // namespace
+
+/// Labels of boxes at one place are all seen whole, as far as the frame has room for them.
+GST_START_TEST (labels_beside_each_other)
+{
+  for (const auto &[width, height, all_fit] :
+       { std::tuple (320, 240, true), std::tuple (320, 60, true), std::tuple (70, 200, true),
+         std::tuple (120, 40, false) })
+    for (const GstVideoRectangle &box : { GstVideoRectangle{ width / 2, height / 2, 4, 4 },
+                                          { 0, 0, 4, 4 },
+                                          { width - 4, height - 4, 4, 4 },
+                                          { width / 3, 1, 4, 4 } }) {
+      Overlay overlay ("labels=true", caps_of ("RGB", width, height));
+      const auto alone = [&] (int id) {
+        GstBuffer *in = overlay.even (0);
+        add_roi (in, "face", id, box);
+        return pixels_by_id (overlay, overlay.bytes (in))[id];
+      };
+      GstBuffer *in = overlay.even (0);
+      for (int id = 0; id < 7; id++)
+        add_roi (in, "face", id, box);
+      auto counts = pixels_by_id (overlay, overlay.bytes (in));
+      int whole = 0;
+      for (int id = 0; id < 7; id++) {
+        const int all = alone (id), box_pixels = box.w * box.h;
+        const bool is_whole = std::abs (counts[id] - all) <= box_pixels;
+        fail_unless (all > 200);
+        fail_unless (is_whole || (!all_fit && counts[id] <= box_pixels),
+                     "%dx%d at %d,%d: %d of %d pixels of the label %d", width, height, box.x, box.y,
+                     counts[id], all, id);
+        whole += is_whole;
+      }
+      fail_unless (all_fit ? whole == 7 : whole > 0 && whole < 7, "%dx%d: %d labels", width, height,
+                   whole);
+    }
+}
+GST_END_TEST;
+
+/// A label that would lie on the charts lies elsewhere.
+GST_START_TEST (labels_beside_charts)
+{
+  // the first box sends the charts to the upper edge, to which the second is near
+  const GstVideoRectangle charts_area = { 0, 0, 2 * kPitch, kChartHeight };
+  Charts far ("labels=true"), near ("labels=true");
+  far.draw (std::string ("0,200,40,40;0,100,20,20"));
+  near.draw (std::string ("0,200,40,40;0,34,20,20"));
+  fail_unless_equals_int (far.changed (charts_area), 2 * kChartWidth * kChartHeight);
+  fail_unless (far.part ({ 0, 0, 320, 32 }) == near.part ({ 0, 0, 320, 32 }));
+  // nothing of it is missing
+  fail_unless_equals_int (far.changed ({ 0, 0, 320, 240 }), near.changed ({ 0, 0, 320, 240 }));
 }
 GST_END_TEST;
 
@@ -635,9 +827,14 @@ static Suite *overlay_suite ()
   tcase_add_test (tests, line_widths);
   tcase_add_test (tests, colours);
   tcase_add_test (tests, bars);
+  tcase_add_test (tests, charts_in_a_row);
+  tcase_add_test (tests, charts_beside_boxes);
+  tcase_add_test (tests, captions);
   tcase_add_test (tests, bars_where_there_are_histograms);
   tcase_add_test (tests, failed_query);
   tcase_add_test (tests, labels);
+  tcase_add_test (tests, labels_beside_each_other);
+  tcase_add_test (tests, labels_beside_charts);
   tcase_add_test (tests, bad_settings);
   tcase_add_test (tests, changes);
   tcase_add_test (tests, properties);
