@@ -825,9 +825,9 @@ GST_START_TEST (flush_while_measuring)
 }
 GST_END_TEST;
 
-static Suite *tuning_suite ()
+static Suite *tuning_cache_suite ()
 {
-  Suite *suite = suite_create ("tuning");
+  Suite *suite = suite_create ("tuning_cache");
   TCase *tests = tcase_create ("general");
   tcase_set_timeout (tests, 120);
   suite_add_tcase (suite, tests);
@@ -863,7 +863,7 @@ int main (int argc, char **argv)
     return 1;
   g_setenv ("XDG_CACHE_HOME", cache.c_str (), TRUE);
   gst_check_init (&argc, &argv);
-  const int failed = gst_check_run_suite (tuning_suite (), "tuning", __FILE__);
+  const int failed = gst_check_run_suite (tuning_cache_suite (), "tuning_cache", __FILE__);
   fs::remove_all (cache);
   return failed;
 }

@@ -461,9 +461,9 @@ GST_START_TEST (download_never)
 }
 GST_END_TEST;
 
-static Suite *element_suite ()
+static Suite *histogram_suite ()
 {
-  Suite *suite = suite_create ("element");
+  Suite *suite = suite_create ("histogram");
   TCase *tests = tcase_create ("general");
   tcase_set_timeout (tests, 120);
   suite_add_tcase (suite, tests);
@@ -481,4 +481,4 @@ static Suite *element_suite ()
   return suite;
 }
 
-GST_CHECK_MAIN (element);
+GST_CHECK_MAIN (histogram);

@@ -2,7 +2,7 @@
 //
 // cudaintegralimage: tables and what regions of them add up to, against pixels added up one by one;
 // queries in 32 and in 64 bits; messages; and both elements on one buffer. What it has in common
-// with cudaintegralhist is in element.cpp and stream.cpp.
+// with cudaintegralhist is in histogram.cpp and stream.cpp.
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "frames.hpp"

@@ -2,7 +2,7 @@
 //
 // What the tuner chooses (kernels/tuner.hpp), from strategies whose times are known: this program
 // is linked with the tuner and with a table of its own, of strategies that sleep. How the elements
-// use it is in tuning.cpp.
+// use it is in library/tuning_cache.cpp.
 #include <atomic>
 #include <cerrno>
 #include <chrono>

@@ -359,10 +359,10 @@ DEVICE_TEST (votes)
 DEVICE_TEST (same_bits)
 DEVICE_TEST (groups)
 
-static Suite *queries_suite ()
+static Suite *answer_suite ()
 {
-  Suite *const suite = suite_create ("queries");
-  TCase *const tcase = case_of_suite (suite, "queries");
+  Suite *const suite = suite_create ("answer");
+  TCase *const tcase = case_of_suite (suite, "answer");
   const int devices = int (std::size (kDevices));
   tcase_add_loop_test (tcase, likelihoods, 0, devices);
   tcase_add_loop_test (tcase, quantiles, 0, devices);
@@ -372,4 +372,4 @@ static Suite *queries_suite ()
   return suite;
 }
 
-GST_CHECK_MAIN (queries)
+GST_CHECK_MAIN (answer)

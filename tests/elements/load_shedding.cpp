@@ -333,9 +333,9 @@ GST_START_TEST (live)
 }
 GST_END_TEST;
 
-static Suite *load_suite ()
+static Suite *load_shedding_suite ()
 {
-  Suite *suite = suite_create ("load");
+  Suite *suite = suite_create ("load_shedding");
   TCase *tests = tcase_create ("general");
   setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
   tcase_set_timeout (tests, 120);
@@ -347,4 +347,4 @@ static Suite *load_suite ()
   return suite;
 }
 
-GST_CHECK_MAIN (load);
+GST_CHECK_MAIN (load_shedding);

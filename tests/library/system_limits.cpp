@@ -20,8 +20,8 @@
 #include <gst/integralhist/host_memory.hpp>
 #include <gst/integralhist/sharded_engine.hpp>
 
-#include "../must.hpp"
 #include "alone.hpp"
+#include "must.hpp"
 
 using namespace integralhist;
 

@@ -282,7 +282,7 @@ GST_START_TEST (pictures)
          "integralhistlikelihood mode=blend", "integralhistlikelihood mode=gray" }) {
     const std::string element (line, strcspn (line, " "));
     if (!there_is (element.c_str ())) {
-      printf ("SKIP: lying: this build has no %s\n", element.c_str ());
+      printf ("SKIP: wrong_buffers: this build has no %s\n", element.c_str ());
       continue;
     }
     // a map alone needs no pixels, only metas that do not contradict the caps
@@ -308,9 +308,9 @@ GST_START_TEST (pictures)
 }
 GST_END_TEST;
 
-static Suite *lying_suite ()
+static Suite *wrong_buffers_suite ()
 {
-  Suite *suite = suite_create ("lying");
+  Suite *suite = suite_create ("wrong_buffers");
   TCase *tests = tcase_create ("general");
   setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
   tcase_set_timeout (tests, 60);
@@ -321,4 +321,4 @@ static Suite *lying_suite ()
   return suite;
 }
 
-GST_CHECK_MAIN (lying);
+GST_CHECK_MAIN (wrong_buffers);

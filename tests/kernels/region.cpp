@@ -163,10 +163,10 @@ GST_START_TEST (clipping)
 }
 GST_END_TEST
 
-static Suite *regions_suite ()
+static Suite *region_suite ()
 {
-  Suite *const suite = suite_create ("regions");
-  TCase *const tcase = case_of_suite (suite, "regions");
+  Suite *const suite = suite_create ("region");
+  TCase *const tcase = case_of_suite (suite, "region");
   const int devices = int (std::size (kDevices));
   tcase_add_test (tcase, clipping);
   tcase_add_loop_test (tcase, count_regions, 0, devices);
@@ -174,4 +174,4 @@ static Suite *regions_suite ()
   return suite;
 }
 
-GST_CHECK_MAIN (regions)
+GST_CHECK_MAIN (region)

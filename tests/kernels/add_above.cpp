@@ -235,14 +235,14 @@ GST_START_TEST (lut)
 }
 GST_END_TEST
 
-static Suite *in_parts_suite ()
+static Suite *add_above_suite ()
 {
-  Suite *const suite = suite_create ("in_parts");
-  TCase *const tcase = case_of_suite (suite, "in_parts");
+  Suite *const suite = suite_create ("add_above");
+  TCase *const tcase = case_of_suite (suite, "add_above");
   tcase_add_test (tcase, lut);
   tcase_add_loop_test (tcase, in_parts, 0, int (std::size (kDevices)));
   tcase_add_loop_test (tcase, workspaces, 0, int (std::size (kDevices)));
   return suite;
 }
 
-GST_CHECK_MAIN (in_parts)
+GST_CHECK_MAIN (add_above)

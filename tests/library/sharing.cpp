@@ -12,7 +12,7 @@
 #include <random>
 #include <thread>
 
-#include "../must.hpp"
+#include "must.hpp"
 #include "repeats.hpp"
 
 #include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library

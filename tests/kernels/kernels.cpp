@@ -3,7 +3,7 @@
 // What surrounds the strategies, against slow and obvious code: pixels to bins, layouts and the
 // table, and the reference against counted pixels. On every device, integer for integer.
 // inthist-check (tests/inthist-check) does the same to the strategies themselves; here they only
-// meet real video, which it cannot decode. Regions have regions.cpp.
+// meet real video, which it cannot decode. Regions have region.cpp.
 //
 // Environment: devices.hpp, and
 //   INTHIST_TEST_DATA=folder  where vtest.avi is (package opencv-doc has it, in

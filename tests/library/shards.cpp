@@ -5,10 +5,10 @@
 // Environment: devices.hpp.
 #include <gst/integralhist/shards.hpp>
 
-#include "../must.hpp"
 #include "asked.hpp"
 #include "broken_tensor.hpp"
 #include "formulas.hpp"
+#include "must.hpp"
 
 namespace {
 

@@ -559,10 +559,10 @@ BACKEND_TEST (exact);
 BACKEND_TEST (shards);
 BACKEND_TEST (never);
 
-static Suite *shared_out_suite ()
+static Suite *several_devices_suite ()
 {
-  Suite *suite = suite_create ("shared_out");
-  TCase *tcase = tcase_create ("shared_out");
+  Suite *suite = suite_create ("several_devices");
+  TCase *tcase = tcase_create ("several_devices");
   setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
   printf ("INTHIST_SEED=%u\n", seed ());
   suite_add_tcase (suite, tcase);
@@ -579,4 +579,4 @@ static Suite *shared_out_suite ()
   return suite;
 }
 
-GST_CHECK_MAIN (shared_out);
+GST_CHECK_MAIN (several_devices);
