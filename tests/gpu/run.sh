@@ -106,8 +106,11 @@ for tool in memcheck racecheck initcheck synccheck; do
       part histogram-memcheck env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
         "$sanitizer" --tool memcheck --leak-check full --error-exitcode 1 "$build/tests/elements/histogram"
       # one of its tests wants more memory than there is, which is no error here
-      part questions-memcheck env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
-        "$sanitizer" --tool memcheck --report-api-errors no --error-exitcode 1 "$build/tests/library/questions"
+      for test in query_answers query_refusals query_streams; do
+        part "$test-memcheck" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
+          "$sanitizer" --tool memcheck --report-api-errors no --error-exitcode 1 \
+          "$build/tests/library/$test"
+      done
       part several_devices-memcheck env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 INTHIST_CASES=small \
         "$sanitizer" --tool memcheck --report-api-errors no --leak-check full --error-exitcode 1 "$build/tests/elements/several_devices"
       for test in track track_stream; do
