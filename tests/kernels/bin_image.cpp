@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What surrounds the strategies, against slow and obvious code: pixels to bins, layouts and the
-// table, and the reference against counted pixels. On every device, integer for integer.
-// inthist-check (tests/inthist-check) does the same to the strategies themselves; here they only
-// meet real video, which it cannot decode. Regions have region.cpp.
+// Pixels of every format become the bins that slow and obvious code finds, on every device: by
+// bin_image, and by strategies that see to them themselves, on real video too.
 //
 // Environment: devices.hpp, and
 //   INTHIST_TEST_DATA=folder  where vtest.avi is (package opencv-doc has it, in
@@ -386,162 +384,10 @@ DEVICE_TEST (binning)
 DEVICE_TEST (in_a_row)
 DEVICE_TEST (video)
 
-/// Algorithm 1 against its definition. Small images wholly, larger ones (u16 overflows) at some
-/// elements.
-GST_START_TEST (reference_counts_pixels)
+static Suite *bin_image_suite ()
 {
-  static constexpr int kSizes[][2] = { { 1, 1 }, { 1, 9 }, { 9, 1 }, { 13, 11 }, { 300, 301 } };
-  static constexpr Pattern kPatterns[] = { Pattern::zeros,        Pattern::full,   Pattern::noise,
-                                           Pattern::checkerboard, Pattern::across, Pattern::down };
-  std::mt19937 random (seed ());
-  for (const auto &[width, height] : kSizes)
-    for (const int bins : { 1, 2, 3, 17, 256 })
-      for (const Type counter : { Type::u32, Type::u16 })
-        for (const Pattern pattern : kPatterns) {
-          if (width > 100 && bins > 17)
-            continue;
-          Case c = case_of ({ width, height, bins, counter }, pattern);
-          c.own_layout = true;
-          c.row_gap = 16;
-          c.plane_gap = 32;
-          const Bytes image = picture_of (c), tensor = right_tensor (Input (c));
-          const bool whole = width * height <= 1000;
-          for (int i = 0; i < (whole ? width * height : 10); i++) {
-            const int at = whole    ? i
-                           : i == 0 ? width * height - 1
-                                    : int (random () % (width * height));
-            const int x1 = at % width, y1 = at / width;
-            std::vector<std::uint32_t> counts (bins);
-            for (int y = 0; y <= y1; y++)
-              for (int x = 0; x <= x1; x++)
-                counts[image[y * width + x] * bins / 256]++;
-            for (int b = 0; b < bins; b++) {
-              std::uint32_t is = 0;
-              memcpy (&is,
-                      &tensor[b * c.layout ().plane_pitch + y1 * c.layout ().row_pitch
-                              + x1 * bytes_of (counter)],
-                      bytes_of (counter));
-              const std::uint32_t must = counter == Type::u32 ? counts[b] : counts[b] % 65536;
-              fail_unless (is == must, "%s: (%d, %d, %d) is %u, must be %u", c.name ().c_str (), b,
-                           y1, x1, is, must);
-            }
-          }
-        }
-}
-GST_END_TEST
-
-GST_START_TEST (lut)
-{
-  for (int bins = 1; bins <= 256; bins++) {
-    const Lut lut = uniform_lut (bins);
-    for (int value = 0; value < 256; value++)
-      fail_unless_equals_int (lut[value], int (std::floor (double (value) * bins / 256)));
-  }
-}
-GST_END_TEST
-
-GST_START_TEST (layout_and_table)
-{
-  for (const Type counter : { Type::u32, Type::u16, Type::f64, Type::f32x4 })
-    for (int width = 1; width < 200; width++) {
-      const Shape shape{ width, 7, 3, counter };
-      const Layout layout = layout_of (shape);
-      fail_unless (layout.row_pitch % 64 == 0 && layout.row_pitch >= width * bytes_of (counter)
-                   && layout.row_pitch < width * bytes_of (counter) + 64);
-      fail_unless (layout.plane_pitch == 7 * layout.row_pitch
-                   && tensor_bytes (shape, layout) == 3 * layout.plane_pitch);
-    }
-  for (const Strategy &strategy : strategies ())
-    fail_unless (find_strategy (strategy.name) == &strategy, "two strategies are called %s",
-                 strategy.name);
-  fail_unless (find_strategy ("none such") == nullptr);
-}
-GST_END_TEST
-
-/// Every combination of types and planes against the list that the header states.
-GST_START_TEST (valid_shapes)
-{
-  static constexpr Type kTypes[] = { Type::u8,  Type::u16, Type::u16_anchored, Type::u32,
-                                     Type::s32, Type::f32, Type::f64,          Type::f32x4 };
-  fail_unless (is_valid ({ 65535, 2, 2, Type::u16_anchored })
-               && !is_valid ({ 65536, 2, 2, Type::u16_anchored }));
-  const std::vector<Shape> right = kinds ();
-  for (const Content content : { Content::bins, Content::powers })
-    for (const Type pixel : kTypes)
-      for (const Type counter : kTypes)
-        for (const int planes : { -1, 0, 1, 2, 3, 256, 257 }) {
-          const bool must = std::ranges::any_of (right, [&] (const Shape &kind) {
-            const bool any_number = content == Content::bins && planes >= 1 && planes <= 256;
-            return kind == Shape{ 1, 1, any_number ? 1 : planes, counter, content, pixel };
-          });
-          for (const int width : { -1, 0, 1, 640 })
-            for (const int height : { -1, 0, 1, 480 }) {
-              const Shape shape{ width, height, planes, counter, content, pixel };
-              fail_unless (is_valid (shape) == (must && width > 0 && height > 0),
-                           "%s from %s, %d planes", name_of (shape).c_str (), name_of (pixel),
-                           planes);
-            }
-        }
-}
-GST_END_TEST
-
-/// What is no tensor nobody takes, and auto finds a strategy for all that is one.
-GST_START_TEST (acceptance)
-{
-  for (const Strategy &strategy : strategies ()) {
-    fail_unless (!accepts (strategy, {}), "%s takes nothing", strategy.name);
-    fail_unless (!accepts (strategy, { 64, 64, 300 }), "%s takes 300 bins", strategy.name);
-    fail_unless (!accepts (strategy, { 64, 64, 2, Type::f32, Content::powers, Type::f32 }),
-                 "%s takes two planes of floats", strategy.name);
-    fail_unless (!accepts (strategy, { 64, 64, 1 }, { -1, 0 })
-                     && !accepts (strategy, { 64, 64, 1 }, { 0, -1 }),
-                 "%s takes a negative parameter", strategy.name);
-  }
-  for (const Device device : kDevices)
-    for (Shape shape : kinds ()) {
-      shape.width = 641;
-      shape.height = 479;
-      const Strategy *const preferred = preferred_strategy (device, shape);
-      fail_unless ((preferred != nullptr) == (device == Device::cpu || INTHIST_CUDA), "%s on %s",
-                   name_of (shape).c_str (), name_of (device));
-      if (preferred)
-        fail_unless (preferred->device == device && accepts (*preferred, shape), "%s: %s",
-                     name_of (shape).c_str (), preferred->name);
-    }
-}
-GST_END_TEST
-
-/// What auto takes without a measurement needs little beside the tensor.
-GST_START_TEST (workspace)
-{
-  static constexpr int kSizes[][2] = { { 512, 512 },   { 640, 480 },   { 1280, 720 },
-                                       { 1920, 1080 }, { 3840, 2160 }, { 8192, 8192 } };
-  for (const Device device : kDevices)
-    for (const auto &[width, height] : kSizes)
-      for (const int bins : { 1, 32, 256 })
-        for (const Type counter : { Type::u32, Type::u16, Type::u16_anchored }) {
-          const Shape shape = { width, height, bins, counter };
-          const Strategy *const strategy = preferred_strategy (device, shape);
-          if (!strategy)
-            continue;  // a build without CUDA
-          const std::size_t tensor = tensor_bytes (shape, layout_of (shape)),
-                            bytes = strategy->workspace_bytes (shape, {});
-          fail_unless (bytes < tensor / 20, "%s, %s: %zu bytes beside %zu", strategy->name,
-                       name_of (shape).c_str (), bytes, tensor);
-        }
-}
-GST_END_TEST
-
-static Suite *kernels_suite ()
-{
-  Suite *const suite = suite_create ("kernels");
-  TCase *const tcase = case_of_suite (suite, "kernels");
-  tcase_add_test (tcase, layout_and_table);
-  tcase_add_test (tcase, valid_shapes);
-  tcase_add_test (tcase, acceptance);
-  tcase_add_test (tcase, workspace);
-  tcase_add_test (tcase, lut);
-  tcase_add_test (tcase, reference_counts_pixels);
+  Suite *const suite = suite_create ("bin_image");
+  TCase *const tcase = case_of_suite (suite, "bin_image");
   const int devices = int (std::size (kDevices));
   tcase_add_loop_test (tcase, bin_image, 0, devices);
   tcase_add_loop_test (tcase, binning, 0, devices);
@@ -550,4 +396,4 @@ static Suite *kernels_suite ()
   return suite;
 }
 
-GST_CHECK_MAIN (kernels)
+GST_CHECK_MAIN (bin_image)
