@@ -111,8 +111,11 @@ for tool in memcheck racecheck initcheck synccheck; do
           "$sanitizer" --tool memcheck --report-api-errors no --error-exitcode 1 \
           "$build/tests/library/$test"
       done
-      part several_devices-memcheck env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 INTHIST_CASES=small \
-        "$sanitizer" --tool memcheck --report-api-errors no --leak-check full --error-exitcode 1 "$build/tests/elements/several_devices"
+      for test in several_devices device_errors; do
+        part "$test-memcheck" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 INTHIST_CASES=small \
+          "$sanitizer" --tool memcheck --report-api-errors no --leak-check full --error-exitcode 1 \
+          "$build/tests/elements/$test"
+      done
       for test in track track_stream; do
         part "$test-memcheck" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 "$sanitizer" --tool memcheck --error-exitcode 1 "$build/tests/elements/$test"
       done
