@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the element offers upstream: memory that needs no copy, and buffers enough for the frames in
-// flight. What it takes of others is read where it lies.
+// The element offers upstream memory that needs no copy, and buffers enough for the frames in
+// flight. It reads CUDA memory of others where it lies.
 //
 // Environment:
 //   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)

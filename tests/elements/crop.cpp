@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// GstVideoCropMeta: the frame is the visible part of the picture, for every element. The truth is
-// counted pixel by pixel, or it is what the element does with a frame that has these pixels only.
+// With a GstVideoCropMeta the frame is the visible part of the picture, for every element. The
+// truth is counted pixel by pixel, or it is what the element does with a frame of these pixels
+// only.
 #include <algorithm>
 
 #include "alone.hpp"

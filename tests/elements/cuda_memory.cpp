@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// CUDA memory, read where it lies: frames go to the GPU (cudaupload) or are made there (nvh264dec),
-// and the histograms that the element computes from CUDA memory must be those that it computes on
-// the CPU from the same frames after cudadownload.
+// The element reads CUDA memory where it lies, of cudaupload and of nvh264dec. The histograms are
+// those that it computes on the CPU from the same frames after cudadownload.
 //
 //   INTHIST_TEST_DATA=folder  where vtest.avi and woman.mp4 are
 //   INTHIST_TEST_FRAMES=file  frames of 768x576 GRAY8 to take instead of vtest.avi, for hosts that

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Several devices that cannot be had, and devices that fail in mid-stream: one error from one
-// element, and nothing hangs. With the CPU the devices are pretended.
+// Devices that cannot be had, or that fail in mid-stream, are one error from one element, and
+// nothing hangs. With the CPU the devices are pretended.
 #include "several_devices.hpp"
 
 namespace {

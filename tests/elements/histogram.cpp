@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// cudaintegralhist by itself, in a GstHarness: formats, strides, pass-through, regions and
-// messages. The truth is counted pixel by pixel. Everything runs on the CPU, and on CUDA where a
-// device answers. Settings have settings.cpp.
+// cudaintegralhist counts what is counted pixel by pixel, in frames of every format and stride, on
+// the CPU and on CUDA. It passes frames on, and posts messages. settings.cpp tests the settings.
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "frames.hpp"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// cudaintegralimage: tables and what regions of them add up to, against pixels added up one by one;
-// queries in 32 and in 64 bits; messages; and both elements on one buffer. What it has in common
-// with cudaintegralhist is in histogram.cpp and stream.cpp.
+// The tables of cudaintegralimage hold what pixels add up to, one by one, and queries answer it in
+// 32 and in 64 bits. Both elements may work on one buffer.
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "frames.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The picture that integralhistlikelihood makes of a frame. The truth is the formula over counted
-// pixels, and what GstVideoConverter makes of a frame.
+// integralhistlikelihood makes a picture of a frame. The truth is the formula over counted pixels,
+// and what GstVideoConverter makes of a frame.
 #include <set>
 
 #include "maps.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// integralhistlikelihood in a stream: its messages, frames without a histogram, scaled ones,
-// changes of caps and settings, metas, errors.
+// integralhistlikelihood runs in a stream and posts messages. Frames come without a histogram or
+// scaled, caps and settings change, and what goes wrong is one error.
 #include <functional>
 #include <set>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A stream that cannot keep up: which frames pass without a histogram, by made-up arrivals, by QoS
-// events, and in a live pipeline whose delay must stay bounded.
+// A stream that cannot keep up lets frames pass without a histogram, by made-up arrivals and by QoS
+// events. The delay of a live pipeline stays bounded.
 #include "../../gst/elements/load_shedding.hpp"
 
 #include "attempts.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The boxes that integralhistoverlay draws: which bytes of a frame it changes, and to what. The
-// truth is where the pixels of a format lie, the format's own unpack function, and boxes that are
-// counted pixel by pixel.
+// integralhistoverlay draws boxes, and changes no other byte of a frame. The truth is where the
+// pixels of a format lie, the format's own unpack function, and boxes that are counted pixel by
+// pixel.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The charts and labels that integralhistoverlay draws beside boxes, in frames that were scaled and
-// without histograms too.
+// integralhistoverlay draws charts and labels beside boxes, where there are histograms, in frames
+// that were scaled too.
 #include <cmath>
 #include <set>
 

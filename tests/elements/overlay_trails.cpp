@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The trails that integralhistoverlay draws behind tracks.
+// integralhistoverlay draws trails behind tracks.
 #include <functional>
 
 #include "drawn.hpp"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Settings of the elements that cannot be had, and what auto makes of those that are left to it:
-// one clear error each, that names the culprit and what to do. What both elements have from their
-// common base is tested for both.
+// A setting that cannot be had is one clear error, which names the culprit and what to do. What is
+// left to auto is chosen. Both elements have this from their common base.
 #include <gst/integralhist/gstintegralhist.h>
 #include <inthist.hpp>
 

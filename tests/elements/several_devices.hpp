@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The devices that there are, for elements that take several.
+// These are the devices that there are, for elements that take several.
 #pragma once
 
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A stop and a flush do not wait for what is being computed, whoever waits for it. Here that takes
-// a second: one thread fills a gigabyte. The tuner's part of it has library/tuning_time.cpp.
+// a second: one thread fills a gigabyte. library/tuning_time.cpp tests the tuner's part of it.
 #include <functional>
 
 #include "attempts.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Both elements in running pipelines: states, flushes, seeks, new caps, EOS, slow consumers. Every
-// histogram or table that comes out is compared with pixels counted or added one by one, and after
-// each test the leaks tracer must know of nothing that is left.
+// Both elements run in pipelines: states, flushes, seeks, new caps, EOS, slow consumers. Every
+// histogram or table is compared with pixels counted or added one by one, and after each test the
+// leaks tracer knows of nothing that is left.
 //
 // Environment:
 //   INTHIST_SEED=n            the seed, printed at the start (a fixed one by default)

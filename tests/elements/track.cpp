@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What integralhisttrack follows, on pictures whose truth is known: a textured target that moves
-// over a textured background, is hidden, jumps, and comes back.
+// integralhisttrack follows a textured target over a textured background. It moves, is hidden,
+// jumps, and comes back, and the truth is known.
 #include "tracking.hpp"
 
 GST_START_TEST (follows)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// integralhisttrack in a stream: targets from detections and from the mouse, changes of caps and
-// settings, seeks, errors.
+// integralhisttrack runs in a stream. It takes targets from detections and from the mouse; caps and
+// settings change, seeks come, and what goes wrong is one error.
 #include <gst/video/navigation.h>
 
 #if HAVE_ANALYTICS

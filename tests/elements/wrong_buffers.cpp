@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Buffers that are not what their caps and metas say. Each is one error, before a byte beside the
-// memory is read, which lies in an allocation of its own so that AddressSanitizer would see it.
-// What is odd but true is counted right.
+// A buffer that is not what its caps and metas say is one error, before a byte beside the memory is
+// read. What is odd but true is counted right.
 #include "alone.hpp"
 
 namespace {

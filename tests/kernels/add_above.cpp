@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tensors computed in parts, by every strategy on every device: groups of bins, each with a LUT of
-// its own, and strips of rows, joined by add_above. Put together they are the whole tensor, bit for
-// bit.
+// Every strategy computes a tensor in parts: groups of bins, each with a LUT of its own, and strips
+// of rows, which add_above joins. Put together they are the whole tensor, bit for bit.
 //
 // Environment: devices.hpp
 #include <random>

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Likelihoods, quantiles and votes, on every device, against histograms counted pixel by pixel and
-// the measures' textbook formulas in double precision; and the devices against each other, bit for
-// bit; and groups of bins against all of them, bit for bit. Environment: devices.hpp.
+// Likelihoods, quantiles and votes are those of counted pixels and of the textbooks' formulas in
+// double precision. All devices answer the same bits, and so do groups of bins that are asked one
+// after another.
+//
+// Environment: devices.hpp
 #include <cmath>
 #include <random>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pixels of every format become the bins that slow and obvious code finds, on every device: by
-// bin_image, and by strategies that see to them themselves, on real video too.
+// Pixels of every format become the bins that slow and obvious code finds. bin_image makes them, or
+// a strategy that takes pixels, of noise and of real video.
 //
 // Environment: devices.hpp, and
 //   INTHIST_TEST_DATA=folder  where vtest.avi is (package opencv-doc has it, in

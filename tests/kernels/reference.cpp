@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The reference, with which everything else is compared, against pixels that are counted one by
-// one. Environment: devices.hpp.
+// Everything else is compared with the reference. It is compared here with pixels that are counted
+// one by one.
+//
+// Environment: devices.hpp
 #include <random>
 
 #include "devices.hpp"

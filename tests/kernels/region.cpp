@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What rectangles of a tensor count or add up to, against pixels one by one, on every device; and
-// how rectangles are clipped. Environment: devices.hpp.
+// Rectangles of a tensor count or add up to what their pixels do, one by one. Those that reach over
+// the frame are clipped.
+//
+// Environment: devices.hpp
 #include <climits>
 #include <random>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What surrounds the strategies: layouts, the uniform LUT, which shapes there are, and who takes
-// them. inthist-check (tests/inthist-check) looks at the strategies themselves.
+// Layouts and the uniform LUT are as documented, a shape is valid or not, and some strategy takes
+// every valid one. inthist-check looks at the strategies themselves.
 #include <cmath>
 
 #include "devices.hpp"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the tuner chooses (kernels/tuner.hpp), from strategies whose times are known: this program
-// is linked with the tuner and with a table of its own, of strategies that sleep. How the elements
-// use it is in library/tuning_cache.cpp.
+// The tuner chooses among strategies whose times are known: this program links it with a table of
+// its own, of strategies that sleep. library/tuning_cache.cpp tests how the elements use it.
 #include <atomic>
 #include <cerrno>
 #include <chrono>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the element asks of CUDA for each frame, as CUPTI sees it: nothing is allocated or freed,
-// nobody waits for a whole device or a stream, nothing runs on the legacy default stream, and
-// nothing is copied from or to memory that is not pinned.
+// For each frame the element asks little of CUDA, as CUPTI sees it. Nothing is allocated or freed,
+// nobody waits for a device or a stream, nothing runs on the legacy default stream, and nothing is
+// copied from or to memory that is not pinned.
 #include <cstdio>
 #include <cstring>
 #include <map>

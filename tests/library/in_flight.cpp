@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Frames in flight: buffers are still read when they have been pushed, a frame takes little time,
-// and little memory stays.
+// Buffers are still read when they have been pushed, and what is painted over them then does no
+// harm. A frame takes little time, and little memory stays.
 //
 // Environment:
 //   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The meta on its way through real elements: what keeps it, what makes it follow, what must drop
-// it; and how payload and copies live.
+// The meta goes through real elements: some keep it, some scale it, some must drop it. The
+// histogram outlives the pipeline, and copies share it.
 #include <cmath>
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The answers to the questions of gstintegralhistogramquery.h, on each backend. The truth is what
-// is counted in the pixels of a frame, and the formulas of textbooks in double precision.
+// Each backend answers the questions of gstintegralhistogramquery.h. The truth is what is counted
+// in the pixels of a frame, and the textbooks' formulas in double precision.
 //
 // Environment:
 //   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)

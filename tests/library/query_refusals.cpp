@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What gstintegralhistogramquery.h must refuse, and say why: wrong models, grids, searches,
-// quantiles and measures, and questions of a table. An empty list is no error.
+// gstintegralhistogramquery.h refuses wrong models, grids, searches, quantiles and measures, and
+// questions of a table, and says why. An empty list is no error.
 #include <limits>
 
 #include "questions.hpp"

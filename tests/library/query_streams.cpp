@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Every question from many threads, and on streams of CUDA. What is answered in device memory is,
-// bit for bit, what the same question answers when it waits.
+// Many threads ask every question at once, or ask it on streams of CUDA. What is answered in device
+// memory is, bit for bit, what the same question answers when it waits.
 //
 // Environment:
 //   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)

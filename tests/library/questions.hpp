@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the tests of questions share: frames that come out of pipelines, what to ask of them, and
-// what must be answered.
+// The tests of questions share frames that come out of pipelines, what to ask of them, and what
+// must be answered.
 #pragma once
 
 #include <cstring>

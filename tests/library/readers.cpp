@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Work on an application's own stream that reads a tensor, and is slow. Nobody holds the histogram
-// any more, and the next frame has no other memory than this tensor's: it must wait where
-// gst_integral_histogram_add_reader() has said so, and does not where nobody has.
+// An application's own stream reads a tensor slowly, nobody holds the histogram any more, and the
+// next frame has no other memory. It waits where gst_integral_histogram_add_reader() has said so,
+// and does not where nobody has.
 #include <cstring>
 #include <memory>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How the queue of tasks treats devices: of unequal speed, that are full, or whose consumers hold
-// on to everything. They compute as the CPU does, and sleep.
+// The queue gives tasks to devices of unequal speed, that are full, or whose consumers hold on to
+// everything. They compute as the CPU does, and sleep.
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/sharded_engine.hpp>
 

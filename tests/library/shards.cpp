@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A frame in shards, each the engines' own tensor, on either device and on both: asked everything
-// at once it answers the bits that one tensor answers, and what is counted pixel by pixel.
-// Environment: devices.hpp.
+// A frame lies in shards, on either device or on both. Asked everything at once they answer the
+// bits that one tensor answers, and what is counted pixel by pixel.
+//
+// Environment: devices.hpp
 #include <gst/integralhist/shards.hpp>
 
 #include "asked.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Into which parts share_out () cuts frames, and for which devices, of any size.
+// share_out () cuts frames into parts for devices of any size. The parts make the frame, and each
+// device has room for what it may get.
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/sharded_engine.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the system does not give: memory, by any of its limits, and threads. Each is one error that
-// names the limit, and nothing hangs.
+// The system does not give memory, by any of its limits, or threads. Each is one error that names
+// the limit, and nothing hangs.
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>

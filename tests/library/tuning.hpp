@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the tests of strategy=auto share: the cache's file, in a folder of the program's own, what
-// is written in it, and an element that takes its choice from there.
+// The tests of strategy=auto share the cache's file, in a folder of the program's own, what is
+// written in it, and an element that takes its choice from there.
 #pragma once
 
 #include <filesystem>

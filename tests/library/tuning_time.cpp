@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// When strategy=auto measures, and for how long: no longer than it may, on a busy machine too. Who
-// stops or flushes it, or waits for another to measure, does not wait for its end.
+// strategy=auto measures when it must, and no longer than it may, on a busy machine too. Who stops
+// or flushes it, or waits for another to measure, does not wait for its end.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The buffers that cudaintegralhist offers to upstream, filled with frames, and tests on each
-// backend.
+// cudaintegralhist offers buffers to upstream, which are filled with frames here.
 #pragma once
 
 #include <cstring>
