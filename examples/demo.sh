@@ -1,23 +1,26 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Builds the project and shows what it computes: the histogram of the centre of the picture over time, and the frame rate, for 150 frames; then something
-# that is followed by its histograms, in a window where there is a display, else in trackdemo.webm and trackdemo.png in the current folder.
+# Builds the project and shows what it computes. The first part prints the frame rate and the
+# histogram of the centre of the picture over 150 frames. The second follows something by its
+# histograms: in a window where there is a display, else in trackdemo.webm and trackdemo.png in the
+# current folder.
 #
 #   examples/demo.sh [-o FOLDER]                   a moving test picture
 #   examples/demo.sh [-o FOLDER] FILE [TARGET]     a video file
 #   examples/demo.sh [-o FOLDER] URI [TARGET]      such as https://... or rtsp://...
 #   examples/demo.sh [-o FOLDER] /dev/videoN       150 frames of a camera
 #
-# TARGET is what to follow, x,y,width,height in pixels of the first frame; without it, what moves. With -o the files go to FOLDER, and no window opens.
-# Missing packages are installed first (Debian 12 and 13, Ubuntu 24.04). Ctrl-C ends either part early.
+# TARGET is what to follow, x,y,width,height in pixels of the first frame; without it, the demo
+# follows what moves. With -o the files go to FOLDER, and no window opens. Missing packages are
+# installed first (Debian 12 and 13, Ubuntu 24.04). Ctrl-C ends either part early.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../tools/setup.sh"
 
 output=() target=()
 while [ $# -gt 0 ]; do
   case $1 in
-    -h | --help) sed -n '4,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '4,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -o | --output)
       [ -d "${2:-}" ] && [ -w "$2" ] || die "$1 needs a folder that can be written to, not '${2:-}'"
       output=(--output "$(realpath "$2")"); shift 2 ;;
@@ -28,7 +31,8 @@ done
 [ $# -le 2 ] || die "one FILE, URI or /dev/videoN and a target x,y,width,height, not $# arguments"
 input=${1:-}
 if [ -n "${2:-}" ]; then
-  [[ $2 =~ ^-?[0-9]+,-?[0-9]+,[0-9]+,[0-9]+$ ]] || die "the target $2 is no box: give x,y,width,height in pixels"
+  [[ $2 =~ ^-?[0-9]+,-?[0-9]+,[0-9]+,[0-9]+$ ]] ||
+    die "the target $2 is no box: give x,y,width,height in pixels"
   target=("--target=$2")
 fi
 case $input in
@@ -46,7 +50,7 @@ case $input in
 esac
 
 install_packages run
-configure "$root/build"
+configure "$root/build" -Dexamples=enabled
 build "$root/build" histquery trackdemo gstcudaintegralhist
 
 echo

@@ -279,6 +279,9 @@ int reference (const Job &job);
 // strip's.
 
 namespace cpu {
+/// Has TBB start all of its threads, which stay. It would start them one by one, when there is
+/// work, and the process would end where one of them could not start the next.
+[[nodiscard]] int start_workers ();
 [[nodiscard]] int bin_image (const Image &image, const Lut &lut, int width, int height,
                              PixelPlane out, const std::atomic<bool> *cancelled = nullptr);
 /// From the planes.

@@ -2,14 +2,19 @@
 #include "inthist.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace inthist {
 
 // A line a strategy, for each device in the order of preference (see strategies ()).
+#if INTHIST_CUDA
 #define CUDA_STRATEGIES(ROW) \
   ROW (kStrip) \
-  ROW (kScanRowScanColumn) \
+  ROW (kScanRowScanColumn)
+#else
+#define CUDA_STRATEGIES(ROW)
+#endif
+#if INTHIST_CUDA && INTHIST_PUBLISHED
+#define PUBLISHED_STRATEGIES(ROW) \
   ROW (kBrltScanRow) \
   ROW (kScanRowBrlt) \
   ROW (kBlocked) \
@@ -19,17 +24,15 @@ namespace inthist {
   ROW (kMultiPixelScan) \
   ROW (kScanTransposeScan) \
   ROW (kCwB)
+#else
+#define PUBLISHED_STRATEGIES(ROW)
+#endif
 #define CPU_STRATEGIES(ROW) \
   ROW (kRows) \
   ROW (kWavefront) \
   ROW (kCrossWeave) \
   ROW (kSerial)
-
-#if INTHIST_CUDA
-#define STRATEGIES(ROW) CUDA_STRATEGIES (ROW) CPU_STRATEGIES (ROW)
-#else
-#define STRATEGIES(ROW) CPU_STRATEGIES (ROW)
-#endif
+#define STRATEGIES(ROW) CUDA_STRATEGIES (ROW) PUBLISHED_STRATEGIES (ROW) CPU_STRATEGIES (ROW)
 #define DECLARE(row) extern const Strategy row;
 #define ENTRY(row) row,
 
@@ -57,22 +60,6 @@ const Strategy *preferred_strategy (Device device, const Shape &shape)
   return row == table.end () ? nullptr : &*row;
 }
 
-bool is_valid (const Shape &shape)
-{
-  if (shape.width < 1 || shape.height < 1 || shape.bins < 1)
-    return false;
-  const auto [pixel, counter] = std::pair (shape.pixel, shape.counter);
-  if (shape.content == Content::bins)
-    return pixel == Type::u8 && shape.bins <= 256
-           && (counter == Type::u32 || counter == Type::u16
-               || (counter == Type::u16_anchored && shape.width <= 65535));
-  if (pixel == Type::u8)
-    return counter == Type::u32 ? shape.bins <= 2
-                                : (counter == Type::s32 || counter == Type::f32) && shape.bins == 1;
-  return (pixel == Type::u32 || pixel == Type::f32 || pixel == Type::f64 || pixel == Type::f32x4)
-         && counter == pixel && shape.bins == 1;
-}
-
 bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning)
 {
   const auto offered = [] (std::span<const int> list, int value) {
@@ -80,62 +67,6 @@ bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning
   };
   return is_valid (shape) && strategy.supports (shape, tuning)
          && offered (strategy.tiles, tuning.tile) && offered (strategy.threads, tuning.threads);
-}
-
-Layout layout_of (const Shape &shape)
-{
-  const std::size_t row = (shape.width * bytes_of (shape.counter) + 63) / 64 * 64;
-  return { row, row * shape.height };
-}
-
-Lut uniform_lut (int bins)
-{
-  Lut lut;
-  for (int value = 0; value < 256; value++)
-    lut[value] = std::uint8_t (value * bins / 256);
-  return lut;
-}
-
-Lut lut_of_bins (const Lut &lut, int first, int bins)
-{
-  Lut group;
-  for (int value = 0; value < 256; value++) {
-    const int bin = lut[value] - first;
-    group[value] = bin >= 0 && bin < bins ? std::uint8_t (bin) : 255;
-  }
-  return group;
-}
-
-int run (const Strategy &strategy, const Job &job)
-{
-  const bool on_cpu = strategy.device == Device::cpu;
-  Job rest = job;
-  int error = 0;
-  if (job.binning && !strategy.bins_itself) {
-    const auto &[image, lut] = *job.binning;
-    rest.binning = nullptr;
-    job.stage ("bins");
-    if (on_cpu)
-      error =
-          cpu::bin_image (image, lut, job.shape.width, job.shape.height, job.pixels, job.cancelled);
-#if INTHIST_CUDA
-    else
-      error =
-          cuda::bin_image (image, lut, job.shape.width, job.shape.height, job.pixels, job.stream);
-#endif
-  }
-  if (error == 0)
-    error = strategy.run (rest);
-  if (error == 0 && job.shape.counter == Type::u16_anchored && !strategy.anchors_itself) {
-    job.stage ("anchors");
-    if (on_cpu)
-      error = cpu::drop_anchors (job);
-#if INTHIST_CUDA
-    else
-      error = cuda::drop_anchors (job);
-#endif
-  }
-  return error;
 }
 
 }  // namespace inthist

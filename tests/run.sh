@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Installs what is missing, builds, runs all tests, and ends in one line: N passed, N failed, N skipped.
+# Installs what is missing, builds, runs all tests, and ends in: N passed, N failed, N skipped.
 #
 #   tests/run.sh [-b BUILD_DIR] [-o TARGET] [-t 'MESON TEST ARGUMENTS'] [MESON OPTION...]
 #
@@ -27,7 +27,7 @@ for option; do [[ $option = -* ]] || die "$option is no Meson option; see tests/
 
 SECONDS=0
 install_packages test
-configure "$dir" "$@"
+configure "$dir" -Dtests=enabled -Dexamples=enabled "$@"
 configured=$SECONDS
 build "$dir" "${target[@]}"
 built=$SECONDS
@@ -43,6 +43,8 @@ export GST_REGISTRY=$dir/registry.bin  # leaves the user's own alone
 status=0
 meson test -C "$dir" --no-rebuild --print-errorlogs "${test_arguments[@]}" || status=$?
 [ -e "$dir/meson-logs/testlog.json" ] || die "meson test did not run (exit status $status)"
-echo "seconds: $configured to configure, $((built - configured)) to build, $((SECONDS - built)) to test"
+tested=$SECONDS
+echo "seconds: $configured to configure, $((built - configured)) to build," \
+  "$((tested - built)) to test"
 python3 "$root/tests/count.py" "$dir/meson-logs/testlog.json"
 exit $status

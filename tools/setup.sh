@@ -1,24 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# What examples/demo.sh and tests/run.sh share: distribution packages, configuring, building. Sourced by them; by itself:
+# Installs packages, configures and builds, for examples/demo.sh and tests/run.sh, which source it.
+# By itself:
 #
-#   tools/setup.sh run|test            installs what is missing to build and run, or to run the tests as well
+#   tools/setup.sh run|test     installs what is missing to build and run, or to test as well
 #
 # Knows Debian 12 and 13 and Ubuntu 24.04. What is installed already stays as it is.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 run_packages=(g++ meson ninja-build pkgconf libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev
-  libhwy-dev libtbb-dev libexpected-dev libcairo2-dev fonts-dejavu-core gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
-  gstreamer1.0-plugins-bad gstreamer1.0-libav)
+  libhwy-dev libtbb-dev libexpected-dev libcairo2-dev fonts-dejavu-core gstreamer1.0-tools
+  gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad gstreamer1.0-libav)
 # windows of X, and of Wayland through Xwayland
 if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then run_packages+=(gstreamer1.0-x); fi
 test_packages=(python3-gi python3-gst-1.0 python3-numpy python3-pip python3-venv
   gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0 gobject-introspection
   libgirepository1.0-dev clang-format clang libclang-rt-dev git)
 # CUDA memory in buffers is only built together with CUDA, and its headers are large
-if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then run_packages+=(libgstreamer-plugins-bad1.0-dev); fi
+if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
+  run_packages+=(libgstreamer-plugins-bad1.0-dev)
+fi
 
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 
@@ -36,7 +39,8 @@ and then: meson setup build && meson compile -C build && meson test -C build"
   fi
 
   # dpkg-query fails when it knows nothing of a package, which is an answer too
-  installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null || true)
+  installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null ||
+    true)
   for package in "${wanted[@]}"; do
     grep -qxF "installed $package" <<<"$installed" || missing+=("$package")
   done
@@ -49,7 +53,8 @@ and then: meson setup build && meson compile -C build && meson test -C build"
     if command -v sudo >/dev/null && { sudo -n true 2>/dev/null || { [ -t 0 ] && sudo -v; }; }; then
       as_root=(sudo)
     else
-      die "these packages need root, and sudo does not work here. Run this as root, then start ${0##*/} again:
+      die "these packages need root, and sudo does not work here." \
+        "Run this as root, then start ${0##*/} again:
 $line"
     fi
   fi
@@ -81,8 +86,8 @@ build() {
   meson compile -C "$dir" "$@" || die "the build failed"
 }
 
-# python_venv FOLDER: a virtual environment with PyPI's packages of venv_packages. It takes some 20
-# seconds and 350 MB once. Where it cannot be made, it says so, and tests that want it skip themselves.
+# python_venv FOLDER: makes a virtual environment with PyPI's packages of venv_packages, once. That
+# takes some 20 seconds and 350 MB. Where it fails, it says so, and tests that want it are skipped.
 venv_packages=(numpy opencv-python-headless matplotlib)
 python_venv() {
   local folder=$1 stamp=$1/packages
@@ -103,7 +108,7 @@ python_venv() {
 # Called by itself, not sourced
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
   set -euo pipefail
-  case ${1:-} in run | test) ;; *) sed -n '4,9s/^# \{0,1\}//p' "$0" >&2; exit 2 ;; esac
+  case ${1:-} in run | test) ;; *) sed -n '4,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;; esac
   install_packages "$1"
   echo "All packages are there."
 fi

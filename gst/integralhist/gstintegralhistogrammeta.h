@@ -20,7 +20,7 @@ typedef struct _GstIntegralHistogramMeta GstIntegralHistogramMeta;
  *
  * The histogram is of the frame as it was where it was computed. Filters that change values and not
  * places keep the meta, as GStreamer has no word for that: videobalance, gamma, coloreffects,
- * overlays of texts and pictures, and an encoder with its decoder. README.md has the list.
+ * overlays of texts and pictures, and an encoder with its decoder. docs/pipelines.md has the list.
  *
  * A buffer that passed several producers has several of them.
  */

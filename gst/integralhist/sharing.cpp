@@ -11,7 +11,7 @@ namespace {
 // counts the columns of the picture anew. 8192x8192 on an H200, GB/s of tasks of 8, 16 and 32 bins:
 // 2950, 3480 and 3810; all 128 at once make 4040. What is downloaded waits for the link, of 55
 // GB/s, anyway: small tasks begin to download sooner, and devices whose links share the host's
-// memory end closer together (results.md has how much that is).
+// memory end closer together (docs/measurements has how much).
 constexpr int kTaskBins = 32, kDownloadedTaskBins = 8;
 constexpr int kStripBins = 8, kStripRows = 64;  // strips of several bins, while they are that high
 

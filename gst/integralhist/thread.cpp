@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "thread.hpp"
 
-#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <vector>
+
+#include <inthist.hpp>
 
 namespace integralhist {
 
 Expected<> check_threads ()
 {
   constexpr unsigned kOurs = 8;
-  static std::atomic<bool> tbb_has_its_own = false;
+  static std::mutex one_by_one;  // guards what follows, and the threads that are tried
+  static bool tbb_has_its_own = false;
+  const std::lock_guard lock (one_by_one);
   const unsigned n = kOurs + (tbb_has_its_own ? 0 : g_get_num_processors () - 1);
   struct {
     std::mutex mutex;
@@ -36,8 +39,10 @@ Expected<> check_threads ()
     all.changed.notify_all ();
   }
   threads.clear ();
-  if (outcome)
-    tbb_has_its_own = true;
+  if (outcome && !tbb_has_its_own) {
+    outcome = check_host (inthist::cpu::start_workers ());
+    tbb_has_its_own = outcome.has_value ();
+  }
   return outcome;
 }
 

@@ -60,8 +60,7 @@ private:
 };
 
 /// An error where the system does not start the threads that computing on the CPU takes: TBB's own,
-/// before they are there, and some of ours. TBB's start one another, and where one of them cannot,
-/// the process ends.
+/// which are there from the first call on, and some of ours.
 Expected<> check_threads ();
 
 }  // namespace integralhist

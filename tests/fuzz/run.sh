@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Runs every fuzzer, again and again with new seeds; ends in one line: N passed, N failed, N skipped.
+# Runs every fuzzer, again and again with new seeds, and ends in: N passed, N failed, N skipped.
 #
 #   tests/fuzz/run.sh [--seconds N] [--runs N] [--seed N] [--only NAME] [BUILD_DIR]
 #
 #   tests/fuzz/run.sh --seconds 600 --runs 100 build-sanitize      for hours
 #   tests/fuzz/run.sh --only frames --seed 5 --seconds 600         once more what has failed
 #
-# --seconds is for each run (10, or INTHIST_FUZZ_SECONDS). With --seed there is one run. The build is build/ by default.
-# What a run printed is kept in BUILD_DIR/tests/fuzz/runs/, with the inputs that libFuzzer found.
+# --seconds is for each run (10, or INTHIST_FUZZ_SECONDS). With --seed there is one run. BUILD_DIR
+# is build/ by default; its tests/fuzz/runs/ keeps the logs, and the inputs that libFuzzer found.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
@@ -35,20 +35,23 @@ mkdir -p "$kept"
 export GST_PLUGIN_PATH=$build/gst/elements XDG_CACHE_HOME=$programs/cache
 export GST_REGISTRY=$programs/registry-$$.bin
 trap 'rm -f "$GST_REGISTRY"' EXIT
-# An ordinary process cannot load an instrumented plugin: the system's are scanned by one, and this build's by the fuzzers themselves.
+# An ordinary process cannot load an instrumented plugin. So one scans the system's plugins, and the
+# fuzzers themselves scan this build's.
 env -u GST_PLUGIN_PATH gst-inspect-1.0 fakesink >/dev/null || true
 export GST_REGISTRY_FORK=no
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_stack_use_after_return=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}
-export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$root/tests/sanitizers/lsan.supp:print_suppressions=0}
+lsan_options=suppressions=$root/tests/sanitizers/lsan.supp:print_suppressions=0
+export LSAN_OPTIONS=${LSAN_OPTIONS:-$lsan_options}
 
 # run NAME SEED LOG: one run of a fuzzer; libFuzzer's own have a corpus
 run() {
   local name=$1 seed=$2 corpus=$root/tests/fuzz/corpus/$1
   if [ -d "$corpus" ]; then
     mkdir -p "$kept/$name-found"
-    (cd "$kept" && exec "$programs/$name" -seed="$seed" -max_total_time="$seconds" -max_len=1000 -timeout=60 -rss_limit_mb=4096 \
-      -print_final_stats=1 -artifact_prefix="$kept/$name-" "$kept/$name-found" "$corpus")
+    (cd "$kept" && exec "$programs/$name" -seed="$seed" -max_total_time="$seconds" -max_len=1000 \
+      -timeout=60 -rss_limit_mb=4096 -print_final_stats=1 -artifact_prefix="$kept/$name-" \
+      "$kept/$name-found" "$corpus")
   else
     "$programs/$name" --seed "$seed" --seconds "$seconds"
   fi

@@ -40,18 +40,20 @@ public:
   explicit Storm (const ProgramOptions &options) : options_ (options)
   {
     const std::string hist = "backend=" + options.backend + " tuning-time=0";
-    const std::string line = "appsrc name=source format=time stream-type=seekable max-buffers=3 "
-                             "leaky-type=downstream ! queue ! cudaintegralhist name=hist "
-                             + hist
-                             + " bins=8 regions=0,0,1,1 ! queue leaky=downstream "
-                               "max-size-buffers=3 ! tee name=tee allow-not-linked=true "
-                               "tee. ! queue ! integralhisttrack name=track targets=1,1,8,8 ! "
-                               "integralhistoverlay name=overlay ! "
-                               "appsink name=first drop=true max-buffers=3 sync=false async=false "
-                               "tee. ! queue ! cudaintegralimage name=image squared=true "
-                             + hist
-                             + " ! integralhistlikelihood name=likelihood messages=true ! "
-                               "appsink name=second drop=true max-buffers=2 sync=false async=false";
+    // GStreamer 1.22 ends the process where a leaky queue is full by time and has no buffer
+    const std::string line =
+        "appsrc name=source format=time stream-type=seekable max-buffers=3 leaky-type=downstream ! "
+        "queue ! cudaintegralhist name=hist "
+        + hist
+        + " bins=8 regions=0,0,1,1 ! queue leaky=downstream max-size-buffers=3 max-size-time=0 ! "
+          "tee name=tee allow-not-linked=true "
+          "tee. ! queue ! integralhisttrack name=track targets=1,1,8,8 ! integralhistoverlay "
+          "name=overlay ! "
+          "appsink name=first drop=true max-buffers=3 sync=false async=false "
+          "tee. ! queue ! cudaintegralimage name=image squared=true "
+        + hist
+        + " ! integralhistlikelihood name=likelihood messages=true ! "
+          "appsink name=second drop=true max-buffers=2 sync=false async=false";
     g_autoptr (GError) error = nullptr;
     pipeline_ = gst_parse_launch (line.c_str (), &error);
     REQUIRE (pipeline_ && !error, "%s", error ? error->message : "no pipeline");

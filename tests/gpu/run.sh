@@ -1,13 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Everything that wants an NVIDIA GPU, on a machine that has one:
+# Runs everything that wants an NVIDIA GPU, on a machine that has one:
 #
-#   tests/gpu/run.sh [--logs DIR] [--parts REGEX] [BUILD_DIR]        BUILD_DIR is "build" by default, REGEX all names of parts
+#   tests/gpu/run.sh [--logs DIR] [--parts REGEX] [BUILD_DIR]
 #
-# inthist-check, also with a tensor of more than 2^32 bytes, its small cases and those of the kernel checks under compute-sanitizer, all checks, the times of all
-# strategies at 640x480, 1280x720 and 1920x1080, and those of whole pipelines. Nothing is built, and Meson is not needed. Each part's output goes to DIR/<part>.log; the table at the end has a line
-# for each part, and for each thing that a part had to skip. SECONDS_A_PART=n is the longest that one part may take (900).
+#   inthist-check       also with a tensor of more than 2^32 bytes
+#   compute-sanitizer   over the small cases of inthist-check and over several checks
+#   gst-check           all programs of tests/kernels, tests/library and tests/elements
+#   times               of all strategies at 640x480, 1280x720 and 1920x1080, of whole pipelines,
+#                       of questions, and of frames over all devices
+#
+# It builds nothing and needs no Meson. BUILD_DIR is "build" by default; REGEX, which selects parts
+# by name, matches all of them. Each part's output goes to DIR/<part>.log. The table at the end has
+# a line for each part, and for each thing that a part had to skip. No part may take longer than
+# SECONDS_A_PART (900 by default).
 set -u
 
 logs=
@@ -17,12 +24,15 @@ while [ $# -gt 0 ]; do
   case $1 in
     --logs) logs=${2:?--logs DIR}; shift 2 ;;
     --parts) parts=${2:?--parts REGEX}; shift 2 ;;
-    -h | --help) sed -n '4,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '4,17s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) echo "run.sh: no option $1" >&2; exit 2 ;;
     *) build=$1; shift ;;
   esac
 done
-[ -x "$build/tests/inthist-check/inthist-check" ] && [ -d "$build/tests/kernels" ] || { echo "run.sh: no checks in $build: build it first, with tests" >&2; exit 2; }
+if [ ! -x "$build/tests/inthist-check/inthist-check" ] || [ ! -d "$build/tests/kernels" ]; then
+  echo "run.sh: no checks in $build: build it first, with tests" >&2
+  exit 2
+fi
 build=$(cd "$build" && pwd)
 root=$(cd "$(dirname "$0")/../.." && pwd)
 scratch=$(mktemp -d)
@@ -75,36 +85,40 @@ part () {  # name, command...
 }
 
 check=$build/tests/inthist-check/inthist-check
-if "$check" strip --device cuda --size 8x8 2>/dev/null | grep '^SKIP: strategies on CUDA' >"$scratch/no-device"; then
+if "$check" strip --device cuda --size 8x8 2>/dev/null |
+  grep '^SKIP: strategies on CUDA' >"$scratch/no-device"; then
   echo "run.sh: no usable CUDA device: $(cat "$scratch/no-device")" >&2
   echo "0 passed, 1 failed, 0 skipped"
   exit 1
 fi
 part inthist-check "$check" --device cuda
 
-# 4.6 GB: offsets need 64 bits. It takes some 10 GiB of the host, and of the GPU what the strategy has for a workspace besides; what does not fit is skipped
+# A tensor of 4.6 GB needs offsets of 64 bits. This takes some 10 GiB of the host, and on the GPU
+# the tensor and the strategy's workspace; what does not fit is skipped.
 part large "$check" --device cuda --size 8192x8192 --bins 17
 
-# strips so tall that count cuts them into cells, which it takes many bins or a large frame for
+# count cuts tall strips into cells; strips are that tall only with many bins or a large frame
 for counter in u16 u16-anchored; do
   part "cells-$counter" "$check" strip --size 1030x1088 --bins 256 --counter "$counter"
 done
 
-# so many strips and segments that the counts of several strips go on in one block of count
+# with so many strips and segments, one block of count carries on the counts of several strips
 part parts "$check" strip --size 14336x2200 --bins 2
 part parts-lut "$check" strip --size 14336x2200 --bins 3
 
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
 for tool in memcheck racecheck initcheck synccheck; do
   if [ -x "$sanitizer" ]; then
-    part "inthist-check-$tool" "$sanitizer" --tool "$tool" --error-exitcode 1 "$check" --cases small --device cuda
+    part "inthist-check-$tool" "$sanitizer" --tool "$tool" --error-exitcode 1 \
+      "$check" --cases small --device cuda
     for test in bin_image add_above region answer; do
       part "$test-$tool" env INTHIST_CASES=small CK_FORK=no CK_TIMEOUT_MULTIPLIER=4 \
         "$sanitizer" --tool "$tool" --error-exitcode 1 "$build/tests/kernels/$test"
     done
     if [ "$tool" = memcheck ]; then
       part histogram-memcheck env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
-        "$sanitizer" --tool memcheck --leak-check full --error-exitcode 1 "$build/tests/elements/histogram"
+        "$sanitizer" --tool memcheck --leak-check full --error-exitcode 1 \
+        "$build/tests/elements/histogram"
       # one of its tests wants more memory than there is, which is no error here
       for test in query_answers query_refusals query_streams; do
         part "$test-memcheck" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
@@ -113,11 +127,12 @@ for tool in memcheck racecheck initcheck synccheck; do
       done
       for test in several_devices device_errors; do
         part "$test-memcheck" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 INTHIST_CASES=small \
-          "$sanitizer" --tool memcheck --report-api-errors no --leak-check full --error-exitcode 1 \
-          "$build/tests/elements/$test"
+          "$sanitizer" --tool memcheck --report-api-errors no --leak-check full \
+          --error-exitcode 1 "$build/tests/elements/$test"
       done
       for test in track track_stream; do
-        part "$test-memcheck" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 "$sanitizer" --tool memcheck --error-exitcode 1 "$build/tests/elements/$test"
+        part "$test-memcheck" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
+          "$sanitizer" --tool memcheck --error-exitcode 1 "$build/tests/elements/$test"
       done
     fi
   else
@@ -138,9 +153,11 @@ part stress env CK_RUN_CASE=stress INTHIST_STRESS_FRAMES=50000 "$build/tests/ele
 
 part bench "$check" --bench --device cuda
 part pipelines "$build/tests/benchmarks/pipelines" --seconds 0.3
-part pipelines-many "$build/tests/benchmarks/pipelines" --seconds 0.3 --size 640x480 --depth 3 --many
+part pipelines-many "$build/tests/benchmarks/pipelines" --seconds 0.3 --size 640x480 --depth 3 \
+  --many
 # the tracking of Adam et al.: 40 patches, 15x15 positions, 16 bins
-part pipelines-track "$build/tests/benchmarks/pipelines" --seconds 0.3 --size 352x288 --bins 16 --depth 3 --track 150,100,40,80
+part pipelines-track "$build/tests/benchmarks/pipelines" --seconds 0.3 --size 352x288 --depth 3 \
+  --bins 16 --track 150,100,40,80
 part queries-bench "$build/tests/benchmarks/queries" --device cuda
 # large frames over all devices, downloaded and not, and in rounds (Poostchi et al., section 4.6)
 part devices "$build/tests/benchmarks/devices" --csv "$logs/devices.csv"

@@ -338,6 +338,19 @@ GST_START_TEST (threads)
 }
 GST_END_TEST;
 
+/// TBB has all of its threads before an element computes. They would start one another when there
+/// is work, and where one of them could not, the process would end.
+GST_START_TEST (workers)
+{
+  const int before = threads_alive;
+  must (check_threads ());
+  const int workers = threads_alive - before;
+  fail_unless (workers == int (g_get_num_processors ()) - 1, "%d workers", workers);
+  must (check_threads ());
+  fail_unless (threads_alive == before + workers, "%d more", threads_alive - before - workers);
+}
+GST_END_TEST;
+
 // memory of a device that somebody else has taken since it was counted
 
 namespace {
@@ -491,6 +504,7 @@ static Suite *system_limits_suite ()
   tcase_add_test (tests, memory_limits);
   tcase_add_test (tests, address_space);
   tcase_add_test (tests, faults);
+  tcase_add_test (tests, workers);
   tcase_add_loop_test (tests, threads, 0, G_N_ELEMENTS (kThreaded));
   tcase_add_test (tests, late_memory);
   return suite;

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What others find the library and the plugin by: the pkg-config file and gst-inspect-1.0.
+"""What an install has, and what others find it by: pkg-config, gst-inspect-1.0, tools/environment.
 
 Environment:
   BUILD_ROOT=folder  the build directory
 """
+import json
 import os
 import re
 import shlex
@@ -74,14 +75,45 @@ class Inspect(unittest.TestCase):
         self.assertRegex(said, rf'Version\s+{re.escape(VERSION)}\.')
 
     def test_exists(self):
-        """The command that README.md gives; gst-inspect-1.0 alone asks for GStreamer's version."""
-        with open(os.path.join(ROOT, 'README.md'), encoding='utf-8') as file:
-            commands = re.findall(r'`(gst-inspect-1\.0 --exists [^`]*)`', file.read())
+        """The command that the documentation gives; gst-inspect-1.0 alone asks for GStreamer's version."""
+        with open(os.path.join(ROOT, 'docs', 'installing.md'), encoding='utf-8') as file:
+            commands = re.findall(r'^(gst-inspect-1\.0 --exists .*) && ', file.read(), re.MULTILINE)
         self.assertEqual(
             commands, [f'gst-inspect-1.0 --exists --atleast-version={VERSION} cudaintegralhist'])
         output(*shlex.split(commands[0]))
         too_new = commands[0].replace(f'={VERSION} ', '=9.9 ')
         self.assertNotEqual(subprocess.run(shlex.split(too_new), check=False).returncode, 0)
+
+
+class Install(unittest.TestCase):
+    def test_environment(self):
+        """tools/environment prints all that an install outside the system's paths wants."""
+        tool = os.path.join(ROOT, 'tools', 'environment')
+        with tempfile.TemporaryDirectory() as place:
+            nothing = subprocess.run([tool, place], stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual(nothing.returncode, 1)
+            self.assertIn(f'nothing is installed under {place}', nothing.stderr)
+            output('meson', 'install', '-C', BUILD, '--no-rebuild', '--quiet', '--destdir', place)
+            library, = flags('meson-private', '--variable=libdir', OURS)
+            prefix = os.path.commonpath([library, *flags('meson-private', '--variable=includedir',
+                                                         OURS)])
+            clean = {name: value for name, value in os.environ.items()
+                     if name not in ('GST_PLUGIN_PATH', 'LD_LIBRARY_PATH', 'GI_TYPELIB_PATH')}
+            clean['GST_REGISTRY'] = os.path.join(place, 'registry.bin')
+            said = output('sh', '-c', f'eval "$({tool} {place}{prefix})"; '
+                          f'gst-inspect-1.0 cudaintegralhist; pkg-config --modversion {OURS}; '
+                          'echo "$LD_LIBRARY_PATH"', env=clean)
+            self.assertIn(f'{place}{prefix}', said.split('Filename')[1].splitlines()[0])
+            self.assertIn(f'\n{VERSION}.', said)
+            self.assertEqual(said.splitlines()[-1], f'{place}{library}')
+
+    def test_builds_what_is_asked_for(self):
+        """Without options there are no tests and no examples."""
+        with tempfile.TemporaryDirectory() as place:
+            output('meson', 'setup', place, ROOT, '-Dcuda=disabled')
+            targets = json.loads(output('meson', 'introspect', '--targets', place))
+            self.assertEqual([t['name'] for t in targets if t['type'] == 'executable'], [])
+            self.assertIn('gstcudaintegralhist', [t['name'] for t in targets])
 
 
 if __name__ == '__main__':

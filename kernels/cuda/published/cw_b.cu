@@ -11,7 +11,7 @@
 //
 // On an H200: 219 ms at 640x480x32, a thousand times cw-sts; all of it is the stage `scan`, 35,840
 // launches of 6 us.
-#include "device/prescan_lines.cuh"
+#include "prescan_lines.cuh"
 
 namespace inthist {
 namespace cuda {

@@ -10,7 +10,7 @@
 //
 // On an H200: 223 us at 640x480x32 and 1387 us at 1920x1080x32, 163 and 1024 of them in the two
 // scans. Slower than cw-tis, as in the paper; but not for a single plane, see there.
-#include "device/prescan_lines.cuh"
+#include "prescan_lines.cuh"
 
 namespace inthist {
 namespace cuda {

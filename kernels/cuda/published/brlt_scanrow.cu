@@ -8,7 +8,7 @@
 //
 // On an H200: 77 us at 640x480x32 and 607 us at 1920x1080x32. Faster than scanrow-brlt, as in the
 // paper; slower than scanrow-scancolumn, see there.
-#include "device/scan_and_turn.cuh"
+#include "scan_and_turn.cuh"
 
 namespace inthist {
 namespace cuda {

@@ -13,7 +13,7 @@
 // a single plane, 1920x1080 of f32, it is 241 against 62 us: the stages `horizontal` and `vertical`
 // are then 47 launches one after another, of 5 us and at most 30 blocks each, on a chip with 132
 // multiprocessors; the paper's had 13 to 24, and 32 planes to fill them.
-#include "device/tile.cuh"
+#include "tile.cuh"
 
 namespace inthist {
 namespace cuda {

@@ -13,8 +13,8 @@
 // scan-transpose-scan with its sums in global memory: the paper's point, by more than its 5 %.
 // Fewer threads with more pixels each are faster still than the paper's 1024: 128 take 0.7 of the
 // time.
-#include "device/planes.cuh"
-#include "device/prescan.cuh"
+#include "../device/planes.cuh"
+#include "prescan.cuh"
 
 namespace inthist {
 namespace cuda {

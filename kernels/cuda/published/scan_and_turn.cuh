@@ -6,7 +6,7 @@
 // is stored as it now lies, transposed. The same kernel once more makes the table, upright.
 #pragma once
 
-#include "brlt.cuh"
+#include "../device/brlt.cuh"
 
 namespace inthist::cuda {
 

@@ -6,7 +6,7 @@
 // added to its own prefix.
 #pragma once
 
-#include "planes.cuh"
+#include "../device/planes.cuh"
 #include "prescan.cuh"
 
 namespace inthist::cuda {

@@ -15,7 +15,7 @@
 // the paper: the stage `diagonals` takes 120 and 629 us, `horizontal` and `vertical` there 145 and
 // 906. For a single plane it has cw-tis's trouble, and no more tiles at once: 263 us at 1920x1080
 // of f32 against 241.
-#include "device/tile.cuh"
+#include "tile.cuh"
 
 namespace inthist {
 namespace cuda {

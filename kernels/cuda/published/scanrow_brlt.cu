@@ -9,7 +9,7 @@
 //
 // On an H200: 86 us at 640x480x32 and 676 us at 1920x1080x32, against 77 and 607 of brlt-scanrow:
 // the paper's order.
-#include "device/scan_and_turn.cuh"
+#include "scan_and_turn.cuh"
 
 namespace inthist {
 namespace cuda {

@@ -4,7 +4,7 @@
 // the block move it, along rows; a thread then has a row, or a column, of its own.
 #pragma once
 
-#include "planes.cuh"
+#include "../device/planes.cuh"
 
 namespace inthist::cuda {
 

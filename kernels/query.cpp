@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "query.hpp"
+
+namespace inthist {
+
+std::size_t answer_bytes (const Shape &shape, const Query &query)
+{
+  const std::size_t n = query.windows.size ();
+  switch (query.question) {
+    case Question::counts: return n * shape.bins * sizeof (std::uint32_t);
+    case Question::sums: return n * shape.bins * sizeof (std::uint64_t);
+    default: return n * sizeof (float);
+  }
+}
+
+std::size_t carried_bytes (const Query &query)
+{
+  const std::size_t n = query.windows.size ();
+  if (query.question == Question::quantiles)
+    return n * sizeof (std::int64_t);
+  return n * query.n_models () * state_size (query.measure) * sizeof (float);
+}
+
+}  // namespace inthist

@@ -1,0 +1,277 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The documentation: every example runs, every link leads somewhere, and docs/elements.md is the plugin's own.
+
+Each ```-block of README.md, CONTRIBUTING.md, docs/ and examples/README.md is a test, by its info string:
+
+  sh      runs in a folder with a video.mp4. Test pictures stand in for cameras,
+          and fakesink for windows. Programs of NOT_HERE are skipped, with the reason
+  c       compiles against the build and runs on a frame: a whole program, a function of a buffer, or statements
+  cuda    the same with nvcc; it runs where the histogram lies on a GPU
+  python  runs, a whole program or statements about a frame
+  text    behind one of these: what it prints, with ... for what is left out
+  others  NOT_RUN says why; one that it does not know fails
+
+Environment:
+  BUILD_ROOT=folder  the build directory (build/ by default)
+"""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.abspath(os.environ.get('BUILD_ROOT', os.path.join(ROOT, 'build')))
+PAGES = ['README.md', 'CONTRIBUTING.md', 'examples/README.md',
+         *sorted(os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, 'docs', '*.md')))]
+TIMEOUT = 120
+HAS_CUDA = os.path.exists(os.path.join(BUILD, 'probe.o'))  # what nvcc made of Meson's first question
+NVCC = HAS_CUDA and (shutil.which('nvcc') or '/usr/local/cuda/bin/nvcc')
+HAS_PYTHON = os.path.exists(os.path.join(BUILD, 'gst/integralhist/GstIntegralHist-1.0.typelib'))
+
+HERE = {'cat', 'export', 'gcc', 'gst-inspect-1.0', 'gst-launch-1.0', 'pkg-config'}  # first words of commands that run
+NOT_HERE = {
+    r'.*\bnvh264dec\b': 'it needs an NVIDIA decoder',
+    r'(\S*/)?(build\S*/\S+|inthist-check)\b': 'it is a test or a benchmark of its own',
+    r'(\S*/)?(meson|ninja)\b': 'it builds or installs, as tests/run.sh does',
+    r'(examples/demo|(\S*/)?tests/\S+|\.ci/run|tools/\S+)\b': 'it installs, builds or tests, as .ci/run does',
+    r'(sudo|apt-get|git|python3|ncu|nsys|clang-format|nvidia-smi)\b': 'it changes the machine, or needs more than a build',
+}
+NOT_RUN = {
+    'cpp': 'part of a source file', 'diff': 'part of a change', 'meson': 'part of a build file', 'ini': 'part of a file',
+    'csv': 'a file',
+}
+STAND_INS = ((r'v4l2src device=\S+( num-buffers=\d+)?', 'videotestsrc num-buffers=9 ! jpegenc'),
+             (r'rtspsrc location=\S+ latency=\d+', 'videotestsrc num-buffers=9 ! jpegenc'),
+             (r'\b(auto|gl|x|xv)(image|video)sink\b', 'fakesink'))
+PICTURE = 'videotestsrc num-buffers=1 ! video/x-raw,format=I420,width=640,height=480'
+COMPUTE = f'{PICTURE} ! cudaintegralhist ! cudaintegralimage squared=true ! appsink name=sink'
+C_PROGRAM = '''#include <gst/app/gstappsink.h>
+#include <gst/integralhist/gstintegralhist.h>
+%(cuda)s
+static GError *error = NULL;
+%(function)s
+int main (void)
+{
+  gst_init (NULL, NULL);
+  GstElement *pipeline = gst_parse_launch ("%(launch)s", NULL);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  GstSample *sample = gst_app_sink_pull_sample (GST_APP_SINK (gst_bin_get_by_name (GST_BIN (pipeline), "sink")));
+  GstBuffer *buffer = gst_sample_get_buffer (sample);
+  GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (buffer)->histogram;
+  if (%(on_gpu)d && gst_integral_histogram_get_cuda_device (histogram) < 0)
+    return 77;
+  %(call)s
+  if (error)
+    g_error ("%%s", error->message);
+  gst_sample_unref (sample);
+  return gst_element_set_state (pipeline, GST_STATE_NULL) == GST_STATE_CHANGE_FAILURE;
+}
+'''
+C_ASK = '''static void
+ask (GstBuffer *buffer, GstIntegralHistogramMeta *meta, GstIntegralHistogram *histogram)
+{
+  (void) buffer; (void) meta; (void) histogram;
+  {
+%s
+  }
+}
+'''
+PYTHON_PROGRAM = f'''import gi
+gi.require_versions({{'Gst': '1.0', 'GstApp': '1.0', 'GstIntegralHist': '1.0'}})
+from gi.repository import GLib, Gst, GstApp, GstIntegralHist
+import numpy
+Gst.init(None)
+pipeline = Gst.parse_launch('{COMPUTE}')
+pipeline.set_state(Gst.State.PLAYING)
+buffer = pipeline.get_by_name('sink').pull_sample().get_buffer()
+meta = GstIntegralHist.buffer_get_integral_histogram_meta(buffer)
+histogram = meta.histogram
+'''
+
+
+def read(page):
+    with open(os.path.join(ROOT, page), encoding='utf-8') as file:
+        return file.read()
+
+
+def blocks(page):
+    """(first line, last line, info string, text) of each block; one that is not closed goes to the end"""
+    found, start, info, inside = [], None, None, []
+    for number, line in enumerate(read(page).splitlines() + ['```'], 1):
+        fence = re.match(r'\s*(```|~~~)(.*)', line)
+        if fence and start is None:
+            start, info, inside = number, fence.group(2).strip(), []
+        elif fence:
+            found.append((start, number, info, '\n'.join(inside)))
+            start = None
+        elif start is not None:
+            inside.append(line)
+    return found
+
+
+def commands(text):
+    """Whole command lines without comments"""
+    for line in re.sub(r'\\\n\s*', '', text).splitlines():
+        line = re.sub(r'(^|\s)#\s.*$', '', line).strip()
+        if line:
+            yield line
+
+
+def squeezed(text):
+    """What is compared: neither spaces, nor how many messages came before"""
+    return re.sub(r'#\d+', '#', re.sub(r'\s+', '', text))
+
+
+class Docs(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        library = os.path.join(BUILD, 'gst/integralhist')
+        cls.environment = {
+            **os.environ, 'GST_PLUGIN_PATH': os.path.join(BUILD, 'gst/elements'), 'LD_LIBRARY_PATH': library,
+            'GI_TYPELIB_PATH': library, 'PKG_CONFIG_PATH': os.path.join(BUILD, 'meson-uninstalled'),
+            'XDG_CACHE_HOME': cls.folder.name, 'GST_REGISTRY': os.path.join(cls.folder.name, 'registry.bin'),
+        }
+        cls.run_in(cls.folder.name, f'gst-launch-1.0 -q {PICTURE.replace("=1 ", "=30 ")} ! jpegenc ! qtmux ! '
+                                    'filesink location=video.mp4')
+        cls.has_overlay = cls.run_in(cls.folder.name, 'gst-inspect-1.0 integralhistoverlay', range(256)).returncode == 0
+        os.symlink(os.path.join(ROOT, 'examples'), os.path.join(cls.folder.name, 'examples'))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def run_in(cls, folder, script, allowed=(0,)):
+        process = subprocess.run(['timeout', str(TIMEOUT), 'bash', '-euo', 'pipefail', '-c', script], cwd=folder,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=cls.environment, check=False)
+        if process.returncode not in allowed:
+            raise AssertionError(f'ended with {process.returncode}:\n{script}\n{process.stdout[-3000:]}')
+        return process
+
+    def run_sh(self, text):
+        script, skipped = [], []
+        for command in commands(text):
+            bare = re.sub(r'''^(\w+=("[^"]*"|'[^']*'|[^\s'"]*)(\s+|$))+''', '', command)  # without assignments
+            reason = next((why for what, why in NOT_HERE.items() if re.match(what, bare)), None)
+            if 'integralhistoverlay' in command and not self.has_overlay:
+                reason = 'built without cairo'
+            if reason:
+                program = re.match(r'(build/)?(\S+/)(\S+)|', bare)  # in a build, its source's folder is there
+                place = program.group(2) or '' if program.group(1) else program.group()
+                self.assertTrue(os.path.exists(os.path.join(ROOT, place)), f'{command}: there is no {place}')
+                skipped.append(reason)
+                continue
+            self.assertIn((bare.split() or ['export'])[0], HERE, f'{command}: neither in HERE nor in NOT_HERE')
+            for what, instead in STAND_INS:
+                command = re.sub(what, instead, command)
+            script.append(command)
+        output = self.run_in(self.folder.name, '\n'.join(script)).stdout if script else None
+        return output, skipped
+
+    def run_c(self, text, cuda=False):
+        name = os.path.join(self.folder.name, 'program')
+        includes = re.findall(r'^#include.*$', text, re.MULTILINE)
+        body = re.sub(r'^#include.*$', '', text, flags=re.MULTILINE)
+        function = re.search(r'^(\w+) \(GstBuffer \*buffer\)$', body, re.MULTILINE)
+        with open(name + ('.cu' if cuda else '.c'), 'w', encoding='utf-8') as file:
+            file.write('\n'.join(includes) + '\n' + (body if 'main (' in body else C_PROGRAM % {
+                'cuda': '#include <cuda_runtime.h>' if cuda else '', 'on_gpu': cuda, 'launch': COMPUTE,
+                'function': body if function else C_ASK % body,
+                'call': f'{function.group(1)} (buffer);' if function
+                        else 'ask (buffer, gst_buffer_get_integral_histogram_meta (buffer), histogram);'}))
+        flags = '$(pkg-config --cflags --libs gstreamer-integralhist-1.0 gstreamer-app-1.0 | sed s/-pthread//g)'
+        compiler = f'{NVCC} -std=c++20' if cuda else 'gcc -std=gnu11 -Wall -Wextra -Werror'
+        self.run_in(self.folder.name, f'{compiler} {name}.{"cu" if cuda else "c"} -o {name} {flags}')
+        process = self.run_in(self.folder.name, name, allowed=(0, 77) if cuda else (0,))
+        return process.stdout, ['it compiles; it runs on a GPU only'] if process.returncode else []
+
+    def run_python(self, text):
+        whole = 'Gst.init(' in text
+        with open(os.path.join(self.folder.name, 'program.py'), 'w', encoding='utf-8') as file:
+            file.write(text if whole else f'{PYTHON_PROGRAM}{text}\npipeline.set_state(Gst.State.NULL)\n')
+        return self.run_in(self.folder.name, f'{sys.executable} program.py').stdout, []
+
+    def check_block(self, info, text, expected):
+        if info in NOT_RUN:
+            self.skipTest(NOT_RUN[info])
+        if info == 'cuda' and not NVCC:
+            self.skipTest('built without CUDA')
+        if info == 'python' and not HAS_PYTHON:
+            self.skipTest('built without introspection')
+        runners = {'sh': self.run_sh, 'c': self.run_c, 'python': self.run_python, 'cuda': lambda text: self.run_c(text, True)}
+        self.assertIn(info, runners, f'a block has the info string "{info}", which this test does not know')
+        output, skipped = runners[info](text)
+        if not skipped and 'print' in text:
+            self.assertNotEqual(output, '', 'it prints nothing')
+        if output is not None and expected is not None:
+            rest = squeezed(output)
+            for part in map(squeezed, expected.split('...')):
+                self.assertIn(part, rest, f'what is printed is\n{output[-3000:]}')
+                rest = rest.split(part, 1)[1] if part else rest
+        if skipped:
+            self.skipTest('; '.join(sorted(set(skipped))))
+
+    def test_elements_page(self):
+        if not HAS_PYTHON:
+            self.skipTest('built without introspection')
+        self.run_in(ROOT, f'{sys.executable} tools/generate-element-docs --check')
+
+    def test_readme_is_short(self):
+        lines = read('README.md').splitlines()
+        self.assertLessEqual(len(lines), 120)
+        for page in PAGES:
+            if page != 'docs/elements.md':
+                self.assertEqual([line for line in read(page).splitlines()
+                                  if len(line) > 100 and not re.match(r'\s*\||.*\]\(', line)], [], page)
+
+
+def anchors(page):
+    """As GitHub makes them of headings"""
+    text = re.sub(r'^```.*?^```', '', read(page), flags=re.MULTILINE | re.DOTALL)
+    return {re.sub(r'[^\w\- ]', '', heading.lower()).strip().replace(' ', '-')
+            for heading in re.findall(r'^#+ (.*)$', text, re.MULTILINE)}
+
+
+class Links(unittest.TestCase):
+    """A method for each page."""
+
+    def check_page(self, page):
+        text = re.sub(r'^\s*```.*?^\s*```', '', read(page), flags=re.MULTILINE | re.DOTALL)
+        broken, pictures = [], []
+        for picture, target in re.findall(r'(!?)\[[^\]]*\]\(([^)\s]+)\)', text):
+            if re.match(r'\w+:', target):
+                continue
+            path, _, anchor = target.partition('#')
+            path = os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page
+            if not os.path.exists(os.path.join(ROOT, path)):
+                (pictures if picture else broken).append(target)
+            elif anchor and anchor not in anchors(path):
+                broken.append(target)
+        self.assertEqual(broken, [])
+        if pictures:
+            self.skipTest('there is no ' + ', '.join(pictures))
+
+
+def add_tests():
+    for page in PAGES:
+        name = re.sub(r'\W', '_', page)
+        setattr(Links, f'test_{name}', lambda self, page=page: self.check_page(page))
+        found = blocks(page)
+        for (line, end, info, text), (start, _, kind, output) in zip(found, found[1:] + [(0, 0, '', '')]):
+            if info == 'text':
+                continue
+            expected = output if kind == 'text' and start - end < 5 else None
+            setattr(Docs, f'test_{name}_{line:03}', lambda self, block=(info, text, expected): self.check_block(*block))
+
+
+add_tests()
+if __name__ == '__main__':
+    unittest.main(verbosity=2)
