@@ -28,7 +28,7 @@
 #include <cuda/raii.hpp>
 #endif
 
-#include "../must.hpp"
+#include "../support/must.hpp"
 
 using namespace integralhist;
 using inthist::Content, inthist::Shape, inthist::Type;

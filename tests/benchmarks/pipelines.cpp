@@ -24,7 +24,7 @@
 #if INTHIST_CUDA
 #include <cuda/raii.hpp>
 
-#include "../must.hpp"
+#include "../support/must.hpp"
 #endif
 
 namespace {

@@ -7,7 +7,7 @@
 #
 #   inthist-check       also with a tensor of more than 2^32 bytes
 #   compute-sanitizer   over the small cases of inthist-check and over several checks
-#   tests/check         all programs
+#   gst-check           all programs of tests/kernels, tests/library and tests/elements
 #   times               of all strategies at 640x480, 1280x720 and 1920x1080, of whole pipelines,
 #                       of questions, and of frames over all devices
 #
@@ -29,7 +29,7 @@ while [ $# -gt 0 ]; do
     *) build=$1; shift ;;
   esac
 done
-if [ ! -x "$build/tests/inthist-check/inthist-check" ] || [ ! -d "$build/tests/check" ]; then
+if [ ! -x "$build/tests/inthist-check/inthist-check" ] || [ ! -d "$build/tests/kernels" ]; then
   echo "run.sh: no checks in $build: build it first, with tests" >&2
   exit 2
 fi
@@ -111,24 +111,28 @@ for tool in memcheck racecheck initcheck synccheck; do
   if [ -x "$sanitizer" ]; then
     part "inthist-check-$tool" "$sanitizer" --tool "$tool" --error-exitcode 1 \
       "$check" --cases small --device cuda
-    for test in kernels in_parts regions queries; do
+    for test in bin_image add_above region answer; do
       part "$test-$tool" env INTHIST_CASES=small CK_FORK=no CK_TIMEOUT_MULTIPLIER=4 \
-        "$sanitizer" --tool "$tool" --error-exitcode 1 "$build/tests/check/$test"
+        "$sanitizer" --tool "$tool" --error-exitcode 1 "$build/tests/kernels/$test"
     done
     if [ "$tool" = memcheck ]; then
-      part element-memcheck env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
+      part histogram-memcheck env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
         "$sanitizer" --tool memcheck --leak-check full --error-exitcode 1 \
-        "$build/tests/check/element"
+        "$build/tests/elements/histogram"
       # one of its tests wants more memory than there is, which is no error here
-      part questions-memcheck env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
-        "$sanitizer" --tool memcheck --report-api-errors no --error-exitcode 1 \
-        "$build/tests/check/questions"
-      part shared_out-memcheck env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 INTHIST_CASES=small \
-        "$sanitizer" --tool memcheck --report-api-errors no --leak-check full --error-exitcode 1 \
-        "$build/tests/check/shared_out"
+      for test in query_answers query_refusals query_streams; do
+        part "$test-memcheck" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
+          "$sanitizer" --tool memcheck --report-api-errors no --error-exitcode 1 \
+          "$build/tests/library/$test"
+      done
+      for test in several_devices device_errors; do
+        part "$test-memcheck" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 INTHIST_CASES=small \
+          "$sanitizer" --tool memcheck --report-api-errors no --leak-check full \
+          --error-exitcode 1 "$build/tests/elements/$test"
+      done
       for test in track track_stream; do
         part "$test-memcheck" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
-          "$sanitizer" --tool memcheck --error-exitcode 1 "$build/tests/check/$test"
+          "$sanitizer" --tool memcheck --error-exitcode 1 "$build/tests/elements/$test"
       done
     fi
   else
@@ -137,7 +141,7 @@ for tool in memcheck racecheck initcheck synccheck; do
   fi
 done
 
-for test in "$build"/tests/check/*; do
+for test in "$build"/tests/{kernels,library,elements}/*; do
   name=$(basename "$test")
   if [ -f "$test" ] && [ -x "$test" ]; then
     part "$name" "$test"
@@ -145,7 +149,7 @@ for test in "$build"/tests/check/*; do
 done
 
 # 100,000 frames of histograms, and as many of tables
-part stress env CK_RUN_CASE=stress INTHIST_STRESS_FRAMES=50000 "$build/tests/check/stream"
+part stress env CK_RUN_CASE=stress INTHIST_STRESS_FRAMES=50000 "$build/tests/elements/stream"
 
 part bench "$check" --bench --device cuda
 part pipelines "$build/tests/benchmarks/pipelines" --seconds 0.3

@@ -20,7 +20,7 @@
 #include "text.hpp"
 
 #if INTHIST_CUDA
-#include "../must.hpp"
+#include "../support/must.hpp"
 #include "cuda/raii.hpp"
 #endif
 

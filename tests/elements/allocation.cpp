@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The element offers upstream memory that needs no copy, and buffers enough for the frames in
+// flight. It reads CUDA memory of others where it lies.
+//
+// Environment:
+//   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)
+#include "offered_buffers.hpp"
+
+namespace {
+
+std::string first_allocator (const Query &query)
+{
+  if (gst_query_get_n_allocation_params (query.get ()) == 0)
+    return "";
+  g_autoptr (GstAllocator) allocator = nullptr;
+  gst_query_parse_nth_allocation_param (query.get (), 0, &allocator, nullptr);
+  return allocator ? allocator->mem_type : "";
+}
+
+guint64 stat_of (const Harness &harness, const char *name)
+{
+  GstElement *element = gst_harness_find_element (harness.get (), "cudaintegralhist");
+  g_autoptr (GstStructure) stats = nullptr;
+  g_object_get (element, "stats", &stats, nullptr);
+  gst_object_unref (element);
+  guint64 value = 0;
+  fail_unless (gst_structure_get_uint64 (stats, name, &value), "no %s in stats", name);
+  return value;
+}
+
+/// Upstream is offered memory that needs no copy, and buffers for the frames in flight.
+void run_offer (const Setup &setup)
+{
+  Random random (seed ());
+  const bool cuda = g_str_equal (setup.backend, "cuda");
+  const std::string caps = caps_text ("I420", 322, 242);
+  const GstVideoInfo info = video_info (caps);
+  Harness harness (setup, "async-depth=5");
+  harness.set_caps (caps);
+  const Query query = allocation_of (harness, caps);
+  if (!cuda) {
+    fail_unless_equals_int (gst_query_get_n_allocation_pools (query.get ()),
+                            0);  // as downstream says
+    return;
+  }
+  fail_unless_equals_int (gst_query_get_n_allocation_pools (query.get ()), 1);
+  guint size, least, most;
+  gst_query_parse_nth_allocation_pool (query.get (), 0, nullptr, &size, &least, &most);
+  fail_unless (size >= info.size && least >= 5 && most == 0, "%u bytes, %u to %u buffers", size,
+               least, most);
+  fail_unless (first_allocator (query) == "IntegralHistPinned", "%s",
+               first_allocator (query).c_str ());
+
+  Pool pool (harness, caps, 0);
+  fail_unless (pool.offered);
+  const guint64 picture = guint64 (info.width) * guint64 (info.height);
+  for (guint64 i = 1; i <= 10; i++) {
+    GstBuffer *frame = pool.frame (random);
+    const Picture pixels = picture_of (frame, info);
+    const Buffer out = harness.pass (frame);
+    const std::string what =
+        complaint (gst_buffer_get_integral_histogram_meta (out.get ())->histogram, pixels, random);
+    fail_unless (what.empty (), "%s", what.c_str ());
+    fail_unless_equals_uint64 (stat_of (harness, "bytes-up"), i * picture);
+    fail_unless_equals_uint64 (stat_of (harness, "bytes-staged"), 0);
+  }
+  harness.pass (noise (info, 1));
+  fail_unless_equals_uint64 (stat_of (harness, "bytes-up"), 11 * picture);
+  fail_unless_equals_uint64 (stat_of (harness, "bytes-staged"), picture);
+}
+
+/// A source that asks for buffers writes into those that are offered.
+void run_source (const Setup &setup)
+{
+  if (g_str_equal (setup.backend, "cpu"))
+    return;
+  Pipeline pipeline (
+      snow (setup, "num-buffers=20", "width=322,height=242", "", "wait-on-eos=false"));
+  pipeline.set_state (GST_STATE_PLAYING);
+  pipeline.wait_for_eos ();
+  GstElement *element = pipeline.element ("hist");
+  g_autoptr (GstStructure) stats = nullptr;
+  g_object_get (element, "stats", &stats, nullptr);
+  gst_object_unref (element);
+  guint64 frames = 0, up = 0, staged = 1;
+  double upload = 0, compute = 0;
+  fail_unless (gst_structure_get (stats, "frames", G_TYPE_UINT64, &frames, "bytes-up",
+                                  G_TYPE_UINT64, &up, "bytes-staged", G_TYPE_UINT64, &staged,
+                                  "upload-us-mean", G_TYPE_DOUBLE, &upload, "compute-us-mean",
+                                  G_TYPE_DOUBLE, &compute, nullptr));
+  fail_unless_equals_uint64 (frames, 20);
+  fail_unless_equals_uint64 (up, 20 * 322 * 242);
+  fail_unless_equals_uint64 (staged, 0);
+  fail_unless (upload > 0 && compute > 0, "no time was measured");
+}
+
+/// CUDA memory under caps that do not say so, as cudadownload passes it on: it is read where it
+/// lies, and its pool is told of the frames in flight.
+void run_disguised (const Setup &setup)
+{
+  if (g_str_equal (setup.backend, "cpu"))
+    return;
+  Random random (seed ());
+  const std::string caps = caps_text ("NV12", 322, 242);
+  std::string cuda_caps = caps;
+  cuda_caps.replace (0, std::strlen ("video/x-raw"), "video/x-raw(memory:CUDAMemory)");
+  const GstVideoInfo info = video_info (caps);
+  Harness harness (setup, "async-depth=5");
+  harness.set_caps (caps);
+  const Query query = allocation_of (harness, cuda_caps);
+  if (gst_query_get_n_allocation_pools (query.get ()) == 0) {
+    printf ("SKIP: CUDA memory: this build has no libgstcuda\n");
+    return;
+  }
+  guint least = 0;
+  gst_query_parse_nth_allocation_pool (query.get (), 0, nullptr, nullptr, &least, nullptr);
+  fail_unless (least >= 5, "%u buffers", least);
+  Pool pool (harness, cuda_caps, 0);
+  for (int i = 0; i < 10; i++) {
+    GstBuffer *frame = pool.frame (random);
+    const Picture picture = picture_of (frame, info);
+    const Buffer out = harness.pass (frame);
+    const std::string what =
+        complaint (gst_buffer_get_integral_histogram_meta (out.get ())->histogram, picture, random);
+    fail_unless (what.empty (), "frame %d: %s", i, what.c_str ());
+  }
+  fail_unless_equals_uint64 (stat_of (harness, "frames"), 10);
+  fail_unless_equals_uint64 (stat_of (harness, "bytes-up"), 0);
+}
+
+struct OtherAllocator {
+  GstAllocator parent;
+};
+struct OtherAllocatorClass {
+  GstAllocatorClass parent_class;
+};
+GType other_allocator_get_type ();
+G_DEFINE_TYPE (OtherAllocator, other_allocator, GST_TYPE_ALLOCATOR)
+
+void other_allocator_class_init (OtherAllocatorClass *) {}
+
+void other_allocator_init (OtherAllocator *allocator)
+{
+  GST_ALLOCATOR_CAST (allocator)->mem_type = "Other";
+}
+
+/// Memory that somebody downstream needs is what upstream gets.
+void run_others_memory (const Setup &setup)
+{
+  const std::string caps = caps_text ("GRAY8", 64, 48);
+  Harness harness (setup, "");
+  auto *other = static_cast<GstAllocator *> (g_object_new (other_allocator_get_type (), nullptr));
+  gst_harness_set_propose_allocator (harness.get (),
+                                     GST_ALLOCATOR_CAST (gst_object_ref_sink (other)), nullptr);
+  harness.set_caps (caps);
+  const Query query = allocation_of (harness, caps);
+  fail_unless (first_allocator (query) == "Other", "%s", first_allocator (query).c_str ());
+  fail_unless_equals_int (gst_query_get_n_allocation_pools (query.get ()), 0);
+}
+
+}  // namespace
+
+SETUP_TEST (offer)
+SETUP_TEST (source)
+SETUP_TEST (disguised)
+SETUP_TEST (others_memory)
+
+static Suite *allocation_suite ()
+{
+  Suite *const suite = suite_create ("allocation");
+  TCase *const tcase = tcase_create ("allocation");
+  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
+  printf ("INTHIST_SEED=%u\n", seed ());
+  suite_add_tcase (suite, tcase);
+  tcase_set_timeout (tcase, 120);
+  constexpr int kEnd = int (std::size (kSetups));
+  tcase_add_loop_test (tcase, offer, 0, kEnd);
+  tcase_add_loop_test (tcase, source, 0, kEnd);
+  tcase_add_loop_test (tcase, disguised, 0, kEnd);
+  tcase_add_loop_test (tcase, others_memory, 0, kEnd);
+  return suite;
+}
+
+GST_CHECK_MAIN (allocation);

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The element reads CUDA memory where it lies, of cudaupload and of nvh264dec. The histograms are
+// those that it computes on the CPU from the same frames after cudadownload.
+//
+//   INTHIST_TEST_DATA=folder  where vtest.avi and woman.mp4 are
+//   INTHIST_TEST_FRAMES=file  frames of 768x576 GRAY8 to take instead of vtest.avi, for hosts that
+//   cannot decode it
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#if INTHIST_CUDA
+#include <cuda_runtime.h>
+#endif
+
+#include <gst/check/gstcheck.h>
+
+namespace {
+
+constexpr const char *kRegions = "100,100,64,128;0,0,1,1;-20,-20,3000,3000;300,200,5,7";
+
+/// Says loudly what is missing.
+bool have (const std::string &what, std::vector<const char *> elements)
+{
+  GstElement *element = gst_element_factory_make ("cudaintegralhist", nullptr);
+  gst_util_set_object_arg (G_OBJECT (element), "backend", "cuda");
+  const bool device = gst_element_set_state (element, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE;
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_object_unref (element);
+  if (!device) {
+    printf ("SKIP: %s: no CUDA device\n", what.c_str ());
+    return false;
+  }
+  for (const char *name : elements) {
+    GstElementFactory *factory = gst_element_factory_find (name);
+    if (!factory) {
+      printf ("SKIP: %s: no element %s\n", what.c_str (), name);
+      return false;
+    }
+    gst_object_unref (factory);
+  }
+  return true;
+}
+
+std::string data (const char *name)
+{
+  const char *folder = g_getenv ("INTHIST_TEST_DATA");
+  return std::string (folder ? folder : SOURCE_ROOT "/../shared/data") + "/" + name;
+}
+
+/// The numbers of an element's message, as text; empty for any other message.
+std::string numbers (GstMessage *message)
+{
+  std::string text;
+  if (gst_message_has_name (message, "integral-histogram")
+      || gst_message_has_name (message, "integral-image"))
+    for (const char *field : { "counts", "sum", "sum-of-squares" })
+      if (const GValue *value =
+              gst_structure_get_value (gst_message_get_structure (message), field)) {
+        g_autofree char *part = gst_value_serialize (value);
+        text += part;
+      }
+  return text;
+}
+
+/// Runs `source`, which ends in CUDA memory, and compares the messages of `on_gpu` and of `on_cpu`,
+/// elements with properties, frame by frame. Returns the number of frames.
+std::size_t compare (const std::string &source, const std::string &on_gpu,
+                     const std::string &on_cpu)
+{
+  const std::string line = source + " ! video/x-raw(memory:CUDAMemory) ! tee name=t  t. ! queue ! "
+                           + on_gpu + " name=gpu backend=cuda regions=" + kRegions
+                           + " ! fakesink  t. ! queue ! cudadownload ! " + on_cpu
+                           + " name=cpu backend=cpu regions=" + kRegions + " ! fakesink";
+  GError *error = nullptr;
+  GstElement *pipeline = gst_parse_launch (line.c_str (), &error);
+  fail_unless (!error, "%s", error ? error->message : "");
+  std::vector<std::string> counts[2];
+  GstBus *bus = gst_element_get_bus (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  for (bool done = false; !done;) {
+    GstMessage *message = gst_bus_timed_pop_filtered (
+        bus, 60 * GST_SECOND,
+        GstMessageType (GST_MESSAGE_ELEMENT | GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+    fail_unless (message, "%s: stuck", line.c_str ());
+    if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
+      gst_message_parse_error (message, &error, nullptr);
+      fail ("%s: %s", line.c_str (), error->message);
+    }
+    done = GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS;
+    const std::string text = done ? "" : numbers (message);
+    if (!text.empty ())
+      counts[g_str_equal (GST_OBJECT_NAME (GST_MESSAGE_SRC (message)), "cpu")].push_back (text);
+    gst_message_unref (message);
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+  fail_unless_equals_uint64 (counts[0].size (), counts[1].size ());
+  for (std::size_t i = 0; i < counts[0].size (); i++)
+    fail_unless (counts[0][i] == counts[1][i], "%s: frame %zu: CUDA %s, CPU %s", source.c_str (), i,
+                 counts[0][i].c_str (), counts[1][i].c_str ());
+  return counts[0].size ();
+}
+
+/// What the GPU computes against what the CPU does.
+constexpr const char *kElements[][2] = { { "cudaintegralhist", "cudaintegralhist" },
+                                         { "cudaintegralhist counter=u16", "cudaintegralhist" },
+                                         { "cudaintegralimage squared=true",
+                                           "cudaintegralimage squared=true" } };
+
+}  // namespace
+
+GST_START_TEST (formats)
+{
+  if (!have ("formats in CUDA memory", { "cudaupload", "cudadownload" }))
+    return;
+  for (const char *format :
+       { "NV12", "NV21", "I420", "YV12", "Y42B", "Y444", "RGBA", "BGRA", "RGBx", "BGRx", "ARGB",
+         "ABGR", "RGB", "BGR", "YUY2", "UYVY", "RGB10A2_LE", "BGR10A2_LE" })
+    for (const char *size : { "width=640,height=480", "width=322,height=242" }) {
+      const std::string source =
+          std::string (
+              "videotestsrc num-buffers=4 pattern=snow ! videoconvert ! video/x-raw,format=")
+          + format + "," + size + " ! cudaupload";
+      for (const auto &[on_gpu, on_cpu] : kElements)
+        fail_unless_equals_uint64 (compare (source, on_gpu, on_cpu), 4);
+    }
+}
+GST_END_TEST;
+
+GST_START_TEST (surveillance_video)
+{
+  if (!have ("video in CUDA memory", { "cudaupload", "cudadownload" }))
+    return;
+  std::string source = "filesrc location=" + data ("vtest.avi") + " ! decodebin";
+  if (const char *frames = g_getenv ("INTHIST_TEST_FRAMES"))
+    source = std::string ("filesrc blocksize=442368 location=") + frames
+             + " ! rawvideoparse width=768 height=576 format=gray8 framerate=10/1";
+  else if (!g_file_test (data ("vtest.avi").c_str (), G_FILE_TEST_EXISTS)) {
+    printf ("SKIP: video in CUDA memory: no %s; set INTHIST_TEST_DATA to a folder with it (package "
+            "opencv-doc)\n",
+            data ("vtest.avi").c_str ());
+    return;
+  }
+  for (const auto &[on_gpu, on_cpu] : kElements)
+    fail_unless (
+        compare (source + " ! videoconvert ! video/x-raw,format=I420 ! cudaupload", on_gpu, on_cpu)
+        >= 60);
+}
+GST_END_TEST;
+
+/// Frames that lie on one device, whichever it is, shared out over all, and in rounds.
+GST_START_TEST (shared_out)
+{
+  if (!have ("frames shared out from CUDA memory", { "cudaupload", "cudadownload" }))
+    return;
+  int devices = 0;
+#if INTHIST_CUDA
+  fail_unless (cudaGetDeviceCount (&devices) == cudaSuccess);
+#endif
+  std::string all;
+  for (int d = 0; d < devices; d++)
+    all.append (d > 0 ? "," : "").append (std::to_string (d));
+  for (int d = 0; d < devices; d++)
+    for (const char *format : { "NV12", "RGBA" }) {
+      const std::string source =
+          std::string (
+              "videotestsrc num-buffers=6 pattern=snow ! videoconvert ! video/x-raw,format=")
+          + format + ",width=322,height=242 ! cudaupload cuda-device-id=" + std::to_string (d);
+      for (const char *how :
+           { " task-bins=3", " max-device-memory=3000000", " max-device-memory=900000" })
+        fail_unless_equals_uint64 (
+            compare (source, "cudaintegralhist cuda-device-ids=" + all + how, "cudaintegralhist"),
+            6);
+    }
+}
+GST_END_TEST;
+
+/// The decoder's own surfaces, which it takes back as soon as the frame is released.
+GST_START_TEST (hardware_decoder)
+{
+  if (!have ("nvh264dec", { "nvh264dec", "cudadownload", "h264parse" }))
+    return;
+  const std::string file = data ("woman.mp4");
+  if (!g_file_test (file.c_str (), G_FILE_TEST_EXISTS)) {
+    printf ("SKIP: nvh264dec: no %s; set INTHIST_TEST_DATA to a folder with it\n", file.c_str ());
+    return;
+  }
+  const std::string source = "filesrc location=" + file + " ! qtdemux ! h264parse ! nvh264dec";
+  for (const auto &[on_gpu, on_cpu] : kElements)
+    fail_unless_equals_uint64 (compare (source, on_gpu, on_cpu), 596);
+}
+GST_END_TEST;
+
+static Suite *cuda_memory_suite ()
+{
+  Suite *suite = suite_create ("cuda_memory");
+  TCase *tests = tcase_create ("general");
+  tcase_set_timeout (tests, 120);
+  suite_add_tcase (suite, tests);
+  tcase_add_test (tests, formats);
+  tcase_add_test (tests, surveillance_video);
+  tcase_add_test (tests, hardware_decoder);
+  tcase_add_test (tests, shared_out);
+  return suite;
+}
+
+GST_CHECK_MAIN (cuda_memory);

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Devices that cannot be had, or that fail in mid-stream, are one error from one element, and
+// nothing hangs. With the CPU the devices are pretended.
+#include "several_devices.hpp"
+
+namespace {
+
+bool is_ours (GstMessage *message)
+{
+  GstElementFactory *factory =
+      GST_IS_ELEMENT (GST_MESSAGE_SRC (message))
+          ? gst_element_get_factory (GST_ELEMENT (GST_MESSAGE_SRC (message)))
+          : nullptr;
+  return factory
+         && g_strcmp0 (gst_plugin_feature_get_plugin_name (GST_PLUGIN_FEATURE (factory)),
+                       "cudaintegralhist")
+                == 0;
+}
+
+/// The errors that elements of ours post until the pipeline is over. `properties` may go on with "!
+/// element ..." .
+std::vector<std::string> errors_of (const std::string &properties,
+                                    const std::string &size = "width=64,height=48",
+                                    guint frames = 300)
+{
+  const std::string line = "videotestsrc num-buffers=" + std::to_string (frames)
+                           + " ! video/x-raw,format=GRAY8,framerate=30/1," + size
+                           + " ! cudaintegralhist " + properties + " ! fakesink sync=false";
+  GstElement *pipeline = gst_parse_launch (line.c_str (), nullptr);
+  fail_unless (pipeline);
+  GstBus *bus = gst_element_get_bus (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  std::vector<std::string> errors;
+  bool over = false;
+  while (!over) {
+    g_autoptr (GstMessage) message = gst_bus_timed_pop_filtered (
+        bus, kLong, GstMessageType (GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
+    fail_unless (message, "%s: nothing happens", properties.c_str ());
+    over = GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS || !is_ours (message);
+    if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR && is_ours (message)) {
+      g_autoptr (GError) error = nullptr;
+      gst_message_parse_error (message, &error, nullptr);
+      errors.push_back (error->message);
+      // no other may follow, from whichever thread
+      GstMessage *other;
+      while ((other = gst_bus_timed_pop_filtered (bus, 300 * GST_MSECOND, GST_MESSAGE_ERROR))) {
+        if (is_ours (other))
+          errors.push_back (std::string ("and another of ")
+                            + GST_OBJECT_NAME (GST_MESSAGE_SRC (other)));
+        gst_message_unref (other);
+      }
+      over = true;
+    }
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+  return errors;
+}
+
+void check_one_error (const std::string &properties, std::initializer_list<const char *> words)
+{
+  const auto errors = errors_of (properties);
+  fail_unless (errors.size () == 1, "%s: %zu errors", properties.c_str (), errors.size ());
+  for (const char *word : words)
+    fail_unless (errors[0].find (word) != std::string::npos, "%s: no \"%s\" in: %s",
+                 properties.c_str (), word, errors[0].c_str ());
+}
+
+}  // namespace
+
+GST_START_TEST (bad_settings)
+{
+  check_one_error ("backend=cpu cuda-device-ids=0,1,0", { "device 0 is listed twice" });
+  check_one_error ("backend=cpu cuda-device-ids=0,,1",
+                   { "a number is missing at \",1\"", "0,1,2,3" });
+  check_one_error ("backend=cpu cuda-device-ids=0,-1", { "-1 is no device" });
+  check_one_error ("backend=cpu cuda-device-ids=one", { "a number is missing at \"one\"" });
+  check_one_error ("backend=cpu cuda-device-ids=\"0, 1 2\"", { "a comma is missing at \"2\"" });
+  check_one_error ("backend=cpu cuda-device-ids=0,1 cuda-device-id=1", { "both set" });
+  check_one_error ("backend=cpu task-bins=257", { "task-bins=257", "256" });
+  check_one_error ("backend=cpu max-device-memory=1000",
+                   { "one row", "max-device-memory is 1000 bytes", "raise max-device-memory" });
+  check_one_error ("backend=cpu max-device-memory=100000 download=never",
+                   { "552.00 KiB", "max-device-memory is 97.66 KiB", "download=lazy",
+                     "raise max-device-memory" });
+  const int devices = cuda_devices ();
+  for (const char *backend : { "auto", "cuda" })
+    check_one_error (
+        std::string ("cuda-device-ids=0,77 backend=") + backend,
+        { devices > 0 ? "CUDA device 77" : "no cuda-device-ids", devices > 0 ? "0.." : "0,77" });
+}
+GST_END_TEST;
+
+/// A device fails in mid-stream: one error, from whoever comes first, and nothing hangs. Pipelines
+/// on other devices go on.
+GST_START_TEST (fault)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  const bool cpu = strcmp (backend, "cpu") == 0;
+  const std::string where = std::string (" backend=") + backend;
+  const std::string ids = cpu ? "0,5,2" : device_list (backend, *std::make_unique<Random> (1));
+  g_autofree char *fault = g_strdup_printf ("%c:3", cpu ? '5' : ids[0]);
+  g_setenv ("INTEGRALHIST_FAULT", fault, TRUE);
+  for (const char *how :
+       { "task-bins=2", "task-bins=2 regions=0,0,9,9", "task-bins=3 max-device-memory=30000",
+         "task-bins=1 sync=true regions=1,1,5,5", "task-bins=1 download=eager",
+         // those who ask for the histogram leave it to its producer to say so
+         "task-bins=2 ! integralhisttrack targets=8,8,20,20",
+         "task-bins=2 ! queue ! integralhistlikelihood",
+         "task-bins=2 regions=3,3,9,9 ! integralhistoverlay regions=3,3,20,20" })
+    check_one_error (where + " bins=16 cuda-device-ids=" + ids + " " + how,
+                     { "device", "failed", "INTEGRALHIST_FAULT" });
+  // the last frame's: nobody would hear of it
+  {
+    const auto errors =
+        errors_of (where + " bins=7 task-bins=1 cuda-device-ids=" + ids.substr (cpu ? 2 : 0, 1),
+                   "width=64,height=48", 1);
+    fail_unless (errors.size () == 1, "%zu errors", errors.size ());
+  }
+  const auto others = errors_of (where + " bins=16 task-bins=2 max-device-memory=400000"
+                                 + (cpu ? " cuda-device-ids=0,1,2" : ""));
+  fail_unless (!cpu || others.empty (), "%s", others.empty () ? "" : others[0].c_str ());
+  g_unsetenv ("INTEGRALHIST_FAULT");
+  fail_unless (errors_of (where + " bins=16 task-bins=2 cuda-device-ids=" + ids).empty ());
+}
+GST_END_TEST;
+
+/// Who holds payloads of a failed frame is told, and may let go of them later.
+GST_START_TEST (held_fault)
+{
+  g_setenv ("INTEGRALHIST_FAULT", "1:2", TRUE);
+  GstHarness *h =
+      harness ("cudaintegralhist backend=cpu bins=8 task-bins=1 cuda-device-ids=1", nullptr);
+  gst_harness_set_src_caps_str (h, caps_text ("GRAY8", 64, 48).c_str ());
+  const GstVideoInfo info = video_info (caps_text ("GRAY8", 64, 48));
+  GstBuffer *out = gst_harness_push_and_pull (h, noise (info, 1));
+  GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out)->histogram;
+  g_autoptr (GError) error = nullptr;
+  guint32 counts[8];
+  fail_unless (!gst_integral_histogram_region (histogram, 0, 0, 9, 9, counts, &error));
+  fail_unless (strstr (error->message, "device 1 failed"), "%s", error->message);
+  fail_unless_equals_int (int (gst_integral_histogram_get_n_shards (histogram)), 0);
+  fail_unless_equals_int (gst_harness_push (h, noise (info, 2)), GST_FLOW_ERROR);
+  gst_harness_teardown (h);
+  g_clear_error (&error);
+  fail_unless (!gst_integral_histogram_wait (histogram, GST_CLOCK_TIME_NONE, &error));
+  gst_buffer_unref (out);
+  g_unsetenv ("INTEGRALHIST_FAULT");
+}
+GST_END_TEST;
+
+static Suite *device_errors_suite ()
+{
+  Suite *suite = suite_create ("device_errors");
+  TCase *tcase = tcase_create ("device_errors");
+  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
+  suite_add_tcase (suite, tcase);
+  tcase_set_timeout (tcase, 300);
+  tcase_add_test (tcase, bad_settings);
+  tcase_add_loop_test (tcase, fault, 0, 2);
+  tcase_add_test (tcase, held_fault);
+  return suite;
+}
+
+GST_CHECK_MAIN (device_errors);

@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// cudaintegralhist counts what is counted pixel by pixel, in frames of every format and stride, on
+// the CPU and on CUDA. It passes frames on, and posts messages. settings.cpp tests the settings.
+#include <gst/integralhist/gstintegralhist.h>
+
+#include "frames.hpp"
+
+namespace {
+
+/// A harness over cudaintegralhist.
+GstHarness *hist_harness (const std::string &properties, const char *caps)
+{
+  return harness ("cudaintegralhist " + properties, caps);
+}
+
+std::vector<guint32> counted (const std::vector<guint8> &values, int width, int bins, int x0,
+                              int y0, int w, int h)
+{
+  std::vector<guint32> counts (bins);
+  for (int y = y0; y < y0 + h; y++)
+    for (int x = x0; x < x0 + w; x++)
+      counts[values[y * width + x] * bins / 256]++;
+  return counts;
+}
+
+/// Compares some rectangles of the buffer's meta with counted pixels. RGB luma is allowed to differ
+/// where the weighted sum is within one part in 65536 of a rounding edge, so RGB is compared with
+/// the documented integer formula in `values`.
+void check_counts (GstBuffer *buffer, const std::vector<guint8> &values, int bins)
+{
+  GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta (buffer);
+  fail_unless (meta);
+  const int width = int (gst_integral_histogram_get_width (meta->histogram)),
+            height = int (gst_integral_histogram_get_height (meta->histogram));
+  fail_unless_equals_int (int (values.size ()), width * height);
+  fail_unless_equals_int (int (gst_integral_histogram_get_bins (meta->histogram)), bins);
+  const GstVideoRectangle rectangles[] = { { 0, 0, width, height },
+                                           { width / 3, height / 4, width / 2, height / 2 },
+                                           { width - 1, height - 1, 1, 1 },
+                                           { 1, 0, width - 1, 3 } };
+  std::vector<guint32> counts (4 * bins);
+  GError *error = nullptr;
+  fail_unless (
+      gst_integral_histogram_regions (meta->histogram, rectangles, 4, counts.data (), &error), "%s",
+      error ? error->message : "");
+  for (int i = 0; i < 4; i++) {
+    const GstVideoRectangle &r = rectangles[i];
+    const auto wanted = counted (values, width, bins, r.x, r.y, r.w, r.h);
+    for (int b = 0; b < bins; b++)
+      fail_unless (counts[i * bins + b] == wanted[b], "rectangle %d, bin %d: %u instead of %u", i,
+                   b, counts[i * bins + b], wanted[b]);
+  }
+}
+
+}  // namespace
+
+GST_START_TEST (formats)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  each_format ([backend] (const char *caps, GstBuffer *in, const std::vector<guint8> &values) {
+    GstHarness *h = hist_harness (std::string ("bins=17 backend=") + backend, caps);
+    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    check_counts (out, values, 17);
+    gst_buffer_unref (out);
+    gst_harness_teardown (h);
+  });
+}
+GST_END_TEST;
+
+GST_START_TEST (strides)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  for (const char *format : { "GRAY8", "I420", "BGRx" }) {
+    GstHarness *h = hist_harness (std::string ("bins=5 backend=") + backend, nullptr);
+    g_autofree char *text =
+        g_strdup_printf ("video/x-raw,format=%s,width=61,height=30,framerate=25/1", format);
+    gst_harness_set_src_caps_str (h, text);
+    GstVideoInfo tight, wide;
+    gst_video_info_set_format (&tight, gst_video_format_from_string (format), 61, 30);
+    wide = tight;
+    GstVideoAlignment alignment;
+    gst_video_alignment_reset (&alignment);
+    alignment.padding_left = 16;
+    alignment.padding_right = 55;
+    alignment.padding_top = 2;
+    fail_unless (gst_video_info_align (&wide, &alignment));
+    GstBuffer *in = gst_buffer_new_allocate (nullptr, wide.size, nullptr);
+    gst_buffer_memset (in, 0, 0xee, wide.size);
+    gst_buffer_add_video_meta_full (in, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT (&wide),
+                                    61, 30, GST_VIDEO_INFO_N_PLANES (&wide), wide.offset,
+                                    wide.stride);
+    GstVideoFrame from, to;
+    GstBuffer *pixels = noise (tight, 3);
+    gst_video_frame_map (&from, &tight, pixels, GST_MAP_READ);
+    gst_video_frame_map (&to, &tight, in, GST_MAP_WRITE);
+    gst_video_frame_copy (&to, &from);
+    gst_video_frame_unmap (&from);
+    gst_video_frame_unmap (&to);
+    const auto values = luma (tight, pixels, rounded_weight (0.2126), rounded_weight (0.0722));
+    gst_buffer_unref (pixels);
+    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    check_counts (out, values, 5);
+    gst_buffer_unref (out);
+    gst_harness_teardown (h);
+  }
+}
+GST_END_TEST;
+
+/// All bins and counters that matter, every element of the mapped tensor.
+GST_START_TEST (whole_tensor)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  for (const char *counter : { "u32", "u16" })
+    for (int bins : { 1, 2, 32, 255, 256 }) {
+      g_autofree char *properties =
+          g_strdup_printf ("bins=%d counter=%s backend=%s", bins, counter, backend);
+      GstHarness *h =
+          hist_harness (properties, "video/x-raw,format=GRAY8,width=45,height=31,framerate=25/1");
+      GstVideoInfo info;
+      gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 45, 31);
+      GstBuffer *in = noise (info, unsigned (bins));
+      const auto values = luma (info, in, 0, 0);
+      GstBuffer *out = gst_harness_push_and_pull (h, in);
+      GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out)->histogram;
+      GError *error = nullptr;
+      GstBuffer *tensor = gst_integral_histogram_get_buffer (histogram, &error);
+      fail_unless (tensor, "%s", error ? error->message : "");
+      GstMapInfo map;
+      fail_unless (gst_buffer_map (tensor, &map, GST_MAP_READ));
+      fail_unless_equals_uint64 (map.size,
+                                 bins * gst_integral_histogram_get_plane_pitch (histogram));
+      for (int y = 0; y < 31; y++)
+        for (int x = 0; x < 45; x++) {
+          const auto wanted = counted (values, 45, bins, 0, 0, x + 1, y + 1);
+          for (int b = 0; b < bins; b++) {
+            const guint8 *row = map.data + b * gst_integral_histogram_get_plane_pitch (histogram)
+                                + y * gst_integral_histogram_get_row_pitch (histogram);
+            const guint32 got = counter[1] == '3' ? reinterpret_cast<const guint32 *> (row)[x]
+                                                  : reinterpret_cast<const guint16 *> (row)[x];
+            fail_unless (got == wanted[b], "%s, bins %d: H[%d][%d][%d] is %u instead of %u",
+                         counter, bins, b, y, x, got, wanted[b]);
+          }
+        }
+      gst_buffer_unmap (tensor, &map);
+      gst_buffer_unref (tensor);
+      gst_buffer_unref (out);
+      gst_harness_teardown (h);
+    }
+}
+GST_END_TEST;
+
+/// The header's formula: an element and its anchor give the count, which here often passes 65535.
+GST_START_TEST (anchors)
+{
+  constexpr int kWidth = 700, kHeight = 500;
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  for (const char *counter : { "u32", "u16", "u16-anchored" }) {
+    g_autofree char *properties =
+        g_strdup_printf ("bins=2 counter=%s backend=%s", counter, backend);
+    GstHarness *h =
+        hist_harness (properties, "video/x-raw,format=GRAY8,width=700,height=500,framerate=25/1");
+    GstVideoInfo info;
+    gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
+    GstBuffer *in = noise (info, 7);
+    const auto values = luma (info, in, 0, 0);
+    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out)->histogram;
+    gsize offset = 1;
+    guint row_step = 1, column_step = 1;
+    const bool has =
+        gst_integral_histogram_get_anchors (histogram, &offset, &row_step, &column_step);
+    fail_unless_equals_int (has, strcmp (counter, "u16-anchored") == 0);
+    if (has) {
+      const gsize pitch = gst_integral_histogram_get_row_pitch (histogram),
+                  plane = gst_integral_histogram_get_plane_pitch (histogram);
+      const guint rows = (kHeight - 1) / row_step + 1, columns = (kWidth - 1) / column_step + 1;
+      GError *error = nullptr;
+      GstBuffer *tensor = gst_integral_histogram_get_buffer (histogram, &error);
+      fail_unless (tensor, "%s", error ? error->message : "");
+      GstMapInfo map;
+      fail_unless (gst_buffer_map (tensor, &map, GST_MAP_READ));
+      fail_unless_equals_uint64 (map.size, 2 * plane + 4 * 2 * rows * columns);
+      fail_unless_equals_uint64 (offset, 2 * plane);
+      fail_unless (rows > 1 && columns > 1, "one anchor tests nothing");
+      const auto *anchors = reinterpret_cast<const guint32 *> (map.data + offset);
+      std::vector<guint32> above[2] = { std::vector<guint32> (kWidth),
+                                        std::vector<guint32> (kWidth) };
+      for (int y = 0; y < kHeight; y++) {
+        guint32 row[2] = {};
+        for (int x = 0; x < kWidth; x++) {
+          row[values[y * kWidth + x] / 128]++;
+          for (int b = 0; b < 2; b++) {
+            above[b][x] += row[b];
+            const auto element =
+                reinterpret_cast<const guint16 *> (map.data + b * plane + y * pitch)[x];
+            const guint32 a = anchors[(b * rows + y / row_step) * columns + x / column_step];
+            fail_unless_equals_int (a + guint16 (element - a), above[b][x]);
+          }
+        }
+      }
+      fail_unless (above[0][kWidth - 1] > 65536 * 2);
+      gst_buffer_unmap (tensor, &map);
+      gst_buffer_unref (tensor);
+    } else {
+      fail_unless (offset == 0 && row_step == 0 && column_step == 0);
+    }
+    guint32 counts[2];
+    fail_unless (
+        gst_integral_histogram_region (histogram, 1, 1, kWidth - 2, kHeight - 2, counts, nullptr));
+    const auto wanted = counted (values, kWidth, 2, 1, 1, kWidth - 2, kHeight - 2);
+    fail_unless (counts[0] == wanted[0] && counts[1] == wanted[1], "%s", counter);
+    gst_buffer_unref (out);
+    gst_harness_teardown (h);
+  }
+}
+GST_END_TEST;
+
+/// Both elements; the loop's index is the backend's and the element's.
+GST_START_TEST (pass_through)
+{
+  const char *backend = kBackends[__i__ % 2], *element = kElements[__i__ / 2];
+  if (!have (backend))
+    return;
+  GstHarness *h = harness (std::string (element) + " backend=" + backend,
+                           "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 64, 48);
+  for (int i = 0; i < 20; i++) {
+    GstBuffer *in = noise (info, unsigned (i));
+    GST_BUFFER_PTS (in) = i * 40 * GST_MSECOND;
+    GST_BUFFER_DTS (in) = i * 40 * GST_MSECOND + 1;
+    GST_BUFFER_DURATION (in) = 40 * GST_MSECOND;
+    GST_BUFFER_OFFSET (in) = guint64 (i);
+    GST_BUFFER_FLAG_SET (in, GST_BUFFER_FLAG_MARKER);
+    GstVideoRegionOfInterestMeta *roi =
+        gst_buffer_add_video_region_of_interest_meta (in, "face", 1, 2, 3, 4);
+    GstMapInfo before, after;
+    gst_buffer_map (in, &before, GST_MAP_READ);
+    const std::vector<guint8> pixels (before.data, before.data + before.size);
+    gst_buffer_unmap (in, &before);
+    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    fail_unless (out == in, "a writable buffer is not copied");
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (out), i * 40 * GST_MSECOND);
+    fail_unless_equals_uint64 (GST_BUFFER_DTS (out), i * 40 * GST_MSECOND + 1);
+    fail_unless_equals_uint64 (GST_BUFFER_DURATION (out), 40 * GST_MSECOND);
+    fail_unless_equals_uint64 (GST_BUFFER_OFFSET (out), guint64 (i));
+    fail_unless (GST_BUFFER_FLAG_IS_SET (out, GST_BUFFER_FLAG_MARKER));
+    fail_unless (gst_buffer_get_video_region_of_interest_meta_id (out, roi->id) == roi);
+    gst_buffer_map (out, &after, GST_MAP_READ);
+    fail_unless (std::equal (pixels.begin (), pixels.end (), after.data));
+    gst_buffer_unmap (out, &after);
+    fail_unless (gst_buffer_get_integral_histogram_meta (out));
+    gst_buffer_unref (out);
+  }
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+GST_START_TEST (regions_are_clipped)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  GstHarness *h = hist_harness (std::string ("bins=4 backend=") + backend,
+                                "video/x-raw,format=GRAY8,width=40,height=30,framerate=25/1");
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 40, 30);
+  GstBuffer *in = noise (info, 1);
+  const auto values = luma (info, in, 0, 0);
+  GstBuffer *out = gst_harness_push_and_pull (h, in);
+  GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out)->histogram;
+  struct Case {
+    GstVideoRectangle asked, clipped;
+  };
+  for (const Case &c :
+       { Case{ { -5, -5, 10, 10 }, { 0, 0, 5, 5 } }, Case{ { 35, 25, 100, 100 }, { 35, 25, 5, 5 } },
+         Case{ { 3, 3, 0, 5 }, { 0, 0, 0, 0 } }, Case{ { 40, 0, 1, 1 }, { 0, 0, 0, 0 } },
+         Case{ { 5, 5, -3, 4 }, { 0, 0, 0, 0 } },
+         Case{ { G_MININT, G_MININT, G_MAXINT, G_MAXINT }, { 0, 0, 0, 0 } },
+         Case{ { 10, 10, G_MAXINT, G_MAXINT }, { 10, 10, 30, 20 } } }) {
+    guint32 counts[4] = { 9, 9, 9, 9 };
+    fail_unless (gst_integral_histogram_region (histogram, c.asked.x, c.asked.y, c.asked.w,
+                                                c.asked.h, counts, nullptr));
+    const auto wanted = counted (values, 40, 4, c.clipped.x, c.clipped.y, c.clipped.w, c.clipped.h);
+    fail_unless (std::equal (wanted.begin (), wanted.end (), counts), "%d,%d,%d,%d", c.asked.x,
+                 c.asked.y, c.asked.w, c.asked.h);
+  }
+  fail_unless (gst_integral_histogram_regions (histogram, nullptr, 0, nullptr, nullptr));
+  gst_buffer_unref (out);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/// Settings that may only change in READY do so: what is set later counts from the next start,
+/// whatever the caps do.
+GST_START_TEST (late_settings)
+{
+  GstHarness *h = hist_harness ("name=hist bins=4 backend=cpu",
+                                "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
+  GstElement *element = gst_harness_find_element (h, "cudaintegralhist");
+  for (int i = 0; i < 3; i++) {
+    const int width = 64 + i;
+    g_autofree char *caps =
+        g_strdup_printf ("video/x-raw,format=GRAY8,width=%d,height=48,framerate=25/1", width);
+    gst_harness_set_src_caps_str (h, caps);
+    GstVideoInfo info;
+    gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, width, 48);
+    GstBuffer *in = noise (info, unsigned (i));
+    const auto values = luma (info, in, 0, 0);
+    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    check_counts (out, values, 4);
+    gst_buffer_unref (out);
+    g_object_set (element, "bins", i ? 300 : 0, "async-depth", 0, nullptr);
+  }
+  gst_object_unref (element);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/// Messages without a time segment have no times, and no criticals.
+GST_START_TEST (segment_in_bytes)
+{
+  GstElement *pipeline =
+      gst_parse_launch ("appsrc name=src format=bytes "
+                        "caps=video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1 ! "
+                        "cudaintegralhist backend=cpu bins=2 regions=0,0,4,4 ! fakesink",
+                        nullptr);
+  GstElement *src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  GstFlowReturn flow;
+  GstBuffer *buffer = gst_buffer_new_allocate (nullptr, 64 * 48, nullptr);
+  gst_buffer_memset (buffer, 0, 200, 64 * 48);
+  g_signal_emit_by_name (src, "push-buffer", buffer, &flow);
+  gst_buffer_unref (buffer);
+  g_signal_emit_by_name (src, "end-of-stream", &flow);
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message = gst_bus_timed_pop_filtered (
+      bus, 10 * GST_SECOND, GstMessageType (GST_MESSAGE_ELEMENT | GST_MESSAGE_ERROR));
+  fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_ELEMENT);
+  fail_unless (!gst_structure_has_field (gst_message_get_structure (message), "running-time"));
+  gst_message_unref (message);
+  gst_object_unref (bus);
+  gst_object_unref (src);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/// A sink's last sample holds the only tensor: the element waits, and says for what.
+GST_START_TEST (says_what_it_waits_for)
+{
+  GstElement *pipeline = gst_parse_launch ("videotestsrc num-buffers=3 ! cudaintegralhist "
+                                           "backend=cpu max-tensors=1 ! fakesink name=sink",
+                                           nullptr);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message = gst_bus_timed_pop_filtered (
+      bus, 10 * GST_SECOND, GstMessageType (GST_MESSAGE_WARNING | GST_MESSAGE_EOS));
+  fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING);
+  g_autoptr (GError) warning = nullptr;
+  gst_message_parse_warning (message, &warning, nullptr);
+  fail_unless (strstr (warning->message, "max-tensors")
+                   && strstr (warning->message, "enable-last-sample"),
+               "%s", warning->message);
+  gst_message_unref (message);
+  gst_object_unref (bus);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/// An application that is slower than the frames holds them up; they do not pile up in memory.
+GST_START_TEST (messages_do_not_pile_up)
+{
+  GstElement *pipeline = gst_parse_launch (
+      "videotestsrc num-buffers=60 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
+      "cudaintegralhist name=hist backend=cpu async-depth=2 regions=0,0,4,4 ! identity name=out ! "
+      "fakesink",
+      nullptr);
+  static int most, posted, passed;
+  most = posted = passed = 0;
+  GstBus *bus = gst_element_get_bus (pipeline);
+  gst_bus_set_sync_handler (
+      bus,
+      [] (GstBus *, GstMessage *message, gpointer) {
+        if (gst_message_has_name (message, "integral-histogram")) {
+          g_usleep (5000);
+          g_atomic_int_inc (&posted);
+        }
+        return GST_BUS_PASS;
+      },
+      nullptr, nullptr);
+  GstElement *out = gst_bin_get_by_name (GST_BIN (pipeline), "out");
+  g_signal_connect (out, "handoff", G_CALLBACK (+[] (GstElement *, GstBuffer *, gpointer) {
+                      passed++;
+                      most = MAX (most, passed - g_atomic_int_get (&posted));
+                    }),
+                    nullptr);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  GstMessage *message = gst_bus_timed_pop_filtered (
+      bus, 20 * GST_SECOND, GstMessageType (GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
+  fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS);
+  gst_message_unref (message);
+  fail_unless_equals_int (posted, 60);
+  fail_unless (most <= 4, "%d frames ahead of their messages",
+               most);  // two wait, one is being posted, one is on its way out
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (out);
+  gst_object_unref (bus);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+GST_START_TEST (download_never)
+{
+  if (!have ("cuda"))
+    return;
+  for (const char *download : { "lazy", "eager", "never" }) {
+    GstHarness *h = hist_harness (std::string ("bins=8 backend=cuda download=") + download,
+                                  "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
+    GstVideoInfo info;
+    gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 64, 48);
+    GstBuffer *in = noise (info, 1);
+    const auto values = luma (info, in, 0, 0);
+    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    check_counts (out, values, 8);
+    GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out)->histogram;
+    fail_unless (gst_integral_histogram_get_device_pointer (histogram)
+                 && gst_integral_histogram_get_cuda_event (histogram)
+                 && gst_integral_histogram_get_cuda_context (histogram));
+    fail_unless_equals_int (gst_integral_histogram_get_cuda_device (histogram), 0);
+    g_autoptr (GError) error = nullptr;
+    GstBuffer *tensor = gst_integral_histogram_get_buffer (histogram, &error);
+    if (strcmp (download, "never") == 0) {
+      fail_unless (!tensor
+                   && g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR,
+                                       GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED));
+    } else {
+      GstMapInfo map;
+      fail_unless (gst_buffer_map (tensor, &map, GST_MAP_READ));
+      const guint32 *corner = reinterpret_cast<const guint32 *> (
+                                  map.data + 47 * gst_integral_histogram_get_row_pitch (histogram))
+                              + 63;
+      fail_unless_equals_int (int (*corner), int (counted (values, 64, 8, 0, 0, 64, 48)[0]));
+      gst_buffer_unmap (tensor, &map);
+      gst_buffer_unref (tensor);
+    }
+    gst_buffer_unref (out);
+    gst_harness_teardown (h);
+  }
+}
+GST_END_TEST;
+
+static Suite *histogram_suite ()
+{
+  Suite *suite = suite_create ("histogram");
+  TCase *tests = tcase_create ("general");
+  tcase_set_timeout (tests, 120);
+  suite_add_tcase (suite, tests);
+  tcase_add_loop_test (tests, formats, 0, 2);
+  tcase_add_loop_test (tests, strides, 0, 2);
+  tcase_add_loop_test (tests, whole_tensor, 0, 2);
+  tcase_add_loop_test (tests, anchors, 0, 2);
+  tcase_add_loop_test (tests, pass_through, 0, 4);
+  tcase_add_loop_test (tests, regions_are_clipped, 0, 2);
+  tcase_add_test (tests, late_settings);
+  tcase_add_test (tests, segment_in_bytes);
+  tcase_add_test (tests, says_what_it_waits_for);
+  tcase_add_test (tests, messages_do_not_pile_up);
+  tcase_add_test (tests, download_never);
+  return suite;
+}
+
+GST_CHECK_MAIN (histogram);

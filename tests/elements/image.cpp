@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The tables of cudaintegralimage hold what pixels add up to, one by one, and queries answer it in
+// 32 and in 64 bits. Both elements may work on one buffer.
+#include <gst/integralhist/gstintegralhist.h>
+
+#include "frames.hpp"
+#include "sample.hpp"
+
+namespace {
+
+constexpr auto kBins = GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
+constexpr auto kSums = GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
+
+GstHarness *image_harness (const std::string &properties, const char *caps)
+{
+  return harness ("cudaintegralimage " + properties, caps);
+}
+
+/// The sums of a rectangle's values, and of their squares, in a picture of this width.
+std::array<guint64, 2> added (const std::vector<guint8> &values, int width,
+                              const GstVideoRectangle &r)
+{
+  std::array<guint64, 2> sums = {};
+  for (int y = r.y; y < r.y + r.h; y++)
+    for (int x = r.x; x < r.x + r.w; x++) {
+      const guint64 value = values[std::size_t (y) * width + x];
+      sums[0] += value;
+      sums[1] += value * value;
+    }
+  return sums;
+}
+
+GstIntegralHistogram *tables_of (GstBuffer *buffer)
+{
+  GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (buffer, kSums);
+  fail_unless (meta, "no table");
+  return meta->histogram;
+}
+
+/// Compares some rectangles of the buffer's tables with added pixels.
+void check_sums (const char *what, GstBuffer *buffer, const std::vector<guint8> &values,
+                 guint planes)
+{
+  GstIntegralHistogram *tables = tables_of (buffer);
+  const int width = int (gst_integral_histogram_get_width (tables)),
+            height = int (gst_integral_histogram_get_height (tables));
+  fail_unless_equals_int (int (values.size ()), width * height);
+  fail_unless_equals_int (int (gst_integral_histogram_get_bins (tables)), int (planes));
+  fail_unless_equals_int (gst_integral_histogram_get_counter (tables),
+                          GST_INTEGRAL_HISTOGRAM_COUNTER_U32);
+  const GstVideoRectangle rectangles[] = { { 0, 0, width, height },
+                                           { width / 3, height / 4, width / 2, height / 2 },
+                                           { width - 1, height - 1, 1, 1 },
+                                           { 1, 0, width - 1, 3 } };
+  std::vector<guint64> sums (4 * planes);
+  GError *error = nullptr;
+  fail_unless (gst_integral_histogram_regions_sums (tables, rectangles, 4, sums.data (), &error),
+               "%s", error ? error->message : "");
+  for (std::size_t i = 0; i < 4; i++) {
+    GstVideoRectangle r = rectangles[i];
+    r.h = MIN (r.h, height - r.y);
+    const auto wanted = added (values, width, r);
+    for (guint p = 0; p < planes; p++)
+      fail_unless (sums[i * planes + p] == wanted[p],
+                   "%s: rectangle %zu, plane %u: %" G_GUINT64_FORMAT
+                   " instead of %" G_GUINT64_FORMAT,
+                   what, i, p, sums[i * planes + p], wanted[p]);
+  }
+}
+
+GstVideoInfo gray (int width, int height)
+{
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, width, height);
+  return info;
+}
+
+constexpr const char *kGray40x30 = "video/x-raw,format=GRAY8,width=40,height=30,framerate=25/1";
+
+/// The luma of videotestsrc's frame in the sample, with BT.709's weights for RGB.
+std::vector<guint8> luma_of (GstSample *sample)
+{
+  GstVideoInfo info;
+  fail_unless (gst_video_info_from_caps (&info, gst_sample_get_caps (sample)));
+  return luma (info, gst_sample_get_buffer (sample), rounded_weight (0.2126),
+               rounded_weight (0.0722));
+}
+
+}  // namespace
+
+GST_START_TEST (formats)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  each_format ([backend] (const char *caps, GstBuffer *in, const std::vector<guint8> &values) {
+    GstHarness *h = image_harness (std::string ("squared=true backend=") + backend, caps);
+    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    check_sums (caps, out, values, 2);
+    gst_buffer_unref (out);
+    gst_harness_teardown (h);
+  });
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pictures)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  for (const char *format : { "GRAY8", "I420", "NV12", "RGB", "BGRx" })
+    for (const char *pattern : { "smpte", "snow", "white", "black" })
+      for (const bool squared : { false, true }) {
+        const std::string source = std::string ("videotestsrc num-buffers=1 pattern=") + pattern
+                                   + " ! video/x-raw,width=320,height=240,format=" + format
+                                   + (strstr ("RGB BGRx", format) ? "" : ",colorimetry=bt709");
+        GstSample *sample =
+            sample_of (source + " ! cudaintegralimage backend=" + backend
+                       + (squared ? " squared=true" : "") + " ! appsink name=sink sync=false");
+        check_sums (source.c_str (), gst_sample_get_buffer (sample), luma_of (sample),
+                    squared ? 2 : 1);
+        gst_sample_unref (sample);
+      }
+}
+GST_END_TEST;
+
+/// Every strategy of the list that runs here gives the same sums; `auto` is one of them.
+GST_START_TEST (strategies)
+{
+  GstElement *element = gst_element_factory_make ("cudaintegralimage", nullptr);
+  GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), "strategy");
+  GEnumClass *strategies = G_ENUM_CLASS (g_type_class_ref (spec->value_type));
+  gst_object_unref (element);
+  fail_unless (strategies->n_values > 1);
+  const bool cuda = starts ("cuda");
+  const GstVideoInfo info = gray (101, 67);
+  for (guint i = 0; i < strategies->n_values; i++) {
+    if (!cuda && strstr (strategies->values[i].value_name, "CUDA:"))
+      continue;
+    const char *name = strategies->values[i].value_nick;
+    GstHarness *h = image_harness (std::string ("squared=true strategy=") + name,
+                                   "video/x-raw,format=GRAY8,width=101,height=67,framerate=25/1");
+    GstBuffer *in = noise (info, i);
+    const auto values = luma (info, in, 0, 0);
+    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    check_sums (name, out, values, 2);
+    gst_buffer_unref (out);
+    gst_harness_teardown (h);
+  }
+  g_type_class_unref (strategies);
+}
+GST_END_TEST;
+
+/// Every element of the mapped tables, modulo 2^32.
+GST_START_TEST (whole_tables)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  const int width = 45, height = 31;
+  const GstVideoInfo info = gray (width, height);
+  GstHarness *h = image_harness (std::string ("squared=true backend=") + backend,
+                                 "video/x-raw,format=GRAY8,width=45,height=31,framerate=25/1");
+  GstBuffer *in = noise (info, 5);
+  const auto values = luma (info, in, 0, 0);
+  GstBuffer *out = gst_harness_push_and_pull (h, in);
+  GstIntegralHistogram *tables = tables_of (out);
+  GstBuffer *tensor = gst_integral_histogram_get_buffer (tables, nullptr);
+  GstMapInfo map;
+  fail_unless (tensor && gst_buffer_map (tensor, &map, GST_MAP_READ));
+  fail_unless_equals_uint64 (map.size, 2 * gst_integral_histogram_get_plane_pitch (tables));
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++) {
+      const auto wanted = added (values, width, { 0, 0, x + 1, y + 1 });
+      for (int p = 0; p < 2; p++) {
+        const guint8 *row = map.data + p * gst_integral_histogram_get_plane_pitch (tables)
+                            + y * gst_integral_histogram_get_row_pitch (tables);
+        fail_unless (reinterpret_cast<const guint32 *> (row)[x] == guint32 (wanted[p]),
+                     "plane %d, row %d, column %d", p, y, x);
+      }
+    }
+  gst_buffer_unmap (tensor, &map);
+  gst_buffer_unref (tensor);
+  gst_buffer_unref (out);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/// 1920x1080 pixels of 255: the squares add up to 31 times 2^32. Exact in 64 bits; refused in 32,
+/// by every query; and, as the documentation of the buffer says, exact in the mapped table for
+/// small windows.
+GST_START_TEST (beyond_32_bits)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  constexpr int kWidth = 1920, kHeight = 1080;
+  constexpr guint64 kArea = guint64 (kWidth) * kHeight;
+  GstHarness *h = image_harness (std::string ("squared=true backend=") + backend,
+                                 "video/x-raw,format=GRAY8,width=1920,height=1080,framerate=25/1");
+  GstBuffer *in = gst_buffer_new_allocate (nullptr, kArea, nullptr);
+  gst_buffer_memset (in, 0, 255, kArea);
+  GstBuffer *out = gst_harness_push_and_pull (h, in);
+  GstIntegralHistogram *tables = tables_of (out);
+
+  guint64 sums[2];
+  fail_unless (gst_integral_histogram_region_sums (tables, 0, 0, kWidth, kHeight, sums, nullptr));
+  fail_unless_equals_uint64 (sums[0], kArea * 255);
+  fail_unless_equals_uint64 (sums[1], kArea * 65025);
+
+  struct Case {
+    GstVideoRectangle asked;
+    guint64 pixels;
+    bool fits;
+  };
+  for (const Case &c : { Case{ { 0, 0, kWidth, kHeight }, kArea, false },
+                         Case{ { 1500, 700, 257, 257 }, 66049, true },
+                         Case{ { 1500, 700, 259, 256 }, 66304, false },
+                         Case{ { -3, 1, kWidth, 1 }, kWidth - 3, true } }) {
+    guint32 narrow[2] = {};
+    GError *error = nullptr;
+    const bool answered = gst_integral_histogram_region (tables, c.asked.x, c.asked.y, c.asked.w,
+                                                         c.asked.h, narrow, &error);
+    fail_unless_equals_int (answered, c.fits);
+    gsize n = 99;
+    g_autofree guint32 *list = gst_integral_histogram_query_region (
+        tables, c.asked.x, c.asked.y, c.asked.w, c.asked.h, &n, nullptr);
+    g_autoptr (GBytes) bytes = gst_integral_histogram_query_regions (
+        tables, reinterpret_cast<const gint *> (&c.asked), 4, nullptr);
+    fail_unless (!!list == c.fits && !!bytes == c.fits && n == (c.fits ? 2u : 0u));
+    if (c.fits) {
+      fail_unless (narrow[0] == c.pixels * 255 && narrow[1] == c.pixels * 65025
+                   && list[1] == narrow[1]);
+    } else {
+      fail_unless (g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR,
+                                    GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW));
+      fail_unless (strstr (error->message, "gst_integral_histogram_region_sums"), "%s",
+                   error->message);
+    }
+    g_clear_error (&error);
+    g_autofree guint64 *wide = gst_integral_histogram_query_region_sums (
+        tables, c.asked.x, c.asked.y, c.asked.w, c.asked.h, &n, nullptr);
+    fail_unless (wide && n == 2 && wide[0] == c.pixels * 255 && wide[1] == c.pixels * 65025);
+  }
+
+  // four corners of 257x257 pixels, modulo 2^32
+  GstBuffer *tensor = gst_integral_histogram_get_buffer (tables, nullptr);
+  GstMapInfo map;
+  fail_unless (tensor && gst_buffer_map (tensor, &map, GST_MAP_READ));
+  const auto squares = [&] (int x, int y) {
+    return *reinterpret_cast<const guint32 *> (
+        map.data + gst_integral_histogram_get_plane_pitch (tables)
+        + y * gst_integral_histogram_get_row_pitch (tables) + x * 4);
+  };
+  const guint32 window =
+      squares (1756, 956) - squares (1499, 956) - squares (1756, 699) + squares (1499, 699);
+  fail_unless_equals_uint64 (window, 66049u * 65025u);
+  gst_buffer_unmap (tensor, &map);
+  gst_buffer_unref (tensor);
+  gst_buffer_unref (out);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+GST_START_TEST (regions_are_clipped)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  GstHarness *h = image_harness (std::string ("squared=true backend=") + backend, kGray40x30);
+  const GstVideoInfo info = gray (40, 30);
+  GstBuffer *in = noise (info, 1);
+  const auto values = luma (info, in, 0, 0);
+  GstBuffer *out = gst_harness_push_and_pull (h, in);
+  struct Case {
+    GstVideoRectangle asked, clipped;
+  };
+  for (const Case &c :
+       { Case{ { -5, -5, 10, 10 }, { 0, 0, 5, 5 } }, Case{ { 35, 25, 100, 100 }, { 35, 25, 5, 5 } },
+         Case{ { 3, 3, 0, 5 }, { 0, 0, 0, 0 } }, Case{ { 40, 0, 1, 1 }, { 0, 0, 0, 0 } },
+         Case{ { 5, 5, -3, 4 }, { 0, 0, 0, 0 } },
+         Case{ { G_MININT, G_MININT, G_MAXINT, G_MAXINT }, { 0, 0, 0, 0 } },
+         Case{ { 10, 10, G_MAXINT, G_MAXINT }, { 10, 10, 30, 20 } } }) {
+    guint64 sums[2] = { 9, 9 };
+    guint32 narrow[2] = { 9, 9 };
+    fail_unless (gst_integral_histogram_region_sums (tables_of (out), c.asked.x, c.asked.y,
+                                                     c.asked.w, c.asked.h, sums, nullptr));
+    fail_unless (gst_integral_histogram_region (tables_of (out), c.asked.x, c.asked.y, c.asked.w,
+                                                c.asked.h, narrow, nullptr));
+    const auto wanted = added (values, 40, c.clipped);
+    for (int p = 0; p < 2; p++)
+      fail_unless (sums[p] == wanted[p] && narrow[p] == wanted[p], "%d,%d,%d,%d", c.asked.x,
+                   c.asked.y, c.asked.w, c.asked.h);
+  }
+  fail_unless (gst_integral_histogram_regions_sums (tables_of (out), nullptr, 0, nullptr, nullptr));
+  gst_buffer_unref (out);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/// `squared` counts from the next start.
+GST_START_TEST (late_squared)
+{
+  GstHarness *h = image_harness ("backend=cpu", nullptr);
+  GstElement *element = gst_harness_find_element (h, "cudaintegralimage");
+  for (int width : { 40, 41 }) {
+    g_autofree char *caps =
+        g_strdup_printf ("video/x-raw,format=GRAY8,width=%d,height=30,framerate=25/1", width);
+    gst_harness_set_src_caps_str (h, caps);
+    const GstVideoInfo info = gray (width, 30);
+    GstBuffer *in = noise (info, unsigned (width));
+    const auto values = luma (info, in, 0, 0);
+    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    check_sums (caps, out, values, 1);
+    gst_buffer_unref (out);
+    g_object_set (element, "squared", TRUE, nullptr);
+  }
+  gst_object_unref (element);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+static guint64 u64_at (const GstStructure *structure, const char *field, guint i)
+{
+  const GValue *all = gst_structure_get_value (structure, field);
+  fail_unless (all && GST_VALUE_HOLDS_ARRAY (all) && gst_value_array_get_size (all) == 2, "%s",
+               field);
+  return g_value_get_uint64 (gst_value_array_get_value (all, i));
+}
+
+static double double_at (const GstStructure *structure, const char *field, guint i)
+{
+  const GValue *all = gst_structure_get_value (structure, field);
+  fail_unless (all && GST_VALUE_HOLDS_ARRAY (all) && gst_value_array_get_size (all) == 2, "%s",
+               field);
+  return g_value_get_double (gst_value_array_get_value (all, i));
+}
+
+/// The fields of the message, for each of two regions, against sums of the picture; the variance
+/// against its definition.
+GST_START_TEST (messages)
+{
+  for (const bool squared : { false, true }) {
+    GstHarness *h = image_harness (std::string ("backend=cpu regions=3,4,20,10;-5,-5,1000,1000 ")
+                                       + (squared ? "squared=true" : ""),
+                                   kGray40x30);
+    GstBus *bus = gst_bus_new ();
+    GstElement *element = gst_harness_find_element (h, "cudaintegralimage");
+    gst_element_set_bus (element, bus);
+    const GstVideoInfo info = gray (40, 30);
+    for (guint64 frame = 0; frame < 2; frame++) {
+      GstBuffer *in = noise (info, unsigned (frame));
+      GST_BUFFER_PTS (in) = frame * 40 * GST_MSECOND;
+      GST_BUFFER_DURATION (in) = 40 * GST_MSECOND;
+      const auto values = luma (info, in, 0, 0);
+      gst_buffer_unref (gst_harness_push_and_pull (h, in));
+      GstMessage *message = gst_bus_timed_pop_filtered (bus, 10 * GST_SECOND, GST_MESSAGE_ELEMENT);
+      fail_unless (message && gst_message_has_name (message, "integral-image"));
+      const GstStructure *structure = gst_message_get_structure (message);
+      guint64 number, timestamp, stream_time, running_time, duration;
+      fail_unless (gst_structure_get (structure, "frame", G_TYPE_UINT64, &number, "timestamp",
+                                      G_TYPE_UINT64, &timestamp, "stream-time", G_TYPE_UINT64,
+                                      &stream_time, "running-time", G_TYPE_UINT64, &running_time,
+                                      "duration", G_TYPE_UINT64, &duration, nullptr));
+      fail_unless (number == frame && timestamp == frame * 40 * GST_MSECOND
+                   && stream_time == timestamp && running_time == timestamp
+                   && duration == 40 * GST_MSECOND);
+      fail_unless (gst_structure_has_field (structure, "sum-of-squares") == squared
+                   && gst_structure_has_field (structure, "variance") == squared
+                   && !gst_structure_has_field (structure, "counts"));
+      const GstVideoRectangle regions[] = { { 3, 4, 20, 10 }, { 0, 0, 40, 30 } };
+      g_autofree char *rectangles =
+          gst_value_serialize (gst_structure_get_value (structure, "rectangles"));
+      fail_unless (strstr (rectangles, "3") && strstr (rectangles, "40")
+                       && !strstr (rectangles, "-5"),
+                   "%s", rectangles);
+      for (guint i = 0; i < 2; i++) {
+        const GstVideoRectangle &r = regions[i];
+        const auto wanted = added (values, 40, r);
+        const double area = r.w * r.h, mean = double (wanted[0]) / area;
+        fail_unless_equals_uint64 (u64_at (structure, "sum", i), wanted[0]);
+        fail_unless (std::abs (double_at (structure, "mean", i) - mean) < 1e-9);
+        if (!squared)
+          continue;
+        double deviations = 0;
+        for (int y = r.y; y < r.y + r.h; y++)
+          for (int x = r.x; x < r.x + r.w; x++)
+            deviations += std::pow (values[y * 40 + x] - mean, 2);
+        fail_unless_equals_uint64 (u64_at (structure, "sum-of-squares", i), wanted[1]);
+        fail_unless (std::abs (double_at (structure, "variance", i) - deviations / area) < 1e-6,
+                     "%g instead of %g", double_at (structure, "variance", i), deviations / area);
+      }
+      gst_message_unref (message);
+    }
+    gst_element_set_bus (element, nullptr);
+    gst_object_unref (element);
+    gst_object_unref (bus);
+    gst_harness_teardown (h);
+  }
+}
+GST_END_TEST;
+
+/// A picture of one value has no variance, not even a negative one.
+GST_START_TEST (no_variance)
+{
+  for (const int value : { 0, 1, 77, 255 }) {
+    GstHarness *h =
+        image_harness ("backend=cpu squared=true regions=1,1,7,3;0,0,40,30", kGray40x30);
+    GstBus *bus = gst_bus_new ();
+    GstElement *element = gst_harness_find_element (h, "cudaintegralimage");
+    gst_element_set_bus (element, bus);
+    GstBuffer *in = gst_buffer_new_allocate (nullptr, 40 * 30, nullptr);
+    gst_buffer_memset (in, 0, guint8 (value), 40 * 30);
+    gst_buffer_unref (gst_harness_push_and_pull (h, in));
+    GstMessage *message = gst_bus_timed_pop_filtered (bus, 10 * GST_SECOND, GST_MESSAGE_ELEMENT);
+    fail_unless (message);
+    for (guint i = 0; i < 2; i++) {
+      const double variance = double_at (gst_message_get_structure (message), "variance", i);
+      fail_unless (variance >= 0 && variance < 1e-9, "%g", variance);
+    }
+    gst_message_unref (message);
+    gst_element_set_bus (element, nullptr);
+    gst_object_unref (element);
+    gst_object_unref (bus);
+    gst_harness_teardown (h);
+  }
+}
+GST_END_TEST;
+
+/// Both elements on one buffer, in either order: two metas, told apart by their content, each
+/// right; a scaler takes both along.
+GST_START_TEST (both_elements)
+{
+  const std::string elements[] = { "cudaintegralhist bins=16 counter=u16 backend=cpu",
+                                   "cudaintegralimage squared=true backend=cpu" };
+  for (const bool image_first : { false, true })
+    for (const char *scaler : { "", " ! videoscale ! video/x-raw,width=160,height=120" }) {
+      const std::string line = "videotestsrc num-buffers=1 pattern=snow ! "
+                               "video/x-raw,format=GRAY8,width=320,height=240 ! "
+                               + elements[image_first] + " ! " + elements[!image_first] + scaler
+                               + " ! appsink name=sink sync=false";
+      GstSample *sample = sample_of (line);
+      GstBuffer *buffer = gst_sample_get_buffer (sample);
+      GstIntegralHistogramMeta *bins = gst_buffer_get_integral_histogram_meta_of (buffer, kBins);
+      GstIntegralHistogramMeta *sums = gst_buffer_get_integral_histogram_meta_of (buffer, kSums);
+      fail_unless (bins && sums && bins != sums);
+      fail_unless_equals_int (gst_integral_histogram_get_content (bins->histogram), kBins);
+      fail_unless_equals_int (gst_integral_histogram_get_content (sums->histogram), kSums);
+      fail_unless (gst_buffer_get_integral_histogram_meta (buffer) == bins,
+                   "a histogram goes first");
+      fail_unless_equals_int (gst_integral_histogram_get_bins (bins->histogram), 16);
+      if (!*scaler)
+        check_sums (line.c_str (), buffer, luma_of (sample), 2);
+
+      // a quarter of the frame, in coordinates of the buffer, and in those of the frame that was
+      // computed; counts in 64 bits are the same numbers
+      const int width = int (sums->width), height = int (sums->height);
+      guint64 wanted[2], wide[16];
+      guint32 counts[16], total = 0;
+      fail_unless (
+          gst_integral_histogram_region_sums (sums->histogram, 80, 60, 160, 120, wanted, nullptr));
+      fail_unless (
+          gst_integral_histogram_region_sums (bins->histogram, 80, 60, 160, 120, wide, nullptr));
+      fail_unless (
+          gst_integral_histogram_region (bins->histogram, 80, 60, 160, 120, counts, nullptr));
+      for (int b = 0; b < 16; b++) {
+        fail_unless_equals_uint64 (wide[b], counts[b]);
+        total += counts[b];
+      }
+      fail_unless_equals_int (int (total), 160 * 120);
+      gsize n;
+      g_autofree guint64 *scaled = gst_integral_histogram_meta_region_sums (
+          sums, width / 4, height / 4, width / 2, height / 2, &n, nullptr);
+      fail_unless (scaled && n == 2 && scaled[0] == wanted[0] && scaled[1] == wanted[1]);
+      gst_sample_unref (sample);
+    }
+}
+GST_END_TEST;
+
+/// A buffer without tables has none, and one with tables alone has them in both lookups.
+GST_START_TEST (lookups)
+{
+  struct Case {
+    const char *element;
+    bool bins, sums;
+  };
+  for (const Case &c : { Case{ "identity", false, false }, Case{ "cudaintegralhist", true, false },
+                         Case{ "cudaintegralimage", false, true } }) {
+    GstSample *sample = sample_of (std::string ("videotestsrc num-buffers=1 ! ") + c.element
+                                   + " ! appsink name=sink sync=false");
+    GstBuffer *buffer = gst_sample_get_buffer (sample);
+    fail_unless_equals_int (gst_buffer_get_integral_histogram_meta_of (buffer, kBins) != nullptr,
+                            c.bins);
+    fail_unless_equals_int (gst_buffer_get_integral_histogram_meta_of (buffer, kSums) != nullptr,
+                            c.sums);
+    fail_unless_equals_int (gst_buffer_get_integral_histogram_meta (buffer) != nullptr,
+                            c.bins || c.sums);
+    gst_sample_unref (sample);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (queries_for_bindings)
+{
+  GstSample *sample = sample_of (
+      "videotestsrc num-buffers=1 pattern=white ! video/x-raw,format=GRAY8,width=320,height=240 ! "
+      "cudaintegralimage backend=cpu ! appsink name=sink sync=false");
+  GstIntegralHistogram *tables = tables_of (gst_sample_get_buffer (sample));
+  const guint64 white = luma_of (sample)[0];
+  const gint eight[8] = { 0, 0, 320, 240, 10, 10, 5, 5 };
+  g_autoptr (GError) error = nullptr;
+  fail_unless (!gst_integral_histogram_query_regions_sums (tables, eight, 3, &error));
+  fail_unless (g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR,
+                                GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION)
+               && strstr (error->message, "x, y, width, height"));
+  g_autoptr (GBytes) bytes = gst_integral_histogram_query_regions_sums (tables, eight, 8, nullptr);
+  fail_unless (bytes && g_bytes_get_size (bytes) == 2 * sizeof (guint64));
+  const auto *sums = static_cast<const guint64 *> (g_bytes_get_data (bytes, nullptr));
+  fail_unless (sums[0] == 320 * 240 * white && sums[1] == 25 * white);
+  g_autoptr (GEnumClass) contents =
+      G_ENUM_CLASS (g_type_class_ref (GST_TYPE_INTEGRAL_HISTOGRAM_CONTENT));
+  fail_unless_equals_string (g_enum_get_value (contents, kBins)->value_nick, "bins");
+  fail_unless_equals_string (g_enum_get_value (contents, kSums)->value_nick, "sums");
+  gst_sample_unref (sample);
+}
+GST_END_TEST;
+
+static Suite *image_suite ()
+{
+  Suite *suite = suite_create ("image");
+  TCase *tests = tcase_create ("general");
+  tcase_set_timeout (tests, 120);
+  suite_add_tcase (suite, tests);
+  tcase_add_loop_test (tests, formats, 0, 2);
+  tcase_add_loop_test (tests, test_pictures, 0, 2);
+  tcase_add_test (tests, strategies);
+  tcase_add_loop_test (tests, whole_tables, 0, 2);
+  tcase_add_loop_test (tests, beyond_32_bits, 0, 2);
+  tcase_add_loop_test (tests, regions_are_clipped, 0, 2);
+  tcase_add_test (tests, late_squared);
+  tcase_add_test (tests, messages);
+  tcase_add_test (tests, no_variance);
+  tcase_add_test (tests, both_elements);
+  tcase_add_test (tests, lookups);
+  tcase_add_test (tests, queries_for_bindings);
+  return suite;
+}
+
+GST_CHECK_MAIN (image);

@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// integralhistlikelihood runs in a stream and posts messages. Frames come without a histogram or
+// scaled, caps and settings change, and what goes wrong is one error.
+#include <functional>
+#include <set>
+
+#include "broken_tensor.hpp"
+#include "maps.hpp"
+#include "missing.hpp"
+
+namespace {
+
+void push_segment (GstHarness *h, GstClockTime start = 0)
+{
+  GstSegment segment;
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  segment.start = segment.time = start;
+  gst_harness_push_event (h, gst_event_new_segment (&segment));
+}
+
+GstVideoRectangle window_of (const GstStructure *structure)
+{
+  GstVideoRectangle r;
+  fail_unless (gst_structure_get (structure, "x", G_TYPE_INT, &r.x, "y", G_TYPE_INT, &r.y, "width",
+                                  G_TYPE_INT, &r.w, "height", G_TYPE_INT, &r.h, nullptr));
+  return r;
+}
+
+}  // namespace
+
+/// The best window, of all measures, with its times.
+GST_START_TEST (messages)
+{
+  for (const std::string &measure : measures ())
+    for (const auto &[window_width, window_height, step] :
+         { std::array{ 9, 6, 1 }, std::array{ 12, 9, 3 }, std::array{ 50, 3, 2 } }) {
+      const Search s = { 48, 36, { 30, 20, 12, 9 }, window_width, window_height, step, measure };
+      const Picture picture (48, 36, 6);
+      Likelihood likelihood ("messages=true mode=gray " + line_of (s), picture.caps ());
+      push_segment (likelihood.get (), GST_SECOND);
+      GstBuffer *in = counted (picture);
+      GST_BUFFER_PTS (in) = 3 * GST_SECOND;
+      gst_buffer_unref (likelihood.pass (in));
+      GstMessage *message = likelihood.message ();
+      fail_unless (message && gst_message_has_name (message, "integral-histogram-likelihood"));
+      const GstStructure *structure = gst_message_get_structure (message);
+      guint64 timestamp, stream_time, running_time;
+      double value;
+      fail_unless (gst_structure_get (structure, "timestamp", G_TYPE_UINT64, &timestamp,
+                                      "stream-time", G_TYPE_UINT64, &stream_time, "running-time",
+                                      G_TYPE_UINT64, &running_time, "value", G_TYPE_DOUBLE, &value,
+                                      nullptr));
+      fail_unless (timestamp == 3 * GST_SECOND && stream_time == 3 * GST_SECOND
+                   && running_time == 2 * GST_SECOND);
+      const Truth truth = truth_of (picture, s);
+      const GstVideoRectangle best = window_of (structure);
+      gsize index = 0;
+      while (index < truth.windows.size ()
+             && memcmp (&truth.windows[index], &best, sizeof best) != 0)
+        index++;
+      fail_unless (index < truth.windows.size (), "%d,%d,%d,%d is no window", best.x, best.y,
+                   best.w, best.h);
+      const double tolerance =
+          measure == "bhattacharyya" || measure == "l2" ? 1e-3 : 1e-4;  // roots near 0
+      fail_unless (std::abs (truth.values[index] - truth.values[truth.best]) <= tolerance
+                       && std::abs (value - truth.values[index]) <= tolerance,
+                   "%s: %d,%d with %f (%f), not %d,%d with %f", measure.c_str (), best.x, best.y,
+                   value, truth.values[index], truth.windows[truth.best].x,
+                   truth.windows[truth.best].y, truth.values[truth.best]);
+      gst_message_unref (message);
+      fail_unless (!likelihood.message ());
+    }
+}
+GST_END_TEST;
+
+/// For computed frames, and where they are wanted.
+GST_START_TEST (when_there_are_messages)
+{
+  const Picture picture (48, 36, 6);
+  Likelihood likelihood ("model=12,8,12,9 step=1", picture.caps ());
+  const auto n = [&] (GstBuffer *buffer) {
+    gst_buffer_unref (likelihood.pass (buffer));
+    int n = 0;
+    for (GstMessage *message; (message = likelihood.message ()); n++) {
+      const GstVideoRectangle r = window_of (gst_message_get_structure (message));
+      fail_unless (r.x == 12 && r.y == 8 && r.w == 12 && r.h == 9, "%d,%d,%d,%d", r.x, r.y, r.w,
+                   r.h);
+      gst_message_unref (message);
+    }
+    return n;
+  };
+  fail_unless_equals_int (n (counted (picture)), 0);
+  likelihood.set ("messages", TRUE);
+  fail_unless_equals_int (n (counted (picture)), 1);
+  fail_unless_equals_int (n (picture.buffer ()), 0);
+  fail_unless_equals_int (n (counted (picture)), 1);
+  likelihood.set ("messages", FALSE);
+  fail_unless_equals_int (n (counted (picture)), 0);
+}
+GST_END_TEST;
+
+/// Frames without an integral histogram: an error before there is a map, and then that map.
+GST_START_TEST (frames_without)
+{
+  const Picture picture (48, 36, 1), other (48, 36, 2);
+  const auto check = [&] (GstBuffer *buffer) {
+    Likelihood likelihood ("", picture.caps ());
+    const std::string error =
+        likelihood.error_of (buffer, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
+    fail_unless (error.find ("put cudaintegralhist before") != error.npos, "%s", error.c_str ());
+  };
+  check (picture.buffer ());
+  // a summed-area table is none
+  GstHarness *h = harness ("cudaintegralimage backend=cpu tuning-time=0", picture.caps ().c_str ());
+  GstBuffer *table = gst_harness_push_and_pull (h, picture.buffer ());
+  fail_unless (gst_buffer_get_integral_histogram_meta (table));
+  check (gst_buffer_ref (table));
+  // a gap is not counted, and shows nothing
+  Likelihood gaps ("", picture.caps ());
+  GstBuffer *gap = picture.buffer ();
+  GST_BUFFER_FLAG_SET (gap, GST_BUFFER_FLAG_GAP);
+  fail_unless_equals_int (gst_harness_push (gaps.get (), gap), GST_FLOW_OK);
+  fail_unless_equals_int (gst_harness_buffers_received (gaps.get ()), 0);
+  gst_buffer_unref (gaps.pass (counted (picture)));
+
+  Likelihood gray ("mode=gray", picture.caps ()), blend ("opacity=0", picture.caps ());
+  const Bytes map = gray.bytes (counted (picture));
+  fail_unless (gray.bytes (other.buffer ()) == map);
+  fail_unless (gray.bytes (table) == map);
+  fail_unless (gray.bytes (counted (other)) != map);
+  // what is blended with it is the frame itself
+  gst_buffer_unref (blend.pass (counted (picture)));
+  GstBuffer *in = other.buffer ();
+  fail_unless (blend.bytes (gst_buffer_ref (in))
+               == converted (info_of (other.caps ()), blend.info (), in));
+  gst_buffer_unref (in);
+  // a flush does not take the map, as the next frame that is counted may be some frames away
+  gst_harness_push_event (gray.get (), gst_event_new_flush_start ());
+  gst_harness_push_event (gray.get (), gst_event_new_flush_stop (TRUE));
+  push_segment (gray.get ());
+  const Bytes after = gray.bytes (picture.buffer ());
+  fail_unless_equals_int (after.size (), map.size ());
+  // nor do other caps: it is shown in their size
+  gray.set_caps (caps_of ("GRAY8", 96, 72));
+  const Bytes wide = gray.bytes (Picture (96, 72, 1).buffer ());
+  for (gsize i = 0; i < wide.size (); i++)
+    if (wide[i] != after[i / 96 / 2 * 48 + i % 96 / 2])
+      fail ("pixel %d", int (i));
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+GST_START_TEST (interval)
+{
+  const Picture picture (48, 36, 1);
+  GstHarness *h = harness ("cudaintegralhist backend=cpu tuning-time=0 bins=8 interval=3 ! "
+                           "integralhistlikelihood mode=gray",
+                           picture.caps ().c_str ());
+  const Truth truth = truth_of (picture, { 48, 36, middle (48, 36), 12, 9, 2 });
+  for (int i = 0; i < 8; i++) {
+    GstBuffer *out = gst_harness_push_and_pull (
+        h, i % 3 == 0 ? picture.buffer () : Picture (48, 36, unsigned (9 + i)).buffer ());
+    check_levels (bytes_of (out, info_of (picture.caps ())), truth, 48, "interval");
+    gst_buffer_unref (out);
+  }
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/// The first frames with a histogram do not arrive.
+GST_START_TEST (lost_frames)
+{
+  check_lost ("integralhistlikelihood step=8");
+}
+GST_END_TEST;
+
+GST_START_TEST (no_histograms)
+{
+  check_none ("integralhistlikelihood step=8");
+}
+GST_END_TEST;
+
+/// Windows are of the frame that was counted, model and messages in pixels of the one that comes.
+GST_START_TEST (scaled_frames)
+{
+  struct Case {
+    int width, height, to_width, to_height;
+    GstVideoRectangle model, counted;  // the model's pixels before
+  };
+  for (const Case &c : { Case{ 96, 72, 48, 36, { 5, 4, 12, 9 }, { 10, 8, 24, 18 } },
+                         Case{ 48, 36, 96, 72, { 10, 8, 24, 18 }, { 5, 4, 12, 9 } },
+                         Case{ 96, 72, 32, 24, { 20, 4, 5, 5 }, { 60, 12, 15, 15 } },
+                         Case{ 90, 60, 48, 32, { 8, 8, 16, 16 }, { 15, 15, 30, 30 } } })
+    for (const int step : { 1, 2, 5 }) {
+      const Picture picture (c.width, c.height, 3);
+      const std::string caps = caps_of ("GRAY8", c.to_width, c.to_height);
+      const Search s = { c.to_width, c.to_height, c.model, c.model.w, c.model.h, step };
+      Likelihood likelihood ("mode=gray messages=true window-width=0 " + line_of (s), caps);
+      const Truth truth = truth_of (picture, s, picture.histogram (c.counted, s.bins));
+      check_levels (likelihood.bytes (counted (picture.caps (), picture.buffer (), s.bins,
+                                               " ! videoscale ! capsfilter caps=" + caps)),
+                    truth, c.to_width, line_of (s));
+      GstMessage *message = likelihood.message ();
+      const GstVideoRectangle best = window_of (gst_message_get_structure (message));
+      gst_message_unref (message);
+      const GstVideoRectangle &wanted = truth.windows[truth.best];
+      const double scale = double (c.to_width) / c.width;
+      fail_unless (best.w == c.model.w && best.h == c.model.h);
+      fail_unless (std::abs (best.x - wanted.x * scale) <= 1.5
+                       && std::abs (best.y - wanted.y * scale) <= 1.5,
+                   "%d,%d instead of %f,%f", best.x, best.y, wanted.x * scale, wanted.y * scale);
+    }
+  // a region of a frame that was made larger may have no pixel before
+  const Picture picture (10, 10, 1);
+  const std::string caps = caps_of ("GRAY8", 100, 100);
+  Likelihood likelihood ("model=1,1,2,2", caps);
+  const std::string error = likelihood.error_of (
+      counted (picture.caps (), picture.buffer (), 8, " ! videoscale ! capsfilter caps=" + caps));
+  fail_unless (error.find ("larger region") != error.npos, "%s", error.c_str ());
+}
+GST_END_TEST;
+
+/// When the model is taken, and what it is then: the first picture's, or the second's.
+GST_START_TEST (taken)
+{
+  const Picture first (48, 36, 1), second (48, 36, 2);
+  const Search s = { 48, 36, { 5, 4, 12, 9 }, 12, 9, 2 };
+  const Truth kept = truth_of (second, s, first.histogram (s.model, s.bins)),
+              anew = truth_of (second, s);
+  using Act = std::function<void (Likelihood &)>;
+  const auto flush = [] (Likelihood &likelihood) {
+    gst_harness_push_event (likelihood.get (), gst_event_new_flush_start ());
+    gst_harness_push_event (likelihood.get (), gst_event_new_flush_stop (TRUE));
+    push_segment (likelihood.get ());
+  };
+  const std::tuple<const char *, bool, Act> cases[] = {
+    { "nothing", false, [] (Likelihood &) {} },
+    { "a segment", false,
+      [] (Likelihood &likelihood) { push_segment (likelihood.get (), GST_SECOND); } },
+    { "the same caps", false,
+      [&] (Likelihood &likelihood) { likelihood.set_caps (first.caps ()); } },
+    { "other properties", false,
+      [] (Likelihood &likelihood) {
+        likelihood.set ("opacity", 0.1, "messages", TRUE, "window-width", 12, "step", 2);
+      } },
+    { "a flush", true, flush },
+    { "a stream", true,
+      [] (Likelihood &likelihood) {
+        gst_harness_push_event (likelihood.get (), gst_event_new_stream_start ("another"));
+        push_segment (likelihood.get ());
+      } },
+    { "its region", true, [] (Likelihood &likelihood) { likelihood.set ("model", "5,4,12,9"); } },
+    { "numbers that are taken away", true,
+      [] (Likelihood &likelihood) { likelihood.set ("histogram", "1", "histogram", nullptr); } },
+    { "READY", true,
+      [&] (Likelihood &likelihood) {
+        gst_element_set_state (likelihood.get ()->element, GST_STATE_READY);
+        gst_harness_play (likelihood.get ());
+        likelihood.set_caps (first.caps ());
+        push_segment (likelihood.get ());
+        const std::string error =
+            likelihood.error_of (second.buffer (), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
+        fail_unless (error.find ("cudaintegralhist") != error.npos, "the map of the run before");
+      } },
+  };
+  for (const auto &[name, is_anew, act] : cases) {
+    Likelihood likelihood ("mode=gray model=5,4,12,9", first.caps ());
+    check_levels (likelihood.bytes (counted (first)), truth_of (first, s), 48, name);
+    act (likelihood);
+    check_levels (likelihood.bytes (counted (second)), is_anew ? anew : kept, 48, name);
+  }
+}
+GST_END_TEST;
+
+/// Other sizes, formats and bins on the way.
+GST_START_TEST (changes)
+{
+  const Picture picture (48, 36, 1), large (96, 72, 2);
+  const Numbers model = picture.histogram ({ 5, 4, 12, 9 }, 8);
+  Likelihood likelihood ("mode=gray model=5,4,12,9", picture.caps ());
+  gst_buffer_unref (likelihood.pass (counted (picture)));
+  // the model stays, and its window grows with the frame
+  likelihood.set_caps (large.caps ());
+  check_levels (likelihood.bytes (counted (large)),
+                truth_of (large, { 96, 72, {}, 24, 18, 2 }, model), 96, "a larger frame");
+  likelihood.set_caps (picture.caps ());
+  check_levels (likelihood.bytes (counted (picture)),
+                truth_of (picture, { 48, 36, {}, 12, 9, 2 }, model), 48, "as before");
+  // a window that is set is what it is
+  likelihood.set ("window-width", 7, "window-height", 5, "step", 3);
+  likelihood.set_text ("measure", "l2");
+  check_levels (likelihood.bytes (counted (picture)),
+                truth_of (picture, { 48, 36, {}, 7, 5, 3, "l2" }, model), 48, "a window");
+  likelihood.set_caps (large.caps ());
+  check_levels (likelihood.bytes (counted (large)),
+                truth_of (large, { 96, 72, {}, 7, 5, 3, "l2" }, model), 96,
+                "a window on a larger frame");
+  // other bins have no use for the model
+  check_levels (likelihood.bytes (counted (large, 5)),
+                truth_of (large, { 96, 72, { 5, 4, 12, 9 }, 7, 5, 3, "l2", 5 }), 96, "five bins");
+  likelihood.set ("histogram", "0,1,2,0,3");
+  check_levels (likelihood.bytes (counted (large, 5)),
+                truth_of (large, { 96, 72, {}, 7, 5, 3, "l2", 5 }, { 0, 1, 2, 0, 3 }), 96,
+                "numbers");
+  const std::string error = likelihood.error_of (counted (large, 6));
+  fail_unless (error.find ("5 numbers") != error.npos && error.find ("write 6") != error.npos, "%s",
+               error.c_str ());
+
+  // another mode is another format
+  Likelihood modes ("mode=gray", picture.caps ());
+  const Bytes gray = modes.bytes (counted (picture));
+  modes.set_text ("mode", "heat");
+  const Bytes heat = modes.bytes (counted (picture));
+  fail_unless_equals_int (heat.size (), 4 * gray.size ());
+  modes.set_text ("mode", "blend");
+  const Bytes blend = modes.bytes (counted (picture));
+  fail_unless (blend.size () == heat.size () && blend != heat);
+  // a frame of another format is converted as such
+  modes.set ("opacity", 0.0);
+  modes.set_caps (caps_of ("I420", 48, 36));
+  const GstVideoInfo info = info_of (caps_of ("I420", 48, 36));
+  GstBuffer *in = noise (info, 1);
+  fail_unless (modes.bytes (gst_buffer_ref (in)) == converted (info, modes.info (), in));
+  gst_buffer_unref (in);
+  modes.set_text ("mode", "gray");
+  fail_unless (modes.bytes (noise (info, 1)) == gray);
+}
+GST_END_TEST;
+
+/// Size, rate and pixel shape go through both ways; the format is the mode's.
+GST_START_TEST (caps)
+{
+  for (const auto &[mode, format, others] :
+       { std::tuple ("gray", "GRAY8", "{ BGRx, I420 }"),
+         std::tuple ("heat", "BGRx", "{ GRAY8, RGBx }"), std::tuple ("blend", "BGRx", "GRAY8") }) {
+    Likelihood likelihood (std::string ("mode=") + mode);
+    GstElement *element = likelihood.get ()->element;
+    GstPad *sink = gst_element_get_static_pad (element, "sink"),
+           *src = gst_element_get_static_pad (element, "src");
+    const auto query = [] (GstPad *pad, const std::string &filter) {
+      g_autoptr (GstCaps) caps = gst_caps_from_string (filter.c_str ());
+      return gst_pad_query_caps (pad, caps);
+    };
+    gst_harness_set_sink_caps_str (
+        likelihood.get (),
+        "video/x-raw,width=64,height=[1,50],framerate={25/1,30/1},pixel-aspect-ratio=2/1");
+    g_autoptr (GstCaps) wanted = query (sink, "video/x-raw,format={I420,RGB}");
+    g_autoptr (GstCaps) expected =
+        gst_caps_from_string ("video/x-raw,format={I420,RGB},width=64,height=[1,50],framerate={25/"
+                              "1,30/1},pixel-aspect-ratio=2/1");
+    fail_unless (gst_caps_is_equal (wanted, expected), "%s: %s", mode, gst_caps_to_string (wanted));
+    // in chroma siting and colorimetry they differ
+    likelihood.set_caps (
+        caps_of ("I420", 64, 48, ",pixel-aspect-ratio=2/1,colorimetry=bt601,chroma-site=mpeg2"));
+    const Picture picture (64, 48, 1);
+    GstBuffer *in = counted (picture);
+    GST_BUFFER_PTS (in) = 5;
+    GST_BUFFER_DURATION (in) = 6;
+    gst_buffer_append (in, gst_buffer_new_allocate (nullptr, 64 * 48 / 2, nullptr));
+    GstBuffer *out = likelihood.pass (in);
+    fail_unless (GST_BUFFER_PTS (out) == 5 && GST_BUFFER_DURATION (out) == 6);
+    gst_buffer_unref (out);
+    const GstVideoInfo info = likelihood.info ();
+    fail_unless_equals_string (GST_VIDEO_INFO_NAME (&info), format);
+    fail_unless (info.width == 64 && info.height == 48 && info.fps_n == 25 && info.fps_d == 1
+                 && info.par_n == 2 && info.par_d == 1);
+    const char *colorimetry = GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_BGRx
+                                  ? GST_VIDEO_COLORIMETRY_SRGB
+                                  : nullptr;
+    fail_unless (!colorimetry || gst_video_colorimetry_matches (&info.colorimetry, colorimetry));
+    g_autoptr (GstCaps) made = query (src, "video/x-raw");
+    fail_unless (gst_caps_get_size (made) > 0);
+    for (guint i = 0; i < gst_caps_get_size (made); i++)
+      fail_unless_equals_string (
+          gst_structure_get_string (gst_caps_get_structure (made, i), "format"), format);
+    gst_object_unref (sink);
+    gst_object_unref (src);
+
+    // what a mode does not give
+    Likelihood refused (std::string ("mode=") + mode);
+    gst_harness_set_sink_caps_str (refused.get (),
+                                   (std::string ("video/x-raw,format=") + others).c_str ());
+    sink = gst_element_get_static_pad (refused.get ()->element, "sink");
+    g_autoptr (GstCaps) none = query (sink, "video/x-raw");
+    fail_unless (gst_caps_is_empty (none), "%s: %s", mode, gst_caps_to_string (none));
+    gst_object_unref (sink);
+  }
+}
+GST_END_TEST;
+
+/// What is known of places in the frame goes with the picture.
+GST_START_TEST (metas)
+{
+  const Picture picture (48, 36, 1);
+  for (const char *mode : { "gray", "heat", "blend" }) {
+    Likelihood likelihood (std::string ("mode=") + mode, picture.caps ());
+    GstBuffer *in = counted (picture);
+    gst_buffer_add_video_region_of_interest_meta (in, "face", 1, 2, 3, 4);
+    GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (in)->histogram;
+    GstBuffer *out = likelihood.pass (in);
+    const auto *roi = reinterpret_cast<GstVideoRegionOfInterestMeta *> (
+        gst_buffer_get_meta (out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE));
+    fail_unless (roi && roi->x == 1 && roi->y == 2 && roi->w == 3 && roi->h == 4);
+    const auto *meta = gst_buffer_get_integral_histogram_meta (out);
+    fail_unless (meta && meta->histogram == histogram);
+    gst_buffer_unref (out);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (failed_query)
+{
+  for (const char *properties : { "", "histogram=1,2,3,4,5,6,7,8" }) {
+    Likelihood likelihood (properties, caps_of ("GRAY8", 64, 48));
+    GstBuffer *in = Picture (64, 48, 1).buffer ();
+    g_autoptr (GstIntegralHistogram) histogram =
+        integralhist::new_histogram (std::make_shared<BrokenTensor> (8));
+    gst_buffer_add_integral_histogram_meta (in, histogram);
+    const std::string error = likelihood.error_of (in, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED);
+    fail_unless (error.find (*properties ? "map" : "model") != error.npos
+                     && error.find ("the device fell off the bus") != error.npos,
+                 "%s", error.c_str ());
+  }
+}
+GST_END_TEST;
+
+/// Every setting that cannot be had is one error: at the start, where it shows without a frame, and
+/// on the way.
+GST_START_TEST (bad_settings)
+{
+  struct Case {
+    const char *property, *value, *culprit, *remedy;
+    bool at_start = true;
+  };
+  for (const Case &c :
+       { Case{ "model", "1;2", "model=\"1;2\": a comma is missing", "x,y,width,height" },
+         Case{ "model", "a", "number", "x,y,width,height" },
+         Case{ "model", "1,2,3,4;5,6,7,8", "2 regions", "x,y,width,height" },
+         Case{ "model", "1,2,0,4", "empty", "at least 1" },
+         Case{ "model", "1,2,99999999999,4", "99999999999 is out of range", "to 2147483647" },
+         Case{ "model", "48,0,9,9", "outside of the 48x36 frame", "region inside", false },
+         Case{ "model", "-9,0,9,9", "outside of the 48x36 frame", "region inside", false },
+         Case{ "model", "0,36,2147483647,9", "outside of the 48x36 frame", "region inside", false },
+         Case{ "histogram", "1,2,3", "3 numbers", "write 8 numbers", false },
+         Case{ "histogram", "1,2,3,4,5,6,7,8,9", "9 numbers", "bins of cudaintegralhist to 9",
+               false },
+         Case{ "histogram", "1,2,", "number is missing at the end", "for each bin" },
+         Case{ "histogram", "1,,2", "number is missing at \",2\"", "for each bin" },
+         Case{ "histogram", "1 2", "comma is missing at \"2\"", "commas" },
+         Case{ "histogram", "1;2", "comma is missing at \";2\"", "commas" },
+         Case{ "histogram", "1,x", "missing at \"x\"", "0 or more" },
+         Case{ "histogram", "1,-2", "-2 cannot be", "0 or more" },
+         Case{ "histogram", "1,nan", "nan cannot be", "0 or more" },
+         Case{ "histogram", "inf,1", "inf cannot be", "0 or more" },
+         Case{ "histogram", "1,1e99", "1e99 is out of range", "0 or more" },
+         Case{ "histogram", "0,0,0.0,0,0,0,0,0", "all of its numbers are 0", "0 or more" },
+         Case{ "window-width", "2147483648", "window-width=2147483648", "0 to 2147483647" },
+         Case{ "window-height", "4294967295", "window-height=4294967295", "0 to 2147483647" },
+         Case{ "step", "0", "step=0", "1 to 64" },
+         Case{ "step", "65", "step=65", "1 to 64" },
+         Case{ "opacity", "1.5", "opacity=1.5", "0 to 1" },
+         Case{ "opacity", "-0.1", "opacity=-0.1", "0 to 1" } }) {
+    const Picture picture (48, 36, 1);
+    Likelihood likelihood ("", picture.caps ());
+    gst_buffer_unref (likelihood.pass (counted (picture)));
+    likelihood.set_text (c.property, c.value);
+    const std::string late = likelihood.error_of (counted (picture));
+    fail_unless (late.find (c.culprit) != late.npos && late.find (c.remedy) != late.npos,
+                 "%s=%s: %s", c.property, c.value, late.c_str ());
+
+    GstElement *fresh = gst_element_factory_make ("integralhistlikelihood", nullptr);
+    GstBus *bus = gst_bus_new ();
+    gst_element_set_bus (fresh, bus);
+    gst_util_set_object_arg (G_OBJECT (fresh), c.property, c.value);
+    const bool fails = gst_element_set_state (fresh, GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE;
+    fail_unless_equals_int (fails, c.at_start);
+    GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+    fail_unless_equals_int (message != nullptr, fails);
+    if (message) {
+      g_autoptr (GError) error = nullptr;
+      gst_message_parse_error (message, &error, nullptr);
+      fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS));
+      fail_unless_equals_string (error->message, late.c_str ());
+      gst_message_unref (message);
+      fail_unless (!gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR), "%s=%s: two errors", c.property,
+                   c.value);
+    }
+    gst_element_set_bus (fresh, nullptr);
+    gst_object_unref (bus);
+    gst_element_set_state (fresh, GST_STATE_NULL);
+    gst_object_unref (fresh);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (properties)
+{
+  GstElement *element = gst_element_factory_make ("integralhistlikelihood", nullptr);
+  guint n;
+  g_autofree GParamSpec **specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
+  std::set<std::string> names;
+  for (guint i = 0; i < n; i++) {
+    if (specs[i]->owner_type != G_OBJECT_TYPE (element))
+      continue;
+    names.insert (specs[i]->name);
+    fail_unless (strlen (g_param_spec_get_nick (specs[i])) > 0
+                 && strlen (g_param_spec_get_blurb (specs[i])) > 10);
+    fail_unless (specs[i]->flags & GST_PARAM_MUTABLE_PLAYING, "%s", specs[i]->name);
+    GValue value = G_VALUE_INIT;
+    g_object_get_property (G_OBJECT (element), specs[i]->name, &value);
+    fail_unless (g_param_value_defaults (specs[i], &value), "%s", specs[i]->name);
+    g_value_unset (&value);
+  }
+  fail_unless (
+      names
+      == std::set<std::string> ({ "histogram", "measure", "messages", "mode", "model", "opacity",
+                                  "scale", "step", "window-height", "window-width" }));
+  gst_object_unref (element);
+}
+GST_END_TEST;
+
+static Suite *likelihood_stream_suite ()
+{
+  Suite *suite = suite_create ("likelihood_stream");
+  TCase *tests = tcase_create ("general");
+  tcase_set_timeout (tests, 120);
+  suite_add_tcase (suite, tests);
+  tcase_add_test (tests, messages);
+  tcase_add_test (tests, when_there_are_messages);
+  tcase_add_test (tests, frames_without);
+  tcase_add_test (tests, interval);
+  tcase_add_test (tests, lost_frames);
+  tcase_add_test (tests, no_histograms);
+  tcase_add_test (tests, scaled_frames);
+  tcase_add_test (tests, taken);
+  tcase_add_test (tests, changes);
+  tcase_add_test (tests, caps);
+  tcase_add_test (tests, metas);
+  tcase_add_test (tests, failed_query);
+  tcase_add_test (tests, bad_settings);
+  tcase_add_test (tests, properties);
+  return suite;
+}
+
+GST_CHECK_MAIN (likelihood_stream);

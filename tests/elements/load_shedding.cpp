@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A stream that cannot keep up lets frames pass without a histogram, by made-up arrivals and by QoS
+// events. The delay of a live pipeline stays bounded.
+#include "../../gst/elements/load_shedding.hpp"
+
+#include "attempts.hpp"
+#include "pipelines.hpp"
+
+using integralhist::LoadShedder;
+
+namespace {
+
+constexpr GstClockTime kFrame = GST_SECOND / 30;
+
+LoadShedder::Arrival arrival (GstClockTime running_time, GstClockTime now, bool live)
+{
+  LoadShedder::Arrival arrival;
+  arrival.running_time = running_time;
+  arrival.duration = kFrame;
+  arrival.now = now;
+  arrival.live = live;
+  return arrival;
+}
+
+/// A source of 30 frames a second and an engine that takes `work` for each.
+struct Simulation {
+  GstClockTime work;
+  GstClockTime latency = 0;  // of the source, which nobody is told of
+  bool live = true;
+  GstClockTime jitter = 0;
+
+  guint computed = 0, frames = 0;
+  GstClockTime most_delay = 0, longest_without = 0;
+
+  Simulation &run (LoadShedder &shedder, GstClockTime duration)
+  {
+    Random random (7);
+    GstClockTime free = 0, last = 0;
+    for (GstClockTime t = 0; t < duration; t += kFrame) {
+      const GstClockTime there = t + latency + (jitter ? random () % jitter : 0),
+                         now = std::max (there, free);
+      most_delay = std::max (most_delay, now - there);
+      frames++;
+      free = now;
+      if (shedder.sheds (arrival (t, now, live)))
+        continue;
+      computed++;
+      longest_without = std::max (longest_without, t - last);
+      last = t;
+      free = now + work;
+    }
+    return *this;
+  }
+};
+
+}  // namespace
+
+/// Made-up streams: one that keeps up loses nothing, the delay of any other stays bounded, and
+/// there is a histogram each second.
+GST_START_TEST (simulated)
+{
+  for (const GstClockTime latency :
+       { GstClockTime (0), GstClockTime (40 * GST_MSECOND), GstClockTime (3 * GST_SECOND) }) {
+    for (const GstClockTime work :
+         { GstClockTime (0), GstClockTime (10 * GST_MSECOND), kFrame - 1 }) {
+      LoadShedder shedder;
+      const auto quick = Simulation{ work, latency }.run (shedder, 60 * GST_SECOND);
+      fail_unless_equals_int (quick.computed, quick.frames);
+    }
+    for (const int ms : { 40, 60, 100, 200, 350, 500, 900 }) {
+      LoadShedder shedder;
+      const GstClockTime work = GstClockTime (ms) * GST_MSECOND;
+      const auto slow = Simulation{ work, latency }.run (shedder, 600 * GST_SECOND);
+      fail_unless (slow.most_delay <= work + 250 * GST_MSECOND, "%d ms a frame: a delay of %d ms",
+                   ms, int (slow.most_delay / GST_MSECOND));
+      fail_unless (slow.longest_without <= GST_SECOND + kFrame, "%d ms a frame: none for %d ms", ms,
+                   int (slow.longest_without / GST_MSECOND));
+      // nor are more left out than need be
+      fail_unless (slow.computed * work > 400 * GST_SECOND, "%d ms a frame: %u computed", ms,
+                   slow.computed);
+      // what is not live waits
+      LoadShedder other;
+      Simulation file = { work, latency, false };
+      file.run (other, 5 * GST_SECOND);
+      fail_unless_equals_int (file.computed, file.frames);
+    }
+  }
+  // where a frame takes longer than the second, it is one now and then
+  for (const GstClockTime work : { GstClockTime (2 * GST_SECOND), GstClockTime (7 * GST_SECOND) }) {
+    LoadShedder shedder;
+    const auto slow = Simulation{ work }.run (shedder, 600 * GST_SECOND);
+    fail_unless (slow.most_delay <= 2 * work, "%d s a frame: a delay of %d ms",
+                 int (work / GST_SECOND), int (slow.most_delay / GST_MSECOND));
+    fail_unless (slow.longest_without <= 3 * work && slow.computed * work > 200 * GST_SECOND);
+  }
+  // a source whose frames come when they like
+  LoadShedder shedder;
+  const auto shaky =
+      Simulation{ 10 * GST_MSECOND, 0, true, 60 * GST_MSECOND }.run (shedder, 60 * GST_SECOND);
+  fail_unless_equals_int (shaky.computed, shaky.frames);
+  shedder.reset ();
+  const auto overloaded =
+      Simulation{ 60 * GST_MSECOND, 0, true, 60 * GST_MSECOND }.run (shedder, 600 * GST_SECOND);
+  fail_unless (overloaded.most_delay <= 400 * GST_MSECOND, "a delay of %d ms",
+               int (overloaded.most_delay / GST_MSECOND));
+  // a frame without a time cannot be late, nor can one without a clock
+  for (int i = 0; i < 100; i++) {
+    fail_unless (!shedder.sheds (arrival (GST_CLOCK_TIME_NONE, 1000 * GST_SECOND, true)));
+    fail_unless (
+        !shedder.sheds (arrival (GstClockTime (60 + i) * GST_SECOND, GST_CLOCK_TIME_NONE, true)));
+  }
+}
+GST_END_TEST;
+
+/// What a sink says: frames until then are too late.
+GST_START_TEST (said_by_a_sink)
+{
+  for (const bool live : { false, true }) {
+    LoadShedder shedder;
+    const auto sheds = [&] (int ms) {
+      return shedder.sheds (arrival (GstClockTime (ms) * GST_MSECOND, GST_CLOCK_TIME_NONE, live));
+    };
+    fail_unless (!sheds (0) && !sheds (100));
+    shedder.note_qos (100 * GST_MSECOND, 300 * GST_MSECOND);
+    fail_unless (sheds (200) && sheds (399) && !sheds (401) && !sheds (500));
+    shedder.note_qos (500 * GST_MSECOND, -200 * GST_MSECOND);  // early
+    fail_unless (!sheds (533) && !sheds (600));
+    shedder.note_qos (600 * GST_MSECOND, 10 * GST_SECOND);
+    fail_unless (sheds (700) && sheds (1599) && !sheds (1600) && sheds (1700) && sheds (2599)
+                 && !sheds (2700));
+    shedder.note_qos (GST_CLOCK_TIME_NONE, 0);
+    fail_unless (!sheds (2733));
+    shedder.note_qos (3000 * GST_MSECOND, 10 * GST_SECOND);
+    fail_unless (sheds (3001));
+    shedder.reset ();
+    fail_unless (!sheds (3034) && !sheds (3067));
+    shedder.note_qos (1 * GST_SECOND, -5 * GST_SECOND);  // before the beginning
+    fail_unless (!sheds (3100));
+    // numbers at the end of their range
+    shedder.note_qos (GST_CLOCK_TIME_NONE - 1, G_MAXINT64);
+    shedder.note_qos (0, G_MININT64);
+    fail_unless (!sheds (3133));
+  }
+}
+GST_END_TEST;
+
+/// A QoS event makes late frames pass without the meta, and `skipped` counts them; where it is
+/// asked for, or the source is live.
+GST_START_TEST (events)
+{
+  struct Case {
+    const char *properties;
+    bool live, sheds;
+  };
+  for (const char *element : kElements)
+    for (const Case &c : { Case{ "", false, false }, Case{ "", true, true },
+                           Case{ "qos=true", false, true }, Case{ "qos=true", true, true },
+                           Case{ "qos=false", false, false }, Case{ "qos=false", true, false } }) {
+      Harness harness ({ element, "", "", "cpu" }, std::string ("tuning-time=0 ") + c.properties);
+      gst_harness_set_live (harness.get (), c.live);
+      const std::string caps = caps_text ("GRAY8", 64, 48),
+                        what =
+                            std::string (element) + " " + c.properties + (c.live ? ", live" : "");
+      harness.set_caps (caps);
+      const GstVideoInfo info = video_info (caps);
+      guint64 n = 0, skipped = 0;
+      const auto has_meta = [&] {
+        GstBuffer *const in = noise (info, 1);
+        GST_BUFFER_PTS (in) = n++ * kFrame;
+        GST_BUFFER_DURATION (in) = kFrame;
+        const Buffer out = harness.pass (in);
+        fail_unless (GST_BUFFER_PTS (out.get ()) == (n - 1) * kFrame);
+        const bool has = gst_buffer_get_integral_histogram_meta (out.get ()) != nullptr;
+        skipped += !has;
+        return has;
+      };
+      const auto qos = [&] (GstClockTime timestamp, GstClockTimeDiff late) {
+        gst_harness_push_upstream_event (
+            harness.get (), gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 1.5, late, timestamp));
+        if (GstEvent *const passed = gst_harness_try_pull_upstream_event (harness.get ()))
+          gst_event_unref (passed);
+      };
+      for (int i = 0; i < 5; i++)
+        fail_unless (has_meta (), "%s: frame %d", what.c_str (), i);
+      qos (4 * kFrame, 10 * kFrame);
+      for (int i = 5; i <= 14; i++)
+        fail_unless (has_meta () == !c.sheds, "%s: frame %d", what.c_str (), i);
+      for (int i = 15; i < 20; i++)
+        fail_unless (has_meta (), "%s: frame %d", what.c_str (), i);
+      fail_unless_equals_uint64 (skipped, c.sheds ? 10 : 0);
+      // so late that all are: one each second is computed
+      qos (19 * kFrame, 100 * GST_SECOND);
+      guint with = 0;
+      for (int i = 0; i < 95; i++)
+        with += has_meta ();
+      fail_unless (with == (c.sheds ? 3 : 95), "%s: %u of 95", what.c_str (), with);
+      // not after a flush, nor in another segment
+      for (const bool flush : { true, false }) {
+        qos (n * kFrame, 100 * GST_SECOND);
+        fail_unless (has_meta () == !c.sheds);
+        GstSegment segment;
+        gst_segment_init (&segment, GST_FORMAT_TIME);
+        if (flush) {
+          gst_harness_push_event (harness.get (), gst_event_new_flush_start ());
+          gst_harness_push_event (harness.get (), gst_event_new_flush_stop (TRUE));
+        }
+        gst_harness_push_event (harness.get (), gst_event_new_segment (&segment));
+        fail_unless (has_meta (), "%s: behind it", what.c_str ());
+      }
+      GstElement *const inside = gst_harness_find_element (harness.get (), element);
+      g_autoptr (GstStructure) stats = nullptr;
+      g_object_get (inside, "stats", &stats, nullptr);
+      guint64 counted = 99;
+      fail_unless (gst_structure_get_uint64 (stats, "skipped", &counted));
+      fail_unless_equals_uint64 (counted, skipped);
+      gst_object_unref (inside);
+    }
+}
+GST_END_TEST;
+
+namespace {
+
+/// For what others on this machine keep from us.
+GstClockTime slack ()
+{
+  double load = 0;
+  if (getloadavg (&load, 1) != 1)
+    load = 0;
+  return load / double (g_get_num_processors ()) < 1.5 ? 300 * GST_MSECOND : 1500 * GST_MSECOND;
+}
+
+/// What arrives at the end of a live pipeline.
+struct Live {
+  GstElement *pipeline = nullptr;
+  std::atomic<GstClockTime> most = 0, last = 0;  // delays
+  GstClockTime last_with = 0, longest_without = 0;
+  guint frames = 0;
+  std::atomic<guint> with = 0;
+};
+
+}  // namespace
+
+/// Whether the delay was bounded, and histograms came.
+static bool keeps_up (const char *behind)
+{
+  GstClockTime delays[2] = {};
+  double compute_ms = 0;
+  bool none_for_long = false;
+  for (const bool qos : { true, false }) {
+    Live live;
+    Pipeline pipeline (
+        std::string ("videotestsrc is-live=true pattern=black ! "
+                     "video/x-raw,format=GRAY8,width=1280,height=720,framerate=30/1 ! "
+                     "cudaintegralhist name=hist backend=cpu strategy=serial bins=96 tuning-time=0 "
+                     "max-tensors=4 ")
+        + (qos ? "" : "qos=false ") + behind
+        + "fakesink name=sink sync=true enable-last-sample=false");
+    live.pipeline = GST_ELEMENT (gst_object_get_parent (GST_OBJECT (pipeline.sink)));
+    GstPad *const pad = gst_element_get_static_pad (pipeline.sink, "sink");
+    const auto see = [] (GstPad *, GstPadProbeInfo *info, gpointer data) {
+      auto *const live = static_cast<Live *> (data);
+      GstBuffer *const buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+      g_autoptr (GstClock) clock = gst_element_get_clock (live->pipeline);
+      const GstClockTime pts = GST_BUFFER_PTS (buffer);
+      const GstClockTimeDiff delay =
+          clock ? GST_CLOCK_DIFF (pts, gst_clock_get_time (clock)
+                                           - gst_element_get_base_time (live->pipeline))
+                : 0;
+      live->last = GstClockTime (std::max<GstClockTimeDiff> (delay, 0));
+      if (pts > GST_SECOND)  // memory is allocated first
+        live->most = std::max (live->most.load (), live->last.load ());
+      live->frames++;
+      if (gst_buffer_get_integral_histogram_meta (buffer)) {
+        live->with++;
+        if (live->last_with > GST_SECOND)
+          live->longest_without = std::max (live->longest_without, pts - live->last_with);
+        live->last_with = pts;
+      }
+      return GST_PAD_PROBE_OK;
+    };
+    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, see, &live, nullptr);
+    pipeline.set_state (GST_STATE_PLAYING);
+    for (int ms = 0; live.with == 0; ms++) {
+      fail_unless (ms < 30000, "no histogram");
+      g_usleep (1000);
+    }
+    g_usleep (3500 * 1000);
+    GstElement *const hist = pipeline.element ("hist");
+    g_autoptr (GstStructure) stats = nullptr;
+    g_object_get (hist, "stats", &stats, nullptr);
+    guint64 skipped = 0;
+    double ms = 0;
+    gst_structure_get (stats, "skipped", G_TYPE_UINT64, &skipped, "compute-us-max", G_TYPE_DOUBLE,
+                       &ms, nullptr);
+    ms /= 1000;
+    gst_object_unref (hist);
+    pipeline.set_state (GST_STATE_NULL);
+    gst_object_unref (pad);
+    gst_object_unref (live.pipeline);
+    printf ("qos=%d: %u frames, %u with a histogram, %d skipped, %.0f ms at most for one; delay %d "
+            "ms, at most %d ms\n",
+            qos, live.frames, live.with.load (), int (skipped), ms, int (live.last / GST_MSECOND),
+            int (live.most / GST_MSECOND));
+    delays[qos] = qos ? live.most.load () : live.last.load ();
+    if (qos) {
+      compute_ms = ms;
+      fail_unless (skipped > 0 && live.with > 0);
+      none_for_long =
+          live.longest_without > GST_SECOND + GstClockTime (3 * ms) * GST_MSECOND + slack ();
+    } else {
+      fail_unless_equals_uint64 (skipped, 0);
+      fail_unless_equals_int (live.with, live.frames);
+    }
+  }
+  // some frames are in the making, and the next may wait for one
+  const GstClockTime bound = slack () + GstClockTime (3 * compute_ms) * GST_MSECOND;
+  if (compute_ms > 100)
+    fail_unless (delays[0] > 1500 * GST_MSECOND,
+                 "without QoS the delay is %d ms: the test says nothing",
+                 int (delays[0] / GST_MSECOND));
+  return delays[1] < bound && !none_for_long;
+}
+
+/// A source of 30 frames a second that one thread cannot keep up with.
+GST_START_TEST (live)
+{
+  const char *const behinds[] = {
+    "sync=true ! ", "async-depth=2 ! queue ! integralhisttrack targets=9,9,30,30 ! "
+  };
+  fail_unless (one_of_three ([behind = behinds[__i__]] { return keeps_up (behind); }),
+               "in each of three attempts the delay was too long, or no histogram came");
+}
+GST_END_TEST;
+
+static Suite *load_shedding_suite ()
+{
+  Suite *suite = suite_create ("load_shedding");
+  TCase *tests = tcase_create ("general");
+  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
+  tcase_set_timeout (tests, 120);
+  suite_add_tcase (suite, tests);
+  tcase_add_test (tests, simulated);
+  tcase_add_test (tests, said_by_a_sink);
+  tcase_add_test (tests, events);
+  tcase_add_loop_test (tests, live, 0, 2);
+  return suite;
+}
+
+GST_CHECK_MAIN (load_shedding);

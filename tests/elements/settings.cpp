@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A setting that cannot be had is one clear error, which names the culprit and what to do. What is
+// left to auto is chosen. Both elements have this from their common base.
+#include <gst/integralhist/gstintegralhist.h>
+#include <inthist.hpp>
+
+#include "frames.hpp"
+
+static GError *error_of (GstElement *pipeline)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message = gst_bus_timed_pop_filtered (
+      bus, 20 * GST_SECOND, GstMessageType (GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
+  GError *error = nullptr;
+  fail_unless (message);
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error (message, &error, nullptr);
+  gst_message_unref (message);
+  gst_object_unref (bus);
+  return error;
+}
+
+/// An error for each bad setting of either element: exactly one, of the right kind, that names the
+/// culprit and what to do.
+GST_START_TEST (bad_settings)
+{
+  const char *element = kElements[__i__];
+  struct Case {
+    const char *properties;
+    GQuark domain;
+    int code;
+    const char *culprit, *remedy;
+  };
+  const GQuark resource = GST_RESOURCE_ERROR;
+  const Case cases[] = {
+    { "bins=0", resource, GST_RESOURCE_ERROR_SETTINGS, "bins=0", "1 to 256" },
+    { "bins=257", resource, GST_RESOURCE_ERROR_SETTINGS, "bins=257", "1 to 256" },
+    { "cuda-device-id=-2", resource, GST_RESOURCE_ERROR_SETTINGS, "cuda-device-id=-2", "-1 to" },
+    { "async-depth=0", resource, GST_RESOURCE_ERROR_SETTINGS, "async-depth=0", "1 to 64" },
+    { "async-depth=65", resource, GST_RESOURCE_ERROR_SETTINGS, "async-depth=65", "1 to 64" },
+    { "interval=0", resource, GST_RESOURCE_ERROR_SETTINGS, "interval=0", "1 to" },
+    { "tuning-time=60001", resource, GST_RESOURCE_ERROR_SETTINGS, "tuning-time=60001",
+      "0 to 60000" },
+    { "backend=cpu regions=1;2", resource, GST_RESOURCE_ERROR_SETTINGS,
+      "comma is missing at \";2\"", "x,y,width,height" },
+    { "backend=cpu regions=1,2,3", resource, GST_RESOURCE_ERROR_SETTINGS, "1,2,3",
+      "x,y,width,height" },
+    { "backend=cpu regions=a", resource, GST_RESOURCE_ERROR_SETTINGS, "number",
+      "x,y,width,height" },
+    { "backend=cpu regions=1,2,3,4,5", resource, GST_RESOURCE_ERROR_SETTINGS, "semicolon",
+      "x,y,width,height" },
+    { "backend=cpu regions=10", resource, GST_RESOURCE_ERROR_SETTINGS,
+      "comma is missing at the end", "x,y,width,height" },
+    { "backend=cpu regions=1,2,99999999999,4", resource, GST_RESOURCE_ERROR_SETTINGS,
+      ": 99999999999 is out of range", "to 2147483647" },
+    { "backend=cpu regions=1,2,0,4", resource, GST_RESOURCE_ERROR_SETTINGS, "empty", "at least 1" },
+    { "backend=cpu regions=64,0,4,4", resource, GST_RESOURCE_ERROR_SETTINGS, "64,0,4,4", "64x48" },
+    { "backend=cpu regions=0,0,4,4;-9,0,4,4", resource, GST_RESOURCE_ERROR_SETTINGS, "-9,0,4,4",
+      "64x48" },
+  };
+  for (const Case &c : cases) {
+    if (g_str_has_prefix (c.properties, "bins") && __i__ == 1)
+      continue;  // one element's own
+    g_autofree char *line =
+        g_strdup_printf ("videotestsrc num-buffers=3 ! video/x-raw,format=GRAY8,width=64,height=48 "
+                         "! %s name=hist %s ! fakesink",
+                         element, c.properties);
+    GstElement *pipeline = gst_parse_launch (line, nullptr);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    GstBus *bus = gst_element_get_bus (pipeline);
+    int errors = 0;
+    GstMessage *message;
+    while ((message = gst_bus_timed_pop_filtered (bus, errors ? 100 * GST_MSECOND : 10 * GST_SECOND,
+                                                  GST_MESSAGE_ERROR))) {
+      GError *error = nullptr;
+      gst_message_parse_error (message, &error, nullptr);
+      if (g_strcmp0 (GST_OBJECT_NAME (GST_MESSAGE_SRC (message)), "hist") == 0) {
+        errors++;
+        fail_unless (error->domain == c.domain && error->code == c.code, "%s: %s", c.properties,
+                     error->message);
+        fail_unless (strstr (error->message, c.culprit) && strstr (error->message, c.remedy),
+                     "%s: %s", c.properties, error->message);
+      }
+      g_error_free (error);
+      gst_message_unref (message);
+    }
+    fail_unless (errors == 1, "%s: %d errors", c.properties, errors);
+    gst_object_unref (bus);
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (pipeline);
+  }
+}
+GST_END_TEST;
+
+/// A setting that failed can be mended on the same element.
+GST_START_TEST (mended_setting)
+{
+  GstElement *element = gst_element_factory_make ("cudaintegralhist", nullptr);
+  g_object_set (element, "bins", 300, nullptr);
+  fail_unless (gst_element_set_state (element, GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE);
+  gst_element_set_state (element, GST_STATE_NULL);
+  g_object_set (element, "bins", 256, nullptr);
+  fail_unless (gst_element_set_state (element, GST_STATE_PAUSED) == GST_STATE_CHANGE_SUCCESS);
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_object_unref (element);
+}
+GST_END_TEST;
+
+GST_START_TEST (no_such_device)
+{
+  // without a device the message says why; with one, what there is
+  const bool cuda = starts ("cuda");
+  for (const char *backend : { "cuda", "auto" }) {
+    g_autofree char *line = g_strdup_printf (
+        "videotestsrc num-buffers=2 ! cudaintegralhist backend=%s cuda-device-id=99 ! fakesink",
+        backend);
+    GstElement *pipeline = gst_parse_launch (line, nullptr);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    g_autoptr (GError) error = error_of (pipeline);
+    fail_unless (error
+                 && g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
+    fail_unless (strstr (error->message, "99")
+                     && strstr (error->message, cuda ? "or to -1" : "cuda-device-id=-1"),
+                 "%s", error->message);
+    fail_unless ((strstr (error->message, "backend=auto") != nullptr)
+                     == (!cuda && backend[0] == 'c'),
+                 "%s", error->message);
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (pipeline);
+  }
+}
+GST_END_TEST;
+
+/// A tensor of a tebibyte: the error comes before the frame is even looked at.
+GST_START_TEST (too_large)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  GstHarness *h = harness (std::string ("cudaintegralhist bins=256 backend=") + backend,
+                           "video/x-raw,format=GRAY8,width=32768,height=32768,framerate=1/1");
+  GstBus *bus = gst_bus_new ();
+  gst_element_set_bus (h->element, bus);
+  fail_unless_equals_int (
+      gst_harness_push (h, gst_buffer_new_allocate (nullptr, 32768 * 32768, nullptr)),
+      GST_FLOW_ERROR);
+  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  fail_unless (message);
+  g_autoptr (GError) error = nullptr;
+  gst_message_parse_error (message, &error, nullptr);
+  fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT), "%s",
+               error->message);
+  fail_unless (strstr (error->message, "1.00 TiB") && strstr (error->message, "bins")
+                   && strstr (error->message, "counter=u16"),
+               "%s", error->message);
+  gst_message_unref (message);
+  gst_element_set_bus (h->element, nullptr);
+  gst_object_unref (bus);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/// Without measuring, auto takes the strategy that is preferred on the device.
+GST_START_TEST (backend_auto)
+{
+  const bool cuda = starts ("cuda");
+  GstHarness *h = harness ("cudaintegralhist tuning-time=0",
+                           "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 64, 48);
+  gst_buffer_unref (gst_harness_push_and_pull (h, noise (info, 1)));
+  GstElement *element = gst_harness_find_element (h, "cudaintegralhist");
+  g_autoptr (GstStructure) stats = nullptr;
+  g_object_get (element, "stats", &stats, nullptr);
+  guint64 frames;
+  fail_unless (gst_structure_get_uint64 (stats, "frames", &frames) && frames == 1);
+  fail_unless_equals_string (gst_structure_get_string (stats, "backend"), cuda ? "cuda" : "cpu");
+  fail_unless_equals_string (gst_structure_get_string (stats, "strategy"), cuda ? "strip" : "rows");
+  gst_object_unref (element);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
+/// Either element lists the strategies that can serve it, after auto; each runs on its own backend,
+/// and says so on the other.
+GST_START_TEST (strategy_and_backend)
+{
+  GstElement *any = gst_element_factory_make (kElements[__i__], nullptr);
+  GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (any), "strategy");
+  GEnumClass *strategies = G_ENUM_CLASS (g_type_class_ref (spec->value_type));
+  gst_object_unref (any);
+  fail_unless_equals_string (strategies->values[0].value_nick, "auto");
+  int started = 0;
+  for (guint i = 0; i < strategies->n_values; i++)
+    for (const char *backend : kBackends) {
+      GstElement *element = gst_element_factory_make (kElements[__i__], nullptr);
+      gst_util_set_object_arg (G_OBJECT (element), "strategy", strategies->values[i].value_nick);
+      int value;
+      g_object_get (element, "strategy", &value, nullptr);
+      fail_unless_equals_int (value, strategies->values[i].value);
+      gst_util_set_object_arg (G_OBJECT (element), "backend", backend);
+      started += gst_element_set_state (element, GST_STATE_PAUSED) == GST_STATE_CHANGE_SUCCESS;
+      gst_element_set_state (element, GST_STATE_NULL);
+      gst_object_unref (element);
+    }
+  // those that can compute such a tensor, and no others
+  const bool bins = __i__ == 0;
+  const inthist::Shape example = { 640, 480, bins ? 32 : 1, inthist::Type::u32,
+                                   bins ? inthist::Content::bins : inthist::Content::powers };
+  for (const inthist::Strategy &strategy : inthist::strategies ())
+    fail_unless ((g_enum_get_value_by_nick (strategies, strategy.name) != nullptr)
+                     == inthist::accepts (strategy, example),
+                 "%s", strategy.name);
+  // auto starts on each backend that is here, every other strategy on one
+  const bool cuda = starts ("cuda");
+  int cuda_strategies = 0;
+  for (guint i = 0; i < strategies->n_values; i++) {
+    const char *description = strategies->values[i].value_name;
+    cuda_strategies += strstr (description, "CUDA:") != nullptr;
+    if (g_str_equal (strategies->values[i].value_nick, "multi-pixel-scan"))
+      fail_unless (strstr (description, "(limit: ") && strstr (description, "8192"), "%s",
+                   description);
+  }
+  fail_unless_equals_int (started, int (strategies->n_values) - cuda_strategies
+                                       + (cuda ? 1 + cuda_strategies : 0));
+  g_type_class_unref (strategies);
+}
+GST_END_TEST;
+
+/// The first frame of GRAY8 of this width ends in a wrong setting, whose words hold the limit and
+/// the remedy.
+static void refuses_width (const std::string &launch, int width, const char *limit,
+                           const char *remedy)
+{
+  const std::string caps =
+      "video/x-raw,format=GRAY8,height=2,framerate=1/1,width=" + std::to_string (width);
+  GstHarness *h = harness (launch, caps.c_str ());
+  GstBus *bus = gst_bus_new ();
+  gst_element_set_bus (h->element, bus);
+  fail_unless_equals_int (
+      gst_harness_push (h, gst_buffer_new_allocate (nullptr, 2 * width, nullptr)), GST_FLOW_ERROR);
+  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  fail_unless (message);
+  g_autoptr (GError) error = nullptr;
+  gst_message_parse_error (message, &error, nullptr);
+  fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS), "%s",
+               error->message);
+  fail_unless (strstr (error->message, limit) && strstr (error->message, remedy), "%s",
+               error->message);
+  gst_message_unref (message);
+  gst_element_set_bus (h->element, nullptr);
+  gst_object_unref (bus);
+  gst_harness_teardown (h);
+}
+
+/// A strategy says what it cannot take, and names one that can.
+GST_START_TEST (unsupported_shape)
+{
+  if (have ("cuda"))
+    refuses_width (std::string (kElements[__i__]) + " backend=cuda strategy=multi-pixel-scan",
+                   10000, "8192", "strategy=auto or ");
+}
+GST_END_TEST;
+
+GST_START_TEST (too_wide_for_anchors)
+{
+  refuses_width ("cudaintegralhist backend=cpu counter=u16-anchored bins=2", 65536, "65535",
+                 "counter=u16 or u32");
+}
+GST_END_TEST;
+
+static Suite *settings_suite ()
+{
+  Suite *suite = suite_create ("settings");
+  TCase *tests = tcase_create ("general");
+  tcase_set_timeout (tests, 120);
+  suite_add_tcase (suite, tests);
+  tcase_add_loop_test (tests, bad_settings, 0, 2);
+  tcase_add_test (tests, mended_setting);
+  tcase_add_test (tests, no_such_device);
+  tcase_add_loop_test (tests, too_large, 0, 2);
+  tcase_add_test (tests, backend_auto);
+  tcase_add_loop_test (tests, strategy_and_backend, 0, 2);
+  tcase_add_loop_test (tests, unsupported_shape, 0, 2);
+  tcase_add_test (tests, too_wide_for_anchors);
+  return suite;
+}
+
+GST_CHECK_MAIN (settings);

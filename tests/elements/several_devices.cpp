@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Frames are shared out over several devices, and in rounds: cuda-device-ids, max-device-memory and
+// task-bins. Tensors and answers are, bit for bit, those of the plain element with the serial
+// algorithm. With the CPU the devices are pretended; on CUDA all that there are take part.
+//
+// Environment:
+//   INTHIST_SEED=n       the seed, printed at the start (a fixed one by default)
+//   INTHIST_CASES=small  few frames, and none of gigabytes, for compute-sanitizer
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <span>
+
+#include <unistd.h>
+
+#include "several_devices.hpp"
+
+namespace {
+
+/// How many parts of frames each device has computed; empty where none are shared out.
+std::vector<guint64> parts_of (GstElement *element)
+{
+  std::vector<guint64> parts;
+  g_autoptr (GstStructure) stats = nullptr;
+  g_object_get (element, "stats", &stats, nullptr);
+  if (const GValue *values = gst_structure_get_value (stats, "parts"))
+    for (guint i = 0; i < gst_value_array_get_size (values); i++)
+      parts.push_back (g_value_get_uint64 (gst_value_array_get_value (values, i)));
+  return parts;
+}
+
+struct Case {
+  int width, height, bins;
+  const char *counter;
+};
+
+constexpr Case kCases[] = {
+  { 64, 48, 32, "u32" }, { 61, 37, 17, "u32" },
+  { 61, 37, 17, "u16" }, { 300, 301, 9, "u16-anchored" },
+  { 1, 1, 1, "u32" },    { 130, 70, 256, "u16" },
+  { 7, 200, 3, "u32" },  { 350, 290, 2, "u16-anchored" },
+  { 33, 5, 100, "u32" }, { 257, 129, 40, "u16-anchored" },
+};
+
+std::size_t tensor_bytes (const Case &c)
+{
+  const std::size_t element = c.counter[1] == '3' ? 4 : 2;
+  return (c.width * element + 63) / 64 * 64 * c.height * c.bins;
+}
+
+/// The last of some frames, which is always the same, from an element that has been told to stop
+/// since. `parts`, of all frames.
+Buffer computed (const Case &c, const std::string &properties, guint64 *parts = nullptr,
+                 guint frames = 1)
+{
+  GstHarness *h = harness (std::string ("cudaintegralhist bins=") + std::to_string (c.bins)
+                               + " counter=" + c.counter + " " + properties,
+                           nullptr);
+  const std::string caps = caps_text ("GRAY8", c.width, c.height);
+  gst_harness_set_src_caps_str (h, caps.c_str ());
+  const GstVideoInfo info = video_info (caps);
+  GstBuffer *out = nullptr;
+  for (guint left = frames; left > 0; left--) {
+    gst_clear_buffer (&out);
+    out = gst_harness_push_and_pull (h, noise (info, left));
+  }
+  fail_unless (gst_harness_push_event (h, gst_event_new_eos ()));  // until all are computed
+  if (parts) {
+    GstElement *element = gst_harness_find_element (h, "cudaintegralhist");
+    const auto each = parts_of (element);
+    *parts = std::accumulate (each.begin (), each.end (), guint64 (0));
+    gst_object_unref (element);
+  }
+  gst_harness_teardown (h);
+  return { out, gst_buffer_unref };
+}
+
+GstIntegralHistogram *histogram_of (const Buffer &buffer)
+{
+  return gst_buffer_get_integral_histogram_meta (buffer.get ())->histogram;
+}
+
+/// Every byte of rows and anchors; what lies between rows is nobody's.
+void check_same_tensor (GstIntegralHistogram *one, GstIntegralHistogram *other, const Case &c,
+                        const std::string &what)
+{
+  g_autoptr (GError) error = nullptr;
+  g_autoptr (GstBuffer) a = gst_integral_histogram_get_buffer (one, &error);
+  fail_unless (a, "%s: %s", what.c_str (), error ? error->message : "");
+  g_autoptr (GstBuffer) b = gst_integral_histogram_get_buffer (other, &error);
+  fail_unless (b, "%s: %s", what.c_str (), error ? error->message : "");
+  GstMapInfo x, y;
+  gst_buffer_map (a, &x, GST_MAP_READ);
+  gst_buffer_map (b, &y, GST_MAP_READ);
+  fail_unless (x.size == y.size);
+  const gsize row = gst_integral_histogram_get_row_pitch (one),
+              plane = gst_integral_histogram_get_plane_pitch (one),
+              used = c.width * (c.counter[1] == '3' ? 4 : 2);
+  for (int bin = 0; bin < c.bins; bin++)
+    for (int line = 0; line < c.height; line++)
+      fail_unless (
+          memcmp (x.data + bin * plane + line * row, y.data + bin * plane + line * row, used) == 0,
+          "%s: bin %d, row %d differ", what.c_str (), bin, line);
+  fail_unless (memcmp (x.data + c.bins * plane, y.data + c.bins * plane, x.size - c.bins * plane)
+                   == 0,
+               "%s: anchors differ", what.c_str ());
+  gst_buffer_unmap (a, &x);
+  gst_buffer_unmap (b, &y);
+}
+
+/// Of every kind of question, all answers one after another.
+std::vector<guint8> answers_of (GstIntegralHistogram *h, const Case &c)
+{
+  std::vector<guint8> all;
+  const auto keep = [&] (const auto &values) {
+    const auto *bytes = reinterpret_cast<const guint8 *> (values.data ());
+    all.insert (all.end (), bytes, bytes + values.size () * sizeof values[0]);
+  };
+  g_autoptr (GError) error = nullptr;
+  const auto check = [&] (gboolean answered) {
+    fail_unless (answered, "%s", error ? error->message : "");
+  };
+  const int w = c.width, t = c.height;
+  const GstVideoRectangle rectangles[] = {
+    { 0, 0, w, t }, { w / 3, t / 4, w / 2 + 1, t / 2 + 1 }, { -5, -5, 9, 9 }, { w, t, 4, 4 }
+  };
+  std::vector<guint32> counts (4 * c.bins);
+  check (gst_integral_histogram_regions (h, rectangles, 4, counts.data (), &error));
+  keep (counts);
+  std::vector<guint64> sums (4 * c.bins);
+  check (gst_integral_histogram_regions_sums (h, rectangles, 4, sums.data (), &error));
+  keep (sums);
+  const GstIntegralHistogramGrid grid = { .window_width = w / 4 + 1,
+                                          .window_height = t / 4 + 1,
+                                          .x = -2,
+                                          .y = -1,
+                                          .step_x = 3,
+                                          .step_y = 1,
+                                          .columns = w / 3 + 1,
+                                          .rows = t };
+  const gsize windows = gsize (grid.columns) * grid.rows;
+  std::vector<gfloat> model (c.bins), map (windows);
+  for (int b = 0; b < c.bins; b++)
+    model[b] = gfloat (1 + b % 5);
+  GstIntegralHistogramBest best = {};
+  for (int measure = GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION;
+       measure <= GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV; measure++) {
+    check (gst_integral_histogram_likelihood_maps (h, &grid, 1, model.data (),
+                                                   GstIntegralHistogramMeasure (measure),
+                                                   map.data (), &best, &error));
+    keep (map);
+    keep (std::vector{ best.value });
+    keep (std::vector{ best.index });
+  }
+  std::vector<gint32> medians (windows);
+  check (gst_integral_histogram_quantile_maps (h, &grid, 1, 0.5, medians.data (), &error));
+  keep (medians);
+  const GstVideoRectangle patches[] = { { 0, 0, 5, 7 }, { 3, 2, 9, 4 }, { -3, 6, 8, 8 } };
+  std::vector<gfloat> models (3 * c.bins);
+  std::iota (models.begin (), models.end (), 1.0f);
+  const GstIntegralHistogramSearch search = { grid, patches, 3, models.data (), 1 };
+  check (gst_integral_histogram_vote_maps (
+      h, &search, 1, GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA, map.data (), &best, &error));
+  keep (map);
+  keep (std::vector{ best.index });
+  return all;
+}
+
+/// Shared out over devices in tasks of any size, and in rounds of any number, down to strips of
+/// rows.
+void run_exact (const char *backend)
+{
+  Random random (seed ());
+  constexpr guint kFrames = 3;
+  bool resident = false, rounds = false, strips = false;
+  const bool small = g_strcmp0 (g_getenv ("INTHIST_CASES"), "small") == 0;
+  for (const Case &c : small ? std::span (kCases).first (4) : std::span (kCases)) {
+    const Buffer plain = computed (c, "backend=cpu strategy=serial");
+    const auto wanted = answers_of (histogram_of (plain), c);
+    for (int i = 0; i < 12; i += small ? 3 : 1) {
+      std::string how =
+          std::string ("backend=") + backend + " cuda-device-ids=" + device_list (backend, random);
+      if (i % 3 > 0)
+        how += " task-bins=" + std::to_string (between (random, 1, c.bins + 3));
+      // from a few rows of a bin to more than the tensor
+      if (i >= 4)
+        how += " max-device-memory="
+               + std::to_string (gsize (8000 + 2000 * c.width)
+                                 + gsize (tensor_bytes (c) * std::exp2 (i - 9)));
+      if (i % 4 == 1)
+        how += " download=eager";
+      const std::string what = std::to_string (c.width) + "x" + std::to_string (c.height) + "x"
+                               + std::to_string (c.bins) + " " + c.counter + " " + how;
+      guint64 parts = 0;
+      const Buffer shared = computed (c, how, &parts, kFrames);
+      const guint shards = gst_integral_histogram_get_n_shards (histogram_of (shared));
+      resident |= shards > 1;
+      rounds |= shards == 1 && parts > kFrames;
+      strips |= parts > kFrames * guint64 (c.bins);
+      fail_unless (answers_of (histogram_of (shared), c) == wanted, "%s: other answers",
+                   what.c_str ());
+      check_same_tensor (histogram_of (plain), histogram_of (shared), c, what);
+    }
+  }
+  fail_unless (small || (resident && rounds && strips), "resident %d, rounds %d, strips %d",
+               resident, rounds, strips);
+}
+
+/// Each shard is a histogram of its own bins, and keeps the whole.
+void run_shards (const char *backend)
+{
+  const Case c = { 64, 48, 10, "u32" };
+  const Buffer plain = computed (c, "backend=cpu");
+  Buffer shared = computed (c, std::string ("cuda-device-ids=0 task-bins=4 backend=") + backend);
+  guint32 all[10], some[10];
+  fail_unless (gst_integral_histogram_region (histogram_of (plain), 5, 6, 30, 20, all, nullptr));
+  fail_unless_equals_int (int (gst_integral_histogram_get_n_shards (histogram_of (plain))), 1);
+  fail_unless_equals_int (int (gst_integral_histogram_get_n_shards (histogram_of (shared))), 3);
+  std::vector<Histogram> shards;
+  guint first_bin = 99;
+  fail_unless (!gst_integral_histogram_get_shard (histogram_of (shared), 3, &first_bin));
+  for (guint i = 0; i < 3; i++) {
+    shards.emplace_back (gst_integral_histogram_get_shard (histogram_of (shared), i, &first_bin),
+                         gst_integral_histogram_unref);
+    fail_unless_equals_int (int (first_bin), int (4 * i));
+  }
+  shared.reset ();
+  for (guint i = 0; i < 3; i++) {
+    GstIntegralHistogram *const shard = shards[i].get ();
+    fail_unless_equals_int (int (gst_integral_histogram_get_bins (shard)), i < 2 ? 4 : 2);
+    fail_unless (gst_integral_histogram_region (shard, 5, 6, 30, 20, some, nullptr));
+    fail_unless (std::equal (some, some + (i < 2 ? 4 : 2), all + 4 * i));
+    fail_unless ((gst_integral_histogram_get_device_pointer (shard) != 0)
+                 == (strcmp (backend, "cuda") == 0));
+  }
+  // shards are mapped too, and their memory serves groups of other sizes later
+  const GstVideoInfo info = video_info (caps_text ("GRAY8", c.width, c.height));
+  Harness harness ({ "cudaintegralhist", "bins=10", "", backend },
+                   "cuda-device-ids=0 task-bins=4 max-tensors=1");
+  harness.set_caps (caps_text ("GRAY8", c.width, c.height));
+  fail_unless (
+      gst_integral_histogram_region (histogram_of (plain), 0, 0, c.width, c.height, all, nullptr));
+  for (guint frame = 1; frame <= 4; frame++) {
+    const Buffer out = harness.pass (noise (info, 1));
+    fail_unless (gst_integral_histogram_get_device_pointer (histogram_of (out))
+                 == 0);  // of several pieces
+    for (guint i = 0; i < 3; i++) {
+      const Histogram shard (
+          gst_integral_histogram_get_shard (histogram_of (out), (i + frame) % 3, &first_bin),
+          gst_integral_histogram_unref);
+      g_autoptr (GstBuffer) mapped = gst_integral_histogram_get_buffer (shard.get (), nullptr);
+      GstMapInfo map;
+      fail_unless (mapped && gst_buffer_map (mapped, &map, GST_MAP_READ));
+      const guint n = gst_integral_histogram_get_bins (shard.get ());
+      const gsize row = gst_integral_histogram_get_row_pitch (shard.get ()),
+                  plane = gst_integral_histogram_get_plane_pitch (shard.get ());
+      fail_unless_equals_uint64 (map.size, n * plane);
+      for (guint b = 0; b < n; b++)  // the last element is the whole frame's count
+        fail_unless (reinterpret_cast<const guint32 *> (map.data + b * plane
+                                                        + (c.height - 1) * row)[c.width - 1]
+                     == all[first_bin + b]);
+      gst_buffer_unmap (mapped, &map);
+    }
+  }
+  // with one task the tensor is its only shard, also where it never will be there
+  const Buffer single =
+      computed (c, std::string ("cuda-device-ids=0 task-bins=10 backend=") + backend);
+  fail_unless ((gst_integral_histogram_get_device_pointer (histogram_of (single)) != 0)
+               == (strcmp (backend, "cuda") == 0));
+  g_setenv ("INTEGRALHIST_FAULT", "0:1", TRUE);
+  Harness faulty ({ "cudaintegralhist", "bins=10", "", backend }, "cuda-device-ids=0 task-bins=10");
+  faulty.set_caps (caps_text ("GRAY8", c.width, c.height));
+  const Buffer failed = faulty.pass (noise (info, 1));
+  fail_unless (gst_integral_histogram_get_device_pointer (histogram_of (failed)) == 0);
+  g_unsetenv ("INTEGRALHIST_FAULT");
+  const Histogram whole (gst_integral_histogram_get_shard (histogram_of (plain), 0, &first_bin),
+                         gst_integral_histogram_unref);
+  fail_unless (whole.get () == histogram_of (plain) && first_bin == 0);
+}
+
+/// With download=never shards stay, and say so; what does not fit says what to set.
+void run_never (const char *backend)
+{
+  const Case c = { 64, 48, 10, "u32" };
+  const Buffer kept =
+      computed (c, std::string ("download=never cuda-device-ids=0 task-bins=4 backend=") + backend);
+  guint32 counts[10];
+  g_autoptr (GError) error = nullptr;
+  fail_unless (gst_integral_histogram_region (histogram_of (kept), 5, 6, 30, 20, counts, nullptr));
+  fail_unless (!gst_integral_histogram_get_buffer (histogram_of (kept), &error));
+  fail_unless (g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR,
+                                GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED));
+}
+
+}  // namespace
+
+/// Elements that may take any device are spread over those that there are, and what one has left is
+/// taken next.
+GST_START_TEST (spread)
+{
+  const int devices = cuda_devices ();
+  if (devices == 0) {
+    printf ("SKIP: spread: no CUDA device\n");
+    return;
+  }
+  const std::string caps = caps_text ("GRAY8", 64, 48);
+  const auto start = [&] (int &device) {
+    auto h = std::make_unique<Harness> (Setup{ "cudaintegralhist", "", "", "cuda" }, "");
+    h->set_caps (caps);
+    device = gst_integral_histogram_get_cuda_device (
+        histogram_of (h->pass (noise (video_info (caps), 1))));
+    return h;
+  };
+  std::vector<std::unique_ptr<Harness>> all;
+  for (int i = 0; i < 2 * devices; i++) {
+    int device = -1;
+    all.push_back (start (device));
+    fail_unless_equals_int (device, i % devices);
+  }
+  all[devices - 1] = nullptr;
+  int device = -1;
+  all.push_back (start (device));
+  fail_unless_equals_int (device, devices - 1);
+}
+GST_END_TEST;
+
+/// Pictures so large that they go up once, and from device to device where these are near each
+/// other; more frames than are in the making.
+GST_START_TEST (large_pictures)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  constexpr Case kLarge = { 1203, 901, 7, "u32" };
+  const Buffer plain = computed (kLarge, "backend=cpu strategy=serial", nullptr, 1);
+  Random random (seed ());
+  for (int i = 0; i < 6; i++) {
+    const std::string how =
+        std::string ("backend=") + backend + " task-bins=" + std::to_string (1 + i % 3)
+        + " cuda-device-ids="
+        + (strcmp (backend, "cpu") == 0 ? "0,1,2,3" : device_list (backend, random));
+    const Buffer shared = computed (kLarge, how, nullptr, 9);
+    check_same_tensor (histogram_of (plain), histogram_of (shared), kLarge, how);
+  }
+}
+GST_END_TEST;
+
+/// Planes that are farther apart than one of CUDA's copies of several pieces takes (2^31 - 1
+/// bytes).
+GST_START_TEST (large_planes)
+{
+  constexpr Case kLarge = { 32764, 16448, 2, "u32" };
+  const double wanted = 4.0 * double (tensor_bytes (kLarge)),
+               there = double (sysconf (_SC_AVPHYS_PAGES)) * double (sysconf (_SC_PAGESIZE));
+  if (g_strcmp0 (g_getenv ("INTHIST_CASES"), "small") == 0 || !have ("cuda"))
+    return;
+  if (there < wanted) {
+    printf ("SKIP: large_planes: %.0f GB of memory are free, and it takes %.0f\n", there / 1e9,
+            wanted / 1e9);
+    return;
+  }
+  const Buffer plain = computed (kLarge, "backend=cpu");
+  guint64 parts = 0;
+  const Buffer strips = computed (kLarge, "backend=cuda max-device-memory=300000000", &parts);
+  fail_unless (parts > 10, "%" G_GUINT64_FORMAT " parts", parts);
+  check_same_tensor (histogram_of (plain), histogram_of (strips), kLarge, "in strips");
+}
+GST_END_TEST;
+
+#define BACKEND_TEST(name) \
+  GST_START_TEST (name) \
+  { \
+    if (have (kBackends[__i__])) \
+      run_##name (kBackends[__i__]); \
+  } \
+  GST_END_TEST
+
+BACKEND_TEST (exact);
+BACKEND_TEST (shards);
+BACKEND_TEST (never);
+
+static Suite *several_devices_suite ()
+{
+  Suite *suite = suite_create ("several_devices");
+  TCase *tcase = tcase_create ("several_devices");
+  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
+  printf ("INTHIST_SEED=%u\n", seed ());
+  suite_add_tcase (suite, tcase);
+  tcase_set_timeout (tcase, 300);
+  tcase_add_loop_test (tcase, exact, 0, 2);
+  tcase_add_loop_test (tcase, shards, 0, 2);
+  tcase_add_loop_test (tcase, never, 0, 2);
+  tcase_add_loop_test (tcase, large_pictures, 0, 2);
+  tcase_add_test (tcase, large_planes);
+  tcase_add_test (tcase, spread);
+  return suite;
+}
+
+GST_CHECK_MAIN (several_devices);

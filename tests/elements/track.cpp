@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// integralhisttrack follows a textured target over a textured background. It moves, is hidden,
+// jumps, and comes back, and the truth is known.
+#include "tracking.hpp"
+
+GST_START_TEST (follows)
+{
+  const char *const settings[] = { "",
+                                   "measure=emd",
+                                   "measure=chi-square-alt quantile=0.25",
+                                   "measure=intersection",
+                                   "measure=correlation",
+                                   "update-rate=0.1",
+                                   "strips=5" };
+  const Scene scene (160, 120);
+  Tracking tracking (std::string (settings[__i__]) + " targets=" + text_of (way (0)));
+  tracking.set_caps (160, 120);
+  for (int frame = 0; frame < 39; frame++) {
+    auto picture = scene.background ();
+    scene.draw (picture, way (frame), 7);
+    const auto tracks = tracking.follow (picture);
+    expect_at (tracks, 0, way (frame), frame);
+    fail_unless (tracks.size () == 1 && tracks[0].id == 1 && tracks[0].parent == -1
+                 && !tracks[0].lost);
+    fail_unless (tracks[0].confidence > 0.3 && tracks[0].confidence <= 1, "confidence %g",
+                 tracks[0].confidence);
+  }
+}
+GST_END_TEST
+
+/// A quarter of the target is hidden all the time.
+GST_START_TEST (partly_hidden)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("targets=" + text_of (way (0)));
+  tracking.set_caps (160, 120);
+  for (int frame = 0; frame < 39; frame++) {
+    auto picture = scene.background ();
+    Place place = way (frame);
+    scene.draw (picture, place, 7);
+    place.height /= 4;
+    if (frame > 5)
+      scene.draw (picture, place, 99);
+    expect_at (tracking.follow (picture), 0, way (frame), frame);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (several_targets)
+{
+  const Scene scene (200, 140);
+  const Place firsts[] = { { 36, 10, 24, 32 }, { 125, 12, 30, 20 }, { 80, 60, 16, 40 } };
+  Tracking tracking ("targets=\"" + text_of (way (0, firsts[0])) + ";"
+                     + text_of (way (0, firsts[1])) + ";" + text_of (way (0, firsts[2])) + "\"");
+  tracking.set_caps (200, 140);
+  for (int frame = 0; frame < 38; frame++) {
+    auto picture = scene.background ();
+    const auto place = [&] (int i) { return way (i == 1 ? frame / 2 : frame, firsts[i]); };
+    for (int i = 0; i < 3; i++)
+      scene.draw (picture, place (i), 7 + i);
+    const auto tracks = tracking.follow (picture);
+    fail_unless_equals_int (tracks.size (), 3);
+    for (int i = 0; i < 3; i++) {
+      expect_at (tracks, i, place (i), frame);
+      fail_unless_equals_int (tracks[i].id, i + 1);
+    }
+  }
+}
+GST_END_TEST
+
+/// A target that is hidden is said to be lost, where it was last, and found where it comes back.
+GST_START_TEST (lost_and_found)
+{
+  const Scene scene (320, 240);
+  Tracking tracking ("lost-after=3 targets=" + text_of (kFirst));
+  tracking.set_caps (320, 240);
+  const auto frame = [&] (const Place *place) {
+    auto picture = scene.background ();
+    if (place)
+      scene.draw (picture, *place, 7);
+    return tracking.follow (picture);
+  };
+  Place place = kFirst;
+  for (int i = 0; i < 12; i++, place.x += 2)
+    expect_at (frame (&place), 0, place, i);
+  place.x -= 2;
+  int until_lost = 0;
+  std::vector<Seen> tracks;
+  do
+    tracks = frame (nullptr);
+  while (!tracks[0].lost && ++until_lost < 10);
+  fail_unless (tracks[0].lost && tracks[0].confidence == 0, "not lost after %d frames", until_lost);
+  expect_at (tracks, 0, place, 12);
+  for (int i = 0; i < 10; i++)
+    fail_unless (frame (nullptr)[0].lost, "found what is not there");
+  const Place back = { 180, 150, kFirst.width, kFirst.height };
+  int until_found = 0;
+  do
+    tracks = frame (&back);
+  while (tracks[0].lost && ++until_found < 40);
+  fail_unless (!tracks[0].lost && tracks[0].id == 1);
+  expect_at (tracks, 0, back, 30);
+  expect_at (frame (&back), 0, back, 31);
+}
+GST_END_TEST
+
+/// Models follow a target that changes slowly, and not what hides it.
+GST_START_TEST (update)
+{
+  const Scene scene (160, 120);
+  const auto run = [&] (const char *settings,
+                        const std::function<void (std::vector<guint8> &, int)> &draw, int frames) {
+    Tracking tracking (std::string (settings) + " targets=" + text_of (kFirst));
+    tracking.set_caps (160, 120);
+    std::vector<Seen> tracks;
+    for (int frame = 0; frame < frames; frame++) {
+      auto picture = scene.background ();
+      draw (picture, frame);
+      tracks = tracking.follow (picture);
+    }
+    return tracks[0];
+  };
+
+  // from one texture to another, while the first one comes to rest beside it
+  const Place end = { kFirst.x + 6, kFirst.y + 5, kFirst.width, kFirst.height };
+  const auto change = [&] (std::vector<guint8> &picture, int frame) {
+    auto old = picture, now = picture;
+    const Place place = frame < 60 ? kFirst : end;
+    scene.draw (old, place, 7);
+    scene.draw (now, place, 8);
+    const int part = std::min (frame, 50);
+    for (std::size_t i = 0; i < picture.size (); i++)
+      picture[i] = guint8 ((old[i] * (50 - part) + now[i] * part) / 50);
+  };
+  const Seen updated = run ("lost-after=0 update-rate=0.3", change, 62),
+             kept = run ("lost-after=0", change, 62);
+  expect_at ({ updated }, 0, end, 61);
+  fail_unless (updated.confidence > kept.confidence + 0.2, "%g, and %g without", updated.confidence,
+               kept.confidence);
+
+  // hidden by something that then stays, while the target goes on
+  const auto hide = [&] (std::vector<guint8> &picture, int frame) {
+    if (frame < 15 || frame > 25)
+      scene.draw (picture, frame < 15 ? kFirst : end, 7);
+    else
+      scene.draw (picture, { kFirst.x - 8, kFirst.y - 8, kFirst.width + 16, kFirst.height + 16 },
+                  99);
+  };
+  expect_at ({ run ("lost-after=0 update-rate=0.5", hide, 32) }, 0, end, 31);
+}
+GST_END_TEST
+
+/// What confidence a frame must have is a setting.
+GST_START_TEST (min_confidence)
+{
+  const Scene scene (160, 120);
+  for (const bool strict : { false, true }) {
+    Tracking tracking (std::string ("lost-after=3 min-confidence=") + (strict ? "1" : "0.06")
+                       + " targets=" + text_of (way (0)));
+    tracking.set_caps (160, 120);
+    bool lost = false;
+    std::mt19937 random (4);
+    for (int frame = 0; frame < 25; frame++) {
+      auto picture = scene.background ();
+      scene.draw (picture, way (frame), 7);
+      for (auto &pixel : picture)  // so that no position is perfect
+        pixel = guint8 (std::min<unsigned> (255, pixel + random () % 20));
+      lost = lost || tracking.follow (picture)[0].lost;
+    }
+    fail_unless (lost == strict);
+  }
+}
+GST_END_TEST
+
+/// Without the rule a hidden target drifts.
+GST_START_TEST (never_lost)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("lost-after=0 targets=" + text_of (kFirst));
+  tracking.set_caps (160, 120);
+  auto picture = scene.background ();
+  scene.draw (picture, kFirst, 7);
+  for (int i = 0; i < 8; i++)
+    tracking.follow (picture);
+  for (int i = 0; i < 20; i++)
+    fail_unless (!tracking.follow (scene.background ())[0].lost);
+}
+GST_END_TEST
+
+/// Where nothing is to be told apart, nothing moves, and nothing is lost; whatever the rounding of
+/// a box's patches.
+GST_START_TEST (even_picture)
+{
+  const Place places[] = { { 50, 40, 20, 20 },    { 0, 0, 320, 240 },  { 100, 20, 44, 190 },
+                           { 100, 20, 165, 164 }, { 100, 50, 41, 82 }, { 0, 0, 30, 30 },
+                           { 290, 210, 30, 30 } };
+  std::string all;
+  for (const Place &place : places)
+    all += text_of (place) + ";";
+  for (const char *measure : { "bhattacharyya", "emd", "intersection", "chi-square-alt" }) {
+    Tracking tracking (std::string ("measure=") + measure + " targets=\"" + all + "\"");
+    tracking.set_caps (320, 240);
+    for (int i = 0; i < 25; i++) {
+      const auto tracks = tracking.follow (std::vector<guint8> (320 * 240, 80));
+      for (std::size_t t = 0; t < tracks.size (); t++)
+        fail_unless (tracks[t].box == places[t] && !tracks[t].lost, "%s, frame %d: %s is at %s%s",
+                     measure, i, text_of (places[t]).c_str (), text_of (tracks[t].box).c_str (),
+                     tracks[t].lost ? ", lost" : "");
+    }
+  }
+}
+GST_END_TEST
+
+/// With nowhere else to be, a target is not lost as long as it looks as it did.
+GST_START_TEST (large_boxes)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("targets=0,0,160,120;1,1,158,118;0,0,154,114;5,3,1000000000,2147483647");
+  tracking.set_caps (160, 120);
+  std::mt19937 random (3);
+  for (int frame = 0; frame < 40; frame++) {
+    auto picture = scene.background ();
+    for (auto &pixel : picture)
+      pixel = guint8 (pixel + random () % 5);
+    const auto tracks = tracking.follow (picture);
+    for (const Seen &track : tracks)
+      fail_unless (!track.lost, "frame %d: target %u is lost", frame, track.id);
+    fail_unless (tracks[3].box == (Place{ 5, 3, 155, 117 }), "%s",
+                 text_of (tracks[3].box).c_str ());
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (scale_search)
+{
+  const Scene background (200, 160);
+  Tracking tracking ("scale-search=true targets=60,40,40,48");
+  tracking.set_caps (200, 160);
+  std::mt19937 random (5);
+  double size = 1;
+  std::vector<Seen> tracks;
+  for (int frame = 0; frame < 60; frame++, size *= 1.008) {
+    auto picture = background.background ();
+    // one texture, larger and larger
+    std::mt19937 texture (3);
+    guint8 squares[10][12];
+    for (auto &row : squares)
+      for (auto &square : row)
+        square = guint8 (90 + texture () % 165);
+    for (int y = 0; y < int (48 * size); y++)
+      for (int x = 0; x < int (40 * size); x++)
+        picture[(40 + y) * 200 + 60 + x] =
+            squares[std::min (9, int (x / size / 4))][std::min (11, int (y / size / 4))];
+    tracks = tracking.follow (picture);
+  }
+  const double wanted = 40 * size;
+  fail_unless (tracks[0].box.width > 0.85 * wanted && tracks[0].box.width < 1.15 * wanted,
+               "%d wide, must be %g", tracks[0].box.width, wanted);
+}
+GST_END_TEST
+
+/// The same track, to the last digit of the confidence, on every device and with every type of
+/// counter; and again in a second run.
+GST_START_TEST (devices_agree)
+{
+  const Scene scene (320, 240);
+  const auto run = [&] (const std::string &producer) {
+    std::vector<Seen> all;
+    Tracking tracking (
+        "lost-after=3 update-rate=0.05 scale-search=true targets=40,30,24,32;150,60,60,50",
+        "cudaintegralhist bins=16 " + producer);
+    tracking.set_caps (320, 240);
+    for (int frame = 0; frame < 60; frame++) {
+      auto picture = scene.background ();
+      if (frame < 20 || frame > 34)
+        scene.draw (picture, way (frame), 7);
+      scene.draw (picture, way (frame, { 150, 60, 60, 50 }), frame < 40 ? 8 : 9);
+      std::ranges::copy (tracking.follow (picture), std::back_inserter (all));
+    }
+    return all;
+  };
+  const auto wanted = run ("backend=cpu");
+  fail_unless (std::ranges::any_of (wanted, &Seen::lost) && wanted.size () == 120);
+  const bool cuda = have ("cuda");
+  for (const std::string backend : kBackends)
+    for (const std::string counter : { "u32", "u16", "u16-anchored" })
+      if (backend == "cpu" || cuda)
+        fail_unless (run ("backend=" + backend + " counter=" + counter) == wanted,
+                     "%s, %s: another track", backend.c_str (), counter.c_str ());
+}
+GST_END_TEST
+
+static Suite *track_suite ()
+{
+  Suite *const suite = suite_create ("track");
+  TCase *const tcase = tcase_create ("track");
+  suite_add_tcase (suite, tcase);
+  tcase_set_timeout (tcase, 60);
+  tcase_add_loop_test (tcase, follows, 0, 7);
+  tcase_add_test (tcase, partly_hidden);
+  tcase_add_test (tcase, several_targets);
+  tcase_add_test (tcase, lost_and_found);
+  tcase_add_test (tcase, update);
+  tcase_add_test (tcase, min_confidence);
+  tcase_add_test (tcase, never_lost);
+  tcase_add_test (tcase, even_picture);
+  tcase_add_test (tcase, large_boxes);
+  tcase_add_test (tcase, scale_search);
+  tcase_add_test (tcase, devices_agree);
+  return suite;
+}
+
+GST_CHECK_MAIN (track)

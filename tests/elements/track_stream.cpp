@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// integralhisttrack runs in a stream. It takes targets from detections and from the mouse; caps and
+// settings change, seeks come, and what goes wrong is one error.
+#include <gst/video/navigation.h>
+
+#if HAVE_ANALYTICS
+#include <gst/analytics/analytics.h>
+#endif
+
+#include "missing.hpp"
+#include "tracking.hpp"
+
+/// From regions of interest: one that a target covers starts none.
+GST_START_TEST (from_detections)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("");
+  tracking.set_caps (160, 120);
+  for (int frame = 0; frame < 30; frame++) {
+    auto picture = scene.background ();
+    scene.draw (picture, way (frame), 7);
+    const auto add = [&] (GstBuffer *buffer) {
+      const Place place = way (frame);
+      auto *roi = gst_buffer_add_video_region_of_interest_meta (buffer, "face", place.x, place.y,
+                                                                place.width, place.height);
+      roi->id = 40 + frame;
+    };
+    const auto tracks = frame % 5 == 2 ? tracking.follow (picture, add) : tracking.follow (picture);
+    if (frame < 2) {
+      fail_unless (tracks.empty ());
+      continue;
+    }
+    fail_unless_equals_int (tracks.size (), 1);
+    fail_unless_equals_int (tracks[0].parent, 42);
+    expect_at (tracks, 0, way (frame), frame);
+  }
+  Tracking deaf ("detections=false");
+  deaf.set_caps (160, 120);
+  const auto add = [] (GstBuffer *buffer) {
+    gst_buffer_add_video_region_of_interest_meta (buffer, "face", 1, 1, 20, 20);
+  };
+  fail_unless (deaf.follow (scene.background (), add).empty ());
+}
+GST_END_TEST
+
+/// Upstream detects the same thing on each frame, over the border and larger and larger: one
+/// target. Where it is lost, the detection finds it again.
+GST_START_TEST (detected_on_each_frame)
+{
+  const Scene scene (160, 120);
+  const auto detect = [] (const Place &place) {
+    return [=] (GstBuffer *buffer) {
+      gst_buffer_add_video_region_of_interest_meta (buffer, "face", guint (place.x),
+                                                    guint (place.y), guint (place.width),
+                                                    guint (place.height));
+    };
+  };
+  Tracking border ("");
+  border.set_caps (160, 120);
+  for (int frame = 0; frame < 20; frame++)
+    fail_unless_equals_int (
+        border.follow (scene.background (), detect ({ 150, -12, 40, 20 })).size (), 1);
+  Tracking growing ("");
+  growing.set_caps (160, 120);
+  for (int frame = 0; frame < 30; frame++)
+    fail_unless_equals_int (
+        growing.follow (scene.background (), detect ({ 40, 30, 20 + 2 * frame, 20 + 2 * frame }))
+            .size (),
+        1);
+
+  Tracking lost ("lost-after=2 forget-after=10");
+  lost.set_caps (160, 120);
+  auto picture = scene.background ();
+  scene.draw (picture, kFirst, 7);
+  const std::vector<guint8> black (160 * 120);
+  for (int frame = 0; frame < 10; frame++)
+    lost.follow (picture, detect (kFirst));
+  std::vector<Seen> tracks;
+  for (int frame = 0; frame < 5; frame++)
+    tracks = lost.follow (black);
+  fail_unless (tracks.size () == 1 && tracks[0].lost);
+  scene.draw (picture, kFirst, 9);  // it looks different now
+  tracks = lost.follow (picture, detect (kFirst));
+  fail_unless (tracks.size () == 1 && !tracks[0].lost && tracks[0].id == 1
+               && tracks[0].box == kFirst);
+  for (int frame = 0; frame < 8; frame++)
+    lost.follow (picture);
+  int frames = 0;
+  while (!lost.follow (black).empty ())
+    fail_unless (++frames < 20, "not forgotten");
+  fail_unless (frames > 10, "forgotten after %d frames", frames);
+}
+GST_END_TEST
+
+/// The same with GstAnalytics, which also says what is lost.
+GST_START_TEST (with_analytics)
+{
+#if HAVE_ANALYTICS
+  const Scene scene (160, 120);
+  Tracking tracking ("lost-after=2");
+  tracking.set_caps (160, 120);
+  int lost_frames = 0;
+  for (int frame = 0; frame < 40; frame++) {
+    auto picture = scene.background ();
+    if (frame < 25)
+      scene.draw (picture, way (frame), 7);
+    const auto detect = [&] (GstBuffer *buffer) {
+      const Place place = way (frame);
+      GstAnalyticsODMtd mtd;
+      fail_unless (gst_analytics_relation_meta_add_od_mtd (
+          gst_buffer_add_analytics_relation_meta (buffer), g_quark_from_string ("face"), place.x,
+          place.y, place.width, place.height, 0.9f, &mtd));
+    };
+    GstBuffer *buffer = frame == 3 ? tracking.push (picture, detect) : tracking.push (picture);
+    fail_unless (buffer);
+    GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (buffer);
+    fail_unless ((frame >= 3) == (relations != nullptr));
+    GstAnalyticsTrackingMtd track;
+    gpointer state = nullptr;
+    int tracks = 0;
+    while (relations
+           && gst_analytics_relation_meta_iterate (
+               relations, &state, gst_analytics_tracking_mtd_get_mtd_type (), &track)) {
+      guint64 id;
+      GstClockTime first, last;
+      gboolean lost;
+      fail_unless (gst_analytics_tracking_mtd_get_info (&track, &id, &first, &last, &lost));
+      fail_unless (id == 1 && first == 3 * 40 * GST_MSECOND);
+      fail_unless (lost || last == GST_BUFFER_PTS (buffer));
+      lost_frames += lost;
+      tracks++;
+      GstAnalyticsODMtd where;
+      fail_unless (gst_analytics_relation_meta_get_direct_related (
+                       relations, track.id, GST_ANALYTICS_REL_TYPE_ANY,
+                       gst_analytics_od_mtd_get_mtd_type (), nullptr, &where)
+                   || gst_analytics_relation_meta_get_od_mtd (relations, track.id - 1, &where));
+      Place at;
+      float confidence;
+      fail_unless (gst_analytics_od_mtd_get_location (&where, &at.x, &at.y, &at.width, &at.height,
+                                                      &confidence));
+      if (frame < 25)
+        fail_unless (std::abs (at.x - way (frame).x) <= 1 && std::abs (at.y - way (frame).y) <= 1);
+    }
+    fail_unless_equals_int (tracks, frame >= 3);
+    gst_buffer_unref (buffer);
+  }
+  fail_unless (lost_frames > 5 && lost_frames < 15, "lost for %d frames", lost_frames);
+#else
+  printf ("SKIP: tracks of GstAnalytics: this build has none (GStreamer 1.24)\n");
+#endif
+}
+GST_END_TEST
+
+GST_START_TEST (from_the_mouse)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("");
+  tracking.set_caps (160, 120);
+  const auto mouse = [&] (const char *event, double x, double y) {
+    GstStructure *structure = gst_structure_new (
+        "application/x-gst-navigation", "event", G_TYPE_STRING, event, "button", G_TYPE_INT, 1,
+        "pointer_x", G_TYPE_DOUBLE, x, "pointer_y", G_TYPE_DOUBLE, y, nullptr);
+    gst_harness_push_upstream_event (tracking.harness (), gst_event_new_navigation (structure));
+  };
+  auto picture = scene.background ();
+  scene.draw (picture, kFirst, 7);
+  fail_unless (tracking.follow (picture).empty ());
+  // from the lower right to the upper left
+  mouse ("mouse-button-press", kFirst.x + kFirst.width, kFirst.y + kFirst.height);
+  mouse ("mouse-button-release", kFirst.x, kFirst.y);
+  expect_at (tracking.follow (picture), 0, kFirst, 1);
+  mouse ("mouse-button-press", 2, 2);  // a click beside it
+  mouse ("mouse-button-release", 3, 2);
+  expect_at (tracking.follow (picture), 0, kFirst, 2);
+  mouse ("mouse-button-press", kFirst.x + 9, kFirst.y + 9);
+  mouse ("mouse-button-release", kFirst.x + 9, kFirst.y + 10);
+  fail_unless (tracking.follow (picture).empty ());
+}
+GST_END_TEST
+
+/// In mid-track to another size, and bins.
+GST_START_TEST (caps_change)
+{
+  const Scene small (160, 120), large (320, 240, 2);
+  Tracking tracking ("targets=" + text_of (way (0)),
+                     "cudaintegralhist name=producer bins=16 backend=cpu");
+  for (int frame = 0; frame < 36; frame++) {
+    const bool doubled = frame >= 12 && frame < 24;
+    const Scene &scene = doubled ? large : small;
+    if (frame % 12 == 0)
+      tracking.set_caps (scene.width, scene.height);
+    Place place = way (frame);
+    if (doubled)
+      place = { place.x * 2, place.y * 2, place.width * 2, place.height * 2 };
+    auto picture = scene.background ();
+    scene.draw (picture, place, 7);
+    const auto tracks = tracking.follow (picture);
+    fail_unless (tracks.size () == 1 && tracks[0].id == 1);
+    expect_at (tracks, 0, place, frame);
+  }
+}
+GST_END_TEST
+
+/// After a seek the targets start again as configured, the others are gone.
+GST_START_TEST (seek)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("targets=" + text_of (kFirst));
+  tracking.set_caps (160, 120);
+  const auto at = [&] (int frame) {
+    auto picture = scene.background ();
+    scene.draw (picture, way (frame), 7);
+    return picture;
+  };
+  for (int frame = 0; frame < 20; frame++)
+    tracking.follow (at (frame), [&] (GstBuffer *buffer) {
+      if (frame == 3)
+        gst_buffer_add_video_region_of_interest_meta (buffer, "face", 120, 90, 20, 20);
+    });
+  GstHarness *harness = tracking.harness ();
+  gst_harness_push_event (harness, gst_event_new_flush_start ());
+  gst_harness_push_event (harness, gst_event_new_flush_stop (TRUE));
+  GstSegment segment;
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_harness_push_event (harness, gst_event_new_segment (&segment));
+  for (int frame = 0; frame < 20; frame++) {
+    const auto tracks = tracking.follow (at (frame));
+    fail_unless_equals_int (tracks.size (), 1);
+    expect_at (tracks, 0, way (frame), frame);
+  }
+}
+GST_END_TEST
+
+/// A segment that goes on is no seek; one that jumps is, without a flush, too. Streams that have no
+/// time are tracked as others.
+GST_START_TEST (segments)
+{
+  const Scene scene (160, 120);
+  auto picture = scene.background ();
+  scene.draw (picture, kFirst, 7);
+  Tracking tracking ("targets=" + text_of (kFirst));
+  tracking.set_caps (160, 120);
+  for (int frame = 0; frame < 10; frame++)
+    tracking.follow (picture);
+  GstSegment segment;
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  segment.start = segment.time = segment.position = 400 * GST_MSECOND;
+  gst_harness_push_event (tracking.harness (), gst_event_new_segment (&segment));
+  fail_unless_equals_int (tracking.follow (picture)[0].id, 1);
+  segment.time = 60 * GST_SECOND;
+  gst_harness_push_event (tracking.harness (), gst_event_new_segment (&segment));
+  fail_unless_equals_int (tracking.follow (picture)[0].id, 2);
+  gst_segment_init (&segment, GST_FORMAT_BYTES);
+  gst_harness_push_event (tracking.harness (), gst_event_new_segment (&segment));
+  expect_at (tracking.follow (picture), 0, kFirst, 12);
+}
+GST_END_TEST
+
+GST_START_TEST (changed_while_playing)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("targets=" + text_of (kFirst));
+  tracking.set_caps (160, 120);
+  auto picture = scene.background ();
+  const Place other = { 100, 70, 30, 20 };
+  scene.draw (picture, kFirst, 7);
+  scene.draw (picture, other, 8);
+  expect_at (tracking.follow (picture), 0, kFirst, 0);
+  tracking.set ("targets", text_of (other).c_str ());
+  const auto tracks = tracking.follow (picture);
+  fail_unless (tracks.size () == 1 && tracks[0].id == 2 && tracks[0].box == other);
+  tracking.set ("targets", "");
+  fail_unless (tracking.follow (picture).empty ());
+}
+GST_END_TEST
+
+/// Every other frame has no histogram.
+GST_START_TEST (interval)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("targets=" + text_of (kFirst),
+                     "cudaintegralhist bins=16 backend=cpu interval=2");
+  tracking.set_caps (160, 120);
+  for (int frame = 0; frame < 20; frame++) {
+    auto picture = scene.background ();
+    scene.draw (picture, way (frame / 2), 7);
+    const auto tracks = tracking.follow (picture);
+    if (frame % 2 == 0)
+      expect_at (tracks, 0, way (frame / 2), frame);
+    else
+      fail_unless (tracks.empty ());
+  }
+}
+GST_END_TEST
+
+/// The first frames with a histogram do not arrive.
+GST_START_TEST (lost_frames)
+{
+  check_lost ("integralhisttrack targets=8,8,12,12");
+}
+GST_END_TEST
+
+GST_START_TEST (no_histograms)
+{
+  check_none ("integralhisttrack targets=8,8,12,12");
+}
+GST_END_TEST
+
+static const struct {
+  const char *properties, *producer, *error;
+} kErrors[] = {
+  { "targets=1,1,5,5", "", "put cudaintegralhist before" },
+  { "targets=160,10,20,20", "cudaintegralhist backend=cpu",
+    "160,10,20,20 lies outside of the 160x120 frame" },
+  { "targets=-20,10,20,20", "cudaintegralhist backend=cpu", "lies outside of the 160x120 frame" },
+  { "targets=1,1,5,5", "cudaintegralimage backend=cpu", "put cudaintegralhist before" },
+};
+
+GST_START_TEST (errors)
+{
+  const auto &[properties, producer, wanted] = kErrors[__i__];
+  Tracking tracking (properties, producer);
+  tracking.set_caps (160, 120);
+  fail_unless (!tracking.push (Scene (160, 120).background ()));
+  const std::string error = tracking.error ();
+  fail_unless (error.find (wanted) != std::string::npos, "\"%s\" does not say \"%s\"",
+               error.c_str (), wanted);
+  fail_unless (tracking.error () == "none", "more than one error");
+}
+GST_END_TEST
+
+GST_START_TEST (bad_settings)
+{
+  const char *const cases[][2] = { { "targets=1,2,3", "targets=\"1,2,3\": a comma is missing" },
+                                   { "quantile=7", "quantile=7 is out of range: set it to 0 to 1" },
+                                   { "search-range=0",
+                                     "search-range=0 is out of range: set it to 1 to 256" },
+                                   { "strips=99", "strips=99 is out of range" },
+                                   { "targets=1,1,0,4", "is empty" } };
+  for (const auto &[setting, wanted] : cases) {
+    g_autoptr (GstElement) track =
+        gst_parse_launch ((std::string ("integralhisttrack ") + setting).c_str (), nullptr);
+    g_autoptr (GstBus) bus = gst_bus_new ();
+    gst_element_set_bus (track, bus);
+    fail_unless_equals_int (gst_element_set_state (track, GST_STATE_PAUSED),
+                            GST_STATE_CHANGE_FAILURE);
+    GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+    fail_unless (message, "%s: no error", setting);
+    g_autoptr (GError) error = nullptr;
+    gst_message_parse_error (message, &error, nullptr);
+    fail_unless (strstr (error->message, wanted), "%s: %s", setting, error->message);
+    gst_message_unref (message);
+    gst_element_set_state (track, GST_STATE_NULL);
+    gst_element_set_bus (track, nullptr);
+  }
+}
+GST_END_TEST
+
+/// Boxes partly outside, of one pixel, and as large as the frame: nothing is read that is not
+/// there, and the box stays inside.
+GST_START_TEST (odd_boxes)
+{
+  const Scene scene (64, 48);
+  const Place places[] = { { -10, -10, 30, 30 }, { 50, 40, 100, 100 }, { 63, 47, 1, 1 },
+                           { 0, 0, 64, 48 },     { 10, 10, 1, 30 },    { 5, 20, 50, 1 } };
+  std::string all;
+  for (const Place &place : places)
+    all += text_of (place) + ";";
+  Tracking tracking ("scale-search=true update-rate=0.2 lost-after=2 targets=\"" + all + "\"");
+  tracking.set_caps (64, 48);
+  for (int frame = 0; frame < 30; frame++) {
+    auto picture = frame % 7 == 6 ? std::vector<guint8> (64 * 48, 3) : scene.background ();
+    scene.draw (picture, { frame * 2, frame, 20, 20 }, frame);
+    for (const Seen &track : tracking.follow (picture))
+      fail_unless (track.box.x >= 0 && track.box.y >= 0 && track.box.width >= 1
+                       && track.box.height >= 1 && track.box.x + track.box.width <= 64
+                       && track.box.y + track.box.height <= 48,
+                   "frame %d: track %u at %s", frame, track.id, text_of (track.box).c_str ());
+  }
+}
+GST_END_TEST
+
+static Suite *track_stream_suite ()
+{
+  Suite *const suite = suite_create ("track_stream");
+  TCase *const tcase = tcase_create ("track_stream");
+  suite_add_tcase (suite, tcase);
+  tcase_set_timeout (tcase, 60);
+  tcase_add_test (tcase, from_detections);
+  tcase_add_test (tcase, detected_on_each_frame);
+  tcase_add_test (tcase, with_analytics);
+  tcase_add_test (tcase, from_the_mouse);
+  tcase_add_test (tcase, caps_change);
+  tcase_add_test (tcase, seek);
+  tcase_add_test (tcase, segments);
+  tcase_add_test (tcase, changed_while_playing);
+  tcase_add_test (tcase, interval);
+  tcase_add_test (tcase, lost_frames);
+  tcase_add_test (tcase, no_histograms);
+  tcase_add_loop_test (tcase, errors, 0, int (std::size (kErrors)));
+  tcase_add_test (tcase, bad_settings);
+  tcase_add_test (tcase, odd_boxes);
+  return suite;
+}
+
+GST_CHECK_MAIN (track_stream)

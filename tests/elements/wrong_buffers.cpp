@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A buffer that is not what its caps and metas say is one error, before a byte beside the memory is
+// read. What is odd but true is counted right.
+#include "alone.hpp"
+
+namespace {
+
+constexpr int kSide = 64;
+
+/// What the GstVideoMeta says, and what there is.
+struct Lie {
+  const char *what, *format;
+  std::vector<gsize> memories;  // bytes of each
+  std::array<gint64, 3> offset, stride;
+  // whether it is true enough for those that read plane 0, and for those that read all planes
+  bool counted = false, painted = false;
+  const char *meta_format = nullptr;
+  guint width = kSide, height = kSide, planes = 0;
+};
+
+constexpr gint64 kFrame = kSide * kSide;
+
+const Lie kLies[] = {
+  { "as it should be", "GRAY8", { kFrame }, { 0 }, { kSide }, true, true },
+  { "wide rows without an end",
+    "GRAY8",
+    { 100 * (kSide - 1) + kSide },
+    { 0 },
+    { 100 },
+    true,
+    true },
+  { "a byte too few", "GRAY8", { kFrame - 1 }, { 0 }, { kSide } },
+  { "half of the rows", "GRAY8", { kFrame / 2 }, { 0 }, { kSide } },
+  { "a byte too late", "GRAY8", { kFrame }, { 1 }, { kSide } },
+  { "behind the end", "GRAY8", { kFrame }, { kFrame + 900 }, { kSide } },
+  { "far behind the end", "GRAY8", { kFrame }, { G_MAXINT64 }, { kSide } },
+  { "rows of 100000 bytes", "GRAY8", { kFrame }, { 0 }, { 100000 } },
+  { "the longest rows", "GRAY8", { kFrame }, { 0 }, { G_MAXINT } },
+  { "rows before the first byte", "GRAY8", { kFrame }, { 0 }, { -kSide } },
+  { "rows far before the first byte", "GRAY8", { kFrame }, { kFrame - kSide }, { G_MININT } },
+  { "from the bottom up", "GRAY8", { kFrame }, { kFrame - kSide }, { -kSide }, true },
+  { "from the bottom up, a row too far", "GRAY8", { kFrame }, { kFrame - 2 * kSide }, { -kSide } },
+  { "one row again and again", "GRAY8", { kSide }, { 0 }, { 0 }, true, true },
+  { "rows that overlap", "GRAY8", { 63 * 3 + kSide }, { 0 }, { 3 }, true, true },
+  { "over two memories", "GRAY8", { kFrame / 2, kFrame / 2 }, { 0 }, { kSide } },
+  { "in the second memory", "GRAY8", { 100, kFrame }, { 100 }, { kSide }, true, true },
+  { "another format", "GRAY8", { 2 * kFrame }, { 0 }, { kSide }, false, false, "I420" },
+  { "smaller than the caps",
+    "GRAY8",
+    { kFrame },
+    { 0 },
+    { kSide },
+    false,
+    false,
+    nullptr,
+    kSide - 1,
+    kSide },
+  { "lower than the caps",
+    "GRAY8",
+    { kFrame },
+    { 0 },
+    { kSide },
+    false,
+    false,
+    nullptr,
+    kSide,
+    kSide - 1 },
+  { "no pixels", "GRAY8", { kFrame }, { 0 }, { kSide }, false, false, nullptr, 0, 0 },
+  { "a larger picture, of which there is as much as the caps say",
+    "GRAY8",
+    { kFrame },
+    { 0 },
+    { kSide },
+    true,
+    false,
+    nullptr,
+    kSide,
+    128 },
+  { "the largest picture",
+    "GRAY8",
+    { kFrame },
+    { 0 },
+    { kSide },
+    true,
+    false,
+    nullptr,
+    G_MAXINT,
+    G_MAXINT },
+  { "words at odd places", "GRAY16_LE", { 129 * kSide }, { 0 }, { 129 }, true },
+  { "words that begin at an odd place", "GRAY16_LE", { 2 * kFrame + 1 }, { 1 }, { 128 }, true },
+  { "pixels at odd places", "BGRx", { 258 * kSide }, { 0 }, { 258 }, true },
+  { "three planes",
+    "I420",
+    { kFrame * 3 / 2 },
+    { 0, kFrame, kFrame * 5 / 4 },
+    { kSide, kSide / 2, kSide / 2 },
+    true,
+    true },
+  { "a memory for each plane",
+    "I420",
+    { kFrame, kFrame / 4, kFrame / 4 },
+    { 0, kFrame, kFrame * 5 / 4 },
+    { kSide, kSide / 2, kSide / 2 },
+    true,
+    true },
+  { "a byte of the last plane too few",
+    "I420",
+    { kFrame * 3 / 2 - 1 },
+    { 0, kFrame, kFrame * 5 / 4 },
+    { kSide, kSide / 2, kSide / 2 },
+    true },
+  { "chroma over two memories",
+    "I420",
+    { kFrame + 100, kFrame / 2 - 100 },
+    { 0, kFrame, kFrame * 5 / 4 },
+    { kSide, kSide / 2, kSide / 2 },
+    true },
+  { "chroma from the bottom up",
+    "I420",
+    { kFrame * 3 / 2 },
+    { 0, kFrame + 31 * 32, kFrame * 5 / 4 },
+    { kSide, -kSide / 2, kSide / 2 },
+    true },
+  { "one plane of three",
+    "I420",
+    { kFrame * 3 / 2 },
+    { 0 },
+    { kSide },
+    false,
+    false,
+    nullptr,
+    kSide,
+    kSide,
+    1 },
+};
+
+/// Bytes that are known by their place, each memory in an allocation of its own.
+GstBuffer *buffer_of (const Lie &lie)
+{
+  GstBuffer *const buffer = gst_buffer_new ();
+  guint8 value = 0;
+  for (const gsize bytes : lie.memories) {
+    auto *const data = static_cast<guint8 *> (g_malloc (bytes));
+    for (gsize i = 0; i < bytes; i++)
+      data[i] = value += 37;
+    gst_buffer_append_memory (
+        buffer, gst_memory_new_wrapped (GstMemoryFlags (0), data, bytes, 0, bytes, data, g_free));
+  }
+  const GstVideoFormat format =
+      gst_video_format_from_string (lie.meta_format ? lie.meta_format : lie.format);
+  gsize offset[GST_VIDEO_MAX_PLANES] = {};
+  gint stride[GST_VIDEO_MAX_PLANES] = {};
+  for (int p = 0; p < 3; p++) {
+    offset[p] = gsize (lie.offset[gsize (p)]);
+    stride[p] = gint (lie.stride[gsize (p)]);
+  }
+  const guint planes =
+      lie.planes ? lie.planes : GST_VIDEO_FORMAT_INFO_N_PLANES (gst_video_format_get_info (format));
+  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE, format, lie.width, lie.height,
+                                  planes, offset, stride);
+  return buffer;
+}
+
+/// Of four bins, in the first rows.
+std::array<guint32, 4> truth_of (const Lie &lie, int rows)
+{
+  std::vector<guint8> bytes;
+  guint8 value = 0;
+  for (const gsize n : lie.memories)
+    for (gsize i = 0; i < n; i++)
+      bytes.push_back (value += 37);
+  const bool deep = g_str_equal (lie.format, "GRAY16_LE"), rgb = g_str_equal (lie.format, "BGRx");
+  const int pixel = deep ? 2 : rgb ? 4 : 1;
+  std::array<guint32, 4> counts = {};
+  for (int y = 0; y < rows; y++)
+    for (int x = 0; x < kSide; x++) {
+      const guint8 *const p = &bytes[gsize (lie.offset[0] + y * lie.stride[0] + x * pixel)];
+      counts[gsize (rgb ? ((13933u * p[2] + 46871u * p[1] + 4732u * p[0] + 32768u) >> 16) : p[deep])
+             / 64]++;
+    }
+  return counts;
+}
+
+bool there_is (const char *element)
+{
+  g_autoptr (GstElementFactory) factory = gst_element_factory_find (element);
+  return factory;
+}
+
+}  // namespace
+
+GST_START_TEST (counts)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  for (const Lie &lie : kLies)
+    for (const char *how :
+         { "", " sync=true", " cuda-device-ids=0 task-bins=1", " max-device-memory=30000" }) {
+      const std::string what = std::string (lie.what) + how;
+      Alone alone (std::string ("cudaintegralhist bins=4 tuning-time=0 backend=") + backend + how,
+                   caps_of (lie.format, kSide, kSide));
+      GstBuffer *const in = buffer_of (lie);
+      if (!lie.counted) {
+        const std::string text = alone.refusal (in, what);
+        fail_unless (text.find ("The frame cannot be read") != text.npos, "%s: %s", what.c_str (),
+                     text.c_str ());
+        continue;
+      }
+      GstBuffer *const out = alone.pass (in);
+      for (const int rows : { kSide, kSide / 2, 1 }) {
+        std::array<guint32, 4> counts;
+        g_autoptr (GError) error = nullptr;
+        const bool answered =
+            gst_integral_histogram_region (gst_buffer_get_integral_histogram_meta (out)->histogram,
+                                           0, 0, kSide, rows, counts.data (), &error);
+        fail_unless (answered, "%s: %s", what.c_str (), error ? error->message : "");
+        fail_unless (counts == truth_of (lie, rows), "%s: wrong counts in the first %d rows",
+                     what.c_str (), rows);
+      }
+      gst_buffer_unref (out);
+    }
+  // tables read the same plane
+  for (const Lie &lie : kLies) {
+    Alone alone (std::string ("cudaintegralimage tuning-time=0 backend=") + backend,
+                 caps_of (lie.format, kSide, kSide));
+    if (lie.counted)
+      gst_buffer_unref (alone.pass (buffer_of (lie)));
+    else
+      alone.refusal (buffer_of (lie), lie.what);
+  }
+  // an element that has refused a frame goes on after a flush
+  Alone alone (std::string ("cudaintegralhist bins=4 backend=") + backend,
+               caps_of ("GRAY8", kSide, kSide));
+  alone.refusal (buffer_of (kLies[2]), "before a flush");
+  gst_harness_push_event (alone.get (), gst_event_new_flush_start ());
+  gst_harness_push_event (alone.get (), gst_event_new_flush_stop (TRUE));
+  GstSegment segment;
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_harness_push_event (alone.get (), gst_event_new_segment (&segment));
+  gst_buffer_unref (alone.pass (buffer_of (kLies[0])));
+}
+GST_END_TEST;
+
+/// Without a GstVideoMeta the buffer has as many bytes as the caps say, in any number of memories.
+GST_START_TEST (without_meta)
+{
+  const auto make = [] (std::vector<gsize> memories) {
+    Lie lie = kLies[0];
+    lie.memories = std::move (memories);
+    GstBuffer *const buffer = buffer_of (lie);
+    gst_buffer_remove_meta (buffer, gst_buffer_get_meta (buffer, GST_VIDEO_META_API_TYPE));
+    return buffer;
+  };
+  for (const char *line :
+       { "cudaintegralhist backend=cpu tuning-time=0",
+         "cudaintegralimage backend=cpu tuning-time=0", "integralhistoverlay regions=0,0,9,9" }) {
+    if (g_str_has_prefix (line, "integralhistoverlay") && !there_is ("integralhistoverlay"))
+      continue;
+    for (const auto &memories :
+         { std::vector<gsize>{ kFrame - 1 }, std::vector<gsize>{ 7 },
+           std::vector<gsize>{ kFrame / 2, kFrame / 2 - 1 }, std::vector<gsize>{} }) {
+      Alone alone (line, caps_of ("GRAY8", kSide, kSide));
+      const std::string text = alone.refusal (make (memories), line);
+      fail_unless (text.find ("4096") != text.npos, "%s: %s", line, text.c_str ());
+    }
+    Alone alone (line, caps_of ("GRAY8", kSide, kSide));
+    gst_buffer_unref (alone.pass (make ({ kFrame / 2, kFrame / 2 })));
+    gst_buffer_unref (alone.pass (make ({ kFrame + 100 })));
+  }
+}
+GST_END_TEST;
+
+/// Those that read or write all planes. The histogram is of another frame of the size.
+GST_START_TEST (pictures)
+{
+  for (const char *line :
+       { "integralhistoverlay regions=0,0,64,64",
+         "integralhistoverlay regions=3,3,9,9 histograms=false labels=false",
+         "integralhistlikelihood mode=blend", "integralhistlikelihood mode=gray" }) {
+    const std::string element (line, strcspn (line, " "));
+    if (!there_is (element.c_str ())) {
+      printf ("SKIP: wrong_buffers: this build has no %s\n", element.c_str ());
+      continue;
+    }
+    // a map alone needs no pixels, only metas that do not contradict the caps
+    const bool reads = !strstr (line, "gray");
+    for (const Lie &lie : kLies) {
+      const std::string caps = caps_of (lie.format, kSide, kSide),
+                        what = std::string (line) + ": " + lie.what;
+      Alone counts ("cudaintegralhist backend=cpu bins=8 tuning-time=0", caps), alone (line, caps);
+      GstBuffer *const counted = counts.pass (noise (info_of (caps), 1)), *const in =
+                                                                              buffer_of (lie);
+      gst_buffer_add_integral_histogram_meta (
+          in, gst_buffer_get_integral_histogram_meta (counted)->histogram);
+      gst_buffer_unref (counted);
+      if (lie.painted)
+        gst_buffer_unref (alone.pass (in));
+      else if (reads)
+        alone.refusal (in, what);
+      else if (gst_harness_push (alone.get (), in) != GST_FLOW_OK)
+        fail_unless (!alone.error (GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT).empty (),
+                     "%s: no error", what.c_str ());
+    }
+  }
+}
+GST_END_TEST;
+
+static Suite *wrong_buffers_suite ()
+{
+  Suite *suite = suite_create ("wrong_buffers");
+  TCase *tests = tcase_create ("general");
+  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
+  tcase_set_timeout (tests, 60);
+  suite_add_tcase (suite, tests);
+  tcase_add_loop_test (tests, counts, 0, G_N_ELEMENTS (kBackends));
+  tcase_add_test (tests, without_meta);
+  tcase_add_test (tests, pictures);
+  return suite;
+}
+
+GST_CHECK_MAIN (wrong_buffers);

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The frames that the fuzzer pushes: all formats, sizes from a dot to long lines, any layout in
+// memory, metas that tell of it and metas that lie, and crops. Each lies in heap blocks of its very
+// size, so that a sanitizer sees who reads outside.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gst/video/video.h>
+
+#include "program.hpp"
+
+constexpr const char *kFormats[] = { "GRAY8",      "GRAY16_LE", "NV12", "NV21", "I420",
+                                     "YV12",       "Y42B",      "Y444", "YUY2", "UYVY",
+                                     "RGB",        "BGR",       "RGBx", "BGRx", "xRGB",
+                                     "xBGR",       "RGBA",      "BGRA", "ARGB", "ABGR",
+                                     "RGB10A2_LE", "BGR10A2_LE" };
+
+template <class... Arguments>
+std::string format (const char *text, Arguments... arguments)
+{
+  g_autofree char *printed = g_strdup_printf (text, arguments...);
+  return printed;
+}
+
+struct Primaries {
+  const char *caps;
+  double kr, kb;
+};
+
+/// RGB without a colorimetry is BT.709's.
+constexpr Primaries kPrimaries[] = { { "", 0.2126, 0.0722 },
+                                     { ",colorimetry=1:1:7:1", 0.2126, 0.0722 },
+                                     { ",colorimetry=1:1:7:4", 0.299, 0.114 },
+                                     { ",colorimetry=1:1:7:5", 0.212, 0.087 },
+                                     { ",colorimetry=1:1:7:7", 0.2627, 0.0593 } };
+
+/// How the value of a pixel is read.
+struct Reader {
+  int step = 1, luma = 0;       // bytes from pixel to pixel, and to the byte that is the value
+  int shift[3] = { -1, 0, 0 };  // or bits to the top 8 of red, green and blue
+  guint32 weight[3] = {};
+
+  Reader (const std::string &name, const Primaries &primaries)
+  {
+    if (name == "RGB10A2_LE" || name == "BGR10A2_LE") {
+      step = 4;
+      for (int c = 0; c < 3; c++)
+        shift[c] = 2 + 10 * (name[0] == 'R' ? c : 2 - c);
+    } else if (name.find ('R') != std::string::npos && name.find ('G') != std::string::npos
+               && name[0] != 'G') {
+      step = int (name.size ());
+      for (int c = 0; c < 3; c++)
+        shift[c] = 8 * int (name.find ("RGB"[c]));
+    } else if (name == "GRAY16_LE" || name == "YUY2" || name == "UYVY") {
+      step = 2;
+      luma = name != "YUY2";
+    }
+    weight[0] = guint32 (std::lround (primaries.kr * 65536));
+    weight[2] = guint32 (std::lround (primaries.kb * 65536));
+    weight[1] = 65536 - weight[0] - weight[2];
+  }
+
+  guint8 value (const guint8 *pixel) const
+  {
+    if (shift[0] < 0)
+      return pixel[luma];
+    guint32 word = 0, sum = 32768;
+    for (int i = 0; i < step; i++)
+      word |= guint32 (pixel[i]) << 8 * i;
+    for (int c = 0; c < 3; c++)
+      sum += weight[c] * (word >> shift[c] & 0xff);
+    return guint8 (sum >> 16);
+  }
+};
+
+struct Picture {
+  int width, height;
+  std::vector<guint8> values;
+};
+
+enum class Expected {
+  answer,   // the truth
+  refusal,  // an error
+  either,   // one of them
+  anything  // but a read outside
+};
+
+struct Frame {
+  GstBuffer *buffer = nullptr;
+  std::string caps, story;
+  Picture picture;
+  Expected expected = Expected::answer;
+};
+
+struct Block {
+  guint8 *data;
+  gsize size;
+};
+
+inline Block make_block (gsize size, Random &random)
+{
+  const Block block = { static_cast<guint8 *> (g_malloc (std::max<gsize> (size, 1))), size };
+  const int kind = random.between (0, 3), step = random.between (0, 7);
+  const auto base = guint8 (random.word ());
+  for (gsize i = 0; i < size; i++)
+    block.data[i] = kind == 0   ? guint8 (random.word ())
+                    : kind == 1 ? base
+                                : guint8 (base + i * gsize (step) / 3);
+  return block;
+}
+
+inline Block copy_of (const guint8 *data, gsize size)
+{
+  return { static_cast<guint8 *> (g_memdup2 (data, size)), size };
+}
+
+inline void append (GstBuffer *buffer, const Block &block)
+{
+  gst_buffer_append_memory (buffer,
+                            gst_memory_new_wrapped (GstMemoryFlags (0), block.data, block.size, 0,
+                                                    block.size, block.data, g_free));
+}
+
+/// The values of a picture whose first pixel lies at `first`.
+inline Picture read (const guint8 *first, std::ptrdiff_t stride, int width, int height,
+                     const Reader &reader)
+{
+  Picture picture = { width, height, {} };
+  picture.values.reserve (gsize (width) * height);
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++)
+      picture.values.push_back (
+          reader.value (first + y * stride + x * std::ptrdiff_t (reader.step)));
+  return picture;
+}
+
+inline std::pair<int, int> make_size (Random &random)
+{
+  const double kind = random.share ();
+  if (kind < 0.2)
+    return { random.between (1, 5), random.between (1, 5) };
+  const int line = random.one_of ({ 4099, 20000, 32768, 65535, 65536, 70001 }),
+            few = random.between (1, 3);
+  if (kind < 0.25)
+    return { line, few };
+  if (kind < 0.3)
+    return { few, line };
+  return { random.between (1, 200), random.between (1, 150) };
+}
+
+/// Makes frames of one format and size, which caps have.
+class Maker {
+public:
+  /// With others behind the element (`in_company`), paddings and offsets are multiples of a pixel,
+  /// and no stride is negative: the functions of GstVideo that those use crash with them.
+  Maker (int width, int height, bool in_company, Random &random)
+      : random_ (random), name_ (random.one_of (kFormats)), primaries_ (random.one_of (kPrimaries)),
+        reader_ (name_, primaries_), in_company_ (in_company), width_ (width), height_ (height),
+        unit_ (in_company || name_ == "GRAY16_LE" ? reader_.step : 1), info_ (info (width, height))
+  {
+    static constexpr const char *kMore[] = { "", "", ",interlace-mode=interleaved",
+                                             ",interlace-mode=mixed", ",pixel-aspect-ratio=4/3" };
+    caps_ = format ("video/x-raw,format=%s,width=%d,height=%d,framerate=%s%s%s", name_.c_str (),
+                    width, height, random.one_of ({ "0/1", "30/1", "1/1000000" }),
+                    GST_VIDEO_INFO_IS_RGB (&info_) ? primaries_.caps : "", random.one_of (kMore));
+    g_autoptr (GstCaps) caps = gst_caps_from_string (caps_.c_str ());
+    REQUIRE (gst_video_info_from_caps (&info_, caps), "no video: %s",
+             caps_.c_str ());  // rows of interlaced chroma come in pairs
+  }
+
+  Frame make ()
+  {
+    frame_ = {};
+    frame_.caps = caps_;
+    frame_.buffer = gst_buffer_new ();
+    const double kind = random_.share ();
+    if (kind < 0.25)
+      plain ();
+    else if (kind < 0.65)
+      with_meta (width_, height_, 0, 0);
+    else if (kind < 0.8)
+      cropped ();
+    else
+      lying ();
+    frame_.story += format (" of %zu bytes", gst_buffer_get_size (frame_.buffer));
+    return std::move (frame_);
+  }
+
+private:
+  struct Plane {
+    gsize offset, rows, row_bytes;
+    gint stride;
+  };
+
+  GstVideoInfo info (int width, int height) const
+  {
+    GstVideoInfo info;
+    gst_video_info_init (&info);
+    REQUIRE (gst_video_info_set_format (&info, gst_video_format_from_string (name_.c_str ()),
+                                        guint (width), guint (height)),
+             "%s of %dx%d", name_.c_str (), width, height);
+    return info;
+  }
+
+  /// As the caps say, in one memory or several.
+  void plain ()
+  {
+    const Block whole = make_block (info_.size, random_);
+    frame_.picture = read (whole.data + info_.offset[0], info_.stride[0], width_, height_, reader_);
+    const int n = random_.with (0.5) ? 1 : random_.between (2, 4);
+    frame_.story = format ("plain, in %d memories", n);
+    gsize from = 0;
+    for (int i = 0; i < n; i++) {
+      const gsize to = i == n - 1 ? whole.size : from + random_.word () % (whole.size - from + 1);
+      if (to > from)
+        append (frame_.buffer, copy_of (whole.data + from, to - from));
+      from = to;
+    }
+    g_free (whole.data);
+  }
+
+  /// Planes of a picture, with rows that are as short as can be, or longer.
+  std::vector<Plane> planes_of (const GstVideoInfo &info, bool padded)
+  {
+    std::vector<Plane> planes;
+    for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&info); p++) {
+      gint components[GST_VIDEO_MAX_COMPONENTS];
+      gst_video_format_info_component (info.finfo, p, components);
+      const gsize rows =
+          gsize (GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT (info.finfo, components[0], info.height));
+      const bool pairs = name_ == "YUY2" || name_ == "UYVY";
+      const gsize row_bytes =
+          p > 0 ? gsize (info.stride[p])
+                : gsize (pairs ? GST_ROUND_UP_2 (info.width) : info.width) * gsize (reader_.step);
+      gint stride = gint (row_bytes) + (padded ? unit_ * random_.one_of ({ 0, 1, 3, 16, 129 }) : 0);
+      planes.push_back ({ 0, rows, row_bytes, stride });
+    }
+    return planes;
+  }
+
+  static gsize bytes_of (const Plane &plane)
+  {
+    return gsize (std::abs (plane.stride)) * (plane.rows - 1) + plane.row_bytes;
+  }
+
+  void add_meta (const char *format_name, int width, int height, const std::vector<Plane> &planes)
+  {
+    gsize offsets[GST_VIDEO_MAX_PLANES] = {};
+    gint strides[GST_VIDEO_MAX_PLANES] = {};
+    for (gsize p = 0; p < planes.size (); p++) {
+      offsets[p] = planes[p].offset;
+      strides[p] = planes[p].stride;
+    }
+    gst_buffer_add_video_meta_full (frame_.buffer, GST_VIDEO_FRAME_FLAG_NONE,
+                                    gst_video_format_from_string (format_name), guint (width),
+                                    guint (height), guint (planes.size ()), offsets, strides);
+  }
+
+  /// A picture of such a size with a GstVideoMeta; the caps' lies at x, y in it.
+  void with_meta (int width, int height, int x, int y)
+  {
+    const GstVideoInfo layout = info (width, height);
+    auto planes = planes_of (layout, true);
+    const bool apart = random_.with (0.4), upside_down = !in_company_ && random_.with (0.15);
+    gsize at = apart ? 0 : gsize (unit_ * random_.one_of ({ 0, 0, 1, 7, 64 }));
+    frame_.story += format ("meta of %dx%d, %s, from byte %zu", width, height,
+                            apart ? "a memory a plane" : "one memory", at);
+    std::vector<gsize> starts;
+    for (Plane &plane : planes) {
+      starts.push_back (at);
+      plane.offset = at;
+      at += bytes_of (plane);
+      if (upside_down) {
+        plane.offset += gsize (plane.stride) * (plane.rows - 1);
+        plane.stride = -plane.stride;
+      }
+      frame_.story += format (", stride %d", plane.stride);
+    }
+    const guint8 *first = nullptr;
+    if (apart) {
+      for (gsize p = 0; p < planes.size (); p++) {
+        const Block block = make_block (bytes_of (planes[p]), random_);
+        append (frame_.buffer, block);
+        if (p == 0)
+          first = block.data + planes[0].offset;
+      }
+    } else {
+      const Block block = make_block (at, random_);
+      append (frame_.buffer, block);
+      first = block.data + planes[0].offset;
+    }
+    add_meta (name_.c_str (), width, height, planes);
+    frame_.picture =
+        read (first + std::ptrdiff_t (y) * planes[0].stride + std::ptrdiff_t (x) * reader_.step,
+              planes[0].stride, width_, height_, reader_);
+  }
+
+  void add_crop (int x, int y, int width, int height)
+  {
+    GstVideoCropMeta *const crop = gst_buffer_add_video_crop_meta (frame_.buffer);
+    crop->x = guint (x);
+    crop->y = guint (y);
+    crop->width = guint (width);
+    crop->height = guint (height);
+    frame_.story += format (", crop %u,%u,%u,%u", crop->x, crop->y, crop->width, crop->height);
+  }
+
+  /// A larger picture, of which the caps tell the part that is to be seen.
+  void cropped ()
+  {
+    const int left = random_.between (0, 20), top = random_.between (0, 20),
+              right = random_.between (0, 9), bottom = random_.between (0, 9);
+    with_meta (width_ + left + right, height_ + top + bottom, left, top);
+    if (random_.with (0.75)) {
+      add_crop (left, top, width_, height_);
+    } else if (random_.with (0.5)) {
+      add_crop (left + right + random_.between (1, 9), top, width_, height_);
+      frame_.expected = Expected::refusal;
+    } else if (random_.with (0.5)) {
+      add_crop (random_.one_of ({ -1, G_MININT, G_MAXINT }), 0,
+                random_.one_of ({ width_, G_MAXINT, -1 }), random_.one_of ({ height_, 1, -1 }));
+      frame_.expected = Expected::refusal;
+    } else {
+      // a part of what the caps tell
+      add_crop (left, top, random_.between (0, width_), random_.between (0, height_));
+      frame_.expected = Expected::anything;
+    }
+  }
+
+  void lying ()
+  {
+    auto planes = planes_of (info_, false);
+    frame_.expected = Expected::refusal;
+    const int kind = random_.between (0, 9);
+    static constexpr const char *kStories[] = {
+      "the first plane is cut",   "a stride that is too long",
+      "an offset behind the end", "rows before the memory",
+      "another plane is cut",     "a plane over two memories",
+      "a meta of another format", "a meta of a smaller frame",
+      "no meta, and too short",   "no memory"
+    };
+    frame_.story = kStories[kind];
+    if (kind == 8 || kind == 9) {
+      if (kind == 8)
+        append (frame_.buffer, make_block (random_.word () % info_.size, random_));
+      if (gst_buffer_get_size (frame_.buffer) == 0)
+        gst_buffer_remove_all_memory (frame_.buffer);
+      return;
+    }
+    // planes lie in memories of their own; the lie is about the first, but where it is said
+    gsize at = 0;
+    for (Plane &plane : planes) {
+      plane.offset = at;
+      at += bytes_of (plane);
+    }
+    Plane &first = planes[0];
+    const gsize first_bytes = bytes_of (first);
+    gsize cut = 0;
+    int width = width_, height = height_;
+    std::string name = name_;
+    const bool line = first.rows == 1;
+    const bool last = planes.size () == 1;  // the bytes of others may be taken for the first's
+    switch (kind) {
+      case 0:
+        cut =
+            1
+            + random_.word () % std::min<gsize> (first_bytes, random_.with (0.5) ? 3 : first_bytes);
+        // a row of packed YUV that is an odd number of pixels wide ends in a byte or two that
+        // nobody reads
+        frame_.expected = last && cut > first.row_bytes - gsize (width_) * gsize (reader_.step)
+                              ? Expected::refusal
+                              : Expected::anything;
+        break;
+      case 1:
+        frame_.expected = line ? Expected::either : last ? Expected::refusal : Expected::anything;
+        first.stride =
+            random_.with (0.5) ? G_MAXINT : first.stride + 2 + 2 * random_.between (0, 50000);
+        break;
+      case 2:
+        first.offset = random_.with (0.5) ? at + gsize (random_.between (0, 1000)) : G_MAXSIZE / 2;
+        break;
+      case 3:
+        if (line)
+          frame_.expected = Expected::either;
+        first.stride = random_.with (0.5) ? -first.stride : G_MININT + 2;
+        break;
+      case 4:
+        planes.back ().stride = G_MAXINT;
+        frame_.expected = planes.size () > 1 ? Expected::either
+                          : line             ? Expected::either
+                                             : Expected::refusal;
+        break;
+      case 5: frame_.expected = Expected::either; break;
+      case 6:
+        name = name_ == "GRAY8" ? "I420" : "GRAY8";
+        if (name_ == "GRAY8")
+          planes.resize (3, planes[0]);
+        break;
+      default:
+        (random_.with (0.5) && width > 1) || height == 1 ? width -= random_.between (1, width)
+                                                         : height -= random_.between (1, height);
+    }
+    std::vector<guint8> all;
+    for (gsize p = 0; p < planes.size () && (kind != 6 || p < GST_VIDEO_INFO_N_PLANES (&info_));
+         p++) {
+      const Block block =
+          make_block (p == 0 ? first_bytes - cut : bytes_of (planes_of (info_, false)[p]), random_);
+      if (p == 0 && cut == 0)
+        frame_.picture =
+            read (block.data, gint (planes_of (info_, false)[0].stride), width_, height_, reader_);
+      if (p == 0 && kind == 5 && block.size > 1) {
+        const gsize half = 1 + random_.word () % (block.size - 1);
+        append (frame_.buffer, copy_of (block.data, half));
+        append (frame_.buffer, copy_of (block.data + half, block.size - half));
+        g_free (block.data);
+      } else if (block.size > 0) {
+        append (frame_.buffer, block);
+      } else {
+        g_free (block.data);
+      }
+    }
+    if (cut > 0)  // the others lie where they are said to
+      for (gsize p = 1; p < planes.size (); p++)
+        planes[p].offset -= cut;
+    add_meta (name.c_str (), width, height, planes);
+  }
+
+  Random &random_;
+  const std::string name_;
+  const Primaries &primaries_;
+  const Reader reader_;
+  const bool in_company_;
+  const int width_, height_, unit_;
+  GstVideoInfo info_;
+  std::string caps_;
+  Frame frame_;
+};

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Likelihoods, quantiles and votes are those of counted pixels and of the textbooks' formulas in
+// double precision. All devices answer the same bits, and so do groups of bins that are asked one
+// after another.
+//
+// Environment: devices.hpp
+#include <cmath>
+#include <random>
+
+#include "asked.hpp"
+#include "formulas.hpp"
+
+namespace {
+
+/// Of a window's pixels inside the frame, shares of each bin.
+Weights histogram (const Bytes &image, const Shape &shape, const Region &window)
+{
+  Weights shares (shape.bins);
+  double pixels = 0;
+  for (int y = std::max (0, window.y); y < std::min (shape.height, window.y + window.height); y++)
+    for (int x = std::max (0, window.x); x < std::min (shape.width, window.x + window.width); x++) {
+      shares[image[std::size_t (y) * shape.width + x] * shape.bins / 256]++;
+      pixels++;
+    }
+  for (double &share : shares)
+    share = pixels > 0 ? share / pixels : 0;
+  return shares;
+}
+
+/// Models to look for: a window of the picture, one with few bins, and an even one.
+std::vector<std::vector<float>> models (const Bytes &image, const Shape &shape,
+                                        std::mt19937 &random)
+{
+  const Weights seen =
+      histogram (image, shape,
+                 { shape.width / 4, shape.height / 4, shape.width / 3 + 1, shape.height / 3 + 1 });
+  std::vector<float> few (shape.bins), even (shape.bins, 1.0f / float (shape.bins));
+  few[random () % few.size ()] += 0.75f;
+  few[random () % few.size ()] += 0.25f;
+  return { { seen.begin (), seen.end () }, few, even };
+}
+
+/// Windows of every kind, in lists and on grids.
+std::vector<Asked> windows_of (const Shape &shape)
+{
+  const int w = shape.width, h = shape.height;
+  const Grid grids[] = {
+    { w / 4 + 1, h / 3 + 1, 0, 0, 1 + w / 30, 1 + h / 8, std::min (w, 30), 5 },  // most inside
+    { w / 2 + 1, h / 2 + 1, -w, -h, w / 5 + 1, h / 2 + 1, 11,
+      5 },                               // over each border, and nowhere near the frame
+    { w, h, 0, 0, 1, 1, 1, 1 },          // the frame
+    { 1, 1, w - 3, h - 2, 1, 1, 7, 4 },  // pixels, and none
+    { 5, 6, -7, -9, 1, 2, std::min (w, 40) + 9, std::min (h, 40) / 2 + 9 },  // many chains
+    { w / 3 + 1, 2 * (h / 6 + 1), -2, w / 2 - h, 1, h / 6 + 1, std::min (w, 9), 14 },  // few
+  };
+  std::vector<Asked> all;
+  for (const Grid &grid : grids)
+    all.push_back ({ .grid = grid });
+  all.push_back ({ .list = rectangles (w, h, 40) });
+  return all;
+}
+
+constexpr struct {
+  int width, height, bins;
+  Pattern pattern;
+} kFrames[] = {
+  { 1, 1, 1, Pattern::zeros },    { 37, 23, 256, Pattern::noise }, { 133, 97, 17, Pattern::noise },
+  { 64, 48, 1, Pattern::noise },  { 320, 240, 2, Pattern::full },  { 97, 61, 16, Pattern::across },
+  { 320, 240, 3, Pattern::down },
+};
+
+/// Calls `check` with each frame, its picture and its tensor, for each type of counter.
+template <class Check>
+void for_frames (Device device, Check &&check)
+{
+  std::mt19937 random (seed ());
+  for (const auto &[width, height, bins, pattern] : kFrames) {
+    if (small_cases () && width * height > 1000)
+      continue;
+    for (const Type counter : { Type::u32, Type::u16, Type::u16_anchored }) {
+      const Case c = case_of ({ width, height, bins, counter }, pattern);
+      AskedTensor tensor (device, c, right_tensor (Input (c)));
+      check (c, picture_of (c), tensor, random);
+    }
+  }
+}
+
+void expect_near (const Case &c, Measure measure, const Region &window, double got, double wanted)
+{
+  fail_unless (std::fabs (got - wanted) <= 1e-5 * std::max (1.0, std::fabs (wanted)),
+               "%s: %s of %d,%d %dx%d is %.8g, must be %.8g", c.name ().c_str (), name_of (measure),
+               window.x, window.y, window.width, window.height, got, wanted);
+}
+
+/// The one that `best` must be: nothing is better, and of equals none is nearer to the middle of
+/// the grid, nor earlier.
+void expect_best (const Case &c, const Asked &asked, std::span<const float> values,
+                  const Best &best)
+{
+  fail_unless (best.index >= 0 && best.index < asked.n () && best.value == values[best.index]);
+  const bool more = asked.measure == Measure::intersection || asked.measure == Measure::correlation;
+  const auto distance = [&] (int i) {
+    return asked.list.empty ()
+               ? std::hypot (i % asked.grid.columns - (asked.grid.columns - 1) / 2.0,
+                             i / asked.grid.columns - (asked.grid.rows - 1) / 2.0)
+               : 0.0;
+  };
+  for (int i = 0; i < asked.n (); i++) {
+    const bool better = more ? values[i] > best.value : values[i] < best.value;
+    const bool nearer =
+        values[i] == best.value
+        && (distance (i) < distance (best.index) - 1e-9
+            || (std::fabs (distance (i) - distance (best.index)) < 1e-9 && i < best.index));
+    fail_unless (!better && !nearer, "%s: %s %d (%g) is better than %d (%g)", c.name ().c_str (),
+                 name_of (asked.measure), i, values[i], best.index, best.value);
+  }
+}
+
+void run_likelihoods (Device device)
+{
+  for_frames (device,
+              [] (const Case &c, const Bytes &image, AskedTensor &tensor, std::mt19937 &random) {
+                for (Asked asked : windows_of (c.shape)) {
+                  std::vector<Weights> histograms;
+                  for (int i = 0; i < asked.n (); i++)
+                    histograms.push_back (histogram (image, c.shape, asked.window (i)));
+                  for (const auto &model : models (image, c.shape, random))
+                    for (int m = 0; m < kMeasures; m++) {
+                      asked.question = Question::likelihoods;
+                      asked.measure = Measure (m);
+                      asked.models = model;
+                      Best best;
+                      const auto got = tensor.ask<float> (asked, &best);
+                      for (int i = 0; i < asked.n (); i++)
+                        expect_near (c, asked.measure, asked.window (i), got[i],
+                                     formula (name_of (asked.measure), histograms[i],
+                                              { model.begin (), model.end () }));
+                      expect_best (c, asked, got, best);
+                    }
+                }
+              });
+}
+
+void run_quantiles (Device device)
+{
+  for_frames (device, [] (const Case &c, const Bytes &image, AskedTensor &tensor, std::mt19937 &) {
+    for (Asked asked : windows_of (c.shape))
+      for (const double quantile : { 0.0, 0.25, 0.5, 0.9, 1.0 }) {
+        asked.question = Question::quantiles;
+        asked.quantile = quantile;
+        const auto got = tensor.ask<std::int32_t> (asked);
+        for (int i = 0; i < asked.n (); i++) {
+          const Region window = asked.window (i);
+          std::vector<int> bins;  // of the window's pixels, sorted: the k-th, from 1, is the first
+                                  // with at least k up to it
+          for (int y = std::max (0, window.y);
+               y < std::min (c.shape.height, window.y + window.height); y++)
+            for (int x = std::max (0, window.x);
+                 x < std::min (c.shape.width, window.x + window.width); x++)
+              bins.push_back (image[std::size_t (y) * c.shape.width + x] * c.shape.bins / 256);
+          std::ranges::sort (bins);
+          const double k = std::max (1.0, std::ceil (quantile * double (bins.size ())));
+          const int wanted = bins.empty () ? -1 : bins[std::size_t (k) - 1];
+          fail_unless (got[i] == wanted, "%s: quantile %g of %d,%d %dx%d is %d, must be %d",
+                       c.name ().c_str (), quantile, window.x, window.y, window.width,
+                       window.height, got[i], wanted);
+        }
+      }
+  });
+}
+
+/// Patches that lie in and around a window, some of no pixels.
+std::vector<Region> patches_of (const Shape &shape, int n, std::mt19937 &random)
+{
+  std::vector<Region> patches;
+  for (int i = 0; i < n; i++)
+    patches.push_back (
+        { int (random () % (shape.width + 2)) - 2, int (random () % (shape.height + 2)) - 2,
+          int (random () % (shape.width / 2 + 2)), int (random () % (shape.height / 2 + 2)) });
+  return patches;
+}
+
+void run_votes (Device device)
+{
+  for_frames (
+      device, [] (const Case &c, const Bytes &image, AskedTensor &tensor, std::mt19937 &random) {
+        const auto all_models = models (image, c.shape, random);
+        for (Asked asked : windows_of (c.shape)) {
+          asked.question = Question::votes;
+          const int n = 1 + int (random () % 9);
+          asked.patches = patches_of (c.shape, n, random);
+          asked.rank = int (random () % n);
+          asked.measure = Measure (random () % kMeasures);
+          for (int p = 0; p < n; p++) {
+            const auto &model = all_models[p % all_models.size ()];
+            asked.models.insert (asked.models.end (), model.begin (), model.end ());
+          }
+          Best best;
+          const auto got = tensor.ask<float> (asked, &best);
+          for (int i = 0; i < asked.n (); i++) {
+            const Region window = asked.window (i);
+            Weights votes;
+            for (int p = 0; p < n; p++) {
+              const Region &patch = asked.patches[p];
+              const float *model = &asked.models[std::size_t (p) * c.shape.bins];
+              votes.push_back (formula (
+                  name_of (asked.measure),
+                  histogram (image, c.shape,
+                             { window.x + patch.x, window.y + patch.y, patch.width, patch.height }),
+                  { model, model + c.shape.bins }));
+            }
+            std::ranges::sort (votes);
+            if (asked.measure == Measure::intersection || asked.measure == Measure::correlation)
+              std::ranges::reverse (votes);
+            expect_near (c, asked.measure, window, got[i], votes[asked.rank]);
+          }
+          expect_best (c, asked, got, best);
+        }
+      });
+}
+
+void run_same_bits (Device device)
+{
+  for_frames (
+      device, [&] (const Case &c, const Bytes &image, AskedTensor &tensor, std::mt19937 &random) {
+        AskedTensor on_cpu (Device::cpu, c, right_tensor (Input (c)));
+        const auto all_models = models (image, c.shape, random);
+        for (Asked asked : windows_of (c.shape))
+          for (int m = 0; m < kMeasures; m++) {
+            asked.question = Question::likelihoods;
+            asked.measure = Measure (m);
+            asked.models = all_models[0];
+            const auto compare = [&] {
+              Best best, wanted_best;
+              const auto got = tensor.ask<float> (asked, &best),
+                         wanted = on_cpu.ask<float> (asked, &wanted_best);
+              fail_unless (memcmp (got.data (), wanted.data (), got.size () * sizeof (float)) == 0,
+                           "%s: %s differs from the CPU's", c.name ().c_str (),
+                           name_of (asked.measure));
+              fail_unless (best.value == wanted_best.value && best.index == wanted_best.index);
+            };
+            compare ();
+            asked.question = Question::votes;
+            asked.patches = patches_of (c.shape, 5, random);
+            asked.rank = 1;
+            asked.models = all_models[1];
+            for (int p = 1; p < 5; p++)
+              asked.models.insert (asked.models.end (), all_models[p % 3].begin (),
+                                   all_models[p % 3].end ());
+            compare ();
+          }
+      });
+}
+
+/// A tensor in groups of consecutive bins.
+class Groups {
+  struct Group {
+    int first_bin, bins;
+    std::unique_ptr<AskedTensor> tensor;
+  };
+
+public:
+  Groups (Device device, const Case &c, const std::vector<int> &sizes) : all_bins_ (c.shape.bins)
+  {
+    const Bytes tensor = right_tensor (Input (c));
+    int first_bin = 0;
+    for (const int bins : sizes) {
+      Case group = c;
+      group.shape.bins = bins;
+      groups_.push_back (
+          { first_bin, bins,
+            std::make_unique<AskedTensor> (
+                device, group, group_of (c.shape, c.layout (), tensor.data (), first_bin, bins)) });
+      first_bin += bins;
+    }
+    fail_unless_equals_int (first_bin, all_bins_);
+  }
+
+  template <class Answer>
+  std::vector<Answer> ask (const Asked &whole, Best *best = nullptr)
+  {
+    Carried carried{ .all_bins = all_bins_ };
+    std::vector<Answer> answers;
+    for (const Group &group : groups_) {
+      Asked asked = whole;
+      asked.models.clear ();
+      for (auto model = whole.models.begin (); model != whole.models.end (); model += all_bins_)
+        asked.models.insert (asked.models.end (), model + group.first_bin,
+                             model + group.first_bin + group.bins);
+      carried.first_bin = group.first_bin;
+      answers = group.tensor->ask<Answer> (asked, best, &carried);
+    }
+    return answers;
+  }
+
+private:
+  const int all_bins_;
+  std::vector<Group> groups_;
+};
+
+/// Groups of bins that are asked one after another give the bits of the tensor that has them all.
+void run_groups (Device device)
+{
+  for_frames (
+      device, [&] (const Case &c, const Bytes &image, AskedTensor &tensor, std::mt19937 &random) {
+        const auto all_models = models (image, c.shape, random);
+        for (const std::vector<int> &sizes : cuts (c.shape.bins, random)) {
+          const bool many = sizes.size () > 50;  // they are asked only some questions
+          if (many && small_cases ())
+            continue;
+          Groups groups (device, c, sizes);
+          const auto compare = [&]<class Answer> (const Asked &asked, Answer, bool has_best,
+                                                  const std::string &what) {
+            Best best, wanted_best;
+            const auto got = groups.ask<Answer> (asked, has_best ? &best : nullptr);
+            const auto wanted = tensor.ask<Answer> (asked, has_best ? &wanted_best : nullptr);
+            fail_unless_equals_int (got.size (), wanted.size ());
+            for (std::size_t i = 0; i < got.size (); i++)
+              fail_unless (memcmp (&got[i], &wanted[i], sizeof (Answer)) == 0,
+                           "%s in %zu groups: %s of window %zu is %.9g, must be %.9g",
+                           c.name ().c_str (), sizes.size (), what.c_str (), i, double (got[i]),
+                           double (wanted[i]));
+            fail_unless (!has_best
+                         || (best.value == wanted_best.value && best.index == wanted_best.index));
+          };
+          for (Asked asked : windows_of (c.shape)) {
+            if (many && random () % 3 > 0)
+              continue;
+            asked.question = Question::quantiles;
+            for (const double quantile : { 0.0, 0.25, 0.5, 0.9, 1.0 }) {
+              asked.quantile = quantile;
+              compare (asked, std::int32_t (), false, "quantile " + std::to_string (quantile));
+            }
+            for (int m = many ? int (random () % 4) : 0; m < kMeasures; m += many ? 4 : 1) {
+              asked.question = Question::likelihoods;
+              asked.measure = Measure (m);
+              asked.models = all_models[random () % 3];
+              asked.patches.clear ();
+              compare (asked, float (), true, name_of (asked.measure));
+              asked.question = Question::votes;
+              const int n = 1 + int (random () % 9);
+              asked.patches = patches_of (c.shape, n, random);
+              asked.rank = int (random () % n);
+              asked.models.clear ();
+              for (int p = 0; p < n; p++)
+                asked.models.insert (asked.models.end (), all_models[p % 3].begin (),
+                                     all_models[p % 3].end ());
+              compare (asked, float (), true, std::string ("votes by ") + name_of (asked.measure));
+            }
+          }
+        }
+      });
+}
+
+}  // namespace
+
+DEVICE_TEST (likelihoods)
+DEVICE_TEST (quantiles)
+DEVICE_TEST (votes)
+DEVICE_TEST (same_bits)
+DEVICE_TEST (groups)
+
+static Suite *answer_suite ()
+{
+  Suite *const suite = suite_create ("answer");
+  TCase *const tcase = case_of_suite (suite, "answer");
+  const int devices = int (std::size (kDevices));
+  tcase_add_loop_test (tcase, likelihoods, 0, devices);
+  tcase_add_loop_test (tcase, quantiles, 0, devices);
+  tcase_add_loop_test (tcase, votes, 0, devices);
+  tcase_add_loop_test (tcase, same_bits, 1, devices);
+  tcase_add_loop_test (tcase, groups, 0, devices);
+  return suite;
+}
+
+GST_CHECK_MAIN (answer)

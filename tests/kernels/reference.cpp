@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Everything else is compared with the reference. It is compared here with pixels that are counted
+// one by one.
+//
+// Environment: devices.hpp
+#include <random>
+
+#include "devices.hpp"
+
+/// Algorithm 1 against its definition. Small images wholly, larger ones (u16 overflows) at some
+/// elements.
+GST_START_TEST (reference_counts_pixels)
+{
+  static constexpr int kSizes[][2] = { { 1, 1 }, { 1, 9 }, { 9, 1 }, { 13, 11 }, { 300, 301 } };
+  static constexpr Pattern kPatterns[] = { Pattern::zeros,        Pattern::full,   Pattern::noise,
+                                           Pattern::checkerboard, Pattern::across, Pattern::down };
+  std::mt19937 random (seed ());
+  for (const auto &[width, height] : kSizes)
+    for (const int bins : { 1, 2, 3, 17, 256 })
+      for (const Type counter : { Type::u32, Type::u16 })
+        for (const Pattern pattern : kPatterns) {
+          if (width > 100 && bins > 17)
+            continue;
+          Case c = case_of ({ width, height, bins, counter }, pattern);
+          c.own_layout = true;
+          c.row_gap = 16;
+          c.plane_gap = 32;
+          const Bytes image = picture_of (c), tensor = right_tensor (Input (c));
+          const bool whole = width * height <= 1000;
+          for (int i = 0; i < (whole ? width * height : 10); i++) {
+            const int at = whole    ? i
+                           : i == 0 ? width * height - 1
+                                    : int (random () % (width * height));
+            const int x1 = at % width, y1 = at / width;
+            std::vector<std::uint32_t> counts (bins);
+            for (int y = 0; y <= y1; y++)
+              for (int x = 0; x <= x1; x++)
+                counts[image[y * width + x] * bins / 256]++;
+            for (int b = 0; b < bins; b++) {
+              std::uint32_t is = 0;
+              memcpy (&is,
+                      &tensor[b * c.layout ().plane_pitch + y1 * c.layout ().row_pitch
+                              + x1 * bytes_of (counter)],
+                      bytes_of (counter));
+              const std::uint32_t must = counter == Type::u32 ? counts[b] : counts[b] % 65536;
+              fail_unless (is == must, "%s: (%d, %d, %d) is %u, must be %u", c.name ().c_str (), b,
+                           y1, x1, is, must);
+            }
+          }
+        }
+}
+GST_END_TEST
+
+static Suite *reference_suite ()
+{
+  Suite *const suite = suite_create ("reference");
+  TCase *const tcase = case_of_suite (suite, "reference");
+  tcase_add_test (tcase, reference_counts_pixels);
+  return suite;
+}
+
+GST_CHECK_MAIN (reference)

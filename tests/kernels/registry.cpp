@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Layouts and the uniform LUT are as documented, a shape is valid or not, and some strategy takes
+// every valid one. inthist-check looks at the strategies themselves.
+#include <cmath>
+
+#include "devices.hpp"
+
+GST_START_TEST (lut)
+{
+  for (int bins = 1; bins <= 256; bins++) {
+    const Lut lut = uniform_lut (bins);
+    for (int value = 0; value < 256; value++)
+      fail_unless_equals_int (lut[value], int (std::floor (double (value) * bins / 256)));
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (layout_and_table)
+{
+  for (const Type counter : { Type::u32, Type::u16, Type::f64, Type::f32x4 })
+    for (int width = 1; width < 200; width++) {
+      const Shape shape{ width, 7, 3, counter };
+      const Layout layout = layout_of (shape);
+      fail_unless (layout.row_pitch % 64 == 0 && layout.row_pitch >= width * bytes_of (counter)
+                   && layout.row_pitch < width * bytes_of (counter) + 64);
+      fail_unless (layout.plane_pitch == 7 * layout.row_pitch
+                   && tensor_bytes (shape, layout) == 3 * layout.plane_pitch);
+    }
+  for (const Strategy &strategy : strategies ())
+    fail_unless (find_strategy (strategy.name) == &strategy, "two strategies are called %s",
+                 strategy.name);
+  fail_unless (find_strategy ("none such") == nullptr);
+}
+GST_END_TEST
+
+/// Every combination of types and planes against the list that the header states.
+GST_START_TEST (valid_shapes)
+{
+  static constexpr Type kTypes[] = { Type::u8,  Type::u16, Type::u16_anchored, Type::u32,
+                                     Type::s32, Type::f32, Type::f64,          Type::f32x4 };
+  fail_unless (is_valid ({ 65535, 2, 2, Type::u16_anchored })
+               && !is_valid ({ 65536, 2, 2, Type::u16_anchored }));
+  const std::vector<Shape> right = kinds ();
+  for (const Content content : { Content::bins, Content::powers })
+    for (const Type pixel : kTypes)
+      for (const Type counter : kTypes)
+        for (const int planes : { -1, 0, 1, 2, 3, 256, 257 }) {
+          const bool must = std::ranges::any_of (right, [&] (const Shape &kind) {
+            const bool any_number = content == Content::bins && planes >= 1 && planes <= 256;
+            return kind == Shape{ 1, 1, any_number ? 1 : planes, counter, content, pixel };
+          });
+          for (const int width : { -1, 0, 1, 640 })
+            for (const int height : { -1, 0, 1, 480 }) {
+              const Shape shape{ width, height, planes, counter, content, pixel };
+              fail_unless (is_valid (shape) == (must && width > 0 && height > 0),
+                           "%s from %s, %d planes", name_of (shape).c_str (), name_of (pixel),
+                           planes);
+            }
+        }
+}
+GST_END_TEST
+
+/// What is no tensor nobody takes, and auto finds a strategy for all that is one.
+GST_START_TEST (acceptance)
+{
+  for (const Strategy &strategy : strategies ()) {
+    fail_unless (!accepts (strategy, {}), "%s takes nothing", strategy.name);
+    fail_unless (!accepts (strategy, { 64, 64, 300 }), "%s takes 300 bins", strategy.name);
+    fail_unless (!accepts (strategy, { 64, 64, 2, Type::f32, Content::powers, Type::f32 }),
+                 "%s takes two planes of floats", strategy.name);
+    fail_unless (!accepts (strategy, { 64, 64, 1 }, { -1, 0 })
+                     && !accepts (strategy, { 64, 64, 1 }, { 0, -1 }),
+                 "%s takes a negative parameter", strategy.name);
+  }
+  for (const Device device : kDevices)
+    for (Shape shape : kinds ()) {
+      shape.width = 641;
+      shape.height = 479;
+      const Strategy *const preferred = preferred_strategy (device, shape);
+      fail_unless ((preferred != nullptr) == (device == Device::cpu || INTHIST_CUDA), "%s on %s",
+                   name_of (shape).c_str (), name_of (device));
+      if (preferred)
+        fail_unless (preferred->device == device && accepts (*preferred, shape), "%s: %s",
+                     name_of (shape).c_str (), preferred->name);
+    }
+}
+GST_END_TEST
+
+/// What auto takes without a measurement needs little beside the tensor.
+GST_START_TEST (workspace)
+{
+  static constexpr int kSizes[][2] = { { 512, 512 },   { 640, 480 },   { 1280, 720 },
+                                       { 1920, 1080 }, { 3840, 2160 }, { 8192, 8192 } };
+  for (const Device device : kDevices)
+    for (const auto &[width, height] : kSizes)
+      for (const int bins : { 1, 32, 256 })
+        for (const Type counter : { Type::u32, Type::u16, Type::u16_anchored }) {
+          const Shape shape = { width, height, bins, counter };
+          const Strategy *const strategy = preferred_strategy (device, shape);
+          if (!strategy)
+            continue;  // a build without CUDA
+          const std::size_t tensor = tensor_bytes (shape, layout_of (shape)),
+                            bytes = strategy->workspace_bytes (shape, {});
+          fail_unless (bytes < tensor / 20, "%s, %s: %zu bytes beside %zu", strategy->name,
+                       name_of (shape).c_str (), bytes, tensor);
+        }
+}
+GST_END_TEST
+
+static Suite *registry_suite ()
+{
+  Suite *const suite = suite_create ("registry");
+  TCase *const tcase = case_of_suite (suite, "registry");
+  tcase_add_test (tcase, layout_and_table);
+  tcase_add_test (tcase, valid_shapes);
+  tcase_add_test (tcase, acceptance);
+  tcase_add_test (tcase, workspace);
+  tcase_add_test (tcase, lut);
+  return suite;
+}
+
+GST_CHECK_MAIN (registry)

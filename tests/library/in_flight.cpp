@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Buffers are still read when they have been pushed, and what is painted over them then does no
+// harm. A frame takes little time, and little memory stays.
+//
+// Environment:
+//   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include <unistd.h>
+#if INTHIST_CUDA
+#include <cuda_runtime.h>
+#endif
+
+#include "offered_buffers.hpp"
+
+namespace {
+
+constexpr int kDepth = 3;
+
+/// Somebody downstream paints over each frame at once, as a filter that works in place does. Its
+/// histogram is that of the frame before, and after the first few nothing is copied for it.
+void run_painted_over (const Setup &setup)
+{
+  Random random (seed ());
+  const std::string caps =
+      kSlowed ? caps_text ("GRAY8", 640, 360) : caps_text ("GRAY8", 1920, 1080);
+  const GstVideoInfo info = video_info (caps);
+  struct Painted {
+    Histogram histogram;
+    Picture picture;
+  };
+  std::vector<Painted> all;
+  Harness harness (setup, "async-depth=" + std::to_string (kDepth));
+  harness.set_caps (caps);
+  Pool pool (harness, caps, 0);
+  int first_copied = -1;
+  for (int i = 0; i < 12; i++) {
+    GstBuffer *frame = pool.frame (random);
+    Picture picture = picture_of (frame, info);
+    GstBuffer *out = harness.pass (frame).release ();
+    // a frame may have been read by the time that it comes here; the element learns from the first
+    // that was not
+    if (first_copied < 0 && !gst_buffer_is_writable (out))
+      first_copied = i;
+    fail_unless (first_copied < 0 || i < first_copied + 2 || gst_buffer_is_writable (out),
+                 "frame %d would be copied, as frame %d was", i, first_copied);
+    out = gst_buffer_make_writable (out);
+    GstMapInfo map;
+    fail_unless (gst_buffer_map (out, &map, GST_MAP_WRITE));
+    for (int y = info.height - 1; y >= 0; y--)  // what is read last first
+      std::memset (map.data + y * info.width, 255, gsize (info.width));
+    gst_buffer_unmap (out, &map);
+    GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta (out);
+    fail_unless (meta);
+    all.push_back ({ { gst_integral_histogram_ref (meta->histogram), gst_integral_histogram_unref },
+                     std::move (picture) });
+    gst_buffer_unref (out);
+  }
+  for (std::size_t i = 0; i < all.size (); i++) {
+    const std::string what = complaint (all[i].histogram.get (), all[i].picture, random);
+    fail_unless (what.empty (), "frame %zu: %s", i, what.c_str ());
+  }
+}
+
+/// The next frame needs the buffer of the last, which comes back with nobody's help.
+void run_one_buffer (const Setup &setup)
+{
+  Random random (seed ());
+  const std::string caps = caps_text ("GRAY8", 640, 480);
+  const GstVideoInfo info = video_info (caps);
+  Harness harness (setup, "async-depth=" + std::to_string (kDepth));
+  harness.set_caps (caps);
+  Pool pool (harness, caps, 1);
+  for (int i = 0; i < 30; i++) {
+    GstBuffer *frame = pool.frame (random);
+    const Picture picture = picture_of (frame, info);
+    Histogram histogram (nullptr, gst_integral_histogram_unref);
+    {
+      const Buffer out = harness.pass (frame);
+      histogram.reset (gst_integral_histogram_ref (
+          gst_buffer_get_integral_histogram_meta (out.get ())->histogram));
+    }
+    const std::string what = i % 2 == 0 ? complaint (histogram.get (), picture, random) : "";
+    fail_unless (what.empty (), "frame %d: %s", i, what.c_str ());
+  }
+}
+
+/// The device has room for one tensor, and lent buffers have theirs: the next frame waits for it.
+void run_room_for_one (const Setup &setup)
+{
+  if (g_str_equal (setup.backend, "cpu"))
+    return;
+#if INTHIST_CUDA
+  constexpr int kWidth = 8192;
+  constexpr std::size_t kBins = 256;
+  std::size_t room = 0, total = 0;
+  fail_unless (cudaMemGetInfo (&room, &total) == cudaSuccess);
+  const int height = int (std::min<std::size_t> (room / 10 * 6 / (kWidth * kBins * 4), 16000));
+  if (double (height) * kWidth * kBins * 4 < 0.55 * double (room)) {
+    printf ("SKIP: room for one tensor: this device has room for more\n");
+    return;
+  }
+  Random random (seed ());
+  const std::string caps = caps_text ("GRAY8", kWidth, height);
+  const Setup many_bins = { setup.element, "bins=256", "", setup.backend };
+  Harness harness (many_bins, "tuning-time=0 async-depth=" + std::to_string (kDepth));
+  harness.set_caps (caps);
+  Pool pool (harness, caps, 0);
+  std::vector<GstBuffer *> frames;  // made before, so that one comes while the last is still read
+  for (int i = 0; i < 4; i++)
+    frames.push_back (pool.frame (random));
+  const Picture picture = picture_of (frames.back (), video_info (caps));
+  for (GstBuffer *frame : frames) {
+    const bool last = frame == frames.back ();
+    const Buffer out = harness.pass (frame);
+    const std::string what =
+        last ? complaint (gst_buffer_get_integral_histogram_meta (out.get ())->histogram, picture,
+                          random)
+             : std::string ();
+    fail_unless (what.empty (), "%s", what.c_str ());
+  }
+#endif
+}
+
+/// With one tensor and no copy, frames follow each other as fast as they are computed.
+void run_one_tensor (const Setup &setup)
+{
+  if (g_str_equal (setup.backend, "cpu"))
+    return;  // nothing is lent there
+  constexpr int kFrames = 60;
+  Random random (seed ());
+  const std::string caps = caps_text ("GRAY8", 1920, 1080);
+  Harness harness (setup, "max-tensors=1 tuning-time=0 async-depth=" + std::to_string (kDepth));
+  harness.set_caps (caps);
+  Pool pool (harness, caps, 0);
+  std::vector<GstBuffer *> frames;
+  for (int i = 0; i < kFrames; i++)
+    frames.push_back (pool.frame (random));
+  harness.pass (pool.frame (random));
+  const gint64 start = g_get_monotonic_time ();
+  for (GstBuffer *frame : frames)
+    harness.pass (frame);
+  const gint64 took = g_get_monotonic_time () - start;
+  fail_unless (took < 500 * kFrames, "%d frames took %d us", kFrames, int (took));
+}
+
+/// A live frame leaves within a millisecond, and is ready within another.
+void run_latency (const Setup &setup)
+{
+  if (g_str_equal (setup.backend, "cpu"))
+    return;  // it is as fast as its processor
+  struct Times {
+    gint64 in = 0;
+    std::vector<gint64> inside, until_ready;
+    int frames = 0;
+  } times;
+  Pipeline pipeline (std::string ("videotestsrc is-live=true num-buffers=91 ! "
+                                  "video/x-raw,format=GRAY8,width=640,height=480,framerate=30/1 ! ")
+                     + setup.element + " name=hist " + setup.properties
+                     + " backend=" + setup.backend + " ! fakesink");
+  GstElement *element = pipeline.element ("hist");
+  const auto probe = [&] (const char *name, GstPadProbeCallback callback) {
+    GstPad *pad = gst_element_get_static_pad (element, name);
+    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, callback, &times, nullptr);
+    gst_object_unref (pad);
+  };
+  probe ("sink", [] (GstPad *, GstPadProbeInfo *, gpointer t) {
+    static_cast<Times *> (t)->in = g_get_monotonic_time ();
+    return GST_PAD_PROBE_OK;
+  });
+  probe ("src", [] (GstPad *, GstPadProbeInfo *info, gpointer t) {
+    auto *const times = static_cast<Times *> (t);
+    const gint64 out = g_get_monotonic_time ();
+    const GstIntegralHistogramMeta *meta =
+        gst_buffer_get_integral_histogram_meta (GST_PAD_PROBE_INFO_BUFFER (info));
+    if (!meta || !gst_integral_histogram_wait (meta->histogram, GST_CLOCK_TIME_NONE, nullptr))
+      return GST_PAD_PROBE_DROP;
+    if (times->frames++
+        > 0) {  // the first measures strategies, and makes all that there is to make
+      times->until_ready.push_back (g_get_monotonic_time () - out);
+      times->inside.push_back (out - times->in);
+    }
+    return GST_PAD_PROBE_OK;
+  });
+  gst_object_unref (element);
+  pipeline.set_state (GST_STATE_PLAYING);
+  pipeline.wait_for_eos ();
+  fail_unless_equals_int (times.frames, 91);
+  for (const auto &[what, list] : { std::pair ("inside", &times.inside),
+                                    std::pair ("from there until ready", &times.until_ready) }) {
+    std::ranges::sort (*list);
+    const auto at = [&] (int percent) { return int ((*list)[list->size () * percent / 100]); };
+    printf ("latency, us %s: median %d, 95 %% %d, most %d\n", what, at (50), at (95),
+            int (list->back ()));
+    fail_unless (at (95) < 1000, "%d us %s", at (95),
+                 what);  // the machine may be busy with something else
+  }
+}
+
+/// Pipelines that know nothing of each other compute in one context of a device.
+void run_one_context (const Setup &setup)
+{
+  if (g_str_equal (setup.backend, "cpu"))
+    return;
+  const std::string caps = caps_text ("GRAY8", 64, 48);
+  Harness first (setup, "cuda-device-id=0"), second (setup, "cuda-device-id=0");
+  gpointer contexts[2] = {};
+  Harness *const harnesses[] = { &first, &second };
+  for (int i = 0; i < 2; i++) {
+    harnesses[i]->set_caps (caps);
+    const Buffer out = harnesses[i]->pass (noise (video_info (caps), 1));
+    contexts[i] = gst_integral_histogram_get_cuda_context (
+        gst_buffer_get_integral_histogram_meta (out.get ())->histogram);
+  }
+  fail_unless (contexts[0] && contexts[0] == contexts[1]);
+}
+
+/// Bytes of this process in memory.
+gsize resident ()
+{
+  std::ifstream statm ("/proc/self/statm");
+  gsize all = 0, pages = 0;
+  statm >> all >> pages;
+  return pages * gsize (sysconf (_SC_PAGESIZE));
+}
+
+/// What a consumer held for a while is freed when it has not held as much for some time.
+void run_bounded (const Setup &setup)
+{
+  if (g_str_equal (setup.backend, "cuda"))
+    return;  // the pool is the same, and this looks at host memory
+  constexpr int kHeld = 120,
+                kLater = 700;  // so many that what a sanitizer does not give back at once is little
+  constexpr gsize kTensor = 320 * 240 * 32 * 4;
+  const std::string caps = caps_text ("GRAY8", 320, 240);
+  const GstVideoInfo info = video_info (caps);
+  Harness harness (setup, "");
+  harness.set_caps (caps);
+  harness.pass (noise (info, 0));
+  const gsize before = resident ();
+  std::vector<Buffer> held;
+  for (int i = 0; i < kHeld; i++)
+    held.push_back (harness.pass (noise (info, unsigned (i))));
+  const gsize most = resident ();
+  fail_unless (most - before > kHeld / 2 * kTensor, "the tensors are not in memory");
+  held.clear ();
+  for (int i = 0; i < kLater; i++)
+    harness.pass (noise (info, unsigned (i)));
+  fail_unless (resident () < most - kHeld / 2 * kTensor, "%zu MB stay of %zu", resident () >> 20,
+               most >> 20);
+}
+
+}  // namespace
+
+SETUP_TEST (painted_over)
+SETUP_TEST (one_buffer)
+SETUP_TEST (room_for_one)
+SETUP_TEST (one_tensor)
+SETUP_TEST (latency)
+SETUP_TEST (one_context)
+SETUP_TEST (bounded)
+
+static Suite *in_flight_suite ()
+{
+  Suite *const suite = suite_create ("in_flight");
+  TCase *const tcase = tcase_create ("in_flight");
+  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
+  printf ("INTHIST_SEED=%u\n", seed ());
+  suite_add_tcase (suite, tcase);
+  tcase_set_timeout (tcase, 120);
+  constexpr int kEnd = int (std::size (kSetups));
+  tcase_add_loop_test (tcase, painted_over, 0, kEnd);
+  tcase_add_loop_test (tcase, one_buffer, 0, kEnd);
+  tcase_add_loop_test (tcase, room_for_one, 0, kEnd);
+  tcase_add_loop_test (tcase, one_tensor, 0, kEnd);
+  tcase_add_loop_test (tcase, latency, 0, kEnd);
+  tcase_add_loop_test (tcase, one_context, 0, kEnd);
+  tcase_add_loop_test (tcase, bounded, 0, kEnd);
+  return suite;
+}
+
+GST_CHECK_MAIN (in_flight);

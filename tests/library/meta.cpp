@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The meta goes through real elements: some keep it, some scale it, some must drop it. The
+// histogram outlives the pipeline, and copies share it.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <gst/integralhist/gstintegralhist.h>
+
+#include "sample.hpp"
+
+namespace {
+
+std::string line (const char *behind)
+{
+  return std::string ("videotestsrc num-buffers=3 pattern=smpte ! "
+                      "video/x-raw,format=I420,width=320,height=240,pixel-aspect-ratio=1/1 ! "
+                      "cudaintegralhist bins=8 backend=cpu ! ")
+         + behind + " ! appsink name=sink sync=false";
+}
+
+/// What a histogram of an untouched frame of line () says of a rectangle.
+std::vector<guint32> original (int x, int y, int w, int h)
+{
+  GstSample *sample = sample_of (line ("identity"));
+  std::vector<guint32> counts (8);
+  GstIntegralHistogramMeta *meta =
+      gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample));
+  fail_unless (
+      gst_integral_histogram_region (meta->histogram, x, y, w, h, counts.data (), nullptr));
+  gst_sample_unref (sample);
+  return counts;
+}
+
+void check_meta (GstBuffer *buffer, const char *what, guint width, guint height)
+{
+  GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta (buffer);
+  fail_unless (meta, "%s: no meta", what);
+  fail_unless (meta->width == width && meta->height == height, "%s: %ux%u", what, meta->width,
+               meta->height);
+  fail_unless_equals_int (gst_integral_histogram_get_width (meta->histogram), 320);
+  // the middle of the frame, in coordinates of the frame as it is now
+  gsize n;
+  guint32 *counts = gst_integral_histogram_meta_region (
+      meta, int (width / 4), int (height / 4), int (width / 2), int (height / 2), &n, nullptr);
+  fail_unless (counts && n == 8, "%s", what);
+  const auto wanted = original (80, 60, 160, 120);
+  for (int b = 0; b < 8; b++)
+    fail_unless (counts[b] == wanted[b], "%s, bin %d: %u instead of %u", what, b, counts[b],
+                 wanted[b]);
+  g_free (counts);
+}
+
+}  // namespace
+
+GST_START_TEST (kept)
+{
+  for (const char *behind :
+       { "queue", "tee ! queue", "videoconvert ! video/x-raw,format=RGB",
+         "videoconvert ! video/x-raw,format=NV12", "identity", "videorate",
+         "videobalance brightness=0.1", "queue ! tee name=t ! queue ! identity" }) {
+    GstSample *sample = sample_of (line (behind));
+    check_meta (gst_sample_get_buffer (sample), behind, 320, 240);
+    gst_sample_unref (sample);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (follows_scaling)
+{
+  struct Case {
+    const char *behind;
+    guint width, height;
+  };
+  for (const Case &c :
+       { Case{ "videoscale ! video/x-raw,width=160,height=120", 160, 120 },
+         Case{ "videoscale ! video/x-raw,width=640,height=480", 640, 480 },
+         Case{ "videoscale ! video/x-raw,width=160,height=120 ! videoscale ! "
+               "video/x-raw,width=80,height=60",
+               80, 60 },
+         Case{ "videoscale ! video/x-raw,width=160,height=120 ! videoconvert ! "
+               "video/x-raw,format=RGB",
+               160, 120 },
+         // another shape of the frame, but of its pixels too: no borders
+         Case{ "videoscale ! video/x-raw,width=160,height=240,pixel-aspect-ratio=2/1", 160,
+               240 } }) {
+    GstSample *sample = sample_of (line (c.behind));
+    check_meta (gst_sample_get_buffer (sample), c.behind, c.width, c.height);
+    gst_sample_unref (sample);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (dropped)
+{
+  for (const char *behind :
+       { "videocrop left=10", "videoflip video-direction=horiz", "videoflip video-direction=90r",
+         "videobox border-alpha=0 left=-10",
+         // a letterbox: the scaler adds borders and does not say where
+         "videoscale ! video/x-raw,width=320,height=120,pixel-aspect-ratio=1/1" }) {
+    GstSample *sample = sample_of (line (behind));
+    fail_unless (!gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample)), "%s",
+                 behind);
+    gst_sample_unref (sample);
+  }
+}
+GST_END_TEST;
+
+/// The sample is pulled, the pipeline stopped and dropped by sample_of; the histogram answers as
+/// ever.
+GST_START_TEST (outlives_the_pipeline)
+{
+  for (const char *properties : { "backend=cpu", "backend=auto", "backend=auto download=eager" }) {
+    GstSample *sample = sample_of (std::string ("videotestsrc num-buffers=3 pattern=snow ! "
+                                                "video/x-raw,format=GRAY8,width=64,height=48 ! "
+                                                "cudaintegralhist bins=2 ")
+                                   + properties + " ! appsink name=sink sync=false");
+    GstBuffer *buffer = gst_sample_get_buffer (sample);
+    GstIntegralHistogram *histogram =
+        gst_integral_histogram_ref (gst_buffer_get_integral_histogram_meta (buffer)->histogram);
+    GstMapInfo map;
+    gst_buffer_map (buffer, &map, GST_MAP_READ);
+    guint32 wanted[2] = {}, counts[2];
+    for (int i = 0; i < 64 * 48; i++)
+      wanted[map.data[i] / 128]++;
+    gst_buffer_unmap (buffer, &map);
+    gst_sample_unref (sample);
+    fail_unless (gst_integral_histogram_region (histogram, 0, 0, 64, 48, counts, nullptr));
+    fail_unless (counts[0] == wanted[0] && counts[1] == wanted[1]);
+    // and so does its whole tensor, which keeps it alive
+    GstBuffer *tensor = gst_integral_histogram_get_buffer (histogram, nullptr);
+    const gsize last = 47 * gst_integral_histogram_get_row_pitch (histogram) + 63 * 4;
+    gst_integral_histogram_unref (histogram);
+    gst_buffer_map (tensor, &map, GST_MAP_READ);
+    fail_unless_equals_int (int (*reinterpret_cast<const guint32 *> (map.data + last)),
+                            int (wanted[0]));
+    gst_buffer_unmap (tensor, &map);
+    gst_buffer_unref (tensor);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (two_producers)
+{
+  GstSample *sample =
+      sample_of ("videotestsrc num-buffers=3 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
+                 "cudaintegralhist bins=4 ! "
+                 "cudaintegralhist bins=9 counter=u16 ! appsink name=sink sync=false");
+  gpointer state = nullptr;
+  std::vector<guint> bins;
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (gst_sample_get_buffer (sample), &state,
+                                                           GST_INTEGRAL_HISTOGRAM_META_API_TYPE)) {
+    GstIntegralHistogram *histogram =
+        reinterpret_cast<GstIntegralHistogramMeta *> (meta)->histogram;
+    bins.push_back (gst_integral_histogram_get_bins (histogram));
+    guint32 counts[9] = {}, sum = 0;
+    fail_unless (gst_integral_histogram_region (histogram, 3, 4, 20, 30, counts, nullptr));
+    for (guint32 count : counts)
+      sum += count;
+    fail_unless_equals_int (int (sum), 600);
+  }
+  fail_unless (bins == std::vector<guint> ({ 4, 9 }));
+  gst_sample_unref (sample);
+}
+GST_END_TEST;
+
+GST_START_TEST (copies_share)
+{
+  GstSample *sample = sample_of (line ("identity"));
+  GstBuffer *buffer = gst_sample_get_buffer (sample);
+  GstBuffer *copy = gst_buffer_copy (buffer), *deep = gst_buffer_copy_deep (buffer);
+  GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (buffer)->histogram;
+  fail_unless (gst_buffer_get_integral_histogram_meta (copy)->histogram == histogram);
+  fail_unless (gst_buffer_get_integral_histogram_meta (deep)->histogram == histogram);
+  // a part of the bytes is no frame
+  GstBuffer *part = gst_buffer_copy_region (buffer, GST_BUFFER_COPY_ALL, 0, 320);
+  fail_unless (!gst_buffer_get_integral_histogram_meta (part));
+  gst_buffer_unref (part);
+  gst_sample_unref (sample);
+  gst_buffer_unref (copy);
+  guint32 counts[8];
+  fail_unless (gst_integral_histogram_region (
+      gst_buffer_get_integral_histogram_meta (deep)->histogram, 0, 0, 320, 240, counts, nullptr));
+  gst_buffer_unref (deep);
+}
+GST_END_TEST;
+
+/// Both branches of a tee see one tensor.
+GST_START_TEST (tee_shares)
+{
+  GstElement *pipeline = gst_parse_launch ("videotestsrc num-buffers=1 ! cudaintegralhist ! tee "
+                                           "name=t  t. ! queue ! appsink name=a sync=false  "
+                                           "t. ! queue ! appsink name=b sync=false",
+                                           nullptr);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  GstIntegralHistogram *seen[2];
+  GstSample *samples[2];
+  for (int i = 0; i < 2; i++) {
+    GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), i ? "b" : "a");
+    samples[i] = gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 20 * GST_SECOND);
+    fail_unless (samples[i]);
+    seen[i] =
+        gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (samples[i]))->histogram;
+    gst_object_unref (sink);
+  }
+  fail_unless (seen[0] == seen[1]);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+  gst_sample_unref (samples[0]);
+  gst_sample_unref (samples[1]);
+}
+GST_END_TEST;
+
+GST_START_TEST (errors_of_queries)
+{
+  GstSample *sample = sample_of (line ("identity"));
+  GstIntegralHistogram *histogram =
+      gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample))->histogram;
+  const gint three[3] = { 1, 2, 3 };
+  GError *error = nullptr;
+  fail_unless (!gst_integral_histogram_query_regions (histogram, three, 3, &error));
+  fail_unless (g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR,
+                                GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION)
+               && strstr (error->message, "x, y, width, height"));
+  fail_unless_equals_string (g_quark_to_string (error->domain),
+                             "gst-integral-histogram-error-quark");
+  g_clear_error (&error);
+  const gint eight[8] = { 0, 0, 320, 240, 10, 10, 5, 5 };
+  GBytes *bytes = gst_integral_histogram_query_regions (histogram, eight, 8, &error);
+  fail_unless (bytes && g_bytes_get_size (bytes) == 2 * 8 * sizeof (guint32));
+  guint32 sum = 0;
+  for (int i = 0; i < 16; i++)
+    sum += static_cast<const guint32 *> (g_bytes_get_data (bytes, nullptr))[i];
+  fail_unless_equals_int (int (sum), 320 * 240 + 25);
+  g_bytes_unref (bytes);
+  gst_sample_unref (sample);
+}
+GST_END_TEST;
+
+static Suite *meta_suite ()
+{
+  Suite *suite = suite_create ("meta");
+  TCase *tests = tcase_create ("general");
+  tcase_set_timeout (tests, 120);
+  suite_add_tcase (suite, tests);
+  tcase_add_test (tests, kept);
+  tcase_add_test (tests, follows_scaling);
+  tcase_add_test (tests, dropped);
+  tcase_add_test (tests, outlives_the_pipeline);
+  tcase_add_test (tests, two_producers);
+  tcase_add_test (tests, copies_share);
+  tcase_add_test (tests, tee_shares);
+  tcase_add_test (tests, errors_of_queries);
+  return suite;
+}
+
+GST_CHECK_MAIN (meta);

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Many threads ask every question at once, or ask it on streams of CUDA. What is answered in device
+// memory is, bit for bit, what the same question answers when it waits.
+//
+// Environment:
+//   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)
+#if INTHIST_CUDA
+#include <cuda_runtime.h>
+#endif
+
+#include "questions.hpp"
+
+namespace {
+
+enum class Kind { regions, grids, likelihoods, likelihood_maps, quantile_maps, vote_maps };
+constexpr int kKinds = 6;
+
+/// All that a question may want.
+struct Asked {
+  Kind kind;
+  Measure measure;
+  double quantile;
+  std::vector<Rectangle> rectangles;
+  std::vector<Grid> grids;
+  Model model;
+  std::vector<Target> targets;
+  std::size_t n_answers = 0, n_bests = 0;  // of 4 bytes each; and none where it has no best
+
+  Asked (const Frame &frame, int number, Random &random)
+      : kind (Kind (number % kKinds)), measure (Measure (random () % kMeasures)),
+        quantile (between (random, 0, 10) / 10.0),
+        rectangles (rectangles_of (frame.picture, between (random, 1, 40), random)),
+        grids (grids_of (frame.picture)), model (frame.models (random)[random () % 3])
+  {
+    std::ranges::shuffle (grids, random);
+    grids.resize (random () % grids.size () + 1);
+    for (std::size_t g = 0; g < grids.size (); g++)
+      targets.emplace_back (frame, between (random, 1, 7), random);
+    const bool listed = kind == Kind::regions || kind == Kind::likelihoods,
+               counted = kind == Kind::regions || kind == Kind::grids;
+    n_answers = (listed ? rectangles.size () : windows_of (frame, grids).size ())
+                * (counted ? frame.bins : 1);
+    if (!counted && kind != Kind::quantile_maps)
+      n_bests = listed ? 1 : grids.size ();
+  }
+
+  /// Without a stream it waits.
+  bool ask (GstIntegralHistogram *histogram, void *answers, Best *bests, const gpointer *stream,
+            GError **error) const
+  {
+    const guint n = guint (rectangles.size ()), n_grids = guint (grids.size ());
+    auto *const counts = static_cast<guint32 *> (answers);
+    auto *const values = static_cast<gfloat *> (answers);
+    auto *const quantiles = static_cast<gint32 *> (answers);
+    switch (kind) {
+      case Kind::regions:
+        return stream ? gst_integral_histogram_regions_on_stream (histogram, rectangles.data (), n,
+                                                                  counts, *stream, error)
+                      : gst_integral_histogram_regions (histogram, rectangles.data (), n, counts,
+                                                        error);
+      case Kind::grids:
+        return stream ? gst_integral_histogram_grids_on_stream (histogram, grids.data (), n_grids,
+                                                                counts, *stream, error)
+                      : gst_integral_histogram_grids (histogram, grids.data (), n_grids, counts,
+                                                      error);
+      case Kind::likelihoods:
+        return stream ? gst_integral_histogram_likelihoods_on_stream (histogram, rectangles.data (),
+                                                                      n, model.data (), measure,
+                                                                      values, bests, *stream, error)
+                      : gst_integral_histogram_likelihoods (histogram, rectangles.data (), n,
+                                                            model.data (), measure, values, bests,
+                                                            error);
+      case Kind::likelihood_maps:
+        return stream ? gst_integral_histogram_likelihood_maps_on_stream (
+                   histogram, grids.data (), n_grids, model.data (), measure, values, bests,
+                   *stream, error)
+                      : gst_integral_histogram_likelihood_maps (histogram, grids.data (), n_grids,
+                                                                model.data (), measure, values,
+                                                                bests, error);
+      case Kind::quantile_maps:
+        return stream ? gst_integral_histogram_quantile_maps_on_stream (
+                   histogram, grids.data (), n_grids, quantile, quantiles, *stream, error)
+                      : gst_integral_histogram_quantile_maps (histogram, grids.data (), n_grids,
+                                                              quantile, quantiles, error);
+      case Kind::vote_maps: break;
+    }
+    std::vector<Search> searches;
+    for (guint g = 0; g < n_grids; g++)
+      searches.push_back (targets[g].on (grids[g]));
+    return stream ? gst_integral_histogram_vote_maps_on_stream (
+               histogram, searches.data (), n_grids, measure, values, bests, *stream, error)
+                  : gst_integral_histogram_vote_maps (histogram, searches.data (), n_grids, measure,
+                                                      values, bests, error);
+  }
+
+  /// Overwrites all that has been asked.
+  void scramble ()
+  {
+    const auto overwrite = [] (auto &list) {
+      std::memset (static_cast<void *> (list.data ()), 0x77, list.size () * sizeof *list.data ());
+    };
+    overwrite (rectangles);
+    overwrite (grids);
+    overwrite (model);
+    for (Target &target : targets) {
+      overwrite (target.patches);
+      overwrite (target.models);
+    }
+  }
+};
+
+/// Answers, and the bests behind them.
+using Answers = std::vector<guint32>;
+static_assert (sizeof (Best) == 2 * sizeof (guint32));
+
+std::size_t words_of (const Asked &asked)
+{
+  return asked.n_answers + 2 * asked.n_bests;
+}
+
+Answers answers_of (const Frame &frame, const Asked &asked)
+{
+  Answers answers (words_of (asked));
+  auto *const bests = reinterpret_cast<Best *> (answers.data () + asked.n_answers);
+  expect_answer ([&] (GError **error) {
+    return asked.ask (frame.histogram, answers.data (), asked.n_bests ? bests : nullptr, nullptr,
+                      error);
+  });
+  return answers;
+}
+
+void run_threads (const char *backend)
+{
+  constexpr int kThreads = 8, kQuestions = 50, kDifferent = 4 * kKinds;
+  Random random (seed ());
+  const Frame frame (kSources[0], backend);
+  std::vector<Asked> asked;
+  std::vector<Answers> wanted;  // other tests see to it that they are right
+  for (int i = 0; i < kDifferent; i++)
+    wanted.push_back (answers_of (frame, asked.emplace_back (frame, i, random)));
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; t++)
+    threads.emplace_back ([&, own = Random (seed () + unsigned (t))] () mutable {
+      for (int i = 0; i < kQuestions; i++) {
+        const std::size_t q = own () % kDifferent;
+        Answers answers (wanted[q].size ());
+        auto *const bests = reinterpret_cast<Best *> (answers.data () + asked[q].n_answers);
+        wrong += !asked[q].ask (frame.histogram, answers.data (),
+                                asked[q].n_bests ? bests : nullptr, nullptr, nullptr)
+                 || answers != wanted[q];
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join ();
+  fail_unless_equals_int (wrong, 0);
+}
+
+/// What lies in host memory has no streams.
+void run_no_stream (const char *backend)
+{
+  if (!g_str_equal (backend, "cpu"))
+    return;
+  Random random (seed ());
+  const Frame frame (kSources[0], backend);
+  for (int i = 0; i < kKinds; i++) {
+    const Asked asked (frame, i, random);
+    Answers answers (words_of (asked), 7);
+    const gpointer stream = nullptr;
+    expect_refusal (
+        "in host memory",
+        [&] (GError **error) {
+          return asked.ask (frame.histogram, answers.data (), nullptr, &stream, error);
+        },
+        GST_INTEGRAL_HISTOGRAM_ERROR_FAILED);
+    fail_unless (answers == Answers (answers.size (), 7));
+    // with a stream all answers are wanted
+    Best bests[5];
+    ASSERT_CRITICAL (fail_unless (!asked.ask (frame.histogram, nullptr, bests, &stream, nullptr)));
+  }
+}
+
+#if INTHIST_CUDA
+void check_cuda (cudaError_t error)
+{
+  fail_unless (error == cudaSuccess, "CUDA: %s", cudaGetErrorString (error));
+}
+
+class OnDevice {
+public:
+  explicit OnDevice (std::size_t words) : words_ (words)
+  {
+    check_cuda (cudaMalloc (reinterpret_cast<void **> (&data), words * sizeof (guint32)));
+    check_cuda (cudaMemset (data, 0xa5, words * sizeof (guint32)));
+    check_cuda (cudaDeviceSynchronize ());
+  }
+  ~OnDevice () { cudaFree (data); }
+  OnDevice (const OnDevice &) = delete;
+
+  Answers read () const
+  {
+    Answers words (words_);
+    check_cuda (
+        cudaMemcpy (words.data (), data, words_ * sizeof (guint32), cudaMemcpyDeviceToHost));
+    return words;
+  }
+
+  guint32 *data = nullptr;
+
+private:
+  const std::size_t words_;
+};
+
+/// Asks `n` questions, one right behind the other on streams in turn that have something else to do
+/// first. What was asked is overwritten at once.
+void ask_on_streams (const Frame &frame, int n, int n_streams, const char *what)
+{
+  check_cuda (cudaSetDevice (gst_integral_histogram_get_cuda_device (
+      frame.histogram)));  // the frame comes from host memory: the context is the primary one
+  Random random (seed ());
+  std::vector<Asked> asked;
+  std::vector<Answers> wanted;
+  std::vector<std::size_t> offsets;
+  std::size_t words = 0;
+  for (int i = 0; i < n; i++) {
+    wanted.push_back (answers_of (frame, asked.emplace_back (frame, i, random)));
+    offsets.push_back (words);
+    words +=
+        (wanted.back ().size () + 3) / 2 * 2;  // one to three words between them stay as they are
+  }
+  OnDevice answers (words), busy (std::size_t (64) << 20);
+  std::vector<cudaStream_t> streams (static_cast<std::size_t> (n_streams));
+  cudaEvent_t begun;
+  check_cuda (cudaEventCreateWithFlags (&begun, cudaEventDisableTiming));
+  for (cudaStream_t &stream : streams)
+    check_cuda (cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking));
+  for (int i = 0; i < 400; i++)
+    check_cuda (cudaMemsetAsync (busy.data, i, std::size_t (256) << 20, streams[0]));
+  check_cuda (cudaEventRecord (begun, streams[0]));
+  for (const cudaStream_t stream : streams)
+    check_cuda (cudaStreamWaitEvent (stream, begun, 0));
+  for (int i = 0; i < n; i++) {
+    const gpointer stream = streams[std::size_t (i) % streams.size ()];
+    guint32 *const to = answers.data + offsets[std::size_t (i)];
+    Asked &question = asked[std::size_t (i)];
+    // bests need the alignment of a float, which any word has
+    auto *const bests =
+        question.n_bests ? reinterpret_cast<Best *> (to + question.n_answers) : nullptr;
+    expect_answer (
+        [&] (GError **error) { return question.ask (frame.histogram, to, bests, &stream, error); });
+    question.scramble ();
+  }
+  printf ("%s: %d questions were asked %s the first was answered\n", what, n,
+          cudaEventQuery (begun) == cudaSuccess ? "when" : "before");
+  for (const cudaStream_t stream : streams) {
+    check_cuda (cudaStreamSynchronize (stream));
+    check_cuda (cudaStreamDestroy (stream));
+  }
+  check_cuda (cudaEventDestroy (begun));
+  const Answers got = answers.read ();
+  for (int i = 0; i < n; i++) {
+    const std::size_t first = offsets[std::size_t (i)], size = wanted[std::size_t (i)].size ();
+    const std::size_t end = i + 1 < n ? offsets[std::size_t (i) + 1] : words;
+    for (std::size_t k = 0; k < end - first; k++)
+      fail_unless (got[first + k] == (k < size ? wanted[std::size_t (i)][k] : 0xa5a5a5a5),
+                   "%s: question %d of kind %d, word %zu of %zu", what, i, i % kKinds, k, size);
+  }
+  // lanes that were outstanding serve those who wait
+  for (int i = 0; i < kKinds; i++)
+    answers_of (frame, Asked (frame, i, random));
+}
+#endif
+
+void run_on_stream (const char *backend)
+{
+  if (g_str_equal (backend, "cpu"))
+    return;
+#if INTHIST_CUDA
+  for (const Source &source : kSources)
+    ask_on_streams (Frame (source, backend), 2 * kKinds, 1, source.pattern);
+#endif
+}
+
+void run_outstanding (const char *backend)
+{
+  if (g_str_equal (backend, "cpu"))
+    return;
+#if INTHIST_CUDA
+  ask_on_streams (Frame (kSources[1], backend), 200, 2, "200 on two streams");
+#endif
+}
+
+/// On the legacy default stream, which has no handle.
+void run_default_stream (const char *backend)
+{
+  if (g_str_equal (backend, "cpu"))
+    return;
+#if INTHIST_CUDA
+  Random random (seed ());
+  const Frame frame (kSources[0], backend);
+  check_cuda (cudaSetDevice (gst_integral_histogram_get_cuda_device (frame.histogram)));
+  for (int i = 0; i < kKinds; i++) {
+    const Asked asked (frame, i, random);
+    const gpointer stream = nullptr;
+    OnDevice answers (words_of (asked));
+    auto *const bests =
+        asked.n_bests ? reinterpret_cast<Best *> (answers.data + asked.n_answers) : nullptr;
+    expect_answer ([&] (GError **error) {
+      return asked.ask (frame.histogram, answers.data, bests, &stream, error);
+    });
+    fail_unless (answers.read () == answers_of (frame, asked));
+  }
+#endif
+}
+
+}  // namespace
+
+BACKEND_TEST (threads)
+BACKEND_TEST (no_stream)
+BACKEND_TEST (on_stream)
+BACKEND_TEST (outstanding)
+BACKEND_TEST (default_stream)
+
+static Suite *query_streams_suite ()
+{
+  Suite *const suite = suite_create ("query_streams");
+  TCase *const tcase = tcase_create ("query_streams");
+  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
+  printf ("INTHIST_SEED=%u\n", seed ());
+  suite_add_tcase (suite, tcase);
+  tcase_set_timeout (tcase, 120);
+  constexpr int kEnd = int (std::size (kBackends));
+  tcase_add_loop_test (tcase, threads, 0, kEnd);
+  tcase_add_loop_test (tcase, no_stream, 0, kEnd);
+  tcase_add_loop_test (tcase, on_stream, 0, kEnd);
+  tcase_add_loop_test (tcase, outstanding, 0, kEnd);
+  tcase_add_loop_test (tcase, default_stream, 0, kEnd);
+  return suite;
+}
+
+GST_CHECK_MAIN (query_streams);

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The tests of questions share frames that come out of pipelines, what to ask of them, and what
+// must be answered.
+#pragma once
+
+#include <cstring>
+#include <span>
+
+#include "formulas.hpp"
+#include "pipelines.hpp"
+
+using Measure = GstIntegralHistogramMeasure;
+using Grid = GstIntegralHistogramGrid;
+using Best = GstIntegralHistogramBest;
+using Search = GstIntegralHistogramSearch;
+using Rectangle = GstVideoRectangle;
+using Model = std::vector<gfloat>;
+
+constexpr int kMeasures = 10;
+
+constexpr struct Source {
+  const char *pattern;
+  int width, height;
+  guint bins;
+  const char *counter;
+} kSources[] = {
+  { "snow", 97, 61, 16, "u32" },
+  { "smpte", 320, 240, 32, "u16" },  // which has windows of more than 65535 pixels
+  { "snow", 133, 97, 7, "u16-anchored" },
+  { "ball", 160, 120, 256, "u32" },
+  { "snow", 1, 1, 3, "u32" },
+  { "gradient", 64, 48, 1, "u16" },
+};
+
+/// A frame that has come out of a pipeline.
+class Frame {
+public:
+  Frame (const Source &source, const char *backend, const char *element = "cudaintegralhist")
+      : sample_ (sample (source, backend, element)), picture (picture_of (sample_)),
+        histogram (meta_of (sample_)->histogram), bins (gst_integral_histogram_get_bins (histogram))
+  {
+  }
+
+  /// The part of a window that is inside the frame.
+  Rectangle clip (gint64 x, gint64 y, int width, int height) const
+  {
+    const gint64 left = std::max<gint64> (x, 0), top = std::max<gint64> (y, 0);
+    const gint64 right = std::min<gint64> (x + width, picture.width),
+                 bottom = std::min<gint64> (y + height, picture.height);
+    return right > left && bottom > top
+               ? Rectangle{ int (left), int (top), int (right - left), int (bottom - top) }
+               : Rectangle{};
+  }
+
+  /// How many pixels of each bin are in a window.
+  Sums count (const Rectangle &clipped) const
+  {
+    return added (picture, clipped, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS, bins);
+  }
+
+  /// What to look for: a window of the picture, counted and not divided by anything; a few bins of
+  /// all; and all alike.
+  std::vector<Model> models (Random &random) const
+  {
+    const Sums seen = count (clip (picture.width / 4, picture.height / 4, picture.width / 3 + 1,
+                                   picture.height / 3 + 1));
+    Model few (bins), even (bins, 0.7f);
+    few[random () % bins] += 30;
+    few[random () % bins] += 10;
+    return { { seen.begin (), seen.end () }, few, even };
+  }
+
+private:
+  static Sample sample (const Source &source, const char *backend, const std::string &element)
+  {
+    std::string line = std::string ("videotestsrc num-buffers=1 pattern=") + source.pattern
+                       + " ! video/x-raw,format=GRAY8,width=" + std::to_string (source.width)
+                       + ",height=" + std::to_string (source.height) + " ! " + element
+                       + " backend=" + backend;
+    if (element == "cudaintegralhist")
+      line += " bins=" + std::to_string (source.bins) + " counter=" + source.counter;
+    Pipeline pipeline (line + " ! appsink name=sink");
+    pipeline.set_state (GST_STATE_PLAYING);
+    return pipeline.pull ();
+  }
+
+  const Sample sample_;
+
+public:
+  const Picture picture;
+  GstIntegralHistogram *const histogram;
+  const guint bins;
+};
+
+/// Of several sizes, over the borders of the frame and nowhere near it.
+inline std::vector<Grid> grids_of (const Picture &picture)
+{
+  const int w = picture.width, h = picture.height;
+  return { { w / 4 + 1, h / 3 + 1, 0, 0, 1 + w / 9, 1 + h / 7, 7, 5 },
+           { w / 2 + 1, h / 2 + 1, -w, -h, w / 5 + 1, h / 2 + 1, 11, 5 },
+           { w, h, 0, 0, 1, 1, 1, 1 },
+           { 1, 1, w - 3, h - 2, 1, 1, 7, 4 },
+           { 9, 6, -7, -9, 3, 2, 13, 9 } };
+}
+
+inline std::vector<Rectangle> rectangles_of (const Picture &picture, int n, Random &random)
+{
+  const int w = picture.width, h = picture.height;
+  std::vector<Rectangle> rectangles = {
+    { 0, 0, w, h }, { -5, -7, w + 20, h + 20 }, { w, 0, 5, 5 }, { 3, 3, 0, 4 }, { w / 2, 0, w, h }
+  };
+  while (int (rectangles.size ()) < n)
+    rectangles.push_back ({ between (random, -w / 2, w), between (random, -h / 2, h),
+                            between (random, 0, w), between (random, 0, h) });
+  return rectangles;
+}
+
+/// Their windows inside the frame, one grid after another.
+inline std::vector<Rectangle> windows_of (const Frame &frame, const std::vector<Grid> &grids)
+{
+  std::vector<Rectangle> windows;
+  for (const Grid &grid : grids)
+    for (int j = 0; j < grid.rows; j++)
+      for (int i = 0; i < grid.columns; i++)
+        windows.push_back (frame.clip (grid.x + gint64 (i) * grid.step_x,
+                                       grid.y + gint64 (j) * grid.step_y, grid.window_width,
+                                       grid.window_height));
+  return windows;
+}
+
+/// What they hold, each divided by its sum.
+inline Weights shares (const auto &numbers)
+{
+  Weights weights (numbers.begin (), numbers.end ());
+  const double sum = std::accumulate (weights.begin (), weights.end (), 0.0);
+  for (double &weight : weights)
+    weight = sum > 0 ? weight / sum : 0;
+  return weights;
+}
+
+/// As users say it.
+inline const char *name_of (Measure measure)
+{
+  auto *const names =
+      static_cast<GEnumClass *> (g_type_class_ref (GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE));
+  fail_unless_equals_int (int (names->n_values), kMeasures);
+  const char *const name = g_enum_get_value (names, measure)->value_nick;
+  g_type_class_unref (names);
+  return name;
+}
+
+inline bool is_similarity (Measure measure)
+{
+  return measure == GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION
+         || measure == GST_INTEGRAL_HISTOGRAM_MEASURE_CORRELATION;
+}
+
+/// Room for answers, with something behind them that must stay.
+template <class Answer>
+class Room {
+public:
+  explicit Room (std::size_t n) : n_ (n), all_ (n + kBehind)
+  {
+    std::memset (static_cast<void *> (all_.data ()), 0xa5, all_.size () * sizeof (Answer));
+  }
+  ~Room ()
+  {
+    const auto *const end = reinterpret_cast<const guint8 *> (all_.data () + n_);
+    fail_unless (std::all_of (end, end + kBehind * sizeof (Answer),
+                              [] (guint8 byte) { return byte == 0xa5; }),
+                 "wrote behind the answers");
+  }
+
+  Answer *data () { return all_.data (); }
+  const Answer &operator[] (std::size_t i) const { return all_[i]; }
+
+private:
+  static constexpr std::size_t kBehind = 16;
+  const std::size_t n_;
+  std::vector<Answer> all_;
+};
+
+/// `question (error)` must be answered.
+inline void expect_answer (auto &&question)
+{
+  g_autoptr (GError) error = nullptr;
+  const bool answered = question (&error);
+  fail_unless (answered == !error);
+  fail_unless (answered, "%s", error ? error->message : "");
+}
+
+/// It must be refused, and the message says `why`.
+inline void
+expect_refusal (const char *why, auto &&question,
+                GstIntegralHistogramError code = GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION)
+{
+  g_autoptr (GError) error = nullptr;
+  fail_unless (!question (&error), "answered, and must say: %s", why);
+  fail_unless (error, "no error, and must say: %s", why);
+  fail_unless (g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR, code)
+                   && strstr (error->message, why),
+               "%s %d: %s; must say: %s", g_quark_to_string (error->domain), error->code,
+               error->message, why);
+  question (nullptr);
+}
+
+inline void expect_near (Measure measure, const Rectangle &window, double got, double wanted)
+{
+  fail_unless (std::fabs (got - wanted) <= 1e-5 * std::max (1.0, std::fabs (wanted)),
+               "%s of %d,%d %dx%d is %.8g, must be %.8g", name_of (measure), window.x, window.y,
+               window.w, window.h, got, wanted);
+}
+
+/// It is the one that nothing is better than, and of equals the one nearest to the middle of the
+/// grid, or in a list (null) the first.
+inline void expect_best (Measure measure, const Grid *grid, int n, const gfloat *values,
+                         const Best &best)
+{
+  fail_unless (best.index >= 0 && best.index < n && best.value == values[best.index]);
+  const auto distance = [&] (int i) {
+    return grid ? std::hypot (i % grid->columns - (grid->columns - 1) / 2.0,
+                              i / grid->columns - (grid->rows - 1) / 2.0)
+                : 0;
+  };
+  for (int i = 0; i < n; i++) {
+    const bool better = is_similarity (measure) ? values[i] > best.value : values[i] < best.value;
+    const double gap = distance (i) - distance (best.index);
+    const bool nearer = values[i] == best.value && (gap < -1e-9 || (gap < 1e-9 && i < best.index));
+    fail_unless (!better && !nearer, "%s: %d (%g) is better than %d (%g)", name_of (measure), i,
+                 values[i], best.index, best.value);
+  }
+}
+
+/// The same for the maps of several grids.
+inline void expect_bests (Measure measure, const std::vector<Grid> &grids, const gfloat *maps,
+                          const Room<Best> &bests)
+{
+  for (std::size_t g = 0; g < grids.size (); g++) {
+    const int n = grids[g].columns * grids[g].rows;
+    expect_best (measure, &grids[g], n, maps, bests[g]);
+    maps += n;
+  }
+}
+
+inline bool same (const Best &a, const Best &b)
+{
+  return a.value == b.value && a.index == b.index;
+}
+
+/// Patches in and around a window, some of no pixels, each with a model.
+struct Target {
+  std::vector<Rectangle> patches;
+  Model models;
+  guint rank;
+
+  Target (const Frame &frame, int n, Random &random) : rank (random () % unsigned (n))
+  {
+    const int w = frame.picture.width, h = frame.picture.height;
+    const auto all = frame.models (random);
+    for (int p = 0; p < n; p++) {
+      patches.push_back ({ between (random, -2, w / 2), between (random, -2, h / 2),
+                           between (random, 0, w / 2), between (random, 0, h / 2) });
+      const Model &model = all[random () % all.size ()];
+      models.insert (models.end (), model.begin (), model.end ());
+    }
+  }
+
+  Search on (const Grid &grid) const
+  {
+    return { grid, patches.data (), guint (patches.size ()), models.data (), rank };
+  }
+
+  /// The vote for a window with this first pixel.
+  double vote (const Frame &frame, Measure measure, gint64 x, gint64 y) const
+  {
+    Weights votes;
+    for (std::size_t p = 0; p < patches.size (); p++) {
+      const auto &[dx, dy, w, h] = patches[p];
+      const std::span model (models.data () + p * frame.bins, frame.bins);
+      votes.push_back (formula (name_of (measure),
+                                shares (frame.count (frame.clip (x + dx, y + dy, w, h))),
+                                shares (model)));
+    }
+    std::ranges::sort (votes);
+    return is_similarity (measure) ? votes[votes.size () - 1 - rank] : votes[rank];
+  }
+};
+
+/// A test on each backend that there is; the loop's index is the backend's.
+#define BACKEND_TEST(name) \
+  GST_START_TEST (name) \
+  { \
+    if (have (kBackends[__i__])) \
+      run_##name (kBackends[__i__]); \
+  } \
+  GST_END_TEST

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// An application's own stream reads a tensor slowly, nobody holds the histogram any more, and the
+// next frame has no other memory. It waits where gst_integral_histogram_add_reader() has said so,
+// and does not where nobody has.
+#include <cstring>
+#include <memory>
+
+#if INTHIST_CUDA
+#include <cuda_runtime.h>
+
+#include "slow_reader.hpp"
+#endif
+
+#include "alone.hpp"
+
+namespace {
+
+constexpr int kWidth = 640, kHeight = 480, kBins = 16, kPixels = kWidth * kHeight;
+
+/// A frame of one value, so that one bin has all pixels.
+GstBuffer *even (guint8 value)
+{
+  GstBuffer *const buffer = gst_buffer_new_allocate (nullptr, kPixels, nullptr);
+  gst_buffer_memset (buffer, 0, value, kPixels);
+  return buffer;
+}
+
+GstIntegralHistogram *histogram_of (GstBuffer *buffer)
+{
+  return gst_buffer_get_integral_histogram_meta (buffer)->histogram;
+}
+
+std::string line (const char *backend, const std::string &more)
+{
+  return std::string ("cudaintegralhist bins=16 tuning-time=0 download=never backend=") + backend
+         + " " + more;
+}
+
+}  // namespace
+
+/// What lies in host memory, or in several shards, has no readers on a stream.
+GST_START_TEST (refusals)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  const bool cpu = strcmp (backend, "cpu") == 0;
+  struct Case {
+    const char *properties, *why;
+  };
+  for (const Case &c : { Case{ "", cpu ? "host memory" : nullptr },
+                         Case{ "cuda-device-ids=0 task-bins=16", cpu ? "host memory" : nullptr },
+                         Case{ "cuda-device-ids=0 task-bins=4", "shards" },
+                         Case{ "max-device-memory=9000000 download=lazy", "host memory" } }) {
+    Alone alone (line (backend, c.properties), caps_of ("GRAY8", kWidth, kHeight));
+    GstBuffer *const out = alone.pass (even (1));
+    g_autoptr (GError) error = nullptr;
+    const bool added = gst_integral_histogram_add_reader (histogram_of (out), nullptr, &error);
+    fail_unless (added == !c.why, "%s: %s", c.properties, error ? error->message : "no error");
+    fail_unless (!c.why || strstr (error->message, c.why), "%s: %s", c.properties,
+                 c.why ? error->message : "");
+    gst_buffer_unref (out);
+  }
+}
+GST_END_TEST;
+
+#if INTHIST_CUDA
+
+namespace {
+
+void check_cuda (int error)
+{
+  fail_unless (error == cudaSuccess, "%s", cudaGetErrorString (cudaError_t (error)));
+}
+
+class Stream {
+public:
+  Stream () { check_cuda (cudaStreamCreateWithFlags (&stream_, cudaStreamNonBlocking)); }
+  ~Stream () { cudaStreamDestroy (stream_); }
+  Stream (const Stream &) = delete;
+  Stream &operator= (const Stream &) = delete;
+  cudaStream_t get () const { return stream_; }
+  void wait () const { check_cuda (cudaStreamSynchronize (stream_)); }
+
+private:
+  cudaStream_t stream_ = nullptr;
+};
+
+/// Of the device.
+class Memory {
+public:
+  explicit Memory (gsize bytes) : bytes_ (bytes)
+  {
+    check_cuda (cudaMalloc (&data_, bytes));
+    check_cuda (cudaMemset (data_, 0x77, bytes));
+    check_cuda (cudaDeviceSynchronize ());
+  }
+  ~Memory () { cudaFree (data_); }
+  Memory (const Memory &) = delete;
+  Memory &operator= (const Memory &) = delete;
+  void *get () const { return data_; }
+  std::vector<guint32> values () const
+  {
+    std::vector<guint32> values (bytes_ / 4);
+    check_cuda (cudaMemcpy (values.data (), data_, values.size () * 4, cudaMemcpyDeviceToHost));
+    return values;
+  }
+
+private:
+  void *data_ = nullptr;
+  const gsize bytes_;
+};
+
+gsize tensor_bytes (GstIntegralHistogram *histogram)
+{
+  return gst_integral_histogram_get_plane_pitch (histogram)
+         * gst_integral_histogram_get_bins (histogram);
+}
+
+/// Enqueues a slow copy of the tensor behind what computes it.
+void read_slowly (GstIntegralHistogram *histogram, const Stream &stream, const Memory &to,
+                  int milliseconds)
+{
+  const guint64 pointer = gst_integral_histogram_get_device_pointer (histogram);
+  fail_unless (pointer != 0);
+  check_cuda (cudaStreamWaitEvent (
+      stream.get (), static_cast<cudaEvent_t> (gst_integral_histogram_get_cuda_event (histogram)),
+      0));
+  check_cuda (slow_copy (reinterpret_cast<const void *> (pointer), to.get (),
+                         tensor_bytes (histogram), milliseconds, stream.get ()));
+}
+
+void add_reader (GstIntegralHistogram *histogram, const Stream &stream)
+{
+  g_autoptr (GError) error = nullptr;
+  fail_unless (gst_integral_histogram_add_reader (histogram, stream.get (), &error), "%s",
+               error ? error->message : "");
+}
+
+/// In how many rows and bins a copied tensor is not that of an even frame of this value;
+/// `first_bin` is its first.
+int wrong (const std::vector<guint32> &tensor, GstIntegralHistogram *like, guint8 value,
+           int first_bin = 0)
+{
+  const gsize row = gst_integral_histogram_get_row_pitch (like) / 4,
+              plane = gst_integral_histogram_get_plane_pitch (like) / 4;
+  int wrong = 0;
+  for (guint b = 0; b < gst_integral_histogram_get_bins (like); b++)
+    for (int y = 0; y < kHeight; y++) {
+      const guint32 wanted =
+          int (b) + first_bin == value * kBins / 256 ? guint32 (kWidth * (y + 1)) : 0;
+      wrong += tensor[b * plane + gsize (y) * row + kWidth - 1] != wanted;
+    }
+  return wrong;
+}
+
+}  // namespace
+
+/// One slow reader: with add_reader the copy is the first frame's; without it is not, which shows
+/// that the memory is written to meanwhile.
+GST_START_TEST (slow)
+{
+  if (!have ("cuda"))
+    return;
+  for (const char *properties : { "max-tensors=1", "max-tensors=1 async-depth=1" })
+    for (const bool said : { true, false }) {
+      Alone alone (line ("cuda", properties), caps_of ("GRAY8", kWidth, kHeight));
+      const Stream stream;
+      GstBuffer *out = alone.pass (even (0));  // so that nothing is loaded or allocated later
+      const Memory copy (tensor_bytes (histogram_of (out)));
+      read_slowly (histogram_of (out), stream, copy, 0);
+      stream.wait ();
+      gst_buffer_unref (out);
+
+      out = alone.pass (even (10));
+      const guint64 pointer = gst_integral_histogram_get_device_pointer (histogram_of (out));
+      read_slowly (histogram_of (out), stream, copy, 50);
+      if (said)
+        add_reader (histogram_of (out), stream);
+      gst_buffer_unref (out);
+      out = alone.pass (even (200));
+      fail_unless (gst_integral_histogram_get_device_pointer (histogram_of (out)) == pointer,
+                   "the next frame has other memory");
+      // the next frame's own numbers are right in any case
+      guint32 counts[kBins];
+      g_autoptr (GError) error = nullptr;
+      fail_unless (
+          gst_integral_histogram_region (histogram_of (out), 0, 0, kWidth, kHeight, counts, &error),
+          "%s", error ? error->message : "");
+      fail_unless (counts[200 * kBins / 256] == kPixels && counts[0] == 0);
+      stream.wait ();
+      const int n = wrong (copy.values (), histogram_of (out), 10);
+      if (said)
+        fail_unless (n == 0, "%s: %d rows of the copy are wrong", properties, n);
+      else
+        fail_unless (n > 0, "%s: without add_reader nothing is wrong: the test says nothing",
+                     properties);
+      gst_buffer_unref (out);
+    }
+}
+GST_END_TEST;
+
+/// Many readers on several streams, each of some frames, all of which are right.
+GST_START_TEST (many)
+{
+  if (!have ("cuda"))
+    return;
+  constexpr int kStreams = 5, kFrames = 12;
+  Alone alone (line ("cuda", "max-tensors=1"), caps_of ("GRAY8", kWidth, kHeight));
+  GstBuffer *const like = alone.pass (even (0));
+  const gsize bytes = tensor_bytes (histogram_of (like));
+  std::vector<std::unique_ptr<Stream>> streams;
+  std::vector<std::unique_ptr<Memory>> copies;
+  for (int i = 0; i < kStreams; i++)
+    streams.push_back (std::make_unique<Stream> ());
+  for (int i = 0; i < kStreams * kFrames; i++)
+    copies.push_back (std::make_unique<Memory> (bytes));
+  gst_buffer_unref (like);
+  for (int frame = 0; frame < kFrames; frame++) {
+    GstBuffer *const out = alone.pass (even (guint8 (20 * frame)));
+    for (int i = 0; i < kStreams; i++)
+      for (int twice = 0; twice < 2; twice++) {
+        read_slowly (histogram_of (out), *streams[gsize (i)], *copies[gsize (frame * kStreams + i)],
+                     twice ? 0 : (i + frame) % 7);
+        add_reader (histogram_of (out), *streams[gsize (i)]);
+      }
+    gst_buffer_unref (out);
+  }
+  for (const auto &stream : streams)
+    stream->wait ();
+  GstBuffer *const out = alone.pass (even (0));
+  for (int i = 0; i < kStreams * kFrames; i++) {
+    const int n =
+        wrong (copies[gsize (i)]->values (), histogram_of (out), guint8 (20 * (i / kStreams)));
+    fail_unless (n == 0, "frame %d, stream %d: %d rows are wrong", i / kStreams, i % kStreams, n);
+  }
+  gst_buffer_unref (out);
+}
+GST_END_TEST;
+
+/// The questions that answer on a stream add themselves.
+GST_START_TEST (questions)
+{
+  if (!have ("cuda"))
+    return;
+  Alone alone (line ("cuda", "max-tensors=1"), caps_of ("GRAY8", kWidth, kHeight));
+  const Stream stream, other;
+  const Memory counts (4 * kBins), map (4), copy (1 << 20);
+  for (int frame = 0; frame < 4; frame++) {
+    const guint8 value = guint8 (60 * frame + 5);
+    GstBuffer *out = alone.pass (even (value));
+    GstIntegralHistogram *const histogram = histogram_of (out);
+    g_autoptr (GError) error = nullptr;
+    const GstVideoRectangle all = { 0, 0, kWidth, kHeight };
+    const GstIntegralHistogramGrid grid = { kWidth, kHeight, 0, 0, 1, 1, 1, 1 };
+    for (const Stream *each : { &stream, &other })
+      check_cuda (slow_copy (copy.get (), static_cast<char *> (copy.get ()) + (1 << 19), 4, 40,
+                             each->get ()));
+    const bool asked =
+        gst_integral_histogram_regions_on_stream (
+            histogram, &all, 1, static_cast<guint32 *> (counts.get ()), stream.get (), &error)
+        && gst_integral_histogram_quantile_maps_on_stream (
+            histogram, &grid, 1, 0.5, static_cast<gint32 *> (map.get ()), other.get (), &error);
+    fail_unless (asked, "%s", error ? error->message : "");
+    gst_buffer_unref (out);
+    out = alone.pass (even (guint8 (value + 60)));
+    fail_unless (gst_integral_histogram_wait (histogram_of (out), GST_CLOCK_TIME_NONE, nullptr));
+    stream.wait ();
+    other.wait ();
+    const auto answers = counts.values ();
+    for (int b = 0; b < kBins; b++)
+      fail_unless (answers[gsize (b)] == (b == value * kBins / 256 ? guint32 (kPixels) : 0),
+                   "frame %d, bin %d: %u", frame, b, answers[gsize (b)]);
+    fail_unless_equals_int (map.values ()[0], value * kBins / 256);
+    gst_buffer_unref (out);
+  }
+}
+GST_END_TEST;
+
+/// A shard is read like a tensor in one piece, and keeps its memory from the next frame.
+GST_START_TEST (shards)
+{
+  if (!have ("cuda"))
+    return;
+  Alone alone (line ("cuda", "max-tensors=1 cuda-device-ids=0 task-bins=4"),
+               caps_of ("GRAY8", kWidth, kHeight));
+  const Stream stream;
+  gst_buffer_unref (alone.pass (even (0)));
+  GstBuffer *out = alone.pass (even (70));
+  std::vector<std::unique_ptr<Memory>> copies;
+  for (guint i = 0; i < 4; i++) {
+    g_autoptr (GstIntegralHistogram) shard =
+        gst_integral_histogram_get_shard (histogram_of (out), i, nullptr);
+    fail_unless (shard != nullptr);
+    copies.push_back (std::make_unique<Memory> (tensor_bytes (shard)));
+    read_slowly (shard, stream, *copies.back (), 20);
+    add_reader (shard, stream);
+  }
+  gst_buffer_unref (out);
+  for (int i = 0; i < 3; i++)
+    gst_buffer_unref (alone.pass (even (200)));
+  stream.wait ();
+  out = alone.pass (even (200));
+  for (guint i = 0; i < 4; i++) {
+    guint first_bin = 99;
+    g_autoptr (GstIntegralHistogram) shard =
+        gst_integral_histogram_get_shard (histogram_of (out), i, &first_bin);
+    const int n = wrong (copies[i]->values (), shard, 70, int (first_bin));
+    fail_unless (n == 0, "shard %u: %d rows are wrong", i, n);
+  }
+  gst_buffer_unref (out);
+}
+GST_END_TEST;
+
+/// Nor is the memory freed under a reader when the element goes.
+GST_START_TEST (freed)
+{
+  if (!have ("cuda"))
+    return;
+  const Stream stream;
+  std::unique_ptr<Memory> copy;
+  {
+    Alone alone (line ("cuda", ""), caps_of ("GRAY8", kWidth, kHeight));
+    GstBuffer *const out = alone.pass (even (130));
+    copy = std::make_unique<Memory> (tensor_bytes (histogram_of (out)));
+    read_slowly (histogram_of (out), stream, *copy, 50);
+    add_reader (histogram_of (out), stream);
+    gst_buffer_unref (out);
+  }
+  stream.wait ();
+  Alone other (line ("cuda", ""), caps_of ("GRAY8", kWidth, kHeight));
+  GstBuffer *const like = other.pass (even (0));
+  fail_unless_equals_int (wrong (copy->values (), histogram_of (like), 130), 0);
+  gst_buffer_unref (like);
+}
+GST_END_TEST;
+
+#endif
+
+static Suite *readers_suite ()
+{
+  Suite *suite = suite_create ("readers");
+  TCase *tests = tcase_create ("general");
+  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
+  tcase_set_timeout (tests, 60);
+  suite_add_tcase (suite, tests);
+  tcase_add_loop_test (tests, refusals, 0, G_N_ELEMENTS (kBackends));
+#if INTHIST_CUDA
+  tcase_add_test (tests, slow);
+  tcase_add_test (tests, many);
+  tcase_add_test (tests, questions);
+  tcase_add_test (tests, shards);
+  tcase_add_test (tests, freed);
+#else
+  printf ("SKIP: readers: this build has no CUDA\n");
+#endif
+  return suite;
+}
+
+GST_CHECK_MAIN (readers);

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The queue gives tasks to devices of unequal speed, that are full, or whose consumers hold on to
+// everything. They compute as the CPU does, and sleep.
+#include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/sharded_engine.hpp>
+
+#include <atomic>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "must.hpp"
+#include "repeats.hpp"
+
+#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+
+using namespace integralhist;
+
+namespace {
+
+using inthist::Shape, inthist::Type, inthist::Content;
+
+/// Computes as the CPU does, and sleeps before.
+class SlowEngine final : public PartEngine {
+public:
+  SlowEngine (std::unique_ptr<PartEngine> engine, int milliseconds)
+      : engine_ (std::move (engine)), milliseconds_ (milliseconds)
+  {
+  }
+
+  Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) override
+  {
+    return engine_->submit (frame);
+  }
+  Expected<std::shared_ptr<Tensor>> submit_part (const Frame &frame, const Part &part,
+                                                 std::byte *landing) override
+  {
+    std::this_thread::sleep_for (std::chrono::milliseconds (milliseconds_));
+    return engine_->submit_part (frame, part, landing);
+  }
+  bool is_free () override { return engine_->is_free (); }
+  void set_flushing (bool flushing) override { engine_->set_flushing (flushing); }
+  Stats stats () override { return engine_->stats (); }
+  const Plan &plan () const override { return engine_->plan (); }
+
+private:
+  const std::unique_ptr<PartEngine> engine_;
+  const int milliseconds_;
+};
+
+constexpr Shape kShape = { 160, 120, 32, Type::u32, Content::bins, Type::u8 };
+
+ShardDevice device_of_speed (int id, int milliseconds, std::size_t memory)
+{
+  Options options;
+  options.max_device_memory = memory;
+  ShardDevice device = pretend_device (id, inthist::uniform_lut (kShape.bins), options);
+  device.make_engine = [make = device.make_engine, milliseconds] (
+                           const Shape &shape, const Options &o,
+                           const Portion &portion) -> Expected<std::unique_ptr<PartEngine>> {
+    return std::make_unique<SlowEngine> (TRY (make (shape, o, portion)), milliseconds);
+  };
+  return device;
+}
+
+std::vector<guint8> picture (unsigned seed)
+{
+  std::mt19937 random (seed);
+  std::vector<guint8> pixels (kShape.width * kShape.height);
+  std::ranges::generate (pixels, [&] { return guint8 (random ()); });
+  return pixels;
+}
+
+Frame frame_of (const std::vector<guint8> &pixels)
+{
+  Frame frame;
+  frame.image = { pixels.data (), std::size_t (kShape.width), {} };
+  return frame;
+}
+
+/// The whole frame's histogram, as counted.
+bool is_right (Tensor &tensor, const std::vector<guint8> &pixels)
+{
+  std::vector<guint32> counts (kShape.bins), wanted (kShape.bins);
+  const inthist::Region all = { 0, 0, kShape.width, kShape.height };
+  const Query query = { .question = inthist::Question::counts,
+                        .windows = { &all, 1, {} },
+                        .answers = counts.data () };
+  must (tensor.ask ({ &query, 1 }));
+  for (const guint8 value : pixels)
+    wanted[value * kShape.bins / 256]++;
+  return counts == wanted;
+}
+
+}  // namespace
+
+/// A device of four times the speed computes about four times as much, so that they finish
+/// together; and a slow one does not keep the others from the frames behind.
+GST_START_TEST (unequal)
+{
+  Options options;
+  options.task_bins = 2;
+  const bool rounds = __i__;
+  const std::size_t memory = rounds ? 400000 : 1 << 30;
+  const auto engine = must (make_sharded_engine (
+      kShape, options, { device_of_speed (0, 4, memory), device_of_speed (1, 16, memory) }, Host (),
+      1));
+  for (unsigned i = 0; i < 12; i++) {
+    const auto pixels = picture (i);
+    const auto tensor = must (engine->submit (frame_of (pixels)));
+    fail_unless (is_right (*tensor, pixels));
+    fail_unless ((must (tensor->shards ()).size () > 1) == !rounds);
+  }
+  must (engine->finish ());
+  const auto shares = engine->stats ().shares;
+  const double ratio = double (shares[0].parts) / double (shares[1].parts);
+  printf ("fast %d, slow %d parts\n", int (shares[0].parts), int (shares[1].parts));
+  fail_unless (shares[0].parts + shares[1].parts >= 12 * 16);
+  fail_unless (ratio > (kSlowed ? 1.2 : 2.2) && ratio < 6, "%g", ratio);
+}
+GST_END_TEST;
+
+/// A picture that is brought to one device for all of them stays until the last has read it, and no
+/// more of them wait than frames are in the making.
+GST_START_TEST (relayed)
+{
+  Options options;
+  options.task_bins = 2;
+  unsigned brought = 0, most = 0;
+  std::atomic<unsigned> out = 0;
+  Host host;
+  host.least_relayed = 0;
+  host.relay = [&] (Frame &frame, int width, int height) {
+    fail_unless (width == kShape.width && height == kShape.height);
+    auto *const copy = new std::vector<guint8> (std::size_t (width) * height);
+    for (int y = 0; y < height; y++)
+      memcpy (&(*copy)[std::size_t (y) * width],
+              static_cast<const guint8 *> (frame.image.data) + y * frame.image.stride, width);
+    frame.image = { copy->data (), width, {} };
+    brought++;
+    most = std::max (most, ++out);
+    return Expected<std::shared_ptr<void>> (std::shared_ptr<void> (copy, [&out] (void *memory) {
+      auto *const used = static_cast<std::vector<guint8> *> (memory);
+      std::ranges::fill (*used, 0);
+      out--;
+      delete used;
+    }));
+  };
+  const std::size_t memory = 1 << 30;
+  auto engine = must (make_sharded_engine (
+      kShape, options, { device_of_speed (0, 0, memory), device_of_speed (1, 3, memory) }, host,
+      1));
+  fail_unless (engine->story ().find ("from device to device") != std::string::npos);
+  std::vector<std::pair<std::shared_ptr<Tensor>, unsigned>> tensors;
+  for (unsigned i = 0; i < 20; i++) {
+    auto pixels = picture (i);
+    tensors.emplace_back (must (engine->submit (frame_of (pixels))), i);
+    std::ranges::fill (pixels, 0);
+  }
+  for (const auto &[tensor, seed] : tensors)
+    fail_unless (is_right (*tensor, picture (seed)));
+  engine = nullptr;
+  fail_unless_equals_int (int (brought), 20);
+  fail_unless_equals_int (int (out), 0);
+  fail_unless (most > 1 && most <= options.async_depth + 1, "%u", most);
+  // parts that go to the host anyway are not brought twice
+  engine = must (make_sharded_engine (
+      kShape, options, { device_of_speed (0, 0, 400000), device_of_speed (1, 0, 400000) }, host,
+      1));
+  fail_unless (is_right (*must (engine->submit (frame_of (picture (1)))), picture (1)));
+  fail_unless_equals_int (int (brought), 20);
+}
+GST_END_TEST;
+
+/// Where the host has room for one tensor only, a frame waits for the one before instead of
+/// failing, whenever that comes back.
+GST_START_TEST (one_at_a_time)
+{
+  Options options;
+  options.task_bins = 4;
+  std::atomic<int> alive = 0, refused = 0;
+  Host host;
+  host.allocate = [&] (std::size_t bytes, const auto &message, const auto &cancelled) {
+    if (bytes > 1000000 && alive.fetch_add (1) > 0) {  // a tensor, not a picture
+      alive--;
+      refused++;
+      return Expected<HostMemory> (error (Error::Kind::no_memory, message ({})));
+    }
+    return allocate_on_host (bytes, message, cancelled);
+  };
+  const auto engine = must (make_sharded_engine (
+      kShape, options, { device_of_speed (0, 0, 400000), device_of_speed (1, 0, 400000) }, host,
+      1));
+  const auto pixels = picture (5);
+  for (int i = 0; i < repeats (3000); i++)
+    fail_unless (engine->submit (frame_of (pixels)));
+  must (engine->finish ());
+  fail_unless (is_right (*must (engine->submit (frame_of (pixels))), pixels));
+  fail_unless (refused > 0);
+}
+GST_END_TEST;
+
+/// Consumers that keep tensors are waited for; a flush ends the wait, and what was let in before is
+/// computed all the same.
+GST_START_TEST (held)
+{
+  Options options;
+  options.task_bins = 8;
+  std::atomic<unsigned> told = 0;
+  options.still_waiting = [&] (unsigned most) { told = most; };
+  // two tensors and a half
+  const std::size_t tensor_bytes = inthist::tensor_bytes (kShape, inthist::layout_of (kShape)),
+                    memory = tensor_bytes * 13 / 10 + 300000;
+  auto engine = must (make_sharded_engine (
+      kShape, options, { device_of_speed (0, 0, memory), device_of_speed (1, 1, memory) }, Host (),
+      1));
+  const auto pixels = picture (1);
+  std::vector<std::shared_ptr<Tensor>> kept = { must (engine->submit (frame_of (pixels))),
+                                                must (engine->submit (frame_of (pixels))) };
+  Expected<std::shared_ptr<Tensor>> third = kept[0];
+  std::thread streaming ([&] { third = engine->submit (frame_of (pixels)); });
+  std::this_thread::sleep_for (std::chrono::milliseconds (1300));
+  fail_unless_equals_int (int (told.load ()), 2);
+  engine->set_flushing (true);
+  streaming.join ();
+  fail_unless (!third && third.error ().kind == Error::Kind::flushing);
+  engine->set_flushing (false);
+  kept.erase (kept.begin ());
+  kept.push_back (must (engine->submit (frame_of (pixels))));
+  fail_unless (kept.back ());
+  engine = nullptr;
+  for (const auto &tensor : kept)
+    fail_unless (is_right (*tensor, pixels));
+}
+GST_END_TEST;
+
+/// As fast as it goes, tensors kept and dropped at random by several threads.
+GST_START_TEST (many)
+{
+  Options options;
+  options.task_bins = 3;
+  options.async_depth = 4;
+  const std::size_t tensor_bytes = inthist::tensor_bytes (kShape, inthist::layout_of (kShape));
+  for (const std::size_t memory : { tensor_bytes * 4, tensor_bytes / 2 }) {
+    const auto engine =
+        must (make_sharded_engine (kShape, options,
+                                   { device_of_speed (0, 0, memory), device_of_speed (1, 0, memory),
+                                     device_of_speed (2, 1, memory) },
+                                   Host (), 1));
+    std::mt19937 random (3);
+    std::vector<std::pair<std::shared_ptr<Tensor>, unsigned>> kept;
+    for (unsigned i = 0; i < 150; i++) {
+      kept.emplace_back (must (engine->submit (frame_of (picture (i % 9)))), i % 9);
+      while (kept.size () > random () % 3) {
+        std::thread ([last = std::move (kept.front ())] {
+          fail_unless (is_right (*last.first, picture (last.second)));
+        }).join ();
+        kept.erase (kept.begin ());
+      }
+    }
+  }
+}
+GST_END_TEST;
+
+static Suite *sharded_engine_suite ()
+{
+  Suite *suite = suite_create ("sharded_engine");
+  TCase *tcase = tcase_create ("sharded_engine");
+  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
+  suite_add_tcase (suite, tcase);
+  tcase_set_timeout (tcase, 120);
+  tcase_add_loop_test (tcase, unequal, 0, 2);
+  tcase_add_test (tcase, relayed);
+  tcase_add_test (tcase, one_at_a_time);
+  tcase_add_test (tcase, held);
+  tcase_add_test (tcase, many);
+  return suite;
+}
+
+GST_CHECK_MAIN (sharded_engine);

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A frame lies in shards, on either device or on both. Asked everything at once they answer the
+// bits that one tensor answers, and what is counted pixel by pixel.
+//
+// Environment: devices.hpp
+#include <gst/integralhist/shards.hpp>
+
+#include "asked.hpp"
+#include "broken_tensor.hpp"
+#include "formulas.hpp"
+#include "must.hpp"
+
+namespace {
+
+using integralhist::Shard;
+using integralhist::Tensor;
+
+/// A frame's tensor.
+std::shared_ptr<Tensor> tensor_of ([[maybe_unused]] Device device, const Shape &shape,
+                                   const Bytes &picture)
+{
+  integralhist::Options options;
+  options.tuning_time = 0;
+  std::unique_ptr<integralhist::Engine> engine;
+#if INTHIST_CUDA
+  if (device == Device::cuda)
+    engine = must (integralhist::make_cuda_engine (shape, uniform_lut (shape.bins), options,
+                                                   must (integralhist::CudaContext::primary (0))));
+#endif
+  if (!engine)
+    engine = must (integralhist::make_cpu_engine (shape, uniform_lut (shape.bins), options));
+  auto tensor = must (engine->submit ({ .image = { picture.data (), shape.width, {} } }));
+  must (tensor->wait (GST_CLOCK_TIME_NONE));
+  return tensor;
+}
+
+/// Counts how often it is asked.
+class Watched final : public Tensor {
+public:
+  explicit Watched (std::shared_ptr<Tensor> tensor)
+      : Tensor (tensor->shape), tensor_ (std::move (tensor))
+  {
+  }
+  integralhist::Expected<> wait (GstClockTime timeout) override { return tensor_->wait (timeout); }
+  integralhist::Expected<> ask (std::span<const Query> queries) override
+  {
+    asked++;
+    return tensor_->ask (queries);
+  }
+  integralhist::Expected<const void *> host () override { return tensor_->host (); }
+
+  int asked = 0;
+
+private:
+  const std::shared_ptr<Tensor> tensor_;
+};
+
+/// A group of the bins of a frame's tensor. It is made of the same picture, and what lies there
+/// then is overwritten.
+std::shared_ptr<Watched> shard_of (Device device, Tensor &whole, const Bytes &picture,
+                                   int first_bin, int bins)
+{
+  const Bytes planes =
+      group_of (whole.shape, whole.layout, static_cast<const std::uint8_t *> (must (whole.host ())),
+                first_bin, bins);
+  Shape shape = whole.shape;
+  shape.bins = bins;
+  const auto tensor = tensor_of (device, shape, picture);
+  fail_unless_equals_int (tensor->bytes (), planes.size ());
+#if INTHIST_CUDA
+  if (device == Device::cuda) {
+    CHECK_CUDA (cudaSetDevice (tensor->cuda ().device));
+    CHECK_CUDA (cudaMemcpy (reinterpret_cast<void *> (tensor->cuda ().pointer), planes.data (),
+                            planes.size (), cudaMemcpyHostToDevice));
+    CHECK_CUDA (cudaDeviceSynchronize ());
+    return std::make_shared<Watched> (tensor);
+  }
+#endif
+  memcpy (const_cast<void *> (must (tensor->host ())), planes.data (), planes.size ());
+  return std::make_shared<Watched> (tensor);
+}
+
+/// Questions of every kind about windows of every kind, and room for their answers that is watched
+/// over.
+class Batch {
+public:
+  Batch (const Shape &shape, std::mt19937 &random) : shape_ (shape)
+  {
+    const int w = shape.width, h = shape.height;
+    const std::vector<Region> &list = lists_.emplace_back (rectangles (w, h, 25));
+    const Windows windows[] = {
+      { list.data (), int (list.size ()), {} },
+      { nullptr, 0, { w / 4 + 1, 2 * (h / 7 + 1), -2, -3, 2, h / 7 + 1, 20, 7 } },
+      { nullptr, 0, { w / 2 + 1, h / 2 + 1, -w, -h, w / 5 + 1, h / 2 + 2, 11, 5 } },
+      { nullptr, 0, { w, h, 0, 0, 1, 1, 2, 3 } },
+    };
+    for (const Windows &about : windows) {
+      add ({ .question = Question::counts, .windows = about });
+      add ({ .question = Question::sums, .windows = about });
+      for (const double quantile : { 0.0, 0.3, 0.5, 1.0 })
+        add ({ .question = Question::quantiles, .windows = about, .quantile = quantile });
+      for (int m = 0; m < kMeasures; m++) {
+        add ({ .question = Question::likelihoods,
+               .windows = about,
+               .measure = Measure (m),
+               .models = models (1, random) },
+             m % 3);
+        std::vector<Region> &patches = lists_.emplace_back ();
+        for (int p = int (random () % 6); p >= 0; p--)
+          patches.push_back ({ int (random () % (w + 2)) - 2, int (random () % (h + 2)) - 2,
+                               int (random () % (w / 2 + 2)), int (random () % (h / 2 + 2)) });
+        const int n = int (patches.size ());
+        add ({ .question = Question::votes,
+               .windows = about,
+               .measure = Measure (m),
+               .models = models (n, random),
+               .patches = patches.data (),
+               .n_patches = n,
+               .rank = int (random () % n) },
+             (m + 1) % 3);
+      }
+    }
+  }
+
+  /// What they are answered, each with its best behind it.
+  template <class Ask>
+  std::vector<Bytes> answers (Ask &&ask)
+  {
+    std::vector<Bytes> all;
+    for (std::size_t i = 0; i < queries_.size (); i++) {
+      Query &query = queries_[i];
+      const std::size_t bytes = (answer_bytes (shape_, query) + 7) / 8 * 8;
+      Bytes &room = all.emplace_back (bytes + sizeof (Best) + kBehind, kPoison);
+      query.answers = wants_[i].answers ? room.data () : nullptr;
+      query.best = wants_[i].best ? reinterpret_cast<Best *> (room.data () + bytes) : nullptr;
+    }
+    ask (std::span<const Query> (queries_));
+    for (Bytes &room : all) {
+      fail_unless (std::all_of (room.end () - kBehind, room.end (),
+                                [] (auto byte) { return byte == kPoison; }),
+                   "wrote behind the answers");
+      room.erase (room.end () - kBehind, room.end ());
+    }
+    return all;
+  }
+
+  const std::vector<Query> &queries () const { return queries_; }
+
+private:
+  static constexpr std::ptrdiff_t kBehind = 64;
+  struct Wants {
+    bool answers, best;
+  };
+
+  /// `wants` is 0 for answers, 1 for both, 2 for the best alone.
+  void add (const Query &query, int wants = 0)
+  {
+    queries_.push_back (query);
+    wants_.push_back ({ wants<2, wants> 0 });
+  }
+
+  const float *models (int n, std::mt19937 &random)
+  {
+    std::vector<float> &all = models_.emplace_back ();
+    for (int i = 0; i < n; i++) {
+      std::vector<float> model (shape_.bins);
+      for (float &share : model)
+        share = random () % 3 ? float (random () % 100) : 0;
+      model[random () % model.size ()]++;
+      const float sum = std::accumulate (model.begin (), model.end (), 0.0f);
+      for (const float share : model)
+        all.push_back (share / sum);
+    }
+    return all.data ();
+  }
+
+  const Shape shape_;
+  std::deque<std::vector<Region>> lists_;
+  std::deque<std::vector<float>> models_;
+  std::vector<Query> queries_;
+  std::vector<Wants> wants_;
+};
+
+/// Against what is counted in the picture: the histograms of windows, and what likelihoods follow
+/// from them.
+void expect_truth (const Shape &shape, const Bytes &picture, const Batch &batch,
+                   const std::vector<Bytes> &answers)
+{
+  for (std::size_t q = 0; q < answers.size (); q++) {
+    const Query &query = batch.queries ()[q];
+    for (int i = 0; i < query.windows.size (); i++) {
+      const Region window = window_of (query.windows, i, shape);
+      Weights counts (shape.bins);
+      for (int y = window.y; y < window.y + window.height; y++)
+        for (int x = window.x; x < window.x + window.width; x++)
+          counts[picture[std::size_t (y) * shape.width + x] * shape.bins / 256]++;
+      if (query.question == Question::counts) {
+        const auto *const got = reinterpret_cast<const std::uint32_t *> (answers[q].data ())
+                                + std::size_t (i) * shape.bins;
+        fail_unless (std::equal (counts.begin (), counts.end (), got), "wrong counts in window %d",
+                     i);
+      } else if (query.question == Question::sums) {
+        const auto *const got = reinterpret_cast<const std::uint64_t *> (answers[q].data ())
+                                + std::size_t (i) * shape.bins;
+        fail_unless (std::equal (counts.begin (), counts.end (), got), "wrong sums in window %d",
+                     i);
+      } else if (query.question == Question::likelihoods && query.answers) {
+        const double pixels = std::max (1, window.width * window.height);
+        for (double &count : counts)
+          count /= pixels;
+        const double wanted =
+            formula (name_of (query.measure), counts, { query.models, query.models + shape.bins });
+        const float got = reinterpret_cast<const float *> (answers[q].data ())[i];
+        fail_unless (std::fabs (got - wanted) <= 1e-4 * std::max (1.0, std::fabs (wanted)),
+                     "%s of window %d is %.8g, must be %.8g", name_of (query.measure), i, got,
+                     wanted);
+      }
+    }
+  }
+}
+
+constexpr Shape kShapes[] = {
+  { 37, 23, 256 },
+  { 64, 48, 1 },
+  { 133, 97, 17 },
+  { 133, 97, 17, Type::u16_anchored },
+  { 320, 240, 3, Type::u16 },  // windows of more than 65535 pixels
+};
+
+/// Shards take turns on the devices.
+void check_shards (Device of_whole, std::span<const Device> devices)
+{
+  std::mt19937 random (seed ());
+  for (const Shape &shape : kShapes) {
+    Bytes picture = picture_of (case_of (shape, Pattern::noise));
+    const auto whole = tensor_of (of_whole, shape, picture);
+    Batch batch (shape, random);
+    const auto wanted =
+        batch.answers ([&] (std::span<const Query> queries) { must (whole->ask (queries)); });
+    expect_truth (shape, picture, batch, wanted);
+    for (const std::vector<int> &sizes : cuts (shape.bins, random)) {
+      if (sizes.size () > 50)
+        continue;
+      std::vector<Shard> shards;
+      std::vector<std::shared_ptr<Watched>> tensors;
+      int first_bin = 0;
+      for (const int bins : sizes) {
+        tensors.push_back (shard_of (devices[tensors.size () % devices.size ()], *whole, picture,
+                                     first_bin, bins));
+        shards.push_back ({ first_bin, tensors.back () });
+        first_bin += bins;
+      }
+      const auto got = batch.answers ([&] (std::span<const Query> queries) {
+        must (integralhist::ask_shards (shape, shards, queries));
+      });
+      for (std::size_t q = 0; q < got.size (); q++)
+        fail_unless (got[q] == wanted[q],
+                     "%s in %zu shards: query %zu, question %d, %s: differs from one tensor's",
+                     name_of (shape).c_str (), sizes.size (), q, int (batch.queries ()[q].question),
+                     name_of (batch.queries ()[q].measure));
+      for (const auto &tensor : tensors)
+        fail_unless_equals_int (tensor->asked, 1);
+    }
+  }
+}
+
+void run_shards (Device device)
+{
+  check_shards (device, { &device, 1 });
+}
+
+/// A frame on both devices, against one on this device.
+void run_mixed (Device device)
+{
+  check_shards (device, kDevices);
+}
+
+}  // namespace
+
+DEVICE_TEST (shards)
+DEVICE_TEST (mixed)
+
+GST_START_TEST (broken)
+{
+  const Shape shape{ 64, 48, 5 };
+  const Bytes picture (64 * 48);
+  Shape first = shape;
+  first.bins = 2;
+  const Shard shards[] = { { 0, tensor_of (Device::cpu, first, picture) },
+                           { 2, std::make_shared<BrokenTensor> (3) } };
+  std::int32_t answer;
+  const Query query = { .question = Question::quantiles,
+                        .windows = { nullptr, 0, { 9, 9, 0, 0, 1, 1, 1, 1 } },
+                        .answers = &answer };
+  const auto asked = integralhist::ask_shards (shape, shards, { &query, 1 });
+  fail_unless (!asked && asked.error ().kind == integralhist::Error::Kind::failed,
+               "a shard that cannot be had");
+}
+GST_END_TEST
+
+static Suite *shards_suite ()
+{
+  Suite *const suite = suite_create ("shards");
+  TCase *const tcase = case_of_suite (suite, "shards");
+  const int devices = int (std::size (kDevices));
+  tcase_add_loop_test (tcase, shards, 0, devices);
+  tcase_add_loop_test (tcase, mixed, 1, devices);
+  tcase_add_test (tcase, broken);
+  return suite;
+}
+
+GST_CHECK_MAIN (shards)

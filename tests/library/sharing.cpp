@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// share_out () cuts frames into parts for devices of any size. The parts make the frame, and each
+// device has room for what it may get.
+#include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/sharded_engine.hpp>
+
+#include <map>
+#include <random>
+
+#include "must.hpp"
+#include "repeats.hpp"
+
+#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+
+using namespace integralhist;
+
+namespace {
+
+using inthist::Shape, inthist::Type, inthist::Content;
+
+std::size_t bytes_of_part (const Shape &shape, int bins, int rows)
+{
+  const Shape part = part_of (shape, bins, rows);
+  return inthist::tensor_bytes (part, inthist::layout_of (part));
+}
+
+}  // namespace
+
+/// Whatever the devices and the shape: the parts make the frame, each device has room for what it
+/// may get, and there is an error only where not even a row fits.
+GST_START_TEST (any_share)
+{
+  constexpr int kTimes = kSlowed ? 1500 : 6000;
+  std::mt19937 random (7);
+  const auto between = [&] (int low, int high) {
+    return low + int (random () % unsigned (high - low + 1));
+  };
+  std::map<std::string, int> seen;
+  for (int i = 0; i < kTimes; i++) {
+    const Shape shape = { between (1, 3000), between (1, 3000),
+                          between (1, 256),  i % 3 ? Type::u32 : Type::u16,
+                          Content::bins,     Type::u8 };
+    const std::size_t whole = bytes_of_part (shape, shape.bins, shape.height);
+    Options options;
+    options.task_bins = i % 4 ? 0 : between (1, 256);
+    options.max_tensors = i % 5 ? 0 : between (1, 3);
+    options.download = i % 7 ? Download::lazy : Download::never;
+    const std::size_t fixed = std::size_t (between (0, 100000)),
+                      a_row = std::size_t (between (0, 4 * shape.width));
+    const Overhead overhead = [=] (int bins, int rows) {
+      return fixed + a_row * rows + std::size_t (bins);
+    };
+    std::vector<ShardDevice> devices (between (1, 8));
+    for (ShardDevice &device : devices)
+      device.memory =
+          std::size_t (whole * std::exp2 (between (-14, 3)) * (1 + random () % 1000 / 1000.0))
+          + fixed;
+    const auto smallest = std::ranges::min (devices, {}, &ShardDevice::memory).memory;
+    const auto shared = share_out (shape, devices, options, overhead);
+    if (!shared) {
+      fail_unless (shared.error ().kind == Error::Kind::no_memory);
+      fail_unless (options.download == Download::never
+                       || smallest < overhead (1, 1) + kPartsAtOnce * bytes_of_part (shape, 1, 1),
+                   "%s", shared.error ().message.c_str ());
+      seen["refused"]++;
+      continue;
+    }
+    const Sharing &sharing = *shared;
+    seen[sharing.resident ? "resident" : sharing.strips > 1 ? "strips" : "rounds"]++;
+    // every bin and row once
+    bool sound = true;
+    int next_bin = 0;
+    for (int group = 0; group < sharing.groups; group++) {
+      int next_row = 0;
+      for (int strip = 0; strip < sharing.strips; strip++) {
+        const Part part = sharing.part (shape, group, strip);
+        sound &= part.first_bin == next_bin && part.first_row == next_row && part.bins >= 1
+                 && part.rows >= 1;
+        sound &= part.bins <= sharing.bins && part.rows <= sharing.rows;
+        next_row += part.rows;
+      }
+      sound &= next_row == shape.height;
+      next_bin += sharing.part (shape, group, 0).bins;
+    }
+    fail_unless (sound && next_bin == shape.bins
+                 && (options.task_bins == 0 || sharing.bins <= options.task_bins));
+    guint64 room = 0;
+    for (std::size_t d = 0; d < devices.size (); d++) {
+      room += sharing.tensors[d];
+      fail_unless (overhead (sharing.bins, sharing.rows)
+                       + sharing.tensors[d] * bytes_of_part (shape, sharing.bins, sharing.rows)
+                   <= devices[d].memory);
+    }
+    if (sharing.resident)
+      fail_unless (sharing.frames >= 1 && room >= guint64 (sharing.frames) * sharing.groups);
+    else
+      fail_unless (options.download != Download::never && sharing.bins <= 8);
+  }
+  for (const char *kind : { "refused", "resident", "strips", "rounds" })
+    fail_unless (seen[kind] > kTimes / 100, "%s: %d", kind, seen[kind]);
+}
+GST_END_TEST;
+
+/// Where all fits, every device gets as many tasks of a frame, if there are bins enough; and
+/// several where they are downloaded.
+GST_START_TEST (even_share)
+{
+  for (int n = 1; n <= 8; n++) {
+    std::vector<ShardDevice> devices (n);
+    for (ShardDevice &device : devices)
+      device.memory = std::size_t (200) << 30;
+    const Overhead nothing = [] (int, int) { return std::size_t (0); };
+    const Sharing large = must (
+        share_out ({ 8192, 8192, 128, Type::u32, Content::bins, Type::u8 }, devices, {}, nothing));
+    fail_unless (large.resident && large.groups >= std::max (n, 4));
+    fail_unless (128 % n != 0 || large.groups % n == 0, "%d groups for %d devices", large.groups,
+                 n);
+    const Sharing small = must (
+        share_out ({ 640, 480, 32, Type::u32, Content::bins, Type::u8 }, devices, {}, nothing));
+    fail_unless_equals_int (small.groups, 32 % n == 0 ? n : small.groups);
+    Options eager;
+    eager.download = Download::eager;
+    const Sharing downloaded = must (share_out (
+        { 8192, 8192, 128, Type::u32, Content::bins, Type::u8 }, devices, eager, nothing));
+    fail_unless (downloaded.resident && downloaded.bins <= 8 && downloaded.groups >= 2 * n,
+                 "%d groups for %d devices", downloaded.groups, n);
+    const Sharing one = must (
+        share_out ({ 640, 480, 1, Type::u32, Content::bins, Type::u8 }, devices, {}, nothing));
+    fail_unless_equals_int (one.groups, 1);
+  }
+}
+GST_END_TEST;
+
+/// The planes of tables stay together: a table of values is no table of squares.
+GST_START_TEST (tables)
+{
+  const Shape shape = { 640, 480, 2, Type::u32, Content::powers, Type::u8 };
+  const std::size_t whole = bytes_of_part (shape, 2, shape.height);
+  const Overhead nothing = [] (int, int) { return std::size_t (0); };
+  bool strips = false;
+  for (std::size_t memory = whole * 3; memory > whole / 100; memory = memory * 9 / 10) {
+    std::vector<ShardDevice> devices (2);
+    devices[0].memory = devices[1].memory = memory;
+    const Sharing sharing = must (share_out (shape, devices, {}, nothing));
+    fail_unless (sharing.bins == 2 && sharing.groups == 1);
+    strips |= sharing.strips > 1;
+  }
+  fail_unless (strips);
+}
+GST_END_TEST;
+
+static Suite *sharing_suite ()
+{
+  Suite *suite = suite_create ("sharing");
+  TCase *tcase = tcase_create ("sharing");
+  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
+  suite_add_tcase (suite, tcase);
+  tcase_set_timeout (tcase, 120);
+  tcase_add_test (tcase, any_share);
+  tcase_add_test (tcase, even_share);
+  tcase_add_test (tcase, tables);
+  return suite;
+}
+
+GST_CHECK_MAIN (sharing);

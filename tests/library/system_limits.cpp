@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The system does not give memory, by any of its limits, or threads. Each is one error that names
+// the limit, and nothing hangs.
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <dlfcn.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gst/integralhist/fault.hpp>
+#include <gst/integralhist/host_memory.hpp>
+#include <gst/integralhist/sharded_engine.hpp>
+
+#include "alone.hpp"
+#include "must.hpp"
+
+using namespace integralhist;
+
+// threads: those of this program and of its libraries are made here
+
+static std::atomic<int> threads_alive = 0, most_threads = G_MAXINT, threads_refused = 0;
+
+extern "C" int pthread_create (pthread_t *thread, const pthread_attr_t *attributes,
+                               void *(*run) (void *), void *argument)
+{
+  static const auto real =
+      reinterpret_cast<decltype (&pthread_create)> (dlsym (RTLD_NEXT, "pthread_create"));
+  struct Counted {
+    void *(*run) (void *);
+    void *argument;
+  };
+  if (threads_alive++ >= most_threads) {
+    threads_alive--;
+    threads_refused++;
+    return EAGAIN;
+  }
+  const auto run_counted = [] (void *data) -> void * {
+    const Counted counted = *static_cast<Counted *> (data);
+    delete static_cast<Counted *> (data);
+    void *const result = counted.run (counted.argument);
+    threads_alive--;
+    return result;
+  };
+  return real (thread, attributes, run_counted, new Counted{ run, argument });
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMiB = 1 << 20, kGiB = 1 << 30;
+
+/// A root folder with files that say how much memory there is.
+class Root {
+public:
+  Root ()
+  {
+    g_autofree char *made = g_dir_make_tmp ("inthist-XXXXXX", nullptr);
+    fail_unless (made != nullptr);
+    folder_ = made;
+    write ("proc/meminfo", "MemTotal:       16777216 kB\nMemFree:         1048576 "
+                           "kB\nMemAvailable:    8388608 kB\nBuffers: 1 kB\n");
+  }
+  ~Root () { fs::remove_all (folder_); }
+
+  void write (const std::string &file, const std::string &text) const
+  {
+    fs::create_directories ((folder_ / file).parent_path ());
+    std::ofstream (folder_ / file) << text;
+  }
+  void remove (const std::string &file) const { fs::remove_all (folder_ / file); }
+
+  void expect (std::size_t bytes, const char *of) const
+  {
+    const Available available = available_memory (folder_.string ());
+    fail_unless (available.bytes == bytes && strstr (available.of, of),
+                 "%zu MiB of %s instead of %zu MiB of %s", available.bytes / kMiB, available.of,
+                 bytes / kMiB, of);
+  }
+
+private:
+  fs::path folder_;
+};
+
+constexpr const char *kSystem = "host memory", *kGroup = "control group";
+
+inthist::Shape shape ()
+{
+  return { 160, 120, 32, inthist::Type::u32, inthist::Content::bins, inthist::Type::u8 };
+}
+
+}  // namespace
+
+/// The nearest limit counts, of all versions of control groups, and of all groups around one.
+GST_START_TEST (memory_limits)
+{
+  {
+    const Root root;
+    root.expect (8 * kGiB, kSystem);
+    // version 2, in a container: the mount's root is the group
+    root.write ("sys/fs/cgroup/memory.max", "max\n");
+    root.write ("sys/fs/cgroup/memory.current", "104857600\n");
+    root.expect (8 * kGiB, kSystem);
+    root.write ("sys/fs/cgroup/memory.max", "1073741824\n");
+    root.expect (kGiB - 100 * kMiB, kGroup);
+    // the cache of files can be had again
+    root.write ("sys/fs/cgroup/memory.stat",
+                "anon 1\nfile 62914560\nactive_file 10485760\ninactive_file 52428800\nslab 5\n");
+    root.expect (kGiB - 50 * kMiB, kGroup);
+    // more than is used cannot be right
+    root.write ("sys/fs/cgroup/memory.stat", "inactive_file 524288000\n");
+    root.expect (kGiB - 100 * kMiB, kGroup);
+    // nothing is left
+    root.write ("sys/fs/cgroup/memory.current", "2147483648\n");
+    root.expect (0, kGroup);
+    root.write ("sys/fs/cgroup/memory.max", "9223372036854775807\n");
+    root.expect (8 * kGiB, kSystem);
+  }
+  {
+    // version 2, nested: the limit of a group around it
+    const Root root;
+    root.write ("proc/self/cgroup", "0::/user.slice/user-7.slice/run.scope\n");
+    root.write ("sys/fs/cgroup/user.slice/user-7.slice/run.scope/memory.max", "max\n");
+    root.write ("sys/fs/cgroup/user.slice/user-7.slice/run.scope/memory.current", "1048576\n");
+    root.expect (8 * kGiB, kSystem);
+    root.write ("sys/fs/cgroup/user.slice/memory.max", "536870912\n");
+    root.write ("sys/fs/cgroup/user.slice/memory.current", "12582912\n");
+    root.expect (500 * kMiB, kGroup);
+    root.write ("sys/fs/cgroup/user.slice/user-7.slice/run.scope/memory.max", "4194304\n");
+    root.expect (3 * kMiB, kGroup);
+    // a group that this mount does not have
+    root.write ("proc/self/cgroup", "0::/somewhere/else\n");
+    root.expect (8 * kGiB, kSystem);
+  }
+  {
+    // version 1, whose cache counts that of groups inside; "no limit" is a large number
+    const Root root;
+    root.write ("proc/self/cgroup", "12:cpu,cpuacct:/job\n4:memory:/job/7\n0::/other\n");
+    root.write ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    root.write ("sys/fs/cgroup/memory/memory.usage_in_bytes", "1\n");
+    root.expect (8 * kGiB, kSystem);
+    root.write ("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "2147483648\n");
+    root.write ("sys/fs/cgroup/memory/job/memory.usage_in_bytes", "1073741824\n");
+    root.write ("sys/fs/cgroup/memory/job/memory.stat",
+                "cache 9\ninactive_file 7\ntotal_inactive_file 536870912\n");
+    root.expect (kGiB + 512 * kMiB, kGroup);
+    root.write ("sys/fs/cgroup/memory/job/7/memory.limit_in_bytes", "1073741824\n");
+    root.write ("sys/fs/cgroup/memory/job/7/memory.usage_in_bytes", "0\n");
+    root.expect (kGiB, kGroup);
+  }
+  {
+    // where no more may be promised than there is
+    const Root root;
+    root.write ("proc/sys/vm/overcommit_memory", "2\n");
+    root.write (
+        "proc/meminfo",
+        "MemAvailable:    8388608 kB\nCommitLimit:     6291456 kB\nCommitted_AS:    5242880 kB\n");
+    root.expect (kGiB, "vm.overcommit_memory=2");
+    root.write ("proc/sys/vm/overcommit_memory", "0\n");
+    root.expect (8 * kGiB, kSystem);
+  }
+  {
+    // files that say nothing are no limit
+    const Root root;
+    for (const char *text : { "", "\n", "x\n", "-\n" }) {
+      root.write ("sys/fs/cgroup/memory.max", text);
+      root.write ("sys/fs/cgroup/memory.current", "1\n");
+      root.write ("proc/self/cgroup", std::string (text) + "::\n:\n0::\n0:\n");
+      root.expect (8 * kGiB, kSystem);
+    }
+    root.remove ("proc/meminfo");
+    fail_unless (available_memory ("/nowhere at all").bytes == SIZE_MAX);
+  }
+}
+GST_END_TEST;
+
+/// The error names the limit of the address space, and what is left of it.
+GST_START_TEST (address_space)
+{
+#if defined(__SANITIZE_ADDRESS__)
+  printf ("SKIP: system_limits: AddressSanitizer takes the whole address space\n");
+#else
+  mallopt (M_ARENA_MAX, 1);  // or each thread takes 64 MiB of addresses
+  const auto used = [] {
+    std::size_t pages = 0;
+    std::ifstream ("/proc/self/statm") >> pages;
+    return pages * std::size_t (sysconf (_SC_PAGESIZE));
+  };
+  Alone alone ("cudaintegralhist backend=cpu tuning-time=0 bins=64", caps_of ("GRAY8", 1280, 720));
+  const rlimit limit = { used () + 200 * kMiB, RLIM_INFINITY };
+  fail_unless (setrlimit (RLIMIT_AS, &limit) == 0);
+  GstBuffer *const in = gst_buffer_new_allocate (nullptr, 1280 * 720, nullptr);
+  const std::string text =
+      alone.refusal (in, "ulimit -v", GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT);
+  const std::size_t left = limit.rlim_cur - used ();
+  const rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
+  setrlimit (RLIMIT_AS, &none);
+  fail_unless (text.find ("ulimit -v") != text.npos && text.find ("225.00 MiB") != text.npos, "%s",
+               text.c_str ());
+  const std::size_t at = text.find (", and ");
+  fail_unless (at != text.npos);
+  const double said = g_ascii_strtod (text.c_str () + at + 6, nullptr);
+  fail_unless (text.find (" MiB of the address space") != text.npos
+                   && std::abs (said - double (left) / kMiB) < 40,
+               "%s, of %zu MiB", text.c_str (), left / kMiB);
+#endif
+}
+GST_END_TEST;
+
+GST_START_TEST (faults)
+{
+  fail_unless (!must (parse_fault ("")));
+  const Fault first = { 0, 1 }, other = { 12, 345 };
+  fail_unless (*must (parse_fault ("0:1")) == first);
+  fail_unless (*must (parse_fault ("12:345")) == other);
+  for (const char *text :
+       { "garbage", "1", "1:", ":1", "1:0", "-1:1", "1:-1", "1:2x", "1:2:3", " 1:2", "1: 2", "+1:2",
+         "99999999999:1", "1:99999999999", "1;2", "0x1:1" }) {
+    const auto fault = parse_fault (text);
+    fail_unless (!fault && fault.error ().kind == Error::Kind::bad_setting, "\"%s\" is taken",
+                 text);
+    fail_unless (fault.error ().message.find ("INTEGRALHIST_FAULT=\"" + std::string (text) + "\"")
+                 != std::string::npos);
+  }
+  g_setenv ("INTEGRALHIST_FAULT", "garbage", TRUE);
+  {
+    Alone alone ("cudaintegralhist backend=cpu cuda-device-ids=0,1 bins=8",
+                 caps_of ("GRAY8", 64, 48));
+    const std::string text =
+        alone.refusal (gst_buffer_new_allocate (nullptr, 64 * 48, nullptr), "a fault",
+                       GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS);
+    fail_unless (text.find ("INTEGRALHIST_FAULT=\"garbage\"") != text.npos
+                     && text.find ("DEVICE:N") != text.npos,
+                 "%s", text.c_str ());
+  }
+  // where nothing is shared out nobody asks
+  Alone alone ("cudaintegralhist backend=cpu bins=8 tuning-time=0", caps_of ("GRAY8", 64, 48));
+  gst_buffer_unref (alone.pass (gst_buffer_new_allocate (nullptr, 64 * 48, nullptr)));
+  g_unsetenv ("INTEGRALHIST_FAULT");
+}
+GST_END_TEST;
+
+static const char *const kThreaded[] = {
+  "backend=cpu tuning-time=0",
+  "backend=cpu tuning-time=0 sync=true regions=1,1,9,9",
+  "backend=cpu tuning-time=50",
+  "backend=cpu strategy=serial regions=1,1,9,9",
+  "backend=cpu strategy=wavefront",
+  "backend=cpu cuda-device-ids=0,1,2,3 task-bins=2",
+  "backend=cpu max-device-memory=300000 regions=1,1,9,9",
+};
+
+/// The system allows n threads more at once.
+GST_START_TEST (threads)
+{
+  const std::string line = std::string ("cudaintegralhist bins=16 ") + kThreaded[__i__];
+  const std::string caps = caps_of ("GRAY8", 320, 240);
+  const GstVideoInfo info = info_of (caps);
+  int failed = 0, passed = 0;
+  const int enough = 40 + int (g_get_num_processors ());
+  for (int i = 0; i <= 20; i++) {
+    const int n = i < 20 ? i * enough / 20 : 1000;
+    // each in a process of its own: TBB keeps its threads
+    fflush (stdout);
+    const pid_t child = fork ();
+    if (child == 0) {
+      alarm (30);  // a hang
+      GstElement *const element = gst_parse_launch (line.c_str (), nullptr);
+      GstHarness *const h = gst_harness_new_with_element (element, "sink", "src");
+      GstBus *const bus = gst_bus_new ();
+      gst_element_set_state (element, GST_STATE_NULL);
+      gst_element_set_bus (element, bus);
+      most_threads = threads_alive + n;
+      threads_refused = 0;
+      GstFlowReturn flow = GST_FLOW_OK;
+      const bool plays =
+          gst_element_set_state (element, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE;
+      if (plays) {
+        gst_harness_set_src_caps_str (h, caps.c_str ());
+        for (unsigned frame = 0; frame < 8 && flow == GST_FLOW_OK; frame++) {
+          flow = gst_harness_push (h, noise (info, frame));
+          GstBuffer *const out = flow == GST_FLOW_OK ? gst_harness_try_pull (h) : nullptr;
+          GstIntegralHistogramMeta *const meta =
+              out ? gst_buffer_get_integral_histogram_meta (out) : nullptr;
+          if (meta && !gst_integral_histogram_wait (meta->histogram, GST_CLOCK_TIME_NONE, nullptr))
+            flow = GST_FLOW_ERROR;  // which the next frame says
+          if (out)
+            gst_buffer_unref (out);
+        }
+        if (flow != GST_FLOW_OK)
+          gst_harness_push (h, noise (info, 9));
+        gst_harness_push_event (h, gst_event_new_eos ());
+      }
+      gst_element_set_state (element, GST_STATE_NULL);
+      most_threads = G_MAXINT;
+      int errors = 0, status = 0;
+      while (GstMessage *const message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR)) {
+        g_autoptr (GError) error = nullptr;
+        gst_message_parse_error (message, &error, nullptr);
+        errors++;
+        if (!g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED)
+            || !strstr (error->message, "ulimit -u")) {
+          printf ("%s, %d threads: %s\n", line.c_str (), n, error->message);
+          status = 2;
+        }
+        gst_message_unref (message);
+      }
+      const bool works = plays && flow == GST_FLOW_OK;
+      if (errors > 1 || (!works && errors == 0) || (works && errors > 0 && status == 0)) {
+        printf ("%s, %d threads: %d errors, %s\n", line.c_str (), n, errors,
+                gst_flow_get_name (flow));
+        status = 3;
+      }
+      if (!works && threads_refused == 0)
+        status = 4;
+      fflush (stdout);
+      _exit (status ? status : works ? 0 : 1);
+    }
+    int status = -1;
+    fail_unless (child > 0 && waitpid (child, &status, 0) == child);
+    fail_unless (WIFEXITED (status), "%s with %d threads: signal %d", line.c_str (), n,
+                 WTERMSIG (status));
+    fail_unless (WEXITSTATUS (status) <= 1, "%s with %d threads: %d", line.c_str (), n,
+                 WEXITSTATUS (status));
+    (WEXITSTATUS (status) ? failed : passed)++;
+  }
+  printf ("%s: %d fail, %d pass\n", line.c_str (), failed, passed);
+  fail_unless (failed > 0 && passed > 0);
+}
+GST_END_TEST;
+
+/// TBB has all of its threads before an element computes. They would start one another when there
+/// is work, and where one of them could not, the process would end.
+GST_START_TEST (workers)
+{
+  const int before = threads_alive;
+  must (check_threads ());
+  const int workers = threads_alive - before;
+  fail_unless (workers == int (g_get_num_processors ()) - 1, "%d workers", workers);
+  must (check_threads ());
+  fail_unless (threads_alive == before + workers, "%d more", threads_alive - before - workers);
+}
+GST_END_TEST;
+
+// memory of a device that somebody else has taken since it was counted
+
+namespace {
+
+std::atomic<int> memory_refused = 0;
+std::atomic<bool> memory_is_there = true;
+
+class TightEngine final : public PartEngine {
+public:
+  explicit TightEngine (std::unique_ptr<PartEngine> engine) : engine_ (std::move (engine)) {}
+
+  Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) override
+  {
+    return engine_->submit (frame);
+  }
+  Expected<std::shared_ptr<Tensor>> submit_part (const Frame &frame, const Part &part,
+                                                 std::byte *landing) override
+  {
+    if (memory_is_there)
+      return engine_->submit_part (frame, part, landing);
+    memory_refused++;
+    return error (Error::Kind::no_memory, "somebody else has it");
+  }
+  bool is_free () override { return engine_->is_free (); }
+  void set_flushing (bool flushing) override { engine_->set_flushing (flushing); }
+  Stats stats () override { return engine_->stats (); }
+  const Plan &plan () const override { return engine_->plan (); }
+
+private:
+  const std::unique_ptr<PartEngine> engine_;
+};
+
+std::unique_ptr<Engine> tight_engine (Options options)
+{
+  memory_is_there = true;
+  memory_refused = 0;
+  options.task_bins = 8;
+  std::vector<ShardDevice> devices;
+  for (int id = 0; id < 2; id++) {
+    ShardDevice device = pretend_device (id, inthist::uniform_lut (shape ().bins), options);
+    device.memory = kGiB;
+    device.make_engine = [make = device.make_engine] (
+                             const inthist::Shape &of, const Options &o,
+                             const Portion &portion) -> Expected<std::unique_ptr<PartEngine>> {
+      return std::make_unique<TightEngine> (TRY (make (of, o, portion)));
+    };
+    devices.push_back (std::move (device));
+  }
+  return must (make_sharded_engine (shape (), options, std::move (devices), Host (), 1));
+}
+
+Frame frame_of (const std::vector<guint8> &pixels)
+{
+  Frame frame;
+  frame.image = { pixels.data (), std::ptrdiff_t (shape ().width), {} };
+  return frame;
+}
+
+guint32 first_bin (Tensor &tensor)
+{
+  std::vector<guint32> counts (static_cast<gsize> (shape ().bins));
+  const inthist::Region all = { 0, 0, shape ().width, shape ().height };
+  const Query query = { .question = inthist::Question::counts,
+                        .windows = { &all, 1, {} },
+                        .answers = counts.data () };
+  must (tensor.ask ({ &query, 1 }));
+  return counts[0];
+}
+
+}  // namespace
+
+/// While somebody holds a tensor, its memory is waited for; the application hears of that, and a
+/// stop ends it.
+GST_START_TEST (late_memory)
+{
+  const std::vector<guint8> pixels (160 * 120);
+  Options options;
+  std::atomic<int> told = 0, failed = 0;
+  options.still_waiting = [&] (unsigned) { told++; };
+  options.failed = [&] (const Error &) { failed++; };
+  {
+    const auto engine = tight_engine (options);
+    auto held = must (engine->submit (frame_of (pixels)));
+    fail_unless_equals_int (int (first_bin (*held)), 160 * 120);
+    memory_is_there = false;
+    const auto second = must (engine->submit (frame_of (pixels)));
+    const auto waited = second->wait (1500 * GST_MSECOND);
+    fail_unless (!waited && waited.error ().kind == Error::Kind::timeout, "it does not wait");
+    fail_unless (memory_refused > 2 && memory_refused < 1000, "%d times refused",
+                 memory_refused.load ());
+    fail_unless (told >= 1, "nobody is told");
+    held = nullptr;
+    memory_is_there = true;
+    must (second->wait (10 * GST_SECOND));
+    fail_unless_equals_int (int (first_bin (*second)), 160 * 120);
+    fail_unless_equals_int (failed, 0);
+  }
+  {
+    // nobody holds anything that could be waited for
+    const auto engine = tight_engine (options);
+    memory_is_there = false;
+    const auto tensor = must (engine->submit (frame_of (pixels)));
+    const auto waited = tensor->wait (5 * GST_SECOND);
+    fail_unless (!waited && waited.error ().kind == Error::Kind::no_memory);
+    fail_unless (waited.error ().message.find ("somebody else has it") != std::string::npos, "%s",
+                 waited.error ().message.c_str ());
+    fail_unless_equals_int (failed, 1);
+    fail_unless (engine->has_failed ());
+  }
+  {
+    // nor are frames that are not done
+    const auto engine = tight_engine (options);
+    memory_is_there = false;
+    failed = 0;
+    const auto first = must (engine->submit (frame_of (pixels))),
+               second = engine->submit (frame_of (pixels)).value_or (nullptr);
+    for (const auto &tensor : { first, second })
+      if (tensor) {
+        const auto waited = tensor->wait (5 * GST_SECOND);
+        fail_unless (!waited && waited.error ().kind == Error::Kind::no_memory);
+      }
+    fail_unless_equals_int (failed, 1);
+  }
+  {
+    // a stop ends the wait, though the tensor is still held
+    auto engine = tight_engine (options);
+    const auto held = must (engine->submit (frame_of (pixels)));
+    fail_unless_equals_int (int (first_bin (*held)), 160 * 120);
+    memory_is_there = false;
+    auto second = must (engine->submit (frame_of (pixels)));
+    g_usleep (100 * 1000);
+    second = nullptr;
+    const gint64 start = g_get_monotonic_time ();
+    engine->set_flushing (true);
+    engine->abandon ();
+    engine = nullptr;
+    const gint64 took = g_get_monotonic_time () - start;
+    fail_unless (took < G_USEC_PER_SEC, "%d ms", int (took / 1000));
+    fail_unless_equals_int (int (first_bin (*held)), 160 * 120);
+  }
+}
+GST_END_TEST;
+
+static Suite *system_limits_suite ()
+{
+  Suite *suite = suite_create ("system_limits");
+  TCase *tests = tcase_create ("general");
+  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
+  tcase_set_timeout (tests, 120);
+  suite_add_tcase (suite, tests);
+  tcase_add_test (tests, memory_limits);
+  tcase_add_test (tests, address_space);
+  tcase_add_test (tests, faults);
+  tcase_add_test (tests, workers);
+  tcase_add_loop_test (tests, threads, 0, G_N_ELEMENTS (kThreaded));
+  tcase_add_test (tests, late_memory);
+  return suite;
+}
+
+GST_CHECK_MAIN (system_limits);
