@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Which elements of docs/pipelines.md keep the meta on pixels that they change, and which do not."""
+"""Tests which elements of docs/pipelines.md keep the meta on changed pixels, and which drop it."""
 import os
 import re
 import tempfile
