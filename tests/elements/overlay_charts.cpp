@@ -3,6 +3,7 @@
 // integralhistoverlay draws charts and labels beside boxes, where there are histograms, in frames
 // that were scaled too.
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "broken_tensor.hpp"
