@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// From the C functions to the engines' tensors and back. Not installed.
+// Passes values between the C functions and the engines' tensors.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace integralhist {
 
-/// The value of a C function, or `failed` with the GError set.
+/// Returns the value of a C function, or `failed` with the GError set.
 template <class Result, class T>
 Result to_c (Expected<T> &&expected, Result failed, GError **error)
 {
@@ -23,10 +23,10 @@ Result to_c (Expected<T> &&expected, Result failed, GError **error)
     return std::move (*expected);
 }
 
-/// Of one question; so few that indices of windows and of threads stay within 32 bits.
+/// The most windows of a query: indices of windows and of threads stay within 32 bits.
 constexpr gint64 kMostWindows = G_MAXINT / 8;
 
-/// Rectangles as they are, at least one.
+/// Returns the rectangles unchanged; there must be at least one.
 inline Expected<inthist::Windows> windows_of (const GstVideoRectangle *rectangles, guint n)
 {
   using inthist::Region;
@@ -40,7 +40,7 @@ inline Expected<inthist::Windows> windows_of (const GstVideoRectangle *rectangle
   return inthist::Windows{ reinterpret_cast<const Region *> (rectangles), int (n), {} };
 }
 
-/// Memory for `n` answers, which g_free () releases.
+/// Allocates `n` answers; g_free () releases them.
 template <class Answer>
 Expected<Answer *> answers_for (std::size_t n)
 {

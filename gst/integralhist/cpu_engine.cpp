@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Histograms and tables on the CPU. The streaming thread turns pixels into bin indices, which takes
-// a hundredth of the time, and then the input buffer is no longer needed; a worker thread, with all
-// cores behind it, fills the tensor while the frame travels on.
+// a hundredth of the time and frees the input buffer. A worker thread then fills the tensor on all
+// cores while the frame travels on.
 #include "engine.hpp"
 
 #include <deque>
@@ -58,7 +58,7 @@ public:
     done_ = false;
   }
 
-  /// `outcome` is what everybody who waits is told.
+  /// Ends all waits with `outcome`.
   void finish (const Expected<> &outcome)
   {
     const std::lock_guard lock (mutex_);
@@ -166,7 +166,8 @@ public:
 
   void abandon () override
   {
-    std::vector<std::shared_ptr<CpuTensor>> dropped;  // go back to the pool outside of the lock
+    // Declared first, so that the tensors return to the pool without the lock.
+    std::vector<std::shared_ptr<CpuTensor>> dropped;
     const std::lock_guard lock (mutex_);
     const auto is_unheld = [] (const Slot *slot) { return slot->tensor.use_count () == 1; };
     for (Slot *slot : queue_)
@@ -192,7 +193,7 @@ public:
   const Plan &plan () const override { return plan_; }
 
 private:
-  /// What a frame needs until its tensor is done.
+  /// A frame in flight.
   struct Slot {
     HostMemory pixels, workspace;
     std::shared_ptr<CpuTensor> tensor;
@@ -296,12 +297,12 @@ private:
       idle_.push_back (slot);
       changed_.notify_all ();
       lock.unlock ();
-      tensor.reset ();  // to the pool, or with much memory to the system
+      tensor.reset ();  // frees much memory, maybe
       lock.lock ();
     }
   }
 
-  const inthist::Shape shape_, most_;  // of the frame, and of the largest part
+  const inthist::Shape shape_, most_;  // of the frame, of the largest part
   const inthist::Lut lut_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> above_;  // the worker's: H in the row above the next strip
@@ -313,8 +314,8 @@ private:
   std::vector<Slot *> idle_;
   std::deque<Slot *> queue_;
   Slot *running_ = nullptr;
-  std::atomic<bool> given_up_ = false;  // what is running
-  Expected<> outcome_;                  // of all frames: the first failure
+  std::atomic<bool> given_up_ = false;  // drops the running frame
+  Expected<> outcome_;                  // the first failure of any frame
   Stats stats_;
   bool flushing_ = false, stopping_ = false;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The few driver calls that the CUDA runtime has no name for. libcuda comes with the driver, so it
-// is looked up at run time.
+// The driver calls that the CUDA runtime lacks. libcuda comes with the driver, so it is looked up
+// at run time.
 #include "engine.hpp"
 
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ struct Driver {
   decltype (&cuCtxEnablePeerAccess) enable_peer;
   decltype (&cuMemcpyPeerAsync) copy_peer;
 
-  /// Every CudaContext has looked at it when it was made.
+  /// Needs a find_it () that succeeded; every CudaContext has called it.
   static const Driver &get () { return *find_it (); }
 
   static const Expected<Driver> &find_it ()
@@ -88,7 +88,7 @@ Expected<std::shared_ptr<CudaContext>> CudaContext::primary (int device)
 Expected<std::shared_ptr<CudaContext>> CudaContext::wrap (void *handle, int device,
                                                           std::shared_ptr<void> owner)
 {
-  if (const auto &driver = Driver::find_it (); !driver)  // here, and not in a Scope
+  if (const auto &driver = Driver::find_it (); !driver)
     return tl::make_unexpected (driver.error ());
   return std::shared_ptr<CudaContext> (new CudaContext (handle, device, std::move (owner)));
 }
@@ -117,8 +117,8 @@ Expected<> CudaContext::copy_from (const CudaContext &other, const void *from, v
   const auto as_pointer = [] (const void *p) { return reinterpret_cast<CUdeviceptr> (p); };
   const auto context = [] (const CudaContext &c) { return static_cast<CUcontext> (c.handle_); };
   if (other.device_ != device_)
-    Driver::get ().enable_peer (context (other),
-                                0);  // where it is already, or cannot be, nothing changes
+    // Fails without harm where access is enabled already or impossible.
+    Driver::get ().enable_peer (context (other), 0);
   if (const CUresult result = Driver::get ().copy_peer (
           as_pointer (to), context (*this), as_pointer (from), context (other), bytes, stream))
     return error (Error::Kind::failed, "CUDA: copying from device " + std::to_string (other.device_)

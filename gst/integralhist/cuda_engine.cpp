@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Histograms and tables on a GPU, several frames in flight. Poostchi et al. (2017, section 4.4,
-// Algorithm 6) upload one image while they compute another; here each frame has a slot, of which
-// there are `async-depth`, and streams do all but the first step:
+// Algorithm 6) upload one image while they compute another. Here each frame in flight has one of
+// `async-depth` slots, and streams do all steps but the first:
 //
-//   streaming thread  copies the picture to pinned memory, if it does not lie there; enqueues
-//                     the rest; returns
-//   upload            the picture, to the device, if it does not lie there; event: it is there
-//   compute           waits for that; the strategy. Each slot has a stream of its own, as the
-//                     small passes of one frame hide behind the writes of another
-//   download          waits for that; the tensor, to pinned memory, if it is wanted early;
+//   streaming thread  copies the picture to a staging buffer unless it is in pinned memory;
+//                     enqueues the rest; returns
+//   upload            the picture, unless it is on the device; event: the picture is there
+//   compute           waits for that event; runs the strategy. Each slot has its own stream, as
+//                     the small passes of one frame hide behind the writes of another
+//   download          waits for the tensor; copies it to pinned memory if that is wanted early;
 //                     event: the slot is free
 //
-// Events order them. The streaming thread waits only for the frame that had the slot before,
-// `async-depth` frames ago. Several parts of one frame read the same picture, each from a slot of
-// its own.
+// The streaming thread waits only for the last frame of its slot, `async-depth` frames ago. Several
+// parts of a frame read the same picture, each from its own slot.
 #include <cstring>
 
 #include "cuda_rows.hpp"
@@ -70,8 +69,8 @@ public:
       return slot.busy && slot.picture == next && !has_fired (done (slot));
     };
     if (!is_here (frame) && !known (frame, 0) && std::ranges::none_of (slots_, is_read))
-      (void) fetch (frame.image, { 0, shape_.bins, 0, shape_.height }, frame,
-                    measure_now ());  // the first part says what failed
+      // A failure comes up again with the first part.
+      (void) fetch (frame.image, { 0, shape_.bins, 0, shape_.height }, frame, measure_now ());
   }
 
   bool has_brought (const Frame &frame) override
@@ -88,13 +87,14 @@ public:
     const TraceRange range ("integral histogram: submit");
     return on (*context_, [&] () -> Expected<std::shared_ptr<Tensor>> {
       Slot &slot = *TRY (next_slot ());
-      loans_->give_back ();  // outside of the lock: what comes back may be the last of its buffer
+      // Called without the lock, because it may drop the last reference to a buffer.
+      loans_->give_back ();
       const auto tensor = TRY (next_tensor ());
       tensor->become (part_of (shape_, part.bins, part.rows));
       const std::lock_guard lock (mutex_);
       slot.measured = measure_now ();
       if (const auto enqueued = enqueue (frame, part, landing, *tensor, slot); !enqueued) {
-        settle (slot);  // part of it may be running
+        settle (slot);  // some of it may run
         return tl::make_unexpected (enqueued.error ());
       }
       slot.busy = true;
@@ -154,25 +154,25 @@ private:
     std::size_t bytes = 0;
   };
 
-  /// A frame's pixels, or those of a strip of its rows, on their way to the device and there.
+  /// The pixels of a frame, or of a strip of its rows, being uploaded or on the device.
   struct Picture {
     Sized<PinnedMemory> staging;
     Sized<DeviceMemory> image;
     EventOwner upload_started, there;
     guint64 frame = 0;
     int first_row = -1;  // none yet
-    bool timed = false;  // and not counted yet
+    bool timed = false;  // measured, and not in the statistics yet
     std::size_t pitch = 0;
   };
 
-  /// What a frame needs until its tensor is done.
+  /// A frame in flight.
   struct Slot {
     StreamOwner stream;
     DeviceMemory pixels, workspace;
-    EventOwner ready, computed, downloaded;        // end of a stream's part
-    EventOwner compute_started, download_started;  // recorded where the frame is measured
-    const Picture *picture = nullptr;  // that it reads; null where pixels are read where they lie
-    bool busy = false, measured = false, uploaded = false, downloads = false;  // uploaded: timed
+    EventOwner ready, computed, downloaded;        // the stream has done its part
+    EventOwner compute_started, download_started;  // recorded in measured frames
+    const Picture *picture = nullptr;              // null where pixels are read in place
+    bool busy = false, measured = false, uploaded = false, downloads = false;  // uploaded: measured
   };
 
   Expected<> allocate (const Options &options)
@@ -238,7 +238,7 @@ private:
     return {};
   }
 
-  /// A free one.
+  /// Returns a free slot.
   CudaExpected<Slot *> next_slot ()
   {
     const TraceRange range ("integral histogram: wait for a slot");
@@ -248,7 +248,8 @@ private:
     return &slot;
   }
 
-  /// A buffer that is lent has its tensor, too, so where there is no other those are waited for.
+  /// Returns a free tensor. Held buffers keep their tensors, so it waits for holds where no other
+  /// tensor is left.
   Expected<std::shared_ptr<CudaTensor>> next_tensor ()
   {
     const TraceRange range ("integral histogram: wait for a tensor");
@@ -259,14 +260,14 @@ private:
       const auto acquired = pool_->acquire ();
       if (acquired)
         return std::static_pointer_cast<CudaTensor> (*acquired);
-      // one that came back meanwhile may have been the one that was missing
+      // a tensor that came back meanwhile may have been the missing one
       if (acquired.error ().kind != Error::Kind::no_memory
           || (!TRY (loans_->settle_oldest ()) && loans_->given_back () == given_back))
         return tl::make_unexpected (acquired.error ());
     }
   }
 
-  /// Whatever became of its frame.
+  /// Waits for the slot's streams, whatever became of its frame.
   void settle (const Slot &slot)
   {
     for (cudaStream_t stream :
@@ -275,8 +276,8 @@ private:
         cudaStreamSynchronize (stream);
   }
 
-  /// At most once a millisecond: a frame at 30 a second is measured, and where tens of thousands
-  /// come, one of them in tens, so that the others need not pay for it.
+  /// Returns whether to measure this frame: at most one a millisecond, so that frames at 30 a
+  /// second are all measured, and tens of thousands a second do not pay for it.
   bool measure_now ()
   {
     const gint64 now = g_get_monotonic_time ();
@@ -314,7 +315,7 @@ private:
     return {};
   }
 
-  /// The part's rows on the device, for the slot's stream.
+  /// Returns the part's rows on the device; the slot's stream waits for them.
   Expected<inthist::Image> bring (const Frame &frame, const Part &part, Slot &slot)
   {
     slot.picture = nullptr;
@@ -347,7 +348,7 @@ private:
            && (!frame.context || frame.context->handle () == context_->handle ());
   }
 
-  /// Null where it is not on the device, nor on its way.
+  /// Returns the frame's picture; null where it is neither on the device nor being uploaded.
   Picture *known (const Frame &frame, int first_row)
   {
     const auto found = std::ranges::find_if (pictures_, [&] (const Picture &p) {
@@ -356,7 +357,7 @@ private:
     return found == pictures_.end () ? nullptr : &*found;
   }
 
-  /// A picture that nobody reads.
+  /// Returns a picture that no slot reads.
   CudaExpected<Picture *> next_picture ()
   {
     Picture &picture = pictures_[brought_++ % pictures_.size ()];
@@ -367,7 +368,7 @@ private:
     return &picture;
   }
 
-  /// Has a part's rows copied from wherever they are.
+  /// Enqueues the copy of a part's rows to the device, from the host or another device.
   Expected<Picture *> fetch (const inthist::Image &image, const Part &part, const Frame &frame,
                              bool measured)
   {
@@ -397,7 +398,7 @@ private:
     return &picture;
   }
 
-  /// Copies them to pinned memory.
+  /// Copies the rows to the picture's staging buffer.
   CudaExpected<Rows> stage (const Rows &rows, Picture &picture)
   {
     const TraceRange range ("integral histogram: copy to pinned memory");
@@ -412,7 +413,7 @@ private:
     return Rows{ to, rows.n, rows.bytes, std::ptrdiff_t (rows.pitch), rows.pitch };
   }
 
-  /// For all pictures at once, so that one frame pays for all.
+  /// Enlarges a buffer of all pictures at once, so that only one frame pays for it.
   template <class Memory>
   CudaExpected<> reserve (Sized<Memory> Picture::*which, CudaExpected<Memory> (*make) (std::size_t),
                           std::size_t bytes)
@@ -450,7 +451,7 @@ private:
                                                         .tuning = plan_.choice.tuning,
                                                         .binning = &binning })));
     if (part.rows < shape_.height) {
-      // one strip after another, whatever their streams
+      // strips come one after another, whatever their streams
       if (last_computed_)
         TRY (check (cudaStreamWaitEvent (stream, last_computed_, 0)));
       if (part.first_row == 0)
@@ -463,7 +464,7 @@ private:
     return check (cudaEventRecord (slot.computed.get (), stream));
   }
 
-  /// To its landing, or to pinned memory of its own.
+  /// Enqueues the copy to the host destination or to the tensor's host copy.
   CudaExpected<> download (CudaTensor &tensor, const Landing &landing, Slot &slot)
   {
     cudaStream_t stream = download_stream_.get ();
@@ -479,7 +480,7 @@ private:
     return {};
   }
 
-  const inthist::Shape shape_, most_;  // of the frame, and of the largest part
+  const inthist::Shape shape_, most_;  // of the frame, of the largest part
   const inthist::Lut lut_;
   const Download download_;
   const Context context_;
@@ -490,7 +491,7 @@ private:
   DeviceMemory above_;  // H in the row above the next strip
   std::unique_ptr<Loans> loans_;
 
-  // of the frame that was submitted last
+  // of the last frame submitted
   cudaEvent_t last_read_ = nullptr;  // for hold (); null where nothing is read later
   cudaEvent_t last_computed_ = nullptr;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A picture's way from host memory to a GPU. Not installed.
+// Uploads the rows of a picture from host memory to a GPU.
 #pragma once
 
 #include "engine.hpp"
@@ -9,19 +9,20 @@
 
 namespace integralhist {
 
-/// Of a picture in host memory, and how they shall lie on the device.
+/// The rows of a picture in host memory, and their pitch on the device.
 struct Rows {
   const std::byte *data;
   int n;
   std::size_t bytes;
-  std::ptrdiff_t stride;  // negative where they go from the bottom up
+  std::ptrdiff_t stride;  // bytes; negative from the bottom up
   std::size_t pitch;
 
   std::size_t size () const { return pitch * n; }
   bool are_close () const { return stride == std::ptrdiff_t (pitch); }
 };
 
-/// Rows that lie close, and well for the kernels, are copied as one piece.
+/// Returns the rows of a picture. They keep their stride where it suits the kernels, so that one
+/// copy uploads all of them.
 inline Rows rows_of (const inthist::Image &image, int width, int n)
 {
   constexpr std::size_t kAlignment = 256;
@@ -33,7 +34,7 @@ inline Rows rows_of (const inthist::Image &image, int width, int n)
            suits ? std::size_t (stride) : aligned };
 }
 
-/// From pinned memory.
+/// Enqueues the upload of rows in pinned memory.
 inline inthist::cuda::CudaExpected<> upload (const Rows &rows, std::byte *to, cudaStream_t stream)
 {
   using inthist::cuda::check;

@@ -10,9 +10,9 @@ namespace integralhist {
 using namespace inthist::cuda;
 using Clock = std::chrono::steady_clock;
 
-static constexpr std::chrono::microseconds kAsking (50);  // before a wait gives the processor away
+static constexpr std::chrono::microseconds kAsking (50);  // a wait polls for so long
 
-/// Of the current context.
+/// Returns the free memory of the current context.
 static Available free_on_device ()
 {
   std::size_t available = 0, total = 0;
@@ -20,7 +20,7 @@ static Available free_on_device ()
   return { available, "GPU memory" };
 }
 
-/// `what` could not be allocated.
+/// Returns the message for `what`, which could not be allocated.
 static std::string no_memory_on_device (const std::string &what, const CudaError &error)
 {
   return no_memory (what + (error.pinned ? ", pinned on the host," : ", on the GPU,"), error.bytes,
@@ -41,7 +41,7 @@ bool has_fired (cudaEvent_t event)
 {
   const cudaError_t state = cudaEventQuery (event);
   if (state == cudaErrorNotReady)
-    cudaGetLastError ();  // older runtimes remember it, and the next launch would report it
+    cudaGetLastError ();  // older runtimes would report it at the next launch
   return state != cudaErrorNotReady;
 }
 
@@ -52,7 +52,7 @@ CudaExpected<> await (cudaEvent_t event)
     const cudaError_t state = cudaEventQuery (event);
     if (state != cudaErrorNotReady)
       return check (state);
-    cudaGetLastError ();  // older runtimes remember it, and the next launch would report it
+    cudaGetLastError ();  // older runtimes would report it at the next launch
     if (Clock::now () - start > kAsking)
       return check (cudaEventSynchronize (event));
   }
@@ -117,7 +117,7 @@ Expected<> CudaTensor::wait (GstClockTime timeout)
 
 Expected<> CudaTensor::wait_for_landing (GstClockTime timeout)
 {
-  // an event that was never recorded has fired
+  // an event that was never recorded counts as fired
   return on (*context_, [&] () -> Expected<> {
     TRY (await (computed_.get (), timeout));
     return await (downloaded_.get (), timeout);
@@ -126,7 +126,7 @@ Expected<> CudaTensor::wait_for_landing (GstClockTime timeout)
 
 namespace {
 
-/// Calls `array (pointer, bytes)` for each array of what is asked.
+/// Calls `array (pointer, bytes)` for each input array of a query.
 template <class Array>
 void for_inputs (const inthist::Shape &shape, Query &query, Array &&array)
 {
@@ -139,9 +139,9 @@ void for_inputs (const inthist::Shape &shape, Query &query, Array &&array)
   visit (query.patches, query.n_patches);
 }
 
-/// Calls `array (pointer, bytes, goes_up, comes_back)` for each array of what is carried and
-/// answered, in an order in which what goes up lies together, and what comes back. Where `answers`
-/// is null there is nobody to take them.
+/// Calls `array (pointer, bytes, goes_up, comes_back)` for each carried and answered array. Arrays
+/// that go up lie together, and so do those that come back. Answers come back only where `answers`
+/// is set.
 template <class Array>
 void for_outputs (const inthist::Shape &shape, std::span<Query> queries, Array &&array)
 {
@@ -162,7 +162,7 @@ void for_outputs (const inthist::Shape &shape, std::span<Query> queries, Array &
       array (query.answers, inthist::answer_bytes (shape, query), false, false);
 }
 
-/// One behind the other in a block, each on 16 bytes.
+/// Places arrays in one block, each aligned to 16 bytes.
 class Packing {
 public:
   std::size_t add (std::size_t bytes)
@@ -177,7 +177,7 @@ private:
   std::size_t bytes_ = 0;
 };
 
-/// Copies what is asked to the lane, and has the queries point to where it will be on the device.
+/// Copies the inputs to the lane's host block, and points the queries to their device copies.
 void put_inputs (const inthist::Shape &shape, const Queries::Lane &lane, std::span<Query> queries)
 {
   Packing packing;
@@ -288,7 +288,7 @@ Expected<> CudaTensor::ask_on (void *stream, std::span<const Query> queries)
     auto lane = TRY (acquire_lane (inputs, 0, 0));
     put_inputs (shape, *lane, asked);
     const auto enqueued = enqueue (*lane, static_cast<cudaStream_t> (stream), inputs, asked);
-    TRY (add_reader (stream));  // also of what was enqueued before something failed
+    TRY (add_reader (stream));  // also for what was enqueued before a failure
     TRY (enqueued);
     TRY (check (cudaEventRecord (lane->done.get (), static_cast<cudaStream_t> (stream))));
     queries_->give_back (std::move (lane));
@@ -300,7 +300,7 @@ Expected<> CudaTensor::add_reader (void *stream)
 {
   return on (*context_, [&] () -> Expected<> {
     const std::lock_guard lock (readers_mutex_);
-    // an event whose work is done serves again; any other still stands for its own stream
+    // An event that has fired is reused; any other stands for its own stream.
     auto reader = std::ranges::find_if (
         readers_, [] (const EventOwner &event) { return has_fired (event.get ()); });
     if (reader == readers_.end ())
@@ -388,9 +388,9 @@ CudaExpected<> CudaTensor::set_computed (cudaStream_t stream)
 
 CudaExpected<> CudaTensor::copy_pieces (const Landing &landing, cudaStream_t stream)
 {
-  // pieces of one copy follow each other without a gap; in copies of their own eight of 0.4 MB take
-  // 73 us instead of 59 (H200, PCIe 5)
-  constexpr std::size_t kMostPitch = G_MAXINT32;  // that cudaMemcpy2D takes
+  // One 2D copy leaves no gaps between pieces: eight of 0.4 MB take 59 us instead of 73 us in
+  // copies of their own (H200, PCIe 5).
+  constexpr std::size_t kMostPitch = G_MAXINT32;  // of cudaMemcpy2D
   cudaError_t result = cudaSuccess;
   landing.for_blocks ([&] (std::byte *to, std::size_t to_pitch, std::size_t offset,
                            std::size_t pitch, std::size_t bytes, int n) {

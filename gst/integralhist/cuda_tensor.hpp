@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A tensor on a GPU. Its fence is an event; its copy on the host lies in pinned memory, which stays
-// with it from frame to frame.
+// A tensor on a GPU. Its fence is a CUDA event. Its host copy is pinned memory, which it keeps from
+// frame to frame.
 #pragma once
 
 #include "engine.hpp"
@@ -12,7 +12,6 @@ namespace integralhist {
 
 using Context = std::shared_ptr<CudaContext>;
 
-/// Runs CUDA calls with the context current.
 template <class Body>
 auto on (const CudaContext &context, Body &&body) -> decltype (body ())
 {
@@ -23,20 +22,20 @@ auto on (const CudaContext &context, Body &&body) -> decltype (body ())
   return body ();
 }
 
-/// Also of one that failed, or whose device has: who uses it next hears of that.
+/// Returns whether the event has fired. An event has fired, too, where its work or its device
+/// failed; the next use reports that.
 bool has_fired (cudaEvent_t event);
-/// Waits for an event made with cudaEventBlockingSync. The first 50 microseconds by asking, for to
-/// be woken takes longer than a small frame.
+/// Waits for an event made with cudaEventBlockingSync. It polls for 50 microseconds, because a
+/// blocked thread wakes later than a small frame takes.
 inthist::cuda::CudaExpected<> await (cudaEvent_t event);
 
-/// Streams and buffers for queries, one set for each that is asked at the same time. They wait for
-/// the next caller. One that is dropped in the middle of its work, as something fails, waits for
-/// the device in cudaFree.
+/// Lanes for queries, each a stream with buffers for one call at a time. Idle lanes are reused.
+/// cudaFree waits for the device where a failed call drops a lane that is busy.
 class Queries {
 public:
   struct Lane {
     inthist::cuda::StreamOwner stream;
-    inthist::cuda::EventOwner done;  // with all that reads or writes the buffers
+    inthist::cuda::EventOwner done;  // with all use of the buffers
     inthist::cuda::PinnedMemory host_inputs, host_answers;
     inthist::cuda::DeviceMemory inputs, answers;
     std::size_t inputs_bytes = 0, answers_bytes = 0, host_answers_bytes = 0;
@@ -72,7 +71,7 @@ public:
     idle_.clear ();
   }
 
-  /// With the context current.
+  /// Returns an idle lane or a new one; the context must be current.
   inthist::cuda::CudaExpected<std::unique_ptr<Lane>> acquire ()
   {
     {
@@ -105,7 +104,7 @@ private:
 
 class CudaTensor final : public Tensor {
 public:
-  /// With the context current.
+  /// The context must be current.
   static Expected<std::unique_ptr<Tensor>> create (const inthist::Shape &shape, unsigned alive,
                                                    Context context,
                                                    std::shared_ptr<Queries> queries,
@@ -121,14 +120,15 @@ public:
   Expected<std::function<Expected<> ()>> start_landing (const Landing &landing) override;
   CudaView cuda () override;
 
-  // for the engine and the pool, while nobody else holds it, with the context current
+  // The engine and the pool call these while nobody else holds the tensor, with the context
+  // current.
 
   bool at_rest () override;
   void *data () { return memory_.get (); }
-  /// Orders `stream`, which will write the tensor, after all that used it before.
+  /// Lets `stream`, which will write the tensor, wait for all earlier uses.
   inthist::cuda::CudaExpected<> reuse (cudaStream_t stream);
   inthist::cuda::CudaExpected<> set_computed (cudaStream_t stream);
-  /// On a stream that waits for the tensor.
+  /// Enqueues the download on a stream that waits for the tensor.
   inthist::cuda::CudaExpected<> start_download (cudaStream_t stream);
   inthist::cuda::CudaExpected<> land (const Landing &landing, cudaStream_t stream);
 
@@ -141,23 +141,23 @@ private:
   }
 
   inthist::cuda::CudaExpected<> copy_pieces (const Landing &landing, cudaStream_t stream);
-  /// For a question: with room for so many bytes.
+  /// Returns a lane with room for so many bytes.
   Expected<std::unique_ptr<Queries::Lane>> acquire_lane (std::size_t inputs, std::size_t answers,
                                                          std::size_t host_answers);
-  /// Behind the tensor, all on the device: what is asked has been copied to the lane, and answers
-  /// are where the queries say.
+  /// Enqueues queries on the device, behind the tensor. The lane holds their inputs; the queries
+  /// point to device memory for the answers.
   inthist::cuda::CudaExpected<> enqueue (const Queries::Lane &lane, cudaStream_t stream,
                                          std::size_t inputs_bytes, std::span<const Query> queries);
 
   const Context context_;
   const std::shared_ptr<Queries> queries_;
   const Download download_;
-  const std::size_t room_;  // bytes, of the largest that it becomes
+  const std::size_t room_;  // bytes of the largest shape
   inthist::cuda::DeviceMemory memory_;
   inthist::cuda::EventOwner computed_, downloaded_;
-  bool at_rest_ = true;  // all events have been seen to fire
+  bool at_rest_ = true;  // whether all events have fired
   std::mutex readers_mutex_;
-  std::vector<inthist::cuda::EventOwner> readers_;  // one for each add_reader, until it has fired
+  std::vector<inthist::cuda::EventOwner> readers_;  // one for each stream that reads
   std::mutex host_mutex_;                           // guards the host copy
   inthist::cuda::PinnedMemory host_;
   bool download_started_ = false;

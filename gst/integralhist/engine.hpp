@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What stands behind the C API and the producer element: tensors with a fence, a pool of them, and
-// engines that fill them. Not installed.
+// The engines behind the C API and the producer element: tensors with a fence, a pool of tensors,
+// and engines that fill them. No .hpp file of this folder is installed.
 //
-//   Engine::submit (frame) ──► Tensor, at once: the promise; the engine goes on filling it
-//   Tensor::wait, ask, host           here, and only here, somebody waits
+//   Engine::submit (frame) ──► Tensor, returned at once; the engine fills it later
+//   Tensor::wait, ask, host     wait for the fence; submit waits only for a slot and a tensor
 //
-// An engine has `async-depth` lanes, each with what one frame in the making needs; a tensor is out
-// of the pool for as long as somebody holds it, and is the only thing that may outlive the engine.
-// A PartEngine also computes some bins, or some rows, of a frame; a sharded engine shares frames
-// out over several of them, or computes in rounds what does not fit one. What goes wrong is an
-// Error (error.hpp).
+// An engine has `async-depth` slots, one for each frame in flight. A tensor stays out of the pool
+// while somebody holds it; only a tensor may outlive its engine. A PartEngine also computes some of
+// a frame's bins or rows. A sharded engine distributes frames over several part engines, or
+// computes in rounds what does not fit one device. Failures are returned as an Error (error.hpp).
 #pragma once
 
 #include <algorithm>
@@ -40,12 +39,12 @@ using inthist::Query;
 class CudaContext;
 struct Shard;
 
-/// Some of a frame's bins, in some of its rows.
+/// Some of a frame's bins in some of its rows.
 struct Part {
   int first_bin = 0, bins = 0, first_row = 0, rows = 0;
 };
 
-/// Of a part's tensor.
+/// Returns the shape of a part's tensor.
 inline inthist::Shape part_of (inthist::Shape shape, int bins, int rows)
 {
   shape.bins = bins;
@@ -53,15 +52,15 @@ inline inthist::Shape part_of (inthist::Shape shape, int bins, int rows)
   return shape;
 }
 
-/// A part's place in a whole frame's tensor in host memory. A u16-anchored tensor is made of parts
-/// with all rows.
+/// A host destination: a part's place in a whole frame's tensor in host memory. The parts of a
+/// u16-anchored tensor have all rows.
 struct Landing {
   std::byte *tensor = nullptr;
-  inthist::Shape shape;  // of the whole
+  inthist::Shape shape;  // of the whole frame
   Part part;
 
   /// Calls `copy (to, to_pitch, from, from_pitch, bytes, n)` for each block of n pieces of a part's
-  /// tensor, `from` being its offset.
+  /// tensor; `from` is an offset in that tensor.
   template <class Copy>
   void for_blocks (Copy &&copy) const
   {
@@ -79,7 +78,7 @@ struct Landing {
             planes, anchors, anchors, 1);
   }
 
-  /// From host memory.
+  /// Copies a part's tensor from host memory.
   void copy (const std::byte *from) const
   {
     for_blocks ([from] (std::byte *to, std::size_t to_pitch, std::size_t offset, std::size_t pitch,
@@ -90,14 +89,14 @@ struct Landing {
   }
 };
 
-/// For CUDA callers; all null in host memory.
+/// What CUDA callers need; all null for a tensor in host memory.
 struct CudaView {
   guint64 pointer = 0;
   void *event = nullptr, *context = nullptr;
   int device = -1;
 };
 
-/// One frame's tensor. Any thread may ask; the answers wait for the fence.
+/// One frame's tensor. Any thread may query it; queries wait for the fence.
 class Tensor {
 public:
   inthist::Shape shape;
@@ -108,61 +107,61 @@ public:
   Tensor (const Tensor &) = delete;
   Tensor &operator= (const Tensor &) = delete;
 
-  /// For an engine of parts, before anybody else has it: it has room for this shape.
+  /// Takes another shape, which must fit its memory. Only a part engine calls this, before anybody
+  /// else has the tensor.
   void become (const inthist::Shape &of)
   {
     shape = of;
     layout = inthist::layout_of (of);
   }
 
-  /// Waits at most `timeout` nanoseconds, after which it is an Error::Kind::timeout.
+  /// Waits at most `timeout` nanoseconds, then returns an Error::Kind::timeout.
   virtual Expected<> wait (GstClockTime timeout) = 0;
-  /// Waits for the part's way to its landing, too.
+  /// Waits until a part is in its host destination, too.
   virtual Expected<> wait_for_landing (GstClockTime timeout) { return wait (timeout); }
-  /// Answers into host memory, where also lies what is carried; where `answers` is null only the
-  /// best is wanted.
+  /// Answers queries into host memory; carried values lie there, too. With `answers` null only the
+  /// best window is wanted.
   virtual Expected<> ask (std::span<const Query> queries) = 0;
-  /// On a GPU: answers into memory of the device, by the time that `stream`, of the same context,
-  /// has done what is enqueued here. What is asked lies in host memory and has been read, what is
-  /// carried in the device's.
+  /// Enqueues queries on `stream`, which is of the tensor's context. Answers and carried values lie
+  /// in device memory. The inputs lie in host memory and are read before this returns.
   virtual Expected<> ask_on (void * /*stream*/, std::span<const Query>)
   {
     return error (
         Error::Kind::failed,
         "the tensor is in host memory, where no stream orders anything: ask without a stream");
   }
-  /// The tensor in host memory.
+  /// Returns the tensor in host memory.
   virtual Expected<const void *> host () = 0;
   virtual CudaView cuda () { return {}; }
-  /// Where the tensor is in parts, in the order of bins; waits for them.
+  /// Waits for the shards and returns them in the order of bins; none where the tensor is whole.
   virtual Expected<std::span<const Shard>> shards () { return std::span<const Shard> (); }
-  /// Records what `stream`, of the tensor's context, has enqueued: the tensor's memory is not
-  /// written again before that is done.
+  /// Keeps the tensor's memory from being written before the work enqueued on `stream` is done. The
+  /// stream is of the tensor's context.
   virtual Expected<> add_reader (void * /*stream*/)
   {
     return error (Error::Kind::failed, "the tensor is in host memory, which no stream reads: keep "
                                        "a reference for as long as it is read");
   }
 
-  /// Starts to copy it to its place in a whole tensor; what comes back waits for that.
+  /// Starts the copy to a host destination. The function that it returns waits for that.
   virtual Expected<std::function<Expected<> ()>> start_landing (const Landing &landing)
   {
     landing.copy (static_cast<const std::byte *> (TRY (host ())));
     return [] { return Expected<> (); };
   }
 
-  /// Whether nothing is left to do with it: of one that nobody holds, whether it can be written at
-  /// once.
+  /// Returns whether all work on the tensor is done. A tensor at rest that nobody holds can be
+  /// written at once.
   virtual bool at_rest () { return true; }
-  /// Nobody holds it any more.
+  /// Tells the tensor that nobody holds it any more.
   virtual void released () {}
 
   std::size_t bytes () const { return inthist::tensor_bytes (shape, layout); }
 
-  /// Whether the frame that carries it is lent (Engine::hold), and has been copied meanwhile, with
-  /// the same memory.
+  /// Whether the engine holds the frame's buffer (Engine::hold), and whether downstream has made a
+  /// copy of that buffer with the same memory.
   std::atomic<bool> lent = false, copied = false;
-  /// Whether Options::failed was told why it could not be computed.
+  /// Whether Options::failed has been called for this tensor's failure.
   std::atomic<bool> failure_told = false;
 };
 
@@ -172,36 +171,37 @@ struct Options {
   const inthist::Strategy *strategy = nullptr;  // null for the fastest
   unsigned tuning_time = 200;                   // milliseconds
   unsigned async_depth = 3, max_tensors = 0;
-  guint64 max_device_memory = 0;  // bytes of a device, 0 for what is free
-  int task_bins = 0;  // most bins of a task of a sharded engine, 0 for what suits the devices
+  guint64 max_device_memory = 0;  // bytes of a device; 0 for all free
+  // of a task of a sharded engine, at most; 0 for what suits the devices
+  int task_bins = 0;
   Download download = Download::lazy;
-  std::function<void (const Error &)>
-      failed;  // called once by an engine that is of no more use, maybe by a thread of its own
-  std::function<void (unsigned most)>
-      still_waiting;  // called when a frame has waited a second for one of at most so many tensors,
-                      // once for each frame
-  Cancelled cancelled;  // set while nothing may take long: from a flush or a stop on
+  // Called once by an engine that is of no more use, maybe from its own thread.
+  std::function<void (const Error &)> failed;
+  // Called once for a frame that has waited a second for one of at most so many tensors.
+  std::function<void (unsigned most)> still_waiting;
+  Cancelled cancelled;  // set from a flush or a stop on: nothing may take long
 };
 
-/// Tensors of one shape. It outlives its engine for as long as tensors are out.
+/// A pool of tensors of one shape. It outlives its engine while tensors are out.
 class TensorPool : public std::enable_shared_from_this<TensorPool> {
 public:
   using Make = std::function<Expected<std::unique_ptr<Tensor>> (unsigned alive)>;
 
-  /// At most options.max_tensors exist at once. The first is made here, so that a shape that does
-  /// not fit fails now; others where none is left or, up to options.async_depth, where none is at
-  /// rest, so that frames in flight need not wait for each other's memory. As many stay for reuse
-  /// as were out at once of late.
+  /// Makes the first tensor at once, so that a shape that does not fit fails now. At most
+  /// options.max_tensors exist. The pool makes another where none is left. Up to
+  /// options.async_depth it also makes one where none is at rest, so that frames in flight do not
+  /// wait for each other's memory. It keeps as many for reuse as were out at once of late.
   static Expected<std::shared_ptr<TensorPool>> create (Make make, const Options &options);
 
-  /// Waits at the limit until a tensor comes back; when flushing that is an error of this kind.
+  /// Returns a tensor. At the limit it waits until one comes back; flushing ends that with an
+  /// Error::Kind::flushing.
   Expected<std::shared_ptr<Tensor>> acquire ();
-  /// Tensors that somebody holds.
+  /// Returns how many tensors are held.
   unsigned n_out ();
-  /// Whether acquire would wait; false when flushing.
+  /// Returns whether acquire would wait; false when flushing.
   bool is_exhausted ();
   void set_flushing (bool flushing);
-  /// No more reuse: what comes back from now on is freed at once.
+  /// Ends reuse: tensors that come back from now on are freed at once.
   void close ();
 
 private:
@@ -216,26 +216,25 @@ private:
   const std::function<void (unsigned)> still_waiting_;
   std::mutex mutex_;  // guards all below
   std::condition_variable returned_;
-  std::deque<std::unique_ptr<Tensor>> idle_;  // the one that has waited longest in front
+  std::deque<std::unique_ptr<Tensor>> idle_;  // the longest idle in front
   unsigned alive_ = 0;
   const unsigned least_kept_;
   unsigned wanted_, kept_;
-  unsigned acquired_ = 0, most_out_ = 0;  // most at once, of each kMemory calls of acquire
+  unsigned acquired_ = 0, most_out_ = 0;  // most of the last kMemory calls of acquire
   bool flushing_ = false;
 };
 
-/// Where a frame's pixels lie. Those in host memory are copied before submit returns; pinned host
-/// memory and the engine's device are read later, where they are.
+/// Where a frame's pixels lie. Pixels in host memory are copied before submit returns. Pinned host
+/// memory and device memory are read later, in place.
 enum class Place { host, pinned, device };
 
-/// One frame's pixels.
 struct Frame {
   inthist::Image image;
   Place place = Place::host;
-  inthist::Stream producer =
-      nullptr;  // on the device: the stream that writes the pixels, or null when they are there
-  // for parts of a frame: its number, from 1 on, the context of pixels that another device may
-  // have, and a CUDA event to wait for before they are read there
+  // On the device: the stream that writes the pixels; null when they are written.
+  inthist::Stream producer = nullptr;
+  // For parts of a frame: its number from 1 on, the context of the pixels where another device may
+  // have them, and a CUDA event that reads of them wait for.
   guint64 number = 0;
   std::shared_ptr<CudaContext> context = nullptr;
   void *there = nullptr;
@@ -257,59 +256,59 @@ struct Stats {
   int device = -1;
   guint64 frames = 0, in_flight = 0;
   guint64 bytes_up = 0, bytes_down = 0;
-  guint64 bytes_staged = 0;  // of those up, from memory that was not pinned
+  guint64 bytes_staged = 0;  // of bytes_up, from unpinned memory
   Duration upload, compute, download;
 
   struct Share {
     int device;
     guint64 parts;
   };
-  std::vector<Share> shares;  // of frames that are shared out: what each device has computed
+  std::vector<Share> shares;  // parts that each device of a sharded engine computed
 };
 
 class Engine {
 public:
   virtual ~Engine () = default;
 
-  /// Promises the frame's tensor. When flushing that is an error of this kind.
+  /// Returns the frame's tensor before it is computed. Returns an Error::Kind::flushing when
+  /// flushing.
   virtual Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) = 0;
-  /// Behind submit, with the frame's buffer and its tensor, before anybody else may write to it: it
-  /// stays as it is until its pixels have been read. A reference that the engine takes makes it
-  /// unwritable meanwhile.
+  /// Holds the frame's buffer until its pixels have been read: the engine takes a reference, which
+  /// makes the buffer unwritable. To be called after submit, before anybody else may write to the
+  /// buffer.
   virtual Expected<> hold (GstBuffer *, Tensor &) { return {}; }
   /// Ends a wait for a tensor, and refuses new ones.
   virtual void set_flushing (bool flushing) = 0;
-  /// Waits until all frames are computed, unless flushing, where what goes wrong would not be told
-  /// otherwise.
+  /// Waits until all frames are computed, and returns what failed; returns early when flushing.
   virtual Expected<> finish () { return {}; }
-  /// Whether it is of no more use.
+  /// Returns whether the engine is of no more use.
   virtual bool has_failed () { return false; }
-  /// Gives up the frames whose tensors nobody holds, and calls nothing of the options any more. The
-  /// last call before the engine is dropped.
+  /// Drops the frames whose tensors nobody holds, and stops all calls of the options' functions.
+  /// This is the last call before the engine is dropped.
   virtual void abandon () {}
   virtual Stats stats () = 0;
   virtual const Plan &plan () const = 0;
-  /// For the log: how frames are computed.
+  /// Returns how frames are computed, for the log.
   virtual std::string story () const { return plan ().story; }
 };
 
-/// Called by one thread.
+/// An engine of parts of frames, which one thread calls.
 class PartEngine : public Engine {
 public:
-  /// Promises the tensor of a part, with its bins and rows only, and with a `landing` copies it
-  /// there as soon as it is there. Of a frame's bins, strips of rows come one after another, from
-  /// the first row on. When flushing that is an error of this kind.
+  /// Returns the tensor of a part, with its bins and rows only, before it is computed. With
+  /// `landing` the engine copies it to that host tensor once it is computed. Strips of the same
+  /// bins come in order, from the first row on. Returns an Error::Kind::flushing when flushing.
   virtual Expected<std::shared_ptr<Tensor>> submit_part (const Frame &frame, const Part &part,
                                                          std::byte *landing) = 0;
-  /// Parts of this frame come next: its pixels may be brought while others are computed.
+  /// Announces that parts of this frame come next, so that its pixels can be uploaded meanwhile.
   virtual void expect (const Frame &) {}
-  /// Whether they are there, or never will be.
+  /// Returns whether those pixels are on the device, or never will be.
   virtual bool has_brought (const Frame &) { return true; }
-  /// Whether submit_part would not wait.
+  /// Returns whether submit_part would not wait.
   virtual bool is_free () = 0;
 };
 
-/// What an engine of parts is made for: at most so many bins and rows at once, 0 for all.
+/// The largest part of a part engine: at most so many bins and rows, 0 for all.
 struct Portion {
   int bins = 0, rows = 0;
 
@@ -319,43 +318,42 @@ struct Portion {
   }
 };
 
-/// The bins of a part, numbered from 0.
+/// Returns a LUT with the bins of a part, numbered from 0.
 inthist::Lut lut_of_part (const inthist::Lut &lut, const inthist::Shape &shape, const Part &part);
 
-/// An engine of parts, of portions where they are given. Measures strategies, maybe (plan_for). The
-/// one that the options name, if any, must take the shape.
+/// Makes a part engine on the CPU. It measures strategies unless the options name one, which then
+/// must take the shape (plan_for).
 Expected<std::unique_ptr<PartEngine>> make_cpu_engine (const inthist::Shape &shape,
                                                        const inthist::Lut &lut,
                                                        const Options &options,
                                                        const Portion &portion = {});
 
-/// Asks a tensor in host memory.
+/// Answers queries from a tensor in host memory.
 Expected<> answer_on_host (const Tensor &tensor, const void *data, std::span<const Query> queries);
 
 GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor);
 Tensor &tensor_of (GstIntegralHistogram *histogram);
 
 #if INTHIST_CUDA
-/// A CUDA context, the primary one of a device or an application's. Scope makes it current for a
-/// few calls.
+/// A CUDA context: a device's primary one or an application's. A Scope makes it current.
 class CudaContext {
 public:
-  /// Number of devices, or 0 with the reason.
+  /// Returns the number of devices, or 0 and the reason.
   static int device_count (std::string *why);
 
   static Expected<std::shared_ptr<CudaContext>> primary (int device);
-  /// `owner` keeps the context alive.
+  /// Wraps a context that `owner` keeps alive.
   static Expected<std::shared_ptr<CudaContext>> wrap (void *handle, int device,
                                                       std::shared_ptr<void> owner);
   ~CudaContext ();
 
   void *handle () const { return handle_; }
   int device () const { return device_; }
-  /// Bytes that are free on the device.
+  /// Returns the bytes that are free on the device.
   std::size_t free_memory () const;
   Expected<> synchronize (inthist::Stream stream) const;
-  /// Enqueues a copy from memory of another context to this one's, which is current; directly from
-  /// device to device where they can.
+  /// Enqueues a copy from another context to this one, which must be current. The copy is a peer
+  /// copy where the devices can do that.
   Expected<> copy_from (const CudaContext &other, const void *from, void *to, std::size_t bytes,
                         inthist::Stream stream) const;
 
@@ -365,7 +363,7 @@ public:
     ~Scope ();
     Scope (const Scope &) = delete;
     Scope &operator= (const Scope &) = delete;
-    /// False where the context is gone, which it only is when the process ends.
+    /// Returns false where the context is gone, which happens only when the process ends.
     explicit operator bool () const { return pushed_; }
 
   private:
@@ -387,13 +385,13 @@ Expected<std::unique_ptr<PartEngine>>
 make_cuda_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
                   std::shared_ptr<CudaContext> context, const Portion &portion = {});
 
-/// Pinned, for all devices.
+/// Allocates pinned memory for all devices.
 Expected<HostMemory> allocate_pinned (std::shared_ptr<CudaContext> context, std::size_t bytes,
                                       const NoMemoryMessage &message);
-/// Makes memory that a device reads and writes without a copy on the way; plain memory where no
-/// more can be pinned. (transfer full)
+/// Makes an allocator of pinned memory, which a device reads and writes without another copy. It
+/// makes plain memory where no more can be pinned. (transfer full)
 GstAllocator *new_pinned_allocator (std::shared_ptr<CudaContext> context);
-/// Whether the bytes lie in memory of such an allocator.
+/// Returns whether the bytes lie in memory of such an allocator.
 bool is_pinned (GstMemory *memory, const void *data, std::size_t bytes);
 #endif
 

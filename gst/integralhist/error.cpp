@@ -75,7 +75,7 @@ std::string no_threads (const std::string &why)
            "space (ulimit -v)";
 }
 
-/// As g_format_size, but with a space that can be searched for.
+/// Returns what g_format_size returns, with a plain space instead, so that users can search for it.
 static std::string size_text (double size)
 {
   constexpr const char *kUnits[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };

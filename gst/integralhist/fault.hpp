@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// INTEGRALHIST_FAULT=DEVICE:N lets the N-th part on a device fail where frames are shared out, to
-// see what becomes of everything else. Not installed.
+// INTEGRALHIST_FAULT=DEVICE:N makes the N-th part on a device of a sharded engine fail, for tests.
 #pragma once
 
 #include <charconv>
@@ -13,11 +12,11 @@
 namespace integralhist {
 
 struct Fault {
-  int device, part;  // from 0 on, and from 1 on
+  int device, part;  // the device from 0 on, the part from 1 on
   bool operator== (const Fault &) const = default;
 };
 
-/// None where the text is empty.
+/// Returns none where the text is empty.
 inline Expected<std::optional<Fault>> parse_fault (std::string_view text)
 {
   if (text.empty ())

@@ -65,7 +65,7 @@ Tensor &tensor_of (GstIntegralHistogram *histogram)
   return *histogram->tensor;
 }
 
-/// What rectangles add up to in each plane: counts (guint32) or sums (guint64).
+/// Answers with what rectangles add up to in each plane: counts (guint32) or sums (guint64).
 template <class Answer>
 static Expected<> ask (Tensor &tensor, const GstVideoRectangle *rectangles, guint n,
                        Answer *answers)
@@ -127,12 +127,12 @@ static Expected<GBytes *> ask_regions (Tensor &tensor, const gint *values, gsize
   static_assert (sizeof (GstVideoRectangle) == 4 * sizeof (gint));
   const gsize n = n_values / 4, n_answers = n * tensor.shape.bins;
   g_autofree Answer *answers = TRY (answers_for<Answer> (n_answers));
-  const auto n_asked = guint (std::min<gsize> (n, G_MAXUINT));  // which is too many
+  const auto n_asked = guint (std::min<gsize> (n, G_MAXUINT));  // refused as too many
   TRY (ask (tensor, reinterpret_cast<const GstVideoRectangle *> (values), n_asked, answers));
   return g_bytes_new_take (g_steal_pointer (&answers), n_answers * sizeof (Answer));
 }
 
-/// Answers many rectangles for language bindings, each of which is four of the `n_values`.
+/// Answers many rectangles for language bindings; four of the `n_values` are a rectangle.
 template <class Answer>
 static GBytes *ask_regions_c (GstIntegralHistogram *histogram, const gint *values, gsize n_values,
                               GError **error)

@@ -13,8 +13,8 @@ GstIntegralHistogramMeta *cast (GstMeta *meta)
   return reinterpret_cast<GstIntegralHistogramMeta *> (meta);
 }
 
-/// Whether a scaled frame shows the whole of the original and nothing else. Scalers that keep the
-/// shape of the picture put borders round it where its aspect ratio changes, and do not say so.
+/// Returns whether a scaled frame shows the whole original and nothing else. Scalers that keep the
+/// picture's shape add borders where the aspect ratio changes, and do not say so.
 bool same_aspect (const GstVideoInfo *in, const GstVideoInfo *out)
 {
   const double height = double (out->width) * in->height * in->par_d * out->par_n
@@ -36,8 +36,7 @@ void free (GstMeta *meta, GstBuffer *)
   g_clear_pointer (&cast (meta)->histogram, gst_integral_histogram_unref);
 }
 
-/// Whether one is a copy of the other that has the same memory, as who wants to write gets of a
-/// buffer that others hold.
+/// Returns whether the buffers have the same memory, as a writable copy of a held buffer has.
 bool share_memory (GstBuffer *a, GstBuffer *b)
 {
   return gst_buffer_n_memory (a) > 0 && gst_buffer_n_memory (b) > 0
@@ -60,7 +59,7 @@ gboolean transform (GstBuffer *target, GstMeta *meta, GstBuffer *buffer, GQuark 
     height = scale->out_info->height;
   } else if (!GST_META_TRANSFORM_IS_COPY (type)
              || static_cast<const GstMetaTransformCopy *> (data)->region) {
-    return FALSE;  // a part of the bytes is no frame
+    return FALSE;  // some bytes are no frame
   } else if (integralhist::Tensor &tensor = integralhist::tensor_of (cast (meta)->histogram);
              tensor.lent && share_memory (target, buffer)) {
     tensor.copied = true;
@@ -72,8 +71,7 @@ gboolean transform (GstBuffer *target, GstMeta *meta, GstBuffer *buffer, GQuark 
   return TRUE;
 }
 
-/// The rectangle of the frame that was computed whose edges are nearest to those of one of the
-/// frame that carries the meta.
+/// Returns the rectangle of the computed frame that is nearest to one of the meta's frame.
 GstVideoRectangle in_original (const GstIntegralHistogramMeta *meta, gint x, gint y, gint width,
                                gint height)
 {
@@ -143,7 +141,7 @@ gst_buffer_get_integral_histogram_meta_of (GstBuffer *buffer, GstIntegralHistogr
   gpointer state = nullptr;
   while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state,
                                                            GST_INTEGRAL_HISTOGRAM_META_API_TYPE)) {
-    // the frame was cropped since, and its pixels left
+    // the frame was cropped since then, so its pixels do not match
     if (crop && (crop->width != cast (meta)->width || crop->height != cast (meta)->height))
       continue;
     const GstIntegralHistogramContent has =

@@ -39,8 +39,8 @@ Expected<inthist::Windows> windows_of (const Grid &grid)
                              grid.step_y, grid.columns, grid.rows } };
 }
 
-/// The number that a C caller gave, which need not be one of the enumeration's: to read it as one
-/// would be undefined then.
+/// Returns the number that a C caller gave. It may be outside the enumeration, so that reading it
+/// as an enumerator would be undefined.
 guint number_of (const GstIntegralHistogramMeasure &measure)
 {
   guint number;
@@ -53,7 +53,7 @@ Expected<Measure> measure_of (guint number)
 {
   if (number >= inthist::kMeasures)
     return refuse ("there is no measure number " + std::to_string (number));
-  return Measure (number);  // the same order, see below
+  return Measure (number);  // the same order: checked below
 }
 
 static_assert (int (Measure::intersection) == GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION
@@ -64,12 +64,12 @@ static_assert (int (Measure::intersection) == GST_INTEGRAL_HISTOGRAM_MEASURE_INT
 static_assert (sizeof (Best) == sizeof (inthist::Best)
                && offsetof (Best, index) == offsetof (inthist::Best, index));
 
-/// Queries on their way to a tensor, with what they point to.
+/// Builds the queries of one call, with the data that they point to.
 class QueryBuilder {
 public:
   explicit QueryBuilder (Tensor &tensor) : tensor_ (tensor) {}
 
-  /// Returns `models` models that sum up to 1.
+  /// Returns copies of `n` models that each sum up to 1.
   Expected<const float *> normalized (const gfloat *models, std::size_t n)
   {
     const std::size_t bins = tensor_.shape.bins;
@@ -90,7 +90,7 @@ public:
     return all.data ();
   }
 
-  /// Adds a query whose answers go where `answers` points, which is moved behind them.
+  /// Adds a query that writes its answers at `answers`, and moves `answers` behind them.
   template <class Answer>
   void add (Query query, Answer *&answers, Best *best)
   {
@@ -115,7 +115,7 @@ private:
   std::vector<Query> queries_;
 };
 
-/// Both forms of each question; `stream` is null for the one that waits.
+/// Builds and asks queries; without a `stream` it waits for the answers.
 template <class Build>
 gboolean ask (GstIntegralHistogram *histogram, const gpointer *stream, GError **error,
               Build &&build)
@@ -238,8 +238,7 @@ gboolean ask_vote_maps (GstIntegralHistogram *histogram, const Search *searches,
   });
 }
 
-/// The answers of a grid for language bindings, `a_window` bytes for each of its windows: `fill`
-/// writes them.
+/// Returns the answers of a grid, `a_window` bytes each, for language bindings; `fill` writes them.
 template <class Fill>
 GBytes *bytes_of (const Grid &grid, gsize a_window, GError **error, Fill &&fill)
 {

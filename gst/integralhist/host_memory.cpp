@@ -11,14 +11,14 @@
 namespace integralhist {
 namespace {
 
-/// A file that holds a number, or "max".
+/// Reads a file that holds a number; fails for "max".
 bool read_number (const std::string &file, std::size_t *number)
 {
   std::ifstream stream (file);
   return bool (stream >> *number);
 }
 
-/// A line "NAME VALUE" or "NAME: VALUE" of a file such as /proc/meminfo.
+/// Reads a line "NAME VALUE" or "NAME: VALUE" of a file such as /proc/meminfo.
 bool read_field (const std::string &file, const std::string &name, std::size_t *value)
 {
   std::ifstream stream (file);
@@ -36,12 +36,13 @@ void lower (Available *available, std::size_t limit, std::size_t used, const cha
     *available = { left, of };
 }
 
-/// Files of one version of control groups.
+/// The files of one version of control groups.
 struct GroupFiles {
   const char *folder, *limit, *used, *reclaimable;
 };
 
-/// The process's group and all around it. The cache of files can be had again, so it is not used.
+/// Applies the limits of the process's group and of all groups around it. The page cache counts as
+/// free, because it can be reclaimed.
 void lower_by_groups (Available *available, const std::string &root, std::string group,
                       const GroupFiles &files)
 {
@@ -65,7 +66,7 @@ void lower_by_groups (Available *available, const std::string &root)
   constexpr GroupFiles kV1 = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
                                "memory.usage_in_bytes", "total_inactive_file" };
   constexpr GroupFiles kV2 = { "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file" };
-  // inside a container the path may be one that only the host knows: the mount's root is ours then
+  // in a container the path may be the host's; the mount's root is then our group
   lower_by_groups (available, root, "/", kV2);
   lower_by_groups (available, root, "/", kV1);
   std::ifstream groups (root + "/proc/self/cgroup");
@@ -93,7 +94,7 @@ void lower_by_address_space (Available *available, const std::string &root)
            "the address space that ulimit -v allows");
 }
 
-/// Every page is written to, so that what is allocated is no longer free. Null where there is none.
+/// Allocates memory and writes to every page, so that it no longer counts as free; null on failure.
 HostMemory allocate (std::size_t bytes, const Cancelled &cancelled)
 {
   constexpr std::size_t kPage = 4096, kHugePage = 2 << 20;
@@ -133,7 +134,7 @@ Available available_memory (const std::string &root)
 Expected<HostMemory> allocate_on_host (std::size_t bytes, const NoMemoryMessage &message,
                                        const Cancelled &cancelled)
 {
-  constexpr std::size_t kSmall = 64 << 10;  // takes less time than to look up what is free
+  constexpr std::size_t kSmall = 64 << 10;  // faster than looking up free memory
   const Available available = bytes <= kSmall ? Available{ SIZE_MAX, "" } : available_memory ();
   const HostMemory memory = bytes <= available.bytes ? allocate (bytes, cancelled) : nullptr;
   if (is_set (cancelled))

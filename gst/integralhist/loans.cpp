@@ -38,7 +38,7 @@ void Loans::give_back ()
     GstBuffer *buffer;
     {
       const std::lock_guard lock (mutex_);
-      // of one that failed nothing more will be read either; the next frame says what it was
+      // after a failure nothing more is read either; the next frame reports it
       if (loans_.empty () || cudaEventQuery (loans_.front ().read) == cudaErrorNotReady)
         return;
       buffer = loans_.front ().buffer;
@@ -49,7 +49,7 @@ void Loans::give_back ()
       loans_.pop_front ();
       returning_++;
     }
-    gst_buffer_unref (buffer);  // nobody else's: it goes back to its pool
+    gst_buffer_unref (buffer);  // returns to its pool if nobody else holds it
     const std::lock_guard lock (mutex_);
     returning_--;
     given_back_++;

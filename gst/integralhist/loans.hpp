@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Input buffers that a device still reads while they travel on. A reference keeps them out of their
-// pool, and keeps writers away: a buffer that is shared is not writable. It is dropped when an
-// event has fired: at the next frame or, where none comes, by a thread that looks every
-// millisecond, for the next frame may need that very buffer.
+// Holds on input buffers that the device reads after they have left the element. A hold is a
+// reference: it keeps the buffer out of its pool and makes it unwritable. The next frame drops it
+// once its event has fired. A thread checks every millisecond, too, because the next frame may need
+// that very buffer.
 #pragma once
 
 #include <atomic>
@@ -18,22 +18,22 @@ namespace integralhist {
 class Loans {
 public:
   static Expected<std::unique_ptr<Loans>> create (Context context);
-  /// Once all events have fired.
+  /// Needs all events to have fired.
   ~Loans ();
 
-  /// Takes a reference until `read` fires. Before that is recorded again it must have fired, and
-  /// give_back () have been called. The buffer has a meta with the tensor.
+  /// Holds a buffer until `read` fires; the buffer has a meta with the tensor. `read` may be
+  /// recorded again only after it has fired and give_back () was called.
   void add (GstBuffer *buffer, Tensor &tensor, cudaEvent_t read);
-  /// Gives back what has been read, with the context current.
+  /// Drops the holds whose buffers have been read; the context must be current.
   void give_back ();
-  /// Waits for the oldest, and gives it back, or where another thread is giving back the last ones,
-  /// for that. False where there is none.
+  /// Waits for the oldest hold and drops it. Where another thread is dropping the last ones, it
+  /// waits for that. Returns false where there is no hold.
   Expected<bool> settle_oldest ();
-  /// How many have been given back so far, and their memory with them.
+  /// Returns how many holds have been dropped so far, with the buffers' memory.
   guint64 given_back ();
-  /// Whether somebody downstream has copied a buffer, because it was not writable. Writers then
-  /// copy the memory too, and where they do not, the buffer's pool cannot use it again and
-  /// allocates anew for each frame.
+  /// Returns whether an element downstream has copied a held buffer because it was not writable.
+  /// Such an element copies the memory, too; where it does not, the buffer's pool cannot reuse the
+  /// buffer and allocates another for each frame.
   bool are_in_the_way () const { return in_the_way_; }
 
 private:
@@ -51,9 +51,9 @@ private:
   std::atomic<bool> in_the_way_ = false;
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_, returned_;
-  unsigned returning_ = 0;  // that are no loans any more, but still referenced
+  unsigned returning_ = 0;  // taken from loans_, reference not dropped yet
   guint64 given_back_ = 0;
-  std::deque<Loan> loans_;  // the oldest in front: it is read first
+  std::deque<Loan> loans_;  // the oldest, which is read first, in front
   bool asleep_ = false, stopping_ = false;
   Thread watcher_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pinned host memory for buffer pools. What comes out is ordinary system memory to everybody else,
-// with a note of the block that it lies in.
+// An allocator of pinned host memory for buffer pools. To other elements its memory is ordinary
+// system memory; a qdata names the pinned block.
 #include "engine.hpp"
 
 #include <cstring>
@@ -47,7 +47,7 @@ GstMemory *integral_hist_pinned_allocator_alloc (GstAllocator *allocator, gsize 
   const auto &context = *reinterpret_cast<IntegralHistPinnedAllocator *> (allocator)->context;
   const gsize maxsize = params->prefix + size + params->padding;
   const CudaContext::Scope scope (*context);
-  auto made = inthist::cuda::make_pinned_memory (maxsize + params->align);  // it starts on a page
+  auto made = inthist::cuda::make_pinned_memory (maxsize + params->align);  // page-aligned
   if (!made) {
     GST_WARNING_OBJECT (allocator, "no pinned memory (%s): frames will be copied once more",
                         made.error ().what ());

@@ -27,7 +27,7 @@ struct Relay::Station {
 
 namespace {
 
-/// The fastest of a few.
+/// Returns the milliseconds of the fastest of three runs.
 template <class Enqueue>
 CudaExpected<float> milliseconds_of (Enqueue &&enqueue)
 {
@@ -46,8 +46,8 @@ CudaExpected<float> milliseconds_of (Enqueue &&enqueue)
   return best;
 }
 
-/// Whether a copy from a device takes less than half of an upload; an error where it could not be
-/// tried.
+/// Returns whether a peer copy takes less than half the time of an upload, or an error where that
+/// could not be measured.
 Expected<bool> is_near (const CudaContext &from, const CudaContext &to)
 {
   constexpr std::size_t kBytes = 8 << 20;
@@ -76,8 +76,8 @@ Expected<bool> is_near (const CudaContext &from, const CudaContext &to)
 std::shared_ptr<Relay> Relay::between (const std::vector<std::shared_ptr<CudaContext>> &contexts)
 {
   static std::mutex measuring;
-  static auto &known = *new std::map<std::pair<int, int>, bool>;  // elements may outlive what is
-                                                                  // destroyed when the process ends
+  // Never destroyed: elements may outlive static objects at the end of the process.
+  static auto &known = *new std::map<std::pair<int, int>, bool>;
   if (contexts.size () < 2)
     return nullptr;
   const std::lock_guard lock (measuring);
@@ -138,15 +138,15 @@ Expected<std::shared_ptr<void>> Relay::bring (Frame &frame, int width, int heigh
     frame.place = Place::device;
     frame.context = station.context;
     frame.there = picture->there.get ();
-    return std::shared_ptr<void> (
-        picture.release (), [relay = shared_from_this (), &station] (void *memory) {
-          std::unique_ptr<Picture> used (static_cast<Picture *> (memory));
-          const CudaContext::Scope there (*station.context);
-          cudaEventSynchronize (
-              used->there.get ());  // a frame that was dropped may still be on its way
-          const std::lock_guard lock (relay->mutex_);
-          station.idle.push_back (std::move (used));
-        });
+    return std::shared_ptr<void> (picture.release (),
+                                  [relay = shared_from_this (), &station] (void *memory) {
+                                    std::unique_ptr<Picture> used (static_cast<Picture *> (memory));
+                                    const CudaContext::Scope there (*station.context);
+                                    // A dropped frame may still be being uploaded.
+                                    cudaEventSynchronize (used->there.get ());
+                                    const std::lock_guard lock (relay->mutex_);
+                                    station.idle.push_back (std::move (used));
+                                  });
   });
 }
 

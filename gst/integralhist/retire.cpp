@@ -4,8 +4,8 @@
 namespace integralhist {
 namespace {
 
-/// Engines that are being dropped. The end of the process waits for them, as they use other
-/// libraries.
+/// Counts the engines that are being dropped. The end of the process waits for them, because they
+/// use other libraries.
 class Retired {
 public:
   static Retired &all ()

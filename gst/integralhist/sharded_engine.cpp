@@ -24,18 +24,18 @@ struct Staging {
   std::size_t bytes = 0;
 };
 
-/// A frame whose pixels somebody reads, or will.
+/// A frame in flight, whose pixels are read or will be.
 struct Making {
   Frame frame;
   std::shared_ptr<ShardedTensor> tensor;
-  Staging staged;                 // its pixels, where they had to be copied
-  std::shared_ptr<void> relayed;  // keeps them on a device
-  GstBuffer *buffer = nullptr;    // that has its pixels; owned
-  int users = 0;                  // tasks that are not done, and devices that bring the pixels
+  Staging staged;                 // staging buffer, for unpinned pixels
+  std::shared_ptr<void> relayed;  // keeps the pixels on a device
+  GstBuffer *buffer = nullptr;    // held, with the pixels; owned
+  int users = 0;                  // unfinished tasks, and devices that fetch the pixels
 
   ~Making ()
   {
-    relayed.reset ();  // which may be read from the others
+    relayed.reset ();  // the buffer's upload is done after this
     if (buffer)
       gst_buffer_unref (buffer);
   }
@@ -46,7 +46,7 @@ struct Task {
   int group = 0;
 };
 
-/// What a device is doing for a task.
+/// A part in flight on a device.
 struct UnderWay {
   Task task;
   Part part;
@@ -219,9 +219,9 @@ private:
     const char *const fault = g_getenv ("INTEGRALHIST_FAULT");
     fault_ = TRY (parse_fault (fault ? fault : ""));
     Options of_frames = options;
+    // Lets every task of an accepted frame find room.
     if (sharing_.frames > 0 && (options.max_tensors == 0 || options.max_tensors > sharing_.frames))
-      of_frames.max_tensors =
-          sharing_.frames;  // so that every task of a frame that was let in finds room
+      of_frames.max_tensors = sharing_.frames;
     const auto make = [shape = shape_, sharing = sharing_, download = options.download,
                        allocate = host_.allocate, cancelled = options.cancelled] (unsigned alive) {
       return ShardedTensor::create (shape, sharing, download, allocate, alive, cancelled);
@@ -231,15 +231,15 @@ private:
     Options of_parts = options;
     of_parts.async_depth = kPartsAtOnce;
     if (options.download == Download::eager)
-      of_parts.download = Download::lazy;  // to a landing
+      of_parts.download = Download::lazy;  // to a host destination
     of_parts.still_waiting = nullptr;
     of_parts.failed = nullptr;
-    of_parts.cancelled =
-        nullptr;               // parts of frames that somebody holds are computed after a stop, too
+    // Parts of frames that somebody holds are computed after a stop, too.
+    of_parts.cancelled = nullptr;
     of_parts.tuning_time = 0;  // the built-in choice, whose memory was counted
     inthist::Shape part_shape = shape_;
     if (sharing_.strips > 1 && shape_.counter == inthist::Type::u16_anchored)
-      part_shape.counter = inthist::Type::u16;  // anchors want all rows
+      part_shape.counter = inthist::Type::u16;  // anchors need all rows
     for (std::size_t d = 0; d < devices.size (); d++) {
       of_parts.max_tensors = sharing_.tensors[d];
       auto worker = std::make_unique<Worker> ();
@@ -256,7 +256,7 @@ private:
 
   bool relays () const { return sharing_.resident && host_.relays (shape_); }
 
-  /// Once all that was promised is there.
+  /// Stops the threads once all promised tensors are computed.
   void stop ()
   {
     {
@@ -273,15 +273,15 @@ private:
 
   struct Worker {
     int id = 0;
-    guint64 parts = 0;     // done; guarded by the mutex
-    guint64 expected = 0;  // the last frame that the device was told of; the thread's
-    std::shared_ptr<Making>
-        bringing;  // that frame, while its pixels are on their way; the thread's
+    guint64 parts = 0;     // done; guarded by mutex_
+    guint64 expected = 0;  // the last frame announced to the device; the thread's
+    // That frame, until its pixels are there; the thread's.
+    std::shared_ptr<Making> bringing;
     std::unique_ptr<PartEngine> engine;
     Thread thread;
   };
 
-  /// Where there is no memory for another, one that is in the making is waited for.
+  /// Returns a free tensor. Where there is no memory for another, it waits for a frame in flight.
   Expected<std::shared_ptr<ShardedTensor>> next_tensor ()
   {
     for (;;) {
@@ -290,7 +290,7 @@ private:
       if (acquired)
         return std::static_pointer_cast<ShardedTensor> (*acquired);
       std::unique_lock lock (mutex_);
-      // one that was finished meanwhile may have given back what was missing
+      // a frame that finished meanwhile may have returned the missing memory
       if (acquired.error ().kind != Error::Kind::no_memory
           || (unfinished_.empty () && finished_ == before))
         return tl::make_unexpected (acquired.error ());
@@ -314,7 +314,7 @@ private:
     return {};
   }
 
-  /// Copies the pixels, for the devices read them when they come to it.
+  /// Copies the pixels to a staging buffer, because the devices read them later.
   Expected<> stage (Making &making)
   {
     const inthist::Image &image = making.frame.image;
@@ -349,7 +349,7 @@ private:
     return {};
   }
 
-  /// Takes the next task whenever the device is free, and sees to those that are done.
+  /// Takes the next task whenever the device is free, and ends the parts that are done.
   void work (Worker &worker)
   {
     std::list<UnderWay> under_way;
@@ -373,7 +373,7 @@ private:
         worker.engine->expect (worker.bringing->frame);
         lock.lock ();
       } else if (!under_way.empty ()) {
-        // meanwhile there may be something to take, or to bring
+        // there may be a task to take, or pixels to fetch, meanwhile
         const bool may_take = under_way.size () < kPartsAtOnce;
         lock.unlock ();
         settle (worker, under_way, may_take ? 0 : 100 * GST_USECOND);
@@ -390,8 +390,8 @@ private:
     }
   }
 
-  /// The frame whose tasks are next, or the one after it, if the device has not been told of it. Of
-  /// strips, each is brought when it is computed.
+  /// Finds the frame whose pixels the device should fetch: that of the next tasks or the one after
+  /// it, unless it was announced already. Strips are fetched when they are computed.
   bool expected (Worker &worker)
   {
     if (queue_.empty () || sharing_.strips > 1 || worker.bringing)
@@ -402,7 +402,7 @@ private:
     if (next == queue_.end () || next->making->frame.number > first + 1)
       return false;
     worker.bringing = next->making;
-    worker.bringing->users++;  // until the pixels are there, whoever computes the frame
+    worker.bringing->users++;  // until the pixels are there, whichever device computes the frame
     worker.expected = worker.bringing->frame.number;
     return true;
   }
@@ -414,7 +414,7 @@ private:
       auto tensor = submit_part (worker, *task.making, part, under_way);
       if (!tensor) {
         fail (worker, task, tensor.error ());
-        while (!under_way.empty ())  // strips before this one may still read the pixels
+        while (!under_way.empty ())  // earlier strips may still read the pixels
           settle (worker, under_way, GST_CLOCK_TIME_NONE);
         return finish (*task.making);
       }
@@ -422,8 +422,8 @@ private:
     }
   }
 
-  /// Whether memory of other frames may come back before this one is done: of finished ones that
-  /// somebody holds, or of older ones that other devices finish. `held` is how many are held.
+  /// Returns whether other frames may return memory before this one is done: frames that somebody
+  /// holds, or older ones on other devices. `held` is set to the number held.
   bool may_get_memory (const Making &making, unsigned *held)
   {
     const unsigned out = pool_->n_out ();
@@ -433,8 +433,8 @@ private:
            && (out != unfinished_.size () || *unfinished_.begin () < making.frame.number);
   }
 
-  /// The memory was counted when the engine was made. Where somebody else has taken it since, the
-  /// worker waits while some may come back.
+  /// Submits a part. Its memory was counted when the engine was made; where others have taken it
+  /// since, this waits while some may come back.
   Expected<std::shared_ptr<Tensor>> submit_part (Worker &worker, const Making &making,
                                                  const Part &part, std::list<UnderWay> &under_way)
   {
@@ -462,7 +462,7 @@ private:
     }
   }
 
-  /// The oldest, when it is done within the time.
+  /// Ends the oldest part, if it is done within the timeout.
   void settle (Worker &worker, std::list<UnderWay> &under_way, GstClockTime timeout)
   {
     UnderWay &oldest = under_way.front ();
@@ -484,7 +484,7 @@ private:
       finish (*done.task.making);
   }
 
-  /// One of a frame's tasks is done, or never will be; or a device has its pixels.
+  /// Ends one use of a frame: a task that is done or dropped, or a device's fetch of the pixels.
   void finish (Making &making)
   {
     std::shared_ptr<ShardedTensor> tensor;
@@ -503,7 +503,7 @@ private:
           lending_is_in_the_way_ = true;
       }
     }
-    // what somebody may wait for is back before he is told
+    // all memory is back before a waiting thread is told
     relayed.reset ();
     if (buffer)
       gst_buffer_unref (buffer);
@@ -516,14 +516,14 @@ private:
     changed_.notify_all ();
   }
 
-  /// Tells the application of the first failure. False where it is none of its business any more.
+  /// Reports the first failure to the application. Returns false after abandon ().
   bool tell (const Error &failure)
   {
     const std::lock_guard lock (telling_);
     if (!failed_)
       return false;
     if (!std::exchange (told_, true)) {
-      const auto failed = failed_;  // which may be dropped meanwhile
+      const auto failed = failed_;  // may be reset meanwhile
       failed (failure);
     }
     return true;
@@ -536,7 +536,7 @@ private:
       warn (most);
   }
 
-  /// The first failure is what everybody is told.
+  /// Ends all tasks with the first failure.
   void fail (const Worker &worker, const Task &task, const Error &error)
   {
     std::list<Task> dropped;
@@ -546,7 +546,7 @@ private:
         "device " + std::to_string (worker.id) + " failed: " + error.message
             + (others ? "; leave it out of cuda-device-ids to compute on the others" : ""));
     failing_ = true;
-    const bool tells = tell (failure);  // before anybody else hears of it
+    const bool tells = tell (failure);  // before anybody else learns of it
     {
       const std::lock_guard lock (mutex_);
       if (!failure_)
@@ -564,8 +564,8 @@ private:
 
   const inthist::Shape shape_;
   const unsigned depth_;
-  std::recursive_mutex
-      telling_;  // guards the two that tell the application, which may stop the element from there
+  // Guards the two functions that follow; they may stop the element, hence recursive.
+  std::recursive_mutex telling_;
   std::function<void (const Error &)> failed_;
   std::function<void (unsigned)> still_waiting_;
   bool told_ = false;
@@ -580,9 +580,9 @@ private:
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::deque<Task> queue_;
-  std::set<guint64> unfinished_;  // numbers of frames
+  std::set<guint64> unfinished_;  // frame numbers
   guint64 finished_ = 0;
-  std::weak_ptr<Making> last_;  // submitted, where its pixels are read later
+  std::weak_ptr<Making> last_;  // the last frame submitted, if its pixels are read later
   std::vector<Staging> staging_;
   std::optional<Error> failure_;
   bool flushing_ = false, stopping_ = false, lending_is_in_the_way_ = false;
@@ -616,7 +616,7 @@ ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &opti
 ShardDevice cuda_shard_device (std::shared_ptr<CudaContext> context, const inthist::Lut &lut,
                                const Options &options)
 {
-  // something is left to the driver, and to others
+  // 5 % are left to the driver and to other processes
   const std::size_t available = context->free_memory () / 20 * 19;
   return { context->device (),
            options.max_device_memory ? std::min<std::size_t> (options.max_device_memory, available)

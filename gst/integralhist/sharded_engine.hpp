@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Frames shared out over several devices, or computed in rounds where they do not fit one. Poostchi
-// et al. (2017, section 4.6) have the bins in a queue, from which each GPU takes the next when it
-// is free, so that unequal ones finish together; here the same over the frames of a stream:
+// Frames distributed over several devices, or computed in rounds where they do not fit one.
+// Poostchi et al. (2017, section 4.6) keep the bins in a queue, from which each GPU takes the next
+// when it is free, so that GPUs of unequal speed finish together. Here the queue spans the frames
+// of a stream:
 //
 //   submit ──► tasks: groups of bins ──► one queue ──► a thread for each device
 //
-// Each thread has an engine of parts. The parts become shards of the tensor, where they were
-// computed, or one tensor in host memory, part by part.
-//
-// Tensors stay on the devices where they have room for them. Where they do not, groups of bins are
-// rounds, each downloaded while the next is computed; and where not even one bin's plane fits, a
-// group's rows are computed in strips. Not installed.
+// Each thread has a part engine. The parts stay on the devices as shards of the tensor where there
+// is room. Otherwise they are downloaded to one tensor in host memory: groups of bins are rounds,
+// and one is downloaded while the next is computed. Where not even one bin's plane fits, a group's
+// rows are computed in strips.
 #pragma once
 
 #include "sharded_tensor.hpp"
@@ -29,13 +28,12 @@ struct Host {
   std::function<Expected<> (const Frame &)> await_producer = [] (const Frame &) {
     return Expected<> ();
   };
-  /// Has a frame's pixels in (pinned) host memory brought to one of the devices, from which the
-  /// others copy them; what comes back keeps them there. None where each device had better get them
-  /// for itself.
+  /// Uploads a frame's pixels from (pinned) host memory to one device; the others make peer copies.
+  /// The result keeps them there. Null where each device had better upload them itself.
   std::function<Expected<std::shared_ptr<void>> (Frame &frame, int width, int height)> relay =
       nullptr;
-  /// Smaller pictures go up so fast that to share them costs more. 32 bins on four H200s: 0.6 times
-  /// the frames a second at 1280x720, as many at 1920x1080, 1.35 times at 4096x3072 and 1.7 at
+  /// Peer copies cost more than uploads for smaller pictures. 32 bins on four H200s: 0.6 times the
+  /// frames a second at 1280x720, as many at 1920x1080, 1.35 times at 4096x3072 and 1.7 times at
   /// 8192x8192.
   std::size_t least_relayed = 1 << 20;  // pixels
 
@@ -45,19 +43,19 @@ struct Host {
   }
 };
 
-/// `pixel_bytes` is the most that a pixel takes.
+/// Makes a sharded engine; a pixel takes at most `pixel_bytes`.
 Expected<std::unique_ptr<Engine>> make_sharded_engine (const inthist::Shape &shape,
                                                        const Options &options,
                                                        std::vector<ShardDevice> devices,
                                                        const Host &host, int pixel_bytes);
 
-/// The CPU as a device of its own, so that all of this runs without a GPU.
+/// Returns the CPU as a device of its own, so that a sharded engine runs without a GPU.
 ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options);
 
 #if INTHIST_CUDA
 ShardDevice cuda_shard_device (std::shared_ptr<CudaContext> context, const inthist::Lut &lut,
                                const Options &options);
-/// Of devices with these contexts.
+/// Returns the host functions for devices with these contexts.
 Host cuda_host (const std::vector<std::shared_ptr<CudaContext>> &contexts);
 #endif
 

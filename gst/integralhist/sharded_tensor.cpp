@@ -79,7 +79,7 @@ Expected<const void *> ShardedTensor::host ()
 CudaView ShardedTensor::cuda ()
 {
   const auto shard = only_shard ();
-  return shard && *shard ? (*shard)->cuda () : CudaView{};  // who waits is told what went wrong
+  return shard && *shard ? (*shard)->cuda () : CudaView{};  // wait () returns the error
 }
 
 Expected<std::span<const Shard>> ShardedTensor::shards ()
@@ -112,7 +112,8 @@ void ShardedTensor::finish (int group, const Part &part, std::shared_ptr<Tensor>
     if (--tasks_left_ > 0)
       return;
   }
-  if (sharing_.strips > 1 && shape.counter == inthist::Type::u16_anchored)  // strips have none
+  if (sharing_.strips > 1
+      && shape.counter == inthist::Type::u16_anchored)  // strips have no anchors
     if (const auto anchored = check_host (inthist::cpu::drop_anchors (
             { .shape = shape, .layout = layout, .pixels = {}, .tensor = host_.get () }));
         !anchored)
@@ -130,7 +131,7 @@ void ShardedTensor::fail (const Error &failure, bool told)
   changed_.notify_all ();
 }
 
-/// From all devices at once.
+/// Downloads from all devices at once.
 Expected<> ShardedTensor::download ()
 {
   std::vector<std::function<Expected<> ()>> running;
@@ -143,7 +144,7 @@ Expected<> ShardedTensor::download ()
     else
       outcome = tl::make_unexpected (started.error ());
   }
-  for (const auto &await : running)  // whatever becomes of the others
+  for (const auto &await : running)  // even where others failed
     if (auto landed = await (); !landed)
       outcome = std::move (landed);
   return outcome;

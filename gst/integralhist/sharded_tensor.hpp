@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A frame's tensor that several devices make: shards where they were computed, or one in host
-// memory to which the parts land. Not installed.
+// A frame's tensor that several devices compute: shards on those devices, or one tensor in host
+// memory that the parts are copied to.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace integralhist {
 
 class ShardedTensor final : public Tensor {
 public:
-  /// The memory of one that is put together on the host is there from the start.
+  /// Makes a tensor; one in host memory gets its memory here.
   static Expected<std::unique_ptr<Tensor>> create (const inthist::Shape &shape,
                                                    const Sharing &sharing, Download download,
                                                    AllocateHost allocate, unsigned alive,
@@ -28,15 +28,16 @@ public:
   Expected<std::span<const Shard>> shards () override;
   void released () override;
 
-  // for the engine
+  // The engine calls these.
 
-  /// For a new frame, of which nothing is there yet.
+  /// Starts a new frame, none of whose parts is computed.
   void begin ();
-  /// Where parts go; null where they stay.
+  /// Returns the parts' host destination; null where they stay on the devices.
   std::byte *landing () const { return landed_ ? host_.get () : nullptr; }
-  /// The task's shard stays where it is; what has landed needs it no more.
+  /// Ends a task. `shard` is kept where shards stay, and dropped where it has been copied to the
+  /// host.
   void finish (int group, const Part &part, std::shared_ptr<Tensor> shard);
-  /// `failure` is what to tell who waits; `told` is whether the application knows.
+  /// Ends all waits with `failure`; `told` is whether the application knows of it.
   void fail (const Error &failure, bool told);
 
 private:
@@ -49,20 +50,20 @@ private:
   bool lands () const { return !sharing_.resident || download_ == Download::eager; }
   Expected<> download ();
   Expected<> reserve_host (unsigned alive, const Cancelled &cancelled);
-  /// The only shard, for what one stream orders.
+  /// Returns the only shard, or null in host memory; several shards have no common stream.
   Expected<Tensor *> only_shard ();
 
   const Sharing sharing_;
   const Download download_;
   const AllocateHost allocate_;
-  std::vector<Shard>
-      shards_;        // in the order of bins; none where the tensor is in host memory alone
-  std::mutex mutex_;  // guards what follows, and the shards until all tasks are done
+  // in the order of bins; empty where the tensor is in host memory
+  std::vector<Shard> shards_;
+  std::mutex mutex_;  // guards what follows, and shards_ until all tasks are done
   std::condition_variable changed_;
   int tasks_left_ = 0;
   bool done_ = false;
   std::optional<Error> failure_;
-  std::mutex host_mutex_;  // guards the host copy
+  std::mutex host_mutex_;  // guards host_ and landed_
   HostMemory host_;
   bool landed_ = false;
 };

@@ -17,13 +17,13 @@ Expected<HostMemory> bytes (std::size_t n)
   });
 }
 
-/// Whether the shards have answers of their own, a part of each window's.
+/// Returns whether each shard answers its own bins, a part of each window's answer.
 bool is_per_bin (const Query &query)
 {
   return query.question == Question::counts || query.question == Question::sums;
 }
 
-/// Columns `first` to `first + n` of `rows` rows that have `all` columns.
+/// Returns columns `first` to `first + n` of `rows` rows of `all` columns.
 std::vector<float> cut (const float *numbers, int rows, int all, int first, int n)
 {
   std::vector<float> part;

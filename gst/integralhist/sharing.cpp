@@ -7,20 +7,20 @@
 namespace integralhist {
 namespace {
 
-// Bins of a task: fewer keep devices of unequal speed closer together, and cost more, as each task
-// counts the columns of the picture anew. 8192x8192 on an H200, GB/s of tasks of 8, 16 and 32 bins:
-// 2950, 3480 and 3810; all 128 at once make 4040. What is downloaded waits for the link, of 55
-// GB/s, anyway: small tasks begin to download sooner, and devices whose links share the host's
-// memory end closer together (docs/measurements has how much).
+// Bins of a task: fewer keep devices of unequal speed closer together, but each task counts the
+// picture's columns anew. 8192x8192 on an H200: tasks of 8, 16 and 32 bins make 2950, 3480 and 3810
+// GB/s, all 128 bins at once 4040 GB/s. Downloads wait for the link of 55 GB/s anyway. There small
+// tasks start the download sooner, and devices that share host memory end closer together
+// (docs/measurements).
 constexpr int kTaskBins = 32, kDownloadedTaskBins = 8;
-constexpr int kStripBins = 8, kStripRows = 64;  // strips of several bins, while they are that high
+constexpr int kStripBins = 8, kStripRows = 64;  // bins of a strip, while it has so many rows
 
 int divide_up (std::size_t a, std::size_t b)
 {
   return int (a / b + (a % b != 0));
 }
 
-/// The fewest bins of a task with which there are `tasks`, at most.
+/// Returns the fewest bins of a task that make at most `tasks` tasks.
 int bins_of (const inthist::Shape &shape, int tasks)
 {
   return divide_up (shape.bins, std::clamp (tasks, 1, shape.bins));
@@ -74,10 +74,10 @@ Expected<Sharing> share_out (const inthist::Shape &shape, std::span<const ShardD
       sharing.tensors.push_back (resident ? fit (device, bins, rows, pictures) : kPartsAtOnce);
     return sharing;
   };
-  // as many tasks for each device
+  // the same number of tasks for each device
   const auto even = [&] (int tasks) { return divide_up (tasks, n) * n; };
   const int least_bins =
-      shape.content == inthist::Content::bins ? 1 : shape.bins;  // a table's planes have no LUT
+      shape.content == inthist::Content::bins ? 1 : shape.bins;  // a table has no LUT
   const int most = least_bins > 1          ? shape.bins
                    : options.task_bins > 0 ? std::min (options.task_bins, shape.bins)
                                            : shape.bins;

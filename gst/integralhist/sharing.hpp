@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Into which parts frames are shared out, so that they fit the devices. Not installed.
+// Divides frames into parts that fit the devices.
 #pragma once
 
 #include "engine.hpp"
@@ -16,16 +16,16 @@ struct ShardDevice {
       make_engine;
 };
 
-/// Parts that a device has under way: one is computed while the other is downloaded.
+/// Parts in flight on a device: one is computed while the other is downloaded.
 constexpr unsigned kPartsAtOnce = 2;
 
-/// How frames are shared out.
+/// How frames are divided.
 struct Sharing {
   bool resident = false;          // shards stay on the devices
   int bins = 0, rows = 0;         // of a part, at most
-  int groups = 0, strips = 0;     // of a frame: tasks, and parts of a task
-  std::vector<unsigned> tensors;  // of parts, that fit each device
-  unsigned frames = 0;            // whose tensors fit all together; 0 for no limit, in host memory
+  int groups = 0, strips = 0;     // tasks of a frame, parts of a task
+  std::vector<unsigned> tensors;  // parts that fit each device
+  unsigned frames = 0;            // that fit all devices together; 0 for no limit, in host memory
 
   Part part (const inthist::Shape &shape, int group, int strip) const
   {
@@ -35,24 +35,24 @@ struct Sharing {
   }
 };
 
-/// What a device needs besides tensors, for parts of so many bins and rows.
+/// Returns the bytes that a device needs besides tensors for such parts.
 using Overhead = std::function<std::size_t (int bins, int rows)>;
 
-/// How many tensors of this shape fit in so much memory, beside what else is needed.
+/// Returns how many tensors of this shape fit `memory` bytes besides `needed` bytes.
 unsigned room_for (const inthist::Shape &shape, std::size_t memory, std::size_t needed);
 
-/// How many whole tensors must fit for them to stay on the devices.
+/// Returns how many whole tensors must fit so that tensors stay on the devices.
 unsigned least_resident (const Options &options);
 
-/// Shards stay on the devices where two whole tensors fit, one to hold and one in the making, or
-/// one is enough because options.max_tensors or download=never say so. At most options.task_bins
-/// bins are in a task. Where they stay, a device also has so many bytes of pictures. An error where
+/// Divides frames over the devices. Shards stay there where two whole tensors fit, one held and one
+/// in flight; one is enough with options.max_tensors 1 or download=never. Each device then also has
+/// `pictures` bytes of pictures. A task has at most options.task_bins bins. Returns an error where
 /// a device is too small for anything.
 Expected<Sharing> share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices,
                              const Options &options, const Overhead &overhead,
                              std::size_t pictures = 0);
 
-/// For what the strategy takes, with pixels of so many bytes, and so many parts under way.
+/// Returns what the strategy needs with pixels of so many bytes and so many parts in flight.
 Overhead overhead_of (const inthist::Shape &shape, const Options &options, inthist::Device kind,
                       int pixel_bytes, unsigned parts);
 

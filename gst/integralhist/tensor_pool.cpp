@@ -38,7 +38,7 @@ Expected<std::shared_ptr<Tensor>> TensorPool::acquire ()
   const bool may_grow = limit_ == 0 || alive_ < limit_;
   if (idle_.empty () || (may_grow && alive_ < wanted_ && !idle_.front ()->at_rest ())) {
     const unsigned alive = alive_++;
-    lock.unlock ();  // much memory takes long
+    lock.unlock ();  // allocating may take long
     auto made = make_ (alive);
     lock.lock ();
     if (made) {
@@ -47,7 +47,7 @@ Expected<std::shared_ptr<Tensor>> TensorPool::acquire ()
       alive_--;
       if (idle_.empty () || made.error ().kind != Error::Kind::no_memory)
         return tl::make_unexpected (std::move (made).error ());
-      wanted_ = alive_;  // fewer will have to do
+      wanted_ = alive_;  // the most that fit
     }
   }
   Tensor *tensor = idle_.front ().release ();

@@ -12,7 +12,7 @@ namespace integralhist {
 Expected<> check_threads ()
 {
   constexpr unsigned kOurs = 8;
-  static std::mutex one_by_one;  // guards what follows, and the threads that are tried
+  static std::mutex one_by_one;  // guards tbb_has_its_own and the trial threads
   static bool tbb_has_its_own = false;
   const std::lock_guard lock (one_by_one);
   const unsigned n = kOurs + (tbb_has_its_own ? 0 : g_get_num_processors () - 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A thread that its owner joins. GLib makes it, because std::thread throws where the system starts
-// no more. Not installed.
+// no more threads.
 #pragma once
 
 #include <functional>
@@ -48,7 +48,7 @@ public:
     if (thread_)
       g_thread_join (std::exchange (thread_, nullptr));
   }
-  /// The thread goes on by itself.
+  /// Lets the thread run on by itself.
   void detach ()
   {
     if (thread_)
@@ -59,8 +59,8 @@ private:
   GThread *thread_ = nullptr;
 };
 
-/// An error where the system does not start the threads that computing on the CPU takes: TBB's own,
-/// which are there from the first call on, and some of ours.
+/// Returns an error where the system does not start the threads that the CPU engine needs: TBB's,
+/// which exist from the first call on, and some of ours.
 Expected<> check_threads ();
 
 }  // namespace integralhist

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a profiler shows beside CUDA's own calls (NVTX): what the streaming thread does, and which
-// stream is which. Without a profiler a range costs a few nanoseconds, without NVTX
-// (-Dnvtx=disabled) nothing.
+// Ranges of the streaming thread and names of streams for a profiler (NVTX). A range costs a few
+// nanoseconds without a profiler, and nothing without NVTX (-Dnvtx=disabled).
 #pragma once
 
 #include <inthist.hpp>
@@ -15,7 +14,7 @@
 
 namespace integralhist {
 
-/// From here to the end of the block.
+/// A range from here to the end of the block.
 class TraceRange {
 public:
 #if HAVE_NVTX

@@ -29,7 +29,7 @@ using Strings = std::unique_ptr<gchar *, void (*) (gchar **)>;
 
 constexpr std::size_t kMostBytes = 1 << 20;  // of the file
 constexpr int kMostGroups = 8;               // of a device
-constexpr double kLeastMicroseconds = 1e-3;  // of a frame: no device is that fast
+constexpr double kLeastMicroseconds = 1e-3;  // of a frame; no device is faster
 
 std::string file_name ()
 {
@@ -45,7 +45,7 @@ std::string printable (std::string text)
   return text;
 }
 
-/// Size and time of the file that this code is in: another build is another library.
+/// Returns the size and time of this library's file, which tell builds apart.
 std::string build ()
 {
   Dl_info info;
@@ -55,7 +55,7 @@ std::string build ()
   return std::to_string (file.st_size) + " " + std::to_string (file.st_mtime);
 }
 
-/// GKeyFile takes no brackets and no control characters here, and only UTF-8.
+/// Returns the group's name. GKeyFile refuses brackets, control characters and anything but UTF-8.
 std::string group_of (const std::string &fingerprint)
 {
   std::string group = printable (fingerprint + " / " PACKAGE_VERSION " " + build ());
@@ -64,14 +64,14 @@ std::string group_of (const std::string &fingerprint)
   return group;
 }
 
-/// The device's own name opens its fingerprint, up to the first comma or semicolon; the rest
-/// changes with driver, build and version.
+/// Returns the device's name, the fingerprint up to the first comma or semicolon. The rest changes
+/// with driver, build and version.
 std::string device_of (const std::string &group)
 {
   return group.substr (0, std::min (group.find_first_of (",;"), group.rfind (" / ")));
 }
 
-/// 1920x1080x32-bins-u8-u32
+/// Returns a key such as 1920x1080x32-bins-u8-u32.
 std::string key_of (const Shape &shape)
 {
   return std::to_string (shape.width) + "x" + std::to_string (shape.height) + "x"
@@ -80,7 +80,6 @@ std::string key_of (const Shape &shape)
          + inthist::name_of (shape.pixel) + "-" + inthist::name_of (shape.counter);
 }
 
-/// A file descriptor.
 class File {
 public:
   explicit File (int fd) : fd_ (fd) {}
@@ -97,8 +96,8 @@ private:
   const int fd_;
 };
 
-/// Nothing where the file cannot be read; `why` gets the reason, but not that there is no file yet.
-/// A FIFO, a device or anything else in its place is not waited for.
+/// Returns the file's text, or nothing where it cannot be read. `why` is set unless the file does
+/// not exist. A FIFO, a device or the like is not waited for.
 std::string read_file (const std::string &name, std::string *why)
 {
   const auto fail = [&] (const std::string &reason) {
@@ -131,8 +130,8 @@ std::string read_file (const std::string &name, std::string *why)
   return text;
 }
 
-/// Writes another file and puts it in the place of what was there, whatever that was. Returns what
-/// went wrong. There is no fsync, which may take seconds: what is lost is measured again.
+/// Writes a new file and renames it over whatever was there. Returns what went wrong. It skips
+/// fsync, which may take seconds: lost entries are measured again.
 std::string write_file (const std::string &name, const std::string &text)
 {
   std::string other = name + ".XXXXXX";
@@ -153,7 +152,7 @@ std::string write_file (const std::string &name, const std::string &text)
   return rename (other.c_str (), name.c_str ()) == 0 ? "" : fail ();
 }
 
-/// An empty one where the text is none; `why` gets the reason.
+/// Returns the parsed text; where that fails, an empty key file and the reason in `why`.
 KeyFile parsed (std::string_view text, std::string *why = nullptr)
 {
   KeyFile keys (g_key_file_new (), g_key_file_unref);
@@ -172,12 +171,11 @@ bool parse (const char *text, T *number)
 {
   const char *end = text + std::strlen (text);
   const auto [after, error] = std::from_chars (text, end, *number);
-  return error == std::errc () && after == end && *number >= 0
-         && *number <= 1e9;  // which no NaN is
+  return error == std::errc () && after == end && *number >= 0 && *number <= 1e9;  // false for NaN
 }
 
-/// The candidate that an entry names, and in `unfinished` the milliseconds that were too few to try
-/// all.
+/// Returns the candidate that an entry names. `unfinished` is set to the milliseconds that were too
+/// few to try all candidates.
 std::optional<Choice> candidate (Device device, const Shape &shape, const Strings &fields,
                                  std::size_t n, unsigned *unfinished)
 {
@@ -201,7 +199,7 @@ std::optional<Choice> look_up (const std::string &file, const std::string &group
   return choice_in (read_file (file, why), group, device, shape, milliseconds, why);
 }
 
-/// Adds the choice to what the file has by now, and returns what went wrong.
+/// Adds the choice to the file's current text. Returns what went wrong.
 std::string store (const std::string &file, const std::string &group, const Shape &shape,
                    const Choice &choice, unsigned milliseconds)
 {
@@ -215,8 +213,8 @@ std::string store (const std::string &file, const std::string &group, const Shap
   return failure.empty () ? "" : file + ": " + failure;
 }
 
-/// The right to measure: two measurements at once would both be wrong. Not owned where `cancelled`
-/// came first.
+/// Locks measuring: two measurements at once would both be wrong. The lock is not owned where
+/// `cancelled` was set first.
 std::unique_lock<std::mutex> turn (const std::atomic<bool> *cancelled)
 {
   static std::mutex mutex;
@@ -268,7 +266,7 @@ std::string text_with (std::string_view text, const std::string &group, const Sh
 
   const auto with_rest = [&] (std::string_view rest) {
     const KeyFile keys = parsed (rest);
-    // the group is taken out and put in behind all others
+    // the group is moved behind all others
     std::vector<std::pair<std::string, std::string>> own;
     gsize n = 0;
     const Strings names (g_key_file_get_keys (keys.get (), group.c_str (), &n, nullptr),
@@ -293,8 +291,8 @@ std::string text_with (std::string_view text, const std::string &group, const Sh
     g_autofree char *data = g_key_file_to_data (keys.get (), &bytes, nullptr);
     return std::string (data, bytes);
   };
-  // in another order GKeyFile may not take what it took before, such as its key Encoding in the
-  // first group
+  // Reordered, the text may be invalid for GKeyFile: the key Encoding in the first group, for
+  // instance.
   const std::string all = with_rest (text);
   std::string why_not;
   parsed (all, &why_not);
