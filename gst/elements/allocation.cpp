@@ -11,7 +11,7 @@ bool is_ordinary (GstAllocator *allocator)
   return !allocator || g_strcmp0 (allocator->mem_type, GST_ALLOCATOR_SYSMEM) == 0;
 }
 
-/// A pool of system memory like any other, as many elements offer without a need of their own.
+/// Returns whether the pool is of plain system memory, which many elements offer without need.
 bool is_ordinary (GstBufferPool *pool)
 {
   if (G_OBJECT_TYPE (pool) != GST_TYPE_VIDEO_BUFFER_POOL
@@ -24,8 +24,7 @@ bool is_ordinary (GstBufferPool *pool)
          && !gst_buffer_pool_config_has_option (config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
 }
 
-/// Puts `allocator` first, where nobody downstream wants another; `params` are what stands beside
-/// it.
+/// Puts `allocator` first unless downstream wants a special one. Sets `params` to its parameters.
 bool put_first (GstQuery *query, GstAllocator *allocator, GstAllocationParams *params)
 {
   gst_allocation_params_init (params);
@@ -90,7 +89,7 @@ void propose_buffers (GstQuery *query, CudaDevice &device,
       return;
     g_autoptr (GstStructure) set = gst_buffer_pool_get_config (pool);
     gst_buffer_pool_config_get_params (set, nullptr, &size, nullptr,
-                                       nullptr);  // rows on a device may be longer
+                                       nullptr);  // rows may be longer on a device
   }
   if (some)
     gst_query_set_nth_allocation_pool (query, 0, pool ? pool : theirs, size, least, most);

@@ -55,7 +55,8 @@ Expected<std::string> ComputeDevices::open (GstElement *element,
       properties.backend != Backend::cpu && !(wanted && wanted->device == inthist::Device::cpu);
   const bool named = may_cuda && properties.cuda_device_id >= 0,
              listed = may_cuda && !ids_.empty ();
-  std::string cpu_instead;  // what would let the element take the CPU, where the settings do not
+  // What would let the element take the CPU, where the settings do not.
+  std::string cpu_instead;
   for (const auto &[demanded, setting] :
        { std::pair (properties.backend == Backend::cuda, "backend=auto"),
          std::pair (may_cuda && wanted, "strategy=auto"), std::pair (named, "cuda-device-id=-1"),
@@ -123,7 +124,8 @@ Expected<std::unique_ptr<Engine>> ComputeDevices::make_engine (const inthist::Sh
     const unsigned room = room_for (shape, devices.front ().memory,
                                     overhead_of (shape, options, host.kind, pixel_bytes,
                                                  options.async_depth) (shape.bins, shape.height));
-    // without a limit one that fits may stay there; who holds on to it is told
+    // Without a limit one tensor is enough; a stream that waits because others are held is warned
+    // about.
     if (room >= (limited ? least_resident (options) : 1)) {
       if (limited) {
         alone.tuning_time = 0;  // the built-in choice, whose memory was counted

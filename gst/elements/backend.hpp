@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Where an element computes: on the CPU, on a CUDA device, or on several; and the engine for a
-// frame size there.
+// Where an element computes: on the CPU, on a CUDA device, or on several. Makes the engine there.
 #pragma once
 
 #include "cuda_device.hpp"
@@ -11,37 +10,37 @@ namespace integralhist {
 
 class ComputeDevices {
 public:
-  /// Picks the devices and opens them. Returns what they are, for the log.
+  /// Picks and opens the devices. Returns what they are, for the log.
   Expected<std::string> open (GstElement *element, const ProducerProperties &properties);
   void close ();
 
-  /// One for several devices, or for rounds, where the settings or the memory want it. A pixel of
-  /// the input takes `pixel_bytes`.
+  /// Makes the engine for a shape: a sharded one for several devices, or where the settings or the
+  /// memory need rounds. A pixel of the input takes `pixel_bytes`.
   Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape,
                                                  const inthist::Lut &lut, const Options &options,
                                                  int pixel_bytes);
 
-  /// Whether frames are shared out, so that pixels may lie on any device.
+  /// Returns whether there are several devices, any of which may hold the pixels.
   bool are_several () const { return ids_.size () > 1; }
 
 #if INTHIST_CUDA
-  CudaDevice cuda;                       // the first, and the contexts of the pipeline
+  CudaDevice cuda;                       // the first device, and the pipeline's contexts
   std::shared_ptr<CudaContext> context;  // null on the CPU
 #endif
 
 private:
 #if INTHIST_CUDA
-  /// Where there is no context, `why` gets the reason; an error only where the settings name what
-  /// is not there.
+  /// Opens the devices; fails only where the settings name a device that is missing. Without a
+  /// context `why` is set to the reason.
   Expected<> open_cuda (GstElement *element, const ProducerProperties &properties,
                         std::string *why);
   struct Other {
     std::shared_ptr<CudaContext> context;
     DeviceUse use;
   };
-  std::vector<Other> others_;  // the devices but the first
+  std::vector<Other> others_;  // all but the first
 #endif
-  std::vector<int> ids_;  // as they were named
+  std::vector<int> ids_;  // in the order of the settings
 };
 
 }  // namespace integralhist

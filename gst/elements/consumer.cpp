@@ -9,8 +9,8 @@
 
 namespace integralhist {
 
-// Frames without a histogram from the start on that are too many: so many, so many of the
-// producer's intervals, and so many that it has attached one to, which under load are few.
+// Too many frames without a histogram from the start on: kPatience frames, and kPatientIntervals of
+// the producer's intervals, and as many frames to which it has attached one (few under load).
 static constexpr guint kPatience = 100, kPatientIntervals = 10;
 
 void HistogramConsumer::start ()
@@ -30,7 +30,7 @@ void HistogramConsumer::take_event (GstEvent *event)
 
 void HistogramConsumer::take_transition (GstStateChange transition)
 {
-  // the streaming thread may wait here, and the pads can only be deactivated when it does not
+  // pads cannot be deactivated while the streaming thread waits here
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
     stopping_ = true;
 }

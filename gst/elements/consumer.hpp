@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the elements share that ask the histogram of a frame: they wait for it, but not past a flush
-// or a stop, and they know how long frames without one may go on.
+// What the consumers of histograms share: they wait for tensors until a flush or a stop, and count
+// the frames without one.
 #pragma once
 
 #include <atomic>
@@ -15,18 +15,17 @@ namespace integralhist {
 
 class HistogramConsumer {
 public:
-  /// At the start of a stream.
+  /// Resets the counts at the start of a stream.
   void start ();
-  /// To be called with each event from upstream, before it is handled, and each change of state.
+  /// Notes an event from upstream before it is handled, or a change of state.
   void take_event (GstEvent *event);
   void take_transition (GstStateChange transition);
 
-  /// Waits for the tensor. An error of the kind flushing where a flush or a stop ended that.
+  /// Waits for the tensor. Returns an Error::Kind::flushing after a flush or a stop.
   Expected<> await (GstIntegralHistogram *histogram);
 
-  /// A frame has none, and is no gap. Nothing where others may have one: after frames that had, or
-  /// where a producer upstream leaves frames out. Else an error that says so; `usage` is a launch
-  /// line.
+  /// Counts a frame that has no histogram and is no gap. Returns an error, with `usage` as a launch
+  /// line, unless frames had one before or a producer upstream leaves frames out.
   Expected<> note_missing (GstBaseTransform *element, const char *usage);
 
 private:

@@ -5,7 +5,7 @@
 
 namespace integralhist {
 
-/// The device that is named, or one of those that the fewest use.
+/// Takes the device of the settings, or one that the fewest elements use.
 static DeviceUse use_device (int device_id)
 {
   std::string why;
@@ -32,9 +32,9 @@ bool CudaDevice::answer_query (GstElement *element, GstQuery *query)
   return context_ && gst_cuda_handle_context_query (element, query, context_);
 }
 
-/// The device's primary context, one object for the process. Kernels of several contexts take turns
-/// on a device; pipelines that share one run theirs side by side, and beside those of the
-/// application that use the runtime's.
+/// Returns the device's primary context, as one object for the process. Kernels of several contexts
+/// take turns on a device. Kernels of one context run side by side, also with those of an
+/// application that uses the CUDA runtime.
 static Expected<GstCudaContext *> shared_context (int device)
 {
   struct Known {
@@ -42,8 +42,8 @@ static Expected<GstCudaContext *> shared_context (int device)
     Known () { g_weak_ref_init (&context, nullptr); }
   };
   static std::mutex mutex;
-  static auto &all =
-      *new std::map<int, Known>;  // contexts may outlive what is destroyed when the process ends
+  // Never destroyed: contexts may outlive static objects at the end of the process.
+  static auto &all = *new std::map<int, Known>;
   const std::lock_guard lock (mutex);
   Known &known = all[device];
   if (auto *context = static_cast<GstCudaContext *> (g_weak_ref_get (&known.context)))
@@ -76,8 +76,8 @@ bool CudaDevice::is_open ()
   return context_;
 }
 
-/// Asks downstream, upstream and the application, as gst_cuda_ensure_element_context () does. An
-/// answer comes to set_context (), which may refuse it.
+/// Asks downstream, upstream and the application like gst_cuda_ensure_element_context (). Answers
+/// come to set_context (), which may refuse them.
 void CudaDevice::ask_for_context (GstElement *element)
 {
   for (const auto each_pad : { gst_element_foreach_src_pad, gst_element_foreach_sink_pad }) {
@@ -103,9 +103,9 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *element, in
 {
   if (!gst_cuda_load_library ())
     return error (Error::Kind::no_device, "libgstcuda found no driver");
-  gst_cuda_memory_init_once ();  // pools are of no use before
+  gst_cuda_memory_init_once ();  // pools need this
   if (!is_open ())
-    ask_for_context (element);  // without the lock, for the neighbour may be asking us
+    ask_for_context (element);  // without the lock: a neighbour may be asking us
   DeviceUse use;
   if (!is_open ()) {
     use = use_device (device_id);
@@ -202,7 +202,7 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::context_of (GstBuffer *buffer
   return wrapped (memory->context);
 }
 
-#else  // the primary context of the device; there is no CUDA memory in buffers
+#else  // the primary context; no CUDA memory in buffers
 
 void CudaDevice::set_context (GstElement *, GstContext *, int) {}
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The element's device: its CUDA context, shared with the other CUDA elements of the pipeline
-// through libgstcuda where this build has it, and the CUDA memory in buffers.
+// The element's CUDA context, shared with the pipeline's other CUDA elements through libgstcuda
+// where this build has it, and the CUDA memory in buffers.
 #pragma once
 
 #include <memory>
@@ -35,27 +35,26 @@ public:
   CudaDevice () = default;
   ~CudaDevice () { clear (); }
 
-  /// Takes part in the pipeline's sharing of contexts: GstElement::set_context and the CONTEXT
-  /// query.
+  /// Shares contexts with the pipeline: GstElement::set_context and the CONTEXT query.
   void set_context (GstElement *element, GstContext *context, int device_id);
   bool answer_query (GstElement *element, GstQuery *query);
 
-  /// A context on the device: the one that the neighbours or the application have, or else the one
-  /// that all elements of this kind share in the process. -1 is any device: the neighbours', or
-  /// else that which the fewest elements of this process use.
+  /// Opens a context on the device: the neighbours' or the application's, or else one that the
+  /// elements of this kind share in the process. -1 is any device: the neighbours', or else the one
+  /// that the fewest elements of this process use.
   Expected<std::shared_ptr<CudaContext>> open (GstElement *element, int device_id);
   void clear ();
 
-  /// Whether the buffer is CUDA memory of another context than the open one, on a device that the
-  /// element may use; then that context, opened; else null.
+  /// Opens the context of the buffer's CUDA memory, where that is another context than the open one
+  /// and on a device that the element may use; returns null otherwise.
   Expected<std::shared_ptr<CudaContext>> follow (GstBuffer *buffer, int device_id);
-  /// Whether the buffer is CUDA memory of the open context.
+  /// Returns whether the buffer is CUDA memory of the open context.
   bool owns (GstBuffer *buffer);
-  /// Of CUDA memory, whatever its context; null for other memory.
+  /// Returns the context of CUDA memory; null for other memory.
   static Expected<std::shared_ptr<CudaContext>> context_of (GstBuffer *buffer);
-  /// Of mapped CUDA memory, after mapping: the stream that may still be writing it, null when none.
+  /// Returns the stream that may still write mapped CUDA memory, or null.
   static inthist::Stream producer_stream (GstBuffer *buffer);
-  /// Of CUDA memory. (transfer full, nullable)
+  /// Makes a pool of CUDA memory. (transfer full, nullable)
   GstBufferPool *new_pool ();
 
 private:
@@ -65,13 +64,13 @@ private:
   void ask_for_context (GstElement *element);
   Expected<std::shared_ptr<CudaContext>> wrap ();
 
-  std::recursive_mutex
-      mutex_;  // guards context_; contexts are set from any thread, also within open
+  // Guards context_; any thread may set contexts, also within open ().
+  std::recursive_mutex mutex_;
   GstCudaContext *context_ = nullptr;
 #endif
 };
 
-/// Whether buffers are CUDA memory by their caps. Others may be so all the same.
+/// Returns whether the caps name CUDA memory. Buffers of other caps may be CUDA memory, too.
 bool is_cuda_caps (const GstCaps *caps);
 
 #if HAVE_GSTCUDA

@@ -10,8 +10,8 @@ namespace {
 std::mutex mutex;
 std::map<int, unsigned> &users ()
 {
-  static auto &all =
-      *new std::map<int, unsigned>;  // elements may outlive what is destroyed when the process ends
+  // Never destroyed: elements may outlive static objects at the end of the process.
+  static auto &all = *new std::map<int, unsigned>;
   return all;
 }
 

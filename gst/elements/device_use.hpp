@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How many elements of this process use each CUDA device, so that those which may take any are
+// Counts the elements of this process on each CUDA device, so that elements that may use any device
 // spread over them.
 #pragma once
 
@@ -8,12 +8,12 @@
 
 namespace integralhist {
 
-/// Counts for as long as it lives.
+/// Counts one element on a device while it lives.
 class DeviceUse {
 public:
   DeviceUse () = default;
   explicit DeviceUse (int device);
-  /// The device, of 0 to devices - 1, that the fewest use; the first of these.
+  /// Returns the first of the devices 0 to devices - 1 that the fewest elements use.
   static DeviceUse of_least_used (int devices);
   ~DeviceUse ();
   DeviceUse (DeviceUse &&other) noexcept : device_ (std::exchange (other.device_, -1)) {}

@@ -10,17 +10,16 @@ namespace integralhist {
 
 namespace {
 
-// what a bad or a suspicious frame is: cost above so many times the usual one, and share of the
-// median
+// bounds of a bad and a suspicious frame: multiples of the usual cost, shares of the median cost
 constexpr double kBadCost = 1.8, kBadShare = 0.9, kSuspiciousCost = 1.3, kSuspiciousShare = 0.8;
-constexpr unsigned kLeastFine = 5, kMostFine = 30;  // costs that the usual one is the median of
-constexpr double kFoundAgain = 0.5;             // of the way from the usual cost to the lost one
-constexpr int kCoarse = 31, kMostCoarse = 128;  // positions of a search for a lost target, each
-                                                // way: as many are enough, at most
+constexpr unsigned kLeastFine = 5, kMostFine = 30;  // costs of the median
+constexpr double kFoundAgain = 0.5;                 // from the usual to the lost cost
+// Positions each way of a search for a lost target: enough, and the most.
+constexpr int kCoarse = 31, kMostCoarse = 128;
 constexpr int kCandidates = 8;
-constexpr double kSame = 1e-5;  // costs that differ by less, as a share or of 1, are the same:
-                                // measures are exact to that
-constexpr double kScaleStep = 1.05, kScaleGain = 0.95;  // another scale must cost that much less
+// Costs that differ by less (a share, or of 1) are equal: measures are no more exact.
+constexpr double kSame = 1e-5;
+constexpr double kScaleStep = 1.05, kScaleGain = 0.95;  // other scales must cost less
 
 int rounded (double x)
 {
@@ -38,11 +37,10 @@ double median (std::vector<double> values)
 struct Search {
   const Target *target;
   double scale;
-  int x, y;  // the middle, from which on it is
+  int x, y;  // the middle of the search
   GstIntegralHistogramGrid grid;
   std::vector<GstVideoRectangle> patches;
 
-  // the answers
   std::vector<double> costs;
   int best = 0;
 
@@ -82,7 +80,7 @@ public:
     for (std::size_t i = 0; i < targets.size (); i++)
       if (const auto found = std::span (searches).subspan (firsts[i], firsts[i + 1] - firsts[i]);
           found.empty ())
-        continue;  // it starts here
+        continue;  // it starts in this frame
       else if (targets[i]->lost_)
         TRY (find_again (*targets[i], found[0]));
       else
@@ -93,7 +91,7 @@ public:
 private:
   using Patch = Target::Patch;
 
-  /// The target in pixels of this tensor.
+  /// Scales the target to pixels of this tensor.
   void fit (Target &target) const
   {
     if (target.width_ == 0) {
@@ -128,7 +126,7 @@ private:
     target.height_ = height_;
   }
 
-  /// Strips of the box: as many as fit whole, in its middle.
+  /// Adds as many whole strips of the box as fit, in its middle.
   static void tile (std::vector<Patch> &patches, int width, int height, int patch_width,
                     int patch_height)
   {
@@ -142,8 +140,8 @@ private:
                              double (y + (j + 1) * h) });
   }
 
-  /// Patches and models from this tensor. A target whose histograms have another number of bins now
-  /// starts again.
+  /// Takes patches and models from this tensor. Also restarts a target whose number of bins
+  /// changed.
   Expected<> start (Target &target)
   {
     const int width = std::max (1, rounded (target.box_.width)),
@@ -164,7 +162,7 @@ private:
     return {};
   }
 
-  /// In pixels, of the box at `scale`; relative to its corner, or where it lies.
+  /// Returns the patches of the box at `scale` in pixels, relative to its corner or `absolute`.
   static std::vector<GstVideoRectangle> patches_at (const Target &target, double scale,
                                                     bool absolute)
   {
@@ -179,7 +177,7 @@ private:
     return rectangles;
   }
 
-  /// Normalised histograms of the rectangles; one outside the frame gets a uniform one.
+  /// Returns normalised histograms; a rectangle outside the frame gets a uniform one.
   Expected<std::vector<float>> histograms (const std::vector<GstVideoRectangle> &rectangles) const
   {
     std::vector<guint32> counts (rectangles.size () * bins_);
@@ -199,8 +197,8 @@ private:
     return shares;
   }
 
-  /// Positions up to `range` from (x, y), every `step` pixels, at which the box lies inside the
-  /// frame.
+  /// Returns the positions up to `range` from (x, y), every `step` pixels, that keep the box inside
+  /// the frame.
   Search around (const Target &target, double scale, int x, int y, int range_x, int range_y,
                  int step_x, int step_y) const
   {
@@ -245,8 +243,8 @@ private:
            && height <= height_;
   }
 
-  /// Steps no longer than what a target is found from, a quarter of its width and an eighth of its
-  /// height, as far as that is not too many.
+  /// Returns the search for a lost target. A target is found from a quarter of its width and an
+  /// eighth of its height; steps are no longer, unless that makes too many positions.
   Search look_everywhere (Target &target) const
   {
     target.radius_ =
@@ -289,9 +287,9 @@ private:
     return {};
   }
 
-  /// The position of the least cost; of equals the nearest to the middle, so that what cannot be
-  /// told apart stays where it is. Not the tensor's own answer: at the border the search's middle
-  /// is not the grid's.
+  /// Returns the position of least cost; of equal costs the nearest to the middle, so that a target
+  /// on uniform ground stays. The tensor's own answer differs at the border, where the grid has
+  /// another middle than the search.
   static int least (const Search &search)
   {
     const auto distance = [&] (int i) {
@@ -305,15 +303,14 @@ private:
     return best;
   }
 
-  /// p: 0 where one position stands out, 1 where none does.
+  /// Returns p: 0 where one position stands out, 1 where none does.
   static double share_of_median (double cost, const Search &search)
   {
     const double middle = median (search.costs);
     return middle - cost <= kSame * std::max (1.0, middle) ? 1 : cost / middle;
   }
 
-  /// Whether there are positions enough to compare the best with: half of those that a search has
-  /// away from the border.
+  /// Returns whether the search has at least half of the positions of one away from the border.
   bool is_telling (const Search &search) const
   {
     const double side = 2.0 * settings_.search_range + 1;
@@ -327,7 +324,7 @@ private:
     resize (target, search.scale);
   }
 
-  /// The patches, to those of a box of another size.
+  /// Scales the patches to a box of another size.
   static void resize (Target &target, double scale)
   {
     if (scale != 1)
@@ -382,8 +379,7 @@ private:
     return {};
   }
 
-  /// The best positions of a coarse search, no two of them neighbours, each looked at pixel by
-  /// pixel.
+  /// Searches pixel by pixel around the best positions of a coarse search that are not neighbours.
   Expected<> find_again (Target &target, const Search &coarse)
   {
     const auto &grid = coarse.grid;
@@ -408,8 +404,8 @@ private:
                               grid.step_y - 1, 1, 1));
     TRY (ask (fine));
     const Search &best = *std::ranges::min_element (fine, {}, &Search::cost);
-    if (target.lost_cost_
-        < 0) {  // since the measure was changed; what it is like where the target is not
+    // The measure has changed: take the cost without the target.
+    if (target.lost_cost_ < 0) {
       target.usual_ = 0;
       target.lost_cost_ = best.cost ();
       return {};
@@ -424,7 +420,7 @@ private:
     return {};
   }
 
-  /// Of the patches that are no further from their model than the box is from all of them.
+  /// Updates the models of the patches that are no further from theirs than the box's cost.
   Expected<> update (Target &target, double cost)
   {
     const auto now = TRY (histograms (patches_at (target, 1, true)));

@@ -3,22 +3,22 @@
 // The fragments tracker (Adam, Rivlin and Shimshoni, "Robust fragments-based tracking using the
 // integral histogram", CVPR 2006).
 //
-// A target is a box, cut into patches: strips, ten along each side and each of half the other. Each
-// patch has a model, its histogram in the first frame. In the next frame every position of the box
-// nearby is a window: each patch is compared with its model there, and the patches' distances are
-// combined by a quantile, so that those that are hidden have no vote. The position with the least
-// combined distance, its cost, is where the target is. All of that is one question to the tensor,
-// wherever it lies.
+// A target is a box, cut into patches: ten strips along each side, each half as long as the other
+// side. Each patch has a model, its histogram in the first frame. In the next frame every nearby
+// position of the box is a window. Each patch is compared with its model there. A quantile combines
+// the patches' distances into the position's cost, so that hidden patches have no vote. The target
+// is at the position of least cost. One query to the tensor answers all of that.
 //
-// What the paper does not have. A cost says little by itself; what tells that a target is lost is
-// that no position stands out from the others. Let V be the best cost, p its share of the median
-// cost of the positions, and m the median of the last costs that were fine. A frame is bad where p
-// > 1 - min_confidence, or V > 1.8 m and p > 0.9; where there are few positions to compare with, or
-// all cost the same, V > 1.8 m decides. After lost_after bad frames in a row the target is lost:
-// its box goes back to where it was before them, and from there it is searched for in an area that
-// grows by the search range with each frame, until a cost is found that is nearer to m than to the
-// cost at which it was lost. Optional are the update of models, of patches that agree and never
-// while a frame is suspicious, and the search for another scale.
+// The paper does not say when a target is lost. A cost alone does not tell; a target is lost when
+// no position stands out. Let V be the least cost, p its share of the median cost of the positions,
+// and m the median of the last fine costs. A frame is bad where p > 1 - min_confidence, or where V
+// > 1.8 m and p > 0.9. With few positions to compare, or with equal costs, V > 1.8 m decides. After
+// lost_after bad frames in a row the target is lost: its box returns to where it was before them.
+// The search area around it then grows by the search range with each frame, until a cost is nearer
+// to m than to the cost at which the target was lost.
+//
+// Two things are optional: a search for another scale, and updates of the models. Updates take only
+// patches that agree, and stop while a frame is suspicious.
 #pragma once
 
 #include <deque>
@@ -32,17 +32,17 @@ namespace integralhist {
 
 struct TrackOptions {
   GstIntegralHistogramMeasure measure = GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA;
-  double quantile = 0.35;     // of the patches' distances, 0 being the least
+  double quantile = 0.35;     // of the patches' distances; 0 is the least
   unsigned search_range = 7;  // pixels each way
-  unsigned strips = 10;       // of patches along each side
-  double update_rate = 0;     // share of the new histogram in a model, a frame
+  unsigned strips = 10;       // patches along each side
+  double update_rate = 0;     // weight of the new histogram, each frame
   bool scale_search = false;
   unsigned lost_after = 5;  // bad frames; 0 for never
   double min_confidence = 0.06;
   bool operator== (const TrackOptions &) const = default;
 };
 
-/// In pixels of the tensor; the corner is whole.
+/// A box in pixels of the tensor; its corner is whole.
 struct TargetBox {
   double x = 0, y = 0, width = 0, height = 0;
 };
@@ -50,44 +50,44 @@ struct TargetBox {
 class Target {
 public:
   const guint id;
-  const gint parent;  // id of what it was started from, or -1
+  const gint parent;  // the detection that started it, or -1
 
-  /// The box must have a part inside the frame; that part is tracked.
+  /// Makes a target of the part of the box inside the frame; there must be one.
   Target (guint id, gint parent, const TargetBox &box) : id (id), parent (parent), box_ (box) {}
 
-  /// In the next tensor, from this box.
+  /// Starts again from this box in the next tensor.
   void restart (const TargetBox &box);
 
   const TargetBox &box () const { return box_; }
   bool is_lost () const { return lost_; }
-  /// 0 to 1: how much the best position stood out, 1 - p. 0 when lost.
+  /// Returns how much the best position stood out: 1 - p, from 0 to 1; 0 when lost.
   double confidence () const { return confidence_; }
 
 private:
   friend class Step;
 
-  /// Relative to the box's corner.
+  /// A patch, relative to the box's corner.
   struct Patch {
     double x0, y0, x1, y1;
   };
 
   TargetBox box_;
   std::vector<Patch> patches_;
-  std::vector<float> models_;   // a patch after another
-  int width_ = 0, height_ = 0;  // of the tensors that box and patches are in
+  std::vector<float> models_;   // one patch after another
+  int width_ = 0, height_ = 0;  // of the tensors of box and patches
   unsigned bins_ = 0;           // 0 before there are models
   GstIntegralHistogramMeasure measure_ = {};
-  double quantile_ = 0;      // with which the costs are
-  std::deque<double> fine_;  // the last costs that were
-  unsigned bad_ = 0;         // frames in a row
+  double quantile_ = 0;      // of the costs
+  std::deque<double> fine_;  // the last fine costs
+  unsigned bad_ = 0;         // bad frames in a row
   bool lost_ = false;
-  TargetBox before_;  // the bad frames
+  TargetBox before_;  // the box before the bad frames
   double usual_ = 0, lost_cost_ = 0;
-  int radius_ = 0;  // of the search for a lost one
+  int radius_ = 0;  // of the search for a lost target
   double confidence_ = 1;
 };
 
-/// The targets in the next frame's tensor: new ones start there, the others are looked for.
+/// Follows the targets in the next frame's tensor; new ones start there.
 Expected<> follow (GstIntegralHistogram *histogram, const TrackOptions &settings,
                    std::span<Target *const> targets);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Boxes that frames carry: regions of interest, and where GStreamer has them (1.24) the detections
-// and tracks of GstAnalytics.
+// Boxes that frames carry: regions of interest and, from GStreamer 1.24 on, detections and tracks
+// of GstAnalytics.
 #pragma once
 
 #include <vector>
@@ -10,26 +10,26 @@
 
 namespace integralhist {
 
-/// What somebody upstream has found.
+/// A box found upstream.
 struct Detection {
-  gint id;  // its meta's
+  gint id;  // of its meta
   GstVideoRectangle box;
 };
 
-/// All of a frame but what `write_track` writes.
+/// Returns all boxes of a frame but those of write_track.
 std::vector<Detection> read_detections (GstBuffer *buffer);
 
 struct Track {
   guint id;
-  gint parent;  // the id of the detection that it was started from, or -1
+  gint parent;  // id of the detection that started it, or -1
   GstVideoRectangle box;
   double confidence;
   bool lost;
   GstClockTime first_seen, last_seen;
 };
 
-/// A region of interest of the type "track", with a parameter "track" that has the confidence; none
-/// for a track that is lost. A tracking mtd of GstAnalytics says so, and where it was last.
+/// Writes a region of interest of type "track" with the confidence in a parameter "track", unless
+/// the track is lost. A tracking mtd of GstAnalytics says that it is lost, and where it was last.
 void write_track (GstBuffer *buffer, const Track &track);
 
 }  // namespace integralhist

@@ -25,27 +25,27 @@ namespace {
 struct State {
   ProducerProperties properties;  // guarded by the object lock
 
-  // set in start and stop, used by the streaming thread
-  // what the element runs with; of the properties only sync, interval, regions and qos count later
+  // Set in start and stop, used by the streaming thread. Of the properties that the element runs
+  // with only sync, interval, regions and qos change later.
   ProducerProperties started;
-  inthist::Shape shape;  // of the last frame, 0x0 before there is one
+  inthist::Shape shape;  // of the last frame; 0x0 before
   GstVideoInfo info = {};
   inthist::PixelFormat format;
   guint64 frames = 0;
-  bool live = false;                       // by the last latency query, once a frame has come
-  std::string parsed_text;                 // settings.regions as of the last frame,
+  bool live = false;                       // by the last latency query
+  std::string parsed_text;                 // settings.regions of the last frame
   std::vector<GstVideoRectangle> regions;  // parsed and clipped
   ComputeDevices devices;
   LoadShedder shedder;
-  std::atomic<bool> told = false;  // of what went wrong with the engine: one error is enough
-  std::atomic<guint64> attached = 0, skipped = 0;  // frames with a histogram, and late ones without
+  std::atomic<bool> told = false;                  // an error of the engine is posted
+  std::atomic<guint64> attached = 0, skipped = 0;  // frames with a histogram, late frames
 
   std::mutex mutex;  // guards what follows, for flushes and the stats; taken last
   std::shared_ptr<Engine> engine;
   std::unique_ptr<RegionReporter> reporter;  // there from start to stop
   bool flushing = false, stopping = false;   // either ends all waiting
-  const std::shared_ptr<std::atomic<bool>> refusing =
-      std::make_shared<std::atomic<bool>> (false);  // either, without the mutex
+  // Either flag, to be read without the mutex.
+  const std::shared_ptr<std::atomic<bool>> refusing = std::make_shared<std::atomic<bool>> (false);
 };
 
 }  // namespace
@@ -92,7 +92,7 @@ static bool engine_has_failed (State &state)
   return engine && engine->has_failed ();
 }
 
-/// Posts an error, unless others that run into the same trouble have told it.
+/// Posts an error unless another thread has posted the same trouble.
 static void post_error_once (GstCudaIntegral *self, const Error &error)
 {
   if (error.kind != Error::Kind::flushing && !state_of (self).told.exchange (true))
@@ -176,7 +176,7 @@ static Expected<> make_engine (GstCudaIntegral *self)
     return state.devices.make_engine (shape, lut, options, state.format.bytes);
   };
   auto first = make ();
-  // what was measured to be faster may take more memory than the built-in choice
+  // a strategy measured to be faster may need more memory than the built-in choice
   const bool is_large = !first && first.error ().kind == Error::Kind::no_memory && !options.strategy
                         && options.tuning_time > 0;
   if (is_large)
@@ -188,8 +188,8 @@ static Expected<> make_engine (GstCudaIntegral *self)
   state.told = false;
   const std::lock_guard lock (state.mutex);
   engine->set_flushing (state.flushing || state.stopping);
-  state.reporter->set_flushing (state.flushing
-                                || state.stopping);  // it may have given up on the last one
+  // The streaming thread may have given up on the last engine.
+  state.reporter->set_flushing (state.flushing || state.stopping);
   state.engine = engine;
   return {};
 }
@@ -217,11 +217,11 @@ static Expected<> update_regions (State &state, const std::string &text)
   return {};
 }
 
-/// Sets flushing or stopping, and lets everybody know whom the streaming thread may wait for.
+/// Sets flushing or stopping, and ends all waits of the streaming thread.
 static void set_refusal (State &state, bool State::*flag, bool value)
 {
   if (value)
-    *state.refusing = true;  // before the mutex, whose owner may be taking long
+    *state.refusing = true;  // before the mutex, whose owner may take long
   const std::lock_guard lock (state.mutex);
   state.*flag = value;
   const bool refusing = state.flushing || state.stopping;
@@ -292,13 +292,13 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
                        ("%" GST_PTR_FORMAT, in_caps));
     return FALSE;
   }
-  // the first frame shows whether the new size works, so that it fails once and not at every
-  // attempt to negotiate
+  // The first frame shows whether the new size works, so that it fails once and not at every
+  // attempt to negotiate.
   const inthist::PixelFormat format = pixel_format (info);
   if (GST_VIDEO_INFO_WIDTH (&info) != GST_VIDEO_INFO_WIDTH (&state.info)
       || GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&state.info)
       || format.bytes > state.format.bytes)
-    forget_frame_size (state);  // larger pixels may want another share of the memory
+    forget_frame_size (state);  // larger pixels leave less memory
   state.info = info;
   state.format = format;
   return TRUE;
@@ -333,7 +333,7 @@ static Expected<> follow_context ([[maybe_unused]] GstCudaIntegral *self,
   return {};
 }
 
-/// Hands the frame's pixels to the engine, those of the `area` of the buffer's picture.
+/// Submits the frame's pixels, those of the `area` of the buffer's picture.
 static Expected<std::shared_ptr<Tensor>> submit (GstCudaIntegral *self, Engine &engine,
                                                  GstBuffer *buffer)
 {
@@ -355,7 +355,7 @@ static Expected<std::shared_ptr<Tensor>> submit (GstCudaIntegral *self, Engine &
   const std::size_t row = std::size_t (mapped.area.w) * state.format.bytes;
   const std::size_t bytes = frame.image.stride * std::size_t (mapped.area.h - 1) + row;
   const bool one_by_one =
-      frame.image.stride < std::ptrdiff_t (row);  // rows overlap, or go from the bottom up
+      frame.image.stride < std::ptrdiff_t (row);  // rows overlap or go from the bottom up
   if (on_device) {
     if (frame.image.stride < 0)
       return error (Error::Kind::bad_frame,
@@ -370,7 +370,7 @@ static Expected<std::shared_ptr<Tensor>> submit (GstCudaIntegral *self, Engine &
   return engine.submit (frame);
 }
 
-/// Whether the source is live, by what is upstream.
+/// Returns whether the source is live, as elements upstream say.
 static bool is_live (GstBaseTransform *trans)
 {
   g_autoptr (GstQuery) query = gst_query_new_latency ();
@@ -380,7 +380,7 @@ static bool is_live (GstBaseTransform *trans)
   return live;
 }
 
-/// Whether the frame is late, so that it passes without a histogram.
+/// Returns whether the frame is late, so that it passes without a histogram.
 static bool sheds (GstCudaIntegral *self, const ProducerProperties &properties, GstBuffer *buffer)
 {
   State &state = state_of (self);
@@ -436,7 +436,7 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   const auto tensor = TRY (submit (self, *engine, buffer));
   if (properties.sync)
     if (const auto done = await (state, *tensor); !done) {
-      (void) engine->hold (buffer, *tensor);  // where one device has failed, others may still read
+      (void) engine->hold (buffer, *tensor);  // other devices than a failed one may still read it
       return done;
     }
   g_autoptr (GstIntegralHistogram) histogram = new_histogram (tensor);
@@ -474,7 +474,7 @@ static gboolean gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent 
     case GST_EVENT_SEGMENT: state.shedder.reset (); break;
     case GST_EVENT_EOS:
       if (state.reporter)
-        state.reporter->drain ();  // the messages of all frames come before EOS
+        state.reporter->drain ();  // all messages come before EOS
       if (const auto engine = engine_of (state))
         if (const auto finished = engine->finish (); !finished)
           post_error_once (self, finished.error ());
@@ -541,7 +541,7 @@ static void gst_cuda_integral_set_context (GstElement *element, GstContext *cont
 static GstStateChangeReturn gst_cuda_integral_change_state (GstElement *element,
                                                             GstStateChange transition)
 {
-  // the streaming thread may wait for a tensor; the pads can only be deactivated when it does not
+  // pads cannot be deactivated while the streaming thread waits for a tensor
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
     set_refusal (state_of (element), &State::stopping, true);
   return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
@@ -552,8 +552,8 @@ static GstStateChangeReturn gst_cuda_integral_change_state (GstElement *element,
 static GstStructure *make_stats (GstCudaIntegral *self)
 {
   State &state = state_of (self);
-  std::unique_lock lock (
-      state.mutex);  // and no reference, which might be the last one then, in whatever thread
+  // Without a reference: it might be the last, dropped in any thread.
+  std::unique_lock lock (state.mutex);
   const Stats stats = state.engine ? state.engine->stats () : Stats ();
   const Plan plan = state.engine ? state.engine->plan () : Plan ();
   lock.unlock ();
@@ -627,7 +627,7 @@ void gst_cuda_integral_class_compute (GstCudaIntegralClass *klass, inthist::Cont
   klass->content = content;
   klass->category = category;
   auto *object_class = G_OBJECT_CLASS (klass);
-  object_class->set_property = gst_cuda_integral_set_property;  // which GObject does not inherit
+  object_class->set_property = gst_cuda_integral_set_property;  // not inherited
   object_class->get_property = gst_cuda_integral_get_property;
   const guint stats = producer_properties (content).install (object_class);
   g_object_class_install_property (

@@ -59,10 +59,9 @@ GST_DEBUG_CATEGORY_STATIC (category);
 namespace {
 
 constexpr guint kMaxTargets = 1000;
-constexpr double kCovers = 0.3,
-                 kContains = 0.7;  // from which shares of both boxes, or of the smaller one, on a
-                                   // detection is what a target follows
-constexpr GstClockTime kContinues = GST_SECOND;  // less than this between two segments is no seek
+// Shares of both boxes, or of the smaller one, from which on a detection is a target's.
+constexpr double kCovers = 0.3, kContains = 0.7;
+constexpr GstClockTime kContinues = GST_SECOND;  // no seek: segments are nearer than this
 constexpr double kLeastDrag = 4;                 // pixels each way; less is a click
 
 /// A target, and what the element knows of it.
@@ -84,10 +83,10 @@ struct State {
 
   // of the streaming thread
   std::vector<std::unique_ptr<Followed>> followed;
-  std::optional<std::string> configured;  // properties.targets as of the last frame
+  std::optional<std::string> configured;  // properties.targets of the last frame
   guint next_id = 1;
   GstClockTime last_stream_time = GST_CLOCK_TIME_NONE;
-  bool told = false;  // that there are too many targets
+  bool told = false;  // the excess of targets is posted
 
   std::mutex mutex;  // guards the mouse, which comes from downstream
   std::optional<Point> pressed;
@@ -125,7 +124,7 @@ static TrackProperties properties_of (gpointer element)
 
 namespace {
 
-/// From pixels of the frame to those of the tensor, which another size may have been computed from.
+/// A scale from pixels of the frame to those of the tensor, which may have another size.
 struct Scale {
   double x, y;
 };
@@ -135,7 +134,7 @@ TargetBox in_tensor (const GstVideoRectangle &box, const Scale &scale)
   return { box.x * scale.x, box.y * scale.y, box.w * scale.x, box.h * scale.y };
 }
 
-/// The nearest whole pixel. Far outside of any frame it is at a distance whose differences are
+/// Returns the nearest whole pixel. Far outside of any frame it is clamped so that differences stay
 /// integers.
 gint pixel (double at)
 {
@@ -156,7 +155,7 @@ double area_of (const GstVideoRectangle &box)
   return double (box.w) * box.h;
 }
 
-/// What two boxes share, in pixels.
+/// Returns the area that two boxes share, in pixels.
 double shared (const GstVideoRectangle &a, const GstVideoRectangle &b)
 {
   const double w = std::min (a.x + double (a.w), b.x + double (b.w)) - std::max (a.x, b.x);
@@ -229,7 +228,7 @@ public:
   }
 
 private:
-  /// The part of a box that lies in the frame; empty where there is none.
+  /// Returns the part of a box inside the frame; empty where there is none.
   GstVideoRectangle in_picture (const GstVideoRectangle &box) const
   {
     const inthist::Region part =
@@ -239,7 +238,7 @@ private:
 
   bool is_in_frame (const GstVideoRectangle &box) const { return in_picture (box).w > 0; }
 
-  /// A detection starts a target, or a lost one that it covers again, unless one is there.
+  /// Starts a target from a detection, or restarts a lost one that it covers, unless one is there.
   void detect (const Detection &detection)
   {
     const GstVideoRectangle box = in_picture (detection.box);
@@ -258,7 +257,7 @@ private:
       add (box, detection.id, false);
   }
 
-  /// Targets that nobody has configured, and that have been lost for long.
+  /// Drops targets that were not configured and have been lost for so many frames.
   void forget (guint frames)
   {
     std::erase_if (state_.followed, [&] (const auto &followed) {
@@ -281,7 +280,7 @@ private:
                   GST_BUFFER_PTS (buffer_), GST_BUFFER_PTS (buffer_) }));
   }
 
-  /// The targets of the property, instead of those that it gave before.
+  /// Replaces the property's former targets by those of the text.
   Expected<> configure (const std::string &text)
   {
     const auto boxes = TRY (parse_regions (text, "targets"));
@@ -342,7 +341,7 @@ private:
 
 }  // namespace
 
-/// The next frame starts the targets that are configured.
+/// Lets the next frame start the configured targets.
 static void restart (State &state)
 {
   state.followed.clear ();
@@ -415,7 +414,7 @@ static gboolean gst_integral_hist_track_sink_event (GstBaseTransform *trans, Gst
     case GST_EVENT_STREAM_START:
     case GST_EVENT_FLUSH_STOP: restart (state); break;
     case GST_EVENT_SEGMENT:
-      // a segment may go on where the last one was
+      // a segment may go on where the last one ended
       gst_event_parse_segment (event, &segment);
       if (!(segment->format == GST_FORMAT_TIME && GST_CLOCK_TIME_IS_VALID (state.last_stream_time)
             && std::llabs (gint64 (segment->time) - gint64 (state.last_stream_time))
@@ -427,7 +426,7 @@ static gboolean gst_integral_hist_track_sink_event (GstBaseTransform *trans, Gst
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
 }
 
-/// The mouse, in pixels of the frames that leave here.
+/// Takes the mouse, in pixels of the output frames.
 static void take_navigation (State &state, GstEvent *event)
 {
   gint button;

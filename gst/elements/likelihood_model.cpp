@@ -7,7 +7,7 @@
 
 namespace integralhist {
 
-/// The histogram of a region of the frame, of the part of it that is inside.
+/// Returns the histogram of the part of a region inside the frame.
 static Expected<std::vector<gfloat>> count_region (GstIntegralHistogramMeta *meta,
                                                    const GstVideoRectangle &region)
 {

@@ -13,12 +13,11 @@
 namespace integralhist {
 
 struct Model {
-  std::vector<gfloat> bins;      // empty where there is none yet
-  double width = 0, height = 0;  // of its region, as a part of the frame
+  std::vector<gfloat> bins;      // empty before there is one
+  double width = 0, height = 0;  // of its region, as a share of the frame's
 };
 
-/// What these two properties say to look for in a frame of this size; where both are empty, its
-/// middle.
+/// Makes the model from the two properties for a frame of this size; empty ones mean its middle.
 Expected<Model> take_model (const std::string &text, const std::string &histogram,
                             GstIntegralHistogramMeta *meta, int width, int height);
 

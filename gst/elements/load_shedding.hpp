@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which frames of a stream that cannot keep up pass without a histogram, so that the stream's delay
-// stays bounded:
+// Decides which frames of a stream that cannot keep up pass without a histogram, so that the
+// stream's delay stays bounded:
 //
-//   - one that a sink has said is too late to be shown (a QoS event), as of GstBaseTransform;
-//   - of a live source, one that comes later after its running time than others have come of late,
-//     and those behind it until they have to be waited for again.
+//   - a frame that a sink calls too late to show (a QoS event), as in GstBaseTransform;
+//   - of a live source, a frame that comes later after its running time than frames of the last
+//     seconds, and those behind it until they have to be waited for again.
 //
 // One frame a second is computed all the same, as sinks show one; fewer where one takes that long.
 #pragma once
@@ -30,7 +30,7 @@ public:
     behind_ = false;
   }
 
-  /// From a QoS event: the frame of this running time came so much too late.
+  /// Notes a QoS event: the frame of this running time came so much too late.
   void note_qos (GstClockTime timestamp, GstClockTimeDiff late)
   {
     const std::lock_guard lock (mutex_);
@@ -50,7 +50,7 @@ public:
     bool live = false;
   };
 
-  /// Whether the frame is to pass without a histogram.
+  /// Returns whether the frame passes without a histogram.
   bool sheds (const Arrival &frame)
   {
     const std::lock_guard lock (mutex_);
@@ -66,9 +66,9 @@ public:
   }
 
 private:
-  /// The delay against the least one of the last seconds. That of the source and of what lies
-  /// between is unknown, and need not be in its latency. A stream that is behind is so until its
-  /// backlog is gone: if frames were computed before, the least delay would rise with each of them.
+  /// Compares the delay with the least one of the last seconds, because the delay before this
+  /// element is unknown and need not be in the latency. A stream stays behind until its backlog is
+  /// gone: computing frames before would raise the least delay each time.
   bool is_behind (const Arrival &frame)
   {
     const gint64 delay = gint64 (frame.now) - gint64 (frame.running_time);
@@ -106,10 +106,10 @@ private:
   std::mutex mutex_;  // guards all; events come from downstream
   GstClockTime earliest_ = GST_CLOCK_TIME_NONE, last_computed_ = GST_CLOCK_TIME_NONE,
                bucket_ = GST_CLOCK_TIME_NONE;
-  gint64 least_[2] = { G_MAXINT64, G_MAXINT64 };  // of this bucket of time and the one before
+  gint64 least_[2] = { G_MAXINT64, G_MAXINT64 };  // of this 10 s bucket and the last one
   GstClockTime last_now_ = GST_CLOCK_TIME_NONE;
-  GstClockTime cost_ = 0;                 // from the last frame computed to the next arrival
-  bool passed_ = false, behind_ = false;  // the last frame without a histogram; the stream
+  GstClockTime cost_ = 0;                 // from the last computed frame to the next arrival
+  bool passed_ = false, behind_ = false;  // the last frame passed; the stream is behind
 };
 
 }  // namespace integralhist

@@ -47,7 +47,7 @@ std::string unmappable (const GstVideoInfo &info, GstBuffer *buffer)
   return text;
 }
 
-/// Bytes of a plane that rows take: from byte `first` of a row on, `bytes` in each.
+/// The bytes of a plane that rows take: `bytes` from byte `first` of each row on.
 struct Rows {
   gint64 first_row, rows, first, bytes;
 };
@@ -114,7 +114,8 @@ Expected<> check_plane (const GstVideoFrame &frame, const GstVideoRectangle &are
       frame, 0, { area.y, area.h, gint64 (area.x) * pixel_bytes, gint64 (area.w) * pixel_bytes });
 }
 
-/// GStreamer's converters crash on words that are not aligned, and on rows from the bottom up.
+/// Returns an error for unaligned words and rows from the bottom up: GStreamer's converters crash
+/// on both.
 static Expected<> check_words (const GstVideoFrame &frame, guint plane, gint pixel)
 {
   const gint word = pixel & -pixel, stride = GST_VIDEO_FRAME_PLANE_STRIDE (&frame, plane);
@@ -142,8 +143,7 @@ Expected<> check_planes (const GstVideoFrame &frame)
     const gint64 width = GST_VIDEO_FRAME_COMP_WIDTH (&frame, c),
                  height = GST_VIDEO_FRAME_COMP_HEIGHT (&frame, c);
     const gint64 sample = (GST_VIDEO_FORMAT_INFO_DEPTH (format, c) + 7) / 8;
-    if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX (format)
-        || pixel <= 0)  // its pixels are not one after another
+    if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX (format) || pixel <= 0)  // pixels are not consecutive
       TRY (
           check_rows (frame, plane, { 0, height, 0, GST_VIDEO_INFO_PLANE_STRIDE (&usual, plane) }));
     else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A video buffer that is mapped, and trusted no further than its memory reaches. The part of the
-// picture that a GstVideoCropMeta leaves visible is the frame, as it is for sinks.
+// A mapped video buffer, with checks that its planes lie in its memory. The frame is the part of
+// the picture that GstVideoCropMeta leaves visible, as it is for sinks.
 #pragma once
 
 #include <utility>
@@ -12,8 +12,8 @@
 
 namespace integralhist {
 
-/// Returns the frame within the buffer's picture, in pixels: what GstVideoCropMeta says, else all
-/// that the caps say. An error where the metas contradict each other or the caps.
+/// Returns the frame within the buffer's picture, in pixels: what GstVideoCropMeta says, else what
+/// the caps say. Returns an error where the metas contradict each other or the caps.
 Expected<GstVideoRectangle> frame_area (GstBuffer *buffer, const GstVideoInfo &info);
 
 class MappedFrame {
@@ -34,7 +34,7 @@ public:
   const GstVideoRectangle area;  // of the frame within the picture
 
   GstVideoFrame &video () { return video_; }
-  /// The first pixel of the frame in plane 0, whose pixels take `pixel_bytes`.
+  /// Returns the first pixel of the frame in plane 0, whose pixels take `pixel_bytes`.
   const std::byte *first_pixel (int pixel_bytes) const;
   gint stride () const { return GST_VIDEO_FRAME_PLANE_STRIDE (&video_, 0); }
 
@@ -44,8 +44,8 @@ private:
   GstVideoFrame video_;
 };
 
-/// An error where a plane's rows reach past the memory that is mapped for it: of plane 0 those of
-/// the `area`, or of all planes the whole picture.
+/// Return an error where rows reach past the mapped memory: those of the `area` in plane 0, or of
+/// the whole picture in all planes.
 Expected<> check_plane (const GstVideoFrame &frame, const GstVideoRectangle &area, int pixel_bytes);
 Expected<> check_planes (const GstVideoFrame &frame);
 

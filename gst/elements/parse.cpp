@@ -10,7 +10,7 @@
 namespace integralhist {
 namespace {
 
-/// What users are shown of a text, which may be long or no text at all.
+/// Returns the text to show users, shortened and printable.
 std::string quoted (std::string_view text)
 {
   constexpr std::size_t kMost = 200;
@@ -19,7 +19,7 @@ std::string quoted (std::string_view text)
   return std::string ("\"").append (valid).append (text.size () > kMost ? "...\"" : "\"");
 }
 
-/// A text that is read from left to right, and what to say of the property where it cannot be.
+/// A text read from left to right, with the property's error.
 class Reader {
 public:
   Reader (std::string_view text, const char *property, const char *remedy)
@@ -31,7 +31,7 @@ public:
 
   bool is_at_end () const { return at_ == end_; }
 
-  /// Goes past `c` and the spaces behind it, if it is next.
+  /// Skips `c` and the spaces behind it, if it is next.
   bool take (char c)
   {
     if (is_at_end () || *at_ != c)
@@ -57,7 +57,7 @@ public:
     return number;
   }
 
-  /// The number that was read last, as it was written.
+  /// Returns the last number as it was written.
   std::string last () const { return std::string (last_); }
 
   tl::unexpected<Error> missing (const char *what) const

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The texts that users write into properties. Each parser takes any bytes, and refuses what it does
-// not understand with an Error::Kind::bad_setting that quotes it and says what to write.
+// Parsers of properties' texts. Each takes any bytes. It refuses a text with an
+// Error::Kind::bad_setting that quotes it and says what to write.
 #pragma once
 
 #include <optional>
@@ -14,17 +14,18 @@
 
 namespace integralhist {
 
-/// "x,y,w,h;x,y,w,h", each with a width and a height of at least one pixel, of the property `name`.
+/// Parses "x,y,w,h;x,y,w,h" of the property `name`; widths and heights are at least one pixel.
 Expected<std::vector<GstVideoRectangle>> parse_regions (std::string_view text,
                                                         const char *name = "regions");
 
-/// integralhistlikelihood's `model`: none or one region.
+/// Parses integralhistlikelihood's `model`: none or one region.
 Expected<std::optional<GstVideoRectangle>> parse_model (std::string_view text);
 
-/// integralhistlikelihood's `histogram`: none, or a number of 0 or more for each bin, not all 0.
+/// Parses integralhistlikelihood's `histogram`: none, or a number of 0 or more for each bin, not
+/// all 0.
 Expected<std::vector<gfloat>> parse_histogram (std::string_view text);
 
-/// "0,1,2": CUDA devices, each once.
+/// Parses "0,1,2": CUDA devices, each once.
 Expected<std::vector<int>> parse_device_ids (std::string_view text);
 
 }  // namespace integralhist

@@ -22,8 +22,8 @@ GType backend_get_type ()
   return type;
 }
 
-/// Whether the strategy refuses a frame or a setting of an element with such content, so that its
-/// limit is worth telling.
+/// Returns whether the strategy refuses some frame or setting of such an element, so that its limit
+/// is worth telling.
 bool is_limited (const inthist::Strategy &strategy, inthist::Content content)
 {
   using inthist::Content, inthist::Type;
@@ -38,7 +38,7 @@ bool is_limited (const inthist::Strategy &strategy, inthist::Content content)
   return false;
 }
 
-/// auto, and the strategies that can compute such content at all. A value is 0, or 1 + the row in
+/// Returns auto and the strategies that can compute such content. A value is 0, or 1 + the row in
 /// the table of strategies.
 std::vector<GEnumValue> strategy_values (const inthist::Shape &example)
 {
@@ -198,7 +198,7 @@ int ProducerProperties::first_device () const
 {
   const auto ids = parse_device_ids (cuda_device_ids);
   if (!ids)
-    return -1;  // check () says what is wrong with them
+    return -1;  // check () reports what is wrong
   return ids->empty () ? cuda_device_id : ids->front ();
 }
 

@@ -20,7 +20,7 @@ struct ProducerProperties {
   int cuda_device_id = -1;
   Options options;
   bool sync = false;
-  std::optional<bool> qos;  // unset: where the source is live
+  std::optional<bool> qos;  // unset: on for live sources
   guint interval = 1;
   std::string regions, cuda_device_ids;
   // of cudaintegralhist
@@ -29,13 +29,13 @@ struct ProducerProperties {
   // of cudaintegralimage
   bool squared = false;
 
-  /// Returns an error for users where one is out of range, or two do not go together.
+  /// Returns an error for users where a value is out of range, or two do not go together.
   Expected<> check (inthist::Content content) const;
-  /// Whether late frames pass without a histogram.
+  /// Returns whether late frames pass without a histogram.
   bool sheds (bool live) const { return qos.value_or (live); }
-  /// Returns the first device that is named; -1 for any.
+  /// Returns the first device of the settings; -1 for any.
   int first_device () const;
-  /// Returns what the element computes, without the frame's size.
+  /// Returns the shape that the element computes, without the frame's size.
   inthist::Shape shape (inthist::Content content) const;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How an element that needs histograms finds out, upstream, whether somebody attaches them: a
-// custom query that cudaintegralhist answers. Frames without one may then be waited for.
+// A custom query by which a consumer finds out whether an element upstream attaches histograms;
+// cudaintegralhist answers it. Only then does a consumer wait for frames that have one.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@
 namespace integralhist {
 
 struct Producer {
-  guint interval;    // every so many frames have a histogram
-  guint64 attached;  // so many had one since the start
+  guint interval;    // frames for each histogram
+  guint64 attached;  // histograms since the start
 };
 
-/// Asks upstream of the pad; none where nobody answers.
+/// Asks upstream of the pad; returns none where nobody answers.
 std::optional<Producer> find_producer (GstPad *sink_pad);
 
-/// Answers, where the query is such a one and asks for tensors with this content.
+/// Answers a query of this kind that asks for tensors with this content; returns whether it did.
 bool answer_producer_query (GstQuery *query, inthist::Content content, const Producer &producer);
 
 }  // namespace integralhist

@@ -32,7 +32,7 @@ struct Parent<double> {
   static GType type () { return G_TYPE_PARAM_DOUBLE; }
 };
 
-/// A type of specs like GObject's own, but for which every value is valid.
+/// Returns a spec type like GObject's own, for which every value is valid.
 template <class Number>
 GType unchecked_type ()
 {

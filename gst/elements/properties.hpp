@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // An element's properties as a table: name, range, text, and the member of a struct that keeps the
-// value. From a row follow what GObject is told, how the value is set and got, and its check.
+// value. The table installs, sets, gets and checks them.
 #pragma once
 
 #include <functional>
@@ -16,12 +16,12 @@
 
 namespace integralhist {
 
-/// When a property may change: in NULL and READY, or while frames pass too.
+/// When a property may change: in NULL and READY, or while frames pass, too.
 enum Mutability { kReady = GST_PARAM_MUTABLE_READY, kPlaying = GST_PARAM_MUTABLE_PLAYING };
 
-/// Returns a spec whose values arrive even out of their range, so that the element can fail with an
-/// error. GObject alone would warn on the console and go on with the value before.
-/// Number is int, guint, guint64 or double.
+/// Returns a spec that also passes values out of range, so that the element can fail with an error;
+/// GObject would only warn on the console and keep the old value. Number is int, guint, guint64 or
+/// double.
 template <class Number>
 GParamSpec *number_spec (const char *name, const char *blurb, Number min, Number max,
                          Number by_default, Mutability when);
@@ -31,11 +31,11 @@ GParamSpec *text_spec (const char *name, const char *blurb, const std::string &b
 GParamSpec *choice_spec (const char *name, const char *blurb, GType type, int by_default,
                          Mutability when);
 
-/// Returns an error for users where the value of the property `name` is out of its range.
+/// Returns an error for users where the property's value is out of its range.
 template <class Number>
 Expected<> check_range (const char *name, Number value, Number min, Number max);
 
-/// The functions that take a value out of a GValue, and put one in.
+/// The functions that get a value out of a GValue and put one in.
 template <class T>
 constexpr std::nullptr_t kAccess = nullptr;
 template <>
@@ -47,8 +47,8 @@ constexpr auto kAccess<guint64> = std::pair (&g_value_get_uint64, &g_value_set_u
 template <>
 constexpr auto kAccess<double> = std::pair (&g_value_get_double, &g_value_set_double);
 
-/// The properties that a struct P keeps. A `field` finds the member in a P, const or not; its value
-/// in a fresh P is the default.
+/// The properties that a struct P keeps. A `field` returns the member of a P, const or not; a fresh
+/// P has the defaults.
 template <class P>
 class PropertyTable {
 public:
@@ -76,7 +76,7 @@ public:
         [=] (const P &p, GValue *value) { g_value_set_boolean (value, field (p)); });
   }
 
-  /// `parse` says what is wrong with the text, if anything.
+  /// Adds a text; `parse` returns what is wrong with it.
   template <class Field, class Parse>
   void text (const char *name, Field field, Mutability when, const char *blurb, Parse parse)
   {
@@ -93,7 +93,7 @@ public:
         });
   }
 
-  /// A value of the enumeration `type`.
+  /// Adds a value of the enumeration `type`.
   template <class Field>
   void choice (const char *name, Field field, GType type, Mutability when, const char *blurb)
   {
@@ -109,7 +109,7 @@ public:
     rows_.push_back ({ spec, std::move (set), std::move (get), std::move (check) });
   }
 
-  /// Installs the properties, with ids from 1 on. Returns the id after the last.
+  /// Installs the properties with ids from 1 on. Returns the id after the last.
   guint install (GObjectClass *klass) const
   {
     guint id = 1;
@@ -121,7 +121,7 @@ public:
   void set (P &p, guint id, const GValue *value) const { rows_[id - 1].set (p, value); }
   void get (const P &p, guint id, GValue *value) const { rows_[id - 1].get (p, value); }
 
-  /// Returns an error for users where a value is out of its range, or a text cannot be parsed.
+  /// Returns an error for users where a value is out of range, or a text cannot be parsed.
   Expected<> check (const P &p) const
   {
     for (const Row &row : rows_)
@@ -132,7 +132,7 @@ public:
 
 private:
   struct Row {
-    GParamSpec *spec;  // of the class that it is installed in
+    GParamSpec *spec;  // owned by the class
     Set set;
     Get get;
     Check check;
@@ -142,7 +142,7 @@ private:
   const P by_default_ = {};
 };
 
-/// A function that finds a member, FIELD (options.async_depth) for instance, in a struct.
+/// Returns a function that finds a member of a struct; FIELD (options.async_depth), for instance.
 #define FIELD(path) \
   [](auto &properties) -> auto & \
   { \

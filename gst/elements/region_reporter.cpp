@@ -102,7 +102,7 @@ bool RegionReporter::await (const Frame &frame, guint flushes)
 
 namespace {
 
-/// A value of this type.
+/// Returns a GValue of this type.
 template <class T>
 GValue value (GType type, void (*set) (GValue *, T), T content)
 {
@@ -112,7 +112,7 @@ GValue value (GType type, void (*set) (GValue *, T), T content)
   return value;
 }
 
-/// A GstValueArray with what `element (i)` gives, n times.
+/// Returns a GstValueArray of element (0) to element (n - 1).
 template <class Element>
 GValue array (std::size_t n, Element &&element)
 {
@@ -163,7 +163,7 @@ Expected<> add_sums (GstStructure *structure, GstIntegralHistogram *histogram,
             return value<guint64> (G_TYPE_UINT64, g_value_set_uint64, sums[i * planes + plane]);
           }));
   };
-  // of the sum or the sum of squares of region i
+  // returns the mean of region i's values or squares
   const auto mean = [&] (std::size_t i, std::size_t plane) {
     return double (sums[i * planes + plane]) / (double (regions[i].w) * regions[i].h);
   };

@@ -14,9 +14,9 @@
 
 namespace integralhist {
 
-/// Posts the element message `integral-histogram` with the histograms of some regions, or
-/// `integral-image` with their sums, for one frame after another, from a thread of its own: the
-/// frames travel on while their tensors are computed.
+/// Posts the element message `integral-histogram` with some regions' histograms, or
+/// `integral-image` with their sums, for each frame. A thread of its own waits for the tensors, so
+/// that frames travel on meanwhile.
 class RegionReporter {
 public:
   struct Frame {
@@ -26,15 +26,14 @@ public:
     std::vector<GstVideoRectangle> regions;
   };
 
-  /// At most `limit` frames wait here for their turn. An error is posted only if nobody has `told`
-  /// one yet.
+  /// Starts the thread; at most `limit` frames wait for it. It posts no error once `told` is set.
   static Expected<std::unique_ptr<RegionReporter>> start (GstElement *element, unsigned limit,
                                                           std::atomic<bool> &told);
-  /// Frames that still wait are dropped.
+  /// Drops the frames that still wait.
   ~RegionReporter ();
 
-  /// Waits while the queue is full, so that frames do not pile up behind a slow application. When
-  /// flushing, frames are dropped.
+  /// Adds a frame; waits while the queue is full, so that frames do not pile up behind a slow
+  /// application. Drops the frame when flushing.
   void push (Frame frame);
   void set_flushing (bool flushing);
   /// Waits until all messages are posted, or until flushing.
@@ -47,11 +46,10 @@ private:
   }
 
   void work ();
-  /// Waits for the frame's tensor; false where that was given up.
-  /// Waits for the tensor. False where a stop, or a flush since there had been so many, comes
-  /// first.
+  /// Waits for the frame's tensor. Returns false after a stop, or after a flush behind the
+  /// `flushes`-th.
   bool await (const Frame &frame, guint flushes);
-  /// False after an element error.
+  /// Returns false after an element error.
   bool post (const Frame &frame);
   void drop_queue ();
 
