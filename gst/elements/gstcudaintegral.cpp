@@ -147,8 +147,7 @@ static void warn_of_wait (GstCudaIntegral *self, unsigned most, const Options &o
   GST_ELEMENT_WARNING (
       self, RESOURCE, BUSY,
       ("Every tensor that %s is held downstream: waiting for one. A sink keeps its last frame; set "
-       "its "
-       "enable-last-sample=false, or %s.",
+       "its enable-last-sample=false, or %s.",
        allowed,
        set      ? "raise max-tensors"
        : memory ? "raise max-device-memory, or lower it so that tensors go to host memory"

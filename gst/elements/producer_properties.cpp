@@ -160,13 +160,12 @@ PropertyTable<ProducerProperties> make_table (Content content)
               "to be set as well. With backend=cpu they are pretend devices, to try this without a "
               "GPU",
               parse_device_ids);
-  table.number<guint64> ("max-device-memory", FIELD (options.max_device_memory), 0, G_MAXUINT64,
-                         kReady,
-                         "Bytes that may be taken of each device (on the CPU: of its memory) for "
-                         "tensors and what they are computed in, 0 for what is free. No more "
-                         "tensors are alive at once than fit; where two do not fit, or one with "
-                         "max-tensors=1 or download=never, frames are computed in rounds, each "
-                         "downloaded while the next is computed, and tensors lie in host memory");
+  table.number<guint64> (
+      "max-device-memory", FIELD (options.max_device_memory), 0, G_MAXUINT64, kReady,
+      "Bytes that may be taken of each device (on the CPU: of its memory) for tensors and what "
+      "they are computed in, 0 for what is free. No more tensors are alive at once than fit; where "
+      "two do not fit, or one with max-tensors=1 or download=never, frames are computed in rounds, "
+      "each downloaded while the next is computed, and tensors lie in host memory");
   table.number<guint> ("task-bins", FIELD (options.task_bins), 0, kMaxTaskBins, kReady,
                        "Most bins that a device takes at once, of frames that are shared out or "
                        "computed in rounds; 0 for what suits, at most 32, or 8 that are "
