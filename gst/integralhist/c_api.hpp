@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-//
-// Passes values between the C functions and the engines' tensors.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +21,7 @@ Result to_c (Expected<T> &&expected, Result failed, GError **error)
     return std::move (*expected);
 }
 
-/// The most windows of a query: indices of windows and of threads stay within 32 bits.
+/// The most windows of a query, for which indices of windows and threads fit 32 bits.
 constexpr gint64 kMostWindows = G_MAXINT / 8;
 
 /// Returns the rectangles unchanged; there must be at least one.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The driver calls that the CUDA runtime lacks. libcuda comes with the driver, so it is looked up
-// at run time.
+// The driver calls that the CUDA runtime lacks, looked up in the driver's libcuda at run time.
 #include "engine.hpp"
 
 #include <dlfcn.h>

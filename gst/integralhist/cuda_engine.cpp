@@ -248,8 +248,7 @@ private:
     return &slot;
   }
 
-  /// Returns a free tensor. Held buffers keep their tensors, so it waits for holds where no other
-  /// tensor is left.
+  /// Returns a free tensor. It waits for held buffers, which keep tensors, if none is left.
   Expected<std::shared_ptr<CudaTensor>> next_tensor ()
   {
     const TraceRange range ("integral histogram: wait for a tensor");

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-//
-// Uploads the rows of a picture from host memory to a GPU.
 #pragma once
 
 #include "engine.hpp"
@@ -21,8 +19,7 @@ struct Rows {
   bool are_close () const { return stride == std::ptrdiff_t (pitch); }
 };
 
-/// Returns the rows of a picture. They keep their stride where it suits the kernels, so that one
-/// copy uploads all of them.
+/// Returns a picture's rows. A stride that suits the kernels stays: one copy uploads all rows.
 inline Rows rows_of (const inthist::Image &image, int width, int n)
 {
   constexpr std::size_t kAlignment = 256;

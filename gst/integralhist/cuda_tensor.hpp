@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A tensor on a GPU. Its fence is a CUDA event. Its host copy is pinned memory, which it keeps from
-// frame to frame.
+// A tensor on a GPU. Its fence is a CUDA event; its host copy is pinned memory that stays with it.
 #pragma once
 
 #include "engine.hpp"
@@ -22,8 +21,7 @@ auto on (const CudaContext &context, Body &&body) -> decltype (body ())
   return body ();
 }
 
-/// Returns whether the event has fired. An event has fired, too, where its work or its device
-/// failed; the next use reports that.
+/// Returns whether the event's work is done or has failed; the next use reports a failure.
 bool has_fired (cudaEvent_t event);
 /// Waits for an event made with cudaEventBlockingSync. It polls for 50 microseconds, because a
 /// blocked thread wakes later than a small frame takes.
@@ -120,8 +118,7 @@ public:
   Expected<std::function<Expected<> ()>> start_landing (const Landing &landing) override;
   CudaView cuda () override;
 
-  // The engine and the pool call these while nobody else holds the tensor, with the context
-  // current.
+  // For the engine and the pool, while nobody else holds the tensor, with the context current.
 
   bool at_rest () override;
   void *data () { return memory_.get (); }
@@ -141,7 +138,6 @@ private:
   }
 
   inthist::cuda::CudaExpected<> copy_pieces (const Landing &landing, cudaStream_t stream);
-  /// Returns a lane with room for so many bytes.
   Expected<std::unique_ptr<Queries::Lane>> acquire_lane (std::size_t inputs, std::size_t answers,
                                                          std::size_t host_answers);
   /// Enqueues queries on the device, behind the tensor. The lane holds their inputs; the queries

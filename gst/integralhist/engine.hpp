@@ -44,7 +44,6 @@ struct Part {
   int first_bin = 0, bins = 0, first_row = 0, rows = 0;
 };
 
-/// Returns the shape of a part's tensor.
 inline inthist::Shape part_of (inthist::Shape shape, int bins, int rows)
 {
   shape.bins = bins;
@@ -52,8 +51,8 @@ inline inthist::Shape part_of (inthist::Shape shape, int bins, int rows)
   return shape;
 }
 
-/// A host destination: a part's place in a whole frame's tensor in host memory. The parts of a
-/// u16-anchored tensor have all rows.
+/// A host destination: a part's place in a frame's tensor in host memory. With u16-anchored
+/// counters a part has all rows.
 struct Landing {
   std::byte *tensor = nullptr;
   inthist::Shape shape;  // of the whole frame
@@ -78,7 +77,6 @@ struct Landing {
             planes, anchors, anchors, 1);
   }
 
-  /// Copies a part's tensor from host memory.
   void copy (const std::byte *from) const
   {
     for_blocks ([from] (std::byte *to, std::size_t to_pitch, std::size_t offset, std::size_t pitch,
@@ -107,8 +105,7 @@ public:
   Tensor (const Tensor &) = delete;
   Tensor &operator= (const Tensor &) = delete;
 
-  /// Takes another shape, which must fit its memory. Only a part engine calls this, before anybody
-  /// else has the tensor.
+  /// Takes a shape that fits the memory. Part engines call this before anybody else has the tensor.
   void become (const inthist::Shape &of)
   {
     shape = of;
@@ -119,8 +116,7 @@ public:
   virtual Expected<> wait (GstClockTime timeout) = 0;
   /// Waits until a part is in its host destination, too.
   virtual Expected<> wait_for_landing (GstClockTime timeout) { return wait (timeout); }
-  /// Answers queries into host memory; carried values lie there, too. With `answers` null only the
-  /// best window is wanted.
+  /// Answers into host memory, where carried values lie, too. Null `answers` ask for the best only.
   virtual Expected<> ask (std::span<const Query> queries) = 0;
   /// Enqueues queries on `stream`, which is of the tensor's context. Answers and carried values lie
   /// in device memory. The inputs lie in host memory and are read before this returns.
@@ -130,13 +126,11 @@ public:
         Error::Kind::failed,
         "the tensor is in host memory, where no stream orders anything: ask without a stream");
   }
-  /// Returns the tensor in host memory.
   virtual Expected<const void *> host () = 0;
   virtual CudaView cuda () { return {}; }
   /// Waits for the shards and returns them in the order of bins; none where the tensor is whole.
   virtual Expected<std::span<const Shard>> shards () { return std::span<const Shard> (); }
-  /// Keeps the tensor's memory from being written before the work enqueued on `stream` is done. The
-  /// stream is of the tensor's context.
+  /// Keeps the tensor as it is until the work enqueued on `stream`, of its context, is done.
   virtual Expected<> add_reader (void * /*stream*/)
   {
     return error (Error::Kind::failed, "the tensor is in host memory, which no stream reads: keep "
@@ -150,16 +144,15 @@ public:
     return [] { return Expected<> (); };
   }
 
-  /// Returns whether all work on the tensor is done. A tensor at rest that nobody holds can be
-  /// written at once.
+  /// Returns whether all work on the tensor is done; one that nobody holds can then be written.
   virtual bool at_rest () { return true; }
   /// Tells the tensor that nobody holds it any more.
   virtual void released () {}
 
   std::size_t bytes () const { return inthist::tensor_bytes (shape, layout); }
 
-  /// Whether the engine holds the frame's buffer (Engine::hold), and whether downstream has made a
-  /// copy of that buffer with the same memory.
+  /// Whether the engine holds the buffer (Engine::hold), and whether somebody has copied that
+  /// buffer with the same memory.
   std::atomic<bool> lent = false, copied = false;
   /// Whether Options::failed has been called for this tensor's failure.
   std::atomic<bool> failure_told = false;
@@ -193,8 +186,7 @@ public:
   /// wait for each other's memory. It keeps as many for reuse as were out at once of late.
   static Expected<std::shared_ptr<TensorPool>> create (Make make, const Options &options);
 
-  /// Returns a tensor. At the limit it waits until one comes back; flushing ends that with an
-  /// Error::Kind::flushing.
+  /// Returns a tensor. At the limit it waits for one; an Error::Kind::flushing ends that.
   Expected<std::shared_ptr<Tensor>> acquire ();
   /// Returns how many tensors are held.
   unsigned n_out ();
@@ -270,21 +262,18 @@ class Engine {
 public:
   virtual ~Engine () = default;
 
-  /// Returns the frame's tensor before it is computed. Returns an Error::Kind::flushing when
-  /// flushing.
+  /// Returns the frame's tensor before it is computed, or an Error::Kind::flushing.
   virtual Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) = 0;
-  /// Holds the frame's buffer until its pixels have been read: the engine takes a reference, which
-  /// makes the buffer unwritable. To be called after submit, before anybody else may write to the
-  /// buffer.
+  /// Holds the frame's buffer until its pixels have been read: the engine's reference makes the
+  /// buffer unwritable. To be called after submit, before anybody else may write to the buffer.
   virtual Expected<> hold (GstBuffer *, Tensor &) { return {}; }
   /// Ends a wait for a tensor, and refuses new ones.
   virtual void set_flushing (bool flushing) = 0;
-  /// Waits until all frames are computed, and returns what failed; returns early when flushing.
+  /// Waits until all frames are computed or flushing starts. Engines that report failures need not.
   virtual Expected<> finish () { return {}; }
   /// Returns whether the engine is of no more use.
   virtual bool has_failed () { return false; }
-  /// Drops the frames whose tensors nobody holds, and stops all calls of the options' functions.
-  /// This is the last call before the engine is dropped.
+  /// Drops frames whose tensors nobody holds, and calls none of the options' functions any more.
   virtual void abandon () {}
   virtual Stats stats () = 0;
   virtual const Plan &plan () const = 0;
@@ -295,9 +284,9 @@ public:
 /// An engine of parts of frames, which one thread calls.
 class PartEngine : public Engine {
 public:
-  /// Returns the tensor of a part, with its bins and rows only, before it is computed. With
-  /// `landing` the engine copies it to that host tensor once it is computed. Strips of the same
-  /// bins come in order, from the first row on. Returns an Error::Kind::flushing when flushing.
+  /// Returns a part's tensor, with its bins and rows only, before it is computed, or an
+  /// Error::Kind::flushing. The engine copies it to the host tensor `landing`, if any. Strips of
+  /// the same bins come in order, from the first row on.
   virtual Expected<std::shared_ptr<Tensor>> submit_part (const Frame &frame, const Part &part,
                                                          std::byte *landing) = 0;
   /// Announces that parts of this frame come next, so that its pixels can be uploaded meanwhile.
@@ -321,8 +310,8 @@ struct Portion {
 /// Returns a LUT with the bins of a part, numbered from 0.
 inthist::Lut lut_of_part (const inthist::Lut &lut, const inthist::Shape &shape, const Part &part);
 
-/// Makes a part engine on the CPU. It measures strategies unless the options name one, which then
-/// must take the shape (plan_for).
+/// Makes a part engine on the CPU. It measures strategies (plan_for) unless the options name one,
+/// which must take the shape.
 Expected<std::unique_ptr<PartEngine>> make_cpu_engine (const inthist::Shape &shape,
                                                        const inthist::Lut &lut,
                                                        const Options &options,
@@ -349,11 +338,9 @@ public:
 
   void *handle () const { return handle_; }
   int device () const { return device_; }
-  /// Returns the bytes that are free on the device.
   std::size_t free_memory () const;
   Expected<> synchronize (inthist::Stream stream) const;
-  /// Enqueues a copy from another context to this one, which must be current. The copy is a peer
-  /// copy where the devices can do that.
+  /// Enqueues a copy from another context to this, the current one: a peer copy where possible.
   Expected<> copy_from (const CudaContext &other, const void *from, void *to, std::size_t bytes,
                         inthist::Stream stream) const;
 
@@ -388,8 +375,8 @@ make_cuda_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Op
 /// Allocates pinned memory for all devices.
 Expected<HostMemory> allocate_pinned (std::shared_ptr<CudaContext> context, std::size_t bytes,
                                       const NoMemoryMessage &message);
-/// Makes an allocator of pinned memory, which a device reads and writes without another copy. It
-/// makes plain memory where no more can be pinned. (transfer full)
+/// Makes an allocator of pinned memory, which a device reads and writes in place. It makes plain
+/// memory where no more can be pinned. (transfer full)
 GstAllocator *new_pinned_allocator (std::shared_ptr<CudaContext> context);
 /// Returns whether the bytes lie in memory of such an allocator.
 bool is_pinned (GstMemory *memory, const void *data, std::size_t bytes);

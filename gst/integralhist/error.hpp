@@ -45,7 +45,6 @@ struct Error {
 template <class T = void>
 using Expected = inthist::Expected<T, Error>;
 
-/// Makes an error to return instead of a value.
 inline tl::unexpected<Error> error (Error::Kind kind, std::string message)
 {
   return tl::unexpected<Error> (Error (kind, std::move (message)));

@@ -39,8 +39,7 @@ Expected<inthist::Windows> windows_of (const Grid &grid)
                              grid.step_y, grid.columns, grid.rows } };
 }
 
-/// Returns the number that a C caller gave. It may be outside the enumeration, so that reading it
-/// as an enumerator would be undefined.
+/// Returns a C caller's number. Reading one that is no enumerator as an enumerator is undefined.
 guint number_of (const GstIntegralHistogramMeasure &measure)
 {
   guint number;
@@ -101,7 +100,6 @@ public:
     queries_.push_back (query);
   }
 
-  /// Asks the tensor, on a stream if one is given.
   Expected<> ask (const gpointer *stream)
   {
     if (queries_.empty ())

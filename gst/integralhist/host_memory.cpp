@@ -41,8 +41,7 @@ struct GroupFiles {
   const char *folder, *limit, *used, *reclaimable;
 };
 
-/// Applies the limits of the process's group and of all groups around it. The page cache counts as
-/// free, because it can be reclaimed.
+/// Applies the limits of the process's group and those around it. Page cache counts as free.
 void lower_by_groups (Available *available, const std::string &root, std::string group,
                       const GroupFiles &files)
 {

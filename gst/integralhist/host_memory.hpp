@@ -24,9 +24,8 @@ inline bool is_set (const Cancelled &cancelled)
   return cancelled && cancelled->load (std::memory_order_relaxed);
 }
 
-/// Returns the bytes that can be had without swapping, and the nearest limit: the system's, that of
-/// a control group (v1 or v2) or of one around it, or that of the address space. Tests replace / by
-/// `root`.
+/// Returns the bytes free without swapping, and the nearest limit: the system's, that of a control
+/// group (v1 or v2) or one around it, or the address space's. Tests replace / by `root`.
 Available available_memory (const std::string &root = "");
 
 using NoMemoryMessage = std::function<std::string (const Available &available)>;

@@ -2,8 +2,7 @@
 //
 // Holds on input buffers that the device reads after they have left the element. A hold is a
 // reference: it keeps the buffer out of its pool and makes it unwritable. The next frame drops it
-// once its event has fired. A thread checks every millisecond, too, because the next frame may need
-// that very buffer.
+// once its event has fired, or a thread does within 1 ms: that frame may need the buffer.
 #pragma once
 
 #include <atomic>
@@ -31,9 +30,8 @@ public:
   Expected<bool> settle_oldest ();
   /// Returns how many holds have been dropped so far, with the buffers' memory.
   guint64 given_back ();
-  /// Returns whether an element downstream has copied a held buffer because it was not writable.
-  /// Such an element copies the memory, too; where it does not, the buffer's pool cannot reuse the
-  /// buffer and allocates another for each frame.
+  /// Returns whether an element downstream has copied a held buffer because it was not writable. If
+  /// it copies no memory, the buffer's pool must allocate another buffer for each frame.
   bool are_in_the_way () const { return in_the_way_; }
 
 private:

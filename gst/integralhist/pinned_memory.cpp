@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// An allocator of pinned host memory for buffer pools. To other elements its memory is ordinary
-// system memory; a qdata names the pinned block.
+// An allocator of pinned host memory for pools: system memory with a qdata of its pinned block.
 #include "engine.hpp"
 
 #include <cstring>

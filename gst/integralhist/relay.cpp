@@ -46,8 +46,7 @@ CudaExpected<float> milliseconds_of (Enqueue &&enqueue)
   return best;
 }
 
-/// Returns whether a peer copy takes less than half the time of an upload, or an error where that
-/// could not be measured.
+/// Returns whether a peer copy takes less than half of an upload, or an error if not measurable.
 Expected<bool> is_near (const CudaContext &from, const CudaContext &to)
 {
   constexpr std::size_t kBytes = 8 << 20;
@@ -142,7 +141,7 @@ Expected<std::shared_ptr<void>> Relay::bring (Frame &frame, int width, int heigh
                                   [relay = shared_from_this (), &station] (void *memory) {
                                     std::unique_ptr<Picture> used (static_cast<Picture *> (memory));
                                     const CudaContext::Scope there (*station.context);
-                                    // A dropped frame may still be being uploaded.
+                                    // A dropped frame's upload may still run.
                                     cudaEventSynchronize (used->there.get ());
                                     const std::lock_guard lock (relay->mutex_);
                                     station.idle.push_back (std::move (used));

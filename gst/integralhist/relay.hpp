@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Peer copies of pictures between devices that copy from each other faster than from the host, as
-// they do over NVLink. Each picture is uploaded once, to one device, and the others copy it from
-// there. The devices take turns, so that all links to the host are used. Uploads to every device
-// would saturate host memory: four H200s get 64 MiB in 1.2 ms one by one, in 1.7 ms all at once,
-// and from each other in 0.18 ms.
+// Peer copies of pictures between devices, where they are faster than from the host, as over
+// NVLink. Each picture is uploaded once, and the other devices copy it. The devices take turns, so
+// that all links are used. Host memory is too slow for an upload to every device: four H200s get 64
+// MiB in 1.2 ms one by one, in 1.7 ms all at once, and from each other in 0.18 ms.
 #pragma once
 
 #include <mutex>
@@ -15,8 +14,8 @@ namespace integralhist {
 
 class Relay : public std::enable_shared_from_this<Relay> {
 public:
-  /// Returns null where uploads to each device are faster. The first call for a set of devices
-  /// measures that, which takes some milliseconds for each pair.
+  /// Returns null where uploads to each device are faster. The first call for some devices measures
+  /// that, in some milliseconds for each pair.
   static std::shared_ptr<Relay> between (const std::vector<std::shared_ptr<CudaContext>> &contexts);
   ~Relay ();
 

@@ -4,8 +4,7 @@
 namespace integralhist {
 namespace {
 
-/// Counts the engines that are being dropped. The end of the process waits for them, because they
-/// use other libraries.
+/// Counts the engines being dropped. The process's end waits for them: they use other libraries.
 class Retired {
 public:
   static Retired &all ()

@@ -32,9 +32,8 @@ struct Host {
   /// The result keeps them there. Null where each device had better upload them itself.
   std::function<Expected<std::shared_ptr<void>> (Frame &frame, int width, int height)> relay =
       nullptr;
-  /// Peer copies cost more than uploads for smaller pictures. 32 bins on four H200s: 0.6 times the
-  /// frames a second at 1280x720, as many at 1920x1080, 1.35 times at 4096x3072 and 1.7 times at
-  /// 8192x8192.
+  /// Peer copies cost more for smaller pictures. 32 bins on four H200s: 0.6 times the frames a
+  /// second at 1280x720, as many at 1920x1080, 1.35 times at 4096x3072, 1.7 times at 8192x8192.
   std::size_t least_relayed = 1 << 20;  // pixels
 
   bool relays (const inthist::Shape &shape) const

@@ -112,8 +112,8 @@ void ShardedTensor::finish (int group, const Part &part, std::shared_ptr<Tensor>
     if (--tasks_left_ > 0)
       return;
   }
-  if (sharing_.strips > 1
-      && shape.counter == inthist::Type::u16_anchored)  // strips have no anchors
+  // Strips have no anchors.
+  if (sharing_.strips > 1 && shape.counter == inthist::Type::u16_anchored)
     if (const auto anchored = check_host (inthist::cpu::drop_anchors (
             { .shape = shape, .layout = layout, .pixels = {}, .tensor = host_.get () }));
         !anchored)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A frame's tensor that several devices compute: shards on those devices, or one tensor in host
-// memory that the parts are copied to.
+// A frame's tensor from several devices: shards that stay there, or one tensor in host memory.
 #pragma once
 
 #include <optional>
@@ -34,8 +33,7 @@ public:
   void begin ();
   /// Returns the parts' host destination; null where they stay on the devices.
   std::byte *landing () const { return landed_ ? host_.get () : nullptr; }
-  /// Ends a task. `shard` is kept where shards stay, and dropped where it has been copied to the
-  /// host.
+  /// Ends a task. `shard` is kept where shards stay, and dropped where it is in host memory.
   void finish (int group, const Part &part, std::shared_ptr<Tensor> shard);
   /// Ends all waits with `failure`; `told` is whether the application knows of it.
   void fail (const Error &failure, bool told);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A frame's tensor in shards: groups of consecutive bins, each a tensor, maybe on a device of its
-// own. Queries treat them as one tensor.
+// A tensor in shards: groups of consecutive bins, maybe on several devices. Queries see one tensor.
 #pragma once
 
 #include "engine.hpp"

@@ -9,9 +9,8 @@ namespace {
 
 // Bins of a task: fewer keep devices of unequal speed closer together, but each task counts the
 // picture's columns anew. 8192x8192 on an H200: tasks of 8, 16 and 32 bins make 2950, 3480 and 3810
-// GB/s, all 128 bins at once 4040 GB/s. Downloads wait for the link of 55 GB/s anyway. There small
-// tasks start the download sooner, and devices that share host memory end closer together
-// (docs/measurements).
+// GB/s, all 128 bins 4040 GB/s. Downloads wait for the link of 55 GB/s anyway: small tasks start
+// them sooner, and devices that share host memory end closer together (docs/measurements).
 constexpr int kTaskBins = 32, kDownloadedTaskBins = 8;
 constexpr int kStripBins = 8, kStripRows = 64;  // bins of a strip, while it has so many rows
 
@@ -76,8 +75,8 @@ Expected<Sharing> share_out (const inthist::Shape &shape, std::span<const ShardD
   };
   // the same number of tasks for each device
   const auto even = [&] (int tasks) { return divide_up (tasks, n) * n; };
-  const int least_bins =
-      shape.content == inthist::Content::bins ? 1 : shape.bins;  // a table has no LUT
+  // A table's planes have no LUT.
+  const int least_bins = shape.content == inthist::Content::bins ? 1 : shape.bins;
   const int most = least_bins > 1          ? shape.bins
                    : options.task_bins > 0 ? std::min (options.task_bins, shape.bins)
                                            : shape.bins;

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-//
-// Divides frames into parts that fit the devices.
 #pragma once
 
 #include "engine.hpp"
 
 namespace integralhist {
 
-/// A device as a sharded engine sees it.
 struct ShardDevice {
   int id = 0;
   std::size_t memory = 0;  // bytes that may be used

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A thread that its owner joins. GLib makes it, because std::thread throws where the system starts
-// no more threads.
+// A thread that its owner joins. GLib makes it: std::thread throws where no more can be started.
 #pragma once
 
 #include <functional>
@@ -48,7 +47,6 @@ public:
     if (thread_)
       g_thread_join (std::exchange (thread_, nullptr));
   }
-  /// Lets the thread run on by itself.
   void detach ()
   {
     if (thread_)

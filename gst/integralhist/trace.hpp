@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Ranges of the streaming thread and names of streams for a profiler (NVTX). A range costs a few
-// nanoseconds without a profiler, and nothing without NVTX (-Dnvtx=disabled).
+// Ranges of the streaming thread and streams' names for a profiler (NVTX). A range costs
+// nanoseconds without a profiler, nothing with -Dnvtx=disabled.
 #pragma once
 
 #include <inthist.hpp>

@@ -64,8 +64,8 @@ std::string group_of (const std::string &fingerprint)
   return group;
 }
 
-/// Returns the device's name, the fingerprint up to the first comma or semicolon. The rest changes
-/// with driver, build and version.
+/// Returns the device's name, which ends at the first comma or semicolon. The rest changes with
+/// driver, build and version.
 std::string device_of (const std::string &group)
 {
   return group.substr (0, std::min (group.find_first_of (",;"), group.rfind (" / ")));
@@ -174,8 +174,7 @@ bool parse (const char *text, T *number)
   return error == std::errc () && after == end && *number >= 0 && *number <= 1e9;  // false for NaN
 }
 
-/// Returns the candidate that an entry names. `unfinished` is set to the milliseconds that were too
-/// few to try all candidates.
+/// Returns an entry's candidate; `unfinished` gets the milliseconds too few to try all, or 0.
 std::optional<Choice> candidate (Device device, const Shape &shape, const Strings &fields,
                                  std::size_t n, unsigned *unfinished)
 {
@@ -291,8 +290,7 @@ std::string text_with (std::string_view text, const std::string &group, const Sh
     g_autofree char *data = g_key_file_to_data (keys.get (), &bytes, nullptr);
     return std::string (data, bytes);
   };
-  // Reordered, the text may be invalid for GKeyFile: the key Encoding in the first group, for
-  // instance.
+  // GKeyFile may refuse the new order, as of the key Encoding in the first group.
   const std::string all = with_rest (text);
   std::string why_not;
   parsed (all, &why_not);
