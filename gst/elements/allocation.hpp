@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-//
-// Proposes buffers to upstream.
 #pragma once
 
 #include "cuda_device.hpp"

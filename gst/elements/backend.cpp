@@ -124,8 +124,7 @@ Expected<std::unique_ptr<Engine>> ComputeDevices::make_engine (const inthist::Sh
     const unsigned room = room_for (shape, devices.front ().memory,
                                     overhead_of (shape, options, host.kind, pixel_bytes,
                                                  options.async_depth) (shape.bins, shape.height));
-    // Without a limit one tensor is enough; a stream that waits because others are held is warned
-    // about.
+    // Without a limit one tensor is enough; waits for tensors held downstream are warned about.
     if (room >= (limited ? least_resident (options) : 1)) {
       if (limited) {
         alone.tuning_time = 0;  // the built-in choice, whose memory was counted

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the consumers of histograms share: they wait for tensors until a flush or a stop, and count
-// the frames without one.
+// Waits of a consumer, which a flush or a stop ends, and its limit on frames without a histogram.
 #pragma once
 
 #include <atomic>

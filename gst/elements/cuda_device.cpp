@@ -32,9 +32,8 @@ bool CudaDevice::answer_query (GstElement *element, GstQuery *query)
   return context_ && gst_cuda_handle_context_query (element, query, context_);
 }
 
-/// Returns the device's primary context, as one object for the process. Kernels of several contexts
-/// take turns on a device. Kernels of one context run side by side, also with those of an
-/// application that uses the CUDA runtime.
+/// Returns the device's primary context, one object for the process. Kernels of several contexts
+/// take turns; those of one run side by side, also with an application's on the CUDA runtime.
 static Expected<GstCudaContext *> shared_context (int device)
 {
   struct Known {

@@ -39,9 +39,8 @@ public:
   void set_context (GstElement *element, GstContext *context, int device_id);
   bool answer_query (GstElement *element, GstQuery *query);
 
-  /// Opens a context on the device: the neighbours' or the application's, or else one that the
-  /// elements of this kind share in the process. -1 is any device: the neighbours', or else the one
-  /// that the fewest elements of this process use.
+  /// Opens a context on the device: the neighbours', the application's, or one that the elements of
+  /// this kind share in the process. -1 is any device: the neighbours' or the process's least used.
   Expected<std::shared_ptr<CudaContext>> open (GstElement *element, int device_id);
   void clear ();
 

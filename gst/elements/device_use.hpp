@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-//
-// Counts the elements of this process on each CUDA device, so that elements that may use any device
-// spread over them.
 #pragma once
 
 #include <utility>
 
 namespace integralhist {
 
-/// Counts one element on a device while it lives.
+/// Counts an element on a device while it lives. Elements that may use any device are spread so.
 class DeviceUse {
 public:
   DeviceUse () = default;

@@ -13,7 +13,7 @@ namespace {
 // bounds of a bad and a suspicious frame: multiples of the usual cost, shares of the median cost
 constexpr double kBadCost = 1.8, kBadShare = 0.9, kSuspiciousCost = 1.3, kSuspiciousShare = 0.8;
 constexpr unsigned kLeastFine = 5, kMostFine = 30;  // costs of the median
-constexpr double kFoundAgain = 0.5;                 // from the usual to the lost cost
+constexpr double kFoundAgain = 0.5;                 // of the way from the usual to the lost cost
 // Positions each way of a search for a lost target: enough, and the most.
 constexpr int kCoarse = 31, kMostCoarse = 128;
 constexpr int kCandidates = 8;
@@ -140,8 +140,7 @@ private:
                              double (y + (j + 1) * h) });
   }
 
-  /// Takes patches and models from this tensor. Also restarts a target whose number of bins
-  /// changed.
+  /// Takes patches and models from this tensor; restarts a target whose number of bins changed.
   Expected<> start (Target &target)
   {
     const int width = std::max (1, rounded (target.box_.width)),
@@ -197,8 +196,8 @@ private:
     return shares;
   }
 
-  /// Returns the positions up to `range` from (x, y), every `step` pixels, that keep the box inside
-  /// the frame.
+  /// Returns positions up to `range` from (x, y), every `step` pixels, with the box inside the
+  /// frame.
   Search around (const Target &target, double scale, int x, int y, int range_x, int range_y,
                  int step_x, int step_y) const
   {
@@ -287,9 +286,8 @@ private:
     return {};
   }
 
-  /// Returns the position of least cost; of equal costs the nearest to the middle, so that a target
-  /// on uniform ground stays. The tensor's own answer differs at the border, where the grid has
-  /// another middle than the search.
+  /// Returns the position of least cost, of equals the nearest to the search's middle: a target on
+  /// uniform ground stays. The tensor's own answer takes the grid's middle, another at the border.
   static int least (const Search &search)
   {
     const auto distance = [&] (int i) {

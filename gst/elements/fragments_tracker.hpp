@@ -9,16 +9,14 @@
 // the patches' distances into the position's cost, so that hidden patches have no vote. The target
 // is at the position of least cost. One query to the tensor answers all of that.
 //
-// The paper does not say when a target is lost. A cost alone does not tell; a target is lost when
-// no position stands out. Let V be the least cost, p its share of the median cost of the positions,
-// and m the median of the last fine costs. A frame is bad where p > 1 - min_confidence, or where V
-// > 1.8 m and p > 0.9. With few positions to compare, or with equal costs, V > 1.8 m decides. After
-// lost_after bad frames in a row the target is lost: its box returns to where it was before them.
-// The search area around it then grows by the search range with each frame, until a cost is nearer
-// to m than to the cost at which the target was lost.
-//
-// Two things are optional: a search for another scale, and updates of the models. Updates take only
-// patches that agree, and stop while a frame is suspicious.
+// Beyond the paper, a target is lost when no position stands out; a cost alone does not tell. Let V
+// be the least cost, p its share of the median cost of the positions, and m the median of the last
+// fine costs. A frame is bad where p > 1 - min_confidence, or where V > 1.8 m and p > 0.9. With few
+// positions to compare, or equal costs, V > 1.8 m decides. After lost_after bad frames in a row the
+// target is lost: its box returns to where it was before them. The search area around it then grows
+// by the search range each frame, until a cost is nearer to m than to the cost at the loss.
+// Optional are a search for another scale, and updates of the models: of patches that agree, and
+// never in a suspicious frame.
 #pragma once
 
 #include <deque>

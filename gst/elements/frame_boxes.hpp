@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Boxes that frames carry: regions of interest and, from GStreamer 1.24 on, detections and tracks
-// of GstAnalytics.
+// Boxes in buffers: regions of interest, and GstAnalytics detections and tracks (GStreamer 1.24).
 #pragma once
 
 #include <vector>

@@ -137,7 +137,6 @@ static Expected<> check_shape (const inthist::Shape &shape, const inthist::Strat
                                               + (other ? std::string (" or ") + other->name : ""));
 }
 
-/// Warns that the stream waits for a tensor.
 static void warn_of_wait (GstCudaIntegral *self, unsigned most, const Options &options)
 {
   const bool set = options.max_tensors == most, memory = options.max_device_memory > 0;
@@ -155,7 +154,6 @@ static void warn_of_wait (GstCudaIntegral *self, unsigned most, const Options &o
       (nullptr));
 }
 
-/// Makes an engine for frames of the state's shape.
 static Expected<> make_engine (GstCudaIntegral *self)
 {
   State &state = state_of (self);
@@ -291,8 +289,7 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
                        ("%" GST_PTR_FORMAT, in_caps));
     return FALSE;
   }
-  // The first frame shows whether the new size works, so that it fails once and not at every
-  // attempt to negotiate.
+  // The first frame shows whether the new size works: it fails once, not at each negotiation.
   const inthist::PixelFormat format = pixel_format (info);
   if (GST_VIDEO_INFO_WIDTH (&info) != GST_VIDEO_INFO_WIDTH (&state.info)
       || GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&state.info)
@@ -303,7 +300,6 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
   return TRUE;
 }
 
-/// Goes on with frames of this size.
 static void set_frame_size (State &state, int width, int height)
 {
   if (width == state.shape.width && height == state.shape.height)

@@ -134,8 +134,7 @@ TargetBox in_tensor (const GstVideoRectangle &box, const Scale &scale)
   return { box.x * scale.x, box.y * scale.y, box.w * scale.x, box.h * scale.y };
 }
 
-/// Returns the nearest whole pixel. Far outside of any frame it is clamped so that differences stay
-/// integers.
+/// Returns the nearest whole pixel, clamped far outside of any frame: differences stay integers.
 gint pixel (double at)
 {
   constexpr double kFar = 1e9;

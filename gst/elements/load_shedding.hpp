@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Decides which frames of a stream that cannot keep up pass without a histogram, so that the
-// stream's delay stays bounded:
+// Decides which frames of a stream that cannot keep up pass without a histogram, which bounds the
+// stream's delay:
 //
 //   - a frame that a sink calls too late to show (a QoS event), as in GstBaseTransform;
 //   - of a live source, a frame that comes later after its running time than frames of the last
@@ -19,7 +19,6 @@ namespace integralhist {
 
 class LoadShedder {
 public:
-  /// Forgets everything, as after a flush.
   void reset ()
   {
     const std::lock_guard lock (mutex_);
@@ -30,7 +29,7 @@ public:
     behind_ = false;
   }
 
-  /// Notes a QoS event: the frame of this running time came so much too late.
+  /// Notes a QoS event: the frame of this running time came `late` nanoseconds too late.
   void note_qos (GstClockTime timestamp, GstClockTimeDiff late)
   {
     const std::lock_guard lock (mutex_);
@@ -66,9 +65,9 @@ public:
   }
 
 private:
-  /// Compares the delay with the least one of the last seconds, because the delay before this
-  /// element is unknown and need not be in the latency. A stream stays behind until its backlog is
-  /// gone: computing frames before would raise the least delay each time.
+  /// Compares the delay with the least one of the last seconds: the delay upstream is unknown and
+  /// need not be in the latency. A stream stays behind until its backlog is gone, because computing
+  /// frames before would raise the least delay each time.
   bool is_behind (const Arrival &frame)
   {
     const gint64 delay = gint64 (frame.now) - gint64 (frame.running_time);

@@ -114,8 +114,7 @@ Expected<> check_plane (const GstVideoFrame &frame, const GstVideoRectangle &are
       frame, 0, { area.y, area.h, gint64 (area.x) * pixel_bytes, gint64 (area.w) * pixel_bytes });
 }
 
-/// Returns an error for unaligned words and rows from the bottom up: GStreamer's converters crash
-/// on both.
+/// Refuses unaligned words and rows from the bottom up, on which GStreamer's converters crash.
 static Expected<> check_words (const GstVideoFrame &frame, guint plane, gint pixel)
 {
   const gint word = pixel & -pixel, stride = GST_VIDEO_FRAME_PLANE_STRIDE (&frame, plane);

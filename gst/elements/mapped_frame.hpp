@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A mapped video buffer, with checks that its planes lie in its memory. The frame is the part of
-// the picture that GstVideoCropMeta leaves visible, as it is for sinks.
+// A mapped video buffer whose planes are checked to lie in its memory. As for sinks, the frame is
+// the part of the picture that GstVideoCropMeta leaves visible.
 #pragma once
 
 #include <utility>
@@ -44,8 +44,7 @@ private:
   GstVideoFrame video_;
 };
 
-/// Return an error where rows reach past the mapped memory: those of the `area` in plane 0, or of
-/// the whole picture in all planes.
+/// Refuse rows past the mapped memory: of the `area` in plane 0, or of the picture in all planes.
 Expected<> check_plane (const GstVideoFrame &frame, const GstVideoRectangle &area, int pixel_bytes);
 Expected<> check_planes (const GstVideoFrame &frame);
 

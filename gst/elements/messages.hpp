@@ -11,8 +11,7 @@
 
 namespace integralhist {
 
-/// Posts an element error, with `doing` in front; the kind picks domain and code. Posts nothing for
-/// an Error::Kind::flushing.
+/// Posts an element error with `doing` in front, by its kind; nothing for an Error::Kind::flushing.
 void post_error (gpointer element, const Error &error, const char *doing = "");
 
 /// Posts an error unless the frame's producer has posted why there is no histogram.

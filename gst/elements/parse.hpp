@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Parsers of properties' texts. Each takes any bytes. It refuses a text with an
+// Parsers of properties' texts. Each takes any bytes and refuses a text with an
 // Error::Kind::bad_setting that quotes it and says what to write.
 #pragma once
 
@@ -21,8 +21,7 @@ Expected<std::vector<GstVideoRectangle>> parse_regions (std::string_view text,
 /// Parses integralhistlikelihood's `model`: none or one region.
 Expected<std::optional<GstVideoRectangle>> parse_model (std::string_view text);
 
-/// Parses integralhistlikelihood's `histogram`: none, or a number of 0 or more for each bin, not
-/// all 0.
+/// Parses integralhistlikelihood's `histogram`: none, or a number >= 0 for each bin, not all 0.
 Expected<std::vector<gfloat>> parse_histogram (std::string_view text);
 
 /// Parses "0,1,2": CUDA devices, each once.

@@ -22,8 +22,7 @@ GType backend_get_type ()
   return type;
 }
 
-/// Returns whether the strategy refuses some frame or setting of such an element, so that its limit
-/// is worth telling.
+/// Returns whether the strategy refuses some shape of this content, so that its limit is told.
 bool is_limited (const inthist::Strategy &strategy, inthist::Content content)
 {
   using inthist::Content, inthist::Type;
@@ -38,8 +37,7 @@ bool is_limited (const inthist::Strategy &strategy, inthist::Content content)
   return false;
 }
 
-/// Returns auto and the strategies that can compute such content. A value is 0, or 1 + the row in
-/// the table of strategies.
+/// Returns auto (0) and the strategies for such content (1 + the row in the table of strategies).
 std::vector<GEnumValue> strategy_values (const inthist::Shape &example)
 {
   std::vector<GEnumValue> values = { { 0, "The fastest for the shape and the device", "auto" } };

@@ -19,9 +19,8 @@ namespace integralhist {
 /// When a property may change: in NULL and READY, or while frames pass, too.
 enum Mutability { kReady = GST_PARAM_MUTABLE_READY, kPlaying = GST_PARAM_MUTABLE_PLAYING };
 
-/// Returns a spec that also passes values out of range, so that the element can fail with an error;
-/// GObject would only warn on the console and keep the old value. Number is int, guint, guint64 or
-/// double.
+/// Returns a spec that passes values out of range, too, so that the element can fail with an error;
+/// GObject would warn on the console and keep the old value. Number: int, guint, guint64 or double.
 template <class Number>
 GParamSpec *number_spec (const char *name, const char *blurb, Number min, Number max,
                          Number by_default, Mutability when);
@@ -47,8 +46,8 @@ constexpr auto kAccess<guint64> = std::pair (&g_value_get_uint64, &g_value_set_u
 template <>
 constexpr auto kAccess<double> = std::pair (&g_value_get_double, &g_value_set_double);
 
-/// The properties that a struct P keeps. A `field` returns the member of a P, const or not; a fresh
-/// P has the defaults.
+/// The properties in a struct P. A `field` returns a P's member, const or not; P{} has the
+/// defaults.
 template <class P>
 class PropertyTable {
 public:

@@ -102,7 +102,6 @@ bool RegionReporter::await (const Frame &frame, guint flushes)
 
 namespace {
 
-/// Returns a GValue of this type.
 template <class T>
 GValue value (GType type, void (*set) (GValue *, T), T content)
 {

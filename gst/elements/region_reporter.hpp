@@ -14,9 +14,8 @@
 
 namespace integralhist {
 
-/// Posts the element message `integral-histogram` with some regions' histograms, or
-/// `integral-image` with their sums, for each frame. A thread of its own waits for the tensors, so
-/// that frames travel on meanwhile.
+/// Posts the element message `integral-histogram` with regions' histograms, or `integral-image`
+/// with sums, for each frame. Its thread waits for the tensors, so that frames travel on meanwhile.
 class RegionReporter {
 public:
   struct Frame {
@@ -46,8 +45,7 @@ private:
   }
 
   void work ();
-  /// Waits for the frame's tensor. Returns false after a stop, or after a flush behind the
-  /// `flushes`-th.
+  /// Waits for the frame's tensor; false after a stop or a flush behind the `flushes`-th.
   bool await (const Frame &frame, guint flushes);
   /// Returns false after an element error.
   bool post (const Frame &frame);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-//
-// The properties of integralhisttrack.
 #pragma once
 
 #include <string>
