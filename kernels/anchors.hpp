@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A column of anchors from the finished planes: from one to the next below, H grows by less than
-// 65536, so the elements say by how much.
+// Anchors of a u16_anchored tensor, taken from its finished planes. From one anchor to the one
+// below H grows by less than 65536, so the elements tell by how much.
 #pragma once
 
 #include "host_device.hpp"
@@ -9,7 +9,7 @@
 
 namespace inthist {
 
-/// `tensor` is the job's; j is the anchors' column.
+/// Fills column j of a plane's anchors; `tensor` is the job's.
 INTHIST_HOST_DEVICE inline void drop_column_of_anchors (std::uint8_t *tensor, const Layout &layout,
                                                         int planes, const Anchors &anchors,
                                                         int plane, int j)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A tensor as planes of elements, and what a pixel adds to them (see Content), for the CPU and the
-// GPU alike. A strategy for any shape is a template over the type T of an element and over a
-// Source, a function of (plane, y, x); with_elements picks both for a shape.
+// The tensor as planes of elements. A strategy for any shape is a template over the element type T
+// and over a Source (plane, y, x) of what a pixel adds (see Content); with_elements picks them.
 #pragma once
 
 #include <cstddef>
@@ -29,16 +28,15 @@ struct alignas (16) F32x4 {
   INTHIST_HOST_DEVICE friend F32x4 operator+ (F32x4 a, const F32x4 &b) { return a += b; }
 };
 
-/// `count` planes of `height` rows of `width` elements.
 template <class T>
 struct Planes {
   T *data;
   int width, height, count;
-  std::size_t row, plane;  // elements from one to the next
+  std::size_t row, plane;  // strides, in elements
 
   INTHIST_HOST_DEVICE T *line (int p, int y) const { return data + p * plane + y * row; }
 
-  /// Planes in a workspace, rows on 128 bytes.
+  /// Lays planes out in a workspace, rows aligned to 128 bytes.
   static Planes packed (void *memory, int width, int height, int count)
   {
     const std::size_t row = (std::size_t (width) * sizeof (T) + 127) / 128 * 128 / sizeof (T);
@@ -46,7 +44,6 @@ struct Planes {
   }
   std::size_t bytes () const { return plane * count * sizeof (T); }
   Planes one (int p) const { return { data + p * plane, width, height, 1, row, plane }; }
-  /// As many planes with rows and columns exchanged.
   Planes transposed (void *memory) const { return packed (memory, height, width, count); }
 };
 
@@ -61,7 +58,7 @@ Planes<T> planes_of (const Shape &shape, const Layout &layout, void *tensor)
            layout.plane_pitch / sizeof (T) };
 }
 
-/// Content::bins.
+/// The Source for Content::bins.
 struct OneHot {
   PixelPlane pixels;
   INTHIST_HOST_DEVICE int operator() (int plane, int y, int x) const
@@ -70,7 +67,7 @@ struct OneHot {
   }
 };
 
-/// Content::powers.
+/// The Source for Content::powers.
 template <class Pixel, class T>
 struct Power {
   PixelPlane pixels;
@@ -90,8 +87,7 @@ struct Elements {
   using Source = S;
 };
 
-/// Calls `body` with the Elements of a valid shape. s32 is u32 to it: sums modulo 2^32 have the
-/// same bits.
+/// Calls `body` with the Elements of a valid shape. s32 is u32: modulo 2^32 the bits are the same.
 template <class Body>
 auto with_elements (const Shape &shape, Body &&body)
 {

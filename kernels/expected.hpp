@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A value, or what went wrong instead. Nothing here throws: an exception that unwinds through the
-// frames of a C library ends the process where that library brings an unwinder of its own.
+// A value, or the error in its place. Nothing here throws: an exception that unwinds through the
+// frames of a C library ends the process if that library brings an unwinder of its own.
 //
 //   Expected<int, Fault> parse (...);
 //   const int n = TRY (parse (...));  // returns the fault from this function, or goes on
@@ -14,7 +14,7 @@
 
 namespace inthist {
 
-/// As std::expected of C++23, and not to be ignored.
+/// Stands in for std::expected of C++23, and must not be ignored.
 template <class T, class E>
 class [[nodiscard]] Expected : public tl::expected<T, E> {
 public:
@@ -23,7 +23,7 @@ public:
 
 using tl::unexpected;
 
-/// For TRY: the value that is known to be there.
+/// Returns the value, which the caller (TRY) knows to be there.
 template <class T, class E>
 T value_of (Expected<T, E> &&expected)
 {
@@ -33,9 +33,8 @@ T value_of (Expected<T, E> &&expected)
 
 }  // namespace inthist
 
-/// The value of an Expected; where there is none, the function returns the error, which its own
-/// type of error may be made from. Not among the arguments of a new-expression, whose memory would
-/// be lost.
+/// Gives the value of an Expected, or returns from the function with its error, converted to the
+/// function's own. Must not stand among a new-expression's arguments: its memory would be lost.
 // clang-format off
 #define TRY(...) \
   __extension__ ({ \

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How alike two histograms are, one text for both devices. A window's histogram p and a model q are
-// each divided by their sum first; with no pixels, p is all zero. A MeasureSum takes their bins one
-// after another, b = 0, 1, ..., so that no histogram need be kept: the caller subtracts four
-// elements of a plane and adds what it gets. Only sums, products and roots, as IEEE 754 has them,
-// and none fused, so that all devices get the same bits. Where OpenCV's compareHist has the
-// measure, this is compareHist (q, p), with its conventions for what would divide by zero:
+// Measures of how alike two histograms are, in one source for both devices. A window's histogram p
+// and a model q are divided by their sums first; p of a window without pixels is zero. A MeasureSum
+// takes the bins in turn, b = 0, 1, ..., so that no histogram is stored: the caller subtracts four
+// elements of a plane and adds the result. Only IEEE 754 sums, products and roots are used, none of
+// them fused, so that all devices get the same bits. Where OpenCV's compareHist has the measure,
+// this is compareHist (q, p), with its conventions for what would divide by zero:
 //
-//   intersection        sum min(p, q); the more the more alike (Swain and Ballard 1991)
-//                       HISTCMP_INTERSECT
+//   intersection        sum min(p, q), a similarity (Swain and Ballard 1991); HISTCMP_INTERSECT
 //   bhattacharyya       sqrt(1 - sum sqrt(p q)), the Hellinger distance; HISTCMP_BHATTACHARYYA
 //   chi-square          sum (q - p)^2 / q, of bins with q > 0; HISTCMP_CHISQR
 //   chi-square-alt      2 sum (p - q)^2 / (p + q), of bins with p + q > 0; HISTCMP_CHISQR_ALT.
 //                       Half of it is what Adam et al. 2006 use
 //   l1, l2              sum |p - q|, sqrt(sum (p - q)^2)
-//   correlation         of the bins, -1 to 1; 1 where p or q are constant; the more the more
-//                       alike; HISTCMP_CORREL
+//   correlation         of the bins, a similarity, -1 to 1; 1 where p or q are constant;
+//                       HISTCMP_CORREL
 //   kullback-leibler    sum q log(q / p), p at least 1e-10, of bins with q > 0; HISTCMP_KL_DIV
 //   emd                 sum |P - Q|, P and Q cumulative: the earth mover's distance between
 //                       histograms in one dimension, in bins (Rubner et al. 2000)
@@ -54,7 +53,7 @@ constexpr const char *name_of (Measure measure)
   return kNames[int (measure)];
 }
 
-/// How many numbers a MeasureSum has to remember.
+/// Returns how many numbers a MeasureSum keeps from bin to bin.
 INTHIST_HOST_DEVICE constexpr int state_size (Measure measure)
 {
   return measure == Measure::correlation                                     ? 3
@@ -62,15 +61,15 @@ INTHIST_HOST_DEVICE constexpr int state_size (Measure measure)
                                                                              : 1;
 }
 
-/// Whether more is more alike.
+/// Tells whether more is more alike, as in a similarity.
 INTHIST_HOST_DEVICE constexpr bool is_similarity (Measure measure)
 {
   return measure == Measure::intersection || measure == Measure::correlation;
 }
 
-// Reciprocal and logarithm from a guess of the bits and Newton's method: no branches, which on a
-// GPU would keep windows from being computed side by side, and the same bits everywhere. Good to
-// 2e-7 of the result, for normal numbers.
+// Reciprocal and logarithm start from a guess of the bits and use Newton's method. They are good to
+// 2e-7 of the result for normal numbers and have the same bits everywhere. They have no branches,
+// which would keep a GPU from computing windows side by side.
 
 INTHIST_HOST_DEVICE inline float reciprocal_of (float x)
 {
@@ -80,7 +79,7 @@ INTHIST_HOST_DEVICE inline float reciprocal_of (float x)
   return r;
 }
 
-/// log (2^e m) = e log 2 + 2 artanh ((m - 1) / (m + 1)), m between sqrt (1/2) and sqrt (2)
+/// Returns e log 2 + 2 artanh ((m - 1) / (m + 1)) of x = 2^e m, m between sqrt (1/2) and sqrt (2).
 INTHIST_HOST_DEVICE inline float log_of (float x)
 {
   constexpr std::int32_t kRootOfHalf = 0x3f3504f3;
@@ -95,13 +94,13 @@ template <Measure kMeasure>
 class MeasureSum {
 public:
   MeasureSum () = default;
-  /// `bins` are all that the histograms have; `empty` is whether the window has no pixels.
+  /// `bins` counts all bins of the histograms; `empty` tells that the window has no pixels.
   INTHIST_HOST_DEVICE MeasureSum (int bins, bool empty)
       : mean_q_ (1.0f / bins), mean_p_ (empty ? 0 : mean_q_)
   {
   }
 
-  /// What `add` takes for a model's bin q: what would otherwise be computed for each window.
+  /// Prepares a model's bin q for `add`, once for all windows.
   INTHIST_HOST_DEVICE static float ready (float q)
   {
     return kMeasure == Measure::bhattacharyya ? std::sqrt (q) : q;
@@ -113,7 +112,7 @@ public:
     if constexpr (kMeasure == Measure::intersection) {
       a_ += p < q ? p : q;
     } else if constexpr (kMeasure == Measure::bhattacharyya) {
-      // 1 - sum sqrt(p q) is half of this, which keeps its digits where they are nearly the same
+      // half of this is 1 - sum sqrt(p q), and keeps its digits where p and q are nearly the same
       const float r = std::sqrt (p) - q;
       a_ += r * r;
     } else if constexpr (kMeasure == Measure::chi_square) {
@@ -131,7 +130,7 @@ public:
       c_ += y * y;
     } else if constexpr (kMeasure == Measure::kullback_leibler) {
       a_ += q * log_of (at_least_tiny (q) * reciprocal_of (p > 1e-10f ? p : 1e-10f));
-    } else {  // P - Q so far
+    } else {  // b_ is P - Q so far
       b_ += d;
       const float gap = std::fabs (b_);
       a_ = kMeasure == Measure::emd ? a_ + gap : gap > a_ ? gap : a_;
@@ -147,14 +146,13 @@ public:
     if constexpr (kMeasure == Measure::l2)
       return std::sqrt (a_);
     if constexpr (kMeasure == Measure::correlation) {
-      constexpr float kConstant = 2.220446e-16f;  // as compareHist has it
+      constexpr float kConstant = 2.220446e-16f;  // as in compareHist
       return b_ * c_ > kConstant ? a_ / std::sqrt (b_ * c_) : 1;
     }
     return a_;
   }
 
-  /// Calls `visit (k, number)` with each number, of state_size, that has come from the bins so far:
-  /// with what one sum had there, another goes on.
+  /// Calls `visit (k, number)` for each number kept; another MeasureSum can go on from them.
   template <class Visit>
   INTHIST_HOST_DEVICE void for_state (Visit &&visit)
   {
@@ -175,7 +173,6 @@ private:
 template <Measure kMeasure>
 using MeasureConstant = std::integral_constant<Measure, kMeasure>;
 
-/// Calls `body` with a constant whose value is the measure.
 template <class Body>
 auto with_measure (Measure measure, Body &&body)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The 8-bit value of a pixel, the same on every device. See PixelFormat.
+// Extracts the 8-bit value of a pixel (see PixelFormat), the same on every device.
 #pragma once
 
 #include "host_device.hpp"

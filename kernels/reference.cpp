@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Algorithm 1 of Poostchi et al. 2017, as it stands there: one element after another, from its
-// three neighbours. It stays slow and obvious: what a strategy should give, in one line.
+// Algorithm 1 of Poostchi et al. 2017, as it stands there: each element from its three neighbours.
+// It stays slow and obvious, for strategies are checked against it.
 #include <cerrno>
 
 #include "elements.hpp"

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a rectangle adds up to, from four elements of a plane (Poostchi et al. 2017, eq. 2; their
-// r-, c- are r - 1, c - 1):
+// Sums over rectangles, from four elements of a plane (Poostchi et al. 2017, eq. 2; their r-, c-
+// are r - 1, c - 1):
 //
 //   sum = H(y1, x1) - H(y0 - 1, x1) - H(y1, x0 - 1) + H(y0 - 1, x0 - 1)
 //
-// H is known modulo 2^16 or 2^32, and so is the sum: exact as long as the rectangle has too few
-// pixels to reach that. A larger one is cut into parts of few enough, whose sums are added. With
-// u32, and with anchors, that never happens to counts.
+// H and the sum are known modulo 2^16 or 2^32. A sum is exact while the rectangle has too few
+// pixels to reach that; a larger one is cut. Counts in u32, or with anchors, need no cut.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +22,7 @@ INTHIST_HOST_DEVICE inline int between (std::int64_t low, std::int64_t value, st
   return int (value < low ? low : value > high ? high : value);
 }
 
-/// The part inside the frame of a rectangle whose first pixel is anywhere; all zero where there is
-/// none.
+/// Clips a rectangle, whose first pixel is anywhere, to the frame; all zero where nothing is left.
 INTHIST_HOST_DEVICE inline Region clip_at (std::int64_t x, std::int64_t y, int width, int height,
                                            const Shape &shape)
 {
@@ -38,7 +36,7 @@ INTHIST_HOST_DEVICE inline Region clip (const Region &region, const Shape &shape
   return clip_at (region.x, region.y, region.width, region.height, shape);
 }
 
-/// Where window i has its first pixel.
+/// The first pixel of a window before it is clipped.
 struct Corner {
   std::int64_t x, y;
 };
@@ -52,7 +50,6 @@ INTHIST_HOST_DEVICE inline Corner corner_of (const Windows &windows, int i)
            grid.y + std::int64_t (i / grid.columns) * grid.step_y };
 }
 
-/// Window i, clipped.
 INTHIST_HOST_DEVICE inline Region window_of (const Windows &windows, int i, const Shape &shape)
 {
   const auto [x, y] = corner_of (windows, i);
@@ -61,8 +58,7 @@ INTHIST_HOST_DEVICE inline Region window_of (const Windows &windows, int i, cons
                   listed ? windows.list[i].height : windows.grid.window_height, shape);
 }
 
-/// Pixels that a plane's element can count without an overflow: of counts 1 at most a pixel, of
-/// values 255, of squares 65025.
+/// Returns the most pixels whose sum cannot overflow an element of the plane.
 INTHIST_HOST_DEVICE inline int exact_pixels (const Shape &shape, int plane)
 {
   const std::uint32_t most = shape.counter == Type::u16 ? 0xffffu : 0xffffffffu;
@@ -71,7 +67,7 @@ INTHIST_HOST_DEVICE inline int exact_pixels (const Shape &shape, int plane)
   return pixels < 0x7fffffffu ? int (pixels) : 0x7fffffff;
 }
 
-/// An element of a plane; `row` is the number of elements from one row to the next.
+/// Elements of a plane; `row` is their stride, in elements.
 template <class T>
 struct Elements2d {
   const T *plane;
@@ -80,7 +76,7 @@ struct Elements2d {
   INTHIST_HOST_DEVICE T operator() (int y, int x) const { return plane[y * row + x]; }
 };
 
-/// The same, of a plane with anchors: H in full.
+/// Elements of a plane with anchors: H in full.
 struct AnchoredElements {
   Elements2d<std::uint16_t> elements;
   const std::uint32_t *values;
@@ -94,7 +90,7 @@ struct AnchoredElements {
   }
 };
 
-/// The region is not empty and lies inside the plane.
+/// Sums a region that is not empty and lies inside the plane.
 template <class Plane>
 INTHIST_HOST_DEVICE inline auto sum_part (const Plane &at, const Region &part)
 {
@@ -110,7 +106,7 @@ INTHIST_HOST_DEVICE inline auto sum_part (const Plane &at, const Region &part)
   return sum;
 }
 
-/// `most` pixels are exact.
+/// Sums a region, in parts of at most `most` pixels.
 template <class Sum, class Plane>
 INTHIST_HOST_DEVICE inline Sum sum_region (const Plane &at, const Region &region, int most)
 {
@@ -130,7 +126,7 @@ INTHIST_HOST_DEVICE inline Sum sum_region (const Plane &at, const Region &region
   return sum;
 }
 
-/// Calls `body` with a function of a plane's number that gives the plane, for an integer tensor.
+/// Calls `body` with a function from a plane's number to the plane of an integer tensor.
 template <class Body>
 INTHIST_HOST_DEVICE inline auto with_planes (const Shape &shape, const Layout &layout,
                                              const void *tensor, const Anchors &anchors,

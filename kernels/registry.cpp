@@ -5,7 +5,7 @@
 
 namespace inthist {
 
-// A line a strategy, for each device in the order of preference (see strategies ()).
+// One line a strategy, for each device in the order of preference (see strategies ()).
 #if INTHIST_CUDA
 #define CUDA_STRATEGIES(ROW) \
   ROW (kStrip) \

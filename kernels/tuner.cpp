@@ -33,7 +33,7 @@ double seconds_since (Clock::time_point start)
   return std::chrono::duration<double> (Clock::now () - start).count ();
 }
 
-/// What a candidate did not survive.
+/// The error that ended a candidate.
 struct Fault {
   std::string text;
   bool stopped = false;  // by the watchdog
@@ -60,11 +60,10 @@ unexpected<Fault> stopped ()
   return fault ("stopped", true);
 }
 
-/// Sets a flag, which the jobs have, when the caller's is set or a time has come. A thread looks
-/// every few milliseconds. Without it a start under load took seconds: a run that had begun in time
-/// was waited for, and on two busy cores a frame of 1920x1080x32 takes `rows` 12 to 60 ms, but
-/// `wavefront` 400 to 1500, as each of its diagonals waits for threads that others keep from
-/// running.
+/// Sets the jobs' flag when the caller's flag is set or the time is up. A thread polls every few
+/// milliseconds. Without it a start under load took seconds, as a run that had begun in time was
+/// waited for: on two busy cores a frame of 1920x1080x32 takes `rows` 12 to 60 ms, but `wavefront`
+/// 400 to 1500, as each of its diagonals waits for threads that others keep from running.
 class Watchdog {
 public:
   static Outcome<std::unique_ptr<Watchdog>> make (const std::atomic<bool> *cancelled)
@@ -89,7 +88,7 @@ public:
       thread_.join ();
   }
 
-  /// What runs from now on may take so many seconds.
+  /// Allows so many seconds to what runs from now on.
   void allow (double seconds)
   {
     const std::lock_guard lock (mutex_);
@@ -100,7 +99,7 @@ public:
 
   const std::atomic<bool> *flag () const { return &stop_; }
 
-  /// Once it has been, it stays so, whatever becomes of the caller's flag.
+  /// Stays true once it was, whatever becomes of the caller's flag.
   bool is_cancelled ()
   {
     if (is_set (theirs_))
@@ -131,15 +130,15 @@ private:
   std::thread thread_;
 };
 
-/// Where candidates run: memory of the device, and how to time a number of frames.
+/// Runs candidates: has memory of the device, and times frames.
 class Bench {
 public:
   virtual ~Bench () = default;
-  /// Gives the job what it lacks: pixels, and workspaces of so many bytes.
+  /// Gives the job pixels and workspaces, which are kept while they are large enough.
   virtual Outcome<> prepare (Job &job, std::size_t workspace_bytes) = 0;
-  /// Seconds that `n` frames take.
+  /// Returns the seconds that `n` frames take.
   virtual Outcome<double> time (int n, const Job &job, const Strategy &strategy) = 0;
-  /// Whether a first run takes about as long as the others, so that it can be hopeless.
+  /// Tells whether a first run takes about as long as the others, so that it can be hopeless.
   virtual bool first_run_counts () const = 0;
 };
 
@@ -162,8 +161,7 @@ std::size_t stride_of (const Shape &shape)
                                  : std::size_t (shape.width) * bytes_of (shape.pixel);
 }
 
-/// Rows of a pattern that has every bin, and for types other than u8 zeros. Large frames take a
-/// while, in which they can be stopped.
+/// Makes pixels of every bin (u8), or zeros. Large frames take a while, so this can be stopped.
 Outcome<Memory> pattern (const Shape &shape, std::size_t stride, const std::atomic<bool> *cancelled)
 {
   Memory pixels = TRY (allocate (stride * shape.height));
@@ -186,7 +184,7 @@ Outcome<Memory> pattern (const Shape &shape, std::size_t stride, const std::atom
   return pixels;
 }
 
-/// One frame after another, each on all cores, as the engine has it.
+/// Runs one frame after another, each on all cores, as the engine does.
 class CpuBench final : public Bench {
 public:
   static Outcome<std::unique_ptr<Bench>> make (const Shape &shape,
@@ -198,7 +196,6 @@ public:
     return bench;
   }
 
-  /// Workspaces are kept while they are large enough.
   Outcome<> prepare (Job &job, std::size_t workspace_bytes) override
   {
     if (workspace_bytes > workspace_bytes_ || !workspace_) {
@@ -232,7 +229,7 @@ private:
 };
 
 #if INTHIST_CUDA
-/// Frames in turn on some streams, each with a workspace of its own.
+/// Runs frames in turn on some streams, each with a workspace of its own.
 class CudaBench final : public Bench {
 public:
   static Outcome<std::unique_ptr<Bench>> make (const Shape &shape, int lanes,
@@ -250,7 +247,7 @@ public:
       lane.done = TRY (cuda::make_event (cudaEventDisableTiming));
     }
     bench->image_ = TRY (cuda::make_device_memory (bytes));
-    constexpr std::size_t kPiece = 32 << 20;  // takes a few milliseconds
+    constexpr std::size_t kPiece = 32 << 20;  // bytes, of a few milliseconds
     for (std::size_t at = 0; at < bytes; at += kPiece) {
       if (is_set (cancelled))
         return stopped ();
@@ -262,7 +259,6 @@ public:
     return bench;
   }
 
-  /// Workspaces are kept while they are large enough.
   Outcome<> prepare (Job &job, std::size_t workspace_bytes) override
   {
     for (Lane &lane : lanes_)
@@ -277,7 +273,7 @@ public:
     return {};
   }
 
-  /// What was launched before a stop is waited for, as it uses our memory.
+  /// Waits for what was launched before a stop, as it uses our memory.
   Outcome<double> time (int n, const Job &job, const Strategy &strategy) override
   {
     TRY (cuda::check (cudaEventRecord (start_.get (), first ())));
@@ -305,7 +301,7 @@ public:
     return milliseconds / 1e3;
   }
 
-  /// Kernels are loaded then.
+  /// Returns false, for the first run loads the kernels.
   bool first_run_counts () const override { return false; }
 
 private:
@@ -336,18 +332,14 @@ Outcome<std::unique_ptr<Bench>> make_bench ([[maybe_unused]] Device device, cons
   return CpuBench::make (shape, cancelled);
 }
 
-constexpr double kHopeless =
-    1.3;  // a run that is so much slower than the best so far needs no other
-constexpr double kHopelessFirst =
-    2;  // the same of a first run, which finds pages and caches as they are
-constexpr double kClearly = 0.95;  // what the winner needs of the default's time
-constexpr int kRounds = 3;         // in which it must
-constexpr double kSample =
-    0.5e-3;  // seconds that a sample should take, for the clock to mean something
-constexpr double kInFlight =
-    50e-3;  // that are launched at once where frames take long, as they cannot be called back
+constexpr double kHopeless = 1.3;     // times the best so far: a run so slow needs no other
+constexpr double kHopelessFirst = 2;  // for a first run, which finds pages and caches as they are
+constexpr double kClearly = 0.95;     // of the default's time, which the winner must stay below
+constexpr int kRounds = 3;            // in each of which it must
+constexpr double kSample = 0.5e-3;    // seconds of a sample, for the clock to mean something
+constexpr double kInFlight = 50e-3;   // seconds launched at once, as no launch can be called back
 
-/// Measures candidates of one shape, until the time is up or somebody has it stopped.
+/// Measures candidates of one shape, until the time is up or somebody cancels.
 class Trial {
 public:
   Trial (Bench &bench, Watchdog &watchdog, const Job &job, int lanes, Clock::time_point start,
@@ -360,12 +352,12 @@ public:
   bool is_over () const { return seconds_since (start_) > budget_; }
 
   struct Measured {
-    double seconds;  // a frame; for ever where not even one was seen to its end
+    double seconds;  // per frame; for ever where not even one was seen to its end
     bool complete;   // there was time to find out
   };
 
-  /// The best of three samples. The candidate is hopeless, and left alone, as soon as that shows
-  /// against `best`. Where that is 0 there is none yet, and the first run may take its time.
+  /// Takes the best of three samples, and stops as soon as the candidate is hopeless against
+  /// `best`. Where that is 0 there is none yet, and the first run may take its time.
   Outcome<Measured> measure (const Choice &choice, double best)
   {
     const Job job = TRY (prepare (choice));
@@ -394,8 +386,8 @@ public:
 
   enum class Comparison { lost, won, unknown };
 
-  /// Whether `other` beats `one` clearly in each of some rounds. A machine that does something else
-  /// slows down now the one and now the other. Keeps the best time of each.
+  /// Tells whether `other` beats `one` clearly in each of some rounds, as other work slows down now
+  /// the one and now the other. Keeps the best time of each.
   Outcome<Comparison> compare (Choice &one, Choice &other)
   {
     for (int round = 0; round < kRounds; round++) {
@@ -417,7 +409,7 @@ public:
 
 private:
   struct Sample {
-    double seconds;    // a frame; of a run that was cut off, at least so many
+    double seconds;    // per frame; at least so many, of a run that was cut off
     bool cut = false;  // hopeless, or the time is up
   };
 
@@ -430,7 +422,7 @@ private:
     return job;
   }
 
-  /// Times n frames, which together may take `limit` seconds, and the time that is left.
+  /// Times n frames, within `limit` seconds for all and the time that is left.
   Outcome<Sample> sample (const Job &job, const Choice &choice, int n, double limit,
                           bool has_time = false)
   {
@@ -536,7 +528,7 @@ Expected<Choice, Untuned> tune (Device device, const Shape &shape, const Layout 
     return untuned (why);
   Choice &first = list.front ();
   if (best != &first && first.seconds > 0) {
-    // the first may have run on clocks that were asleep
+    // the default ran first, maybe on clocks that were asleep
     const auto compared = trial.compare (first, *best);
     if (guard.is_cancelled ())
       return untuned ("cancelled", true);
@@ -558,11 +550,10 @@ std::string device_fingerprint ([[maybe_unused]] Device device)
     if (cudaGetDevice (&ordinal) != cudaSuccess
         || cudaGetDeviceProperties (&properties, ordinal) != cudaSuccess
         || cudaDriverGetVersion (&driver) != cudaSuccess) {
-      cudaGetLastError ();  // nobody else's business
+      cudaGetLastError ();  // clears the error, which is handled here
       return "";
     }
-    // the CUDA version that the driver is for, and its own where the system tells: "... Kernel
-    // Module  580.159.04  ..."
+    // the driver's CUDA version, and its own from "... Kernel Module  580.159.04  ..."
     std::string text = std::string (properties.name) + ", "
                        + std::to_string (properties.multiProcessorCount) + " SMs, driver "
                        + std::to_string (driver);

@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What one window answers, bin after bin: one text for both devices. `plane (b)` is plane b of the
-// tensor (region.hpp); the window is clipped.
+// Answers for one window, bin after bin, in one source for both devices. `plane (b)` is plane b of
+// the tensor (region.hpp); the window is clipped.
 #pragma once
 
 #include "region.hpp"
 
 namespace inthist {
 
-/// What a pixel is of the window.
+/// Returns the weight of a pixel in the window's normalised histogram.
 INTHIST_HOST_DEVICE inline float share_of (float columns, float rows)
 {
   const float pixels = columns * rows;
   return pixels > 0 ? 1 / pixels : 0;
 }
 
-/// The number k of sum i in what is carried; sums are counted model by model, and window by window
-/// in each.
+/// Returns carried number k of sum i; sums are numbered by model, then by window.
 INTHIST_HOST_DEVICE inline float &carried_number (const Query &query, int k, std::size_t i)
 {
   return static_cast<float *> (
       query.carried)[std::size_t (k) * query.n_models () * query.windows.size () + i];
 }
 
-/// What a new sum i must know of the bins before the tensor's.
+/// Gives a new sum i what is known of the bins before the tensor's.
 template <Measure kMeasure, class AnyQuery>
 INTHIST_HOST_DEVICE inline void resume (const AnyQuery &query, std::size_t i,
                                         MeasureSum<kMeasure> &sum)
@@ -32,8 +31,7 @@ INTHIST_HOST_DEVICE inline void resume (const AnyQuery &query, std::size_t i,
     sum.for_state ([&] (int k, float &number) { number = carried_number (query, k, i); });
 }
 
-/// Sum i with all of the tensor's bins: hands it on where others follow, and else calls `store`
-/// with its value.
+/// Carries sum i where bins follow in another tensor, else calls `store` with its value.
 template <Measure kMeasure, class AnyQuery, class Store>
 INTHIST_HOST_DEVICE inline void finish (const Shape &shape, const AnyQuery &query, std::size_t i,
                                         MeasureSum<kMeasure> &sum, Store &&store)
@@ -44,7 +42,6 @@ INTHIST_HOST_DEVICE inline void finish (const Shape &shape, const AnyQuery &quer
     store (sum.value ());
 }
 
-/// How alike the window of sum i and the model are.
 template <Measure kMeasure, class Planes, class AnyQuery, class Store>
 INTHIST_HOST_DEVICE inline void likelihood (const Shape &shape, const Planes &plane,
                                             const AnyQuery &query, std::size_t i,
@@ -59,8 +56,8 @@ INTHIST_HOST_DEVICE inline void likelihood (const Shape &shape, const Planes &pl
   finish (shape, query, i, sum, store);
 }
 
-/// The first of the tensor's `bins` first bins with which a window's pixels, `so_far` before them,
-/// are at least `part` of all, and one; `bins` where there is none, -1 where there are no pixels.
+/// Returns the first of the tensor's `bins` first bins at which the window's pixels, with `so_far`
+/// before them, reach `part` of all, and 1; `bins` if there is none, -1 if there are no pixels.
 template <class Planes>
 INTHIST_HOST_DEVICE inline int first_bin_with (const Shape &shape, const Planes &plane,
                                                const Region &window, double part, int bins,
@@ -77,7 +74,6 @@ INTHIST_HOST_DEVICE inline int first_bin_with (const Shape &shape, const Planes 
   return bins;
 }
 
-/// Answers quantiles for window i.
 template <class Planes, class AnyQuery>
 INTHIST_HOST_DEVICE inline void quantile (const Shape &shape, const Planes &plane,
                                           const AnyQuery &query, int i)
@@ -94,23 +90,19 @@ INTHIST_HOST_DEVICE inline void quantile (const Shape &shape, const Planes &plan
     if (query.continues () && bin >= 0)
       bin += query.first_bin;
   }
-  if (goes_on)
-    carried[i] = bin < query.first_bin + shape.bins
-                     ? ~std::int64_t (bin)
-                     : std::int64_t (so_far);  // no pixels: 0 either way
+  if (goes_on)  // without pixels 0 either way
+    carried[i] = bin < query.first_bin + shape.bins ? ~std::int64_t (bin) : std::int64_t (so_far);
   else
     static_cast<std::int32_t *> (query.answers)[i] = bin;
 }
 
-/// A patch of the window with this corner, clipped.
 INTHIST_HOST_DEVICE inline Region patch_at (const Corner &corner, const Region &patch,
                                             const Shape &shape)
 {
   return clip_at (corner.x + patch.x, corner.y + patch.y, patch.width, patch.height, shape);
 }
 
-/// The rank-th best of n votes, `votes (i)` being the i-th: whether it is the i-th; of equals the
-/// first is the better.
+/// Tells whether votes (i) is the rank-th best of n votes; of equals the first is better.
 template <class Votes>
 INTHIST_HOST_DEVICE inline bool has_rank (int rank, int i, int n, bool similarity,
                                           const Votes &votes)
@@ -124,11 +116,11 @@ INTHIST_HOST_DEVICE inline bool has_rank (int rank, int i, int n, bool similarit
   return better == rank;
 }
 
-/// A window that may be the best. A smaller one is better.
+/// A window that may be the best; the smaller Candidate is better.
 struct Candidate {
   float cost;
   int index;
-  std::int64_t from_middle;  // squared, in halves of a step
+  std::int64_t from_middle;  // squared distance, in halves of a step
 
   INTHIST_HOST_DEVICE bool operator<(const Candidate &other) const
   {
