@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A task goes down a group of neighbouring columns of a plane, along cache lines; see
-// ../cuda/add_above.cu.
+// Each task walks down neighbouring columns of a plane, on cache lines; see ../cuda/add_above.cu.
 #include <algorithm>
 
 #include "../elements.hpp"

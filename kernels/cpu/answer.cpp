@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Questions on the CPU, all cores at once. Counts, sums and quantiles take one window after
-// another; likelihoods and votes a row of windows at a time, bin after bin, so that the rows of a
-// plane that they touch are read from end to end, and the compiler has the same work for many
-// windows side by side.
+// Answers queries on all cores. Counts, sums and quantiles take one window after another.
+// Likelihoods and votes take a run of windows at a time, bin after bin: a plane's rows are read
+// from end to end, and the compiler has the same work for many windows side by side.
 #include <algorithm>
 #include <vector>
 
@@ -40,8 +39,8 @@ int count (const Shape &shape, const Planes &plane, const Query &query)
   });
 }
 
-/// How alike up to kRun windows and the model are: sums from `first` on of the query's. Those that
-/// are complete have their values in `values`.
+/// Compares up to kRun windows with the model; their sums of the query start at `first`. Complete
+/// sums leave their values in `values`.
 template <Measure kMeasure, class Planes>
 void compare (const Shape &shape, const Planes &plane, const Query &query, std::size_t first,
               const Region *windows, int n, const float *model, float *values)
@@ -68,7 +67,6 @@ void compare (const Shape &shape, const Planes &plane, const Query &query, std::
 template <class Planes>
 using Compare = decltype (&compare<Measure::l1, Planes>);
 
-/// The one for the query's measure.
 template <class Planes>
 Compare<Planes> compare_of (const Query &query)
 {

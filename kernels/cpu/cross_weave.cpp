@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // cross-weave: the multithreaded CPU version that Poostchi et al. 2017 compare with, cross-weave
-// mode (Fig. 1): all rows of all bins are scanned in parallel, then all columns, a group of
-// neighbours by each thread so that it goes along cache lines. Three passes over the tensor:
-// initialise, rows, columns.
+// mode (Fig. 1). It scans all rows of all bins in parallel, then all columns; a task takes
+// neighbours, to go along cache lines. Three passes over the tensor: initialise, rows, columns.
 #include <algorithm>
 
 #include "../elements.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The one place where CPU kernels meet what TBB and the allocator throw: it ends here, as a number.
+// Turns what TBB and the allocator throw into error numbers; no other CPU kernel meets exceptions.
 #pragma once
 
 #include <cerrno>
@@ -15,8 +15,7 @@
 
 namespace inthist::cpu {
 
-/// What `body` returns; ENOMEM where memory is lacking, and EAGAIN where anything else is, threads
-/// for one.
+/// Returns body (), ENOMEM if memory is lacking, or EAGAIN if anything else is, such as threads.
 template <class Body>
 [[nodiscard]] int guarded (Body &&body)
 {
@@ -29,9 +28,9 @@ template <class Body>
   }
 }
 
-/// Calls `body (part)` for parts of a range of TBB's, in parallel. A body that returns false has
-/// stopped half-way: no other part begins then, and the return value is ECANCELED, whatever becomes
-/// of the flag. A context of its own keeps the application's tasks from stopping ours unnoticed.
+/// Calls `body (part)` for parts of a TBB range, in parallel. A body that returns false has stopped
+/// half-way: no other part begins then, and this returns ECANCELED, whatever becomes of the flag. A
+/// context of its own keeps the application's tasks from stopping ours unnoticed.
 template <class Range, class Body>
 [[nodiscard]] int for_parts (const Range &range, Body &&body)
 {
@@ -48,8 +47,8 @@ template <class Range, class Body>
   });
 }
 
-/// Calls `body (i)` for 0..n - 1 in parallel, unless and until `cancelled`. A body that takes
-/// longer than a millisecond looks at the flag itself, and returns false where it stopped.
+/// Calls `body (i)` for 0..n - 1 in parallel, until `cancelled`. A body that takes over a
+/// millisecond polls the flag itself, and returns false where it stopped.
 template <class Index, class Body>
 [[nodiscard]] int for_each (Index n, Index grain, const std::atomic<bool> *cancelled, Body &&body)
 {

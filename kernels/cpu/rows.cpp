@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// rows: scan each row of one plane in registers, add it to the row above, write the tensor once.
+// rows: scans each row of one plane in registers, adds the row of H above, writes the tensor once.
 //
 //   H(y, x) = H(y - 1, x) + (what row y adds up to, up to column x)
 //
-// A task is one bin in one strip of rows. It keeps the current row of H in a buffer that stays in
-// the L1 cache, so the tensor itself is only ever written, past the caches where rows are aligned:
-// the traffic is the tensor once, plus the bin indices (1 byte a pixel) once a bin from L2. Inside
-// a row, 16 equal-or-not bytes become their prefix sum by four shifted additions, and widen to
-// counters; values, or their squares, widen first, and four become their prefix sum by two.
-//
-// Bins alone often give tasks enough. Where they do not, the frame is also cut into strips, and two
-// small passes make the row above each strip first: count columns in every strip, then add the
-// strips up and scan along the row. (Dang, Yan and Wu 2014: reduce, scan the auxiliary matrix,
-// scan; here with full-width blocks.)
+// A task is one bin in one strip of rows. It keeps the current row of H in the L1 cache and only
+// ever writes the tensor, past the caches where rows are aligned. Traffic: the tensor once, and the
+// bin indices (1 byte a pixel) once a bin from L2. Inside a row, four shifted additions turn 16
+// equal-or-not bytes into their prefix sum, which widens to counters. Values, or their squares,
+// widen first; two additions scan four of them.
+// Where bins alone give too few tasks, the frame is also cut into strips. Two small passes first
+// make the row above each strip: count its columns, then add up the strips and scan along the row.
+// (Dang, Yan and Wu 2014: reduce, scan the auxiliary matrix, scan; here with full-width blocks.)
 
 #include <algorithm>
 #include <cstring>
@@ -33,7 +31,7 @@ HWY_BEFORE_NAMESPACE ();
 namespace inthist::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// out[i] = how many of the bytes of i's group of 16, up to and with i, equal `bin`; for 64 bytes.
+/// Sets out[i] to how many bytes of i's group of 16, up to and with i, equal `bin`; for 64 bytes.
 HWY_INLINE void scan_64 (const std::uint8_t *HWY_RESTRICT bins, std::uint8_t bin,
                          std::uint8_t *HWY_RESTRICT out)
 {
@@ -54,8 +52,7 @@ HWY_INLINE void scan_64 (const std::uint8_t *HWY_RESTRICT bins, std::uint8_t bin
 #endif
 }
 
-/// Adds one row of the bin to `row`, the row of H above, and writes it to `out`. `row` is padded to
-/// a multiple of 64.
+/// Adds one row of the bin to `row`, the row of H above (padded to 64), and writes it to `out`.
 template <class T, bool kStream>
 HWY_INLINE void march_row (const std::uint8_t *HWY_RESTRICT bins, int width, std::uint8_t bin,
                            T *HWY_RESTRICT row, T *HWY_RESTRICT out)
@@ -89,7 +86,7 @@ HWY_INLINE void march_row (const std::uint8_t *HWY_RESTRICT bins, int width, std
   }
 }
 
-/// The same for values, to the power of 1 or 2.
+/// Adds one row of values, or of their squares, in the same way.
 template <bool kSquare, bool kStream>
 HWY_INLINE void march_row (const std::uint8_t *HWY_RESTRICT values, int width,
                            std::uint32_t *HWY_RESTRICT row, std::uint32_t *HWY_RESTRICT out)
@@ -123,7 +120,7 @@ HWY_INLINE void march_row (const std::uint8_t *HWY_RESTRICT values, int width,
   }
 }
 
-/// False where it stopped, for the job was cancelled; so are those below.
+/// Returns false if it stopped because the job was cancelled; so do the functions below.
 template <class T>
 bool march (const Job &job, int bin, int first, int last, void *row_above)
 {
@@ -164,7 +161,7 @@ bool march_u16 (const Job &job, int bin, int first, int last, void *row)
   return march<std::uint16_t> (job, bin, first, last, row);
 }
 
-/// counts[x] += pixels of the bin in column x, rows first..last - 1.
+/// Adds to counts[x] the pixels of the bin in column x, rows first..last - 1.
 template <class T>
 bool count_columns (const Job &job, int bin, int first, int last, T *HWY_RESTRICT counts)
 {
@@ -189,7 +186,7 @@ bool count_columns (const Job &job, int bin, int first, int last, T *HWY_RESTRIC
   return true;
 }
 
-/// The same for values, to the power of bin + 1.
+/// Adds to sums[x] the values in column x, to the power of bin + 1.
 bool add_columns (const Job &job, int bin, int first, int last, std::uint32_t *HWY_RESTRICT sums)
 {
   for (int y = first; y < last; y++) {
@@ -231,7 +228,7 @@ HWY_EXPORT (march_u16);
 HWY_EXPORT (count_u32);
 HWY_EXPORT (count_u16);
 
-/// That keep every core busy.
+/// Returns how many tasks keep every core busy.
 int wanted_tasks ()
 {
   static const int tasks = 4 * int (std::max (1u, std::thread::hardware_concurrency ()));
@@ -243,19 +240,19 @@ int most_strips (const Shape &shape)
   return std::max (1, shape.height / 32);
 }
 
-/// As many as give bins x strips tasks, with at least 32 rows each.
+/// Returns how many strips give enough bins x strips tasks, with at least 32 rows each.
 int strips_of (const Shape &shape)
 {
   return std::clamp ((wanted_tasks () + shape.bins - 1) / shape.bins, 1, most_strips (shape));
 }
 
-/// One row of counters, padded so that 64 may be read at any pixel.
+/// Returns the bytes of a row of counters, padded so that 64 may be read at any pixel.
 std::size_t row_bytes (const Shape &shape)
 {
   return bin_stride (shape.width) * bytes_of (shape.counter);
 }
 
-/// A row for each bin and strip, of this shape or of one with fewer bins and more strips.
+/// Holds a row for each bin and strip, of this shape or of one with fewer bins and more strips.
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 {
   return row_bytes (shape)
@@ -263,7 +260,7 @@ std::size_t workspace_bytes (const Shape &shape, const Tuning &)
                                   shape.bins + wanted_tasks ());
 }
 
-/// Turns column counts of the strips above (row s holds those of strip s - 1) into rows of H.
+/// Turns column counts of the strips above (row s has those of strip s - 1) into rows of H.
 template <class T>
 void carry_down (const Shape &shape, int strips, std::uint8_t *rows, std::size_t pitch)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// serial: Algorithm 1 of Poostchi et al. 2017 as a strategy, on one thread: the reference
-// (../reference.cpp), to compare with.
+// serial: Algorithm 1 of Poostchi et al. 2017 on one thread, to compare with (../reference.cpp).
 #include "../inthist.hpp"
 
 namespace inthist {
@@ -13,7 +12,7 @@ int run (const Job &job)
   return reference (job);
 }
 
-/// The recursion's differences would add up the rounding errors of a whole frame.
+/// Excludes floats: the recursion's differences would add up the rounding errors of a frame.
 bool supports (const Shape &shape, const Tuning &)
 {
   return shape.counter != Type::f32 && shape.counter != Type::f64 && shape.counter != Type::f32x4;

@@ -10,11 +10,11 @@ namespace inthist::cpu {
 
 int start_workers ()
 {
-  // an arena that is there for good keeps its workers
+  // an arena that is never destroyed keeps its workers
   static tbb::task_arena &arena = *new tbb::task_arena;
   return guarded ([] {
     return arena.execute ([] {
-      // all threads must be there before the first may leave, or a second has passed
+      // no thread leaves before all have come, or a second has passed
       const int all = tbb::this_task_arena::max_concurrency ();
       const auto end = std::chrono::steady_clock::now () + std::chrono::seconds (1);
       std::atomic<int> here = 0;

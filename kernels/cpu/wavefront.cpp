@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // wavefront: the multithreaded CPU version that Poostchi et al. 2017 compare with, wave-front over
-// tiles (section 3.5, after Bellens et al. 2011): the tiles on a diagonal, of all bins, are
-// computed in parallel. A tile goes on from the row above it and from what its rows added up to in
-// the tile on its left, which is kept in extra memory, height elements a bin. The tensor is written
-// once; the diagonals follow each other.
+// tiles (section 3.5, after Bellens et al. 2011). The tiles on a diagonal, of all bins, run in
+// parallel. A tile continues from the row above it and from the row sums of the tile on its left,
+// kept in extra memory, height elements a bin. Traffic: the tensor is written once.
 #include <algorithm>
 
 #include "../elements.hpp"
