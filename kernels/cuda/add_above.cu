@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Strips of a frame become its tensor by the carry of Nehab et al. 2011 in its simplest form: a
-// whole column of a strip has the same to add, H in the row above, and its own last row is what the
-// next strip has to. This reads and writes the tensor once more, which is nothing beside the link
-// that its caller downloads it over.
-//
-// A thread goes down 16 bytes of a plane's columns, so that nobody else reads or replaces what
-// these carry.
+// Makes a strip of a frame rows of the frame's tensor, by the carry of Nehab et al. 2011 in its
+// simplest form. A column of the strip adds one value to all rows, H in the row above; its last row
+// then is the next strip's carry. Traffic: reads and writes the tensor once more, which is nothing
+// beside the link that its caller downloads it over.
+// A thread goes down 16 bytes of columns, so that no other reads or replaces what these carry.
 #include "device/planes.cuh"
 
 namespace inthist::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kAtOnce = 8;  // rows of a thread on their way
+constexpr int kAtOnce = 8;  // rows of a thread in flight
 
 template <class T>
 struct alignas (16) Pack {
@@ -21,7 +19,7 @@ struct alignas (16) Pack {
   T elements[kElements];
 };
 
-/// Elements x.. of a plane's rows: 16 bytes, or, at the end of a row that is no multiple, fewer.
+/// Adds to elements x.. of a plane's rows: 16 bytes, or fewer at the end of a ragged row.
 template <bool kWhole, class T>
 __device__ inline void add_down (const Planes<T> &strip, int x, std::uint32_t *carry)
 {
@@ -38,7 +36,7 @@ __device__ inline void add_down (const Planes<T> &strip, int x, std::uint32_t *c
   Pack<T> rows[kAtOnce] = {};
   for (int y = 0; y < strip.height; y += kAtOnce) {
 #pragma unroll
-    for (int i = 0; i < kAtOnce; i++) {  // the last stands for those that are not there
+    for (int i = 0; i < kAtOnce; i++) {  // rows beyond the last load the last
       const T *const from = column + min (y + i, strip.height - 1) * strip.row;
       if constexpr (kWhole)
         rows[i] = *reinterpret_cast<const Pack<T> *> (from);

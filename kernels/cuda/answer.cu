@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Questions on the GPU. Counts and sums: a block a window, a thread a bin, four loads each (eight
-// with anchors; more where the window must be cut, see region.hpp). Likelihoods: a warp a window, a
-// lane a bin, and what the lanes find is added in the bins' order; maps of one window size have a
-// better way (likelihood_map.cuh). Quantiles: a thread a window, which runs through the bins.
-// Votes: a block has up to kRun windows and a thread for each patch of each, neighbours side by
-// side so that their loads coalesce, and then the votes of a window are ranked in shared memory;
-// kRun is halved until they fit.
+// Answers queries on the GPU:
+//
+//   counts, sums  a block a window, a thread a bin, four loads each (eight with anchors; more where
+//                 the window must be cut, see region.hpp)
+//   likelihoods   a warp a window, a lane a bin; what the lanes find is added in the bins' order.
+//                 Maps of one window size have a better way (likelihood_map.cuh)
+//   quantiles     a thread a window, which runs through the bins
+//   votes         a block up to kRun windows (fewer until their votes fit shared memory for
+// ranking),
+//                 a thread a patch of a window, neighbours side by side so that loads coalesce
 #include <algorithm>
 #include <cuda_runtime.h>
 
@@ -17,7 +20,7 @@ namespace inthist::cuda {
 namespace {
 
 constexpr int kRun = 8;
-constexpr std::size_t kVotesBytes = 48 << 10;  // of shared memory that a block has without asking
+constexpr std::size_t kVotesBytes = 48 << 10;  // shared memory that a block has without asking
 static_assert (kMaxPatches * sizeof (float) <= kVotesBytes);
 
 template <class Sum>
@@ -104,7 +107,7 @@ find_best (Query query)
 {
   __shared__ Candidate bests[kSearchers / 32];
   const auto *const values = static_cast<const float *> (query.answers);
-  // a warp's best in lane 0
+  // leaves the warp's best in lane 0
   const auto reduce = [] (Candidate best) {
     for (int lanes = 16; lanes > 0; lanes /= 2) {
       const Candidate other = { __shfl_down_sync (~0u, best.cost, lanes),
@@ -123,7 +126,7 @@ find_best (Query query)
 #pragma unroll
     for (int k = 0; k < kLoads; k++)
       value[k] = values[min (first + k * kSearchers, n - 1)];
-    // where a window lies counts among equals only
+    // the place of a window counts among equals only
     for (int k = 0; k < kLoads; k++)
       if ((similarity ? -value[k] : value[k]) <= best.cost) {
         const Candidate other = candidate (query, min (first + k * kSearchers, n - 1), value[k]);
@@ -141,7 +144,7 @@ find_best (Query query)
     *query.best = { values[best.index], best.index };
 }
 
-/// Kernels for a Query have more code and registers than those for a WholeQuery.
+/// Launches kernels; those for a Query have more code and registers than those for a WholeQuery.
 template <class AnyQuery>
 void launch (const Shape &shape, const Layout &layout, const std::uint8_t *bytes,
              const AnyQuery &query, Stream stream)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pixels to bin indices, with the LUT in shared memory. Reads the image once, writes one byte a
-// pixel: a hundredth of what the tensor takes. A thread has 16 pixels where a pixel is a byte, else
-// four.
+// Turns pixels into bin indices, with the LUT in shared memory. Traffic: the image once, and one
+// byte written a pixel, a hundredth of the tensor. A thread has 16 pixels of one byte, else four.
 #include <algorithm>
 
 #include <cuda_runtime.h>
@@ -69,9 +68,8 @@ int launch (const Image &image, const LutArgument &lut, int width, int height, P
             Stream stream)
 {
   const std::size_t a_row = out.stride / (4 * kWords);
-  const int most = int (std::min<std::size_t> (
-      height,
-      (std::size_t (1) << 31) / a_row));  // rows of a launch, that a thread's number takes 32 bits
+  // rows of a launch, so that a thread's number takes 32 bits
+  const int most = int (std::min<std::size_t> (height, (std::size_t (1) << 31) / a_row));
   for (int y = 0; y < height; y += most) {
     const int rows = std::min (most, height - y);
     const int error = launch_overlapped (

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-//
-// A thread a column of anchors.
 #include <cuda_runtime.h>
 
 #include "../anchors.hpp"

@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A likelihood map at the speed of memory. A thread has a column of kChain windows, each of which
-// begins where the one above it ends, so that they share the rows of H between them: kChain + 1
-// rows instead of 2 kChain. The difference of a row's two elements, at the window's last column and
-// before its first, is all that either neighbour wants of it; a window's count is the difference of
-// two such differences. Threads side by side have windows side by side: loads coalesce, and the
-// second one of a row finds in L1 what a neighbour has loaded. So a plane's rows are fetched one
-// and a half times, not four times.
+// Computes a likelihood map at the speed of memory. A thread has a column of kChain windows, each
+// of which begins where the one above it ends, so they share rows of H: kChain + 1 rows instead of
+// 2 kChain. Both neighbours want only a row's difference of two elements, at the window's last
+// column and before its first; a window's count is the difference of two such differences.
+// Neighbouring threads have neighbouring windows: loads coalesce, and the second of a row hits L1.
+// So a plane's rows are fetched one and a half times, not four times.
 #pragma once
 
 #include "../window.hpp"
 
 namespace inthist::cuda {
 
-// Windows of a thread, and bins on their way. On an H200, 640x480x32, 64x64, microseconds of
-// (kChain, kAhead) for intersection / chi-square-alt, of which reading the tensor takes 10.9: (2,
-// 2) 17.3 / 18.6, (2, 1) 17.1 / 23.7, (2, 3) 21.6 / 21.8, (2, 4) 19.5 / 19.8, (4, 1) 23.6 / 25.0,
-// (4, 2) 25.5 / 25.9: more rows of a window 64 rows high get into each other's way in L1.
+// Windows of a thread, and bins in flight. On an H200, 640x480x32, 64x64, microseconds of (kChain,
+// kAhead) for intersection / chi-square-alt, of which reading the tensor takes 10.9: (2, 2) 17.3 /
+// 18.6, (2, 1) 17.1 / 23.7, (2, 3) 21.6 / 21.8, (2, 4) 19.5 / 19.8, (4, 1) 23.6 / 25.0, (4, 2) 25.5
+// / 25.9: more rows of a window 64 rows high get into each other's way in L1.
 constexpr int kChain = 2, kAhead = 2;
 
-/// What a chain has of a plane: in each row the last elements in the windows and before them.
+/// A plane's elements of a chain: in each row the last ones in the windows and before them.
 struct ChainElements {
   std::uint32_t in[kChain + 1], before[kChain + 1];
 };
 
-/// Of the i-th chain; `apart` rows of the map lie between its windows. Loads depend on nothing but
-/// where the windows lie, and run kAhead bins ahead of the measure.
+/// Computes the i-th chain, whose windows lie `apart` rows of the map from each other. Loads depend
+/// only on where the windows lie, and run kAhead bins ahead of the measure.
 template <Measure kMeasure, class Planes, class AnyQuery>
 __device__ void map_chain (const Shape &shape, const Planes &plane, const AnyQuery &query, int i,
                            int apart, const float *model)
@@ -36,7 +35,7 @@ __device__ void map_chain (const Shape &shape, const Planes &plane, const AnyQue
   if (first_row >= grid.rows)
     return;
 
-  // elements left of the frame and above it are zero: the first is loaded instead, and struck out
+  // elements left of the frame and above it are zero: load the first instead, and strike it out
   const std::int64_t left = grid.x + std::int64_t (column) * grid.step_x;
   const int x0 = between (-1, left - 1, shape.width - 1),
             x1 = between (-1, left + grid.window_width - 1, shape.width - 1);
@@ -91,9 +90,8 @@ __device__ void map_chain (const Shape &shape, const Planes &plane, const AnyQue
       });
 }
 
-// With 8 blocks on a multiprocessor, and so at most 64 registers, correlation, emd and
-// kolmogorov-smirnov take 17 us instead of 24, the others what they took. What is carried wants
-// some more: 6 blocks and 80 registers.
+// With 8 blocks an SM, so at most 64 registers, correlation, emd and kolmogorov-smirnov take 17 us
+// instead of 24, the others what they took. Carrying wants more: 6 blocks and 80 registers.
 constexpr int kMapThreads = 128;
 template <class AnyQuery>
 constexpr int kMapBlocks = std::is_same_v<AnyQuery, WholeQuery> ? 8 : 6;
@@ -114,7 +112,7 @@ map_chains (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anch
     });
 }
 
-/// False, and nothing done, where the windows cannot be chained or their counts overflow.
+/// Returns false, with nothing done, if the windows cannot be chained or their counts overflow.
 template <Measure kMeasure, class AnyQuery>
 bool likelihood_map (const Shape &shape, const Layout &layout, const std::uint8_t *tensor,
                      const AnyQuery &query, Stream stream)
@@ -124,7 +122,7 @@ bool likelihood_map (const Shape &shape, const Layout &layout, const std::uint8_
       || std::int64_t (grid.window_width) * grid.window_height > exact_pixels (shape, 0))
     return false;
   const int apart = grid.window_height / grid.step_y;
-  // sets of `apart` chains, the last of which may be partly below the map
+  // sets of `apart` chains; the last set may lie partly below the map
   const std::int64_t a_set = std::int64_t (apart) * kChain, sets = (grid.rows - 1) / a_set + 1;
   const std::int64_t n =
       (sets - 1) * apart + std::min<std::int64_t> (apart, grid.rows - (sets - 1) * a_set);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Not part of the library: compiled at configure time, to see whether nvcc, its host compiler and
-// its headers fit together.
+// Meson compiles this at configure time, to see whether nvcc, its host compiler and headers fit.
 #include <cuda_runtime.h>
 
 #include "../inthist.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Owners of CUDA handles and memory. They are made and dropped with the context current that they
-// belong to; functions borrow the raw handle. Nothing throws: what fails is a CudaError.
+// Owners of CUDA handles and memory; functions borrow the raw handle. The context that an owner
+// belongs to is current when it is made and dropped. Nothing throws: what fails is a CudaError.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace inthist::cuda {
 struct CudaError {
   cudaError_t code;
   std::size_t bytes;  // asked for, where an allocation failed
-  bool pinned;        // which was of host memory
+  bool pinned;        // the allocation was of host memory
 
   const char *what () const { return cudaGetErrorString (code); }
 };
@@ -25,12 +25,12 @@ struct CudaError {
 template <class T = void>
 using CudaExpected = Expected<T, CudaError>;
 
-/// What a CUDA call, or a launcher of kernels, returned.
+/// Turns what a CUDA call, or a launcher of kernels, returned into a CudaExpected.
 inline CudaExpected<> check (int error, std::size_t asked = 0, bool pinned = false)
 {
   if (error == cudaSuccess)
     return {};
-  cudaGetLastError ();  // a failed allocation would otherwise be reported again by the next launch
+  cudaGetLastError ();  // else the next launch would report a failed allocation again
   return unexpected<CudaError> (CudaError{ cudaError_t (error), asked, pinned });
 }
 
@@ -49,7 +49,7 @@ using EventOwner = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, Destroy<c
 using DeviceMemory = std::unique_ptr<std::byte, Destroy<cudaFree>>;
 using PinnedMemory = std::unique_ptr<std::byte, Destroy<cudaFreeHost>>;
 
-/// A stream that does not wait for the legacy default stream.
+/// Makes a stream that does not wait for the legacy default stream.
 inline CudaExpected<StreamOwner> make_stream ()
 {
   cudaStream_t stream;

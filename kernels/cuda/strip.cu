@@ -1,30 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// strip: count columns, then march down strips and write the tensor once. No block waits for
-// another.
+// strip: counts columns, then marches down strips of rows and writes the tensor once. Two launches:
 //
-// The frame is cut into strips of rows. Two launches:
-//
-//   count   reads the picture and counts, in every strip, the pixels of each bin in each column
+//   count   counts, in every strip, the pixels of each bin in each column
 //   march   a block takes a strip of one bin, its warps side by side over the whole row; a lane
 //           keeps 16 bytes of the current row of H and walks down with them
 //
-// A block starts from H in the row above its strip: the column counts of all strips above, added up
-// and scanned along the row. Eight rows at a time, each lane finds which of its pixels are in the
-// bin; a scan over the lanes and over the warps before gives what lies left of it in the row; H
-// grows by both. The next eight are found while these are stored. The carry structure is that of
-// Nehab et al. 2011 and Dang, Yan and Wu 2014 (reduce, scan what was reduced, scan), with the bins
-// counted on the fly.
-//
+// A block waits for no other. It starts from H in the row above its strip: the column counts of all
+// strips above, added up and scanned along the row. A step takes eight rows. Each lane finds its
+// pixels of the bin; a scan over the lanes and the warps before gives what lies left of it; H grows
+// by both. The next eight rows are found while these are stored. The carries are those of Nehab et
+// al. 2011 and Dang, Yan and Wu 2014 (reduce, scan what was reduced, scan), with bins counted on
+// the fly.
 // Where a byte's high bits are its bin, as with 32 bins of 8-bit pixels, or with some of these 32,
-// march reads the picture itself, and its first strip does not even wait for count. Else count
-// makes the bins on its way, where a pixel is a byte, or bin_image before it.
+// march reads the picture itself, and its first strip does not wait for count. Else count makes the
+// bins on its way, if a pixel is a byte, or bin_image before it.
 //
 // Traffic, as a share of the tensor: 1, and for the column counts 1 / (2 x rows of a strip) with
-// u32, 1 / rows with u16. The picture comes from L2, once for every bin.
-//
-// docs/measurements/2026-11-21-strip.md has what its constants were tuned on, and what was tried
-// and not kept.
+// u32, 1 / rows with u16. The picture comes from L2, once for every bin. What the constants were
+// tuned on, and what was not kept, is in docs/measurements/2026-11-21-strip.md.
 #include <algorithm>
 #include <optional>
 
@@ -42,17 +36,17 @@ namespace {
 constexpr int kRows = 8;         // of a step down
 constexpr int kMostCell = 136;   // rows that a block of count takes at once
 constexpr int kSegment = 128;    // columns of a block of count
-constexpr int kCountWarps = 16;  // of a block of count
-constexpr int kCountBins = 64;   // of a block of count: 16 KiB of counters
+constexpr int kCountWarps = 16;  // warps of a block of count
+constexpr int kCountBins = 64;   // bins of a block of count: 16 KiB of counters
 constexpr int kLeastStrip = 24;  // rows
 constexpr int kUsualStrip = 56;  // rows, where there are blocks enough
 constexpr int kMostRounds = 64;  // of blocks
-// the blocks of a strip drift apart, and rows that the last still wants have left L2
+// the blocks of taller strips drift apart, and rows that the last still wants have left L2
 constexpr int kMostStrip = 272;            // rows
 constexpr int kMostStripPixels = 1750000;  // 120 rows of the widest frame
-constexpr int kMostWidth = 14336;  // columns; 4 bytes each in shared memory where a row takes more
-                                   // than one range, of 64 KiB on the smallest device
-constexpr int kMostCells = 65535;  // of a grid
+// a row of several ranges takes 4 bytes a column of shared memory: 64 KiB on the smallest device
+constexpr int kMostWidth = 14336;     // columns
+constexpr int kMostCells = 65535;     // of a grid
 constexpr int kMostPartRows = 65535;  // what a counter holds
 constexpr int kAtOnce = 2048;         // columns of a range, at most
 
@@ -68,22 +62,19 @@ struct Lane {
   static constexpr int kMostWarps = kAtOnce / (kWarp * kPixels);
 };
 
-/// The frame cut into strips, these into cells for count, and where the column counts lie. Cells in
-/// turn make parts: counts go on from cell to cell of a part.
+/// A frame cut into strips, these into cells for count, and the column counts. Consecutive cells
+/// make a part, within which counts go on from cell to cell.
 struct Strips {
   int width, height, bins, cells_a_strip, cell_rows, rows, count, cells_a_part = 1;
   std::size_t pitch;      // columns
-  std::uint16_t *counts;  // [cell][bin][x]: pixels of the bin in column x, from the part's first
-                          // cell up to this one
+  std::uint16_t *counts;  // [cell][bin][x], each from its part's first cell up to this one
 
   __host__ __device__ std::size_t row_of (int cell, int bin) const
   {
     return (std::size_t (cell) * bins + bin) * pitch;
   }
-  __host__ __device__ int counted () const
-  {
-    return (count - 1) * cells_a_strip;
-  }  // the last strip is above nothing
+  /// Returns how many cells are counted; the last strip is above nothing.
+  __host__ __device__ int counted () const { return (count - 1) * cells_a_strip; }
 
   Strips (const Shape &shape, int rows_a_strip, void *workspace)
       : width (shape.width), height (shape.height), bins (shape.bins),
@@ -95,8 +86,7 @@ struct Strips {
   {
   }
 
-  /// To parts, where four blocks of count a processor are left: march then has fewer counts to add
-  /// up.
+  /// Makes parts, so that march adds up fewer counts; leaves four blocks of count a processor.
   void join_cells (int processors)
   {
     const long blocks = long (pitch / kSegment) * divide_up (bins, kCountBins) * counted ();
@@ -111,25 +101,23 @@ struct Pixels {
   std::size_t stride;
   int columns;  // that may be read
   int shift, first;
-  bool ready;  // before count has run: march may start with them, for count lets it start only when
-               // all that the stream had before is done
+  bool ready;  // before count, which lets march start only when all before count is done
 };
 
 struct Table {
   std::uint32_t words[sizeof (Lut) / 4];
 };
 
-/// Block: a segment of a part, kCountBins bins. A lane has four columns, two a counter, so that no
-/// two lanes of a warp meet in a bank, whatever the pixels are. kLut: bytes become bins on the way,
-/// for march too. kOneCell: parts are cells.
+/// Counts kCountBins bins of a segment of a part, in each block. A lane has four columns, two a
+/// counter, so that no two lanes of a warp meet in a bank, whatever the pixels are. kLut: bytes
+/// become bins on the way, for march too. kOneCell: parts are cells.
 template <bool kLut, bool kOneCell>
 __global__ void __launch_bounds__ (kCountWarps *kWarp)
 count (Pixels source, const __grid_constant__ Table lut, PixelPlane bin_plane, Strips strips)
 {
-  constexpr int kAhead =
-      divide_up (kMostCell, kCountWarps);  // rows of a warp, all on their way at once
-  __shared__ alignas (16) std::uint32_t
-      counters[kCountBins + 1][2][kWarp];  // the last is of what other blocks count, or none
+  constexpr int kAhead = divide_up (kMostCell, kCountWarps);  // rows of a warp, all in flight
+  // the last counter is for bins that other blocks count, or none
+  __shared__ alignas (16) std::uint32_t counters[kCountBins + 1][2][kWarp];
   __shared__ std::uint32_t table[sizeof (Lut) / 4];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const int x = blockIdx.x * kSegment + lane * 4, first_bin = blockIdx.z * kCountBins,
@@ -140,7 +128,7 @@ count (Pixels source, const __grid_constant__ Table lut, PixelPlane bin_plane, S
   const int end = kOneCell ? cell + 1 : min (cells, cell + strips.cells_a_part);
 
   std::uint32_t words[kAhead];
-  const auto load = [&] {  // rows and columns that are not there are others once more
+  const auto load = [&] {  // clamps to the last row and the last columns
     const int y0 = cell * strips.cell_rows, last = min (strips.cell_rows, strips.height - y0) - 1;
     const std::uint8_t *const from = source.data + y0 * source.stride + min (x, source.columns - 4);
 #pragma unroll
@@ -157,7 +145,7 @@ count (Pixels source, const __grid_constant__ Table lut, PixelPlane bin_plane, S
     table[threadIdx.x] = lut.words[threadIdx.x];
   wait_for_previous ();
   load ();
-  let_next_start ();  // not before the wait: march's first strip does not wait for anybody
+  let_next_start ();  // not before the wait, as march's first strip does not wait at all
   __syncthreads ();
 
   for (;;) {
@@ -186,7 +174,7 @@ count (Pixels source, const __grid_constant__ Table lut, PixelPlane bin_plane, S
     if (cell < end)
       load ();
     if (counted < strips.counted () && x < strips.pitch
-        && (cell % strips.cells_a_strip == 0 || cell == end))  // march asks for no other
+        && (cell % strips.cells_a_strip == 0 || cell == end))  // march reads no other
       for (int b = warp; b < bins; b += kCountWarps)
         store_to_stay (
             reinterpret_cast<uint2 *> (strips.counts + strips.row_of (counted, first_bin + b) + x),
@@ -229,8 +217,7 @@ __device__ inline void store_anchors (std::uint32_t *values, const Anchors &anch
       values[anchors.index (bin, y, x + j)] = h[j];
 }
 
-/// Adds the column counts of the strips above: of whole parts, and of what the strip's own part has
-/// above it.
+/// Adds the column counts above the strip: those of whole parts, and those in the strip's own part.
 template <class T>
 __device__ inline void add_columns (std::uint32_t (&h)[Lane<T>::kPixels], const Strips &strips,
                                     int strip, int bin, int x)
@@ -239,7 +226,7 @@ __device__ inline void add_columns (std::uint32_t (&h)[Lane<T>::kPixels], const 
   const std::uint16_t *const counts = strips.counts + strips.row_of (0, bin) + x;
   const std::size_t a_cell = strips.bins * strips.pitch;
   const int above = strip * strips.cells_a_strip;
-  constexpr int kBatch = 32 / kPixels;  // counts on their way at once
+  constexpr int kBatch = 32 / kPixels;  // counts in flight
   const int joined = strips.cells_a_part;
   for (int cell = 0; cell < above; cell += kBatch * joined) {
     uint2 got[kBatch][kPixels / 4] = {};
@@ -263,9 +250,9 @@ struct Unit {
   int y, range;
 };
 
-/// kWide: a row takes more than one range of blockDim.x lanes, and H waits in shared memory.
-/// kRagged: some lane has fewer than kPixels columns. kAnchored: anchors are written on the way,
-/// for H is known in full.
+/// Computes a strip of one bin in each block. kWide: a row takes several ranges of blockDim.x
+/// lanes, and H rests in shared memory. kRagged: some lane has fewer than kPixels columns.
+/// kAnchored: anchors are written on the way, as H is known in full.
 template <class T, bool kWide, bool kRagged, bool kAnchored>
 __global__ void __launch_bounds__ (Lane<T>::kMostWarps *kWarp, 2)
 march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges,
@@ -274,15 +261,14 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
   constexpr int kPixels = Lane<T>::kPixels, kWords = Lane<T>::kWords,
                 kMostWarps = Lane<T>::kMostWarps, kQuads = kRows / 4;
   extern __shared__ uint4 resting[];  // [range][word][thread]: H of the row above
-  __shared__ alignas (8) std::uint16_t
-      row_totals[2][kMostWarps][kRows];  // of a warp; rows of a quad in the order 0, 2, 1, 3
+  // [buffer][warp][row]; rows of a quad in the order 0, 2, 1, 3
+  __shared__ alignas (8) std::uint16_t row_totals[2][kMostWarps][kRows];
   __shared__ std::uint32_t above_totals[2][kMostWarps];
   __shared__ SplitBarrier totals_are_there;
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp,
             range_columns = blockDim.x * kPixels;
-  const int strip = blockIdx.x / strips.bins,
-            bin = blockIdx.x
-                  % strips.bins;  // all bins of a strip together: its pixels are in L2 then
+  // all bins of a strip together, as its pixels are in L2 then
+  const int strip = blockIdx.x / strips.bins, bin = blockIdx.x % strips.bins;
   const int y0 = strip * strips.rows, y_end = min (strips.height, y0 + strips.rows);
   const unsigned stride = image.stride, pitch = layout.row_pitch;
   const std::uint32_t mask = (0xffu << image.shift & 0xff) * 0x01010101u,
@@ -306,14 +292,14 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
 #pragma unroll
       for (int r = 0; r < kRows; r++)
         load_pixels (words[r], from + std::size_t (stride) * unsigned (r));
-    else  // the last row stands for those that are not there
+    else  // rows beyond the last load the last
 #pragma unroll
       for (int r = 0; r < kRows; r++)
         load_pixels (words[r],
                      from + std::size_t (stride) * unsigned (min (r, strips.height - 1 - unit.y)));
   };
-  // which pixels are in the bin: bit r of byte j, pixel j of row r; how many before this lane in
-  // each row, four rows to a word: at most 31 x 8, which a byte holds
+  // pixels in the bin: bit r of byte j is pixel j of row r. before: their count in the lanes
+  // before, four rows to a word, each at most 31 x 8, which a byte holds
   struct Found {
     std::uint32_t pixels[kWords], before[kQuads];
   };
@@ -341,8 +327,7 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
     }
     return found;
   };
-  // in the lane's row, what the warps before have, and in ranges before; each lane adds up one row
-  // over some of the warps
+  // what warps and ranges before have in the lane's row; a lane adds up one row over some warps
   constexpr int kParts = kWarp / kRows;
   const int row = lane % kRows, part = lane / kRows,
             place = (row & ~3) | (row & 1) << 1 | (row >> 1 & 1);
@@ -380,7 +365,7 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
   totals_are_there.arrive ();
   if (next.y < y_end)
     load (next);
-  if (image.ready && strip > 0)  // the first needs no counts
+  if (image.ready && strip > 0)  // the first strip needs no counts
     wait_for_previous ();
 
   // H in the row above the strip
@@ -419,7 +404,7 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
   totals_are_there.wait (0);
   std::uint32_t left = left_of (0, 0);
   for (int parity = 1;; parity ^= 1) {
-    // the next unit's totals are on their way while this unit is stored
+    // the next unit's totals are in flight while this unit is stored
     const bool more = next.y < y_end;
     const Unit then = behind (next);
     Found next_found;
@@ -451,7 +436,7 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
         for (int w = 0; w < kWords; w++) {
           const std::uint32_t ones = found.pixels[w] >> r & 0x01010101u;
 #pragma unroll
-          for (int j = 0; j < 4; j++)  // and the pixels of the word up to j
+          for (int j = 0; j < 4; j++)  // and the word's pixels up to j
             h[4 * w + j] = __dp4a (ones, 0x01010101u >> (24 - 8 * j), h[4 * w + j] + add);
           if (w + 1 < kWords)
             add = __dp4a (ones, 0x01010101u, add);
@@ -487,8 +472,8 @@ march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ran
   }
 }
 
-/// Rows of a strip: all blocks run at once, or in as few rounds as it takes to keep nine of ten
-/// places busy with strips that are not too tall. Short strips only where blocks are few.
+/// Returns the rows of a strip. All blocks run at once, or in the fewest rounds that keep nine of
+/// ten places busy with strips that are not too tall. Strips are short only where blocks are few.
 int strip_rows (const Shape &shape, int processors, int blocks_a_processor)
 {
   const int places = processors * blocks_a_processor,
@@ -511,8 +496,8 @@ struct HighBits {
   int shift, first;
 };
 
-/// Of the bytes of each bin, as in Pixels; the LUT has all other bytes in no bin. None where high
-/// bits do not do, or where there are bins that no byte has.
+/// Finds the high bits that are the bin, as in Pixels; the LUT has all other bytes in no bin. Finds
+/// none where high bits do not do, or where there are bins that no byte has.
 std::optional<HighBits> high_bits_of (const Lut &lut, int bins)
 {
   constexpr int kValues = sizeof lut;
@@ -532,8 +517,8 @@ std::optional<HighBits> high_bits_of (const Lut &lut, int bins)
   return {};
 }
 
-/// Gives `pixels` that march can read, `alignment` at a time: the image, where its bytes' high bits
-/// are the bins; else bins, which count makes from bytes where four of them are a word.
+/// Gives `pixels` that march can read, `alignment` at a time: the image if its high bits are the
+/// bins, else bins. count makes these if a pixel is a byte and four pixels are a word.
 int launch_count (const Job &job, const Strips &strips, int alignment, Pixels &pixels)
 {
   const auto launch = [&] (auto kernel, const Pixels &source, const Lut &lut, std::size_t columns,
@@ -595,7 +580,7 @@ int launch (const Job &job)
       : ragged ? march<T, false, true, kAnchored>
                  : march<T, false, false, kAnchored>;
   const std::size_t resting = ranges > 1 ? sizeof (std::uint32_t) * ranges * threads * kPixels : 0;
-  if (resting > 0)  // always the same, for others may be launching it
+  if (resting > 0)  // always the same value, as other threads may be launching the kernel
     if (const int error = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                 kMostWidth * int (sizeof (std::uint32_t)));
         error != 0)
@@ -622,9 +607,7 @@ int launch (const Job &job)
 
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 {
-  const Strips strips (
-      shape, kLeastStrip,
-      nullptr);  // as many cells as there can be, so that it does not depend on the device
+  const Strips strips (shape, kLeastStrip, nullptr);  // the most cells on any device
   return strips.row_of (strips.counted (), 0) * sizeof (std::uint16_t);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pieces of Chen et al. 2018: a warp holds a matrix of 32 x 32 elements in registers, element [j]
-// of lane i being row j, column i; the block-register-local transpose (their Algorithm 5) exchanges
+// Register matrices of Chen et al. 2018. A warp holds 32 x 32 elements in registers, element [j] of
+// lane i being row j, column i. The block-register-local transpose (their Algorithm 5) exchanges
 // rows and columns through shared memory, a few warps at a time.
 #pragma once
 
@@ -10,12 +10,11 @@
 
 namespace inthist::cuda {
 
-/// Warps of a block: 1024 threads of 4-byte elements, as in the paper; fewer where an element is
-/// larger, for the registers.
+/// Warps of a block: 32 as in the paper, fewer for elements above 4 bytes, for the registers.
 template <class T>
 constexpr int kChenWarps = sizeof (T) <= 4 ? 32 : 128 / sizeof (T);
 
-/// Their S: matrices that fit shared memory at once.
+/// The paper's S: matrices that fit shared memory at once.
 template <class T>
 constexpr int kBatch = kChenWarps<T> / 4;
 
@@ -38,9 +37,8 @@ __device__ inline void register_transpose (T (&data)[kWarp], T (*shared)[kWarp][
   }
 }
 
-/// Of `sums`, one a warp and index: the total of the warps before this one, and in `total` of all
-/// (their Fig. 3c). All threads call it, with their own index 0..31; the last thread with an index
-/// holds the warp's sum.
+/// Adds up `sums` [warp][index]: returns those of the warps before this one, and in `total` those
+/// of all (their Fig. 3c). All threads call it, with their own index 0..31.
 template <class T>
 __device__ inline T sum_of_warps_before (T (*sums)[kWarp], int index, T &total)
 {

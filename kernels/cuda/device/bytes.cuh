@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Four bytes of a word at a time.
+// Operations on the four bytes of a word at a time.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ __device__ inline std::uint32_t look_up (std::uint32_t word, const std::uint8_t 
   return __byte_perm (in_low (0), in_low (2), 0x5410);
 }
 
-/// -1 in each byte of `word` that equals the byte repeated in `pattern` in all bits of `mask`, else
-/// 0. A dot product with -1s (__dp4a) then counts them.
+/// Returns -1 in each byte of `word` that equals `pattern`'s in all bits of `mask`, else 0. A dot
+/// product with -1s (__dp4a) counts them.
 __device__ inline int equal_bytes (std::uint32_t word, std::uint32_t pattern, std::uint32_t mask)
 {
   std::uint32_t different;

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Kernels that follow each other on a stream, overlapped at the ends (programmatic dependent
-// launch, CUDA Programming Guide): the next one's blocks are set up while the last blocks of this
-// one still run. A kernel launched so calls wait_for_previous () before it touches memory that
-// others write or read; where the kernel before calls let_next_start () only behind its own wait,
-// it may rely at once on what the stream had before that one. Before compute capability 9.0, and in
-// builds whose newest architecture is older (INTHIST_OVERLAP is 0), kernels simply follow each
-// other.
+// Kernels of a stream that overlap at their ends (programmatic dependent launch, CUDA Programming
+// Guide): the next kernel's blocks are set up while the last blocks of this one still run. Such a
+// kernel calls wait_for_previous () before it touches memory that others write or read. If the
+// kernel before calls let_next_start () only after its own wait, this one may rely at once on what
+// the stream had before that one. Before compute capability 9.0, and in builds whose newest
+// architecture is older (INTHIST_OVERLAP is 0), kernels simply follow each other.
 #pragma once
 
 #include <cuda_runtime.h>
 
 namespace inthist::cuda {
 
-/// All that the stream had before is done, and its writes are visible.
+/// Waits until all that the stream had before is done and its writes are visible.
 __device__ inline void wait_for_previous ()
 {
 #if __CUDA_ARCH__ >= 900
@@ -21,7 +20,7 @@ __device__ inline void wait_for_previous ()
 #endif
 }
 
-/// Once all blocks have said this, or have ended, the next kernel's may start.
+/// Lets the next kernel start once all blocks have called this, or have ended.
 __device__ inline void let_next_start ()
 {
 #if __CUDA_ARCH__ >= 900

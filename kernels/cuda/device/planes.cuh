@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the published algorithms have in common: they scan planes of elements that a separate pass
-// has initialised with what each pixel adds (Poostchi et al. 2017, line 1 of Algorithms 2 to 5).
-// Every algorithm is a struct with
+// Common parts of the published algorithms, which scan planes that a pass of its own has filled
+// with
+// what each pixel adds (Poostchi et al. 2017, line 1 of Algorithms 2 to 5). Each is a struct:
 //
 //   template <class T>
 //   static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &tuning);
 //   template <class T, class Source>
 //   static int run (const Planes<T> &out, Source source, const Job &job);
 //
-// and Published<Algorithm> has the functions of its strategy, for every content and type.
+// Published<Algorithm> has the functions of its Strategy, for every content and type.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -34,9 +34,8 @@ __global__ void fill_planes (Planes<T> out, Source source)
     out.line (blockIdx.z, y)[x] = T (source (blockIdx.z, y, x));
 }
 
-/// out[p][x][y] = element (p, y, x) of `height` x `width` = out.width x out.height elements: tiles
-/// of 32 x 32 in shared memory, so that both sides are coalesced, with rows padded by one against
-/// bank conflicts. Poostchi et al. section 3.2.2 and Fig. 4.
+/// Sets out[p][x][y] = element (p, y, x). Tiles of 32 x 32 in shared memory coalesce both sides;
+/// rows padded by one avoid bank conflicts (Poostchi et al. section 3.2.2 and Fig. 4).
 template <class T, class Element>
 __device__ inline void write_transposed (const Planes<T> &out, Element element)
 {
@@ -66,7 +65,6 @@ __global__ void transpose_planes (Planes<T> in, Planes<T> out)
   write_transposed (out, [&] (int p, int y, int x) { return in.line (p, y)[x]; });
 }
 
-/// Line 1 of the algorithms.
 template <class T, class Source>
 void initialise (const Planes<T> &out, Source source, const Job &job)
 {
@@ -82,7 +80,7 @@ dim3 transposing_grid (const Planes<T> &out)
   return dim3 (divide_up (out.height, 32), std::min (divide_up (out.width, 32), 4096), out.count);
 }
 
-/// The same with rows and columns exchanged, for algorithms that end transposed.
+/// Initialises with rows and columns exchanged, for algorithms that end transposed.
 template <class T, class Source>
 void initialise_transposed (const Planes<T> &out, Source source, const Job &job)
 {
@@ -90,7 +88,6 @@ void initialise_transposed (const Planes<T> &out, Source source, const Job &job)
   fill_planes_transposed<<<transposing_grid (out), dim3 (32, 8), 0, job.stream>>> (out, source);
 }
 
-/// All planes in one launch, a 3-D transpose.
 template <class T>
 void transpose (const Planes<T> &in, const Planes<T> &out, const Job &job)
 {
@@ -98,7 +95,6 @@ void transpose (const Planes<T> &in, const Planes<T> &out, const Job &job)
   transpose_planes<<<transposing_grid (out), dim3 (32, 8), 0, job.stream>>> (in, out);
 }
 
-/// The strategy of an algorithm.
 template <class Algorithm>
 struct Published {
   static std::size_t workspace_bytes (const Shape &shape, const Tuning &tuning)

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// ScanRow and ScanColumn of Chen et al. 2018, section IV-C, in place.
-//
-// Rows: a warp takes a row, 32 elements at a time through shuffles, and carries the last sum on;
-// 1024 elements are in registers at once. Columns: a block takes 32 columns, each of its warps 32
-// rows of them in registers, a lane adds its column serially, and the sums of the warps are added
-// up through shared memory.
+// ScanRow and ScanColumn of Chen et al. 2018, section IV-C, in place. Rows: a warp scans a row with
+// shuffles, 32 elements at a time of 1024 in registers, and carries the last sum on. Columns: a
+// block takes 32 columns, a warp 32 of their rows in registers, and a lane adds up its column
+// serially; shared memory adds up the sums of the warps.
 #pragma once
 
 #include "brlt.cuh"
@@ -41,7 +39,7 @@ scan_row (Planes<T> planes)
   }
 }
 
-/// Half as many as in the paper: 32 elements and their addresses would spill out of the registers.
+/// Half the warps of the paper: 32 elements and their addresses would spill out of the registers.
 template <class T>
 constexpr int kColumnWarps = kChenWarps<T> / 2;
 

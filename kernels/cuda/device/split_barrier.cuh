@@ -1,35 +1,34 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A barrier in two halves: each thread says that it has arrived, goes on with something else, and
-// later waits until all have arrived (mbarrier, PTX ISA; split arrive and wait, CUDA Programming
-// Guide). Before compute capability 8.0 nothing happens on arrival, and wait () is __syncthreads
-// ().
+// A barrier in two halves (mbarrier, PTX ISA; split arrive and wait, CUDA Programming Guide). A
+// thread arrives, goes on with something else, and later waits until all have arrived. Before
+// compute capability 8.0 arrive () does nothing, and wait () is __syncthreads ().
 #pragma once
 
 #include <cstdint>
 
 namespace inthist::cuda {
 
-/// In shared memory.
+/// Must lie in shared memory.
 class SplitBarrier {
 public:
 #if __CUDA_ARCH__ >= 800
-  /// By one thread, with a __syncthreads () behind it.
+  /// Called by one thread, with a __syncthreads () behind it.
   __device__ void set_up (int threads)
   {
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at ()), "r"(threads) : "memory");
   }
 
-  /// What the thread has written to shared memory is there for those who have waited, and what it
-  /// has read may be written again. (One arrival a warp, behind
-  /// __syncwarp (), is no faster on an H200, and racecheck does not follow it.)
+  /// Makes what this thread has written to shared memory visible to those who have waited; what it
+  /// has read may be overwritten. (One arrival a warp, behind __syncwarp (), is no faster on an
+  /// H200, and racecheck does not follow it.)
   __device__ void arrive ()
   {
     asm volatile("{ .reg .b64 round; mbarrier.arrive.shared.b64 round, [%0]; }" ::"r"(at ())
                  : "memory");
   }
 
-  /// Round after round, their parities in turn, 0 first.
+  /// Waits for a round; the rounds' parities alternate, 0 first.
   __device__ void wait (int parity)
   {
     asm volatile("{ .reg .pred all; again: mbarrier.test_wait.parity.shared.b64 all, [%0], %1; "

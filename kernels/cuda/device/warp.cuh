@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Exchange within a warp, for elements of any size.
+// Exchanges within a warp, for elements of any size.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,7 @@ __device__ inline F32x4 shuffle (const F32x4 &value, int lane)
   return out;
 }
 
-/// Inclusive sums over the lanes, in five steps (Kogge and Stone 1973; Chen et al. 2018, Algorithm
-/// 3, with lane >= step).
+/// Scans over the lanes (Kogge and Stone 1973; Chen et al. 2018, Algorithm 3, with lane >= step).
 template <class T>
 __device__ inline T warp_scan (T value)
 {
@@ -56,7 +55,7 @@ __device__ inline T warp_scan (T value)
   return value;
 }
 
-/// The same, with the shuffle itself saying which lanes have a source.
+/// Uses the shuffle's own predicate of which lanes have a source.
 __device__ inline std::uint32_t warp_scan (std::uint32_t value)
 {
 #pragma unroll
@@ -68,7 +67,7 @@ __device__ inline std::uint32_t warp_scan (std::uint32_t value)
   return value;
 }
 
-/// For every lane.
+/// Returns the sum over the lanes, to every lane.
 __device__ inline std::uint32_t warp_sum (std::uint32_t value)
 {
 #if __CUDA_ARCH__ >= 800

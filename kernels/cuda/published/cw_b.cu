@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// cw-b: the cross-weave baseline of Poostchi et al. 2017, section 3.2 and Algorithm 2. Scan each
-// row, transpose each bin, scan each column, with the kernels of the CUDA SDK as they are: a launch
-// for every line of every bin and a launch for every transpose, bins x (width + height + 1) of
-// them.
+// cw-b: the cross-weave baseline of Poostchi et al. 2017, section 3.2 and Algorithm 2. It scans
+// each row, transposes each bin and scans each column, with the kernels of the CUDA SDK as they
+// are. Each line and each transpose of a bin is a launch: bins x (width + height + 1).
 //
-// Traffic, bytes per u32 element: 4 initialise, 8 scan, 8 transpose, 8 scan: 28. It is the launches
-// that cost, not the traffic: a launch works on one line. The planes are initialised transposed, so
-// that what the paper leaves transposed ends upright; columns are thus scanned before rows.
-//
-// On an H200: 219 ms at 640x480x32, a thousand times cw-sts; all of it is the stage `scan`, 35,840
-// launches of 6 us.
+// Traffic, bytes per u32 element: 4 initialise, 8 scan, 8 transpose, 8 scan: 28. The launches cost,
+// not the traffic, as each works on one line. The planes are initialised transposed, so that what
+// the paper leaves transposed ends upright; columns are thus scanned before rows.
+// On an H200: 219 ms at 640x480x32, a thousand times cw-sts: 35,840 launches of 6 us in `scan`.
 #include "prescan_lines.cuh"
 
 namespace inthist {
@@ -46,7 +43,7 @@ struct CwB {
   }
 };
 
-/// A launch takes microseconds: beyond a million of them something else is meant.
+/// Excludes more than a million launches, which take microseconds each.
 bool supports (const Shape &shape, const Tuning &)
 {
   return std::int64_t (shape.bins) * (shape.width + shape.height) <= 1'000'000;

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// cw-sts: cross-weave scan-transpose-scan of Poostchi et al. 2017, section 3.3 and Algorithm 3. The
-// kernels of cw-b, each launched once for all lines of all bins: one scan, one 3-D transpose, one
-// scan.
+// cw-sts: cross-weave scan-transpose-scan of Poostchi et al. 2017, section 3.3 and Algorithm 3. It
+// launches the kernels of cw-b once for all lines of all bins: scan, 3-D transpose, scan.
 //
 // Traffic, bytes per u32 element: 4 initialise, 8 scan, 8 transpose, 8 scan: 28. The scan leaves
 // most threads of a block idle in most of its steps (their eq. 4). The planes are initialised
 // transposed, so that what the paper leaves transposed ends upright.
-//
 // On an H200: 223 us at 640x480x32 and 1387 us at 1920x1080x32, 163 and 1024 of them in the two
-// scans. Slower than cw-tis, as in the paper; but not for a single plane, see there.
+// scans. It is slower than cw-tis, as in the paper; but not for a single plane, see there.
 #include "prescan_lines.cuh"
 
 namespace inthist {

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// multi-pixel-scan: Lee and Choe 2014. Harris's scan, transpose, scan, transpose, with two changes.
-// A line is always one block's: where it is longer than twice the block, a thread takes 4, 8, ...
-// pixels (section 3.1), so that no sums go through global memory. And shared memory has no gaps:
-// instead of a padding word after every bank row, the element is rotated within its row (their eq.
-// 3), so that a line of n elements takes n.
+// multi-pixel-scan: Lee and Choe 2014, Harris's scan, transpose, scan, transpose with two changes.
+// A line is always one block's: where it exceeds twice the block, a thread takes 4, 8, ... pixels
+// (section 3.1), so that no sums go through global memory. Shared memory has no padding words: an
+// element is rotated within its bank row (their eq. 3), so that a line of n elements takes n.
 //
-// Traffic, bytes per u32 element: 4 initialise, then 4 times 8: 36. A line must fit the shared
-// memory of a block.
-//
+// Traffic, bytes per u32 element: 4 initialise, then 4 times 8: 36.
 // On an H200: 230 us at 640x480x32 and 1293 us at 1920x1080x32, against 280 and 1923 of
 // scan-transpose-scan with its sums in global memory: the paper's point, by more than its 5 %.
-// Fewer threads with more pixels each are faster still than the paper's 1024: 128 take 0.7 of the
-// time.
+// Fewer threads with more pixels are faster than the paper's 1024: 128 take 0.7 of the time.
 #include "../device/planes.cuh"
 #include "prescan.cuh"
 
@@ -20,12 +16,11 @@ namespace inthist {
 namespace cuda {
 namespace {
 
-constexpr int kThreads[] = {
-  128, 1024, 512, 256, 64, 32
-};  // their N_t: at most so many, and a thread takes at least two pixels
+// their N_t: at most so many threads, and a thread takes at least two pixels
+constexpr int kThreads[] = { 128, 1024, 512, 256, 64, 32 };
 constexpr std::size_t kMaxLine = 32 << 10;  // bytes, which every device has
 
-/// Their equation 3: i + i/32 - 32 ((i + i/32)/32 - i/32), that is, row i/32 rotated by its number.
+/// Rotates row i/32 by its number (their eq. 3): i + i/32 - 32 ((i + i/32)/32 - i/32).
 struct RotatedIndex {
   __host__ __device__ constexpr int operator() (int i) const
   {

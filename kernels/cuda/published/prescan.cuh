@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The work-efficient scan of a block (Blelloch 1990; Harris, Sengupta and Owens, GPU Gems 3,
-// chapter 39), which Poostchi et al., Bilgic et al. and Lee and Choe build on: up-sweep builds a
-// tree of partial sums in place, down-sweep turns it into exclusive prefix sums, 2 (n - 1)
-// additions in all. An Index says where an element lies in shared memory, so that the strides of
-// the tree do not meet in one bank.
+// chapter 39), which Poostchi et al., Bilgic et al. and Lee and Choe build on. Up-sweep builds a
+// tree of partial sums in place, down-sweep turns it into exclusive prefix sums: 2 (n - 1)
+// additions. An Index places elements in shared memory so that the tree avoids bank conflicts.
 #pragma once
 
 #include <cuda_runtime.h>
 
 namespace inthist::cuda {
 
-/// Harris: one word of padding after every 32; needs padded (n) elements.
+/// Harris's padding: one word after every 32.
 struct HarrisIndex {
   __host__ __device__ constexpr int operator() (int i) const { return i + i / 32; }
   static constexpr int elements (int n) { return n + n / 32; }
 };
 
 /// Replaces n elements of `temp`, a power of two, by their exclusive prefix sums and returns their
-/// sum. All threads of the block call it, with the elements written and not yet synchronised; it
-/// returns synchronised. A thread takes several nodes of a level where n is more than twice the
-/// block.
+/// sum. All threads of the block call it; it synchronises first and last.
 template <class T, class Index>
 __device__ inline T prescan (T *temp, int n, Index index)
 {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The scan kernel of CW-B and CW-STS: a block scans one line, twice its threads at a time, and
-// carries the sum of a chunk into the next. The prescan of the CUDA SDK is exclusive (Poostchi et
-// al. 2017, eq. 3), the integral histogram is inclusive (their Algorithm 1), so each element is
-// added to its own prefix.
+// The scan kernel of CW-B and CW-STS: a block scans a line, twice its threads at a time, and
+// carries a chunk's sum on. The prescan of the CUDA SDK is exclusive (Poostchi et al. 2017, eq. 3),
+// the integral histogram inclusive (their Algorithm 1), so each element is added to its prefix.
 #pragma once
 
 #include "../device/planes.cuh"
@@ -11,7 +10,6 @@
 
 namespace inthist::cuda {
 
-/// Lines first_line + blockIdx.x of planes first_plane + blockIdx.y.
 template <class T>
 __global__ void __launch_bounds__ (1024)
 prescan_lines (Planes<T> planes, int first_plane, int first_line)
@@ -43,7 +41,6 @@ prescan_lines (Planes<T> planes, int first_plane, int first_line)
 /// Threads of a block; a chunk is twice as long.
 inline constexpr int kPrescanThreads[] = { 128, 1024, 512, 256, 64, 32 };
 
-/// A launch for `lines` lines from first_line on of `planes_at_once` planes from first_plane on.
 template <class T>
 void launch_prescan (const Planes<T> &planes, int first_plane, int planes_at_once, int first_line,
                      int lines, const Job &job)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What scanrow-brlt and brlt-scanrow of Chen et al. 2018 share: a block takes 32 rows, and each of
-// its warps a matrix of 32 x 32 in registers. A Scan turns the matrix into the transposed one of
-// its rows' prefix sums; the sums of the warps are added up through shared memory; and the matrix
-// is stored as it now lies, transposed. The same kernel once more makes the table, upright.
+// The pass of scanrow-brlt and brlt-scanrow (Chen et al. 2018). A block takes 32 rows, each of its
+// warps a matrix of 32 x 32 in registers. A Scan scans the matrix's rows and transposes it; shared
+// memory adds up the sums of the warps. It is stored transposed; a second pass makes it upright.
 #pragma once
 
 #include "../device/brlt.cuh"
@@ -39,7 +38,6 @@ scan_and_turn (Planes<T> in, Planes<T> out)
   }
 }
 
-/// The algorithm.
 template <class Scan>
 struct ScanAndTurn {
   template <class T>

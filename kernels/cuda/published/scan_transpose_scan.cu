@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // scan-transpose-scan: Bilgic, Horn and Masaki 2010, section IV. A line is cut into segments of
-// 512; a block of 256 threads scans each with the work-efficient scan and notes its sum in an
-// auxiliary array; the sums of a line are scanned; a third kernel adds them to the segments behind.
-// Then transpose, and the same again.
+// 512. A block of 256 threads scans each (work-efficient scan) and notes its sum in an auxiliary
+// array. A line's sums are scanned and added to the segments. Then transpose, and repeat.
 //
 // Traffic, bytes per u32 element: 4 initialise, 8 scan, 8 increment, 8 transpose, 8 scan, 8
 // increment: 44 (a line of one segment needs no increment). Their scan is exclusive and their
-// result transposed; here each element is added to its prefix, and the planes are initialised
-// transposed, so that they end upright.
-//
+// result transposed; here each element is added to its prefix, and the planes start transposed.
 // On an H200: 144 us at 512x512x32, where a line is one segment, and so less than cw-sts (173); 280
 // us at 640x480x32 and 1923 us at 1920x1080x32, where `scan sums` and `increment` are 696 of it.
 #include "../device/planes.cuh"
@@ -21,7 +18,7 @@ namespace {
 
 constexpr int kSegment = 512, kThreads = kSegment / 2;
 
-/// Block: a segment of a line. Lines run on through all planes.
+/// Scans a segment of a line in each block; `sums` gets [plane][line][segment].
 template <class T>
 __global__ void __launch_bounds__ (kThreads)
 scan_segments (Planes<T> planes, T *sums, int segments)
@@ -46,7 +43,7 @@ scan_segments (Planes<T> planes, T *sums, int segments)
     sums[(std::size_t (blockIdx.y) * planes.height + y) * segments + segment] = sum;
 }
 
-/// Block: the sums of a line, which become exclusive prefix sums.
+/// Turns the sums of a line into exclusive prefix sums, in each block.
 template <class T>
 __global__ void __launch_bounds__ (kThreads)
 scan_sums (T *sums, int segments, int lines)

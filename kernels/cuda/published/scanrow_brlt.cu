@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// scanrow-brlt: Chen et al. 2018, section IV-A. As brlt-scanrow, the other way round: the 32 rows
-// of a warp's register matrix are scanned in parallel with shuffles, and then the matrix is
-// transposed in the block. Shuffles make it slower than brlt-scanrow by the paper's model (section
-// V).
+// scanrow-brlt: Chen et al. 2018, section IV-A, brlt-scanrow the other way round. Shuffles scan the
+// 32 rows of a warp's register matrix in parallel; then the block transposes it. Shuffles make it
+// slower than brlt-scanrow by the paper's model (section V).
 //
 // Traffic, bytes per u32 element: 4 initialise, 8, 8: 20 (16 where the first pass reads an image).
-//
-// On an H200: 86 us at 640x480x32 and 676 us at 1920x1080x32, against 77 and 607 of brlt-scanrow:
-// the paper's order.
+// On an H200: 86 us at 640x480x32 and 676 us at 1920x1080x32 (brlt-scanrow: 77 and 607, as in the
+// paper).
 #include "scan_and_turn.cuh"
 
 namespace inthist {

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A square of a plane in shared memory, rows padded by one against bank conflicts. All threads of
-// the block move it, along rows; a thread then has a row, or a column, of its own.
+// A tile of a plane in shared memory, rows padded by one against bank conflicts. All threads of the
+// block move it, along rows; a thread then has a row, or a column, of its own.
 #pragma once
 
 #include "../device/planes.cuh"
 
 namespace inthist::cuda {
 
-/// What Poostchi et al. 2017 vary in section 4.2.
+/// Sides and threads that Poostchi et al. 2017 vary in section 4.2.
 inline constexpr int kTiles[] = { 64, 32, 16 };
 inline constexpr int kTileThreads[] = { 1024, 512, 256, 128, 64, 32 };
 
-/// A tile of 64 takes 65 KiB of 16-byte elements: more shared memory than a block has.
+/// Excludes tiles of 64 with 16-byte elements: 65 KiB, more shared memory than a block has.
 inline bool tile_fits (const Shape &shape, const Tuning &tuning)
 {
   return tuning.tile < 64 || bytes_of (shape.counter) < 16;
 }
 inline constexpr const char *kTileLimit = "tiles of 64 for elements of up to 8 bytes";
 
-/// Calls `body` with the tile's side as a constant.
 template <class T, class Body>
 auto with_tile (const Tuning &tuning, Body &&body)
 {
@@ -35,7 +34,7 @@ template <class T, int kTile>
 struct Tile {
   T elements[kTile][kTile + 1];
 
-  /// `move (element, y, x)` for what lies inside the planes.
+  /// Calls `move (element, y, x)` for what lies inside the planes.
   template <class Move>
   __device__ void for_each (const Planes<T> &planes, int x0, int y0, Move move)
   {
@@ -46,7 +45,7 @@ struct Tile {
     }
   }
 
-  /// Synchronises, then `body (i)` for each i below `lines`, by a thread each.
+  /// Calls `body (i)` for each i below `lines`, by a thread each; synchronises before and after.
   template <class Body>
   __device__ void for_lines (int lines, Body body)
   {

@@ -2,19 +2,15 @@
 //
 // wf-tis: wave-front tiled scan of Poostchi et al. 2017, section 3.5, Algorithm 5 and Fig. 6. A
 // launch takes all tiles on one diagonal, for all bins. A tile is scanned along its rows, then down
-// its columns, in shared memory, so that it is read and written once. It continues from the row
-// above it, which is finished, and from the last column of the tile to its left as it was between
-// the two scans: that column is kept in extra memory, height elements a bin (the paper's text says
-// height; it is per bin).
+// its columns, in shared memory, so it is read and written once. It continues from the finished row
+// above it, and from the last column of the tile to its left as it was between the two scans. Extra
+// memory keeps that column, height elements a bin (the paper's text says height; it is per bin).
 //
 // Traffic, bytes per u32 element: 4 initialise, 8 scan: 12, and 2 / tile for the columns; width /
-// tile + height / tile - 1 launches (eq. 6), of which the first and last few have too few tiles to
-// fill a GPU.
-//
+// tile + height / tile - 1 launches (eq. 6), the first and last few of which cannot fill a GPU.
 // On an H200: 135 us at 640x480x32 and 708 us at 1920x1080x32, against 160 and 985 of cw-tis, as in
 // the paper: the stage `diagonals` takes 120 and 629 us, `horizontal` and `vertical` there 145 and
-// 906. For a single plane it has cw-tis's trouble, and no more tiles at once: 263 us at 1920x1080
-// of f32 against 241.
+// 906. A single plane has cw-tis's trouble: 263 us at 1920x1080 of f32 against 241.
 #include "tile.cuh"
 
 namespace inthist {
