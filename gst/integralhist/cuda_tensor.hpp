@@ -118,7 +118,7 @@ public:
   Expected<std::function<Expected<> ()>> start_landing (const Landing &landing) override;
   CudaView cuda () override;
 
-  // For the engine and the pool, while nobody else holds the tensor, with the context current.
+  // The engine and the pool call these while nobody else holds it, with the context current.
 
   bool at_rest () override;
   void *data () { return memory_.get (); }

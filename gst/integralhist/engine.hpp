@@ -51,8 +51,7 @@ inline inthist::Shape part_of (inthist::Shape shape, int bins, int rows)
   return shape;
 }
 
-/// A host destination: a part's place in a frame's tensor in host memory. With u16-anchored
-/// counters a part has all rows.
+/// A host destination: a part's place in a frame's host tensor. u16-anchored parts have all rows.
 struct Landing {
   std::byte *tensor = nullptr;
   inthist::Shape shape;  // of the whole frame
@@ -165,8 +164,7 @@ struct Options {
   unsigned tuning_time = 200;                   // milliseconds
   unsigned async_depth = 3, max_tensors = 0;
   guint64 max_device_memory = 0;  // bytes of a device; 0 for all free
-  // of a task of a sharded engine, at most; 0 for what suits the devices
-  int task_bins = 0;
+  int task_bins = 0;              // most bins of a task; 0 for what suits the devices
   Download download = Download::lazy;
   // Called once by an engine that is of no more use, maybe from its own thread.
   std::function<void (const Error &)> failed;
@@ -274,6 +272,7 @@ public:
   /// Returns whether the engine is of no more use.
   virtual bool has_failed () { return false; }
   /// Drops frames whose tensors nobody holds, and calls none of the options' functions any more.
+  /// This is the last call before the engine is dropped.
   virtual void abandon () {}
   virtual Stats stats () = 0;
   virtual const Plan &plan () const = 0;

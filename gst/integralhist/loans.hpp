@@ -17,7 +17,7 @@ namespace integralhist {
 class Loans {
 public:
   static Expected<std::unique_ptr<Loans>> create (Context context);
-  /// Needs all events to have fired.
+  /// Drops all holds; their events must have fired.
   ~Loans ();
 
   /// Holds a buffer until `read` fires; the buffer has a meta with the tensor. `read` may be
