@@ -5,7 +5,7 @@
 
 namespace integralhist {
 
-/// Counts an element on a device while it lives. Elements that may use any device are spread so.
+/// Counts an element on a device while it lives, to spread elements that may use any device.
 class DeviceUse {
 public:
   DeviceUse () = default;

@@ -33,7 +33,7 @@ inthist::PixelFormat pixel_format (const GstVideoInfo &info)
     format.shift[c] = 8 * GST_VIDEO_FORMAT_INFO_POFFSET (info.finfo, c)
                       + GST_VIDEO_FORMAT_INFO_SHIFT (info.finfo, c)
                       + GST_VIDEO_FORMAT_INFO_DEPTH (info.finfo, c) - 8;
-  // The format info lacks where the 10-bit components lie: bits 0..9, 10..19 and 20..29.
+  // The format info does not place the 10-bit components: bits 0..9, 10..19 and 20..29.
   if (GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_RGB10A2_LE)
     for (int c = 0; c < 3; c++)
       format.shift[c] = 10 * c + 2;

@@ -22,7 +22,7 @@ GType backend_get_type ()
   return type;
 }
 
-/// Returns whether the strategy refuses some shape of this content, so that its limit is told.
+/// Returns whether the strategy refuses some shape of this content; users are then told its limit.
 bool is_limited (const inthist::Strategy &strategy, inthist::Content content)
 {
   using inthist::Content, inthist::Type;

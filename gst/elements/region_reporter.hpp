@@ -45,7 +45,7 @@ private:
   }
 
   void work ();
-  /// Waits for the frame's tensor; false after a stop or a flush behind the `flushes`-th.
+  /// Waits for the frame's tensor; false after a stop, or a flush after the first `flushes` ones.
   bool await (const Frame &frame, guint flushes);
   /// Returns false after an element error.
   bool post (const Frame &frame);
