@@ -100,8 +100,8 @@ struct Anchors {
   }
 };
 
-/// Returns about the fewest anchors that do: H grows by at most the pixels in the rows below an
-/// anchor's and in the columns right of it.
+/// Returns about the fewest anchors that suffice: H grows by at most the pixels in the rows below
+/// an anchor's and in the columns right of it.
 constexpr Anchors anchors_of (const Shape &shape)
 {
   constexpr std::int64_t kMost = 65535;
@@ -254,10 +254,10 @@ bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning
 int reference (const Job &job);
 
 // A strip of a frame's rows is computed like a frame of its own; shape and layout are the strip's.
-// add_above then makes it rows of the frame's tensor. It adds above[b * width + x], H in the row
-// above the strip, to all of plane b's column x, and puts H in the strip's last row in its place,
-// for the strip below. `above` has width words a plane, zeros for the first strip. Sums are modulo
-// 2^32, or 65536 with u16. Tensors are of u32, s32 or u16; anchors are left out.
+// add_above then turns it into rows of the frame's tensor. It adds above[b * width + x], H in the
+// row above the strip, to all of plane b's column x, and puts H in the strip's last row in its
+// place, for the strip below. `above` has width words a plane, zeros for the first strip. Sums are
+// modulo 2^32, or 65536 with u16. Tensors are of u32, s32 or u16; anchors are left out.
 
 namespace cpu {
 /// Starts all threads of TBB, which then stay. TBB would start them one by one, when there is work,

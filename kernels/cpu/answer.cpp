@@ -39,8 +39,7 @@ int count (const Shape &shape, const Planes &plane, const Query &query)
   });
 }
 
-/// Compares up to kRun windows with the model; their sums of the query start at `first`. Complete
-/// sums leave their values in `values`.
+/// Compares n windows, sums `first` and on, with the model; writes complete sums to `values`.
 template <Measure kMeasure, class Planes>
 void compare (const Shape &shape, const Planes &plane, const Query &query, std::size_t first,
               const Region *windows, int n, const float *model, float *values)

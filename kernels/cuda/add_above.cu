@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Makes a strip of a frame rows of the frame's tensor, by the carry of Nehab et al. 2011 in its
-// simplest form. A column of the strip adds one value to all rows, H in the row above; its last row
-// then is the next strip's carry. Traffic: reads and writes the tensor once more, which is nothing
-// beside the link that its caller downloads it over.
+// Turns a strip of a frame into rows of the frame's tensor, by the carry of Nehab et al. 2011 in
+// its simplest form. A column of the strip adds one value to all rows, H in the row above; its last
+// row then is the next strip's carry. Traffic: reads and writes the tensor once more, which is
+// nothing beside the link that its caller downloads it over.
 // A thread goes down 16 bytes of columns, so that no other reads or replaces what these carry.
 #include "device/planes.cuh"
 

@@ -497,7 +497,7 @@ struct HighBits {
 };
 
 /// Finds the high bits that are the bin, as in Pixels; the LUT has all other bytes in no bin. Finds
-/// none where high bits do not do, or where there are bins that no byte has.
+/// none where high bits do not suffice, or where a bin has no byte.
 std::optional<HighBits> high_bits_of (const Lut &lut, int bins)
 {
   constexpr int kValues = sizeof lut;

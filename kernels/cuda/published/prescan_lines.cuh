@@ -38,7 +38,6 @@ prescan_lines (Planes<T> planes, int first_plane, int first_line)
   }
 }
 
-/// Threads of a block; a chunk is twice as long.
 inline constexpr int kPrescanThreads[] = { 128, 1024, 512, 256, 64, 32 };
 
 template <class T>
