@@ -10,9 +10,13 @@ struct _GstIntegralHistogram {
 };
 
 GST_DEFINE_MINI_OBJECT_TYPE (GstIntegralHistogram, gst_integral_histogram);
-// clang-format off
-G_DEFINE_QUARK (gst-integral-histogram-error-quark, gst_integral_histogram_error)
-// clang-format on
+
+GQuark gst_integral_histogram_error_quark (void)
+{
+  // G_DEFINE_QUARK is a data race
+  static const GQuark quark = g_quark_from_static_string ("gst-integral-histogram-error-quark");
+  return quark;
+}
 
 GType gst_integral_histogram_counter_get_type (void)
 {
