@@ -163,6 +163,19 @@ const GstMetaInfo *gst_meta_register (GType api, const char *name, gsize bytes,
 
 }  // extern "C"
 
+// TBB's own allocator hands memory on as well, from whatever it was in one thread to whatever it is
+// in the next. TBB does without it where it cannot be loaded, and malloc is seen.
+
+extern "C" {
+
+void *dlopen (const char *name, int flags) noexcept
+{
+  NEXT (dlopen);
+  return name && std::strstr (name, "tbbmalloc") ? nullptr : real (name, flags);
+}
+
+}  // extern "C"
+
 // TBB: a task may use what was written before it was spawned; who waits, what tasks have written.
 // TBB's headers, which are instrumented with us, count tasks down; the library looks at the count
 // and hands tasks out.
