@@ -261,8 +261,9 @@ int reference (const Job &job);
 
 namespace cpu {
 /// Starts all threads of TBB, which then stay. TBB would start them one by one, when there is work,
-/// and the process would end where one of them cannot start the next.
-[[nodiscard]] int start_workers ();
+/// and the process would end where one of them cannot start the next. Threads that are busy
+/// elsewhere are waited for some 100 ms.
+[[nodiscard]] int start_workers (const std::atomic<bool> *cancelled = nullptr);
 [[nodiscard]] int bin_image (const Image &image, const Lut &lut, int width, int height,
                              PixelPlane out, const std::atomic<bool> *cancelled = nullptr);
 /// Makes the anchors from the planes.

@@ -211,7 +211,7 @@ private:
       return CpuTensor::create (most, alive, cancelled);
     };
     pool_ = TRY (TensorPool::create (make, options));
-    TRY (check_threads ());
+    TRY (check_threads (options.cancelled.get ()));
     const auto first = TRY (pool_->acquire ());
     plan_ = TRY (plan_for (inthist::Device::cpu, most_, options.strategy, options.tuning_time, 1,
                            static_cast<CpuTensor &> (*first).data (), options.cancelled.get ()));

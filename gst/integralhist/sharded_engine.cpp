@@ -227,6 +227,8 @@ private:
       return ShardedTensor::create (shape, sharing, download, allocate, alive, cancelled);
     };
     pool_ = TRY (TensorPool::create (make, of_frames));
+    if (!sharing_.resident)  // the host joins the parts, and answers questions
+      TRY (check_threads (options.cancelled.get ()));
 
     Options of_parts = options;
     of_parts.async_depth = kPartsAtOnce;

@@ -9,7 +9,7 @@
 
 namespace integralhist {
 
-Expected<> check_threads ()
+Expected<> check_threads (const std::atomic<bool> *cancelled)
 {
   constexpr unsigned kOurs = 8;
   static std::mutex one_by_one;  // guards tbb_has_its_own and the trial threads
@@ -40,7 +40,7 @@ Expected<> check_threads ()
   }
   threads.clear ();
   if (outcome && !tbb_has_its_own) {
-    outcome = check_host (inthist::cpu::start_workers ());
+    outcome = check_host (inthist::cpu::start_workers (cancelled));
     tbb_has_its_own = outcome.has_value ();
   }
   return outcome;

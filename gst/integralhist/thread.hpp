@@ -57,8 +57,8 @@ private:
   GThread *thread_ = nullptr;
 };
 
-/// Returns an error where the system does not start the threads that the CPU engine needs: TBB's,
+/// Returns an error where the system does not start the threads that work on the CPU needs: TBB's,
 /// which exist from the first call on, and some of ours.
-Expected<> check_threads ();
+Expected<> check_threads (const std::atomic<bool> *cancelled = nullptr);
 
 }  // namespace integralhist

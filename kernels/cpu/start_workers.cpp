@@ -1,27 +1,38 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
+#include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 
 #include "parallel.hpp"
 
 namespace inthist::cpu {
 
-int start_workers ()
+int start_workers (const std::atomic<bool> *cancelled)
 {
-  // an arena that is never destroyed keeps its workers
-  static tbb::task_arena &arena = *new tbb::task_arena;
-  return guarded ([] {
-    return arena.execute ([] {
-      // no thread leaves before all have come, or a second has passed
-      const int all = tbb::this_task_arena::max_concurrency ();
-      const auto end = std::chrono::steady_clock::now () + std::chrono::seconds (1);
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kPatience = std::chrono::milliseconds (100);
+  return guarded ([&] {
+    // an arena that is never destroyed keeps its workers
+    static tbb::task_arena &arena = *new tbb::task_arena;
+    return arena.execute ([&] {
+      const int allowed =
+          int (tbb::global_control::active_value (tbb::global_control::max_allowed_parallelism));
+      const int all = std::min (tbb::this_task_arena::max_concurrency (), allowed);
+      // no thread leaves before all have come, or none has come for a while
       std::atomic<int> here = 0;
-      return for_each (all, 1, nullptr, [&] (int) {
-        here++;
-        while (here < all && std::chrono::steady_clock::now () < end)
+      return for_each (all, 1, cancelled, [&] (int) {
+        int seen = ++here;
+        auto end = Clock::now () + kPatience;
+        while (seen < all && !is_set (cancelled) && Clock::now () < end) {
           std::this_thread::sleep_for (std::chrono::microseconds (20));
+          if (const int now = here; now > seen) {
+            seen = now;
+            end = Clock::now () + kPatience;
+          }
+        }
       });
     });
   });

@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <tbb/global_control.h>
+
 #include <gst/integralhist/fault.hpp>
 #include <gst/integralhist/host_memory.hpp>
 #include <gst/integralhist/sharded_engine.hpp>
@@ -351,6 +353,22 @@ GST_START_TEST (workers)
 }
 GST_END_TEST;
 
+/// Threads that an application does not let TBB have are not waited for, nor is a stop.
+GST_START_TEST (workers_refused)
+{
+  const gint64 start = g_get_monotonic_time ();
+  {
+    const tbb::global_control one (tbb::global_control::max_allowed_parallelism, 1);
+    must (check_threads ());
+  }
+  const std::atomic<bool> cancelled = true;
+  const auto outcome = check_host (inthist::cpu::start_workers (&cancelled));
+  fail_unless (!outcome && outcome.error ().kind == Error::Kind::flushing);
+  const double seconds = double (g_get_monotonic_time () - start) / 1e6;
+  fail_unless (seconds < 0.5, "%.2f s", seconds);
+}
+GST_END_TEST;
+
 // memory of a device that somebody else has taken since it was counted
 
 namespace {
@@ -505,6 +523,7 @@ static Suite *system_limits_suite ()
   tcase_add_test (tests, address_space);
   tcase_add_test (tests, faults);
   tcase_add_test (tests, workers);
+  tcase_add_test (tests, workers_refused);
   tcase_add_loop_test (tests, threads, 0, G_N_ELEMENTS (kThreaded));
   tcase_add_test (tests, late_memory);
   return suite;
