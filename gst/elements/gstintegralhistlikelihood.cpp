@@ -372,7 +372,8 @@ static void draw_scale (GstVideoFrame *frame)
   // the digits, of three by five points each, the left one of a row in the highest bit
   constexpr int kZero[] = { 7, 5, 5, 5, 7 }, kOne[] = { 2, 6, 2, 2, 7 };
   constexpr Bgrx kPanel = { 40, 40, 40, 255 }, kInk = { 255, 255, 255, 255 };
-  const int dot = std::max (height / 240, 1), gap = 3 * dot, tall = 5 * dot, digit = 3 * dot;
+  const int dot = std::clamp (height / 240, 1, width / 84), gap = 3 * dot, tall = 5 * dot,
+            digit = 3 * dot;
   const int bar = width / 4, all = bar + 2 * digit + 4 * gap;
   const int left = width - all - gap, top = height - tall - 3 * gap;
   const auto put = [&] (int x, int y, const Bgrx &colour) {

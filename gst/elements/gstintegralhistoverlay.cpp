@@ -255,9 +255,11 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
   }
   if (!state.marks.empty ())
     TRY (state.consumer.await (meta->histogram));
-  std::vector<Chart> charts;
   std::vector<Box> boxes;
-  for (const Mark &mark : state.marks) {
+  for (const Mark &mark : state.marks)
+    boxes.push_back (mark.box);
+  return painter.charts (boxes, state.current.labels, [&] (std::size_t i) -> Expected<Chart> {
+    const Mark &mark = state.marks[i];
     const Box box = visible (mark.box, state.area.w, state.area.h);
     gsize n = 0;
     GError *problem = nullptr;
@@ -265,11 +267,8 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
         meta, int (box.x), int (box.y), int (box.width), int (box.height), &n, &problem);
     if (!counts)
       return tl::make_unexpected (take_gerror (problem, "The histogram of a region failed: "));
-    charts.push_back ({ mark.colour, mark.name, { counts, counts + n } });
-    boxes.push_back (mark.box);
-  }
-  painter.charts (charts, boxes);
-  return {};
+    return Chart{ mark.colour, mark.name, { counts, counts + n } };
+  });
 }
 
 static Expected<> draw (GstIntegralHistOverlay *self, GstBuffer *buffer)

@@ -157,20 +157,19 @@ void OverlayPainter::frame (const Box &box, gint64 across, const Colour &colour,
   fill ({ box.right () - along, box.y + across, along, box.height - 2 * across }, colour, opacity);
 }
 
-void OverlayPainter::charts (std::span<const Chart> charts, std::span<const Box> boxes)
+Expected<> OverlayPainter::charts (std::span<const Box> boxes, bool has_captions,
+                                   const std::function<Expected<Chart> (std::size_t)> &chart_of)
 {
   const gint64 bar_height = std::max<gint64> (height_ / 15, 16), margin = bar_height / 16;
-  const bool has_captions =
-      std::ranges::any_of (charts, [] (const Chart &c) { return !c.caption.empty (); });
   const auto caption = has_captions ? measure ("0") : std::nullopt;
   const gint64 width = in_width (2 * bar_height) + 2 * in_width (margin),
                height = bar_height + 2 * margin + (caption ? caption->height : 0);
   const gint64 pitch = width + in_width (2 * margin), room = (width_ + pitch - width) / pitch;
-  if (charts.empty () || room == 0 || height > height_)
-    return;
+  if (boxes.empty () || room == 0 || height > height_)
+    return {};
 
-  const std::size_t fit = std::min (charts.size (), std::size_t (room));
-  const std::size_t drawn = fit < charts.size () && fit > 1 ? fit - 1 : fit;
+  const std::size_t fit = std::min (boxes.size (), std::size_t (room));
+  const std::size_t drawn = fit < boxes.size () && fit > 1 ? fit - 1 : fit;
   const auto row = [&] (gint64 y) { return Box{ 0, y, gint64 (fit) * pitch, height }; };
   const auto hides = [&] (const Box &place) {
     return std::ranges::count_if (boxes, [&] (const Box &box) { return overlap (place, box); });
@@ -178,16 +177,17 @@ void OverlayPainter::charts (std::span<const Chart> charts, std::span<const Box>
   const Box lower = row (height_ - height), upper = row (0);
   Box place = hides (upper) < hides (lower) ? upper : lower;
   place.width = width;
-  for (const Chart &c : charts.first (drawn)) {
-    chart (place, c, bar_height);
+  for (std::size_t i = 0; i < drawn; i++) {
+    chart (place, TRY (chart_of (i)), bar_height);
     taken_.push_back (place);
     place.x += pitch;
   }
-  if (drawn == charts.size ())
-    return;
-  const std::string more = std::string ("+").append (std::to_string (charts.size () - drawn));
-  if (const auto size = measure (more); size && place.x < width_) {
-    const Box note = { place.x, place.bottom () - size->height, size->width, size->height };
+  if (drawn == boxes.size ())
+    return {};
+  const std::string more = std::string ("+").append (std::to_string (boxes.size () - drawn));
+  if (const auto size = measure (more)) {
+    const Box note = { inside (place.x, size->width, width_), place.bottom () - size->height,
+                       size->width, size->height };
     paint (note, [&] (cairo_t *cr) {
       set_colour (cr, kPanel, 0.7);
       cairo_paint (cr);
@@ -196,6 +196,7 @@ void OverlayPainter::charts (std::span<const Chart> charts, std::span<const Box>
     });
     taken_.push_back (note);
   }
+  return {};
 }
 
 void OverlayPainter::chart (const Box &place, const Chart &chart, gint64 bar_height)
@@ -237,11 +238,15 @@ void OverlayPainter::label (const Box &box, const Colour &colour, const std::str
                          at (seen.bottom () - size->height) };
   const auto wish =
       std::ranges::find_if (wishes, [this] (const Box &place) { return is_free (place); });
-  const auto place = wish != std::end (wishes)
-                         ? *wish
-                         : free_place (at (inside (box.y - size->height, size->height, height_)));
-  if (!place)
+  std::optional<Box> place;
+  if (wish != std::end (wishes))
+    place = *wish;
+  else if (size->width < too_wide_)
+    place = free_place (at (inside (box.y - size->height, size->height, height_)));
+  if (!place) {
+    too_wide_ = std::min (too_wide_, size->width);
     return;
+  }
   taken_.push_back (*place);
   const bool bright = 0.3 * colour.red + 0.6 * colour.green + 0.1 * colour.blue > 0.4;
   paint (*place, [&] (cairo_t *cr) {

@@ -58,10 +58,12 @@ public:
 
   /// Along the box's border, inside, with a dark seam.
   void outline (const Box &box, const Colour &colour);
-  /// Side by side in a row along the lower edge of the frame, or along the upper one where that
-  /// hides less of the boxes. The highest bar of each is its largest count. Where not all of them
-  /// fit, the row ends with how many are left out.
-  void charts (std::span<const Chart> charts, std::span<const Box> boxes);
+  /// Of each box the chart that `chart_of` gives, side by side in a row along the lower edge of the
+  /// frame, or along the upper one where that hides less of the boxes. The highest bar of each is
+  /// its largest count. Where not all of them fit, the row ends with how many are left out, which
+  /// `chart_of` is not called for. `has_captions` leaves room for captions.
+  Expected<> charts (std::span<const Box> boxes, bool has_captions,
+                     const std::function<Expected<Chart> (std::size_t)> &chart_of);
   /// Above the box, else below or in it, else as near as there is room for it: labels hide neither
   /// each other nor charts. One without any room is left out. Valid UTF-8; where there is no font,
   /// nothing.
@@ -100,8 +102,9 @@ private:
   const double font_size_;
   Expected<> outcome_;
   std::unique_ptr<cairo_scaled_font_t, void (*) (cairo_scaled_font_t *)>
-      font_;                // there from the first text
-  std::vector<Box> taken_;  // by charts and labels
+      font_;                      // there from the first text
+  std::vector<Box> taken_;        // by charts and labels
+  gint64 too_wide_ = G_MAXINT64;  // a label for which there is no room, nor for wider ones
 };
 
 }  // namespace integralhist

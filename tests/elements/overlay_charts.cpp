@@ -166,6 +166,29 @@ GST_START_TEST (charts_in_a_row)
 }
 GST_END_TEST;
 
+/// How many more there are stays inside of the frame where a single chart fits.
+GST_START_TEST (one_chart_fits)
+{
+  constexpr int kWidth = 44;
+  Overlay overlay ("histograms=true labels=false", caps_of ("GRAY8", kWidth, 240),
+                   "cudaintegralhist bins=1 backend=cpu tuning-time=0 ! ");
+  std::set<std::vector<guint8>> notes;
+  for (const int n : { 2, 10, 13 }) {
+    std::string regions;
+    for (int i = 0; i < n; i++)
+      regions += (i ? ";" : "") + std::string ("2,100,12,12");
+    overlay.set ("regions", regions.c_str ());
+    const auto bytes = overlay.bytes (overlay.even (100));
+    notes.emplace (bytes.begin () + 200 * kWidth, bytes.end ());
+    int white = 0;  // in the last column, where a text has a margin
+    for (int y = 200; y < 240; y++)
+      white += bytes[gsize (y * kWidth + kWidth - 1)] > 200;
+    fail_unless_equals_int (white, 0);
+  }
+  fail_unless_equals_int (int (notes.size ()), 3);
+}
+GST_END_TEST;
+
 /// They hide no box where there is another edge for them.
 GST_START_TEST (charts_beside_boxes)
 {
@@ -373,6 +396,7 @@ static Suite *overlay_charts_suite ()
   suite_add_tcase (suite, tests);
   tcase_add_test (tests, bars);
   tcase_add_test (tests, charts_in_a_row);
+  tcase_add_test (tests, one_chart_fits);
   tcase_add_test (tests, charts_beside_boxes);
   tcase_add_test (tests, captions);
   tcase_add_test (tests, bars_where_there_are_histograms);
