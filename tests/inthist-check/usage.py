@@ -141,7 +141,7 @@ class Usage(unittest.TestCase):
                 '--device cuda',
                 '--bench --device cuda',
                 '--threads 256',
-                '--bench strip wf-tis --format csv',
+                '--bench strip cudaMemsetAsync --format csv',
                 '--bench cudaMemsetAsync'):
             done = self.expect(77, said, *arguments.split())
             messages = done.stderr if 'csv' in arguments else done.stdout
