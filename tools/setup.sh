@@ -35,7 +35,7 @@ install_packages() {
   esac
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     die "this is no Debian or Ubuntu. Install the counterparts of: ${wanted[*]}
-and then: meson setup build && meson compile -C build && meson test -C build"
+and then: meson setup build -Dtests=enabled && meson compile -C build && meson test -C build"
   fi
 
   # dpkg-query fails when it knows nothing of a package, which is an answer too

@@ -7,6 +7,7 @@ string:
 
   sh      runs in a folder with a video.mp4. Test pictures stand in for cameras,
           and fakesink for windows. Programs of NOT_HERE are skipped, with the reason
+  cpp     a whole file of a strategy: compiles, and is formatted as the others are
   c       compiles against the build and runs on a frame: a whole program, a function of a buffer,
           or statements
   cuda    the same with nvcc; it runs where the histogram lies on a GPU
@@ -18,6 +19,7 @@ Environment:
   BUILD_ROOT=folder  the build directory (build/ by default)
 """
 import glob
+import json
 import os
 import re
 import shutil
@@ -47,7 +49,6 @@ NOT_HERE = {
         'it changes the machine, or needs more than a build',
 }
 NOT_RUN = {
-    'cpp': 'part of a source file',
     'diff': 'part of a change',
     'meson': 'part of a build file',
     'ini': 'part of a file',
@@ -174,7 +175,43 @@ class Docs(unittest.TestCase):
                 f'ended with {process.returncode}:\n{script}\n{process.stdout[-3000:]}')
         return process
 
+    def check_tests(self, text):
+        """What builds the tests and runs them enables them, and names those that there are."""
+        runs_tests = r'^(.*&& )?(meson test|tests/(gpu|fuzz)/run\.sh)'
+        if 'meson setup' in text and re.search(runs_tests, text, re.MULTILINE):
+            self.assertIn('-Dtests=enabled', text)
+        with open(os.path.join(BUILD, 'meson-info/intro-tests.json'), encoding='utf-8') as file:
+            there = {test['name'] for test in json.load(file)}
+        for line in re.findall(r'^meson test -C \S+((?: [\w-]+)+)', text, re.MULTILINE):
+            names = re.sub(r' --.*', '', line).split()
+            self.assertLessEqual(set(names), there)
+
+    def run_cpp(self, text):
+        if not text.startswith('// SPDX'):
+            return None, ['part of a source file']
+        is_cuda = '__global__' in text
+        if is_cuda and not HAS_CUDA:
+            return None, ['built without CUDA']
+        folder = os.path.join(ROOT, 'kernels', 'cuda' if is_cuda else 'cpu')
+        name = os.path.join(self.folder.name, 'strategy' + ('.cu' if is_cuda else '.cpp'))
+        # its includes are those of a file in the folder
+        there = re.sub(r'#include "(\.\./)', rf'#include "{folder}/\1', text)
+        with open(name, 'w', encoding='utf-8') as file:
+            file.write(there)
+        nvcc = shutil.which('nvcc') or '/usr/local/cuda/bin/nvcc'
+        compiler = [nvcc, '--expt-relaxed-constexpr'] if is_cuda else ['g++', '-Wall', '-Werror']
+        self.run_in(self.folder.name, ' '.join(
+            [*compiler, '-std=c++20', '-I', folder, '-c', name, '-o', '/dev/null']))
+        if not shutil.which('clang-format'):
+            return None, ['there is no clang-format']
+        formatted = subprocess.run(
+            ['clang-format', f'--assume-filename={folder}/my_scan.cpp'], cwd=ROOT, input=text,
+            stdout=subprocess.PIPE, text=True, check=True).stdout
+        self.assertEqual(text, formatted)
+        return None, []
+
     def run_sh(self, text):
+        self.check_tests(text)
         script, skipped = [], []
         for command in commands(text):
             # without assignments
@@ -243,6 +280,7 @@ class Docs(unittest.TestCase):
             'c': self.run_c,
             'python': self.run_python,
             'cuda': lambda text: self.run_c(text, True),
+            'cpp': self.run_cpp,
         }
         self.assertIn(info, runners,
                       f'a block has the info string "{info}", which this test does not know')
