@@ -232,7 +232,7 @@ private:
 /// Runs frames in turn on some streams, each with a workspace of its own.
 class CudaBench final : public Bench {
 public:
-  static Outcome<std::unique_ptr<Bench>> make (const Shape &shape, int lanes,
+  static Outcome<std::unique_ptr<Bench>> make (const Shape &shape, int slots,
                                                const std::atomic<bool> *cancelled)
   {
     auto bench = std::make_unique<CudaBench> ();
@@ -241,10 +241,10 @@ public:
     const Memory image = TRY (pattern (shape, bench->stride_, cancelled));
     bench->start_ = TRY (cuda::make_event (cudaEventDefault));
     bench->stop_ = TRY (cuda::make_event (cudaEventDefault));
-    bench->lanes_ = std::vector<Lane> (lanes);
-    for (Lane &lane : bench->lanes_) {
-      lane.stream = TRY (cuda::make_stream ());
-      lane.done = TRY (cuda::make_event (cudaEventDisableTiming));
+    bench->slots_ = std::vector<Slot> (slots);
+    for (Slot &slot : bench->slots_) {
+      slot.stream = TRY (cuda::make_stream ());
+      slot.done = TRY (cuda::make_event (cudaEventDisableTiming));
     }
     bench->image_ = TRY (cuda::make_device_memory (bytes));
     constexpr std::size_t kPiece = 32 << 20;  // bytes, of a few milliseconds
@@ -261,13 +261,13 @@ public:
 
   Outcome<> prepare (Job &job, std::size_t workspace_bytes) override
   {
-    for (Lane &lane : lanes_)
-      if (workspace_bytes > lane.workspace_bytes || !lane.workspace) {
-        lane.workspace = nullptr;
-        lane.workspace_bytes = 0;
-        lane.workspace =
+    for (Slot &slot : slots_)
+      if (workspace_bytes > slot.workspace_bytes || !slot.workspace) {
+        slot.workspace = nullptr;
+        slot.workspace_bytes = 0;
+        slot.workspace =
             TRY (cuda::make_device_memory (std::max<std::size_t> (workspace_bytes, 1)));
-        lane.workspace_bytes = workspace_bytes;
+        slot.workspace_bytes = workspace_bytes;
       }
     job.pixels = { reinterpret_cast<std::uint8_t *> (image_.get ()), stride_ };
     return {};
@@ -277,20 +277,20 @@ public:
   Outcome<double> time (int n, const Job &job, const Strategy &strategy) override
   {
     TRY (cuda::check (cudaEventRecord (start_.get (), first ())));
-    for (Lane &lane : lanes_)
-      TRY (cuda::check (cudaStreamWaitEvent (lane.stream.get (), start_.get (), 0)));
+    for (Slot &slot : slots_)
+      TRY (cuda::check (cudaStreamWaitEvent (slot.stream.get (), start_.get (), 0)));
     bool all = true;
     for (int i = 0; i < n && all; i++) {
-      Lane &lane = lanes_[i % lanes_.size ()];
+      Slot &slot = slots_[i % slots_.size ()];
       Job frame = job;
-      frame.stream = lane.stream.get ();
-      frame.workspace = lane.workspace.get ();
+      frame.stream = slot.stream.get ();
+      frame.workspace = slot.workspace.get ();
       TRY (cuda::check (inthist::run (strategy, frame)));
       all = !is_set (job.cancelled);
     }
-    for (Lane &lane : lanes_) {
-      TRY (cuda::check (cudaEventRecord (lane.done.get (), lane.stream.get ())));
-      TRY (cuda::check (cudaStreamWaitEvent (first (), lane.done.get (), 0)));
+    for (Slot &slot : slots_) {
+      TRY (cuda::check (cudaEventRecord (slot.done.get (), slot.stream.get ())));
+      TRY (cuda::check (cudaStreamWaitEvent (first (), slot.done.get (), 0)));
     }
     TRY (cuda::check (cudaEventRecord (stop_.get (), first ())));
     TRY (cuda::check (cudaEventSynchronize (stop_.get ())));
@@ -305,29 +305,29 @@ public:
   bool first_run_counts () const override { return false; }
 
 private:
-  struct Lane {
+  struct Slot {
     cuda::StreamOwner stream;
     cuda::EventOwner done;
     cuda::DeviceMemory workspace;
     std::size_t workspace_bytes = 0;
   };
 
-  Stream first () const { return lanes_.front ().stream.get (); }
+  Stream first () const { return slots_.front ().stream.get (); }
 
   std::size_t stride_ = 0;
   cuda::EventOwner start_, stop_;
   cuda::DeviceMemory image_;
-  std::vector<Lane> lanes_;
+  std::vector<Slot> slots_;
 };
 #endif
 
 Outcome<std::unique_ptr<Bench>> make_bench ([[maybe_unused]] Device device, const Shape &shape,
-                                            [[maybe_unused]] int lanes,
+                                            [[maybe_unused]] int slots,
                                             const std::atomic<bool> *cancelled)
 {
 #if INTHIST_CUDA
   if (device == Device::cuda)
-    return CudaBench::make (shape, lanes, cancelled);
+    return CudaBench::make (shape, slots, cancelled);
 #endif
   return CpuBench::make (shape, cancelled);
 }
@@ -342,9 +342,9 @@ constexpr double kInFlight = 50e-3;   // seconds launched at once, as no launch 
 /// Measures candidates of one shape, until the time is up or somebody cancels.
 class Trial {
 public:
-  Trial (Bench &bench, Watchdog &watchdog, const Job &job, int lanes, Clock::time_point start,
+  Trial (Bench &bench, Watchdog &watchdog, const Job &job, int slots, Clock::time_point start,
          double budget)
-      : bench_ (bench), watchdog_ (watchdog), job_ (job), lanes_ (lanes), start_ (start),
+      : bench_ (bench), watchdog_ (watchdog), job_ (job), slots_ (slots), start_ (start),
         budget_ (budget)
   {
   }
@@ -441,18 +441,18 @@ private:
 
   int in_flight (double seconds) const
   {
-    return std::clamp (int (kInFlight / std::max (seconds, 1e-9)), 1, lanes_);
+    return std::clamp (int (kInFlight / std::max (seconds, 1e-9)), 1, slots_);
   }
   int frames_of (double seconds) const
   {
     return std::clamp (int (kSample / std::max (seconds, 1e-9)), in_flight (seconds),
-                       std::max (50, lanes_));
+                       std::max (50, slots_));
   }
 
   Bench &bench_;
   Watchdog &watchdog_;
   const Job job_;
-  const int lanes_;
+  const int slots_;
   const Clock::time_point start_;
   const double budget_;
 };
@@ -482,27 +482,27 @@ Choice default_choice (Device device, const Shape &shape)
 }
 
 Expected<Choice, Untuned> tune (Device device, const Shape &shape, const Layout &layout,
-                                void *tensor, double budget, int lanes,
+                                void *tensor, double budget, int slots,
                                 const std::atomic<bool> *cancelled)
 {
   const auto start = Clock::now ();
   const auto untuned = [] (std::string why, bool by_caller = false) {
     return unexpected<Untuned> (Untuned{ std::move (why), by_caller });
   };
-  lanes = std::max (lanes, 1);
+  slots = std::max (slots, 1);
   const auto watchdog = Watchdog::make (cancelled);
   if (!watchdog)
     return untuned (watchdog.error ().text);
   Watchdog &guard = **watchdog;
   guard.allow (kForEver);
-  const auto bench = make_bench (device, shape, lanes, guard.flag ());
+  const auto bench = make_bench (device, shape, slots, guard.flag ());
   if (guard.is_cancelled ())
     return untuned ("cancelled", true);
   if (!bench)
     return untuned (bench.error ().text);
 
   Trial trial (**bench, guard, { .shape = shape, .layout = layout, .pixels = {}, .tensor = tensor },
-               lanes, start, budget);
+               slots, start, budget);
   std::vector<Choice> list = candidates (device, shape);
   Choice *best = nullptr;
   bool complete = true;

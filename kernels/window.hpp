@@ -9,7 +9,7 @@
 namespace inthist {
 
 /// Returns the weight of a pixel in the window's normalised histogram.
-INTHIST_HOST_DEVICE inline float share_of (float columns, float rows)
+INTHIST_HOST_DEVICE inline float weight_of (float columns, float rows)
 {
   const float pixels = columns * rows;
   return pixels > 0 ? 1 / pixels : 0;
@@ -42,24 +42,25 @@ INTHIST_HOST_DEVICE inline void finish (const Shape &shape, const AnyQuery &quer
     store (sum.value ());
 }
 
-template <Measure kMeasure, class Planes, class AnyQuery, class Store>
-INTHIST_HOST_DEVICE inline void likelihood (const Shape &shape, const Planes &plane,
+template <Measure kMeasure, class PlaneAccessor, class AnyQuery, class Store>
+INTHIST_HOST_DEVICE inline void likelihood (const Shape &shape, const PlaneAccessor &plane,
                                             const AnyQuery &query, std::size_t i,
                                             const Region &window, const float *model, Store &&store)
 {
-  const float share = share_of (window.width, window.height);
-  MeasureSum<kMeasure> sum (query.bins_of (shape), share == 0);
+  const float weight = weight_of (window.width, window.height);
+  MeasureSum<kMeasure> sum (query.bins_of (shape), weight == 0);
   resume (query, i, sum);
   for (int b = 0; b < shape.bins; b++)
-    sum.add (share * float (sum_region<std::uint32_t> (plane (b), window, exact_pixels (shape, b))),
+    sum.add (weight
+                 * float (sum_region<std::uint32_t> (plane (b), window, exact_pixels (shape, b))),
              sum.ready (model[b]));
   finish (shape, query, i, sum, store);
 }
 
 /// Returns the first of the tensor's `bins` first bins at which the window's pixels, with `so_far`
 /// before them, reach `part` of all, and 1; `bins` if there is none, -1 if there are no pixels.
-template <class Planes>
-INTHIST_HOST_DEVICE inline int first_bin_with (const Shape &shape, const Planes &plane,
+template <class PlaneAccessor>
+INTHIST_HOST_DEVICE inline int first_bin_with (const Shape &shape, const PlaneAccessor &plane,
                                                const Region &window, double part, int bins,
                                                std::uint64_t &so_far)
 {
@@ -74,8 +75,8 @@ INTHIST_HOST_DEVICE inline int first_bin_with (const Shape &shape, const Planes 
   return bins;
 }
 
-template <class Planes, class AnyQuery>
-INTHIST_HOST_DEVICE inline void quantile (const Shape &shape, const Planes &plane,
+template <class PlaneAccessor, class AnyQuery>
+INTHIST_HOST_DEVICE inline void quantile (const Shape &shape, const PlaneAccessor &plane,
                                           const AnyQuery &query, int i)
 {
   auto *const carried = static_cast<std::int64_t *> (query.carried);

@@ -25,8 +25,8 @@ int in_runs (int windows, Body &&body)
                    [&] (int run) { body (run * kRun, std::min (kRun, windows - run * kRun)); });
 }
 
-template <class Sum, class Planes>
-int count (const Shape &shape, const Planes &plane, const Query &query)
+template <class Sum, class PlaneAccessor>
+int count (const Shape &shape, const PlaneAccessor &plane, const Query &query)
 {
   auto *const sums = static_cast<Sum *> (query.answers);
   return in_runs (query.windows.size (), [&] (int first, int n) {
@@ -40,44 +40,44 @@ int count (const Shape &shape, const Planes &plane, const Query &query)
 }
 
 /// Compares n windows, sums `first` and on, with the model; writes complete sums to `values`.
-template <Measure kMeasure, class Planes>
-void compare (const Shape &shape, const Planes &plane, const Query &query, std::size_t first,
+template <Measure kMeasure, class PlaneAccessor>
+void compare (const Shape &shape, const PlaneAccessor &plane, const Query &query, std::size_t first,
               const Region *windows, int n, const float *model, float *values)
 {
   std::vector<MeasureSum<kMeasure>> sums;
-  float share[kRun];
+  float weight[kRun];
   sums.reserve (kRun);
   for (int i = 0; i < n; i++) {
-    share[i] = share_of (windows[i].width, windows[i].height);
-    resume (query, first + i, sums.emplace_back (query.bins_of (shape), share[i] == 0));
+    weight[i] = weight_of (windows[i].width, windows[i].height);
+    resume (query, first + i, sums.emplace_back (query.bins_of (shape), weight[i] == 0));
   }
   for (int b = 0; b < shape.bins; b++) {
     const auto at = plane (b);
     const float q = MeasureSum<kMeasure>::ready (model[b]);
     for (int i = 0; i < n; i++)
       sums[i].add (
-          share[i] * float (sum_region<std::uint32_t> (at, windows[i], exact_pixels (shape, b))),
+          weight[i] * float (sum_region<std::uint32_t> (at, windows[i], exact_pixels (shape, b))),
           q);
   }
   for (int i = 0; i < n; i++)
     finish (shape, query, first + i, sums[i], [&] (float value) { values[i] = value; });
 }
 
-template <class Planes>
-using Compare = decltype (&compare<Measure::l1, Planes>);
+template <class PlaneAccessor>
+using Compare = decltype (&compare<Measure::l1, PlaneAccessor>);
 
-template <class Planes>
-Compare<Planes> compare_of (const Query &query)
+template <class PlaneAccessor>
+Compare<PlaneAccessor> compare_of (const Query &query)
 {
-  return with_measure (query.measure, [] (auto measure) -> Compare<Planes> {
-    return compare<measure.value, Planes>;
+  return with_measure (query.measure, [] (auto measure) -> Compare<PlaneAccessor> {
+    return compare<measure.value, PlaneAccessor>;
   });
 }
 
-template <class Planes>
-int likelihoods (const Shape &shape, const Planes &plane, const Query &query)
+template <class PlaneAccessor>
+int likelihoods (const Shape &shape, const PlaneAccessor &plane, const Query &query)
 {
-  const auto compare = compare_of<Planes> (query);
+  const auto compare = compare_of<PlaneAccessor> (query);
   return in_runs (query.windows.size (), [&] (int first, int n) {
     Region windows[kRun];
     float values[kRun];
@@ -89,10 +89,10 @@ int likelihoods (const Shape &shape, const Planes &plane, const Query &query)
   });
 }
 
-template <class Planes>
-int votes (const Shape &shape, const Planes &plane, const Query &query)
+template <class PlaneAccessor>
+int votes (const Shape &shape, const PlaneAccessor &plane, const Query &query)
 {
-  const auto compare = compare_of<Planes> (query);
+  const auto compare = compare_of<PlaneAccessor> (query);
   const std::size_t n_windows = query.windows.size ();
   return in_runs (query.windows.size (), [&] (int first, int n) {
     Region windows[kRun];
@@ -118,8 +118,8 @@ int votes (const Shape &shape, const Planes &plane, const Query &query)
   });
 }
 
-template <class Planes>
-int quantiles (const Shape &shape, const Planes &plane, const Query &query)
+template <class PlaneAccessor>
+int quantiles (const Shape &shape, const PlaneAccessor &plane, const Query &query)
 {
   return in_runs (query.windows.size (), [&] (int first, int n) {
     for (int i = first; i < first + n; i++)

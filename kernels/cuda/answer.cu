@@ -53,14 +53,14 @@ __global__ void likelihoods (const std::uint8_t *tensor, Shape shape, Layout lay
   if (i >= query.windows.size ())
     return;
   const Region window = window_of (query.windows, i, shape);
-  const float share = share_of (window.width, window.height);
-  MeasureSum<kMeasure> sum (query.bins_of (shape), share == 0);
+  const float weight = weight_of (window.width, window.height);
+  MeasureSum<kMeasure> sum (query.bins_of (shape), weight == 0);
   resume (query, i, sum);
   with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) {
     for (int first = 0; first < shape.bins; first += 32) {
       const int own = min (first + lane, shape.bins - 1), n = min (32, shape.bins - first);
       const float p =
-          share
+          weight
           * float (sum_region<std::uint32_t> (plane (own), window, exact_pixels (shape, own)));
       const float q = sum.ready (query.models[own]);
       for (int b = 0; b < n; b++)

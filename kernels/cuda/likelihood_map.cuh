@@ -25,9 +25,9 @@ struct ChainElements {
 
 /// Computes the i-th chain, whose windows lie `apart` rows of the map from each other. Loads depend
 /// only on where the windows lie, and run kAhead bins ahead of the measure.
-template <Measure kMeasure, class Planes, class AnyQuery>
-__device__ void map_chain (const Shape &shape, const Planes &plane, const AnyQuery &query, int i,
-                           int apart, const float *model)
+template <Measure kMeasure, class PlaneAccessor, class AnyQuery>
+__device__ void map_chain (const Shape &shape, const PlaneAccessor &plane, const AnyQuery &query,
+                           int i, int apart, const float *model)
 {
   const Grid &grid = query.windows.grid;
   const int column = i % grid.columns, chain = i / grid.columns;
@@ -58,11 +58,11 @@ __device__ void map_chain (const Shape &shape, const Planes &plane, const AnyQue
     return elements;
   };
 
-  float share[kChain];
+  float weight[kChain];
   MeasureSum<kMeasure> sums[kChain];
   for (int k = 0; k < kChain; k++) {
-    share[k] = share_of (x1 - x0, y[k + 1] - y[k]);
-    sums[k] = { query.bins_of (shape), share[k] == 0 };
+    weight[k] = weight_of (x1 - x0, y[k + 1] - y[k]);
+    sums[k] = { query.bins_of (shape), weight[k] == 0 };
     if (const std::int64_t row = first_row + std::int64_t (k) * apart; row < grid.rows)
       resume (query, row * grid.columns + column, sums[k]);
   }
@@ -81,7 +81,7 @@ __device__ void map_chain (const Shape &shape, const Planes &plane, const AnyQue
       if (first + a < shape.bins)
 #pragma unroll
         for (int k = 0; k < kChain; k++)
-          sums[k].add (share[k] * float ((row[k + 1] - row[k]) & modulus), model[first + a]);
+          sums[k].add (weight[k] * float ((row[k + 1] - row[k]) & modulus), model[first + a]);
     }
   for (int k = 0; k < kChain; k++)
     if (const std::int64_t row = first_row + std::int64_t (k) * apart; row < grid.rows)
