@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "allocation.hpp"
 
+#include <gst/integralhist/pinned_memory.hpp>
 #include <gst/video/gstvideopool.h>
 
 namespace integralhist {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "backend.hpp"
 
+#include <gst/integralhist/cpu_engine.hpp>
+#include <gst/integralhist/cuda_engine.hpp>
 #include <gst/integralhist/sharded_engine.hpp>
 
 #include "parse.hpp"

@@ -3,6 +3,8 @@
 // Where an element computes: on the CPU, on a CUDA device, or on several. Makes the engine there.
 #pragma once
 
+#include <gst/integralhist/engine.hpp>
+
 #include "cuda_device.hpp"
 #include "producer_properties.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <gst/integralhist/engine.hpp>
+#include <gst/integralhist/tensor.hpp>
 
 #include "producer_query.hpp"
 

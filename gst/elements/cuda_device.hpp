@@ -5,9 +5,10 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 
-#include <gst/integralhist/engine.hpp>
+#include <gst/integralhist/cuda_context.hpp>
 #include <gst/video/video.h>
 
 #include "device_use.hpp"

@@ -3,8 +3,8 @@
 
 #include <region.hpp>
 
-#include <gst/integralhist/engine.hpp>
 #include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/pinned_memory.hpp>
 #include <gst/integralhist/retire.hpp>
 
 #include "allocation.hpp"

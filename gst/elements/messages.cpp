@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "messages.hpp"
 
+#include <gst/integralhist/tensor.hpp>
+
 namespace integralhist {
 
 void post_error (gpointer element, const Error &error, const char *doing)
@@ -36,7 +38,7 @@ void post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &e
 {
   const auto *meta =
       gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
-  if (meta && tensor_of (meta->histogram).failure_told)
+  if (meta && tensor_of (meta->histogram).failure_reported)
     GST_WARNING_OBJECT (
         element, "giving up: the frame's producer has said why there is no integral histogram");
   else

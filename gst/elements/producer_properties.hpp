@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include <gst/integralhist/engine.hpp>
+#include <gst/integralhist/options.hpp>
 #include <gst/integralhist/gstintegralhistogram.h>
 
 #include "properties.hpp"

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include <gst/integralhist/tensor.hpp>
+
 namespace integralhist {
 
 Expected<std::unique_ptr<RegionReporter>>
@@ -200,7 +202,7 @@ bool RegionReporter::post (const Frame &frame)
   if (const auto added = (bins ? add_counts : add_sums) (structure, frame.histogram, frame.regions);
       !added) {
     gst_structure_free (structure);
-    if (tensor_of (frame.histogram).failure_told)
+    if (tensor_of (frame.histogram).failure_reported)
       return true;
     g_autofree char *doing = g_strdup_printf (
         "The integral %s of frame %" G_GUINT64_FORMAT " failed: ", bins ? "histogram" : "image",

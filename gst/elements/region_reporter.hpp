@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/thread.hpp>
 
 #include "messages.hpp"
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "loans.hpp"
+#include "buffer_holds.hpp"
 
 namespace integralhist {
 
-Expected<std::unique_ptr<Loans>> Loans::create (Context context)
+Expected<std::unique_ptr<BufferHolds>> BufferHolds::create (Context context)
 {
-  std::unique_ptr<Loans> loans (new Loans (std::move (context)));
-  loans->watcher_ = TRY (Thread::start ("integralhist-holds", [l = loans.get ()] { l->watch (); }));
-  return loans;
+  std::unique_ptr<BufferHolds> holds (new BufferHolds (std::move (context)));
+  holds->watcher_ = TRY (Thread::start ("integralhist-holds", [h = holds.get ()] { h->watch (); }));
+  return holds;
 }
 
-Loans::~Loans ()
+BufferHolds::~BufferHolds ()
 {
   {
     const std::lock_guard lock (mutex_);
@@ -18,82 +18,80 @@ Loans::~Loans ()
     changed_.notify_one ();
   }
   watcher_.join ();
-  for (const Loan &loan : loans_)
-    gst_buffer_unref (loan.buffer);
 }
 
-void Loans::add (GstBuffer *buffer, Tensor &tensor, cudaEvent_t read)
+void BufferHolds::add (GstBuffer *buffer, Tensor &tensor, cudaEvent_t read)
 {
   const std::lock_guard lock (mutex_);
-  tensor.copied = false;
-  tensor.lent = true;
-  loans_.push_back ({ gst_buffer_ref (buffer), &tensor, read });
+  holds_.push_back ({ BufferHold (buffer, tensor), read });
   if (asleep_)
     changed_.notify_one ();
 }
 
-void Loans::give_back ()
+void BufferHolds::drop_read ()
 {
   for (;;) {
-    GstBuffer *buffer;
     {
+      BufferHold oldest;  // dropped without the lock
       const std::lock_guard lock (mutex_);
       // after a failure nothing more is read either; the next frame reports it
-      if (loans_.empty () || cudaEventQuery (loans_.front ().read) == cudaErrorNotReady)
+      if (holds_.empty () || cudaEventQuery (holds_.front ().read) == cudaErrorNotReady)
         return;
-      buffer = loans_.front ().buffer;
-      Tensor &tensor = *loans_.front ().tensor;
-      tensor.lent = false;
-      if (tensor.copied)
-        in_the_way_ = true;
-      loans_.pop_front ();
-      returning_++;
+      oldest = std::move (holds_.front ().hold);
+      if (oldest.end ())
+        cause_copies_ = true;
+      holds_.pop_front ();
+      dropping_++;
     }
-    gst_buffer_unref (buffer);  // returns to its pool if nobody else holds it
     const std::lock_guard lock (mutex_);
-    returning_--;
-    given_back_++;
-    returned_.notify_all ();
+    dropping_--;
+    n_dropped_++;
+    dropped_.notify_all ();
   }
 }
 
-guint64 Loans::given_back ()
+guint64 BufferHolds::count ()
 {
   const std::lock_guard lock (mutex_);
-  return given_back_;
+  return n_dropped_;
 }
 
-Expected<bool> Loans::settle_oldest ()
+Expected<bool> BufferHolds::await_more (guint64 before)
+{
+  return TRY (drop_oldest ()) || count () != before;
+}
+
+Expected<bool> BufferHolds::drop_oldest ()
 {
   cudaEvent_t read;
   {
     std::unique_lock lock (mutex_);
-    if (loans_.empty ()) {
-      const bool some = returning_ > 0;
-      returned_.wait (lock, [this] { return returning_ == 0; });
+    if (holds_.empty ()) {
+      const bool some = dropping_ > 0;
+      dropped_.wait (lock, [this] { return dropping_ == 0; });
       return some;
     }
-    read = loans_.front ().read;
+    read = holds_.front ().read;
   }
   TRY (await (read));
-  give_back ();
+  drop_read ();
   return true;
 }
 
-void Loans::watch ()
+void BufferHolds::watch ()
 {
   std::unique_lock lock (mutex_);
   while (!stopping_) {
-    asleep_ = loans_.empty ();
+    asleep_ = holds_.empty ();
     if (asleep_)
-      changed_.wait (lock, [this] { return stopping_ || !loans_.empty (); });
+      changed_.wait (lock, [this] { return stopping_ || !holds_.empty (); });
     asleep_ = false;
     if (changed_.wait_for (lock, std::chrono::milliseconds (1), [this] { return stopping_; }))
       return;
     lock.unlock ();
     {
       const CudaContext::Scope scope (*context_);
-      give_back ();
+      drop_read ();
     }
     lock.lock ();
   }

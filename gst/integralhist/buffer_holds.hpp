@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Holds on input buffers that the device reads after they have left the element. A hold is a
-// reference: it keeps the buffer out of its pool and makes it unwritable. The next frame drops it
-// once its event has fired, or a thread does within 1 ms: that frame may need the buffer.
+// Holds on the buffers that a device reads. The next frame drops a hold once its event has fired,
+// or a thread does within 1 ms: that frame may need the buffer.
 #pragma once
 
 #include <atomic>
@@ -10,48 +9,50 @@
 #include <deque>
 #include <mutex>
 
-#include "cuda_tensor.hpp"
+#include "buffer_hold.hpp"
+#include "cuda_calls.hpp"
+#include "tensor_pool.hpp"
+#include "thread.hpp"
 
 namespace integralhist {
 
-class Loans {
+class BufferHolds final : public MemoryReturns {
 public:
-  static Expected<std::unique_ptr<Loans>> create (Context context);
+  static Expected<std::unique_ptr<BufferHolds>> create (Context context);
   /// Drops all holds; their events must have fired.
-  ~Loans ();
+  ~BufferHolds () override;
 
   /// Holds a buffer until `read` fires; the buffer has a meta with the tensor. `read` may be
-  /// recorded again only after it has fired and give_back () was called.
+  /// recorded again only after it has fired and drop_read () was called.
   void add (GstBuffer *buffer, Tensor &tensor, cudaEvent_t read);
   /// Drops the holds whose buffers have been read; the context must be current.
-  void give_back ();
+  void drop_read ();
   /// Waits for the oldest hold and drops it. Where another thread is dropping the last ones, it
   /// waits for that. Returns false where there is no hold.
-  Expected<bool> settle_oldest ();
-  /// Returns how many holds have been dropped so far, with the buffers' memory.
-  guint64 given_back ();
-  /// Returns whether an element downstream has copied a held buffer because it was not writable. If
-  /// it copies no memory, the buffer's pool must allocate another buffer for each frame.
-  bool are_in_the_way () const { return in_the_way_; }
+  Expected<bool> drop_oldest ();
+  /// Returns whether an element downstream has copied a held buffer.
+  bool cause_copies () const { return cause_copies_; }
+
+  guint64 count () override;
+  Expected<bool> await_more (guint64 before) override;
 
 private:
-  explicit Loans (Context context) : context_ (std::move (context)) {}
+  explicit BufferHolds (Context context) : context_ (std::move (context)) {}
 
-  struct Loan {
-    GstBuffer *buffer;
-    Tensor *tensor;
+  struct Entry {
+    BufferHold hold;
     cudaEvent_t read;
   };
 
   void watch ();
 
   const Context context_;
-  std::atomic<bool> in_the_way_ = false;
+  std::atomic<bool> cause_copies_ = false;
   std::mutex mutex_;  // guards all below
-  std::condition_variable changed_, returned_;
-  unsigned returning_ = 0;  // taken from loans_, reference not dropped yet
-  guint64 given_back_ = 0;
-  std::deque<Loan> loans_;  // the oldest, which is read first, in front
+  std::condition_variable changed_, dropped_;
+  unsigned dropping_ = 0;  // taken from holds_, reference not dropped yet
+  guint64 n_dropped_ = 0;
+  std::deque<Entry> holds_;  // the oldest, which is read first, in front
   bool asleep_ = false, stopping_ = false;
   Thread watcher_;
 };

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "engine.hpp"
+#include "tensor.hpp"
 
 namespace integralhist {
 

@@ -2,82 +2,18 @@
 //
 // Histograms and tables on the CPU. The streaming thread turns pixels into bin indices in 1 % of
 // the time; then the buffer is no longer needed. A worker thread fills the tensor on all cores.
-#include "engine.hpp"
+#include "cpu_engine.hpp"
 
 #include <deque>
+
+#include "cpu_tensor.hpp"
+#include "tensor_pool.hpp"
+#include "thread.hpp"
 
 namespace integralhist {
 namespace {
 
 using inthist::PixelPlane;
-
-class CpuTensor final : public Tensor {
-public:
-  static Expected<std::unique_ptr<Tensor>> create (const inthist::Shape &shape, unsigned alive,
-                                                   const Cancelled &cancelled)
-  {
-    const std::size_t bytes = inthist::tensor_bytes (shape, inthist::layout_of (shape));
-    const auto message = [&] (const Available &available) {
-      return no_memory_for_tensor (shape, bytes, available, alive);
-    };
-    HostMemory memory = TRY (allocate_on_host (bytes, message, cancelled));
-    return std::unique_ptr<Tensor> (new CpuTensor (shape, std::move (memory)));
-  }
-
-  Expected<> wait (GstClockTime timeout) override
-  {
-    std::unique_lock lock (mutex_);
-    const auto done = [this] { return done_; };
-    if (timeout == GST_CLOCK_TIME_NONE)
-      changed_.wait (lock, done);
-    else if (!changed_.wait_for (
-                 lock, std::chrono::nanoseconds (std::min<GstClockTime> (timeout, G_MAXINT64 / 4)),
-                 done))
-      return error (Error::Kind::timeout, "the integral histogram is not ready yet");
-    return outcome_;
-  }
-
-  Expected<> ask (std::span<const Query> queries) override
-  {
-    TRY (wait (GST_CLOCK_TIME_NONE));
-    return answer_on_host (*this, memory_.get (), queries);
-  }
-
-  Expected<const void *> host () override
-  {
-    TRY (wait (GST_CLOCK_TIME_NONE));
-    return memory_.get ();
-  }
-
-  std::byte *data () { return memory_.get (); }
-
-  void begin ()
-  {
-    const std::lock_guard lock (mutex_);
-    done_ = false;
-  }
-
-  /// Ends all waits with `outcome`.
-  void finish (const Expected<> &outcome)
-  {
-    const std::lock_guard lock (mutex_);
-    done_ = true;
-    outcome_ = outcome;
-    changed_.notify_all ();
-  }
-
-private:
-  CpuTensor (const inthist::Shape &of, HostMemory memory)
-      : Tensor (of), memory_ (std::move (memory))
-  {
-  }
-
-  const HostMemory memory_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool done_ = false;
-  Expected<> outcome_;
-};
 
 class CpuEngine final : public PartEngine {
 public:
@@ -105,7 +41,7 @@ public:
 
   Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) override
   {
-    return submit_part (frame, { 0, shape_.bins, 0, shape_.height }, nullptr);
+    return submit_part (PartFrame{ frame }, { 0, shape_.bins, 0, shape_.height }, nullptr);
   }
 
   bool is_free () override
@@ -114,12 +50,12 @@ public:
     return !idle_.empty () && !pool_->is_exhausted ();
   }
 
-  Expected<std::shared_ptr<Tensor>> submit_part (const Frame &frame, const Part &part,
-                                                 std::byte *landing) override
+  Expected<std::shared_ptr<EngineTensor>> submit_part (const PartFrame &frame, const Part &part,
+                                                       std::byte *host) override
   {
     const auto tensor = std::static_pointer_cast<CpuTensor> (TRY (pool_->acquire ()));
     tensor->begin ();
-    tensor->become (part_of (shape_, part.bins, part.rows));
+    tensor->set_shape (part_of (shape_, part.bins, part.rows));
 
     std::unique_lock lock (mutex_);
     changed_.wait (lock, [this] { return flushing_ || !idle_.empty (); });
@@ -140,7 +76,7 @@ public:
       return tl::make_unexpected (binned.error ());
     }
     slot->tensor = tensor;
-    slot->landing = { landing, shape_, part };
+    slot->destination = { host, shape_, part };
     stats_.frames++;
     stats_.upload.add (now () - start);
     queue_.push_back (slot);
@@ -196,7 +132,7 @@ private:
   struct Slot {
     HostMemory pixels, workspace;
     std::shared_ptr<CpuTensor> tensor;
-    Landing landing;
+    HostDestination destination;
   };
 
   CpuEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
@@ -252,15 +188,15 @@ private:
                                                              .workspace = slot.workspace.get (),
                                                              .tuning = plan_.choice.tuning,
                                                              .cancelled = &given_up_ })));
-    const Part &part = slot.landing.part;
+    const Part &part = slot.destination.part;
     if (part.rows < shape_.height) {
       if (part.first_row == 0)
         std::ranges::fill (above_, 0);
       TRY (check_host (
           inthist::cpu::add_above (tensor.shape, tensor.layout, tensor.data (), above_.data ())));
     }
-    if (slot.landing.tensor)
-      slot.landing.copy (tensor.data ());
+    if (slot.destination.tensor)
+      slot.destination.copy (tensor.data ());
     return {};
   }
 
@@ -322,22 +258,6 @@ private:
 };
 
 }  // namespace
-
-Expected<> answer_on_host (const Tensor &tensor, const void *data, std::span<const Query> queries)
-{
-  for (Query query : queries) {
-    HostMemory unwanted;
-    if (!query.answers && !query.goes_on (tensor.shape)) {
-      const std::size_t bytes = inthist::answer_bytes (tensor.shape, query);
-      unwanted = TRY (allocate_on_host (bytes, [bytes] (const Available &available) {
-        return no_memory ("what is answered", bytes, available) + ": ask in parts";
-      }));
-      query.answers = unwanted.get ();
-    }
-    TRY (check_host (inthist::cpu::answer (tensor.shape, tensor.layout, data, query)));
-  }
-  return {};
-}
 
 Expected<std::unique_ptr<PartEngine>> make_cpu_engine (const inthist::Shape &shape,
                                                        const inthist::Lut &lut,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The driver calls that the CUDA runtime lacks, looked up in the driver's libcuda at run time.
-#include "engine.hpp"
+#include "cuda_context.hpp"
 
 #include <dlfcn.h>
 

@@ -14,10 +14,10 @@
 //
 // The streaming thread waits only for the last frame of its slot, `async-depth` frames ago. Several
 // parts of a frame read the same picture, each from its own slot.
-#include <cstring>
+#include "cuda_engine.hpp"
 
-#include "cuda_rows.hpp"
-#include "loans.hpp"
+#include "buffer_holds.hpp"
+#include "cuda_tensor.hpp"
 #include "trace.hpp"
 
 namespace integralhist {
@@ -34,7 +34,7 @@ public:
   {
     std::unique_ptr<CudaEngine> engine (new CudaEngine (shape, lut, options, context, portion));
     TRY (on (*context, [&] { return engine->allocate (options); }));
-    engine->loans_ = TRY (Loans::create (context));
+    engine->holds_ = TRY (BufferHolds::create (context));
     return engine;
   }
 
@@ -43,13 +43,13 @@ public:
     const CudaContext::Scope scope (*context_);
     for (const Slot &slot : slots_)
       settle (slot);
-    loans_.reset ();
+    holds_.reset ();
     release ();
   }
 
   Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) override
   {
-    return submit_part (frame, { 0, shape_.bins, 0, shape_.height }, nullptr);
+    return submit_part (PartFrame{ frame }, { 0, shape_.bins, 0, shape_.height }, nullptr);
   }
 
   bool is_free () override
@@ -60,11 +60,11 @@ public:
     return (!slot.busy || has_fired (done (slot))) && !pool_->is_exhausted ();
   }
 
-  void expect (const Frame &frame) override
+  void expect (const PartFrame &frame) override
   {
     const CudaContext::Scope scope (*context_);
     const std::lock_guard lock (mutex_);
-    const Picture *const next = &pictures_[brought_ % pictures_.size ()];
+    const Picture *const next = &pictures_[fetched_ % pictures_.size ()];
     const auto is_read = [&] (const Slot &slot) {
       return slot.busy && slot.picture == next && !has_fired (done (slot));
     };
@@ -73,7 +73,7 @@ public:
       (void) fetch (frame.image, { 0, shape_.bins, 0, shape_.height }, frame, measure_now ());
   }
 
-  bool has_brought (const Frame &frame) override
+  bool has_fetched (const PartFrame &frame) override
   {
     const CudaContext::Scope scope (*context_);
     const std::lock_guard lock (mutex_);
@@ -81,19 +81,19 @@ public:
     return !picture || has_fired (picture->there.get ());
   }
 
-  Expected<std::shared_ptr<Tensor>> submit_part (const Frame &frame, const Part &part,
-                                                 std::byte *landing) override
+  Expected<std::shared_ptr<EngineTensor>> submit_part (const PartFrame &frame, const Part &part,
+                                                       std::byte *host) override
   {
     const TraceRange range ("integral histogram: submit");
-    return on (*context_, [&] () -> Expected<std::shared_ptr<Tensor>> {
+    return on (*context_, [&] () -> Expected<std::shared_ptr<EngineTensor>> {
       Slot &slot = *TRY (next_slot ());
       // Called without the lock, because it may drop the last reference to a buffer.
-      loans_->give_back ();
+      holds_->drop_read ();
       const auto tensor = TRY (next_tensor ());
-      tensor->become (part_of (shape_, part.bins, part.rows));
+      tensor->set_shape (part_of (shape_, part.bins, part.rows));
       const std::lock_guard lock (mutex_);
       slot.measured = measure_now ();
-      if (const auto enqueued = enqueue (frame, part, landing, *tensor, slot); !enqueued) {
+      if (const auto enqueued = enqueue (frame, part, host, *tensor, slot); !enqueued) {
         settle (slot);  // some of it may run
         return tl::make_unexpected (enqueued.error ());
       }
@@ -112,10 +112,10 @@ public:
     if (!last_read_)
       return {};
     return on (*context_, [&] () -> Expected<> {
-      if (loans_->are_in_the_way ())
+      if (holds_->cause_copies ())
         TRY (await (last_read_));
       else if (!has_fired (last_read_))
-        loans_->add (buffer, tensor, last_read_);
+        holds_->add (buffer, tensor, last_read_);
       return {};
     });
   }
@@ -143,7 +143,7 @@ private:
   CudaEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
               Context context, const Portion &portion)
       : shape_ (shape), most_ (portion.of (shape)), lut_ (lut), download_ (options.download),
-        context_ (std::move (context)), queries_ (std::make_shared<Queries> (context_)),
+        context_ (std::move (context)), queries_ (std::make_shared<QueryBufferPool> (context_)),
         slots_ (options.async_depth), pictures_ (options.async_depth + (portion.bins > 0 ? 1 : 0))
   {
   }
@@ -252,18 +252,9 @@ private:
   Expected<std::shared_ptr<CudaTensor>> next_tensor ()
   {
     const TraceRange range ("integral histogram: wait for a tensor");
-    for (;;) {
-      const guint64 given_back = loans_->given_back ();
-      while (pool_->is_exhausted () && TRY (loans_->settle_oldest ())) {
-      }
-      const auto acquired = pool_->acquire ();
-      if (acquired)
-        return std::static_pointer_cast<CudaTensor> (*acquired);
-      // a tensor that came back meanwhile may have been the missing one
-      if (acquired.error ().kind != Error::Kind::no_memory
-          || (!TRY (loans_->settle_oldest ()) && loans_->given_back () == given_back))
-        return tl::make_unexpected (acquired.error ());
+    while (pool_->is_exhausted () && TRY (holds_->drop_oldest ())) {
     }
+    return std::static_pointer_cast<CudaTensor> (TRY (pool_->acquire (*holds_)));
   }
 
   /// Waits for the slot's streams, whatever became of its frame.
@@ -303,19 +294,19 @@ private:
       add (stats.download, slot.download_started, slot.downloaded);
   }
 
-  Expected<> enqueue (const Frame &frame, const Part &part, std::byte *landing, CudaTensor &tensor,
+  Expected<> enqueue (const PartFrame &frame, const Part &part, std::byte *host, CudaTensor &tensor,
                       Slot &slot)
   {
-    const inthist::Image image = TRY (bring (frame, part, slot));
+    const inthist::Image image = TRY (fetched (frame, part, slot));
     TRY (compute (image, part, tensor, slot));
-    slot.downloads = landing || download_ == Download::eager;
+    slot.downloads = host || download_ == Download::eager;
     if (slot.downloads)
-      TRY (download (tensor, { landing, shape_, part }, slot));
+      TRY (download (tensor, { host, shape_, part }, slot));
     return {};
   }
 
   /// Returns the part's rows on the device; the slot's stream waits for them.
-  Expected<inthist::Image> bring (const Frame &frame, const Part &part, Slot &slot)
+  Expected<inthist::Image> fetched (const PartFrame &frame, const Part &part, Slot &slot)
   {
     slot.picture = nullptr;
     slot.uploaded = false;
@@ -348,7 +339,7 @@ private:
   }
 
   /// Returns the frame's picture; null where it is neither on the device nor being uploaded.
-  Picture *known (const Frame &frame, int first_row)
+  Picture *known (const PartFrame &frame, int first_row)
   {
     const auto found = std::ranges::find_if (pictures_, [&] (const Picture &p) {
       return p.first_row == first_row && p.frame == frame.number;
@@ -359,7 +350,7 @@ private:
   /// Returns a picture that no slot reads.
   CudaExpected<Picture *> next_picture ()
   {
-    Picture &picture = pictures_[brought_++ % pictures_.size ()];
+    Picture &picture = pictures_[fetched_++ % pictures_.size ()];
     picture.first_row = -1;
     for (Slot &slot : slots_)
       if (slot.picture == &picture)
@@ -368,14 +359,14 @@ private:
   }
 
   /// Enqueues the copy of a part's rows to the device, from the host or another device.
-  Expected<Picture *> fetch (const inthist::Image &image, const Part &part, const Frame &frame,
+  Expected<Picture *> fetch (const inthist::Image &image, const Part &part, const PartFrame &frame,
                              bool measured)
   {
     const bool on_host = frame.place != Place::device;
     Picture &picture = *TRY (next_picture ());
-    Rows from = rows_of (image, shape_.width, part.rows);
+    PictureRows from = rows_of (image, shape_.width, part.rows);
     if (frame.place == Place::host)
-      from = TRY (stage (from, picture));
+      from = TRY (stage_in (picture, from));
     picture.pitch = on_host ? from.pitch : image.stride;
     TRY (reserve (&Picture::image, make_device_memory, picture.pitch * part.rows));
     if (measured)
@@ -398,18 +389,12 @@ private:
   }
 
   /// Copies the rows to the picture's staging buffer.
-  CudaExpected<Rows> stage (const Rows &rows, Picture &picture)
+  CudaExpected<PictureRows> stage_in (Picture &picture, const PictureRows &rows)
   {
     const TraceRange range ("integral histogram: copy to pinned memory");
     TRY (reserve (&Picture::staging, make_pinned_memory, rows.size ()));
-    std::byte *const to = picture.staging.memory.get ();
-    if (rows.are_close ())
-      std::memcpy (to, rows.data, rows.pitch * (rows.n - 1) + rows.bytes);
-    else
-      for (int y = 0; y < rows.n; y++)
-        std::memcpy (to + y * rows.pitch, rows.data + y * rows.stride, rows.bytes);
     stats_.bytes_staged += rows.bytes * rows.n;
-    return Rows{ to, rows.n, rows.bytes, std::ptrdiff_t (rows.pitch), rows.pitch };
+    return stage (rows, picture.staging.memory.get ());
   }
 
   /// Enlarges a buffer of all pictures at once, so that only one frame pays for it.
@@ -464,14 +449,14 @@ private:
   }
 
   /// Enqueues the copy to the host destination or to the tensor's host copy.
-  CudaExpected<> download (CudaTensor &tensor, const Landing &landing, Slot &slot)
+  CudaExpected<> download (CudaTensor &tensor, const HostDestination &to, Slot &slot)
   {
     cudaStream_t stream = download_stream_.get ();
     TRY (check (cudaStreamWaitEvent (stream, slot.computed.get (), 0)));
     if (slot.measured)
       TRY (check (cudaEventRecord (slot.download_started.get (), stream)));
-    if (landing.tensor)
-      TRY (tensor.land (landing, stream));
+    if (to.tensor)
+      TRY (tensor.start_copy (to, stream));
     else
       TRY (tensor.start_download (stream));
     TRY (check (cudaEventRecord (slot.downloaded.get (), stream)));
@@ -483,12 +468,12 @@ private:
   const inthist::Lut lut_;
   const Download download_;
   const Context context_;
-  const std::shared_ptr<Queries> queries_;
+  const std::shared_ptr<QueryBufferPool> queries_;
   std::shared_ptr<TensorPool> pool_;
   Plan plan_;
   StreamOwner upload_stream_, download_stream_;
   DeviceMemory above_;  // H in the row above the next strip
-  std::unique_ptr<Loans> loans_;
+  std::unique_ptr<BufferHolds> holds_;
 
   // of the last frame submitted
   cudaEvent_t last_read_ = nullptr;  // for hold (); null where nothing is read later
@@ -497,7 +482,7 @@ private:
   std::mutex mutex_;  // guards all below
   std::vector<Slot> slots_;
   std::vector<Picture> pictures_;
-  std::size_t brought_ = 0;
+  std::size_t fetched_ = 0;
   gint64 last_measured_ = 0;
   Stats stats_;
 };

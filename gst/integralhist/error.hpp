@@ -38,7 +38,7 @@ struct Error {
   std::string message;  // the problem, the limit and the remedy; no full stop
 
   Error (Kind k, std::string text) : kind (k), message (std::move (text)) {}
-  /// Describes a failed CUDA call; defined in cuda_tensor.cpp.
+  /// Describes a failed CUDA call; defined in cuda_calls.cpp.
   Error (const inthist::cuda::CudaError &error);
 };
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "engine.hpp"
+#include "tensor.hpp"
 
 namespace {
 
@@ -61,8 +61,8 @@ gboolean transform (GstBuffer *target, GstMeta *meta, GstBuffer *buffer, GQuark 
              || static_cast<const GstMetaTransformCopy *> (data)->region) {
     return FALSE;  // some bytes are no frame
   } else if (integralhist::Tensor &tensor = integralhist::tensor_of (cast (meta)->histogram);
-             tensor.lent && share_memory (target, buffer)) {
-    tensor.copied = true;
+             tensor.buffer_held && share_memory (target, buffer)) {
+    tensor.buffer_copied = true;
   }
   GstIntegralHistogramMeta *copy =
       gst_buffer_add_integral_histogram_meta (target, cast (meta)->histogram);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <deque>
 
 #include "c_api.hpp"
 
@@ -76,15 +77,15 @@ public:
     for (std::size_t m = 0; m < n; m++) {
       const std::span model (all.data () + m * bins, bins);
       double sum = 0;
-      for (float &share : model) {
-        if (!(share >= 0) || !std::isfinite (share))
-          return refuse ("a model's bins are numbers of 0 or more, not " + std::to_string (share));
-        sum += share;
+      for (float &bin : model) {
+        if (!(bin >= 0) || !std::isfinite (bin))
+          return refuse ("a model's bins are numbers of 0 or more, not " + std::to_string (bin));
+        sum += bin;
       }
       if (sum <= 0)
         return refuse ("a model is empty: all of its bins are 0");
-      for (float &share : model)
-        share = float (share / sum);
+      for (float &bin : model)
+        bin = float (bin / sum);
     }
     return all.data ();
   }

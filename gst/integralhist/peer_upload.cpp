@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "relay.hpp"
+#include "peer_upload.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
 
-#include "cuda_rows.hpp"
-#include "cuda_tensor.hpp"
+#include "cuda_calls.hpp"
 
 namespace integralhist {
 
 using namespace inthist::cuda;
 
-struct Relay::Picture {
+struct PeerUpload::Picture {
   EventOwner there;
   DeviceMemory memory;
   std::size_t bytes = 0;
 };
 
-struct Relay::Station {
+struct PeerUpload::Device {
   Context context;
   StreamOwner stream;
   std::vector<std::unique_ptr<Picture>> idle;
@@ -72,7 +71,8 @@ Expected<bool> is_near (const CudaContext &from, const CudaContext &to)
 
 }  // namespace
 
-std::shared_ptr<Relay> Relay::between (const std::vector<std::shared_ptr<CudaContext>> &contexts)
+std::shared_ptr<PeerUpload>
+PeerUpload::between (const std::vector<std::shared_ptr<CudaContext>> &contexts)
 {
   static std::mutex measuring;
   // Never destroyed: elements may outlive static objects at the end of the process.
@@ -90,37 +90,37 @@ std::shared_ptr<Relay> Relay::between (const std::vector<std::shared_ptr<CudaCon
         if (!known.contains (pair) || !known[pair])
           return nullptr;
       }
-  const std::shared_ptr<Relay> relay (new Relay);
+  const std::shared_ptr<PeerUpload> peers (new PeerUpload);
   for (const auto &context : contexts) {
     auto stream = on (*context, [] () -> Expected<StreamOwner> { return TRY (make_stream ()); });
     if (!stream)
       return nullptr;
-    relay->stations_.push_back (std::make_unique<Station> (
-        context, std::move (*stream), std::vector<std::unique_ptr<Picture>> ()));
+    peers->devices_.push_back (std::make_unique<Device> (context, std::move (*stream),
+                                                         std::vector<std::unique_ptr<Picture>> ()));
   }
-  return relay;
+  return peers;
 }
 
-Relay::~Relay ()
+PeerUpload::~PeerUpload ()
 {
-  for (const auto &station : stations_) {
-    const CudaContext::Scope scope (*station->context);
-    station->idle.clear ();
-    station->stream.reset ();
+  for (const auto &device : devices_) {
+    const CudaContext::Scope scope (*device->context);
+    device->idle.clear ();
+    device->stream.reset ();
   }
 }
 
-Expected<std::shared_ptr<void>> Relay::bring (Frame &frame, int width, int height)
+Expected<std::shared_ptr<void>> PeerUpload::upload (PartFrame &frame, int width, int height)
 {
-  Station &station = *stations_[brought_++ % stations_.size ()];
-  return on (*station.context, [&] () -> Expected<std::shared_ptr<void>> {
-    const Rows rows = rows_of (frame.image, width, height);
+  Device &device = *devices_[uploaded_++ % devices_.size ()];
+  return on (*device.context, [&] () -> Expected<std::shared_ptr<void>> {
+    const PictureRows rows = rows_of (frame.image, width, height);
     std::unique_ptr<Picture> picture;
     {
       const std::lock_guard lock (mutex_);
-      if (!station.idle.empty ()) {
-        picture = std::move (station.idle.back ());
-        station.idle.pop_back ();
+      if (!device.idle.empty ()) {
+        picture = std::move (device.idle.back ());
+        device.idle.pop_back ();
       }
     }
     if (!picture)
@@ -130,21 +130,21 @@ Expected<std::shared_ptr<void>> Relay::bring (Frame &frame, int width, int heigh
       picture->memory = TRY (make_device_memory (rows.size ()));
       picture->bytes = rows.size ();
     }
-    TRY (upload (rows, picture->memory.get (), station.stream.get ()));
-    TRY (check (cudaEventRecord (picture->there.get (), station.stream.get ())));
+    TRY (integralhist::upload (rows, picture->memory.get (), device.stream.get ()));
+    TRY (check (cudaEventRecord (picture->there.get (), device.stream.get ())));
     frame.image.data = picture->memory.get ();
     frame.image.stride = std::ptrdiff_t (rows.pitch);
     frame.place = Place::device;
-    frame.context = station.context;
+    frame.context = device.context;
     frame.there = picture->there.get ();
     return std::shared_ptr<void> (picture.release (),
-                                  [relay = shared_from_this (), &station] (void *memory) {
+                                  [peers = shared_from_this (), &device] (void *memory) {
                                     std::unique_ptr<Picture> used (static_cast<Picture *> (memory));
-                                    const CudaContext::Scope there (*station.context);
+                                    const CudaContext::Scope there (*device.context);
                                     // A dropped frame's upload may still run.
                                     cudaEventSynchronize (used->there.get ());
-                                    const std::lock_guard lock (relay->mutex_);
-                                    station.idle.push_back (std::move (used));
+                                    const std::lock_guard lock (peers->mutex_);
+                                    device.idle.push_back (std::move (used));
                                   });
   });
 }

@@ -8,28 +8,30 @@
 
 #include <mutex>
 
-#include "engine.hpp"
+#include "cuda_context.hpp"
+#include "part_engine.hpp"
 
 namespace integralhist {
 
-class Relay : public std::enable_shared_from_this<Relay> {
+class PeerUpload : public std::enable_shared_from_this<PeerUpload> {
 public:
   /// Returns null where uploads to each device are faster. The first call for some devices measures
   /// that, in some milliseconds for each pair.
-  static std::shared_ptr<Relay> between (const std::vector<std::shared_ptr<CudaContext>> &contexts);
-  ~Relay ();
+  static std::shared_ptr<PeerUpload>
+  between (const std::vector<std::shared_ptr<CudaContext>> &contexts);
+  ~PeerUpload ();
 
   /// Enqueues the upload of a frame from pinned memory, and makes `frame` one in device memory. The
   /// result keeps it there; dropping it waits for the upload.
-  Expected<std::shared_ptr<void>> bring (Frame &frame, int width, int height);
+  Expected<std::shared_ptr<void>> upload (PartFrame &frame, int width, int height);
 
 private:
   struct Picture;
-  struct Station;
+  struct Device;
 
-  std::vector<std::unique_ptr<Station>> stations_;
-  std::size_t brought_ = 0;
-  std::mutex mutex_;  // guards Station::idle
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::size_t uploaded_ = 0;
+  std::mutex mutex_;  // guards Device::idle
 };
 
 }  // namespace integralhist

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // An allocator of pinned host memory for pools: system memory with a qdata of its pinned block.
-#include "engine.hpp"
+#include "pinned_memory.hpp"
 
 #include <cstring>
 

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "retire.hpp"
 
+#include <condition_variable>
+#include <mutex>
+
+#include "thread.hpp"
+
 namespace integralhist {
 namespace {
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <functional>
+#include <memory>
+
 #include "engine.hpp"
 
 namespace integralhist {

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "sharded_engine.hpp"
 
-#include <cstring>
 #include <list>
 #include <optional>
 #include <set>
 #include <utility>
 
 #if INTHIST_CUDA
-#include "relay.hpp"
+#include "cuda_engine.hpp"
+#include "peer_upload.hpp"
+#include "pinned_memory.hpp"
 #endif
+#include "buffer_hold.hpp"
+#include "cpu_engine.hpp"
 #include "fault.hpp"
+#include "picture_rows.hpp"
+#include "tensor_pool.hpp"
+#include "thread.hpp"
 #include "trace.hpp"
 
 namespace integralhist {
@@ -19,42 +25,36 @@ namespace {
 constexpr std::chrono::milliseconds kMemoryPoll (20);
 constexpr int kPollsASecond = 50;
 
+/// A buffer for pixels that are not pinned.
 struct Staging {
   HostMemory memory;
   std::size_t bytes = 0;
 };
 
 /// A frame in flight, whose pixels are read or will be.
-struct Making {
-  Frame frame;
+struct PendingFrame {
+  PartFrame frame;
   std::shared_ptr<ShardedTensor> tensor;
-  Staging staged;                 // staging buffer, for unpinned pixels
-  std::shared_ptr<void> relayed;  // keeps the pixels on a device
-  GstBuffer *buffer = nullptr;    // held, with the pixels; owned
-  int users = 0;                  // unfinished tasks, and devices that fetch the pixels
-
-  ~Making ()
-  {
-    relayed.reset ();  // the buffer's upload is done after this
-    if (buffer)
-      gst_buffer_unref (buffer);
-  }
+  Staging staging;
+  BufferHold hold;                 // on the buffer with the pixels
+  std::shared_ptr<void> uploaded;  // keeps the pixels on a device; reads the buffer until then
+  int users = 0;                   // unfinished tasks, and devices that fetch the pixels
 };
 
 struct Task {
-  std::shared_ptr<Making> making;
+  std::shared_ptr<PendingFrame> pending;
   int group = 0;
 };
 
 /// A part in flight on a device.
-struct UnderWay {
+struct RunningPart {
   Task task;
   Part part;
-  std::shared_ptr<Tensor> tensor;
+  std::shared_ptr<EngineTensor> tensor;
   bool last;  // of its task's parts
 };
 
-class ShardedEngine final : public Engine {
+class ShardedEngine final : public Engine, MemoryReturns {
 public:
   static Expected<std::unique_ptr<Engine>> create (const inthist::Shape &shape,
                                                    const Options &options, const Sharing &sharing,
@@ -81,29 +81,29 @@ public:
     }
     const auto tensor = TRY (next_tensor ());
     tensor->begin ();
-    auto making = std::make_shared<Making> ();
-    making->frame = frame;
-    making->tensor = tensor;
-    making->users = sharing_.groups;
+    auto pending = std::make_shared<PendingFrame> ();
+    pending->frame = PartFrame{ frame };
+    pending->tensor = tensor;
+    pending->users = sharing_.groups;
     if (frame.place == Place::host)
-      TRY (stage (*making));
+      TRY (stage (*pending));
     else
       TRY (host_.await_producer (frame));
     const std::size_t pixels =
         std::size_t (shape_.width) * shape_.height * frame.image.format.bytes;
-    const bool relayed = relays () && frame.place != Place::device;
-    if (relayed)
-      making->relayed = TRY (host_.relay (making->frame, shape_.width, shape_.height));
+    const bool for_peers = peers_copy () && frame.place != Place::device;
+    if (for_peers)
+      pending->uploaded = TRY (host_.upload (pending->frame, shape_.width, shape_.height));
 
     const std::lock_guard lock (mutex_);
     TRY (no_failure ());
-    if (relayed)
+    if (for_peers)
       stats_.bytes_up += pixels;
-    making->frame.number = ++stats_.frames;
-    unfinished_.insert (making->frame.number);
+    pending->frame.number = ++stats_.frames;
+    unfinished_.insert (pending->frame.number);
     for (int group = 0; group < sharing_.groups; group++)
-      queue_.push_back ({ making, group });
-    last_ = frame.place == Place::host ? nullptr : making;
+      queue_.push_back ({ pending, group });
+    last_ = frame.place == Place::host ? nullptr : pending;
     changed_.notify_all ();
     return tensor;
   }
@@ -111,14 +111,11 @@ public:
   Expected<> hold (GstBuffer *buffer, Tensor &tensor) override
   {
     std::unique_lock lock (mutex_);
-    const auto making = last_.lock ();
-    if (lending_is_in_the_way_)
-      changed_.wait (lock, [&] { return flushing_ || !making || making->users == 0; });
-    if (!making || making->users == 0)
-      return {};
-    tensor.copied = false;
-    tensor.lent = true;
-    making->buffer = gst_buffer_ref (buffer);
+    const auto pending = last_.lock ();
+    if (holds_cause_copies_)
+      changed_.wait (lock, [&] { return flushing_ || !pending || pending->users == 0; });
+    if (pending && pending->users > 0)
+      pending->hold = BufferHold (buffer, tensor);
     return {};
   }
 
@@ -146,7 +143,7 @@ public:
   void abandon () override
   {
     {
-      const std::lock_guard lock (telling_);
+      const std::lock_guard lock (reporting_);
       failed_ = nullptr;
       still_waiting_ = nullptr;
     }
@@ -154,13 +151,13 @@ public:
     {
       const std::lock_guard lock (mutex_);
       const auto is_unheld = [] (const Task &task) {
-        return task.making->tensor.use_count () == 1;
+        return task.pending->tensor.use_count () == 1;
       };
       std::ranges::copy_if (queue_, std::back_inserter (dropped), is_unheld);
       std::erase_if (queue_, is_unheld);
     }
     for (const Task &task : dropped)
-      finish (*task.making);
+      finish (*task.pending);
   }
 
   Stats stats () override
@@ -203,7 +200,7 @@ public:
            + (sharing_.resident ? "at most " + count (int (sharing_.frames), "tensor")
                                       + ", in shards that stay there"
                                 : "in rounds, tensors in host memory")
-           + (relays () ? "; pictures go up once, and from device to device" : "");
+           + (peers_copy () ? "; pictures go up once, and from device to device" : "");
   }
 
 private:
@@ -256,7 +253,8 @@ private:
     return {};
   }
 
-  bool relays () const { return sharing_.resident && host_.relays (shape_); }
+  /// Returns whether a picture is uploaded once, and copied from device to device.
+  bool peers_copy () const { return sharing_.resident && host_.peers_copy (shape_); }
 
   /// Stops the threads once all promised tensors are computed.
   void stop ()
@@ -278,7 +276,7 @@ private:
     guint64 parts = 0;     // done; guarded by mutex_
     guint64 expected = 0;  // the last frame announced to the device; the thread's
     // That frame, until its pixels are there; the thread's.
-    std::shared_ptr<Making> bringing;
+    std::shared_ptr<PendingFrame> fetching;
     std::unique_ptr<PartEngine> engine;
     Thread thread;
   };
@@ -286,27 +284,27 @@ private:
   /// Returns a free tensor. Where there is no memory for another, it waits for a frame in flight.
   Expected<std::shared_ptr<ShardedTensor>> next_tensor ()
   {
-    for (;;) {
-      const guint64 before = finished ();
-      const auto acquired = pool_->acquire ();
-      if (acquired)
-        return std::static_pointer_cast<ShardedTensor> (*acquired);
-      std::unique_lock lock (mutex_);
-      // a frame that finished meanwhile may have returned the missing memory
-      if (acquired.error ().kind != Error::Kind::no_memory
-          || (unfinished_.empty () && finished_ == before))
-        return tl::make_unexpected (acquired.error ());
-      changed_.wait (lock, [&] { return flushing_ || failure_ || finished_ != before; });
-      TRY (no_failure ());
-      if (flushing_)
-        return error (Error::Kind::flushing, "flushing");
-    }
+    return std::static_pointer_cast<ShardedTensor> (TRY (pool_->acquire (*this)));
   }
 
-  guint64 finished ()
+  // Frames that are finished return memory.
+
+  guint64 count () override
   {
     const std::lock_guard lock (mutex_);
     return finished_;
+  }
+
+  Expected<bool> await_more (guint64 before) override
+  {
+    std::unique_lock lock (mutex_);
+    if (unfinished_.empty () && finished_ == before)
+      return false;
+    changed_.wait (lock, [&] { return flushing_ || failure_ || finished_ != before; });
+    TRY (no_failure ());
+    if (flushing_)
+      return error (Error::Kind::flushing, "flushing");
+    return true;
   }
 
   Expected<> no_failure () const
@@ -317,72 +315,67 @@ private:
   }
 
   /// Copies the pixels to a staging buffer, because the devices read them later.
-  Expected<> stage (Making &making)
+  Expected<> stage (PendingFrame &pending)
   {
-    const inthist::Image &image = making.frame.image;
-    const std::size_t row = std::size_t (shape_.width) * image.format.bytes,
-                      pitch = (row + 255) / 256 * 256;
-    const std::size_t bytes = pitch * shape_.height;
+    const PictureRows rows = rows_of (pending.frame.image, shape_.width, shape_.height);
+    const std::size_t bytes = rows.size ();
     {
       const std::lock_guard lock (mutex_);
       if (!staging_.empty ()) {
-        making.staged = std::move (staging_.back ());
+        pending.staging = std::move (staging_.back ());
         staging_.pop_back ();
       }
     }
-    if (making.staged.bytes < bytes)
-      making.staged = { TRY (host_.allocate (
-                            bytes,
-                            [&] (const Available &available) {
-                              return no_memory ("a frame's pixels", bytes, available)
-                                     + ": lower async-depth";
-                            },
-                            nullptr)),
-                        bytes };
-    std::byte *const to = making.staged.memory.get ();
-    for (int y = 0; y < shape_.height; y++)
-      std::memcpy (to + y * pitch, static_cast<const std::byte *> (image.data) + y * image.stride,
-                   row);
-    making.frame.image.data = to;
-    making.frame.image.stride = std::ptrdiff_t (pitch);
-    making.frame.place = Place::pinned;
+    if (pending.staging.bytes < bytes)
+      pending.staging = { TRY (host_.allocate (
+                              bytes,
+                              [&] (const Available &available) {
+                                return no_memory ("a frame's pixels", bytes, available)
+                                       + ": lower async-depth";
+                              },
+                              nullptr)),
+                          bytes };
+    const PictureRows staged = integralhist::stage (rows, pending.staging.memory.get ());
+    pending.frame.image.data = staged.data;
+    pending.frame.image.stride = staged.stride;
+    pending.frame.place = Place::pinned;
     const std::lock_guard lock (mutex_);
-    stats_.bytes_staged += row * shape_.height;
+    stats_.bytes_staged += rows.bytes * rows.n;
     return {};
   }
 
   /// Takes the next task whenever the device is free, and ends the parts that are done.
   void work (Worker &worker)
   {
-    std::list<UnderWay> under_way;
+    std::list<RunningPart> running;
     std::unique_lock lock (mutex_);
     for (;;) {
-      if (worker.bringing && worker.engine->has_brought (worker.bringing->frame)) {
+      if (worker.fetching && worker.engine->has_fetched (worker.fetching->frame)) {
         lock.unlock ();
-        finish (*std::exchange (worker.bringing, nullptr));
+        finish (*std::exchange (worker.fetching, nullptr));
         lock.lock ();
       }
       const bool take =
-          !queue_.empty () && under_way.size () < kPartsAtOnce && worker.engine->is_free ();
+          !queue_.empty () && running.size () < kPartsAtOnce && worker.engine->is_free ();
       if (take) {
         const Task task = std::move (queue_.front ());
         queue_.pop_front ();
         lock.unlock ();
-        start (worker, task, under_way);
+        start (worker, task, running);
         lock.lock ();
       } else if (expected (worker)) {
         lock.unlock ();
-        worker.engine->expect (worker.bringing->frame);
+        worker.engine->expect (worker.fetching->frame);
         lock.lock ();
-      } else if (!under_way.empty ()) {
+      } else if (!running.empty ()) {
         // there may be a task to take, or pixels to fetch, meanwhile
-        const bool may_take = under_way.size () < kPartsAtOnce;
+        const bool may_take = running.size () < kPartsAtOnce;
         lock.unlock ();
-        settle (worker, under_way, may_take ? 0 : 100 * GST_USECOND);
+        settle (worker, running, may_take ? 0 : 100 * GST_USECOND);
         lock.lock ();
-        if (may_take && !under_way.empty ())
+        if (may_take && !running.empty ())
           changed_.wait_for (lock, std::chrono::microseconds (50));
-      } else if (!queue_.empty () || worker.bringing) {
+      } else if (!queue_.empty () || worker.fetching) {
         changed_.wait_for (lock, std::chrono::milliseconds (1));  // its memory is held
       } else if (stopping_) {
         return;
@@ -396,65 +389,67 @@ private:
   /// it, unless it was announced already. Strips are fetched when they are computed.
   bool expected (Worker &worker)
   {
-    if (queue_.empty () || sharing_.strips > 1 || worker.bringing)
+    if (queue_.empty () || sharing_.strips > 1 || worker.fetching)
       return false;
-    const guint64 first = queue_.front ().making->frame.number;
+    const guint64 first = queue_.front ().pending->frame.number;
     const auto next = std::ranges::find_if (
-        queue_, [&] (const Task &task) { return task.making->frame.number > worker.expected; });
-    if (next == queue_.end () || next->making->frame.number > first + 1)
+        queue_, [&] (const Task &task) { return task.pending->frame.number > worker.expected; });
+    if (next == queue_.end () || next->pending->frame.number > first + 1)
       return false;
-    worker.bringing = next->making;
-    worker.bringing->users++;  // until the pixels are there, whichever device computes the frame
-    worker.expected = worker.bringing->frame.number;
+    worker.fetching = next->pending;
+    worker.fetching->users++;  // until the pixels are there, whichever device computes the frame
+    worker.expected = worker.fetching->frame.number;
     return true;
   }
 
-  void start (Worker &worker, const Task &task, std::list<UnderWay> &under_way)
+  void start (Worker &worker, const Task &task, std::list<RunningPart> &running)
   {
     for (int strip = 0; strip < sharing_.strips; strip++) {
       const Part part = sharing_.part (shape_, task.group, strip);
-      auto tensor = submit_part (worker, *task.making, part, under_way);
+      auto tensor = submit_part (worker, *task.pending, part, running);
       if (!tensor) {
         fail (worker, task, tensor.error ());
-        while (!under_way.empty ())  // earlier strips may still read the pixels
-          settle (worker, under_way, GST_CLOCK_TIME_NONE);
-        return finish (*task.making);
+        while (!running.empty ())  // earlier strips may still read the pixels
+          settle (worker, running, GST_CLOCK_TIME_NONE);
+        return finish (*task.pending);
       }
-      under_way.push_back ({ task, part, std::move (*tensor), strip + 1 == sharing_.strips });
+      running.push_back ({ task, part, std::move (*tensor), strip + 1 == sharing_.strips });
     }
   }
 
   /// Returns whether other frames may return memory before this one is done: frames that somebody
   /// holds, or older ones on other devices. `held` is set to the number held.
-  bool may_get_memory (const Making &making, unsigned *held)
+  bool may_get_memory (const PendingFrame &pending, unsigned *held)
   {
     const unsigned out = pool_->n_out ();
     const std::lock_guard lock (mutex_);
     *held = out - std::min (out, unsigned (unfinished_.size ()));
     return !stopping_ && !failure_
-           && (out != unfinished_.size () || *unfinished_.begin () < making.frame.number);
+           && (out != unfinished_.size () || *unfinished_.begin () < pending.frame.number);
   }
 
   /// Submits a part. Its memory was counted when the engine was made; where others have taken it
   /// since, this waits while some may come back.
-  Expected<std::shared_ptr<Tensor>> submit_part (Worker &worker, const Making &making,
-                                                 const Part &part, std::list<UnderWay> &under_way)
+  Expected<std::shared_ptr<EngineTensor>> submit_part (Worker &worker, const PendingFrame &pending,
+                                                       const Part &part,
+                                                       std::list<RunningPart> &running)
   {
     if (fault_ && worker.id == fault_->device && ++parts_until_fault_ == fault_->part)
       return error (Error::Kind::failed, "a fault that INTEGRALHIST_FAULT asked for");
-    while (under_way.size () >= kPartsAtOnce)
-      settle (worker, under_way, GST_CLOCK_TIME_NONE);
+    while (running.size () >= kPartsAtOnce)
+      settle (worker, running, GST_CLOCK_TIME_NONE);
     bool warned = false;
     for (int waited = 0;; waited++) {
-      auto tensor = worker.engine->submit_part (making.frame, part, making.tensor->landing ());
+      auto tensor =
+          worker.engine->submit_part (pending.frame, part, pending.tensor->host_destination ());
       if (tensor || tensor.error ().kind != Error::Kind::no_memory)
         return tensor;
-      if (!under_way.empty ()) {
-        settle (worker, under_way, GST_CLOCK_TIME_NONE);
+      if (!running.empty ()) {
+        settle (worker, running, GST_CLOCK_TIME_NONE);
         continue;
       }
       unsigned held;
-      if (!may_get_memory (making, &held))
+      if (!may_get_memory (pending, &held))
         return tensor;
       std::unique_lock lock (mutex_);
       changed_.wait_for (lock, kMemoryPoll);
@@ -465,66 +460,60 @@ private:
   }
 
   /// Ends the oldest part, if it is done within the timeout.
-  void settle (Worker &worker, std::list<UnderWay> &under_way, GstClockTime timeout)
+  void settle (Worker &worker, std::list<RunningPart> &running, GstClockTime timeout)
   {
-    UnderWay &oldest = under_way.front ();
-    const auto landed = oldest.tensor->wait_for_landing (timeout);
-    if (!landed && landed.error ().kind == Error::Kind::timeout)
+    RunningPart &oldest = running.front ();
+    const auto outcome = oldest.tensor->wait_for_copy (timeout);
+    if (!outcome && outcome.error ().kind == Error::Kind::timeout)
       return;
-    if (!landed)
-      fail (worker, oldest.task, landed.error ());
+    if (!outcome)
+      fail (worker, oldest.task, outcome.error ());
     else if (oldest.last)
-      oldest.task.making->tensor->finish (oldest.task.group, oldest.part,
-                                          std::move (oldest.tensor));
-    const UnderWay done = std::move (oldest);
-    under_way.pop_front ();
+      oldest.task.pending->tensor->finish (oldest.task.group, oldest.part,
+                                           std::move (oldest.tensor));
+    const RunningPart done = std::move (oldest);
+    running.pop_front ();
     {
       const std::lock_guard lock (mutex_);
-      worker.parts += landed.has_value ();
+      worker.parts += outcome.has_value ();
     }
     if (done.last)
-      finish (*done.task.making);
+      finish (*done.task.pending);
   }
 
   /// Ends one use of a frame: a task that is done or dropped, or a device's fetch of the pixels.
-  void finish (Making &making)
+  void finish (PendingFrame &pending)
   {
     std::shared_ptr<ShardedTensor> tensor;
-    std::shared_ptr<void> relayed;
-    GstBuffer *buffer = nullptr;
     {
+      // dropped in the reverse order, all before a waiting thread is woken
+      BufferHold hold;
+      std::shared_ptr<void> uploaded;
       const std::lock_guard lock (mutex_);
-      if (--making.users > 0)
+      if (--pending.users > 0)
         return;
-      relayed = std::move (making.relayed);
-      tensor = std::move (making.tensor);
-      buffer = std::exchange (making.buffer, nullptr);
-      if (buffer) {
-        tensor->lent = false;
-        if (tensor->copied)
-          lending_is_in_the_way_ = true;
-      }
+      uploaded = std::move (pending.uploaded);
+      hold = std::move (pending.hold);
+      if (hold.end ())
+        holds_cause_copies_ = true;
+      tensor = std::move (pending.tensor);
     }
-    // all memory is back before a waiting thread is told
-    relayed.reset ();
-    if (buffer)
-      gst_buffer_unref (buffer);
     tensor.reset ();
     const std::lock_guard lock (mutex_);
-    if (making.staged.memory)
-      staging_.push_back (std::move (making.staged));
-    unfinished_.erase (making.frame.number);
+    if (pending.staging.memory)
+      staging_.push_back (std::move (pending.staging));
+    unfinished_.erase (pending.frame.number);
     finished_++;
     changed_.notify_all ();
   }
 
   /// Reports the first failure to the application. Returns false after abandon ().
-  bool tell (const Error &failure)
+  bool report (const Error &failure)
   {
-    const std::lock_guard lock (telling_);
+    const std::lock_guard lock (reporting_);
     if (!failed_)
       return false;
-    if (!std::exchange (told_, true)) {
+    if (!std::exchange (reported_, true)) {
       const auto failed = failed_;  // may be reset meanwhile
       failed (failure);
     }
@@ -533,7 +522,7 @@ private:
 
   void warn_of_wait (unsigned most)
   {
-    const std::lock_guard lock (telling_);
+    const std::lock_guard lock (reporting_);
     if (const auto warn = still_waiting_)
       warn (most);
   }
@@ -548,7 +537,7 @@ private:
         "device " + std::to_string (worker.id) + " failed: " + error.message
             + (others ? "; leave it out of cuda-device-ids to compute on the others" : ""));
     failing_ = true;
-    const bool tells = tell (failure);  // before anybody else learns of it
+    const bool reported = report (failure);  // before anybody else learns of it
     {
       const std::lock_guard lock (mutex_);
       if (!failure_)
@@ -557,20 +546,20 @@ private:
       queue_.clear ();
       changed_.notify_all ();
     }
-    task.making->tensor->fail (failure, tells);
+    task.pending->tensor->fail (failure, reported);
     for (const Task &one : dropped) {
-      one.making->tensor->fail (failure, tells);
-      finish (*one.making);
+      one.pending->tensor->fail (failure, reported);
+      finish (*one.pending);
     }
   }
 
   const inthist::Shape shape_;
   const unsigned depth_;
   // Guards the two functions that follow; they may stop the element, hence recursive.
-  std::recursive_mutex telling_;
+  std::recursive_mutex reporting_;
   std::function<void (const Error &)> failed_;
   std::function<void (unsigned)> still_waiting_;
-  bool told_ = false;
+  bool reported_ = false;
   std::atomic<bool> failing_ = false;
   const Sharing sharing_;
   const Host host_;
@@ -584,10 +573,10 @@ private:
   std::deque<Task> queue_;
   std::set<guint64> unfinished_;  // frame numbers
   guint64 finished_ = 0;
-  std::weak_ptr<Making> last_;  // the last frame submitted, if its pixels are read later
+  std::weak_ptr<PendingFrame> last_;  // the last frame submitted, if its pixels are read later
   std::vector<Staging> staging_;
   std::optional<Error> failure_;
-  bool flushing_ = false, stopping_ = false, lending_is_in_the_way_ = false;
+  bool flushing_ = false, stopping_ = false, holds_cause_copies_ = false;
   Stats stats_;
 };
 
@@ -598,11 +587,10 @@ Expected<std::unique_ptr<Engine>> make_sharded_engine (const inthist::Shape &sha
                                                        std::vector<ShardDevice> devices,
                                                        const Host &host, int pixel_bytes)
 {
-  const std::size_t picture =
-      (std::size_t (shape.width) * pixel_bytes + 511) / 512 * 512 * shape.height;
+  const std::size_t picture = most_picture_bytes (shape.width, pixel_bytes, shape.height);
   const Sharing sharing = TRY (share_out (
       shape, devices, options, overhead_of (shape, options, host.kind, pixel_bytes, kPartsAtOnce),
-      host.relays (shape) ? options.async_depth * picture : 0));
+      host.peers_copy (shape) ? options.async_depth * picture : 0));
   return ShardedEngine::create (shape, options, sharing, devices, host);
 }
 
@@ -640,9 +628,9 @@ Host cuda_host (const std::vector<std::shared_ptr<CudaContext>> &contexts)
                              ? (frame.context ? frame.context : first)->synchronize (frame.producer)
                              : Expected<> ();
                 } };
-  if (const auto relay = Relay::between (contexts))
-    host.relay = [relay] (Frame &frame, int width, int height) {
-      return relay->bring (frame, width, height);
+  if (const auto peers = PeerUpload::between (contexts))
+    host.upload = [peers] (PartFrame &frame, int width, int height) {
+      return peers->upload (frame, width, height);
     };
   return host;
 }

@@ -30,15 +30,15 @@ struct Host {
   };
   /// Uploads a frame's pixels from (pinned) host memory to one device; the others make peer copies.
   /// The result keeps them there. Null where each device had better upload them itself.
-  std::function<Expected<std::shared_ptr<void>> (Frame &frame, int width, int height)> relay =
+  std::function<Expected<std::shared_ptr<void>> (PartFrame &frame, int width, int height)> upload =
       nullptr;
   /// Peer copies cost more for smaller pictures. 32 bins on four H200s: 0.6 times the frames a
   /// second at 1280x720, as many at 1920x1080, 1.35 times at 4096x3072, 1.7 times at 8192x8192.
-  std::size_t least_relayed = 1 << 20;  // pixels
+  std::size_t least_copied = 1 << 20;  // pixels
 
-  bool relays (const inthist::Shape &shape) const
+  bool peers_copy (const inthist::Shape &shape) const
   {
-    return relay && std::size_t (shape.width) * shape.height >= least_relayed;
+    return upload && std::size_t (shape.width) * shape.height >= least_copied;
   }
 };
 

@@ -1,33 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "sharded_tensor.hpp"
 
+#include "cpu_tensor.hpp"
+
 namespace integralhist {
 
-Expected<std::unique_ptr<Tensor>> ShardedTensor::create (const inthist::Shape &shape,
-                                                         const Sharing &sharing, Download download,
-                                                         AllocateHost allocate, unsigned alive,
-                                                         const Cancelled &cancelled)
+Expected<std::unique_ptr<EngineTensor>>
+ShardedTensor::create (const inthist::Shape &shape, const Sharing &sharing, Download download,
+                       AllocateHost allocate, unsigned alive, const Cancelled &cancelled)
 {
   std::unique_ptr<ShardedTensor> tensor (
       new ShardedTensor (shape, sharing, download, std::move (allocate)));
-  if (tensor->lands ())
+  if (tensor->goes_to_host ())
     TRY (tensor->reserve_host (alive, cancelled));
   return tensor;
-}
-
-Expected<> ShardedTensor::wait (GstClockTime timeout)
-{
-  std::unique_lock lock (mutex_);
-  const auto done = [this] { return done_ || failure_; };
-  if (timeout == GST_CLOCK_TIME_NONE)
-    changed_.wait (lock, done);
-  else if (!changed_.wait_for (
-               lock, std::chrono::nanoseconds (std::min<GstClockTime> (timeout, G_MAXINT64 / 4)),
-               done))
-    return error (Error::Kind::timeout, "the integral histogram is not ready yet");
-  if (failure_)
-    return tl::make_unexpected (*failure_);
-  return {};
 }
 
 Expected<> ShardedTensor::ask (std::span<const Query> queries)
@@ -68,10 +54,10 @@ Expected<const void *> ShardedTensor::host ()
                   "download to lazy or eager");
   TRY (wait (GST_CLOCK_TIME_NONE));
   const std::lock_guard lock (host_mutex_);
-  if (!landed_) {
+  if (!is_on_host_) {
     TRY (reserve_host (0, nullptr));
     TRY (download ());
-    landed_ = true;
+    is_on_host_ = true;
   }
   return host_.get ();
 }
@@ -97,13 +83,12 @@ void ShardedTensor::begin ()
 {
   tasks_left_ = sharing_.groups;
   shards_.assign (sharing_.resident ? sharing_.groups : 0, {});
-  done_ = false;
-  failure_.reset ();
-  failure_told = false;
-  landed_ = lands ();
+  computed_.reset ();
+  failure_reported = false;
+  is_on_host_ = goes_to_host ();
 }
 
-void ShardedTensor::finish (int group, const Part &part, std::shared_ptr<Tensor> shard)
+void ShardedTensor::finish (int group, const Part &part, std::shared_ptr<EngineTensor> shard)
 {
   {
     const std::lock_guard lock (mutex_);
@@ -118,17 +103,13 @@ void ShardedTensor::finish (int group, const Part &part, std::shared_ptr<Tensor>
             { .shape = shape, .layout = layout, .pixels = {}, .tensor = host_.get () }));
         !anchored)
       return fail (anchored.error (), false);
-  const std::lock_guard lock (mutex_);
-  done_ = true;
-  changed_.notify_all ();
+  computed_.signal ({});
 }
 
-void ShardedTensor::fail (const Error &failure, bool told)
+void ShardedTensor::fail (const Error &failure, bool reported)
 {
-  failure_told = told;
-  const std::lock_guard lock (mutex_);
-  failure_ = failure;
-  changed_.notify_all ();
+  failure_reported = reported;
+  computed_.signal (tl::make_unexpected (failure));
 }
 
 /// Downloads from all devices at once.
@@ -137,16 +118,20 @@ Expected<> ShardedTensor::download ()
   std::vector<std::function<Expected<> ()>> running;
   Expected<> outcome;
   for (const Shard &shard : shards_) {
-    auto started = shard.tensor->start_landing (
-        { host_.get (), shape, { shard.first_bin, shard.tensor->shape.bins, 0, shape.height } });
+    // every shard is of an engine
+    auto started =
+        static_cast<EngineTensor &> (*shard.tensor)
+            .start_copy ({ host_.get (),
+                           shape,
+                           { shard.first_bin, shard.tensor->shape.bins, 0, shape.height } });
     if (started)
       running.push_back (std::move (*started));
     else
       outcome = tl::make_unexpected (started.error ());
   }
   for (const auto &await : running)  // even where others failed
-    if (auto landed = await (); !landed)
-      outcome = std::move (landed);
+    if (auto copied = await (); !copied)
+      outcome = std::move (copied);
   return outcome;
 }
 

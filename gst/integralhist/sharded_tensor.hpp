@@ -3,22 +3,22 @@
 // A frame's tensor from several devices: shards that stay there, or one tensor in host memory.
 #pragma once
 
-#include <optional>
-
+#include "engine_tensor.hpp"
+#include "host_fence.hpp"
 #include "shards.hpp"
 #include "sharing.hpp"
 
 namespace integralhist {
 
-class ShardedTensor final : public Tensor {
+class ShardedTensor final : public EngineTensor {
 public:
   /// Makes a tensor; one in host memory gets its memory here.
-  static Expected<std::unique_ptr<Tensor>> create (const inthist::Shape &shape,
-                                                   const Sharing &sharing, Download download,
-                                                   AllocateHost allocate, unsigned alive,
-                                                   const Cancelled &cancelled);
+  static Expected<std::unique_ptr<EngineTensor>> create (const inthist::Shape &shape,
+                                                         const Sharing &sharing, Download download,
+                                                         AllocateHost allocate, unsigned alive,
+                                                         const Cancelled &cancelled);
 
-  Expected<> wait (GstClockTime timeout) override;
+  Expected<> wait (GstClockTime timeout) override { return computed_.wait (timeout); }
   Expected<> ask (std::span<const Query> queries) override;
   Expected<> ask_on (void *stream, std::span<const Query> queries) override;
   Expected<> add_reader (void *stream) override;
@@ -32,20 +32,22 @@ public:
   /// Starts a new frame, none of whose parts is computed.
   void begin ();
   /// Returns the parts' host destination; null where they stay on the devices.
-  std::byte *landing () const { return landed_ ? host_.get () : nullptr; }
+  std::byte *host_destination () const { return is_on_host_ ? host_.get () : nullptr; }
   /// Ends a task. `shard` is kept where shards stay, and dropped where it is in host memory.
-  void finish (int group, const Part &part, std::shared_ptr<Tensor> shard);
-  /// Ends all waits with `failure`; `told` is whether the application knows of it.
-  void fail (const Error &failure, bool told);
+  void finish (int group, const Part &part, std::shared_ptr<EngineTensor> shard);
+  /// Ends all waits with `failure`; `reported` is whether the application knows of it.
+  void fail (const Error &failure, bool reported);
 
 private:
   ShardedTensor (const inthist::Shape &of, const Sharing &sharing, Download download,
                  AllocateHost allocate)
-      : Tensor (of), sharing_ (sharing), download_ (download), allocate_ (std::move (allocate))
+      : EngineTensor (of), sharing_ (sharing), download_ (download),
+        allocate_ (std::move (allocate))
   {
   }
 
-  bool lands () const { return !sharing_.resident || download_ == Download::eager; }
+  /// Returns whether the parts go to host memory as soon as they are computed.
+  bool goes_to_host () const { return !sharing_.resident || download_ == Download::eager; }
   Expected<> download ();
   Expected<> reserve_host (unsigned alive, const Cancelled &cancelled);
   /// Returns the only shard, or null in host memory; several shards have no common stream.
@@ -56,14 +58,12 @@ private:
   const AllocateHost allocate_;
   // in the order of bins; empty where the tensor is in host memory
   std::vector<Shard> shards_;
-  std::mutex mutex_;  // guards what follows, and shards_ until all tasks are done
-  std::condition_variable changed_;
+  HostFence computed_;
+  std::mutex mutex_;  // guards tasks_left_, and shards_ until all tasks are done
   int tasks_left_ = 0;
-  bool done_ = false;
-  std::optional<Error> failure_;
-  std::mutex host_mutex_;  // guards host_ and landed_
+  std::mutex host_mutex_;  // guards all below
   HostMemory host_;
-  bool landed_ = false;
+  bool is_on_host_ = false;  // once it is computed
 };
 
 }  // namespace integralhist

@@ -2,6 +2,9 @@
 #include "shards.hpp"
 
 #include <cstring>
+#include <vector>
+
+#include "host_memory.hpp"
 
 namespace integralhist {
 

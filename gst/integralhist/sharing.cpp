@@ -4,6 +4,8 @@
 #include <bit>
 #include <numeric>
 
+#include "picture_rows.hpp"
+
 namespace integralhist {
 namespace {
 
@@ -36,7 +38,7 @@ Overhead overhead_of (const inthist::Shape &shape, const Options &options, inthi
         options.strategy ? options.strategy : inthist::preferred_strategy (kind, part);
     const std::size_t pixels = inthist::bin_stride (shape.width) * rows,
                       above = sizeof (std::uint32_t) * bins * shape.width,
-                      picture = (std::size_t (shape.width) * pixel_bytes + 511) / 512 * 512 * rows;
+                      picture = most_picture_bytes (shape.width, pixel_bytes, rows);
     return parts * (pixels + (strategy ? strategy->workspace_bytes (part, {}) : 0))
            + (parts + 1) * picture + above;
   };

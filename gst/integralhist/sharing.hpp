@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "engine.hpp"
+#include "options.hpp"
+#include "part_engine.hpp"
 
 namespace integralhist {
 

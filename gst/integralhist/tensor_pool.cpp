@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "engine.hpp"
+#include "tensor_pool.hpp"
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ Expected<std::shared_ptr<TensorPool>> TensorPool::create (Make make, const Optio
   return pool;
 }
 
-Expected<std::shared_ptr<Tensor>> TensorPool::acquire ()
+Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire ()
 {
   std::unique_lock lock (mutex_);
   const auto go_on = [this] {
@@ -36,7 +36,7 @@ Expected<std::shared_ptr<Tensor>> TensorPool::acquire ()
   if (flushing_)
     return error (Error::Kind::flushing, "flushing");
   const bool may_grow = limit_ == 0 || alive_ < limit_;
-  if (idle_.empty () || (may_grow && alive_ < wanted_ && !idle_.front ()->at_rest ())) {
+  if (idle_.empty () || (may_grow && alive_ < wanted_ && !idle_.front ()->is_idle ())) {
     const unsigned alive = alive_++;
     lock.unlock ();  // allocating may take long
     auto made = make_ (alive);
@@ -50,7 +50,7 @@ Expected<std::shared_ptr<Tensor>> TensorPool::acquire ()
       wanted_ = alive_;  // the most that fit
     }
   }
-  Tensor *tensor = idle_.front ().release ();
+  EngineTensor *tensor = idle_.front ().release ();
   idle_.pop_front ();
   most_out_ = std::max (most_out_, alive_ - unsigned (idle_.size ()));
   if (++acquired_ % kMemory == 0) {
@@ -58,13 +58,25 @@ Expected<std::shared_ptr<Tensor>> TensorPool::acquire ()
     most_out_ = 0;
   }
   lock.unlock ();
-  return std::shared_ptr<Tensor> (
-      tensor, [pool = shared_from_this ()] (Tensor *t) { pool->give_back (t); });
+  return std::shared_ptr<EngineTensor> (
+      tensor, [pool = shared_from_this ()] (EngineTensor *t) { pool->give_back (t); });
 }
 
-void TensorPool::give_back (Tensor *tensor)
+Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire (MemoryReturns &returns)
 {
-  std::unique_ptr<Tensor> surplus (tensor);  // freed outside of the lock
+  for (;;) {
+    // what came back meanwhile may have been the missing memory
+    const guint64 before = returns.count ();
+    auto tensor = acquire ();
+    if (tensor || tensor.error ().kind != Error::Kind::no_memory
+        || !TRY (returns.await_more (before)))
+      return tensor;
+  }
+}
+
+void TensorPool::give_back (EngineTensor *tensor)
+{
+  std::unique_ptr<EngineTensor> surplus (tensor);  // freed outside of the lock
   tensor->released ();
   const std::lock_guard lock (mutex_);
   if (alive_ <= std::max (kept_, most_out_))
@@ -95,16 +107,11 @@ void TensorPool::set_flushing (bool flushing)
 
 void TensorPool::close ()
 {
-  std::deque<std::unique_ptr<Tensor>> idle;
+  std::deque<std::unique_ptr<EngineTensor>> idle;
   const std::lock_guard lock (mutex_);
   kept_ = wanted_ = most_out_ = 0;
   alive_ -= unsigned (idle_.size ());
   idle.swap (idle_);
-}
-
-inthist::Lut lut_of_part (const inthist::Lut &lut, const inthist::Shape &shape, const Part &part)
-{
-  return part.bins == shape.bins ? lut : inthist::lut_of_bins (lut, part.first_bin, part.bins);
 }
 
 }  // namespace integralhist

@@ -22,6 +22,8 @@
 
 #include <tbb/global_control.h>
 
+#include <gst/integralhist/cpu_engine.hpp>
+#include <gst/integralhist/cuda_engine.hpp>
 #include <gst/integralhist/sharded_engine.hpp>
 
 #if INTHIST_CUDA

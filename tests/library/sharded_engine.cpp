@@ -33,11 +33,11 @@ public:
   {
     return engine_->submit (frame);
   }
-  Expected<std::shared_ptr<Tensor>> submit_part (const Frame &frame, const Part &part,
-                                                 std::byte *landing) override
+  Expected<std::shared_ptr<EngineTensor>> submit_part (const PartFrame &frame, const Part &part,
+                                                       std::byte *host) override
   {
     std::this_thread::sleep_for (std::chrono::milliseconds (milliseconds_));
-    return engine_->submit_part (frame, part, landing);
+    return engine_->submit_part (frame, part, host);
   }
   bool is_free () override { return engine_->is_free (); }
   void set_flushing (bool flushing) override { engine_->set_flushing (flushing); }
@@ -130,8 +130,8 @@ GST_START_TEST (relayed)
   unsigned brought = 0, most = 0;
   std::atomic<unsigned> out = 0;
   Host host;
-  host.least_relayed = 0;
-  host.relay = [&] (Frame &frame, int width, int height) {
+  host.least_copied = 0;
+  host.upload = [&] (Frame &frame, int width, int height) {
     fail_unless (width == kShape.width && height == kShape.height);
     auto *const copy = new std::vector<guint8> (std::size_t (width) * height);
     for (int y = 0; y < height; y++)

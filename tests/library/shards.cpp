@@ -4,6 +4,8 @@
 // bits that one tensor answers, and what is counted pixel by pixel.
 //
 // Environment: devices.hpp
+#include <gst/integralhist/cpu_engine.hpp>
+#include <gst/integralhist/cuda_engine.hpp>
 #include <gst/integralhist/shards.hpp>
 
 #include "asked.hpp"

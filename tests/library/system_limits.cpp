@@ -21,6 +21,7 @@
 #include <gst/integralhist/fault.hpp>
 #include <gst/integralhist/host_memory.hpp>
 #include <gst/integralhist/sharded_engine.hpp>
+#include <gst/integralhist/thread.hpp>
 
 #include "alone.hpp"
 #include "must.hpp"
@@ -384,11 +385,11 @@ public:
   {
     return engine_->submit (frame);
   }
-  Expected<std::shared_ptr<Tensor>> submit_part (const Frame &frame, const Part &part,
-                                                 std::byte *landing) override
+  Expected<std::shared_ptr<EngineTensor>> submit_part (const PartFrame &frame, const Part &part,
+                                                       std::byte *host) override
   {
     if (memory_is_there)
-      return engine_->submit_part (frame, part, landing);
+      return engine_->submit_part (frame, part, host);
     memory_refused++;
     return error (Error::Kind::no_memory, "somebody else has it");
   }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <utility>
+
+#include "tensor.hpp"
+
+namespace integralhist {
+
+/// A hold on an input buffer that is read after it has left the element: a reference, which keeps
+/// the buffer out of its pool and makes it unwritable. An element downstream that wants to write to
+/// it copies it; where that copies no memory, the buffer's pool must allocate another.
+class BufferHold {
+public:
+  BufferHold () = default;
+  /// Holds a buffer that has a meta with the tensor.
+  BufferHold (GstBuffer *buffer, Tensor &tensor)
+      : buffer_ (gst_buffer_ref (buffer)), tensor_ (&tensor)
+  {
+    tensor.buffer_copied = false;
+    tensor.buffer_held = true;
+  }
+  BufferHold (BufferHold &&other) noexcept
+      : buffer_ (std::exchange (other.buffer_, nullptr)), tensor_ (other.tensor_)
+  {
+  }
+  BufferHold &operator= (BufferHold &&other) noexcept
+  {
+    std::swap (buffer_, other.buffer_);
+    std::swap (tensor_, other.tensor_);
+    return *this;
+  }
+  /// Returns the buffer to its pool if nobody else holds it.
+  ~BufferHold ()
+  {
+    if (buffer_)
+      gst_buffer_unref (buffer_);
+  }
+
+  /// Ends the hold but for the reference. Returns whether the buffer was copied because of it.
+  bool end ()
+  {
+    if (!buffer_)
+      return false;
+    tensor_->buffer_held = false;
+    return tensor_->buffer_copied;
+  }
+
+private:
+  GstBuffer *buffer_ = nullptr;
+  Tensor *tensor_ = nullptr;  // as long as the buffer
+};
+
+}  // namespace integralhist

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Calls of the CUDA runtime in a context, and waits for its events.
+#pragma once
+
+#include <string>
+
+#include <cuda/raii.hpp>
+
+#include "cuda_context.hpp"
+#include "picture_rows.hpp"
+
+namespace integralhist {
+
+using Context = std::shared_ptr<CudaContext>;
+
+template <class Body>
+auto on (const CudaContext &context, Body &&body) -> decltype (body ())
+{
+  const CudaContext::Scope scope (context);
+  if (!scope)
+    return error (Error::Kind::failed,
+                  "CUDA: the context of device " + std::to_string (context.device ()) + " is gone");
+  return body ();
+}
+
+/// Returns whether the event's work is done or has failed; the next use reports a failure.
+bool has_fired (cudaEvent_t event);
+/// Waits for an event made with cudaEventBlockingSync. It polls for 50 microseconds, because a
+/// blocked thread wakes later than a small frame takes.
+inthist::cuda::CudaExpected<> await (cudaEvent_t event);
+
+/// Waits at most `timeout` nanoseconds for an event, then returns an Error::Kind::timeout.
+Expected<> await (cudaEvent_t event, GstClockTime timeout);
+
+/// Enqueues the upload of rows in pinned memory.
+inthist::cuda::CudaExpected<> upload (const PictureRows &rows, std::byte *to, cudaStream_t stream);
+
+/// Returns the free memory of the current context.
+Available free_on_device ();
+/// Returns the message for `what`, which could not be allocated.
+std::string no_memory_on_device (const std::string &what, const inthist::cuda::CudaError &error);
+
+}  // namespace integralhist

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "error.hpp"
+
+namespace integralhist {
+
+/// A CUDA context: a device's primary one or an application's. A Scope makes it current.
+class CudaContext {
+public:
+  /// Returns the number of devices, or 0 and the reason.
+  static int device_count (std::string *why);
+
+  static Expected<std::shared_ptr<CudaContext>> primary (int device);
+  /// Wraps a context that `owner` keeps alive.
+  static Expected<std::shared_ptr<CudaContext>> wrap (void *handle, int device,
+                                                      std::shared_ptr<void> owner);
+  ~CudaContext ();
+
+  void *handle () const { return handle_; }
+  int device () const { return device_; }
+  std::size_t free_memory () const;
+  Expected<> synchronize (inthist::Stream stream) const;
+  /// Enqueues a copy from another context to this, the current one: a peer copy where possible.
+  Expected<> copy_from (const CudaContext &other, const void *from, void *to, std::size_t bytes,
+                        inthist::Stream stream) const;
+
+  class Scope {
+  public:
+    explicit Scope (const CudaContext &context);
+    ~Scope ();
+    Scope (const Scope &) = delete;
+    Scope &operator= (const Scope &) = delete;
+    /// Returns false where the context is gone, which happens only when the process ends.
+    explicit operator bool () const { return pushed_; }
+
+  private:
+    const bool pushed_;
+  };
+
+private:
+  CudaContext (void *handle, int device, std::shared_ptr<void> owner)
+      : handle_ (handle), device_ (device), owner_ (std::move (owner))
+  {
+  }
+
+  void *handle_;
+  int device_;
+  std::shared_ptr<void> owner_;
+};
+
+}  // namespace integralhist

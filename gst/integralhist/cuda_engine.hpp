@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include "cuda_context.hpp"
+#include "options.hpp"
+#include "part_engine.hpp"
+
+namespace integralhist {
+
+/// Makes a part engine on a GPU. It measures strategies (plan_for) unless the options name one.
+Expected<std::unique_ptr<PartEngine>>
+make_cuda_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+                  std::shared_ptr<CudaContext> context, const Portion &portion = {});
+
+}  // namespace integralhist

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How an engine computes: what the properties of an element say.
+#pragma once
+
+#include <functional>
+
+#include "error.hpp"
+#include "host_memory.hpp"
+
+namespace integralhist {
+
+enum class Download { lazy, eager, never };
+
+struct Options {
+  const inthist::Strategy *strategy = nullptr;  // null for the fastest
+  unsigned tuning_time = 200;                   // milliseconds
+  unsigned async_depth = 3, max_tensors = 0;
+  guint64 max_device_memory = 0;  // bytes of a device; 0 for all free
+  int task_bins = 0;              // most bins of a task; 0 for what suits the devices
+  Download download = Download::lazy;
+  // Called once by an engine that is of no more use, maybe from its own thread.
+  std::function<void (const Error &)> failed;
+  // Called once for a frame that has waited a second for one of at most so many tensors.
+  std::function<void (unsigned most)> still_waiting;
+  Cancelled cancelled;  // set from a flush or a stop on: nothing may take long
+};
+
+}  // namespace integralhist

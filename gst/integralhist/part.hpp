@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A part of a frame: some of its bins in some of its rows. A device computes parts one by one.
+#pragma once
+
+#include <inthist.hpp>
+
+namespace integralhist {
+
+/// Some of a frame's bins in some of its rows.
+struct Part {
+  int first_bin = 0, bins = 0, first_row = 0, rows = 0;
+};
+
+inline inthist::Shape part_of (inthist::Shape shape, int bins, int rows)
+{
+  shape.bins = bins;
+  shape.height = rows;
+  return shape;
+}
+
+/// The largest part of an engine: at most so many bins and rows, 0 for all.
+struct Portion {
+  int bins = 0, rows = 0;
+
+  inthist::Shape of (const inthist::Shape &shape) const
+  {
+    return part_of (shape, bins ? bins : shape.bins, rows ? rows : shape.height);
+  }
+};
+
+/// Returns a LUT with the bins of a part, numbered from 0.
+inline inthist::Lut lut_of_part (const inthist::Lut &lut, const inthist::Shape &shape,
+                                 const Part &part)
+{
+  return part.bins == shape.bins ? lut : inthist::lut_of_bins (lut, part.first_bin, part.bins);
+}
+
+}  // namespace integralhist

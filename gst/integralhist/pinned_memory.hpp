@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Pinned host memory, which all devices read and write in place.
+#pragma once
+
+#include "cuda_context.hpp"
+#include "host_memory.hpp"
+
+namespace integralhist {
+
+/// Allocates pinned memory for all devices.
+Expected<HostMemory> allocate_pinned (std::shared_ptr<CudaContext> context, std::size_t bytes,
+                                      const NoMemoryMessage &message);
+/// Makes an allocator of pinned memory, which a device reads and writes in place. It makes plain
+/// memory where no more can be pinned. (transfer full)
+GstAllocator *new_pinned_allocator (std::shared_ptr<CudaContext> context);
+/// Returns whether the bytes lie in memory of such an allocator.
+bool is_pinned (GstMemory *memory, const void *data, std::size_t bytes);
+
+}  // namespace integralhist

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "query_buffers.hpp"
+
+#include <cstring>
+
+namespace integralhist {
+
+using namespace inthist::cuda;
+
+namespace {
+
+/// Calls `array (pointer, bytes)` for each input array of a query.
+template <class Array>
+void for_inputs (const inthist::Shape &shape, Query &query, Array &&array)
+{
+  const auto visit = [&] (auto &pointer, std::size_t n) {
+    if (pointer && n > 0)
+      array (pointer, n * sizeof *pointer);
+  };
+  visit (query.windows.list, query.windows.n);
+  visit (query.models, std::size_t (query.n_models ()) * shape.bins);
+  visit (query.patches, query.n_patches);
+}
+
+/// Calls `array (pointer, bytes, goes_up, comes_back)` for each carried and answered array. Those
+/// that go up lie together, as do those that come back. Null `answers` do not come back.
+template <class Array>
+void for_outputs (const inthist::Shape &shape, std::span<Query> queries, Array &&array)
+{
+  for (const auto &[goes_up, comes_back] :
+       { std::pair (true, false), std::pair (true, true), std::pair (false, true) })
+    for (Query &query : queries)
+      if (query.carried && query.continues () == goes_up && query.goes_on (shape) == comes_back)
+        array (query.carried, inthist::carried_bytes (query), goes_up, comes_back);
+  for (Query &query : queries)
+    if (!query.goes_on (shape)) {
+      if (query.best)
+        array (query.best, sizeof (inthist::Best), false, true);
+      if (query.answers)
+        array (query.answers, inthist::answer_bytes (shape, query), false, true);
+    }
+  for (Query &query : queries)
+    if (!query.goes_on (shape) && !query.answers)
+      array (query.answers, inthist::answer_bytes (shape, query), false, false);
+}
+
+/// Places arrays in one block, each aligned to 16 bytes.
+class Packing {
+public:
+  std::size_t add (std::size_t bytes)
+  {
+    const std::size_t offset = bytes_;
+    bytes_ += (bytes + 15) / 16 * 16;
+    return offset;
+  }
+  std::size_t bytes () const { return bytes_; }
+
+private:
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace
+
+CudaExpected<> QueryBuffers::reserve (std::size_t inputs_wanted, std::size_t answers_wanted,
+                                      std::size_t host_answers_wanted)
+{
+  if (inputs_wanted > inputs_bytes) {
+    inputs_bytes = 0;
+    host_inputs = TRY (make_pinned_memory (inputs_wanted));
+    inputs = TRY (make_device_memory (inputs_wanted));
+    inputs_bytes = inputs_wanted;
+  }
+  if (answers_wanted > answers_bytes) {
+    answers_bytes = 0;
+    answers = TRY (make_device_memory (answers_wanted));
+    answers_bytes = answers_wanted;
+  }
+  if (host_answers_wanted > host_answers_bytes) {
+    host_answers_bytes = 0;
+    host_answers = TRY (make_pinned_memory (host_answers_wanted));
+    host_answers_bytes = host_answers_wanted;
+  }
+  return {};
+}
+
+QueryBufferPool::~QueryBufferPool ()
+{
+  const CudaContext::Scope scope (*context_);
+  idle_.clear ();
+}
+
+CudaExpected<std::unique_ptr<QueryBuffers>> QueryBufferPool::acquire ()
+{
+  {
+    const std::lock_guard lock (mutex_);
+    for (auto &buffers : idle_)
+      if (has_fired (buffers->done.get ())) {
+        std::swap (buffers, idle_.back ());
+        auto taken = std::move (idle_.back ());
+        idle_.pop_back ();
+        return taken;
+      }
+  }
+  auto buffers = std::make_unique<QueryBuffers> ();
+  buffers->stream = TRY (make_stream ());
+  buffers->done = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
+  return buffers;
+}
+
+void QueryBufferPool::give_back (std::unique_ptr<QueryBuffers> buffers)
+{
+  const std::lock_guard lock (mutex_);
+  idle_.push_back (std::move (buffers));
+}
+
+Expected<StagedQueries> StagedQueries::create (QueryBufferPool &pool, const inthist::Shape &shape,
+                                               std::span<const Query> queries, bool answers)
+{
+  StagedQueries staged;
+  staged.queries_.assign (queries.begin (), queries.end ());
+  Packing inputs, outputs;
+  for (Query &query : staged.queries_)
+    for_inputs (shape, query, [&] (auto &, std::size_t bytes) { inputs.add (bytes); });
+  staged.inputs_bytes_ = inputs.bytes ();
+  if (answers)
+    for_outputs (shape, staged.queries_,
+                 [&] (auto &, std::size_t bytes, bool goes_up, bool comes_back) {
+                   const std::size_t offset = outputs.add (bytes);
+                   if (goes_up)
+                     staged.up_end_ = outputs.bytes ();
+                   if (comes_back) {
+                     staged.back_begin_ = std::min (staged.back_begin_, offset);
+                     staged.back_end_ = outputs.bytes ();
+                   }
+                 });
+
+  staged.buffers_ = TRY (pool.acquire ());
+  if (const auto reserved = staged.buffers_->reserve (inputs.bytes (), outputs.bytes (),
+                                                      std::max (staged.up_end_, staged.back_end_));
+      !reserved) {
+    if (reserved.error ().code != cudaErrorMemoryAllocation)
+      return tl::make_unexpected (reserved.error ());
+    return error (Error::Kind::no_memory,
+                  no_memory_on_device ("what is asked or answered", reserved.error ())
+                      + ": ask in parts");
+  }
+  staged.put_inputs (shape);
+  if (answers)
+    staged.put_answers (shape);
+  return staged;
+}
+
+void StagedQueries::put_inputs (const inthist::Shape &shape)
+{
+  Packing packing;
+  for (Query &query : queries_)
+    for_inputs (shape, query, [&] (auto &pointer, std::size_t bytes) {
+      const std::size_t offset = packing.add (bytes);
+      std::memcpy (buffers_->host_inputs.get () + offset, pointer, bytes);
+      pointer = reinterpret_cast<std::remove_reference_t<decltype (pointer)>> (
+          buffers_->inputs.get () + offset);
+    });
+}
+
+void StagedQueries::put_answers (const inthist::Shape &shape)
+{
+  Packing packing;
+  for_outputs (shape, queries_,
+               [&] (auto &pointer, std::size_t bytes, bool goes_up, bool comes_back) {
+                 const std::size_t offset = packing.add (bytes);
+                 if (goes_up)
+                   std::memcpy (buffers_->host_answers.get () + offset, pointer, bytes);
+                 if (comes_back)
+                   copies_.push_back ({ pointer, offset, bytes });
+                 pointer = reinterpret_cast<std::remove_reference_t<decltype (pointer)>> (
+                     buffers_->answers.get () + offset);
+               });
+}
+
+CudaExpected<> StagedQueries::upload (cudaStream_t stream) const
+{
+  const auto copy = [stream] (const DeviceMemory &to, const PinnedMemory &from, std::size_t bytes) {
+    return check (bytes == 0 ? cudaSuccess
+                             : cudaMemcpyAsync (to.get (), from.get (), bytes,
+                                                cudaMemcpyHostToDevice, stream));
+  };
+  TRY (copy (buffers_->answers, buffers_->host_answers, up_end_));
+  return copy (buffers_->inputs, buffers_->host_inputs, inputs_bytes_);
+}
+
+CudaExpected<> StagedQueries::download (cudaStream_t stream) const
+{
+  if (back_end_ == 0)
+    return {};
+  return check (cudaMemcpyAsync (buffers_->host_answers.get () + back_begin_,
+                                 buffers_->answers.get () + back_begin_, back_end_ - back_begin_,
+                                 cudaMemcpyDeviceToHost, stream));
+}
+
+void StagedQueries::copy_answers () const
+{
+  for (const auto &[to, offset, bytes] : copies_)
+    std::memcpy (to, buffers_->host_answers.get () + offset, bytes);
+}
+
+}  // namespace integralhist

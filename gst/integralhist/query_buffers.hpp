@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Queries on their way to a device and their answers on the way back.
+#pragma once
+
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include <query.hpp>
+
+#include "cuda_calls.hpp"
+
+namespace integralhist {
+
+using inthist::Query;
+
+/// A stream, and buffers for the queries of one call at a time.
+struct QueryBuffers {
+  inthist::cuda::StreamOwner stream;
+  inthist::cuda::EventOwner done;  // with all use of the buffers
+  inthist::cuda::PinnedMemory host_inputs, host_answers;
+  inthist::cuda::DeviceMemory inputs, answers;
+  std::size_t inputs_bytes = 0, answers_bytes = 0, host_answers_bytes = 0;
+
+  inthist::cuda::CudaExpected<> reserve (std::size_t inputs_wanted, std::size_t answers_wanted,
+                                         std::size_t host_answers_wanted);
+};
+
+/// Buffers that one call after another takes. cudaFree waits for the device where a failed call
+/// drops buffers that are in use.
+class QueryBufferPool {
+public:
+  explicit QueryBufferPool (Context context) : context_ (std::move (context)) {}
+  ~QueryBufferPool ();
+
+  /// Returns idle buffers or new ones; the context must be current.
+  inthist::cuda::CudaExpected<std::unique_ptr<QueryBuffers>> acquire ();
+  void give_back (std::unique_ptr<QueryBuffers> buffers);
+
+private:
+  const Context context_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<QueryBuffers>> idle_;
+};
+
+/// The queries of one call, which point to arrays in the device's buffers.
+class StagedQueries {
+public:
+  /// Copies inputs to the host buffers. With `answers` so are carried values, and answers come back
+  /// to where the queries say; else both are arrays on the device already.
+  static Expected<StagedQueries> create (QueryBufferPool &pool, const inthist::Shape &shape,
+                                         std::span<const Query> queries, bool answers);
+
+  const QueryBuffers &buffers () const { return *buffers_; }
+  std::span<const Query> queries () const { return queries_; }
+  /// Enqueue copies of the buffers.
+  inthist::cuda::CudaExpected<> upload (cudaStream_t stream) const;
+  inthist::cuda::CudaExpected<> download (cudaStream_t stream) const;
+  /// Copies downloaded answers to where they belong.
+  void copy_answers () const;
+  /// Returns the buffers, for the pool.
+  std::unique_ptr<QueryBuffers> release () { return std::move (buffers_); }
+
+private:
+  struct Copy {
+    void *to;
+    std::size_t offset, bytes;
+  };
+
+  void put_inputs (const inthist::Shape &shape);
+  void put_answers (const inthist::Shape &shape);
+
+  std::unique_ptr<QueryBuffers> buffers_;
+  std::vector<Query> queries_;
+  std::vector<Copy> copies_;
+  // of the buffers: inputs, what goes up of the answers, and what comes back of them
+  std::size_t inputs_bytes_ = 0, up_end_ = 0, back_begin_ = SIZE_MAX, back_end_ = 0;
+};
+
+}  // namespace integralhist

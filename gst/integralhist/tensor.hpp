@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A frame's tensor as its consumers see it. It is computed in the background: each function waits
+// for the fence.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+
+#include <query.hpp>
+
+#include "error.hpp"
+
+namespace integralhist {
+
+using inthist::Query;
+
+struct Shard;
+
+/// What CUDA callers need; all null for a tensor in host memory.
+struct CudaView {
+  guint64 pointer = 0;
+  void *event = nullptr, *context = nullptr;
+  int device = -1;
+};
+
+/// One frame's tensor. Any thread may query it; queries wait for the fence.
+class Tensor {
+public:
+  inthist::Shape shape;
+  inthist::Layout layout;
+
+  explicit Tensor (const inthist::Shape &of) : shape (of), layout (inthist::layout_of (of)) {}
+  virtual ~Tensor () = default;
+  Tensor (const Tensor &) = delete;
+  Tensor &operator= (const Tensor &) = delete;
+
+  /// Waits at most `timeout` nanoseconds, then returns an Error::Kind::timeout.
+  virtual Expected<> wait (GstClockTime timeout) = 0;
+  /// Answers into host memory, where carried values lie, too. Null `answers` ask for the best only.
+  virtual Expected<> ask (std::span<const Query> queries) = 0;
+  /// Enqueues queries on `stream`, which is of the tensor's context. Answers and carried values lie
+  /// in device memory. The inputs lie in host memory and are read before this returns.
+  virtual Expected<> ask_on (void * /*stream*/, std::span<const Query>)
+  {
+    return error (
+        Error::Kind::failed,
+        "the tensor is in host memory, where no stream orders anything: ask without a stream");
+  }
+  virtual Expected<const void *> host () = 0;
+  virtual CudaView cuda () { return {}; }
+  /// Waits for the shards and returns them in the order of bins; none where the tensor is whole.
+  virtual Expected<std::span<const Shard>> shards () { return std::span<const Shard> (); }
+  /// Keeps the tensor as it is until the work enqueued on `stream`, of its context, is done.
+  virtual Expected<> add_reader (void * /*stream*/)
+  {
+    return error (Error::Kind::failed, "the tensor is in host memory, which no stream reads: keep "
+                                       "a reference for as long as it is read");
+  }
+
+  std::size_t bytes () const { return inthist::tensor_bytes (shape, layout); }
+
+  /// Whether the engine holds the buffer (BufferHold), and whether somebody has copied that buffer
+  /// with the same memory.
+  std::atomic<bool> buffer_held = false, buffer_copied = false;
+  /// Whether Options::failed has been called for this tensor's failure.
+  std::atomic<bool> failure_reported = false;
+};
+
+/// Wraps a tensor for the C API (gstintegralhistogram.cpp).
+GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor);
+Tensor &tensor_of (GstIntegralHistogram *histogram);
+
+}  // namespace integralhist
