@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "backend.hpp"
 
-#include <gst/integralhist/sharded_engine.hpp>
+#include <gst/integralhist/make_engine.hpp>
 
 #include "parse.hpp"
 
@@ -99,46 +99,14 @@ Expected<std::unique_ptr<Engine>> ComputeDevices::make_engine (const inthist::Sh
                                                                const Options &options,
                                                                int pixel_bytes)
 {
-  const bool several = are_several () || options.task_bins > 0;
-  std::vector<ShardDevice> devices;
-  Host host;
+  Devices devices = { {}, ids_ };
 #if INTHIST_CUDA
-  if (context) {
-    std::vector contexts = { context };
-    for (const auto &other : others_)
-      contexts.push_back (other.context);
-    for (const auto &one : contexts)
-      devices.push_back (cuda_shard_device (one, lut, options));
-    host = cuda_host (contexts);
-  }
+  if (context)
+    devices.contexts.push_back (context);
+  for (const auto &other : others_)
+    devices.contexts.push_back (other.context);
 #endif
-  if (devices.empty () && (several || options.max_device_memory > 0 || !ids_.empty ()))
-    for (const int id : ids_.empty () ? std::vector{ 0 } : ids_)
-      devices.push_back (pretend_device (id, lut, options));
-
-  Options alone = options;
-  if (!several) {
-    if (devices.empty ())
-      return make_cpu_engine (shape, lut, options);
-    const bool limited = options.max_device_memory > 0;
-    const unsigned room = room_for (shape, devices.front ().memory,
-                                    overhead_of (shape, options, host.kind, pixel_bytes,
-                                                 options.async_depth) (shape.bins, shape.height));
-    // Without a limit one tensor is enough; waits for tensors held downstream are warned about.
-    if (room >= (limited ? least_resident (options) : 1)) {
-      if (limited) {
-        alone.tuning_time = 0;  // the built-in choice, whose memory was counted
-        if (options.max_tensors == 0 || options.max_tensors > room)
-          alone.max_tensors = room;
-      }
-#if INTHIST_CUDA
-      if (context)
-        return make_cuda_engine (shape, lut, alone, context);
-#endif
-      return make_cpu_engine (shape, lut, alone);
-    }
-  }
-  return make_sharded_engine (shape, options, std::move (devices), host, pixel_bytes);
+  return integralhist::make_engine (shape, lut, options, devices, pixel_bytes);
 }
 
 }  // namespace integralhist

@@ -14,8 +14,7 @@ public:
   Expected<std::string> open (GstElement *element, const ProducerProperties &properties);
   void close ();
 
-  /// Makes the engine for a shape: a sharded one for several devices, or where the settings or the
-  /// memory need rounds. A pixel of the input takes `pixel_bytes`.
+  /// Makes the engine for a shape there; see make_engine.hpp.
   Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape,
                                                  const inthist::Lut &lut, const Options &options,
                                                  int pixel_bytes);

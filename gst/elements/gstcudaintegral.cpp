@@ -169,16 +169,8 @@ static Expected<> make_engine (GstCudaIntegral *self)
   };
   options.failed = [self] (const Error &error) { post_error_once (self, error); };
 
-  const auto make = [&] {
-    return state.devices.make_engine (shape, lut, options, state.format.bytes);
-  };
-  auto first = make ();
-  // a strategy measured to be faster may need more memory than the built-in choice
-  const bool is_large = !first && first.error ().kind == Error::Kind::no_memory && !options.strategy
-                        && options.tuning_time > 0;
-  if (is_large)
-    options.tuning_time = 0;
-  const std::shared_ptr<Engine> engine = TRY (is_large ? make () : std::move (first));
+  const std::shared_ptr<Engine> engine =
+      TRY (state.devices.make_engine (shape, lut, options, state.format.bytes));
   const Plan &plan = engine->plan ();
   INFO (self, "strategy %s, tile %d, threads %d: %s", plan.choice.strategy->name,
         plan.choice.tuning.tile, plan.choice.tuning.threads, engine->story ().c_str ());

@@ -22,6 +22,7 @@
 
 #include <tbb/global_control.h>
 
+#include <gst/integralhist/make_engine.hpp>
 #include <gst/integralhist/sharded_engine.hpp>
 
 #if INTHIST_CUDA
