@@ -8,7 +8,7 @@
 #include <gst/integralhist/retire.hpp>
 
 #include "allocation.hpp"
-#include "backend.hpp"
+#include "compute_devices.hpp"
 #include "load_shedding.hpp"
 #include "mapped_frame.hpp"
 #include "messages.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "backend.hpp"
+#include "compute_devices.hpp"
 
 #include <gst/integralhist/make_engine.hpp>
 
