@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Where an element computes: on the CPU, on a CUDA device, or on several. Makes the engine there.
+// Where an element computes: on the CPU, on a CUDA device, or on several. Elements reach CUDA
+// through this alone, which every build has.
 #pragma once
 
+#include <gst/integralhist/make_engine.hpp>
+
 #include "cuda_device.hpp"
+#include "mapped_frame.hpp"
 #include "producer_properties.hpp"
 
 namespace integralhist {
@@ -14,32 +18,36 @@ public:
   Expected<std::string> open (GstElement *element, const ProducerProperties &properties);
   void close ();
 
-  /// Makes the engine for a shape there; see make_engine.hpp.
-  Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape,
-                                                 const inthist::Lut &lut, const Options &options,
-                                                 int pixel_bytes);
+  /// Returns the open devices, for make_engine ().
+  const Devices &all () const { return devices_; }
+  /// Goes on in the context of the buffer's CUDA memory, where that is another one and on a device
+  /// that the element may use (-1 for any). Returns that device, if any.
+  Expected<std::optional<int>> follow (GstBuffer *buffer, int device_id);
+  /// Maps a buffer where its pixels lie, and sets `frame` to them.
+  Expected<MappedFrame> map (GstBuffer *buffer, const GstVideoInfo &info,
+                             const inthist::PixelFormat &format, Frame &frame);
 
-  /// Returns whether there are several devices, any of which may hold the pixels.
-  bool are_several () const { return ids_.size () > 1; }
-
-#if INTHIST_CUDA
-  CudaDevice cuda;                       // the first device, and the pipeline's contexts
-  std::shared_ptr<CudaContext> context;  // null on the CPU
-#endif
+  /// Shares contexts with the pipeline: GstElement::set_context and the CONTEXT query.
+  void set_context (GstElement *element, GstContext *context, int device_id)
+  {
+    cuda_.set_context (element, context, device_id);
+  }
+  bool answer_query (GstElement *element, GstQuery *query)
+  {
+    return cuda_.answer_query (element, query);
+  }
+  /// Completes an ALLOCATION query for so many frames in flight. Returns false on the CPU.
+  bool propose_allocation (GstQuery *query, unsigned in_flight);
 
 private:
-#if INTHIST_CUDA
   /// Opens the devices; fails only where the settings name a device that is missing. Without a
   /// context `why` is set to the reason.
   Expected<> open_cuda (GstElement *element, const ProducerProperties &properties,
                         std::string *why);
-  struct Other {
-    std::shared_ptr<CudaContext> context;
-    DeviceUse use;
-  };
-  std::vector<Other> others_;  // all but the first
-#endif
-  std::vector<int> ids_;  // in the order of the settings
+
+  CudaDevice cuda_;                // the first device, and the pipeline's contexts
+  std::vector<DeviceUse> others_;  // all devices but the first
+  Devices devices_;
 };
 
 }  // namespace integralhist
