@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "allocation.hpp"
+#include "compute_devices.hpp"
 
 #include <gst/integralhist/pinned_memory.hpp>
 #include <gst/video/gstvideopool.h>
@@ -44,20 +44,20 @@ bool put_first (GstQuery *query, GstAllocator *allocator, GstAllocationParams *p
 
 }  // namespace
 
-void propose_buffers (GstQuery *query, CudaDevice &device,
-                      const std::shared_ptr<CudaContext> &context, unsigned in_flight)
+bool ComputeDevices::propose_allocation (GstQuery *query, unsigned in_flight)
 {
+  if (devices_.contexts.empty ())
+    return false;
   GstCaps *caps = nullptr;
   gboolean need_pool = FALSE;
   GstVideoInfo info;
   gst_query_parse_allocation (query, &caps, &need_pool);
   if (!caps || !gst_video_info_from_caps (&info, caps))
-    return;
-  const bool cuda = is_cuda_caps (caps);
-  if (!cuda
-      && !gst_caps_features_contains (gst_caps_get_features (caps, 0),
-                                      GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY))
-    return;
+    return true;
+  const GstCapsFeatures *const features = gst_caps_get_features (caps, 0);
+  const bool cuda = gst_caps_features_contains (features, "memory:CUDAMemory");
+  if (!cuda && !gst_caps_features_contains (features, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY))
+    return true;
   g_autoptr (GstBufferPool) theirs = nullptr, pool = nullptr;
   guint size = 0, least = 0, most = 0;
   const bool some = gst_query_get_n_allocation_pools (query) > 0;
@@ -68,11 +68,11 @@ void propose_buffers (GstQuery *query, CudaDevice &device,
   GstAllocationParams params;
   if (cuda) {
     if (!theirs && need_pool)
-      pool = device.new_pool ();
+      pool = cuda_.new_pool ();
   } else {
-    allocator = new_pinned_allocator (context);
+    allocator = new_pinned_allocator (devices_.contexts.front ());
     if ((theirs && !is_ordinary (theirs)) || !put_first (query, allocator, &params))
-      return;
+      return true;
     if (need_pool)
       pool = gst_video_buffer_pool_new ();
   }
@@ -87,7 +87,7 @@ void propose_buffers (GstQuery *query, CudaDevice &device,
     if (allocator)
       gst_buffer_pool_config_set_allocator (config, allocator, &params);
     if (!gst_buffer_pool_set_config (pool, config))
-      return;
+      return true;
     g_autoptr (GstStructure) set = gst_buffer_pool_get_config (pool);
     gst_buffer_pool_config_get_params (set, nullptr, &size, nullptr,
                                        nullptr);  // rows may be longer on a device
@@ -96,6 +96,7 @@ void propose_buffers (GstQuery *query, CudaDevice &device,
     gst_query_set_nth_allocation_pool (query, 0, pool ? pool : theirs, size, least, most);
   else if (pool)
     gst_query_add_allocation_pool (query, pool, size, least, most);
+  return true;
 }
 
 }  // namespace integralhist

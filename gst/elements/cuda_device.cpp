@@ -3,17 +3,24 @@
 
 #include <map>
 
+#define GST_USE_UNSTABLE_API
+#include <gst/cuda/gstcudabufferpool.h>
+#include <gst/cuda/gstcudacontext.h>
+#include <gst/cuda/gstcudaloader.h>
+#include <gst/cuda/gstcudamemory.h>
+#include <gst/cuda/gstcudautils.h>
+#if GST_CHECK_VERSION(1, 24, 0)
+#include <gst/cuda/gstcudastream.h>
+#endif
+
+#include "pixel_format.hpp"
+
 namespace integralhist {
 
-/// Takes the device of the settings, or one that the fewest elements use.
-static DeviceUse use_device (int device_id)
-{
-  std::string why;
-  return device_id >= 0 ? DeviceUse (device_id)
-                        : DeviceUse::of_least_used (CudaContext::device_count (&why));
-}
-
-#if HAVE_GSTCUDA
+const char *const kReadableCaps = GST_VIDEO_CAPS_MAKE_WITH_FEATURES (
+    GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY,
+    INTEGRALHIST_CUDA_FORMATS) ";" GST_VIDEO_CAPS_MAKE (INTEGRALHIST_SYSTEM_FORMATS);
+const int kMapCuda = GST_MAP_CUDA;
 
 void CudaDevice::set_context (GstElement *element, GstContext *context, int device_id)
 {
@@ -69,6 +76,12 @@ static int device_of (GstCudaContext *context)
   return int (device);
 }
 
+static Expected<std::shared_ptr<CudaContext>> wrapped (GstCudaContext *context)
+{
+  const std::shared_ptr<void> owner (gst_object_ref (context), gst_object_unref);
+  return CudaContext::wrap (gst_cuda_context_get_handle (context), device_of (context), owner);
+}
+
 bool CudaDevice::is_open ()
 {
   const std::lock_guard lock (mutex_);
@@ -98,7 +111,8 @@ void CudaDevice::ask_for_context (GstElement *element)
       element, gst_message_new_need_context (GST_OBJECT (element), GST_CUDA_CONTEXT_TYPE));
 }
 
-Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *element, int device_id)
+Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *element, int device_id,
+                                                         int devices)
 {
   if (!gst_cuda_load_library ())
     return error (Error::Kind::no_device, "libgstcuda found no driver");
@@ -107,7 +121,7 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *element, in
     ask_for_context (element);  // without the lock: a neighbour may be asking us
   DeviceUse use;
   if (!is_open ()) {
-    use = use_device (device_id);
+    use = DeviceUse::of (device_id, devices);
     GstCudaContext *shared = TRY (shared_context (use.device ()));
     g_autoptr (GstContext) context = gst_context_new_cuda_context (shared);
     gst_object_unref (shared);
@@ -120,7 +134,7 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *element, in
     return error (Error::Kind::no_device,
                   "CUDA device " + std::to_string (std::max (device_id, 0)) + " gave no context");
   use_ = DeviceUse (device_of (context_));
-  return wrap ();
+  return wrapped (context_);
 }
 
 void CudaDevice::clear ()
@@ -147,7 +161,7 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::follow (GstBuffer *buffer, in
   gst_object_replace (reinterpret_cast<GstObject **> (&context_),
                       GST_OBJECT_CAST (memory->context));
   use_ = DeviceUse (device_of (context_));
-  return wrap ();
+  return wrapped (context_);
 }
 
 bool CudaDevice::owns (GstBuffer *buffer)
@@ -176,81 +190,11 @@ GstBufferPool *CudaDevice::new_pool ()
   return context_ ? gst_cuda_buffer_pool_new (context_) : nullptr;
 }
 
-bool is_cuda_caps (const GstCaps *caps)
-{
-  return gst_caps_features_contains (gst_caps_get_features (caps, 0),
-                                     GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY);
-}
-
-static Expected<std::shared_ptr<CudaContext>> wrapped (GstCudaContext *context)
-{
-  const std::shared_ptr<void> owner (gst_object_ref (context), gst_object_unref);
-  return CudaContext::wrap (gst_cuda_context_get_handle (context), device_of (context), owner);
-}
-
-Expected<std::shared_ptr<CudaContext>> CudaDevice::wrap ()
-{
-  return wrapped (context_);
-}
-
 Expected<std::shared_ptr<CudaContext>> CudaDevice::context_of (GstBuffer *buffer)
 {
-  GstCudaMemory *memory = cuda_memory (buffer);
-  if (!memory)
-    return nullptr;
-  return wrapped (memory->context);
-}
-
-#else  // the primary context; no CUDA memory in buffers
-
-void CudaDevice::set_context (GstElement *, GstContext *, int) {}
-
-bool CudaDevice::answer_query (GstElement *, GstQuery *)
-{
-  return false;
-}
-
-Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *, int device_id)
-{
-  use_ = use_device (device_id);
-  return CudaContext::primary (use_.device ());
-}
-
-void CudaDevice::clear ()
-{
-  use_ = {};
-}
-
-Expected<std::shared_ptr<CudaContext>> CudaDevice::follow (GstBuffer *, int)
-{
+  if (GstCudaMemory *memory = cuda_memory (buffer))
+    return wrapped (memory->context);
   return nullptr;
 }
-
-bool CudaDevice::owns (GstBuffer *)
-{
-  return false;
-}
-
-Expected<std::shared_ptr<CudaContext>> CudaDevice::context_of (GstBuffer *)
-{
-  return nullptr;
-}
-
-inthist::Stream CudaDevice::producer_stream (GstBuffer *)
-{
-  return nullptr;
-}
-
-GstBufferPool *CudaDevice::new_pool ()
-{
-  return nullptr;
-}
-
-bool is_cuda_caps (const GstCaps *)
-{
-  return false;
-}
-
-#endif
 
 }  // namespace integralhist

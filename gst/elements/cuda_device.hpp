@@ -1,35 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The element's CUDA context, shared with the pipeline's other CUDA elements through libgstcuda
-// where this build has it, and the CUDA memory in buffers.
+// where this build has it, and the CUDA memory in buffers. Other builds have no_gstcuda.cpp.
 #pragma once
 
 #include <memory>
 #include <mutex>
-#include <optional>
 
 #include <gst/integralhist/cuda_context.hpp>
 #include <gst/video/video.h>
 
 #include "device_use.hpp"
 
-#if HAVE_GSTCUDA
-#ifndef GST_USE_UNSTABLE_API
-#define GST_USE_UNSTABLE_API
-#endif
-#include <gst/cuda/gstcudabufferpool.h>
-#include <gst/cuda/gstcudacontext.h>
-#include <gst/cuda/gstcudaloader.h>
-#include <gst/cuda/gstcudamemory.h>
-#include <gst/cuda/gstcudautils.h>
-#if GST_CHECK_VERSION(1, 24, 0)
-#include <gst/cuda/gstcudastream.h>
-#endif
-#endif
+typedef struct _GstCudaContext GstCudaContext;  // of libgstcuda
 
 namespace integralhist {
-
-#if INTHIST_CUDA
 
 class CudaDevice {
 public:
@@ -41,9 +26,12 @@ public:
   bool answer_query (GstElement *element, GstQuery *query);
 
   /// Opens a context on the device: the neighbours', the application's, or one that the elements of
-  /// this kind share in the process. -1 is any device: the neighbours' or the process's least used.
-  Expected<std::shared_ptr<CudaContext>> open (GstElement *element, int device_id);
+  /// this kind share in the process. -1 is any of the devices: the neighbours' or the process's
+  /// least used.
+  Expected<std::shared_ptr<CudaContext>> open (GstElement *element, int device_id, int devices);
   void clear ();
+  /// Returns the number of the open device.
+  int device () const { return use_.device (); }
 
   /// Opens the context of the buffer's CUDA memory, where that is another context than the open one
   /// and on a device that the element may use; returns null otherwise.
@@ -58,27 +46,16 @@ public:
   GstBufferPool *new_pool ();
 
 private:
-  DeviceUse use_;
-#if HAVE_GSTCUDA
   bool is_open ();
   void ask_for_context (GstElement *element);
-  Expected<std::shared_ptr<CudaContext>> wrap ();
 
   // Guards context_; any thread may set contexts, also within open ().
   std::recursive_mutex mutex_;
   GstCudaContext *context_ = nullptr;
-#endif
+  DeviceUse use_;
 };
 
-/// Returns whether the caps name CUDA memory. Buffers of other caps may be CUDA memory, too.
-bool is_cuda_caps (const GstCaps *caps);
-
-#if HAVE_GSTCUDA
-constexpr int kMapCuda = GST_MAP_CUDA;
-#else
-constexpr int kMapCuda = 0;
-#endif
-
-#endif
+extern const char *const kReadableCaps;  // what an element can read, for pad templates
+extern const int kMapCuda;               // the flag that maps CUDA memory where it lies
 
 }  // namespace integralhist

@@ -23,13 +23,15 @@ DeviceUse::DeviceUse (int device) : device_ (device)
   users ()[device]++;
 }
 
-DeviceUse DeviceUse::of_least_used (int devices)
+DeviceUse DeviceUse::of (int device, int devices)
 {
+  if (device >= 0)
+    return DeviceUse (device);
   const std::lock_guard lock (mutex);
   int least = 0;
-  for (int device = 1; device < devices; device++)
-    if (users ()[device] < users ()[least])
-      least = device;
+  for (int other = 1; other < devices; other++)
+    if (users ()[other] < users ()[least])
+      least = other;
   users ()[least]++;
   DeviceUse use;
   use.device_ = least;

@@ -10,8 +10,8 @@ class DeviceUse {
 public:
   DeviceUse () = default;
   explicit DeviceUse (int device);
-  /// Returns the first of the devices 0 to devices - 1 that the fewest elements use.
-  static DeviceUse of_least_used (int devices);
+  /// Takes a device; for -1 the first of the devices 0 to devices - 1 that the fewest elements use.
+  static DeviceUse of (int device, int devices);
   ~DeviceUse ();
   DeviceUse (DeviceUse &&other) noexcept : device_ (std::exchange (other.device_, -1)) {}
   DeviceUse &operator= (DeviceUse &&other) noexcept

@@ -4,11 +4,9 @@
 #include <region.hpp>
 
 #include <gst/integralhist/gstintegralhist.h>
-#include <gst/integralhist/pinned_memory.hpp>
 #include <gst/integralhist/retire.hpp>
 
-#include "allocation.hpp"
-#include "backend.hpp"
+#include "compute_devices.hpp"
 #include "load_shedding.hpp"
 #include "mapped_frame.hpp"
 #include "messages.hpp"
@@ -169,16 +167,8 @@ static Expected<> make_engine (GstCudaIntegral *self)
   };
   options.failed = [self] (const Error &error) { post_error_once (self, error); };
 
-  const auto make = [&] {
-    return state.devices.make_engine (shape, lut, options, state.format.bytes);
-  };
-  auto first = make ();
-  // a strategy measured to be faster may need more memory than the built-in choice
-  const bool is_large = !first && first.error ().kind == Error::Kind::no_memory && !options.strategy
-                        && options.tuning_time > 0;
-  if (is_large)
-    options.tuning_time = 0;
-  const std::shared_ptr<Engine> engine = TRY (is_large ? make () : std::move (first));
+  const std::shared_ptr<Engine> engine =
+      TRY (make_engine (shape, lut, options, state.devices.all (), state.format.bytes));
   const Plan &plan = engine->plan ();
   INFO (self, "strategy %s, tile %d, threads %d: %s", plan.choice.strategy->name,
         plan.choice.tuning.tile, plan.choice.tuning.threads, engine->story ().c_str ());
@@ -310,58 +300,10 @@ static void set_frame_size (State &state, int width, int height)
   state.shape.height = height;
 }
 
-/// Goes on in the context of the buffer's CUDA memory, as the property allows.
-static Expected<> follow_context ([[maybe_unused]] GstCudaIntegral *self,
-                                  [[maybe_unused]] GstBuffer *buffer)
+static Expected<std::shared_ptr<Tensor>> submit (State &state, Engine &engine, GstBuffer *buffer)
 {
-#if INTHIST_CUDA
-  State &state = state_of (self);
-  ComputeDevices &devices = state.devices;
-  if (!devices.context || devices.are_several ())
-    return {};
-  if (const auto context = TRY (devices.cuda.follow (buffer, state.started.first_device ()))) {
-    INFO (self, "following the input to CUDA device %d", context->device ());
-    drop_engine (state);
-    devices.context = context;
-  }
-#endif
-  return {};
-}
-
-/// Submits the frame's pixels, those of the `area` of the buffer's picture.
-static Expected<std::shared_ptr<Tensor>> submit (GstCudaIntegral *self, Engine &engine,
-                                                 GstBuffer *buffer)
-{
-  State &state = state_of (self);
   Frame frame;
-  int flags = int (GST_MAP_READ) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF);
-#if INTHIST_CUDA
-  const auto &[cuda, context] = std::tie (state.devices.cuda, state.devices.context);
-  if (context && state.devices.are_several ())
-    frame.context = TRY (CudaDevice::context_of (buffer));
-  const bool on_device = frame.context || (context && cuda.owns (buffer));
-  if (on_device)
-    flags |= kMapCuda;
-#endif
-  MappedFrame mapped = TRY (MappedFrame::map (buffer, state.info, flags));
-  TRY (check_plane (mapped.video (), mapped.area, state.format.bytes));
-  frame.image = { mapped.first_pixel (state.format.bytes), mapped.stride (), state.format };
-#if INTHIST_CUDA
-  const std::size_t row = std::size_t (mapped.area.w) * state.format.bytes;
-  const std::size_t bytes = frame.image.stride * std::size_t (mapped.area.h - 1) + row;
-  const bool one_by_one =
-      frame.image.stride < std::ptrdiff_t (row);  // rows overlap or go from the bottom up
-  if (on_device) {
-    if (frame.image.stride < 0)
-      return error (Error::Kind::bad_frame,
-                    "The frame cannot be read: in CUDA memory its rows go from the bottom up");
-    frame.place = Place::device;
-    frame.producer = CudaDevice::producer_stream (buffer);
-  } else if (context && !one_by_one
-             && is_pinned (gst_buffer_peek_memory (buffer, 0), frame.image.data, bytes)) {
-    frame.place = Place::pinned;
-  }
-#endif
+  const MappedFrame mapped = TRY (state.devices.map (buffer, state.info, state.format, frame));
   return engine.submit (frame);
 }
 
@@ -424,11 +366,14 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   const GstVideoRectangle area = TRY (frame_area (buffer, state.info));
   set_frame_size (state, area.w, area.h);
   TRY (update_regions (state, properties.regions));
-  TRY (follow_context (self, buffer));
+  if (const auto device = TRY (state.devices.follow (buffer, state.started.first_device ()))) {
+    INFO (self, "following the input to CUDA device %d", *device);
+    drop_engine (state);
+  }
   if (!engine_of (state))
     TRY (make_engine (self));
   const auto engine = engine_of (state);
-  const auto tensor = TRY (submit (self, *engine, buffer));
+  const auto tensor = TRY (submit (state, *engine, buffer));
   if (properties.sync)
     if (const auto done = await (state, *tensor); !done) {
       (void) engine->hold (buffer, *tensor);  // other devices than a failed one may still read it
@@ -495,15 +440,8 @@ static gboolean gst_cuda_integral_propose_allocation (GstBaseTransform *trans,
 {
   const gboolean answered =
       GST_BASE_TRANSFORM_CLASS (parent_class)->propose_allocation (trans, decide_query, query);
-#if INTHIST_CUDA
   State &state = state_of (trans);
-  if (state.devices.context) {
-    propose_buffers (query, state.devices.cuda, state.devices.context,
-                     state.started.options.async_depth);
-    return TRUE;
-  }
-#endif
-  return answered;
+  return state.devices.propose_allocation (query, state.started.options.async_depth) || answered;
 }
 
 static gboolean gst_cuda_integral_query (GstBaseTransform *trans, GstPadDirection direction,
@@ -514,11 +452,9 @@ static gboolean gst_cuda_integral_query (GstBaseTransform *trans, GstPadDirectio
           query, content_of (trans),
           { properties_of (trans).interval, state_of (trans).attached.load () }))
     return TRUE;
-#if INTHIST_CUDA
   if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT
-      && state_of (trans).devices.cuda.answer_query (GST_ELEMENT (trans), query))
+      && state_of (trans).devices.answer_query (GST_ELEMENT (trans), query))
     return TRUE;
-#endif
   return GST_BASE_TRANSFORM_CLASS (parent_class)->query (trans, direction, query);
 }
 
@@ -526,10 +462,8 @@ static gboolean gst_cuda_integral_query (GstBaseTransform *trans, GstPadDirectio
 
 static void gst_cuda_integral_set_context (GstElement *element, GstContext *context)
 {
-#if INTHIST_CUDA
-  state_of (element).devices.cuda.set_context (element, context,
-                                               properties_of (element).first_device ());
-#endif
+  state_of (element).devices.set_context (element, context,
+                                          properties_of (element).first_device ());
   GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
 }
 
@@ -647,13 +581,7 @@ static void gst_cuda_integral_class_init (GstCudaIntegralClass *klass)
   auto *element_class = GST_ELEMENT_CLASS (klass);
   element_class->set_context = GST_DEBUG_FUNCPTR (gst_cuda_integral_set_context);
   element_class->change_state = GST_DEBUG_FUNCPTR (gst_cuda_integral_change_state);
-  const char *caps_string =
-#if HAVE_GSTCUDA
-      GST_VIDEO_CAPS_MAKE_WITH_FEATURES (GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY,
-                                         INTEGRALHIST_CUDA_FORMATS) ";"
-#endif
-      GST_VIDEO_CAPS_MAKE (INTEGRALHIST_SYSTEM_FORMATS);
-  g_autoptr (GstCaps) caps = gst_caps_from_string (caps_string);
+  g_autoptr (GstCaps) caps = gst_caps_from_string (kReadableCaps);
   gst_element_class_add_pad_template (
       element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
   gst_element_class_add_pad_template (

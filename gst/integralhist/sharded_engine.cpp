@@ -6,13 +6,7 @@
 #include <set>
 #include <utility>
 
-#if INTHIST_CUDA
-#include "cuda_engine.hpp"
-#include "peer_upload.hpp"
-#include "pinned_memory.hpp"
-#endif
 #include "buffer_hold.hpp"
-#include "cpu_engine.hpp"
 #include "fault.hpp"
 #include "picture_rows.hpp"
 #include "tensor_pool.hpp"
@@ -593,47 +587,5 @@ Expected<std::unique_ptr<Engine>> make_sharded_engine (const inthist::Shape &sha
       host.peers_copy (shape) ? options.async_depth * picture : 0));
   return ShardedEngine::create (shape, options, sharing, devices, host);
 }
-
-ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options)
-{
-  return { id, options.max_device_memory ? options.max_device_memory : available_memory ().bytes,
-           [lut] (const inthist::Shape &shape, const Options &o, const Portion &portion) {
-             return make_cpu_engine (shape, lut, o, portion);
-           } };
-}
-
-#if INTHIST_CUDA
-ShardDevice cuda_shard_device (std::shared_ptr<CudaContext> context, const inthist::Lut &lut,
-                               const Options &options)
-{
-  // 5 % are left to the driver and to other processes
-  const std::size_t available = context->free_memory () / 20 * 19;
-  return { context->device (),
-           options.max_device_memory ? std::min<std::size_t> (options.max_device_memory, available)
-                                     : available,
-           [lut, context] (const inthist::Shape &shape, const Options &o, const Portion &portion) {
-             return make_cuda_engine (shape, lut, o, context, portion);
-           } };
-}
-
-Host cuda_host (const std::vector<std::shared_ptr<CudaContext>> &contexts)
-{
-  const std::shared_ptr<CudaContext> first = contexts.front ();
-  Host host = { inthist::Device::cuda,
-                [first] (std::size_t bytes, const auto &message, const auto &) {
-                  return allocate_pinned (first, bytes, message);
-                },
-                [first] (const Frame &frame) {
-                  return frame.producer
-                             ? (frame.context ? frame.context : first)->synchronize (frame.producer)
-                             : Expected<> ();
-                } };
-  if (const auto peers = PeerUpload::between (contexts))
-    host.upload = [peers] (PartFrame &frame, int width, int height) {
-      return peers->upload (frame, width, height);
-    };
-  return host;
-}
-#endif
 
 }  // namespace integralhist

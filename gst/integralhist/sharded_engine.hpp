@@ -48,14 +48,4 @@ Expected<std::unique_ptr<Engine>> make_sharded_engine (const inthist::Shape &sha
                                                        std::vector<ShardDevice> devices,
                                                        const Host &host, int pixel_bytes);
 
-/// Returns the CPU as a device of its own, so that a sharded engine runs without a GPU.
-ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options);
-
-#if INTHIST_CUDA
-ShardDevice cuda_shard_device (std::shared_ptr<CudaContext> context, const inthist::Lut &lut,
-                               const Options &options);
-/// Returns the host functions for devices with these contexts.
-Host cuda_host (const std::vector<std::shared_ptr<CudaContext>> &contexts);
-#endif
-
 }  // namespace integralhist

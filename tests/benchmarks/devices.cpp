@@ -24,6 +24,7 @@
 
 #include <gst/integralhist/cpu_engine.hpp>
 #include <gst/integralhist/cuda_engine.hpp>
+#include <gst/integralhist/make_engine.hpp>
 #include <gst/integralhist/sharded_engine.hpp>
 
 #if INTHIST_CUDA

@@ -20,6 +20,7 @@
 
 #include <gst/integralhist/fault.hpp>
 #include <gst/integralhist/host_memory.hpp>
+#include <gst/integralhist/make_engine.hpp>
 #include <gst/integralhist/sharded_engine.hpp>
 #include <gst/integralhist/thread.hpp>
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "backend.hpp"
+#include "compute_devices.hpp"
 
-#include <gst/integralhist/cpu_engine.hpp>
-#include <gst/integralhist/cuda_engine.hpp>
-#include <gst/integralhist/sharded_engine.hpp>
+#include <gst/integralhist/pinned_memory.hpp>
 
 #include "parse.hpp"
 
 namespace integralhist {
 
 #if INTHIST_CUDA
+
 Expected<> ComputeDevices::open_cuda (GstElement *element, const ProducerProperties &properties,
                                       std::string *why)
 {
@@ -17,7 +16,7 @@ Expected<> ComputeDevices::open_cuda (GstElement *element, const ProducerPropert
   if (devices == 0)
     return {};
   const std::string last = std::to_string (devices - 1);
-  for (const int id : ids_)
+  for (const int id : devices_.ids)
     if (id >= devices)
       return error (Error::Kind::no_device, "CUDA device " + std::to_string (id)
                                                 + " of cuda-device-ids=\""
@@ -27,18 +26,42 @@ Expected<> ComputeDevices::open_cuda (GstElement *element, const ProducerPropert
     return error (Error::Kind::no_device,
                   "CUDA device " + std::to_string (properties.cuda_device_id)
                       + " does not exist: set cuda-device-id to 0.." + last + ", or to -1");
-  const auto open_all = [&] () -> Expected<> {
-    for (std::size_t i = 1; i < ids_.size (); i++)
-      others_.push_back ({ TRY (CudaContext::primary (ids_[i])), DeviceUse (ids_[i]) });
-    context = TRY (cuda.open (element, properties.first_device ()));
-    return {};
+  const auto open_all = [&] () -> Expected<std::vector<std::shared_ptr<CudaContext>>> {
+    std::vector<std::shared_ptr<CudaContext>> contexts (1);  // the first is opened last
+    for (std::size_t i = 1; i < devices_.ids.size (); i++) {
+      contexts.push_back (TRY (CudaContext::primary (devices_.ids[i])));
+      others_.emplace_back (devices_.ids[i]);
+    }
+    contexts.front () = TRY (cuda_.open (element, properties.first_device (), devices));
+    return contexts;
   };
-  if (const auto opened = open_all (); !opened) {
+  if (auto opened = open_all ()) {
+    devices_.contexts = std::move (*opened);
+  } else {
     *why = opened.error ().message;
     others_.clear ();
   }
   return {};
 }
+
+#else
+
+Expected<> ComputeDevices::open_cuda (GstElement *, const ProducerProperties &, std::string *why)
+{
+  *why = "this build has no CUDA (it was configured with -Dcuda=disabled, or without nvcc)";
+  return {};
+}
+
+bool ComputeDevices::propose_allocation (GstQuery *, unsigned)
+{
+  return false;
+}
+
+bool is_pinned (GstMemory *, const void *, std::size_t)
+{
+  return false;
+}
+
 #endif
 
 Expected<std::string> ComputeDevices::open (GstElement *element,
@@ -52,11 +75,11 @@ Expected<std::string> ComputeDevices::open (GstElement *element,
                       + (wanted->device == inthist::Device::cuda ? "CUDA" : "the CPU")
                       + " only: set backend=auto, or strategy=auto");
 
-  ids_ = TRY (parse_device_ids (properties.cuda_device_ids));
+  devices_.ids = TRY (parse_device_ids (properties.cuda_device_ids));
   const bool may_cuda =
       properties.backend != Backend::cpu && !(wanted && wanted->device == inthist::Device::cpu);
   const bool named = may_cuda && properties.cuda_device_id >= 0,
-             listed = may_cuda && !ids_.empty ();
+             listed = may_cuda && !devices_.ids.empty ();
   // What would let the element take the CPU, where the settings do not.
   std::string cpu_instead;
   for (const auto &[demanded, setting] :
@@ -65,17 +88,12 @@ Expected<std::string> ComputeDevices::open (GstElement *element,
          std::pair (listed, "no cuda-device-ids") })
     if (demanded)
       cpu_instead += (cpu_instead.empty () ? "" : " and ") + std::string (setting);
-  std::string why =
-      "this build has no CUDA (it was configured with -Dcuda=disabled, or without nvcc)";
-#if INTHIST_CUDA
+  std::string why;
   if (may_cuda)
     TRY (open_cuda (element, properties, &why));
-  if (context)
+  if (!devices_.contexts.empty ())
     return "CUDA device" + std::string (listed ? "s " : " ")
-           + (listed ? properties.cuda_device_ids : std::to_string (context->device ()));
-#else
-  (void) element;
-#endif
+           + (listed ? properties.cuda_device_ids : std::to_string (cuda_.device ()));
   if (!cpu_instead.empty ()) {
     const std::string device = named    ? " device " + std::to_string (properties.cuda_device_id)
                                : listed ? " devices " + properties.cuda_device_ids
@@ -88,59 +106,48 @@ Expected<std::string> ComputeDevices::open (GstElement *element,
 
 void ComputeDevices::close ()
 {
-  ids_.clear ();
-#if INTHIST_CUDA
-  context = nullptr;
+  devices_ = {};
   others_.clear ();
-  cuda.clear ();
-#endif
+  cuda_.clear ();
 }
 
-Expected<std::unique_ptr<Engine>> ComputeDevices::make_engine (const inthist::Shape &shape,
-                                                               const inthist::Lut &lut,
-                                                               const Options &options,
-                                                               int pixel_bytes)
+Expected<std::optional<int>> ComputeDevices::follow (GstBuffer *buffer, int device_id)
 {
-  const bool several = are_several () || options.task_bins > 0;
-  std::vector<ShardDevice> devices;
-  Host host;
-#if INTHIST_CUDA
-  if (context) {
-    std::vector contexts = { context };
-    for (const auto &other : others_)
-      contexts.push_back (other.context);
-    for (const auto &one : contexts)
-      devices.push_back (cuda_shard_device (one, lut, options));
-    host = cuda_host (contexts);
-  }
-#endif
-  if (devices.empty () && (several || options.max_device_memory > 0 || !ids_.empty ()))
-    for (const int id : ids_.empty () ? std::vector{ 0 } : ids_)
-      devices.push_back (pretend_device (id, lut, options));
+  if (devices_.contexts.empty () || devices_.are_several ())
+    return std::nullopt;
+  auto context = TRY (cuda_.follow (buffer, device_id));
+  if (!context)
+    return std::nullopt;
+  devices_.contexts.front () = std::move (context);
+  return cuda_.device ();
+}
 
-  Options alone = options;
-  if (!several) {
-    if (devices.empty ())
-      return make_cpu_engine (shape, lut, options);
-    const bool limited = options.max_device_memory > 0;
-    const unsigned room = room_for (shape, devices.front ().memory,
-                                    overhead_of (shape, options, host.kind, pixel_bytes,
-                                                 options.async_depth) (shape.bins, shape.height));
-    // Without a limit one tensor is enough; waits for tensors held downstream are warned about.
-    if (room >= (limited ? least_resident (options) : 1)) {
-      if (limited) {
-        alone.tuning_time = 0;  // the built-in choice, whose memory was counted
-        if (options.max_tensors == 0 || options.max_tensors > room)
-          alone.max_tensors = room;
-      }
-#if INTHIST_CUDA
-      if (context)
-        return make_cuda_engine (shape, lut, alone, context);
-#endif
-      return make_cpu_engine (shape, lut, alone);
-    }
+Expected<MappedFrame> ComputeDevices::map (GstBuffer *buffer, const GstVideoInfo &info,
+                                           const inthist::PixelFormat &format, Frame &frame)
+{
+  const bool on_cuda = !devices_.contexts.empty ();
+  if (on_cuda && devices_.are_several ())
+    frame.context = TRY (CudaDevice::context_of (buffer));
+  const bool on_device = frame.context || (on_cuda && cuda_.owns (buffer));
+  MappedFrame mapped = TRY (MappedFrame::map (
+      buffer, info,
+      int (GST_MAP_READ) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF) | (on_device ? kMapCuda : 0)));
+  TRY (check_plane (mapped.video (), mapped.area, format.bytes));
+  const std::ptrdiff_t row = std::ptrdiff_t (mapped.area.w) * format.bytes,
+                       stride = mapped.stride ();
+  frame.image = { mapped.first_pixel (format.bytes), stride, format };
+  if (on_device) {
+    if (stride < 0)
+      return error (Error::Kind::bad_frame,
+                    "The frame cannot be read: in CUDA memory its rows go from the bottom up");
+    frame.place = Place::device;
+    frame.producer = CudaDevice::producer_stream (buffer);
+  } else if (on_cuda && stride >= row  // rows neither overlap nor go from the bottom up
+             && is_pinned (gst_buffer_peek_memory (buffer, 0), frame.image.data,
+                           std::size_t (stride * (mapped.area.h - 1) + row))) {
+    frame.place = Place::pinned;
   }
-  return make_sharded_engine (shape, options, std::move (devices), host, pixel_bytes);
+  return mapped;
 }
 
 }  // namespace integralhist

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// CudaDevice in builds without libgstcuda: the primary context, and no CUDA memory in buffers.
+#include "cuda_device.hpp"
+#include "pixel_format.hpp"
+
+namespace integralhist {
+
+const char *const kReadableCaps = GST_VIDEO_CAPS_MAKE (INTEGRALHIST_SYSTEM_FORMATS);
+const int kMapCuda = 0;
+
+void CudaDevice::set_context (GstElement *, GstContext *, int) {}
+
+bool CudaDevice::answer_query (GstElement *, GstQuery *)
+{
+  return false;
+}
+
+#if INTHIST_CUDA
+Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *, int device_id, int devices)
+{
+  use_ = DeviceUse::of (device_id, devices);
+  return CudaContext::primary (use_.device ());
+}
+#endif
+
+void CudaDevice::clear ()
+{
+  use_ = {};
+}
+
+Expected<std::shared_ptr<CudaContext>> CudaDevice::follow (GstBuffer *, int)
+{
+  return nullptr;
+}
+
+bool CudaDevice::owns (GstBuffer *)
+{
+  return false;
+}
+
+Expected<std::shared_ptr<CudaContext>> CudaDevice::context_of (GstBuffer *)
+{
+  return nullptr;
+}
+
+inthist::Stream CudaDevice::producer_stream (GstBuffer *)
+{
+  return nullptr;
+}
+
+GstBufferPool *CudaDevice::new_pool ()
+{
+  return nullptr;
+}
+
+}  // namespace integralhist

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "make_engine.hpp"
+
+#include "cpu_engine.hpp"
+#include "cuda_engine.hpp"
+#include "peer_upload.hpp"
+#include "pinned_memory.hpp"
+#include "sharded_engine.hpp"
+
+namespace integralhist {
+namespace {
+
+/// Has the engine take the built-in choice.
+Options untuned (Options options)
+{
+  options.tuning_time = 0;
+  return options;
+}
+
+Expected<std::unique_ptr<Engine>> make_once (const inthist::Shape &shape, const inthist::Lut &lut,
+                                             const Options &options, const Devices &devices,
+                                             int pixel_bytes)
+{
+  const bool several = devices.are_several () || options.task_bins > 0,
+             limited = options.max_device_memory > 0;
+  if (!several && !limited && devices.contexts.empty () && devices.ids.empty ())
+    return make_cpu_engine (shape, lut, options);
+
+  std::vector<ShardDevice> all;
+  Host host;
+#if INTHIST_CUDA
+  for (const auto &context : devices.contexts)
+    all.push_back (cuda_shard_device (context, lut, options));
+  if (!all.empty ())
+    host = cuda_host (devices.contexts);
+#endif
+  if (all.empty ())
+    for (const int id : devices.ids.empty () ? std::vector{ 0 } : devices.ids)
+      all.push_back (pretend_device (id, lut, options));
+
+  if (!several) {
+    const unsigned room = room_for (shape, all.front ().memory,
+                                    overhead_of (shape, options, host.kind, pixel_bytes,
+                                                 options.async_depth) (shape.bins, shape.height));
+    // Without a limit one tensor is enough; waits for tensors held downstream are warned about.
+    if (room >= (limited ? least_resident (options) : 1)) {
+      // The memory of the built-in choice was counted.
+      Options alone = limited ? untuned (options) : options;
+      if (limited && (options.max_tensors == 0 || options.max_tensors > room))
+        alone.max_tensors = room;
+      return all.front ().make_engine (shape, alone, {});
+    }
+  }
+  return make_sharded_engine (shape, options, std::move (all), host, pixel_bytes);
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, const inthist::Lut &lut,
+                                               const Options &options, const Devices &devices,
+                                               int pixel_bytes)
+{
+  auto first = make_once (shape, lut, options, devices, pixel_bytes);
+  // A strategy measured to be faster may need more memory than the built-in choice.
+  const bool is_large = !first && first.error ().kind == Error::Kind::no_memory && !options.strategy
+                        && options.tuning_time > 0;
+  return is_large ? make_once (shape, lut, untuned (options), devices, pixel_bytes)
+                  : std::move (first);
+}
+
+ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options)
+{
+  return { id, options.max_device_memory ? options.max_device_memory : available_memory ().bytes,
+           [lut] (const inthist::Shape &shape, const Options &o, const Portion &portion) {
+             return make_cpu_engine (shape, lut, o, portion);
+           } };
+}
+
+#if INTHIST_CUDA
+ShardDevice cuda_shard_device (std::shared_ptr<CudaContext> context, const inthist::Lut &lut,
+                               const Options &options)
+{
+  // 5 % are left to the driver and to other processes
+  const std::size_t available = context->free_memory () / 20 * 19;
+  return { context->device (),
+           options.max_device_memory ? std::min<std::size_t> (options.max_device_memory, available)
+                                     : available,
+           [lut, context] (const inthist::Shape &shape, const Options &o, const Portion &portion) {
+             return make_cuda_engine (shape, lut, o, context, portion);
+           } };
+}
+
+Host cuda_host (const std::vector<std::shared_ptr<CudaContext>> &contexts)
+{
+  const std::shared_ptr<CudaContext> first = contexts.front ();
+  Host host = { inthist::Device::cuda,
+                [first] (std::size_t bytes, const auto &message, const auto &) {
+                  return allocate_pinned (first, bytes, message);
+                },
+                [first] (const Frame &frame) {
+                  return frame.producer
+                             ? (frame.context ? frame.context : first)->synchronize (frame.producer)
+                             : Expected<> ();
+                } };
+  if (const auto peers = PeerUpload::between (contexts))
+    host.upload = [peers] (PartFrame &frame, int width, int height) {
+      return peers->upload (frame, width, height);
+    };
+  return host;
+}
+#endif
+
+}  // namespace integralhist
