@@ -3,7 +3,9 @@
 
 #include <map>
 
+#ifndef GST_USE_UNSTABLE_API
 #define GST_USE_UNSTABLE_API
+#endif
 #include <gst/cuda/gstcudabufferpool.h>
 #include <gst/cuda/gstcudacontext.h>
 #include <gst/cuda/gstcudaloader.h>

@@ -376,7 +376,7 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   const auto tensor = TRY (submit (state, *engine, buffer));
   if (properties.sync)
     if (const auto done = await (state, *tensor); !done) {
-      (void) engine->hold (buffer, *tensor);  // other devices than a failed one may still read it
+      (void) engine->hold (buffer, tensor);  // other devices than a failed one may still read it
       return done;
     }
   g_autoptr (GstIntegralHistogram) histogram = new_histogram (tensor);
@@ -385,7 +385,7 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   if (!state.regions.empty ())
     state.reporter->push ({ gst_integral_histogram_ref (histogram), number,
                             FrameTimes::of (GST_BASE_TRANSFORM (self), buffer), state.regions });
-  return engine->hold (buffer, *tensor);
+  return engine->hold (buffer, tensor);
 }
 
 static GstFlowReturn gst_cuda_integral_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
@@ -502,14 +502,14 @@ static GstStructure *make_stats (GstCudaIntegral *self)
   add ("upload-us-mean", "upload-us-max", stats.upload);
   add ("compute-us-mean", "compute-us-max", stats.compute);
   add ("download-us-mean", "download-us-max", stats.download);
-  if (!stats.shares.empty ()) {
+  if (!stats.parts.empty ()) {
     GValue devices = G_VALUE_INIT, parts = G_VALUE_INIT;
     for (GValue *array : { &devices, &parts })
-      gst_value_array_init (array, guint (stats.shares.size ()));
-    for (const Stats::Share &share : stats.shares) {
+      gst_value_array_init (array, guint (stats.parts.size ()));
+    for (const Stats::DeviceParts &own : stats.parts) {
       GValue device = G_VALUE_INIT, n = G_VALUE_INIT;
-      g_value_set_int (g_value_init (&device, G_TYPE_INT), share.device);
-      g_value_set_uint64 (g_value_init (&n, G_TYPE_UINT64), share.parts);
+      g_value_set_int (g_value_init (&device, G_TYPE_INT), own.device);
+      g_value_set_uint64 (g_value_init (&n, G_TYPE_UINT64), own.parts);
       gst_value_array_append_and_take_value (&devices, &device);
       gst_value_array_append_and_take_value (&parts, &n);
     }

@@ -13,15 +13,15 @@ namespace integralhist {
 class BufferHold {
 public:
   BufferHold () = default;
-  /// Holds a buffer that has a meta with the tensor.
-  BufferHold (GstBuffer *buffer, Tensor &tensor)
-      : buffer_ (gst_buffer_ref (buffer)), tensor_ (&tensor)
+  /// Holds the buffer that the tensor is computed from.
+  BufferHold (GstBuffer *buffer, std::shared_ptr<Tensor> tensor)
+      : buffer_ (gst_buffer_ref (buffer)), tensor_ (std::move (tensor))
   {
-    tensor.buffer_copied = false;
-    tensor.buffer_held = true;
+    tensor_->buffer_copied = false;
+    tensor_->buffer_held = true;
   }
   BufferHold (BufferHold &&other) noexcept
-      : buffer_ (std::exchange (other.buffer_, nullptr)), tensor_ (other.tensor_)
+      : buffer_ (std::exchange (other.buffer_, nullptr)), tensor_ (std::move (other.tensor_))
   {
   }
   BufferHold &operator= (BufferHold &&other) noexcept
@@ -48,7 +48,7 @@ public:
 
 private:
   GstBuffer *buffer_ = nullptr;
-  Tensor *tensor_ = nullptr;  // as long as the buffer
+  std::shared_ptr<Tensor> tensor_;
 };
 
 }  // namespace integralhist

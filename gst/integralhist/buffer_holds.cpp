@@ -20,10 +20,10 @@ BufferHolds::~BufferHolds ()
   watcher_.join ();
 }
 
-void BufferHolds::add (GstBuffer *buffer, Tensor &tensor, cudaEvent_t read)
+void BufferHolds::add (GstBuffer *buffer, std::shared_ptr<Tensor> tensor, cudaEvent_t read)
 {
   const std::lock_guard lock (mutex_);
-  holds_.push_back ({ BufferHold (buffer, tensor), read });
+  holds_.push_back ({ BufferHold (buffer, std::move (tensor)), read });
   if (asleep_)
     changed_.notify_one ();
 }

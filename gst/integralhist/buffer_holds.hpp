@@ -22,9 +22,9 @@ public:
   /// Drops all holds; their events must have fired.
   ~BufferHolds () override;
 
-  /// Holds a buffer until `read` fires; the buffer has a meta with the tensor. `read` may be
-  /// recorded again only after it has fired and drop_read () was called.
-  void add (GstBuffer *buffer, Tensor &tensor, cudaEvent_t read);
+  /// Holds a buffer until `read` fires. `read` may be recorded again only after it has fired and
+  /// drop_read () was called.
+  void add (GstBuffer *buffer, std::shared_ptr<Tensor> tensor, cudaEvent_t read);
   /// Drops the holds whose buffers have been read; the context must be current.
   void drop_read ();
   /// Waits for the oldest hold and drops it. Where another thread is dropping the last ones, it

@@ -107,7 +107,7 @@ public:
     });
   }
 
-  Expected<> hold (GstBuffer *buffer, Tensor &tensor) override
+  Expected<> hold (GstBuffer *buffer, const std::shared_ptr<Tensor> &tensor) override
   {
     if (!last_read_)
       return {};
@@ -368,7 +368,8 @@ private:
     if (frame.place == Place::host)
       from = TRY (stage_in (picture, from));
     picture.pitch = on_host ? from.pitch : image.stride;
-    TRY (reserve (&Picture::image, make_device_memory, picture.pitch * part.rows));
+    TRY (reserve (&Picture::image, make_device_memory,
+                  std::max (picture.pitch, from.bytes) * part.rows));
     if (measured)
       TRY (check (cudaEventRecord (picture.upload_started.get (), upload_stream_.get ())));
     cudaStream_t stream = upload_stream_.get ();

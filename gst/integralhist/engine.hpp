@@ -56,11 +56,11 @@ struct Stats {
   guint64 bytes_staged = 0;  // of bytes_up, from unpinned memory
   Duration upload, compute, download;
 
-  struct Share {
+  struct DeviceParts {
     int device;
     guint64 parts;
   };
-  std::vector<Share> shares;  // parts that each device of a sharded engine computed
+  std::vector<DeviceParts> parts;  // parts that each device of a sharded engine computed
 };
 
 class Engine {
@@ -71,7 +71,7 @@ public:
   virtual Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) = 0;
   /// Holds the frame's buffer until its pixels have been read: the engine's reference makes the
   /// buffer unwritable. To be called after submit, before anybody else may write to the buffer.
-  virtual Expected<> hold (GstBuffer *, Tensor &) { return {}; }
+  virtual Expected<> hold (GstBuffer *, const std::shared_ptr<Tensor> &) { return {}; }
   /// Ends a wait for a tensor, and refuses new ones.
   virtual void set_flushing (bool flushing) = 0;
   /// Waits until all frames are computed or flushing starts. Engines that report failures need not.

@@ -27,12 +27,12 @@ Expected<std::unique_ptr<Engine>> make_once (const inthist::Shape &shape, const 
     return make_cpu_engine (shape, lut, options);
 
   std::vector<ShardDevice> all;
-  Host host;
+  DeviceFunctions functions;
 #if INTHIST_CUDA
   for (const auto &context : devices.contexts)
     all.push_back (cuda_shard_device (context, lut, options));
   if (!all.empty ())
-    host = cuda_host (devices.contexts);
+    functions = cuda_functions (devices.contexts);
 #endif
   if (all.empty ())
     for (const int id : devices.ids.empty () ? std::vector{ 0 } : devices.ids)
@@ -40,7 +40,7 @@ Expected<std::unique_ptr<Engine>> make_once (const inthist::Shape &shape, const 
 
   if (!several) {
     const unsigned room = room_for (shape, all.front ().memory,
-                                    overhead_of (shape, options, host.kind, pixel_bytes,
+                                    overhead_of (shape, options, functions.kind, pixel_bytes,
                                                  options.async_depth) (shape.bins, shape.height));
     // Without a limit one tensor is enough; waits for tensors held downstream are warned about.
     if (room >= (limited ? least_resident (options) : 1)) {
@@ -51,7 +51,7 @@ Expected<std::unique_ptr<Engine>> make_once (const inthist::Shape &shape, const 
       return all.front ().make_engine (shape, alone, {});
     }
   }
-  return make_sharded_engine (shape, options, std::move (all), host, pixel_bytes);
+  return make_sharded_engine (shape, options, std::move (all), functions, pixel_bytes);
 }
 
 }  // namespace
@@ -90,23 +90,24 @@ ShardDevice cuda_shard_device (std::shared_ptr<CudaContext> context, const inthi
            } };
 }
 
-Host cuda_host (const std::vector<std::shared_ptr<CudaContext>> &contexts)
+DeviceFunctions cuda_functions (const std::vector<std::shared_ptr<CudaContext>> &contexts)
 {
   const std::shared_ptr<CudaContext> first = contexts.front ();
-  Host host = { inthist::Device::cuda,
-                [first] (std::size_t bytes, const auto &message, const auto &) {
-                  return allocate_pinned (first, bytes, message);
-                },
-                [first] (const Frame &frame) {
-                  return frame.producer
-                             ? (frame.context ? frame.context : first)->synchronize (frame.producer)
-                             : Expected<> ();
-                } };
+  DeviceFunctions functions = {
+    inthist::Device::cuda,
+    [first] (std::size_t bytes, const auto &message, const auto &) {
+      return allocate_pinned (first, bytes, message);
+    },
+    [first] (const Frame &frame) {
+      return frame.producer ? (frame.context ? frame.context : first)->synchronize (frame.producer)
+                            : Expected<> ();
+    }
+  };
   if (const auto peers = PeerUpload::between (contexts))
-    host.upload = [peers] (PartFrame &frame, int width, int height) {
+    functions.upload = [peers] (PartFrame &frame, int width, int height) {
       return peers->upload (frame, width, height);
     };
-  return host;
+  return functions;
 }
 #endif
 

@@ -6,7 +6,7 @@
 
 namespace integralhist {
 
-struct Host;
+struct DeviceFunctions;
 struct ShardDevice;
 
 /// Where frames are computed.
@@ -29,7 +29,7 @@ ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &opti
 // Builds with CUDA have these two.
 ShardDevice cuda_shard_device (std::shared_ptr<CudaContext> context, const inthist::Lut &lut,
                                const Options &options);
-/// Returns the host functions for devices with these contexts.
-Host cuda_host (const std::vector<std::shared_ptr<CudaContext>> &contexts);
+/// Returns the functions for devices with these contexts.
+DeviceFunctions cuda_functions (const std::vector<std::shared_ptr<CudaContext>> &contexts);
 
 }  // namespace integralhist

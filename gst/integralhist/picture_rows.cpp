@@ -14,7 +14,8 @@ PictureRows rows_of (const inthist::Image &image, int width, int n)
 {
   const std::size_t row = std::size_t (width) * image.format.bytes, aligned = round_up (row, 256);
   const std::ptrdiff_t stride = image.stride;
-  const bool suits = stride > 0 && std::size_t (stride) <= aligned && stride % 16 == 0;
+  const bool suits =
+      stride >= std::ptrdiff_t (row) && std::size_t (stride) <= aligned && stride % 16 == 0;
   return { static_cast<const std::byte *> (image.data), n, row, stride,
            suits ? std::size_t (stride) : aligned };
 }

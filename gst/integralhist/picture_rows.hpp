@@ -19,7 +19,8 @@ struct PictureRows {
   bool are_close () const { return stride == std::ptrdiff_t (pitch); }
 };
 
-/// Returns a picture's rows. A stride that suits the kernels stays: one copy uploads all rows.
+/// Returns a picture's rows. A stride that suits the kernels stays: one copy uploads all rows. Rows
+/// that overlap are copied one by one.
 PictureRows rows_of (const inthist::Image &image, int width, int n);
 /// Copies the rows to `to`, size () bytes of pinned memory, and returns them there.
 PictureRows stage (const PictureRows &rows, std::byte *to);

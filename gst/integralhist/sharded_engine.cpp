@@ -50,12 +50,12 @@ struct RunningPart {
 
 class ShardedEngine final : public Engine, MemoryReturns {
 public:
-  static Expected<std::unique_ptr<Engine>> create (const inthist::Shape &shape,
-                                                   const Options &options, const Sharing &sharing,
-                                                   const std::vector<ShardDevice> &devices,
-                                                   const Host &host)
+  static Expected<std::unique_ptr<Engine>>
+  create (const inthist::Shape &shape, const Options &options, const Partition &partition,
+          const std::vector<ShardDevice> &devices, const DeviceFunctions &functions)
   {
-    std::unique_ptr<ShardedEngine> engine (new ShardedEngine (shape, options, sharing, host));
+    std::unique_ptr<ShardedEngine> engine (
+        new ShardedEngine (shape, options, partition, functions));
     TRY (engine->open (options, devices));
     return engine;
   }
@@ -64,7 +64,7 @@ public:
 
   Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) override
   {
-    const TraceRange range ("integral histogram: share out");
+    const TraceRange range ("integral histogram: divide");
     {
       std::unique_lock lock (mutex_);
       changed_.wait (lock,
@@ -78,16 +78,16 @@ public:
     auto pending = std::make_shared<PendingFrame> ();
     pending->frame = PartFrame{ frame };
     pending->tensor = tensor;
-    pending->users = sharing_.groups;
+    pending->users = partition_.groups;
     if (frame.place == Place::host)
       TRY (stage (*pending));
     else
-      TRY (host_.await_producer (frame));
+      TRY (functions_.await_producer (frame));
     const std::size_t pixels =
         std::size_t (shape_.width) * shape_.height * frame.image.format.bytes;
     const bool for_peers = peers_copy () && frame.place != Place::device;
     if (for_peers)
-      pending->uploaded = TRY (host_.upload (pending->frame, shape_.width, shape_.height));
+      pending->uploaded = TRY (functions_.upload (pending->frame, shape_.width, shape_.height));
 
     const std::lock_guard lock (mutex_);
     TRY (no_failure ());
@@ -95,14 +95,14 @@ public:
       stats_.bytes_up += pixels;
     pending->frame.number = ++stats_.frames;
     unfinished_.insert (pending->frame.number);
-    for (int group = 0; group < sharing_.groups; group++)
+    for (int group = 0; group < partition_.groups; group++)
       queue_.push_back ({ pending, group });
     last_ = frame.place == Place::host ? nullptr : pending;
     changed_.notify_all ();
     return tensor;
   }
 
-  Expected<> hold (GstBuffer *buffer, Tensor &tensor) override
+  Expected<> hold (GstBuffer *buffer, const std::shared_ptr<Tensor> &tensor) override
   {
     std::unique_lock lock (mutex_);
     const auto pending = last_.lock ();
@@ -172,7 +172,7 @@ public:
     stats.bytes_up += stats_.bytes_up;
     stats.in_flight = unfinished_.size ();
     for (auto &worker : workers_)
-      stats.shares.push_back ({ worker->id, worker->parts });
+      stats.parts.push_back ({ worker->id, worker->parts });
     return stats;
   }
 
@@ -186,22 +186,22 @@ public:
     std::string devices;
     for (const auto &worker : workers_)
       devices.append (devices.empty () ? "" : ",").append (std::to_string (worker->id));
-    return "frames in " + count (sharing_.groups, "task") + " of at most "
-           + count (sharing_.bins, "bin")
-           + (sharing_.strips > 1 ? ", each in " + count (sharing_.strips, "strip") + " of rows"
-                                  : "")
+    return "frames in " + count (partition_.groups, "task") + " of at most "
+           + count (partition_.bins, "bin")
+           + (partition_.strips > 1 ? ", each in " + count (partition_.strips, "strip") + " of rows"
+                                    : "")
            + ", for " + (workers_.size () == 1 ? "device " : "devices ") + devices + "; "
-           + (sharing_.resident ? "at most " + count (int (sharing_.frames), "tensor")
-                                      + ", in shards that stay there"
-                                : "in rounds, tensors in host memory")
+           + (partition_.resident ? "at most " + count (int (partition_.frames), "tensor")
+                                        + ", in shards that stay there"
+                                  : "in rounds, tensors in host memory")
            + (peers_copy () ? "; pictures go up once, and from device to device" : "");
   }
 
 private:
-  ShardedEngine (const inthist::Shape &shape, const Options &options, const Sharing &sharing,
-                 const Host &host)
+  ShardedEngine (const inthist::Shape &shape, const Options &options, const Partition &partition,
+                 const DeviceFunctions &functions)
       : shape_ (shape), depth_ (options.async_depth), failed_ (options.failed),
-        still_waiting_ (options.still_waiting), sharing_ (sharing), host_ (host)
+        still_waiting_ (options.still_waiting), partition_ (partition), functions_ (functions)
   {
   }
 
@@ -211,14 +211,16 @@ private:
     fault_ = TRY (parse_fault (fault ? fault : ""));
     Options of_frames = options;
     // Lets every task of an accepted frame find room.
-    if (sharing_.frames > 0 && (options.max_tensors == 0 || options.max_tensors > sharing_.frames))
-      of_frames.max_tensors = sharing_.frames;
-    const auto make = [shape = shape_, sharing = sharing_, download = options.download,
-                       allocate = host_.allocate, cancelled = options.cancelled] (unsigned alive) {
-      return ShardedTensor::create (shape, sharing, download, allocate, alive, cancelled);
+    if (partition_.frames > 0
+        && (options.max_tensors == 0 || options.max_tensors > partition_.frames))
+      of_frames.max_tensors = partition_.frames;
+    const auto make = [shape = shape_, partition = partition_, download = options.download,
+                       allocate = functions_.allocate,
+                       cancelled = options.cancelled] (unsigned alive) {
+      return ShardedTensor::create (shape, partition, download, allocate, alive, cancelled);
     };
     pool_ = TRY (TensorPool::create (make, of_frames));
-    if (!sharing_.resident)  // the host joins the parts, and answers questions
+    if (!partition_.resident)  // the host joins the parts, and answers questions
       TRY (check_threads (options.cancelled.get ()));
 
     Options of_parts = options;
@@ -231,14 +233,14 @@ private:
     of_parts.cancelled = nullptr;
     of_parts.tuning_time = 0;  // the built-in choice, whose memory was counted
     inthist::Shape part_shape = shape_;
-    if (sharing_.strips > 1 && shape_.counter == inthist::Type::u16_anchored)
+    if (partition_.strips > 1 && shape_.counter == inthist::Type::u16_anchored)
       part_shape.counter = inthist::Type::u16;  // anchors need all rows
     for (std::size_t d = 0; d < devices.size (); d++) {
-      of_parts.max_tensors = sharing_.tensors[d];
+      of_parts.max_tensors = partition_.tensors[d];
       auto worker = std::make_unique<Worker> ();
       worker->id = devices[d].id;
       worker->engine =
-          TRY (devices[d].make_engine (part_shape, of_parts, { sharing_.bins, sharing_.rows }));
+          TRY (devices[d].make_engine (part_shape, of_parts, { partition_.bins, partition_.rows }));
       workers_.push_back (std::move (worker));
     }
     for (auto &worker : workers_)
@@ -248,7 +250,7 @@ private:
   }
 
   /// Returns whether a picture is uploaded once, and copied from device to device.
-  bool peers_copy () const { return sharing_.resident && host_.peers_copy (shape_); }
+  bool peers_copy () const { return partition_.resident && functions_.peers_copy (shape_); }
 
   /// Stops the threads once all promised tensors are computed.
   void stop ()
@@ -321,7 +323,7 @@ private:
       }
     }
     if (pending.staging.bytes < bytes)
-      pending.staging = { TRY (host_.allocate (
+      pending.staging = { TRY (functions_.allocate (
                               bytes,
                               [&] (const Available &available) {
                                 return no_memory ("a frame's pixels", bytes, available)
@@ -383,7 +385,7 @@ private:
   /// it, unless it was announced already. Strips are fetched when they are computed.
   bool expected (Worker &worker)
   {
-    if (queue_.empty () || sharing_.strips > 1 || worker.fetching)
+    if (queue_.empty () || partition_.strips > 1 || worker.fetching)
       return false;
     const guint64 first = queue_.front ().pending->frame.number;
     const auto next = std::ranges::find_if (
@@ -398,8 +400,8 @@ private:
 
   void start (Worker &worker, const Task &task, std::list<RunningPart> &running)
   {
-    for (int strip = 0; strip < sharing_.strips; strip++) {
-      const Part part = sharing_.part (shape_, task.group, strip);
+    for (int strip = 0; strip < partition_.strips; strip++) {
+      const Part part = partition_.part (shape_, task.group, strip);
       auto tensor = submit_part (worker, *task.pending, part, running);
       if (!tensor) {
         fail (worker, task, tensor.error ());
@@ -407,7 +409,7 @@ private:
           settle (worker, running, GST_CLOCK_TIME_NONE);
         return finish (*task.pending);
       }
-      running.push_back ({ task, part, std::move (*tensor), strip + 1 == sharing_.strips });
+      running.push_back ({ task, part, std::move (*tensor), strip + 1 == partition_.strips });
     }
   }
 
@@ -555,8 +557,8 @@ private:
   std::function<void (unsigned)> still_waiting_;
   bool reported_ = false;
   std::atomic<bool> failing_ = false;
-  const Sharing sharing_;
-  const Host host_;
+  const Partition partition_;
+  const DeviceFunctions functions_;
   std::optional<Fault> fault_;
   std::atomic<int> parts_until_fault_ = 0;
   std::shared_ptr<TensorPool> pool_;
@@ -579,13 +581,15 @@ private:
 Expected<std::unique_ptr<Engine>> make_sharded_engine (const inthist::Shape &shape,
                                                        const Options &options,
                                                        std::vector<ShardDevice> devices,
-                                                       const Host &host, int pixel_bytes)
+                                                       const DeviceFunctions &functions,
+                                                       int pixel_bytes)
 {
   const std::size_t picture = most_picture_bytes (shape.width, pixel_bytes, shape.height);
-  const Sharing sharing = TRY (share_out (
-      shape, devices, options, overhead_of (shape, options, host.kind, pixel_bytes, kPartsAtOnce),
-      host.peers_copy (shape) ? options.async_depth * picture : 0));
-  return ShardedEngine::create (shape, options, sharing, devices, host);
+  const Partition partition =
+      TRY (divide (shape, devices, options,
+                   overhead_of (shape, options, functions.kind, pixel_bytes, kPartsAtOnce),
+                   functions.peers_copy (shape) ? options.async_depth * picture : 0));
+  return ShardedEngine::create (shape, options, partition, devices, functions);
 }
 
 }  // namespace integralhist

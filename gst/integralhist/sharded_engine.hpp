@@ -18,7 +18,7 @@
 namespace integralhist {
 
 /// What the devices have in common.
-struct Host {
+struct DeviceFunctions {
   inthist::Device kind = inthist::Device::cpu;
   AllocateHost allocate = [] (std::size_t bytes, const NoMemoryMessage &message,
                               const Cancelled &cancelled) {
@@ -46,6 +46,7 @@ struct Host {
 Expected<std::unique_ptr<Engine>> make_sharded_engine (const inthist::Shape &shape,
                                                        const Options &options,
                                                        std::vector<ShardDevice> devices,
-                                                       const Host &host, int pixel_bytes);
+                                                       const DeviceFunctions &functions,
+                                                       int pixel_bytes);
 
 }  // namespace integralhist

@@ -6,11 +6,11 @@
 namespace integralhist {
 
 Expected<std::unique_ptr<EngineTensor>>
-ShardedTensor::create (const inthist::Shape &shape, const Sharing &sharing, Download download,
+ShardedTensor::create (const inthist::Shape &shape, const Partition &partition, Download download,
                        AllocateHost allocate, unsigned alive, const Cancelled &cancelled)
 {
   std::unique_ptr<ShardedTensor> tensor (
-      new ShardedTensor (shape, sharing, download, std::move (allocate)));
+      new ShardedTensor (shape, partition, download, std::move (allocate)));
   if (tensor->goes_to_host ())
     TRY (tensor->reserve_host (alive, cancelled));
   return tensor;
@@ -81,8 +81,8 @@ void ShardedTensor::released ()
 
 void ShardedTensor::begin ()
 {
-  tasks_left_ = sharing_.groups;
-  shards_.assign (sharing_.resident ? sharing_.groups : 0, {});
+  tasks_left_ = partition_.groups;
+  shards_.assign (partition_.resident ? partition_.groups : 0, {});
   computed_.reset ();
   failure_reported = false;
   is_on_host_ = goes_to_host ();
@@ -92,13 +92,13 @@ void ShardedTensor::finish (int group, const Part &part, std::shared_ptr<EngineT
 {
   {
     const std::lock_guard lock (mutex_);
-    if (sharing_.resident)
+    if (partition_.resident)
       shards_[group] = { part.first_bin, std::move (shard) };
     if (--tasks_left_ > 0)
       return;
   }
   // Strips have no anchors.
-  if (sharing_.strips > 1 && shape.counter == inthist::Type::u16_anchored)
+  if (partition_.strips > 1 && shape.counter == inthist::Type::u16_anchored)
     if (const auto anchored = check_host (inthist::cpu::drop_anchors (
             { .shape = shape, .layout = layout, .pixels = {}, .tensor = host_.get () }));
         !anchored)

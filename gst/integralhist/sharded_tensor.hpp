@@ -6,17 +6,16 @@
 #include "engine_tensor.hpp"
 #include "host_fence.hpp"
 #include "shards.hpp"
-#include "sharing.hpp"
+#include "partition.hpp"
 
 namespace integralhist {
 
 class ShardedTensor final : public EngineTensor {
 public:
   /// Makes a tensor; one in host memory gets its memory here.
-  static Expected<std::unique_ptr<EngineTensor>> create (const inthist::Shape &shape,
-                                                         const Sharing &sharing, Download download,
-                                                         AllocateHost allocate, unsigned alive,
-                                                         const Cancelled &cancelled);
+  static Expected<std::unique_ptr<EngineTensor>>
+  create (const inthist::Shape &shape, const Partition &partition, Download download,
+          AllocateHost allocate, unsigned alive, const Cancelled &cancelled);
 
   Expected<> wait (GstClockTime timeout) override { return computed_.wait (timeout); }
   Expected<> ask (std::span<const Query> queries) override;
@@ -39,21 +38,21 @@ public:
   void fail (const Error &failure, bool reported);
 
 private:
-  ShardedTensor (const inthist::Shape &of, const Sharing &sharing, Download download,
+  ShardedTensor (const inthist::Shape &of, const Partition &partition, Download download,
                  AllocateHost allocate)
-      : EngineTensor (of), sharing_ (sharing), download_ (download),
+      : EngineTensor (of), partition_ (partition), download_ (download),
         allocate_ (std::move (allocate))
   {
   }
 
   /// Returns whether the parts go to host memory as soon as they are computed.
-  bool goes_to_host () const { return !sharing_.resident || download_ == Download::eager; }
+  bool goes_to_host () const { return !partition_.resident || download_ == Download::eager; }
   Expected<> download ();
   Expected<> reserve_host (unsigned alive, const Cancelled &cancelled);
   /// Returns the only shard, or null in host memory; several shards have no common stream.
   Expected<Tensor *> only_shard ();
 
-  const Sharing sharing_;
+  const Partition partition_;
   const Download download_;
   const AllocateHost allocate_;
   // in the order of bins; empty where the tensor is in host memory

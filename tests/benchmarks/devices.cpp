@@ -204,8 +204,9 @@ void run_devices (Table &table, const Shape &shape, const Frame &frame, const Co
       options.tuning_time = 0;
       std::unique_ptr<Engine> engine;
       if (n > 1 || options.max_device_memory > 0 || options.task_bins > 0)
-        engine = must (make_sharded_engine (
-            shape, options, devices, cuda_host ({ contexts.begin (), contexts.begin () + n }), 1));
+        engine = must (
+            make_sharded_engine (shape, options, devices,
+                                 cuda_functions ({ contexts.begin (), contexts.begin () + n }), 1));
       else
         engine = must (make_cuda_engine (shape, lut, options, contexts[0]));
       table.row (shape, where, n,
@@ -303,11 +304,11 @@ int main (int argc, char **argv)
   for (const auto &[width, height] : sizes)
     for (const int n_bins : bins) {
       const Shape shape = { width, height, n_bins, Type::u32, Content::bins, Type::u8 };
-      Host host;
+      DeviceFunctions host;
       bool pinned = false;
 #if INTHIST_CUDA
       if ((pinned = !contexts.empty ()))
-        host = cuda_host ({ contexts[0] });
+        host = cuda_functions ({ contexts[0] });
 #endif
       const HostMemory pixels =
           must (host.allocate (std::size_t (width) * height, no_room, nullptr));

@@ -43,6 +43,7 @@ const Lie kLies[] = {
   { "from the bottom up, a row too far", "GRAY8", { kFrame }, { kFrame - 2 * kSide }, { -kSide } },
   { "one row again and again", "GRAY8", { kSide }, { 0 }, { 0 }, true, true },
   { "rows that overlap", "GRAY8", { 63 * 3 + kSide }, { 0 }, { 3 }, true, true },
+  { "rows that overlap and are aligned", "GRAY8", { 63 * 16 + kSide }, { 0 }, { 16 }, true, true },
   { "over two memories", "GRAY8", { kFrame / 2, kFrame / 2 }, { 0 }, { kSide } },
   { "in the second memory", "GRAY8", { 100, kFrame }, { 100 }, { kSide }, true, true },
   { "another format", "GRAY8", { 2 * kFrame }, { 0 }, { kSide }, false, false, "I420" },

@@ -105,8 +105,8 @@ GST_START_TEST (unequal)
   const bool rounds = __i__;
   const std::size_t memory = rounds ? 400000 : 1 << 30;
   const auto engine = must (make_sharded_engine (
-      kShape, options, { device_of_speed (0, 4, memory), device_of_speed (1, 16, memory) }, Host (),
-      1));
+      kShape, options, { device_of_speed (0, 4, memory), device_of_speed (1, 16, memory) },
+      DeviceFunctions (), 1));
   for (unsigned i = 0; i < 12; i++) {
     const auto pixels = picture (i);
     const auto tensor = must (engine->submit (frame_of (pixels)));
@@ -114,10 +114,10 @@ GST_START_TEST (unequal)
     fail_unless ((must (tensor->shards ()).size () > 1) == !rounds);
   }
   must (engine->finish ());
-  const auto shares = engine->stats ().shares;
-  const double ratio = double (shares[0].parts) / double (shares[1].parts);
-  printf ("fast %d, slow %d parts\n", int (shares[0].parts), int (shares[1].parts));
-  fail_unless (shares[0].parts + shares[1].parts >= 12 * 16);
+  const auto devices = engine->stats ().parts;
+  const double ratio = double (devices[0].parts) / double (devices[1].parts);
+  printf ("fast %d, slow %d parts\n", int (devices[0].parts), int (devices[1].parts));
+  fail_unless (devices[0].parts + devices[1].parts >= 12 * 16);
   fail_unless (ratio > (kSlowed ? 1.2 : 2.2) && ratio < 6, "%g", ratio);
 }
 GST_END_TEST;
@@ -130,7 +130,7 @@ GST_START_TEST (relayed)
   options.task_bins = 2;
   unsigned brought = 0, most = 0;
   std::atomic<unsigned> out = 0;
-  Host host;
+  DeviceFunctions host;
   host.least_copied = 0;
   host.upload = [&] (Frame &frame, int width, int height) {
     fail_unless (width == kShape.width && height == kShape.height);
@@ -181,7 +181,7 @@ GST_START_TEST (one_at_a_time)
   Options options;
   options.task_bins = 4;
   std::atomic<int> alive = 0, refused = 0;
-  Host host;
+  DeviceFunctions host;
   host.allocate = [&] (std::size_t bytes, const auto &message, const auto &cancelled) {
     if (bytes > 1000000 && alive.fetch_add (1) > 0) {  // a tensor, not a picture
       alive--;
@@ -214,8 +214,8 @@ GST_START_TEST (held)
   const std::size_t tensor_bytes = inthist::tensor_bytes (kShape, inthist::layout_of (kShape)),
                     memory = tensor_bytes * 13 / 10 + 300000;
   auto engine = must (make_sharded_engine (
-      kShape, options, { device_of_speed (0, 0, memory), device_of_speed (1, 1, memory) }, Host (),
-      1));
+      kShape, options, { device_of_speed (0, 0, memory), device_of_speed (1, 1, memory) },
+      DeviceFunctions (), 1));
   const auto pixels = picture (1);
   std::vector<std::shared_ptr<Tensor>> kept = { must (engine->submit (frame_of (pixels))),
                                                 must (engine->submit (frame_of (pixels))) };
@@ -248,7 +248,7 @@ GST_START_TEST (many)
         must (make_sharded_engine (kShape, options,
                                    { device_of_speed (0, 0, memory), device_of_speed (1, 0, memory),
                                      device_of_speed (2, 1, memory) },
-                                   Host (), 1));
+                                   DeviceFunctions (), 1));
     std::mt19937 random (3);
     std::vector<std::pair<std::shared_ptr<Tensor>, unsigned>> kept;
     for (unsigned i = 0; i < 150; i++) {

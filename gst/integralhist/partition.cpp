@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "sharing.hpp"
+#include "partition.hpp"
 
 #include <bit>
 #include <numeric>
@@ -56,8 +56,8 @@ unsigned least_resident (const Options &options)
   return options.max_tensors == 1 || options.download == Download::never ? 1 : 2;
 }
 
-Expected<Sharing> share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices,
-                             const Options &options, const Overhead &overhead, std::size_t pictures)
+Expected<Partition> divide (const inthist::Shape &shape, std::span<const ShardDevice> devices,
+                            const Options &options, const Overhead &overhead, std::size_t pictures)
 {
   const int n = int (devices.size ());
   const auto bytes = [&] (int bins, int rows) {
@@ -67,13 +67,13 @@ Expected<Sharing> share_out (const inthist::Shape &shape, std::span<const ShardD
   const auto fit = [&] (const ShardDevice &device, int bins, int rows, std::size_t more = 0) {
     return room_for (part_of (shape, bins, rows), device.memory, overhead (bins, rows) + more);
   };
-  const auto share = [&] (bool resident, int bins, int rows) {
-    Sharing sharing = {
+  const auto into = [&] (bool resident, int bins, int rows) {
+    Partition partition = {
       resident, bins, rows, divide_up (shape.bins, bins), divide_up (shape.height, rows), {}, 0
     };
     for (const ShardDevice &device : devices)
-      sharing.tensors.push_back (resident ? fit (device, bins, rows, pictures) : kPartsAtOnce);
-    return sharing;
+      partition.tensors.push_back (resident ? fit (device, bins, rows, pictures) : kPartsAtOnce);
+    return partition;
   };
   // the same number of tasks for each device
   const auto even = [&] (int tasks) { return divide_up (tasks, n) * n; };
@@ -85,7 +85,7 @@ Expected<Sharing> share_out (const inthist::Shape &shape, std::span<const ShardD
 
   const int task_bins = options.download == Download::eager ? kDownloadedTaskBins : kTaskBins;
   const int usual = least_bins > 1 ? 1 : even (std::max (n, divide_up (shape.bins, task_bins)));
-  Sharing resident = share (true, std::min (most, bins_of (shape, usual)), shape.height);
+  Partition resident = into (true, std::min (most, bins_of (shape, usual)), shape.height);
   const guint64 room =
       std::accumulate (resident.tensors.begin (), resident.tensors.end (), guint64 (0))
       / resident.groups;
@@ -120,7 +120,7 @@ Expected<Sharing> share_out (const inthist::Shape &shape, std::span<const ShardD
   for (int bins = std::max (std::min (most, kDownloadedTaskBins), least_bins); bins >= least_bins;
        bins--)
     if (fits_all (bins, shape.height))
-      return share (
+      return into (
           false,
           std::clamp (bins_of (shape, even (divide_up (shape.bins, bins))), least_bins, bins),
           shape.height);
@@ -131,7 +131,7 @@ Expected<Sharing> share_out (const inthist::Shape &shape, std::span<const ShardD
       if (rows + step <= shape.height && fits_all (bins, rows + step))
         rows += step;
     if (rows >= kStripRows || (bins == least_bins && rows > 0))
-      return share (false, bins, divide_up (shape.height, divide_up (shape.height, rows)));
+      return into (false, bins, divide_up (shape.height, divide_up (shape.height, rows)));
   }
   const std::size_t needed = overhead (least_bins, 1) + kPartsAtOnce * bytes (least_bins, 1);
   return error (

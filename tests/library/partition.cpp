@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// share_out () cuts frames into parts for devices of any size. The parts make the frame, and each
+// divide () cuts frames into parts for devices of any size. The parts make the frame, and each
 // device has room for what it may get.
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/sharded_engine.hpp>
@@ -57,7 +57,7 @@ GST_START_TEST (any_share)
           std::size_t (whole * std::exp2 (between (-14, 3)) * (1 + random () % 1000 / 1000.0))
           + fixed;
     const auto smallest = std::ranges::min (devices, {}, &ShardDevice::memory).memory;
-    const auto shared = share_out (shape, devices, options, overhead);
+    const auto shared = divide (shape, devices, options, overhead);
     if (!shared) {
       fail_unless (shared.error ().kind == Error::Kind::no_memory);
       fail_unless (options.download == Download::never
@@ -66,36 +66,37 @@ GST_START_TEST (any_share)
       seen["refused"]++;
       continue;
     }
-    const Sharing &sharing = *shared;
-    seen[sharing.resident ? "resident" : sharing.strips > 1 ? "strips" : "rounds"]++;
+    const Partition &partition = *shared;
+    seen[partition.resident ? "resident" : partition.strips > 1 ? "strips" : "rounds"]++;
     // every bin and row once
     bool sound = true;
     int next_bin = 0;
-    for (int group = 0; group < sharing.groups; group++) {
+    for (int group = 0; group < partition.groups; group++) {
       int next_row = 0;
-      for (int strip = 0; strip < sharing.strips; strip++) {
-        const Part part = sharing.part (shape, group, strip);
+      for (int strip = 0; strip < partition.strips; strip++) {
+        const Part part = partition.part (shape, group, strip);
         sound &= part.first_bin == next_bin && part.first_row == next_row && part.bins >= 1
                  && part.rows >= 1;
-        sound &= part.bins <= sharing.bins && part.rows <= sharing.rows;
+        sound &= part.bins <= partition.bins && part.rows <= partition.rows;
         next_row += part.rows;
       }
       sound &= next_row == shape.height;
-      next_bin += sharing.part (shape, group, 0).bins;
+      next_bin += partition.part (shape, group, 0).bins;
     }
     fail_unless (sound && next_bin == shape.bins
-                 && (options.task_bins == 0 || sharing.bins <= options.task_bins));
+                 && (options.task_bins == 0 || partition.bins <= options.task_bins));
     guint64 room = 0;
     for (std::size_t d = 0; d < devices.size (); d++) {
-      room += sharing.tensors[d];
-      fail_unless (overhead (sharing.bins, sharing.rows)
-                       + sharing.tensors[d] * bytes_of_part (shape, sharing.bins, sharing.rows)
+      room += partition.tensors[d];
+      fail_unless (overhead (partition.bins, partition.rows)
+                       + partition.tensors[d]
+                             * bytes_of_part (shape, partition.bins, partition.rows)
                    <= devices[d].memory);
     }
-    if (sharing.resident)
-      fail_unless (sharing.frames >= 1 && room >= guint64 (sharing.frames) * sharing.groups);
+    if (partition.resident)
+      fail_unless (partition.frames >= 1 && room >= guint64 (partition.frames) * partition.groups);
     else
-      fail_unless (options.download != Download::never && sharing.bins <= 8);
+      fail_unless (options.download != Download::never && partition.bins <= 8);
   }
   for (const char *kind : { "refused", "resident", "strips", "rounds" })
     fail_unless (seen[kind] > kTimes / 100, "%s: %d", kind, seen[kind]);
@@ -111,22 +112,22 @@ GST_START_TEST (even_share)
     for (ShardDevice &device : devices)
       device.memory = std::size_t (200) << 30;
     const Overhead nothing = [] (int, int) { return std::size_t (0); };
-    const Sharing large = must (
-        share_out ({ 8192, 8192, 128, Type::u32, Content::bins, Type::u8 }, devices, {}, nothing));
+    const Partition large = must (
+        divide ({ 8192, 8192, 128, Type::u32, Content::bins, Type::u8 }, devices, {}, nothing));
     fail_unless (large.resident && large.groups >= std::max (n, 4));
     fail_unless (128 % n != 0 || large.groups % n == 0, "%d groups for %d devices", large.groups,
                  n);
-    const Sharing small = must (
-        share_out ({ 640, 480, 32, Type::u32, Content::bins, Type::u8 }, devices, {}, nothing));
+    const Partition small =
+        must (divide ({ 640, 480, 32, Type::u32, Content::bins, Type::u8 }, devices, {}, nothing));
     fail_unless_equals_int (small.groups, 32 % n == 0 ? n : small.groups);
     Options eager;
     eager.download = Download::eager;
-    const Sharing downloaded = must (share_out (
-        { 8192, 8192, 128, Type::u32, Content::bins, Type::u8 }, devices, eager, nothing));
+    const Partition downloaded = must (
+        divide ({ 8192, 8192, 128, Type::u32, Content::bins, Type::u8 }, devices, eager, nothing));
     fail_unless (downloaded.resident && downloaded.bins <= 8 && downloaded.groups >= 2 * n,
                  "%d groups for %d devices", downloaded.groups, n);
-    const Sharing one = must (
-        share_out ({ 640, 480, 1, Type::u32, Content::bins, Type::u8 }, devices, {}, nothing));
+    const Partition one =
+        must (divide ({ 640, 480, 1, Type::u32, Content::bins, Type::u8 }, devices, {}, nothing));
     fail_unless_equals_int (one.groups, 1);
   }
 }
@@ -142,18 +143,18 @@ GST_START_TEST (tables)
   for (std::size_t memory = whole * 3; memory > whole / 100; memory = memory * 9 / 10) {
     std::vector<ShardDevice> devices (2);
     devices[0].memory = devices[1].memory = memory;
-    const Sharing sharing = must (share_out (shape, devices, {}, nothing));
-    fail_unless (sharing.bins == 2 && sharing.groups == 1);
-    strips |= sharing.strips > 1;
+    const Partition partition = must (divide (shape, devices, {}, nothing));
+    fail_unless (partition.bins == 2 && partition.groups == 1);
+    strips |= partition.strips > 1;
   }
   fail_unless (strips);
 }
 GST_END_TEST;
 
-static Suite *sharing_suite ()
+static Suite *partition_suite ()
 {
-  Suite *suite = suite_create ("sharing");
-  TCase *tcase = tcase_create ("sharing");
+  Suite *suite = suite_create ("partition");
+  TCase *tcase = tcase_create ("partition");
   setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
   suite_add_tcase (suite, tcase);
   tcase_set_timeout (tcase, 120);
@@ -163,4 +164,4 @@ static Suite *sharing_suite ()
   return suite;
 }
 
-GST_CHECK_MAIN (sharing);
+GST_CHECK_MAIN (partition);

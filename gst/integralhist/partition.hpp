@@ -18,7 +18,7 @@ struct ShardDevice {
 constexpr unsigned kPartsAtOnce = 2;
 
 /// How frames are divided.
-struct Sharing {
+struct Partition {
   bool resident = false;          // shards stay on the devices
   int bins = 0, rows = 0;         // of a part, at most
   int groups = 0, strips = 0;     // tasks of a frame, parts of a task
@@ -46,9 +46,9 @@ unsigned least_resident (const Options &options);
 /// in flight; one is enough with options.max_tensors 1 or download=never. Each device then also has
 /// `pictures` bytes of pictures. A task has at most options.task_bins bins. Returns an error where
 /// a device is too small for anything.
-Expected<Sharing> share_out (const inthist::Shape &shape, std::span<const ShardDevice> devices,
-                             const Options &options, const Overhead &overhead,
-                             std::size_t pictures = 0);
+Expected<Partition> divide (const inthist::Shape &shape, std::span<const ShardDevice> devices,
+                            const Options &options, const Overhead &overhead,
+                            std::size_t pictures = 0);
 
 /// Returns what the strategy needs with pixels of so many bytes and so many parts in flight.
 Overhead overhead_of (const inthist::Shape &shape, const Options &options, inthist::Device kind,
