@@ -99,4 +99,5 @@ echo
 export GST_PLUGIN_PATH="$root/build/gst/elements${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
 "$root/build/examples/histquery" --frames 150 "${arguments[@]}"
 echo
-exec "$root/build/examples/trackdemo" "${output[@]}" "${target[@]}" "${arguments[@]}"
+"$root/build/examples/trackdemo" "${output[@]}" "${target[@]}" "${arguments[@]}"
+echo "A shell to try launch lines in: meson devenv -C $root/build"

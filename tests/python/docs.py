@@ -239,7 +239,7 @@ class Docs(unittest.TestCase):
         name = os.path.join(self.folder.name, 'program')
         includes = re.findall(r'^#include.*$', text, re.MULTILINE)
         body = re.sub(r'^#include.*$', '', text, flags=re.MULTILINE)
-        function = re.search(r'^(\w+) \(GstBuffer \*buffer\)$', body, re.MULTILINE)
+        function = re.search(r'^(?:static void )?(\w+) \(GstBuffer \*buffer\)$', body, re.MULTILINE)
         if function:
             call = f'{function.group(1)} (buffer);'
         else:
