@@ -3,8 +3,7 @@
 // strip: counts columns, then marches down strips of rows and writes the tensor once. Two launches:
 //
 //   count   counts, in every strip, the pixels of each bin in each column
-//   march   a block takes a strip of one bin, its warps side by side over the whole row; a lane
-//           keeps 16 bytes of the current row of H and walks down with them
+//   march   walks down every strip of every bin with the current row of H (device/strip_march.cuh)
 //
 // A block waits for no other. It starts from H in the row above its strip: the column counts of all
 // strips above, added up and scanned along the row. A step takes eight rows. Each lane finds its
@@ -17,92 +16,21 @@
 // bins on its way, if a pixel is a byte, or bin_image before it.
 //
 // Traffic, as a share of the tensor: 1, and for the column counts 1 / (2 x rows of a strip) with
-// u32, 1 / rows with u16. The picture comes from L2, once for every bin. What the constants were
-// tuned on, and what was not kept, is in docs/measurements/2026-11-21-strip.md.
+// u32, 1 / rows with u16. The picture comes from L2, once for every bin. What was tuned is in
+// strip_policy.hpp.
 #include <algorithm>
 #include <optional>
 
-#include "device/bytes.cuh"
-#include "device/overlap.cuh"
-#include "device/planes.cuh"
-#include "device/split_barrier.cuh"
-#include "device/stay_in_l2.cuh"
-#include "device/warp.cuh"
+#include "device/strip_march.cuh"
 
 namespace inthist {
 namespace cuda {
 namespace {
 
-constexpr int kRows = 8;         // of a step down
-constexpr int kMostCell = 136;   // rows that a block of count takes at once
-constexpr int kSegment = 128;    // columns of a block of count
 constexpr int kCountWarps = 16;  // warps of a block of count
-constexpr int kCountBins = 64;   // bins of a block of count: 16 KiB of counters
-constexpr int kLeastStrip = 24;  // rows
-constexpr int kUsualStrip = 56;  // rows, where there are blocks enough
-constexpr int kMostRounds = 64;  // of blocks
-// the blocks of taller strips drift apart, and rows that the last still wants have left L2
-constexpr int kMostStrip = 272;            // rows
-constexpr int kMostStripPixels = 1750000;  // 120 rows of the widest frame
 // a row of several ranges takes 4 bytes a column of shared memory: 64 KiB on the smallest device
-constexpr int kMostWidth = 14336;     // columns
-constexpr int kMostCells = 65535;     // of a grid
-constexpr int kMostPartRows = 65535;  // what a counter holds
-constexpr int kAtOnce = 2048;         // columns of a range, at most
-
-__host__ __device__ constexpr int whole_steps (int rows)
-{
-  return divide_up (rows, kRows) * kRows;
-}
-
-template <class T>
-struct Lane {
-  static constexpr int kPixels = 16 / sizeof (T);  // a 16-byte store
-  static constexpr int kWords = kPixels / 4;       // of bin indices
-  static constexpr int kMostWarps = kAtOnce / (kWarp * kPixels);
-};
-
-/// A frame cut into strips, these into cells for count, and the column counts. Consecutive cells
-/// make a part, within which counts go on from cell to cell.
-struct Strips {
-  int width, height, bins, cells_a_strip, cell_rows, rows, count, cells_a_part = 1;
-  std::size_t pitch;      // columns
-  std::uint16_t *counts;  // [cell][bin][x], each from its part's first cell up to this one
-
-  __host__ __device__ std::size_t row_of (int cell, int bin) const
-  {
-    return (std::size_t (cell) * bins + bin) * pitch;
-  }
-  /// Returns how many cells are counted; the last strip is above nothing.
-  __host__ __device__ int counted () const { return (count - 1) * cells_a_strip; }
-
-  Strips (const Shape &shape, int rows_a_strip, void *workspace)
-      : width (shape.width), height (shape.height), bins (shape.bins),
-        cells_a_strip (divide_up (rows_a_strip, kMostCell)),
-        cell_rows (whole_steps (divide_up (rows_a_strip, cells_a_strip))),
-        rows (cell_rows * cells_a_strip), count (divide_up (height, rows)),
-        pitch (std::size_t (divide_up (width, kSegment)) * kSegment),
-        counts (static_cast<std::uint16_t *> (workspace))
-  {
-  }
-
-  /// Makes parts, so that march adds up fewer counts; leaves four blocks of count a processor.
-  void join_cells (int processors)
-  {
-    const long blocks = long (pitch / kSegment) * divide_up (bins, kCountBins) * counted ();
-    cells_a_part =
-        int (std::clamp (blocks / (4L * processors), 1L, long (kMostPartRows / cell_rows)));
-  }
-};
-
-/// Bytes whose high bits are the bin: bin b has those with byte >> shift == first + b.
-struct Pixels {
-  const std::uint8_t *data;
-  std::size_t stride;
-  int columns;  // that may be read
-  int shift, first;
-  bool ready;  // before count, which lets march start only when all before count is done
-};
+constexpr int kMostWidth = 14336;  // columns
+constexpr int kMostCells = 65535;  // of a grid
 
 struct Table {
   std::uint32_t words[sizeof (Lut) / 4];
@@ -185,311 +113,25 @@ count (Pixels source, const __grid_constant__ Table lut, PixelPlane bin_plane, S
   }
 }
 
-__device__ inline void load_pixels (std::uint32_t (&words)[1], const std::uint8_t *from)
-{
-  words[0] = load_that_stays (reinterpret_cast<const std::uint32_t *> (from));
-}
-
-__device__ inline void load_pixels (std::uint32_t (&words)[2], const std::uint8_t *from)
-{
-  const uint2 both = load_that_stays (reinterpret_cast<const uint2 *> (from));
-  words[0] = both.x, words[1] = both.y;
-}
-
-__device__ inline uint4 packed (const std::uint32_t (&h)[4])
-{
-  return make_uint4 (h[0], h[1], h[2], h[3]);
-}
-
-__device__ inline uint4 packed (const std::uint32_t (&h)[8])  // modulo 65536
-{
-  return make_uint4 (__byte_perm (h[0], h[1], 0x5410), __byte_perm (h[2], h[3], 0x5410),
-                     __byte_perm (h[4], h[5], 0x5410), __byte_perm (h[6], h[7], 0x5410));
-}
-
-template <int kPixels>
-__device__ inline void store_anchors (std::uint32_t *values, const Anchors &anchors, int bin, int y,
-                                      int x, int room, const std::uint32_t (&h)[kPixels])
-{
-#pragma unroll
-  for (int j = 0; j < kPixels; j++)
-    if ((x + j) % (1u << anchors.column_shift) == 0 && j < room)
-      values[anchors.index (bin, y, x + j)] = h[j];
-}
-
-/// Adds the column counts above the strip: those of whole parts, and those in the strip's own part.
-template <class T>
-__device__ inline void add_columns (std::uint32_t (&h)[Lane<T>::kPixels], const Strips &strips,
-                                    int strip, int bin, int x)
-{
-  constexpr int kPixels = Lane<T>::kPixels;
-  const std::uint16_t *const counts = strips.counts + strips.row_of (0, bin) + x;
-  const std::size_t a_cell = strips.bins * strips.pitch;
-  const int above = strip * strips.cells_a_strip;
-  constexpr int kBatch = 32 / kPixels;  // counts in flight
-  const int joined = strips.cells_a_part;
-  for (int cell = 0; cell < above; cell += kBatch * joined) {
-    uint2 got[kBatch][kPixels / 4] = {};
-#pragma unroll
-    for (int i = 0; i < kBatch; i++)
-      if (cell + i * joined < above)
-#pragma unroll
-        for (int w = 0; w < kPixels / 4; w++)
-          got[i][w] = load_that_stays (reinterpret_cast<const uint2 *> (
-              counts + (min (cell + (i + 1) * joined, above) - 1) * a_cell + 4 * w));
-#pragma unroll
-    for (int i = 0; i < kBatch; i++)
-#pragma unroll
-      for (int j = 0; j < kPixels; j++)
-        h[j] = __dp2a_lo (j % 4 < 2 ? got[i][j / 4].x : got[i][j / 4].y, j % 2 ? 0x100u : 1u, h[j]);
-  }
-}
-
-/// Eight rows of a range.
-struct Unit {
-  int y, range;
-};
-
-/// Computes a strip of one bin in each block. kWide: a row takes several ranges of blockDim.x
-/// lanes, and H rests in shared memory. kRagged: some lane has fewer than kPixels columns.
-/// kAnchored: anchors are written on the way, as H is known in full.
-template <class T, bool kWide, bool kRagged, bool kAnchored>
-__global__ void __launch_bounds__ (Lane<T>::kMostWarps *kWarp, 2)
-march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges,
-       Anchors anchors)
-{
-  constexpr int kPixels = Lane<T>::kPixels, kWords = Lane<T>::kWords,
-                kMostWarps = Lane<T>::kMostWarps, kQuads = kRows / 4;
-  extern __shared__ uint4 resting[];  // [range][word][thread]: H of the row above
-  // [buffer][warp][row]; rows of a quad in the order 0, 2, 1, 3
-  __shared__ alignas (8) std::uint16_t row_totals[2][kMostWarps][kRows];
-  __shared__ std::uint32_t above_totals[2][kMostWarps];
-  __shared__ SplitBarrier totals_are_there;
-  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp,
-            range_columns = blockDim.x * kPixels;
-  // all bins of a strip together, as its pixels are in L2 then
-  const int strip = blockIdx.x / strips.bins, bin = blockIdx.x % strips.bins;
-  const int y0 = strip * strips.rows, y_end = min (strips.height, y0 + strips.rows);
-  const unsigned stride = image.stride, pitch = layout.row_pitch;
-  const std::uint32_t mask = (0xffu << image.shift & 0xff) * 0x01010101u,
-                      pattern = (unsigned (bin + image.first) << image.shift & 0xff) * 0x01010101u;
-  if (!kWide)
-    ranges = 1;
-  if (threadIdx.x == 0)
-    totals_are_there.set_up (blockDim.x);
-  __syncthreads ();
-  const auto behind = [&] (Unit unit) {
-    return kWide && unit.range + 1 < ranges ? Unit{ unit.y, unit.range + 1 }
-                                            : Unit{ unit.y + kRows, 0 };
-  };
-
-  std::uint32_t words[kRows][kWords];
-  const auto load = [&] (Unit unit) {
-    const int x = (kWide ? unit.range * range_columns : 0) + int (threadIdx.x) * kPixels;
-    const std::uint8_t *const from =
-        image.data + std::size_t (unit.y) * stride + min (x, image.columns - kPixels);
-    if (unit.y + kRows <= strips.height)
-#pragma unroll
-      for (int r = 0; r < kRows; r++)
-        load_pixels (words[r], from + std::size_t (stride) * unsigned (r));
-    else  // rows beyond the last load the last
-#pragma unroll
-      for (int r = 0; r < kRows; r++)
-        load_pixels (words[r],
-                     from + std::size_t (stride) * unsigned (min (r, strips.height - 1 - unit.y)));
-  };
-  // pixels in the bin: bit r of byte j is pixel j of row r. before: their count in the lanes
-  // before, four rows to a word, each at most 31 x 8, which a byte holds
-  struct Found {
-    std::uint32_t pixels[kWords], before[kQuads];
-  };
-  const auto find = [&] (int buffer) {
-    Found found = {};
-#pragma unroll
-    for (int q = 0; q < kQuads; q++) {
-      std::uint32_t own = 0;
-#pragma unroll
-      for (int i = 0; i < 4; i++) {
-        int n = 0;
-#pragma unroll
-        for (int w = 0; w < kWords; w++) {
-          const int ones = equal_bytes (words[4 * q + i][w], pattern, mask);
-          n = __dp4a (ones, -1, n);
-          found.pixels[w] |= ones & 0x01010101u << (4 * q + i);
-        }
-        own += std::uint32_t (n) << (8 * i);
-      }
-      found.before[q] = warp_scan (own) - own;
-      if (lane == kWarp - 1)
-        *reinterpret_cast<uint2 *> (&row_totals[buffer][warp][4 * q]) =
-            make_uint2 ((found.before[q] & 0xff00ffu) + (own & 0xff00ffu),
-                        (found.before[q] >> 8 & 0xff00ffu) + (own >> 8 & 0xff00ffu));
-    }
-    return found;
-  };
-  // what warps and ranges before have in the lane's row; a lane adds up one row over some warps
-  constexpr int kParts = kWarp / kRows;
-  const int row = lane % kRows, part = lane / kRows,
-            place = (row & ~3) | (row & 1) << 1 | (row >> 1 & 1);
-  std::uint32_t ranges_left = 0;
-  const auto left_of = [&] (int buffer, int range) {
-    std::uint32_t left = 0, all = 0;
-#pragma unroll
-    for (int first = 0; first < kMostWarps; first += kParts) {
-      if (first + part < (kWide ? warps : warp)) {
-        const std::uint32_t n = row_totals[buffer][first + part][place];
-        all += n;
-        left += first + part < warp ? n : 0;
-      }
-    }
-#pragma unroll
-    for (int d = kRows; d < kWarp; d *= 2) {
-      left += __shfl_xor_sync (~0u, left, d);
-      if (kWide)
-        all += __shfl_xor_sync (~0u, all, d);
-    }
-    if (kWide) {
-      if (range == 0)
-        ranges_left = 0;
-      left += ranges_left;
-      ranges_left += all;
-    }
-    return left;
-  };
-
-  Unit unit = { y0, 0 }, next = behind (unit);
-  if (!image.ready)
-    wait_for_previous ();
-  load (unit);
-  Found found = find (0);
-  totals_are_there.arrive ();
-  if (next.y < y_end)
-    load (next);
-  if (image.ready && strip > 0)  // the first strip needs no counts
-    wait_for_previous ();
-
-  // H in the row above the strip
-  std::uint32_t h[kPixels], corner = 0;
-  for (int range = 0; range < ranges; range++) {
-    const int x = range * range_columns + threadIdx.x * kPixels;
-#pragma unroll
-    for (int j = 0; j < kPixels; j++)
-      h[j] = 0;
-    if (x < strips.width)
-      add_columns<T> (h, strips, strip, bin, x);
-#pragma unroll
-    for (int j = 1; j < kPixels; j++)
-      h[j] += h[j - 1];
-    const std::uint32_t upto = warp_scan (h[kPixels - 1]);
-    if (lane == kWarp - 1)
-      above_totals[range % 2][warp] = upto;
-    __syncthreads ();
-    const std::uint32_t total = lane < warps ? above_totals[range % 2][lane] : 0;
-    const std::uint32_t left = corner + warp_sum (lane < warp ? total : 0) + upto - h[kPixels - 1];
-    if (kWide)
-      corner += warp_sum (total);
-#pragma unroll
-    for (int j = 0; j < kPixels; j++)
-      h[j] += left;
-    if (kWide)
-#pragma unroll
-      for (int w = 0; w < kWords; w++)
-        resting[(range * kWords + w) * blockDim.x + threadIdx.x] =
-            make_uint4 (h[4 * w], h[4 * w + 1], h[4 * w + 2], h[4 * w + 3]);
-  }
-
-  std::uint8_t *const out = tensor + bin * layout.plane_pitch + threadIdx.x * 16;
-  auto *const anchor_values =
-      reinterpret_cast<std::uint32_t *> (tensor + strips.bins * layout.plane_pitch);
-  totals_are_there.wait (0);
-  std::uint32_t left = left_of (0, 0);
-  for (int parity = 1;; parity ^= 1) {
-    // the next unit's totals are in flight while this unit is stored
-    const bool more = next.y < y_end;
-    const Unit then = behind (next);
-    Found next_found;
-    if (more) {
-      next_found = find (parity);
-      totals_are_there.arrive ();
-      if (then.y < y_end)
-        load (then);
-    } else {
-      let_next_start ();
-    }
-
-    if (kWide)
-#pragma unroll
-      for (int w = 0; w < kWords; w++) {
-        const uint4 four = resting[(unit.range * kWords + w) * blockDim.x + threadIdx.x];
-        h[4 * w] = four.x, h[4 * w + 1] = four.y, h[4 * w + 2] = four.z, h[4 * w + 3] = four.w;
-      }
-    const int room =
-        strips.width - (kWide ? unit.range * range_columns : 0) - int (threadIdx.x) * kPixels;
-    std::uint8_t *const first =
-        out + std::size_t (unit.y) * pitch + (kWide ? unit.range * (blockDim.x * 16) : 0);
-    const auto step_down = [&] (int rows) {
-#pragma unroll
-      for (int r = 0; r < kRows; r++) {
-        std::uint32_t add =
-            __dp4a (found.before[r / 4], 1u << (8 * (r % 4)), __shfl_sync (~0u, left, r));
-#pragma unroll
-        for (int w = 0; w < kWords; w++) {
-          const std::uint32_t ones = found.pixels[w] >> r & 0x01010101u;
-#pragma unroll
-          for (int j = 0; j < 4; j++)  // and the word's pixels up to j
-            h[4 * w + j] = __dp4a (ones, 0x01010101u >> (24 - 8 * j), h[4 * w + j] + add);
-          if (w + 1 < kWords)
-            add = __dp4a (ones, 0x01010101u, add);
-        }
-        if (r < rows) {
-          T *const to = reinterpret_cast<T *> (first + std::size_t (pitch) * unsigned (r));
-          if (room >= kPixels)
-            __stcs (reinterpret_cast<uint4 *> (to), packed (h));
-          if constexpr (kRagged)
-#pragma unroll
-            for (int j = 0; j < kPixels - 1; j++)
-              if (room < kPixels && j < room)
-                to[j] = T (h[j]);
-          if (kAnchored && (unit.y + r) % (1u << anchors.row_shift) == 0)
-            store_anchors (anchor_values, anchors, bin, unit.y + r, strips.width - room, room, h);
-        }
-      }
-    };
-    if (unit.y + kRows <= y_end)
-      step_down (kRows);
-    else
-      step_down (y_end - unit.y);
-    if (kWide)
-#pragma unroll
-      for (int w = 0; w < kWords; w++)
-        resting[(unit.range * kWords + w) * blockDim.x + threadIdx.x] =
-            make_uint4 (h[4 * w], h[4 * w + 1], h[4 * w + 2], h[4 * w + 3]);
-    if (!more)
-      break;
-    totals_are_there.wait (parity);
-    left = left_of (parity, next.range);
-    unit = next, next = then, found = next_found;
-  }
-}
-
 /// Returns the rows of a strip. All blocks run at once, or in the fewest rounds that keep nine of
 /// ten places busy with strips that are not too tall. Strips are short only where blocks are few.
-int strip_rows (const Shape &shape, int processors, int blocks_a_processor)
+int strip_rows (const Shape &shape, int processors, int blocks_a_processor,
+                const StripPolicy &policy)
 {
   const int places = processors * blocks_a_processor,
-            fewest =
-                divide_up (shape.height, std::min (kMostStrip, kMostStripPixels / shape.width));
+            fewest = divide_up (shape.height,
+                                std::min (policy.most_rows, policy.most_pixels / shape.width));
   int strips = 1;
-  for (int rounds = 1; rounds <= kMostRounds; rounds++) {
+  for (int rounds = 1; rounds <= policy.most_rounds; rounds++) {
     strips = std::max (1, rounds * places / shape.bins);
     if (strips >= fewest && 10 * strips * shape.bins >= 9 * rounds * places)
       break;
   }
   strips = std::max (strips, fewest);
   const int least =
-      std::min (kUsualStrip,
+      std::min (policy.usual_rows,
                 whole_steps (divide_up (shape.height, std::max (1, 2 * processors / shape.bins))));
-  return std::max ({ whole_steps (divide_up (shape.height, strips)), least, kLeastStrip });
+  return std::max ({ whole_steps (divide_up (shape.height, strips)), least, policy.least_rows });
 }
 
 struct HighBits {
@@ -568,65 +210,73 @@ int launch_count (const Job &job, const Strips &strips, int alignment, Pixels &p
 }
 
 template <class T, bool kAnchored>
-int launch (const Job &job)
+int launch (const Job &job, const StripPolicy &policy)
 {
-  constexpr int kPixels = Lane<T>::kPixels;
+  using Block = March<T, false, false, kAnchored>;  // what follows is the same in all
+  constexpr int kPixels = Block::kPixels;
   const int segments = divide_up (job.shape.width, kWarp * kPixels),
-            ranges = divide_up (segments, Lane<T>::kMostWarps);
+            ranges = divide_up (segments, Block::kMostWarps);
   const unsigned threads = divide_up (segments, ranges) * kWarp;
   const bool ragged = job.shape.width % kPixels != 0;
   const auto kernel =
       ranges > 1 ? ragged ? march<T, true, true, kAnchored> : march<T, true, false, kAnchored>
       : ragged ? march<T, false, true, kAnchored>
                  : march<T, false, false, kAnchored>;
-  const std::size_t resting = ranges > 1 ? sizeof (std::uint32_t) * ranges * threads * kPixels : 0;
-  if (resting > 0)  // always the same value, as other threads may be launching the kernel
+  const std::size_t row_above_bytes =
+      ranges > 1 ? sizeof (std::uint32_t) * ranges * threads * kPixels : 0;
+  if (row_above_bytes > 0)  // always the same value, as other threads may be launching the kernel
     if (const int error = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                 kMostWidth * int (sizeof (std::uint32_t)));
         error != 0)
       return error;
   int blocks = 0;
-  if (const int error =
-          cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, kernel, int (threads), resting);
+  if (const int error = cudaOccupancyMaxActiveBlocksPerMultiprocessor (
+          &blocks, kernel, int (threads), row_above_bytes);
       error != 0)
     return error;
 
   const int processors = device_attribute (cudaDevAttrMultiProcessorCount);
-  Strips strips (job.shape, strip_rows (job.shape, processors, std::max (1, blocks)),
+  Strips strips (job.shape, strip_rows (job.shape, processors, std::max (1, blocks), policy),
                  job.workspace);
-  strips.join_cells (processors);
+  strips.join_cells (processors, policy);
   Pixels pixels;
   if (const int error = launch_count (job, strips, kPixels, pixels); error != 0)
     return error;
   job.stage ("march");
   return launch_overlapped (kernel, unsigned (strips.count) * unsigned (strips.bins), threads,
-                            resting, job.stream, pixels, strips, job.layout,
+                            row_above_bytes, job.stream, pixels, strips, job.layout,
                             static_cast<std::uint8_t *> (job.tensor), ranges,
                             kAnchored ? anchors_of (job.shape) : Anchors{});
 }
 
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 {
-  const Strips strips (shape, kLeastStrip, nullptr);  // the most cells on any device
+  const Strips strips (shape, StripPolicy{}.least_rows, nullptr);  // the most cells on any device
   return strips.row_of (strips.counted (), 0) * sizeof (std::uint16_t);
 }
 
 bool supports (const Shape &shape, const Tuning &)
 {
   return shape.content == Content::bins && shape.width <= kMostWidth
-         && divide_up (shape.height, kLeastStrip) <= kMostCells;
+         && divide_up (shape.height, StripPolicy{}.least_rows) <= kMostCells;
 }
 
 int run (const Job &job)
 {
-  switch (job.shape.counter) {
-    case Type::u32: return launch<std::uint32_t, false> (job);
-    case Type::u16: return launch<std::uint16_t, false> (job);
-    default: return launch<std::uint16_t, true> (job);
-  }
+  return run_strip (job, {});
 }
 
 }  // namespace
+
+int run_strip (const Job &job, const StripPolicy &policy)
+{
+  switch (job.shape.counter) {
+    case Type::u32: return launch<std::uint32_t, false> (job, policy);
+    case Type::u16: return launch<std::uint16_t, false> (job, policy);
+    default: return launch<std::uint16_t, true> (job, policy);
+  }
+}
+
 }  // namespace cuda
 
 extern const Strategy kStrip;

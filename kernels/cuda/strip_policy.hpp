@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The numbers that strip was tuned to. tests/benchmarks/probes/strip_policies times others beside
+// them; what it printed is in docs/measurements/2026-11-21-strip.md.
+#pragma once
+
+#include "../inthist.hpp"
+
+namespace inthist::cuda {
+
+struct StripPolicy {
+  int least_rows = 24;  // of a strip
+  int usual_rows = 56;  // of a strip, where there are blocks enough
+  // the blocks of taller strips drift apart, and rows that the last still wants have left L2
+  int most_rows = 272;
+  int most_pixels = 1750000;  // of a strip; 120 rows of the widest frame
+  int most_rounds = 64;       // of blocks
+  int count_blocks = 4;       // of count for each processor, before cells are joined
+};
+
+/// Runs strip with another policy. The workspace has room for strips of 24 rows.
+int run_strip (const Job &job, const StripPolicy &policy);
+
+}  // namespace inthist::cuda
