@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The numbers that strip was tuned to. tests/benchmarks/probes/strip_policies times others beside
-// them; what it printed is in docs/measurements/2026-11-21-strip.md.
+// The numbers that strip was tuned to. tests/benchmarks/probes/strip_policies.cpp times others
+// beside them; what it printed is in docs/measurements/2026-11-23-strip-policy.md.
 #pragma once
 
 #include "../inthist.hpp"

@@ -20,8 +20,7 @@ public:
   }
 
   /// Makes what this thread has written to shared memory visible to those who have waited; what it
-  /// has read may be overwritten. (One arrival a warp, behind __syncwarp (), is no faster on an
-  /// H200, and racecheck does not follow it.)
+  /// has read may be overwritten. (racecheck would not follow one arrival a warp.)
   __device__ void arrive ()
   {
     asm volatile("{ .reg .b64 round; mbarrier.arrive.shared.b64 round, [%0]; }" ::"r"(at ())

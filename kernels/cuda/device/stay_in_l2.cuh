@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Loads and stores that keep in L2 what is read again, so that the tensor does not push it out. A
-// read that reaches memory between writes costs ten times its bytes (see the measurements of
-// strip). Before compute capability 8.0 these are loads and stores like others.
+// Loads and stores that keep in L2 what is read again, so that the tensor does not push it out.
+// Before compute capability 8.0 these are loads and stores like others.
 #pragma once
 
 #include <cstdint>
