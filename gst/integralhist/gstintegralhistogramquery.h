@@ -13,8 +13,9 @@ G_BEGIN_DECLS
  * `_on_stream` is for CUDA callers: it makes `stream`, a cudaStream_t of
  * gst_integral_histogram_get_cuda_context(), wait for the tensor, enqueues the work there and
  * returns. Its answers go to memory of that device; what is asked is host memory, as in the other
- * form, and has been read on return. Keep a reference to the histogram until the stream has come
- * that far. A histogram in host memory has no streams, and the call fails.
+ * form, and has been read on return. The histogram may be released at once: its memory is not
+ * reused before the stream has come that far. A histogram in host memory has no streams, and the
+ * call fails.
  */
 
 /**
