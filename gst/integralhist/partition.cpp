@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <numeric>
+#include <optional>
 
 #include "picture_rows.hpp"
 
@@ -21,11 +22,144 @@ int divide_up (std::size_t a, std::size_t b)
   return int (a / b + (a % b != 0));
 }
 
-/// Returns the fewest bins of a task that make at most `tasks` tasks.
-int bins_of (const inthist::Shape &shape, int tasks)
-{
-  return divide_up (shape.bins, std::clamp (tasks, 1, shape.bins));
-}
+/// Divides frames: into shards that stay, else into rounds of groups of bins, else into rounds of
+/// strips of groups.
+class Divider {
+public:
+  Divider (const inthist::Shape &shape, std::span<const ShardDevice> devices,
+           const Options &options, const Overhead &overhead, std::size_t pictures)
+      : shape_ (shape), devices_ (devices), n_ (int (devices.size ())), options_ (options),
+        overhead_ (overhead), pictures_ (pictures),
+        // a table's planes have no LUT, and stay together
+        least_bins_ (shape.content == inthist::Content::bins ? 1 : shape.bins),
+        most_bins_ (least_bins_ == 1 && options.task_bins > 0
+                        ? std::min (options.task_bins, shape.bins)
+                        : shape.bins)
+  {
+  }
+
+  Expected<Partition> divide () const
+  {
+    const Partition resident = shards ();
+    if (resident.frames >= least_resident (options_)
+        && std::ranges::find (resident.tensors, 0u) == resident.tensors.end ())
+      return resident;
+    if (options_.download == Download::never)
+      return error (Error::Kind::no_memory, why_not_resident (resident));
+    if (const auto rounds = groups ())
+      return *rounds;
+    if (const auto rounds = strips ())
+      return *rounds;
+    return error (Error::Kind::no_memory,
+                  too_large ("one row of " + describe (shape_) + " with what it is computed in",
+                             overhead_ (least_bins_, 1) + kPartsAtOnce * bytes (least_bins_, 1))
+                      + (options_.max_device_memory
+                             ? ": raise max-device-memory, or scale the video down"
+                             : ": scale the video down"));
+  }
+
+private:
+  std::size_t bytes (int bins, int rows) const
+  {
+    const inthist::Shape part = part_of (shape_, bins, rows);
+    return inthist::tensor_bytes (part, inthist::layout_of (part));
+  }
+
+  /// Returns how many parts fit the device besides `more` bytes.
+  unsigned fit (const ShardDevice &device, int bins, int rows, std::size_t more = 0) const
+  {
+    return room_for (part_of (shape_, bins, rows), device.memory, overhead_ (bins, rows) + more);
+  }
+
+  bool fits_all (int bins, int rows) const
+  {
+    return std::ranges::all_of (
+        devices_, [&] (const ShardDevice &d) { return fit (d, bins, rows) >= kPartsAtOnce; });
+  }
+
+  /// Returns the fewest bins of a task that make at most `tasks` tasks.
+  int bins_of (int tasks) const
+  {
+    return divide_up (shape_.bins, std::clamp (tasks, 1, shape_.bins));
+  }
+
+  /// Returns so many tasks or somewhat more, the same number for each device.
+  int even (int tasks) const { return divide_up (tasks, n_) * n_; }
+
+  Partition into (bool resident, int bins, int rows) const
+  {
+    Partition partition = {
+      resident, bins, rows, divide_up (shape_.bins, bins), divide_up (shape_.height, rows), {}, 0
+    };
+    for (const ShardDevice &device : devices_)
+      partition.tensors.push_back (resident ? fit (device, bins, rows, pictures_) : kPartsAtOnce);
+    return partition;
+  }
+
+  Partition shards () const
+  {
+    const int task_bins = options_.download == Download::eager ? kDownloadedTaskBins : kTaskBins;
+    const int tasks =
+        least_bins_ > 1 ? 1 : even (std::max (n_, divide_up (shape_.bins, task_bins)));
+    Partition partition = into (true, std::min (most_bins_, bins_of (tasks)), shape_.height);
+    const guint64 room =
+        std::accumulate (partition.tensors.begin (), partition.tensors.end (), guint64 (0))
+        / partition.groups;
+    partition.frames = unsigned (std::min<guint64> (room, G_MAXINT32));
+    return partition;
+  }
+
+  std::optional<Partition> groups () const
+  {
+    for (int bins = std::max (std::min (most_bins_, kDownloadedTaskBins), least_bins_);
+         bins >= least_bins_; bins--)
+      if (fits_all (bins, shape_.height)) {
+        const int tasks = even (divide_up (shape_.bins, bins));
+        return into (false, std::clamp (bins_of (tasks), least_bins_, bins), shape_.height);
+      }
+    return {};
+  }
+
+  std::optional<Partition> strips () const
+  {
+    for (int bins = std::min (most_bins_, kStripBins); bins >= least_bins_; bins /= 2) {
+      int rows = 0;  // the most that fit
+      for (int step = std::bit_ceil (unsigned (shape_.height)); step > 0; step /= 2)
+        if (rows + step <= shape_.height && fits_all (bins, rows + step))
+          rows += step;
+      if (rows >= kStripRows || (bins == least_bins_ && rows > 0))
+        return into (false, bins, divide_up (shape_.height, divide_up (shape_.height, rows)));
+    }
+    return {};
+  }
+
+  std::string too_large (const std::string &what, std::size_t needed) const
+  {
+    const std::size_t memory =
+        std::ranges::min_element (devices_, {}, &ShardDevice::memory)->memory;
+    return options_.max_device_memory ? no_memory_within (what, needed, "max-device-memory", memory)
+                                      : no_memory (what, needed, { memory, "device memory" });
+  }
+
+  std::string why_not_resident (const Partition &resident) const
+  {
+    const int parts = divide_up (std::size_t (least_resident (options_)) * resident.groups, n_);
+    return too_large (std::string (n_ > 1 ? "each device's share of " : "") + describe (shape_)
+                          + " with what it is computed in",
+                      overhead_ (resident.bins, resident.rows) + pictures_
+                          + parts * bytes (resident.bins, resident.rows))
+           + ", and download=never keeps it there: set download=lazy to compute it in rounds"
+           + (options_.max_device_memory ? ", or raise max-device-memory" : "");
+  }
+
+  const inthist::Shape &shape_;
+  const std::span<const ShardDevice> devices_;
+  const int n_;
+  const Options &options_;
+  const Overhead &overhead_;
+  const std::size_t pictures_;
+  const int least_bins_, most_bins_;  // of a task
+};
 
 }  // namespace
 
@@ -59,86 +193,7 @@ unsigned least_resident (const Options &options)
 Expected<Partition> divide (const inthist::Shape &shape, std::span<const ShardDevice> devices,
                             const Options &options, const Overhead &overhead, std::size_t pictures)
 {
-  const int n = int (devices.size ());
-  const auto bytes = [&] (int bins, int rows) {
-    const inthist::Shape part = part_of (shape, bins, rows);
-    return inthist::tensor_bytes (part, inthist::layout_of (part));
-  };
-  const auto fit = [&] (const ShardDevice &device, int bins, int rows, std::size_t more = 0) {
-    return room_for (part_of (shape, bins, rows), device.memory, overhead (bins, rows) + more);
-  };
-  const auto into = [&] (bool resident, int bins, int rows) {
-    Partition partition = {
-      resident, bins, rows, divide_up (shape.bins, bins), divide_up (shape.height, rows), {}, 0
-    };
-    for (const ShardDevice &device : devices)
-      partition.tensors.push_back (resident ? fit (device, bins, rows, pictures) : kPartsAtOnce);
-    return partition;
-  };
-  // the same number of tasks for each device
-  const auto even = [&] (int tasks) { return divide_up (tasks, n) * n; };
-  // A table's planes have no LUT.
-  const int least_bins = shape.content == inthist::Content::bins ? 1 : shape.bins;
-  const int most = least_bins > 1          ? shape.bins
-                   : options.task_bins > 0 ? std::min (options.task_bins, shape.bins)
-                                           : shape.bins;
-
-  const int task_bins = options.download == Download::eager ? kDownloadedTaskBins : kTaskBins;
-  const int usual = least_bins > 1 ? 1 : even (std::max (n, divide_up (shape.bins, task_bins)));
-  Partition resident = into (true, std::min (most, bins_of (shape, usual)), shape.height);
-  const guint64 room =
-      std::accumulate (resident.tensors.begin (), resident.tensors.end (), guint64 (0))
-      / resident.groups;
-  resident.frames = unsigned (std::min<guint64> (room, G_MAXINT32));
-  const unsigned least = least_resident (options);
-  if (resident.frames >= least
-      && std::ranges::find (resident.tensors, 0u) == resident.tensors.end ())
-    return resident;
-  const auto smallest = std::ranges::min_element (devices, {}, &ShardDevice::memory);
-  const auto too_large = [&] (const std::string &what, std::size_t needed) {
-    return options.max_device_memory
-               ? no_memory_within (what, needed, "max-device-memory", smallest->memory)
-               : no_memory (what, needed, { smallest->memory, "device memory" });
-  };
-  if (options.download == Download::never) {
-    const std::size_t needed = overhead (resident.bins, resident.rows) + pictures
-                               + divide_up (std::size_t (least) * resident.groups, n)
-                                     * bytes (resident.bins, resident.rows);
-    return error (
-        Error::Kind::no_memory,
-        too_large (std::string (n > 1 ? "each device's share of " : "") + describe (shape)
-                       + " with what it is computed in",
-                   needed)
-            + ", and download=never keeps it there: set download=lazy to compute it in rounds"
-            + (options.max_device_memory ? ", or raise max-device-memory" : ""));
-  }
-
-  const auto fits_all = [&] (int bins, int rows) {
-    return std::ranges::all_of (
-        devices, [&] (const ShardDevice &d) { return fit (d, bins, rows) >= kPartsAtOnce; });
-  };
-  for (int bins = std::max (std::min (most, kDownloadedTaskBins), least_bins); bins >= least_bins;
-       bins--)
-    if (fits_all (bins, shape.height))
-      return into (
-          false,
-          std::clamp (bins_of (shape, even (divide_up (shape.bins, bins))), least_bins, bins),
-          shape.height);
-
-  for (int bins = std::min (most, kStripBins); bins >= least_bins; bins /= 2) {
-    int rows = 0;  // the most that fit
-    for (int step = std::bit_ceil (unsigned (shape.height)); step > 0; step /= 2)
-      if (rows + step <= shape.height && fits_all (bins, rows + step))
-        rows += step;
-    if (rows >= kStripRows || (bins == least_bins && rows > 0))
-      return into (false, bins, divide_up (shape.height, divide_up (shape.height, rows)));
-  }
-  const std::size_t needed = overhead (least_bins, 1) + kPartsAtOnce * bytes (least_bins, 1);
-  return error (
-      Error::Kind::no_memory,
-      too_large ("one row of " + describe (shape) + " with what it is computed in", needed)
-          + (options.max_device_memory ? ": raise max-device-memory, or scale the video down"
-                                       : ": scale the video down"));
+  return Divider (shape, devices, options, overhead, pictures).divide ();
 }
 
 }  // namespace integralhist
