@@ -10,9 +10,9 @@
 namespace inthist {
 
 /// Fills column j of a plane's anchors; `tensor` is the job's.
-INTHIST_HOST_DEVICE inline void drop_column_of_anchors (std::uint8_t *tensor, const Layout &layout,
-                                                        int planes, const Anchors &anchors,
-                                                        int plane, int j)
+INTHIST_HOST_DEVICE inline void write_anchor_column (std::uint8_t *tensor, const Layout &layout,
+                                                     int planes, const Anchors &anchors, int plane,
+                                                     int j)
 {
   const int x = j << anchors.column_shift;
   auto *const values = reinterpret_cast<std::uint32_t *> (tensor + planes * layout.plane_pitch);

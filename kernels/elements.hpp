@@ -81,10 +81,8 @@ struct Power {
   }
 };
 
-template <class T, class S>
+template <class T, class Source>
 struct Elements {
-  using Element = T;
-  using Source = S;
 };
 
 /// Calls `body` with the Elements of a valid shape. s32 is u32: modulo 2^32 the bits are the same.

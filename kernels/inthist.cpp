@@ -68,10 +68,10 @@ int run (const Strategy &strategy, const Job &job)
   if (error == 0 && job.shape.counter == Type::u16_anchored && !strategy.anchors_itself) {
     job.stage ("anchors");
     if (on_cpu)
-      error = cpu::drop_anchors (job);
+      error = cpu::write_anchors (job);
 #if INTHIST_CUDA
     else
-      error = cuda::drop_anchors (job);
+      error = cuda::write_anchors (job);
 #endif
   }
   return error;

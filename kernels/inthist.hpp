@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "host_device.hpp"
 
@@ -157,10 +158,17 @@ struct PixelPlane {
   std::size_t stride = 0;  // bytes
 };
 
+/// Returns a / b, rounded up; a is 0 or more.
+template <class Int>
+INTHIST_HOST_DEVICE constexpr Int divide_up (Int a, std::type_identity_t<Int> b)
+{
+  return a / b + (a % b != 0);
+}
+
 /// Rounds the width up to 256, so that vectors and tiles may read beyond a row's end.
 constexpr std::size_t bin_stride (int width)
 {
-  return (std::size_t (width) + 255) / 256 * 256;
+  return divide_up (std::size_t (width), 256) * 256;
 }
 
 /// Parameters that the papers vary. 0 is the default, a strategy's first that it supports.
@@ -246,7 +254,7 @@ const Strategy *preferred_strategy (Device device, const Shape &shape);
 bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning = {});
 
 /// Runs the strategy. Where the strategy does not, runs bin_image before it if the job has a
-/// `binning`, and drop_anchors after it if the tensor has anchors.
+/// `binning`, and write_anchors after it if the tensor has anchors.
 [[nodiscard]] int run (const Strategy &strategy, const Job &job);
 
 /// Runs the serial Algorithm 1 of Poostchi et al., which a strategy must equal bit for bit. It
@@ -267,7 +275,7 @@ namespace cpu {
 [[nodiscard]] int bin_image (const Image &image, const Lut &lut, int width, int height,
                              PixelPlane out, const std::atomic<bool> *cancelled = nullptr);
 /// Makes the anchors from the planes.
-[[nodiscard]] int drop_anchors (const Job &job);
+[[nodiscard]] int write_anchors (const Job &job);
 [[nodiscard]] int add_above (const Shape &shape, const Layout &layout, void *tensor,
                              std::uint32_t *above);
 }  // namespace cpu
@@ -276,7 +284,7 @@ namespace cpu {
 namespace cuda {
 int bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out,
                Stream stream);
-int drop_anchors (const Job &job);
+int write_anchors (const Job &job);
 int add_above (const Shape &shape, const Layout &layout, void *tensor, std::uint32_t *above,
                Stream stream);
 }  // namespace cuda

@@ -232,8 +232,9 @@ GstIntegralHistogram *gst_integral_histogram_get_shard (GstIntegralHistogram *hi
  *
  * Waits until the tensor is computed. The queries do so themselves.
  *
- * Returns: %TRUE when it is; %FALSE with %GST_INTEGRAL_HISTOGRAM_ERROR_TIMEOUT or
- * %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED
+ * Returns: %TRUE when it is; %FALSE with %GST_INTEGRAL_HISTOGRAM_ERROR_TIMEOUT, or with
+ * %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED or %GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY if it could not
+ * be computed
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockTime timeout,
@@ -433,7 +434,9 @@ GBytes *gst_integral_histogram_query_regions_sums (GstIntegralHistogram *histogr
  * unsigned arithmetic does by itself, is the exact sum of squares of any rectangle of up to 66051
  * pixels; gst_integral_histogram_region_sums() is exact for all.
  *
- * Returns: (transfer full): the buffer, or %NULL with @error set
+ * Returns: (transfer full): the buffer, or %NULL with @error set: to
+ * %GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED with `download=never`, or as in
+ * gst_integral_histogram_wait()
  */
 GST_INTEGRAL_HISTOGRAM_API
 GstBuffer *gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, GError **error);

@@ -245,11 +245,12 @@ gboolean gst_integral_histogram_regions_on_stream (GstIntegralHistogram *histogr
  * @histogram: a #GstIntegralHistogram on a GPU
  * @grids: (array length=n_grids): windows
  * @n_grids: number of grids
- * @counts: memory of the device
+ * @counts: memory of the device, as much as gst_integral_histogram_grids() writes
  * @stream: a cudaStream_t
  * @error: return location for a #GError
  *
- * gst_integral_histogram_grids() for CUDA callers.
+ * gst_integral_histogram_grids() for CUDA callers: enqueues the work on @stream, behind
+ * the tensor, and returns. @histogram may be released at once.
  *
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set
  */
@@ -266,12 +267,13 @@ gboolean gst_integral_histogram_grids_on_stream (GstIntegralHistogram *histogram
  * @n: number of windows, at least 1
  * @model: as many numbers as there are bins, in host memory
  * @measure: how to compare
- * @values: memory of the device
- * @best: (nullable): memory of the device
+ * @values: memory of the device, for @n values
+ * @best: (nullable): memory of the device, for one
  * @stream: a cudaStream_t
  * @error: return location for a #GError
  *
- * gst_integral_histogram_likelihoods() for CUDA callers.
+ * gst_integral_histogram_likelihoods() for CUDA callers: enqueues the work on @stream, behind
+ * the tensor, and returns. @histogram may be released at once.
  *
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set
  */
@@ -288,12 +290,14 @@ gboolean gst_integral_histogram_likelihoods_on_stream (
  * @n_grids: number of grids
  * @model: as many numbers as there are bins, in host memory
  * @measure: how to compare
- * @maps: memory of the device
- * @bests: (nullable): memory of the device
+ * @maps: memory of the device, not %NULL, as much as
+ * gst_integral_histogram_likelihood_maps() writes
+ * @bests: (nullable): memory of the device, one for each map
  * @stream: a cudaStream_t
  * @error: return location for a #GError
  *
- * gst_integral_histogram_likelihood_maps() for CUDA callers.
+ * gst_integral_histogram_likelihood_maps() for CUDA callers: enqueues the work on @stream, behind
+ * the tensor, and returns. @histogram may be released at once.
  *
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set
  */
@@ -309,11 +313,13 @@ gboolean gst_integral_histogram_likelihood_maps_on_stream (
  * @grids: (array length=n_grids): windows
  * @n_grids: number of grids
  * @quantile: 0 to 1
- * @maps: memory of the device
+ * @maps: memory of the device, not %NULL, as much as
+ * gst_integral_histogram_quantile_maps() writes
  * @stream: a cudaStream_t
  * @error: return location for a #GError
  *
- * gst_integral_histogram_quantile_maps() for CUDA callers.
+ * gst_integral_histogram_quantile_maps() for CUDA callers: enqueues the work on @stream, behind
+ * the tensor, and returns. @histogram may be released at once.
  *
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set
  */
@@ -330,12 +336,14 @@ gboolean gst_integral_histogram_quantile_maps_on_stream (GstIntegralHistogram *h
  * @searches: (array length=n_searches): where to look for what, in host memory
  * @n_searches: number of searches
  * @measure: how to compare
- * @maps: memory of the device
- * @bests: (nullable): memory of the device
+ * @maps: memory of the device, not %NULL, as much as
+ * gst_integral_histogram_vote_maps() writes
+ * @bests: (nullable): memory of the device, one for each map
  * @stream: a cudaStream_t
  * @error: return location for a #GError
  *
- * gst_integral_histogram_vote_maps() for CUDA callers.
+ * gst_integral_histogram_vote_maps() for CUDA callers: enqueues the work on @stream, behind
+ * the tensor, and returns. @histogram may be released at once.
  *
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set
  */

@@ -17,10 +17,7 @@ namespace {
 constexpr int kTaskBins = 32, kDownloadedTaskBins = 8;
 constexpr int kStripBins = 8, kStripRows = 64;  // bins of a strip, while it has so many rows
 
-int divide_up (std::size_t a, std::size_t b)
-{
-  return int (a / b + (a % b != 0));
-}
+using inthist::divide_up;
 
 /// Divides frames: into shards that stay, else into rounds of groups of bins, else into rounds of
 /// strips of groups.
@@ -143,7 +140,8 @@ private:
 
   std::string why_not_resident (const Partition &resident) const
   {
-    const int parts = divide_up (std::size_t (least_resident (options_)) * resident.groups, n_);
+    const std::size_t parts =
+        divide_up (std::size_t (least_resident (options_)) * resident.groups, n_);
     return too_large (std::string (n_ > 1 ? "each device's share of " : "") + describe (shape_)
                           + " with what it is computed in",
                       overhead_ (resident.bins, resident.rows) + pictures_

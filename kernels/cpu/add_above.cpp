@@ -13,7 +13,7 @@ template <class T>
 int add (const Planes<T> &strip, std::uint32_t *above)
 {
   constexpr int kColumns = 1024;
-  const int groups = (strip.width + kColumns - 1) / kColumns;
+  const int groups = divide_up (strip.width, kColumns);
   return for_each (strip.count * groups, 1, nullptr, [&] (int i) {
     const int b = i / groups, first = i % groups * kColumns,
               last = std::min (first + kColumns, strip.width);

@@ -20,7 +20,7 @@ constexpr int kRun = 64;  // windows whose sums stay in the cache
 template <class Body>
 int in_runs (int windows, Body &&body)
 {
-  const int runs = (windows - 1) / kRun + 1;
+  const int runs = divide_up (windows, kRun);
   return for_each (runs, 1, nullptr,
                    [&] (int run) { body (run * kRun, std::min (kRun, windows - run * kRun)); });
 }

@@ -38,7 +38,7 @@ int weave (const Job &job, const Planes<T> &out, Source source)
     return error;
   job.stage ("columns");
   constexpr int kColumns = 256;
-  const int groups = (out.width + kColumns - 1) / kColumns;
+  const int groups = divide_up (out.width, kColumns);
   return cpu::for_each (out.count * groups, 1, job.cancelled, [&] (int i) {
     const int b = i / groups, first = i % groups * kColumns,
               last = std::min (first + kColumns, out.width);
@@ -63,8 +63,7 @@ int run (const Job &job)
 
 }  // namespace
 
-extern const Strategy kCrossWeave;
-const Strategy kCrossWeave = {
+extern const Strategy kCrossWeave = {
   .name = "cross-weave",
   .description = "CPU: all rows, then all columns, in parallel (Poostchi et al. 2017, Fig. 1)",
   .device = Device::cpu,

@@ -88,8 +88,9 @@ HWY_INLINE void march_row (const std::uint8_t *HWY_RESTRICT bins, int width, std
 
 /// Adds one row of values, or of their squares, in the same way.
 template <bool kSquare, bool kStream>
-HWY_INLINE void march_row (const std::uint8_t *HWY_RESTRICT values, int width,
-                           std::uint32_t *HWY_RESTRICT row, std::uint32_t *HWY_RESTRICT out)
+HWY_INLINE void march_row_of_values (const std::uint8_t *HWY_RESTRICT values, int width,
+                                     std::uint32_t *HWY_RESTRICT row,
+                                     std::uint32_t *HWY_RESTRICT out)
 {
   std::uint32_t left = 0;  // what the row adds up to so far
   int x = 0;
@@ -139,8 +140,8 @@ bool march (const Job &job, int bin, int first, int last, void *row_above)
       if (job.shape.content == Content::bins)
         march_row<T, kStream> (pixels, job.shape.width, std::uint8_t (bin), row, out);
       else if constexpr (sizeof (T) == 4)
-        bin == 0 ? march_row<false, kStream> (pixels, job.shape.width, row, out)
-                 : march_row<true, kStream> (pixels, job.shape.width, row, out);
+        bin == 0 ? march_row_of_values<false, kStream> (pixels, job.shape.width, row, out)
+                 : march_row_of_values<true, kStream> (pixels, job.shape.width, row, out);
     };
     if (aligned)
       add (std::true_type ());
@@ -243,7 +244,7 @@ int most_strips (const Shape &shape)
 /// Returns how many strips give enough bins x strips tasks, with at least 32 rows each.
 int strips_of (const Shape &shape)
 {
-  return std::clamp ((wanted_tasks () + shape.bins - 1) / shape.bins, 1, most_strips (shape));
+  return std::clamp (divide_up (wanted_tasks (), shape.bins), 1, most_strips (shape));
 }
 
 /// Returns the bytes of a row of counters, padded so that 64 may be read at any pixel.
@@ -332,8 +333,7 @@ bool supports (const Shape &shape, const Tuning &)
 }  // namespace
 }  // namespace cpu
 
-extern const Strategy kRows;
-const Strategy kRows = {
+extern const Strategy kRows = {
   .name = "rows",
   .description = "CPU: each row scanned in SIMD registers, the tensor written once past the caches",
   .device = Device::cpu,

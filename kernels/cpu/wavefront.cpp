@@ -39,7 +39,7 @@ template <class T, class Source>
 int sweep (const Planes<T> &out, Source source, T *left, int tile,
            const std::atomic<bool> *cancelled)
 {
-  const int columns = (out.width + tile - 1) / tile, rows = (out.height + tile - 1) / tile;
+  const int columns = divide_up (out.width, tile), rows = divide_up (out.height, tile);
   for (int diagonal = 0; diagonal < columns + rows - 1; diagonal++) {
     const int first = std::max (0, diagonal - columns + 1), last = std::min (rows - 1, diagonal),
               tiles = last - first + 1;
@@ -65,8 +65,7 @@ int run (const Job &job)
 
 }  // namespace
 
-extern const Strategy kWavefront;
-const Strategy kWavefront = {
+extern const Strategy kWavefront = {
   .name = "wavefront",
   .description = "CPU: tiles on a diagonal in parallel (Poostchi et al. 2017, section 3.5)",
   .device = Device::cpu,

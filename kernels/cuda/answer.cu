@@ -7,9 +7,8 @@
 //   likelihoods   a warp a window, a lane a bin; what the lanes find is added in the bins' order.
 //                 Maps of one window size have a better way (likelihood_map.cuh)
 //   quantiles     a thread a window, which runs through the bins
-//   votes         a block up to kRun windows (fewer until their votes fit shared memory for
-// ranking),
-//                 a thread a patch of a window, neighbours side by side so that loads coalesce
+//   votes         a block up to kRun windows (fewer until their votes fit shared memory), a thread
+//                 a patch of a window, neighbours side by side so that loads coalesce
 #include <algorithm>
 #include <cuda_runtime.h>
 
@@ -152,8 +151,8 @@ void launch (const Shape &shape, const Layout &layout, const std::uint8_t *bytes
   const Anchors anchors = anchors_of (shape);
   const int n = query.windows.size ();
   constexpr int kThreads = 128;
-  const int blocks = (n - 1) / kThreads + 1,
-            threads_of_bins = std::min ((shape.bins + 31) / 32 * 32, 256);
+  const int blocks = divide_up (n, kThreads),
+            threads_of_bins = std::min (divide_up (shape.bins, 32) * 32, 256);
   switch (query.question) {
     case Question::counts:
       count<std::uint32_t>
@@ -169,7 +168,7 @@ void launch (const Shape &shape, const Layout &layout, const std::uint8_t *bytes
     case Question::likelihoods:
       with_measure (query.measure, [&] (auto measure) {
         if (!likelihood_map<measure.value> (shape, layout, bytes, query, stream))
-          likelihoods<measure.value><<<(n - 1) / (kThreads / 32) + 1, kThreads, 0, stream>>> (
+          likelihoods<measure.value><<<divide_up (n, kThreads / 32), kThreads, 0, stream>>> (
               bytes, shape, layout, anchors, query);
       });
       break;
@@ -180,8 +179,8 @@ void launch (const Shape &shape, const Layout &layout, const std::uint8_t *bytes
           run /= 2;
         const int tasks = run * query.n_patches;
         votes<measure.value>
-            <<<(n - 1) / run + 1, std::min ((tasks + 31) / 32 * 32, 512), tasks * sizeof (float),
-               stream>>> (bytes, shape, layout, anchors, query, run);
+            <<<divide_up (n, run), std::min (divide_up (tasks, 32) * 32, 512),
+               tasks * sizeof (float), stream>>> (bytes, shape, layout, anchors, query, run);
       });
       break;
   }

@@ -8,16 +8,13 @@
 
 #include "../inthist.hpp"
 #include "../pixel.hpp"
+#include "device/bytes.cuh"
 #include "device/overlap.cuh"
 
 namespace inthist::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-
-struct LutArgument {
-  std::uint32_t words[64];
-};
 
 template <int kWords>
 struct alignas (4 * kWords) Bytes {
@@ -27,7 +24,7 @@ struct alignas (4 * kWords) Bytes {
 template <int kWords>
 __global__ void __launch_bounds__ (kThreads)
 bin_pixels (const std::uint8_t *image, std::size_t stride, PixelFormat format,
-            const __grid_constant__ LutArgument lut, int width, int height, PixelPlane out)
+            const __grid_constant__ LutWords lut, int width, int height, PixelPlane out)
 {
   constexpr int kPixels = 4 * kWords;
   __shared__ std::uint32_t table_words[64];
@@ -64,7 +61,7 @@ bin_pixels (const std::uint8_t *image, std::size_t stride, PixelFormat format,
 }
 
 template <int kWords>
-int launch (const Image &image, const LutArgument &lut, int width, int height, PixelPlane out,
+int launch (const Image &image, const LutWords &lut, int width, int height, PixelPlane out,
             Stream stream)
 {
   const std::size_t a_row = out.stride / (4 * kWords);
@@ -73,8 +70,8 @@ int launch (const Image &image, const LutArgument &lut, int width, int height, P
   for (int y = 0; y < height; y += most) {
     const int rows = std::min (most, height - y);
     const int error = launch_overlapped (
-        bin_pixels<kWords>, unsigned ((a_row * rows + kThreads - 1) / kThreads), kThreads, 0,
-        stream, static_cast<const std::uint8_t *> (image.data) + y * image.stride, image.stride,
+        bin_pixels<kWords>, unsigned (divide_up (a_row * rows, kThreads)), kThreads, 0, stream,
+        static_cast<const std::uint8_t *> (image.data) + y * image.stride, image.stride,
         image.format, lut, width, rows, PixelPlane{ out.data + y * out.stride, out.stride });
     if (error != 0)
       return error;
@@ -87,9 +84,7 @@ int launch (const Image &image, const LutArgument &lut, int width, int height, P
 int bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out,
                Stream stream)
 {
-  LutArgument argument;
-  static_assert (sizeof argument == sizeof lut);
-  __builtin_memcpy (&argument, lut.data (), sizeof argument);
+  const LutWords argument = LutWords::of (lut);
   return image.format.bytes == 1 ? launch<4> (image, argument, width, height, out, stream)
                                  : launch<1> (image, argument, width, height, out, stream);
 }

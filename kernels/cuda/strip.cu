@@ -6,11 +6,8 @@
 //   march   walks down every strip of every bin with the current row of H (device/strip_march.cuh)
 //
 // A block waits for no other. It starts from H in the row above its strip: the column counts of all
-// strips above, added up and scanned along the row. A step takes eight rows. Each lane finds its
-// pixels of the bin; a scan over the lanes and the warps before gives what lies left of it; H grows
-// by both. The next eight rows are found while these are stored. The carries are those of Nehab et
-// al. 2011 and Dang, Yan and Wu 2014 (reduce, scan what was reduced, scan), with bins counted on
-// the fly.
+// strips above, added up and scanned along the row. The carries are those of Nehab et al. 2011 and
+// Dang, Yan and Wu 2014 (reduce, scan what was reduced, scan), with bins counted on the fly.
 // Where a byte's high bits are its bin, as with 32 bins of 8-bit pixels, or with some of these 32,
 // march reads the picture itself, and its first strip does not wait for count. Else count makes the
 // bins on its way, if a pixel is a byte, or bin_image before it.
@@ -32,16 +29,12 @@ constexpr int kCountWarps = 16;  // warps of a block of count
 constexpr int kMostWidth = 14336;  // columns
 constexpr int kMostCells = 65535;  // of a grid
 
-struct Table {
-  std::uint32_t words[sizeof (Lut) / 4];
-};
-
-/// Counts kCountBins bins of a segment of a part, in each block. A lane has four columns, two a
-/// counter, so that no two lanes of a warp meet in a bank, whatever the pixels are. kLut: bytes
-/// become bins on the way, for march too. kOneCell: parts are cells.
+/// Counts kCountBins bins of a segment of joined cells, in each block. A lane has four columns, two
+/// a counter, so that no two lanes of a warp meet in a bank, whatever the pixels are. kLut: bytes
+/// become bins on the way, for march too. kOneCell: no cells are joined.
 template <bool kLut, bool kOneCell>
 __global__ void __launch_bounds__ (kCountWarps *kWarp)
-count (Pixels source, const __grid_constant__ Table lut, PixelPlane bin_plane, Strips strips)
+count (Pixels source, const __grid_constant__ LutWords lut, PixelPlane bin_plane, Strips strips)
 {
   constexpr int kAhead = divide_up (kMostCell, kCountWarps);  // rows of a warp, all in flight
   // the last counter is for bins that other blocks count, or none
@@ -51,9 +44,9 @@ count (Pixels source, const __grid_constant__ Table lut, PixelPlane bin_plane, S
   const int x = blockIdx.x * kSegment + lane * 4, first_bin = blockIdx.z * kCountBins,
             bins = min (kCountBins, strips.bins - first_bin);
   const int first = first_bin + (kLut ? 0 : source.first);
-  const int cells = kLut ? divide_up (strips.height, strips.cell_rows) : strips.counted ();
-  int cell = blockIdx.y * (kOneCell ? 1 : strips.cells_a_part);
-  const int end = kOneCell ? cell + 1 : min (cells, cell + strips.cells_a_part);
+  const int cells = kLut ? divide_up (strips.height, strips.cell_rows) : strips.counted_cells ();
+  int cell = blockIdx.y * (kOneCell ? 1 : strips.joined_cells);
+  const int end = kOneCell ? cell + 1 : min (cells, cell + strips.joined_cells);
 
   std::uint32_t words[kAhead];
   const auto load = [&] {  // clamps to the last row and the last columns
@@ -98,14 +91,14 @@ count (Pixels source, const __grid_constant__ Table lut, PixelPlane bin_plane, S
             1u << (16 * (j % 2)));
     }
     __syncthreads ();
-    const int counted = cell++;
+    const int done = cell++;
     if (cell < end)
       load ();
-    if (counted < strips.counted () && x < strips.pitch
+    if (done < strips.counted_cells () && x < strips.pitch
         && (cell % strips.cells_a_strip == 0 || cell == end))  // march reads no other
       for (int b = warp; b < bins; b += kCountWarps)
         store_to_stay (
-            reinterpret_cast<uint2 *> (strips.counts + strips.row_of (counted, first_bin + b) + x),
+            reinterpret_cast<uint2 *> (strips.counts + strips.row_of (done, first_bin + b) + x),
             make_uint2 (counters[b][0][lane], counters[b][1][lane]));
     if (kOneCell || cell >= end)
       break;
@@ -166,13 +159,10 @@ int launch_count (const Job &job, const Strips &strips, int alignment, Pixels &p
   const auto launch = [&] (auto kernel, const Pixels &source, const Lut &lut, std::size_t columns,
                            int cells) {
     job.stage ("count");
-    Table table;
-    static_assert (sizeof table == sizeof lut);
-    __builtin_memcpy (table.words, lut.data (), sizeof table);
-    const dim3 grid (unsigned (columns / kSegment), divide_up (cells, strips.cells_a_part),
-                     strips.counted () ? divide_up (strips.bins, kCountBins) : 1);
-    return launch_overlapped (kernel, grid, kCountWarps * kWarp, 0, job.stream, source, table,
-                              job.pixels, strips);
+    const dim3 grid (unsigned (columns / kSegment), divide_up (cells, strips.joined_cells),
+                     strips.counted_cells () ? divide_up (strips.bins, kCountBins) : 1);
+    return launch_overlapped (kernel, grid, kCountWarps * kWarp, 0, job.stream, source,
+                              LutWords::of (lut), job.pixels, strips);
   };
   pixels = { job.pixels.data, job.pixels.stride, int (job.pixels.stride), 0, 0, false };
   if (job.binning) {
@@ -184,7 +174,7 @@ int launch_count (const Job &job, const Strips &strips, int alignment, Pixels &p
                            strips.width,
                            shift,
                            first,
-                           strips.counted () > 0 };
+                           strips.counted_cells () > 0 };
     const bool in_words =
         image.format.bytes == 1 && image.stride <= UINT32_MAX
         && (reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width) % 4 == 0;
@@ -193,7 +183,7 @@ int launch_count (const Job &job, const Strips &strips, int alignment, Pixels &p
                == 0) {
       pixels = bytes;
     } else if (in_words) {
-      return launch (strips.cells_a_part > 1 ? count<true, false> : count<true, true>, bytes, lut,
+      return launch (strips.joined_cells > 1 ? count<true, false> : count<true, true>, bytes, lut,
                      job.pixels.stride, divide_up (strips.height, strips.cell_rows));
     } else {
       job.stage ("bins");
@@ -203,10 +193,10 @@ int launch_count (const Job &job, const Strips &strips, int alignment, Pixels &p
         return error;
     }
   }
-  if (strips.counted () == 0)
+  if (strips.counted_cells () == 0)
     return 0;
-  return launch (strips.cells_a_part > 1 ? count<false, false> : count<false, true>, pixels, {},
-                 strips.pitch, strips.counted ());
+  return launch (strips.joined_cells > 1 ? count<false, false> : count<false, true>, pixels, {},
+                 strips.pitch, strips.counted_cells ());
 }
 
 template <class T, bool kAnchored>
@@ -243,7 +233,7 @@ int launch (const Job &job, const StripPolicy &policy)
   if (const int error = launch_count (job, strips, kPixels, pixels); error != 0)
     return error;
   job.stage ("march");
-  return launch_overlapped (kernel, unsigned (strips.count) * unsigned (strips.bins), threads,
+  return launch_overlapped (kernel, unsigned (strips.n) * unsigned (strips.bins), threads,
                             row_above_bytes, job.stream, pixels, strips, job.layout,
                             static_cast<std::uint8_t *> (job.tensor), ranges,
                             kAnchored ? anchors_of (job.shape) : Anchors{});
@@ -252,7 +242,7 @@ int launch (const Job &job, const StripPolicy &policy)
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 {
   const Strips strips (shape, StripPolicy{}.least_rows, nullptr);  // the most cells on any device
-  return strips.row_of (strips.counted (), 0) * sizeof (std::uint16_t);
+  return strips.row_of (strips.counted_cells (), 0) * sizeof (std::uint16_t);
 }
 
 bool supports (const Shape &shape, const Tuning &)
@@ -279,16 +269,16 @@ int run_strip (const Job &job, const StripPolicy &policy)
 
 }  // namespace cuda
 
-extern const Strategy kStrip;
-const Strategy kStrip = { .name = "strip",
-                          .description =
-                              "CUDA: column counts first, then strips that write the tensor once",
-                          .device = Device::cuda,
-                          .workspace_bytes = cuda::workspace_bytes,
-                          .run = cuda::run,
-                          .bins_itself = true,
-                          .anchors_itself = true,
-                          .supports = cuda::supports,
-                          .limit = "integral histograms, up to 14336 columns and 1572840 rows" };
+extern const Strategy kStrip = {
+  .name = "strip",
+  .description = "CUDA: column counts first, then strips that write the tensor once",
+  .device = Device::cuda,
+  .workspace_bytes = cuda::workspace_bytes,
+  .run = cuda::run,
+  .bins_itself = true,
+  .anchors_itself = true,
+  .supports = cuda::supports,
+  .limit = "integral histograms, up to 14336 columns and 1572840 rows"
+};
 
 }  // namespace inthist

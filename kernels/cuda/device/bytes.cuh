@@ -7,7 +7,22 @@
 
 #include <cuda_runtime.h>
 
+#include "../../inthist.hpp"
+
 namespace inthist::cuda {
+
+/// A LUT as an argument of a kernel.
+struct LutWords {
+  std::uint32_t words[sizeof (Lut) / 4];
+
+  static LutWords of (const Lut &lut)
+  {
+    LutWords words;
+    static_assert (sizeof words == sizeof lut);
+    __builtin_memcpy (&words, lut.data (), sizeof words);
+    return words;
+  }
+};
 
 __device__ inline std::uint32_t byte_of (std::uint32_t word, int i)
 {

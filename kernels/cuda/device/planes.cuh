@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Common parts of the published algorithms, which scan planes that a pass of its own has filled
-// with
-// what each pixel adds (Poostchi et al. 2017, line 1 of Algorithms 2 to 5). Each is a struct:
+// with what each pixel adds (Poostchi et al. 2017, line 1 of Algorithms 2 to 5). Each is a struct:
 //
 //   template <class T>
 //   static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &tuning);
@@ -17,11 +16,6 @@
 #include "../../elements.hpp"
 
 namespace inthist::cuda {
-
-__host__ __device__ constexpr int divide_up (int a, int b)
-{
-  return a / b + (a % b != 0);
-}
 
 template <class T, class Source>
 __global__ void fill_planes (Planes<T> out, Source source)

@@ -21,7 +21,7 @@
 
 namespace inthist::cuda {
 
-constexpr int kAtOnce = 2048;  // columns of a range, at most
+constexpr int kRangeColumns = 2048;  // columns of a range, at most
 
 __device__ inline void load_pixels (std::uint32_t (&words)[1], const std::uint8_t *from)
 {
@@ -52,12 +52,12 @@ template <class T, bool kWide, bool kRagged, bool kAnchored>
 class March {
 public:
   static constexpr int kPixels = 16 / sizeof (T);  // of a lane: a 16-byte store
-  static constexpr int kMostWarps = kAtOnce / (kWarp * kPixels);
+  static constexpr int kMostWarps = kRangeColumns / (kWarp * kPixels);
 
   /// What the warps of a block tell each other.
   struct Shared {
     // [buffer][warp][row]; rows of a quad in the order 0, 2, 1, 3
-    alignas (8) std::uint16_t row_totals[2][kMostWarps][kRows];
+    alignas (8) std::uint16_t row_totals[2][kMostWarps][kStepRows];
     std::uint32_t above_totals[2][kMostWarps];
     SplitBarrier totals_written;
   };
@@ -118,8 +118,8 @@ public:
           strips_.width - (kWide ? step.range * range_columns () : 0) - int (threadIdx.x) * kPixels;
       std::uint8_t *const to =
           out_ + std::size_t (step.y) * pitch_ + (kWide ? step.range * (blockDim.x * 16) : 0);
-      if (step.y + kRows <= y_end_)
-        step_down (step.y, kRows, to, room, found, left);
+      if (step.y + kStepRows <= y_end_)
+        step_down (step.y, kStepRows, to, room, found, left);
       else
         step_down (step.y, y_end_ - step.y, to, room, found, left);
       if (kWide)
@@ -133,7 +133,7 @@ public:
   }
 
 private:
-  static constexpr int kWords = kPixels / 4, kQuads = kRows / 4;  // of bin indices; of rows
+  static constexpr int kWords = kPixels / 4, kQuads = kStepRows / 4;  // of bin indices; of rows
 
   /// Eight rows of a range.
   struct Step {
@@ -143,7 +143,7 @@ private:
   __device__ Step behind (Step step) const
   {
     return kWide && step.range + 1 < ranges_ ? Step{ step.y, step.range + 1 }
-                                             : Step{ step.y + kRows, 0 };
+                                             : Step{ step.y + kStepRows, 0 };
   }
 
   __device__ void load (Step step)
@@ -151,13 +151,13 @@ private:
     const int x = (kWide ? step.range * range_columns () : 0) + int (threadIdx.x) * kPixels;
     const std::uint8_t *const from =
         image_.data + std::size_t (step.y) * stride_ + min (x, image_.columns - kPixels);
-    if (step.y + kRows <= strips_.height)
+    if (step.y + kStepRows <= strips_.height)
 #pragma unroll
-      for (int r = 0; r < kRows; r++)
+      for (int r = 0; r < kStepRows; r++)
         load_pixels (words_[r], from + std::size_t (stride_) * unsigned (r));
     else  // rows beyond the last load the last
 #pragma unroll
-      for (int r = 0; r < kRows; r++)
+      for (int r = 0; r < kStepRows; r++)
         load_pixels (words_[r],
                      from
                          + std::size_t (stride_) * unsigned (min (r, strips_.height - 1 - step.y)));
@@ -196,12 +196,12 @@ private:
     return found;
   }
 
-  /// Returns what warps and ranges before have in row lane % kRows; a lane adds up one row over
+  /// Returns what warps and ranges before have in row lane % kStepRows; a lane adds up one row over
   /// some warps.
   __device__ std::uint32_t left_of (int buffer, int range)
   {
-    constexpr int kParts = kWarp / kRows;
-    const int row = lane_ % kRows, part = lane_ / kRows,
+    constexpr int kParts = kWarp / kStepRows;
+    const int row = lane_ % kStepRows, part = lane_ / kStepRows,
               place = (row & ~3) | (row & 1) << 1 | (row >> 1 & 1);
     std::uint32_t left = 0, all = 0;
 #pragma unroll
@@ -213,7 +213,7 @@ private:
       }
     }
 #pragma unroll
-    for (int d = kRows; d < kWarp; d *= 2) {
+    for (int d = kStepRows; d < kWarp; d *= 2) {
       left += __shfl_xor_sync (~0u, left, d);
       if (kWide)
         all += __shfl_xor_sync (~0u, all, d);
@@ -258,15 +258,14 @@ private:
     }
   }
 
-  /// Adds the column counts above the strip: those of whole parts, and those in the strip's own
-  /// part.
+  /// Adds the column counts above the strip, one for each set of joined cells.
   __device__ void add_columns (int x)
   {
     const std::uint16_t *const counts = strips_.counts + strips_.row_of (0, bin_) + x;
     const std::size_t a_cell = strips_.bins * strips_.pitch;
     const int above = strip_ * strips_.cells_a_strip;
     constexpr int kBatch = 32 / kPixels;  // counts in flight
-    const int joined = strips_.cells_a_part;
+    const int joined = strips_.joined_cells;
     for (int cell = 0; cell < above; cell += kBatch * joined) {
       uint2 got[kBatch][kPixels / 4] = {};
 #pragma unroll
@@ -289,7 +288,7 @@ private:
                              std::uint32_t left)
   {
 #pragma unroll
-    for (int r = 0; r < kRows; r++) {
+    for (int r = 0; r < kStepRows; r++) {
       std::uint32_t add =
           __dp4a (found.before[r / 4], 1u << (8 * (r % 4)), __shfl_sync (~0u, left, r));
 #pragma unroll
@@ -360,7 +359,7 @@ private:
   const std::uint32_t mask_, pattern_;  // which bits are the bin, and what they are
   std::uint8_t *const out_;
   std::uint32_t *const anchor_values_;
-  std::uint32_t words_[kRows][kWords];  // pixels
+  std::uint32_t words_[kStepRows][kWords];  // pixels
   std::uint32_t h_[kPixels];
   std::uint32_t ranges_left_ = 0;
 };

@@ -9,51 +9,50 @@
 
 #include "../../inthist.hpp"
 #include "../strip_policy.hpp"
-#include "planes.cuh"
 
 namespace inthist::cuda {
 
-constexpr int kRows = 8;              // of a step of march
-constexpr int kMostCell = 136;        // rows that a block of count takes at once
-constexpr int kSegment = 128;         // columns of a block of count
-constexpr int kCountBins = 64;        // bins of a block of count: 16 KiB of counters
-constexpr int kMostPartRows = 65535;  // what a counter holds
+constexpr int kStepRows = 8;            // of a step of march
+constexpr int kMostCell = 136;          // rows that a block of count takes at once
+constexpr int kSegment = 128;           // columns of a block of count
+constexpr int kCountBins = 64;          // bins of a block of count: 16 KiB of counters
+constexpr int kMostJoinedRows = 65535;  // what a counter holds
 
 __host__ __device__ constexpr int whole_steps (int rows)
 {
-  return divide_up (rows, kRows) * kRows;
+  return divide_up (rows, kStepRows) * kStepRows;
 }
 
 /// A frame cut into strips, these into cells for count, and the column counts. Consecutive cells
-/// make a part, within which counts go on from cell to cell.
+/// are joined, and counts go on from one to the next.
 struct Strips {
-  int width, height, bins, cells_a_strip, cell_rows, rows, count, cells_a_part = 1;
+  int width, height, bins, cells_a_strip, cell_rows, rows, n, joined_cells = 1;
   std::size_t pitch;      // columns
-  std::uint16_t *counts;  // [cell][bin][x], each from its part's first cell up to this one
+  std::uint16_t *counts;  // [cell][bin][x], each from the first of the joined cells up to this one
 
   __host__ __device__ std::size_t row_of (int cell, int bin) const
   {
     return (std::size_t (cell) * bins + bin) * pitch;
   }
   /// Returns how many cells are counted; the last strip is above nothing.
-  __host__ __device__ int counted () const { return (count - 1) * cells_a_strip; }
+  __host__ __device__ int counted_cells () const { return (n - 1) * cells_a_strip; }
 
   Strips (const Shape &shape, int rows_a_strip, void *workspace)
       : width (shape.width), height (shape.height), bins (shape.bins),
         cells_a_strip (divide_up (rows_a_strip, kMostCell)),
         cell_rows (whole_steps (divide_up (rows_a_strip, cells_a_strip))),
-        rows (cell_rows * cells_a_strip), count (divide_up (height, rows)),
+        rows (cell_rows * cells_a_strip), n (divide_up (height, rows)),
         pitch (std::size_t (divide_up (width, kSegment)) * kSegment),
         counts (static_cast<std::uint16_t *> (workspace))
   {
   }
 
-  /// Makes parts, so that march adds up fewer counts; leaves blocks enough for count.
+  /// Joins cells, so that march adds up fewer counts; leaves blocks enough for count.
   void join_cells (int processors, const StripPolicy &policy)
   {
-    const long blocks = long (pitch / kSegment) * divide_up (bins, kCountBins) * counted ();
-    cells_a_part = int (std::clamp (blocks / (long (policy.count_blocks) * processors), 1L,
-                                    long (kMostPartRows / cell_rows)));
+    const long blocks = long (pitch / kSegment) * divide_up (bins, kCountBins) * counted_cells ();
+    joined_cells = int (std::clamp (blocks / (long (policy.count_blocks) * processors), 1L,
+                                    long (kMostJoinedRows / cell_rows)));
   }
 };
 

@@ -119,8 +119,7 @@ struct Blocked {
 }  // namespace
 }  // namespace cuda
 
-extern const Strategy kBlocked;
-const Strategy kBlocked = {
+extern const Strategy kBlocked = {
   .name = "blocked",
   .description =
       "CUDA: reduce tiles, scan the auxiliary matrices, scan tiles (Dang, Yan and Wu 2014)",

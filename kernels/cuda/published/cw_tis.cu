@@ -68,8 +68,7 @@ struct CwTis {
 }  // namespace
 }  // namespace cuda
 
-extern const Strategy kCwTis;
-const Strategy kCwTis = {
+extern const Strategy kCwTis = {
   .name = "cw-tis",
   .description = "CUDA: tiled horizontal, then vertical strips (Poostchi et al. 2017, Algorithm 4)",
   .device = Device::cuda,
