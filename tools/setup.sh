@@ -21,6 +21,9 @@ test_packages=(python3-gi python3-gst-1.0 python3-numpy python3-pip python3-venv
 # CUDA memory in buffers is only built together with CUDA, and its headers are large
 if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
   run_packages+=(libgstreamer-plugins-bad1.0-dev)
+elif [ -e /proc/driver/nvidia/version ]; then
+  echo "There is an NVIDIA driver but no nvcc: the build is for the CPU. For the GPU, install the" \
+    "CUDA toolkit and remove build/." >&2
 fi
 
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
