@@ -34,8 +34,6 @@
  *     cudaintegralhist ! integralhistlikelihood model=300,220,40,40 ! videoconvert ! autovideosink
  * ]| shows where the ball is, wherever it goes.
  */
-#include "gstintegralhistlikelihood.h"
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -44,6 +42,7 @@
 #include <vector>
 
 #include <gst/integralhist/gstintegralhist.h>
+#include <gst/video/gstvideofilter.h>
 
 #include "colour_map.hpp"
 #include "consumer.hpp"
@@ -193,6 +192,8 @@ const PropertyTable<Look> &properties ()
 
 }  // namespace
 
+G_DECLARE_FINAL_TYPE (GstIntegralHistLikelihood, gst_integral_hist_likelihood, GST,
+                      INTEGRAL_HIST_LIKELIHOOD, GstVideoFilter)
 struct _GstIntegralHistLikelihood {
   GstVideoFilter parent;
 
@@ -202,7 +203,7 @@ struct _GstIntegralHistLikelihood {
 #define gst_integral_hist_likelihood_parent_class parent_class
 G_DEFINE_FINAL_TYPE (GstIntegralHistLikelihood, gst_integral_hist_likelihood, GST_TYPE_VIDEO_FILTER)
 GST_ELEMENT_REGISTER_DEFINE (integralhistlikelihood, "integralhistlikelihood", GST_RANK_NONE,
-                             GST_TYPE_INTEGRAL_HIST_LIKELIHOOD)
+                             gst_integral_hist_likelihood_get_type ())
 
 static State &state_of (gpointer element)
 {

@@ -14,8 +14,6 @@
  *     integralhistoverlay regions="100,100,64,128;300,40,200,200" ! videoconvert ! autovideosink
  * ]| shows the histograms of two rectangles.
  */
-#include "gstintegralhistoverlay.h"
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -118,6 +116,8 @@ const Colour &colour_of (gint id)
 
 }  // namespace
 
+G_DECLARE_FINAL_TYPE (GstIntegralHistOverlay, gst_integral_hist_overlay, GST, INTEGRAL_HIST_OVERLAY,
+                      GstBaseTransform)
 struct _GstIntegralHistOverlay {
   GstBaseTransform parent;
 
@@ -127,7 +127,7 @@ struct _GstIntegralHistOverlay {
 #define gst_integral_hist_overlay_parent_class parent_class
 G_DEFINE_FINAL_TYPE (GstIntegralHistOverlay, gst_integral_hist_overlay, GST_TYPE_BASE_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE (integralhistoverlay, "integralhistoverlay", GST_RANK_NONE,
-                             GST_TYPE_INTEGRAL_HIST_OVERLAY)
+                             gst_integral_hist_overlay_get_type ())
 
 static State &state_of (gpointer element)
 {

@@ -29,8 +29,6 @@
  *     integralhistoverlay ! videoconvert ! autovideosink
  * ]| follows what is in the box in the first frame.
  */
-#include "gstintegralhisttrack.h"
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -96,6 +94,8 @@ struct State {
 
 }  // namespace
 
+G_DECLARE_FINAL_TYPE (GstIntegralHistTrack, gst_integral_hist_track, GST, INTEGRAL_HIST_TRACK,
+                      GstBaseTransform)
 struct _GstIntegralHistTrack {
   GstBaseTransform parent;
 
@@ -105,7 +105,7 @@ struct _GstIntegralHistTrack {
 #define gst_integral_hist_track_parent_class parent_class
 G_DEFINE_FINAL_TYPE (GstIntegralHistTrack, gst_integral_hist_track, GST_TYPE_BASE_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE (integralhisttrack, "integralhisttrack", GST_RANK_NONE,
-                             GST_TYPE_INTEGRAL_HIST_TRACK)
+                             gst_integral_hist_track_get_type ())
 
 static State &state_of (gpointer element)
 {
