@@ -109,7 +109,7 @@ struct Map {
 };
 
 struct State {
-  Look look;  // guarded by the object lock
+  Look properties;  // guarded by the object lock
   HistogramConsumer consumer;
 
   // of the streaming thread
@@ -205,18 +205,7 @@ G_DEFINE_FINAL_TYPE (GstIntegralHistLikelihood, gst_integral_hist_likelihood, GS
 GST_ELEMENT_REGISTER_DEFINE (integralhistlikelihood, "integralhistlikelihood", GST_RANK_NONE,
                              gst_integral_hist_likelihood_get_type ())
 
-static State &state_of (gpointer element)
-{
-  return *GST_INTEGRAL_HIST_LIKELIHOOD (element)->state;
-}
-
-static Look look_of (gpointer element)
-{
-  GST_OBJECT_LOCK (element);
-  Look look = state_of (element).look;
-  GST_OBJECT_UNLOCK (element);
-  return look;
-}
+using Element = Consumer<GstIntegralHistLikelihood, State, properties>;
 
 // the map
 
@@ -404,7 +393,7 @@ static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVid
                                          GstVideoFrame *out)
 {
   State &state = *self->state;
-  const Look look = look_of (self);
+  const Look look = Element::properties_of (self);
   TRY (properties ().check (look));
   const GstVideoRectangle area = TRY (frame_area (in->buffer, GST_VIDEO_FILTER (self)->in_info));
   const bool gap = GST_BUFFER_FLAG_IS_SET (in->buffer, GST_BUFFER_FLAG_GAP);
@@ -459,25 +448,15 @@ static GstFlowReturn gst_integral_hist_likelihood_transform (GstBaseTransform *t
 static gboolean gst_integral_hist_likelihood_set_info (GstVideoFilter *filter, GstCaps *,
                                                        GstVideoInfo *, GstCaps *, GstVideoInfo *)
 {
-  state_of (filter).converter.reset ();
+  Element::state_of (filter).converter.reset ();
   return TRUE;
 }
 
 // GstBaseTransform
 
-static gboolean gst_integral_hist_likelihood_start (GstBaseTransform *trans)
-{
-  if (const auto valid = properties ().check (look_of (trans)); !valid) {
-    post_error (trans, valid.error ());
-    return FALSE;
-  }
-  state_of (trans).consumer.start ();
-  return TRUE;
-}
-
 static gboolean gst_integral_hist_likelihood_stop (GstBaseTransform *trans)
 {
-  State &state = state_of (trans);
+  State &state = Element::state_of (trans);
   state.model = {};
   state.map = {};
   state.values = {};
@@ -487,10 +466,10 @@ static gboolean gst_integral_hist_likelihood_stop (GstBaseTransform *trans)
 
 static gboolean gst_integral_hist_likelihood_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
-  state_of (trans).consumer.take_event (event);
+  Element::state_of (trans).consumer.take_event (event);
   if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START
       || GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
-    state_of (trans).model = {};
+    Element::state_of (trans).model = {};
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
 }
 
@@ -499,7 +478,7 @@ static GstCaps *gst_integral_hist_likelihood_transform_caps (GstBaseTransform *t
                                                              GstPadDirection direction,
                                                              GstCaps *caps, GstCaps *filter)
 {
-  const char *format = look_of (trans).mode == Mode::gray ? "GRAY8" : "BGRx";
+  const char *format = Element::properties_of (trans).mode == Mode::gray ? "GRAY8" : "BGRx";
   GstCaps *other = gst_caps_copy (caps);
   if (direction == GST_PAD_SRC) {
     g_autoptr (GstCaps) made =
@@ -534,15 +513,6 @@ static gboolean gst_integral_hist_likelihood_transform_meta (GstBaseTransform *t
          || GST_BASE_TRANSFORM_CLASS (parent_class)->transform_meta (trans, out, meta, in);
 }
 
-// GstElement
-
-static GstStateChangeReturn gst_integral_hist_likelihood_change_state (GstElement *element,
-                                                                       GstStateChange transition)
-{
-  state_of (element).consumer.take_transition (transition);
-  return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
-}
-
 // GObject
 
 static void gst_integral_hist_likelihood_set_property (GObject *object, guint id,
@@ -550,24 +520,12 @@ static void gst_integral_hist_likelihood_set_property (GObject *object, guint id
 {
   const auto is = [spec] (const char *name) { return g_str_equal (spec->name, name); };
   GST_OBJECT_LOCK (object);
-  Look &look = state_of (object).look;
+  Look &look = Element::state_of (object).properties;
   properties ().set (look, id, value);
   look.models += is ("model") || is ("histogram");
   GST_OBJECT_UNLOCK (object);
   if (is ("mode"))
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (object));
-}
-
-static void gst_integral_hist_likelihood_get_property (GObject *object, guint id, GValue *value,
-                                                       GParamSpec *)
-{
-  properties ().get (look_of (object), id, value);
-}
-
-static void gst_integral_hist_likelihood_finalize (GObject *object)
-{
-  delete &state_of (object);
-  G_OBJECT_CLASS (parent_class)->finalize (object);
 }
 
 static void gst_integral_hist_likelihood_init (GstIntegralHistLikelihood *self)
@@ -579,28 +537,15 @@ static void gst_integral_hist_likelihood_class_init (GstIntegralHistLikelihoodCl
 {
   GST_DEBUG_CATEGORY_INIT (category, "integralhistlikelihood", 0, "likelihood maps as pictures");
 
-  auto *object_class = G_OBJECT_CLASS (klass);
-  object_class->set_property = gst_integral_hist_likelihood_set_property;
-  object_class->get_property = gst_integral_hist_likelihood_get_property;
-  object_class->finalize = gst_integral_hist_likelihood_finalize;
-  properties ().install (object_class);
-
-  auto *element_class = GST_ELEMENT_CLASS (klass);
-  element_class->change_state = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_change_state);
   g_autoptr (GstCaps) sink_caps =
       gst_caps_from_string (GST_VIDEO_CAPS_MAKE (GST_VIDEO_FORMATS_ALL));
   g_autoptr (GstCaps) src_caps = gst_caps_from_string (GST_VIDEO_CAPS_MAKE ("{ BGRx, GRAY8 }"));
-  gst_element_class_add_pad_template (
-      element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, sink_caps));
-  gst_element_class_add_pad_template (
-      element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, src_caps));
-  gst_element_class_set_static_metadata (
-      element_class, "Integral histogram likelihood", "Filter/Effect/Video",
-      "Shows where video frames look like a model, by their integral histograms",
-      "The gst-cuda-integral-histogram authors");
-
+  Element::init_class (klass,
+                       { "Integral histogram likelihood", "Filter/Effect/Video",
+                         "Shows where video frames look like a model, by their integral histograms",
+                         sink_caps, src_caps });
+  G_OBJECT_CLASS (klass)->set_property = gst_integral_hist_likelihood_set_property;
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
-  trans_class->start = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_start);
   trans_class->stop = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_stop);
   trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_sink_event);
   trans_class->transform_caps = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_caps);

@@ -85,12 +85,12 @@ struct Mark {
 };
 
 struct State {
-  Look look;  // guarded by the object lock
+  Look properties;  // guarded by the object lock
   HistogramConsumer consumer;
 
   // of the streaming thread
   GstVideoInfo info = {};
-  std::string parsed_text;                 // look.regions as of the last frame,
+  std::string parsed_text;                 // regions of the last frame's Look,
   std::vector<GstVideoRectangle> regions;  // parsed
   std::map<gint, Trail> trails;            // by id
   guint64 frames = 0;
@@ -129,18 +129,7 @@ G_DEFINE_FINAL_TYPE (GstIntegralHistOverlay, gst_integral_hist_overlay, GST_TYPE
 GST_ELEMENT_REGISTER_DEFINE (integralhistoverlay, "integralhistoverlay", GST_RANK_NONE,
                              gst_integral_hist_overlay_get_type ())
 
-static State &state_of (gpointer element)
-{
-  return *GST_INTEGRAL_HIST_OVERLAY (element)->state;
-}
-
-static Look look_of (gpointer element)
-{
-  GST_OBJECT_LOCK (element);
-  Look look = state_of (element).look;
-  GST_OBJECT_UNLOCK (element);
-  return look;
-}
+using Element = Consumer<GstIntegralHistOverlay, State, properties>;
 
 // what is to be drawn
 
@@ -210,7 +199,7 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
 {
   State &state = *self->state;
   state.marks.clear ();
-  state.current = look_of (self);
+  state.current = Element::properties_of (self);
   TRY (properties ().check (state.current));
   state.area = TRY (frame_area (buffer, state.info));
   if (state.current.regions != state.parsed_text) {
@@ -293,27 +282,17 @@ static Expected<> draw (GstIntegralHistOverlay *self, GstBuffer *buffer)
 
 // GstBaseTransform
 
-static gboolean gst_integral_hist_overlay_start (GstBaseTransform *trans)
-{
-  if (const auto valid = properties ().check (look_of (trans)); !valid) {
-    post_error (trans, valid.error ());
-    return FALSE;
-  }
-  state_of (trans).told = false;
-  state_of (trans).consumer.start ();
-  return TRUE;
-}
-
 static gboolean gst_integral_hist_overlay_stop (GstBaseTransform *trans)
 {
-  state_of (trans).trails.clear ();
+  Element::state_of (trans).trails.clear ();
+  Element::state_of (trans).told = false;
   return TRUE;
 }
 
 static gboolean gst_integral_hist_overlay_set_caps (GstBaseTransform *trans, GstCaps *in_caps,
                                                     GstCaps *)
 {
-  State &state = state_of (trans);
+  State &state = Element::state_of (trans);
   GstVideoInfo info;
   if (!gst_video_info_from_caps (&info, in_caps)) {
     GST_ELEMENT_ERROR (trans, STREAM, FORMAT, ("These caps are no video."),
@@ -360,43 +339,14 @@ static GstFlowReturn gst_integral_hist_overlay_transform_ip (GstBaseTransform *t
 
 static gboolean gst_integral_hist_overlay_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
-  state_of (trans).consumer.take_event (event);
+  Element::state_of (trans).consumer.take_event (event);
   // what comes now may be from another place of the stream; one follows every flush too
   if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
-    state_of (trans).trails.clear ();
+    Element::state_of (trans).trails.clear ();
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
 }
 
-// GstElement
-
-static GstStateChangeReturn gst_integral_hist_overlay_change_state (GstElement *element,
-                                                                    GstStateChange transition)
-{
-  state_of (element).consumer.take_transition (transition);
-  return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
-}
-
 // GObject
-
-static void gst_integral_hist_overlay_set_property (GObject *object, guint id, const GValue *value,
-                                                    GParamSpec *)
-{
-  GST_OBJECT_LOCK (object);
-  properties ().set (state_of (object).look, id, value);
-  GST_OBJECT_UNLOCK (object);
-}
-
-static void gst_integral_hist_overlay_get_property (GObject *object, guint id, GValue *value,
-                                                    GParamSpec *)
-{
-  properties ().get (look_of (object), id, value);
-}
-
-static void gst_integral_hist_overlay_finalize (GObject *object)
-{
-  delete &state_of (object);
-  G_OBJECT_CLASS (parent_class)->finalize (object);
-}
 
 static void gst_integral_hist_overlay_init (GstIntegralHistOverlay *self)
 {
@@ -420,26 +370,11 @@ static void gst_integral_hist_overlay_class_init (GstIntegralHistOverlayClass *k
   GST_DEBUG_CATEGORY_INIT (category, "integralhistoverlay", 0,
                            "drawing of regions, tracks and histograms");
 
-  auto *object_class = G_OBJECT_CLASS (klass);
-  object_class->set_property = gst_integral_hist_overlay_set_property;
-  object_class->get_property = gst_integral_hist_overlay_get_property;
-  object_class->finalize = gst_integral_hist_overlay_finalize;
-  properties ().install (object_class);
-
-  auto *element_class = GST_ELEMENT_CLASS (klass);
-  element_class->change_state = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_change_state);
   g_autoptr (GstCaps) caps = paintable_caps ();
-  gst_element_class_add_pad_template (
-      element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
-  gst_element_class_add_pad_template (
-      element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
-  gst_element_class_set_static_metadata (
-      element_class, "Integral histogram overlay", "Filter/Editor/Video",
-      "Draws regions, tracks and their histograms on video frames",
-      "The gst-cuda-integral-histogram authors");
-
+  Element::init_class (klass, { "Integral histogram overlay", "Filter/Editor/Video",
+                                "Draws regions, tracks and their histograms on video frames", caps,
+                                caps });
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
-  trans_class->start = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_start);
   trans_class->stop = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_stop);
   trans_class->set_caps = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_set_caps);
   trans_class->prepare_output_buffer =

@@ -107,18 +107,7 @@ G_DEFINE_FINAL_TYPE (GstIntegralHistTrack, gst_integral_hist_track, GST_TYPE_BAS
 GST_ELEMENT_REGISTER_DEFINE (integralhisttrack, "integralhisttrack", GST_RANK_NONE,
                              gst_integral_hist_track_get_type ())
 
-static State &state_of (gpointer element)
-{
-  return *GST_INTEGRAL_HIST_TRACK (element)->state;
-}
-
-static TrackProperties properties_of (gpointer element)
-{
-  GST_OBJECT_LOCK (element);
-  const TrackProperties properties = state_of (element).properties;
-  GST_OBJECT_UNLOCK (element);
-  return properties;
-}
+using Element = Consumer<GstIntegralHistTrack, State, track_properties>;
 
 // frames
 
@@ -350,21 +339,11 @@ static void restart (State &state)
 
 // GstBaseTransform
 
-static gboolean gst_integral_hist_track_start (GstBaseTransform *trans)
-{
-  if (const auto valid = track_properties ().check (properties_of (trans)); !valid) {
-    post_error (trans, valid.error ());
-    return FALSE;
-  }
-  state_of (trans).consumer.start ();
-  state_of (trans).next_id = 1;
-  return TRUE;
-}
-
 static gboolean gst_integral_hist_track_stop (GstBaseTransform *trans)
 {
-  State &state = state_of (trans);
+  State &state = Element::state_of (trans);
   restart (state);
+  state.next_id = 1;
   const std::lock_guard lock (state.mutex);
   state.pressed.reset ();
   state.drawn.clear ();
@@ -383,7 +362,7 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
                ? Expected<> ()
                : state.consumer.note_missing (
                    trans, "... ! cudaintegralhist bins=16 ! integralhisttrack ! ...");
-  const TrackProperties properties = properties_of (self);
+  const TrackProperties properties = Element::properties_of (self);
   TRY (track_properties ().check (properties));
   TrackedFrame frame (self, state, buffer, meta);
   TRY (frame.follow_all (properties));
@@ -406,7 +385,7 @@ static GstFlowReturn gst_integral_hist_track_transform_ip (GstBaseTransform *tra
 
 static gboolean gst_integral_hist_track_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
-  State &state = state_of (trans);
+  State &state = Element::state_of (trans);
   const GstSegment *segment;
   state.consumer.take_event (event);
   switch (GST_EVENT_TYPE (event)) {
@@ -462,41 +441,12 @@ static void take_navigation (State &state, GstEvent *event)
 
 static gboolean gst_integral_hist_track_src_event (GstBaseTransform *trans, GstEvent *event)
 {
-  if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION && properties_of (trans).navigation)
-    take_navigation (state_of (trans), event);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION && Element::properties_of (trans).navigation)
+    take_navigation (Element::state_of (trans), event);
   return GST_BASE_TRANSFORM_CLASS (parent_class)->src_event (trans, event);
 }
 
-// GstElement
-
-static GstStateChangeReturn gst_integral_hist_track_change_state (GstElement *element,
-                                                                  GstStateChange transition)
-{
-  state_of (element).consumer.take_transition (transition);
-  return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
-}
-
 // GObject
-
-static void gst_integral_hist_track_set_property (GObject *object, guint id, const GValue *value,
-                                                  GParamSpec *)
-{
-  GST_OBJECT_LOCK (object);
-  track_properties ().set (state_of (object).properties, id, value);
-  GST_OBJECT_UNLOCK (object);
-}
-
-static void gst_integral_hist_track_get_property (GObject *object, guint id, GValue *value,
-                                                  GParamSpec *)
-{
-  track_properties ().get (properties_of (object), id, value);
-}
-
-static void gst_integral_hist_track_finalize (GObject *object)
-{
-  delete &state_of (object);
-  G_OBJECT_CLASS (parent_class)->finalize (object);
-}
 
 static void gst_integral_hist_track_init (GstIntegralHistTrack *self)
 {
@@ -509,26 +459,12 @@ static void gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass
 {
   GST_DEBUG_CATEGORY_INIT (category, "integralhisttrack", 0, "tracking by integral histograms");
 
-  auto *object_class = G_OBJECT_CLASS (klass);
-  object_class->set_property = gst_integral_hist_track_set_property;
-  object_class->get_property = gst_integral_hist_track_get_property;
-  object_class->finalize = gst_integral_hist_track_finalize;
-  track_properties ().install (object_class);
-
-  auto *element_class = GST_ELEMENT_CLASS (klass);
-  element_class->change_state = GST_DEBUG_FUNCPTR (gst_integral_hist_track_change_state);
-  gst_element_class_set_static_metadata (
-      element_class, "Integral histogram tracker", "Filter/Analyzer/Video",
-      "Follows targets by the integral histogram that cudaintegralhist attaches",
-      "The gst-cuda-integral-histogram authors");
   g_autoptr (GstCaps) caps = gst_caps_from_string ("video/x-raw(ANY)");
-  gst_element_class_add_pad_template (
-      element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
-  gst_element_class_add_pad_template (
-      element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
-
+  Element::init_class (klass,
+                       { "Integral histogram tracker", "Filter/Analyzer/Video",
+                         "Follows targets by the integral histogram that cudaintegralhist attaches",
+                         caps, caps });
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
-  trans_class->start = GST_DEBUG_FUNCPTR (gst_integral_hist_track_start);
   trans_class->stop = GST_DEBUG_FUNCPTR (gst_integral_hist_track_stop);
   trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_integral_hist_track_transform_ip);
   trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_integral_hist_track_sink_event);
