@@ -56,17 +56,16 @@ Expected<> HistogramConsumer::note_missing (GstBaseTransform *element, const cha
   const auto producer = find_producer (GST_BASE_TRANSFORM_SINK_PAD (element));
   if (!producer)
     return error (Error::Kind::no_histogram,
-                  "The frames carry no integral histogram: put cudaintegralhist before " + name
-                      + ", as in \"" + usage + "\", with nothing between them that drops it");
+                  "The frames carry no integral histogram: put cudaintegralhist before ", name,
+                  ", as in \"", usage, "\", with nothing between them that drops it");
   if (producer->attached < kPatientIntervals || missing_ < kPatience
       || missing_ / kPatientIntervals < producer->interval)
     return {};
-  return error (Error::Kind::no_histogram,
-                "None of " + std::to_string (missing_)
-                    + " frames carried an integral histogram, and cudaintegralhist has attached "
-                    + std::to_string (producer->attached) + ": something between it and " + name
-                    + " drops the meta, or each frame that has one. Put " + name
-                    + " right behind cudaintegralhist");
+  return error (Error::Kind::no_histogram, "None of ", missing_,
+                " frames carried an integral histogram, and cudaintegralhist has attached ",
+                producer->attached, ": something between it and ", name,
+                " drops the meta, or each frame that has one. Put ", name,
+                " right behind cudaintegralhist");
 }
 
 void describe (GstElementClass *klass, const ConsumerDescription &description)

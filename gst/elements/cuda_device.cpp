@@ -60,8 +60,7 @@ static Expected<GstCudaContext *> shared_context (int device)
   GstCudaContext *context =
       gst_cuda_context_new_wrapped (static_cast<CUcontext> (primary->handle ()), device);
   if (!context)
-    return error (Error::Kind::no_device,
-                  "CUDA device " + std::to_string (device) + " gave no context");
+    return error (Error::Kind::no_device, "CUDA device ", device, " gave no context");
   if (g_object_is_floating (context))
     gst_object_ref_sink (context);
   g_object_set_data_full (
@@ -133,8 +132,8 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *element, in
   }
   const std::lock_guard lock (mutex_);
   if (!context_)
-    return error (Error::Kind::no_device,
-                  "CUDA device " + std::to_string (std::max (device_id, 0)) + " gave no context");
+    return error (Error::Kind::no_device, "CUDA device ", std::max (device_id, 0),
+                  " gave no context");
   use_ = DeviceUse (device_of (context_));
   return wrapped (context_);
 }

@@ -124,15 +124,14 @@ static Expected<> check_shape (const inthist::Shape &shape, const inthist::Strat
 {
   if (shape.counter == inthist::Type::u16_anchored && !inthist::is_valid (shape))
     return error (Error::Kind::bad_setting,
-                  "counter=u16-anchored takes frames of at most 65535 columns, not "
-                      + std::to_string (shape.width) + ": set counter=u16 or u32");
+                  "counter=u16-anchored takes frames of at most 65535 columns, not ", shape.width,
+                  ": set counter=u16 or u32");
   if (!strategy || inthist::accepts (*strategy, shape))
     return {};
   const inthist::Strategy *const other = inthist::preferred_strategy (strategy->device, shape);
-  return error (Error::Kind::bad_setting, std::string ("strategy=") + strategy->name
-                                              + " does not compute " + describe (shape) + " ("
-                                              + strategy->limit + "): set strategy=auto"
-                                              + (other ? std::string (" or ") + other->name : ""));
+  return error (Error::Kind::bad_setting, "strategy=", strategy->name, " does not compute ",
+                describe (shape), " (", strategy->limit, "): set strategy=auto",
+                other ? joined (" or ", other->name) : "");
 }
 
 static void warn_of_wait (GstCudaIntegral *self, unsigned most, const Options &options)
@@ -190,13 +189,10 @@ static Expected<> update_regions (State &state, const std::string &text)
   auto regions = TRY (parse_regions (text));
   for (GstVideoRectangle &r : regions) {
     const inthist::Region clipped = inthist::clip ({ r.x, r.y, r.w, r.h }, shape);
-    if (clipped.width == 0) {
-      g_autofree char *message =
-          g_strdup_printf ("regions=\"%s\": %d,%d,%d,%d lies outside of the %dx%d frame: set "
-                           "regions inside, x,y,width,height",
-                           text.c_str (), r.x, r.y, r.w, r.h, shape.width, shape.height);
-      return error (Error::Kind::bad_setting, message);
-    }
+    if (clipped.width == 0)
+      return error (Error::Kind::bad_setting, "regions=\"", text, "\": ", r.x, ",", r.y, ",", r.w,
+                    ",", r.h, " lies outside of the ", shape.width, "x", shape.height,
+                    " frame: set regions inside, x,y,width,height");
     r = { clipped.x, clipped.y, clipped.width, clipped.height };
   }
   state.regions = std::move (regions);

@@ -269,7 +269,7 @@ static Expected<> compute (GstIntegralHistLikelihood *self, const Look &look, Gs
   if (!gst_integral_histogram_likelihood_maps (histogram, &grid, 1, state.model.bins.data (),
                                                look.measure, state.values.data (),
                                                look.messages ? &best : nullptr, &problem))
-    return tl::make_unexpected (take_gerror (problem, "The likelihood map failed: "));
+    return take_gerror (problem, "The likelihood map failed: ");
 
   state.map = { x, y, std::move (state.map.levels) };
   state.map.levels.resize (state.values.size ());

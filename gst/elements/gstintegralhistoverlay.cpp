@@ -150,7 +150,7 @@ static std::string name_of (GstVideoRegionOfInterestMeta *roi)
 {
   const char *type = g_quark_to_string (roi->roi_type);
   g_autofree char *valid = g_utf8_make_valid (type ? type : "", -1);
-  return std::string (valid) + " " + std::to_string (roi->id);
+  return joined (valid, " ", roi->id);
 }
 
 /// The name, and how sure a tracker is.
@@ -161,7 +161,7 @@ static std::string label_of (GstVideoRegionOfInterestMeta *roi)
   if (!track || !gst_structure_get_double (track, "confidence", &confidence)
       || !std::isfinite (confidence))
     return name_of (roi);
-  return name_of (roi) + " " + std::to_string (std::lround (CLAMP (confidence, 0, 1) * 100)) + "%";
+  return joined (name_of (roi), " ", std::lround (CLAMP (confidence, 0, 1) * 100), "%");
 }
 
 static void update_trails (State &state, GstBuffer *buffer)
@@ -216,7 +216,7 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
   };
   for (std::size_t i = 0; i < state.regions.size (); i++) {
     const GstVideoRectangle &r = state.regions[i];
-    const std::string name = "region " + std::to_string (i + 1);
+    const std::string name = joined ("region ", i + 1);
     add ({ r.x, r.y, r.w, r.h }, kWhite, name, name);
   }
   each_roi (buffer, [&] (GstVideoRegionOfInterestMeta *roi, const Box &box) {
@@ -255,7 +255,7 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
     g_autofree guint32 *counts = gst_integral_histogram_meta_region (
         meta, int (box.x), int (box.y), int (box.width), int (box.height), &n, &problem);
     if (!counts)
-      return tl::make_unexpected (take_gerror (problem, "The histogram of a region failed: "));
+      return take_gerror (problem, "The histogram of a region failed: ");
     return Chart{ mark.colour, mark.name, { counts, counts + n } };
   });
 }

@@ -275,12 +275,9 @@ private:
     std::erase_if (state_.followed, [] (const auto &followed) { return followed->configured; });
     for (const GstVideoRectangle &box : boxes) {
       if (!is_in_frame (box))
-        return error (Error::Kind::bad_setting,
-                      "targets=\"" + text + "\": " + std::to_string (box.x) + ","
-                          + std::to_string (box.y) + "," + std::to_string (box.w) + ","
-                          + std::to_string (box.h) + " lies outside of the "
-                          + std::to_string (width_) + "x" + std::to_string (height_)
-                          + " frame: set targets that lie in it, x,y,width,height");
+        return error (Error::Kind::bad_setting, "targets=\"", text, "\": ", box.x, ",", box.y, ",",
+                      box.w, ",", box.h, " lies outside of the ", width_, "x", height_,
+                      " frame: set targets that lie in it, x,y,width,height");
       add (box, -1, true);
     }
     state_.configured = text;

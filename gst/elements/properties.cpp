@@ -99,9 +99,8 @@ Expected<> check_range (const char *name, Number value, Number min, Number max)
 {
   if (value >= min && value <= max)
     return {};
-  return error (Error::Kind::bad_setting, std::string (name) + "=" + text_of (value)
-                                              + " is out of range: set it to " + text_of (min)
-                                              + " to " + text_of (max));
+  return error (Error::Kind::bad_setting, name, "=", text_of (value),
+                " is out of range: set it to ", text_of (min), " to ", text_of (max));
 }
 
 #define INSTANTIATE(Number) \

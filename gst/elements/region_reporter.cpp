@@ -141,7 +141,7 @@ Expected<> add_counts (GstStructure *structure, GstIntegralHistogram *histogram,
   GError *problem = nullptr;
   if (!gst_integral_histogram_regions (histogram, regions.data (), guint (regions.size ()),
                                        counts.data (), &problem))
-    return tl::make_unexpected (take_gerror (problem));
+    return take_gerror (problem);
   take (structure, "counts", array (regions.size (), [&] (std::size_t i) {
           return array (bins, [&] (std::size_t b) {
             return value<guint> (G_TYPE_UINT, g_value_set_uint, counts[i * bins + b]);
@@ -158,7 +158,7 @@ Expected<> add_sums (GstStructure *structure, GstIntegralHistogram *histogram,
   GError *problem = nullptr;
   if (!gst_integral_histogram_regions_sums (histogram, regions.data (), guint (regions.size ()),
                                             sums.data (), &problem))
-    return tl::make_unexpected (take_gerror (problem));
+    return take_gerror (problem);
   const auto add_u64 = [&] (const char *field, std::size_t plane) {
     take (structure, field, array (regions.size (), [&] (std::size_t i) {
             return value<guint64> (G_TYPE_UINT64, g_value_set_uint64, sums[i * planes + plane]);

@@ -49,7 +49,7 @@ private:
     find (driver.enable_peer, "cuCtxEnablePeerAccess");
     find (driver.copy_peer, "cuMemcpyPeerAsync");
     if (!missing.empty ())
-      return error (Error::Kind::no_device, "the NVIDIA driver has no " + missing);
+      return error (Error::Kind::no_device, "the NVIDIA driver has no ", missing);
     return driver;
   }
 };
@@ -77,8 +77,7 @@ Expected<std::shared_ptr<CudaContext>> CudaContext::primary (int device)
     return tl::make_unexpected (driver.error ());
   CUcontext context;
   if (const CUresult result = Driver::get ().retain (&context, device))
-    return error (Error::Kind::failed, "CUDA device " + std::to_string (device)
-                                           + " gave no context: error " + std::to_string (result));
+    return error (Error::Kind::failed, "CUDA device ", device, " gave no context: error ", result);
   const std::shared_ptr<void> owner (context,
                                      [device] (void *) { Driver::get ().release (device); });
   return wrap (context, device, owner);
@@ -106,7 +105,7 @@ Expected<> CudaContext::synchronize (inthist::Stream stream) const
 {
   const Scope scope (*this);
   if (const cudaError_t result = cudaStreamSynchronize (stream))
-    return error (Error::Kind::failed, std::string ("CUDA: ") + cudaGetErrorString (result));
+    return error (Error::Kind::failed, "CUDA: ", cudaGetErrorString (result));
   return {};
 }
 
@@ -120,9 +119,8 @@ Expected<> CudaContext::copy_from (const CudaContext &other, const void *from, v
     Driver::get ().enable_peer (context (other), 0);
   if (const CUresult result = Driver::get ().copy_peer (
           as_pointer (to), context (*this), as_pointer (from), context (other), bytes, stream))
-    return error (Error::Kind::failed, "CUDA: copying from device " + std::to_string (other.device_)
-                                           + " to device " + std::to_string (device_) + ": error "
-                                           + std::to_string (result));
+    return error (Error::Kind::failed, "CUDA: copying from device ", other.device_, " to device ",
+                  device_, ": error ", result);
   return {};
 }
 

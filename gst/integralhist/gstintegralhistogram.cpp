@@ -90,10 +90,9 @@ static Expected<> ask (Tensor &tensor, const GstVideoRectangle *rectangles, guin
   TRY (tensor.ask ({ &query, 1 }));
   for (gsize i = 0; i < n_sums; i++) {
     if (sums[i] > G_MAXUINT32)
-      return error (Error::Kind::overflow,
-                    "the sum " + std::to_string (sums[i])
-                        + " does not fit 32 bits: ask gst_integral_histogram_region_sums or "
-                          "gst_integral_histogram_regions_sums");
+      return error (Error::Kind::overflow, "the sum ", sums[i],
+                    " does not fit 32 bits: ask gst_integral_histogram_region_sums or "
+                    "gst_integral_histogram_regions_sums");
     answers[i] = Answer (sums[i]);
   }
   return {};
@@ -125,9 +124,8 @@ template <class Answer>
 static Expected<GBytes *> ask_regions (Tensor &tensor, const gint *values, gsize n_values)
 {
   if (n_values % 4 != 0)
-    return error (Error::Kind::bad_question,
-                  std::to_string (n_values)
-                      + " numbers are no list of rectangles: each is x, y, width, height");
+    return error (Error::Kind::bad_question, n_values,
+                  " numbers are no list of rectangles: each is x, y, width, height");
   static_assert (sizeof (GstVideoRectangle) == 4 * sizeof (gint));
   const gsize n = n_values / 4, n_answers = n * tensor.shape.bins;
   g_autofree Answer *answers = TRY (answers_for<Answer> (n_answers));

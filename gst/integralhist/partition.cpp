@@ -104,13 +104,12 @@ Expected<Partition> divide (const inthist::Shape &shape, std::span<const ShardDe
     const std::size_t needed = overhead (resident.bins, resident.rows) + pictures
                                + divide_up (std::size_t (least) * resident.groups, n)
                                      * bytes (resident.bins, resident.rows);
-    return error (
-        Error::Kind::no_memory,
-        too_large (std::string (n > 1 ? "each device's share of " : "") + describe (shape)
-                       + " with what it is computed in",
-                   needed)
-            + ", and download=never keeps it there: set download=lazy to compute it in rounds"
-            + (options.max_device_memory ? ", or raise max-device-memory" : ""));
+    return error (Error::Kind::no_memory,
+                  too_large (std::string (n > 1 ? "each device's share of " : "") + describe (shape)
+                                 + " with what it is computed in",
+                             needed),
+                  ", and download=never keeps it there: set download=lazy to compute it in rounds",
+                  options.max_device_memory ? ", or raise max-device-memory" : "");
   }
 
   const auto fits_all = [&] (int bins, int rows) {
@@ -136,9 +135,9 @@ Expected<Partition> divide (const inthist::Shape &shape, std::span<const ShardDe
   const std::size_t needed = overhead (least_bins, 1) + kPartsAtOnce * bytes (least_bins, 1);
   return error (
       Error::Kind::no_memory,
-      too_large ("one row of " + describe (shape) + " with what it is computed in", needed)
-          + (options.max_device_memory ? ": raise max-device-memory, or scale the video down"
-                                       : ": scale the video down"));
+      too_large ("one row of " + describe (shape) + " with what it is computed in", needed),
+      options.max_device_memory ? ": raise max-device-memory, or scale the video down"
+                                : ": scale the video down");
 }
 
 }  // namespace integralhist

@@ -181,7 +181,7 @@ public:
   std::string story () const override
   {
     const auto count = [] (int n, const std::string &what) {
-      return std::to_string (n) + " " + what + (n == 1 ? "" : "s");
+      return joined (n, " ", what, n == 1 ? "" : "s");
     };
     std::string devices;
     for (const auto &worker : workers_)
@@ -530,8 +530,8 @@ private:
     const bool others = workers_.size () > 1 && error.kind != Error::Kind::no_memory;
     const Error failure (
         error.kind,
-        "device " + std::to_string (worker.id) + " failed: " + error.message
-            + (others ? "; leave it out of cuda-device-ids to compute on the others" : ""));
+        joined ("device ", worker.id, " failed: ", error.message,
+                others ? "; leave it out of cuda-device-ids to compute on the others" : ""));
     failing_ = true;
     const bool reported = report (failure);  // before anybody else learns of it
     {

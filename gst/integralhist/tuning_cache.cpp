@@ -52,7 +52,7 @@ std::string build ()
   struct stat file;
   if (!dladdr (reinterpret_cast<void *> (plan_for), &info) || stat (info.dli_fname, &file) != 0)
     return "";
-  return std::to_string (file.st_size) + " " + std::to_string (file.st_mtime);
+  return joined (file.st_size, " ", file.st_mtime);
 }
 
 /// Returns the group's name. GKeyFile refuses brackets, control characters and anything but UTF-8.
@@ -74,10 +74,9 @@ std::string device_of (const std::string &group)
 /// Returns a key such as 1920x1080x32-bins-u8-u32.
 std::string key_of (const Shape &shape)
 {
-  return std::to_string (shape.width) + "x" + std::to_string (shape.height) + "x"
-         + std::to_string (shape.bins)
-         + (shape.content == inthist::Content::bins ? "-bins-" : "-powers-")
-         + inthist::name_of (shape.pixel) + "-" + inthist::name_of (shape.counter);
+  return joined (shape.width, "x", shape.height, "x", shape.bins,
+                 shape.content == inthist::Content::bins ? "-bins-" : "-powers-",
+                 inthist::name_of (shape.pixel), "-", inthist::name_of (shape.counter));
 }
 
 class File {
@@ -113,7 +112,7 @@ std::string read_file (const std::string &name, std::string *why)
   if (!S_ISREG (status.st_mode))
     return fail ("it is no regular file");
   if (status.st_size > off_t (kMostBytes))
-    return fail ("it has more than " + std::to_string (kMostBytes) + " bytes");
+    return fail (joined ("it has more than ", kMostBytes, " bytes"));
   std::string text (std::size_t (status.st_size), '\0');
   std::size_t n = 0;
   while (n < text.size ()) {
@@ -305,7 +304,7 @@ Expected<Plan> plan_for (Device device, const Shape &shape, const inthist::Strat
     return Plan{ { set, {}, 0 }, "set", "as set" };
   const Choice built_in = inthist::default_choice (device, shape);
   if (!built_in.strategy)
-    return error (Error::Kind::failed, "no strategy computes " + describe (shape));
+    return error (Error::Kind::failed, "no strategy computes ", describe (shape));
   if (milliseconds == 0)
     return Plan{ built_in, "default", "built-in" };
 
@@ -331,7 +330,7 @@ Expected<Plan> plan_for (Device device, const Shape &shape, const inthist::Strat
                  "built-in, because measuring failed: " + choice.error ().why };
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds> (
       std::chrono::steady_clock::now () - start);
-  Plan plan = { *choice, "measured", "measured in " + std::to_string (took.count ()) + " ms" };
+  Plan plan = { *choice, "measured", joined ("measured in ", took.count (), " ms") };
   if (!complaint.empty ())
     plan.story += "; the cache " + file + " was of no use: " + complaint;
   if (fingerprint.empty ())
