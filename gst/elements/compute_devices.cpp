@@ -27,7 +27,7 @@ Expected<> ComputeDevices::open_cuda (GstElement *element, const ProducerPropert
     std::vector<std::shared_ptr<CudaContext>> contexts (1);  // the first is opened last
     for (std::size_t i = 1; i < devices_.ids.size (); i++) {
       contexts.push_back (TRY (CudaContext::primary (devices_.ids[i])));
-      others_.emplace_back (devices_.ids[i]);
+      others_.push_back (use_device (devices_.ids[i]));
     }
     contexts.front () = TRY (cuda_.open (element, properties.first_device (), devices));
     return contexts;
