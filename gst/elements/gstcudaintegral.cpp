@@ -379,8 +379,9 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   gst_buffer_add_integral_histogram_meta (buffer, histogram);
   state.attached++;
   if (!state.regions.empty ())
-    state.reporter->push ({ gst_integral_histogram_ref (histogram), number,
-                            FrameTimes::of (GST_BASE_TRANSFORM (self), buffer), state.regions });
+    state.reporter->push ({ RegionReporter::Histogram (gst_integral_histogram_ref (histogram)),
+                            number, FrameTimes::of (GST_BASE_TRANSFORM (self), buffer),
+                            state.regions });
   return engine->hold (buffer, tensor);
 }
 

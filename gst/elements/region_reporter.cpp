@@ -22,17 +22,10 @@ RegionReporter::~RegionReporter ()
   {
     const std::lock_guard lock (mutex_);
     stopping_ = true;
-    drop_queue ();
+    queue_.clear ();
     changed_.notify_all ();
   }
   thread_.join ();
-}
-
-void RegionReporter::drop_queue ()
-{
-  for (const Frame &frame : queue_)
-    gst_integral_histogram_unref (frame.histogram);
-  queue_.clear ();
 }
 
 void RegionReporter::set_flushing (bool flushing)
@@ -41,7 +34,7 @@ void RegionReporter::set_flushing (bool flushing)
   flushing_ = flushing;
   if (flushing) {
     flushes_++;
-    drop_queue ();
+    queue_.clear ();
   } else {
     failed_ = false;
   }
@@ -52,10 +45,8 @@ void RegionReporter::push (Frame frame)
 {
   std::unique_lock lock (mutex_);
   changed_.wait (lock, [this] { return flushing_ || failed_ || queue_.size () < limit_; });
-  if (flushing_ || failed_) {
-    gst_integral_histogram_unref (frame.histogram);
+  if (flushing_ || failed_)
     return;
-  }
   queue_.push_back (std::move (frame));
   changed_.notify_all ();
 }
@@ -73,17 +64,17 @@ void RegionReporter::work ()
     changed_.wait (lock, [this] { return stopping_ || !queue_.empty (); });
     if (queue_.empty ())
       return;
-    const Frame frame = std::move (queue_.front ());
+    Frame frame = std::move (queue_.front ());
     queue_.pop_front ();
     busy_ = true;
     const guint flushes = flushes_;
     lock.unlock ();
     const bool posted = !await (frame, flushes) || post (frame);
-    gst_integral_histogram_unref (frame.histogram);
+    frame.histogram.reset ();
     lock.lock ();
     if (!posted) {
       failed_ = true;  // one error is enough
-      drop_queue ();
+      queue_.clear ();
     }
     busy_ = false;
     changed_.notify_all ();
@@ -93,7 +84,7 @@ void RegionReporter::work ()
 bool RegionReporter::await (const Frame &frame, guint flushes)
 {
   for (;;) {
-    const auto done = tensor_of (frame.histogram).wait (20 * GST_MSECOND);
+    const auto done = tensor_of (frame.histogram.get ()).wait (20 * GST_MSECOND);
     const std::lock_guard lock (mutex_);
     if (flushes != flushes_ || stopping_)
       return false;
@@ -188,8 +179,9 @@ Expected<> add_sums (GstStructure *structure, GstIntegralHistogram *histogram,
 
 bool RegionReporter::post (const Frame &frame)
 {
+  GstIntegralHistogram *const histogram = frame.histogram.get ();
   const bool bins =
-      gst_integral_histogram_get_content (frame.histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
+      gst_integral_histogram_get_content (histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
   GstStructure *structure =
       frame_message (bins ? "integral-histogram" : "integral-image", frame.times);
   gst_structure_set (structure, "frame", G_TYPE_UINT64, frame.number, nullptr);
@@ -199,10 +191,10 @@ bool RegionReporter::post (const Frame &frame)
             return value<gint> (G_TYPE_INT, g_value_set_int, std::array{ r.x, r.y, r.w, r.h }[n]);
           });
         }));
-  if (const auto added = (bins ? add_counts : add_sums) (structure, frame.histogram, frame.regions);
+  if (const auto added = (bins ? add_counts : add_sums) (structure, histogram, frame.regions);
       !added) {
     gst_structure_free (structure);
-    if (tensor_of (frame.histogram).failure_reported)
+    if (tensor_of (histogram).failure_reported)
       return true;
     g_autofree char *doing = g_strdup_printf (
         "The integral %s of frame %" G_GUINT64_FORMAT " failed: ", bins ? "histogram" : "image",
