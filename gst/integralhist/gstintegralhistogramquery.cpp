@@ -260,29 +260,26 @@ gboolean check_length (gsize n, gsize wanted, const char *what, GError **error)
 
 GType gst_integral_histogram_measure_get_type (void)
 {
-  static gsize type = 0;
-  if (g_once_init_enter (&type)) {
-    static const GEnumValue values[] = {
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION, "Intersection", "intersection" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA, "Bhattacharyya's, or Hellinger's, distance",
-        "bhattacharyya" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE, "Chi-square distance, over the model",
-        "chi-square" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE_ALT, "Chi-square distance, over the sum",
-        "chi-square-alt" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_L1, "Sum of differences", "l1" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_L2, "Euclidean distance", "l2" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_CORRELATION, "Correlation", "correlation" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_KULLBACK_LEIBLER,
-        "Kullback-Leibler divergence from the model", "kullback-leibler" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_EMD, "Earth mover's distance in one dimension, in bins",
-        "emd" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV,
-        "Largest difference of the cumulative histograms", "kolmogorov-smirnov" },
-      { 0, nullptr, nullptr },
-    };
-    g_once_init_leave (&type, g_enum_register_static ("GstIntegralHistogramMeasure", values));
-  }
+  static const GEnumValue values[] = {
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION, "Intersection", "intersection" },
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA, "Bhattacharyya's, or Hellinger's, distance",
+      "bhattacharyya" },
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE, "Chi-square distance, over the model",
+      "chi-square" },
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE_ALT, "Chi-square distance, over the sum",
+      "chi-square-alt" },
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_L1, "Sum of differences", "l1" },
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_L2, "Euclidean distance", "l2" },
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_CORRELATION, "Correlation", "correlation" },
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_KULLBACK_LEIBLER, "Kullback-Leibler divergence from the model",
+      "kullback-leibler" },
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_EMD, "Earth mover's distance in one dimension, in bins",
+      "emd" },
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV,
+      "Largest difference of the cumulative histograms", "kolmogorov-smirnov" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_enum_register_static ("GstIntegralHistogramMeasure", values);
   return type;
 }
 
