@@ -262,13 +262,7 @@ public:
   Outcome<> prepare (Job &job, std::size_t workspace_bytes) override
   {
     for (Slot &slot : slots_)
-      if (workspace_bytes > slot.workspace_bytes || !slot.workspace) {
-        slot.workspace = nullptr;
-        slot.workspace_bytes = 0;
-        slot.workspace =
-            TRY (cuda::make_device_memory (std::max<std::size_t> (workspace_bytes, 1)));
-        slot.workspace_bytes = workspace_bytes;
-      }
+      TRY (slot.workspace.reserve (std::max<std::size_t> (workspace_bytes, 1)));
     job.pixels = { reinterpret_cast<std::uint8_t *> (image_.get ()), stride_ };
     return {};
   }
@@ -308,8 +302,7 @@ private:
   struct Slot {
     cuda::StreamOwner stream;
     cuda::EventOwner done;
-    cuda::DeviceMemory workspace;
-    std::size_t workspace_bytes = 0;
+    cuda::GrowingDeviceMemory workspace;
   };
 
   Stream first () const { return slots_.front ().stream.get (); }
