@@ -27,15 +27,19 @@ using namespace inthist::cuda;
 
 class CudaEngine final : public PartEngine {
 public:
-  static Expected<std::unique_ptr<PartEngine>> create (const inthist::Shape &shape,
-                                                       const inthist::Lut &lut,
-                                                       const Options &options, Context context,
-                                                       const Portion &portion)
+  CudaEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+              Context context, const Portion &portion)
+      : shape_ (shape), most_ (portion.of (shape)), lut_ (lut), download_ (options.download),
+        context_ (std::move (context)), queries_ (std::make_shared<QueryBufferPool> (context_)),
+        slots_ (options.async_depth), pictures_ (options.async_depth + (portion.bins > 0 ? 1 : 0))
   {
-    std::unique_ptr<CudaEngine> engine (new CudaEngine (shape, lut, options, context, portion));
-    TRY (on (*context, [&] { return engine->allocate (options); }));
-    engine->holds_ = TRY (BufferHolds::create (context));
-    return engine;
+  }
+
+  Expected<> open (const Options &options)
+  {
+    TRY (on (*context_, [&] { return allocate (options); }));
+    holds_ = TRY (BufferHolds::create (context_));
+    return {};
   }
 
   ~CudaEngine () override
@@ -140,14 +144,6 @@ public:
   const Plan &plan () const override { return plan_; }
 
 private:
-  CudaEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-              Context context, const Portion &portion)
-      : shape_ (shape), most_ (portion.of (shape)), lut_ (lut), download_ (options.download),
-        context_ (std::move (context)), queries_ (std::make_shared<QueryBufferPool> (context_)),
-        slots_ (options.async_depth), pictures_ (options.async_depth + (portion.bins > 0 ? 1 : 0))
-  {
-  }
-
   /// The pixels of a frame, or of a strip of its rows, being uploaded or on the device.
   struct Picture {
     GrowingPinnedMemory staging;
@@ -487,7 +483,9 @@ Expected<std::unique_ptr<PartEngine>>
 make_cuda_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
                   std::shared_ptr<CudaContext> context, const Portion &portion)
 {
-  return CudaEngine::create (shape, lut, options, std::move (context), portion);
+  auto engine = std::make_unique<CudaEngine> (shape, lut, options, std::move (context), portion);
+  TRY (engine->open (options));
+  return engine;
 }
 
 }  // namespace integralhist
