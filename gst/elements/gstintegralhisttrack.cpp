@@ -47,7 +47,7 @@
 #include "frame_boxes.hpp"
 #include "messages.hpp"
 #include "parse.hpp"
-#include "track_properties.hpp"
+#include "properties.hpp"
 
 using namespace integralhist;
 
@@ -61,6 +61,62 @@ constexpr guint kMaxTargets = 1000;
 constexpr double kCovers = 0.3, kContains = 0.7;
 constexpr GstClockTime kContinues = GST_SECOND;  // no seek: segments are nearer than this
 constexpr double kLeastDrag = 4;                 // pixels each way; less is a click
+
+struct TrackProperties {
+  std::string targets;
+  bool detections = true, navigation = true;
+  guint forget_after = 100;
+  TrackOptions track;
+};
+
+PropertyTable<TrackProperties> make_table ()
+{
+  PropertyTable<TrackProperties> table;
+  table.text ("targets", FIELD (targets), kPlaying,
+              "Boxes \"x,y,width,height;...\" in pixels of the first frame to follow from there, "
+              "as far as they lie in it; one outside is an error. When it is set later, the "
+              "targets that it gave before are dropped, and these start in the next frame",
+              [] (const std::string &text) { return parse_regions (text, "targets"); });
+  table.flag ("detections", FIELD (detections), kPlaying,
+              "Follow each region of interest, and object detection of GstAnalytics, of a frame "
+              "that no target covers yet");
+  table.flag ("navigation", FIELD (navigation), kPlaying,
+              "Follow what the mouse draws a box around in a video window; a click on a target "
+              "drops it, until upstream detects it again");
+  table.choice ("measure", FIELD (track.measure), GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, kPlaying,
+                "How to compare a patch and its model");
+  table.number<double> ("quantile", FIELD (track.quantile), 0, 1, kPlaying,
+                        "Which of the patches' distances, from 0 for the least to 1 for the "
+                        "largest, is that of a position; the patches above it may be hidden");
+  table.number<guint> ("search-range", FIELD (track.search_range), 1, 256, kPlaying,
+                       "How far a target moves at most from frame to frame, in pixels each way");
+  table.number<guint> ("strips", FIELD (track.strips), 1, 32, kPlaying,
+                       "How many strips of patches a box is cut into along each side, each of two "
+                       "patches; for targets that start from now on");
+  table.number<double> ("update-rate", FIELD (track.update_rate), 0, 1, kPlaying,
+                        "How much of a patch's histogram goes into its model with each frame, for "
+                        "patches that agree, and none while the target may be hidden; 0 keeps the "
+                        "first frame's models, as the paper does, 0.1 follows slow changes");
+  table.flag ("scale-search", FIELD (track.scale_search), kPlaying,
+              "Look for the target 5 % smaller and larger, too");
+  table.number<guint> ("lost-after", FIELD (track.lost_after), 0, 1000, kPlaying,
+                       "After how many bad frames in a row a target is lost; 0 for never");
+  table.number<guint> ("forget-after", FIELD (forget_after), 0, G_MAXUINT, kPlaying,
+                       "After how many frames a lost target is given up, unless it is one of the "
+                       "property targets; 0 for never");
+  table.number<double> ("min-confidence", FIELD (track.min_confidence), 0, 1, kPlaying,
+                        "Below which confidence a frame is bad; confidence is how much less the "
+                        "best position costs than half of those nearby, 0 to 1. Where all "
+                        "positions are the same, as of a flat target on a flat ground, it is 0 and "
+                        "the frame is not bad: the target stays where it is");
+  return table;
+}
+
+const PropertyTable<TrackProperties> &properties ()
+{
+  static const auto table = make_table ();
+  return table;
+}
 
 /// A target, and what the element knows of it.
 struct Followed {
@@ -107,7 +163,7 @@ G_DEFINE_FINAL_TYPE (GstIntegralHistTrack, gst_integral_hist_track, GST_TYPE_BAS
 GST_ELEMENT_REGISTER_DEFINE (integralhisttrack, "integralhisttrack", GST_RANK_NONE,
                              gst_integral_hist_track_get_type ())
 
-using Element = Consumer<GstIntegralHistTrack, State, track_properties>;
+using Element = Consumer<GstIntegralHistTrack, State, properties>;
 
 // frames
 
@@ -359,10 +415,10 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
                ? Expected<> ()
                : state.consumer.note_missing (
                    trans, "... ! cudaintegralhist bins=16 ! integralhisttrack ! ...");
-  const TrackProperties properties = Element::properties_of (self);
-  TRY (track_properties ().check (properties));
+  const TrackProperties current = Element::properties_of (self);
+  TRY (properties ().check (current));
   TrackedFrame frame (self, state, buffer, meta);
-  TRY (frame.follow_all (properties));
+  TRY (frame.follow_all (current));
   frame.write ();
   if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buffer))
     state.last_stream_time =
