@@ -35,6 +35,7 @@
  * ]| shows where the ball is, wherever it goes.
  */
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -120,15 +121,8 @@ struct State {
   std::unique_ptr<GstVideoConverter, void (*) (GstVideoConverter *)> converter = {
     nullptr, gst_video_converter_free
   };
-  GstVideoRectangle
-      converted = {},
-      converted_area = {};  // the picture that the converter is for, and the part that it takes
+  std::array<int, 6> converted;  // the size of the converter's pictures, and the area that it takes
 };
-
-bool same (const GstVideoRectangle &a, const GstVideoRectangle &b)
-{
-  return a.x == b.x && a.y == b.y && a.w == b.w && a.h == b.h;
-}
 
 constexpr std::array<Bgrx, 256> kColours = colour_map ();
 
@@ -322,16 +316,14 @@ static Expected<> blend (GstIntegralHistLikelihood *self, double opacity, GstVid
 {
   State &state = *self->state;
   TRY (check_planes (*in));
-  const bool other_picture =
-      in->info.width != state.converted.w || in->info.height != state.converted.h;
-  if (!state.converter || other_picture || !same (area, state.converted_area)) {
+  const std::array converted = { in->info.width, in->info.height, area.x, area.y, area.w, area.h };
+  if (!state.converter || converted != state.converted) {
     GstStructure *options = gst_structure_new (
         "options", GST_VIDEO_CONVERTER_OPT_SRC_X, G_TYPE_INT, area.x, GST_VIDEO_CONVERTER_OPT_SRC_Y,
         G_TYPE_INT, area.y, GST_VIDEO_CONVERTER_OPT_SRC_WIDTH, G_TYPE_INT, area.w,
         GST_VIDEO_CONVERTER_OPT_SRC_HEIGHT, G_TYPE_INT, area.h, nullptr);
     state.converter.reset (gst_video_converter_new (&in->info, &out->info, options));
-    state.converted = { 0, 0, in->info.width, in->info.height };
-    state.converted_area = area;
+    state.converted = converted;
   }
   if (!state.converter)
     return error (Error::Kind::bad_frame, "Frames of these caps cannot be converted to blend with "

@@ -73,25 +73,21 @@ int CudaContext::device_count (std::string *why)
 
 Expected<std::shared_ptr<CudaContext>> CudaContext::primary (int device)
 {
-  if (const auto &driver = Driver::find_it (); !driver)
-    return tl::make_unexpected (driver.error ());
+  const Driver driver = TRY (Driver::find_it ());
   CUcontext context;
-  if (const CUresult result = Driver::get ().retain (&context, device))
+  if (const CUresult result = driver.retain (&context, device))
     return error (Error::Kind::failed, "CUDA device ", device, " gave no context: error ", result);
   const std::shared_ptr<void> owner (context,
-                                     [device] (void *) { Driver::get ().release (device); });
+                                     [driver, device] (void *) { driver.release (device); });
   return wrap (context, device, owner);
 }
 
 Expected<std::shared_ptr<CudaContext>> CudaContext::wrap (void *handle, int device,
                                                           std::shared_ptr<void> owner)
 {
-  if (const auto &driver = Driver::find_it (); !driver)
-    return tl::make_unexpected (driver.error ());
+  TRY (Driver::find_it ());
   return std::shared_ptr<CudaContext> (new CudaContext (handle, device, std::move (owner)));
 }
-
-CudaContext::~CudaContext () = default;
 
 std::size_t CudaContext::free_memory () const
 {

@@ -35,7 +35,7 @@ void retire (std::shared_ptr<Engine> engine, const std::function<bool ()> &hurry
   engine->abandon ();
   static Retired retired;
   retired.n++;
-  const auto dropped = std::make_shared<Drop> (std::move (engine));
+  const auto dropped = std::make_shared<Drop> (Drop{ std::move (engine), {} });
   const auto drop = [dropped] {
     dropped->engine.reset ();
     dropped->done.set_value ();
