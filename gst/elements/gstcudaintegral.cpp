@@ -500,18 +500,13 @@ static GstStructure *make_stats (GstCudaIntegral *self)
   add ("compute-us-mean", "compute-us-max", stats.compute);
   add ("download-us-mean", "download-us-max", stats.download);
   if (!stats.parts.empty ()) {
-    GValue devices = G_VALUE_INIT, parts = G_VALUE_INIT;
-    for (GValue *array : { &devices, &parts })
-      gst_value_array_init (array, guint (stats.parts.size ()));
-    for (const Stats::DeviceParts &own : stats.parts) {
-      GValue device = G_VALUE_INIT, n = G_VALUE_INIT;
-      g_value_set_int (g_value_init (&device, G_TYPE_INT), own.device);
-      g_value_set_uint64 (g_value_init (&n, G_TYPE_UINT64), own.parts);
-      gst_value_array_append_and_take_value (&devices, &device);
-      gst_value_array_append_and_take_value (&parts, &n);
-    }
-    gst_structure_take_value (structure, "devices", &devices);
-    gst_structure_take_value (structure, "parts", &parts);
+    const std::size_t n = stats.parts.size ();
+    set_array (structure, "devices", n, [&] (std::size_t i) {
+      return gvalue<gint> (G_TYPE_INT, g_value_set_int, stats.parts[i].device);
+    });
+    set_array (structure, "parts", n, [&] (std::size_t i) {
+      return gvalue<guint64> (G_TYPE_UINT64, g_value_set_uint64, stats.parts[i].parts);
+    });
   }
   return structure;
 }

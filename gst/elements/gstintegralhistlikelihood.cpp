@@ -228,8 +228,7 @@ static void report (GstIntegralHistLikelihood *self, GstBuffer *buffer,
   gst_structure_set (structure, "x", G_TYPE_INT, window.x, "y", G_TYPE_INT, window.y, "width",
                      G_TYPE_INT, window.w, "height", G_TYPE_INT, window.h, "value", G_TYPE_DOUBLE,
                      value, nullptr);
-  gst_element_post_message (GST_ELEMENT (self),
-                            gst_message_new_element (GST_OBJECT (self), structure));
+  post_message (self, structure);
 }
 
 /// Computes the map of a frame, and first the model where there is none for it.

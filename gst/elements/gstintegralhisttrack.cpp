@@ -249,26 +249,19 @@ public:
   {
     if (state_.followed.empty ())
       return;
-    GValue tracks = G_VALUE_INIT;
-    gst_value_array_init (&tracks, guint (state_.followed.size ()));
-    for (const auto &followed : state_.followed) {
-      const Track track = track_of (*followed);
+    GstStructure *message = frame_message ("integral-histogram-track",
+                                           FrameTimes::of (GST_BASE_TRANSFORM (self_), buffer_));
+    set_array (message, "tracks", state_.followed.size (), [this] (std::size_t i) {
+      const Track track = track_of (*state_.followed[i]);
       write_track (buffer_, track);
       GstStructure *structure = gst_structure_new (
           "track", "id", G_TYPE_UINT, track.id, "parent", G_TYPE_INT, track.parent, "x", G_TYPE_INT,
           track.box.x, "y", G_TYPE_INT, track.box.y, "width", G_TYPE_INT, track.box.w, "height",
           G_TYPE_INT, track.box.h, "confidence", G_TYPE_DOUBLE, track.confidence, "lost",
           G_TYPE_BOOLEAN, track.lost, nullptr);
-      GValue value = G_VALUE_INIT;
-      g_value_init (&value, GST_TYPE_STRUCTURE);
-      g_value_take_boxed (&value, structure);
-      gst_value_array_append_and_take_value (&tracks, &value);
-    }
-    GstStructure *message = frame_message ("integral-histogram-track",
-                                           FrameTimes::of (GST_BASE_TRANSFORM (self_), buffer_));
-    gst_structure_take_value (message, "tracks", &tracks);
-    gst_element_post_message (GST_ELEMENT (self_),
-                              gst_message_new_element (GST_OBJECT (self_), message));
+      return gvalue<gconstpointer> (GST_TYPE_STRUCTURE, g_value_take_boxed, structure);
+    });
+    post_message (self_, message);
   }
 
 private:

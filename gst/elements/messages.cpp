@@ -73,4 +73,10 @@ GstStructure *frame_message (const char *name, const FrameTimes &times)
   return structure;
 }
 
+void post_message (gpointer element, GstStructure *structure)
+{
+  gst_element_post_message (GST_ELEMENT (element),
+                            gst_message_new_element (GST_OBJECT (element), structure));
+}
+
 }  // namespace integralhist

@@ -95,33 +95,6 @@ bool RegionReporter::await (const Frame &frame, guint flushes)
 
 namespace {
 
-template <class T>
-GValue value (GType type, void (*set) (GValue *, T), T content)
-{
-  GValue value = G_VALUE_INIT;
-  g_value_init (&value, type);
-  set (&value, content);
-  return value;
-}
-
-/// Returns a GstValueArray of element (0) to element (n - 1).
-template <class Element>
-GValue array (std::size_t n, Element &&element)
-{
-  GValue values = G_VALUE_INIT;
-  gst_value_array_init (&values, guint (n));
-  for (std::size_t i = 0; i < n; i++) {
-    GValue one = element (i);
-    gst_value_array_append_and_take_value (&values, &one);
-  }
-  return values;
-}
-
-void take (GstStructure *structure, const char *field, GValue values)
-{
-  gst_structure_take_value (structure, field, &values);
-}
-
 using Regions = std::vector<GstVideoRectangle>;
 
 Expected<> add_counts (GstStructure *structure, GstIntegralHistogram *histogram,
@@ -133,11 +106,11 @@ Expected<> add_counts (GstStructure *structure, GstIntegralHistogram *histogram,
   if (!gst_integral_histogram_regions (histogram, regions.data (), guint (regions.size ()),
                                        counts.data (), &problem))
     return take_gerror (problem);
-  take (structure, "counts", array (regions.size (), [&] (std::size_t i) {
-          return array (bins, [&] (std::size_t b) {
-            return value<guint> (G_TYPE_UINT, g_value_set_uint, counts[i * bins + b]);
-          });
-        }));
+  set_array (structure, "counts", regions.size (), [&] (std::size_t i) {
+    return gvalue_array (bins, [&] (std::size_t b) {
+      return gvalue<guint> (G_TYPE_UINT, g_value_set_uint, counts[i * bins + b]);
+    });
+  });
   return {};
 }
 
@@ -151,18 +124,18 @@ Expected<> add_sums (GstStructure *structure, GstIntegralHistogram *histogram,
                                             sums.data (), &problem))
     return take_gerror (problem);
   const auto add_u64 = [&] (const char *field, std::size_t plane) {
-    take (structure, field, array (regions.size (), [&] (std::size_t i) {
-            return value<guint64> (G_TYPE_UINT64, g_value_set_uint64, sums[i * planes + plane]);
-          }));
+    set_array (structure, field, regions.size (), [&] (std::size_t i) {
+      return gvalue<guint64> (G_TYPE_UINT64, g_value_set_uint64, sums[i * planes + plane]);
+    });
   };
   // returns the mean of region i's values or squares
   const auto mean = [&] (std::size_t i, std::size_t plane) {
     return double (sums[i * planes + plane]) / (double (regions[i].w) * regions[i].h);
   };
   const auto add_double = [&] (const char *field, auto &&number) {
-    take (structure, field, array (regions.size (), [&] (std::size_t i) {
-            return value<double> (G_TYPE_DOUBLE, g_value_set_double, number (i));
-          }));
+    set_array (structure, field, regions.size (), [&] (std::size_t i) {
+      return gvalue<double> (G_TYPE_DOUBLE, g_value_set_double, number (i));
+    });
   };
   add_u64 ("sum", 0);
   if (planes > 1)
@@ -185,12 +158,12 @@ bool RegionReporter::post (const Frame &frame)
   GstStructure *structure =
       frame_message (bins ? "integral-histogram" : "integral-image", frame.times);
   gst_structure_set (structure, "frame", G_TYPE_UINT64, frame.number, nullptr);
-  take (structure, "rectangles", array (frame.regions.size (), [&] (std::size_t i) {
-          const GstVideoRectangle &r = frame.regions[i];
-          return array (4, [&] (std::size_t n) {
-            return value<gint> (G_TYPE_INT, g_value_set_int, std::array{ r.x, r.y, r.w, r.h }[n]);
-          });
-        }));
+  set_array (structure, "rectangles", frame.regions.size (), [&] (std::size_t i) {
+    const GstVideoRectangle &r = frame.regions[i];
+    return gvalue_array (4, [&] (std::size_t n) {
+      return gvalue<gint> (G_TYPE_INT, g_value_set_int, std::array{ r.x, r.y, r.w, r.h }[n]);
+    });
+  });
   if (const auto added = (bins ? add_counts : add_sums) (structure, histogram, frame.regions);
       !added) {
     gst_structure_free (structure);
@@ -203,7 +176,7 @@ bool RegionReporter::post (const Frame &frame)
       post_error (element_, added.error (), doing);
     return false;
   }
-  gst_element_post_message (element_, gst_message_new_element (GST_OBJECT (element_), structure));
+  post_message (element_, structure);
   return true;
 }
 
