@@ -38,13 +38,7 @@ void HistogramConsumer::take_transition (GstStateChange transition)
 Expected<> HistogramConsumer::await (GstIntegralHistogram *histogram)
 {
   found_ = true;
-  for (;;) {
-    const auto done = tensor_of (histogram).wait (20 * GST_MSECOND);
-    if (done || done.error ().kind != Error::Kind::timeout)
-      return done;
-    if (is_refusing ())
-      return error (Error::Kind::flushing, "flushing");
-  }
+  return integralhist::await (tensor_of (histogram), [this] { return flushing_ || stopping_; });
 }
 
 Expected<> HistogramConsumer::note_missing (GstBaseTransform *element, const char *usage)

@@ -32,8 +32,6 @@ public:
   Expected<> note_missing (GstBaseTransform *element, const char *usage);
 
 private:
-  bool is_refusing () const { return flushing_ || stopping_; }
-
   std::atomic<bool> flushing_ = false, stopping_ = false;
   bool found_ = false;
   guint missing_ = 0;  // frames since the start

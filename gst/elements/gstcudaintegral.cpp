@@ -332,18 +332,6 @@ static bool sheds (GstCudaIntegral *self, const ProducerProperties &properties, 
   return state.shedder.sheds (arrival);
 }
 
-/// Waits for the tensor, unless a flush or a stop ends that.
-static Expected<> await (const State &state, Tensor &tensor)
-{
-  for (;;) {
-    const auto done = tensor.wait (20 * GST_MSECOND);
-    if (done || done.error ().kind != Error::Kind::timeout)
-      return done;
-    if (*state.refusing)
-      return error (Error::Kind::flushing, "flushing");
-  }
-}
-
 static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
 {
   State &state = state_of (self);
@@ -371,7 +359,7 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   const auto engine = engine_of (state);
   const auto tensor = TRY (submit (state, *engine, buffer));
   if (properties.sync)
-    if (const auto done = await (state, *tensor); !done) {
+    if (const auto done = await (*tensor, [&] { return state.refusing->load (); }); !done) {
       (void) engine->hold (buffer, tensor);  // other devices than a failed one may still read it
       return done;
     }
