@@ -47,11 +47,18 @@ struct ConsumerDescription {
 void describe (GstElementClass *klass, const ConsumerDescription &description);
 
 /// The plumbing of a consumer. Object is a final type whose member `state` points to a State, with
-/// `properties`, which the object lock guards, and a HistogramConsumer `consumer`. kTable returns
+/// `properties`, which the object lock guards, and a HistogramConsumer `consumer`. kMakeTable makes
 /// the table of the properties.
-template <class Object, class State, auto kTable>
+template <class Object, class State, auto kMakeTable>
 class Consumer {
 public:
+  /// Returns the table of the properties.
+  static const auto &table ()
+  {
+    static const auto table = kMakeTable ();
+    return table;
+  }
+
   static State &state_of (gpointer element) { return *static_cast<Object *> (element)->state; }
 
   /// Returns a copy of the properties, which may change at any time.
@@ -70,7 +77,7 @@ public:
     object_class->set_property = set_property;
     object_class->get_property = get_property;
     object_class->finalize = finalize;
-    kTable ().install (object_class);
+    table ().install (object_class);
     GST_ELEMENT_CLASS (klass)->change_state = change_state;
     GST_BASE_TRANSFORM_CLASS (klass)->start = start;
     describe (GST_ELEMENT_CLASS (klass), description);
@@ -85,13 +92,13 @@ private:
   static void set_property (GObject *object, guint id, const GValue *value, GParamSpec *)
   {
     GST_OBJECT_LOCK (object);
-    kTable ().set (state_of (object).properties, id, value);
+    table ().set (state_of (object).properties, id, value);
     GST_OBJECT_UNLOCK (object);
   }
 
   static void get_property (GObject *object, guint id, GValue *value, GParamSpec *)
   {
-    kTable ().get (properties_of (object), id, value);
+    table ().get (properties_of (object), id, value);
   }
 
   static void finalize (GObject *object)
@@ -108,7 +115,7 @@ private:
 
   static gboolean start (GstBaseTransform *trans)
   {
-    if (const auto valid = kTable ().check (properties_of (trans)); !valid) {
+    if (const auto valid = table ().check (properties_of (trans)); !valid) {
       post_error (trans, valid.error ());
       return FALSE;
     }

@@ -178,12 +178,6 @@ PropertyTable<Look> make_table ()
   return table;
 }
 
-const PropertyTable<Look> &properties ()
-{
-  static const auto table = make_table ();
-  return table;
-}
-
 }  // namespace
 
 G_DECLARE_FINAL_TYPE (GstIntegralHistLikelihood, gst_integral_hist_likelihood, GST,
@@ -199,7 +193,7 @@ G_DEFINE_FINAL_TYPE (GstIntegralHistLikelihood, gst_integral_hist_likelihood, GS
 GST_ELEMENT_REGISTER_DEFINE (integralhistlikelihood, "integralhistlikelihood", GST_RANK_NONE,
                              gst_integral_hist_likelihood_get_type ())
 
-using Element = Consumer<GstIntegralHistLikelihood, State, properties>;
+using Element = Consumer<GstIntegralHistLikelihood, State, make_table>;
 
 // the map
 
@@ -385,7 +379,7 @@ static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVid
 {
   State &state = *self->state;
   const Look look = Element::properties_of (self);
-  TRY (properties ().check (look));
+  TRY (Element::table ().check (look));
   const GstVideoRectangle area = TRY (frame_area (in->buffer, GST_VIDEO_FILTER (self)->in_info));
   const bool gap = GST_BUFFER_FLAG_IS_SET (in->buffer, GST_BUFFER_FLAG_GAP);
   if (GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (
@@ -418,8 +412,7 @@ static GstFlowReturn gst_integral_hist_likelihood_transform_frame (GstVideoFilte
   const auto flow = show_map (GST_INTEGRAL_HIST_LIKELIHOOD (filter), in, out);
   if (flow)
     return *flow;
-  post_error_of_consumer (filter, in->buffer, flow.error ());
-  return flow_of (flow.error ());
+  return post_error_of_consumer (filter, in->buffer, flow.error ());
 }
 
 /// Refuses a frame that contradicts the caps or cannot be mapped. GstVideoFilter would warn, and
@@ -512,7 +505,7 @@ static void gst_integral_hist_likelihood_set_property (GObject *object, guint id
   const auto is = [spec] (const char *name) { return g_str_equal (spec->name, name); };
   GST_OBJECT_LOCK (object);
   Look &look = Element::state_of (object).properties;
-  properties ().set (look, id, value);
+  Element::table ().set (look, id, value);
   look.models += is ("model") || is ("histogram");
   GST_OBJECT_UNLOCK (object);
   if (is ("mode"))

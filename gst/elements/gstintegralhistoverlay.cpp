@@ -66,12 +66,6 @@ PropertyTable<Look> make_table ()
   return table;
 }
 
-const PropertyTable<Look> &properties ()
-{
-  static const auto table = make_table ();
-  return table;
-}
-
 /// The centres of a track, the newest last.
 struct Trail {
   std::vector<Point> points;
@@ -129,7 +123,7 @@ G_DEFINE_FINAL_TYPE (GstIntegralHistOverlay, gst_integral_hist_overlay, GST_TYPE
 GST_ELEMENT_REGISTER_DEFINE (integralhistoverlay, "integralhistoverlay", GST_RANK_NONE,
                              gst_integral_hist_overlay_get_type ())
 
-using Element = Consumer<GstIntegralHistOverlay, State, properties>;
+using Element = Consumer<GstIntegralHistOverlay, State, make_table>;
 
 // what is to be drawn
 
@@ -200,7 +194,7 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
   State &state = *self->state;
   state.marks.clear ();
   state.current = Element::properties_of (self);
-  TRY (properties ().check (state.current));
+  TRY (Element::table ().check (state.current));
   state.area = TRY (frame_area (buffer, state.info));
   if (state.current.regions != state.parsed_text) {
     state.regions = TRY (parse_regions (state.current.regions));
@@ -333,8 +327,7 @@ static GstFlowReturn gst_integral_hist_overlay_transform_ip (GstBaseTransform *t
   const auto drawn = self->state->draws ? draw (self, buffer) : Expected<> ();
   if (drawn)
     return GST_FLOW_OK;
-  post_error_of_consumer (self, buffer, drawn.error ());
-  return flow_of (drawn.error ());
+  return post_error_of_consumer (self, buffer, drawn.error ());
 }
 
 static gboolean gst_integral_hist_overlay_sink_event (GstBaseTransform *trans, GstEvent *event)

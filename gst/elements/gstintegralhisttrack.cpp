@@ -112,12 +112,6 @@ PropertyTable<TrackProperties> make_table ()
   return table;
 }
 
-const PropertyTable<TrackProperties> &properties ()
-{
-  static const auto table = make_table ();
-  return table;
-}
-
 /// A target, and what the element knows of it.
 struct Followed {
   Target target;
@@ -163,7 +157,7 @@ G_DEFINE_FINAL_TYPE (GstIntegralHistTrack, gst_integral_hist_track, GST_TYPE_BAS
 GST_ELEMENT_REGISTER_DEFINE (integralhisttrack, "integralhisttrack", GST_RANK_NONE,
                              gst_integral_hist_track_get_type ())
 
-using Element = Consumer<GstIntegralHistTrack, State, properties>;
+using Element = Consumer<GstIntegralHistTrack, State, make_table>;
 
 // frames
 
@@ -409,7 +403,7 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
                : state.consumer.note_missing (
                    trans, "... ! cudaintegralhist bins=16 ! integralhisttrack ! ...");
   const TrackProperties current = Element::properties_of (self);
-  TRY (properties ().check (current));
+  TRY (Element::table ().check (current));
   TrackedFrame frame (self, state, buffer, meta);
   TRY (frame.follow_all (current));
   frame.write ();
@@ -425,8 +419,7 @@ static GstFlowReturn gst_integral_hist_track_transform_ip (GstBaseTransform *tra
   const auto tracked = track_frame (GST_INTEGRAL_HIST_TRACK (trans), buffer);
   if (tracked)
     return GST_FLOW_OK;
-  post_error_of_consumer (trans, buffer, tracked.error (), "Tracking failed: ");
-  return flow_of (tracked.error ());
+  return post_error_of_consumer (trans, buffer, tracked.error (), "Tracking failed: ");
 }
 
 static gboolean gst_integral_hist_track_sink_event (GstBaseTransform *trans, GstEvent *event)

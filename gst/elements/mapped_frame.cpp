@@ -34,18 +34,6 @@ Expected<> check_video_meta (const GstVideoMeta *meta, const GstVideoInfo &info)
   return {};
 }
 
-std::string unmappable (const GstVideoInfo &info, GstBuffer *buffer)
-{
-  g_autofree char *text =
-      g_strdup_printf ("its buffer of %" G_GSIZE_FORMAT
-                       " bytes could not be mapped; %s of %dx%d has %" G_GSIZE_FORMAT
-                       " with rows of %d bytes, and other strides need a GstVideoMeta",
-                       gst_buffer_get_size (buffer), GST_VIDEO_INFO_NAME (&info),
-                       GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info),
-                       GST_VIDEO_INFO_SIZE (&info), GST_VIDEO_INFO_PLANE_STRIDE (&info, 0));
-  return text;
-}
-
 /// The bytes of a plane that rows take: `bytes` from byte `first` of each row on.
 struct Rows {
   gint64 first_row, rows, first, bytes;
@@ -96,7 +84,12 @@ Expected<MappedFrame> MappedFrame::map (GstBuffer *buffer, const GstVideoInfo &i
   GstVideoFrame video;
   GstVideoInfo caps = info;
   if (!gst_video_frame_map (&video, &caps, buffer, GstMapFlags (flags)))
-    return bad_frame (unmappable (info, buffer));
+    return bad_frame ("its buffer of ", gst_buffer_get_size (buffer),
+                      " bytes could not be mapped; ", GST_VIDEO_INFO_NAME (&info), " of ",
+                      size_text (GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info)),
+                      " has ", GST_VIDEO_INFO_SIZE (&info), " with rows of ",
+                      GST_VIDEO_INFO_PLANE_STRIDE (&info, 0),
+                      " bytes, and other strides need a GstVideoMeta");
   return MappedFrame (area, video);
 }
 

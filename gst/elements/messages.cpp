@@ -33,8 +33,8 @@ void post_error (gpointer element, const Error &error, const char *doing)
   }
 }
 
-void post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &error,
-                             const char *doing)
+GstFlowReturn post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &error,
+                                      const char *doing)
 {
   const auto *meta =
       gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
@@ -43,6 +43,7 @@ void post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &e
         element, "giving up: the frame's producer has said why there is no integral histogram");
   else
     post_error (element, error, doing);
+  return flow_of (error);
 }
 
 GstFlowReturn flow_of (const Error &error)

@@ -14,9 +14,10 @@ namespace integralhist {
 /// Posts an element error with `doing` in front, by its kind; nothing for an Error::Kind::flushing.
 void post_error (gpointer element, const Error &error, const char *doing = "");
 
-/// Posts an error unless the frame's producer has posted why there is no histogram.
-void post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &error,
-                             const char *doing = "");
+/// Posts an error unless the frame's producer has posted why there is no histogram. Returns
+/// flow_of ().
+GstFlowReturn post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &error,
+                                      const char *doing = "");
 
 /// Returns the flow of a streaming thread that hit an error.
 GstFlowReturn flow_of (const Error &error);

@@ -169,11 +169,11 @@ bool RegionReporter::post (const Frame &frame)
     gst_structure_free (structure);
     if (tensor_of (histogram).failure_reported)
       return true;
-    g_autofree char *doing = g_strdup_printf (
-        "The integral %s of frame %" G_GUINT64_FORMAT " failed: ", bins ? "histogram" : "image",
-        frame.number);
     if (!told_.exchange (true))
-      post_error (element_, added.error (), doing);
+      post_error (element_, added.error (),
+                  joined ("The integral ", bins ? "histogram" : "image", " of frame ", frame.number,
+                          " failed: ")
+                      .c_str ());
     return false;
   }
   post_message (element_, structure);

@@ -191,12 +191,6 @@ std::optional<Choice> candidate (Device device, const Shape &shape, const String
   return std::nullopt;
 }
 
-std::optional<Choice> look_up (const std::string &file, const std::string &group, Device device,
-                               const Shape &shape, unsigned milliseconds, std::string *why)
-{
-  return choice_in (read_file (file, why), group, device, shape, milliseconds, why);
-}
-
 /// Adds the choice to the file's current text. Returns what went wrong.
 std::string store (const std::string &file, const std::string &group, const Shape &shape,
                    const Choice &choice, unsigned milliseconds)
@@ -256,11 +250,9 @@ std::string text_with (std::string_view text, const std::string &group, const Sh
 {
   gchar microseconds[G_ASCII_DTOSTR_BUF_SIZE];
   g_ascii_formatd (microseconds, sizeof microseconds, "%.6g", choice.seconds * 1e6);
-  const std::string tile = std::to_string (choice.tuning.tile),
-                    threads = std::to_string (choice.tuning.threads);
-  const std::string unfinished = std::to_string (choice.complete ? 0 : milliseconds);
-  const gchar *const fields[] = { choice.strategy->name, tile.c_str (), threads.c_str (),
-                                  microseconds, unfinished.c_str () };
+  const std::string entry =
+      joined (choice.strategy->name, ";", choice.tuning.tile, ";", choice.tuning.threads, ";",
+              microseconds, ";", choice.complete ? 0 : milliseconds, ";");
 
   const auto with_rest = [&] (std::string_view rest) {
     const KeyFile keys = parsed (rest);
@@ -283,8 +275,7 @@ std::string text_with (std::string_view text, const std::string &group, const Sh
         g_key_file_remove_group (keys.get (), other, nullptr);
     for (const auto &[name, value] : own)
       g_key_file_set_value (keys.get (), group.c_str (), name.c_str (), value.c_str ());
-    g_key_file_set_string_list (keys.get (), group.c_str (), key_of (shape).c_str (), fields,
-                                G_N_ELEMENTS (fields));
+    g_key_file_set_value (keys.get (), group.c_str (), key_of (shape).c_str (), entry.c_str ());
     gsize bytes;
     g_autofree char *data = g_key_file_to_data (keys.get (), &bytes, nullptr);
     return std::string (data, bytes);
@@ -318,7 +309,8 @@ Expected<Plan> plan_for (Device device, const Shape &shape, const inthist::Strat
                     group = group_of (fingerprint);
   std::string complaint;
   if (!fingerprint.empty ())
-    if (const auto choice = look_up (file, group, device, shape, milliseconds, &complaint))
+    if (const auto choice = choice_in (read_file (file, &complaint), group, device, shape,
+                                       milliseconds, &complaint))
       return Plan{ *choice, "cached", "from the cache " + file };
   const auto start = std::chrono::steady_clock::now ();
   const auto choice = inthist::tune (device, shape, inthist::layout_of (shape), tensor,
