@@ -11,6 +11,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <system_error>
 #include <thread>
 
@@ -70,22 +71,12 @@ public:
   {
     std::unique_ptr<Watchdog> made (new Watchdog (cancelled));
     try {
-      made->thread_ = std::thread ([watchdog = made.get ()] { watchdog->watch (); });
+      made->thread_ = std::jthread (
+          [watchdog = made.get ()] (std::stop_token quit) { watchdog->watch (quit); });
     } catch (const std::system_error &) {
       return fault ("no thread could be started");
     }
     return made;
-  }
-
-  ~Watchdog ()
-  {
-    {
-      const std::lock_guard lock (mutex_);
-      quit_ = true;
-      changed_.notify_all ();
-    }
-    if (thread_.joinable ())
-      thread_.join ();
   }
 
   /// Allows so many seconds to what runs from now on.
@@ -112,10 +103,10 @@ private:
 
   explicit Watchdog (const std::atomic<bool> *cancelled) : theirs_ (cancelled) {}
 
-  void watch ()
+  void watch (const std::stop_token &quit)
   {
     std::unique_lock lock (mutex_);
-    while (!changed_.wait_for (lock, kPeriod, [this] { return quit_; }))
+    while (!quitting_.wait_for (lock, quit, kPeriod, [&] { return quit.stop_requested (); }))
       if (is_cancelled () || seconds_since (begun_) > limit_)
         stop_ = true;
   }
@@ -123,11 +114,10 @@ private:
   const std::atomic<bool> *const theirs_;
   std::atomic<bool> stop_ = false, cancelled_ = false;
   std::mutex mutex_;  // guards all below
-  std::condition_variable changed_;
+  std::condition_variable_any quitting_;
   Clock::time_point begun_ = Clock::now ();
   double limit_ = kForEver;
-  bool quit_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 /// Runs candidates: has memory of the device, and times frames.
@@ -262,13 +252,7 @@ public:
   Outcome<> prepare (Job &job, std::size_t workspace_bytes) override
   {
     for (Slot &slot : slots_)
-      if (workspace_bytes > slot.workspace_bytes || !slot.workspace) {
-        slot.workspace = nullptr;
-        slot.workspace_bytes = 0;
-        slot.workspace =
-            TRY (cuda::make_device_memory (std::max<std::size_t> (workspace_bytes, 1)));
-        slot.workspace_bytes = workspace_bytes;
-      }
+      TRY (slot.workspace.reserve (std::max<std::size_t> (workspace_bytes, 1)));
     job.pixels = { reinterpret_cast<std::uint8_t *> (image_.get ()), stride_ };
     return {};
   }
@@ -308,8 +292,7 @@ private:
   struct Slot {
     cuda::StreamOwner stream;
     cuda::EventOwner done;
-    cuda::DeviceMemory workspace;
-    std::size_t workspace_bytes = 0;
+    cuda::GrowingDeviceMemory workspace;
   };
 
   Stream first () const { return slots_.front ().stream.get (); }

@@ -18,19 +18,16 @@ Expected<> ComputeDevices::open_cuda (GstElement *element, const ProducerPropert
   const std::string last = std::to_string (devices - 1);
   for (const int id : devices_.ids)
     if (id >= devices)
-      return error (Error::Kind::no_device, "CUDA device " + std::to_string (id)
-                                                + " of cuda-device-ids=\""
-                                                + properties.cuda_device_ids
-                                                + "\" does not exist: name devices 0.." + last);
+      return error (Error::Kind::no_device, "CUDA device ", id, " of cuda-device-ids=\"",
+                    properties.cuda_device_ids, "\" does not exist: name devices 0..", last);
   if (properties.cuda_device_id >= devices)
-    return error (Error::Kind::no_device,
-                  "CUDA device " + std::to_string (properties.cuda_device_id)
-                      + " does not exist: set cuda-device-id to 0.." + last + ", or to -1");
+    return error (Error::Kind::no_device, "CUDA device ", properties.cuda_device_id,
+                  " does not exist: set cuda-device-id to 0..", last, ", or to -1");
   const auto open_all = [&] () -> Expected<std::vector<std::shared_ptr<CudaContext>>> {
     std::vector<std::shared_ptr<CudaContext>> contexts (1);  // the first is opened last
     for (std::size_t i = 1; i < devices_.ids.size (); i++) {
       contexts.push_back (TRY (CudaContext::primary (devices_.ids[i])));
-      others_.emplace_back (devices_.ids[i]);
+      others_.push_back (use_device (devices_.ids[i]));
     }
     contexts.front () = TRY (cuda_.open (element, properties.first_device (), devices));
     return contexts;
@@ -70,10 +67,9 @@ Expected<std::string> ComputeDevices::open (GstElement *element,
   const inthist::Strategy *wanted = properties.options.strategy;
   if (wanted && properties.backend != Backend::automatic
       && (wanted->device == inthist::Device::cuda) != (properties.backend == Backend::cuda))
-    return error (Error::Kind::bad_setting,
-                  std::string ("strategy=") + wanted->name + " runs on "
-                      + (wanted->device == inthist::Device::cuda ? "CUDA" : "the CPU")
-                      + " only: set backend=auto, or strategy=auto");
+    return error (Error::Kind::bad_setting, "strategy=", wanted->name, " runs on ",
+                  wanted->device == inthist::Device::cuda ? "CUDA" : "the CPU",
+                  " only: set backend=auto, or strategy=auto");
 
   devices_.ids = TRY (parse_device_ids (properties.cuda_device_ids));
   const bool may_cuda =
@@ -98,8 +94,8 @@ Expected<std::string> ComputeDevices::open (GstElement *element,
     const std::string device = named    ? " device " + std::to_string (properties.cuda_device_id)
                                : listed ? " devices " + properties.cuda_device_ids
                                         : "";
-    return error (Error::Kind::no_device, "CUDA" + device + " cannot be used: " + why + ". Set "
-                                              + cpu_instead + " to compute on the CPU");
+    return error (Error::Kind::no_device, "CUDA", device, " cannot be used: ", why, ". Set ",
+                  cpu_instead, " to compute on the CPU");
   }
   return "CPU" + (may_cuda ? "; CUDA: " + why : "");
 }

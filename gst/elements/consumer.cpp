@@ -38,13 +38,7 @@ void HistogramConsumer::take_transition (GstStateChange transition)
 Expected<> HistogramConsumer::await (GstIntegralHistogram *histogram)
 {
   found_ = true;
-  for (;;) {
-    const auto done = tensor_of (histogram).wait (20 * GST_MSECOND);
-    if (done || done.error ().kind != Error::Kind::timeout)
-      return done;
-    if (is_refusing ())
-      return error (Error::Kind::flushing, "flushing");
-  }
+  return integralhist::await (tensor_of (histogram), [this] { return flushing_ || stopping_; });
 }
 
 Expected<> HistogramConsumer::note_missing (GstBaseTransform *element, const char *usage)
@@ -56,17 +50,27 @@ Expected<> HistogramConsumer::note_missing (GstBaseTransform *element, const cha
   const auto producer = find_producer (GST_BASE_TRANSFORM_SINK_PAD (element));
   if (!producer)
     return error (Error::Kind::no_histogram,
-                  "The frames carry no integral histogram: put cudaintegralhist before " + name
-                      + ", as in \"" + usage + "\", with nothing between them that drops it");
+                  "The frames carry no integral histogram: put cudaintegralhist before ", name,
+                  ", as in \"", usage, "\", with nothing between them that drops it");
   if (producer->attached < kPatientIntervals || missing_ < kPatience
       || missing_ / kPatientIntervals < producer->interval)
     return {};
-  return error (Error::Kind::no_histogram,
-                "None of " + std::to_string (missing_)
-                    + " frames carried an integral histogram, and cudaintegralhist has attached "
-                    + std::to_string (producer->attached) + ": something between it and " + name
-                    + " drops the meta, or each frame that has one. Put " + name
-                    + " right behind cudaintegralhist");
+  return error (Error::Kind::no_histogram, "None of ", missing_,
+                " frames carried an integral histogram, and cudaintegralhist has attached ",
+                producer->attached, ": something between it and ", name,
+                " drops the meta, or each frame that has one. Put ", name,
+                " right behind cudaintegralhist");
+}
+
+void describe (GstElementClass *klass, const ConsumerDescription &description)
+{
+  const auto &[name, category, summary, sink_caps, src_caps] = description;
+  gst_element_class_add_pad_template (
+      klass, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, sink_caps));
+  gst_element_class_add_pad_template (
+      klass, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, src_caps));
+  gst_element_class_set_static_metadata (klass, name, category, summary,
+                                         "The gst-cuda-integral-histogram authors");
 }
 
 }  // namespace integralhist

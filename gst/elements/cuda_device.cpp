@@ -60,8 +60,7 @@ static Expected<GstCudaContext *> shared_context (int device)
   GstCudaContext *context =
       gst_cuda_context_new_wrapped (static_cast<CUcontext> (primary->handle ()), device);
   if (!context)
-    return error (Error::Kind::no_device,
-                  "CUDA device " + std::to_string (device) + " gave no context");
+    return error (Error::Kind::no_device, "CUDA device ", device, " gave no context");
   if (g_object_is_floating (context))
     gst_object_ref_sink (context);
   g_object_set_data_full (
@@ -123,8 +122,8 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *element, in
     ask_for_context (element);  // without the lock: a neighbour may be asking us
   DeviceUse use;
   if (!is_open ()) {
-    use = DeviceUse::of (device_id, devices);
-    GstCudaContext *shared = TRY (shared_context (use.device ()));
+    use = use_device (device_id, devices);
+    GstCudaContext *shared = TRY (shared_context (*use));
     g_autoptr (GstContext) context = gst_context_new_cuda_context (shared);
     gst_object_unref (shared);
     gst_element_set_context (element, context);
@@ -133,9 +132,9 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *element, in
   }
   const std::lock_guard lock (mutex_);
   if (!context_)
-    return error (Error::Kind::no_device,
-                  "CUDA device " + std::to_string (std::max (device_id, 0)) + " gave no context");
-  use_ = DeviceUse (device_of (context_));
+    return error (Error::Kind::no_device, "CUDA device ", std::max (device_id, 0),
+                  " gave no context");
+  use_ = use_device (device_of (context_));
   return wrapped (context_);
 }
 
@@ -162,7 +161,7 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::follow (GstBuffer *buffer, in
     return nullptr;
   gst_object_replace (reinterpret_cast<GstObject **> (&context_),
                       GST_OBJECT_CAST (memory->context));
-  use_ = DeviceUse (device_of (context_));
+  use_ = use_device (device_of (context_));
   return wrapped (context_);
 }
 

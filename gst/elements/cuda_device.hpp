@@ -31,7 +31,7 @@ public:
   Expected<std::shared_ptr<CudaContext>> open (GstElement *element, int device_id, int devices);
   void clear ();
   /// Returns the number of the open device.
-  int device () const { return use_.device (); }
+  int device () const { return *use_; }
 
   /// Opens the context of the buffer's CUDA memory, where that is another context than the open one
   /// and on a device that the element may use; returns null otherwise.

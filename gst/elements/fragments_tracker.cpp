@@ -183,7 +183,7 @@ private:
     GError *problem = nullptr;
     if (!gst_integral_histogram_regions (histogram_, rectangles.data (), guint (rectangles.size ()),
                                          counts.data (), &problem))
-      return tl::make_unexpected (take_gerror (problem));
+      return take_gerror (problem);
     std::vector<float> shares (counts.size ());
     for (std::size_t first = 0; first < counts.size (); first += bins_) {
       guint64 pixels = 0;
@@ -274,7 +274,7 @@ private:
     GError *problem = nullptr;
     if (!gst_integral_histogram_vote_maps (histogram_, questions.data (), guint (questions.size ()),
                                            settings_.measure, votes.data (), nullptr, &problem))
-      return tl::make_unexpected (take_gerror (problem));
+      return take_gerror (problem);
     const bool similarity = inthist::is_similarity (inthist::Measure (settings_.measure));
     auto vote = votes.begin ();
     for (Search &search : searches) {

@@ -37,7 +37,6 @@ struct TrackOptions {
   bool scale_search = false;
   unsigned lost_after = 5;  // bad frames; 0 for never
   double min_confidence = 0.06;
-  bool operator== (const TrackOptions &) const = default;
 };
 
 /// A box in pixels of the tensor; its corner is whole.

@@ -124,15 +124,14 @@ static Expected<> check_shape (const inthist::Shape &shape, const inthist::Strat
 {
   if (shape.counter == inthist::Type::u16_anchored && !inthist::is_valid (shape))
     return error (Error::Kind::bad_setting,
-                  "counter=u16-anchored takes frames of at most 65535 columns, not "
-                      + std::to_string (shape.width) + ": set counter=u16 or u32");
+                  "counter=u16-anchored takes frames of at most 65535 columns, not ", shape.width,
+                  ": set counter=u16 or u32");
   if (!strategy || inthist::accepts (*strategy, shape))
     return {};
   const inthist::Strategy *const other = inthist::preferred_strategy (strategy->device, shape);
-  return error (Error::Kind::bad_setting, std::string ("strategy=") + strategy->name
-                                              + " does not compute " + describe (shape) + " ("
-                                              + strategy->limit + "): set strategy=auto"
-                                              + (other ? std::string (" or ") + other->name : ""));
+  return error (Error::Kind::bad_setting, "strategy=", strategy->name, " does not compute ",
+                describe (shape), " (", strategy->limit, "): set strategy=auto",
+                other ? joined (" or ", other->name) : "");
 }
 
 static void warn_of_wait (GstCudaIntegral *self, unsigned most, const Options &options)
@@ -190,13 +189,10 @@ static Expected<> update_regions (State &state, const std::string &text)
   auto regions = TRY (parse_regions (text));
   for (GstVideoRectangle &r : regions) {
     const inthist::Region clipped = inthist::clip ({ r.x, r.y, r.w, r.h }, shape);
-    if (clipped.width == 0) {
-      g_autofree char *message =
-          g_strdup_printf ("regions=\"%s\": %d,%d,%d,%d lies outside of the %dx%d frame: set "
-                           "regions inside, x,y,width,height",
-                           text.c_str (), r.x, r.y, r.w, r.h, shape.width, shape.height);
-      return error (Error::Kind::bad_setting, message);
-    }
+    if (clipped.width == 0)
+      return error (Error::Kind::bad_setting, "regions=\"", text, "\": ", r.x, ",", r.y, ",", r.w,
+                    ",", r.h, " lies outside of the ", shape.width, "x", shape.height,
+                    " frame: set regions inside, x,y,width,height");
     r = { clipped.x, clipped.y, clipped.width, clipped.height };
   }
   state.regions = std::move (regions);
@@ -336,18 +332,6 @@ static bool sheds (GstCudaIntegral *self, const ProducerProperties &properties, 
   return state.shedder.sheds (arrival);
 }
 
-/// Waits for the tensor, unless a flush or a stop ends that.
-static Expected<> await (const State &state, Tensor &tensor)
-{
-  for (;;) {
-    const auto done = tensor.wait (20 * GST_MSECOND);
-    if (done || done.error ().kind != Error::Kind::timeout)
-      return done;
-    if (*state.refusing)
-      return error (Error::Kind::flushing, "flushing");
-  }
-}
-
 static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
 {
   State &state = state_of (self);
@@ -375,7 +359,7 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   const auto engine = engine_of (state);
   const auto tensor = TRY (submit (state, *engine, buffer));
   if (properties.sync)
-    if (const auto done = await (state, *tensor); !done) {
+    if (const auto done = await (*tensor, [&] { return state.refusing->load (); }); !done) {
       (void) engine->hold (buffer, tensor);  // other devices than a failed one may still read it
       return done;
     }
@@ -383,8 +367,9 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   gst_buffer_add_integral_histogram_meta (buffer, histogram);
   state.attached++;
   if (!state.regions.empty ())
-    state.reporter->push ({ gst_integral_histogram_ref (histogram), number,
-                            FrameTimes::of (GST_BASE_TRANSFORM (self), buffer), state.regions });
+    state.reporter->push ({ RegionReporter::Histogram (gst_integral_histogram_ref (histogram)),
+                            number, FrameTimes::of (GST_BASE_TRANSFORM (self), buffer),
+                            state.regions });
   return engine->hold (buffer, tensor);
 }
 
@@ -503,18 +488,13 @@ static GstStructure *make_stats (GstCudaIntegral *self)
   add ("compute-us-mean", "compute-us-max", stats.compute);
   add ("download-us-mean", "download-us-max", stats.download);
   if (!stats.parts.empty ()) {
-    GValue devices = G_VALUE_INIT, parts = G_VALUE_INIT;
-    for (GValue *array : { &devices, &parts })
-      gst_value_array_init (array, guint (stats.parts.size ()));
-    for (const Stats::DeviceParts &own : stats.parts) {
-      GValue device = G_VALUE_INIT, n = G_VALUE_INIT;
-      g_value_set_int (g_value_init (&device, G_TYPE_INT), own.device);
-      g_value_set_uint64 (g_value_init (&n, G_TYPE_UINT64), own.parts);
-      gst_value_array_append_and_take_value (&devices, &device);
-      gst_value_array_append_and_take_value (&parts, &n);
-    }
-    gst_structure_take_value (structure, "devices", &devices);
-    gst_structure_take_value (structure, "parts", &parts);
+    const std::size_t n = stats.parts.size ();
+    set_array (structure, "devices", n, [&] (std::size_t i) {
+      return gvalue<gint> (G_TYPE_INT, g_value_set_int, stats.parts[i].device);
+    });
+    set_array (structure, "parts", n, [&] (std::size_t i) {
+      return gvalue<guint64> (G_TYPE_UINT64, g_value_set_uint64, stats.parts[i].parts);
+    });
   }
   return structure;
 }

@@ -16,15 +16,17 @@
  *     cudaintegralimage squared=true regions="100,100,64,128" ! fakesink
  * ]| prints the sum, the mean and the variance of one rectangle for each frame.
  */
-#include "gstcudaintegralimage.h"
+#include "gstcudaintegral.h"
 
+G_DECLARE_FINAL_TYPE (GstCudaIntegralImage, gst_cuda_integral_image, GST, CUDA_INTEGRAL_IMAGE,
+                      GstCudaIntegral)
 struct _GstCudaIntegralImage {
   GstCudaIntegral parent;
 };
 
 G_DEFINE_FINAL_TYPE (GstCudaIntegralImage, gst_cuda_integral_image, GST_TYPE_CUDA_INTEGRAL)
 GST_ELEMENT_REGISTER_DEFINE (cudaintegralimage, "cudaintegralimage", GST_RANK_NONE,
-                             GST_TYPE_CUDA_INTEGRAL_IMAGE)
+                             gst_cuda_integral_image_get_type ())
 
 static void gst_cuda_integral_image_init (GstCudaIntegralImage *) {}
 

@@ -34,9 +34,8 @@
  *     cudaintegralhist ! integralhistlikelihood model=300,220,40,40 ! videoconvert ! autovideosink
  * ]| shows where the ball is, wherever it goes.
  */
-#include "gstintegralhistlikelihood.h"
-
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -44,6 +43,7 @@
 #include <vector>
 
 #include <gst/integralhist/gstintegralhist.h>
+#include <gst/video/gstvideofilter.h>
 
 #include "colour_map.hpp"
 #include "consumer.hpp"
@@ -110,7 +110,7 @@ struct Map {
 };
 
 struct State {
-  Look look;  // guarded by the object lock
+  Look properties;  // guarded by the object lock
   HistogramConsumer consumer;
 
   // of the streaming thread
@@ -121,15 +121,8 @@ struct State {
   std::unique_ptr<GstVideoConverter, void (*) (GstVideoConverter *)> converter = {
     nullptr, gst_video_converter_free
   };
-  GstVideoRectangle
-      converted = {},
-      converted_area = {};  // the picture that the converter is for, and the part that it takes
+  std::array<int, 6> converted;  // the size of the converter's pictures, and the area that it takes
 };
-
-bool same (const GstVideoRectangle &a, const GstVideoRectangle &b)
-{
-  return a.x == b.x && a.y == b.y && a.w == b.w && a.h == b.h;
-}
 
 constexpr std::array<Bgrx, 256> kColours = colour_map ();
 
@@ -185,14 +178,10 @@ PropertyTable<Look> make_table ()
   return table;
 }
 
-const PropertyTable<Look> &properties ()
-{
-  static const auto table = make_table ();
-  return table;
-}
-
 }  // namespace
 
+G_DECLARE_FINAL_TYPE (GstIntegralHistLikelihood, gst_integral_hist_likelihood, GST,
+                      INTEGRAL_HIST_LIKELIHOOD, GstVideoFilter)
 struct _GstIntegralHistLikelihood {
   GstVideoFilter parent;
 
@@ -202,20 +191,9 @@ struct _GstIntegralHistLikelihood {
 #define gst_integral_hist_likelihood_parent_class parent_class
 G_DEFINE_FINAL_TYPE (GstIntegralHistLikelihood, gst_integral_hist_likelihood, GST_TYPE_VIDEO_FILTER)
 GST_ELEMENT_REGISTER_DEFINE (integralhistlikelihood, "integralhistlikelihood", GST_RANK_NONE,
-                             GST_TYPE_INTEGRAL_HIST_LIKELIHOOD)
+                             gst_integral_hist_likelihood_get_type ())
 
-static State &state_of (gpointer element)
-{
-  return *GST_INTEGRAL_HIST_LIKELIHOOD (element)->state;
-}
-
-static Look look_of (gpointer element)
-{
-  GST_OBJECT_LOCK (element);
-  Look look = state_of (element).look;
-  GST_OBJECT_UNLOCK (element);
-  return look;
-}
+using Element = Consumer<GstIntegralHistLikelihood, State, make_table>;
 
 // the map
 
@@ -244,8 +222,7 @@ static void report (GstIntegralHistLikelihood *self, GstBuffer *buffer,
   gst_structure_set (structure, "x", G_TYPE_INT, window.x, "y", G_TYPE_INT, window.y, "width",
                      G_TYPE_INT, window.w, "height", G_TYPE_INT, window.h, "value", G_TYPE_DOUBLE,
                      value, nullptr);
-  gst_element_post_message (GST_ELEMENT (self),
-                            gst_message_new_element (GST_OBJECT (self), structure));
+  post_message (self, structure);
 }
 
 /// Computes the map of a frame, and first the model where there is none for it.
@@ -279,7 +256,7 @@ static Expected<> compute (GstIntegralHistLikelihood *self, const Look &look, Gs
   if (!gst_integral_histogram_likelihood_maps (histogram, &grid, 1, state.model.bins.data (),
                                                look.measure, state.values.data (),
                                                look.messages ? &best : nullptr, &problem))
-    return tl::make_unexpected (take_gerror (problem, "The likelihood map failed: "));
+    return take_gerror (problem, "The likelihood map failed: ");
 
   state.map = { x, y, std::move (state.map.levels) };
   state.map.levels.resize (state.values.size ());
@@ -332,16 +309,14 @@ static Expected<> blend (GstIntegralHistLikelihood *self, double opacity, GstVid
 {
   State &state = *self->state;
   TRY (check_planes (*in));
-  const bool other_picture =
-      in->info.width != state.converted.w || in->info.height != state.converted.h;
-  if (!state.converter || other_picture || !same (area, state.converted_area)) {
+  const std::array converted = { in->info.width, in->info.height, area.x, area.y, area.w, area.h };
+  if (!state.converter || converted != state.converted) {
     GstStructure *options = gst_structure_new (
         "options", GST_VIDEO_CONVERTER_OPT_SRC_X, G_TYPE_INT, area.x, GST_VIDEO_CONVERTER_OPT_SRC_Y,
         G_TYPE_INT, area.y, GST_VIDEO_CONVERTER_OPT_SRC_WIDTH, G_TYPE_INT, area.w,
         GST_VIDEO_CONVERTER_OPT_SRC_HEIGHT, G_TYPE_INT, area.h, nullptr);
     state.converter.reset (gst_video_converter_new (&in->info, &out->info, options));
-    state.converted = { 0, 0, in->info.width, in->info.height };
-    state.converted_area = area;
+    state.converted = converted;
   }
   if (!state.converter)
     return error (Error::Kind::bad_frame, "Frames of these caps cannot be converted to blend with "
@@ -403,8 +378,8 @@ static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVid
                                          GstVideoFrame *out)
 {
   State &state = *self->state;
-  const Look look = look_of (self);
-  TRY (properties ().check (look));
+  const Look look = Element::properties_of (self);
+  TRY (Element::table ().check (look));
   const GstVideoRectangle area = TRY (frame_area (in->buffer, GST_VIDEO_FILTER (self)->in_info));
   const bool gap = GST_BUFFER_FLAG_IS_SET (in->buffer, GST_BUFFER_FLAG_GAP);
   if (GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (
@@ -437,8 +412,7 @@ static GstFlowReturn gst_integral_hist_likelihood_transform_frame (GstVideoFilte
   const auto flow = show_map (GST_INTEGRAL_HIST_LIKELIHOOD (filter), in, out);
   if (flow)
     return *flow;
-  post_error_of_consumer (filter, in->buffer, flow.error ());
-  return flow_of (flow.error ());
+  return post_error_of_consumer (filter, in->buffer, flow.error ());
 }
 
 /// Refuses a frame that contradicts the caps or cannot be mapped. GstVideoFilter would warn, and
@@ -458,25 +432,15 @@ static GstFlowReturn gst_integral_hist_likelihood_transform (GstBaseTransform *t
 static gboolean gst_integral_hist_likelihood_set_info (GstVideoFilter *filter, GstCaps *,
                                                        GstVideoInfo *, GstCaps *, GstVideoInfo *)
 {
-  state_of (filter).converter.reset ();
+  Element::state_of (filter).converter.reset ();
   return TRUE;
 }
 
 // GstBaseTransform
 
-static gboolean gst_integral_hist_likelihood_start (GstBaseTransform *trans)
-{
-  if (const auto valid = properties ().check (look_of (trans)); !valid) {
-    post_error (trans, valid.error ());
-    return FALSE;
-  }
-  state_of (trans).consumer.start ();
-  return TRUE;
-}
-
 static gboolean gst_integral_hist_likelihood_stop (GstBaseTransform *trans)
 {
-  State &state = state_of (trans);
+  State &state = Element::state_of (trans);
   state.model = {};
   state.map = {};
   state.values = {};
@@ -486,10 +450,10 @@ static gboolean gst_integral_hist_likelihood_stop (GstBaseTransform *trans)
 
 static gboolean gst_integral_hist_likelihood_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
-  state_of (trans).consumer.take_event (event);
+  Element::state_of (trans).consumer.take_event (event);
   if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START
       || GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
-    state_of (trans).model = {};
+    Element::state_of (trans).model = {};
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
 }
 
@@ -498,7 +462,7 @@ static GstCaps *gst_integral_hist_likelihood_transform_caps (GstBaseTransform *t
                                                              GstPadDirection direction,
                                                              GstCaps *caps, GstCaps *filter)
 {
-  const char *format = look_of (trans).mode == Mode::gray ? "GRAY8" : "BGRx";
+  const char *format = Element::properties_of (trans).mode == Mode::gray ? "GRAY8" : "BGRx";
   GstCaps *other = gst_caps_copy (caps);
   if (direction == GST_PAD_SRC) {
     g_autoptr (GstCaps) made =
@@ -533,15 +497,6 @@ static gboolean gst_integral_hist_likelihood_transform_meta (GstBaseTransform *t
          || GST_BASE_TRANSFORM_CLASS (parent_class)->transform_meta (trans, out, meta, in);
 }
 
-// GstElement
-
-static GstStateChangeReturn gst_integral_hist_likelihood_change_state (GstElement *element,
-                                                                       GstStateChange transition)
-{
-  state_of (element).consumer.take_transition (transition);
-  return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
-}
-
 // GObject
 
 static void gst_integral_hist_likelihood_set_property (GObject *object, guint id,
@@ -549,24 +504,12 @@ static void gst_integral_hist_likelihood_set_property (GObject *object, guint id
 {
   const auto is = [spec] (const char *name) { return g_str_equal (spec->name, name); };
   GST_OBJECT_LOCK (object);
-  Look &look = state_of (object).look;
-  properties ().set (look, id, value);
+  Look &look = Element::state_of (object).properties;
+  Element::table ().set (look, id, value);
   look.models += is ("model") || is ("histogram");
   GST_OBJECT_UNLOCK (object);
   if (is ("mode"))
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (object));
-}
-
-static void gst_integral_hist_likelihood_get_property (GObject *object, guint id, GValue *value,
-                                                       GParamSpec *)
-{
-  properties ().get (look_of (object), id, value);
-}
-
-static void gst_integral_hist_likelihood_finalize (GObject *object)
-{
-  delete &state_of (object);
-  G_OBJECT_CLASS (parent_class)->finalize (object);
 }
 
 static void gst_integral_hist_likelihood_init (GstIntegralHistLikelihood *self)
@@ -578,28 +521,15 @@ static void gst_integral_hist_likelihood_class_init (GstIntegralHistLikelihoodCl
 {
   GST_DEBUG_CATEGORY_INIT (category, "integralhistlikelihood", 0, "likelihood maps as pictures");
 
-  auto *object_class = G_OBJECT_CLASS (klass);
-  object_class->set_property = gst_integral_hist_likelihood_set_property;
-  object_class->get_property = gst_integral_hist_likelihood_get_property;
-  object_class->finalize = gst_integral_hist_likelihood_finalize;
-  properties ().install (object_class);
-
-  auto *element_class = GST_ELEMENT_CLASS (klass);
-  element_class->change_state = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_change_state);
   g_autoptr (GstCaps) sink_caps =
       gst_caps_from_string (GST_VIDEO_CAPS_MAKE (GST_VIDEO_FORMATS_ALL));
   g_autoptr (GstCaps) src_caps = gst_caps_from_string (GST_VIDEO_CAPS_MAKE ("{ BGRx, GRAY8 }"));
-  gst_element_class_add_pad_template (
-      element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, sink_caps));
-  gst_element_class_add_pad_template (
-      element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, src_caps));
-  gst_element_class_set_static_metadata (
-      element_class, "Integral histogram likelihood", "Filter/Effect/Video",
-      "Shows where video frames look like a model, by their integral histograms",
-      "The gst-cuda-integral-histogram authors");
-
+  Element::init_class (klass,
+                       { "Integral histogram likelihood", "Filter/Effect/Video",
+                         "Shows where video frames look like a model, by their integral histograms",
+                         sink_caps, src_caps });
+  G_OBJECT_CLASS (klass)->set_property = gst_integral_hist_likelihood_set_property;
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
-  trans_class->start = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_start);
   trans_class->stop = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_stop);
   trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_sink_event);
   trans_class->transform_caps = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_caps);

@@ -14,8 +14,6 @@
  *     integralhistoverlay regions="100,100,64,128;300,40,200,200" ! videoconvert ! autovideosink
  * ]| shows the histograms of two rectangles.
  */
-#include "gstintegralhistoverlay.h"
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -68,12 +66,6 @@ PropertyTable<Look> make_table ()
   return table;
 }
 
-const PropertyTable<Look> &properties ()
-{
-  static const auto table = make_table ();
-  return table;
-}
-
 /// The centres of a track, the newest last.
 struct Trail {
   std::vector<Point> points;
@@ -87,12 +79,12 @@ struct Mark {
 };
 
 struct State {
-  Look look;  // guarded by the object lock
+  Look properties;  // guarded by the object lock
   HistogramConsumer consumer;
 
   // of the streaming thread
   GstVideoInfo info = {};
-  std::string parsed_text;                 // look.regions as of the last frame,
+  std::string parsed_text;                 // regions of the last frame's Look,
   std::vector<GstVideoRectangle> regions;  // parsed
   std::map<gint, Trail> trails;            // by id
   guint64 frames = 0;
@@ -118,6 +110,8 @@ const Colour &colour_of (gint id)
 
 }  // namespace
 
+G_DECLARE_FINAL_TYPE (GstIntegralHistOverlay, gst_integral_hist_overlay, GST, INTEGRAL_HIST_OVERLAY,
+                      GstBaseTransform)
 struct _GstIntegralHistOverlay {
   GstBaseTransform parent;
 
@@ -127,20 +121,9 @@ struct _GstIntegralHistOverlay {
 #define gst_integral_hist_overlay_parent_class parent_class
 G_DEFINE_FINAL_TYPE (GstIntegralHistOverlay, gst_integral_hist_overlay, GST_TYPE_BASE_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE (integralhistoverlay, "integralhistoverlay", GST_RANK_NONE,
-                             GST_TYPE_INTEGRAL_HIST_OVERLAY)
+                             gst_integral_hist_overlay_get_type ())
 
-static State &state_of (gpointer element)
-{
-  return *GST_INTEGRAL_HIST_OVERLAY (element)->state;
-}
-
-static Look look_of (gpointer element)
-{
-  GST_OBJECT_LOCK (element);
-  Look look = state_of (element).look;
-  GST_OBJECT_UNLOCK (element);
-  return look;
-}
+using Element = Consumer<GstIntegralHistOverlay, State, make_table>;
 
 // what is to be drawn
 
@@ -161,7 +144,7 @@ static std::string name_of (GstVideoRegionOfInterestMeta *roi)
 {
   const char *type = g_quark_to_string (roi->roi_type);
   g_autofree char *valid = g_utf8_make_valid (type ? type : "", -1);
-  return std::string (valid) + " " + std::to_string (roi->id);
+  return joined (valid, " ", roi->id);
 }
 
 /// The name, and how sure a tracker is.
@@ -172,7 +155,7 @@ static std::string label_of (GstVideoRegionOfInterestMeta *roi)
   if (!track || !gst_structure_get_double (track, "confidence", &confidence)
       || !std::isfinite (confidence))
     return name_of (roi);
-  return name_of (roi) + " " + std::to_string (std::lround (CLAMP (confidence, 0, 1) * 100)) + "%";
+  return joined (name_of (roi), " ", std::lround (CLAMP (confidence, 0, 1) * 100), "%");
 }
 
 static void update_trails (State &state, GstBuffer *buffer)
@@ -210,8 +193,8 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
 {
   State &state = *self->state;
   state.marks.clear ();
-  state.current = look_of (self);
-  TRY (properties ().check (state.current));
+  state.current = Element::properties_of (self);
+  TRY (Element::table ().check (state.current));
   state.area = TRY (frame_area (buffer, state.info));
   if (state.current.regions != state.parsed_text) {
     state.regions = TRY (parse_regions (state.current.regions));
@@ -227,7 +210,7 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
   };
   for (std::size_t i = 0; i < state.regions.size (); i++) {
     const GstVideoRectangle &r = state.regions[i];
-    const std::string name = "region " + std::to_string (i + 1);
+    const std::string name = joined ("region ", i + 1);
     add ({ r.x, r.y, r.w, r.h }, kWhite, name, name);
   }
   each_roi (buffer, [&] (GstVideoRegionOfInterestMeta *roi, const Box &box) {
@@ -266,7 +249,7 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
     g_autofree guint32 *counts = gst_integral_histogram_meta_region (
         meta, int (box.x), int (box.y), int (box.width), int (box.height), &n, &problem);
     if (!counts)
-      return tl::make_unexpected (take_gerror (problem, "The histogram of a region failed: "));
+      return take_gerror (problem, "The histogram of a region failed: ");
     return Chart{ mark.colour, mark.name, { counts, counts + n } };
   });
 }
@@ -293,27 +276,17 @@ static Expected<> draw (GstIntegralHistOverlay *self, GstBuffer *buffer)
 
 // GstBaseTransform
 
-static gboolean gst_integral_hist_overlay_start (GstBaseTransform *trans)
-{
-  if (const auto valid = properties ().check (look_of (trans)); !valid) {
-    post_error (trans, valid.error ());
-    return FALSE;
-  }
-  state_of (trans).told = false;
-  state_of (trans).consumer.start ();
-  return TRUE;
-}
-
 static gboolean gst_integral_hist_overlay_stop (GstBaseTransform *trans)
 {
-  state_of (trans).trails.clear ();
+  Element::state_of (trans).trails.clear ();
+  Element::state_of (trans).told = false;
   return TRUE;
 }
 
 static gboolean gst_integral_hist_overlay_set_caps (GstBaseTransform *trans, GstCaps *in_caps,
                                                     GstCaps *)
 {
-  State &state = state_of (trans);
+  State &state = Element::state_of (trans);
   GstVideoInfo info;
   if (!gst_video_info_from_caps (&info, in_caps)) {
     GST_ELEMENT_ERROR (trans, STREAM, FORMAT, ("These caps are no video."),
@@ -354,49 +327,19 @@ static GstFlowReturn gst_integral_hist_overlay_transform_ip (GstBaseTransform *t
   const auto drawn = self->state->draws ? draw (self, buffer) : Expected<> ();
   if (drawn)
     return GST_FLOW_OK;
-  post_error_of_consumer (self, buffer, drawn.error ());
-  return flow_of (drawn.error ());
+  return post_error_of_consumer (self, buffer, drawn.error ());
 }
 
 static gboolean gst_integral_hist_overlay_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
-  state_of (trans).consumer.take_event (event);
+  Element::state_of (trans).consumer.take_event (event);
   // what comes now may be from another place of the stream; one follows every flush too
   if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
-    state_of (trans).trails.clear ();
+    Element::state_of (trans).trails.clear ();
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
 }
 
-// GstElement
-
-static GstStateChangeReturn gst_integral_hist_overlay_change_state (GstElement *element,
-                                                                    GstStateChange transition)
-{
-  state_of (element).consumer.take_transition (transition);
-  return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
-}
-
 // GObject
-
-static void gst_integral_hist_overlay_set_property (GObject *object, guint id, const GValue *value,
-                                                    GParamSpec *)
-{
-  GST_OBJECT_LOCK (object);
-  properties ().set (state_of (object).look, id, value);
-  GST_OBJECT_UNLOCK (object);
-}
-
-static void gst_integral_hist_overlay_get_property (GObject *object, guint id, GValue *value,
-                                                    GParamSpec *)
-{
-  properties ().get (look_of (object), id, value);
-}
-
-static void gst_integral_hist_overlay_finalize (GObject *object)
-{
-  delete &state_of (object);
-  G_OBJECT_CLASS (parent_class)->finalize (object);
-}
 
 static void gst_integral_hist_overlay_init (GstIntegralHistOverlay *self)
 {
@@ -420,26 +363,11 @@ static void gst_integral_hist_overlay_class_init (GstIntegralHistOverlayClass *k
   GST_DEBUG_CATEGORY_INIT (category, "integralhistoverlay", 0,
                            "drawing of regions, tracks and histograms");
 
-  auto *object_class = G_OBJECT_CLASS (klass);
-  object_class->set_property = gst_integral_hist_overlay_set_property;
-  object_class->get_property = gst_integral_hist_overlay_get_property;
-  object_class->finalize = gst_integral_hist_overlay_finalize;
-  properties ().install (object_class);
-
-  auto *element_class = GST_ELEMENT_CLASS (klass);
-  element_class->change_state = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_change_state);
   g_autoptr (GstCaps) caps = paintable_caps ();
-  gst_element_class_add_pad_template (
-      element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
-  gst_element_class_add_pad_template (
-      element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
-  gst_element_class_set_static_metadata (
-      element_class, "Integral histogram overlay", "Filter/Editor/Video",
-      "Draws regions, tracks and their histograms on video frames",
-      "The gst-cuda-integral-histogram authors");
-
+  Element::init_class (klass, { "Integral histogram overlay", "Filter/Editor/Video",
+                                "Draws regions, tracks and their histograms on video frames", caps,
+                                caps });
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
-  trans_class->start = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_start);
   trans_class->stop = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_stop);
   trans_class->set_caps = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_set_caps);
   trans_class->prepare_output_buffer =

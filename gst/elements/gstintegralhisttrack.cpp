@@ -29,8 +29,6 @@
  *     integralhistoverlay ! videoconvert ! autovideosink
  * ]| follows what is in the box in the first frame.
  */
-#include "gstintegralhisttrack.h"
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -49,7 +47,7 @@
 #include "frame_boxes.hpp"
 #include "messages.hpp"
 #include "parse.hpp"
-#include "track_properties.hpp"
+#include "properties.hpp"
 
 using namespace integralhist;
 
@@ -63,6 +61,56 @@ constexpr guint kMaxTargets = 1000;
 constexpr double kCovers = 0.3, kContains = 0.7;
 constexpr GstClockTime kContinues = GST_SECOND;  // no seek: segments are nearer than this
 constexpr double kLeastDrag = 4;                 // pixels each way; less is a click
+
+struct TrackProperties {
+  std::string targets;
+  bool detections = true, navigation = true;
+  guint forget_after = 100;
+  TrackOptions track;
+};
+
+PropertyTable<TrackProperties> make_table ()
+{
+  PropertyTable<TrackProperties> table;
+  table.text ("targets", FIELD (targets), kPlaying,
+              "Boxes \"x,y,width,height;...\" in pixels of the first frame to follow from there, "
+              "as far as they lie in it; one outside is an error. When it is set later, the "
+              "targets that it gave before are dropped, and these start in the next frame",
+              [] (const std::string &text) { return parse_regions (text, "targets"); });
+  table.flag ("detections", FIELD (detections), kPlaying,
+              "Follow each region of interest, and object detection of GstAnalytics, of a frame "
+              "that no target covers yet");
+  table.flag ("navigation", FIELD (navigation), kPlaying,
+              "Follow what the mouse draws a box around in a video window; a click on a target "
+              "drops it, until upstream detects it again");
+  table.choice ("measure", FIELD (track.measure), GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, kPlaying,
+                "How to compare a patch and its model");
+  table.number<double> ("quantile", FIELD (track.quantile), 0, 1, kPlaying,
+                        "Which of the patches' distances, from 0 for the least to 1 for the "
+                        "largest, is that of a position; the patches above it may be hidden");
+  table.number<guint> ("search-range", FIELD (track.search_range), 1, 256, kPlaying,
+                       "How far a target moves at most from frame to frame, in pixels each way");
+  table.number<guint> ("strips", FIELD (track.strips), 1, 32, kPlaying,
+                       "How many strips of patches a box is cut into along each side, each of two "
+                       "patches; for targets that start from now on");
+  table.number<double> ("update-rate", FIELD (track.update_rate), 0, 1, kPlaying,
+                        "How much of a patch's histogram goes into its model with each frame, for "
+                        "patches that agree, and none while the target may be hidden; 0 keeps the "
+                        "first frame's models, as the paper does, 0.1 follows slow changes");
+  table.flag ("scale-search", FIELD (track.scale_search), kPlaying,
+              "Look for the target 5 % smaller and larger, too");
+  table.number<guint> ("lost-after", FIELD (track.lost_after), 0, 1000, kPlaying,
+                       "After how many bad frames in a row a target is lost; 0 for never");
+  table.number<guint> ("forget-after", FIELD (forget_after), 0, G_MAXUINT, kPlaying,
+                       "After how many frames a lost target is given up, unless it is one of the "
+                       "property targets; 0 for never");
+  table.number<double> ("min-confidence", FIELD (track.min_confidence), 0, 1, kPlaying,
+                        "Below which confidence a frame is bad; confidence is how much less the "
+                        "best position costs than half of those nearby, 0 to 1. Where all "
+                        "positions are the same, as of a flat target on a flat ground, it is 0 and "
+                        "the frame is not bad: the target stays where it is");
+  return table;
+}
 
 /// A target, and what the element knows of it.
 struct Followed {
@@ -96,6 +144,8 @@ struct State {
 
 }  // namespace
 
+G_DECLARE_FINAL_TYPE (GstIntegralHistTrack, gst_integral_hist_track, GST, INTEGRAL_HIST_TRACK,
+                      GstBaseTransform)
 struct _GstIntegralHistTrack {
   GstBaseTransform parent;
 
@@ -105,20 +155,9 @@ struct _GstIntegralHistTrack {
 #define gst_integral_hist_track_parent_class parent_class
 G_DEFINE_FINAL_TYPE (GstIntegralHistTrack, gst_integral_hist_track, GST_TYPE_BASE_TRANSFORM)
 GST_ELEMENT_REGISTER_DEFINE (integralhisttrack, "integralhisttrack", GST_RANK_NONE,
-                             GST_TYPE_INTEGRAL_HIST_TRACK)
+                             gst_integral_hist_track_get_type ())
 
-static State &state_of (gpointer element)
-{
-  return *GST_INTEGRAL_HIST_TRACK (element)->state;
-}
-
-static TrackProperties properties_of (gpointer element)
-{
-  GST_OBJECT_LOCK (element);
-  const TrackProperties properties = state_of (element).properties;
-  GST_OBJECT_UNLOCK (element);
-  return properties;
-}
+using Element = Consumer<GstIntegralHistTrack, State, make_table>;
 
 // frames
 
@@ -204,26 +243,19 @@ public:
   {
     if (state_.followed.empty ())
       return;
-    GValue tracks = G_VALUE_INIT;
-    gst_value_array_init (&tracks, guint (state_.followed.size ()));
-    for (const auto &followed : state_.followed) {
-      const Track track = track_of (*followed);
+    GstStructure *message = frame_message ("integral-histogram-track",
+                                           FrameTimes::of (GST_BASE_TRANSFORM (self_), buffer_));
+    set_array (message, "tracks", state_.followed.size (), [this] (std::size_t i) {
+      const Track track = track_of (*state_.followed[i]);
       write_track (buffer_, track);
       GstStructure *structure = gst_structure_new (
           "track", "id", G_TYPE_UINT, track.id, "parent", G_TYPE_INT, track.parent, "x", G_TYPE_INT,
           track.box.x, "y", G_TYPE_INT, track.box.y, "width", G_TYPE_INT, track.box.w, "height",
           G_TYPE_INT, track.box.h, "confidence", G_TYPE_DOUBLE, track.confidence, "lost",
           G_TYPE_BOOLEAN, track.lost, nullptr);
-      GValue value = G_VALUE_INIT;
-      g_value_init (&value, GST_TYPE_STRUCTURE);
-      g_value_take_boxed (&value, structure);
-      gst_value_array_append_and_take_value (&tracks, &value);
-    }
-    GstStructure *message = frame_message ("integral-histogram-track",
-                                           FrameTimes::of (GST_BASE_TRANSFORM (self_), buffer_));
-    gst_structure_take_value (message, "tracks", &tracks);
-    gst_element_post_message (GST_ELEMENT (self_),
-                              gst_message_new_element (GST_OBJECT (self_), message));
+      return gvalue<gconstpointer> (GST_TYPE_STRUCTURE, g_value_take_boxed, structure);
+    });
+    post_message (self_, message);
   }
 
 private:
@@ -286,12 +318,9 @@ private:
     std::erase_if (state_.followed, [] (const auto &followed) { return followed->configured; });
     for (const GstVideoRectangle &box : boxes) {
       if (!is_in_frame (box))
-        return error (Error::Kind::bad_setting,
-                      "targets=\"" + text + "\": " + std::to_string (box.x) + ","
-                          + std::to_string (box.y) + "," + std::to_string (box.w) + ","
-                          + std::to_string (box.h) + " lies outside of the "
-                          + std::to_string (width_) + "x" + std::to_string (height_)
-                          + " frame: set targets that lie in it, x,y,width,height");
+        return error (Error::Kind::bad_setting, "targets=\"", text, "\": ", box.x, ",", box.y, ",",
+                      box.w, ",", box.h, " lies outside of the ", width_, "x", height_,
+                      " frame: set targets that lie in it, x,y,width,height");
       add (box, -1, true);
     }
     state_.configured = text;
@@ -350,21 +379,11 @@ static void restart (State &state)
 
 // GstBaseTransform
 
-static gboolean gst_integral_hist_track_start (GstBaseTransform *trans)
-{
-  if (const auto valid = track_properties ().check (properties_of (trans)); !valid) {
-    post_error (trans, valid.error ());
-    return FALSE;
-  }
-  state_of (trans).consumer.start ();
-  state_of (trans).next_id = 1;
-  return TRUE;
-}
-
 static gboolean gst_integral_hist_track_stop (GstBaseTransform *trans)
 {
-  State &state = state_of (trans);
+  State &state = Element::state_of (trans);
   restart (state);
+  state.next_id = 1;
   const std::lock_guard lock (state.mutex);
   state.pressed.reset ();
   state.drawn.clear ();
@@ -383,10 +402,10 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
                ? Expected<> ()
                : state.consumer.note_missing (
                    trans, "... ! cudaintegralhist bins=16 ! integralhisttrack ! ...");
-  const TrackProperties properties = properties_of (self);
-  TRY (track_properties ().check (properties));
+  const TrackProperties current = Element::properties_of (self);
+  TRY (Element::table ().check (current));
   TrackedFrame frame (self, state, buffer, meta);
-  TRY (frame.follow_all (properties));
+  TRY (frame.follow_all (current));
   frame.write ();
   if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buffer))
     state.last_stream_time =
@@ -400,13 +419,12 @@ static GstFlowReturn gst_integral_hist_track_transform_ip (GstBaseTransform *tra
   const auto tracked = track_frame (GST_INTEGRAL_HIST_TRACK (trans), buffer);
   if (tracked)
     return GST_FLOW_OK;
-  post_error_of_consumer (trans, buffer, tracked.error (), "Tracking failed: ");
-  return flow_of (tracked.error ());
+  return post_error_of_consumer (trans, buffer, tracked.error (), "Tracking failed: ");
 }
 
 static gboolean gst_integral_hist_track_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
-  State &state = state_of (trans);
+  State &state = Element::state_of (trans);
   const GstSegment *segment;
   state.consumer.take_event (event);
   switch (GST_EVENT_TYPE (event)) {
@@ -462,41 +480,12 @@ static void take_navigation (State &state, GstEvent *event)
 
 static gboolean gst_integral_hist_track_src_event (GstBaseTransform *trans, GstEvent *event)
 {
-  if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION && properties_of (trans).navigation)
-    take_navigation (state_of (trans), event);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION && Element::properties_of (trans).navigation)
+    take_navigation (Element::state_of (trans), event);
   return GST_BASE_TRANSFORM_CLASS (parent_class)->src_event (trans, event);
 }
 
-// GstElement
-
-static GstStateChangeReturn gst_integral_hist_track_change_state (GstElement *element,
-                                                                  GstStateChange transition)
-{
-  state_of (element).consumer.take_transition (transition);
-  return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
-}
-
 // GObject
-
-static void gst_integral_hist_track_set_property (GObject *object, guint id, const GValue *value,
-                                                  GParamSpec *)
-{
-  GST_OBJECT_LOCK (object);
-  track_properties ().set (state_of (object).properties, id, value);
-  GST_OBJECT_UNLOCK (object);
-}
-
-static void gst_integral_hist_track_get_property (GObject *object, guint id, GValue *value,
-                                                  GParamSpec *)
-{
-  track_properties ().get (properties_of (object), id, value);
-}
-
-static void gst_integral_hist_track_finalize (GObject *object)
-{
-  delete &state_of (object);
-  G_OBJECT_CLASS (parent_class)->finalize (object);
-}
 
 static void gst_integral_hist_track_init (GstIntegralHistTrack *self)
 {
@@ -509,26 +498,12 @@ static void gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass
 {
   GST_DEBUG_CATEGORY_INIT (category, "integralhisttrack", 0, "tracking by integral histograms");
 
-  auto *object_class = G_OBJECT_CLASS (klass);
-  object_class->set_property = gst_integral_hist_track_set_property;
-  object_class->get_property = gst_integral_hist_track_get_property;
-  object_class->finalize = gst_integral_hist_track_finalize;
-  track_properties ().install (object_class);
-
-  auto *element_class = GST_ELEMENT_CLASS (klass);
-  element_class->change_state = GST_DEBUG_FUNCPTR (gst_integral_hist_track_change_state);
-  gst_element_class_set_static_metadata (
-      element_class, "Integral histogram tracker", "Filter/Analyzer/Video",
-      "Follows targets by the integral histogram that cudaintegralhist attaches",
-      "The gst-cuda-integral-histogram authors");
   g_autoptr (GstCaps) caps = gst_caps_from_string ("video/x-raw(ANY)");
-  gst_element_class_add_pad_template (
-      element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
-  gst_element_class_add_pad_template (
-      element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
-
+  Element::init_class (klass,
+                       { "Integral histogram tracker", "Filter/Analyzer/Video",
+                         "Follows targets by the integral histogram that cudaintegralhist attaches",
+                         caps, caps });
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
-  trans_class->start = GST_DEBUG_FUNCPTR (gst_integral_hist_track_start);
   trans_class->stop = GST_DEBUG_FUNCPTR (gst_integral_hist_track_stop);
   trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_integral_hist_track_transform_ip);
   trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_integral_hist_track_sink_event);

@@ -16,7 +16,7 @@ static Expected<std::vector<gfloat>> count_region (GstIntegralHistogramMeta *met
   g_autofree guint32 *counts = gst_integral_histogram_meta_region (
       meta, region.x, region.y, region.w, region.h, &n, &problem);
   if (!counts)
-    return tl::make_unexpected (take_gerror (problem, "The histogram of the model failed: "));
+    return take_gerror (problem, "The histogram of the model failed: ");
   std::vector<gfloat> bins (counts, counts + n);
   if (std::ranges::all_of (bins, [] (gfloat count) { return count == 0; }))
     return error (
@@ -41,21 +41,16 @@ Expected<Model> take_model (const std::string &text, const std::string &histogra
     region.x = std::max (region.x, 0);
     region.y = std::max (region.y, 0);
     if (right <= region.x || bottom <= region.y)
-      return error (Error::Kind::bad_setting,
-                    "model=\"" + text + "\" lies outside of the " + std::to_string (width) + "x"
-                        + std::to_string (height)
-                        + " frame: set it to a region inside, x,y,width,height");
+      return error (Error::Kind::bad_setting, "model=\"", text, "\" lies outside of the ", width,
+                    "x", height, " frame: set it to a region inside, x,y,width,height");
     region.w = int (right) - region.x;
     region.h = int (bottom) - region.y;
     model.bins = TRY (count_region (meta, region));
   } else if (const guint bins = gst_integral_histogram_get_bins (meta->histogram);
              model.bins.size () != bins) {
-    return error (Error::Kind::bad_setting, "histogram has " + std::to_string (model.bins.size ())
-                                                + " numbers, and the frames' histograms have "
-                                                + std::to_string (bins) + " bins: write "
-                                                + std::to_string (bins)
-                                                + " numbers, or set bins of cudaintegralhist to "
-                                                + std::to_string (model.bins.size ()));
+    return error (Error::Kind::bad_setting, "histogram has ", model.bins.size (),
+                  " numbers, and the frames' histograms have ", bins, " bins: write ", bins,
+                  " numbers, or set bins of cudaintegralhist to ", model.bins.size ());
   }
   model.width = double (region.w) / width;
   model.height = double (region.h) / height;

@@ -9,42 +9,29 @@ namespace {
 
 std::string size_text (gint64 width, gint64 height)
 {
-  return std::to_string (width) + "x" + std::to_string (height);
+  return joined (width, "x", height);
 }
 
-tl::unexpected<Error> bad_frame (const std::string &why)
+template <class... Parts>
+tl::unexpected<Error> bad_frame (const Parts &...why)
 {
-  return error (Error::Kind::bad_frame, "The frame cannot be read: " + why);
+  return error (Error::Kind::bad_frame, "The frame cannot be read: ", why...);
 }
 
 Expected<> check_video_meta (const GstVideoMeta *meta, const GstVideoInfo &info)
 {
   if (meta->format != GST_VIDEO_INFO_FORMAT (&info))
-    return bad_frame (std::string ("its GstVideoMeta says ")
-                      + gst_video_format_to_string (meta->format) + ", and the caps say "
-                      + GST_VIDEO_INFO_NAME (&info));
+    return bad_frame ("its GstVideoMeta says ", gst_video_format_to_string (meta->format),
+                      ", and the caps say ", GST_VIDEO_INFO_NAME (&info));
   if (meta->width < guint (GST_VIDEO_INFO_WIDTH (&info))
       || meta->height < guint (GST_VIDEO_INFO_HEIGHT (&info)))
-    return bad_frame ("its GstVideoMeta says " + size_text (meta->width, meta->height)
-                      + ", and the caps say "
-                      + size_text (GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info)));
+    return bad_frame ("its GstVideoMeta says ", size_text (meta->width, meta->height),
+                      ", and the caps say ",
+                      size_text (GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info)));
   if (meta->n_planes != GST_VIDEO_INFO_N_PLANES (&info))
-    return bad_frame ("its GstVideoMeta says " + std::to_string (meta->n_planes) + " planes, and "
-                      + GST_VIDEO_INFO_NAME (&info) + " has "
-                      + std::to_string (GST_VIDEO_INFO_N_PLANES (&info)));
+    return bad_frame ("its GstVideoMeta says ", meta->n_planes, " planes, and ",
+                      GST_VIDEO_INFO_NAME (&info), " has ", GST_VIDEO_INFO_N_PLANES (&info));
   return {};
-}
-
-std::string unmappable (const GstVideoInfo &info, GstBuffer *buffer)
-{
-  g_autofree char *text =
-      g_strdup_printf ("its buffer of %" G_GSIZE_FORMAT
-                       " bytes could not be mapped; %s of %dx%d has %" G_GSIZE_FORMAT
-                       " with rows of %d bytes, and other strides need a GstVideoMeta",
-                       gst_buffer_get_size (buffer), GST_VIDEO_INFO_NAME (&info),
-                       GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info),
-                       GST_VIDEO_INFO_SIZE (&info), GST_VIDEO_INFO_PLANE_STRIDE (&info, 0));
-  return text;
 }
 
 /// The bytes of a plane that rows take: `bytes` from byte `first` of each row on.
@@ -64,10 +51,9 @@ Expected<> check_rows (const GstVideoFrame &frame, guint plane, const Rows &r)
   if (std::min (one, other) + r.first >= 0
       && std::max (one, other) + r.first + r.bytes <= gint64 (map.size))
     return {};
-  return bad_frame ("plane " + std::to_string (plane) + " begins at byte " + std::to_string (start)
-                    + " with rows " + std::to_string (stride)
-                    + " bytes apart, and reaches past the " + std::to_string (map.size)
-                    + " bytes of its memory; every plane must lie in one memory");
+  return bad_frame ("plane ", plane, " begins at byte ", start, " with rows ", stride,
+                    " bytes apart, and reaches past the ", map.size,
+                    " bytes of its memory; every plane must lie in one memory");
 }
 
 }  // namespace
@@ -85,9 +71,9 @@ Expected<GstVideoRectangle> frame_area (GstBuffer *buffer, const GstVideoInfo &i
   const gint64 width = meta ? meta->width : all.w, height = meta ? meta->height : all.h;
   if (crop->width < 1 || crop->height < 1 || gint64 (crop->x) + crop->width > width
       || gint64 (crop->y) + crop->height > height)
-    return bad_frame ("its GstVideoCropMeta leaves " + size_text (crop->width, crop->height)
-                      + " at " + std::to_string (crop->x) + "," + std::to_string (crop->y)
-                      + ", which do not lie in the picture of " + size_text (width, height));
+    return bad_frame ("its GstVideoCropMeta leaves ", size_text (crop->width, crop->height), " at ",
+                      crop->x, ",", crop->y, ", which do not lie in the picture of ",
+                      size_text (width, height));
   return GstVideoRectangle{ gint (crop->x), gint (crop->y), gint (crop->width),
                             gint (crop->height) };
 }
@@ -98,7 +84,12 @@ Expected<MappedFrame> MappedFrame::map (GstBuffer *buffer, const GstVideoInfo &i
   GstVideoFrame video;
   GstVideoInfo caps = info;
   if (!gst_video_frame_map (&video, &caps, buffer, GstMapFlags (flags)))
-    return bad_frame (unmappable (info, buffer));
+    return bad_frame ("its buffer of ", gst_buffer_get_size (buffer),
+                      " bytes could not be mapped; ", GST_VIDEO_INFO_NAME (&info), " of ",
+                      size_text (GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info)),
+                      " has ", GST_VIDEO_INFO_SIZE (&info), " with rows of ",
+                      GST_VIDEO_INFO_PLANE_STRIDE (&info, 0),
+                      " bytes, and other strides need a GstVideoMeta");
   return MappedFrame (area, video);
 }
 
@@ -122,10 +113,8 @@ static Expected<> check_words (const GstVideoFrame &frame, guint plane, gint pix
       && reinterpret_cast<guintptr> (GST_VIDEO_FRAME_PLANE_DATA (&frame, plane)) % guint (word)
              == 0)
     return {};
-  return bad_frame ("plane " + std::to_string (plane) + " has rows " + std::to_string (stride)
-                    + " bytes apart, and pixels of " + std::to_string (pixel)
-                    + " bytes want them at a positive multiple of " + std::to_string (word)
-                    + ", as their first byte");
+  return bad_frame ("plane ", plane, " has rows ", stride, " bytes apart, and pixels of ", pixel,
+                    " bytes want them at a positive multiple of ", word, ", as their first byte");
 }
 
 Expected<> check_planes (const GstVideoFrame &frame)

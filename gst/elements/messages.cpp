@@ -33,8 +33,8 @@ void post_error (gpointer element, const Error &error, const char *doing)
   }
 }
 
-void post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &error,
-                             const char *doing)
+GstFlowReturn post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &error,
+                                      const char *doing)
 {
   const auto *meta =
       gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
@@ -43,6 +43,7 @@ void post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &e
         element, "giving up: the frame's producer has said why there is no integral histogram");
   else
     post_error (element, error, doing);
+  return flow_of (error);
 }
 
 GstFlowReturn flow_of (const Error &error)
@@ -71,6 +72,12 @@ GstStructure *frame_message (const char *name, const FrameTimes &times)
     if (GST_CLOCK_TIME_IS_VALID (time))
       gst_structure_set (structure, field, G_TYPE_UINT64, time, nullptr);
   return structure;
+}
+
+void post_message (gpointer element, GstStructure *structure)
+{
+  gst_element_post_message (GST_ELEMENT (element),
+                            gst_message_new_element (GST_OBJECT (element), structure));
 }
 
 }  // namespace integralhist

@@ -14,9 +14,10 @@ namespace integralhist {
 /// Posts an element error with `doing` in front, by its kind; nothing for an Error::Kind::flushing.
 void post_error (gpointer element, const Error &error, const char *doing = "");
 
-/// Posts an error unless the frame's producer has posted why there is no histogram.
-void post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &error,
-                             const char *doing = "");
+/// Posts an error unless the frame's producer has posted why there is no histogram. Returns
+/// flow_of ().
+GstFlowReturn post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &error,
+                                      const char *doing = "");
 
 /// Returns the flow of a streaming thread that hit an error.
 GstFlowReturn flow_of (const Error &error);
@@ -31,5 +32,37 @@ struct FrameTimes {
 /// Returns an element message's structure with the known times, in nanoseconds: `timestamp`,
 /// `stream-time`, `running-time`, `duration`.
 GstStructure *frame_message (const char *name, const FrameTimes &times);
+/// Posts an element message.
+void post_message (gpointer element, GstStructure *structure);
+
+/// Returns a GValue of a type that `set` sets.
+template <class T>
+GValue gvalue (GType type, void (*set) (GValue *, T), T content)
+{
+  GValue value = G_VALUE_INIT;
+  set (g_value_init (&value, type), content);
+  return value;
+}
+
+/// Returns a GstValueArray of element (0) to element (n - 1).
+template <class Element>
+GValue gvalue_array (std::size_t n, Element &&element)
+{
+  GValue values = G_VALUE_INIT;
+  gst_value_array_init (&values, guint (n));
+  for (std::size_t i = 0; i < n; i++) {
+    GValue one = element (i);
+    gst_value_array_append_and_take_value (&values, &one);
+  }
+  return values;
+}
+
+/// Sets a field to such an array.
+template <class Element>
+void set_array (GstStructure *structure, const char *field, std::size_t n, Element &&element)
+{
+  GValue values = gvalue_array (n, element);
+  gst_structure_take_value (structure, field, &values);
+}
 
 }  // namespace integralhist

@@ -19,8 +19,8 @@ bool CudaDevice::answer_query (GstElement *, GstQuery *)
 #if INTHIST_CUDA
 Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *, int device_id, int devices)
 {
-  use_ = DeviceUse::of (device_id, devices);
-  return CudaContext::primary (use_.device ());
+  use_ = use_device (device_id, devices);
+  return CudaContext::primary (*use_);
 }
 #endif
 

@@ -184,7 +184,7 @@ Expected<> OverlayPainter::charts (std::span<const Box> boxes, bool has_captions
   }
   if (drawn == boxes.size ())
     return {};
-  const std::string more = std::string ("+").append (std::to_string (boxes.size () - drawn));
+  const std::string more = joined ("+", boxes.size () - drawn);
   if (const auto size = measure (more)) {
     const Box note = { inside (place.x, size->width, width_), place.bottom () - size->height,
                        size->width, size->height };
@@ -404,7 +404,7 @@ Expected<> OverlayPainter::paint_tile (const Box &tile, const Draw &draw)
   cairo_surface_destroy (surface);
   gst_buffer_unmap (pixels, &map);
   if (status != CAIRO_STATUS_SUCCESS)
-    return error (Error::Kind::failed, std::string ("cairo: ") + cairo_status_to_string (status));
+    return error (Error::Kind::failed, "cairo: ", cairo_status_to_string (status));
   gst_buffer_add_video_meta (pixels, GST_VIDEO_FRAME_FLAG_NONE,
                              GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB, guint (width),
                              guint (height));
@@ -435,8 +435,8 @@ Expected<> OverlayPainter::blend (GstBuffer *pixels, const Box &box)
   g_autoptr (GstVideoOverlayComposition) composition =
       gst_video_overlay_composition_new (rectangle);
   if (!gst_video_overlay_composition_blend (composition, &part))
-    return error (Error::Kind::failed,
-                  std::string ("GstVideo cannot blend to ") + GST_VIDEO_INFO_NAME (&picture_.info));
+    return error (Error::Kind::failed, "GstVideo cannot blend to ",
+                  GST_VIDEO_INFO_NAME (&picture_.info));
   return {};
 }
 

@@ -16,7 +16,7 @@ std::string quoted (std::string_view text)
   constexpr std::size_t kMost = 200;
   g_autofree char *valid =
       g_utf8_make_valid (text.data (), gssize (std::min (text.size (), kMost)));
-  return std::string ("\"").append (valid).append (text.size () > kMost ? "...\"" : "\"");
+  return joined ("\"", valid, text.size () > kMost ? "...\"" : "\"");
 }
 
 /// A text read from left to right, with the property's error.
@@ -48,7 +48,7 @@ public:
     Number number;
     const auto [after, problem] = std::from_chars (at_, end_, number);
     if (problem == std::errc::result_out_of_range)
-      return refuse (std::string (at_, after) + " is out of range" + range_of (number));
+      return refuse (std::string (at_, after), " is out of range", range_of (number));
     if (problem != std::errc ())
       return missing ("a number");
     last_ = std::string_view (at_, std::size_t (after - at_));
@@ -62,14 +62,15 @@ public:
 
   tl::unexpected<Error> missing (const char *what) const
   {
-    const std::string where = is_at_end () ? "the end" : quoted ({ at_, std::size_t (end_ - at_) });
-    return refuse (std::string (what) + " is missing at " + where);
+    return refuse (what, " is missing at ",
+                   is_at_end () ? "the end" : quoted ({ at_, std::size_t (end_ - at_) }));
   }
 
-  tl::unexpected<Error> refuse (const std::string &why) const
+  template <class... Parts>
+  tl::unexpected<Error> refuse (const Parts &...why) const
   {
-    return error (Error::Kind::bad_setting,
-                  std::string (property_) + "=" + quoted (text_) + ": " + why + "; " + remedy_);
+    return error (Error::Kind::bad_setting, property_, "=", quoted (text_), ": ", why..., "; ",
+                  remedy_);
   }
 
 private:
@@ -79,10 +80,7 @@ private:
       at_++;
   }
 
-  static std::string range_of (int)
-  {
-    return " (" + std::to_string (INT_MIN) + " to " + std::to_string (INT_MAX) + ")";
-  }
+  static std::string range_of (int) { return joined (" (", INT_MIN, " to ", INT_MAX, ")"); }
   static std::string range_of (float) { return ""; }
 
   const std::string_view text_;
@@ -100,9 +98,8 @@ Expected<GstVideoRectangle> read_region (Reader &reader)
       return reader.missing ("a comma");
   }
   if (numbers[2] <= 0 || numbers[3] <= 0)
-    return reader.refuse ("a region of " + std::to_string (numbers[2]) + "x"
-                          + std::to_string (numbers[3])
-                          + " pixels is empty, and width and height must be at least 1");
+    return reader.refuse ("a region of ", numbers[2], "x", numbers[3],
+                          " pixels is empty, and width and height must be at least 1");
   return GstVideoRectangle{ numbers[0], numbers[1], numbers[2], numbers[3] };
 }
 
@@ -124,9 +121,8 @@ Expected<std::optional<GstVideoRectangle>> parse_model (std::string_view text)
 {
   const auto regions = TRY (parse_regions (text, "model"));
   if (regions.size () > 1)
-    return error (Error::Kind::bad_setting,
-                  "model=" + quoted (text) + " has " + std::to_string (regions.size ())
-                      + " regions, and a model is one: write x,y,width,height");
+    return error (Error::Kind::bad_setting, "model=", quoted (text), " has ", regions.size (),
+                  " regions, and a model is one: write x,y,width,height");
   return regions.empty () ? std::optional<GstVideoRectangle> () : regions.front ();
 }
 
@@ -138,7 +134,7 @@ Expected<std::vector<gfloat>> parse_histogram (std::string_view text)
   while (!reader.is_at_end ()) {
     const gfloat number = TRY (reader.number<gfloat> ());
     if (!(number >= 0) || !std::isfinite (number))
-      return reader.refuse (reader.last () + " cannot be in a histogram");
+      return reader.refuse (reader.last (), " cannot be in a histogram");
     numbers.push_back (number);
     if (reader.is_at_end ())
       break;
@@ -162,9 +158,9 @@ Expected<std::vector<int>> parse_device_ids (std::string_view text)
   do {
     const int id = TRY (reader.number<int> ());
     if (id < 0)
-      return reader.refuse (reader.last () + " is no device");
+      return reader.refuse (reader.last (), " is no device");
     if (std::ranges::find (ids, id) != ids.end ())
-      return reader.refuse ("device " + std::to_string (id) + " is listed twice");
+      return reader.refuse ("device ", id, " is listed twice");
     ids.push_back (id);
   } while (reader.take (','));
   if (!reader.is_at_end ())

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "gstcudaintegralhist.h"
-#include "gstcudaintegralimage.h"
-#include "gstintegralhistlikelihood.h"
-#include "gstintegralhisttrack.h"
-#if HAVE_CAIRO
-#include "gstintegralhistoverlay.h"
-#endif
+#include <gst/gst.h>
+
+GST_ELEMENT_REGISTER_DECLARE (cudaintegralhist)
+GST_ELEMENT_REGISTER_DECLARE (cudaintegralimage)
+GST_ELEMENT_REGISTER_DECLARE (integralhistlikelihood)
+GST_ELEMENT_REGISTER_DECLARE (integralhistoverlay)
+GST_ELEMENT_REGISTER_DECLARE (integralhisttrack)
 
 static gboolean plugin_init (GstPlugin *plugin)
 {

@@ -46,9 +46,8 @@ std::vector<GEnumValue> strategy_values (const inthist::Shape &example)
     row++;
     if (!inthist::accepts (strategy, example))
       continue;
-    const std::string limit = is_limited (strategy, example.content)
-                                  ? std::string (" (limit: ") + strategy.limit + ")"
-                                  : "";
+    const std::string limit =
+        is_limited (strategy, example.content) ? joined (" (limit: ", strategy.limit, ")") : "";
     values.push_back (
         { row, g_intern_string ((strategy.description + limit).c_str ()), strategy.name });
   }
@@ -185,9 +184,8 @@ Expected<> ProducerProperties::check (Content content) const
 {
   TRY (producer_properties (content).check (*this));
   if (!TRY (parse_device_ids (cuda_device_ids)).empty () && cuda_device_id >= 0)
-    return error (Error::Kind::bad_setting, "cuda-device-id=" + std::to_string (cuda_device_id)
-                                                + " and cuda-device-ids=\"" + cuda_device_ids
-                                                + "\" are both set: set one of them");
+    return error (Error::Kind::bad_setting, "cuda-device-id=", cuda_device_id,
+                  " and cuda-device-ids=\"", cuda_device_ids, "\" are both set: set one of them");
   return {};
 }
 

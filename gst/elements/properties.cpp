@@ -7,30 +7,17 @@ namespace {
 /// GObject's own spec for numbers of a type.
 template <class Number>
 struct Parent;
-template <>
-struct Parent<int> {
-  using Spec = GParamSpecInt;
-  static constexpr const char *kUnchecked = "GstCudaIntegralParamInt";
-  static GType type () { return G_TYPE_PARAM_INT; }
-};
-template <>
-struct Parent<guint> {
-  using Spec = GParamSpecUInt;
-  static constexpr const char *kUnchecked = "GstCudaIntegralParamUInt";
-  static GType type () { return G_TYPE_PARAM_UINT; }
-};
-template <>
-struct Parent<guint64> {
-  using Spec = GParamSpecUInt64;
-  static constexpr const char *kUnchecked = "GstCudaIntegralParamUInt64";
-  static GType type () { return G_TYPE_PARAM_UINT64; }
-};
-template <>
-struct Parent<double> {
-  using Spec = GParamSpecDouble;
-  static constexpr const char *kUnchecked = "GstCudaIntegralParamDouble";
-  static GType type () { return G_TYPE_PARAM_DOUBLE; }
-};
+#define PARENT(Number, Name, NAME) \
+  template <> \
+  struct Parent<Number> { \
+    using Spec = GParamSpec##Name; \
+    static constexpr const char *kUnchecked = "GstCudaIntegralParam" #Name; \
+    static GType type () { return G_TYPE_PARAM_##NAME; } \
+  };
+PARENT (int, Int, INT)
+PARENT (guint, UInt, UINT)
+PARENT (guint64, UInt64, UINT64)
+PARENT (double, Double, DOUBLE)
 
 /// Returns a spec type like GObject's own, for which every value is valid.
 template <class Number>
@@ -99,9 +86,8 @@ Expected<> check_range (const char *name, Number value, Number min, Number max)
 {
   if (value >= min && value <= max)
     return {};
-  return error (Error::Kind::bad_setting, std::string (name) + "=" + text_of (value)
-                                              + " is out of range: set it to " + text_of (min)
-                                              + " to " + text_of (max));
+  return error (Error::Kind::bad_setting, name, "=", text_of (value),
+                " is out of range: set it to ", text_of (min), " to ", text_of (max));
 }
 
 #define INSTANTIATE(Number) \

@@ -22,17 +22,10 @@ RegionReporter::~RegionReporter ()
   {
     const std::lock_guard lock (mutex_);
     stopping_ = true;
-    drop_queue ();
+    queue_.clear ();
     changed_.notify_all ();
   }
   thread_.join ();
-}
-
-void RegionReporter::drop_queue ()
-{
-  for (const Frame &frame : queue_)
-    gst_integral_histogram_unref (frame.histogram);
-  queue_.clear ();
 }
 
 void RegionReporter::set_flushing (bool flushing)
@@ -41,7 +34,7 @@ void RegionReporter::set_flushing (bool flushing)
   flushing_ = flushing;
   if (flushing) {
     flushes_++;
-    drop_queue ();
+    queue_.clear ();
   } else {
     failed_ = false;
   }
@@ -52,10 +45,8 @@ void RegionReporter::push (Frame frame)
 {
   std::unique_lock lock (mutex_);
   changed_.wait (lock, [this] { return flushing_ || failed_ || queue_.size () < limit_; });
-  if (flushing_ || failed_) {
-    gst_integral_histogram_unref (frame.histogram);
+  if (flushing_ || failed_)
     return;
-  }
   queue_.push_back (std::move (frame));
   changed_.notify_all ();
 }
@@ -73,17 +64,17 @@ void RegionReporter::work ()
     changed_.wait (lock, [this] { return stopping_ || !queue_.empty (); });
     if (queue_.empty ())
       return;
-    const Frame frame = std::move (queue_.front ());
+    Frame frame = std::move (queue_.front ());
     queue_.pop_front ();
     busy_ = true;
     const guint flushes = flushes_;
     lock.unlock ();
     const bool posted = !await (frame, flushes) || post (frame);
-    gst_integral_histogram_unref (frame.histogram);
+    frame.histogram.reset ();
     lock.lock ();
     if (!posted) {
       failed_ = true;  // one error is enough
-      drop_queue ();
+      queue_.clear ();
     }
     busy_ = false;
     changed_.notify_all ();
@@ -93,7 +84,7 @@ void RegionReporter::work ()
 bool RegionReporter::await (const Frame &frame, guint flushes)
 {
   for (;;) {
-    const auto done = tensor_of (frame.histogram).wait (20 * GST_MSECOND);
+    const auto done = tensor_of (frame.histogram.get ()).wait (20 * GST_MSECOND);
     const std::lock_guard lock (mutex_);
     if (flushes != flushes_ || stopping_)
       return false;
@@ -103,33 +94,6 @@ bool RegionReporter::await (const Frame &frame, guint flushes)
 }
 
 namespace {
-
-template <class T>
-GValue value (GType type, void (*set) (GValue *, T), T content)
-{
-  GValue value = G_VALUE_INIT;
-  g_value_init (&value, type);
-  set (&value, content);
-  return value;
-}
-
-/// Returns a GstValueArray of element (0) to element (n - 1).
-template <class Element>
-GValue array (std::size_t n, Element &&element)
-{
-  GValue values = G_VALUE_INIT;
-  gst_value_array_init (&values, guint (n));
-  for (std::size_t i = 0; i < n; i++) {
-    GValue one = element (i);
-    gst_value_array_append_and_take_value (&values, &one);
-  }
-  return values;
-}
-
-void take (GstStructure *structure, const char *field, GValue values)
-{
-  gst_structure_take_value (structure, field, &values);
-}
 
 using Regions = std::vector<GstVideoRectangle>;
 
@@ -141,12 +105,12 @@ Expected<> add_counts (GstStructure *structure, GstIntegralHistogram *histogram,
   GError *problem = nullptr;
   if (!gst_integral_histogram_regions (histogram, regions.data (), guint (regions.size ()),
                                        counts.data (), &problem))
-    return tl::make_unexpected (take_gerror (problem));
-  take (structure, "counts", array (regions.size (), [&] (std::size_t i) {
-          return array (bins, [&] (std::size_t b) {
-            return value<guint> (G_TYPE_UINT, g_value_set_uint, counts[i * bins + b]);
-          });
-        }));
+    return take_gerror (problem);
+  set_array (structure, "counts", regions.size (), [&] (std::size_t i) {
+    return gvalue_array (bins, [&] (std::size_t b) {
+      return gvalue<guint> (G_TYPE_UINT, g_value_set_uint, counts[i * bins + b]);
+    });
+  });
   return {};
 }
 
@@ -158,20 +122,20 @@ Expected<> add_sums (GstStructure *structure, GstIntegralHistogram *histogram,
   GError *problem = nullptr;
   if (!gst_integral_histogram_regions_sums (histogram, regions.data (), guint (regions.size ()),
                                             sums.data (), &problem))
-    return tl::make_unexpected (take_gerror (problem));
+    return take_gerror (problem);
   const auto add_u64 = [&] (const char *field, std::size_t plane) {
-    take (structure, field, array (regions.size (), [&] (std::size_t i) {
-            return value<guint64> (G_TYPE_UINT64, g_value_set_uint64, sums[i * planes + plane]);
-          }));
+    set_array (structure, field, regions.size (), [&] (std::size_t i) {
+      return gvalue<guint64> (G_TYPE_UINT64, g_value_set_uint64, sums[i * planes + plane]);
+    });
   };
   // returns the mean of region i's values or squares
   const auto mean = [&] (std::size_t i, std::size_t plane) {
     return double (sums[i * planes + plane]) / (double (regions[i].w) * regions[i].h);
   };
   const auto add_double = [&] (const char *field, auto &&number) {
-    take (structure, field, array (regions.size (), [&] (std::size_t i) {
-            return value<double> (G_TYPE_DOUBLE, g_value_set_double, number (i));
-          }));
+    set_array (structure, field, regions.size (), [&] (std::size_t i) {
+      return gvalue<double> (G_TYPE_DOUBLE, g_value_set_double, number (i));
+    });
   };
   add_u64 ("sum", 0);
   if (planes > 1)
@@ -188,30 +152,31 @@ Expected<> add_sums (GstStructure *structure, GstIntegralHistogram *histogram,
 
 bool RegionReporter::post (const Frame &frame)
 {
+  GstIntegralHistogram *const histogram = frame.histogram.get ();
   const bool bins =
-      gst_integral_histogram_get_content (frame.histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
+      gst_integral_histogram_get_content (histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
   GstStructure *structure =
       frame_message (bins ? "integral-histogram" : "integral-image", frame.times);
   gst_structure_set (structure, "frame", G_TYPE_UINT64, frame.number, nullptr);
-  take (structure, "rectangles", array (frame.regions.size (), [&] (std::size_t i) {
-          const GstVideoRectangle &r = frame.regions[i];
-          return array (4, [&] (std::size_t n) {
-            return value<gint> (G_TYPE_INT, g_value_set_int, std::array{ r.x, r.y, r.w, r.h }[n]);
-          });
-        }));
-  if (const auto added = (bins ? add_counts : add_sums) (structure, frame.histogram, frame.regions);
+  set_array (structure, "rectangles", frame.regions.size (), [&] (std::size_t i) {
+    const GstVideoRectangle &r = frame.regions[i];
+    return gvalue_array (4, [&] (std::size_t n) {
+      return gvalue<gint> (G_TYPE_INT, g_value_set_int, std::array{ r.x, r.y, r.w, r.h }[n]);
+    });
+  });
+  if (const auto added = (bins ? add_counts : add_sums) (structure, histogram, frame.regions);
       !added) {
     gst_structure_free (structure);
-    if (tensor_of (frame.histogram).failure_reported)
+    if (tensor_of (histogram).failure_reported)
       return true;
-    g_autofree char *doing = g_strdup_printf (
-        "The integral %s of frame %" G_GUINT64_FORMAT " failed: ", bins ? "histogram" : "image",
-        frame.number);
     if (!told_.exchange (true))
-      post_error (element_, added.error (), doing);
+      post_error (element_, added.error (),
+                  joined ("The integral ", bins ? "histogram" : "image", " of frame ", frame.number,
+                          " failed: ")
+                      .c_str ());
     return false;
   }
-  gst_element_post_message (element_, gst_message_new_element (GST_OBJECT (element_), structure));
+  post_message (element_, structure);
   return true;
 }
 

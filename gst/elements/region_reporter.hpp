@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -19,8 +20,12 @@ namespace integralhist {
 /// with sums, for each frame. Its thread waits for the tensors, so that frames travel on meanwhile.
 class RegionReporter {
 public:
+  struct Unref {
+    void operator() (GstIntegralHistogram *h) const { gst_integral_histogram_unref (h); }
+  };
+  using Histogram = std::unique_ptr<GstIntegralHistogram, Unref>;
   struct Frame {
-    GstIntegralHistogram *histogram;  // owned
+    Histogram histogram;
     guint64 number;
     FrameTimes times;
     std::vector<GstVideoRectangle> regions;
@@ -50,7 +55,6 @@ private:
   bool await (const Frame &frame, guint flushes);
   /// Returns false after an element error.
   bool post (const Frame &frame);
-  void drop_queue ();
 
   GstElement *const element_;
   const unsigned limit_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <memory>
 #include <utility>
 
 #include "tensor.hpp"
@@ -15,26 +16,10 @@ public:
   BufferHold () = default;
   /// Holds the buffer that the tensor is computed from.
   BufferHold (GstBuffer *buffer, std::shared_ptr<Tensor> tensor)
-      : buffer_ (gst_buffer_ref (buffer)), tensor_ (std::move (tensor))
+      : tensor_ (std::move (tensor)), buffer_ (gst_buffer_ref (buffer))
   {
     tensor_->buffer_copied = false;
     tensor_->buffer_held = true;
-  }
-  BufferHold (BufferHold &&other) noexcept
-      : buffer_ (std::exchange (other.buffer_, nullptr)), tensor_ (std::move (other.tensor_))
-  {
-  }
-  BufferHold &operator= (BufferHold &&other) noexcept
-  {
-    std::swap (buffer_, other.buffer_);
-    std::swap (tensor_, other.tensor_);
-    return *this;
-  }
-  /// Returns the buffer to its pool if nobody else holds it.
-  ~BufferHold ()
-  {
-    if (buffer_)
-      gst_buffer_unref (buffer_);
   }
 
   /// Ends the hold but for the reference. Returns whether the buffer was copied because of it.
@@ -47,8 +32,13 @@ public:
   }
 
 private:
-  GstBuffer *buffer_ = nullptr;
+  /// Returns the buffer to its pool if nobody else holds it.
+  struct Unref {
+    void operator() (GstBuffer *buffer) const { gst_buffer_unref (buffer); }
+  };
+
   std::shared_ptr<Tensor> tensor_;
+  std::unique_ptr<GstBuffer, Unref> buffer_;  // released before the tensor
 };
 
 }  // namespace integralhist

@@ -33,8 +33,7 @@ inline Expected<inthist::Windows> windows_of (const GstVideoRectangle *rectangle
                  && offsetof (Region, width) == offsetof (GstVideoRectangle, w)
                  && offsetof (Region, height) == offsetof (GstVideoRectangle, h));
   if (n > kMostWindows)
-    return error (Error::Kind::bad_question,
-                  std::to_string (n) + " rectangles at once are too many: ask in parts");
+    return error (Error::Kind::bad_question, n, " rectangles at once are too many: ask in parts");
   return inthist::Windows{ reinterpret_cast<const Region *> (rectangles), int (n), {} };
 }
 

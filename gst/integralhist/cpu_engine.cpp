@@ -17,14 +17,42 @@ using inthist::PixelPlane;
 
 class CpuEngine final : public PartEngine {
 public:
-  static Expected<std::unique_ptr<PartEngine>> create (const inthist::Shape &shape,
-                                                       const inthist::Lut &lut,
-                                                       const Options &options,
-                                                       const Portion &portion)
+  CpuEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+             const Portion &portion)
+      : shape_ (shape), most_ (portion.of (shape)), lut_ (lut), slots_ (options.async_depth)
   {
-    std::unique_ptr<CpuEngine> engine (new CpuEngine (shape, lut, options, portion));
-    TRY (engine->open (options));
-    return engine;
+  }
+
+  /// Allocates what frames in flight need, chooses the strategy, and starts the worker.
+  Expected<> open (const Options &options)
+  {
+    const auto make = [most = most_, cancelled = options.cancelled] (unsigned alive) {
+      return CpuTensor::create (most, alive, cancelled);
+    };
+    pool_ = TRY (TensorPool::create (make, options));
+    TRY (check_threads (options.cancelled.get ()));
+    const auto first = TRY (pool_->acquire ());
+    plan_ = TRY (plan_for (inthist::Device::cpu, most_, options.strategy, options.tuning_time, 1,
+                           static_cast<CpuTensor &> (*first).data (), options.cancelled.get ()));
+    const std::size_t plane = inthist::bin_stride (most_.width) * most_.height;
+    const std::size_t workspace =
+        plan_.choice.strategy->workspace_bytes (most_, plan_.choice.tuning);
+    for (Slot &slot : slots_) {
+      for (const auto &[memory, bytes] :
+           { std::pair{ &slot.pixels, plane }, std::pair{ &slot.workspace, workspace } })
+        *memory = TRY (allocate_on_host (
+            bytes,
+            [bytes = bytes] (const Available &available) {
+              return no_memory ("what a frame in flight needs besides its tensor", bytes, available)
+                     + ": lower async-depth";
+            },
+            options.cancelled));
+      idle_.push_back (&slot);
+    }
+    if (most_.height < shape_.height)
+      above_.resize (std::size_t (most_.bins) * shape_.width);
+    worker_ = TRY (Thread::start ("integralhist-cpu", [this] { work (); }));
+    return {};
   }
 
   ~CpuEngine () override
@@ -135,43 +163,6 @@ private:
     HostDestination destination;
   };
 
-  CpuEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-             const Portion &portion)
-      : shape_ (shape), most_ (portion.of (shape)), lut_ (lut), slots_ (options.async_depth)
-  {
-  }
-
-  Expected<> open (const Options &options)
-  {
-    const auto make = [most = most_, cancelled = options.cancelled] (unsigned alive) {
-      return CpuTensor::create (most, alive, cancelled);
-    };
-    pool_ = TRY (TensorPool::create (make, options));
-    TRY (check_threads (options.cancelled.get ()));
-    const auto first = TRY (pool_->acquire ());
-    plan_ = TRY (plan_for (inthist::Device::cpu, most_, options.strategy, options.tuning_time, 1,
-                           static_cast<CpuTensor &> (*first).data (), options.cancelled.get ()));
-    const std::size_t plane = inthist::bin_stride (most_.width) * most_.height;
-    const std::size_t workspace =
-        plan_.choice.strategy->workspace_bytes (most_, plan_.choice.tuning);
-    for (Slot &slot : slots_) {
-      for (const auto &[memory, bytes] :
-           { std::pair{ &slot.pixels, plane }, std::pair{ &slot.workspace, workspace } })
-        *memory = TRY (allocate_on_host (
-            bytes,
-            [bytes = bytes] (const Available &available) {
-              return no_memory ("what a frame in flight needs besides its tensor", bytes, available)
-                     + ": lower async-depth";
-            },
-            options.cancelled));
-      idle_.push_back (&slot);
-    }
-    if (most_.height < shape_.height)
-      above_.resize (std::size_t (most_.bins) * shape_.width);
-    worker_ = TRY (Thread::start ("integralhist-cpu", [this] { work (); }));
-    return {};
-  }
-
   PixelPlane pixels_of (const Slot &slot) const
   {
     return { reinterpret_cast<std::uint8_t *> (slot.pixels.get ()),
@@ -264,7 +255,9 @@ Expected<std::unique_ptr<PartEngine>> make_cpu_engine (const inthist::Shape &sha
                                                        const Options &options,
                                                        const Portion &portion)
 {
-  return CpuEngine::create (shape, lut, options, portion);
+  auto engine = std::make_unique<CpuEngine> (shape, lut, options, portion);
+  TRY (engine->open (options));
+  return engine;
 }
 
 }  // namespace integralhist

@@ -19,8 +19,8 @@ auto on (const CudaContext &context, Body &&body) -> decltype (body ())
 {
   const CudaContext::Scope scope (context);
   if (!scope)
-    return error (Error::Kind::failed,
-                  "CUDA: the context of device " + std::to_string (context.device ()) + " is gone");
+    return error (Error::Kind::failed, "CUDA: the context of device ", context.device (),
+                  " is gone");
   return body ();
 }
 

@@ -49,7 +49,7 @@ private:
     find (driver.enable_peer, "cuCtxEnablePeerAccess");
     find (driver.copy_peer, "cuMemcpyPeerAsync");
     if (!missing.empty ())
-      return error (Error::Kind::no_device, "the NVIDIA driver has no " + missing);
+      return error (Error::Kind::no_device, "the NVIDIA driver has no ", missing);
     return driver;
   }
 };
@@ -73,26 +73,21 @@ int CudaContext::device_count (std::string *why)
 
 Expected<std::shared_ptr<CudaContext>> CudaContext::primary (int device)
 {
-  if (const auto &driver = Driver::find_it (); !driver)
-    return tl::make_unexpected (driver.error ());
+  const Driver driver = TRY (Driver::find_it ());
   CUcontext context;
-  if (const CUresult result = Driver::get ().retain (&context, device))
-    return error (Error::Kind::failed, "CUDA device " + std::to_string (device)
-                                           + " gave no context: error " + std::to_string (result));
+  if (const CUresult result = driver.retain (&context, device))
+    return error (Error::Kind::failed, "CUDA device ", device, " gave no context: error ", result);
   const std::shared_ptr<void> owner (context,
-                                     [device] (void *) { Driver::get ().release (device); });
+                                     [driver, device] (void *) { driver.release (device); });
   return wrap (context, device, owner);
 }
 
 Expected<std::shared_ptr<CudaContext>> CudaContext::wrap (void *handle, int device,
                                                           std::shared_ptr<void> owner)
 {
-  if (const auto &driver = Driver::find_it (); !driver)
-    return tl::make_unexpected (driver.error ());
+  TRY (Driver::find_it ());
   return std::shared_ptr<CudaContext> (new CudaContext (handle, device, std::move (owner)));
 }
-
-CudaContext::~CudaContext () = default;
 
 std::size_t CudaContext::free_memory () const
 {
@@ -106,7 +101,7 @@ Expected<> CudaContext::synchronize (inthist::Stream stream) const
 {
   const Scope scope (*this);
   if (const cudaError_t result = cudaStreamSynchronize (stream))
-    return error (Error::Kind::failed, std::string ("CUDA: ") + cudaGetErrorString (result));
+    return error (Error::Kind::failed, "CUDA: ", cudaGetErrorString (result));
   return {};
 }
 
@@ -120,9 +115,8 @@ Expected<> CudaContext::copy_from (const CudaContext &other, const void *from, v
     Driver::get ().enable_peer (context (other), 0);
   if (const CUresult result = Driver::get ().copy_peer (
           as_pointer (to), context (*this), as_pointer (from), context (other), bytes, stream))
-    return error (Error::Kind::failed, "CUDA: copying from device " + std::to_string (other.device_)
-                                           + " to device " + std::to_string (device_) + ": error "
-                                           + std::to_string (result));
+    return error (Error::Kind::failed, "CUDA: copying from device ", other.device_, " to device ",
+                  device_, ": error ", result);
   return {};
 }
 

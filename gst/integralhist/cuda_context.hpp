@@ -18,7 +18,6 @@ public:
   /// Wraps a context that `owner` keeps alive.
   static Expected<std::shared_ptr<CudaContext>> wrap (void *handle, int device,
                                                       std::shared_ptr<void> owner);
-  ~CudaContext ();
 
   void *handle () const { return handle_; }
   int device () const { return device_; }

@@ -27,15 +27,19 @@ using namespace inthist::cuda;
 
 class CudaEngine final : public PartEngine {
 public:
-  static Expected<std::unique_ptr<PartEngine>> create (const inthist::Shape &shape,
-                                                       const inthist::Lut &lut,
-                                                       const Options &options, Context context,
-                                                       const Portion &portion)
+  CudaEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+              Context context, const Portion &portion)
+      : shape_ (shape), most_ (portion.of (shape)), lut_ (lut), download_ (options.download),
+        context_ (std::move (context)), queries_ (std::make_shared<QueryBufferPool> (context_)),
+        slots_ (options.async_depth), pictures_ (options.async_depth + (portion.bins > 0 ? 1 : 0))
   {
-    std::unique_ptr<CudaEngine> engine (new CudaEngine (shape, lut, options, context, portion));
-    TRY (on (*context, [&] { return engine->allocate (options); }));
-    engine->holds_ = TRY (BufferHolds::create (context));
-    return engine;
+  }
+
+  Expected<> open (const Options &options)
+  {
+    TRY (on (*context_, [&] { return allocate (options); }));
+    holds_ = TRY (BufferHolds::create (context_));
+    return {};
   }
 
   ~CudaEngine () override
@@ -140,24 +144,10 @@ public:
   const Plan &plan () const override { return plan_; }
 
 private:
-  CudaEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-              Context context, const Portion &portion)
-      : shape_ (shape), most_ (portion.of (shape)), lut_ (lut), download_ (options.download),
-        context_ (std::move (context)), queries_ (std::make_shared<QueryBufferPool> (context_)),
-        slots_ (options.async_depth), pictures_ (options.async_depth + (portion.bins > 0 ? 1 : 0))
-  {
-  }
-
-  template <class Memory>
-  struct Sized {
-    Memory memory;
-    std::size_t bytes = 0;
-  };
-
   /// The pixels of a frame, or of a strip of its rows, being uploaded or on the device.
   struct Picture {
-    Sized<PinnedMemory> staging;
-    Sized<DeviceMemory> image;
+    GrowingPinnedMemory staging;
+    GrowingDeviceMemory image;
     EventOwner upload_started, there;
     guint64 frame = 0;
     int first_row = -1;  // none yet
@@ -328,7 +318,7 @@ private:
     slot.uploaded = std::exchange (picture->timed, false);
     TRY (check (cudaStreamWaitEvent (slot.stream.get (), picture->there.get (), 0)));
     slot.picture = picture;
-    return inthist::Image{ picture->image.memory.get (), std::ptrdiff_t (picture->pitch),
+    return inthist::Image{ picture->image.get (), std::ptrdiff_t (picture->pitch),
                            frame.image.format };
   }
 
@@ -351,11 +341,18 @@ private:
   CudaExpected<Picture *> next_picture ()
   {
     Picture &picture = pictures_[fetched_++ % pictures_.size ()];
+    TRY (forget (picture));
+    return &picture;
+  }
+
+  /// Forgets a picture's pixels, once no slot reads them.
+  CudaExpected<> forget (Picture &picture)
+  {
     picture.first_row = -1;
     for (Slot &slot : slots_)
       if (slot.picture == &picture)
         TRY (make_free (slot));
-    return &picture;
+    return {};
   }
 
   /// Enqueues the copy of a part's rows to the device, from the host or another device.
@@ -368,18 +365,17 @@ private:
     if (frame.place == Place::host)
       from = TRY (stage_in (picture, from));
     picture.pitch = on_host ? from.pitch : image.stride;
-    TRY (reserve (&Picture::image, make_device_memory,
-                  std::max (picture.pitch, from.bytes) * part.rows));
+    TRY (reserve (&Picture::image, std::max (picture.pitch, from.bytes) * part.rows));
     if (measured)
       TRY (check (cudaEventRecord (picture.upload_started.get (), upload_stream_.get ())));
     cudaStream_t stream = upload_stream_.get ();
     if (on_host) {
-      TRY (upload (from, picture.image.memory.get (), stream));
+      TRY (upload (from, picture.image.get (), stream));
       stats_.bytes_up += from.bytes * from.n;
     } else {
       if (frame.there)
         TRY (check (cudaStreamWaitEvent (stream, static_cast<cudaEvent_t> (frame.there), 0)));
-      TRY (context_->copy_from (*frame.context, image.data, picture.image.memory.get (),
+      TRY (context_->copy_from (*frame.context, image.data, picture.image.get (),
                                 image.stride * (part.rows - 1) + from.bytes, stream));
     }
     TRY (check (cudaEventRecord (picture.there.get (), upload_stream_.get ())));
@@ -393,26 +389,19 @@ private:
   CudaExpected<PictureRows> stage_in (Picture &picture, const PictureRows &rows)
   {
     const TraceRange range ("integral histogram: copy to pinned memory");
-    TRY (reserve (&Picture::staging, make_pinned_memory, rows.size ()));
+    TRY (reserve (&Picture::staging, rows.size ()));
     stats_.bytes_staged += rows.bytes * rows.n;
-    return stage (rows, picture.staging.memory.get ());
+    return stage (rows, picture.staging.get ());
   }
 
   /// Enlarges a buffer of all pictures at once, so that only one frame pays for it.
   template <class Memory>
-  CudaExpected<> reserve (Sized<Memory> Picture::*which, CudaExpected<Memory> (*make) (std::size_t),
-                          std::size_t bytes)
+  CudaExpected<> reserve (Memory Picture::*which, std::size_t bytes)
   {
     for (Picture &picture : pictures_)
-      if (auto &has = picture.*which; has.bytes < bytes) {
-        picture.first_row = -1;
-        for (Slot &slot : slots_)
-          if (slot.picture == &picture)
-            TRY (make_free (slot));
-        has.bytes = 0;
-        has.memory.reset ();
-        has.memory = TRY (make (bytes));
-        has.bytes = bytes;
+      if ((picture.*which).bytes () < bytes) {
+        TRY (forget (picture));
+        TRY ((picture.*which).reserve (bytes));
       }
     return {};
   }
@@ -494,7 +483,9 @@ Expected<std::unique_ptr<PartEngine>>
 make_cuda_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
                   std::shared_ptr<CudaContext> context, const Portion &portion)
 {
-  return CudaEngine::create (shape, lut, options, std::move (context), portion);
+  auto engine = std::make_unique<CudaEngine> (shape, lut, options, std::move (context), portion);
+  TRY (engine->open (options));
+  return engine;
 }
 
 }  // namespace integralhist

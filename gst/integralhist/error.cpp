@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <iterator>
+#include <memory>
 
 namespace integralhist {
 
@@ -48,23 +49,19 @@ void set_gerror (GError **target, const Error &error)
                        error.message.c_str ());
 }
 
-Error take_gerror (GError *error, const char *doing)
+tl::unexpected<Error> take_gerror (GError *taken, const char *doing)
 {
-  if (!error)
-    return Error (Error::Kind::failed,
-                  std::string (doing) + "the integral histogram could not be asked");
-  Error taken (kind_of (error), std::string (doing) + error->message);
-  g_error_free (error);
-  return taken;
+  const std::unique_ptr<GError, void (*) (GError *)> owner (taken, g_error_free);
+  return taken ? error (kind_of (taken), doing, taken->message)
+               : error (Error::Kind::failed, doing, "the integral histogram could not be asked");
 }
 
 std::string describe (const inthist::Shape &shape)
 {
-  const std::string size =
-      " of " + std::to_string (shape.width) + "x" + std::to_string (shape.height) + " pixels";
+  const std::string size = joined (" of ", shape.width, "x", shape.height, " pixels");
   if (shape.content == inthist::Content::bins)
-    return "the integral histogram" + size + " with " + std::to_string (shape.bins) + " bins ("
-           + inthist::name_of (shape.counter) + ")";
+    return joined ("the integral histogram", size, " with ", shape.bins, " bins (",
+                   inthist::name_of (shape.counter), ")");
   return (shape.bins > 1 ? "the tables of values and squares" : "the summed-area table") + size;
 }
 
@@ -88,8 +85,8 @@ static std::string size_text (double size)
 
 std::string no_memory (const std::string &what, std::size_t bytes, const Available &available)
 {
-  return what + " takes " + size_text (double (bytes)) + ", and "
-         + size_text (double (available.bytes)) + " of " + available.of + " are free";
+  return joined (what, " takes ", size_text (double (bytes)), ", and ",
+                 size_text (double (available.bytes)), " of ", available.of, " are free");
 }
 
 std::string no_memory_within (const std::string &what, std::size_t bytes, const char *limit,
@@ -104,8 +101,7 @@ std::string no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes
 {
   std::string message = no_memory (describe (shape), bytes, available);
   if (alive > 0)
-    message +=
-        ", with " + std::to_string (alive) + " held already: set max-tensors to wait for them,";
+    message += joined (", with ", alive, " held already: set max-tensors to wait for them,");
   else
     message += ":";
   if (shape.content == inthist::Content::bins)

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <expected.hpp>
@@ -45,9 +47,26 @@ struct Error {
 template <class T = void>
 using Expected = inthist::Expected<T, Error>;
 
-inline tl::unexpected<Error> error (Error::Kind kind, std::string message)
+/// Joins texts and numbers.
+template <class... Parts>
+std::string joined (const Parts &...parts)
 {
-  return tl::unexpected<Error> (Error (kind, std::move (message)));
+  std::string text;
+  const auto add = [&text]<class Part> (const Part &part) {
+    if constexpr (std::is_convertible_v<const Part &, std::string_view>)
+      text += part;
+    else
+      text += std::to_string (part);
+  };
+  (add (parts), ...);
+  return text;
+}
+
+/// Returns an error whose message is joined from the parts.
+template <class... Parts>
+tl::unexpected<Error> error (Error::Kind kind, const Parts &...parts)
+{
+  return tl::unexpected<Error> (Error (kind, joined (parts...)));
 }
 
 /// Returns the failure of a CPU kernel, if any (inthist.hpp).
@@ -56,7 +75,7 @@ Expected<> check_host (int result);
 /// Sets `target` unless it is null.
 void set_gerror (GError **target, const Error &error);
 /// Frees a GError of this library and returns it as an Error, with `doing` in front.
-Error take_gerror (GError *error, const char *doing = "");
+tl::unexpected<Error> take_gerror (GError *taken, const char *doing = "");
 
 /// Returns "the integral histogram of 640x480 pixels with 32 bins (u32)", for messages.
 std::string describe (const inthist::Shape &shape);

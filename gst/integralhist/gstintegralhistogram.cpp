@@ -20,34 +20,28 @@ GQuark gst_integral_histogram_error_quark (void)
 
 GType gst_integral_histogram_counter_get_type (void)
 {
-  static gsize type = 0;
-  if (g_once_init_enter (&type)) {
-    static const GEnumValue values[] = {
-      { GST_INTEGRAL_HISTOGRAM_COUNTER_U32, "32 bits, exact below 2^32 pixels", "u32" },
-      { GST_INTEGRAL_HISTOGRAM_COUNTER_U16,
-        "16 bits, counts modulo 65536; region queries stay exact", "u16" },
-      { GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED,
-        "16 bits, and a few counts of 32 bits beside them: exact in one step for any region",
-        "u16-anchored" },
-      { 0, nullptr, nullptr },
-    };
-    g_once_init_leave (&type, g_enum_register_static ("GstIntegralHistogramCounter", values));
-  }
+  static const GEnumValue values[] = {
+    { GST_INTEGRAL_HISTOGRAM_COUNTER_U32, "32 bits, exact below 2^32 pixels", "u32" },
+    { GST_INTEGRAL_HISTOGRAM_COUNTER_U16, "16 bits, counts modulo 65536; region queries stay exact",
+      "u16" },
+    { GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED,
+      "16 bits, and a few counts of 32 bits beside them: exact in one step for any region",
+      "u16-anchored" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_enum_register_static ("GstIntegralHistogramCounter", values);
   return type;
 }
 
 GType gst_integral_histogram_content_get_type (void)
 {
-  static gsize type = 0;
-  if (g_once_init_enter (&type)) {
-    static const GEnumValue values[] = {
-      { GST_INTEGRAL_HISTOGRAM_CONTENT_BINS, "Pixels of each bin: an integral histogram", "bins" },
-      { GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS,
-        "Sums of values and of their squares: summed-area tables", "sums" },
-      { 0, nullptr, nullptr },
-    };
-    g_once_init_leave (&type, g_enum_register_static ("GstIntegralHistogramContent", values));
-  }
+  static const GEnumValue values[] = {
+    { GST_INTEGRAL_HISTOGRAM_CONTENT_BINS, "Pixels of each bin: an integral histogram", "bins" },
+    { GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS,
+      "Sums of values and of their squares: summed-area tables", "sums" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_enum_register_static ("GstIntegralHistogramContent", values);
   return type;
 }
 
@@ -90,10 +84,9 @@ static Expected<> ask (Tensor &tensor, const GstVideoRectangle *rectangles, guin
   TRY (tensor.ask ({ &query, 1 }));
   for (gsize i = 0; i < n_sums; i++) {
     if (sums[i] > G_MAXUINT32)
-      return error (Error::Kind::overflow,
-                    "the sum " + std::to_string (sums[i])
-                        + " does not fit 32 bits: ask gst_integral_histogram_region_sums or "
-                          "gst_integral_histogram_regions_sums");
+      return error (Error::Kind::overflow, "the sum ", sums[i],
+                    " does not fit 32 bits: ask gst_integral_histogram_region_sums or "
+                    "gst_integral_histogram_regions_sums");
     answers[i] = Answer (sums[i]);
   }
   return {};
@@ -125,9 +118,8 @@ template <class Answer>
 static Expected<GBytes *> ask_regions (Tensor &tensor, const gint *values, gsize n_values)
 {
   if (n_values % 4 != 0)
-    return error (Error::Kind::bad_question,
-                  std::to_string (n_values)
-                      + " numbers are no list of rectangles: each is x, y, width, height");
+    return error (Error::Kind::bad_question, n_values,
+                  " numbers are no list of rectangles: each is x, y, width, height");
   static_assert (sizeof (GstVideoRectangle) == 4 * sizeof (gint));
   const gsize n = n_values / 4, n_answers = n * tensor.shape.bins;
   g_autofree Answer *answers = TRY (answers_for<Answer> (n_answers));

@@ -90,24 +90,17 @@ GstVideoRectangle in_original (const GstIntegralHistogramMeta *meta, gint x, gin
 
 GType gst_integral_histogram_meta_api_get_type (void)
 {
-  static gsize type = 0;
-  if (g_once_init_enter (&type)) {
-    static const gchar *tags[] = { GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
-                                   GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr };
-    g_once_init_leave (&type, gst_meta_api_type_register ("GstIntegralHistogramMetaAPI", tags));
-  }
+  static const gchar *tags[] = { GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
+                                 GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr };
+  static const GType type = gst_meta_api_type_register ("GstIntegralHistogramMetaAPI", tags);
   return type;
 }
 
 const GstMetaInfo *gst_integral_histogram_meta_get_info (void)
 {
-  static const GstMetaInfo *info = nullptr;
-  if (g_once_init_enter (&info)) {
-    const GstMetaInfo *registered =
-        gst_meta_register (GST_INTEGRAL_HISTOGRAM_META_API_TYPE, "GstIntegralHistogramMeta",
-                           sizeof (GstIntegralHistogramMeta), init, free, transform);
-    g_once_init_leave (&info, registered);
-  }
+  static const GstMetaInfo *const info =
+      gst_meta_register (GST_INTEGRAL_HISTOGRAM_META_API_TYPE, "GstIntegralHistogramMeta",
+                         sizeof (GstIntegralHistogramMeta), init, free, transform);
   return info;
 }
 

@@ -16,9 +16,10 @@ using Search = GstIntegralHistogramSearch;
 
 namespace {
 
-tl::unexpected<Error> refuse (std::string why)
+template <class... Parts>
+tl::unexpected<Error> refuse (const Parts &...why)
 {
-  return error (Error::Kind::bad_question, std::move (why));
+  return error (Error::Kind::bad_question, why...);
 }
 
 Expected<inthist::Windows> windows_of (const Grid &grid)
@@ -29,11 +30,10 @@ Expected<inthist::Windows> windows_of (const Grid &grid)
          std::pair ("step_y", grid.step_y), std::pair ("columns", grid.columns),
          std::pair ("rows", grid.rows) })
     if (value < 1)
-      return refuse (std::string ("a grid's ") + name + " is at least 1, not "
-                     + std::to_string (value));
+      return refuse ("a grid's ", name, " is at least 1, not ", value);
   if (gint64 (grid.columns) * grid.rows > kMostWindows)
-    return refuse ("a grid of " + std::to_string (grid.columns) + "x" + std::to_string (grid.rows)
-                   + " windows is too large: " + std::to_string (kMostWindows) + " are the most");
+    return refuse ("a grid of ", grid.columns, "x", grid.rows,
+                   " windows is too large: ", kMostWindows, " are the most");
   return inthist::Windows{ nullptr,
                            0,
                            { grid.window_width, grid.window_height, grid.x, grid.y, grid.step_x,
@@ -52,7 +52,7 @@ guint number_of (const GstIntegralHistogramMeasure &measure)
 Expected<Measure> measure_of (guint number)
 {
   if (number >= inthist::kMeasures)
-    return refuse ("there is no measure number " + std::to_string (number));
+    return refuse ("there is no measure number ", number);
   return Measure (number);  // the same order: checked below
 }
 
@@ -79,7 +79,7 @@ public:
       double sum = 0;
       for (float &bin : model) {
         if (!(bin >= 0) || !std::isfinite (bin))
-          return refuse ("a model's bins are numbers of 0 or more, not " + std::to_string (bin));
+          return refuse ("a model's bins are numbers of 0 or more, not ", bin);
         sum += bin;
       }
       if (sum <= 0)
@@ -190,7 +190,7 @@ gboolean ask_quantile_maps (GstIntegralHistogram *histogram, const Grid *grids, 
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
     if (!(quantile >= 0 && quantile <= 1))
-      return refuse ("a quantile is 0 to 1, not " + std::to_string (quantile));
+      return refuse ("a quantile is 0 to 1, not ", quantile);
     for (guint i = 0; i < n_grids; i++)
       builder.add ({ .question = Question::quantiles,
                      .windows = TRY (windows_of (grids[i])),
@@ -203,14 +203,12 @@ gboolean ask_quantile_maps (GstIntegralHistogram *histogram, const Grid *grids, 
 Expected<> check (const Search &search)
 {
   if (search.n_patches < 1 || search.n_patches > inthist::kMaxPatches)
-    return refuse ("a search has 1 to " + std::to_string (inthist::kMaxPatches) + " patches, not "
-                   + std::to_string (search.n_patches));
+    return refuse ("a search has 1 to ", inthist::kMaxPatches, " patches, not ", search.n_patches);
   if (search.rank >= search.n_patches)
-    return refuse ("of " + std::to_string (search.n_patches) + " patches none has rank "
-                   + std::to_string (search.rank) + ": ranks go from 0 to "
-                   + std::to_string (search.n_patches - 1));
+    return refuse ("of ", search.n_patches, " patches none has rank ", search.rank,
+                   ": ranks go from 0 to ", search.n_patches - 1);
   if (!search.patches || !search.models)
-    return refuse (std::string ("a search has no ") + (search.patches ? "models" : "patches"));
+    return refuse ("a search has no ", search.patches ? "models" : "patches");
   return {};
 }
 
@@ -253,9 +251,8 @@ gboolean check_length (gsize n, gsize wanted, const char *what, GError **error)
 {
   if (n == wanted)
     return TRUE;
-  set_gerror (error,
-              Error (Error::Kind::bad_question, std::to_string (n) + " numbers are no " + what
-                                                    + ": it takes " + std::to_string (wanted)));
+  set_gerror (error, Error (Error::Kind::bad_question,
+                            joined (n, " numbers are no ", what, ": it takes ", wanted)));
   return FALSE;
 }
 
@@ -263,29 +260,26 @@ gboolean check_length (gsize n, gsize wanted, const char *what, GError **error)
 
 GType gst_integral_histogram_measure_get_type (void)
 {
-  static gsize type = 0;
-  if (g_once_init_enter (&type)) {
-    static const GEnumValue values[] = {
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION, "Intersection", "intersection" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA, "Bhattacharyya's, or Hellinger's, distance",
-        "bhattacharyya" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE, "Chi-square distance, over the model",
-        "chi-square" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE_ALT, "Chi-square distance, over the sum",
-        "chi-square-alt" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_L1, "Sum of differences", "l1" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_L2, "Euclidean distance", "l2" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_CORRELATION, "Correlation", "correlation" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_KULLBACK_LEIBLER,
-        "Kullback-Leibler divergence from the model", "kullback-leibler" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_EMD, "Earth mover's distance in one dimension, in bins",
-        "emd" },
-      { GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV,
-        "Largest difference of the cumulative histograms", "kolmogorov-smirnov" },
-      { 0, nullptr, nullptr },
-    };
-    g_once_init_leave (&type, g_enum_register_static ("GstIntegralHistogramMeasure", values));
-  }
+  static const GEnumValue values[] = {
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION, "Intersection", "intersection" },
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA, "Bhattacharyya's, or Hellinger's, distance",
+      "bhattacharyya" },
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE, "Chi-square distance, over the model",
+      "chi-square" },
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE_ALT, "Chi-square distance, over the sum",
+      "chi-square-alt" },
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_L1, "Sum of differences", "l1" },
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_L2, "Euclidean distance", "l2" },
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_CORRELATION, "Correlation", "correlation" },
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_KULLBACK_LEIBLER, "Kullback-Leibler divergence from the model",
+      "kullback-leibler" },
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_EMD, "Earth mover's distance in one dimension, in bins",
+      "emd" },
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV,
+      "Largest difference of the cumulative histograms", "kolmogorov-smirnov" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_enum_register_static ("GstIntegralHistogramMeasure", values);
   return type;
 }
 

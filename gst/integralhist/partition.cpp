@@ -49,10 +49,9 @@ public:
       return *rounds;
     return error (Error::Kind::no_memory,
                   too_large ("one row of " + describe (shape_) + " with what it is computed in",
-                             overhead_ (least_bins_, 1) + kPartsAtOnce * bytes (least_bins_, 1))
-                      + (options_.max_device_memory
-                             ? ": raise max-device-memory, or scale the video down"
-                             : ": scale the video down"));
+                             overhead_ (least_bins_, 1) + kPartsAtOnce * bytes (least_bins_, 1)),
+                  options_.max_device_memory ? ": raise max-device-memory, or scale the video down"
+                                             : ": scale the video down");
   }
 
 private:

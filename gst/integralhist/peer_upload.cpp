@@ -14,8 +14,7 @@ using namespace inthist::cuda;
 
 struct PeerUpload::Picture {
   EventOwner there;
-  DeviceMemory memory;
-  std::size_t bytes = 0;
+  GrowingDeviceMemory memory;
 };
 
 struct PeerUpload::Device {
@@ -125,11 +124,7 @@ Expected<std::shared_ptr<void>> PeerUpload::upload (PartFrame &frame, int width,
     }
     if (!picture)
       picture = std::make_unique<Picture> (TRY (make_event (cudaEventDisableTiming)));
-    if (picture->bytes < rows.size ()) {
-      picture->bytes = 0;
-      picture->memory = TRY (make_device_memory (rows.size ()));
-      picture->bytes = rows.size ();
-    }
+    TRY (picture->memory.reserve (rows.size ()));
     TRY (integralhist::upload (rows, picture->memory.get (), device.stream.get ()));
     TRY (check (cudaEventRecord (picture->there.get (), device.stream.get ())));
     frame.image.data = picture->memory.get ();

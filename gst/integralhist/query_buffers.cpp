@@ -61,26 +61,13 @@ private:
 
 }  // namespace
 
-CudaExpected<> QueryBuffers::reserve (std::size_t inputs_wanted, std::size_t answers_wanted,
-                                      std::size_t host_answers_wanted)
+CudaExpected<> QueryBuffers::reserve (std::size_t inputs_bytes, std::size_t answers_bytes,
+                                      std::size_t host_answers_bytes)
 {
-  if (inputs_wanted > inputs_bytes) {
-    inputs_bytes = 0;
-    host_inputs = TRY (make_pinned_memory (inputs_wanted));
-    inputs = TRY (make_device_memory (inputs_wanted));
-    inputs_bytes = inputs_wanted;
-  }
-  if (answers_wanted > answers_bytes) {
-    answers_bytes = 0;
-    answers = TRY (make_device_memory (answers_wanted));
-    answers_bytes = answers_wanted;
-  }
-  if (host_answers_wanted > host_answers_bytes) {
-    host_answers_bytes = 0;
-    host_answers = TRY (make_pinned_memory (host_answers_wanted));
-    host_answers_bytes = host_answers_wanted;
-  }
-  return {};
+  TRY (host_inputs.reserve (inputs_bytes));
+  TRY (inputs.reserve (inputs_bytes));
+  TRY (answers.reserve (answers_bytes));
+  return host_answers.reserve (host_answers_bytes);
 }
 
 QueryBufferPool::~QueryBufferPool ()
@@ -141,8 +128,8 @@ Expected<StagedQueries> StagedQueries::create (QueryBufferPool &pool, const inth
     if (reserved.error ().code != cudaErrorMemoryAllocation)
       return tl::make_unexpected (reserved.error ());
     return error (Error::Kind::no_memory,
-                  no_memory_on_device ("what is asked or answered", reserved.error ())
-                      + ": ask in parts");
+                  no_memory_on_device ("what is asked or answered", reserved.error ()),
+                  ": ask in parts");
   }
   staged.put_inputs (shape);
   if (answers)
@@ -179,7 +166,7 @@ void StagedQueries::put_answers (const inthist::Shape &shape)
 
 CudaExpected<> StagedQueries::upload (cudaStream_t stream) const
 {
-  const auto copy = [stream] (const DeviceMemory &to, const PinnedMemory &from, std::size_t bytes) {
+  const auto copy = [stream] (const auto &to, const auto &from, std::size_t bytes) {
     return check (bytes == 0 ? cudaSuccess
                              : cudaMemcpyAsync (to.get (), from.get (), bytes,
                                                 cudaMemcpyHostToDevice, stream));

@@ -19,12 +19,11 @@ using inthist::Query;
 struct QueryBuffers {
   inthist::cuda::StreamOwner stream;
   inthist::cuda::EventOwner done;  // with all use of the buffers
-  inthist::cuda::PinnedMemory host_inputs, host_answers;
-  inthist::cuda::DeviceMemory inputs, answers;
-  std::size_t inputs_bytes = 0, answers_bytes = 0, host_answers_bytes = 0;
+  inthist::cuda::GrowingPinnedMemory host_inputs, host_answers;
+  inthist::cuda::GrowingDeviceMemory inputs, answers;
 
-  inthist::cuda::CudaExpected<> reserve (std::size_t inputs_wanted, std::size_t answers_wanted,
-                                         std::size_t host_answers_wanted);
+  inthist::cuda::CudaExpected<> reserve (std::size_t inputs_bytes, std::size_t answers_bytes,
+                                         std::size_t host_answers_bytes);
 };
 
 /// Buffers that one call after another takes. cudaFree waits for the device where a failed call

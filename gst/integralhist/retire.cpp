@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "retire.hpp"
 
-#include <condition_variable>
-#include <mutex>
+#include <atomic>
+#include <future>
 
 #include "thread.hpp"
 
@@ -10,79 +10,47 @@ namespace integralhist {
 namespace {
 
 /// Counts the engines being dropped. The process's end waits for them: they use other libraries.
-class Retired {
-public:
-  static Retired &all ()
-  {
-    static Retired retired;
-    return retired;
-  }
+struct Retired {
+  std::atomic<unsigned> n = 0;
 
   ~Retired ()
   {
-    std::unique_lock lock (mutex_);
-    changed_.wait (lock, [this] { return n_ == 0; });
+    for (unsigned left = n; left > 0; left = n)
+      n.wait (left);
   }
-
-  void add ()
-  {
-    const std::lock_guard lock (mutex_);
-    n_++;
-  }
-
-  void remove ()
-  {
-    const std::lock_guard lock (mutex_);
-    n_--;
-    changed_.notify_all ();
-  }
-
-private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  unsigned n_ = 0;
 };
 
-struct Outcome {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool dropped = false;
+struct Drop {
+  std::shared_ptr<Engine> engine;
+  std::promise<void> done;
 };
 
 }  // namespace
 
 void retire (std::shared_ptr<Engine> engine, const std::function<bool ()> &hurry)
 {
+  constexpr std::chrono::milliseconds kMoment (100), kPoll (10);
   if (!engine)
     return;
-  constexpr std::chrono::milliseconds kMoment (100), kPoll (10);
   engine->abandon ();
-  Retired &retired = Retired::all ();
-  retired.add ();
-  const auto outcome = std::make_shared<Outcome> ();
-  const auto owned = std::make_shared<std::shared_ptr<Engine>> (std::move (engine));
-  const auto drop = [owned, outcome, &retired] {
-    owned->reset ();
-    {
-      const std::lock_guard lock (outcome->mutex);
-      outcome->dropped = true;
-      outcome->changed.notify_all ();
-    }
-    retired.remove ();
+  static Retired retired;
+  retired.n++;
+  const auto dropped = std::make_shared<Drop> (Drop{ std::move (engine), {} });
+  const auto drop = [dropped] {
+    dropped->engine.reset ();
+    dropped->done.set_value ();
+    retired.n--;
+    retired.n.notify_all ();
   };
+  const auto done = dropped->done.get_future ();
   auto thread = Thread::start ("integralhist-retire", drop);
   if (!thread)
     return drop ();
   const auto start = std::chrono::steady_clock::now ();
-  std::unique_lock lock (outcome->mutex);
-  while (!outcome->dropped && !(std::chrono::steady_clock::now () - start > kMoment && hurry ()))
-    outcome->changed.wait_for (lock, kPoll);
-  if (outcome->dropped) {
-    lock.unlock ();
-    thread->join ();
-  } else {
-    thread->detach ();
-  }
+  while (done.wait_for (kPoll) == std::future_status::timeout)
+    if (std::chrono::steady_clock::now () - start > kMoment && hurry ())
+      return thread->detach ();
+  thread->join ();
 }
 
 }  // namespace integralhist

@@ -50,14 +50,56 @@ struct RunningPart {
 
 class ShardedEngine final : public Engine, MemoryReturns {
 public:
-  static Expected<std::unique_ptr<Engine>>
-  create (const inthist::Shape &shape, const Options &options, const Partition &partition,
-          const std::vector<ShardDevice> &devices, const DeviceFunctions &functions)
+  ShardedEngine (const inthist::Shape &shape, const Options &options, const Partition &partition,
+                 const DeviceFunctions &functions)
+      : shape_ (shape), depth_ (options.async_depth), failed_ (options.failed),
+        still_waiting_ (options.still_waiting), partition_ (partition), functions_ (functions)
   {
-    std::unique_ptr<ShardedEngine> engine (
-        new ShardedEngine (shape, options, partition, functions));
-    TRY (engine->open (options, devices));
-    return engine;
+  }
+
+  /// Makes the first tensor and the devices' engines, and starts the threads.
+  Expected<> open (const Options &options, const std::vector<ShardDevice> &devices)
+  {
+    const char *const fault = g_getenv ("INTEGRALHIST_FAULT");
+    fault_ = TRY (parse_fault (fault ? fault : ""));
+    Options of_frames = options;
+    // Lets every task of an accepted frame find room.
+    if (partition_.frames > 0
+        && (options.max_tensors == 0 || options.max_tensors > partition_.frames))
+      of_frames.max_tensors = partition_.frames;
+    const auto make = [shape = shape_, partition = partition_, download = options.download,
+                       allocate = functions_.allocate,
+                       cancelled = options.cancelled] (unsigned alive) {
+      return ShardedTensor::create (shape, partition, download, allocate, alive, cancelled);
+    };
+    pool_ = TRY (TensorPool::create (make, of_frames));
+    if (!partition_.resident)  // the host joins the parts, and answers questions
+      TRY (check_threads (options.cancelled.get ()));
+
+    Options of_parts = options;
+    of_parts.async_depth = kPartsAtOnce;
+    if (options.download == Download::eager)
+      of_parts.download = Download::lazy;  // to a host destination
+    of_parts.still_waiting = nullptr;
+    of_parts.failed = nullptr;
+    // Parts of frames that somebody holds are computed after a stop, too.
+    of_parts.cancelled = nullptr;
+    of_parts.tuning_time = 0;  // the built-in choice, whose memory was counted
+    inthist::Shape part_shape = shape_;
+    if (partition_.strips > 1 && shape_.counter == inthist::Type::u16_anchored)
+      part_shape.counter = inthist::Type::u16;  // anchors need all rows
+    for (std::size_t d = 0; d < devices.size (); d++) {
+      of_parts.max_tensors = partition_.tensors[d];
+      auto worker = std::make_unique<Worker> ();
+      worker->id = devices[d].id;
+      worker->engine =
+          TRY (devices[d].make_engine (part_shape, of_parts, { partition_.bins, partition_.rows }));
+      workers_.push_back (std::move (worker));
+    }
+    for (auto &worker : workers_)
+      worker->thread =
+          TRY (Thread::start ("integralhist-device", [this, w = worker.get ()] { work (*w); }));
+    return {};
   }
 
   ~ShardedEngine () override { stop (); }
@@ -181,7 +223,7 @@ public:
   std::string story () const override
   {
     const auto count = [] (int n, const std::string &what) {
-      return std::to_string (n) + " " + what + (n == 1 ? "" : "s");
+      return joined (n, " ", what, n == 1 ? "" : "s");
     };
     std::string devices;
     for (const auto &worker : workers_)
@@ -198,57 +240,6 @@ public:
   }
 
 private:
-  ShardedEngine (const inthist::Shape &shape, const Options &options, const Partition &partition,
-                 const DeviceFunctions &functions)
-      : shape_ (shape), depth_ (options.async_depth), failed_ (options.failed),
-        still_waiting_ (options.still_waiting), partition_ (partition), functions_ (functions)
-  {
-  }
-
-  Expected<> open (const Options &options, const std::vector<ShardDevice> &devices)
-  {
-    const char *const fault = g_getenv ("INTEGRALHIST_FAULT");
-    fault_ = TRY (parse_fault (fault ? fault : ""));
-    Options of_frames = options;
-    // Lets every task of an accepted frame find room.
-    if (partition_.frames > 0
-        && (options.max_tensors == 0 || options.max_tensors > partition_.frames))
-      of_frames.max_tensors = partition_.frames;
-    const auto make = [shape = shape_, partition = partition_, download = options.download,
-                       allocate = functions_.allocate,
-                       cancelled = options.cancelled] (unsigned alive) {
-      return ShardedTensor::create (shape, partition, download, allocate, alive, cancelled);
-    };
-    pool_ = TRY (TensorPool::create (make, of_frames));
-    if (!partition_.resident)  // the host joins the parts, and answers questions
-      TRY (check_threads (options.cancelled.get ()));
-
-    Options of_parts = options;
-    of_parts.async_depth = kPartsAtOnce;
-    if (options.download == Download::eager)
-      of_parts.download = Download::lazy;  // to a host destination
-    of_parts.still_waiting = nullptr;
-    of_parts.failed = nullptr;
-    // Parts of frames that somebody holds are computed after a stop, too.
-    of_parts.cancelled = nullptr;
-    of_parts.tuning_time = 0;  // the built-in choice, whose memory was counted
-    inthist::Shape part_shape = shape_;
-    if (partition_.strips > 1 && shape_.counter == inthist::Type::u16_anchored)
-      part_shape.counter = inthist::Type::u16;  // anchors need all rows
-    for (std::size_t d = 0; d < devices.size (); d++) {
-      of_parts.max_tensors = partition_.tensors[d];
-      auto worker = std::make_unique<Worker> ();
-      worker->id = devices[d].id;
-      worker->engine =
-          TRY (devices[d].make_engine (part_shape, of_parts, { partition_.bins, partition_.rows }));
-      workers_.push_back (std::move (worker));
-    }
-    for (auto &worker : workers_)
-      worker->thread =
-          TRY (Thread::start ("integralhist-device", [this, w = worker.get ()] { work (*w); }));
-    return {};
-  }
-
   /// Returns whether a picture is uploaded once, and copied from device to device.
   bool peers_copy () const { return partition_.resident && functions_.peers_copy (shape_); }
 
@@ -530,8 +521,8 @@ private:
     const bool others = workers_.size () > 1 && error.kind != Error::Kind::no_memory;
     const Error failure (
         error.kind,
-        "device " + std::to_string (worker.id) + " failed: " + error.message
-            + (others ? "; leave it out of cuda-device-ids to compute on the others" : ""));
+        joined ("device ", worker.id, " failed: ", error.message,
+                others ? "; leave it out of cuda-device-ids to compute on the others" : ""));
     failing_ = true;
     const bool reported = report (failure);  // before anybody else learns of it
     {
@@ -589,7 +580,9 @@ Expected<std::unique_ptr<Engine>> make_sharded_engine (const inthist::Shape &sha
       TRY (divide (shape, devices, options,
                    overhead_of (shape, options, functions.kind, pixel_bytes, kPartsAtOnce),
                    functions.peers_copy (shape) ? options.async_depth * picture : 0));
-  return ShardedEngine::create (shape, options, partition, devices, functions);
+  auto engine = std::make_unique<ShardedEngine> (shape, options, partition, functions);
+  TRY (engine->open (options, devices));
+  return engine;
 }
 
 }  // namespace integralhist

@@ -27,10 +27,8 @@ Expected<Tensor *> ShardedTensor::only_shard ()
 {
   TRY (wait (GST_CLOCK_TIME_NONE));
   if (shards_.size () > 1)
-    return error (
-        Error::Kind::failed,
-        "the tensor is in " + std::to_string (shards_.size ())
-            + " shards, which no one stream orders: ask without a stream, or ask each shard");
+    return error (Error::Kind::failed, "the tensor is in ", shards_.size (),
+                  " shards, which no one stream orders: ask without a stream, or ask each shard");
   return shards_.empty () ? nullptr : shards_.front ().tensor.get ();
 }
 

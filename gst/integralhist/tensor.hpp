@@ -68,6 +68,19 @@ public:
   std::atomic<bool> failure_reported = false;
 };
 
+/// Waits for the tensor until `is_refusing ()`, then returns an Error::Kind::flushing.
+template <class IsRefusing>
+Expected<> await (Tensor &tensor, IsRefusing &&is_refusing)
+{
+  for (;;) {
+    const auto done = tensor.wait (20 * GST_MSECOND);
+    if (done || done.error ().kind != Error::Kind::timeout)
+      return done;
+    if (is_refusing ())
+      return error (Error::Kind::flushing, "flushing");
+  }
+}
+
 /// Wraps a tensor for the C API (gstintegralhistogram.cpp).
 GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor);
 Tensor &tensor_of (GstIntegralHistogram *histogram);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "thread.hpp"
 
-#include <condition_variable>
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -16,28 +16,18 @@ Expected<> check_threads (const std::atomic<bool> *cancelled)
   static bool tbb_has_its_own = false;
   const std::lock_guard lock (one_by_one);
   const unsigned n = kOurs + (tbb_has_its_own ? 0 : g_get_num_processors () - 1);
-  struct {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool may_end = false;
-  } all;
+  std::atomic<bool> may_end = false;
   Expected<> outcome;
   std::vector<Thread> threads;
   while (threads.size () < n && outcome) {
-    auto thread = Thread::start ("integralhist-try", [&all] {
-      std::unique_lock lock (all.mutex);
-      all.changed.wait (lock, [&all] { return all.may_end; });
-    });
+    auto thread = Thread::start ("integralhist-try", [&may_end] { may_end.wait (false); });
     if (thread)
       threads.push_back (std::move (*thread));
     else
       outcome = tl::make_unexpected (thread.error ());
   }
-  {
-    const std::lock_guard lock (all.mutex);
-    all.may_end = true;
-    all.changed.notify_all ();
-  }
+  may_end = true;
+  may_end.notify_all ();
   threads.clear ();
   if (outcome && !tbb_has_its_own) {
     outcome = check_host (inthist::cpu::start_workers (cancelled));

@@ -41,7 +41,6 @@ public:
     return error (Error::Kind::no_threads, no_threads (problem->message));
   }
 
-  bool is_started () const { return thread_; }
   void join ()
   {
     if (thread_)

@@ -52,7 +52,7 @@ std::string build ()
   struct stat file;
   if (!dladdr (reinterpret_cast<void *> (plan_for), &info) || stat (info.dli_fname, &file) != 0)
     return "";
-  return std::to_string (file.st_size) + " " + std::to_string (file.st_mtime);
+  return joined (file.st_size, " ", file.st_mtime);
 }
 
 /// Returns the group's name. GKeyFile refuses brackets, control characters and anything but UTF-8.
@@ -74,10 +74,9 @@ std::string device_of (const std::string &group)
 /// Returns a key such as 1920x1080x32-bins-u8-u32.
 std::string key_of (const Shape &shape)
 {
-  return std::to_string (shape.width) + "x" + std::to_string (shape.height) + "x"
-         + std::to_string (shape.bins)
-         + (shape.content == inthist::Content::bins ? "-bins-" : "-powers-")
-         + inthist::name_of (shape.pixel) + "-" + inthist::name_of (shape.counter);
+  return joined (shape.width, "x", shape.height, "x", shape.bins,
+                 shape.content == inthist::Content::bins ? "-bins-" : "-powers-",
+                 inthist::name_of (shape.pixel), "-", inthist::name_of (shape.counter));
 }
 
 class File {
@@ -113,7 +112,7 @@ std::string read_file (const std::string &name, std::string *why)
   if (!S_ISREG (status.st_mode))
     return fail ("it is no regular file");
   if (status.st_size > off_t (kMostBytes))
-    return fail ("it has more than " + std::to_string (kMostBytes) + " bytes");
+    return fail (joined ("it has more than ", kMostBytes, " bytes"));
   std::string text (std::size_t (status.st_size), '\0');
   std::size_t n = 0;
   while (n < text.size ()) {
@@ -192,12 +191,6 @@ std::optional<Choice> candidate (Device device, const Shape &shape, const String
   return std::nullopt;
 }
 
-std::optional<Choice> look_up (const std::string &file, const std::string &group, Device device,
-                               const Shape &shape, unsigned milliseconds, std::string *why)
-{
-  return choice_in (read_file (file, why), group, device, shape, milliseconds, why);
-}
-
 /// Adds the choice to the file's current text. Returns what went wrong.
 std::string store (const std::string &file, const std::string &group, const Shape &shape,
                    const Choice &choice, unsigned milliseconds)
@@ -257,11 +250,9 @@ std::string text_with (std::string_view text, const std::string &group, const Sh
 {
   gchar microseconds[G_ASCII_DTOSTR_BUF_SIZE];
   g_ascii_formatd (microseconds, sizeof microseconds, "%.6g", choice.seconds * 1e6);
-  const std::string tile = std::to_string (choice.tuning.tile),
-                    threads = std::to_string (choice.tuning.threads);
-  const std::string unfinished = std::to_string (choice.complete ? 0 : milliseconds);
-  const gchar *const fields[] = { choice.strategy->name, tile.c_str (), threads.c_str (),
-                                  microseconds, unfinished.c_str () };
+  const std::string entry =
+      joined (choice.strategy->name, ";", choice.tuning.tile, ";", choice.tuning.threads, ";",
+              microseconds, ";", choice.complete ? 0 : milliseconds, ";");
 
   const auto with_rest = [&] (std::string_view rest) {
     const KeyFile keys = parsed (rest);
@@ -284,8 +275,7 @@ std::string text_with (std::string_view text, const std::string &group, const Sh
         g_key_file_remove_group (keys.get (), other, nullptr);
     for (const auto &[name, value] : own)
       g_key_file_set_value (keys.get (), group.c_str (), name.c_str (), value.c_str ());
-    g_key_file_set_string_list (keys.get (), group.c_str (), key_of (shape).c_str (), fields,
-                                G_N_ELEMENTS (fields));
+    g_key_file_set_value (keys.get (), group.c_str (), key_of (shape).c_str (), entry.c_str ());
     gsize bytes;
     g_autofree char *data = g_key_file_to_data (keys.get (), &bytes, nullptr);
     return std::string (data, bytes);
@@ -305,7 +295,7 @@ Expected<Plan> plan_for (Device device, const Shape &shape, const inthist::Strat
     return Plan{ { set, {}, 0 }, "set", "as set" };
   const Choice built_in = inthist::default_choice (device, shape);
   if (!built_in.strategy)
-    return error (Error::Kind::failed, "no strategy computes " + describe (shape));
+    return error (Error::Kind::failed, "no strategy computes ", describe (shape));
   if (milliseconds == 0)
     return Plan{ built_in, "default", "built-in" };
 
@@ -319,7 +309,8 @@ Expected<Plan> plan_for (Device device, const Shape &shape, const inthist::Strat
                     group = group_of (fingerprint);
   std::string complaint;
   if (!fingerprint.empty ())
-    if (const auto choice = look_up (file, group, device, shape, milliseconds, &complaint))
+    if (const auto choice = choice_in (read_file (file, &complaint), group, device, shape,
+                                       milliseconds, &complaint))
       return Plan{ *choice, "cached", "from the cache " + file };
   const auto start = std::chrono::steady_clock::now ();
   const auto choice = inthist::tune (device, shape, inthist::layout_of (shape), tensor,
@@ -331,7 +322,7 @@ Expected<Plan> plan_for (Device device, const Shape &shape, const inthist::Strat
                  "built-in, because measuring failed: " + choice.error ().why };
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds> (
       std::chrono::steady_clock::now () - start);
-  Plan plan = { *choice, "measured", "measured in " + std::to_string (took.count ()) + " ms" };
+  Plan plan = { *choice, "measured", joined ("measured in ", took.count (), " ms") };
   if (!complaint.empty ())
     plan.story += "; the cache " + file + " was of no use: " + complaint;
   if (fingerprint.empty ())

@@ -78,4 +78,29 @@ inline CudaExpected<PinnedMemory> make_pinned_memory (std::size_t bytes)
   return PinnedMemory (static_cast<std::byte *> (memory));
 }
 
+/// Memory that is replaced where more is wanted; nothing may use it then.
+template <class Memory, CudaExpected<Memory> (*kMake) (std::size_t)>
+class Growing {
+public:
+  CudaExpected<> reserve (std::size_t wanted)
+  {
+    if (wanted <= bytes_)
+      return {};
+    memory_.reset ();
+    bytes_ = 0;
+    memory_ = TRY (kMake (wanted));
+    bytes_ = wanted;
+    return {};
+  }
+  std::byte *get () const { return memory_.get (); }
+  std::size_t bytes () const { return bytes_; }
+
+private:
+  Memory memory_;
+  std::size_t bytes_ = 0;
+};
+
+using GrowingDeviceMemory = Growing<DeviceMemory, make_device_memory>;
+using GrowingPinnedMemory = Growing<PinnedMemory, make_pinned_memory>;
+
 }  // namespace inthist::cuda
