@@ -72,7 +72,7 @@ struct Look {
   bool scale = true, messages = false;
 };
 
-/// The pixel of a line of `to` pixels that lies where `at` lies in one of `from`.
+/// Returns the pixel of a line of `to` pixels that lies where `at` lies in one of `from`.
 int scaled (int at, int from, int to)
 {
   return int ((2 * gint64 (at) + 1) * to / (2 * gint64 (from)));
@@ -197,7 +197,7 @@ using Element = Consumer<GstIntegralHistLikelihood, State, make_table>;
 
 // the map
 
-/// 0 to 1, the more the more alike.
+/// Returns how alike, from 0 to 1.
 static double brightness (GstIntegralHistogramMeasure measure, double value, int bins)
 {
   const auto below = [value] (double bound) { return 1 - value / bound; };
@@ -338,7 +338,7 @@ static Expected<> blend (GstIntegralHistLikelihood *self, double opacity, GstVid
   return {};
 }
 
-/// A bar with the colours of 0 to 1 in the lower right corner.
+/// Draws a bar with the colours of 0 to 1 in the lower right corner.
 static void draw_scale (GstVideoFrame *frame)
 {
   const int width = GST_VIDEO_FRAME_WIDTH (frame), height = GST_VIDEO_FRAME_HEIGHT (frame);
@@ -457,7 +457,7 @@ static gboolean gst_integral_hist_likelihood_sink_event (GstBaseTransform *trans
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
 }
 
-/// All but the pixels' format stays.
+/// Changes the pixels' format only.
 static GstCaps *gst_integral_hist_likelihood_transform_caps (GstBaseTransform *trans,
                                                              GstPadDirection direction,
                                                              GstCaps *caps, GstCaps *filter)
@@ -481,7 +481,7 @@ static GstCaps *gst_integral_hist_likelihood_transform_caps (GstBaseTransform *t
   return other;
 }
 
-/// What is known of places in the frame holds for the picture too.
+/// Keeps metas about places in the frame, which hold for the picture too.
 static gboolean gst_integral_hist_likelihood_transform_meta (GstBaseTransform *trans,
                                                              GstBuffer *out, GstMeta *meta,
                                                              GstBuffer *in)

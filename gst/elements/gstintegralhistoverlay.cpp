@@ -147,7 +147,7 @@ static std::string name_of (GstVideoRegionOfInterestMeta *roi)
   return joined (valid, " ", roi->id);
 }
 
-/// The name, and how sure a tracker is.
+/// Returns the name, and how sure a tracker is.
 static std::string label_of (GstVideoRegionOfInterestMeta *roi)
 {
   const GstStructure *track = gst_video_region_of_interest_meta_get_param (roi, "track");
@@ -188,7 +188,7 @@ static bool is_in_frame (const State &state, const Trail &trail)
          });
 }
 
-/// Fixes what is to be drawn on the frame. False where that is nothing.
+/// Decides what to draw on the frame; returns false where that is nothing.
 static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
 {
   State &state = *self->state;

@@ -26,7 +26,7 @@ struct Point {
   double x, y;
 };
 
-/// In pixels; it may lie outside of the frame.
+/// A box in pixels; it may lie outside of the frame.
 struct Box {
   gint64 x, y, width, height;
 
@@ -41,10 +41,10 @@ struct Chart {
   std::vector<guint32> counts;
 };
 
-/// The part of the box inside a frame of this size; all zero where there is none.
+/// Returns the part of the box inside a frame of this size; all zero where there is none.
 Box visible (const Box &box, gint64 width, gint64 height);
 
-/// Whether GstVideo can blend to frames of this format, and leaves the pixels beside as they are.
+/// Returns whether GstVideo can blend to this format without touching the pixels beside.
 bool can_paint (GstVideoFormat format);
 
 /// Draws on one frame: the `area` of a picture that is mapped for reading and writing.
@@ -53,22 +53,21 @@ public:
   /// With a `line_width` of 0 lines are as wide as the frame's height asks for.
   OverlayPainter (const GstVideoFrame &picture, const GstVideoRectangle &area, unsigned line_width);
 
-  /// What went wrong first, after which nothing is drawn.
+  /// Returns the first failure, after which nothing is drawn.
   const Expected<> &outcome () const { return outcome_; }
 
-  /// Along the box's border, inside, with a dark seam.
+  /// Outlines the box, inside its border, with a dark seam.
   void outline (const Box &box, const Colour &colour);
-  /// Of each box the chart that `chart_of` gives, side by side in a row along the lower edge of the
+  /// Draws the chart that `chart_of` gives for each box, in a row along the lower edge of the
   /// frame, or along the upper one where that hides less of the boxes. The highest bar of each is
-  /// its largest count. Where not all of them fit, the row ends with how many are left out, which
+  /// its largest count. Where not all fit, the row ends with how many are left out, which
   /// `chart_of` is not called for. `has_captions` leaves room for captions.
   Expected<> charts (std::span<const Box> boxes, bool has_captions,
                      const std::function<Expected<Chart> (std::size_t)> &chart_of);
-  /// Above the box, else below or in it, else as near as there is room for it: labels hide neither
-  /// each other nor charts. One without any room is left out. Valid UTF-8; where there is no font,
-  /// nothing.
+  /// Writes valid UTF-8 above the box, else below or in it, else as near as there is room: labels
+  /// hide neither each other nor charts. Writes nothing without room or without a font.
   void label (const Box &box, const Colour &colour, const std::string &text);
-  /// From the oldest point, which is the faintest.
+  /// Draws a line from the oldest point, the faintest, to the newest.
   void trail (std::span<const Point> points, const Colour &colour, double opacity);
 
 private:
@@ -77,19 +76,19 @@ private:
     gint64 width, height;
   };
 
-  /// The width of as much as `rows` rows are high, at least a pixel.
+  /// Returns the columns that look as wide as `rows` rows are high, at least one.
   gint64 in_width (gint64 rows) const;
   double text_margin () const { return std::round (font_size_ / 4) * stretch_; }
   void frame (const Box &box, gint64 across, const Colour &colour, double opacity);
   void fill (const Box &box, const Colour &colour, double opacity);
-  /// The size of a line of text with its margins; nothing where there is no font.
+  /// Returns the size of a line of text with its margins; nothing where there is no font.
   std::optional<TextSize> measure (const std::string &text);
   void write (cairo_t *cr, const Box &place, const std::string &text) const;
   void chart (const Box &place, const Chart &chart, gint64 bar_height);
   bool is_free (const Box &place) const;
-  /// The place nearest to the wish that is free, row by row.
+  /// Returns the free place nearest to the wish.
   std::optional<Box> free_place (const Box &wish) const;
-  /// What `draw` draws in coordinates of the frame, but only in the box.
+  /// Calls `draw`, in coordinates of the frame, and keeps what falls into the box.
   void paint (const Box &box, const Draw &draw);
   Expected<> paint_tile (const Box &tile, const Draw &draw);
   Expected<> blend (GstBuffer *pixels, const Box &box);

@@ -74,7 +74,8 @@ public:
   virtual Expected<> hold (GstBuffer *, const std::shared_ptr<Tensor> &) { return {}; }
   /// Ends a wait for a tensor, and refuses new ones.
   virtual void set_flushing (bool flushing) = 0;
-  /// Waits until all frames are computed or flushing starts. Engines that report failures need not.
+  /// Waits until all frames are computed or flushing starts, and returns the first failure. On CUDA
+  /// it returns at once: failures come with the next frame, or with the tensor.
   virtual Expected<> finish () { return {}; }
   /// Returns whether the engine is of no more use.
   virtual bool has_failed () { return false; }

@@ -9,7 +9,7 @@
 
 namespace integralhist {
 
-/// u16-anchored parts have all rows.
+/// The place of a part in the frame's host tensor. Parts of u16-anchored have all rows.
 struct HostDestination {
   std::byte *tensor = nullptr;
   inthist::Shape shape;  // of the whole frame
