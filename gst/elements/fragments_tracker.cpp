@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <measure.hpp>
+#include <kernels/measure.hpp>
 
 namespace integralhist {
 

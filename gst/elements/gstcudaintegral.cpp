@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstcudaintegral.h"
 
-#include <region.hpp>
+#include <kernels/region.hpp>
 
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/retire.hpp>
@@ -170,7 +170,7 @@ static Expected<> make_engine (GstCudaIntegral *self)
       TRY (make_engine (shape, lut, options, state.devices.all (), state.format.bytes));
   const Plan &plan = engine->plan ();
   INFO (self, "strategy %s, tile %d, threads %d: %s", plan.choice.strategy->name,
-        plan.choice.tuning.tile, plan.choice.tuning.threads, engine->story ().c_str ());
+        plan.choice.tuning.tile, plan.choice.tuning.threads, engine->description ().c_str ());
   state.told = false;
   const std::lock_guard lock (state.mutex);
   engine->set_flushing (state.flushing || state.stopping);

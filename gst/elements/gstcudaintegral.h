@@ -3,7 +3,7 @@
 
 #include <gst/base/gstbasetransform.h>
 
-#include <inthist.hpp>
+#include <kernels/inthist.hpp>
 
 G_BEGIN_DECLS
 

@@ -62,7 +62,7 @@ namespace {
 
 enum class Mode { gray, heat, blend };
 
-struct Look {
+struct LikelihoodProperties {
   Mode mode = Mode::blend;
   std::string model, histogram;
   guint64 models = 0;  // how often these two were set
@@ -110,12 +110,12 @@ struct Map {
 };
 
 struct State {
-  Look properties;  // guarded by the object lock
+  LikelihoodProperties properties;  // guarded by the object lock
   HistogramConsumer consumer;
 
   // of the streaming thread
   Model model;
-  guint64 models = 0;  // Look::models when it was taken
+  guint64 models = 0;  // LikelihoodProperties::models when it was taken
   Map map;
   std::vector<gfloat> values;  // of the map, kept for its memory
   std::unique_ptr<GstVideoConverter, void (*) (GstVideoConverter *)> converter = {
@@ -139,9 +139,9 @@ GType mode_get_type ()
   return type;
 }
 
-PropertyTable<Look> make_table ()
+PropertyTable<LikelihoodProperties> make_table ()
 {
-  PropertyTable<Look> table;
+  PropertyTable<LikelihoodProperties> table;
   table.choice ("mode", FIELD (mode), mode_get_type (), kPlaying, "What is shown");
   table.text ("model", FIELD (model), kPlaying,
               "Region \"x,y,width,height\" in pixels of the first frame whose histogram is looked "
@@ -226,26 +226,27 @@ static void report (GstIntegralHistLikelihood *self, GstBuffer *buffer,
 }
 
 /// Computes the map of a frame, and first the model where there is none for it.
-static Expected<> compute (GstIntegralHistLikelihood *self, const Look &look, GstBuffer *buffer,
-                           GstIntegralHistogramMeta *meta, int width, int height)
+static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProperties &properties,
+                           GstBuffer *buffer, GstIntegralHistogramMeta *meta, int width, int height)
 {
   State &state = *self->state;
   GstIntegralHistogram *histogram = meta->histogram;
   const int bins = int (gst_integral_histogram_get_bins (histogram));
   TRY (state.consumer.await (histogram));
-  if (int (state.model.bins.size ()) != bins || state.models != look.models) {
-    state.model = TRY (take_model (look.model, look.histogram, meta, width, height));
-    state.models = look.models;
+  if (int (state.model.bins.size ()) != bins || state.models != properties.models) {
+    state.model = TRY (take_model (properties.model, properties.histogram, meta, width, height));
+    state.models = properties.models;
   }
 
   const auto window = [] (guint wanted, double part, int pixels) {
     return wanted > 0 ? wanted : guint (CLAMP (std::llround (part * pixels), 1, G_MAXINT));
   };
-  const guint window_width = window (look.window_width, state.model.width, width);
-  const guint window_height = window (look.window_height, state.model.height, height);
-  const Side x (int (gst_integral_histogram_get_width (histogram)), width, window_width, look.step);
+  const guint window_width = window (properties.window_width, state.model.width, width);
+  const guint window_height = window (properties.window_height, state.model.height, height);
+  const Side x (int (gst_integral_histogram_get_width (histogram)), width, window_width,
+                properties.step);
   const Side y (int (gst_integral_histogram_get_height (histogram)), height, window_height,
-                look.step);
+                properties.step);
   const GstIntegralHistogramGrid grid = {
     x.window,  y.window, x.first - x.window / 2, y.first - y.window / 2, x.step, y.step,
     x.windows, y.windows
@@ -254,16 +255,16 @@ static Expected<> compute (GstIntegralHistLikelihood *self, const Look &look, Gs
   GstIntegralHistogramBest best;
   GError *problem = nullptr;
   if (!gst_integral_histogram_likelihood_maps (histogram, &grid, 1, state.model.bins.data (),
-                                               look.measure, state.values.data (),
-                                               look.messages ? &best : nullptr, &problem))
+                                               properties.measure, state.values.data (),
+                                               properties.messages ? &best : nullptr, &problem))
     return take_gerror (problem, "The likelihood map failed: ");
 
   state.map = { x, y, std::move (state.map.levels) };
   state.map.levels.resize (state.values.size ());
   std::ranges::transform (state.values, state.map.levels.begin (), [&] (gfloat value) {
-    return guint8 (std::lround (255 * CLAMP (brightness (look.measure, value, bins), 0, 1)));
+    return guint8 (std::lround (255 * CLAMP (brightness (properties.measure, value, bins), 0, 1)));
   });
-  if (look.messages)
+  if (properties.messages)
     report (
         self, buffer,
         { scaled (x.centre (best.index % x.windows), x.pixels, width) - int (window_width / 2),
@@ -378,13 +379,13 @@ static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVid
                                          GstVideoFrame *out)
 {
   State &state = *self->state;
-  const Look look = Element::properties_of (self);
-  TRY (Element::table ().check (look));
+  const LikelihoodProperties properties = Element::properties_of (self);
+  TRY (Element::table ().check (properties));
   const GstVideoRectangle area = TRY (frame_area (in->buffer, GST_VIDEO_FILTER (self)->in_info));
   const bool gap = GST_BUFFER_FLAG_IS_SET (in->buffer, GST_BUFFER_FLAG_GAP);
   if (GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (
           in->buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS))
-    TRY (compute (self, look, in->buffer, meta, area.w, area.h));
+    TRY (compute (self, properties, in->buffer, meta, area.w, area.h));
   else if (!gap)
     TRY (state.consumer.note_missing (GST_BASE_TRANSFORM (self),
                                       "... ! cudaintegralhist ! integralhistlikelihood ! ..."));
@@ -394,13 +395,13 @@ static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVid
   if (GST_VIDEO_FRAME_FORMAT (out) == GST_VIDEO_FORMAT_GRAY8)
     each_row<guint8> (
         state.map, out, [] (guint8 level) { return level; }, copy_row);
-  else if (look.mode == Mode::heat)
+  else if (properties.mode == Mode::heat)
     each_row<Bgrx> (
         state.map, out, [] (guint8 level) { return kColours[level]; }, copy_row);
   else
-    TRY (blend (self, look.opacity, in, area, out));
-  const bool is_frame_alone = look.mode == Mode::blend && look.opacity == 0;
-  if (look.scale && !is_frame_alone && GST_VIDEO_FRAME_FORMAT (out) != GST_VIDEO_FORMAT_GRAY8)
+    TRY (blend (self, properties.opacity, in, area, out));
+  const bool is_frame_alone = properties.mode == Mode::blend && properties.opacity == 0;
+  if (properties.scale && !is_frame_alone && GST_VIDEO_FRAME_FORMAT (out) != GST_VIDEO_FORMAT_GRAY8)
     draw_scale (out);
   return GST_FLOW_OK;
 }
@@ -504,9 +505,9 @@ static void gst_integral_hist_likelihood_set_property (GObject *object, guint id
 {
   const auto is = [spec] (const char *name) { return g_str_equal (spec->name, name); };
   GST_OBJECT_LOCK (object);
-  Look &look = Element::state_of (object).properties;
-  Element::table ().set (look, id, value);
-  look.models += is ("model") || is ("histogram");
+  LikelihoodProperties &properties = Element::state_of (object).properties;
+  Element::table ().set (properties, id, value);
+  properties.models += is ("model") || is ("histogram");
   GST_OBJECT_UNLOCK (object);
   if (is ("mode"))
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (object));

@@ -37,15 +37,15 @@ GST_DEBUG_CATEGORY_STATIC (category);
 
 namespace {
 
-struct Look {
+struct OverlayProperties {
   std::string regions;
   guint trail = 30, line_width = 0;
   bool labels = true, histograms = true;
 };
 
-PropertyTable<Look> make_table ()
+PropertyTable<OverlayProperties> make_table ()
 {
-  PropertyTable<Look> table;
+  PropertyTable<OverlayProperties> table;
   table.text ("regions", FIELD (regions), kPlaying,
               "Rectangles \"x,y,width,height;...\" in pixels to draw on every frame; what lies "
               "outside of it is not drawn",
@@ -79,12 +79,12 @@ struct Mark {
 };
 
 struct State {
-  Look properties;  // guarded by the object lock
+  OverlayProperties properties;  // guarded by the object lock
   HistogramConsumer consumer;
 
   // of the streaming thread
   GstVideoInfo info = {};
-  std::string parsed_text;                 // regions of the last frame's Look,
+  std::string parsed_text;                 // regions of the last frame's OverlayProperties,
   std::vector<GstVideoRectangle> regions;  // parsed
   std::map<gint, Trail> trails;            // by id
   guint64 frames = 0;
@@ -93,7 +93,7 @@ struct State {
   // what is to be drawn on the frame that is on its way
   bool draws = false;
   GstVideoRectangle area = {};  // of the picture, that is the frame
-  Look current;
+  OverlayProperties current;
   std::vector<Mark> marks;
 };
 

@@ -40,7 +40,7 @@
 
 #include <gst/video/navigation.h>
 
-#include <region.hpp>
+#include <kernels/region.hpp>
 
 #include "consumer.hpp"
 #include "fragments_tracker.hpp"

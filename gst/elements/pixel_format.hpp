@@ -3,7 +3,7 @@
 
 #include <gst/video/video.h>
 
-#include <inthist.hpp>
+#include <kernels/inthist.hpp>
 
 namespace integralhist {
 

@@ -8,7 +8,7 @@
 
 #include <gst/gst.h>
 
-#include <inthist.hpp>
+#include <kernels/inthist.hpp>
 
 namespace integralhist {
 

@@ -50,7 +50,7 @@ void BufferHolds::drop_read ()
   }
 }
 
-guint64 BufferHolds::count ()
+guint64 BufferHolds::n_returned ()
 {
   const std::lock_guard lock (mutex_);
   return n_dropped_;
@@ -58,7 +58,7 @@ guint64 BufferHolds::count ()
 
 Expected<bool> BufferHolds::await_more (guint64 before)
 {
-  return TRY (drop_oldest ()) || count () != before;
+  return TRY (drop_oldest ()) || n_returned () != before;
 }
 
 Expected<bool> BufferHolds::drop_oldest ()

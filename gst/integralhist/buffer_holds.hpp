@@ -33,7 +33,7 @@ public:
   /// Returns whether an element downstream has copied a held buffer.
   bool cause_copies () const { return cause_copies_; }
 
-  guint64 count () override;
+  guint64 n_returned () override;
   Expected<bool> await_more (guint64 before) override;
 
 private:

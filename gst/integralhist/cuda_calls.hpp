@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include <cuda/raii.hpp>
+#include <kernels/cuda/raii.hpp>
 
 #include "cuda_context.hpp"
 #include "picture_rows.hpp"

@@ -46,7 +46,7 @@ public:
   {
     const CudaContext::Scope scope (*context_);
     for (const Slot &slot : slots_)
-      settle (slot);
+      await_streams (slot);
     holds_.reset ();
     release ();
   }
@@ -68,7 +68,7 @@ public:
   {
     const CudaContext::Scope scope (*context_);
     const std::lock_guard lock (mutex_);
-    const Picture *const next = &pictures_[fetched_ % pictures_.size ()];
+    const Picture *const next = &pictures_[next_picture_ % pictures_.size ()];
     const auto is_read = [&] (const Slot &slot) {
       return slot.busy && slot.picture == next && !has_fired (done (slot));
     };
@@ -82,7 +82,7 @@ public:
     const CudaContext::Scope scope (*context_);
     const std::lock_guard lock (mutex_);
     const Picture *const picture = known (frame, 0);
-    return !picture || has_fired (picture->there.get ());
+    return !picture || has_fired (picture->arrived.get ());
   }
 
   Expected<std::shared_ptr<EngineTensor>> submit_part (const PartFrame &frame, const Part &part,
@@ -98,12 +98,12 @@ public:
       const std::lock_guard lock (mutex_);
       slot.measured = measure_now ();
       if (const auto enqueued = enqueue (frame, part, host, *tensor, slot); !enqueued) {
-        settle (slot);  // some of it may run
+        await_streams (slot);  // some of it may run
         return tl::make_unexpected (enqueued.error ());
       }
       slot.busy = true;
       last_read_ = frame.place == Place::host     ? nullptr
-                   : frame.place == Place::pinned ? slot.picture->there.get ()
+                   : frame.place == Place::pinned ? slot.picture->arrived.get ()
                                                   : slot.computed.get ();
       last_computed_ = slot.computed.get ();
       stats_.frames++;
@@ -148,7 +148,7 @@ private:
   struct Picture {
     GrowingPinnedMemory staging;
     GrowingDeviceMemory image;
-    EventOwner upload_started, there;
+    EventOwner upload_started, arrived;
     guint64 frame = 0;
     int first_row = -1;  // none yet
     bool timed = false;  // measured, and not in the statistics yet
@@ -162,7 +162,7 @@ private:
     EventOwner ready, computed, downloaded;        // the stream has done its part
     EventOwner compute_started, download_started;  // recorded in measured frames
     const Picture *picture = nullptr;              // null where pixels are read in place
-    bool busy = false, measured = false, uploaded = false, downloads = false;  // uploaded: measured
+    bool busy = false, measured = false, upload_measured = false, downloads = false;
   };
 
   Expected<> allocate (const Options &options)
@@ -192,7 +192,7 @@ private:
         *event = TRY (make_event (cudaEventBlockingSync));
     }
     for (Picture &picture : pictures_)
-      for (EventOwner *event : { &picture.upload_started, &picture.there })
+      for (EventOwner *event : { &picture.upload_started, &picture.arrived })
         *event = TRY (make_event (cudaEventBlockingSync));
     if (most_.height < shape_.height)
       above_ = TRY (make_device_memory (above_bytes ()));
@@ -248,7 +248,7 @@ private:
   }
 
   /// Waits for the slot's streams, whatever became of its frame.
-  void settle (const Slot &slot)
+  void await_streams (const Slot &slot)
   {
     for (cudaStream_t stream :
          { upload_stream_.get (), slot.stream.get (), download_stream_.get () })
@@ -276,8 +276,8 @@ private:
       if (cudaEventElapsedTime (&milliseconds, from.get (), to.get ()) == cudaSuccess)
         duration.add (guint64 (milliseconds * 1e6));
     };
-    if (slot.uploaded)
-      add (stats.upload, slot.picture->upload_started, slot.picture->there);
+    if (slot.upload_measured)
+      add (stats.upload, slot.picture->upload_started, slot.picture->arrived);
     if (slot.measured)
       add (stats.compute, slot.compute_started, slot.computed);
     if (slot.measured && slot.downloads)
@@ -299,7 +299,7 @@ private:
   Expected<inthist::Image> fetched (const PartFrame &frame, const Part &part, Slot &slot)
   {
     slot.picture = nullptr;
-    slot.uploaded = false;
+    slot.upload_measured = false;
     inthist::Image rows = frame.image;
     rows.data = static_cast<const std::byte *> (rows.data) + part.first_row * rows.stride;
     if (is_here (frame)) {
@@ -307,16 +307,16 @@ private:
         TRY (check (cudaEventRecord (slot.ready.get (), frame.producer)));
         TRY (check (cudaStreamWaitEvent (slot.stream.get (), slot.ready.get (), 0)));
       }
-      if (frame.there)
+      if (frame.arrived)
         TRY (check (
-            cudaStreamWaitEvent (slot.stream.get (), static_cast<cudaEvent_t> (frame.there), 0)));
+            cudaStreamWaitEvent (slot.stream.get (), static_cast<cudaEvent_t> (frame.arrived), 0)));
       return rows;
     }
     Picture *picture = frame.number > 0 ? known (frame, part.first_row) : nullptr;
     if (!picture)
       picture = TRY (fetch (rows, part, frame, slot.measured));
-    slot.uploaded = std::exchange (picture->timed, false);
-    TRY (check (cudaStreamWaitEvent (slot.stream.get (), picture->there.get (), 0)));
+    slot.upload_measured = std::exchange (picture->timed, false);
+    TRY (check (cudaStreamWaitEvent (slot.stream.get (), picture->arrived.get (), 0)));
     slot.picture = picture;
     return inthist::Image{ picture->image.get (), std::ptrdiff_t (picture->pitch),
                            frame.image.format };
@@ -340,7 +340,7 @@ private:
   /// Returns a picture that no slot reads.
   CudaExpected<Picture *> next_picture ()
   {
-    Picture &picture = pictures_[fetched_++ % pictures_.size ()];
+    Picture &picture = pictures_[next_picture_++ % pictures_.size ()];
     TRY (forget (picture));
     return &picture;
   }
@@ -373,12 +373,12 @@ private:
       TRY (upload (from, picture.image.get (), stream));
       stats_.bytes_up += from.bytes * from.n;
     } else {
-      if (frame.there)
-        TRY (check (cudaStreamWaitEvent (stream, static_cast<cudaEvent_t> (frame.there), 0)));
+      if (frame.arrived)
+        TRY (check (cudaStreamWaitEvent (stream, static_cast<cudaEvent_t> (frame.arrived), 0)));
       TRY (context_->copy_from (*frame.context, image.data, picture.image.get (),
                                 image.stride * (part.rows - 1) + from.bytes, stream));
     }
-    TRY (check (cudaEventRecord (picture.there.get (), upload_stream_.get ())));
+    TRY (check (cudaEventRecord (picture.arrived.get (), upload_stream_.get ())));
     picture.frame = frame.number;
     picture.first_row = part.first_row;
     picture.timed = measured;
@@ -472,7 +472,7 @@ private:
   std::mutex mutex_;  // guards all below
   std::vector<Slot> slots_;
   std::vector<Picture> pictures_;
-  std::size_t fetched_ = 0;
+  std::size_t next_picture_ = 0;
   gint64 last_measured_ = 0;
   Stats stats_;
 };

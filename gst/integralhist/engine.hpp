@@ -85,7 +85,7 @@ public:
   virtual Stats stats () = 0;
   virtual const Plan &plan () const = 0;
   /// Returns how frames are computed, for the log.
-  virtual std::string story () const { return plan ().story; }
+  virtual std::string description () const { return plan ().description; }
 };
 
 }  // namespace integralhist

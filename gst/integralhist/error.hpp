@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <expected.hpp>
-#include <inthist.hpp>
+#include <kernels/expected.hpp>
+#include <kernels/inthist.hpp>
 
 #include "gstintegralhistogram.h"
 

@@ -3,7 +3,7 @@
 // A part of a frame: some of its bins in some of its rows. A device computes parts one by one.
 #pragma once
 
-#include <inthist.hpp>
+#include <kernels/inthist.hpp>
 
 namespace integralhist {
 

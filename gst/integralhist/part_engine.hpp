@@ -10,8 +10,8 @@ namespace integralhist {
 
 /// A frame of which parts are computed.
 struct PartFrame : Frame {
-  guint64 number = 0;     // from 1 on
-  void *there = nullptr;  // a CUDA event that reads of the pixels wait for, or null
+  guint64 number = 0;       // from 1 on
+  void *arrived = nullptr;  // a CUDA event that reads of the pixels wait for, or null
 };
 
 /// An engine of parts of frames, which one thread calls.

@@ -13,7 +13,7 @@ namespace integralhist {
 using namespace inthist::cuda;
 
 struct PeerUpload::Picture {
-  EventOwner there;
+  EventOwner arrived;
   GrowingDeviceMemory memory;
 };
 
@@ -51,7 +51,7 @@ Expected<bool> is_near (const CudaContext &from, const CudaContext &to)
   int can = 0;
   if (cudaDeviceCanAccessPeer (&can, to.device (), from.device ()) != cudaSuccess || !can)
     return false;
-  const CudaContext::Scope there (from);
+  const CudaContext::Scope scope (from);
   const DeviceMemory far = TRY (make_device_memory (kBytes));
   return on (to, [&] () -> Expected<bool> {
     const DeviceMemory here = TRY (make_device_memory (kBytes));
@@ -126,18 +126,18 @@ Expected<std::shared_ptr<void>> PeerUpload::upload (PartFrame &frame, int width,
       picture = std::make_unique<Picture> (TRY (make_event (cudaEventDisableTiming)));
     TRY (picture->memory.reserve (rows.size ()));
     TRY (integralhist::upload (rows, picture->memory.get (), device.stream.get ()));
-    TRY (check (cudaEventRecord (picture->there.get (), device.stream.get ())));
+    TRY (check (cudaEventRecord (picture->arrived.get (), device.stream.get ())));
     frame.image.data = picture->memory.get ();
     frame.image.stride = std::ptrdiff_t (rows.pitch);
     frame.place = Place::device;
     frame.context = device.context;
-    frame.there = picture->there.get ();
+    frame.arrived = picture->arrived.get ();
     return std::shared_ptr<void> (picture.release (),
                                   [peers = shared_from_this (), &device] (void *memory) {
                                     std::unique_ptr<Picture> used (static_cast<Picture *> (memory));
-                                    const CudaContext::Scope there (*device.context);
+                                    const CudaContext::Scope scope (*device.context);
                                     // A dropped frame's upload may still run.
-                                    cudaEventSynchronize (used->there.get ());
+                                    cudaEventSynchronize (used->arrived.get ());
                                     const std::lock_guard lock (peers->mutex_);
                                     device.idle.push_back (std::move (used));
                                   });

@@ -3,7 +3,7 @@
 // The rows of a picture, which is copied to a staging buffer or to a device.
 #pragma once
 
-#include <inthist.hpp>
+#include <kernels/inthist.hpp>
 
 namespace integralhist {
 

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include <cuda/raii.hpp>
+#include <kernels/cuda/raii.hpp>
 
 namespace integralhist {
 namespace {

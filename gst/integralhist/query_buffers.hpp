@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include <query.hpp>
+#include <kernels/query.hpp>
 
 #include "cuda_calls.hpp"
 

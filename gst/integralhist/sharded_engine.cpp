@@ -193,7 +193,7 @@ public:
       std::erase_if (queue_, is_unheld);
     }
     for (const Task &task : dropped)
-      finish (*task.pending);
+      end_use (*task.pending);
   }
 
   Stats stats () override
@@ -220,7 +220,7 @@ public:
 
   const Plan &plan () const override { return workers_.front ()->engine->plan (); }
 
-  std::string story () const override
+  std::string description () const override
   {
     const auto count = [] (int n, const std::string &what) {
       return joined (n, " ", what, n == 1 ? "" : "s");
@@ -276,7 +276,7 @@ private:
 
   // Frames that are finished return memory.
 
-  guint64 count () override
+  guint64 n_returned () override
   {
     const std::lock_guard lock (mutex_);
     return finished_;
@@ -339,7 +339,7 @@ private:
     for (;;) {
       if (worker.fetching && worker.engine->has_fetched (worker.fetching->frame)) {
         lock.unlock ();
-        finish (*std::exchange (worker.fetching, nullptr));
+        end_use (*std::exchange (worker.fetching, nullptr));
         lock.lock ();
       }
       const bool take =
@@ -358,7 +358,7 @@ private:
         // there may be a task to take, or pixels to fetch, meanwhile
         const bool may_take = running.size () < kPartsAtOnce;
         lock.unlock ();
-        settle (worker, running, may_take ? 0 : 100 * GST_USECOND);
+        end_oldest (worker, running, may_take ? 0 : 100 * GST_USECOND);
         lock.lock ();
         if (may_take && !running.empty ())
           changed_.wait_for (lock, std::chrono::microseconds (50));
@@ -397,8 +397,8 @@ private:
       if (!tensor) {
         fail (worker, task, tensor.error ());
         while (!running.empty ())  // earlier strips may still read the pixels
-          settle (worker, running, GST_CLOCK_TIME_NONE);
-        return finish (*task.pending);
+          end_oldest (worker, running, GST_CLOCK_TIME_NONE);
+        return end_use (*task.pending);
       }
       running.push_back ({ task, part, std::move (*tensor), strip + 1 == partition_.strips });
     }
@@ -424,7 +424,7 @@ private:
     if (fault_ && worker.id == fault_->device && ++parts_until_fault_ == fault_->part)
       return error (Error::Kind::failed, "a fault that INTEGRALHIST_FAULT asked for");
     while (running.size () >= kPartsAtOnce)
-      settle (worker, running, GST_CLOCK_TIME_NONE);
+      end_oldest (worker, running, GST_CLOCK_TIME_NONE);
     bool warned = false;
     for (int waited = 0;; waited++) {
       auto tensor =
@@ -432,7 +432,7 @@ private:
       if (tensor || tensor.error ().kind != Error::Kind::no_memory)
         return tensor;
       if (!running.empty ()) {
-        settle (worker, running, GST_CLOCK_TIME_NONE);
+        end_oldest (worker, running, GST_CLOCK_TIME_NONE);
         continue;
       }
       unsigned held;
@@ -447,7 +447,7 @@ private:
   }
 
   /// Ends the oldest part, if it is done within the timeout.
-  void settle (Worker &worker, std::list<RunningPart> &running, GstClockTime timeout)
+  void end_oldest (Worker &worker, std::list<RunningPart> &running, GstClockTime timeout)
   {
     RunningPart &oldest = running.front ();
     const auto outcome = oldest.tensor->wait_for_copy (timeout);
@@ -465,11 +465,11 @@ private:
       worker.parts += outcome.has_value ();
     }
     if (done.last)
-      finish (*done.task.pending);
+      end_use (*done.task.pending);
   }
 
   /// Ends one use of a frame: a task that is done or dropped, or a device's fetch of the pixels.
-  void finish (PendingFrame &pending)
+  void end_use (PendingFrame &pending)
   {
     std::shared_ptr<ShardedTensor> tensor;
     {
@@ -536,7 +536,7 @@ private:
     task.pending->tensor->fail (failure, reported);
     for (const Task &one : dropped) {
       one.pending->tensor->fail (failure, reported);
-      finish (*one.pending);
+      end_use (*one.pending);
     }
   }
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <span>
 
-#include <query.hpp>
+#include <kernels/query.hpp>
 
 #include "error.hpp"
 

@@ -53,7 +53,7 @@ Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire ()
   EngineTensor *tensor = idle_.front ().release ();
   idle_.pop_front ();
   most_out_ = std::max (most_out_, alive_ - unsigned (idle_.size ()));
-  if (++acquired_ % kMemory == 0) {
+  if (++acquired_ % kRecent == 0) {
     kept_ = std::max (least_kept_, most_out_);
     most_out_ = 0;
   }
@@ -66,7 +66,7 @@ Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire (MemoryReturns &retu
 {
   for (;;) {
     // what came back meanwhile may have been the missing memory
-    const guint64 before = returns.count ();
+    const guint64 before = returns.n_returned ();
     auto tensor = acquire ();
     if (tensor || tensor.error ().kind != Error::Kind::no_memory
         || !TRY (returns.await_more (before)))

@@ -15,7 +15,7 @@ class MemoryReturns {
 public:
   virtual ~MemoryReturns () = default;
   /// Returns how often memory has come back so far.
-  virtual guint64 count () = 0;
+  virtual guint64 n_returned () = 0;
   /// Waits until that is more than `before`. Returns false where nothing can come back.
   virtual Expected<bool> await_more (guint64 before) = 0;
 };
@@ -44,7 +44,7 @@ public:
   void close ();
 
 private:
-  static constexpr unsigned kMemory = 256;
+  static constexpr unsigned kRecent = 256;
 
   TensorPool (Make make, const Options &options);
 
@@ -59,7 +59,7 @@ private:
   unsigned alive_ = 0;
   const unsigned least_kept_;
   unsigned wanted_, kept_;
-  unsigned acquired_ = 0, most_out_ = 0;  // most of the last kMemory calls of acquire
+  unsigned acquired_ = 0, most_out_ = 0;  // most of the last kRecent calls of acquire
   bool flushing_ = false;
 };
 

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include <inthist.hpp>
+#include <kernels/inthist.hpp>
 
 namespace integralhist {
 

@@ -4,7 +4,7 @@
 // nanoseconds without a profiler, nothing with -Dnvtx=disabled.
 #pragma once
 
-#include <inthist.hpp>
+#include <kernels/inthist.hpp>
 
 #if HAVE_NVTX
 #include <cuda_runtime.h>

@@ -324,12 +324,12 @@ Expected<Plan> plan_for (Device device, const Shape &shape, const inthist::Strat
       std::chrono::steady_clock::now () - start);
   Plan plan = { *choice, "measured", joined ("measured in ", took.count (), " ms") };
   if (!complaint.empty ())
-    plan.story += "; the cache " + file + " was of no use: " + complaint;
+    plan.description += "; the cache " + file + " was of no use: " + complaint;
   if (fingerprint.empty ())
-    plan.story += "; not kept, as the device has no name to know it by";
+    plan.description += "; not kept, as the device has no name to know it by";
   else if (const std::string failure = store (file, group, shape, plan.choice, milliseconds);
            !failure.empty ())
-    plan.story += "; the cache could not be written: " + failure;
+    plan.description += "; the cache could not be written: " + failure;
   return plan;
 }
 

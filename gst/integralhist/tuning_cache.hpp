@@ -22,7 +22,7 @@
 #include <string>
 #include <string_view>
 
-#include <tuner.hpp>
+#include <kernels/tuner.hpp>
 
 #include "error.hpp"
 
@@ -32,7 +32,7 @@ struct Plan {
   inthist::Choice choice;
   // the choice's origin: "set", "measured", "cached" or "default"
   const char *tuning = "none";
-  std::string story;  // the origin, for the log
+  std::string description;  // the origin, for the log
 };
 
 /// Returns `set` with its defaults unless it is null. Otherwise returns the fastest strategy on the

@@ -28,7 +28,7 @@
 #include <gst/integralhist/sharded_engine.hpp>
 
 #if INTHIST_CUDA
-#include <cuda/raii.hpp>
+#include <kernels/cuda/raii.hpp>
 #endif
 
 #include "../support/must.hpp"

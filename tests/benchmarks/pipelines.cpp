@@ -20,9 +20,9 @@
 
 #include "ends.hpp"
 
-#include <inthist.hpp>
+#include <kernels/inthist.hpp>
 #if INTHIST_CUDA
-#include <cuda/raii.hpp>
+#include <kernels/cuda/raii.hpp>
 
 #include "../support/must.hpp"
 #endif

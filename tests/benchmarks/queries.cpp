@@ -17,7 +17,7 @@
 #include <random>
 
 #include <memory.hpp>
-#include <query.hpp>
+#include <kernels/query.hpp>
 #include <text.hpp>
 
 #include "read.hpp"

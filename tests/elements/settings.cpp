@@ -3,7 +3,7 @@
 // A setting that cannot be had is one clear error, which names the culprit and what to do. What is
 // left to auto is chosen. Both elements have this from their common base.
 #include <gst/integralhist/gstintegralhist.h>
-#include <inthist.hpp>
+#include <kernels/inthist.hpp>
 
 #include "frames.hpp"
 

@@ -93,7 +93,7 @@ enum class Expected {
 
 struct Frame {
   GstBuffer *buffer = nullptr;
-  std::string caps, story;
+  std::string caps, description;
   Picture picture;
   Expected expected = Expected::answer;
 };
@@ -188,7 +188,7 @@ public:
       cropped ();
     else
       lying ();
-    frame_.story += format (" of %zu bytes", gst_buffer_get_size (frame_.buffer));
+    frame_.description += format (" of %zu bytes", gst_buffer_get_size (frame_.buffer));
     return std::move (frame_);
   }
 
@@ -214,7 +214,7 @@ private:
     const Block whole = make_block (info_.size, random_);
     frame_.picture = read (whole.data + info_.offset[0], info_.stride[0], width_, height_, reader_);
     const int n = random_.with (0.5) ? 1 : random_.between (2, 4);
-    frame_.story = format ("plain, in %d memories", n);
+    frame_.description = format ("plain, in %d memories", n);
     gsize from = 0;
     for (int i = 0; i < n; i++) {
       const gsize to = i == n - 1 ? whole.size : from + random_.word () % (whole.size - from + 1);
@@ -269,8 +269,8 @@ private:
     auto planes = planes_of (layout, true);
     const bool apart = random_.with (0.4), upside_down = !in_company_ && random_.with (0.15);
     gsize at = apart ? 0 : gsize (unit_ * random_.one_of ({ 0, 0, 1, 7, 64 }));
-    frame_.story += format ("meta of %dx%d, %s, from byte %zu", width, height,
-                            apart ? "a memory a plane" : "one memory", at);
+    frame_.description += format ("meta of %dx%d, %s, from byte %zu", width, height,
+                                  apart ? "a memory a plane" : "one memory", at);
     std::vector<gsize> starts;
     for (Plane &plane : planes) {
       starts.push_back (at);
@@ -280,7 +280,7 @@ private:
         plane.offset += gsize (plane.stride) * (plane.rows - 1);
         plane.stride = -plane.stride;
       }
-      frame_.story += format (", stride %d", plane.stride);
+      frame_.description += format (", stride %d", plane.stride);
     }
     const guint8 *first = nullptr;
     if (apart) {
@@ -308,7 +308,8 @@ private:
     crop->y = guint (y);
     crop->width = guint (width);
     crop->height = guint (height);
-    frame_.story += format (", crop %u,%u,%u,%u", crop->x, crop->y, crop->width, crop->height);
+    frame_.description +=
+        format (", crop %u,%u,%u,%u", crop->x, crop->y, crop->width, crop->height);
   }
 
   /// A larger picture, of which the caps tell the part that is to be seen.
@@ -338,14 +339,14 @@ private:
     auto planes = planes_of (info_, false);
     frame_.expected = Expected::refusal;
     const int kind = random_.between (0, 9);
-    static constexpr const char *kStories[] = {
+    static constexpr const char *kDescriptions[] = {
       "the first plane is cut",   "a stride that is too long",
       "an offset behind the end", "rows before the memory",
       "another plane is cut",     "a plane over two memories",
       "a meta of another format", "a meta of a smaller frame",
       "no meta, and too short",   "no memory"
     };
-    frame_.story = kStories[kind];
+    frame_.description = kDescriptions[kind];
     if (kind == 8 || kind == 9) {
       if (kind == 8)
         append (frame_.buffer, make_block (random_.word () % info_.size, random_));

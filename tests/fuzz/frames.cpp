@@ -247,7 +247,7 @@ int main (int argc, char **argv)
       Maker maker (width, height, !stream.is_alone (), random);
       for (int n = random.between (1, 4); n > 0 && goes_on; n--) {
         Frame frame = maker.make ();
-        doing = setup.line + "\n  " + frame.caps + "\n  " + frame.story
+        doing = setup.line + "\n  " + frame.caps + "\n  " + frame.description
                 + format ("\n  frame %d of seed %" G_GUINT64_FORMAT, frames, options.seed);
         goes_on = stream.push (frame, random);
         frames++;

@@ -5,7 +5,7 @@
 // the tensor. Stages are timed in laps of their own, since an event between two kernels is not
 // free. At the end each candidate's buffers are poisoned and filled once more, and must be right.
 #include "bench.hpp"
-#include <query.hpp>
+#include <kernels/query.hpp>
 
 #include <chrono>
 #include <cmath>

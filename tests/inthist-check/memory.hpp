@@ -16,12 +16,14 @@
 #include <string>
 #include <vector>
 
-#include "inthist.hpp"
+#include <kernels/inthist.hpp>
+
 #include "text.hpp"
 
 #if INTHIST_CUDA
+#include <kernels/cuda/raii.hpp>
+
 #include "../support/must.hpp"
-#include "cuda/raii.hpp"
 #endif
 
 namespace inthist::check {

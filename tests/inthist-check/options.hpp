@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "inthist.hpp"
+#include <kernels/inthist.hpp>
 
 namespace inthist::check {
 

@@ -8,7 +8,7 @@
 #include <functional>
 #include <thread>
 
-#include <tuner.hpp>
+#include <kernels/tuner.hpp>
 
 #include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
 

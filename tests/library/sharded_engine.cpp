@@ -152,7 +152,7 @@ GST_START_TEST (relayed)
   auto engine = must (make_sharded_engine (
       kShape, options, { device_of_speed (0, 0, memory), device_of_speed (1, 3, memory) }, host,
       1));
-  fail_unless (engine->story ().find ("from device to device") != std::string::npos);
+  fail_unless (engine->description ().find ("from device to device") != std::string::npos);
   std::vector<std::pair<std::shared_ptr<Tensor>, unsigned>> tensors;
   for (unsigned i = 0; i < 20; i++) {
     auto pixels = picture (i);

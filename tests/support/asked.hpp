@@ -8,7 +8,7 @@
 #include <random>
 #include <utility>
 
-#include <region.hpp>
+#include <kernels/region.hpp>
 
 #include "devices.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include <expected.hpp>
+#include <kernels/expected.hpp>
 
 template <class T, class E>
 T must (inthist::Expected<T, E> expected)
