@@ -2,7 +2,7 @@
 //
 // strip: counts columns, then marches down strips of rows and writes the tensor once. Two launches:
 //
-//   count   counts, in every strip, the pixels of each bin in each column
+//   count   counts, in every strip, the pixels of each bin in each column (device/strip_count.cuh)
 //   march   walks down every strip of every bin with the current row of H (device/strip_march.cuh)
 //
 // A block waits for no other. It starts from H in the row above its strip: the column counts of all
@@ -18,93 +18,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "device/strip_count.cuh"
 #include "device/strip_march.cuh"
 
 namespace inthist {
 namespace cuda {
 namespace {
-
-constexpr int kCountWarps = 16;  // warps of a block of count
-// a row of several ranges takes 4 bytes a column of shared memory: 64 KiB on the smallest device
-constexpr int kMostWidth = 14336;  // columns
-constexpr int kMostCells = 65535;  // of a grid
-
-/// Counts kCountBins bins of a segment of joined cells, in each block. A lane has four columns, two
-/// a counter, so that no two lanes of a warp meet in a bank, whatever the pixels are. kLut: bytes
-/// become bins on the way, for march too. kOneCell: no cells are joined.
-template <bool kLut, bool kOneCell>
-__global__ void __launch_bounds__ (kCountWarps *kWarp)
-count (Pixels source, const __grid_constant__ LutWords lut, PixelPlane bin_plane, Strips strips)
-{
-  constexpr int kAhead = divide_up (kMostCell, kCountWarps);  // rows of a warp, all in flight
-  // the last counter is for bins that other blocks count, or none
-  __shared__ alignas (16) std::uint32_t counters[kCountBins + 1][2][kWarp];
-  __shared__ std::uint32_t table[sizeof (Lut) / 4];
-  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  const int x = blockIdx.x * kSegment + lane * 4, first_bin = blockIdx.z * kCountBins,
-            bins = min (kCountBins, strips.bins - first_bin);
-  const int first = first_bin + (kLut ? 0 : source.first);
-  const int cells = kLut ? divide_up (strips.height, strips.cell_rows) : strips.counted_cells ();
-  int cell = blockIdx.y * (kOneCell ? 1 : strips.joined_cells);
-  const int end = kOneCell ? cell + 1 : min (cells, cell + strips.joined_cells);
-
-  std::uint32_t words[kAhead];
-  const auto load = [&] {  // clamps to the last row and the last columns
-    const int y0 = cell * strips.cell_rows, last = min (strips.cell_rows, strips.height - y0) - 1;
-    const std::uint8_t *const from = source.data + y0 * source.stride + min (x, source.columns - 4);
-#pragma unroll
-    for (int i = 0; i < kAhead; i++) {
-      const auto *const at = reinterpret_cast<const std::uint32_t *> (
-          from
-          + std::size_t (unsigned (source.stride)) * unsigned (min (warp + i * kCountWarps, last)));
-      words[i] = kLut ? *at : load_that_stays (at);
-    }
-  };
-  for (int i = threadIdx.x; i < bins * 2 * kWarp / 4; i += blockDim.x)
-    reinterpret_cast<uint4 *> (counters)[i] = {};
-  if (kLut && threadIdx.x < sizeof (Lut) / 4)
-    table[threadIdx.x] = lut.words[threadIdx.x];
-  wait_for_previous ();
-  load ();
-  let_next_start ();  // not before the wait, as march's first strip does not wait at all
-  __syncthreads ();
-
-  for (;;) {
-#pragma unroll
-    for (int i = 0; i < kAhead; i++)
-      words[i] = kLut ? look_up (words[i], reinterpret_cast<const std::uint8_t *> (table))
-                      : words[i] >> source.shift & (0xffu >> source.shift) * 0x01010101u;
-    const int y0 = cell * strips.cell_rows, rows = min (strips.cell_rows, strips.height - y0);
-#pragma unroll
-    for (int i = 0; i < kAhead; i++) {
-      const int y = warp + i * kCountWarps;
-      if (y >= rows)
-        break;
-      if (kLut && blockIdx.z == 0)
-        store_to_stay (
-            reinterpret_cast<std::uint32_t *> (bin_plane.data + (y0 + y) * bin_plane.stride + x),
-            words[i]);
-#pragma unroll
-      for (int j = 0; j < 4; j++)
-        atomicAdd (
-            &counters[min (byte_of (words[i], j) - first, unsigned (kCountBins))][j / 2][lane],
-            1u << (16 * (j % 2)));
-    }
-    __syncthreads ();
-    const int done = cell++;
-    if (cell < end)
-      load ();
-    if (done < strips.counted_cells () && x < strips.pitch
-        && (cell % strips.cells_a_strip == 0 || cell == end))  // march reads no other
-      for (int b = warp; b < bins; b += kCountWarps)
-        store_to_stay (
-            reinterpret_cast<uint2 *> (strips.counts + strips.row_of (done, first_bin + b) + x),
-            make_uint2 (counters[b][0][lane], counters[b][1][lane]));
-    if (kOneCell || cell >= end)
-      break;
-    __syncthreads ();
-  }
-}
 
 /// Returns the rows of a strip. All blocks run at once, or in the fewest rounds that keep nine of
 /// ten places busy with strips that are not too tall. Strips are short only where blocks are few.
@@ -280,5 +199,7 @@ extern const Strategy kStrip = {
   .supports = cuda::supports,
   .limit = "integral histograms, up to 14336 columns and 1572840 rows"
 };
+static_assert (cuda::kMostWidth == 14336
+               && cuda::kMostCells * cuda::StripPolicy{}.least_rows == 1572840);
 
 }  // namespace inthist

@@ -8,6 +8,19 @@
 
 namespace inthist::cuda {
 
+// what the kernels are compiled with
+constexpr int kStepRows = 8;         // of a step of march
+constexpr int kRangeColumns = 2048;  // of a range of march, at most: two blocks a processor
+constexpr int kCountWarps = 16;      // of a block of count
+constexpr int kMostCell = 136;       // rows that a block of count takes at once
+constexpr int kSegment = 128;        // columns of a block of count: four a lane
+constexpr int kCountBins = 64;       // of a block of count: 16 KiB of counters
+
+// what they can do
+constexpr int kMostWidth = 7 * kRangeColumns;  // 4 bytes a column, of a block's 64 KiB
+constexpr int kMostCells = 65535;              // of a grid
+constexpr int kMostJoinedRows = 65535;         // what a counter of count holds
+
 struct StripPolicy {
   int least_rows = 24;  // of a strip
   int usual_rows = 56;  // of a strip, where there are blocks enough

@@ -21,8 +21,6 @@
 
 namespace inthist::cuda {
 
-constexpr int kRangeColumns = 2048;  // columns of a range, at most
-
 __device__ inline void load_pixels (std::uint32_t (&words)[1], const std::uint8_t *from)
 {
   words[0] = load_that_stays (reinterpret_cast<const std::uint32_t *> (from));

@@ -12,12 +12,6 @@
 
 namespace inthist::cuda {
 
-constexpr int kStepRows = 8;            // of a step of march
-constexpr int kMostCell = 136;          // rows that a block of count takes at once
-constexpr int kSegment = 128;           // columns of a block of count
-constexpr int kCountBins = 64;          // bins of a block of count: 16 KiB of counters
-constexpr int kMostJoinedRows = 65535;  // what a counter holds
-
 __host__ __device__ constexpr int whole_steps (int rows)
 {
   return divide_up (rows, kStepRows) * kStepRows;

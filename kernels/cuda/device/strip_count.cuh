@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The first kernel of strip. A block counts kCountBins bins in the kSegment columns of some joined
+// cells; a lane has four columns, two a counter, so that no two lanes of a warp meet in a bank,
+// whatever the pixels are:
+//
+//   clear      the counters
+//   load       a cell's pixels
+//   to_bins    they become bins
+//   add_up     the counts of these; the bins are stored for march where a LUT made them
+//   store      the counts that march reads, those above a strip
+#pragma once
+
+#include "bytes.cuh"
+#include "overlap.cuh"
+#include "stay_in_l2.cuh"
+#include "strips.cuh"
+#include "warp.cuh"
+
+namespace inthist::cuda {
+
+/// kLut: bytes become bins by a table, for march too. kOneCell: no cells are joined.
+template <bool kLut, bool kOneCell>
+class Count {
+public:
+  struct Shared {
+    // the last counter is for bins that other blocks count, or none
+    alignas (16) std::uint32_t counters[kCountBins + 1][2][kWarp];
+    std::uint32_t table[sizeof (Lut) / 4];
+  };
+
+  __device__ Count (const Pixels &source, const LutWords &lut, const PixelPlane &bin_plane,
+                    const Strips &strips, Shared &shared)
+      : source_ (source), lut_ (lut), bin_plane_ (bin_plane), strips_ (strips), shared_ (shared),
+        lane_ (threadIdx.x % kWarp), warp_ (threadIdx.x / kWarp),
+        x_ (blockIdx.x * kSegment + lane_ * 4), first_bin_ (blockIdx.z * kCountBins),
+        bins_ (min (kCountBins, strips.bins - first_bin_)),
+        cell_ (blockIdx.y * (kOneCell ? 1 : strips.joined_cells)),
+        end_ (kOneCell ? cell_ + 1
+                       : min (kLut ? divide_up (strips.height, strips.cell_rows)
+                                   : strips.counted_cells (),
+                              cell_ + strips.joined_cells))
+  {
+  }
+
+  __device__ void run ()
+  {
+    clear ();
+    wait_for_previous ();
+    load ();
+    let_next_start ();  // not before the wait, as march's first strip does not wait at all
+    __syncthreads ();
+    for (;;) {
+      to_bins ();
+      add_up ();
+      __syncthreads ();
+      const int done = cell_++;
+      if (cell_ < end_)
+        load ();
+      if (done < strips_.counted_cells () && (cell_ % strips_.cells_a_strip == 0 || cell_ == end_))
+        store (done);
+      if (kOneCell || cell_ >= end_)
+        break;
+      __syncthreads ();
+    }
+  }
+
+private:
+  static constexpr int kAhead =
+      divide_up (kMostCell, kCountWarps);  // rows of a warp, all in flight
+
+  __device__ void clear ()
+  {
+    for (int i = threadIdx.x; i < bins_ * 2 * kWarp / 4; i += blockDim.x)
+      reinterpret_cast<uint4 *> (shared_.counters)[i] = {};
+    if (kLut && threadIdx.x < sizeof (Lut) / 4)
+      shared_.table[threadIdx.x] = lut_.words[threadIdx.x];
+  }
+
+  __device__ int first_row () const { return cell_ * strips_.cell_rows; }
+  __device__ int rows () const { return min (strips_.cell_rows, strips_.height - first_row ()); }
+
+  /// Clamps to the last row and the last columns.
+  __device__ void load ()
+  {
+    const int last = rows () - 1;
+    const std::uint8_t *const from =
+        source_.data + first_row () * source_.stride + min (x_, source_.columns - 4);
+#pragma unroll
+    for (int i = 0; i < kAhead; i++) {
+      const auto *const at = reinterpret_cast<const std::uint32_t *> (
+          from
+          + std::size_t (unsigned (source_.stride))
+                * unsigned (min (warp_ + i * kCountWarps, last)));
+      words_[i] = kLut ? *at : load_that_stays (at);
+    }
+  }
+
+  __device__ void to_bins ()
+  {
+#pragma unroll
+    for (int i = 0; i < kAhead; i++)
+      words_[i] = kLut ? look_up (words_[i], reinterpret_cast<const std::uint8_t *> (shared_.table))
+                       : words_[i] >> source_.shift & (0xffu >> source_.shift) * 0x01010101u;
+  }
+
+  __device__ void add_up ()
+  {
+    const int first = first_bin_ + (kLut ? 0 : source_.first), n = rows ();
+#pragma unroll
+    for (int i = 0; i < kAhead; i++) {
+      const int y = warp_ + i * kCountWarps;
+      if (y >= n)
+        break;
+      if (kLut && blockIdx.z == 0)
+        store_to_stay (reinterpret_cast<std::uint32_t *> (
+                           bin_plane_.data + (first_row () + y) * bin_plane_.stride + x_),
+                       words_[i]);
+#pragma unroll
+      for (int j = 0; j < 4; j++)
+        atomicAdd (&shared_.counters[min (byte_of (words_[i], j) - first, unsigned (kCountBins))]
+                                    [j / 2][lane_],
+                   1u << (16 * (j % 2)));
+    }
+  }
+
+  __device__ void store (int cell) const
+  {
+    if (x_ < strips_.pitch)
+      for (int b = warp_; b < bins_; b += kCountWarps)
+        store_to_stay (
+            reinterpret_cast<uint2 *> (strips_.counts + strips_.row_of (cell, first_bin_ + b) + x_),
+            make_uint2 (shared_.counters[b][0][lane_], shared_.counters[b][1][lane_]));
+  }
+
+  const Pixels &source_;
+  const LutWords &lut_;
+  const PixelPlane &bin_plane_;
+  const Strips &strips_;
+  Shared &shared_;
+  const int lane_, warp_, x_, first_bin_, bins_;
+  int cell_;
+  const int end_;
+  std::uint32_t words_[kAhead];  // four pixels, or bins, of each row
+};
+
+template <bool kLut, bool kOneCell>
+__global__ void __launch_bounds__ (kCountWarps *kWarp)
+count (Pixels source, const __grid_constant__ LutWords lut, PixelPlane bin_plane, Strips strips)
+{
+  using Block = Count<kLut, kOneCell>;
+  __shared__ typename Block::Shared shared;
+  Block (source, lut, bin_plane, strips, shared).run ();
+}
+
+}  // namespace inthist::cuda
