@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "inthist.hpp"
 
+#include <cassert>
+#include <cstdint>
 #include <utility>
 
 namespace inthist {
@@ -45,8 +47,21 @@ Lut lut_of_bins (const Lut &lut, int first, int bins)
   return group;
 }
 
+/// Returns whether the workspace, and bins, lie as Job and PixelPlane demand.
+[[maybe_unused]] static bool are_aligned (const Job &job)
+{
+  const auto is_at = [] (const void *memory, std::size_t alignment) {
+    return reinterpret_cast<std::uintptr_t> (memory) % alignment == 0;
+  };
+  return is_at (job.workspace, 256)
+         && (job.shape.content != Content::bins || !job.pixels.data
+             || (is_at (job.pixels.data, 16) && job.pixels.stride == bin_stride (job.shape.width)));
+}
+
 int run (const Strategy &strategy, const Job &job)
 {
+  assert (accepts (strategy, job.shape, job.tuning));
+  assert (are_aligned (job));
   const bool on_cpu = strategy.device == Device::cpu;
   Job rest = job;
   int error = 0;

@@ -35,7 +35,7 @@ void BufferHolds::drop_read ()
       BufferHold oldest;  // dropped without the lock
       const std::lock_guard lock (mutex_);
       // after a failure nothing more is read either; the next frame reports it
-      if (holds_.empty () || cudaEventQuery (holds_.front ().read) == cudaErrorNotReady)
+      if (holds_.empty () || !has_fired (holds_.front ().read))
         return;
       oldest = std::move (holds_.front ().hold);
       if (oldest.end ())

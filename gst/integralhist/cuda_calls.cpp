@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "host_fence.hpp"
-#include "host_memory.hpp"
 
 namespace integralhist {
 
@@ -48,14 +47,9 @@ bool has_fired (cudaEvent_t event)
 CudaExpected<> await (cudaEvent_t event)
 {
   const auto start = Clock::now ();
-  for (;;) {
-    const cudaError_t state = cudaEventQuery (event);
-    if (state != cudaErrorNotReady)
-      return check (state);
-    cudaGetLastError ();  // older runtimes would report it at the next launch
-    if (Clock::now () - start > kAsking)
-      return check (cudaEventSynchronize (event));
+  while (!has_fired (event) && Clock::now () - start <= kAsking) {
   }
+  return check (cudaEventSynchronize (event));
 }
 
 Expected<> await (cudaEvent_t event, GstClockTime timeout)

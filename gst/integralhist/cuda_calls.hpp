@@ -8,6 +8,7 @@
 #include <kernels/cuda/raii.hpp>
 
 #include "cuda_context.hpp"
+#include "host_memory.hpp"
 #include "picture_rows.hpp"
 
 namespace integralhist {

@@ -134,7 +134,7 @@ public:
     stats.backend = "cuda";
     stats.device = context_->device ();
     for (Slot &slot : slots_)
-      if (slot.busy && cudaEventQuery (done (slot)) == cudaErrorNotReady)
+      if (slot.busy && !has_fired (done (slot)))
         stats.in_flight++;
       else
         note_times (slot, stats);

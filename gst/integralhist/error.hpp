@@ -82,19 +82,4 @@ std::string describe (const inthist::Shape &shape);
 /// Returns the message for a thread that did not start; `why` is the system's reason.
 std::string no_threads (const std::string &why);
 
-/// How much memory can be had, and of which kind: "host memory", for instance.
-struct Available {
-  std::size_t bytes = 0;
-  const char *of = "host memory";
-};
-
-/// Returns "WHAT takes x GiB, and y GiB of host memory are free".
-std::string no_memory (const std::string &what, std::size_t bytes, const Available &available);
-/// Returns "WHAT takes x GiB, and LIMIT is y GiB".
-std::string no_memory_within (const std::string &what, std::size_t bytes, const char *limit,
-                              std::size_t value);
-/// Returns no_memory () of a tensor and what makes it smaller; `alive` others exist.
-std::string no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes,
-                                  const Available &available, unsigned alive);
-
 }  // namespace integralhist
