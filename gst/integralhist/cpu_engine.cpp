@@ -9,6 +9,7 @@
 #include "cpu_tensor.hpp"
 #include "tensor_pool.hpp"
 #include "thread.hpp"
+#include "tuning_cache.hpp"
 
 namespace integralhist {
 namespace {

@@ -19,6 +19,7 @@
 #include "buffer_holds.hpp"
 #include "cuda_tensor.hpp"
 #include "trace.hpp"
+#include "tuning_cache.hpp"
 
 namespace integralhist {
 namespace {

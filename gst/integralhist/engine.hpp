@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "plan.hpp"
 #include "tensor.hpp"
-#include "tuning_cache.hpp"
 
 namespace integralhist {
 

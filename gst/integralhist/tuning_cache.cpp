@@ -288,7 +288,7 @@ std::string text_with (std::string_view text, const std::string &group, const Sh
 }
 
 Expected<Plan> plan_for (Device device, const Shape &shape, const inthist::Strategy *set,
-                         unsigned milliseconds, int lanes, void *tensor,
+                         unsigned milliseconds, int slots, void *tensor,
                          const std::atomic<bool> *cancelled)
 {
   if (set)
@@ -314,7 +314,7 @@ Expected<Plan> plan_for (Device device, const Shape &shape, const inthist::Strat
       return Plan{ *choice, "cached", "from the cache " + file };
   const auto start = std::chrono::steady_clock::now ();
   const auto choice = inthist::tune (device, shape, inthist::layout_of (shape), tensor,
-                                     milliseconds / 1e3, lanes, cancelled);
+                                     milliseconds / 1e3, slots, cancelled);
   if (!choice && choice.error ().cancelled)
     return flushing ();
   if (!choice)

@@ -22,27 +22,19 @@
 #include <string>
 #include <string_view>
 
-#include <kernels/tuner.hpp>
-
 #include "error.hpp"
+#include "plan.hpp"
 
 namespace integralhist {
 
-struct Plan {
-  inthist::Choice choice;
-  // the choice's origin: "set", "measured", "cached" or "default"
-  const char *tuning = "none";
-  std::string description;  // the origin, for the log
-};
-
 /// Returns `set` with its defaults unless it is null. Otherwise returns the fastest strategy on the
 /// device (of the current CUDA context): from the cache, or measured in about `milliseconds` with
-/// `lanes` frames in flight and cached. With 0 milliseconds it is the preferred one, whatever the
+/// `slots` frames in flight and cached. With 0 milliseconds it is the preferred one, whatever the
 /// cache says. `tensor` is device memory for a tensor and is overwritten. One caller measures at a
 /// time. The error is `failed` if nothing takes the shape, `flushing` soon after `cancelled` is
 /// set.
 Expected<Plan> plan_for (inthist::Device device, const inthist::Shape &shape,
-                         const inthist::Strategy *set, unsigned milliseconds, int lanes,
+                         const inthist::Strategy *set, unsigned milliseconds, int slots,
                          void *tensor, const std::atomic<bool> *cancelled);
 
 /// Returns a cache text's choice for a shape, in the group of a device and build; none without an
