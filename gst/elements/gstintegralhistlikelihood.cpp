@@ -34,20 +34,16 @@
  *     cudaintegralhist ! integralhistlikelihood model=300,220,40,40 ! videoconvert ! autovideosink
  * ]| shows where the ball is, wherever it goes.
  */
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/video/gstvideofilter.h>
 
-#include "colour_map.hpp"
 #include "consumer.hpp"
 #include "likelihood_model.hpp"
+#include "likelihood_picture.hpp"
 #include "mapped_frame.hpp"
 #include "messages.hpp"
 #include "parse.hpp"
@@ -72,59 +68,16 @@ struct LikelihoodProperties {
   bool scale = true, messages = false;
 };
 
-/// Returns the pixel of a line of `to` pixels that lies where `at` lies in one of `from`.
-int scaled (int at, int from, int to)
-{
-  return int ((2 * gint64 (at) + 1) * to / (2 * gint64 (from)));
-}
-
-/// The windows of a map along a side of the frame, in pixels of the original; the first and the
-/// last are as far from the border.
-struct Side {
-  int pixels = 0, window = 0, step = 1, first = 0, windows = 0;
-
-  Side () = default;
-  Side (int pixels, int of_frame, guint window_of_frame, guint step_of_frame) : pixels (pixels)
-  {
-    const auto in_original = [&] (guint length) {
-      return std::llround (double (length) * pixels / of_frame);
-    };
-    window = int (CLAMP (in_original (window_of_frame), 1,
-                         2 * gint64 (pixels) + 1));  // a larger one has the same pixels
-    step = int (CLAMP (in_original (step_of_frame), 1, pixels));
-    first = (pixels - 1) % step / 2;
-    windows = (pixels - 1) / step + 1;
-  }
-
-  int centre (int i) const { return first + i * step; }
-  int nearest (int pixel) const
-  {
-    return std::min ((pixel - first + step / 2) / step, windows - 1);
-  }
-};
-
-/// How alike the windows of a frame are, 0 to 255, row by row.
-struct Map {
-  Side x, y;
-  std::vector<guint8> levels;
-};
-
 struct State {
   LikelihoodProperties properties;  // guarded by the object lock
   HistogramConsumer consumer;
 
   // of the streaming thread
   Model model;
-  guint64 models = 0;  // LikelihoodProperties::models when it was taken
-  Map map;
+  guint64 models = 0;          // LikelihoodProperties::models when it was taken
   std::vector<gfloat> values;  // of the map, kept for its memory
-  std::unique_ptr<GstVideoConverter, void (*) (GstVideoConverter *)> converter = {
-    nullptr, gst_video_converter_free
-  };
-  std::array<int, 6> converted;  // the size of the converter's pictures, and the area that it takes
+  LikelihoodPicture picture;
 };
-
-constexpr std::array<Bgrx, 256> kColours = colour_map ();
 
 GType mode_get_type ()
 {
@@ -197,23 +150,6 @@ using Element = Consumer<GstIntegralHistLikelihood, State, make_table>;
 
 // the map
 
-/// Returns how alike, from 0 to 1.
-static double brightness (GstIntegralHistogramMeasure measure, double value, int bins)
-{
-  const auto below = [value] (double bound) { return 1 - value / bound; };
-  switch (measure) {
-    case GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION:
-    case GST_INTEGRAL_HISTOGRAM_MEASURE_CORRELATION: return value;
-    case GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA:
-    case GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV: return below (1);
-    case GST_INTEGRAL_HISTOGRAM_MEASURE_L1: return below (2);
-    case GST_INTEGRAL_HISTOGRAM_MEASURE_L2: return below (G_SQRT2);
-    case GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE_ALT: return below (4);
-    case GST_INTEGRAL_HISTOGRAM_MEASURE_EMD: return below (std::max (bins - 1, 1));
-    default: return 1 / (1 + std::max (value, 0.0));
-  }
-}
-
 static void report (GstIntegralHistLikelihood *self, GstBuffer *buffer,
                     const GstVideoRectangle &window, double value)
 {
@@ -243,10 +179,10 @@ static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProp
   };
   const guint window_width = window (properties.window_width, state.model.width, width);
   const guint window_height = window (properties.window_height, state.model.height, height);
-  const Side x (int (gst_integral_histogram_get_width (histogram)), width, window_width,
-                properties.step);
-  const Side y (int (gst_integral_histogram_get_height (histogram)), height, window_height,
-                properties.step);
+  const MapSide x (int (gst_integral_histogram_get_width (histogram)), width, window_width,
+                   properties.step);
+  const MapSide y (int (gst_integral_histogram_get_height (histogram)), height, window_height,
+                   properties.step);
   const GstIntegralHistogramGrid grid = {
     x.window,  y.window, x.first - x.window / 2, y.first - y.window / 2, x.step, y.step,
     x.windows, y.windows
@@ -259,118 +195,14 @@ static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProp
                                                properties.messages ? &best : nullptr, &problem))
     return take_gerror (problem, "The likelihood map failed: ");
 
-  state.map = { x, y, std::move (state.map.levels) };
-  state.map.levels.resize (state.values.size ());
-  std::ranges::transform (state.values, state.map.levels.begin (), [&] (gfloat value) {
-    return guint8 (std::lround (255 * CLAMP (brightness (properties.measure, value, bins), 0, 1)));
-  });
+  state.picture.set_map (x, y, state.values, properties.measure, bins);
   if (properties.messages)
-    report (
-        self, buffer,
-        { scaled (x.centre (best.index % x.windows), x.pixels, width) - int (window_width / 2),
-          scaled (y.centre (best.index / x.windows), y.pixels, height) - int (window_height / 2),
-          int (window_width), int (window_height) },
-        best.value);
+    report (self, buffer,
+            { x.centre (best.index % x.windows, width) - int (window_width / 2),
+              y.centre (best.index / x.windows, height) - int (window_height / 2),
+              int (window_width), int (window_height) },
+            best.value);
   return {};
-}
-
-// the picture
-
-/// Calls `paint` for every row of the frame with that row's pixels, each made from its level by
-/// `pixel_of`.
-template <class Pixel, class PixelOf, class Paint>
-static void each_row (const Map &map, GstVideoFrame *frame, PixelOf &&pixel_of, Paint &&paint)
-{
-  const int width = GST_VIDEO_FRAME_WIDTH (frame), height = GST_VIDEO_FRAME_HEIGHT (frame);
-  std::vector<int> columns (static_cast<gsize> (width));
-  for (int x = 0; x < width; x++)
-    columns[gsize (x)] = map.x.nearest (scaled (x, width, map.x.pixels));
-  std::vector<Pixel> line (columns.size ());
-  for (int y = 0, in_line = -1; y < height; y++) {
-    const int row = map.y.nearest (scaled (y, height, map.y.pixels));
-    if (row != std::exchange (in_line, row)) {
-      const guint8 *levels = &map.levels[gsize (row) * gsize (map.x.windows)];
-      std::ranges::transform (columns, line.begin (),
-                              [&] (int column) { return pixel_of (levels[column]); });
-    }
-    guint8 *out = static_cast<guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (frame, 0))
-                  + gssize (y) * GST_VIDEO_FRAME_PLANE_STRIDE (frame, 0);
-    paint (out, reinterpret_cast<const guint8 *> (line.data ()), line.size () * sizeof (Pixel));
-  }
-}
-
-static void copy_row (guint8 *out, const guint8 *row, gsize bytes)
-{
-  std::copy_n (row, bytes, out);
-}
-
-/// Converts the `area` of the picture to the output, and mixes it with the map.
-static Expected<> blend (GstIntegralHistLikelihood *self, double opacity, GstVideoFrame *in,
-                         const GstVideoRectangle &area, GstVideoFrame *out)
-{
-  State &state = *self->state;
-  TRY (check_planes (*in));
-  const std::array converted = { in->info.width, in->info.height, area.x, area.y, area.w, area.h };
-  if (!state.converter || converted != state.converted) {
-    GstStructure *options = gst_structure_new (
-        "options", GST_VIDEO_CONVERTER_OPT_SRC_X, G_TYPE_INT, area.x, GST_VIDEO_CONVERTER_OPT_SRC_Y,
-        G_TYPE_INT, area.y, GST_VIDEO_CONVERTER_OPT_SRC_WIDTH, G_TYPE_INT, area.w,
-        GST_VIDEO_CONVERTER_OPT_SRC_HEIGHT, G_TYPE_INT, area.h, nullptr);
-    state.converter.reset (gst_video_converter_new (&in->info, &out->info, options));
-    state.converted = converted;
-  }
-  if (!state.converter)
-    return error (Error::Kind::bad_frame, "Frames of these caps cannot be converted to blend with "
-                                          "the map: set mode=heat, or put videoconvert before");
-  gst_video_converter_frame (state.converter.get (), in, out);
-  const auto mix = [] (guint8 *pixels, const guint8 *row, gsize bytes) {
-    for (gsize i = 0; i < bytes; i += 4)
-      for (gsize c = i; c < i + 3; c++)
-        pixels[c] = guint8 ((pixels[c] * (255 - row[i + 3]) + row[c] * row[i + 3] + 127) / 255);
-  };
-  each_row<Bgrx> (
-      state.map, out,
-      [opacity] (guint8 level) {
-        Bgrx pixel = kColours[level];
-        pixel[3] = guint8 (std::lround (opacity * level));
-        return pixel;
-      },
-      mix);
-  return {};
-}
-
-/// Draws a bar with the colours of 0 to 1 in the lower right corner.
-static void draw_scale (GstVideoFrame *frame)
-{
-  const int width = GST_VIDEO_FRAME_WIDTH (frame), height = GST_VIDEO_FRAME_HEIGHT (frame);
-  if (width < 160 || height < 120)
-    return;
-  // the digits, of three by five points each, the left one of a row in the highest bit
-  constexpr int kZero[] = { 7, 5, 5, 5, 7 }, kOne[] = { 2, 6, 2, 2, 7 };
-  constexpr Bgrx kPanel = { 40, 40, 40, 255 }, kInk = { 255, 255, 255, 255 };
-  const int dot = std::clamp (height / 240, 1, width / 84), gap = 3 * dot, tall = 5 * dot,
-            digit = 3 * dot;
-  const int bar = width / 4, all = bar + 2 * digit + 4 * gap;
-  const int left = width - all - gap, top = height - tall - 3 * gap;
-  const auto put = [&] (int x, int y, const Bgrx &colour) {
-    std::ranges::copy (colour, static_cast<guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (frame, 0))
-                                   + gssize (top + y) * GST_VIDEO_FRAME_PLANE_STRIDE (frame, 0)
-                                   + gssize (left + x) * 4);
-  };
-  const auto write = [&] (const int (&rows)[5], int at) {
-    for (int y = 0; y < tall; y++)
-      for (int x = 0; x < digit; x++)
-        if (rows[y / dot] & (4 >> (x / dot)))
-          put (at + x, gap + y, kInk);
-  };
-  for (int y = 0; y < tall + 2 * gap; y++)
-    for (int x = 0; x < all; x++)
-      put (x, y, kPanel);
-  for (int y = gap; y < gap + tall; y++)
-    for (int x = 0; x < bar; x++)
-      put (2 * gap + digit + x, y, kColours[gsize (x * 255 / (bar - 1))]);
-  write (kZero, gap);
-  write (kOne, 3 * gap + digit + bar);
 }
 
 // GstVideoFilter
@@ -389,20 +221,20 @@ static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVid
   else if (!gap)
     TRY (state.consumer.note_missing (GST_BASE_TRANSFORM (self),
                                       "... ! cudaintegralhist ! integralhistlikelihood ! ..."));
-  if (state.map.levels.empty ())
+  if (!state.picture.has_map ())
     return GST_BASE_TRANSFORM_FLOW_DROPPED;  // there is no map to show yet
   // the caps decide, as the mode may just have changed
-  if (GST_VIDEO_FRAME_FORMAT (out) == GST_VIDEO_FORMAT_GRAY8)
-    each_row<guint8> (
-        state.map, out, [] (guint8 level) { return level; }, copy_row);
-  else if (properties.mode == Mode::heat)
-    each_row<Bgrx> (
-        state.map, out, [] (guint8 level) { return kColours[level]; }, copy_row);
+  if (GST_VIDEO_FRAME_FORMAT (out) == GST_VIDEO_FORMAT_GRAY8) {
+    state.picture.paint_gray (*out);
+    return GST_FLOW_OK;
+  }
+  if (properties.mode == Mode::heat)
+    state.picture.paint_heat (*out);
   else
-    TRY (blend (self, properties.opacity, in, area, out));
+    TRY (state.picture.paint_blend (*in, area, properties.opacity, *out));
   const bool is_frame_alone = properties.mode == Mode::blend && properties.opacity == 0;
-  if (properties.scale && !is_frame_alone && GST_VIDEO_FRAME_FORMAT (out) != GST_VIDEO_FORMAT_GRAY8)
-    draw_scale (out);
+  if (properties.scale && !is_frame_alone)
+    LikelihoodPicture::draw_scale (*out);
   return GST_FLOW_OK;
 }
 
@@ -433,7 +265,7 @@ static GstFlowReturn gst_integral_hist_likelihood_transform (GstBaseTransform *t
 static gboolean gst_integral_hist_likelihood_set_info (GstVideoFilter *filter, GstCaps *,
                                                        GstVideoInfo *, GstCaps *, GstVideoInfo *)
 {
-  Element::state_of (filter).converter.reset ();
+  Element::state_of (filter).picture.forget_formats ();
   return TRUE;
 }
 
@@ -443,9 +275,8 @@ static gboolean gst_integral_hist_likelihood_stop (GstBaseTransform *trans)
 {
   State &state = Element::state_of (trans);
   state.model = {};
-  state.map = {};
   state.values = {};
-  state.converter.reset ();
+  state.picture = {};
   return TRUE;
 }
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A likelihood map as a picture: in gray, in colours, or over the frame. Knows nothing of elements
+// and metas.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <gst/integralhist/error.hpp>
+#include <gst/integralhist/gstintegralhistogramquery.h>
+#include <gst/video/video.h>
+
+namespace integralhist {
+
+/// The windows of a map along a side of the frame, in pixels of the original; the first and the
+/// last are as far from the border.
+struct MapSide {
+  int pixels = 0, window = 0, step = 1, first = 0, windows = 0;
+
+  MapSide () = default;
+  /// Takes the original's length, and those of the frame, a window and a step in the frame's
+  /// pixels.
+  MapSide (int pixels, int of_frame, guint window_of_frame, guint step_of_frame);
+
+  /// Returns the pixel of a side of `length` pixels that is the centre of a window.
+  int centre (int window_index, int length) const;
+  /// Returns the window that is nearest to a pixel of a side of `length` pixels.
+  int nearest (int pixel, int length) const;
+};
+
+class LikelihoodPicture {
+public:
+  /// Takes the map to paint from now on: a value of each window, row by row.
+  void set_map (const MapSide &x, const MapSide &y, std::span<const gfloat> values,
+                GstIntegralHistogramMeasure measure, int bins);
+  bool has_map () const { return !levels_.empty (); }
+
+  /// Paint the map on a frame of GRAY8, or in colours on one of BGRx.
+  void paint_gray (GstVideoFrame &out) const;
+  void paint_heat (GstVideoFrame &out) const;
+  /// Converts the `area` of a picture to BGRx, and lays the colours over it: `opacity` of them
+  /// where it is wholly alike, elsewhere less.
+  Expected<> paint_blend (const GstVideoFrame &in, const GstVideoRectangle &area, double opacity,
+                          GstVideoFrame &out);
+  /// Forgets the formats of frames, which new caps change.
+  void forget_formats () { converter_.reset (); }
+
+  /// Draws a bar with the colours of 0 to 1 in the lower right corner of a frame of BGRx.
+  static void draw_scale (GstVideoFrame &out);
+
+private:
+  template <class Pixel, class PixelOf, class Paint>
+  void each_row (GstVideoFrame &frame, PixelOf &&pixel_of, Paint &&paint) const;
+
+  MapSide x_, y_;
+  std::vector<guint8> levels_;  // how alike the windows are, row by row
+  std::unique_ptr<GstVideoConverter, void (*) (GstVideoConverter *)> converter_ = {
+    nullptr, gst_video_converter_free
+  };
+  std::array<int, 6> converted_;  // the size of the converter's pictures, and the area it takes
+};
+
+}  // namespace integralhist
