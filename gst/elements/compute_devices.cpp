@@ -7,60 +7,6 @@
 
 namespace integralhist {
 
-#if INTHIST_CUDA
-
-Expected<> ComputeDevices::open_cuda (GstElement *element, const ProducerProperties &properties,
-                                      std::string *why)
-{
-  const int devices = CudaContext::device_count (why);
-  if (devices == 0)
-    return {};
-  const std::string last = std::to_string (devices - 1);
-  for (const int id : devices_.ids)
-    if (id >= devices)
-      return error (Error::Kind::no_device, "CUDA device ", id, " of cuda-device-ids=\"",
-                    properties.cuda_device_ids, "\" does not exist: name devices 0..", last);
-  if (properties.cuda_device_id >= devices)
-    return error (Error::Kind::no_device, "CUDA device ", properties.cuda_device_id,
-                  " does not exist: set cuda-device-id to 0..", last, ", or to -1");
-  const auto open_all = [&] () -> Expected<std::vector<std::shared_ptr<CudaContext>>> {
-    std::vector<std::shared_ptr<CudaContext>> contexts (1);  // the first is opened last
-    for (std::size_t i = 1; i < devices_.ids.size (); i++) {
-      contexts.push_back (TRY (CudaContext::primary (devices_.ids[i])));
-      others_.push_back (use_device (devices_.ids[i]));
-    }
-    contexts.front () = TRY (cuda_.open (element, properties.first_device (), devices));
-    return contexts;
-  };
-  if (auto opened = open_all ()) {
-    devices_.contexts = std::move (*opened);
-  } else {
-    *why = opened.error ().message;
-    others_.clear ();
-  }
-  return {};
-}
-
-#else
-
-Expected<> ComputeDevices::open_cuda (GstElement *, const ProducerProperties &, std::string *why)
-{
-  *why = "this build has no CUDA (it was configured with -Dcuda=disabled, or without nvcc)";
-  return {};
-}
-
-bool ComputeDevices::propose_allocation (GstQuery *, unsigned)
-{
-  return false;
-}
-
-bool is_pinned (GstMemory *, const void *, std::size_t)
-{
-  return false;
-}
-
-#endif
-
 Expected<std::string> ComputeDevices::open (GstElement *element,
                                             const ProducerProperties &properties)
 {

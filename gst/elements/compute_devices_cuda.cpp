@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// ComputeDevices on CUDA devices: opens them, and offers memory that they read. Builds without CUDA
+// have no_cuda.cpp.
 #include "compute_devices.hpp"
 
 #include <gst/integralhist/pinned_memory.hpp>
@@ -43,6 +46,38 @@ bool put_first (GstQuery *query, GstAllocator *allocator, GstAllocationParams *p
 }
 
 }  // namespace
+
+Expected<> ComputeDevices::open_cuda (GstElement *element, const ProducerProperties &properties,
+                                      std::string *why)
+{
+  const int devices = CudaContext::device_count (why);
+  if (devices == 0)
+    return {};
+  const std::string last = std::to_string (devices - 1);
+  for (const int id : devices_.ids)
+    if (id >= devices)
+      return error (Error::Kind::no_device, "CUDA device ", id, " of cuda-device-ids=\"",
+                    properties.cuda_device_ids, "\" does not exist: name devices 0..", last);
+  if (properties.cuda_device_id >= devices)
+    return error (Error::Kind::no_device, "CUDA device ", properties.cuda_device_id,
+                  " does not exist: set cuda-device-id to 0..", last, ", or to -1");
+  const auto open_all = [&] () -> Expected<std::vector<std::shared_ptr<CudaContext>>> {
+    std::vector<std::shared_ptr<CudaContext>> contexts (1);  // the first is opened last
+    for (std::size_t i = 1; i < devices_.ids.size (); i++) {
+      contexts.push_back (TRY (CudaContext::primary (devices_.ids[i])));
+      others_.push_back (use_device (devices_.ids[i]));
+    }
+    contexts.front () = TRY (cuda_.open (element, properties.first_device (), devices));
+    return contexts;
+  };
+  if (auto opened = open_all ()) {
+    devices_.contexts = std::move (*opened);
+  } else {
+    *why = opened.error ().message;
+    others_.clear ();
+  }
+  return {};
+}
 
 bool ComputeDevices::propose_allocation (GstQuery *query, unsigned in_flight)
 {
