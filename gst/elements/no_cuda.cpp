@@ -21,6 +21,11 @@ bool ComputeDevices::propose_allocation (GstQuery *, unsigned)
   return false;
 }
 
+Expected<std::shared_ptr<CudaContext>> CudaContext::primary (int)
+{
+  return error (Error::Kind::no_device, kNoCuda);
+}
+
 bool is_pinned (GstMemory *, const void *, std::size_t)
 {
   return false;

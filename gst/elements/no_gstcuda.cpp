@@ -16,13 +16,11 @@ bool CudaDevice::answer_query (GstElement *, GstQuery *)
   return false;
 }
 
-#if INTHIST_CUDA
 Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *, int device_id, int devices)
 {
   use_ = use_device (device_id, devices);
   return CudaContext::primary (*use_);
 }
-#endif
 
 void CudaDevice::clear ()
 {
