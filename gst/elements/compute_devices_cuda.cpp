@@ -10,6 +10,35 @@
 namespace integralhist {
 namespace {
 
+/// What an ALLOCATION query asks for.
+struct Request {
+  GstCaps *caps = nullptr;
+  gboolean needs_pool = FALSE;
+  guint frame_bytes = 0;
+
+  /// Returns nothing where the query is not of video frames.
+  static std::optional<Request> of (GstQuery *query)
+  {
+    Request request;
+    GstVideoInfo info;
+    gst_query_parse_allocation (query, &request.caps, &request.needs_pool);
+    if (!request.caps || !gst_video_info_from_caps (&info, request.caps))
+      return {};
+    request.frame_bytes = guint (GST_VIDEO_INFO_SIZE (&info));
+    return request;
+  }
+  bool is_for (const char *memory) const
+  {
+    return gst_caps_features_contains (gst_caps_get_features (caps, 0), memory);
+  }
+};
+
+/// The first pool of a query, if any, and its buffers; `most` is 0 without a limit.
+struct PoolOffer {
+  std::unique_ptr<GstBufferPool, void (*) (gpointer)> pool = { nullptr, gst_object_unref };
+  guint bytes = 0, least = 0, most = 0;
+};
+
 bool is_ordinary (GstAllocator *allocator)
 {
   return !allocator || g_strcmp0 (allocator->mem_type, GST_ALLOCATOR_SYSMEM) == 0;
@@ -28,6 +57,20 @@ bool is_ordinary (GstBufferPool *pool)
          && !gst_buffer_pool_config_has_option (config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
 }
 
+/// Returns what downstream offers, with `in_flight` more buffers.
+PoolOffer first_pool (GstQuery *query, unsigned in_flight)
+{
+  PoolOffer offer;
+  GstBufferPool *theirs = nullptr;
+  if (gst_query_get_n_allocation_pools (query) > 0)
+    gst_query_parse_nth_allocation_pool (query, 0, &theirs, &offer.bytes, &offer.least,
+                                         &offer.most);
+  offer.pool.reset (theirs);
+  offer.least += in_flight;
+  offer.most += offer.most > 0 ? in_flight : 0;
+  return offer;
+}
+
 /// Puts `allocator` first unless downstream wants a special one. Sets `params` to its parameters.
 bool put_first (GstQuery *query, GstAllocator *allocator, GstAllocationParams *params)
 {
@@ -43,6 +86,51 @@ bool put_first (GstQuery *query, GstAllocator *allocator, GstAllocationParams *p
   else
     gst_query_add_allocation_param (query, allocator, params);
   return true;
+}
+
+/// Puts the pool first, in place of downstream's if there is one.
+void put_first (GstQuery *query, const PoolOffer &offer)
+{
+  if (gst_query_get_n_allocation_pools (query) > 0)
+    gst_query_set_nth_allocation_pool (query, 0, offer.pool.get (), offer.bytes, offer.least,
+                                       offer.most);
+  else if (offer.pool)
+    gst_query_add_allocation_pool (query, offer.pool.get (), offer.bytes, offer.least, offer.most);
+}
+
+/// Offers a new pool (transfer full, nullable). Returns false where it cannot make the frames.
+bool offer_pool (PoolOffer &offer, const Request &request, GstBufferPool *pool,
+                 GstAllocator *allocator = nullptr, const GstAllocationParams *params = nullptr)
+{
+  offer.pool.reset (pool);
+  if (!pool)
+    return true;
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_set_params (
+      config, request.caps, std::max (offer.bytes, request.frame_bytes), offer.least, offer.most);
+  gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (allocator)
+    gst_buffer_pool_config_set_allocator (config, allocator, params);
+  if (!gst_buffer_pool_set_config (pool, config))
+    return false;
+  g_autoptr (GstStructure) set = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_get_params (set, nullptr, &offer.bytes, nullptr,
+                                     nullptr);  // rows may be longer on a device
+  return true;
+}
+
+/// Offers pinned memory. Returns false where downstream wants a special one, or no pool can make
+/// it.
+bool offer_pinned (GstQuery *query, PoolOffer &offer, const Request &request,
+                   const std::shared_ptr<CudaContext> &context)
+{
+  if (offer.pool && !is_ordinary (offer.pool.get ()))
+    return false;
+  g_autoptr (GstAllocator) allocator = new_pinned_allocator (context);
+  GstAllocationParams params;
+  return put_first (query, allocator, &params)
+         && (!request.needs_pool
+             || offer_pool (offer, request, gst_video_buffer_pool_new (), allocator, &params));
 }
 
 }  // namespace
@@ -83,54 +171,17 @@ bool ComputeDevices::propose_allocation (GstQuery *query, unsigned in_flight)
 {
   if (devices_.contexts.empty ())
     return false;
-  GstCaps *caps = nullptr;
-  gboolean need_pool = FALSE;
-  GstVideoInfo info;
-  gst_query_parse_allocation (query, &caps, &need_pool);
-  if (!caps || !gst_video_info_from_caps (&info, caps))
+  const auto request = Request::of (query);
+  if (!request)
     return true;
-  const GstCapsFeatures *const features = gst_caps_get_features (caps, 0);
-  const bool cuda = gst_caps_features_contains (features, "memory:CUDAMemory");
-  if (!cuda && !gst_caps_features_contains (features, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY))
-    return true;
-  g_autoptr (GstBufferPool) theirs = nullptr, pool = nullptr;
-  guint size = 0, least = 0, most = 0;
-  const bool some = gst_query_get_n_allocation_pools (query) > 0;
-  if (some)
-    gst_query_parse_nth_allocation_pool (query, 0, &theirs, &size, &least, &most);
-
-  g_autoptr (GstAllocator) allocator = nullptr;
-  GstAllocationParams params;
-  if (cuda) {
-    if (!theirs && need_pool)
-      pool = cuda_.new_pool ();
-  } else {
-    allocator = new_pinned_allocator (devices_.contexts.front ());
-    if ((theirs && !is_ordinary (theirs)) || !put_first (query, allocator, &params))
-      return true;
-    if (need_pool)
-      pool = gst_video_buffer_pool_new ();
-  }
-
-  least += in_flight;
-  most += most > 0 ? in_flight : 0;
-  if (pool) {
-    GstStructure *config = gst_buffer_pool_get_config (pool);
-    gst_buffer_pool_config_set_params (
-        config, caps, std::max (size, guint (GST_VIDEO_INFO_SIZE (&info))), least, most);
-    gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-    if (allocator)
-      gst_buffer_pool_config_set_allocator (config, allocator, &params);
-    if (!gst_buffer_pool_set_config (pool, config))
-      return true;
-    g_autoptr (GstStructure) set = gst_buffer_pool_get_config (pool);
-    gst_buffer_pool_config_get_params (set, nullptr, &size, nullptr,
-                                       nullptr);  // rows may be longer on a device
-  }
-  if (some)
-    gst_query_set_nth_allocation_pool (query, 0, pool ? pool : theirs, size, least, most);
-  else if (pool)
-    gst_query_add_allocation_pool (query, pool, size, least, most);
+  PoolOffer offer = first_pool (query, in_flight);
+  bool holds = false;
+  if (request->is_for ("memory:CUDAMemory"))
+    holds = !request->needs_pool || offer.pool || offer_pool (offer, *request, cuda_.new_pool ());
+  else if (request->is_for (GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY))
+    holds = offer_pinned (query, offer, *request, devices_.contexts.front ());
+  if (holds)
+    put_first (query, offer);
   return true;
 }
 
