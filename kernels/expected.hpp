@@ -3,8 +3,8 @@
 // A value, or the error in its place. Nothing here throws: an exception that unwinds through the
 // frames of a C library ends the process if that library brings an unwinder of its own.
 //
-//   Expected<int, Fault> parse (...);
-//   const int n = TRY (parse (...));  // returns the fault from this function, or goes on
+//   Expected<int, Failure> parse (...);
+//   const int n = TRY (parse (...));  // returns the failure from this function, or goes on
 #pragma once
 
 #include <type_traits>

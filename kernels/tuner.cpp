@@ -35,30 +35,30 @@ double seconds_since (Clock::time_point start)
 }
 
 /// The error that ended a candidate.
-struct Fault {
+struct Failure {
   std::string text;
   bool stopped = false;  // by the watchdog
 
-  explicit Fault (std::string what, bool by_watchdog = false)
+  explicit Failure (std::string what, bool by_watchdog = false)
       : text (std::move (what)), stopped (by_watchdog)
   {
   }
 #if INTHIST_CUDA
-  Fault (const cuda::CudaError &error) : text (error.what ()) {}
+  Failure (const cuda::CudaError &error) : text (error.what ()) {}
 #endif
 };
 
 template <class T = void>
-using Outcome = Expected<T, Fault>;
+using Outcome = Expected<T, Failure>;
 
-unexpected<Fault> fault (std::string text, bool stopped = false)
+unexpected<Failure> failure (std::string text, bool stopped = false)
 {
-  return unexpected<Fault> (Fault (std::move (text), stopped));
+  return unexpected<Failure> (Failure (std::move (text), stopped));
 }
 
-unexpected<Fault> stopped ()
+unexpected<Failure> stopped ()
 {
-  return fault ("stopped", true);
+  return failure ("stopped", true);
 }
 
 /// Sets the jobs' flag when the caller's flag is set or the time is up. A thread polls every few
@@ -74,7 +74,7 @@ public:
       made->thread_ = std::jthread (
           [watchdog = made.get ()] (std::stop_token quit) { watchdog->watch (quit); });
     } catch (const std::system_error &) {
-      return fault ("no thread could be started");
+      return failure ("no thread could be started");
     }
     return made;
   }
@@ -141,7 +141,7 @@ Outcome<Memory> allocate (std::size_t bytes)
 {
   Memory memory (static_cast<std::uint8_t *> (std::aligned_alloc (256, (bytes + 256) / 256 * 256)));
   if (!memory)
-    return fault ("no memory for " + std::to_string (bytes) + " bytes");
+    return failure ("no memory for " + std::to_string (bytes) + " bytes");
   return memory;
 }
 
@@ -205,8 +205,9 @@ public:
       if (is_set (job.cancelled))
         return stopped ();
       if (const int error = inthist::run (strategy, job); error != 0)
-        return fault (std::string (strategy.name) + ": " + std::generic_category ().message (error),
-                      error == ECANCELED);
+        return failure (std::string (strategy.name) + ": "
+                            + std::generic_category ().message (error),
+                        error == ECANCELED);
     }
     return seconds_since (start);
   }

@@ -29,7 +29,7 @@ struct Untuned {
   bool cancelled = false;
 };
 
-/// Finds the fastest candidate with `lanes` frames in flight, on CUDA one a stream. All of them
+/// Finds the fastest candidate with `slots` frames in flight, on CUDA one a stream. All of them
 /// write to `tensor`, in memory of the device (of the current CUDA context). Allocates workspaces
 /// and waits for the device. Skips candidates that fail, for want of memory say; fails if all do.
 /// Takes about `budget` seconds at most, on a busy machine too: cuts off what runs when the time is
@@ -39,7 +39,7 @@ struct Untuned {
 /// A winner other than the default must be faster by a twentieth each time that the two are
 /// compared in turn, so that neither noise nor load unseats the default.
 Expected<Choice, Untuned> tune (Device device, const Shape &shape, const Layout &layout,
-                                void *tensor, double budget, int lanes,
+                                void *tensor, double budget, int slots,
                                 const std::atomic<bool> *cancelled = nullptr);
 
 /// Names the device, its driver and what it lends to this process, or returns "" for a device
