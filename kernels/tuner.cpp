@@ -3,36 +3,18 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <limits>
 #include <memory>
-#include <mutex>
-#include <stop_token>
 #include <system_error>
-#include <thread>
 
-#include <tbb/task_arena.h>
-
-#include "cpu/parallel.hpp"
+#include "watchdog.hpp"
 #if INTHIST_CUDA
 #include "cuda/raii.hpp"
 #endif
 
 namespace inthist {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-constexpr double kForEver = std::numeric_limits<double>::infinity ();
-
-double seconds_since (Clock::time_point start)
-{
-  return std::chrono::duration<double> (Clock::now () - start).count ();
-}
 
 /// The error that ended a candidate.
 struct Failure {
@@ -60,65 +42,6 @@ unexpected<Failure> stopped ()
 {
   return failure ("stopped", true);
 }
-
-/// Sets the jobs' flag when the caller's flag is set or the time is up. A thread polls every few
-/// milliseconds. Without it a start under load took seconds, as a run that had begun in time was
-/// waited for: on two busy cores a frame of 1920x1080x32 takes `rows` 12 to 60 ms, but `wavefront`
-/// 400 to 1500, as each of its diagonals waits for threads that others keep from running.
-class Watchdog {
-public:
-  static Outcome<std::unique_ptr<Watchdog>> make (const std::atomic<bool> *cancelled)
-  {
-    std::unique_ptr<Watchdog> made (new Watchdog (cancelled));
-    try {
-      made->thread_ = std::jthread (
-          [watchdog = made.get ()] (std::stop_token quit) { watchdog->watch (quit); });
-    } catch (const std::system_error &) {
-      return failure ("no thread could be started");
-    }
-    return made;
-  }
-
-  /// Allows so many seconds to what runs from now on.
-  void allow (double seconds)
-  {
-    const std::lock_guard lock (mutex_);
-    begun_ = Clock::now ();
-    limit_ = seconds;
-    stop_ = is_cancelled ();
-  }
-
-  const std::atomic<bool> *flag () const { return &stop_; }
-
-  /// Stays true once it was, whatever becomes of the caller's flag.
-  bool is_cancelled ()
-  {
-    if (is_set (theirs_))
-      cancelled_ = true;
-    return cancelled_;
-  }
-
-private:
-  static constexpr auto kPeriod = std::chrono::milliseconds (4);
-
-  explicit Watchdog (const std::atomic<bool> *cancelled) : theirs_ (cancelled) {}
-
-  void watch (const std::stop_token &quit)
-  {
-    std::unique_lock lock (mutex_);
-    while (!quitting_.wait_for (lock, quit, kPeriod, [&] { return quit.stop_requested (); }))
-      if (is_cancelled () || seconds_since (begun_) > limit_)
-        stop_ = true;
-  }
-
-  const std::atomic<bool> *const theirs_;
-  std::atomic<bool> stop_ = false, cancelled_ = false;
-  std::mutex mutex_;  // guards all below
-  std::condition_variable_any quitting_;
-  Clock::time_point begun_ = Clock::now ();
-  double limit_ = kForEver;
-  std::jthread thread_;
-};
 
 /// Runs candidates: has memory of the device, and times frames.
 class Bench {
@@ -476,17 +399,16 @@ Expected<Choice, Untuned> tune (Device device, const Shape &shape, const Layout 
   slots = std::max (slots, 1);
   const auto watchdog = Watchdog::make (cancelled);
   if (!watchdog)
-    return untuned (watchdog.error ().text);
-  Watchdog &guard = **watchdog;
-  guard.allow (kForEver);
-  const auto bench = make_bench (device, shape, slots, guard.flag ());
-  if (guard.is_cancelled ())
+    return untuned ("no thread could be started");
+  const auto bench = make_bench (device, shape, slots, watchdog->flag ());
+  if (watchdog->is_cancelled ())
     return untuned ("cancelled", true);
   if (!bench)
     return untuned (bench.error ().text);
 
-  Trial trial (**bench, guard, { .shape = shape, .layout = layout, .pixels = {}, .tensor = tensor },
-               slots, start, budget);
+  Trial trial (**bench, *watchdog,
+               { .shape = shape, .layout = layout, .pixels = {}, .tensor = tensor }, slots, start,
+               budget);
   std::vector<Choice> list = candidates (device, shape);
   Choice *best = nullptr;
   bool complete = true;
@@ -497,7 +419,7 @@ Expected<Choice, Untuned> tune (Device device, const Shape &shape, const Layout 
       break;
     }
     const auto measured = trial.measure (choice, best ? best->seconds : 0);
-    if (guard.is_cancelled ())
+    if (watchdog->is_cancelled ())
       return untuned ("cancelled", true);
     if (!measured) {
       why = "no strategy could be run; the last: " + measured.error ().text;
@@ -514,7 +436,7 @@ Expected<Choice, Untuned> tune (Device device, const Shape &shape, const Layout 
   if (best != &first && first.seconds > 0) {
     // the default ran first, maybe on clocks that were asleep
     const auto compared = trial.compare (first, *best);
-    if (guard.is_cancelled ())
+    if (watchdog->is_cancelled ())
       return untuned ("cancelled", true);
     const bool known = compared && *compared != Trial::Comparison::unknown;
     complete = complete && known;
@@ -523,42 +445,6 @@ Expected<Choice, Untuned> tune (Device device, const Shape &shape, const Layout 
   }
   best->complete = complete;
   return *best;
-}
-
-std::string device_fingerprint ([[maybe_unused]] Device device)
-{
-#if INTHIST_CUDA
-  if (device == Device::cuda) {
-    int ordinal = 0, driver = 0;
-    cudaDeviceProp properties;
-    if (cudaGetDevice (&ordinal) != cudaSuccess
-        || cudaGetDeviceProperties (&properties, ordinal) != cudaSuccess
-        || cudaDriverGetVersion (&driver) != cudaSuccess) {
-      cudaGetLastError ();  // clears the error, which is handled here
-      return "";
-    }
-    // the driver's CUDA version, and its own from "... Kernel Module  580.159.04  ..."
-    std::string text = std::string (properties.name) + ", "
-                       + std::to_string (properties.multiProcessorCount) + " SMs, driver "
-                       + std::to_string (driver);
-    std::ifstream version ("/proc/driver/nvidia/version");
-    for (std::string word; version >> word;)
-      if (word.find ('.') != std::string::npos
-          && word.find_first_not_of ("0123456789.") == std::string::npos) {
-        text += " " + word;
-        break;
-      }
-    return text;
-  }
-#endif
-  int threads = 0;
-  if (cpu::guarded ([&] { return threads = tbb::this_task_arena::max_concurrency (), 0; }) != 0)
-    return "";
-  std::ifstream info ("/proc/cpuinfo");
-  for (std::string line; std::getline (info, line);)
-    if (line.starts_with ("model name") && line.find (": ") != std::string::npos)
-      return line.substr (line.find (": ") + 2) + ", " + std::to_string (threads) + " threads";
-  return "";
 }
 
 }  // namespace inthist

@@ -42,8 +42,4 @@ Expected<Choice, Untuned> tune (Device device, const Shape &shape, const Layout 
                                 void *tensor, double budget, int slots,
                                 const std::atomic<bool> *cancelled = nullptr);
 
-/// Names the device, its driver and what it lends to this process, or returns "" for a device
-/// without a name. A measurement by the same build holds while this line stays the same.
-std::string device_fingerprint (Device device);
-
 }  // namespace inthist

@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <kernels/fingerprint.hpp>
+
 namespace integralhist {
 namespace {
 

@@ -14,6 +14,7 @@
 #include <glib/gstdio.h>
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/tuning_cache.hpp>
+#include <kernels/fingerprint.hpp>
 #include <kernels/tuner.hpp>
 
 #include "frames.hpp"

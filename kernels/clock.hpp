@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Counts the seconds that the tuner, its benches and its watchdog go by.
+#pragma once
+
+#include <chrono>
+#include <limits>
+
+namespace inthist {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kForEver = std::numeric_limits<double>::infinity ();
+
+inline double seconds_since (Clock::time_point start)
+{
+  return std::chrono::duration<double> (Clock::now () - start).count ();
+}
+
+}  // namespace inthist
