@@ -27,34 +27,93 @@ public:
   {
   }
 
-  bool is_over () const { return seconds_since (start_) > budget_; }
+  /// Returns the fastest candidate, or the first, the default, where it is not clearly beaten.
+  Outcome<Choice> choose (std::vector<Choice> candidates)
+  {
+    Choice &fastest = *TRY (fastest_of (candidates)), &first = candidates.front ();
+    if (&fastest == &first || first.seconds == 0)
+      return fastest;
+    // the default ran first, maybe on clocks that were asleep
+    const auto beaten = is_beaten (first, fastest);
+    if (watchdog_.is_cancelled ())
+      return stopped ();
+    const bool unseated = beaten ? *beaten : fastest.seconds * kHopeless <= first.seconds;
+    Choice &choice = unseated ? fastest : first;
+    choice.complete = fastest.complete && beaten;
+    return choice;
+  }
 
+private:
   struct Measured {
     double seconds;  // per frame; for ever where not even one was seen to its end
     bool complete;   // there was time to find out
   };
 
-  /// Takes the best of three samples, and stops as soon as the candidate is hopeless against
-  /// `best`. Where that is 0 there is none yet, and the first run may take its time.
-  Outcome<Measured> measure (const Choice &choice, double best)
+  struct Sample {
+    double seconds;    // per frame; at least so many, of a run that was cut off
+    bool cut = false;  // hopeless, or the time is up
+  };
+
+  bool is_over () const { return seconds_since (start_) > budget_; }
+
+  /// Measures the candidates in turn. The fastest is complete if there was time for all.
+  Outcome<Choice *> fastest_of (std::vector<Choice> &candidates)
   {
-    const Job job = TRY (prepare (choice));
+    Choice *best = nullptr;
+    bool complete = true;
+    std::string why = "no strategy could be run";
+    for (Choice &candidate : candidates) {
+      if (best && is_over ()) {
+        complete = false;
+        break;
+      }
+      const auto measured = measure (candidate, best ? best->seconds : 0);
+      if (watchdog_.is_cancelled ())
+        return stopped ();
+      if (!measured) {
+        why = "no strategy could be run; the last: " + measured.error ().text;
+        continue;
+      }
+      candidate.seconds = measured->seconds;
+      complete = complete && measured->complete;
+      if (!best || candidate.seconds < best->seconds)
+        best = &candidate;
+    }
+    if (!best)
+      return failure (why);
+    best->complete = complete;
+    return best;
+  }
+
+  /// Runs one frame, then as many as are in flight, and then takes samples. Stops as soon as the
+  /// candidate is hopeless against `best`. Where that is 0 there is none yet, and the first run may
+  /// take its time.
+  Outcome<Measured> measure (const Choice &candidate, double best)
+  {
+    const Job job = TRY (prepare (candidate));
     const bool judge_first = best > 0 && bench_.first_run_counts ();
-    const Sample first =
-        TRY (sample (job, choice, 1, judge_first ? kHopelessFirst * best : kForEver, best == 0));
-    if (first.cut || (judge_first && first.seconds > kHopelessFirst * best))
-      return Measured{ first.cut ? kForEver : first.seconds, !first.cut || !is_over () };
-    double seconds = first.seconds;
-    const int n = in_flight (seconds);
-    const Sample warm = TRY (sample (job, choice, n, best > 0 ? kHopeless * best * n : kForEver));
+    const double first_limit = judge_first ? kHopelessFirst * best : kForEver;
+    const Sample first = TRY (sample (job, candidate, 1, first_limit, best == 0));
+    if (first.cut)
+      return Measured{ kForEver, !is_over () };
+    if (first.seconds > first_limit)
+      return Measured{ first.seconds, true };
+    const double limit = best > 0 ? kHopeless * best : kForEver;
+    const int n = in_flight (first.seconds);
+    const Sample warm = TRY (sample (job, candidate, n, limit * n));
     if (warm.cut)
-      return Measured{ std::max (seconds, warm.seconds), !is_over () };
-    seconds = warm.seconds;
-    if (best > 0 && seconds > kHopeless * best)
-      return Measured{ seconds, true };
+      return Measured{ std::max (first.seconds, warm.seconds), !is_over () };
+    if (warm.seconds > limit)
+      return Measured{ warm.seconds, true };
+    return best_of_three (job, candidate, warm.seconds);
+  }
+
+  /// Takes three more samples of a candidate that has taken `seconds`.
+  Outcome<Measured> best_of_three (const Job &job, const Choice &candidate, double seconds)
+  {
     const int frames = frames_of (seconds);
     for (int i = 0; i < 3; i++) {
-      const Sample again = TRY (sample (job, choice, frames, kForEver));
+      const Sample again = TRY (sample (job, candidate, frames, kForEver));
       if (again.cut)
         return Measured{ seconds, false };
       seconds = std::min (seconds, again.seconds);
@@ -62,46 +121,41 @@ public:
     return Measured{ seconds, true };
   }
 
-  enum class Comparison { lost, won, unknown };
-
   /// Tells whether `other` beats `one` clearly in each of some rounds, as other work slows down now
-  /// the one and now the other. Keeps the best time of each.
-  Outcome<Comparison> compare (Choice &one, Choice &other)
+  /// the one and now the other. Keeps the best time of each. Fails if the time is up in the first
+  /// round, and leaves out later ones.
+  Outcome<bool> is_beaten (Choice &one, Choice &other)
   {
     for (int round = 0; round < kRounds; round++) {
       double seconds[2];
       for (Choice *choice : { &one, &other }) {
         const Job job = TRY (prepare (*choice));
         const Sample taken = TRY (sample (job, *choice, frames_of (choice->seconds), kForEver));
+        if (taken.cut && round == 0)
+          return stopped ();
         if (taken.cut)
-          return round > 0 ? Comparison::won : Comparison::unknown;
+          return true;
         seconds[choice == &other] = taken.seconds;
       }
       one.seconds = std::min (one.seconds, seconds[0]);
       other.seconds = std::min (other.seconds, seconds[1]);
       if (seconds[1] > kClearly * seconds[0])
-        return Comparison::lost;
+        return false;
     }
-    return Comparison::won;
+    return true;
   }
 
-private:
-  struct Sample {
-    double seconds;    // per frame; at least so many, of a run that was cut off
-    bool cut = false;  // hopeless, or the time is up
-  };
-
-  Outcome<Job> prepare (const Choice &choice)
+  Outcome<Job> prepare (const Choice &candidate)
   {
     Job job = job_;
-    job.tuning = choice.tuning;
+    job.tuning = candidate.tuning;
     job.cancelled = watchdog_.flag ();
-    TRY (bench_.prepare (job, choice.strategy->workspace_bytes (job.shape, choice.tuning)));
+    TRY (bench_.prepare (job, candidate.strategy->workspace_bytes (job.shape, candidate.tuning)));
     return job;
   }
 
   /// Times n frames, within `limit` seconds for all and the time that is left.
-  Outcome<Sample> sample (const Job &job, const Choice &choice, int n, double limit,
+  Outcome<Sample> sample (const Job &job, const Choice &candidate, int n, double limit,
                           bool has_time = false)
   {
     const double left = has_time ? kForEver : budget_ - seconds_since (start_);
@@ -109,7 +163,7 @@ private:
       return Sample{ 0, true };
     watchdog_.allow (std::min (limit, left));
     const auto start = Clock::now ();
-    const auto seconds = bench_.time (n, job, *choice.strategy);
+    const auto seconds = bench_.time (n, job, *candidate.strategy);
     if (watchdog_.is_cancelled ())
       return stopped ();
     if (!seconds && seconds.error ().stopped)
@@ -164,58 +218,21 @@ Expected<Choice, Untuned> tune (Device device, const Shape &shape, const Layout 
                                 const std::atomic<bool> *cancelled)
 {
   const auto start = Clock::now ();
-  const auto untuned = [] (std::string why, bool by_caller = false) {
-    return unexpected<Untuned> (Untuned{ std::move (why), by_caller });
-  };
   slots = std::max (slots, 1);
   const auto watchdog = Watchdog::make (cancelled);
   if (!watchdog)
-    return untuned ("no thread could be started");
-  const auto bench = make_bench (device, shape, slots, watchdog->flag ());
-  if (watchdog->is_cancelled ())
-    return untuned ("cancelled", true);
-  if (!bench)
-    return untuned (bench.error ().text);
-
-  Trial trial (**bench, *watchdog,
-               { .shape = shape, .layout = layout, .pixels = {}, .tensor = tensor }, slots, start,
-               budget);
-  std::vector<Choice> list = candidates (device, shape);
-  Choice *best = nullptr;
-  bool complete = true;
-  std::string why = "no strategy could be run";
-  for (Choice &choice : list) {
-    if (best && trial.is_over ()) {
-      complete = false;
-      break;
-    }
-    const auto measured = trial.measure (choice, best ? best->seconds : 0);
+    return unexpected<Untuned> (Untuned{ "no thread could be started" });
+  const auto choose = [&] () -> Outcome<Choice> {
+    const auto bench = TRY (make_bench (device, shape, slots, watchdog->flag ()));
     if (watchdog->is_cancelled ())
-      return untuned ("cancelled", true);
-    if (!measured) {
-      why = "no strategy could be run; the last: " + measured.error ().text;
-      continue;
-    }
-    choice.seconds = measured->seconds;
-    complete = complete && measured->complete;
-    if (!best || choice.seconds < best->seconds)
-      best = &choice;
-  }
-  if (!best)
-    return untuned (why);
-  Choice &first = list.front ();
-  if (best != &first && first.seconds > 0) {
-    // the default ran first, maybe on clocks that were asleep
-    const auto compared = trial.compare (first, *best);
-    if (watchdog->is_cancelled ())
-      return untuned ("cancelled", true);
-    const bool known = compared && *compared != Trial::Comparison::unknown;
-    complete = complete && known;
-    if (known ? *compared == Trial::Comparison::lost : best->seconds * kHopeless > first.seconds)
-      best = &first;
-  }
-  best->complete = complete;
-  return *best;
+      return stopped ();
+    const Job job = { .shape = shape, .layout = layout, .pixels = {}, .tensor = tensor };
+    return Trial (*bench, *watchdog, job, slots, start, budget).choose (candidates (device, shape));
+  };
+  const auto choice = choose ();
+  if (!choice)
+    return unexpected<Untuned> (Untuned{ choice.error ().text, watchdog->is_cancelled () });
+  return *choice;
 }
 
 }  // namespace inthist
