@@ -39,7 +39,7 @@ struct Planes {
   /// Lays planes out in a workspace, rows aligned to 128 bytes.
   static Planes packed (void *memory, int width, int height, int count)
   {
-    const std::size_t row = (std::size_t (width) * sizeof (T) + 127) / 128 * 128 / sizeof (T);
+    const std::size_t row = round_up (std::size_t (width) * sizeof (T), 128) / sizeof (T);
     return { static_cast<T *> (memory), width, height, count, row, row * height };
   }
   std::size_t bytes () const { return plane * count * sizeof (T); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "inthist.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <cstdint>
 #include <utility>
@@ -25,7 +26,7 @@ bool is_valid (const Shape &shape)
 
 Layout layout_of (const Shape &shape)
 {
-  const std::size_t row = (shape.width * bytes_of (shape.counter) + 63) / 64 * 64;
+  const std::size_t row = round_up (shape.width * bytes_of (shape.counter), 64);
   return { row, row * shape.height };
 }
 
@@ -45,6 +46,15 @@ Lut lut_of_bins (const Lut &lut, int first, int bins)
     group[value] = bin >= 0 && bin < bins ? std::uint8_t (bin) : 255;
   }
   return group;
+}
+
+bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning)
+{
+  const auto offered = [] (std::span<const int> list, int value) {
+    return value == 0 || std::ranges::find (list, value) != list.end ();
+  };
+  return is_valid (shape) && strategy.supports (shape, tuning)
+         && offered (strategy.tiles, tuning.tile) && offered (strategy.threads, tuning.threads);
 }
 
 /// Returns whether the workspace, and bins, lie as Job and PixelPlane demand.

@@ -166,10 +166,16 @@ INTHIST_HOST_DEVICE constexpr Int divide_up (Int a, std::type_identity_t<Int> b)
   return a / b + (a % b != 0);
 }
 
+template <class Int>
+INTHIST_HOST_DEVICE constexpr Int round_up (Int a, std::type_identity_t<Int> unit)
+{
+  return divide_up (a, unit) * unit;
+}
+
 /// Rounds the width up to 256, so that vectors and tiles may read beyond a row's end.
 constexpr std::size_t bin_stride (int width)
 {
-  return divide_up (std::size_t (width), 256) * 256;
+  return round_up (std::size_t (width), 256);
 }
 
 /// Parameters that the papers vary. 0 is the default, a strategy's first that it supports.
@@ -246,11 +252,6 @@ struct Strategy {
   bool slow = false;                              // for comparison only: never chosen by itself
 };
 
-/// Returns the algorithms of this build, each device's in the order of preference.
-std::span<const Strategy> strategies ();
-const Strategy *find_strategy (std::string_view name);
-/// Returns the device's first strategy that supports the shape.
-const Strategy *preferred_strategy (Device device, const Shape &shape);
 /// Tells whether the shape is valid and the strategy supports it with these parameters.
 bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning = {});
 
@@ -283,11 +284,11 @@ namespace cpu {
 
 /// Counterparts on a device; pointers are the device's, of the current context.
 namespace cuda {
-int bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out,
-               Stream stream);
-int write_anchors (const Job &job);
-int add_above (const Shape &shape, const Layout &layout, void *tensor, std::uint32_t *above,
-               Stream stream);
+[[nodiscard]] int bin_image (const Image &image, const Lut &lut, int width, int height,
+                             PixelPlane out, Stream stream);
+[[nodiscard]] int write_anchors (const Job &job);
+[[nodiscard]] int add_above (const Shape &shape, const Layout &layout, void *tensor,
+                             std::uint32_t *above, Stream stream);
 }  // namespace cuda
 
 }  // namespace inthist

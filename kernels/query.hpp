@@ -112,8 +112,8 @@ namespace cpu {
 
 namespace cuda {
 /// Takes pointers of the current context; windows, models and patches may be in pinned host memory.
-int answer (const Shape &shape, const Layout &layout, const void *tensor, const Query &query,
-            Stream stream);
+[[nodiscard]] int answer (const Shape &shape, const Layout &layout, const void *tensor,
+                          const Query &query, Stream stream);
 }  // namespace cuda
 
 }  // namespace inthist

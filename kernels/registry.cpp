@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "inthist.hpp"
+#include "registry.hpp"
 
 #include <algorithm>
 
@@ -58,15 +58,6 @@ const Strategy *preferred_strategy (Device device, const Shape &shape)
   const auto row = std::ranges::find_if (
       table, [&] (const Strategy &s) { return s.device == device && accepts (s, shape); });
   return row == table.end () ? nullptr : &*row;
-}
-
-bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning)
-{
-  const auto offered = [] (std::span<const int> list, int value) {
-    return value == 0 || std::ranges::find (list, value) != list.end ();
-  };
-  return is_valid (shape) && strategy.supports (shape, tuning)
-         && offered (strategy.tiles, tuning.tile) && offered (strategy.threads, tuning.threads);
 }
 
 }  // namespace inthist

@@ -5,6 +5,7 @@
 
 #include "bench.hpp"
 #include "clock.hpp"
+#include "registry.hpp"
 #include "watchdog.hpp"
 
 namespace inthist {

@@ -117,13 +117,13 @@ INTHIST_HOST_DEVICE inline bool has_rank (int rank, int i, int n, bool similarit
   return better == rank;
 }
 
-/// A window that may be the best; the smaller Candidate is better.
-struct Candidate {
+/// A window that may be the best; the smaller RankedWindow is better.
+struct RankedWindow {
   float cost;
   int index;
   std::int64_t from_middle;  // squared distance, in halves of a step
 
-  INTHIST_HOST_DEVICE bool operator<(const Candidate &other) const
+  INTHIST_HOST_DEVICE bool operator<(const RankedWindow &other) const
   {
     if (cost != other.cost)
       return cost < other.cost;
@@ -131,7 +131,7 @@ struct Candidate {
   }
 };
 
-INTHIST_HOST_DEVICE inline Candidate candidate (const Query &query, int i, float value)
+INTHIST_HOST_DEVICE inline RankedWindow ranked (const Query &query, int i, float value)
 {
   std::int64_t from_middle = 0;
   if (!query.windows.list) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstcudaintegral.h"
 
-#include <kernels/region.hpp>
-
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/retire.hpp>
+#include <kernels/region.hpp>
+#include <kernels/registry.hpp>
 
 #include "compute_devices.hpp"
 #include "load_shedding.hpp"
@@ -31,17 +31,18 @@ struct State {
   inthist::PixelFormat format;
   guint64 frames = 0;
   bool live = false;                       // by the last latency query
-  std::string parsed_text;                 // settings.regions of the last frame
+  std::string parsed_text;                 // properties.regions of the last frame
   std::vector<GstVideoRectangle> regions;  // parsed and clipped
   ComputeDevices devices;
   LoadShedder shedder;
   std::atomic<bool> told = false;                  // an error of the engine is posted
   std::atomic<guint64> attached = 0, skipped = 0;  // frames with a histogram, late frames
 
-  std::mutex mutex;  // guards what follows, for flushes and the stats; taken last
+  std::mutex mutex;  // guards all below against flushes and the stats; taken last
   std::shared_ptr<Engine> engine;
-  std::unique_ptr<RegionReporter> reporter;  // there from start to stop
-  bool flushing = false, stopping = false;   // either ends all waiting
+  // Made in start and dropped in stop, when nothing streams: the streaming thread needs no lock.
+  std::unique_ptr<RegionReporter> reporter;
+  bool flushing = false, stopping = false;  // either ends all waiting
   // Either flag, to be read without the mutex.
   const std::shared_ptr<std::atomic<bool>> refusing = std::make_shared<std::atomic<bool>> (false);
 };
@@ -336,7 +337,7 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
 {
   State &state = state_of (self);
   const ProducerProperties properties = properties_of (self);
-  if (properties.interval == 0)
+  if (properties.interval == 0)  // set since the start, which checks the other properties
     TRY (properties.check (content_of (self)));
   const guint64 number = state.frames++;
   if (number == 0)
@@ -476,7 +477,7 @@ static GstStructure *make_stats (GstCudaIntegral *self)
       "stats", "frames", G_TYPE_UINT64, stats.frames, "in-flight", G_TYPE_UINT64, stats.in_flight,
       "backend", G_TYPE_STRING, stats.backend, "strategy", G_TYPE_STRING, strategy, "tile",
       G_TYPE_INT, plan.choice.tuning.tile, "threads", G_TYPE_INT, plan.choice.tuning.threads,
-      "tuning", G_TYPE_STRING, plan.tuning, "device", G_TYPE_INT, stats.device, "bytes-up",
+      "tuning", G_TYPE_STRING, plan.origin, "device", G_TYPE_INT, stats.device, "bytes-up",
       G_TYPE_UINT64, stats.bytes_up, "bytes-down", G_TYPE_UINT64, stats.bytes_down, "bytes-staged",
       G_TYPE_UINT64, stats.bytes_staged, "skipped", G_TYPE_UINT64, state.skipped.load (), nullptr);
   const auto add = [&] (const char *mean, const char *max, const Duration &duration) {

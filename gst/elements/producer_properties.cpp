@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "producer_properties.hpp"
 
+#include <kernels/registry.hpp>
+
 #include "parse.hpp"
 
 namespace integralhist {

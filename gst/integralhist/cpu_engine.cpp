@@ -95,8 +95,7 @@ public:
     lock.unlock ();
 
     const gint64 start = now ();
-    inthist::Image rows = frame.image;
-    rows.data = static_cast<const std::byte *> (rows.data) + part.first_row * rows.stride;
+    const inthist::Image rows = rows_of_part (frame.image, part);
     const auto binned = check_host (inthist::cpu::bin_image (
         rows, lut_of_part (lut_, shape_, part), shape_.width, part.rows, pixels_of (*slot)));
     lock.lock ();

@@ -129,8 +129,8 @@ public:
 
   Stats stats () override
   {
-    const std::lock_guard lock (mutex_);
     const CudaContext::Scope scope (*context_);
+    const std::lock_guard lock (mutex_);
     Stats stats = stats_;
     stats.backend = "cuda";
     stats.device = context_->device ();
@@ -301,8 +301,7 @@ private:
   {
     slot.picture = nullptr;
     slot.upload_measured = false;
-    inthist::Image rows = frame.image;
-    rows.data = static_cast<const std::byte *> (rows.data) + part.first_row * rows.stride;
+    const inthist::Image rows = rows_of_part (frame.image, part);
     if (is_here (frame)) {
       if (frame.producer) {
         TRY (check (cudaEventRecord (slot.ready.get (), frame.producer)));
@@ -466,7 +465,7 @@ private:
   DeviceMemory above_;  // H in the row above the next strip
   std::unique_ptr<BufferHolds> holds_;
 
-  // of the last frame submitted
+  // Of the last frame submitted, for the thread that submits.
   cudaEvent_t last_read_ = nullptr;  // for hold (); null where nothing is read later
   cudaEvent_t last_computed_ = nullptr;
 

@@ -98,8 +98,7 @@ HostMemory allocate (std::size_t bytes, const Cancelled &cancelled)
 {
   constexpr std::size_t kPage = 4096, kHugePage = 2 << 20;
   const std::size_t alignment = bytes >= kHugePage ? kHugePage : kPage;
-  const std::size_t rounded =
-      (std::max<std::size_t> (bytes, 1) + alignment - 1) / alignment * alignment;
+  const std::size_t rounded = inthist::round_up (std::max<std::size_t> (bytes, 1), alignment);
   const HostMemory memory (static_cast<std::byte *> (std::aligned_alloc (alignment, rounded)),
                            std::free);
   if (!memory)

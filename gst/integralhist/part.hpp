@@ -3,6 +3,8 @@
 // A part of a frame: some of its bins in some of its rows. A device computes parts one by one.
 #pragma once
 
+#include <cstddef>
+
 #include <kernels/inthist.hpp>
 
 namespace integralhist {
@@ -28,6 +30,13 @@ struct Portion {
     return part_of (shape, bins ? bins : shape.bins, rows ? rows : shape.height);
   }
 };
+
+/// Returns the part's rows of a frame.
+inline inthist::Image rows_of_part (inthist::Image image, const Part &part)
+{
+  image.data = static_cast<const std::byte *> (image.data) + part.first_row * image.stride;
+  return image;
+}
 
 /// Returns a LUT with the bins of a part, numbered from 0.
 inline inthist::Lut lut_of_part (const inthist::Lut &lut, const inthist::Shape &shape,

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <optional>
 
+#include <kernels/registry.hpp>
+
 #include "picture_rows.hpp"
 
 namespace integralhist {

@@ -5,14 +5,10 @@
 
 namespace integralhist {
 
-static std::size_t round_up (std::size_t bytes, std::size_t to)
-{
-  return (bytes + to - 1) / to * to;
-}
-
 PictureRows rows_of (const inthist::Image &image, int width, int n)
 {
-  const std::size_t row = std::size_t (width) * image.format.bytes, aligned = round_up (row, 256);
+  const std::size_t row = std::size_t (width) * image.format.bytes,
+                    aligned = inthist::round_up (row, 256);
   const std::ptrdiff_t stride = image.stride;
   const bool suits =
       stride >= std::ptrdiff_t (row) && std::size_t (stride) <= aligned && stride % 16 == 0;
@@ -32,7 +28,8 @@ PictureRows stage (const PictureRows &rows, std::byte *to)
 
 std::size_t most_picture_bytes (int width, int pixel_bytes, int rows)
 {
-  return round_up (std::size_t (width) * pixel_bytes, 512) * rows;  // cudaMallocPitch's rows
+  return inthist::round_up (std::size_t (width) * pixel_bytes, 512)
+         * rows;  // cudaMallocPitch's rows
 }
 
 }  // namespace integralhist

@@ -11,8 +11,8 @@ namespace integralhist {
 
 struct Plan {
   inthist::Choice choice;
-  const char *tuning = "none";  // "set", "measured", "cached" or "default"
-  std::string description;      // what `tuning` says, with figures, for the log
+  const char *origin = "none";  // "set", "measured", "cached" or "default"
+  std::string description;      // the origin with figures, for the log
 };
 
 }  // namespace integralhist

@@ -50,7 +50,7 @@ public:
   std::size_t add (std::size_t bytes)
   {
     const std::size_t offset = bytes_;
-    bytes_ += (bytes + 15) / 16 * 16;
+    bytes_ += inthist::round_up (bytes, 16);
     return offset;
   }
   std::size_t bytes () const { return bytes_; }

@@ -421,7 +421,7 @@ private:
                                                        const Part &part,
                                                        std::list<RunningPart> &running)
   {
-    if (fault_ && worker.id == fault_->device && ++parts_until_fault_ == fault_->part)
+    if (fault_ && worker.id == fault_->device && ++parts_started_ == fault_->part)
       return error (Error::Kind::failed, "a fault that INTEGRALHIST_FAULT asked for");
     while (running.size () >= kPartsAtOnce)
       end_oldest (worker, running, GST_CLOCK_TIME_NONE);
@@ -542,16 +542,17 @@ private:
 
   const inthist::Shape shape_;
   const unsigned depth_;
-  // Guards the two functions that follow; they may stop the element, hence recursive.
+  // Guards what follows up to reported_. The functions may stop the element, hence recursive.
+  // No thread takes it while it has mutex_.
   std::recursive_mutex reporting_;
   std::function<void (const Error &)> failed_;
   std::function<void (unsigned)> still_waiting_;
   bool reported_ = false;
-  std::atomic<bool> failing_ = false;
+  std::atomic<bool> failing_ = false;  // set before the failure is reported, failure_ after it
   const Partition partition_;
   const DeviceFunctions functions_;
   std::optional<Fault> fault_;
-  std::atomic<int> parts_until_fault_ = 0;
+  std::atomic<int> parts_started_ = 0;
   std::shared_ptr<TensorPool> pool_;
   std::vector<std::unique_ptr<Worker>> workers_;
 

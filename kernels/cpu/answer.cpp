@@ -130,9 +130,9 @@ int quantiles (const Shape &shape, const PlaneAccessor &plane, const Query &quer
 Best best_of (const Query &query)
 {
   const auto *const values = static_cast<const float *> (query.answers);
-  Candidate best = candidate (query, 0, values[0]);
+  RankedWindow best = ranked (query, 0, values[0]);
   for (int i = 1; i < query.windows.size (); i++)
-    best = std::min (best, candidate (query, i, values[i]));
+    best = std::min (best, ranked (query, i, values[i]));
   return { values[best.index], best.index };
 }
 

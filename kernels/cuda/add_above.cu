@@ -5,7 +5,9 @@
 // row then is the next strip's carry. Traffic: reads and writes the tensor once more, which is
 // nothing beside the link that its caller downloads it over.
 // A thread goes down 16 bytes of columns, so that no other reads or replaces what these carry.
-#include "device/planes.cuh"
+#include <cuda_runtime.h>
+
+#include "../elements.hpp"
 
 namespace inthist::cuda {
 namespace {

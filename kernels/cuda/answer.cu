@@ -13,6 +13,7 @@
 #include <cuda_runtime.h>
 
 #include "../window.hpp"
+#include "device/warp.cuh"
 #include "likelihood_map.cuh"
 
 namespace inthist::cuda {
@@ -48,7 +49,7 @@ template <Measure kMeasure, class AnyQuery>
 __global__ void likelihoods (const std::uint8_t *tensor, Shape shape, Layout layout,
                              Anchors anchors, AnyQuery query)
 {
-  const int i = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int i = blockIdx.x * (blockDim.x / kWarp) + threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
   if (i >= query.windows.size ())
     return;
   const Region window = window_of (query.windows, i, shape);
@@ -56,8 +57,8 @@ __global__ void likelihoods (const std::uint8_t *tensor, Shape shape, Layout lay
   MeasureSum<kMeasure> sum (query.bins_of (shape), weight == 0);
   resume (query, i, sum);
   with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) {
-    for (int first = 0; first < shape.bins; first += 32) {
-      const int own = min (first + lane, shape.bins - 1), n = min (32, shape.bins - first);
+    for (int first = 0; first < shape.bins; first += kWarp) {
+      const int own = min (first + lane, shape.bins - 1), n = min (kWarp, shape.bins - first);
       const float p =
           weight
           * float (sum_region<std::uint32_t> (plane (own), window, exact_pixels (shape, own)));
@@ -104,22 +105,22 @@ constexpr int kSearchers = 1024, kLoads = 16;
 __global__ void __launch_bounds__ (kSearchers)
 find_best (Query query)
 {
-  __shared__ Candidate bests[kSearchers / 32];
+  __shared__ RankedWindow bests[kSearchers / kWarp];
   const auto *const values = static_cast<const float *> (query.answers);
   // leaves the warp's best in lane 0
-  const auto reduce = [] (Candidate best) {
-    for (int lanes = 16; lanes > 0; lanes /= 2) {
-      const Candidate other = { __shfl_down_sync (~0u, best.cost, lanes),
-                                __shfl_down_sync (~0u, best.index, lanes),
-                                __shfl_down_sync (~0u, best.from_middle, lanes) };
+  const auto reduce = [] (RankedWindow best) {
+    for (int lanes = kWarp / 2; lanes > 0; lanes /= 2) {
+      const RankedWindow other = { __shfl_down_sync (~0u, best.cost, lanes),
+                                   __shfl_down_sync (~0u, best.index, lanes),
+                                   __shfl_down_sync (~0u, best.from_middle, lanes) };
       best = other < best ? other : best;
     }
     return best;
   };
-  const int n = query.windows.size (), warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int n = query.windows.size (), warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
   const bool similarity = is_similarity (query.measure);
   const int own = min (int (threadIdx.x), n - 1);
-  Candidate best = candidate (query, own, values[own]);
+  RankedWindow best = ranked (query, own, values[own]);
   for (int first = threadIdx.x; first < n; first += kSearchers * kLoads) {
     float value[kLoads];
 #pragma unroll
@@ -128,7 +129,7 @@ find_best (Query query)
     // the place of a window counts among equals only
     for (int k = 0; k < kLoads; k++)
       if ((similarity ? -value[k] : value[k]) <= best.cost) {
-        const Candidate other = candidate (query, min (first + k * kSearchers, n - 1), value[k]);
+        const RankedWindow other = ranked (query, min (first + k * kSearchers, n - 1), value[k]);
         best = other < best ? other : best;
       }
   }
@@ -152,7 +153,7 @@ void launch (const Shape &shape, const Layout &layout, const std::uint8_t *bytes
   const int n = query.windows.size ();
   constexpr int kThreads = 128;
   const int blocks = divide_up (n, kThreads),
-            threads_of_bins = std::min (divide_up (shape.bins, 32) * 32, 256);
+            threads_of_bins = std::min (round_up (shape.bins, kWarp), 256);
   switch (query.question) {
     case Question::counts:
       count<std::uint32_t>
@@ -168,7 +169,7 @@ void launch (const Shape &shape, const Layout &layout, const std::uint8_t *bytes
     case Question::likelihoods:
       with_measure (query.measure, [&] (auto measure) {
         if (!likelihood_map<measure.value> (shape, layout, bytes, query, stream))
-          likelihoods<measure.value><<<divide_up (n, kThreads / 32), kThreads, 0, stream>>> (
+          likelihoods<measure.value><<<divide_up (n, kThreads / kWarp), kThreads, 0, stream>>> (
               bytes, shape, layout, anchors, query);
       });
       break;
@@ -179,8 +180,8 @@ void launch (const Shape &shape, const Layout &layout, const std::uint8_t *bytes
           run /= 2;
         const int tasks = run * query.n_patches;
         votes<measure.value>
-            <<<divide_up (n, run), std::min (divide_up (tasks, 32) * 32, 512),
-               tasks * sizeof (float), stream>>> (bytes, shape, layout, anchors, query, run);
+            <<<divide_up (n, run), std::min (round_up (tasks, kWarp), 512), tasks * sizeof (float),
+               stream>>> (bytes, shape, layout, anchors, query, run);
       });
       break;
   }

@@ -40,10 +40,11 @@ int strip_rows (const Shape &shape, int processors, int blocks_a_processor,
       break;
   }
   strips = std::max (strips, fewest);
-  const int least =
-      std::min (policy.usual_rows,
-                whole_steps (divide_up (shape.height, std::max (1, 2 * processors / shape.bins))));
-  return std::max ({ whole_steps (divide_up (shape.height, strips)), least, policy.least_rows });
+  const int least = std::min (
+      policy.usual_rows,
+      round_up (divide_up (shape.height, std::max (1, 2 * processors / shape.bins)), kStepRows));
+  return std::max (
+      { round_up (divide_up (shape.height, strips), kStepRows), least, policy.least_rows });
 }
 
 struct HighBits {
@@ -71,51 +72,59 @@ std::optional<HighBits> high_bits_of (const Lut &lut, int bins)
   return {};
 }
 
-/// Gives `pixels` that march can read, `alignment` at a time: the image if its high bits are the
-/// bins, else bins. count makes these if a pixel is a byte and four pixels are a word.
-int launch_count (const Job &job, const Strips &strips, int alignment, Pixels &pixels)
+/// Who makes bins of the pixels that count reads.
+enum class BinsBy { nobody, count, bin_image };
+
+struct Source {
+  Pixels pixels;
+  BinsBy bins_by;
+};
+
+Pixels bins_of (const Job &job)
 {
-  const auto launch = [&] (auto kernel, const Pixels &source, const Lut &lut, std::size_t columns,
-                           int cells) {
-    job.stage ("count");
-    const dim3 grid (unsigned (columns / kSegment), divide_up (cells, strips.joined_cells),
-                     strips.counted_cells () ? divide_up (strips.bins, kCountBins) : 1);
-    return launch_overlapped (kernel, grid, kCountWarps * kWarp, 0, job.stream, source,
-                              LutWords::of (lut), job.pixels, strips);
-  };
-  pixels = { job.pixels.data, job.pixels.stride, int (job.pixels.stride), 0, 0, false };
-  if (job.binning) {
-    const auto &[image, lut] = *job.binning;
-    const auto high_bits = high_bits_of (lut, strips.bins);
-    const auto [shift, first] = high_bits.value_or (HighBits{});
-    const Pixels bytes = { static_cast<const std::uint8_t *> (image.data),
-                           std::size_t (image.stride),
-                           strips.width,
-                           shift,
-                           first,
-                           strips.counted_cells () > 0 };
-    const bool in_words =
-        image.format.bytes == 1 && image.stride <= UINT32_MAX
-        && (reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width) % 4 == 0;
-    if (in_words && high_bits
-        && (reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width) % alignment
-               == 0) {
-      pixels = bytes;
-    } else if (in_words) {
-      return launch (strips.joined_cells > 1 ? count<true, false> : count<true, true>, bytes, lut,
-                     job.pixels.stride, divide_up (strips.height, strips.cell_rows));
-    } else {
-      job.stage ("bins");
-      if (const int error =
-              bin_image (image, lut, strips.width, strips.height, job.pixels, job.stream);
-          error != 0)
-        return error;
-    }
-  }
-  if (strips.counted_cells () == 0)
+  return { .data = job.pixels.data,
+           .stride = job.pixels.stride,
+           .columns = int (job.pixels.stride) };
+}
+
+/// Chooses the image if its high bits are the bins and it lies `alignment` bytes at a time. Else
+/// count makes the bins if a pixel is a byte and four pixels are a word.
+Source source_of (const Job &job, const Strips &strips, int alignment)
+{
+  if (!job.binning)
+    return { bins_of (job), BinsBy::nobody };
+  const auto &[image, lut] = *job.binning;
+  const std::size_t lies = reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width;
+  if (image.format.bytes != 1 || image.stride > UINT32_MAX || lies % 4 != 0)
+    return { bins_of (job), BinsBy::bin_image };
+  const auto high_bits = high_bits_of (lut, strips.bins);
+  const auto [shift, first] = high_bits.value_or (HighBits{});
+  const Pixels bytes = { .data = static_cast<const std::uint8_t *> (image.data),
+                         .stride = std::size_t (image.stride),
+                         .columns = strips.width,
+                         .shift = shift,
+                         .first = first,
+                         .ready = strips.counted_cells () > 0 };
+  return { bytes, high_bits && lies % alignment == 0 ? BinsBy::nobody : BinsBy::count };
+}
+
+int launch_count (const Job &job, const Strips &strips, const Source &source)
+{
+  const bool makes_bins = source.bins_by == BinsBy::count;
+  const int cells = makes_bins ? strips.cells () : strips.counted_cells ();
+  if (cells == 0)
     return 0;
-  return launch (strips.joined_cells > 1 ? count<false, false> : count<false, true>, pixels, {},
-                 strips.pitch, strips.counted_cells ());
+  job.stage ("count");
+  const std::size_t columns = makes_bins ? job.pixels.stride : strips.pitch;
+  const dim3 grid (unsigned (columns / kSegment), divide_up (cells, strips.joined_cells),
+                   strips.counted_cells () ? divide_up (strips.bins, kCountBins) : 1);
+  const bool one_cell = strips.joined_cells == 1;
+  const auto kernel = makes_bins ? one_cell ? count<true, true> : count<true, false>
+                      : one_cell ? count<false, true>
+                                 : count<false, false>;
+  return launch_overlapped (kernel, grid, kCountWarps * kWarp, 0, job.stream, source.pixels,
+                            LutWords::of (makes_bins ? job.binning->lut : Lut{}), job.pixels,
+                            strips);
 }
 
 template <class T, bool kAnchored>
@@ -148,13 +157,22 @@ int launch (const Job &job, const StripPolicy &policy)
   Strips strips (job.shape, strip_rows (job.shape, processors, std::max (1, blocks), policy),
                  job.workspace);
   strips.join_cells (processors, policy);
-  Pixels pixels;
-  if (const int error = launch_count (job, strips, kPixels, pixels); error != 0)
+  const Source source = source_of (job, strips, kPixels);
+  if (source.bins_by == BinsBy::bin_image) {
+    job.stage ("bins");
+    const auto &[image, lut] = *job.binning;
+    if (const int error =
+            bin_image (image, lut, strips.width, strips.height, job.pixels, job.stream);
+        error != 0)
+      return error;
+  }
+  if (const int error = launch_count (job, strips, source); error != 0)
     return error;
   job.stage ("march");
   return launch_overlapped (kernel, unsigned (strips.n) * unsigned (strips.bins), threads,
-                            row_above_bytes, job.stream, pixels, strips, job.layout,
-                            static_cast<std::uint8_t *> (job.tensor), ranges,
+                            row_above_bytes, job.stream,
+                            source.bins_by == BinsBy::count ? bins_of (job) : source.pixels, strips,
+                            job.layout, static_cast<std::uint8_t *> (job.tensor), ranges,
                             kAnchored ? anchors_of (job.shape) : Anchors{});
 }
 

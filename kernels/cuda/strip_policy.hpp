@@ -8,11 +8,11 @@
 
 namespace inthist::cuda {
 
-// what the kernels are compiled with
-constexpr int kStepRows = 8;         // of a step of march
+// What the kernels are compiled with. The probe does not vary these.
+constexpr int kStepRows = 8;         // of a step of march, a bit of a byte each
 constexpr int kRangeColumns = 2048;  // of a range of march, at most: two blocks a processor
 constexpr int kCountWarps = 16;      // of a block of count
-constexpr int kMostCell = 136;       // rows that a block of count takes at once
+constexpr int kMostCell = 136;       // rows that a block of count takes at once: 9 loads a warp
 constexpr int kSegment = 128;        // columns of a block of count: four a lane
 constexpr int kCountBins = 64;       // of a block of count: 16 KiB of counters
 

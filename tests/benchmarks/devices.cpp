@@ -26,6 +26,7 @@
 #include <gst/integralhist/cuda_engine.hpp>
 #include <gst/integralhist/make_engine.hpp>
 #include <gst/integralhist/sharded_engine.hpp>
+#include <kernels/clock.hpp>
 
 #if INTHIST_CUDA
 #include <kernels/cuda/raii.hpp>
@@ -34,15 +35,9 @@
 #include "../support/must.hpp"
 
 using namespace integralhist;
-using inthist::Content, inthist::Shape, inthist::Type;
-using Clock = std::chrono::steady_clock;
+using inthist::Clock, inthist::seconds_since, inthist::Content, inthist::Shape, inthist::Type;
 
 namespace {
-
-double seconds_since (Clock::time_point start)
-{
-  return std::chrono::duration<double> (Clock::now () - start).count ();
-}
 
 std::string no_room (const Available &)
 {

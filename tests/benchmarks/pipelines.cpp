@@ -21,6 +21,7 @@
 #include "ends.hpp"
 
 #include <kernels/inthist.hpp>
+#include <kernels/registry.hpp>
 #if INTHIST_CUDA
 #include <kernels/cuda/raii.hpp>
 

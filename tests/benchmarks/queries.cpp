@@ -18,6 +18,7 @@
 
 #include <memory.hpp>
 #include <kernels/query.hpp>
+#include <kernels/registry.hpp>
 #include <text.hpp>
 
 #include "read.hpp"

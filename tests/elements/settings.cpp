@@ -4,6 +4,7 @@
 // left to auto is chosen. Both elements have this from their common base.
 #include <gst/integralhist/gstintegralhist.h>
 #include <kernels/inthist.hpp>
+#include <kernels/registry.hpp>
 
 #include "frames.hpp"
 

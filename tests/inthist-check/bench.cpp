@@ -5,12 +5,14 @@
 // the tensor. Stages are timed in laps of their own, since an event between two kernels is not
 // free. At the end each candidate's buffers are poisoned and filled once more, and must be right.
 #include "bench.hpp"
-#include <kernels/query.hpp>
 
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <random>
+
+#include <kernels/clock.hpp>
+#include <kernels/query.hpp>
+#include <kernels/registry.hpp>
 
 #include "peers/peers.hpp"
 #include "progress.hpp"
@@ -20,17 +22,10 @@
 namespace inthist::check {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kMostFrames = 64;        // a lap
 constexpr double kLapSeconds = 0.004;  // of a lap on a GPU, as far as frames are short enough
 constexpr std::size_t kLeastLaps = 10, kLeastSlowLaps = 3;
 constexpr int kStagedFrames = 15, kStagedSlowFrames = 2;
-
-double seconds_since (Clock::time_point start)
-{
-  return std::chrono::duration<double> (Clock::now () - start).count ();
-}
 
 /// Smooth noise, as a frame has it: hills of about 100 pixels over hills of about 15, and a little
 /// grain.

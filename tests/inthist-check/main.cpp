@@ -20,6 +20,8 @@
 
 #include <getopt.h>
 
+#include <kernels/registry.hpp>
+
 #include "bench.hpp"
 #include "cases.hpp"
 #include "peers/peers.hpp"

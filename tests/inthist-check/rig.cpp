@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "rig.hpp"
 
-#include <chrono>
 #include <cmath>
 
 #include <unistd.h>
 
+#include <kernels/clock.hpp>
+
 namespace inthist::check {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since (Clock::time_point start)
-{
-  return std::chrono::duration<double> (Clock::now () - start).count ();
-}
 
 constexpr long kLeastRing = 64 << 20;        // bytes
 constexpr std::size_t kLargeSlot = 1 << 30;  // bytes: above this one buffer of a ring is looked at

@@ -20,6 +20,8 @@
 #include <set>
 #include <thread>
 
+#include <kernels/registry.hpp>
+
 #include "progress.hpp"
 #include "text.hpp"
 

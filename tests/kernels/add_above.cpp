@@ -6,6 +6,8 @@
 // Environment: devices.hpp
 #include <random>
 
+#include <kernels/registry.hpp>
+
 #include "devices.hpp"
 
 namespace {

@@ -12,6 +12,7 @@
 #include <random>
 
 #include <gst/app/gstappsink.h>
+#include <kernels/registry.hpp>
 
 #include "devices.hpp"
 

@@ -4,6 +4,8 @@
 // every valid one. inthist-check looks at the strategies themselves.
 #include <cmath>
 
+#include <kernels/registry.hpp>
+
 #include "devices.hpp"
 
 GST_START_TEST (lut)

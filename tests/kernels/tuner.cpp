@@ -8,6 +8,7 @@
 #include <functional>
 #include <thread>
 
+#include <kernels/registry.hpp>
 #include <kernels/tuner.hpp>
 
 #include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library

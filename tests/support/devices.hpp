@@ -9,6 +9,8 @@
 //   compute-sanitizer or ASan sees the true sizes
 #pragma once
 
+#include <kernels/registry.hpp>
+
 #include "frame.hpp"
 
 #include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library

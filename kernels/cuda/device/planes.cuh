@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Common parts of the published algorithms, which scan planes that a pass of its own has filled
-// with what each pixel adds (Poostchi et al. 2017, line 1 of Algorithms 2 to 5). Each is a struct:
+// Common parts of the algorithms that scan planes, which a pass of its own has filled with what
+// each pixel adds (Poostchi et al. 2017, line 1 of Algorithms 2 to 5). Each is a struct:
 //
 //   template <class T>
 //   static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &tuning);
 //   template <class T, class Source>
 //   static int run (const Planes<T> &out, Source source, const Job &job);
 //
-// Published<Algorithm> has the functions of its Strategy, for every content and type.
+// OverPlanes<Algorithm> has the functions of its Strategy, for every content and type.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -90,7 +90,7 @@ void transpose (const Planes<T> &in, const Planes<T> &out, const Job &job)
 }
 
 template <class Algorithm>
-struct Published {
+struct OverPlanes {
   static std::size_t workspace_bytes (const Shape &shape, const Tuning &tuning)
   {
     return with_elements (shape, [&]<class T, class Source> (Elements<T, Source>) {

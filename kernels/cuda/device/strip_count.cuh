@@ -37,8 +37,7 @@ public:
         bins_ (min (kCountBins, strips.bins - first_bin_)),
         cell_ (blockIdx.y * (kOneCell ? 1 : strips.joined_cells)),
         end_ (kOneCell ? cell_ + 1
-                       : min (kLut ? divide_up (strips.height, strips.cell_rows)
-                                   : strips.counted_cells (),
+                       : min (kLut ? strips.cells () : strips.counted_cells (),
                               cell_ + strips.joined_cells))
   {
   }
@@ -127,6 +126,7 @@ private:
   __device__ void store (int cell) const
   {
     if (x_ < strips_.pitch)
+#pragma unroll 1  // a warp has few bins
       for (int b = warp_; b < bins_; b += kCountWarps)
         store_to_stay (
             reinterpret_cast<uint2 *> (strips_.counts + strips_.row_of (cell, first_bin_ + b) + x_),

@@ -9,7 +9,11 @@
 //   left_of      their counts in the warps before
 //   step_down    H grows by both, row by row, and is stored
 //
-// Eight rows are found while the eight before are stored, and those behind are being loaded.
+// A step is eight rows, and three steps are under way at a time. run () calls them
+//
+//   step    being stored; its totals are known
+//   next    found, its totals on their way to the other warps, as soon as it is loaded
+//   then    being loaded
 #pragma once
 
 #include "bytes.cuh"
@@ -48,6 +52,8 @@ __device__ inline uint4 packed (const std::uint32_t (&h)[8])  // modulo 65536
 /// known in full.
 template <class T, bool kWide, bool kRagged, bool kAnchored>
 class March {
+  static_assert (kStepRows == 8, "Found has a bit of a byte for each row");
+
 public:
   static constexpr int kPixels = 16 / sizeof (T);  // of a lane: a 16-byte store
   static constexpr int kMostWarps = kRangeColumns / (kWarp * kPixels);
@@ -116,7 +122,7 @@ public:
           strips_.width - (kWide ? step.range * range_columns () : 0) - int (threadIdx.x) * kPixels;
       std::uint8_t *const to =
           out_ + std::size_t (step.y) * pitch_ + (kWide ? step.range * (blockDim.x * 16) : 0);
-      if (step.y + kStepRows <= y_end_)
+      if (step.y + kStepRows <= y_end_)  // a constant number of rows needs no test of each
         step_down (step.y, kStepRows, to, room, found, left);
       else
         step_down (step.y, y_end_ - step.y, to, room, found, left);
@@ -276,7 +282,7 @@ private:
 #pragma unroll
       for (int i = 0; i < kBatch; i++)
 #pragma unroll
-        for (int j = 0; j < kPixels; j++)
+        for (int j = 0; j < kPixels; j++)  // a word has two counts: the low one by 1, or the high
           h_[j] =
               __dp2a_lo (j % 4 < 2 ? got[i][j / 4].x : got[i][j / 4].y, j % 2 ? 0x100u : 1u, h_[j]);
     }

@@ -12,11 +12,6 @@
 
 namespace inthist::cuda {
 
-__host__ __device__ constexpr int whole_steps (int rows)
-{
-  return divide_up (rows, kStepRows) * kStepRows;
-}
-
 /// A frame cut into strips, these into cells for count, and the column counts. Consecutive cells
 /// are joined, and counts go on from one to the next.
 struct Strips {
@@ -28,15 +23,16 @@ struct Strips {
   {
     return (std::size_t (cell) * bins + bin) * pitch;
   }
+  __host__ __device__ int cells () const { return divide_up (height, cell_rows); }
   /// Returns how many cells are counted; the last strip is above nothing.
   __host__ __device__ int counted_cells () const { return (n - 1) * cells_a_strip; }
 
   Strips (const Shape &shape, int rows_a_strip, void *workspace)
       : width (shape.width), height (shape.height), bins (shape.bins),
         cells_a_strip (divide_up (rows_a_strip, kMostCell)),
-        cell_rows (whole_steps (divide_up (rows_a_strip, cells_a_strip))),
+        cell_rows (round_up (divide_up (rows_a_strip, cells_a_strip), kStepRows)),
         rows (cell_rows * cells_a_strip), n (divide_up (height, rows)),
-        pitch (std::size_t (divide_up (width, kSegment)) * kSegment),
+        pitch (round_up (std::size_t (width), kSegment)),
         counts (static_cast<std::uint16_t *> (workspace))
   {
   }
@@ -55,8 +51,8 @@ struct Pixels {
   const std::uint8_t *data;
   std::size_t stride;
   int columns;  // that may be read
-  int shift, first;
-  bool ready;  // before count, which lets march start only when all before count is done
+  int shift = 0, first = 0;
+  bool ready = false;  // march may read them before count is done
 };
 
 }  // namespace inthist::cuda

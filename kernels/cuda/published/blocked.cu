@@ -124,8 +124,8 @@ extern const Strategy kBlocked = {
   .description =
       "CUDA: reduce tiles, scan the auxiliary matrices, scan tiles (Dang, Yan and Wu 2014)",
   .device = Device::cuda,
-  .workspace_bytes = cuda::Published<cuda::Blocked>::workspace_bytes,
-  .run = cuda::Published<cuda::Blocked>::run,
+  .workspace_bytes = cuda::OverPlanes<cuda::Blocked>::workspace_bytes,
+  .run = cuda::OverPlanes<cuda::Blocked>::run,
   .supports = cuda::tile_fits,
   .limit = cuda::kTileLimit,
   .tiles = cuda::kTiles,

@@ -33,8 +33,8 @@ extern const Strategy kBrltScanRow = {
   .name = "brlt-scanrow",
   .description = "CUDA: transpose in registers, scan serially, twice (Chen et al. 2018, IV-B)",
   .device = Device::cuda,
-  .workspace_bytes = cuda::Published<cuda::Algorithm>::workspace_bytes,
-  .run = cuda::Published<cuda::Algorithm>::run
+  .workspace_bytes = cuda::OverPlanes<cuda::Algorithm>::workspace_bytes,
+  .run = cuda::OverPlanes<cuda::Algorithm>::run
 };
 
 }  // namespace inthist

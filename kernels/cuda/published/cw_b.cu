@@ -57,8 +57,8 @@ extern const Strategy kCwB = {
   .description =
       "CUDA: one scan launch a line, one transpose a bin (Poostchi et al. 2017, Algorithm 2)",
   .device = Device::cuda,
-  .workspace_bytes = cuda::Published<cuda::CwB>::workspace_bytes,
-  .run = cuda::Published<cuda::CwB>::run,
+  .workspace_bytes = cuda::OverPlanes<cuda::CwB>::workspace_bytes,
+  .run = cuda::OverPlanes<cuda::CwB>::run,
   .supports = cuda::supports,
   .limit = "planes x (width + height) up to 1,000,000",
   .threads = cuda::kPrescanThreads,

@@ -48,8 +48,8 @@ extern const Strategy kCwSts = {
   .description =
       "CUDA: scan, 3-D transpose, scan, a launch each (Poostchi et al. 2017, Algorithm 3)",
   .device = Device::cuda,
-  .workspace_bytes = cuda::Published<cuda::CwSts>::workspace_bytes,
-  .run = cuda::Published<cuda::CwSts>::run,
+  .workspace_bytes = cuda::OverPlanes<cuda::CwSts>::workspace_bytes,
+  .run = cuda::OverPlanes<cuda::CwSts>::run,
   .threads = cuda::kPrescanThreads
 };
 

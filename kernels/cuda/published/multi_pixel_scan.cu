@@ -94,8 +94,8 @@ extern const Strategy kMultiPixelScan = {
   .description =
       "CUDA: one block a line, several pixels a thread, transposes between (Lee and Choe 2014)",
   .device = Device::cuda,
-  .workspace_bytes = cuda::Published<cuda::MultiPixelScan>::workspace_bytes,
-  .run = cuda::Published<cuda::MultiPixelScan>::run,
+  .workspace_bytes = cuda::OverPlanes<cuda::MultiPixelScan>::workspace_bytes,
+  .run = cuda::OverPlanes<cuda::MultiPixelScan>::run,
   .supports = cuda::supports,
   .limit = "rows and columns of up to 32 KiB: 8192 elements of u32",
   .threads = cuda::kThreads

@@ -127,8 +127,8 @@ extern const Strategy kScanTransposeScan = {
   .description =
       "CUDA: scan in segments of 512, add their sums, transpose, again (Bilgic et al. 2010)",
   .device = Device::cuda,
-  .workspace_bytes = cuda::Published<cuda::ScanTransposeScan>::workspace_bytes,
-  .run = cuda::Published<cuda::ScanTransposeScan>::run
+  .workspace_bytes = cuda::OverPlanes<cuda::ScanTransposeScan>::workspace_bytes,
+  .run = cuda::OverPlanes<cuda::ScanTransposeScan>::run
 };
 
 }  // namespace inthist

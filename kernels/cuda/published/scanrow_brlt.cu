@@ -33,8 +33,8 @@ extern const Strategy kScanRowBrlt = {
   .name = "scanrow-brlt",
   .description = "CUDA: scan with shuffles, transpose in registers, twice (Chen et al. 2018, IV-A)",
   .device = Device::cuda,
-  .workspace_bytes = cuda::Published<cuda::Algorithm>::workspace_bytes,
-  .run = cuda::Published<cuda::Algorithm>::run
+  .workspace_bytes = cuda::OverPlanes<cuda::Algorithm>::workspace_bytes,
+  .run = cuda::OverPlanes<cuda::Algorithm>::run
 };
 
 }  // namespace inthist

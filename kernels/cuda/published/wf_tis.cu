@@ -76,8 +76,8 @@ extern const Strategy kWfTis = {
   .description =
       "CUDA: tiled wave-front, one launch a diagonal (Poostchi et al. 2017, Algorithm 5)",
   .device = Device::cuda,
-  .workspace_bytes = cuda::Published<cuda::WfTis>::workspace_bytes,
-  .run = cuda::Published<cuda::WfTis>::run,
+  .workspace_bytes = cuda::OverPlanes<cuda::WfTis>::workspace_bytes,
+  .run = cuda::OverPlanes<cuda::WfTis>::run,
   .supports = cuda::tile_fits,
   .limit = cuda::kTileLimit,
   .tiles = cuda::kTiles,

@@ -15,6 +15,7 @@
 #include <random>
 
 #include <kernels/cuda/strip_policy.hpp>
+#include <kernels/registry.hpp>
 #include <memory.hpp>
 #include <text.hpp>
 
