@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "expected.hpp"
 #include "inthist.hpp"
@@ -20,7 +21,7 @@ struct CudaError;
 /// The error that ended a candidate.
 struct Failure {
   std::string text;
-  bool stopped = false;  // by the watchdog
+  bool stopped = false;  // by the watchdog, or as the time is up
 
   explicit Failure (std::string what, bool by_watchdog = false)
       : text (std::move (what)), stopped (by_watchdog)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Counts the seconds that the tuner, its benches and its watchdog go by.
+// Counts the seconds of measurements.
 #pragma once
 
 #include <chrono>

@@ -10,9 +10,8 @@
 // elements give the histogram, or the sum, of any rectangle (query.hpp). `bin_image` turns pixels
 // into bin indices, and a `Strategy` turns these into the tensor; a table needs no binning.
 //
-// No function allocates, synchronises or keeps state between calls, except in tuner.hpp and
-// fingerprint.hpp. The caller owns all buffers. Calls on different buffers may run at the same time
-// from any thread.
+// No function allocates, synchronises or keeps state between calls, except those of the tuner. The
+// caller owns all buffers. Calls on different buffers may run at the same time from any thread.
 // Nothing throws. A function returns 0 or its error: on the CPU ENOMEM, EAGAIN (no threads to be
 // had) or ECANCELED; with CUDA a cudaError_t. After an error its output is undefined.
 #pragma once
@@ -22,7 +21,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <type_traits>
 
 #include "host_device.hpp"

@@ -40,7 +40,7 @@ public:
       return stopped ();
     const bool unseated = beaten ? *beaten : fastest.seconds * kHopeless <= first.seconds;
     Choice &choice = unseated ? fastest : first;
-    choice.complete = fastest.complete && beaten;
+    choice.complete = fastest.complete && beaten.has_value ();
     return choice;
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// ComputeDevices and what it calls, in builds without CUDA: there is no device.
+// ComputeDevices and what it calls of the library, in builds without CUDA: there is no device.
 #include <gst/integralhist/pinned_memory.hpp>
 
 #include "compute_devices.hpp"

@@ -69,7 +69,7 @@ public:
   {
     const CudaContext::Scope scope (*context_);
     const std::lock_guard lock (mutex_);
-    const Picture *const next = &pictures_[next_picture_ % pictures_.size ()];
+    const Picture *const next = &pictures_[n_fetched_ % pictures_.size ()];
     const auto is_read = [&] (const Slot &slot) {
       return slot.busy && slot.picture == next && !has_fired (done (slot));
     };
@@ -340,7 +340,7 @@ private:
   /// Returns a picture that no slot reads.
   CudaExpected<Picture *> next_picture ()
   {
-    Picture &picture = pictures_[next_picture_++ % pictures_.size ()];
+    Picture &picture = pictures_[n_fetched_++ % pictures_.size ()];
     TRY (forget (picture));
     return &picture;
   }
@@ -472,7 +472,7 @@ private:
   std::mutex mutex_;  // guards all below
   std::vector<Slot> slots_;
   std::vector<Picture> pictures_;
-  std::size_t next_picture_ = 0;
+  std::size_t n_fetched_ = 0;
   gint64 last_measured_ = 0;
   Stats stats_;
 };

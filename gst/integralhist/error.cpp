@@ -2,7 +2,6 @@
 #include "error.hpp"
 
 #include <cerrno>
-#include <iterator>
 #include <memory>
 
 namespace integralhist {

@@ -72,9 +72,10 @@ std::optional<HighBits> high_bits_of (const Lut &lut, int bins)
   return {};
 }
 
-/// Who makes bins of the pixels that count reads.
+/// Who makes bins of the image: nobody where its high bits are the bins, or where bins are given.
 enum class BinsBy { nobody, count, bin_image };
 
+/// What count reads, and march too, which with BinsBy::count reads the bins that count makes.
 struct Source {
   Pixels pixels;
   BinsBy bins_by;
@@ -88,7 +89,7 @@ Pixels bins_of (const Job &job)
 }
 
 /// Chooses the image if its high bits are the bins and it lies `alignment` bytes at a time. Else
-/// count makes the bins if a pixel is a byte and four pixels are a word.
+/// count makes the bins if a pixel is a byte and four pixels are a word, or bin_image before it.
 Source source_of (const Job &job, const Strips &strips, int alignment)
 {
   if (!job.binning)

@@ -17,7 +17,7 @@ constexpr int kSegment = 128;        // columns of a block of count: four a lane
 constexpr int kCountBins = 64;       // of a block of count: 16 KiB of counters
 
 // what they can do
-constexpr int kMostWidth = 7 * kRangeColumns;  // 4 bytes a column, of a block's 64 KiB
+constexpr int kMostWidth = 7 * kRangeColumns;  // 4 bytes each of the least device's 64 KiB
 constexpr int kMostCells = 65535;              // of a grid
 constexpr int kMostJoinedRows = 65535;         // what a counter of count holds
 

@@ -52,7 +52,8 @@ struct Pixels {
   std::size_t stride;
   int columns;  // that may be read
   int shift = 0, first = 0;
-  bool ready = false;  // march may read them before count is done
+  // March may read them before count is done. Needs a count, which waits for what made them.
+  bool ready = false;
 };
 
 }  // namespace inthist::cuda
