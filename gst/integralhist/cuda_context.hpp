@@ -8,6 +8,10 @@
 
 namespace integralhist {
 
+/// Says why there is no device, in builds without CUDA.
+constexpr char kNoCuda[] =
+    "this build has no CUDA (it was configured with -Dcuda=disabled, or without nvcc)";
+
 /// A CUDA context: a device's primary one or an application's. A Scope makes it current.
 class CudaContext {
 public:
