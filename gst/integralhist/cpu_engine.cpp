@@ -19,8 +19,8 @@ using inthist::PixelPlane;
 class CpuEngine final : public PartEngine {
 public:
   CpuEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-             const Portion &portion)
-      : shape_ (shape), most_ (portion.of (shape)), lut_ (lut), slots_ (options.async_depth)
+             const PartLimit &limit)
+      : shape_ (shape), most_ (limit.of (shape)), lut_ (lut), slots_ (options.async_depth)
   {
   }
 
@@ -253,9 +253,9 @@ private:
 Expected<std::unique_ptr<PartEngine>> make_cpu_engine (const inthist::Shape &shape,
                                                        const inthist::Lut &lut,
                                                        const Options &options,
-                                                       const Portion &portion)
+                                                       const PartLimit &limit)
 {
-  auto engine = std::make_unique<CpuEngine> (shape, lut, options, portion);
+  auto engine = std::make_unique<CpuEngine> (shape, lut, options, limit);
   TRY (engine->open (options));
   return engine;
 }

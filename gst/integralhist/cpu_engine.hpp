@@ -11,6 +11,6 @@ namespace integralhist {
 Expected<std::unique_ptr<PartEngine>> make_cpu_engine (const inthist::Shape &shape,
                                                        const inthist::Lut &lut,
                                                        const Options &options,
-                                                       const Portion &portion = {});
+                                                       const PartLimit &limit = {});
 
 }  // namespace integralhist

@@ -29,10 +29,10 @@ using namespace inthist::cuda;
 class CudaEngine final : public PartEngine {
 public:
   CudaEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-              Context context, const Portion &portion)
-      : shape_ (shape), most_ (portion.of (shape)), lut_ (lut), download_ (options.download),
+              Context context, const PartLimit &limit)
+      : shape_ (shape), most_ (limit.of (shape)), lut_ (lut), download_ (options.download),
         context_ (std::move (context)), queries_ (std::make_shared<QueryBufferPool> (context_)),
-        slots_ (options.async_depth), pictures_ (options.async_depth + (portion.bins > 0 ? 1 : 0))
+        slots_ (options.async_depth), pictures_ (options.async_depth + (limit.bins > 0 ? 1 : 0))
   {
   }
 
@@ -481,9 +481,9 @@ private:
 
 Expected<std::unique_ptr<PartEngine>>
 make_cuda_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-                  std::shared_ptr<CudaContext> context, const Portion &portion)
+                  std::shared_ptr<CudaContext> context, const PartLimit &limit)
 {
-  auto engine = std::make_unique<CudaEngine> (shape, lut, options, std::move (context), portion);
+  auto engine = std::make_unique<CudaEngine> (shape, lut, options, std::move (context), limit);
   TRY (engine->open (options));
   return engine;
 }

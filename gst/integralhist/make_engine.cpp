@@ -71,8 +71,8 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
 ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options)
 {
   return { id, options.max_device_memory ? options.max_device_memory : available_memory ().bytes,
-           [lut] (const inthist::Shape &shape, const Options &o, const Portion &portion) {
-             return make_cpu_engine (shape, lut, o, portion);
+           [lut] (const inthist::Shape &shape, const Options &o, const PartLimit &limit) {
+             return make_cpu_engine (shape, lut, o, limit);
            } };
 }
 
@@ -85,8 +85,8 @@ ShardDevice cuda_shard_device (std::shared_ptr<CudaContext> context, const inthi
   return { context->device (),
            options.max_device_memory ? std::min<std::size_t> (options.max_device_memory, available)
                                      : available,
-           [lut, context] (const inthist::Shape &shape, const Options &o, const Portion &portion) {
-             return make_cuda_engine (shape, lut, o, context, portion);
+           [lut, context] (const inthist::Shape &shape, const Options &o, const PartLimit &limit) {
+             return make_cuda_engine (shape, lut, o, context, limit);
            } };
 }
 

@@ -22,7 +22,7 @@ inline inthist::Shape part_of (inthist::Shape shape, int bins, int rows)
 }
 
 /// The largest part of an engine: at most so many bins and rows, 0 for all.
-struct Portion {
+struct PartLimit {
   int bins = 0, rows = 0;
 
   inthist::Shape of (const inthist::Shape &shape) const

@@ -10,7 +10,7 @@ struct ShardDevice {
   int id = 0;
   std::size_t memory = 0;  // bytes that may be used
   std::function<Expected<std::unique_ptr<PartEngine>> (const inthist::Shape &, const Options &,
-                                                       const Portion &)>
+                                                       const PartLimit &)>
       make_engine;
 };
 

@@ -9,6 +9,7 @@
 #include "buffer_hold.hpp"
 #include "fault.hpp"
 #include "picture_rows.hpp"
+#include "reports.hpp"
 #include "tensor_pool.hpp"
 #include "thread.hpp"
 #include "trace.hpp"
@@ -16,7 +17,10 @@
 namespace integralhist {
 namespace {
 
-constexpr std::chrono::milliseconds kMemoryPoll (20);
+// What a device's thread waits for without being woken, and how long it goes without looking
+constexpr std::chrono::microseconds kPartPoll (50), kSlotPoll (1000);  // a part, a slot or pixels
+constexpr GstClockTime kLastPart = 100 * GST_USECOND;                  // as many parts as may be
+constexpr std::chrono::milliseconds kMemoryPoll (20);                  // memory of others
 constexpr int kPollsASecond = 50;
 
 /// A buffer for pixels that are not pinned.
@@ -52,8 +56,8 @@ class ShardedEngine final : public Engine, MemoryReturns {
 public:
   ShardedEngine (const inthist::Shape &shape, const Options &options, const Partition &partition,
                  const DeviceFunctions &functions)
-      : shape_ (shape), depth_ (options.async_depth), failed_ (options.failed),
-        still_waiting_ (options.still_waiting), partition_ (partition), functions_ (functions)
+      : shape_ (shape), depth_ (options.async_depth), reports_ (options), partition_ (partition),
+        functions_ (functions)
   {
   }
 
@@ -178,11 +182,7 @@ public:
 
   void abandon () override
   {
-    {
-      const std::lock_guard lock (reporting_);
-      failed_ = nullptr;
-      still_waiting_ = nullptr;
-    }
+    reports_.end ();
     std::list<Task> dropped;
     {
       const std::lock_guard lock (mutex_);
@@ -358,12 +358,12 @@ private:
         // there may be a task to take, or pixels to fetch, meanwhile
         const bool may_take = running.size () < kPartsAtOnce;
         lock.unlock ();
-        end_oldest (worker, running, may_take ? 0 : 100 * GST_USECOND);
+        end_oldest (worker, running, may_take ? 0 : kLastPart);
         lock.lock ();
         if (may_take && !running.empty ())
-          changed_.wait_for (lock, std::chrono::microseconds (50));
+          changed_.wait_for (lock, kPartPoll);
       } else if (!queue_.empty () || worker.fetching) {
-        changed_.wait_for (lock, std::chrono::milliseconds (1));  // its memory is held
+        changed_.wait_for (lock, kSlotPoll);  // its memory is held
       } else if (stopping_) {
         return;
       } else {
@@ -442,7 +442,7 @@ private:
       changed_.wait_for (lock, kMemoryPoll);
       lock.unlock ();
       if (waited >= kPollsASecond && held > 0 && !std::exchange (warned, true))
-        warn_of_wait (held);
+        reports_.warn_of_wait (held);
     }
   }
 
@@ -494,26 +494,6 @@ private:
     changed_.notify_all ();
   }
 
-  /// Reports the first failure to the application. Returns false after abandon ().
-  bool report (const Error &failure)
-  {
-    const std::lock_guard lock (reporting_);
-    if (!failed_)
-      return false;
-    if (!std::exchange (reported_, true)) {
-      const auto failed = failed_;  // may be reset meanwhile
-      failed (failure);
-    }
-    return true;
-  }
-
-  void warn_of_wait (unsigned most)
-  {
-    const std::lock_guard lock (reporting_);
-    if (const auto warn = still_waiting_)
-      warn (most);
-  }
-
   /// Ends all tasks with the first failure.
   void fail (const Worker &worker, const Task &task, const Error &error)
   {
@@ -524,7 +504,7 @@ private:
         joined ("device ", worker.id, " failed: ", error.message,
                 others ? "; leave it out of cuda-device-ids to compute on the others" : ""));
     failing_ = true;
-    const bool reported = report (failure);  // before anybody else learns of it
+    const bool reported = reports_.fail (failure);  // before anybody else learns of it
     {
       const std::lock_guard lock (mutex_);
       if (!failure_)
@@ -542,12 +522,7 @@ private:
 
   const inthist::Shape shape_;
   const unsigned depth_;
-  // Guards what follows up to reported_. The functions may stop the element, hence recursive.
-  // No thread takes it while it has mutex_.
-  std::recursive_mutex reporting_;
-  std::function<void (const Error &)> failed_;
-  std::function<void (unsigned)> still_waiting_;
-  bool reported_ = false;
+  Reports reports_;                    // never called with mutex_ held
   std::atomic<bool> failing_ = false;  // set before the failure is reported, failure_ after it
   const Partition partition_;
   const DeviceFunctions functions_;

@@ -59,8 +59,8 @@ ShardDevice device_of_speed (int id, int milliseconds, std::size_t memory)
   ShardDevice device = pretend_device (id, inthist::uniform_lut (kShape.bins), options);
   device.make_engine = [make = device.make_engine, milliseconds] (
                            const Shape &shape, const Options &o,
-                           const Portion &portion) -> Expected<std::unique_ptr<PartEngine>> {
-    return std::make_unique<SlowEngine> (TRY (make (shape, o, portion)), milliseconds);
+                           const PartLimit &limit) -> Expected<std::unique_ptr<PartEngine>> {
+    return std::make_unique<SlowEngine> (TRY (make (shape, o, limit)), milliseconds);
   };
   return device;
 }

@@ -414,8 +414,8 @@ std::unique_ptr<Engine> tight_engine (Options options)
     device.memory = kGiB;
     device.make_engine = [make = device.make_engine] (
                              const inthist::Shape &of, const Options &o,
-                             const Portion &portion) -> Expected<std::unique_ptr<PartEngine>> {
-      return std::make_unique<TightEngine> (TRY (make (of, o, portion)));
+                             const PartLimit &limit) -> Expected<std::unique_ptr<PartEngine>> {
+      return std::make_unique<TightEngine> (TRY (make (of, o, limit)));
     };
     devices.push_back (std::move (device));
   }
