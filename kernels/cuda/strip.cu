@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "device/attribute.cuh"
 #include "device/strip_count.cuh"
 #include "device/strip_march.cuh"
 
@@ -154,7 +155,9 @@ int launch (const Job &job, const StripPolicy &policy)
       error != 0)
     return error;
 
-  const int processors = device_attribute (cudaDevAttrMultiProcessorCount);
+  int processors = 0;
+  if (const int error = device_attribute (cudaDevAttrMultiProcessorCount, processors); error != 0)
+    return error;
   Strips strips (job.shape, strip_rows (job.shape, processors, std::max (1, blocks), policy),
                  job.workspace);
   strips.join_cells (processors, policy);

@@ -10,6 +10,8 @@
 
 #include <cuda_runtime.h>
 
+#include "attribute.cuh"
+
 namespace inthist::cuda {
 
 /// Waits until all that the stream had before is done and its writes are visible.
@@ -28,18 +30,15 @@ __device__ inline void let_next_start ()
 #endif
 }
 
-inline int device_attribute (cudaDeviceAttr attribute)
-{
-  int device = 0, value = 0;
-  cudaGetDevice (&device);
-  cudaDeviceGetAttribute (&value, attribute, device);
-  return value;
-}
-
 template <class... Parameters, class... Arguments>
-int launch_overlapped (void (*kernel) (Parameters...), dim3 blocks, unsigned threads,
-                       std::size_t shared_bytes, cudaStream_t stream, const Arguments &...arguments)
+[[nodiscard]] int launch_overlapped (void (*kernel) (Parameters...), dim3 blocks, unsigned threads,
+                                     std::size_t shared_bytes, cudaStream_t stream,
+                                     const Arguments &...arguments)
 {
+  int capability = 0;  // its major number
+  if (const int error = device_attribute (cudaDevAttrComputeCapabilityMajor, capability);
+      error != 0)
+    return error;
   cudaLaunchAttribute overlap = {};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;
@@ -49,7 +48,7 @@ int launch_overlapped (void (*kernel) (Parameters...), dim3 blocks, unsigned thr
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
   config.attrs = &overlap;
-  config.numAttrs = INTHIST_OVERLAP && device_attribute (cudaDevAttrComputeCapabilityMajor) >= 9;
+  config.numAttrs = INTHIST_OVERLAP && capability >= 9;
   return cudaLaunchKernelEx (&config, kernel, Parameters (arguments)...);
 }
 

@@ -41,8 +41,8 @@ struct Strips {
   void join_cells (int processors, const StripPolicy &policy)
   {
     const long blocks = long (pitch / kSegment) * divide_up (bins, kCountBins) * counted_cells ();
-    joined_cells = int (std::clamp (blocks / (long (policy.count_blocks) * processors), 1L,
-                                    long (kMostJoinedRows / cell_rows)));
+    const long wanted = std::max (1L, long (policy.count_blocks) * processors);
+    joined_cells = int (std::clamp (blocks / wanted, 1L, long (kMostJoinedRows / cell_rows)));
   }
 };
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace inthist::cuda {
+
+/// Gets an attribute of the current device. Returns 0, or CUDA's error and leaves `value` alone.
+[[nodiscard]] inline int device_attribute (cudaDeviceAttr attribute, int &value)
+{
+  int device = 0;
+  if (const int error = cudaGetDevice (&device); error != 0)
+    return error;
+  return cudaDeviceGetAttribute (&value, attribute, device);
+}
+
+}  // namespace inthist::cuda
