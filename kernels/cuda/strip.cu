@@ -110,6 +110,15 @@ Source source_of (const Job &job, const Strips &strips, int alignment)
   return { bytes, high_bits && lies % alignment == 0 ? BinsBy::nobody : BinsBy::count };
 }
 
+int launch_bin_image (const Job &job, const Source &source)
+{
+  if (source.bins_by != BinsBy::bin_image)
+    return 0;
+  job.stage ("bins");
+  const auto &[image, lut] = *job.binning;
+  return bin_image (image, lut, job.shape.width, job.shape.height, job.pixels, job.stream);
+}
+
 int launch_count (const Job &job, const Strips &strips, const Source &source)
 {
   const bool makes_bins = source.bins_by == BinsBy::count;
@@ -129,55 +138,64 @@ int launch_count (const Job &job, const Strips &strips, const Source &source)
                             strips);
 }
 
-template <class T, bool kAnchored>
-int launch (const Job &job, const StripPolicy &policy)
-{
-  using Block = March<T, false, false, kAnchored>;  // what follows is the same in all
-  constexpr int kPixels = Block::kPixels;
-  const int segments = divide_up (job.shape.width, kWarp * kPixels),
-            ranges = divide_up (segments, Block::kMostWarps);
-  const unsigned threads = divide_up (segments, ranges) * kWarp;
-  const bool ragged = job.shape.width % kPixels != 0;
-  const auto kernel =
-      ranges > 1 ? ragged ? march<T, true, true, kAnchored> : march<T, true, false, kAnchored>
-      : ragged ? march<T, false, true, kAnchored>
-                 : march<T, false, false, kAnchored>;
-  const std::size_t row_above_bytes =
-      ranges > 1 ? sizeof (std::uint32_t) * ranges * threads * kPixels : 0;
-  if (row_above_bytes > 0)  // always the same value, as other threads may be launching the kernel
-    if (const int error = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                kMostWidth * int (sizeof (std::uint32_t)));
-        error != 0)
-      return error;
-  int blocks = 0;
-  if (const int error = cudaOccupancyMaxActiveBlocksPerMultiprocessor (
-          &blocks, kernel, int (threads), row_above_bytes);
-      error != 0)
-    return error;
+/// A launch of march, as a frame's shape wants it; the number of blocks comes from Strips.
+struct MarchLaunch {
+  void (*kernel) (Pixels, Strips, Layout, std::uint8_t *, int, Anchors);
+  int pixels, ranges;  // of a lane, of a row
+  unsigned threads;
+  std::size_t row_above_bytes;  // of shared memory
 
-  int processors = 0;
-  if (const int error = device_attribute (cudaDevAttrMultiProcessorCount, processors); error != 0)
-    return error;
-  Strips strips (job.shape, strip_rows (job.shape, processors, std::max (1, blocks), policy),
-                 job.workspace);
-  strips.join_cells (processors, policy);
-  const Source source = source_of (job, strips, kPixels);
-  if (source.bins_by == BinsBy::bin_image) {
-    job.stage ("bins");
-    const auto &[image, lut] = *job.binning;
-    if (const int error =
-            bin_image (image, lut, strips.width, strips.height, job.pixels, job.stream);
-        error != 0)
-      return error;
+  template <class T, bool kAnchored>
+  static MarchLaunch of (const Shape &shape)
+  {
+    using Block = March<T, false, false, kAnchored>;  // what follows is the same in all
+    constexpr int kPixels = Block::kPixels;
+    const int segments = divide_up (shape.width, kWarp * kPixels),
+              ranges = divide_up (segments, Block::kMostWarps);
+    const unsigned threads = divide_up (segments, ranges) * kWarp;
+    const bool wide = ranges > 1, ragged = shape.width % kPixels != 0;
+    return { .kernel =
+                 wide ? ragged ? march<T, true, true, kAnchored> : march<T, true, false, kAnchored>
+                 : ragged ? march<T, false, true, kAnchored>
+                          : march<T, false, false, kAnchored>,
+             .pixels = kPixels,
+             .ranges = ranges,
+             .threads = threads,
+             .row_above_bytes = wide ? sizeof (std::uint32_t) * ranges * threads * kPixels : 0 };
   }
-  if (const int error = launch_count (job, strips, source); error != 0)
-    return error;
+
+  static MarchLaunch of (const Shape &shape)
+  {
+    switch (shape.counter) {
+      case Type::u32: return of<std::uint32_t, false> (shape);
+      case Type::u16: return of<std::uint16_t, false> (shape);
+      default: return of<std::uint16_t, true> (shape);
+    }
+  }
+
+  /// Lets the kernel have its shared memory, and gets how many blocks a processor has room for.
+  int get_room (int &blocks) const
+  {
+    if (row_above_bytes > 0)  // always the same value, as other threads may be launching the kernel
+      if (const int error =
+              cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    kMostWidth * int (sizeof (std::uint32_t)));
+          error != 0)
+        return error;
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, kernel, int (threads),
+                                                          row_above_bytes);
+  }
+};
+
+int launch_march (const Job &job, const Strips &strips, const Source &source,
+                  const MarchLaunch &launch)
+{
   job.stage ("march");
-  return launch_overlapped (kernel, unsigned (strips.n) * unsigned (strips.bins), threads,
-                            row_above_bytes, job.stream,
+  return launch_overlapped (launch.kernel, unsigned (strips.n) * unsigned (strips.bins),
+                            launch.threads, launch.row_above_bytes, job.stream,
                             source.bins_by == BinsBy::count ? bins_of (job) : source.pixels, strips,
-                            job.layout, static_cast<std::uint8_t *> (job.tensor), ranges,
-                            kAnchored ? anchors_of (job.shape) : Anchors{});
+                            job.layout, static_cast<std::uint8_t *> (job.tensor), launch.ranges,
+                            anchors_of (job.shape));
 }
 
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)
@@ -201,11 +219,20 @@ int run (const Job &job)
 
 int run_strip (const Job &job, const StripPolicy &policy)
 {
-  switch (job.shape.counter) {
-    case Type::u32: return launch<std::uint32_t, false> (job, policy);
-    case Type::u16: return launch<std::uint16_t, false> (job, policy);
-    default: return launch<std::uint16_t, true> (job, policy);
-  }
+  const MarchLaunch launch = MarchLaunch::of (job.shape);
+  int processors = 0, blocks = 0;
+  if (const int error = device_attribute (cudaDevAttrMultiProcessorCount, processors); error != 0)
+    return error;
+  if (const int error = launch.get_room (blocks); error != 0)
+    return error;
+  Strips strips (job.shape, strip_rows (job.shape, processors, blocks, policy), job.workspace);
+  strips.join_cells (processors, policy);
+  const Source source = source_of (job, strips, launch.pixels);
+  if (const int error = launch_bin_image (job, source); error != 0)
+    return error;
+  if (const int error = launch_count (job, strips, source); error != 0)
+    return error;
+  return launch_march (job, strips, source, launch);
 }
 
 }  // namespace cuda
