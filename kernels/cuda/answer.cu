@@ -13,6 +13,7 @@
 #include <cuda_runtime.h>
 
 #include "../window.hpp"
+#include "device/find_best.cuh"
 #include "device/warp.cuh"
 #include "likelihood_map.cuh"
 
@@ -100,48 +101,11 @@ __global__ void votes (const std::uint8_t *tensor, Shape shape, Layout layout, A
   }
 }
 
-constexpr int kSearchers = 1024, kLoads = 16;
-
-__global__ void __launch_bounds__ (kSearchers)
+__global__ void __launch_bounds__ (FindBest::kThreads)
 find_best (Query query)
 {
-  __shared__ RankedWindow bests[kSearchers / kWarp];
-  const auto *const values = static_cast<const float *> (query.answers);
-  // leaves the warp's best in lane 0
-  const auto reduce = [] (RankedWindow best) {
-    for (int lanes = kWarp / 2; lanes > 0; lanes /= 2) {
-      const RankedWindow other = { __shfl_down_sync (~0u, best.cost, lanes),
-                                   __shfl_down_sync (~0u, best.index, lanes),
-                                   __shfl_down_sync (~0u, best.from_middle, lanes) };
-      best = other < best ? other : best;
-    }
-    return best;
-  };
-  const int n = query.windows.size (), warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
-  const bool similarity = is_similarity (query.measure);
-  const int own = min (int (threadIdx.x), n - 1);
-  RankedWindow best = ranked (query, own, values[own]);
-  for (int first = threadIdx.x; first < n; first += kSearchers * kLoads) {
-    float value[kLoads];
-#pragma unroll
-    for (int k = 0; k < kLoads; k++)
-      value[k] = values[min (first + k * kSearchers, n - 1)];
-    // the place of a window counts among equals only
-    for (int k = 0; k < kLoads; k++)
-      if ((similarity ? -value[k] : value[k]) <= best.cost) {
-        const RankedWindow other = ranked (query, min (first + k * kSearchers, n - 1), value[k]);
-        best = other < best ? other : best;
-      }
-  }
-  best = reduce (best);
-  if (lane == 0)
-    bests[warp] = best;
-  __syncthreads ();
-  if (warp > 0)
-    return;
-  best = reduce (bests[lane]);
-  if (lane == 0)
-    *query.best = { values[best.index], best.index };
+  __shared__ FindBest::Shared shared;
+  FindBest (query, shared).run ();
 }
 
 /// Launches kernels; those for a Query have more code and registers than those for a WholeQuery.
@@ -198,7 +162,7 @@ int answer (const Shape &shape, const Layout &layout, const void *tensor, const 
   else
     launch (shape, layout, bytes, WholeQuery{ query }, stream);
   if (query.best && !query.goes_on (shape))
-    find_best<<<1, kSearchers, 0, stream>>> (query);
+    find_best<<<1, FindBest::kThreads, 0, stream>>> (query);
   return cudaGetLastError ();
 }
 
