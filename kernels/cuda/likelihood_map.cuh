@@ -15,7 +15,8 @@ namespace inthist::cuda {
 // Windows of a thread, and bins in flight. On an H200, 640x480x32, 64x64, microseconds of (kChain,
 // kAhead) for intersection / chi-square-alt, of which reading the tensor takes 10.9: (2, 2) 17.3 /
 // 18.6, (2, 1) 17.1 / 23.7, (2, 3) 21.6 / 21.8, (2, 4) 19.5 / 19.8, (4, 1) 23.6 / 25.0, (4, 2) 25.5
-// / 25.9: more rows of a window 64 rows high get into each other's way in L1.
+// / 25.9: more rows of a window 64 rows high get into each other's way in L1. The values of (2, 2)
+// are in docs/measurements/2026-11-22-questions.md; no program times the others again.
 constexpr int kChain = 2, kAhead = 2;
 
 /// A plane's elements of a chain: in each row the last ones in the windows and before them.
@@ -91,7 +92,9 @@ __device__ void map_chain (const Shape &shape, const PlaneAccessor &plane, const
 }
 
 // With 8 blocks an SM, so at most 64 registers, correlation, emd and kolmogorov-smirnov take 17 us
-// instead of 24, the others what they took. Carrying wants more: 6 blocks and 80 registers.
+// (docs/measurements/2026-11-22-questions.md) instead of 24, the others what they took. Carrying
+// has 6 blocks, so 80 registers, with which nine of ten kernels spill none on sm_90. That was not
+// timed, and kMapThreads was not measured against others.
 constexpr int kMapThreads = 128;
 template <class AnyQuery>
 constexpr int kMapBlocks = std::is_same_v<AnyQuery, WholeQuery> ? 8 : 6;
