@@ -36,20 +36,27 @@ Error::Error (const CudaError &error)
   }
 }
 
-bool has_fired (cudaEvent_t event)
+static cudaError_t state_of (cudaEvent_t event)
 {
   const cudaError_t state = cudaEventQuery (event);
   if (state == cudaErrorNotReady)
     cudaGetLastError ();  // older runtimes would report it at the next launch
-  return state != cudaErrorNotReady;
+  return state;
+}
+
+bool has_fired (cudaEvent_t event)
+{
+  return state_of (event) != cudaErrorNotReady;
 }
 
 CudaExpected<> await (cudaEvent_t event)
 {
   const auto start = Clock::now ();
-  while (!has_fired (event) && Clock::now () - start <= kAsking) {
-  }
-  return check (cudaEventSynchronize (event));
+  cudaError_t state;
+  do
+    state = state_of (event);
+  while (state == cudaErrorNotReady && Clock::now () - start <= kAsking);
+  return check (state == cudaErrorNotReady ? cudaEventSynchronize (event) : state);
 }
 
 Expected<> await (cudaEvent_t event, GstClockTime timeout)
@@ -59,14 +66,15 @@ Expected<> await (cudaEvent_t event, GstClockTime timeout)
     return {};
   }
   const auto start = Clock::now ();
-  while (!has_fired (event)) {
+  cudaError_t state;
+  while ((state = state_of (event)) == cudaErrorNotReady) {
     const auto waited = Clock::now () - start;
     if (waited >= duration_of (timeout))
       return not_ready ();
     if (waited > kAsking)
       std::this_thread::sleep_for (std::chrono::microseconds (20));
   }
-  TRY (check (cudaEventQuery (event)));
+  TRY (check (state));
   return {};
 }
 
