@@ -6,9 +6,13 @@
 #include <dlfcn.h>
 
 #include <cuda.h>
-#include <cuda_runtime.h>
+
+#include "cuda_calls.hpp"
 
 namespace integralhist {
+
+using inthist::cuda::check;
+
 namespace {
 
 struct Driver {
@@ -18,6 +22,7 @@ struct Driver {
   decltype (&cuDevicePrimaryCtxRelease) release;
   decltype (&cuCtxEnablePeerAccess) enable_peer;
   decltype (&cuMemcpyPeerAsync) copy_peer;
+  decltype (&cuGetErrorName) get_error_name;
 
   /// Needs a find_it () that succeeded; every CudaContext has called it.
   static const Driver &get () { return *find_it (); }
@@ -48,11 +53,20 @@ private:
     find (driver.release, "cuDevicePrimaryCtxRelease_v2");
     find (driver.enable_peer, "cuCtxEnablePeerAccess");
     find (driver.copy_peer, "cuMemcpyPeerAsync");
+    find (driver.get_error_name, "cuGetErrorName");
     if (!missing.empty ())
       return error (Error::Kind::no_device, "the NVIDIA driver has no ", missing);
     return driver;
   }
 };
+
+std::string name_of (CUresult error)
+{
+  const char *name;
+  return Driver::get ().get_error_name (error, &name) == CUDA_SUCCESS
+             ? name
+             : joined ("error ", int (error));
+}
 
 }  // namespace
 
@@ -76,7 +90,8 @@ Expected<std::shared_ptr<CudaContext>> CudaContext::primary (int device)
   const Driver driver = TRY (Driver::find_it ());
   CUcontext context;
   if (const CUresult result = driver.retain (&context, device))
-    return error (Error::Kind::failed, "CUDA device ", device, " gave no context: error ", result);
+    return error (Error::Kind::failed, "CUDA device ", device,
+                  " gave no context: ", name_of (result));
   const std::shared_ptr<void> owner (context,
                                      [driver, device] (void *) { driver.release (device); });
   return wrap (context, device, owner);
@@ -89,12 +104,13 @@ Expected<std::shared_ptr<CudaContext>> CudaContext::wrap (void *handle, int devi
   return std::shared_ptr<CudaContext> (new CudaContext (handle, device, std::move (owner)));
 }
 
-std::size_t CudaContext::free_memory () const
+Expected<std::size_t> CudaContext::free_memory () const
 {
-  const Scope scope (*this);
-  std::size_t available = 0, total = 0;
-  cudaMemGetInfo (&available, &total);
-  return available;
+  return on (*this, [] () -> Expected<std::size_t> {
+    std::size_t available, total;
+    TRY (check (cudaMemGetInfo (&available, &total)));
+    return available;
+  });
 }
 
 Expected<> CudaContext::synchronize (inthist::Stream stream) const
@@ -116,7 +132,7 @@ Expected<> CudaContext::copy_from (const CudaContext &other, const void *from, v
   if (const CUresult result = Driver::get ().copy_peer (
           as_pointer (to), context (*this), as_pointer (from), context (other), bytes, stream))
     return error (Error::Kind::failed, "CUDA: copying from device ", other.device_, " to device ",
-                  device_, ": error ", result);
+                  device_, ": ", name_of (result));
   return {};
 }
 

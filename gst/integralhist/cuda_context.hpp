@@ -25,7 +25,7 @@ public:
 
   void *handle () const { return handle_; }
   int device () const { return device_; }
-  std::size_t free_memory () const;
+  Expected<std::size_t> free_memory () const;
   Expected<> synchronize (inthist::Stream stream) const;
   /// Enqueues a copy from another context to this, the current one: a peer copy where possible.
   Expected<> copy_from (const CudaContext &other, const void *from, void *to, std::size_t bytes,

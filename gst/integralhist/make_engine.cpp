@@ -30,7 +30,7 @@ Expected<std::unique_ptr<Engine>> make_once (const inthist::Shape &shape, const 
   DeviceFunctions functions;
 #if INTHIST_CUDA
   for (const auto &context : devices.contexts)
-    all.push_back (cuda_shard_device (context, lut, options));
+    all.push_back (TRY (cuda_shard_device (context, lut, options)));
   if (!all.empty ())
     functions = cuda_functions (devices.contexts);
 #endif
@@ -77,17 +77,19 @@ ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &opti
 }
 
 #if INTHIST_CUDA
-ShardDevice cuda_shard_device (std::shared_ptr<CudaContext> context, const inthist::Lut &lut,
-                               const Options &options)
+Expected<ShardDevice> cuda_shard_device (std::shared_ptr<CudaContext> context,
+                                         const inthist::Lut &lut, const Options &options)
 {
   // 5 % are left to the driver and to other processes
-  const std::size_t available = context->free_memory () / 20 * 19;
-  return { context->device (),
-           options.max_device_memory ? std::min<std::size_t> (options.max_device_memory, available)
-                                     : available,
-           [lut, context] (const inthist::Shape &shape, const Options &o, const PartLimit &limit) {
-             return make_cuda_engine (shape, lut, o, context, limit);
-           } };
+  const std::size_t available = TRY (context->free_memory ()) / 20 * 19;
+  return ShardDevice{
+    context->device (),
+    options.max_device_memory ? std::min<std::size_t> (options.max_device_memory, available)
+                              : available,
+    [lut, context] (const inthist::Shape &shape, const Options &o, const PartLimit &limit) {
+      return make_cuda_engine (shape, lut, o, context, limit);
+    }
+  };
 }
 
 DeviceFunctions cuda_functions (const std::vector<std::shared_ptr<CudaContext>> &contexts)

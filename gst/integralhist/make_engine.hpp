@@ -27,8 +27,8 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
 ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options);
 
 // Builds with CUDA have these two.
-ShardDevice cuda_shard_device (std::shared_ptr<CudaContext> context, const inthist::Lut &lut,
-                               const Options &options);
+Expected<ShardDevice> cuda_shard_device (std::shared_ptr<CudaContext> context,
+                                         const inthist::Lut &lut, const Options &options);
 /// Returns the functions for devices with these contexts.
 DeviceFunctions cuda_functions (const std::vector<std::shared_ptr<CudaContext>> &contexts);
 

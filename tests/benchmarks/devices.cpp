@@ -195,7 +195,7 @@ void run_devices (Table &table, const Shape &shape, const Frame &frame, const Co
     try {
       std::vector<ShardDevice> devices;
       for (int d = 0; d < n; d++)
-        devices.push_back (cuda_shard_device (contexts[d], lut, options));
+        devices.push_back (must (cuda_shard_device (contexts[d], lut, options)));
       options.tuning_time = 0;
       std::unique_ptr<Engine> engine;
       if (n > 1 || options.max_device_memory > 0 || options.task_bins > 0)
