@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <gst/integralhist/tensor.hpp>
+#include <gst/integralhist/histogram.hpp>
 
 #include "producer_query.hpp"
 

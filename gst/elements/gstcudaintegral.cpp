@@ -2,6 +2,7 @@
 #include "gstcudaintegral.h"
 
 #include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/histogram.hpp>
 #include <gst/integralhist/retire.hpp>
 #include <kernels/region.hpp>
 #include <kernels/registry.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "messages.hpp"
 
-#include <gst/integralhist/tensor.hpp>
+#include <gst/integralhist/histogram.hpp>
 
 namespace integralhist {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include <gst/integralhist/tensor.hpp>
+#include <gst/integralhist/histogram.hpp>
 
 namespace integralhist {
 

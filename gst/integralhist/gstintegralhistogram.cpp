@@ -2,12 +2,8 @@
 #include "gstintegralhistogram.h"
 
 #include "c_api.hpp"
+#include "histogram.hpp"
 #include "shards.hpp"
-
-struct _GstIntegralHistogram {
-  GstMiniObject parent;
-  std::shared_ptr<integralhist::Tensor> tensor;
-};
 
 GST_DEFINE_MINI_OBJECT_TYPE (GstIntegralHistogram, gst_integral_histogram);
 
@@ -48,20 +44,6 @@ GType gst_integral_histogram_content_get_type (void)
 namespace integralhist {
 
 using inthist::Question;
-
-GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor)
-{
-  auto *histogram = new GstIntegralHistogram{ {}, std::move (tensor) };
-  gst_mini_object_init (
-      GST_MINI_OBJECT_CAST (histogram), 0, GST_TYPE_INTEGRAL_HISTOGRAM, nullptr, nullptr,
-      [] (GstMiniObject *object) { delete reinterpret_cast<GstIntegralHistogram *> (object); });
-  return histogram;
-}
-
-Tensor &tensor_of (GstIntegralHistogram *histogram)
-{
-  return *histogram->tensor;
-}
 
 /// Answers with what rectangles add up to in each plane: counts (guint32) or sums (guint64).
 template <class Answer>

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "tensor.hpp"
+#include "histogram.hpp"
 
 namespace {
 

@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "c_api.hpp"
+#include "histogram.hpp"
 
 using namespace integralhist;
 using inthist::Measure;

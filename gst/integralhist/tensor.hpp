@@ -81,8 +81,4 @@ Expected<> await (Tensor &tensor, IsRefusing &&is_refusing)
   }
 }
 
-/// Wraps a tensor for the C API (gstintegralhistogram.cpp).
-GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor);
-Tensor &tensor_of (GstIntegralHistogram *histogram);
-
 }  // namespace integralhist

@@ -5,6 +5,8 @@
 #include <functional>
 #include <set>
 
+#include <gst/integralhist/histogram.hpp>
+
 #include "broken_tensor.hpp"
 #include "maps.hpp"
 #include "missing.hpp"

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include <gst/integralhist/histogram.hpp>
+
 #include "broken_tensor.hpp"
 #include "drawn.hpp"
 
