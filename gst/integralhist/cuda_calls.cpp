@@ -26,16 +26,6 @@ std::string no_memory_on_device (const std::string &what, const CudaError &error
                     error.pinned ? available_memory () : free_on_device ());
 }
 
-Error::Error (const CudaError &error)
-    : kind (Kind::failed), message (std::string ("CUDA: ") + error.what ())
-{
-  if (error.code == cudaErrorMemoryAllocation) {
-    kind = Kind::no_memory;
-    message = no_memory_on_device ("what a frame needs besides its tensor", error)
-              + ": lower async-depth, set max-tensors, or download=never";
-  }
-}
-
 static cudaError_t state_of (cudaEvent_t event)
 {
   const cudaError_t state = cudaEventQuery (event);
@@ -88,3 +78,13 @@ CudaExpected<> upload (const PictureRows &rows, std::byte *to, cudaStream_t stre
 }
 
 }  // namespace integralhist
+
+integralhist::Error inthist::cuda::to_error (const CudaError &error)
+{
+  using integralhist::Error;
+  if (error.code == cudaErrorMemoryAllocation)
+    return Error (Error::Kind::no_memory,
+                  integralhist::no_memory_on_device ("what a frame needs besides its tensor", error)
+                      + ": lower async-depth, set max-tensors, or download=never");
+  return Error (Error::Kind::failed, integralhist::joined ("CUDA: ", error.what ()));
+}

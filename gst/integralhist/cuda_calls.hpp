@@ -11,6 +11,13 @@
 #include "host_memory.hpp"
 #include "picture_rows.hpp"
 
+namespace inthist::cuda {
+
+/// Describes a failed call. Error's constructor finds it here.
+integralhist::Error to_error (const CudaError &error);
+
+}  // namespace inthist::cuda
+
 namespace integralhist {
 
 using Context = std::shared_ptr<CudaContext>;

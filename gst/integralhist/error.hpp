@@ -14,10 +14,6 @@
 
 #include "gstintegralhistogram.h"
 
-namespace inthist::cuda {
-struct CudaError;
-}
-
 namespace integralhist {
 
 struct Error {
@@ -40,8 +36,11 @@ struct Error {
   std::string message;  // the problem, the limit and the remedy; no full stop
 
   Error (Kind k, std::string text) : kind (k), message (std::move (text)) {}
-  /// Describes a failed CUDA call; defined in cuda_calls.cpp.
-  Error (const inthist::cuda::CudaError &error);
+  /// Converts another type of error with the to_error () of its namespace (cuda_calls.hpp).
+  template <class Other, class = decltype (to_error (std::declval<const Other &> ()))>
+  Error (const Other &other) : Error (to_error (other))
+  {
+  }
 };
 
 template <class T = void>

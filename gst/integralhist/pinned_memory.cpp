@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include <kernels/cuda/raii.hpp>
+#include "cuda_calls.hpp"
 
 namespace integralhist {
 namespace {
