@@ -60,7 +60,6 @@ public:
   bool is_free () override
   {
     const CudaContext::Scope scope (*context_);
-    const std::lock_guard lock (mutex_);
     const Slot &slot = slots_[stats_.frames % slots_.size ()];
     return (!slot.busy || has_fired (done (slot))) && !pool_->is_exhausted ();
   }
@@ -68,7 +67,6 @@ public:
   void expect (const PartFrame &frame) override
   {
     const CudaContext::Scope scope (*context_);
-    const std::lock_guard lock (mutex_);
     const Picture *const next = &pictures_[n_fetched_ % pictures_.size ()];
     const auto is_read = [&] (const Slot &slot) {
       return slot.busy && slot.picture == next && !has_fired (done (slot));
@@ -81,7 +79,6 @@ public:
   bool has_fetched (const PartFrame &frame) override
   {
     const CudaContext::Scope scope (*context_);
-    const std::lock_guard lock (mutex_);
     const Picture *const picture = known (frame, 0);
     return !picture || has_fired (picture->arrived.get ());
   }
@@ -92,22 +89,23 @@ public:
     const TraceRange range ("integral histogram: submit");
     return on (*context_, [&] () -> Expected<std::shared_ptr<EngineTensor>> {
       Slot &slot = *TRY (next_slot ());
-      // Called without the lock, because it may drop the last reference to a buffer.
       holds_->drop_read ();
       const auto tensor = TRY (next_tensor ());
       tensor->set_shape (part_of (shape_, part.bins, part.rows));
-      const std::lock_guard lock (mutex_);
       slot.measured = measure_now ();
       if (const auto enqueued = enqueue (frame, part, host, *tensor, slot); !enqueued) {
         await_streams (slot);  // some of it may run
         return tl::make_unexpected (enqueued.error ());
       }
-      slot.busy = true;
       last_read_ = frame.place == Place::host     ? nullptr
                    : frame.place == Place::pinned ? slot.picture->arrived.get ()
                                                   : slot.computed.get ();
       last_computed_ = slot.computed.get ();
+      const std::lock_guard lock (mutex_);
+      slot.busy = true;
       stats_.frames++;
+      if (slot.downloads)
+        stats_.bytes_down += tensor->bytes ();
       return tensor;
     });
   }
@@ -132,6 +130,8 @@ public:
     const CudaContext::Scope scope (*context_);
     const std::lock_guard lock (mutex_);
     Stats stats = stats_;
+    stats.bytes_up = bytes_up_;
+    stats.bytes_staged = bytes_staged_;
     stats.backend = "cuda";
     stats.device = context_->device ();
     for (Slot &slot : slots_)
@@ -218,12 +218,13 @@ private:
     return slot.downloads ? slot.downloaded.get () : slot.computed.get ();
   }
 
-  /// Waits until the slot's last frame is done.
+  /// Waits until the slot's last frame is done, without the lock.
   CudaExpected<> make_free (Slot &slot)
   {
     if (!slot.busy)
       return {};
     TRY (await (done (slot)));
+    const std::lock_guard lock (mutex_);
     note_times (slot, stats_);
     slot.busy = false;
     return {};
@@ -233,7 +234,6 @@ private:
   CudaExpected<Slot *> next_slot ()
   {
     const TraceRange range ("integral histogram: wait for a slot");
-    const std::lock_guard lock (mutex_);
     Slot &slot = slots_[stats_.frames % slots_.size ()];
     TRY (make_free (slot));
     return &slot;
@@ -371,7 +371,7 @@ private:
     cudaStream_t stream = upload_stream_.get ();
     if (on_host) {
       TRY (upload (from, picture.image.get (), stream));
-      stats_.bytes_up += from.bytes * from.n;
+      bytes_up_ += from.bytes * from.n;
     } else {
       if (frame.arrived)
         TRY (check (cudaStreamWaitEvent (stream, static_cast<cudaEvent_t> (frame.arrived), 0)));
@@ -390,7 +390,7 @@ private:
   {
     const TraceRange range ("integral histogram: copy to pinned memory");
     TRY (reserve (&Picture::staging, rows.size ()));
-    stats_.bytes_staged += rows.bytes * rows.n;
+    bytes_staged_ += rows.bytes * rows.n;
     return stage (rows, picture.staging.get ());
   }
 
@@ -449,9 +449,7 @@ private:
       TRY (tensor.start_copy (to, stream));
     else
       TRY (tensor.start_download (stream));
-    TRY (check (cudaEventRecord (slot.downloaded.get (), stream)));
-    stats_.bytes_down += tensor.bytes ();
-    return {};
+    return check (cudaEventRecord (slot.downloaded.get (), stream));
   }
 
   const inthist::Shape shape_, most_;  // of the frame, of the largest part
@@ -464,17 +462,20 @@ private:
   StreamOwner upload_stream_, download_stream_;
   DeviceMemory above_;  // H in the row above the next strip
   std::unique_ptr<BufferHolds> holds_;
+  std::atomic<guint64> bytes_up_ = 0, bytes_staged_ = 0;
 
   // Of the last frame submitted, for the thread that submits.
   cudaEvent_t last_read_ = nullptr;  // for hold (); null where nothing is read later
   cudaEvent_t last_computed_ = nullptr;
 
-  std::mutex mutex_;  // guards all below
+  // The thread that submits writes all below. Other threads call stats (), which reads stats_,
+  // Slot::busy, and what does not change while a slot is busy.
+  std::mutex mutex_;  // guards stats_ and Slot::busy; nothing waits with it held
+  Stats stats_;
   std::vector<Slot> slots_;
   std::vector<Picture> pictures_;
   std::size_t n_fetched_ = 0;
   gint64 last_measured_ = 0;
-  Stats stats_;
 };
 
 }  // namespace
