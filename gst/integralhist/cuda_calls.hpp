@@ -3,6 +3,7 @@
 // Calls of the CUDA runtime in a context, and waits for its events.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <kernels/cuda/raii.hpp>
@@ -31,6 +32,32 @@ auto on (const CudaContext &context, Body &&body) -> decltype (body ())
                   " is gone");
   return body ();
 }
+
+/// A value that is dropped with its context current.
+template <class T>
+class InContext {
+public:
+  template <class... Args>
+  InContext (Context context, Args &&...args)
+      : context_ (std::move (context)), value_ (std::in_place, std::forward<Args> (args)...)
+  {
+  }
+  ~InContext ()
+  {
+    const CudaContext::Scope scope (*context_);
+    value_.reset ();
+  }
+  InContext (const InContext &) = delete;
+  InContext &operator= (const InContext &) = delete;
+
+  T &operator* () { return *value_; }
+  T *operator->() { return &*value_; }
+  const T *operator->() const { return &*value_; }
+
+private:
+  const Context context_;
+  std::optional<T> value_;
+};
 
 /// Returns whether the event's work is done or has failed; the next use reports a failure.
 bool has_fired (cudaEvent_t event);

@@ -32,7 +32,9 @@ public:
               Context context, const PartLimit &limit)
       : shape_ (shape), most_ (limit.of (shape)), lut_ (lut), download_ (options.download),
         context_ (std::move (context)), queries_ (std::make_shared<QueryBufferPool> (context_)),
-        slots_ (options.async_depth), pictures_ (options.async_depth + (limit.bins > 0 ? 1 : 0))
+        upload_stream_ (context_), download_stream_ (context_), above_ (context_),
+        slots_ (context_, options.async_depth),
+        pictures_ (context_, options.async_depth + (limit.bins > 0 ? 1 : 0))
   {
   }
 
@@ -46,10 +48,11 @@ public:
   ~CudaEngine () override
   {
     const CudaContext::Scope scope (*context_);
-    for (const Slot &slot : slots_)
+    for (const Slot &slot : *slots_)
       await_streams (slot);
     holds_.reset ();
-    release ();
+    if (pool_)
+      pool_->close ();
   }
 
   Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) override
@@ -60,18 +63,18 @@ public:
   bool is_free () override
   {
     const CudaContext::Scope scope (*context_);
-    const Slot &slot = slots_[stats_.frames % slots_.size ()];
+    const Slot &slot = (*slots_)[stats_.frames % slots_->size ()];
     return (!slot.busy || has_fired (done (slot))) && !pool_->is_exhausted ();
   }
 
   void expect (const PartFrame &frame) override
   {
     const CudaContext::Scope scope (*context_);
-    const Picture *const next = &pictures_[n_fetched_ % pictures_.size ()];
+    const Picture *const next = &(*pictures_)[n_fetched_ % pictures_->size ()];
     const auto is_read = [&] (const Slot &slot) {
       return slot.busy && slot.picture == next && !has_fired (done (slot));
     };
-    if (!is_here (frame) && !known (frame, 0) && std::ranges::none_of (slots_, is_read))
+    if (!is_here (frame) && !known (frame, 0) && std::ranges::none_of (*slots_, is_read))
       // A failure comes up again with the first part.
       (void) fetch (frame.image, { 0, shape_.bins, 0, shape_.height }, frame, measure_now ());
   }
@@ -134,7 +137,7 @@ public:
     stats.bytes_staged = bytes_staged_;
     stats.backend = "cuda";
     stats.device = context_->device ();
-    for (Slot &slot : slots_)
+    for (Slot &slot : *slots_)
       if (slot.busy && !has_fired (done (slot)))
         stats.in_flight++;
       else
@@ -179,11 +182,11 @@ private:
                            options.cancelled.get ()));
     const std::size_t workspace = std::max<std::size_t> (
         plan_.choice.strategy->workspace_bytes (most_, plan_.choice.tuning), 1);
-    upload_stream_ = TRY (make_stream ());
-    download_stream_ = TRY (make_stream ());
-    trace_name (upload_stream_.get (), "integral histogram: upload");
-    trace_name (download_stream_.get (), "integral histogram: download");
-    for (Slot &slot : slots_) {
+    *upload_stream_ = TRY (make_stream ());
+    *download_stream_ = TRY (make_stream ());
+    trace_name (upload_stream_->get (), "integral histogram: upload");
+    trace_name (download_stream_->get (), "integral histogram: download");
+    for (Slot &slot : *slots_) {
       slot.stream = TRY (make_stream ());
       trace_name (slot.stream.get (), "integral histogram: compute");
       slot.pixels = TRY (make_device_memory (inthist::bin_stride (most_.width) * most_.height));
@@ -192,26 +195,15 @@ private:
                                  &slot.compute_started, &slot.download_started })
         *event = TRY (make_event (cudaEventBlockingSync));
     }
-    for (Picture &picture : pictures_)
+    for (Picture &picture : *pictures_)
       for (EventOwner *event : { &picture.upload_started, &picture.arrived })
         *event = TRY (make_event (cudaEventBlockingSync));
     if (most_.height < shape_.height)
-      above_ = TRY (make_device_memory (above_bytes ()));
+      *above_ = TRY (make_device_memory (above_bytes ()));
     return {};
   }
 
   std::size_t above_bytes () const { return sizeof (std::uint32_t) * most_.bins * most_.width; }
-
-  void release ()
-  {
-    slots_.clear ();
-    pictures_.clear ();
-    above_.reset ();
-    upload_stream_.reset ();
-    download_stream_.reset ();
-    if (pool_)
-      pool_->close ();
-  }
 
   static cudaEvent_t done (const Slot &slot)
   {
@@ -234,7 +226,7 @@ private:
   CudaExpected<Slot *> next_slot ()
   {
     const TraceRange range ("integral histogram: wait for a slot");
-    Slot &slot = slots_[stats_.frames % slots_.size ()];
+    Slot &slot = (*slots_)[stats_.frames % slots_->size ()];
     TRY (make_free (slot));
     return &slot;
   }
@@ -252,7 +244,7 @@ private:
   void await_streams (const Slot &slot)
   {
     for (cudaStream_t stream :
-         { upload_stream_.get (), slot.stream.get (), download_stream_.get () })
+         { upload_stream_->get (), slot.stream.get (), download_stream_->get () })
       if (stream)
         cudaStreamSynchronize (stream);
   }
@@ -331,16 +323,16 @@ private:
   /// Returns the frame's picture; null where it is neither on the device nor being uploaded.
   Picture *known (const PartFrame &frame, int first_row)
   {
-    const auto found = std::ranges::find_if (pictures_, [&] (const Picture &p) {
+    const auto found = std::ranges::find_if (*pictures_, [&] (const Picture &p) {
       return p.first_row == first_row && p.frame == frame.number;
     });
-    return found == pictures_.end () ? nullptr : &*found;
+    return found == pictures_->end () ? nullptr : &*found;
   }
 
   /// Returns a picture that no slot reads.
   CudaExpected<Picture *> next_picture ()
   {
-    Picture &picture = pictures_[n_fetched_++ % pictures_.size ()];
+    Picture &picture = (*pictures_)[n_fetched_++ % pictures_->size ()];
     TRY (forget (picture));
     return &picture;
   }
@@ -349,7 +341,7 @@ private:
   CudaExpected<> forget (Picture &picture)
   {
     picture.first_row = -1;
-    for (Slot &slot : slots_)
+    for (Slot &slot : *slots_)
       if (slot.picture == &picture)
         TRY (make_free (slot));
     return {};
@@ -367,8 +359,8 @@ private:
     picture.pitch = on_host ? from.pitch : image.stride;
     TRY (reserve (&Picture::image, std::max (picture.pitch, from.bytes) * part.rows));
     if (measured)
-      TRY (check (cudaEventRecord (picture.upload_started.get (), upload_stream_.get ())));
-    cudaStream_t stream = upload_stream_.get ();
+      TRY (check (cudaEventRecord (picture.upload_started.get (), upload_stream_->get ())));
+    cudaStream_t stream = upload_stream_->get ();
     if (on_host) {
       TRY (upload (from, picture.image.get (), stream));
       bytes_up_ += from.bytes * from.n;
@@ -378,7 +370,7 @@ private:
       TRY (context_->copy_from (*frame.context, image.data, picture.image.get (),
                                 image.stride * (part.rows - 1) + from.bytes, stream));
     }
-    TRY (check (cudaEventRecord (picture.arrived.get (), upload_stream_.get ())));
+    TRY (check (cudaEventRecord (picture.arrived.get (), upload_stream_->get ())));
     picture.frame = frame.number;
     picture.first_row = part.first_row;
     picture.timed = measured;
@@ -398,7 +390,7 @@ private:
   template <class Memory>
   CudaExpected<> reserve (Memory Picture::*which, std::size_t bytes)
   {
-    for (Picture &picture : pictures_)
+    for (Picture &picture : *pictures_)
       if ((picture.*which).bytes () < bytes) {
         TRY (forget (picture));
         TRY ((picture.*which).reserve (bytes));
@@ -429,9 +421,9 @@ private:
       if (last_computed_)
         TRY (check (cudaStreamWaitEvent (stream, last_computed_, 0)));
       if (part.first_row == 0)
-        TRY (check (cudaMemsetAsync (above_.get (), 0, above_bytes (), stream)));
+        TRY (check (cudaMemsetAsync (above_->get (), 0, above_bytes (), stream)));
       TRY (check (inthist::cuda::add_above (tensor.shape, tensor.layout, tensor.data (),
-                                            reinterpret_cast<std::uint32_t *> (above_.get ()),
+                                            reinterpret_cast<std::uint32_t *> (above_->get ()),
                                             stream)));
     }
     TRY (tensor.set_computed (stream));
@@ -441,7 +433,7 @@ private:
   /// Enqueues the copy to the host destination or to the tensor's host copy.
   CudaExpected<> download (CudaTensor &tensor, const HostDestination &to, Slot &slot)
   {
-    cudaStream_t stream = download_stream_.get ();
+    cudaStream_t stream = download_stream_->get ();
     TRY (check (cudaStreamWaitEvent (stream, slot.computed.get (), 0)));
     if (slot.measured)
       TRY (check (cudaEventRecord (slot.download_started.get (), stream)));
@@ -459,8 +451,8 @@ private:
   const std::shared_ptr<QueryBufferPool> queries_;
   std::shared_ptr<TensorPool> pool_;
   Plan plan_;
-  StreamOwner upload_stream_, download_stream_;
-  DeviceMemory above_;  // H in the row above the next strip
+  InContext<StreamOwner> upload_stream_, download_stream_;
+  InContext<DeviceMemory> above_;  // H in the row above the next strip
   std::unique_ptr<BufferHolds> holds_;
   std::atomic<guint64> bytes_up_ = 0, bytes_staged_ = 0;
 
@@ -472,8 +464,8 @@ private:
   // Slot::busy, and what does not change while a slot is busy.
   std::mutex mutex_;  // guards stats_ and Slot::busy; nothing waits with it held
   Stats stats_;
-  std::vector<Slot> slots_;
-  std::vector<Picture> pictures_;
+  InContext<std::vector<Slot>> slots_;
+  InContext<std::vector<Picture>> pictures_;
   std::size_t n_fetched_ = 0;
   gint64 last_measured_ = 0;
 };

@@ -17,49 +17,43 @@ CudaTensor::create (const inthist::Shape &shape, unsigned alive, Context context
   if (!memory && memory.error ().code == cudaErrorMemoryAllocation)
     return error (Error::Kind::no_memory,
                   no_memory_for_tensor (shape, tensor->room_, free_on_device (), alive));
-  tensor->memory_ = TRY (std::move (memory));
-  for (EventOwner *event : { &tensor->computed_, &tensor->downloaded_ })
+  tensor->own_->memory = TRY (std::move (memory));
+  for (EventOwner *event : { &tensor->own_->computed, &tensor->own_->downloaded })
     *event = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
   if (download == Download::eager)
-    tensor->host_ = TRY (make_pinned_memory (tensor->room_));
+    tensor->own_->host = TRY (make_pinned_memory (tensor->room_));
   return tensor;
 }
 
-CudaTensor::~CudaTensor ()
+CudaTensor::Resources::~Resources ()
 {
-  const CudaContext::Scope scope (*context_);
-  for (EventOwner *event : { &computed_, &downloaded_ })
+  for (EventOwner *event : { &computed, &downloaded })
     if (*event)
       cudaEventSynchronize (event->get ());
-  for (const EventOwner &reader : readers_)
+  for (const EventOwner &reader : readers)
     cudaEventSynchronize (reader.get ());
-  memory_.reset ();
-  host_.reset ();
-  computed_.reset ();
-  downloaded_.reset ();
-  readers_.clear ();
 }
 
 Expected<> CudaTensor::wait (GstClockTime timeout)
 {
-  return on (*context_, [&] { return await (computed_.get (), timeout); });
+  return on (*context_, [&] { return await (own_->computed.get (), timeout); });
 }
 
 Expected<> CudaTensor::wait_for_copy (GstClockTime timeout)
 {
   // an event that was never recorded counts as fired
   return on (*context_, [&] () -> Expected<> {
-    TRY (await (computed_.get (), timeout));
-    return await (downloaded_.get (), timeout);
+    TRY (await (own_->computed.get (), timeout));
+    return await (own_->downloaded.get (), timeout);
   });
 }
 
 CudaExpected<> CudaTensor::enqueue (const StagedQueries &staged, cudaStream_t stream)
 {
   TRY (staged.upload (stream));
-  TRY (check (cudaStreamWaitEvent (stream, computed_.get (), 0)));
+  TRY (check (cudaStreamWaitEvent (stream, own_->computed.get (), 0)));
   for (const Query &query : staged.queries ())
-    TRY (check (inthist::cuda::answer (shape, layout, memory_.get (), query, stream)));
+    TRY (check (inthist::cuda::answer (shape, layout, own_->memory.get (), query, stream)));
   return {};
 }
 
@@ -99,10 +93,10 @@ Expected<> CudaTensor::add_reader (void *stream)
     const std::lock_guard lock (readers_mutex_);
     // An event that has fired is reused; any other stands for its own stream.
     auto reader = std::ranges::find_if (
-        readers_, [] (const EventOwner &event) { return has_fired (event.get ()); });
-    if (reader == readers_.end ())
-      reader = readers_.insert (reader,
-                                TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync)));
+        own_->readers, [] (const EventOwner &event) { return has_fired (event.get ()); });
+    if (reader == own_->readers.end ())
+      reader = own_->readers.insert (
+          reader, TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync)));
     TRY (check (cudaEventRecord (reader->get (), static_cast<cudaStream_t> (stream))));
     return {};
   });
@@ -116,18 +110,18 @@ Expected<const void *> CudaTensor::host ()
                   "download to lazy or eager");
   const std::lock_guard lock (host_mutex_);
   return on (*context_, [&] () -> Expected<const void *> {
-    if (!host_)
-      host_ = TRY (make_pinned_memory (room_));
+    if (!own_->host)
+      own_->host = TRY (make_pinned_memory (room_));
     if (!download_started_) {
       auto buffers = TRY (queries_->acquire ());
-      TRY (check (cudaStreamWaitEvent (buffers->stream.get (), computed_.get (), 0)));
+      TRY (check (cudaStreamWaitEvent (buffers->stream.get (), own_->computed.get (), 0)));
       TRY (start_download (buffers->stream.get ()));
-      TRY (await (downloaded_.get ()));
+      TRY (await (own_->downloaded.get ()));
       queries_->give_back (std::move (buffers));
     } else {
-      TRY (await (downloaded_.get ()));
+      TRY (await (own_->downloaded.get ()));
     }
-    return host_.get ();
+    return own_->host.get ();
   });
 }
 
@@ -137,7 +131,7 @@ Expected<std::function<Expected<> ()>> CudaTensor::start_copy (const HostDestina
     const auto buffers =
         std::make_shared<std::unique_ptr<QueryBuffers>> (TRY (queries_->acquire ()));
     cudaStream_t stream = (*buffers)->stream.get ();
-    TRY (check (cudaStreamWaitEvent (stream, computed_.get (), 0)));
+    TRY (check (cudaStreamWaitEvent (stream, own_->computed.get (), 0)));
     TRY (copy_blocks (to, stream));
     TRY (check (cudaEventRecord ((*buffers)->done.get (), stream)));
     return [this, buffers] {
@@ -152,16 +146,16 @@ Expected<std::function<Expected<> ()>> CudaTensor::start_copy (const HostDestina
 
 CudaView CudaTensor::cuda ()
 {
-  return { reinterpret_cast<guint64> (memory_.get ()), computed_.get (), context_->handle (),
-           context_->device () };
+  return { reinterpret_cast<guint64> (own_->memory.get ()), own_->computed.get (),
+           context_->handle (), context_->device () };
 }
 
 bool CudaTensor::is_idle ()
 {
   const auto fired = [] (const EventOwner &event) { return has_fired (event.get ()); };
-  return idle_ =
-             idle_
-             || (fired (computed_) && fired (downloaded_) && std::ranges::all_of (readers_, fired));
+  return idle_ = idle_
+                 || (fired (own_->computed) && fired (own_->downloaded)
+                     && std::ranges::all_of (own_->readers, fired));
 }
 
 CudaExpected<> CudaTensor::reuse (cudaStream_t stream)
@@ -170,9 +164,9 @@ CudaExpected<> CudaTensor::reuse (cudaStream_t stream)
     return check (cudaStreamWaitEvent (stream, event.get (), 0));
   };
   if (!idle_) {
-    TRY (wait_for (computed_));
-    TRY (wait_for (downloaded_));
-    for (const EventOwner &reader : readers_)
+    TRY (wait_for (own_->computed));
+    TRY (wait_for (own_->downloaded));
+    for (const EventOwner &reader : own_->readers)
       TRY (wait_for (reader));
   }
   download_started_ = idle_ = false;
@@ -181,7 +175,7 @@ CudaExpected<> CudaTensor::reuse (cudaStream_t stream)
 
 CudaExpected<> CudaTensor::set_computed (cudaStream_t stream)
 {
-  return check (cudaEventRecord (computed_.get (), stream));
+  return check (cudaEventRecord (own_->computed.get (), stream));
 }
 
 CudaExpected<> CudaTensor::copy_blocks (const HostDestination &to, cudaStream_t stream)
@@ -191,7 +185,7 @@ CudaExpected<> CudaTensor::copy_blocks (const HostDestination &to, cudaStream_t 
   cudaError_t result = cudaSuccess;
   to.for_blocks ([&] (std::byte *at, std::size_t at_pitch, std::size_t offset, std::size_t pitch,
                       std::size_t bytes, int n) {
-    const std::byte *const from = memory_.get () + offset;
+    const std::byte *const from = own_->memory.get () + offset;
     if (n > 1 && std::max (at_pitch, pitch) <= kMostPitch && result == cudaSuccess)
       result =
           cudaMemcpy2DAsync (at, at_pitch, from, pitch, bytes, n, cudaMemcpyDeviceToHost, stream);
@@ -206,14 +200,14 @@ CudaExpected<> CudaTensor::copy_blocks (const HostDestination &to, cudaStream_t 
 CudaExpected<> CudaTensor::start_copy (const HostDestination &to, cudaStream_t stream)
 {
   TRY (copy_blocks (to, stream));
-  return check (cudaEventRecord (downloaded_.get (), stream));
+  return check (cudaEventRecord (own_->downloaded.get (), stream));
 }
 
 CudaExpected<> CudaTensor::start_download (cudaStream_t stream)
 {
-  TRY (check (
-      cudaMemcpyAsync (host_.get (), memory_.get (), bytes (), cudaMemcpyDeviceToHost, stream)));
-  TRY (check (cudaEventRecord (downloaded_.get (), stream)));
+  TRY (check (cudaMemcpyAsync (own_->host.get (), own_->memory.get (), bytes (),
+                               cudaMemcpyDeviceToHost, stream)));
+  TRY (check (cudaEventRecord (own_->downloaded.get (), stream)));
   download_started_ = true;
   return {};
 }

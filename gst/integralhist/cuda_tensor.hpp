@@ -16,7 +16,6 @@ public:
                                                          unsigned alive, Context context,
                                                          std::shared_ptr<QueryBufferPool> queries,
                                                          Download download);
-  ~CudaTensor () override;
 
   Expected<> wait (GstClockTime timeout) override;
   Expected<> wait_for_copy (GstClockTime timeout) override;
@@ -30,7 +29,7 @@ public:
   // The engine and the pool call these while nobody else holds it, with the context current.
 
   bool is_idle () override;
-  void *data () { return memory_.get (); }
+  void *data () { return own_->memory.get (); }
   /// Lets `stream`, which will write the tensor, wait for all earlier uses.
   inthist::cuda::CudaExpected<> reuse (cudaStream_t stream);
   inthist::cuda::CudaExpected<> set_computed (cudaStream_t stream);
@@ -42,9 +41,20 @@ private:
   CudaTensor (const inthist::Shape &of, Context context, std::shared_ptr<QueryBufferPool> queries,
               Download download)
       : EngineTensor (of), context_ (std::move (context)), queries_ (std::move (queries)),
-        download_ (download), room_ (bytes ())
+        download_ (download), room_ (bytes ()), own_ (context_)
   {
   }
+
+  /// What is dropped once nobody uses it.
+  struct Resources {
+    inthist::cuda::DeviceMemory memory;
+    inthist::cuda::PinnedMemory host;  // guarded by host_mutex_
+    inthist::cuda::EventOwner computed, downloaded;
+    // One for each stream that reads; guarded by readers_mutex_.
+    std::vector<inthist::cuda::EventOwner> readers;
+
+    ~Resources ();
+  };
 
   inthist::cuda::CudaExpected<> copy_blocks (const HostDestination &to, cudaStream_t stream);
   /// Enqueues queries on the device, behind the tensor.
@@ -54,13 +64,10 @@ private:
   const std::shared_ptr<QueryBufferPool> queries_;
   const Download download_;
   const std::size_t room_;  // bytes of the largest shape
-  inthist::cuda::DeviceMemory memory_;
-  inthist::cuda::EventOwner computed_, downloaded_;
+  InContext<Resources> own_;
   bool idle_ = true;  // whether all events have fired
   std::mutex readers_mutex_;
-  std::vector<inthist::cuda::EventOwner> readers_;  // one for each stream that reads
-  std::mutex host_mutex_;                           // guards the host copy
-  inthist::cuda::PinnedMemory host_;
+  std::mutex host_mutex_;  // guards the host copy
   bool download_started_ = false;
 };
 

@@ -19,8 +19,8 @@ struct PeerUpload::Picture {
 
 struct PeerUpload::Device {
   Context context;
-  StreamOwner stream;
-  std::vector<std::unique_ptr<Picture>> idle;
+  InContext<StreamOwner> stream = { context };
+  InContext<std::vector<std::unique_ptr<Picture>>> idle = { context };
 };
 
 namespace {
@@ -94,20 +94,13 @@ PeerUpload::between (const std::vector<std::shared_ptr<CudaContext>> &contexts)
     auto stream = on (*context, [] () -> Expected<StreamOwner> { return TRY (make_stream ()); });
     if (!stream)
       return nullptr;
-    peers->devices_.push_back (std::make_unique<Device> (context, std::move (*stream),
-                                                         std::vector<std::unique_ptr<Picture>> ()));
+    peers->devices_.push_back (std::make_unique<Device> (context));
+    *peers->devices_.back ()->stream = std::move (*stream);
   }
   return peers;
 }
 
-PeerUpload::~PeerUpload ()
-{
-  for (const auto &device : devices_) {
-    const CudaContext::Scope scope (*device->context);
-    device->idle.clear ();
-    device->stream.reset ();
-  }
-}
+PeerUpload::~PeerUpload () = default;
 
 Expected<std::shared_ptr<void>> PeerUpload::upload (PartFrame &frame, int width, int height)
 {
@@ -117,16 +110,16 @@ Expected<std::shared_ptr<void>> PeerUpload::upload (PartFrame &frame, int width,
     std::unique_ptr<Picture> picture;
     {
       const std::lock_guard lock (mutex_);
-      if (!device.idle.empty ()) {
-        picture = std::move (device.idle.back ());
-        device.idle.pop_back ();
+      if (!device.idle->empty ()) {
+        picture = std::move (device.idle->back ());
+        device.idle->pop_back ();
       }
     }
     if (!picture)
       picture = std::make_unique<Picture> (TRY (make_event (cudaEventDisableTiming)));
     TRY (picture->memory.reserve (rows.size ()));
-    TRY (integralhist::upload (rows, picture->memory.get (), device.stream.get ()));
-    TRY (check (cudaEventRecord (picture->arrived.get (), device.stream.get ())));
+    TRY (integralhist::upload (rows, picture->memory.get (), device.stream->get ()));
+    TRY (check (cudaEventRecord (picture->arrived.get (), device.stream->get ())));
     frame.image.data = picture->memory.get ();
     frame.image.stride = std::ptrdiff_t (rows.pitch);
     frame.place = Place::device;
@@ -139,7 +132,7 @@ Expected<std::shared_ptr<void>> PeerUpload::upload (PartFrame &frame, int width,
                                     // A dropped frame's upload may still run.
                                     cudaEventSynchronize (used->arrived.get ());
                                     const std::lock_guard lock (peers->mutex_);
-                                    device.idle.push_back (std::move (used));
+                                    device.idle->push_back (std::move (used));
                                   });
   });
 }

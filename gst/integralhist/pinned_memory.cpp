@@ -11,15 +11,8 @@ namespace integralhist {
 namespace {
 
 struct Block {
-  std::shared_ptr<CudaContext> context;
-  inthist::cuda::PinnedMemory memory;
+  InContext<inthist::cuda::PinnedMemory> memory;
   std::size_t bytes;
-
-  ~Block ()
-  {
-    const CudaContext::Scope scope (*context);
-    memory.reset ();
-  }
 };
 
 GQuark block_quark ()
@@ -59,7 +52,7 @@ GstMemory *integral_hist_pinned_allocator_alloc (GstAllocator *allocator, gsize 
     std::memset (bytes, 0, params->prefix);
   if (params->flags & GST_MEMORY_FLAG_ZERO_PADDED)
     std::memset (bytes + params->prefix + size, 0, params->padding);
-  auto *const block = new Block{ context, std::move (memory), maxsize + params->align };
+  auto *const block = new Block{ { context, std::move (memory) }, maxsize + params->align };
   GstMemory *const wrapped =
       gst_memory_new_wrapped (params->flags, bytes, maxsize, params->prefix, size, block,
                               [] (gpointer b) { delete static_cast<Block *> (b); });
@@ -94,8 +87,8 @@ Expected<HostMemory> allocate_pinned (std::shared_ptr<CudaContext> context, std:
     const CudaContext::Scope scope (*context);
     auto made = inthist::cuda::make_pinned_memory (bytes);
     if (made) {
-      const std::shared_ptr<Block> block (new Block{ context, std::move (*made), bytes });
-      return HostMemory (block, block->memory.get ());
+      const std::shared_ptr<Block> block (new Block{ { context, std::move (*made) }, bytes });
+      return HostMemory (block, block->memory->get ());
     }
     if (made.error ().code != cudaErrorMemoryAllocation)
       return tl::make_unexpected (made.error ());
@@ -117,8 +110,8 @@ bool is_pinned (GstMemory *memory, const void *data, std::size_t bytes)
   const auto *const block = static_cast<const Block *> (
       gst_mini_object_get_qdata (GST_MINI_OBJECT_CAST (whole), block_quark ()));
   const auto *const first = static_cast<const std::byte *> (data);
-  return block && first >= block->memory.get ()
-         && first + bytes <= block->memory.get () + block->bytes;
+  return block && first >= block->memory->get ()
+         && first + bytes <= block->memory->get () + block->bytes;
 }
 
 }  // namespace integralhist

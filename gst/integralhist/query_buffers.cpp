@@ -70,21 +70,15 @@ CudaExpected<> QueryBuffers::reserve (std::size_t inputs_bytes, std::size_t answ
   return host_answers.reserve (host_answers_bytes);
 }
 
-QueryBufferPool::~QueryBufferPool ()
-{
-  const CudaContext::Scope scope (*context_);
-  idle_.clear ();
-}
-
 CudaExpected<std::unique_ptr<QueryBuffers>> QueryBufferPool::acquire ()
 {
   {
     const std::lock_guard lock (mutex_);
-    for (auto &buffers : idle_)
+    for (auto &buffers : *idle_)
       if (has_fired (buffers->done.get ())) {
-        std::swap (buffers, idle_.back ());
-        auto taken = std::move (idle_.back ());
-        idle_.pop_back ();
+        std::swap (buffers, idle_->back ());
+        auto taken = std::move (idle_->back ());
+        idle_->pop_back ();
         return taken;
       }
   }
@@ -97,7 +91,7 @@ CudaExpected<std::unique_ptr<QueryBuffers>> QueryBufferPool::acquire ()
 void QueryBufferPool::give_back (std::unique_ptr<QueryBuffers> buffers)
 {
   const std::lock_guard lock (mutex_);
-  idle_.push_back (std::move (buffers));
+  idle_->push_back (std::move (buffers));
 }
 
 Expected<StagedQueries> StagedQueries::create (QueryBufferPool &pool, const inthist::Shape &shape,

@@ -30,17 +30,15 @@ struct QueryBuffers {
 /// drops buffers that are in use.
 class QueryBufferPool {
 public:
-  explicit QueryBufferPool (Context context) : context_ (std::move (context)) {}
-  ~QueryBufferPool ();
+  explicit QueryBufferPool (Context context) : idle_ (std::move (context)) {}
 
   /// Returns idle buffers or new ones; the context must be current.
   inthist::cuda::CudaExpected<std::unique_ptr<QueryBuffers>> acquire ();
   void give_back (std::unique_ptr<QueryBuffers> buffers);
 
 private:
-  const Context context_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<QueryBuffers>> idle_;
+  InContext<std::vector<std::unique_ptr<QueryBuffers>>> idle_;
 };
 
 /// The queries of one call, which point to arrays in the device's buffers.
