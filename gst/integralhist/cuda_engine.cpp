@@ -18,6 +18,7 @@
 
 #include "buffer_holds.hpp"
 #include "cuda_tensor.hpp"
+#include "picture_cache.hpp"
 #include "trace.hpp"
 #include "tuning_cache.hpp"
 
@@ -32,9 +33,9 @@ public:
               Context context, const PartLimit &limit)
       : shape_ (shape), most_ (limit.of (shape)), lut_ (lut), download_ (options.download),
         context_ (std::move (context)), queries_ (std::make_shared<QueryBufferPool> (context_)),
-        upload_stream_ (context_), download_stream_ (context_), above_ (context_),
-        slots_ (context_, options.async_depth),
-        pictures_ (context_, options.async_depth + (limit.bins > 0 ? 1 : 0))
+        download_stream_ (context_), above_ (context_), slots_ (context_, options.async_depth),
+        pictures_ (context_, options.async_depth + (limit.bins > 0 ? 1 : 0), shape.width,
+                   [this] (const Picture &picture) { return await_readers (picture); })
   {
   }
 
@@ -70,19 +71,19 @@ public:
   void expect (const PartFrame &frame) override
   {
     const CudaContext::Scope scope (*context_);
-    const Picture *const next = &(*pictures_)[n_fetched_ % pictures_->size ()];
+    const Picture *const next = &pictures_.next ();
     const auto is_read = [&] (const Slot &slot) {
       return slot.busy && slot.picture == next && !has_fired (done (slot));
     };
-    if (!is_here (frame) && !known (frame, 0) && std::ranges::none_of (*slots_, is_read))
+    if (!is_here (frame) && !pictures_.find (frame, 0) && std::ranges::none_of (*slots_, is_read))
       // A failure comes up again with the first part.
-      (void) fetch (frame.image, { 0, shape_.bins, 0, shape_.height }, frame, measure_now ());
+      (void) pictures_.fetch (frame, { 0, shape_.bins, 0, shape_.height }, measure_now ());
   }
 
   bool has_fetched (const PartFrame &frame) override
   {
     const CudaContext::Scope scope (*context_);
-    const Picture *const picture = known (frame, 0);
+    const Picture *const picture = pictures_.find (frame, 0);
     return !picture || has_fired (picture->arrived.get ());
   }
 
@@ -133,8 +134,8 @@ public:
     const CudaContext::Scope scope (*context_);
     const std::lock_guard lock (mutex_);
     Stats stats = stats_;
-    stats.bytes_up = bytes_up_;
-    stats.bytes_staged = bytes_staged_;
+    stats.bytes_up = pictures_.bytes_up ();
+    stats.bytes_staged = pictures_.bytes_staged ();
     stats.backend = "cuda";
     stats.device = context_->device ();
     for (Slot &slot : *slots_)
@@ -148,17 +149,6 @@ public:
   const Plan &plan () const override { return plan_; }
 
 private:
-  /// The pixels of a frame, or of a strip of its rows, being uploaded or on the device.
-  struct Picture {
-    GrowingPinnedMemory staging;
-    GrowingDeviceMemory image;
-    EventOwner upload_started, arrived;
-    guint64 frame = 0;
-    int first_row = -1;  // none yet
-    bool timed = false;  // measured, and not in the statistics yet
-    std::size_t pitch = 0;
-  };
-
   /// A frame in flight.
   struct Slot {
     StreamOwner stream;
@@ -182,9 +172,8 @@ private:
                            options.cancelled.get ()));
     const std::size_t workspace = std::max<std::size_t> (
         plan_.choice.strategy->workspace_bytes (most_, plan_.choice.tuning), 1);
-    *upload_stream_ = TRY (make_stream ());
+    TRY (pictures_.open ());
     *download_stream_ = TRY (make_stream ());
-    trace_name (upload_stream_->get (), "integral histogram: upload");
     trace_name (download_stream_->get (), "integral histogram: download");
     for (Slot &slot : *slots_) {
       slot.stream = TRY (make_stream ());
@@ -195,9 +184,6 @@ private:
                                  &slot.compute_started, &slot.download_started })
         *event = TRY (make_event (cudaEventBlockingSync));
     }
-    for (Picture &picture : *pictures_)
-      for (EventOwner *event : { &picture.upload_started, &picture.arrived })
-        *event = TRY (make_event (cudaEventBlockingSync));
     if (most_.height < shape_.height)
       *above_ = TRY (make_device_memory (above_bytes ()));
     return {};
@@ -219,6 +205,15 @@ private:
     const std::lock_guard lock (mutex_);
     note_times (slot, stats_);
     slot.busy = false;
+    return {};
+  }
+
+  /// Waits until no slot reads the picture.
+  CudaExpected<> await_readers (const Picture &picture)
+  {
+    for (Slot &slot : *slots_)
+      if (slot.picture == &picture)
+        TRY (make_free (slot));
     return {};
   }
 
@@ -244,7 +239,7 @@ private:
   void await_streams (const Slot &slot)
   {
     for (cudaStream_t stream :
-         { upload_stream_->get (), slot.stream.get (), download_stream_->get () })
+         { pictures_.stream (), slot.stream.get (), download_stream_->get () })
       if (stream)
         cudaStreamSynchronize (stream);
   }
@@ -293,7 +288,6 @@ private:
   {
     slot.picture = nullptr;
     slot.upload_measured = false;
-    const inthist::Image rows = rows_of_part (frame.image, part);
     if (is_here (frame)) {
       if (frame.producer) {
         TRY (check (cudaEventRecord (slot.ready.get (), frame.producer)));
@@ -302,11 +296,11 @@ private:
       if (frame.arrived)
         TRY (check (
             cudaStreamWaitEvent (slot.stream.get (), static_cast<cudaEvent_t> (frame.arrived), 0)));
-      return rows;
+      return rows_of_part (frame.image, part);
     }
-    Picture *picture = frame.number > 0 ? known (frame, part.first_row) : nullptr;
+    Picture *picture = frame.number > 0 ? pictures_.find (frame, part.first_row) : nullptr;
     if (!picture)
-      picture = TRY (fetch (rows, part, frame, slot.measured));
+      picture = TRY (pictures_.fetch (frame, part, slot.measured));
     slot.upload_measured = std::exchange (picture->timed, false);
     TRY (check (cudaStreamWaitEvent (slot.stream.get (), picture->arrived.get (), 0)));
     slot.picture = picture;
@@ -318,84 +312,6 @@ private:
   {
     return frame.place == Place::device
            && (!frame.context || frame.context->handle () == context_->handle ());
-  }
-
-  /// Returns the frame's picture; null where it is neither on the device nor being uploaded.
-  Picture *known (const PartFrame &frame, int first_row)
-  {
-    const auto found = std::ranges::find_if (*pictures_, [&] (const Picture &p) {
-      return p.first_row == first_row && p.frame == frame.number;
-    });
-    return found == pictures_->end () ? nullptr : &*found;
-  }
-
-  /// Returns a picture that no slot reads.
-  CudaExpected<Picture *> next_picture ()
-  {
-    Picture &picture = (*pictures_)[n_fetched_++ % pictures_->size ()];
-    TRY (forget (picture));
-    return &picture;
-  }
-
-  /// Forgets a picture's pixels, once no slot reads them.
-  CudaExpected<> forget (Picture &picture)
-  {
-    picture.first_row = -1;
-    for (Slot &slot : *slots_)
-      if (slot.picture == &picture)
-        TRY (make_free (slot));
-    return {};
-  }
-
-  /// Enqueues the copy of a part's rows to the device, from the host or another device.
-  Expected<Picture *> fetch (const inthist::Image &image, const Part &part, const PartFrame &frame,
-                             bool measured)
-  {
-    const bool on_host = frame.place != Place::device;
-    Picture &picture = *TRY (next_picture ());
-    PictureRows from = rows_of (image, shape_.width, part.rows);
-    if (frame.place == Place::host)
-      from = TRY (stage_in (picture, from));
-    picture.pitch = on_host ? from.pitch : image.stride;
-    TRY (reserve (&Picture::image, std::max (picture.pitch, from.bytes) * part.rows));
-    if (measured)
-      TRY (check (cudaEventRecord (picture.upload_started.get (), upload_stream_->get ())));
-    cudaStream_t stream = upload_stream_->get ();
-    if (on_host) {
-      TRY (upload (from, picture.image.get (), stream));
-      bytes_up_ += from.bytes * from.n;
-    } else {
-      if (frame.arrived)
-        TRY (check (cudaStreamWaitEvent (stream, static_cast<cudaEvent_t> (frame.arrived), 0)));
-      TRY (context_->copy_from (*frame.context, image.data, picture.image.get (),
-                                image.stride * (part.rows - 1) + from.bytes, stream));
-    }
-    TRY (check (cudaEventRecord (picture.arrived.get (), upload_stream_->get ())));
-    picture.frame = frame.number;
-    picture.first_row = part.first_row;
-    picture.timed = measured;
-    return &picture;
-  }
-
-  /// Copies the rows to the picture's staging buffer.
-  CudaExpected<PictureRows> stage_in (Picture &picture, const PictureRows &rows)
-  {
-    const TraceRange range ("integral histogram: copy to pinned memory");
-    TRY (reserve (&Picture::staging, rows.size ()));
-    bytes_staged_ += rows.bytes * rows.n;
-    return stage (rows, picture.staging.get ());
-  }
-
-  /// Enlarges a buffer of all pictures at once, so that only one frame pays for it.
-  template <class Memory>
-  CudaExpected<> reserve (Memory Picture::*which, std::size_t bytes)
-  {
-    for (Picture &picture : *pictures_)
-      if ((picture.*which).bytes () < bytes) {
-        TRY (forget (picture));
-        TRY ((picture.*which).reserve (bytes));
-      }
-    return {};
   }
 
   CudaExpected<> compute (const inthist::Image &image, const Part &part, CudaTensor &tensor,
@@ -451,10 +367,9 @@ private:
   const std::shared_ptr<QueryBufferPool> queries_;
   std::shared_ptr<TensorPool> pool_;
   Plan plan_;
-  InContext<StreamOwner> upload_stream_, download_stream_;
+  InContext<StreamOwner> download_stream_;
   InContext<DeviceMemory> above_;  // H in the row above the next strip
   std::unique_ptr<BufferHolds> holds_;
-  std::atomic<guint64> bytes_up_ = 0, bytes_staged_ = 0;
 
   // Of the last frame submitted, for the thread that submits.
   cudaEvent_t last_read_ = nullptr;  // for hold (); null where nothing is read later
@@ -465,8 +380,7 @@ private:
   std::mutex mutex_;  // guards stats_ and Slot::busy; nothing waits with it held
   Stats stats_;
   InContext<std::vector<Slot>> slots_;
-  InContext<std::vector<Picture>> pictures_;
-  std::size_t n_fetched_ = 0;
+  PictureCache pictures_;
   gint64 last_measured_ = 0;
 };
 

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "picture_cache.hpp"
+
+#include "trace.hpp"
+
+namespace integralhist {
+
+using namespace inthist::cuda;
+
+CudaExpected<> PictureCache::open ()
+{
+  *stream_ = TRY (make_stream ());
+  trace_name (stream (), "integral histogram: upload");
+  for (Picture &picture : *pictures_)
+    for (EventOwner *event : { &picture.upload_started, &picture.arrived })
+      *event = TRY (make_event (cudaEventBlockingSync));
+  return {};
+}
+
+Picture *PictureCache::find (const PartFrame &frame, int first_row)
+{
+  const auto found = std::ranges::find_if (*pictures_, [&] (const Picture &p) {
+    return p.first_row == first_row && p.frame == frame.number;
+  });
+  return found == pictures_->end () ? nullptr : &*found;
+}
+
+Expected<Picture *> PictureCache::fetch (const PartFrame &frame, const Part &part, bool measured)
+{
+  const inthist::Image image = rows_of_part (frame.image, part);
+  const bool on_host = frame.place != Place::device;
+  Picture &picture = next ();
+  n_fetched_++;
+  TRY (forget (picture));
+  PictureRows from = rows_of (image, width_, part.rows);
+  if (frame.place == Place::host)
+    from = TRY (stage_in (picture, from));
+  picture.pitch = on_host ? from.pitch : image.stride;
+  TRY (reserve (&Picture::image, std::max (picture.pitch, from.bytes) * part.rows));
+  cudaStream_t stream = stream_->get ();
+  if (measured)
+    TRY (check (cudaEventRecord (picture.upload_started.get (), stream)));
+  if (on_host) {
+    TRY (upload (from, picture.image.get (), stream));
+    bytes_up_ += from.bytes * from.n;
+  } else {
+    if (frame.arrived)
+      TRY (check (cudaStreamWaitEvent (stream, static_cast<cudaEvent_t> (frame.arrived), 0)));
+    TRY (context_->copy_from (*frame.context, image.data, picture.image.get (),
+                              image.stride * (part.rows - 1) + from.bytes, stream));
+  }
+  TRY (check (cudaEventRecord (picture.arrived.get (), stream)));
+  picture.frame = frame.number;
+  picture.first_row = part.first_row;
+  picture.timed = measured;
+  return &picture;
+}
+
+/// Forgets a picture's pixels, once nobody reads them.
+CudaExpected<> PictureCache::forget (Picture &picture)
+{
+  picture.first_row = -1;
+  return await_readers_ (picture);
+}
+
+/// Copies the rows to the picture's staging buffer.
+CudaExpected<PictureRows> PictureCache::stage_in (Picture &picture, const PictureRows &rows)
+{
+  const TraceRange range ("integral histogram: copy to pinned memory");
+  TRY (reserve (&Picture::staging, rows.size ()));
+  bytes_staged_ += rows.bytes * rows.n;
+  return stage (rows, picture.staging.get ());
+}
+
+/// Enlarges a buffer of all pictures at once, so that only one frame pays for it.
+template <class Memory>
+CudaExpected<> PictureCache::reserve (Memory Picture::*which, std::size_t bytes)
+{
+  for (Picture &picture : *pictures_)
+    if ((picture.*which).bytes () < bytes) {
+      TRY (forget (picture));
+      TRY ((picture.*which).reserve (bytes));
+    }
+  return {};
+}
+
+}  // namespace integralhist

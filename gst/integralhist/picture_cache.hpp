@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Pictures on a device. Parts of a frame read the same picture, which stays until its memory is
+// the next in turn.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <vector>
+
+#include "cuda_calls.hpp"
+#include "part.hpp"
+#include "part_engine.hpp"
+
+namespace integralhist {
+
+/// The pixels of a frame, or of a strip of its rows, being uploaded or on the device.
+struct Picture {
+  inthist::cuda::GrowingPinnedMemory staging;
+  inthist::cuda::GrowingDeviceMemory image;
+  inthist::cuda::EventOwner upload_started, arrived;
+  guint64 frame = 0;
+  int first_row = -1;  // none yet
+  bool timed = false;  // measured, and not in the statistics yet
+  std::size_t pitch = 0;
+};
+
+/// Pictures in turn. One thread uses them, with the context current.
+class PictureCache {
+public:
+  /// Waits until nobody reads a picture.
+  using AwaitReaders = std::function<inthist::cuda::CudaExpected<> (const Picture &)>;
+
+  /// Makes a cache of `n` pictures that are `width` pixels wide.
+  PictureCache (Context context, std::size_t n, int width, AwaitReaders await_readers)
+      : context_ (std::move (context)), width_ (width), await_readers_ (std::move (await_readers)),
+        stream_ (context_), pictures_ (context_, n)
+  {
+  }
+  inthist::cuda::CudaExpected<> open ();
+
+  /// Returns a frame's picture; null where it is neither on the device nor being uploaded.
+  Picture *find (const PartFrame &frame, int first_row);
+  /// Returns the picture whose memory the next fetch () takes.
+  Picture &next () { return (*pictures_)[n_fetched_ % pictures_->size ()]; }
+  /// Enqueues the copy of a part's rows to the device, from the host or another device.
+  Expected<Picture *> fetch (const PartFrame &frame, const Part &part, bool measured);
+  /// Returns the stream of the copies; null before open ().
+  cudaStream_t stream () const { return stream_->get (); }
+
+  // Any thread may ask these.
+  guint64 bytes_up () const { return bytes_up_; }
+  guint64 bytes_staged () const { return bytes_staged_; }
+
+private:
+  inthist::cuda::CudaExpected<> forget (Picture &picture);
+  inthist::cuda::CudaExpected<PictureRows> stage_in (Picture &picture, const PictureRows &rows);
+  template <class Memory>
+  inthist::cuda::CudaExpected<> reserve (Memory Picture::*which, std::size_t bytes);
+
+  const Context context_;
+  const int width_;
+  const AwaitReaders await_readers_;
+  InContext<inthist::cuda::StreamOwner> stream_;
+  InContext<std::vector<Picture>> pictures_;
+  std::size_t n_fetched_ = 0;
+  std::atomic<guint64> bytes_up_ = 0, bytes_staged_ = 0;
+};
+
+}  // namespace integralhist
