@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// ComputeDevices on CUDA devices: opens them, and offers memory that they read. Builds without CUDA
-// have no_cuda.cpp.
+// ComputeDevices on CUDA devices: opens them, and offers memory that they read.
 #include "compute_devices.hpp"
 
 #include <gst/integralhist/pinned_memory.hpp>

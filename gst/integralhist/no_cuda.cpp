@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What callers need of CudaContext and pinned memory in builds without CUDA.
+// What callers need of CudaContext and pinned memory in builds without CUDA: there is no device.
 #include "pinned_memory.hpp"
 
 namespace integralhist {
 
+int CudaContext::device_count (std::string *why)
+{
+  *why = kNoCuda;
+  return 0;
+}
+
 Expected<std::shared_ptr<CudaContext>> CudaContext::primary (int)
 {
   return error (Error::Kind::no_device, kNoCuda);
+}
+
+GstAllocator *new_pinned_allocator (std::shared_ptr<CudaContext>)
+{
+  return nullptr;
 }
 
 bool is_pinned (GstMemory *, const void *, std::size_t)
