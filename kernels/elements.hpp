@@ -68,16 +68,22 @@ struct OneHot {
 };
 
 /// The Source for Content::powers.
-template <class Pixel, class T>
+template <class P, class T>
 struct Power {
+  using Pixel = P;
   PixelPlane pixels;
-  INTHIST_HOST_DEVICE T operator() (int plane, int y, int x) const
+
+  INTHIST_HOST_DEVICE static T power (Pixel pixel, int plane)
   {
-    const T value = T (reinterpret_cast<const Pixel *> (pixels.data + y * pixels.stride)[x]);
+    const T value = T (pixel);
     if constexpr (std::is_same_v<Pixel, std::uint8_t>)
       if (plane == 1)
         return value * value;
     return value;
+  }
+  INTHIST_HOST_DEVICE T operator() (int plane, int y, int x) const
+  {
+    return power (reinterpret_cast<const Pixel *> (pixels.data + y * pixels.stride)[x], plane);
   }
 };
 

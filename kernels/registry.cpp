@@ -9,6 +9,7 @@ namespace inthist {
 #if INTHIST_CUDA
 #define CUDA_STRATEGIES(ROW) \
   ROW (kStrip) \
+  ROW (kLookBack) \
   ROW (kScanRowScanColumn)
 #else
 #define CUDA_STRATEGIES(ROW)

@@ -28,6 +28,20 @@ __device__ inline F32x4 shuffle_up (const F32x4 &value, int step)
 }
 
 template <class T>
+__device__ inline T shuffle_xor (const T &value, int step)
+{
+  return T (__shfl_xor_sync (~0u, value, step));
+}
+
+__device__ inline F32x4 shuffle_xor (const F32x4 &value, int step)
+{
+  F32x4 out;
+  for (int c = 0; c < 4; c++)
+    out.channels[c] = __shfl_xor_sync (~0u, value.channels[c], step);
+  return out;
+}
+
+template <class T>
 __device__ inline T shuffle (const T &value, int lane)
 {
   return T (__shfl_sync (~0u, value, lane));
@@ -41,29 +55,40 @@ __device__ inline F32x4 shuffle (const F32x4 &value, int lane)
   return out;
 }
 
+/// Adds the value of the lane `step` below, if there is one.
+template <class T>
+__device__ inline T add_lane_below (const T &value, int step)
+{
+  const T other = shuffle_up (value, step);
+  return int (threadIdx.x % kWarp) >= step ? T (value + other) : value;
+}
+
+/// Uses the shuffle's own predicate of which lanes have a source.
+__device__ inline std::uint32_t add_lane_below (std::uint32_t value, int step)
+{
+  asm volatile("{ .reg .pred has; .reg .u32 other; shfl.sync.up.b32 other|has, %0, %1, 0, -1; "
+               "@has add.u32 %0, %0, other; }"
+               : "+r"(value)
+               : "r"(step));
+  return value;
+}
+
+__device__ inline float add_lane_below (float value, int step)
+{
+  asm volatile("{ .reg .pred has; .reg .f32 other; shfl.sync.up.b32 other|has, %0, %1, 0, -1; "
+               "@has add.f32 %0, %0, other; }"
+               : "+f"(value)
+               : "r"(step));
+  return value;
+}
+
 /// Scans over the lanes (Kogge and Stone 1973; Chen et al. 2018, Algorithm 3, with lane >= step).
 template <class T>
 __device__ inline T warp_scan (T value)
 {
-  const int lane = threadIdx.x % kWarp;
-#pragma unroll
-  for (int step = 1; step < kWarp; step *= 2) {
-    const T other = shuffle_up (value, step);
-    if (lane >= step)
-      value = T (value + other);
-  }
-  return value;
-}
-
-/// Uses the shuffle's own predicate of which lanes have a source.
-__device__ inline std::uint32_t warp_scan (std::uint32_t value)
-{
 #pragma unroll
   for (int step = 1; step < kWarp; step *= 2)
-    asm volatile("{ .reg .pred has; .reg .u32 other; shfl.sync.up.b32 other|has, %0, %1, 0, -1; "
-                 "@has add.u32 %0, %0, other; }"
-                 : "+r"(value)
-                 : "r"(step));
+    value = add_lane_below (value, step);
   return value;
 }
 
@@ -75,6 +100,30 @@ __device__ inline std::uint32_t warp_sum (std::uint32_t value)
 #else
   return __shfl_sync (~0u, warp_scan (value), kWarp - 1);
 #endif
+}
+
+/// Adds up each of `values` over the lanes, in an order that never changes. Lane kWarp / kCount * i
+/// gets the i-th sum. Every step halves how many values a lane has.
+template <int kStep = kWarp / 2, class T, int kCount>
+__device__ inline T warp_sums (const T (&values)[kCount])
+{
+  if constexpr (kCount > 1) {
+    const bool upper = threadIdx.x & kStep;
+    T halves[kCount / 2];
+#pragma unroll
+    for (int i = 0; i < kCount / 2; i++) {
+      const T own = upper ? values[i + kCount / 2] : values[i],
+              other = upper ? values[i] : values[i + kCount / 2];
+      halves[i] = T (own + shuffle_xor (other, kStep));
+    }
+    return warp_sums<kStep / 2> (halves);
+  } else {
+    T sum = values[0];
+#pragma unroll
+    for (int step = kStep; step > 0; step /= 2)
+      sum = T (sum + shuffle_xor (sum, step));
+    return sum;
+  }
 }
 
 }  // namespace inthist::cuda

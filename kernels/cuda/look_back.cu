@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// look-back: summed-area tables that are written once, from pixels that are read once. A block
+// takes a tile. With its pixels in shared memory, it publishes the sums of the tile's rows and of
+// its columns, adds up those of the tiles above and to the left, and stores. This is 1R1W-SKSS-LB
+// of Emoto, Funasaka, Tokura, Nakano and Ito 2018: the decoupled look-back of Merrill and Garland
+// 2016 in two directions. An element at (x, y) of a tile is the sum of
+//
+//   corner            all tiles that are to the left and above
+//   above[x]          all tiles above, columns 0..x
+//   left[y]           all tiles to the left, rows 0..y
+//   h[y][x]           the tile itself
+//
+// No block waits for one that cannot run: a block draws its tile, and waits only for tiles drawn
+// before. Tiles are drawn by diagonals, so that those that a block needs are well ahead of it,
+// above as to the left. Looking back ends at every eighth tile, which publishes what it found. Who
+// adds what, and in which order, depends on the tile alone: floating sums have the same bits in
+// each run.
+//
+// Traffic: the pixels, the table, and what tiles publish, twice: 2 to 8 % of the table. That costs
+// more than its bytes, for L2 keeps two copies of what one processor writes and another reads; so
+// tiles are as large as shared memory lets them be.
+#include <algorithm>
+
+#include "device/attribute.cuh"
+#include "device/look_back.cuh"
+#include "device/overlap.cuh"
+
+namespace inthist {
+namespace cuda {
+namespace {
+
+__global__ void clear (std::uint32_t *words, int n)
+{
+  wait_for_previous ();
+  let_next_start ();
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    words[i] = 0;
+}
+
+template <class T, class Pixel, class Tile>
+__global__ void __launch_bounds__ (Tile::kThreads, Tile::kBlocks)
+look_back (Planes<T> table, PixelPlane pixels, bool vectors, TileStates<T, Tile> states)
+{
+  using Block = LookBack<T, Pixel, Tile>;
+  extern __shared__ __align__ (16) unsigned char memory[];
+  wait_for_previous ();
+  Block block (*reinterpret_cast<typename Block::Shared *> (memory), table, pixels, states);
+  block.load (vectors);
+  block.sum ();
+  block.look_back ();
+  block.store ();
+}
+
+template <class T, class Pixel, class Tile>
+int launch (const Planes<T> &table, const Job &job)
+{
+  using Block = LookBack<T, Pixel, Tile>;
+  const TileStates<T, Tile> states (job.workspace, table);
+  const auto kernel = look_back<T, Pixel, Tile>;
+  constexpr int kShared = sizeof (typename Block::Shared), kCleared = 256;
+  if (const int error =
+          cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared);
+      error != 0)
+    return error;
+  job.stage ("clear");
+  if (const int error = launch_overlapped (clear, unsigned (divide_up (states.words, kCleared)),
+                                           kCleared, 0, job.stream, states.drawn, states.words);
+      error != 0)
+    return error;
+  job.stage ("tiles");
+  const std::size_t lies = reinterpret_cast<std::size_t> (job.pixels.data) | job.pixels.stride;
+  const bool vectors = lies % (sizeof (Pixel) * Tile::kColumns) == 0;
+  return launch_overlapped (kernel, unsigned (states.tiles ()), Tile::kThreads, kShared, job.stream,
+                            table, job.pixels, vectors, states);
+}
+
+/// Tiles of a type. Large ones publish less; a table needs `many` of them to keep a GPU busy.
+template <class T, class Pixel>
+struct Tiles {
+  using Large = TileOf<T, 16, 1, 3>;  // 128 x 128, or 32 x 128 of f32x4
+  using Small = TileOf<T, 8, 1, 4>;   // 128 x 64, or 32 x 64
+  static constexpr int kMany = 64;
+};
+
+template <class T>
+struct Tiles<T, std::uint8_t> {
+  using Large = TileOf<T, 32, 2, 3>;  // 256 x 256
+  using Small = TileOf<T, 16, 1, 5>;  // 128 x 128
+  static constexpr int kMany = 200;
+};
+
+template <>
+struct Tiles<double, double> {
+  using Large = TileOf<double, 8, 2, 3>;  // 128 x 64
+  using Small = TileOf<double, 8, 1, 4>;  // 64 x 64
+  static constexpr int kMany = 64;
+};
+
+template <class T, class Pixel>
+int launch_tiles (const Planes<T> &table, const Job &job)
+{
+  using Large = typename Tiles<T, Pixel>::Large;
+  using Small = typename Tiles<T, Pixel>::Small;
+  constexpr auto kShared = sizeof (typename LookBack<T, Pixel, Large>::Shared);
+  int room = 0;
+  if (const int error = device_attribute (cudaDevAttrMaxSharedMemoryPerBlockOptin, room);
+      error != 0)
+    return error;
+  const int tiles =
+      divide_up (table.width, Large::kWidth) * divide_up (table.height, Large::kHeight);
+  return tiles >= Tiles<T, Pixel>::kMany && std::size_t (room) >= kShared
+             ? launch<T, Pixel, Large> (table, job)
+             : launch<T, Pixel, Small> (table, job);
+}
+
+bool supports (const Shape &shape, const Tuning &)
+{
+  return shape.content == Content::powers;
+}
+
+/// Calls `body` with the Elements of a table.
+template <class Body>
+auto with_table (const Shape &shape, Body &&body)
+{
+  using Result = decltype (body (Elements<float, Power<float, float>> ()));
+  return with_elements (shape, [&]<class T, class Source> (Elements<T, Source> elements) {
+    if constexpr (std::is_same_v<Source, OneHot>)
+      return Result ();  // see supports ()
+    else
+      return body (elements);
+  });
+}
+
+int run (const Job &job)
+{
+  return with_table (job.shape, [&]<class T, class Source> (Elements<T, Source>) {
+    return launch_tiles<T, typename Source::Pixel> (
+        planes_of<T> (job.shape, job.layout, job.tensor), job);
+  });
+}
+
+std::size_t workspace_bytes (const Shape &shape, const Tuning &)
+{
+  return with_table (shape, [&]<class T, class Source> (Elements<T, Source>) {
+    using Of = Tiles<T, typename Source::Pixel>;
+    const auto table = planes_of<T> (shape, layout_of (shape), nullptr);
+    return std::max (TileStates<T, typename Of::Large> (nullptr, table).bytes,
+                     TileStates<T, typename Of::Small> (nullptr, table).bytes);
+  });
+}
+
+}  // namespace
+}  // namespace cuda
+
+extern const Strategy kLookBack = {
+  .name = "look-back",
+  .description = "CUDA: tables, read once and written once, by tiles that look back at others "
+                 "(after Emoto et al. 2018)",
+  .device = Device::cuda,
+  .workspace_bytes = cuda::workspace_bytes,
+  .run = cuda::run,
+  .supports = cuda::supports,
+  .limit = "tables"
+};
+
+}  // namespace inthist
