@@ -140,9 +140,8 @@ void add_tables (std::vector<Case> &list, std::mt19937 &random, bool small)
                                     257,  511,  513,  640,  1023, 1024,  1025,  2047,
                                     2049, 4095, 4097, 8191, 8193, 16383, 16384, 12289 };
   static constexpr int kRows[] = { 1, 2, 5, 33, 3, 17, 65, 4 };
-  static constexpr int kSquares[][2] = {
-    { 65, 65 }, { 128, 128 }, { 129, 127 }, { 333, 197 }, { 641, 479 }
-  };
+  static constexpr int kSquares[][2] = { { 65, 65 },   { 128, 128 }, { 129, 127 },
+                                         { 333, 197 }, { 641, 479 }, { 1301, 1170 } };
   const std::vector<Shape> all = kinds ();
   std::size_t turn = 0;
   const auto add = [&] (int width, int height) {
