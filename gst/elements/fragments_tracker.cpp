@@ -12,7 +12,7 @@ namespace {
 
 // bounds of a bad and a suspicious frame: multiples of the usual cost, shares of the median cost
 constexpr double kBadCost = 1.8, kBadShare = 0.9, kSuspiciousCost = 1.3, kSuspiciousShare = 0.8;
-constexpr unsigned kLeastFine = 5, kMostFine = 30;  // costs of the median
+constexpr unsigned kLeastGood = 5, kMostGood = 30;  // costs of the median
 constexpr double kFoundAgain = 0.5;                 // of the way from the usual to the lost cost
 // Positions each way of a search for a lost target: enough, and the most.
 constexpr int kCoarse = 31, kMostCoarse = 128;
@@ -51,9 +51,10 @@ struct Search {
 
 }  // namespace
 
-class Step {
+/// Finds the targets in the tensor of one frame.
+class FrameSearch {
 public:
-  Step (GstIntegralHistogram *histogram, const TrackOptions &settings)
+  FrameSearch (GstIntegralHistogram *histogram, const TrackOptions &settings)
       : histogram_ (histogram), settings_ (settings),
         width_ (int (gst_integral_histogram_get_width (histogram))),
         height_ (int (gst_integral_histogram_get_height (histogram))),
@@ -111,12 +112,12 @@ private:
                  box->height * fy };
       for (Patch &patch : target.patches_)
         patch = { patch.x0 * fx, patch.y0 * fy, patch.x1 * fx, patch.y1 * fy };
-      target.fine_.clear ();
+      target.good_costs_.clear ();
       target.radius_ = int (target.radius_ * std::max (fx, fy));
     }
     if (target.measure_ != settings_.measure
         || target.quantile_ != settings_.quantile) {  // costs of another kind
-      target.fine_.clear ();
+      target.good_costs_.clear ();
       target.bad_ = 0;
       target.usual_ = target.lost_cost_ = -1;
       target.measure_ = settings_.measure;
@@ -154,7 +155,7 @@ private:
     tile (target.patches_, width, height, thin (width), half (height));
     target.models_ = TRY (histograms (patches_at (target, 1, true)));
     target.bins_ = bins_;
-    target.fine_.clear ();
+    target.good_costs_.clear ();
     target.confidence_ = 1;
     target.bad_ = 0;
     target.lost_ = false;
@@ -337,8 +338,9 @@ private:
     for (const Search &other : scales.subspan (1))
       if (other.cost () < same.cost () * kScaleGain && other.cost () < best->cost ())
         best = &other;
-    const bool known = target.fine_.size () >= kLeastFine;
-    const double usual = known ? median ({ target.fine_.begin (), target.fine_.end () }) : 0;
+    const bool known = target.good_costs_.size () >= kLeastGood;
+    const double usual =
+        known ? median ({ target.good_costs_.begin (), target.good_costs_.end () }) : 0;
     const double cost = best->cost (), share = share_of_median (cost, same);
     const auto costs_more = [&] (double times) { return known && cost > times * usual + kSame; };
     const bool all_same = share == 1 && !costs_more (kBadCost);
@@ -356,9 +358,9 @@ private:
       target.bad_ = 0;
       if (suspicious)
         return {};
-      target.fine_.push_back (cost);
-      if (target.fine_.size () > kMostFine)
-        target.fine_.pop_front ();
+      target.good_costs_.push_back (cost);
+      if (target.good_costs_.size () > kMostGood)
+        target.good_costs_.pop_front ();
       if (settings_.update_rate > 0)
         return update (target, cost);
       return {};
@@ -456,7 +458,7 @@ void Target::restart (const TargetBox &box)
 Expected<> follow (GstIntegralHistogram *histogram, const TrackOptions &settings,
                    std::span<Target *const> targets)
 {
-  return targets.empty () ? Expected<> () : Step (histogram, settings).run (targets);
+  return targets.empty () ? Expected<> () : FrameSearch (histogram, settings).run (targets);
 }
 
 }  // namespace integralhist

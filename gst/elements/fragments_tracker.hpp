@@ -10,13 +10,13 @@
 // is at the position of least cost. One query to the tensor answers all of that.
 //
 // Beyond the paper, a target is lost when no position stands out; a cost alone does not tell. Let V
-// be the least cost, p its share of the median cost of the positions, and m the median of the last
-// fine costs. A frame is bad where p > 1 - min_confidence, or where V > 1.8 m and p > 0.9. With few
-// positions to compare, or equal costs, V > 1.8 m decides. After lost_after bad frames in a row the
-// target is lost: its box returns to where it was before them. The search area around it then grows
-// by the search range each frame, until a cost is nearer to m than to the cost at the loss.
-// Optional are a search for another scale, and updates of the models: of patches that agree, and
-// never in a suspicious frame.
+// be the least cost, p its share of the median cost of the positions, and m the median cost of the
+// last good frames. A frame is bad where p > 1 - min_confidence, or where V > 1.8 m and p > 0.9.
+// With few positions to compare, or equal costs, V > 1.8 m decides. After lost_after bad frames in
+// a row the target is lost: its box returns to where it was before them. The search area around it
+// then grows by the search range each frame, until a cost is nearer to m than to the cost at the
+// loss. Optional are a search for another scale, and updates of the models: of patches that agree,
+// and never in a suspicious frame.
 #pragma once
 
 #include <deque>
@@ -61,7 +61,7 @@ public:
   double confidence () const { return confidence_; }
 
 private:
-  friend class Step;
+  friend class FrameSearch;
 
   /// A patch, relative to the box's corner.
   struct Patch {
@@ -74,9 +74,9 @@ private:
   int width_ = 0, height_ = 0;  // of the tensors of box and patches
   unsigned bins_ = 0;           // 0 before there are models
   GstIntegralHistogramMeasure measure_ = {};
-  double quantile_ = 0;      // of the costs
-  std::deque<double> fine_;  // the last fine costs
-  unsigned bad_ = 0;         // bad frames in a row
+  double quantile_ = 0;            // of the costs
+  std::deque<double> good_costs_;  // of the last good frames
+  unsigned bad_ = 0;               // bad frames in a row
   bool lost_ = false;
   TargetBox before_;  // the box before the bad frames
   double usual_ = 0, lost_cost_ = 0;
