@@ -257,7 +257,8 @@ void OverlayPainter::label (const Box &box, const Colour &colour, const std::str
   });
 }
 
-/// Inside of the frame, as far as it is not wider than that, and nothing is there.
+/// Returns whether nothing is there and the place is inside of the frame. A place that is wider
+/// starts at the left border.
 bool OverlayPainter::is_free (const Box &place) const
 {
   return place.y >= 0 && place.bottom () <= height_ && (place.right () <= width_ || place.x == 0)
