@@ -61,7 +61,7 @@ enum class Mode { gray, heat, blend };
 struct LikelihoodProperties {
   Mode mode = Mode::blend;
   std::string model, histogram;
-  guint64 models = 0;  // how often these two were set
+  guint64 model_changes = 0;  // how often these two were set
   guint window_width = 0, window_height = 0, step = 2;
   GstIntegralHistogramMeasure measure = GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA;
   double opacity = 0.9;
@@ -74,7 +74,7 @@ struct State {
 
   // of the streaming thread
   Model model;
-  guint64 models = 0;          // LikelihoodProperties::models when it was taken
+  guint64 known_changes = 0;   // LikelihoodProperties::model_changes when it was taken
   std::vector<gfloat> values;  // of the map, kept for its memory
   LikelihoodPicture picture;
 };
@@ -169,9 +169,9 @@ static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProp
   GstIntegralHistogram *histogram = meta->histogram;
   const int bins = int (gst_integral_histogram_get_bins (histogram));
   TRY (state.consumer.await (histogram));
-  if (int (state.model.bins.size ()) != bins || state.models != properties.models) {
+  if (int (state.model.bins.size ()) != bins || state.known_changes != properties.model_changes) {
     state.model = TRY (take_model (properties.model, properties.histogram, meta, width, height));
-    state.models = properties.models;
+    state.known_changes = properties.model_changes;
   }
 
   const auto window = [] (guint wanted, double part, int pixels) {
@@ -338,7 +338,7 @@ static void gst_integral_hist_likelihood_set_property (GObject *object, guint id
   GST_OBJECT_LOCK (object);
   LikelihoodProperties &properties = Element::state_of (object).properties;
   Element::table ().set (properties, id, value);
-  properties.models += is ("model") || is ("histogram");
+  properties.model_changes += is ("model") || is ("histogram");
   GST_OBJECT_UNLOCK (object);
   if (is ("mode"))
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (object));
