@@ -8,7 +8,7 @@
 #include <kernels/registry.hpp>
 
 #include "compute_devices.hpp"
-#include "load_shedding.hpp"
+#include "load_shedder.hpp"
 #include "mapped_frame.hpp"
 #include "messages.hpp"
 #include "parse.hpp"

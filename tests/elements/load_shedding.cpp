@@ -2,7 +2,7 @@
 //
 // A stream that cannot keep up lets frames pass without a histogram, by made-up arrivals and by QoS
 // events. The delay of a live pipeline stays bounded.
-#include "../../gst/elements/load_shedding.hpp"
+#include "../../gst/elements/load_shedder.hpp"
 
 #include "attempts.hpp"
 #include "pipelines.hpp"
