@@ -3,6 +3,7 @@
 
 #include <gst/integralhist/pinned_memory.hpp>
 
+#include "allocation_offer.hpp"
 #include "parse.hpp"
 
 namespace integralhist {
@@ -44,6 +45,38 @@ Expected<std::string> ComputeDevices::open (GstElement *element,
                   cpu_instead, " to compute on the CPU");
   }
   return "CPU" + (may_cuda ? "; CUDA: " + why : "");
+}
+
+Expected<> ComputeDevices::open_cuda (GstElement *element, const ProducerProperties &properties,
+                                      std::string *why)
+{
+  const int devices = CudaContext::device_count (why);
+  if (devices == 0)
+    return {};
+  const std::string last = std::to_string (devices - 1);
+  for (const int id : devices_.ids)
+    if (id >= devices)
+      return error (Error::Kind::no_device, "CUDA device ", id, " of cuda-device-ids=\"",
+                    properties.cuda_device_ids, "\" does not exist: name devices 0..", last);
+  if (properties.cuda_device_id >= devices)
+    return error (Error::Kind::no_device, "CUDA device ", properties.cuda_device_id,
+                  " does not exist: set cuda-device-id to 0..", last, ", or to -1");
+  const auto open_all = [&] () -> Expected<std::vector<std::shared_ptr<CudaContext>>> {
+    std::vector<std::shared_ptr<CudaContext>> contexts (1);  // the first is opened last
+    for (std::size_t i = 1; i < devices_.ids.size (); i++) {
+      contexts.push_back (TRY (CudaContext::primary (devices_.ids[i])));
+      others_.push_back (use_device (devices_.ids[i]));
+    }
+    contexts.front () = TRY (cuda_.open (element, properties.first_device (), devices));
+    return contexts;
+  };
+  if (auto opened = open_all ()) {
+    devices_.contexts = std::move (*opened);
+  } else {
+    *why = opened.error ().message;
+    others_.clear ();
+  }
+  return {};
 }
 
 void ComputeDevices::close ()
@@ -90,6 +123,14 @@ Expected<MappedFrame> ComputeDevices::map (GstBuffer *buffer, const GstVideoInfo
     frame.place = Place::pinned;
   }
   return mapped;
+}
+
+bool ComputeDevices::propose_allocation (GstQuery *query, unsigned in_flight)
+{
+  if (devices_.contexts.empty ())
+    return false;
+  offer_allocation (query, cuda_, devices_.contexts.front (), in_flight);
+  return true;
 }
 
 }  // namespace integralhist

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-//
-// ComputeDevices on CUDA devices: opens them, and offers memory that they read.
-#include "compute_devices.hpp"
+#include "allocation_offer.hpp"
+
+#include <algorithm>
+#include <optional>
 
 #include <gst/integralhist/pinned_memory.hpp>
 #include <gst/video/gstvideopool.h>
@@ -134,54 +135,20 @@ bool offer_pinned (GstQuery *query, PoolOffer &offer, const Request &request,
 
 }  // namespace
 
-Expected<> ComputeDevices::open_cuda (GstElement *element, const ProducerProperties &properties,
-                                      std::string *why)
+void offer_allocation (GstQuery *query, CudaDevice &device,
+                       const std::shared_ptr<CudaContext> &context, unsigned in_flight)
 {
-  const int devices = CudaContext::device_count (why);
-  if (devices == 0)
-    return {};
-  const std::string last = std::to_string (devices - 1);
-  for (const int id : devices_.ids)
-    if (id >= devices)
-      return error (Error::Kind::no_device, "CUDA device ", id, " of cuda-device-ids=\"",
-                    properties.cuda_device_ids, "\" does not exist: name devices 0..", last);
-  if (properties.cuda_device_id >= devices)
-    return error (Error::Kind::no_device, "CUDA device ", properties.cuda_device_id,
-                  " does not exist: set cuda-device-id to 0..", last, ", or to -1");
-  const auto open_all = [&] () -> Expected<std::vector<std::shared_ptr<CudaContext>>> {
-    std::vector<std::shared_ptr<CudaContext>> contexts (1);  // the first is opened last
-    for (std::size_t i = 1; i < devices_.ids.size (); i++) {
-      contexts.push_back (TRY (CudaContext::primary (devices_.ids[i])));
-      others_.push_back (use_device (devices_.ids[i]));
-    }
-    contexts.front () = TRY (cuda_.open (element, properties.first_device (), devices));
-    return contexts;
-  };
-  if (auto opened = open_all ()) {
-    devices_.contexts = std::move (*opened);
-  } else {
-    *why = opened.error ().message;
-    others_.clear ();
-  }
-  return {};
-}
-
-bool ComputeDevices::propose_allocation (GstQuery *query, unsigned in_flight)
-{
-  if (devices_.contexts.empty ())
-    return false;
   const auto request = Request::of (query);
   if (!request)
-    return true;
+    return;
   PoolOffer offer = first_pool (query, in_flight);
   bool holds = false;
   if (request->is_for ("memory:CUDAMemory"))
-    holds = !request->needs_pool || offer.pool || offer_pool (offer, *request, cuda_.new_pool ());
+    holds = !request->needs_pool || offer.pool || offer_pool (offer, *request, device.new_pool ());
   else if (request->is_for (GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY))
-    holds = offer_pinned (query, offer, *request, devices_.contexts.front ());
+    holds = offer_pinned (query, offer, *request, context);
   if (holds)
     put_first (query, offer);
-  return true;
 }
 
 }  // namespace integralhist
