@@ -15,6 +15,7 @@
 #include "pixel_format.hpp"
 #include "producer_properties.hpp"
 #include "producer_query.hpp"
+#include "producer_stats.hpp"
 #include "region_reporter.hpp"
 
 using namespace integralhist;
@@ -465,7 +466,7 @@ static GstStateChangeReturn gst_cuda_integral_change_state (GstElement *element,
 
 // GObject
 
-static GstStructure *make_stats (GstCudaIntegral *self)
+static GstStructure *stats_of (GstCudaIntegral *self)
 {
   State &state = state_of (self);
   // Without a reference: it might be the last, dropped in any thread.
@@ -473,32 +474,7 @@ static GstStructure *make_stats (GstCudaIntegral *self)
   const Stats stats = state.engine ? state.engine->stats () : Stats ();
   const Plan plan = state.engine ? state.engine->plan () : Plan ();
   lock.unlock ();
-  const char *strategy = plan.choice.strategy ? plan.choice.strategy->name : "none";
-  GstStructure *structure = gst_structure_new (
-      "stats", "frames", G_TYPE_UINT64, stats.frames, "in-flight", G_TYPE_UINT64, stats.in_flight,
-      "backend", G_TYPE_STRING, stats.backend, "strategy", G_TYPE_STRING, strategy, "tile",
-      G_TYPE_INT, plan.choice.tuning.tile, "threads", G_TYPE_INT, plan.choice.tuning.threads,
-      "tuning", G_TYPE_STRING, plan.origin, "device", G_TYPE_INT, stats.device, "bytes-up",
-      G_TYPE_UINT64, stats.bytes_up, "bytes-down", G_TYPE_UINT64, stats.bytes_down, "bytes-staged",
-      G_TYPE_UINT64, stats.bytes_staged, "skipped", G_TYPE_UINT64, state.skipped.load (), nullptr);
-  const auto add = [&] (const char *mean, const char *max, const Duration &duration) {
-    gst_structure_set (structure, mean, G_TYPE_DOUBLE,
-                       duration.count ? duration.sum / 1e3 / duration.count : 0.0, max,
-                       G_TYPE_DOUBLE, duration.max / 1e3, nullptr);
-  };
-  add ("upload-us-mean", "upload-us-max", stats.upload);
-  add ("compute-us-mean", "compute-us-max", stats.compute);
-  add ("download-us-mean", "download-us-max", stats.download);
-  if (!stats.parts.empty ()) {
-    const std::size_t n = stats.parts.size ();
-    set_array (structure, "devices", n, [&] (std::size_t i) {
-      return gvalue<gint> (G_TYPE_INT, g_value_set_int, stats.parts[i].device);
-    });
-    set_array (structure, "parts", n, [&] (std::size_t i) {
-      return gvalue<guint64> (G_TYPE_UINT64, g_value_set_uint64, stats.parts[i].parts);
-    });
-  }
-  return structure;
+  return producer_stats (stats, plan, state.skipped);
 }
 
 static void gst_cuda_integral_set_property (GObject *object, guint id, const GValue *value,
@@ -513,7 +489,7 @@ static void gst_cuda_integral_get_property (GObject *object, guint id, GValue *v
                                             GParamSpec *spec)
 {
   if (G_PARAM_SPEC_VALUE_TYPE (spec) == GST_TYPE_STRUCTURE)
-    g_value_take_boxed (value, make_stats (GST_CUDA_INTEGRAL (object)));
+    g_value_take_boxed (value, stats_of (GST_CUDA_INTEGRAL (object)));
   else
     producer_properties (content_of (object)).get (properties_of (object), id, value);
 }
@@ -541,17 +517,7 @@ void gst_cuda_integral_class_compute (GstCudaIntegralClass *klass, inthist::Cont
   object_class->set_property = gst_cuda_integral_set_property;  // not inherited
   object_class->get_property = gst_cuda_integral_get_property;
   const guint stats = producer_properties (content).install (object_class);
-  g_object_class_install_property (
-      object_class, stats,
-      g_param_spec_boxed (
-          "stats", nullptr,
-          "Since the frame size last changed: frames, frames in flight, backend, strategy with its "
-          "tile and threads (0 for its own defaults) and where that choice is from (tuning), "
-          "device, microseconds of upload, compute and download, bytes each way, bytes-staged of "
-          "those up that were copied to pinned memory first; skipped, how many late frames passed "
-          "without a histogram; where frames are shared out also devices, and parts, how many "
-          "parts of frames each has computed",
-          GST_TYPE_STRUCTURE, GParamFlags (G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+  g_object_class_install_property (object_class, stats, producer_stats_spec ());
 }
 
 static void gst_cuda_integral_class_init (GstCudaIntegralClass *klass)

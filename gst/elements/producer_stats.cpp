@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "producer_stats.hpp"
+
+#include "messages.hpp"
+
+namespace integralhist {
+
+GParamSpec *producer_stats_spec ()
+{
+  return g_param_spec_boxed (
+      "stats", nullptr,
+      "Since the frame size last changed: frames, frames in flight, backend, strategy with its "
+      "tile and threads (0 for its own defaults) and where that choice is from (tuning), "
+      "device, microseconds of upload, compute and download, bytes each way, bytes-staged of "
+      "those up that were copied to pinned memory first; skipped, how many late frames passed "
+      "without a histogram; where frames are shared out also devices, and parts, how many "
+      "parts of frames each has computed",
+      GST_TYPE_STRUCTURE, GParamFlags (G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+}
+
+GstStructure *producer_stats (const Stats &stats, const Plan &plan, guint64 skipped)
+{
+  const char *strategy = plan.choice.strategy ? plan.choice.strategy->name : "none";
+  GstStructure *structure = gst_structure_new (
+      "stats", "frames", G_TYPE_UINT64, stats.frames, "in-flight", G_TYPE_UINT64, stats.in_flight,
+      "backend", G_TYPE_STRING, stats.backend, "strategy", G_TYPE_STRING, strategy, "tile",
+      G_TYPE_INT, plan.choice.tuning.tile, "threads", G_TYPE_INT, plan.choice.tuning.threads,
+      "tuning", G_TYPE_STRING, plan.origin, "device", G_TYPE_INT, stats.device, "bytes-up",
+      G_TYPE_UINT64, stats.bytes_up, "bytes-down", G_TYPE_UINT64, stats.bytes_down, "bytes-staged",
+      G_TYPE_UINT64, stats.bytes_staged, "skipped", G_TYPE_UINT64, skipped, nullptr);
+  const auto add = [&] (const char *mean, const char *max, const Duration &duration) {
+    gst_structure_set (structure, mean, G_TYPE_DOUBLE,
+                       duration.count ? duration.sum / 1e3 / duration.count : 0.0, max,
+                       G_TYPE_DOUBLE, duration.max / 1e3, nullptr);
+  };
+  add ("upload-us-mean", "upload-us-max", stats.upload);
+  add ("compute-us-mean", "compute-us-max", stats.compute);
+  add ("download-us-mean", "download-us-max", stats.download);
+  if (!stats.parts.empty ()) {
+    const std::size_t n = stats.parts.size ();
+    set_array (structure, "devices", n, [&] (std::size_t i) {
+      return gvalue<gint> (G_TYPE_INT, g_value_set_int, stats.parts[i].device);
+    });
+    set_array (structure, "parts", n, [&] (std::size_t i) {
+      return gvalue<guint64> (G_TYPE_UINT64, g_value_set_uint64, stats.parts[i].parts);
+    });
+  }
+  return structure;
+}
+
+}  // namespace integralhist

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The property "stats" of cudaintegralhist and cudaintegralimage.
+#pragma once
+
+#include <gst/gst.h>
+
+#include <gst/integralhist/engine.hpp>
+
+namespace integralhist {
+
+GParamSpec *producer_stats_spec ();
+
+/// Returns the value: what an engine counted and chose, and how many frames passed without a
+/// histogram.
+GstStructure *producer_stats (const Stats &stats, const Plan &plan, guint64 skipped);
+
+}  // namespace integralhist
