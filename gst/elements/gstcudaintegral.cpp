@@ -123,20 +123,6 @@ static void forget_frame_size (State &state)
   state.regions.clear ();
 }
 
-static Expected<> check_shape (const inthist::Shape &shape, const inthist::Strategy *strategy)
-{
-  if (shape.counter == inthist::Type::u16_anchored && !inthist::is_valid (shape))
-    return error (Error::Kind::bad_setting,
-                  "counter=u16-anchored takes frames of at most 65535 columns, not ", shape.width,
-                  ": set counter=u16 or u32");
-  if (!strategy || inthist::accepts (*strategy, shape))
-    return {};
-  const inthist::Strategy *const other = inthist::preferred_strategy (strategy->device, shape);
-  return error (Error::Kind::bad_setting, "strategy=", strategy->name, " does not compute ",
-                describe (shape), " (", strategy->limit, "): set strategy=auto",
-                other ? joined (" or ", other->name) : "");
-}
-
 static void warn_of_wait (GstCudaIntegral *self, unsigned most, const Options &options)
 {
   const bool set = options.max_tensors == most, memory = options.max_device_memory > 0;
@@ -159,7 +145,7 @@ static Expected<> make_engine (GstCudaIntegral *self)
   State &state = state_of (self);
   const inthist::Shape &shape = state.shape;
   Options options = state.started.options;
-  TRY (check_shape (shape, options.strategy));
+  TRY (state.started.check_shape (shape));
   // a table's pixels are the values themselves
   const inthist::Lut lut =
       inthist::uniform_lut (shape.content == inthist::Content::bins ? shape.bins : 256);

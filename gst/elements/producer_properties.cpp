@@ -191,6 +191,21 @@ Expected<> ProducerProperties::check (Content content) const
   return {};
 }
 
+Expected<> ProducerProperties::check_shape (const inthist::Shape &shape) const
+{
+  const inthist::Strategy *const strategy = options.strategy;
+  if (shape.counter == inthist::Type::u16_anchored && !inthist::is_valid (shape))
+    return error (Error::Kind::bad_setting,
+                  "counter=u16-anchored takes frames of at most 65535 columns, not ", shape.width,
+                  ": set counter=u16 or u32");
+  if (!strategy || inthist::accepts (*strategy, shape))
+    return {};
+  const inthist::Strategy *const other = inthist::preferred_strategy (strategy->device, shape);
+  return error (Error::Kind::bad_setting, "strategy=", strategy->name, " does not compute ",
+                describe (shape), " (", strategy->limit, "): set strategy=auto",
+                other ? joined (" or ", other->name) : "");
+}
+
 int ProducerProperties::first_device () const
 {
   const auto ids = parse_device_ids (cuda_device_ids);

@@ -31,6 +31,8 @@ struct ProducerProperties {
 
   /// Returns an error for users where a value is out of range, or two do not go together.
   Expected<> check (inthist::Content content) const;
+  /// Returns an error for users where tensors of this shape cannot be computed.
+  Expected<> check_shape (const inthist::Shape &shape) const;
   /// Returns whether late frames pass without a histogram.
   bool sheds (bool live) const { return qos.value_or (live); }
   /// Returns the first device of the settings; -1 for any.
