@@ -8,6 +8,7 @@
 #include <kernels/registry.hpp>
 
 #include "compute_devices.hpp"
+#include "element_plumbing.hpp"
 #include "load_shedder.hpp"
 #include "mapped_frame.hpp"
 #include "messages.hpp"
@@ -61,25 +62,28 @@ G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (GstCudaIntegral, gst_cuda_integral, GST_TYP
 #define INFO(self, ...) \
   GST_CAT_INFO_OBJECT (GST_CUDA_INTEGRAL_GET_CLASS (self)->category, self, __VA_ARGS__)
 
-static State &state_of (gpointer element)
-{
-  return *static_cast<GstCudaIntegralPrivate *> (
-              gst_cuda_integral_get_instance_private (GST_CUDA_INTEGRAL (element)))
-              ->state;
-}
-
-static ProducerProperties properties_of (gpointer element)
-{
-  GST_OBJECT_LOCK (element);
-  ProducerProperties properties = state_of (element).properties;
-  GST_OBJECT_UNLOCK (element);
-  return properties;
-}
-
 static inthist::Content content_of (gpointer element)
 {
   return GST_CUDA_INTEGRAL_GET_CLASS (element)->content;
 }
+
+namespace {
+
+struct Element : ElementPlumbing<Element> {
+  static State &state_of (gpointer element)
+  {
+    return *static_cast<GstCudaIntegralPrivate *> (
+                gst_cuda_integral_get_instance_private (GST_CUDA_INTEGRAL (element)))
+                ->state;
+  }
+  static const auto &table_of (gpointer element)
+  {
+    return producer_properties (content_of (element));
+  }
+  static void take_transition (gpointer element, GstStateChange transition);
+};
+
+}  // namespace
 
 static std::shared_ptr<Engine> engine_of (State &state)
 {
@@ -96,7 +100,7 @@ static bool engine_has_failed (State &state)
 /// Posts an error unless another thread has posted the same trouble.
 static void post_error_once (GstCudaIntegral *self, const Error &error)
 {
-  if (error.kind != Error::Kind::flushing && !state_of (self).told.exchange (true))
+  if (error.kind != Error::Kind::flushing && !Element::state_of (self).told.exchange (true))
     post_error (self, error);
 }
 
@@ -142,7 +146,7 @@ static void warn_of_wait (GstCudaIntegral *self, unsigned most, const Options &o
 
 static Expected<> make_engine (GstCudaIntegral *self)
 {
-  State &state = state_of (self);
+  State &state = Element::state_of (self);
   const inthist::Shape &shape = state.shape;
   Options options = state.started.options;
   TRY (state.started.check_shape (shape));
@@ -208,8 +212,8 @@ static void set_refusal (State &state, bool State::*flag, bool value)
 
 static Expected<> start (GstCudaIntegral *self)
 {
-  State &state = state_of (self);
-  state.started = properties_of (self);
+  State &state = Element::state_of (self);
+  state.started = Element::properties_of (self);
   TRY (state.started.check (content_of (self)));
   state.shape = state.started.shape (content_of (self));
   const std::string description = TRY (state.devices.open (GST_ELEMENT (self), state.started));
@@ -235,13 +239,13 @@ static gboolean gst_cuda_integral_start (GstBaseTransform *trans)
   if (started)
     return TRUE;
   post_error (self, started.error ());
-  state_of (self).devices.close ();
+  Element::state_of (self).devices.close ();
   return FALSE;
 }
 
 static gboolean gst_cuda_integral_stop (GstBaseTransform *trans)
 {
-  State &state = state_of (trans);
+  State &state = Element::state_of (trans);
   set_refusal (state, &State::stopping, true);
   std::unique_ptr<RegionReporter> reporter;
   {
@@ -257,7 +261,7 @@ static gboolean gst_cuda_integral_stop (GstBaseTransform *trans)
 static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *)
 {
   auto *self = GST_CUDA_INTEGRAL (trans);
-  State &state = state_of (self);
+  State &state = Element::state_of (self);
   GstVideoInfo info;
   if (!gst_video_info_from_caps (&info, in_caps)) {
     GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("These caps are no video."),
@@ -305,7 +309,7 @@ static bool is_live (GstBaseTransform *trans)
 /// Returns whether the frame is late, so that it passes without a histogram.
 static bool sheds (GstCudaIntegral *self, const ProducerProperties &properties, GstBuffer *buffer)
 {
-  State &state = state_of (self);
+  State &state = Element::state_of (self);
   if (!properties.sheds (state.live))
     return false;
   const FrameTimes times = FrameTimes::of (GST_BASE_TRANSFORM (self), buffer);
@@ -323,8 +327,8 @@ static bool sheds (GstCudaIntegral *self, const ProducerProperties &properties, 
 
 static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
 {
-  State &state = state_of (self);
-  const ProducerProperties properties = properties_of (self);
+  State &state = Element::state_of (self);
+  const ProducerProperties properties = Element::properties_of (self);
   if (properties.interval == 0)  // set since the start, which checks the other properties
     TRY (properties.check (content_of (self)));
   const guint64 number = state.frames++;
@@ -375,7 +379,7 @@ static GstFlowReturn gst_cuda_integral_transform_ip (GstBaseTransform *trans, Gs
 static gboolean gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
   auto *self = GST_CUDA_INTEGRAL (trans);
-  State &state = state_of (trans);
+  State &state = Element::state_of (trans);
   switch (GST_EVENT_TYPE (event)) {
     case GST_EVENT_FLUSH_START: set_refusal (state, &State::flushing, true); break;
     case GST_EVENT_FLUSH_STOP:
@@ -404,7 +408,7 @@ static gboolean gst_cuda_integral_src_event (GstBaseTransform *trans, GstEvent *
     GstClockTimeDiff late;
     GstClockTime timestamp;
     gst_event_parse_qos (event, nullptr, nullptr, &late, &timestamp);
-    state_of (trans).shedder.note_qos (timestamp, late);
+    Element::state_of (trans).shedder.note_qos (timestamp, late);
   }
   return GST_BASE_TRANSFORM_CLASS (parent_class)->src_event (trans, event);
 }
@@ -414,7 +418,7 @@ static gboolean gst_cuda_integral_propose_allocation (GstBaseTransform *trans,
 {
   const gboolean answered =
       GST_BASE_TRANSFORM_CLASS (parent_class)->propose_allocation (trans, decide_query, query);
-  State &state = state_of (trans);
+  State &state = Element::state_of (trans);
   return state.devices.propose_allocation (query, state.started.options.async_depth) || answered;
 }
 
@@ -424,10 +428,10 @@ static gboolean gst_cuda_integral_query (GstBaseTransform *trans, GstPadDirectio
   if (direction == GST_PAD_SRC
       && answer_producer_query (
           query, content_of (trans),
-          { properties_of (trans).interval, state_of (trans).attached.load () }))
+          { Element::properties_of (trans).interval, Element::state_of (trans).attached.load () }))
     return TRUE;
   if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT
-      && state_of (trans).devices.answer_query (GST_ELEMENT (trans), query))
+      && Element::state_of (trans).devices.answer_query (GST_ELEMENT (trans), query))
     return TRUE;
   return GST_BASE_TRANSFORM_CLASS (parent_class)->query (trans, direction, query);
 }
@@ -436,25 +440,23 @@ static gboolean gst_cuda_integral_query (GstBaseTransform *trans, GstPadDirectio
 
 static void gst_cuda_integral_set_context (GstElement *element, GstContext *context)
 {
-  state_of (element).devices.set_context (element, context,
-                                          properties_of (element).first_device ());
+  Element::state_of (element).devices.set_context (
+      element, context, Element::properties_of (element).first_device ());
   GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
 }
 
-static GstStateChangeReturn gst_cuda_integral_change_state (GstElement *element,
-                                                            GstStateChange transition)
+void Element::take_transition (gpointer element, GstStateChange transition)
 {
   // pads cannot be deactivated while the streaming thread waits for a tensor
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
     set_refusal (state_of (element), &State::stopping, true);
-  return GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
 }
 
 // GObject
 
 static GstStructure *stats_of (GstCudaIntegral *self)
 {
-  State &state = state_of (self);
+  State &state = Element::state_of (self);
   // Without a reference: it might be the last, dropped in any thread.
   std::unique_lock lock (state.mutex);
   const Stats stats = state.engine ? state.engine->stats () : Stats ();
@@ -463,27 +465,13 @@ static GstStructure *stats_of (GstCudaIntegral *self)
   return producer_stats (stats, plan, state.skipped);
 }
 
-static void gst_cuda_integral_set_property (GObject *object, guint id, const GValue *value,
-                                            GParamSpec *)
-{
-  GST_OBJECT_LOCK (object);
-  producer_properties (content_of (object)).set (state_of (object).properties, id, value);
-  GST_OBJECT_UNLOCK (object);
-}
-
 static void gst_cuda_integral_get_property (GObject *object, guint id, GValue *value,
                                             GParamSpec *spec)
 {
   if (G_PARAM_SPEC_VALUE_TYPE (spec) == GST_TYPE_STRUCTURE)
     g_value_take_boxed (value, stats_of (GST_CUDA_INTEGRAL (object)));
   else
-    producer_properties (content_of (object)).get (properties_of (object), id, value);
-}
-
-static void gst_cuda_integral_finalize (GObject *object)
-{
-  delete &state_of (object);
-  G_OBJECT_CLASS (parent_class)->finalize (object);
+    Element::get_property (object, id, value, spec);
 }
 
 static void gst_cuda_integral_init (GstCudaIntegral *self)
@@ -499,22 +487,19 @@ void gst_cuda_integral_class_compute (GstCudaIntegralClass *klass, inthist::Cont
 {
   klass->content = content;
   klass->category = category;
+  const guint stats = Element::install_properties (klass, producer_properties (content));
   auto *object_class = G_OBJECT_CLASS (klass);
-  object_class->set_property = gst_cuda_integral_set_property;  // not inherited
   object_class->get_property = gst_cuda_integral_get_property;
-  const guint stats = producer_properties (content).install (object_class);
   g_object_class_install_property (object_class, stats, producer_stats_spec ());
 }
 
 static void gst_cuda_integral_class_init (GstCudaIntegralClass *klass)
 {
-  auto *object_class = G_OBJECT_CLASS (klass);
-  object_class->finalize = gst_cuda_integral_finalize;
+  Element::init_class (klass);
   gst_type_mark_as_plugin_api (GST_TYPE_CUDA_INTEGRAL, GstPluginAPIFlags (0));
 
   auto *element_class = GST_ELEMENT_CLASS (klass);
   element_class->set_context = GST_DEBUG_FUNCPTR (gst_cuda_integral_set_context);
-  element_class->change_state = GST_DEBUG_FUNCPTR (gst_cuda_integral_change_state);
   g_autoptr (GstCaps) caps = gst_caps_from_string (kReadableCaps);
   gst_element_class_add_pad_template (
       element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));

@@ -41,7 +41,7 @@
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/video/gstvideofilter.h>
 
-#include "consumer.hpp"
+#include "consumer_element.hpp"
 #include "likelihood_model.hpp"
 #include "likelihood_picture.hpp"
 #include "mapped_frame.hpp"
@@ -146,7 +146,7 @@ G_DEFINE_FINAL_TYPE (GstIntegralHistLikelihood, gst_integral_hist_likelihood, GS
 GST_ELEMENT_REGISTER_DEFINE (integralhistlikelihood, "integralhistlikelihood", GST_RANK_NONE,
                              gst_integral_hist_likelihood_get_type ())
 
-using Element = Consumer<GstIntegralHistLikelihood, State, make_table>;
+using Element = ConsumerElement<GstIntegralHistLikelihood, State, make_table>;
 
 // the map
 

@@ -23,7 +23,7 @@
 
 #include <gst/integralhist/gstintegralhist.h>
 
-#include "consumer.hpp"
+#include "consumer_element.hpp"
 #include "mapped_frame.hpp"
 #include "messages.hpp"
 #include "overlay_painter.hpp"
@@ -123,7 +123,7 @@ G_DEFINE_FINAL_TYPE (GstIntegralHistOverlay, gst_integral_hist_overlay, GST_TYPE
 GST_ELEMENT_REGISTER_DEFINE (integralhistoverlay, "integralhistoverlay", GST_RANK_NONE,
                              gst_integral_hist_overlay_get_type ())
 
-using Element = Consumer<GstIntegralHistOverlay, State, make_table>;
+using Element = ConsumerElement<GstIntegralHistOverlay, State, make_table>;
 
 // what is to be drawn
 

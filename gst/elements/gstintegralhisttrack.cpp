@@ -42,7 +42,7 @@
 
 #include <kernels/region.hpp>
 
-#include "consumer.hpp"
+#include "consumer_element.hpp"
 #include "fragments_tracker.hpp"
 #include "frame_boxes.hpp"
 #include "messages.hpp"
@@ -157,7 +157,7 @@ G_DEFINE_FINAL_TYPE (GstIntegralHistTrack, gst_integral_hist_track, GST_TYPE_BAS
 GST_ELEMENT_REGISTER_DEFINE (integralhisttrack, "integralhisttrack", GST_RANK_NONE,
                              gst_integral_hist_track_get_type ())
 
-using Element = Consumer<GstIntegralHistTrack, State, make_table>;
+using Element = ConsumerElement<GstIntegralHistTrack, State, make_table>;
 
 // frames
 

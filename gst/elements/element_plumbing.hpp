@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the GObjects of all elements share: properties that any thread may set, and the end of a
+// state.
+#pragma once
+
+#include <gst/gst.h>
+
+namespace integralhist {
+
+/// The functions of an element's class. Element derives from this, and has
+///
+///   - state_of (element): its state, made with new, whose `properties` the object lock guards;
+///   - table_of (element): the table of these properties;
+///   - take_transition (element, transition): notes a change of state before it is handled.
+template <class Element>
+class ElementPlumbing {
+public:
+  /// Returns a copy of the properties, which may change at any time.
+  static auto properties_of (gpointer element)
+  {
+    GST_OBJECT_LOCK (element);
+    auto properties = Element::state_of (element).properties;
+    GST_OBJECT_UNLOCK (element);
+    return properties;
+  }
+
+  /// Sets the functions that subclasses inherit; `klass` is the class of the Element itself.
+  static void init_class (gpointer klass)
+  {
+    parent_class_ = g_type_class_peek_parent (klass);
+    G_OBJECT_CLASS (klass)->finalize = finalize;
+    GST_ELEMENT_CLASS (klass)->change_state = change_state;
+  }
+
+  /// Installs the properties of a class, which its subclasses do not inherit. Returns the id after
+  /// the last.
+  template <class Table>
+  static guint install_properties (gpointer klass, const Table &table)
+  {
+    auto *object_class = G_OBJECT_CLASS (klass);
+    object_class->set_property = set_property;
+    object_class->get_property = get_property;
+    return table.install (object_class);
+  }
+
+  /// Gets a property of the table; a class that has another calls it for the rest.
+  static void get_property (GObject *object, guint id, GValue *value, GParamSpec *)
+  {
+    Element::table_of (object).get (properties_of (object), id, value);
+  }
+
+private:
+  static void set_property (GObject *object, guint id, const GValue *value, GParamSpec *)
+  {
+    GST_OBJECT_LOCK (object);
+    Element::table_of (object).set (Element::state_of (object).properties, id, value);
+    GST_OBJECT_UNLOCK (object);
+  }
+
+  static void finalize (GObject *object)
+  {
+    delete &Element::state_of (object);
+    G_OBJECT_CLASS (parent_class_)->finalize (object);
+  }
+
+  static GstStateChangeReturn change_state (GstElement *element, GstStateChange transition)
+  {
+    Element::take_transition (element, transition);
+    return GST_ELEMENT_CLASS (parent_class_)->change_state (element, transition);
+  }
+
+  static inline gpointer parent_class_ = nullptr;
+};
+
+}  // namespace integralhist

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What consumers share: waits, which a flush or a stop ends, and a limit on frames without a
+// histogram.
+#pragma once
+
+#include <atomic>
+
+#include <gst/base/gstbasetransform.h>
+#include <gst/integralhist/gstintegralhistogram.h>
+
+#include <gst/integralhist/error.hpp>
+
+namespace integralhist {
+
+class HistogramConsumer {
+public:
+  /// Resets the counts at the start of a stream.
+  void start ();
+  /// Notes an event from upstream before it is handled, or a change of state.
+  void take_event (GstEvent *event);
+  void take_transition (GstStateChange transition);
+
+  /// Waits for the tensor. Returns an Error::Kind::flushing after a flush or a stop.
+  Expected<> await (GstIntegralHistogram *histogram);
+
+  /// Counts a frame that has no histogram and is no gap. Returns an error, with `usage` as a launch
+  /// line, unless frames had one before or a producer upstream leaves frames out.
+  Expected<> note_missing (GstBaseTransform *element, const char *usage);
+
+private:
+  std::atomic<bool> flushing_ = false, stopping_ = false;
+  bool found_ = false;
+  guint missing_ = 0;  // frames since the start
+};
+
+}  // namespace integralhist
