@@ -4,20 +4,18 @@
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/histogram.hpp>
 #include <gst/integralhist/retire.hpp>
-#include <kernels/region.hpp>
-#include <kernels/registry.hpp>
 
 #include "compute_devices.hpp"
 #include "element_plumbing.hpp"
 #include "load_shedder.hpp"
 #include "mapped_frame.hpp"
 #include "messages.hpp"
-#include "parse.hpp"
 #include "pixel_format.hpp"
 #include "producer_properties.hpp"
 #include "producer_query.hpp"
 #include "producer_stats.hpp"
 #include "region_reporter.hpp"
+#include "reported_regions.hpp"
 
 using namespace integralhist;
 
@@ -33,9 +31,8 @@ struct State {
   GstVideoInfo info = {};
   inthist::PixelFormat format;
   guint64 frames = 0;
-  bool live = false;                       // by the last latency query
-  std::string parsed_text;                 // properties.regions of the last frame
-  std::vector<GstVideoRectangle> regions;  // parsed and clipped
+  bool live = false;  // by the last latency query
+  ReportedRegions regions;
   ComputeDevices devices;
   LoadShedder shedder;
   std::atomic<bool> told = false;                  // an error of the engine is posted
@@ -123,8 +120,7 @@ static void forget_frame_size (State &state)
   drop_engine (state);
   state.shape.width = state.shape.height = 0;
   state.told = false;
-  state.parsed_text.clear ();
-  state.regions.clear ();
+  state.regions = {};
 }
 
 static void warn_of_wait (GstCudaIntegral *self, unsigned most, const Options &options)
@@ -170,26 +166,6 @@ static Expected<> make_engine (GstCudaIntegral *self)
   // The streaming thread may have given up on the last engine.
   state.reporter->set_flushing (state.flushing || state.stopping);
   state.engine = engine;
-  return {};
-}
-
-/// Parses and clips the regions where they or the frame have changed.
-static Expected<> update_regions (State &state, const std::string &text)
-{
-  if (text == state.parsed_text)
-    return {};
-  const inthist::Shape &shape = state.shape;
-  auto regions = TRY (parse_regions (text));
-  for (GstVideoRectangle &r : regions) {
-    const inthist::Region clipped = inthist::clip ({ r.x, r.y, r.w, r.h }, shape);
-    if (clipped.width == 0)
-      return error (Error::Kind::bad_setting, "regions=\"", text, "\": ", r.x, ",", r.y, ",", r.w,
-                    ",", r.h, " lies outside of the ", shape.width, "x", shape.height,
-                    " frame: set regions inside, x,y,width,height");
-    r = { clipped.x, clipped.y, clipped.width, clipped.height };
-  }
-  state.regions = std::move (regions);
-  state.parsed_text = text;
   return {};
 }
 
@@ -342,7 +318,7 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   }
   const GstVideoRectangle area = TRY (frame_area (buffer, state.info));
   set_frame_size (state, area.w, area.h);
-  TRY (update_regions (state, properties.regions));
+  TRY (state.regions.update (properties.regions, state.shape));
   if (const auto device = TRY (state.devices.follow (buffer, state.started.first_device ()))) {
     INFO (self, "following the input to CUDA device %d", *device);
     drop_engine (state);
@@ -359,10 +335,10 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   g_autoptr (GstIntegralHistogram) histogram = new_histogram (tensor);
   gst_buffer_add_integral_histogram_meta (buffer, histogram);
   state.attached++;
-  if (!state.regions.empty ())
+  if (!state.regions.all ().empty ())
     state.reporter->push ({ RegionReporter::Histogram (gst_integral_histogram_ref (histogram)),
                             number, FrameTimes::of (GST_BASE_TRANSFORM (self), buffer),
-                            state.regions });
+                            state.regions.all () });
   return engine->hold (buffer, tensor);
 }
 
