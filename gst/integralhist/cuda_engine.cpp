@@ -275,7 +275,7 @@ private:
   Expected<> enqueue (const PartFrame &frame, const Part &part, std::byte *host, CudaTensor &tensor,
                       Slot &slot)
   {
-    const inthist::Image image = TRY (fetched (frame, part, slot));
+    const inthist::Image image = TRY (fetch_rows (frame, part, slot));
     TRY (compute (image, part, tensor, slot));
     slot.downloads = host || download_ == Download::eager;
     if (slot.downloads)
@@ -283,8 +283,9 @@ private:
     return {};
   }
 
-  /// Returns the part's rows on the device; the slot's stream waits for them.
-  Expected<inthist::Image> fetched (const PartFrame &frame, const Part &part, Slot &slot)
+  /// Enqueues the upload of the part's rows, unless they are on the device, and lets the slot's
+  /// stream wait for them. Returns the rows there.
+  Expected<inthist::Image> fetch_rows (const PartFrame &frame, const Part &part, Slot &slot)
   {
     slot.picture = nullptr;
     slot.upload_measured = false;

@@ -150,7 +150,7 @@ CudaView CudaTensor::cuda ()
            context_->handle (), context_->device () };
 }
 
-bool CudaTensor::is_idle ()
+bool CudaTensor::check_idle ()
 {
   const auto fired = [] (const EventOwner &event) { return has_fired (event.get ()); };
   return idle_ = idle_

@@ -28,7 +28,7 @@ public:
 
   // The engine and the pool call these while nobody else holds it, with the context current.
 
-  bool is_idle () override;
+  bool check_idle () override;
   void *data () { return own_->memory.get (); }
   /// Lets `stream`, which will write the tensor, wait for all earlier uses.
   inthist::cuda::CudaExpected<> reuse (cudaStream_t stream);
@@ -65,7 +65,7 @@ private:
   const Download download_;
   const std::size_t room_;  // bytes of the largest shape
   InContext<Resources> own_;
-  bool idle_ = true;  // whether all events have fired
+  bool idle_ = true;  // whether all events are known to have fired
   std::mutex readers_mutex_;
   std::mutex host_mutex_;  // guards the host copy
   bool download_started_ = false;

@@ -30,8 +30,9 @@ public:
   /// Waits until a part is computed and in its host destination, if it has one.
   virtual Expected<> wait_for_copy (GstClockTime timeout) { return wait (timeout); }
 
-  /// Returns whether all work on the tensor is done; one that nobody holds can then be written.
-  virtual bool is_idle () { return true; }
+  /// Looks whether all work on the tensor is done; one that nobody holds can then be written, and
+  /// the tensor remembers that.
+  virtual bool check_idle () { return true; }
   /// Tells the tensor that nobody holds it any more.
   virtual void released () {}
 };

@@ -350,7 +350,7 @@ private:
         lock.unlock ();
         start (worker, task, running);
         lock.lock ();
-      } else if (expected (worker)) {
+      } else if (take_next_to_fetch (worker)) {
         lock.unlock ();
         worker.engine->expect (worker.fetching->frame);
         lock.lock ();
@@ -372,9 +372,10 @@ private:
     }
   }
 
-  /// Finds the frame whose pixels the device should fetch: that of the next tasks or the one after
-  /// it, unless it was announced already. Strips are fetched when they are computed.
-  bool expected (Worker &worker)
+  /// Takes the frame whose pixels the device should fetch: that of the next tasks or the one after
+  /// it, unless it was announced already. Strips are fetched when they are computed. Returns false
+  /// where there is none.
+  bool take_next_to_fetch (Worker &worker)
   {
     if (queue_.empty () || partition_.strips > 1 || worker.fetching)
       return false;

@@ -36,7 +36,7 @@ Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire ()
   if (flushing_)
     return error (Error::Kind::flushing, "flushing");
   const bool may_grow = limit_ == 0 || alive_ < limit_;
-  if (idle_.empty () || (may_grow && alive_ < wanted_ && !idle_.front ()->is_idle ())) {
+  if (idle_.empty () || (may_grow && alive_ < wanted_ && !idle_.front ()->check_idle ())) {
     const unsigned alive = alive_++;
     lock.unlock ();  // allocating may take long
     auto made = make_ (alive);
