@@ -6,6 +6,7 @@
 
 #include <deque>
 
+#include "check_threads.hpp"
 #include "cpu_tensor.hpp"
 #include "tensor_pool.hpp"
 #include "thread.hpp"

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "buffer_hold.hpp"
+#include "check_threads.hpp"
 #include "fault.hpp"
 #include "picture_rows.hpp"
 #include "reports.hpp"

@@ -1,39 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "thread.hpp"
 
-#include <atomic>
-#include <mutex>
-#include <vector>
-
-#include <kernels/inthist.hpp>
+#include <memory>
 
 namespace integralhist {
 
-Expected<> check_threads (const std::atomic<bool> *cancelled)
+Expected<Thread> Thread::start (const char *name, std::function<void ()> body)
 {
-  constexpr unsigned kOurs = 8;
-  static std::mutex one_by_one;  // guards tbb_has_its_own and the trial threads
-  static bool tbb_has_its_own = false;
-  const std::lock_guard lock (one_by_one);
-  const unsigned n = kOurs + (tbb_has_its_own ? 0 : g_get_num_processors () - 1);
-  std::atomic<bool> may_end = false;
-  Expected<> outcome;
-  std::vector<Thread> threads;
-  while (threads.size () < n && outcome) {
-    auto thread = Thread::start ("integralhist-try", [&may_end] { may_end.wait (false); });
-    if (thread)
-      threads.push_back (std::move (*thread));
-    else
-      outcome = tl::make_unexpected (thread.error ());
-  }
-  may_end = true;
-  may_end.notify_all ();
-  threads.clear ();
-  if (outcome && !tbb_has_its_own) {
-    outcome = check_host (inthist::cpu::start_workers (cancelled));
-    tbb_has_its_own = outcome.has_value ();
-  }
-  return outcome;
+  auto *const owned = new std::function<void ()> (std::move (body));
+  const auto run = [] (gpointer data) -> gpointer {
+    const std::unique_ptr<std::function<void ()>> body (
+        static_cast<std::function<void ()> *> (data));
+    (*body) ();
+    return nullptr;
+  };
+  g_autoptr (GError) problem = nullptr;
+  Thread thread;
+  thread.thread_ = g_thread_try_new (name, run, owned, &problem);
+  if (thread.thread_)
+    return thread;
+  delete owned;
+  return error (Error::Kind::no_threads, no_threads (problem->message));
 }
 
 }  // namespace integralhist

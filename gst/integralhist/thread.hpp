@@ -4,7 +4,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <utility>
 
 #include "error.hpp"
@@ -23,23 +22,7 @@ public:
   }
   ~Thread () { join (); }
 
-  static Expected<Thread> start (const char *name, std::function<void ()> body)
-  {
-    auto *const owned = new std::function<void ()> (std::move (body));
-    const auto run = [] (gpointer data) -> gpointer {
-      const std::unique_ptr<std::function<void ()>> body (
-          static_cast<std::function<void ()> *> (data));
-      (*body) ();
-      return nullptr;
-    };
-    g_autoptr (GError) problem = nullptr;
-    Thread thread;
-    thread.thread_ = g_thread_try_new (name, run, owned, &problem);
-    if (thread.thread_)
-      return thread;
-    delete owned;
-    return error (Error::Kind::no_threads, no_threads (problem->message));
-  }
+  static Expected<Thread> start (const char *name, std::function<void ()> body);
 
   void join ()
   {
@@ -55,9 +38,5 @@ public:
 private:
   GThread *thread_ = nullptr;
 };
-
-/// Returns an error where the system does not start the threads that work on the CPU needs: TBB's,
-/// which exist from the first call on, and some of ours.
-Expected<> check_threads (const std::atomic<bool> *cancelled = nullptr);
 
 }  // namespace integralhist

@@ -18,11 +18,11 @@
 
 #include <tbb/global_control.h>
 
+#include <gst/integralhist/check_threads.hpp>
 #include <gst/integralhist/fault.hpp>
 #include <gst/integralhist/host_memory.hpp>
 #include <gst/integralhist/make_engine.hpp>
 #include <gst/integralhist/sharded_engine.hpp>
-#include <gst/integralhist/thread.hpp>
 
 #include "alone.hpp"
 #include "must.hpp"
