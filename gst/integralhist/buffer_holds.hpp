@@ -11,7 +11,7 @@
 
 #include "buffer_hold.hpp"
 #include "cuda_calls.hpp"
-#include "tensor_pool.hpp"
+#include "memory_returns.hpp"
 #include "thread.hpp"
 
 namespace integralhist {

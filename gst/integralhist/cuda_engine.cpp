@@ -19,6 +19,7 @@
 #include "buffer_holds.hpp"
 #include "cuda_tensor.hpp"
 #include "picture_cache.hpp"
+#include "tensor_pool.hpp"
 #include "trace.hpp"
 #include "tuning_cache.hpp"
 

@@ -6,19 +6,10 @@
 #include <mutex>
 
 #include "engine_tensor.hpp"
+#include "memory_returns.hpp"
 #include "options.hpp"
 
 namespace integralhist {
-
-/// Where memory comes back from while frames are in flight.
-class MemoryReturns {
-public:
-  virtual ~MemoryReturns () = default;
-  /// Returns how often memory has come back so far.
-  virtual guint64 n_returned () = 0;
-  /// Waits until that is more than `before`. Returns false where nothing can come back.
-  virtual Expected<bool> await_more (guint64 before) = 0;
-};
 
 /// A pool of tensors of one shape. It outlives its engine while tensors are out.
 class TensorPool : public std::enable_shared_from_this<TensorPool> {
