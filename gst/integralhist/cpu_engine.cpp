@@ -8,6 +8,7 @@
 
 #include "check_threads.hpp"
 #include "cpu_tensor.hpp"
+#include "memory_messages.hpp"
 #include "tensor_pool.hpp"
 #include "thread.hpp"
 #include "tuning_cache.hpp"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "cpu_tensor.hpp"
 
+#include "memory_messages.hpp"
+
 namespace integralhist {
 
 Expected<> answer_on_host (const Tensor &tensor, const void *data, std::span<const Query> queries)

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "host_fence.hpp"
+#include "memory_messages.hpp"
 
 namespace integralhist {
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "memory_messages.hpp"
+
 namespace integralhist {
 
 using namespace inthist::cuda;

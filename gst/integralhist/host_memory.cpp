@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -129,46 +128,6 @@ Available available_memory (const std::string &root)
   lower_by_groups (&available, root);
   lower_by_address_space (&available, root);
   return available;
-}
-
-/// Returns what g_format_size returns, with a plain space instead, so that users can search for it.
-static std::string size_text (double size)
-{
-  constexpr const char *kUnits[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
-  std::size_t unit = 0;
-  for (; size >= 1024 && unit + 1 < std::size (kUnits); unit++)
-    size /= 1024;
-  g_autofree char *printed = g_strdup_printf (unit > 0 ? "%.2f %s" : "%.0f %s", size, kUnits[unit]);
-  return printed;
-}
-
-std::string no_memory (const std::string &what, std::size_t bytes, const Available &available)
-{
-  return joined (what, " takes ", size_text (double (bytes)), ", and ",
-                 size_text (double (available.bytes)), " of ", available.of, " are free");
-}
-
-std::string no_memory_within (const std::string &what, std::size_t bytes, const char *limit,
-                              std::size_t value)
-{
-  return what + " takes " + size_text (double (bytes)) + ", and " + limit + " is "
-         + size_text (double (value));
-}
-
-std::string no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes,
-                                  const Available &available, unsigned alive)
-{
-  std::string message = no_memory (describe (shape), bytes, available);
-  if (alive > 0)
-    message += joined (", with ", alive, " held already: set max-tensors to wait for them,");
-  else
-    message += ":";
-  if (shape.content == inthist::Content::bins)
-    message +=
-        shape.counter == inthist::Type::u32 ? " lower bins, set counter=u16," : " lower bins,";
-  else if (shape.bins > 1)
-    message += " set squared=false,";
-  return message + " or scale the video down";
 }
 
 Expected<HostMemory> allocate_on_host (std::size_t bytes, const NoMemoryMessage &message,

@@ -34,15 +34,6 @@ struct Available {
 /// group (v1 or v2) or one around it, or the address space's. Tests replace / by `root`.
 Available available_memory (const std::string &root = "");
 
-/// Returns "WHAT takes x GiB, and y GiB of host memory are free".
-std::string no_memory (const std::string &what, std::size_t bytes, const Available &available);
-/// Returns "WHAT takes x GiB, and LIMIT is y GiB".
-std::string no_memory_within (const std::string &what, std::size_t bytes, const char *limit,
-                              std::size_t value);
-/// Returns no_memory () of a tensor and what makes it smaller; `alive` others exist.
-std::string no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes,
-                                  const Available &available, unsigned alive);
-
 using NoMemoryMessage = std::function<std::string (const Available &available)>;
 
 /// Allocates whole tensors and pictures in memory that all devices reach.

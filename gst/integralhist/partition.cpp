@@ -7,6 +7,7 @@
 
 #include <kernels/registry.hpp>
 
+#include "memory_messages.hpp"
 #include "picture_rows.hpp"
 
 namespace integralhist {

@@ -9,6 +9,7 @@
 #include "buffer_hold.hpp"
 #include "check_threads.hpp"
 #include "fault.hpp"
+#include "memory_messages.hpp"
 #include "memory_returns.hpp"
 #include "picture_rows.hpp"
 #include "reports.hpp"

@@ -2,6 +2,7 @@
 #include "sharded_tensor.hpp"
 
 #include "cpu_tensor.hpp"
+#include "memory_messages.hpp"
 
 namespace integralhist {
 

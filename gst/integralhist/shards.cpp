@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "host_memory.hpp"
+#include "memory_messages.hpp"
 
 namespace integralhist {
 
