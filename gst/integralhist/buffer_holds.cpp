@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "buffer_holds.hpp"
 
+#include "cuda_error.hpp"
+#include "cuda_event.hpp"
+
 namespace integralhist {
 
 Expected<std::unique_ptr<BufferHolds>> BufferHolds::create (Context context)

@@ -9,8 +9,10 @@
 #include <deque>
 #include <mutex>
 
+#include <cuda_runtime.h>
+
 #include "buffer_hold.hpp"
-#include "cuda_calls.hpp"
+#include "in_context.hpp"
 #include "memory_returns.hpp"
 #include "thread.hpp"
 

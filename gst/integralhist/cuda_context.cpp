@@ -7,7 +7,8 @@
 
 #include <cuda.h>
 
-#include "cuda_calls.hpp"
+#include "cuda_error.hpp"
+#include "in_context.hpp"
 
 namespace integralhist {
 

@@ -17,6 +17,8 @@
 #include "cuda_engine.hpp"
 
 #include "buffer_holds.hpp"
+#include "cuda_error.hpp"
+#include "cuda_event.hpp"
 #include "cuda_tensor.hpp"
 #include "picture_cache.hpp"
 #include "tensor_pool.hpp"

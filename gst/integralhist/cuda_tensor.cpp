@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "cuda_error.hpp"
+#include "cuda_event.hpp"
 #include "memory_messages.hpp"
 
 namespace integralhist {

@@ -36,7 +36,7 @@ struct Error {
   std::string message;  // the problem, the limit and the remedy; no full stop
 
   Error (Kind k, std::string text) : kind (k), message (std::move (text)) {}
-  /// Converts another type of error with the to_error () of its namespace (cuda_calls.hpp).
+  /// Converts another type of error with the to_error () of its namespace (cuda_error.hpp).
   template <class Other, class = decltype (to_error (std::declval<const Other &> ()))>
   Error (const Other &other) : Error (to_error (other))
   {

@@ -6,7 +6,9 @@
 #include <map>
 #include <optional>
 
-#include "cuda_calls.hpp"
+#include "cuda_error.hpp"
+#include "in_context.hpp"
+#include "picture_upload.hpp"
 
 namespace integralhist {
 

@@ -8,9 +8,12 @@
 #include <functional>
 #include <vector>
 
-#include "cuda_calls.hpp"
+#include <kernels/cuda/raii.hpp>
+
+#include "in_context.hpp"
 #include "part.hpp"
 #include "part_engine.hpp"
+#include "picture_rows.hpp"
 
 namespace integralhist {
 

@@ -5,7 +5,8 @@
 
 #include <cstring>
 
-#include "cuda_calls.hpp"
+#include "cuda_error.hpp"
+#include "in_context.hpp"
 
 namespace integralhist {
 namespace {

@@ -3,6 +3,9 @@
 
 #include <cstring>
 
+#include "cuda_error.hpp"
+#include "cuda_event.hpp"
+
 namespace integralhist {
 
 using namespace inthist::cuda;

@@ -7,9 +7,10 @@
 #include <span>
 #include <vector>
 
+#include <kernels/cuda/raii.hpp>
 #include <kernels/query.hpp>
 
-#include "cuda_calls.hpp"
+#include "in_context.hpp"
 
 namespace integralhist {
 

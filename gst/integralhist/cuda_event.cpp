@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "cuda_calls.hpp"
+#include "cuda_event.hpp"
 
 #include <chrono>
 #include <thread>
 
+#include "cuda_error.hpp"
 #include "host_fence.hpp"
-#include "memory_messages.hpp"
 
 namespace integralhist {
 
@@ -13,19 +13,6 @@ using namespace inthist::cuda;
 using Clock = std::chrono::steady_clock;
 
 static constexpr std::chrono::microseconds kAsking (50);  // a wait polls for so long
-
-Available free_on_device ()
-{
-  std::size_t available = 0, total = 0;
-  cudaMemGetInfo (&available, &total);
-  return { available, "GPU memory" };
-}
-
-std::string no_memory_on_device (const std::string &what, const CudaError &error)
-{
-  return no_memory (what + (error.pinned ? ", pinned on the host," : ", on the GPU,"), error.bytes,
-                    error.pinned ? available_memory () : free_on_device ());
-}
 
 static cudaError_t state_of (cudaEvent_t event)
 {
@@ -69,23 +56,4 @@ Expected<> await (cudaEvent_t event, GstClockTime timeout)
   return {};
 }
 
-CudaExpected<> upload (const PictureRows &rows, std::byte *to, cudaStream_t stream)
-{
-  if (rows.are_close ())
-    return check (cudaMemcpyAsync (to, rows.data, rows.pitch * (rows.n - 1) + rows.bytes,
-                                   cudaMemcpyHostToDevice, stream));
-  return check (cudaMemcpy2DAsync (to, rows.pitch, rows.data, std::size_t (rows.stride), rows.bytes,
-                                   rows.n, cudaMemcpyHostToDevice, stream));
-}
-
 }  // namespace integralhist
-
-integralhist::Error inthist::cuda::to_error (const CudaError &error)
-{
-  using integralhist::Error;
-  if (error.code == cudaErrorMemoryAllocation)
-    return Error (Error::Kind::no_memory,
-                  integralhist::no_memory_on_device ("what a frame needs besides its tensor", error)
-                      + ": lower async-depth, set max-tensors, or download=never");
-  return Error (Error::Kind::failed, integralhist::joined ("CUDA: ", error.what ()));
-}

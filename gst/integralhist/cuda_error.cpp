@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "cuda_error.hpp"
+
+#include "memory_messages.hpp"
+
+namespace integralhist {
+
+using inthist::cuda::CudaError;
+
+Available free_on_device ()
+{
+  std::size_t available = 0, total = 0;
+  cudaMemGetInfo (&available, &total);
+  return { available, "GPU memory" };
+}
+
+std::string no_memory_on_device (const std::string &what, const CudaError &error)
+{
+  return no_memory (what + (error.pinned ? ", pinned on the host," : ", on the GPU,"), error.bytes,
+                    error.pinned ? available_memory () : free_on_device ());
+}
+
+}  // namespace integralhist
+
+integralhist::Error inthist::cuda::to_error (const CudaError &error)
+{
+  using integralhist::Error;
+  if (error.code == cudaErrorMemoryAllocation)
+    return Error (Error::Kind::no_memory,
+                  integralhist::no_memory_on_device ("what a frame needs besides its tensor", error)
+                      + ": lower async-depth, set max-tensors, or download=never");
+  return Error (Error::Kind::failed, integralhist::joined ("CUDA: ", error.what ()));
+}

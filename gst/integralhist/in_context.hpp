@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Work in a CUDA context, which is current meanwhile.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "cuda_context.hpp"
+
+namespace integralhist {
+
+using Context = std::shared_ptr<CudaContext>;
+
+/// Calls a function with the context current, and returns what it returns.
+template <class Body>
+auto on (const CudaContext &context, Body &&body) -> decltype (body ())
+{
+  const CudaContext::Scope scope (context);
+  if (!scope)
+    return error (Error::Kind::failed, "CUDA: the context of device ", context.device (),
+                  " is gone");
+  return body ();
+}
+
+/// A value that is dropped with its context current.
+template <class T>
+class InContext {
+public:
+  template <class... Args>
+  InContext (Context context, Args &&...args)
+      : context_ (std::move (context)), value_ (std::in_place, std::forward<Args> (args)...)
+  {
+  }
+  ~InContext ()
+  {
+    const CudaContext::Scope scope (*context_);
+    value_.reset ();
+  }
+  InContext (const InContext &) = delete;
+  InContext &operator= (const InContext &) = delete;
+
+  T &operator* () { return *value_; }
+  T *operator->() { return &*value_; }
+  const T *operator->() const { return &*value_; }
+
+private:
+  const Context context_;
+  std::optional<T> value_;
+};
+
+}  // namespace integralhist

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "picture_upload.hpp"
+
+namespace integralhist {
+
+using namespace inthist::cuda;
+
+CudaExpected<> upload (const PictureRows &rows, std::byte *to, cudaStream_t stream)
+{
+  if (rows.are_close ())
+    return check (cudaMemcpyAsync (to, rows.data, rows.pitch * (rows.n - 1) + rows.bytes,
+                                   cudaMemcpyHostToDevice, stream));
+  return check (cudaMemcpy2DAsync (to, rows.pitch, rows.data, std::size_t (rows.stride), rows.bytes,
+                                   rows.n, cudaMemcpyHostToDevice, stream));
+}
+
+}  // namespace integralhist
