@@ -9,10 +9,10 @@
 #include "buffer_hold.hpp"
 #include "check_threads.hpp"
 #include "fault.hpp"
-#include "memory_messages.hpp"
 #include "memory_returns.hpp"
 #include "picture_rows.hpp"
 #include "reports.hpp"
+#include "staging_buffers.hpp"
 #include "tensor_pool.hpp"
 #include "thread.hpp"
 #include "trace.hpp"
@@ -26,17 +26,11 @@ constexpr GstClockTime kLastPart = 100 * GST_USECOND;                  // as man
 constexpr std::chrono::milliseconds kMemoryPoll (20);                  // memory of others
 constexpr int kPollsASecond = 50;
 
-/// A buffer for pixels that are not pinned.
-struct Staging {
-  HostMemory memory;
-  std::size_t bytes = 0;
-};
-
 /// A frame in flight, whose pixels are read or will be.
 struct PendingFrame {
   PartFrame frame;
   std::shared_ptr<ShardedTensor> tensor;
-  Staging staging;
+  HostMemory staging;              // with the pixels, where they were not pinned
   BufferHold hold;                 // on the buffer with the pixels
   std::shared_ptr<void> uploaded;  // keeps the pixels on a device; reads the buffer until then
   int users = 0;                   // unfinished tasks, and devices that fetch the pixels
@@ -60,7 +54,7 @@ public:
   ShardedEngine (const inthist::Shape &shape, const Options &options, const Partition &partition,
                  const DeviceFunctions &functions)
       : shape_ (shape), depth_ (options.async_depth), reports_ (options), partition_ (partition),
-        functions_ (functions)
+        functions_ (functions), staging_ (std::make_shared<StagingBuffers> (functions.allocate))
   {
   }
 
@@ -308,24 +302,8 @@ private:
   Expected<> stage (PendingFrame &pending)
   {
     const PictureRows rows = rows_of (pending.frame.image, shape_.width, shape_.height);
-    const std::size_t bytes = rows.size ();
-    {
-      const std::lock_guard lock (mutex_);
-      if (!staging_.empty ()) {
-        pending.staging = std::move (staging_.back ());
-        staging_.pop_back ();
-      }
-    }
-    if (pending.staging.bytes < bytes)
-      pending.staging = { TRY (functions_.allocate (
-                              bytes,
-                              [&] (const Available &available) {
-                                return no_memory ("a frame's pixels", bytes, available)
-                                       + ": lower async-depth";
-                              },
-                              nullptr)),
-                          bytes };
-    const PictureRows staged = integralhist::stage (rows, pending.staging.memory.get ());
+    pending.staging = TRY (staging_->take (rows.size ()));
+    const PictureRows staged = integralhist::stage (rows, pending.staging.get ());
     pending.frame.image.data = staged.data;
     pending.frame.image.stride = staged.stride;
     pending.frame.place = Place::pinned;
@@ -479,11 +457,13 @@ private:
     {
       // dropped in the reverse order, all before a waiting thread is woken
       BufferHold hold;
-      std::shared_ptr<void> uploaded;
+      HostMemory staging;
+      std::shared_ptr<void> uploaded;  // waits for the upload, which reads the buffers
       const std::lock_guard lock (mutex_);
       if (--pending.users > 0)
         return;
       uploaded = std::move (pending.uploaded);
+      staging = std::move (pending.staging);
       hold = std::move (pending.hold);
       if (hold.end ())
         holds_cause_copies_ = true;
@@ -491,8 +471,6 @@ private:
     }
     tensor.reset ();
     const std::lock_guard lock (mutex_);
-    if (pending.staging.memory)
-      staging_.push_back (std::move (pending.staging));
     unfinished_.erase (pending.frame.number);
     finished_++;
     changed_.notify_all ();
@@ -530,6 +508,7 @@ private:
   std::atomic<bool> failing_ = false;  // set before the failure is reported, failure_ after it
   const Partition partition_;
   const DeviceFunctions functions_;
+  const std::shared_ptr<StagingBuffers> staging_;
   std::optional<Fault> fault_;
   std::atomic<int> parts_started_ = 0;
   std::shared_ptr<TensorPool> pool_;
@@ -541,7 +520,6 @@ private:
   std::set<guint64> unfinished_;  // frame numbers
   guint64 finished_ = 0;
   std::weak_ptr<PendingFrame> last_;  // the last frame submitted, if its pixels are read later
-  std::vector<Staging> staging_;
   std::optional<Error> failure_;
   bool flushing_ = false, stopping_ = false, holds_cause_copies_ = false;
   Stats stats_;
