@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "device_worker.hpp"
+
+#include <utility>
+
+namespace integralhist {
+
+namespace {
+
+// What the thread waits for without being woken, and how long it goes without looking
+constexpr std::chrono::microseconds kPartPoll (50), kSlotPoll (1000);  // a part, a slot or pixels
+constexpr GstClockTime kLastPart = 100 * GST_USECOND;                  // as many parts as may be
+constexpr std::chrono::milliseconds kMemoryPoll (20);                  // memory of others
+constexpr int kPollsASecond = 50;
+
+}  // namespace
+
+Expected<> DeviceWorker::start ()
+{
+  thread_ = TRY (Thread::start ("integralhist-device", [this] { work (); }));
+  return {};
+}
+
+/// Takes the next task whenever the device is free, and ends the parts that are done.
+void DeviceWorker::work ()
+{
+  auto lock = frames_.lock ();
+  for (;;) {
+    if (fetching_ && engine_->has_fetched (fetching_->frame)) {
+      lock.unlock ();
+      frames_.end_use (*std::exchange (fetching_, nullptr));
+      lock.lock ();
+    }
+    const bool may_take = running_.size () < kPartsAtOnce;
+    if (!frames_.is_empty (lock) && may_take && engine_->is_free ()) {
+      const Task task = frames_.take (lock);
+      lock.unlock ();
+      start_parts (task);
+      lock.lock ();
+    } else if (take_next_to_fetch (lock)) {
+      lock.unlock ();
+      engine_->expect (fetching_->frame);
+      lock.lock ();
+    } else if (!running_.empty ()) {
+      // there may be a task to take, or pixels to fetch, meanwhile
+      lock.unlock ();
+      end_oldest (may_take ? 0 : kLastPart);
+      lock.lock ();
+      if (may_take && !running_.empty ())
+        frames_.wait_for (lock, kPartPoll);
+    } else if (!frames_.is_empty (lock) || fetching_) {
+      frames_.wait_for (lock, kSlotPoll);  // its memory is held
+    } else if (frames_.is_stopping (lock)) {
+      return;
+    } else {
+      frames_.wait (lock);
+    }
+  }
+}
+
+/// Takes the frame whose pixels the device should fetch, unless it was announced already. Strips
+/// are fetched when they are computed. Returns false where there is none.
+bool DeviceWorker::take_next_to_fetch (const FrameQueue::Lock &lock)
+{
+  if (partition_.strips > 1 || fetching_)
+    return false;
+  fetching_ = frames_.take_next_to_fetch (lock, announced_);
+  if (!fetching_)
+    return false;
+  announced_ = fetching_->frame.number;
+  return true;
+}
+
+void DeviceWorker::start_parts (const Task &task)
+{
+  for (int strip = 0; strip < partition_.strips; strip++) {
+    const Part part = partition_.part (shape_, task.group, strip);
+    auto tensor = submit_part (*task.pending, part);
+    if (!tensor) {
+      fail (task, tensor.error ());
+      while (!running_.empty ())  // earlier strips may still read the pixels
+        end_oldest (GST_CLOCK_TIME_NONE);
+      return frames_.end_use (*task.pending);
+    }
+    running_.push_back ({ task, part, std::move (*tensor), strip + 1 == partition_.strips });
+  }
+}
+
+/// Submits a part. Its memory was counted when the engine was made; where others have taken it
+/// since, this waits while some may come back.
+Expected<std::shared_ptr<EngineTensor>> DeviceWorker::submit_part (const PendingFrame &pending,
+                                                                   const Part &part)
+{
+  if (faulty_ > 0 && ++n_started_ == faulty_)
+    return error (Error::Kind::failed, "a fault that INTEGRALHIST_FAULT asked for");
+  while (running_.size () >= kPartsAtOnce)
+    end_oldest (GST_CLOCK_TIME_NONE);
+  bool warned = false;
+  for (int waited = 0;; waited++) {
+    auto tensor = engine_->submit_part (pending.frame, part, pending.tensor->host_destination ());
+    if (tensor || tensor.error ().kind != Error::Kind::no_memory)
+      return tensor;
+    if (!running_.empty ()) {
+      end_oldest (GST_CLOCK_TIME_NONE);
+      continue;
+    }
+    unsigned held;
+    if (!frames_.may_get_memory (pending, pool_.n_out (), &held))
+      return tensor;
+    auto lock = frames_.lock ();
+    frames_.wait_for (lock, kMemoryPoll);
+    lock.unlock ();
+    if (waited >= kPollsASecond && held > 0 && !std::exchange (warned, true))
+      frames_.warn_of_wait (held);
+  }
+}
+
+/// Ends the oldest part, if it is done within the timeout.
+void DeviceWorker::end_oldest (GstClockTime timeout)
+{
+  RunningPart &oldest = running_.front ();
+  const auto outcome = oldest.tensor->wait_for_copy (timeout);
+  if (!outcome && outcome.error ().kind == Error::Kind::timeout)
+    return;
+  if (!outcome)
+    fail (oldest.task, outcome.error ());
+  else if (oldest.last)
+    oldest.task.pending->tensor->finish (oldest.task.group, oldest.part, std::move (oldest.tensor));
+  const RunningPart done = std::move (oldest);
+  running_.pop_front ();
+  n_parts_ += outcome.has_value ();
+  if (done.last)
+    frames_.end_use (*done.task.pending);
+}
+
+void DeviceWorker::fail (const Task &task, const Error &error)
+{
+  const bool others = partition_.tensors.size () > 1 && error.kind != Error::Kind::no_memory;
+  frames_.fail (
+      task,
+      Error (error.kind,
+             joined ("device ", device_, " failed: ", error.message,
+                     others ? "; leave it out of cuda-device-ids to compute on the others" : "")));
+}
+
+}  // namespace integralhist

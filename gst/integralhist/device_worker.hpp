@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <memory>
+
+#include "frame_queue.hpp"
+#include "partition.hpp"
+#include "tensor_pool.hpp"
+#include "thread.hpp"
+
+namespace integralhist {
+
+/// A device of a sharded engine. Its thread takes tasks from the queue of all devices, and gives
+/// their parts to the device's engine.
+class DeviceWorker {
+public:
+  /// The part with the number `faulty` fails; 0 for none.
+  DeviceWorker (int device, std::unique_ptr<PartEngine> engine, const inthist::Shape &shape,
+                const Partition &partition, TensorPool &pool, FrameQueue &frames, int faulty)
+      : device_ (device), faulty_ (faulty), shape_ (shape), partition_ (partition), pool_ (pool),
+        frames_ (frames), engine_ (std::move (engine))
+  {
+  }
+
+  Expected<> start ();
+  /// Waits for the thread, which ends after FrameQueue::stop ().
+  void join () { thread_.join (); }
+
+  int device () const { return device_; }
+  PartEngine &engine () const { return *engine_; }
+  /// Returns how many parts are done.
+  guint64 n_parts () const { return n_parts_; }
+
+private:
+  /// A part in flight.
+  struct RunningPart {
+    Task task;
+    Part part;
+    std::shared_ptr<EngineTensor> tensor;
+    bool last;  // of its task's parts
+  };
+
+  void work ();
+  bool take_next_to_fetch (const FrameQueue::Lock &lock);
+  void start_parts (const Task &task);
+  Expected<std::shared_ptr<EngineTensor>> submit_part (const PendingFrame &pending,
+                                                       const Part &part);
+  void end_oldest (GstClockTime timeout);
+  void fail (const Task &task, const Error &error);
+
+  const int device_, faulty_;
+  const inthist::Shape shape_;
+  const Partition &partition_;
+  TensorPool &pool_;
+  FrameQueue &frames_;
+  std::atomic<guint64> n_parts_ = 0;
+  const std::unique_ptr<PartEngine> engine_;
+
+  // The thread's.
+  int n_started_ = 0;
+  std::list<RunningPart> running_;
+  guint64 announced_ = 0;                   // the last frame announced to the device
+  std::shared_ptr<PendingFrame> fetching_;  // that frame, until its pixels are there
+
+  Thread thread_;
+};
+
+}  // namespace integralhist

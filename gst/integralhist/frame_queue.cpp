@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "frame_queue.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <list>
+
+namespace integralhist {
+
+Expected<> FrameQueue::no_failure () const
+{
+  if (failure_)
+    return tl::make_unexpected (*failure_);
+  return {};
+}
+
+Expected<> FrameQueue::await_room ()
+{
+  Lock lock (mutex_);
+  changed_.wait (lock, [this] { return flushing_ || failure_ || unfinished_.size () < depth_; });
+  TRY (no_failure ());
+  if (flushing_)
+    return error (Error::Kind::flushing, "flushing");
+  return {};
+}
+
+Expected<> FrameQueue::add (const std::shared_ptr<PendingFrame> &pending)
+{
+  const std::lock_guard lock (mutex_);
+  TRY (no_failure ());
+  pending->frame.number = ++added_;
+  unfinished_.insert (pending->frame.number);
+  for (int group = 0; group < pending->users; group++)
+    tasks_.push_back ({ pending, group });
+  last_ = pending->staging ? nullptr : pending;
+  changed_.notify_all ();
+  return {};
+}
+
+void FrameQueue::hold (GstBuffer *buffer, const std::shared_ptr<Tensor> &tensor)
+{
+  Lock lock (mutex_);
+  const auto pending = last_.lock ();
+  if (holds_cause_copies_)
+    changed_.wait (lock, [&] { return flushing_ || !pending || pending->users == 0; });
+  if (pending && pending->users > 0)
+    pending->hold = BufferHold (buffer, tensor);
+}
+
+Expected<> FrameQueue::finish ()
+{
+  Lock lock (mutex_);
+  changed_.wait (lock, [this] { return flushing_ || failure_ || unfinished_.empty (); });
+  return no_failure ();
+}
+
+void FrameQueue::set_flushing (bool flushing)
+{
+  const std::lock_guard lock (mutex_);
+  flushing_ = flushing;
+  changed_.notify_all ();
+}
+
+bool FrameQueue::has_failed ()
+{
+  const std::lock_guard lock (mutex_);
+  return failing_ || failure_;
+}
+
+void FrameQueue::abandon ()
+{
+  reports_.end ();
+  std::list<Task> dropped;
+  {
+    const std::lock_guard lock (mutex_);
+    const auto is_unheld = [] (const Task &task) { return task.pending->tensor.use_count () == 1; };
+    std::ranges::copy_if (tasks_, std::back_inserter (dropped), is_unheld);
+    std::erase_if (tasks_, is_unheld);
+  }
+  for (const Task &task : dropped)
+    end_use (*task.pending);
+}
+
+void FrameQueue::stop ()
+{
+  const std::lock_guard lock (mutex_);
+  stopping_ = true;
+  changed_.notify_all ();
+}
+
+void FrameQueue::count (Stats &stats)
+{
+  const std::lock_guard lock (mutex_);
+  stats.frames = added_;
+  stats.in_flight = unfinished_.size ();
+}
+
+guint64 FrameQueue::n_returned ()
+{
+  const std::lock_guard lock (mutex_);
+  return finished_;
+}
+
+Expected<bool> FrameQueue::await_more (guint64 before)
+{
+  Lock lock (mutex_);
+  if (unfinished_.empty () && finished_ == before)
+    return false;
+  changed_.wait (lock, [&] { return flushing_ || failure_ || finished_ != before; });
+  TRY (no_failure ());
+  if (flushing_)
+    return error (Error::Kind::flushing, "flushing");
+  return true;
+}
+
+Task FrameQueue::take (const Lock &)
+{
+  Task task = std::move (tasks_.front ());
+  tasks_.pop_front ();
+  return task;
+}
+
+std::shared_ptr<PendingFrame> FrameQueue::take_next_to_fetch (const Lock &, guint64 announced)
+{
+  if (tasks_.empty ())
+    return nullptr;
+  const guint64 first = tasks_.front ().pending->frame.number;
+  const auto next = std::ranges::find_if (
+      tasks_, [&] (const Task &task) { return task.pending->frame.number > announced; });
+  if (next == tasks_.end () || next->pending->frame.number > first + 1)
+    return nullptr;
+  next->pending->users++;  // until the pixels are there, whichever device computes the frame
+  return next->pending;
+}
+
+void FrameQueue::end_use (PendingFrame &pending)
+{
+  std::shared_ptr<ShardedTensor> tensor;
+  {
+    // dropped in the reverse order, all before a waiting thread is woken
+    BufferHold hold;
+    HostMemory staging;
+    std::shared_ptr<void> uploaded;  // waits for the upload, which reads the buffers
+    const std::lock_guard lock (mutex_);
+    if (--pending.users > 0)
+      return;
+    uploaded = std::move (pending.uploaded);
+    staging = std::move (pending.staging);
+    hold = std::move (pending.hold);
+    if (hold.end ())
+      holds_cause_copies_ = true;
+    tensor = std::move (pending.tensor);
+  }
+  tensor.reset ();
+  const std::lock_guard lock (mutex_);
+  unfinished_.erase (pending.frame.number);
+  finished_++;
+  changed_.notify_all ();
+}
+
+void FrameQueue::fail (const Task &task, const Error &failure)
+{
+  std::list<Task> dropped;
+  failing_ = true;
+  const bool reported = reports_.fail (failure);  // before anybody else learns of it
+  {
+    const std::lock_guard lock (mutex_);
+    if (!failure_)
+      failure_ = failure;
+    dropped.assign (tasks_.begin (), tasks_.end ());
+    tasks_.clear ();
+    changed_.notify_all ();
+  }
+  task.pending->tensor->fail (failure, reported);
+  for (const Task &one : dropped) {
+    one.pending->tensor->fail (failure, reported);
+    end_use (*one.pending);
+  }
+}
+
+bool FrameQueue::may_get_memory (const PendingFrame &pending, unsigned out, unsigned *held)
+{
+  const std::lock_guard lock (mutex_);
+  *held = out - std::min (out, unsigned (unfinished_.size ()));
+  return !stopping_ && !failure_
+         && (out != unfinished_.size () || *unfinished_.begin () < pending.frame.number);
+}
+
+}  // namespace integralhist

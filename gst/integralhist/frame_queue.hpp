@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The frames that a sharded engine has in flight, and the queue of their tasks. The streaming
+// thread adds frames; each device's thread takes tasks (device_worker.hpp).
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <set>
+
+#include "buffer_hold.hpp"
+#include "memory_returns.hpp"
+#include "part_engine.hpp"
+#include "reports.hpp"
+#include "sharded_tensor.hpp"
+
+namespace integralhist {
+
+/// A frame in flight, whose pixels are read or will be.
+struct PendingFrame {
+  PartFrame frame;
+  std::shared_ptr<ShardedTensor> tensor;
+  HostMemory staging;              // with the pixels, where they were not pinned
+  BufferHold hold;                 // on the buffer with the pixels
+  std::shared_ptr<void> uploaded;  // keeps the pixels on a device; reads the buffer until then
+  int users = 0;                   // unfinished tasks, and devices that fetch the pixels
+};
+
+/// A group of a frame's bins.
+struct Task {
+  std::shared_ptr<PendingFrame> pending;
+  int group = 0;
+};
+
+/// The frames in flight and their tasks. Frames that are finished return memory.
+class FrameQueue final : public MemoryReturns {
+public:
+  using Lock = std::unique_lock<std::mutex>;
+
+  explicit FrameQueue (const Options &options) : depth_ (options.async_depth), reports_ (options) {}
+
+  /// Waits until a frame may be added: fewer than options.async_depth are in flight.
+  Expected<> await_room ();
+  /// Numbers a frame, and queues its tasks: as many as it has users.
+  Expected<> add (const std::shared_ptr<PendingFrame> &pending);
+  /// Holds the buffer of the last frame, if its pixels are read later (Engine::hold).
+  void hold (GstBuffer *buffer, const std::shared_ptr<Tensor> &tensor);
+  /// Waits until no frame is in flight.
+  Expected<> finish ();
+  void set_flushing (bool flushing);
+  bool has_failed ();
+  /// Drops frames whose tensors nobody holds, and reports nothing any more.
+  void abandon ();
+  /// Tells the devices' threads to end once the queue is empty.
+  void stop ();
+  /// Sets the numbers of frames.
+  void count (Stats &stats);
+
+  guint64 n_returned () override;
+  Expected<bool> await_more (guint64 before) override;
+
+  // A device's thread decides with the lock what it does next, and does it without.
+
+  Lock lock () { return Lock (mutex_); }
+  bool is_empty (const Lock &) const { return tasks_.empty (); }
+  bool is_stopping (const Lock &) const { return stopping_; }
+  void wait (Lock &lock) { changed_.wait (lock); }
+  void wait_for (Lock &lock, std::chrono::microseconds time) { changed_.wait_for (lock, time); }
+  Task take (const Lock &);
+  /// Returns the frame of the next tasks or the one after it, if its number is above `announced`;
+  /// else null. The caller has become a user of the frame.
+  std::shared_ptr<PendingFrame> take_next_to_fetch (const Lock &, guint64 announced);
+
+  // A device's thread calls these without the lock.
+
+  /// Ends one use of a frame: a task that is done or dropped, or a device's fetch of the pixels.
+  void end_use (PendingFrame &pending);
+  /// Ends all tasks with the first failure.
+  void fail (const Task &task, const Error &failure);
+  /// Returns whether other frames may return memory before this one is done: frames that somebody
+  /// holds, or older ones on other devices. `out` tensors are out of the pool; `held` is set to the
+  /// number held.
+  bool may_get_memory (const PendingFrame &pending, unsigned out, unsigned *held);
+  void warn_of_wait (unsigned held) { reports_.warn_of_wait (held); }
+
+private:
+  Expected<> no_failure () const;
+
+  const unsigned depth_;
+  Reports reports_;                    // never called with mutex_ held
+  std::atomic<bool> failing_ = false;  // set before the failure is reported, failure_ after it
+
+  std::mutex mutex_;  // guards all below
+  std::condition_variable changed_;
+  std::deque<Task> tasks_;
+  std::set<guint64> unfinished_;  // frame numbers
+  guint64 added_ = 0, finished_ = 0;
+  std::weak_ptr<PendingFrame> last_;  // the last frame added, if its pixels are read later
+  std::optional<Error> failure_;
+  bool flushing_ = false, stopping_ = false, holds_cause_copies_ = false;
+};
+
+}  // namespace integralhist
