@@ -265,7 +265,7 @@ static void set_frame_size (State &state, int width, int height)
   state.shape.height = height;
 }
 
-static Expected<std::shared_ptr<Tensor>> submit (State &state, Engine &engine, GstBuffer *buffer)
+static Expected<SubmittedFrame> submit (State &state, Engine &engine, GstBuffer *buffer)
 {
   Frame frame;
   const MappedFrame mapped = TRY (state.devices.map (buffer, state.info, state.format, frame));
@@ -326,10 +326,10 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   if (!engine_of (state))
     TRY (make_engine (self));
   const auto engine = engine_of (state);
-  const auto tensor = TRY (submit (state, *engine, buffer));
+  const auto [tensor, hold] = TRY (submit (state, *engine, buffer));
   if (properties.sync)
     if (const auto done = await (*tensor, [&] { return state.refusing->load (); }); !done) {
-      (void) engine->hold (buffer, tensor);  // other devices than a failed one may still read it
+      (void) hold (buffer);  // other devices than a failed one may still read it
       return done;
     }
   g_autoptr (GstIntegralHistogram) histogram = new_histogram (tensor);
@@ -339,7 +339,7 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
     state.reporter->push ({ RegionReporter::Histogram (gst_integral_histogram_ref (histogram)),
                             number, FrameTimes::of (GST_BASE_TRANSFORM (self), buffer),
                             state.regions.all () });
-  return engine->hold (buffer, tensor);
+  return hold (buffer);
 }
 
 static GstFlowReturn gst_cuda_integral_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)

@@ -70,9 +70,10 @@ public:
       pool_->close ();
   }
 
-  Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) override
+  Expected<SubmittedFrame> submit (const Frame &frame) override
   {
-    return submit_part (PartFrame{ frame }, { 0, shape_.bins, 0, shape_.height }, nullptr);
+    return SubmittedFrame{ TRY (
+        submit_part (PartFrame{ frame }, { 0, shape_.bins, 0, shape_.height }, nullptr)) };
   }
 
   bool is_free () override

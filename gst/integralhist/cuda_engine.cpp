@@ -59,9 +59,17 @@ public:
       pool_->close ();
   }
 
-  Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) override
+  Expected<SubmittedFrame> submit (const Frame &frame) override
   {
-    return submit_part (PartFrame{ frame }, { 0, shape_.bins, 0, shape_.height }, nullptr);
+    const std::shared_ptr<Tensor> tensor =
+        TRY (submit_part (PartFrame{ frame }, { 0, shape_.bins, 0, shape_.height }, nullptr));
+    if (frame.place == Place::host)
+      return SubmittedFrame{ tensor };
+    const cudaEvent_t read =
+        (frame.place == Place::pinned ? last_->picture->arrived : last_->computed).get ();
+    return SubmittedFrame{ tensor, [this, tensor, read] (GstBuffer *buffer) {
+                            return hold (buffer, tensor, read);
+                          } };
   }
 
   bool is_free () override
@@ -104,29 +112,13 @@ public:
         await_streams (slot);  // some of it may run
         return tl::make_unexpected (enqueued.error ());
       }
-      last_read_ = frame.place == Place::host     ? nullptr
-                   : frame.place == Place::pinned ? slot.picture->arrived.get ()
-                                                  : slot.computed.get ();
-      last_computed_ = slot.computed.get ();
+      last_ = &slot;
       const std::lock_guard lock (mutex_);
       slot.busy = true;
       stats_.frames++;
       if (slot.downloads)
         stats_.bytes_down += tensor->bytes ();
       return tensor;
-    });
-  }
-
-  Expected<> hold (GstBuffer *buffer, const std::shared_ptr<Tensor> &tensor) override
-  {
-    if (!last_read_)
-      return {};
-    return on (*context_, [&] () -> Expected<> {
-      if (holds_->cause_copies ())
-        TRY (await (last_read_));
-      else if (!has_fired (last_read_))
-        holds_->add (buffer, tensor, last_read_);
-      return {};
     });
   }
 
@@ -247,6 +239,18 @@ private:
         cudaStreamSynchronize (stream);
   }
 
+  /// Holds a buffer until the event `read` fires.
+  Expected<> hold (GstBuffer *buffer, const std::shared_ptr<Tensor> &tensor, cudaEvent_t read)
+  {
+    return on (*context_, [&] () -> Expected<> {
+      if (holds_->cause_copies ())
+        TRY (await (read));
+      else if (!has_fired (read))
+        holds_->add (buffer, tensor, read);
+      return {};
+    });
+  }
+
   /// Returns whether to measure this frame: at most one a millisecond, so that frames at 30 a
   /// second are all measured, and tens of thousands a second do not pay for it.
   bool measure_now ()
@@ -338,8 +342,8 @@ private:
                                                         .binning = &binning })));
     if (part.rows < shape_.height) {
       // strips come one after another, whatever their streams
-      if (last_computed_)
-        TRY (check (cudaStreamWaitEvent (stream, last_computed_, 0)));
+      if (last_)
+        TRY (check (cudaStreamWaitEvent (stream, last_->computed.get (), 0)));
       if (part.first_row == 0)
         TRY (check (cudaMemsetAsync (above_->get (), 0, above_bytes (), stream)));
       TRY (check (inthist::cuda::add_above (tensor.shape, tensor.layout, tensor.data (),
@@ -375,16 +379,13 @@ private:
   InContext<DeviceMemory> above_;  // H in the row above the next strip
   std::unique_ptr<BufferHolds> holds_;
 
-  // Of the last frame submitted, for the thread that submits.
-  cudaEvent_t last_read_ = nullptr;  // for hold (); null where nothing is read later
-  cudaEvent_t last_computed_ = nullptr;
-
   // The thread that submits writes all below. Other threads call stats (), which reads stats_,
   // Slot::busy, and what does not change while a slot is busy.
   std::mutex mutex_;  // guards stats_ and Slot::busy; nothing waits with it held
   Stats stats_;
   InContext<std::vector<Slot>> slots_;
   PictureCache pictures_;
+  const Slot *last_ = nullptr;  // of the last part submitted
   gint64 last_measured_ = 0;
 };
 

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -63,15 +64,21 @@ struct Stats {
   std::vector<DeviceParts> parts;  // parts that each device of a sharded engine computed
 };
 
+/// A frame that an engine has accepted.
+struct SubmittedFrame {
+  std::shared_ptr<Tensor> tensor;
+  /// Holds the frame's buffer until its pixels have been read: the engine's reference makes the
+  /// buffer unwritable. To be called while the engine lives, before anybody else may write to the
+  /// buffer.
+  std::function<Expected<> (GstBuffer *)> hold = [] (GstBuffer *) { return Expected<> (); };
+};
+
 class Engine {
 public:
   virtual ~Engine () = default;
 
   /// Returns the frame's tensor before it is computed, or an Error::Kind::flushing.
-  virtual Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) = 0;
-  /// Holds the frame's buffer until its pixels have been read: the engine's reference makes the
-  /// buffer unwritable. To be called after submit, before anybody else may write to the buffer.
-  virtual Expected<> hold (GstBuffer *, const std::shared_ptr<Tensor> &) { return {}; }
+  virtual Expected<SubmittedFrame> submit (const Frame &frame) = 0;
   /// Ends a wait for a tensor, and refuses new ones.
   virtual void set_flushing (bool flushing) = 0;
   /// Waits until all frames are computed or flushing starts, and returns the first failure. On CUDA

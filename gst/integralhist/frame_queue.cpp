@@ -32,19 +32,18 @@ Expected<> FrameQueue::add (const std::shared_ptr<PendingFrame> &pending)
   unfinished_.insert (pending->frame.number);
   for (int group = 0; group < pending->users; group++)
     tasks_.push_back ({ pending, group });
-  last_ = pending->staging ? nullptr : pending;
   changed_.notify_all ();
   return {};
 }
 
-void FrameQueue::hold (GstBuffer *buffer, const std::shared_ptr<Tensor> &tensor)
+void FrameQueue::hold (PendingFrame &pending, GstBuffer *buffer,
+                       const std::shared_ptr<Tensor> &tensor)
 {
   Lock lock (mutex_);
-  const auto pending = last_.lock ();
   if (holds_cause_copies_)
-    changed_.wait (lock, [&] { return flushing_ || !pending || pending->users == 0; });
-  if (pending && pending->users > 0)
-    pending->hold = BufferHold (buffer, tensor);
+    changed_.wait (lock, [&] { return flushing_ || pending.users == 0; });
+  if (pending.users > 0)
+    pending.hold = BufferHold (buffer, tensor);
 }
 
 Expected<> FrameQueue::finish ()

@@ -46,8 +46,8 @@ public:
   Expected<> await_room ();
   /// Numbers a frame, and queues its tasks: as many as it has users.
   Expected<> add (const std::shared_ptr<PendingFrame> &pending);
-  /// Holds the buffer of the last frame, if its pixels are read later (Engine::hold).
-  void hold (GstBuffer *buffer, const std::shared_ptr<Tensor> &tensor);
+  /// Holds a frame's buffer until its pixels have been read.
+  void hold (PendingFrame &pending, GstBuffer *buffer, const std::shared_ptr<Tensor> &tensor);
   /// Waits until no frame is in flight.
   Expected<> finish ();
   void set_flushing (bool flushing);
@@ -98,7 +98,6 @@ private:
   std::deque<Task> tasks_;
   std::set<guint64> unfinished_;  // frame numbers
   guint64 added_ = 0, finished_ = 0;
-  std::weak_ptr<PendingFrame> last_;  // the last frame added, if its pixels are read later
   std::optional<Error> failure_;
   bool flushing_ = false, stopping_ = false, holds_cause_copies_ = false;
 };

@@ -71,7 +71,7 @@ public:
 
   ~ShardedEngine () override { stop (); }
 
-  Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) override
+  Expected<SubmittedFrame> submit (const Frame &frame) override
   {
     const TraceRange range ("integral histogram: divide");
     TRY (frames_.await_room ());
@@ -91,13 +91,12 @@ public:
     TRY (frames_.add (pending));
     if (for_peers)
       bytes_up_ += std::size_t (shape_.width) * shape_.height * frame.image.format.bytes;
-    return tensor;
-  }
-
-  Expected<> hold (GstBuffer *buffer, const std::shared_ptr<Tensor> &tensor) override
-  {
-    frames_.hold (buffer, tensor);
-    return {};
+    if (frame.place == Place::host)
+      return SubmittedFrame{ tensor };
+    return SubmittedFrame{ tensor, [this, tensor, pending] (GstBuffer *buffer) {
+                            frames_.hold (*pending, buffer, tensor);
+                            return Expected<> ();
+                          } };
   }
 
   void set_flushing (bool flushing) override

@@ -106,7 +106,7 @@ double measure (Engine &engine, const Frame &frame, double seconds, bool downloa
   const auto pass = [&] {
     while (tensors.size () > held)
       finish_oldest ();
-    tensors.push_back (must (engine.submit (frame)));
+    tensors.push_back (must (engine.submit (frame)).tensor);
   };
   // until all memory is there, on the device that gets most of it, too
   for (unsigned i = 0; i < 1 + 4 * held; i++)

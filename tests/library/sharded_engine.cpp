@@ -30,10 +30,7 @@ public:
   {
   }
 
-  Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) override
-  {
-    return engine_->submit (frame);
-  }
+  Expected<SubmittedFrame> submit (const Frame &frame) override { return engine_->submit (frame); }
   Expected<std::shared_ptr<EngineTensor>> submit_part (const PartFrame &frame, const Part &part,
                                                        std::byte *host) override
   {
@@ -109,7 +106,7 @@ GST_START_TEST (unequal)
       DeviceFunctions (), 1));
   for (unsigned i = 0; i < 12; i++) {
     const auto pixels = picture (i);
-    const auto tensor = must (engine->submit (frame_of (pixels)));
+    const auto tensor = must (engine->submit (frame_of (pixels))).tensor;
     fail_unless (is_right (*tensor, pixels));
     fail_unless ((must (tensor->shards ()).size () > 1) == !rounds);
   }
@@ -156,7 +153,7 @@ GST_START_TEST (relayed)
   std::vector<std::pair<std::shared_ptr<Tensor>, unsigned>> tensors;
   for (unsigned i = 0; i < 20; i++) {
     auto pixels = picture (i);
-    tensors.emplace_back (must (engine->submit (frame_of (pixels))), i);
+    tensors.emplace_back (must (engine->submit (frame_of (pixels))).tensor, i);
     std::ranges::fill (pixels, 0);
   }
   for (const auto &[tensor, seed] : tensors)
@@ -169,7 +166,7 @@ GST_START_TEST (relayed)
   engine = must (make_sharded_engine (
       kShape, options, { device_of_speed (0, 0, 400000), device_of_speed (1, 0, 400000) }, host,
       1));
-  fail_unless (is_right (*must (engine->submit (frame_of (picture (1)))), picture (1)));
+  fail_unless (is_right (*must (engine->submit (frame_of (picture (1)))).tensor, picture (1)));
   fail_unless_equals_int (int (brought), 20);
 }
 GST_END_TEST;
@@ -197,7 +194,7 @@ GST_START_TEST (one_at_a_time)
   for (int i = 0; i < repeats (3000); i++)
     fail_unless (engine->submit (frame_of (pixels)));
   must (engine->finish ());
-  fail_unless (is_right (*must (engine->submit (frame_of (pixels))), pixels));
+  fail_unless (is_right (*must (engine->submit (frame_of (pixels))).tensor, pixels));
   fail_unless (refused > 0);
 }
 GST_END_TEST;
@@ -217,9 +214,9 @@ GST_START_TEST (held)
       kShape, options, { device_of_speed (0, 0, memory), device_of_speed (1, 1, memory) },
       DeviceFunctions (), 1));
   const auto pixels = picture (1);
-  std::vector<std::shared_ptr<Tensor>> kept = { must (engine->submit (frame_of (pixels))),
-                                                must (engine->submit (frame_of (pixels))) };
-  Expected<std::shared_ptr<Tensor>> third = kept[0];
+  std::vector<std::shared_ptr<Tensor>> kept = { must (engine->submit (frame_of (pixels))).tensor,
+                                                must (engine->submit (frame_of (pixels))).tensor };
+  Expected<SubmittedFrame> third = SubmittedFrame ();
   std::thread streaming ([&] { third = engine->submit (frame_of (pixels)); });
   std::this_thread::sleep_for (std::chrono::milliseconds (1300));
   fail_unless_equals_int (int (told.load ()), 2);
@@ -228,7 +225,7 @@ GST_START_TEST (held)
   fail_unless (!third && third.error ().kind == Error::Kind::flushing);
   engine->set_flushing (false);
   kept.erase (kept.begin ());
-  kept.push_back (must (engine->submit (frame_of (pixels))));
+  kept.push_back (must (engine->submit (frame_of (pixels))).tensor);
   fail_unless (kept.back ());
   engine = nullptr;
   for (const auto &tensor : kept)
@@ -252,7 +249,7 @@ GST_START_TEST (many)
     std::mt19937 random (3);
     std::vector<std::pair<std::shared_ptr<Tensor>, unsigned>> kept;
     for (unsigned i = 0; i < 150; i++) {
-      kept.emplace_back (must (engine->submit (frame_of (picture (i % 9)))), i % 9);
+      kept.emplace_back (must (engine->submit (frame_of (picture (i % 9)))).tensor, i % 9);
       while (kept.size () > random () % 3) {
         std::thread ([last = std::move (kept.front ())] {
           fail_unless (is_right (*last.first, picture (last.second)));

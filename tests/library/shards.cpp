@@ -32,7 +32,7 @@ std::shared_ptr<Tensor> tensor_of ([[maybe_unused]] Device device, const Shape &
 #endif
   if (!engine)
     engine = must (integralhist::make_cpu_engine (shape, uniform_lut (shape.bins), options));
-  auto tensor = must (engine->submit ({ .image = { picture.data (), shape.width, {} } }));
+  auto tensor = must (engine->submit ({ .image = { picture.data (), shape.width, {} } })).tensor;
   must (tensor->wait (GST_CLOCK_TIME_NONE));
   return tensor;
 }

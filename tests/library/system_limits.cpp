@@ -382,10 +382,7 @@ class TightEngine final : public PartEngine {
 public:
   explicit TightEngine (std::unique_ptr<PartEngine> engine) : engine_ (std::move (engine)) {}
 
-  Expected<std::shared_ptr<Tensor>> submit (const Frame &frame) override
-  {
-    return engine_->submit (frame);
-  }
+  Expected<SubmittedFrame> submit (const Frame &frame) override { return engine_->submit (frame); }
   Expected<std::shared_ptr<EngineTensor>> submit_part (const PartFrame &frame, const Part &part,
                                                        std::byte *host) override
   {
@@ -453,10 +450,10 @@ GST_START_TEST (late_memory)
   options.failed = [&] (const Error &) { failed++; };
   {
     const auto engine = tight_engine (options);
-    auto held = must (engine->submit (frame_of (pixels)));
+    auto held = must (engine->submit (frame_of (pixels))).tensor;
     fail_unless_equals_int (int (first_bin (*held)), 160 * 120);
     memory_is_there = false;
-    const auto second = must (engine->submit (frame_of (pixels)));
+    const auto second = must (engine->submit (frame_of (pixels))).tensor;
     const auto waited = second->wait (1500 * GST_MSECOND);
     fail_unless (!waited && waited.error ().kind == Error::Kind::timeout, "it does not wait");
     fail_unless (memory_refused > 2 && memory_refused < 1000, "%d times refused",
@@ -472,7 +469,7 @@ GST_START_TEST (late_memory)
     // nobody holds anything that could be waited for
     const auto engine = tight_engine (options);
     memory_is_there = false;
-    const auto tensor = must (engine->submit (frame_of (pixels)));
+    const auto tensor = must (engine->submit (frame_of (pixels))).tensor;
     const auto waited = tensor->wait (5 * GST_SECOND);
     fail_unless (!waited && waited.error ().kind == Error::Kind::no_memory);
     fail_unless (waited.error ().message.find ("somebody else has it") != std::string::npos, "%s",
@@ -485,8 +482,8 @@ GST_START_TEST (late_memory)
     const auto engine = tight_engine (options);
     memory_is_there = false;
     failed = 0;
-    const auto first = must (engine->submit (frame_of (pixels))),
-               second = engine->submit (frame_of (pixels)).value_or (nullptr);
+    const auto first = must (engine->submit (frame_of (pixels))).tensor,
+               second = engine->submit (frame_of (pixels)).value_or (SubmittedFrame ()).tensor;
     for (const auto &tensor : { first, second })
       if (tensor) {
         const auto waited = tensor->wait (5 * GST_SECOND);
@@ -497,10 +494,10 @@ GST_START_TEST (late_memory)
   {
     // a stop ends the wait, though the tensor is still held
     auto engine = tight_engine (options);
-    const auto held = must (engine->submit (frame_of (pixels)));
+    const auto held = must (engine->submit (frame_of (pixels))).tensor;
     fail_unless_equals_int (int (first_bin (*held)), 160 * 120);
     memory_is_there = false;
-    auto second = must (engine->submit (frame_of (pixels)));
+    auto second = must (engine->submit (frame_of (pixels))).tensor;
     g_usleep (100 * 1000);
     second = nullptr;
     const gint64 start = g_get_monotonic_time ();
