@@ -100,8 +100,8 @@ public:
   {
   }
 
-  /// Prepares a model's bin q for `add`, once for all windows.
-  INTHIST_HOST_DEVICE static float ready (float q)
+  /// Returns a model's bin q as `add` takes it, computed once for all windows.
+  INTHIST_HOST_DEVICE static float prepared (float q)
   {
     return kMeasure == Measure::bhattacharyya ? std::sqrt (q) : q;
   }

@@ -53,7 +53,7 @@ INTHIST_HOST_DEVICE inline void likelihood (const Shape &shape, const PlaneAcces
   for (int b = 0; b < shape.bins; b++)
     sum.add (weight
                  * float (sum_region<std::uint32_t> (plane (b), window, exact_pixels (shape, b))),
-             sum.ready (model[b]));
+             sum.prepared (model[b]));
   finish (shape, query, i, sum, store);
 }
 

@@ -437,7 +437,7 @@ private:
     return inthist::with_measure (inthist::Measure (settings_.measure), [&] (auto measure) {
       inthist::MeasureSum<measure.value> sum (int (bins_), false);
       for (unsigned b = 0; b < bins_; b++)
-        sum.add (p[b], sum.ready (q[b]));
+        sum.add (p[b], sum.prepared (q[b]));
       return double (is_similarity (measure.value) ? 1 - sum.value () : sum.value ());
     });
   }

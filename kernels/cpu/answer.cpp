@@ -53,7 +53,7 @@ void compare (const Shape &shape, const PlaneAccessor &plane, const Query &query
   }
   for (int b = 0; b < shape.bins; b++) {
     const auto at = plane (b);
-    const float q = MeasureSum<kMeasure>::ready (model[b]);
+    const float q = MeasureSum<kMeasure>::prepared (model[b]);
     for (int i = 0; i < n; i++)
       sums[i].add (
           weight[i] * float (sum_region<std::uint32_t> (at, windows[i], exact_pixels (shape, b))),

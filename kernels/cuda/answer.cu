@@ -65,7 +65,7 @@ __global__ void likelihoods (const std::uint8_t *tensor, Shape shape, Layout lay
       const float p =
           weight
           * float (sum_region<std::uint32_t> (plane (own), window, exact_pixels (shape, own)));
-      const float q = sum.ready (query.models[own]);
+      const float q = sum.prepared (query.models[own]);
       for (int b = 0; b < n; b++)
         sum.add (__shfl_sync (~0u, p, b), __shfl_sync (~0u, q, b));
     }
@@ -134,7 +134,7 @@ void launch (const Shape &shape, const Layout &layout, const std::uint8_t *bytes
       break;
     case Question::likelihoods:
       with_measure (query.measure, [&] (auto measure) {
-        if (!likelihood_map<measure.value> (shape, layout, bytes, query, stream))
+        if (!try_launch_map<measure.value> (shape, layout, bytes, query, stream))
           likelihoods<measure.value><<<divide_up (n, kThreads / kWarp), kThreads, 0, stream>>> (
               bytes, shape, layout, anchors, query);
       });

@@ -106,7 +106,7 @@ map_chains (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anch
 {
   __shared__ float model[256];
   for (int b = threadIdx.x; b < shape.bins; b += kMapThreads)
-    model[b] = MeasureSum<kMeasure>::ready (query.models[b]);
+    model[b] = MeasureSum<kMeasure>::prepared (query.models[b]);
   __syncthreads ();
   const int i = blockIdx.x * kMapThreads + threadIdx.x;
   if (i < n)
@@ -117,7 +117,7 @@ map_chains (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anch
 
 /// Returns false, with nothing done, if the windows cannot be chained or their counts overflow.
 template <Measure kMeasure, class AnyQuery>
-bool likelihood_map (const Shape &shape, const Layout &layout, const std::uint8_t *tensor,
+bool try_launch_map (const Shape &shape, const Layout &layout, const std::uint8_t *tensor,
                      const AnyQuery &query, Stream stream)
 {
   const Grid &grid = query.windows.grid;
