@@ -56,8 +56,9 @@ struct Best {
 constexpr int kMaxPatches = 4096;  // of a vote
 
 /// What to ask, and where the answers go. Sums take any u16 or u32 tensor of 8-bit pixels, all
-/// other questions integral histograms.
-struct Query {
+/// other questions integral histograms. kMayCarry tells whether it may carry something.
+template <bool kMayCarry>
+struct BasicQuery {
   Question question = Question::counts;
   Windows windows;  // not empty
   void *answers = nullptr;
@@ -81,22 +82,23 @@ struct Query {
   }
   INTHIST_HOST_DEVICE int bins_of (const Shape &shape) const
   {
-    return carried ? all_bins : shape.bins;
+    return kMayCarry && carried ? all_bins : shape.bins;
   }
-  /// Tells whether there are bins before the tensor's; goes_on, whether there are bins behind them.
-  INTHIST_HOST_DEVICE bool continues () const { return carried && first_bin > 0; }
-  INTHIST_HOST_DEVICE bool goes_on (const Shape &shape) const
+  /// Tells whether the frame has bins before the tensor's.
+  INTHIST_HOST_DEVICE bool has_bins_before () const
   {
-    return carried && first_bin + shape.bins < all_bins;
+    return kMayCarry && carried && first_bin > 0;
+  }
+  /// Tells whether the frame has bins behind the tensor's.
+  INTHIST_HOST_DEVICE bool has_bins_behind (const Shape &shape) const
+  {
+    return kMayCarry && carried && first_bin + shape.bins < all_bins;
   }
 };
 
+using Query = BasicQuery<true>;
 /// A query that carries nothing, which kernels know at compile time.
-struct WholeQuery : Query {
-  INTHIST_HOST_DEVICE static int bins_of (const Shape &shape) { return shape.bins; }
-  INTHIST_HOST_DEVICE static constexpr bool continues () { return false; }
-  INTHIST_HOST_DEVICE static constexpr bool goes_on (const Shape &) { return false; }
-};
+using WholeQuery = BasicQuery<false>;
 
 std::size_t answer_bytes (const Shape &shape, const Query &query);
 /// Returns the size of Query::carried. A quantile carries an s64 a window: its pixels in the bins

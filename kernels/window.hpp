@@ -16,7 +16,8 @@ INTHIST_HOST_DEVICE inline float weight_of (float columns, float rows)
 }
 
 /// Returns carried number k of sum i; sums are numbered by model, then by window.
-INTHIST_HOST_DEVICE inline float &carried_number (const Query &query, int k, std::size_t i)
+template <class AnyQuery>
+INTHIST_HOST_DEVICE inline float &carried_number (const AnyQuery &query, int k, std::size_t i)
 {
   return static_cast<float *> (
       query.carried)[std::size_t (k) * query.n_models () * query.windows.size () + i];
@@ -27,7 +28,7 @@ template <Measure kMeasure, class AnyQuery>
 INTHIST_HOST_DEVICE inline void resume (const AnyQuery &query, std::size_t i,
                                         MeasureSum<kMeasure> &sum)
 {
-  if (query.continues ())
+  if (query.has_bins_before ())
     sum.for_state ([&] (int k, float &number) { number = carried_number (query, k, i); });
 }
 
@@ -36,7 +37,7 @@ template <Measure kMeasure, class AnyQuery, class Store>
 INTHIST_HOST_DEVICE inline void finish (const Shape &shape, const AnyQuery &query, std::size_t i,
                                         MeasureSum<kMeasure> &sum, Store &&store)
 {
-  if (query.goes_on (shape))
+  if (query.has_bins_behind (shape))
     sum.for_state ([&] (int k, float number) { carried_number (query, k, i) = number; });
   else
     store (sum.value ());
@@ -80,18 +81,19 @@ INTHIST_HOST_DEVICE inline void quantile (const Shape &shape, const PlaneAccesso
                                           const AnyQuery &query, int i)
 {
   auto *const carried = static_cast<std::int64_t *> (query.carried);
-  const bool goes_on = query.goes_on (shape);
-  const std::int64_t before = query.continues () ? carried[i] : 0;
+  const bool bins_behind = query.has_bins_behind (shape);
+  const std::int64_t before = query.has_bins_before () ? carried[i] : 0;
   std::uint64_t so_far = before;
   int bin = int (~before);
   if (before >= 0) {
-    const int bins = goes_on ? shape.bins : shape.bins - 1;  // the last of all needs no counting
+    // the last bin of all needs no counting
+    const int bins = bins_behind ? shape.bins : shape.bins - 1;
     bin = first_bin_with (shape, plane, window_of (query.windows, i, shape), query.quantile, bins,
                           so_far);
-    if (query.continues () && bin >= 0)
+    if (query.has_bins_before () && bin >= 0)
       bin += query.first_bin;
   }
-  if (goes_on)  // without pixels 0 either way
+  if (bins_behind)  // without pixels 0 either way
     carried[i] = bin < query.first_bin + shape.bins ? ~std::int64_t (bin) : std::int64_t (so_far);
   else
     static_cast<std::int32_t *> (query.answers)[i] = bin;

@@ -33,17 +33,18 @@ void for_outputs (const inthist::Shape &shape, std::span<Query> queries, Array &
   for (const auto &[goes_up, comes_back] :
        { std::pair (true, false), std::pair (true, true), std::pair (false, true) })
     for (Query &query : queries)
-      if (query.carried && query.continues () == goes_up && query.goes_on (shape) == comes_back)
+      if (query.carried && query.has_bins_before () == goes_up
+          && query.has_bins_behind (shape) == comes_back)
         array (query.carried, inthist::carried_bytes (query), goes_up, comes_back);
   for (Query &query : queries)
-    if (!query.goes_on (shape)) {
+    if (!query.has_bins_behind (shape)) {
       if (query.best)
         array (query.best, sizeof (inthist::Best), false, true);
       if (query.answers)
         array (query.answers, inthist::answer_bytes (shape, query), false, true);
     }
   for (Query &query : queries)
-    if (!query.goes_on (shape) && !query.answers)
+    if (!query.has_bins_behind (shape) && !query.answers)
       array (query.answers, inthist::answer_bytes (shape, query), false, false);
 }
 

@@ -10,6 +10,7 @@
 //   votes         a block up to kRun windows (fewer until their votes fit shared memory), a thread
 //                 a patch of a window, neighbours side by side so that loads coalesce
 #include <algorithm>
+#include <bit>
 #include <cuda_runtime.h>
 
 #include "../window.hpp"
@@ -91,7 +92,7 @@ __global__ void votes (const std::uint8_t *tensor, Shape shape, Layout layout, A
                               [&] (float value) { cast[i] = value; });
     }
   });
-  if (query.goes_on (shape))
+  if (query.has_bins_behind (shape))
     return;
   __syncthreads ();
   for (int i = threadIdx.x; i < run * patches; i += blockDim.x) {
@@ -110,7 +111,17 @@ find_best (Query query)
   FindBest (query, shared).run ();
 }
 
-/// Launches kernels; those for a Query have more code and registers than those for a WholeQuery.
+template <class Sum>
+void launch_count (const Shape &shape, const Layout &layout, const std::uint8_t *bytes,
+                   const Query &query, Stream stream)
+{
+  const int threads = std::min (round_up (shape.bins, kWarp), 256);
+  count<Sum><<<query.windows.size (), threads, 0, stream>>> (bytes, shape, layout,
+                                                             anchors_of (shape), query);
+}
+
+/// Launches kernels for questions that may carry something; those for a Query have more code and
+/// registers than those for a WholeQuery.
 template <class AnyQuery>
 void launch (const Shape &shape, const Layout &layout, const std::uint8_t *bytes,
              const AnyQuery &query, Stream stream)
@@ -118,19 +129,10 @@ void launch (const Shape &shape, const Layout &layout, const std::uint8_t *bytes
   const Anchors anchors = anchors_of (shape);
   const int n = query.windows.size ();
   constexpr int kThreads = 128;
-  const int blocks = divide_up (n, kThreads),
-            threads_of_bins = std::min (round_up (shape.bins, kWarp), 256);
   switch (query.question) {
-    case Question::counts:
-      count<std::uint32_t>
-          <<<n, threads_of_bins, 0, stream>>> (bytes, shape, layout, anchors, query);
-      break;
-    case Question::sums:
-      count<std::uint64_t>
-          <<<n, threads_of_bins, 0, stream>>> (bytes, shape, layout, anchors, query);
-      break;
     case Question::quantiles:
-      quantiles<<<blocks, kThreads, 0, stream>>> (bytes, shape, layout, anchors, query);
+      quantiles<<<divide_up (n, kThreads), kThreads, 0, stream>>> (bytes, shape, layout, anchors,
+                                                                   query);
       break;
     case Question::likelihoods:
       with_measure (query.measure, [&] (auto measure) {
@@ -139,7 +141,7 @@ void launch (const Shape &shape, const Layout &layout, const std::uint8_t *bytes
               bytes, shape, layout, anchors, query);
       });
       break;
-    case Question::votes:
+    default:
       with_measure (query.measure, [&] (auto measure) {
         int run = kRun;
         while (run * query.n_patches * sizeof (float) > kVotesBytes)
@@ -159,11 +161,15 @@ int answer (const Shape &shape, const Layout &layout, const void *tensor, const 
             Stream stream)
 {
   const auto *const bytes = static_cast<const std::uint8_t *> (tensor);
-  if (query.continues () || query.goes_on (shape))
+  if (query.question == Question::counts)
+    launch_count<std::uint32_t> (shape, layout, bytes, query, stream);
+  else if (query.question == Question::sums)
+    launch_count<std::uint64_t> (shape, layout, bytes, query, stream);
+  else if (query.has_bins_before () || query.has_bins_behind (shape))
     launch (shape, layout, bytes, query, stream);
   else
-    launch (shape, layout, bytes, WholeQuery{ query }, stream);
-  if (query.best && !query.goes_on (shape))
+    launch (shape, layout, bytes, std::bit_cast<WholeQuery> (query), stream);
+  if (query.best && !query.has_bins_behind (shape))
     find_best<<<1, FindBest::kThreads, 0, stream>>> (query);
   return cudaGetLastError ();
 }
