@@ -43,21 +43,6 @@ INTHIST_HOST_DEVICE inline void finish (const Shape &shape, const AnyQuery &quer
     store (sum.value ());
 }
 
-template <Measure kMeasure, class PlaneAccessor, class AnyQuery, class Store>
-INTHIST_HOST_DEVICE inline void likelihood (const Shape &shape, const PlaneAccessor &plane,
-                                            const AnyQuery &query, std::size_t i,
-                                            const Region &window, const float *model, Store &&store)
-{
-  const float weight = weight_of (window.width, window.height);
-  MeasureSum<kMeasure> sum (query.bins_of (shape), weight == 0);
-  resume (query, i, sum);
-  for (int b = 0; b < shape.bins; b++)
-    sum.add (weight
-                 * float (sum_region<std::uint32_t> (plane (b), window, exact_pixels (shape, b))),
-             sum.prepared (model[b]));
-  finish (shape, query, i, sum, store);
-}
-
 /// Returns the first of the tensor's `bins` first bins at which the window's pixels, with `so_far`
 /// before them, reach `part` of all, and 1; `bins` if there is none, -1 if there are no pixels.
 template <class PlaneAccessor>
@@ -103,20 +88,6 @@ INTHIST_HOST_DEVICE inline Region patch_at (const Corner &corner, const Region &
                                             const Shape &shape)
 {
   return clip_at (corner.x + patch.x, corner.y + patch.y, patch.width, patch.height, shape);
-}
-
-/// Tells whether votes (i) is the rank-th best of n votes; of equals the first is better.
-template <class Votes>
-INTHIST_HOST_DEVICE inline bool has_rank (int rank, int i, int n, bool similarity,
-                                          const Votes &votes)
-{
-  const float own = votes (i);
-  int better = 0;
-  for (int k = 0; k < n; k++) {
-    const float other = votes (k);
-    better += other == own ? k < i : (other > own) == similarity;
-  }
-  return better == rank;
 }
 
 /// A window that may be the best; the smaller RankedWindow is better.

@@ -49,6 +49,14 @@ __global__ void quantiles (const std::uint8_t *tensor, Shape shape, Layout layou
                  [&] (const auto &plane) { quantile (shape, plane, query, i); });
 }
 
+/// Returns bin b of the window's normalised histogram; `at` is plane b.
+template <class Element>
+__device__ float share_of_bin (const Shape &shape, const Element &at, const Region &window,
+                               float weight, int b)
+{
+  return weight * float (sum_region<std::uint32_t> (at, window, exact_pixels (shape, b)));
+}
+
 template <Measure kMeasure, class AnyQuery>
 __global__ void likelihoods (const std::uint8_t *tensor, Shape shape, Layout layout,
                              Anchors anchors, AnyQuery query)
@@ -63,9 +71,7 @@ __global__ void likelihoods (const std::uint8_t *tensor, Shape shape, Layout lay
   with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) {
     for (int first = 0; first < shape.bins; first += kWarp) {
       const int own = min (first + lane, shape.bins - 1), n = min (kWarp, shape.bins - first);
-      const float p =
-          weight
-          * float (sum_region<std::uint32_t> (plane (own), window, exact_pixels (shape, own)));
+      const float p = share_of_bin (shape, plane (own), window, weight, own);
       const float q = sum.prepared (query.models[own]);
       for (int b = 0; b < n; b++)
         sum.add (__shfl_sync (~0u, p, b), __shfl_sync (~0u, q, b));
@@ -74,6 +80,32 @@ __global__ void likelihoods (const std::uint8_t *tensor, Shape shape, Layout lay
   if (lane == 0)
     finish (shape, query, i, sum,
             [&] (float value) { static_cast<float *> (query.answers)[i] = value; });
+}
+
+/// Compares a window with a model, sum i; calls `store` with its value where it is complete.
+template <Measure kMeasure, class PlaneAccessor, class AnyQuery, class Store>
+__device__ void likelihood (const Shape &shape, const PlaneAccessor &plane, const AnyQuery &query,
+                            std::size_t i, const Region &window, const float *model, Store &&store)
+{
+  const float weight = weight_of (window.width, window.height);
+  MeasureSum<kMeasure> sum (query.bins_of (shape), weight == 0);
+  resume (query, i, sum);
+  for (int b = 0; b < shape.bins; b++)
+    sum.add (share_of_bin (shape, plane (b), window, weight, b), sum.prepared (model[b]));
+  finish (shape, query, i, sum, store);
+}
+
+/// Tells whether votes (i) is the rank-th best of n votes; of equals the first is better.
+template <class Votes>
+__device__ bool has_rank (int rank, int i, int n, bool similarity, const Votes &votes)
+{
+  const float own = votes (i);
+  int better = 0;
+  for (int k = 0; k < n; k++) {
+    const float other = votes (k);
+    better += other == own ? k < i : (other > own) == similarity;
+  }
+  return better == rank;
 }
 
 template <Measure kMeasure, class AnyQuery>
