@@ -8,31 +8,35 @@
 
 namespace inthist::cuda {
 
-// What the kernels are compiled with: not measured apart
-constexpr int kStepRows = 8;         // of a step of march, a bit of a byte each
-constexpr int kRangeColumns = 2048;  // of a range of march, at most: two blocks a processor
-constexpr int kCountWarps = 16;      // of a block of count
-constexpr int kMostCell = 136;       // rows that a block of count takes at once: 9 loads a warp
-constexpr int kSegment = 128;        // columns of a block of count: four a lane
-constexpr int kCountBins = 64;       // of a block of count: 16 KiB of counters
+// The kernels are compiled with these numbers. None of them was measured against others.
+constexpr int kStepRows = 8;         // A step of march has 8 rows: each has a bit of a byte.
+constexpr int kRangeColumns = 2048;  // A range of march has no more columns.
+constexpr int kMarchBlocks = 2;      // A processor has registers for so many blocks of march.
+constexpr int kCountWarps = 16;      // A block of count has so many warps.
+constexpr int kMostCell = 136;       // A cell has no more rows: a warp of count loads 9.
+constexpr int kSegment = 128;        // A block of count has so many columns: a lane has four.
+constexpr int kCountBins = 64;       // A block of count has so many bins: 16 KiB of counters.
 
-// what they can do
-constexpr int kMostWidth = 7 * kRangeColumns;  // 4 bytes each of the least device's 64 KiB
-constexpr int kMostCells = 65535;              // of a grid
-constexpr int kMostJoinedRows = 65535;         // what a counter of count holds
+// The kernels take no more than this.
+constexpr int kMostWidth = 7 * kRangeColumns;  // The least device has 64 KiB: 4 bytes a column.
+constexpr int kMostCells = 65535;              // A grid has no more blocks in y.
+constexpr int kMostJoinedRows = 65535;         // A counter of count holds no more.
 
 struct StripPolicy {
-  int least_rows = 24;  // of a strip; not measured apart, as the workspace is for these
-  // Of a strip, where there are blocks enough. At 640x480x32 24 would gain 2 % in one stream and
+  // A strip has no fewer rows. The workspace is for these, so no other number was measured.
+  int least_rows = 24;
+  // A strip has these where blocks are enough. At 640x480x32 24 would gain 2 % in one stream and
   // lose 9 % in two; 112 would lose 4 % and gain 1 %.
   int usual_rows = 56;
-  // The blocks of taller strips drift apart, and rows that the last still wants have left L2. Gains
-  // 2 % over 544 at 1920x1080x128; 136 would lose 2 % at 8192x8192x32.
+  // The blocks of taller strips drift apart, and rows that the last still wants have left L2. 272
+  // gains 2 % over 544 at 1920x1080x128; 136 would lose 2 % at 8192x8192x32.
   int most_rows = 272;
-  // Of a strip; 120 rows of the widest frame. Gains 4 % over 5000000 at 8192x8192x32.
+  // A strip has no more pixels: 120 rows of the widest frame. This gains 4 % over 5000000 at
+  // 8192x8192x32.
   int most_pixels = 1750000;
-  int most_rounds = 64;  // of blocks; gains 2 % over 1 at 8192x8192x32
-  // Of count for each processor, before cells are joined, which gains 10 % at 8192x8192x32.
+  int most_rounds = 64;  // Blocks run in no more rounds. This gains 2 % over 1 at 8192x8192x32.
+  // A processor has so many blocks of count before cells are joined. Joining them gains 10 % at
+  // 8192x8192x32.
   int count_blocks = 4;
 };
 

@@ -369,7 +369,8 @@ private:
 };
 
 template <class T, bool kWide, bool kRagged, bool kAnchored>
-__global__ void __launch_bounds__ (March<T, kWide, kRagged, kAnchored>::kMostWarps *kWarp, 2)
+__global__ void __launch_bounds__ (March<T, kWide, kRagged, kAnchored>::kMostWarps *kWarp,
+                                   kMarchBlocks)
 march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges,
        Anchors anchors)
 {
