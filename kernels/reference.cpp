@@ -4,7 +4,7 @@
 // It stays slow and obvious, for strategies are checked against it.
 #include <cerrno>
 
-#include "elements.hpp"
+#include "planes.hpp"
 
 namespace inthist {
 namespace {

@@ -3,7 +3,7 @@
 // Each task walks down neighbouring columns of a plane, on cache lines; see ../cuda/add_above.cu.
 #include <algorithm>
 
-#include "../elements.hpp"
+#include "../planes.hpp"
 #include "parallel.hpp"
 
 namespace inthist::cpu {

@@ -5,7 +5,7 @@
 // neighbours, to go along cache lines. Three passes over the tensor: initialise, rows, columns.
 #include <algorithm>
 
-#include "../elements.hpp"
+#include "../planes.hpp"
 #include "parallel.hpp"
 
 namespace inthist {

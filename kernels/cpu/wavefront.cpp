@@ -6,7 +6,7 @@
 // kept in extra memory, height elements a bin. Traffic: the tensor is written once.
 #include <algorithm>
 
-#include "../elements.hpp"
+#include "../planes.hpp"
 #include "parallel.hpp"
 
 namespace inthist {

@@ -7,7 +7,7 @@
 // A thread goes down 16 bytes of columns, so that no other reads or replaces what these carry.
 #include <cuda_runtime.h>
 
-#include "../elements.hpp"
+#include "../planes.hpp"
 
 namespace inthist::cuda {
 namespace {

@@ -5,7 +5,7 @@
 // rows and columns through shared memory, a few warps at a time.
 #pragma once
 
-#include "planes.cuh"
+#include "scan_planes.cuh"
 #include "warp.cuh"
 
 namespace inthist::cuda {

@@ -4,7 +4,7 @@
 // the idea).
 #pragma once
 
-#include "planes.cuh"
+#include "scan_planes.cuh"
 #include "tile_states.cuh"
 #include "warp.cuh"
 

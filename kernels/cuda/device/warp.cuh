@@ -7,7 +7,7 @@
 
 #include <cuda_runtime.h>
 
-#include "../../elements.hpp"
+#include "../../planes.hpp"
 
 namespace inthist::cuda {
 
