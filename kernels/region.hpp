@@ -62,8 +62,10 @@ INTHIST_HOST_DEVICE inline Region window_of (const Windows &windows, int i, cons
 INTHIST_HOST_DEVICE inline int exact_pixels (const Shape &shape, int plane)
 {
   const std::uint32_t most = shape.counter == Type::u16 ? 0xffffu : 0xffffffffu;
-  const std::uint32_t a_pixel = shape.content == Content::bins ? 1 : plane == 0 ? 255 : 255 * 255;
-  const std::uint32_t pixels = most / a_pixel;
+  const std::uint32_t most_per_pixel = shape.content == Content::bins ? 1
+                                       : plane == 0                   ? 255
+                                                                      : 255 * 255;
+  const std::uint32_t pixels = most / most_per_pixel;
   return pixels < 0x7fffffffu ? int (pixels) : 0x7fffffff;
 }
 

@@ -31,9 +31,9 @@ bin_pixels (const std::uint8_t *image, std::size_t stride, PixelFormat format,
   if (threadIdx.x < 64)
     table_words[threadIdx.x] = lut.words[threadIdx.x];
   const auto *table = reinterpret_cast<const std::uint8_t *> (table_words);
-  const unsigned i = blockIdx.x * kThreads + threadIdx.x, a_row = out.stride / kPixels,
-                 y = i / a_row;
-  const int x0 = int (i % a_row) * kPixels;
+  const unsigned i = blockIdx.x * kThreads + threadIdx.x, threads_per_row = out.stride / kPixels,
+                 y = i / threads_per_row;
+  const int x0 = int (i % threads_per_row) * kPixels;
   wait_for_previous ();
   let_next_start ();
   __syncthreads ();
@@ -64,14 +64,14 @@ template <int kWords>
 int launch (const Image &image, const LutWords &lut, int width, int height, PixelPlane out,
             Stream stream)
 {
-  const std::size_t a_row = out.stride / (4 * kWords);
+  const std::size_t threads_per_row = out.stride / (4 * kWords);
   // rows of a launch, so that a thread's number takes 32 bits
-  const int most = int (std::min<std::size_t> (height, (std::size_t (1) << 31) / a_row));
+  const int most = int (std::min<std::size_t> (height, (std::size_t (1) << 31) / threads_per_row));
   for (int y = 0; y < height; y += most) {
     const int rows = std::min (most, height - y);
     const int error = launch_overlapped (
-        bin_pixels<kWords>, unsigned (divide_up (a_row * rows, kThreads)), kThreads, 0, stream,
-        static_cast<const std::uint8_t *> (image.data) + y * image.stride, image.stride,
+        bin_pixels<kWords>, unsigned (divide_up (threads_per_row * rows, kThreads)), kThreads, 0,
+        stream, static_cast<const std::uint8_t *> (image.data) + y * image.stride, image.stride,
         image.format, lut, width, rows, PixelPlane{ out.data + y * out.stride, out.stride });
     if (error != 0)
       return error;

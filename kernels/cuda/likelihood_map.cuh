@@ -124,10 +124,10 @@ bool try_launch_map (const Shape &shape, const Layout &layout, const std::uint8_
     return false;
   const int apart = grid.window_height / grid.step_y;
   // sets of `apart` chains; the last set may lie partly below the map
-  const std::int64_t a_set = std::int64_t (apart) * kChain,
-                     sets = divide_up<std::int64_t> (grid.rows, a_set);
+  const std::int64_t rows_per_set = std::int64_t (apart) * kChain,
+                     sets = divide_up<std::int64_t> (grid.rows, rows_per_set);
   const std::int64_t n =
-      (sets - 1) * apart + std::min<std::int64_t> (apart, grid.rows - (sets - 1) * a_set);
+      (sets - 1) * apart + std::min<std::int64_t> (apart, grid.rows - (sets - 1) * rows_per_set);
   if (n * grid.columns > 0x7fffffff)
     return false;
   const int chains = int (n * grid.columns);

@@ -28,10 +28,10 @@ namespace {
 
 /// Returns the rows of a strip. All blocks run at once, or in the fewest rounds that keep nine of
 /// ten places busy with strips that are not too tall. Strips are short only where blocks are few.
-int strip_rows (const Shape &shape, int processors, int blocks_a_processor,
+int strip_rows (const Shape &shape, int processors, int blocks_per_processor,
                 const StripPolicy &policy)
 {
-  const int places = processors * blocks_a_processor,
+  const int places = processors * blocks_per_processor,
             fewest = divide_up (shape.height,
                                 std::min (policy.most_rows, policy.most_pixels / shape.width));
   int strips = 1;

@@ -39,7 +39,7 @@ struct Run {
 };
 
 struct Result {
-  double frames_a_second = 0, host_us = 0, compute_us = 0;
+  double frames_per_second = 0, host_us = 0, compute_us = 0;
   std::string failure;
 };
 
@@ -166,7 +166,7 @@ Result measure (const Run &run)
     return result;
   const double seconds = now () - start, busy = processor_seconds () - processor;
   const guint64 n = frames () - before;
-  result.frames_a_second = double (n) / seconds;
+  result.frames_per_second = double (n) / seconds;
   result.host_us = busy * 1e6 / double (n);
   result.compute_us = all[0]->compute_us ();
   for (const auto &pipeline : all)
@@ -273,12 +273,12 @@ void print (const Run &run, const Result &result, double most, double bytes)
     printf ("FAILED: %s\n", result.failure.c_str ());
     return;
   }
-  printf ("%11.0f ", result.frames_a_second);
+  printf ("%11.0f ", result.frames_per_second);
   if (most > 0)
-    printf ("%7.1f%% ", 100 * result.frames_a_second / most);
+    printf ("%7.1f%% ", 100 * result.frames_per_second / most);
   else
     printf ("%8s ", "-");
-  printf ("%8.1f  %8.1f %10.1f\n", result.frames_a_second * bytes / 1e9, result.host_us,
+  printf ("%8.1f  %8.1f %10.1f\n", result.frames_per_second * bytes / 1e9, result.host_us,
           result.compute_us);
   fflush (stdout);
 }

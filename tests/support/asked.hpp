@@ -165,11 +165,11 @@ inline Bytes group_of (const Shape &all, const Layout &layout, const std::uint8_
   Bytes group (tensor + layout.plane_pitch * first_bin,
                tensor + layout.plane_pitch * (first_bin + bins));
   if (all.counter == Type::u16_anchored) {
-    const std::size_t a_plane =
+    const std::size_t bytes_per_plane =
         sizeof (std::uint32_t) * anchors_of (all).rows * anchors_of (all).columns;
     const std::uint8_t *const anchors =
-        tensor + layout.plane_pitch * all.bins + a_plane * first_bin;
-    group.insert (group.end (), anchors, anchors + a_plane * bins);
+        tensor + layout.plane_pitch * all.bins + bytes_per_plane * first_bin;
+    group.insert (group.end (), anchors, anchors + bytes_per_plane * bins);
   }
   return group;
 }

@@ -56,7 +56,8 @@ public:
       const int done = cell_++;
       if (cell_ < end_)
         load ();
-      if (done < strips_.counted_cells () && (cell_ % strips_.cells_a_strip == 0 || cell_ == end_))
+      if (done < strips_.counted_cells ()
+          && (cell_ % strips_.cells_per_strip == 0 || cell_ == end_))
         store (done);
       if (kOneCell || cell_ >= end_)
         break;

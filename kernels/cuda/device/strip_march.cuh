@@ -266,8 +266,8 @@ private:
   __device__ void add_columns (int x)
   {
     const std::uint16_t *const counts = strips_.counts + strips_.row_of (0, bin_) + x;
-    const std::size_t a_cell = strips_.bins * strips_.pitch;
-    const int above = strip_ * strips_.cells_a_strip;
+    const std::size_t counts_per_cell = strips_.bins * strips_.pitch;
+    const int above = strip_ * strips_.cells_per_strip;
     constexpr int kBatch = 32 / kPixels;  // counts in flight
     const int joined = strips_.joined_cells;
     for (int cell = 0; cell < above; cell += kBatch * joined) {
@@ -278,7 +278,7 @@ private:
 #pragma unroll
           for (int w = 0; w < kPixels / 4; w++)
             got[i][w] = load_that_stays (reinterpret_cast<const uint2 *> (
-                counts + (min (cell + (i + 1) * joined, above) - 1) * a_cell + 4 * w));
+                counts + (min (cell + (i + 1) * joined, above) - 1) * counts_per_cell + 4 * w));
 #pragma unroll
       for (int i = 0; i < kBatch; i++)
 #pragma unroll

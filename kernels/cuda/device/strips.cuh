@@ -15,7 +15,7 @@ namespace inthist::cuda {
 /// A frame cut into strips, these into cells for count, and the column counts. Consecutive cells
 /// are joined, and counts go on from one to the next.
 struct Strips {
-  int width, height, bins, cells_a_strip, cell_rows, rows, n, joined_cells = 1;
+  int width, height, bins, cells_per_strip, cell_rows, rows, n, joined_cells = 1;
   std::size_t pitch;      // columns
   std::uint16_t *counts;  // [cell][bin][x], each from the first of the joined cells up to this one
 
@@ -25,13 +25,13 @@ struct Strips {
   }
   __host__ __device__ int cells () const { return divide_up (height, cell_rows); }
   /// Returns how many cells are counted; the last strip is above nothing.
-  __host__ __device__ int counted_cells () const { return (n - 1) * cells_a_strip; }
+  __host__ __device__ int counted_cells () const { return (n - 1) * cells_per_strip; }
 
-  Strips (const Shape &shape, int rows_a_strip, void *workspace)
+  Strips (const Shape &shape, int rows_per_strip, void *workspace)
       : width (shape.width), height (shape.height), bins (shape.bins),
-        cells_a_strip (divide_up (rows_a_strip, kMostCell)),
-        cell_rows (round_up (divide_up (rows_a_strip, cells_a_strip), kStepRows)),
-        rows (cell_rows * cells_a_strip), n (divide_up (height, rows)),
+        cells_per_strip (divide_up (rows_per_strip, kMostCell)),
+        cell_rows (round_up (divide_up (rows_per_strip, cells_per_strip), kStepRows)),
+        rows (cell_rows * cells_per_strip), n (divide_up (height, rows)),
         pitch (round_up (std::size_t (width), kSegment)),
         counts (static_cast<std::uint16_t *> (workspace))
   {
