@@ -77,12 +77,12 @@ std::optional<HighBits> high_bits_of (const Lut &lut, int bins)
 enum class BinsBy { nobody, count, bin_image };
 
 /// What count reads, and march too, which with BinsBy::count reads the bins that count makes.
-struct Source {
+struct Input {
   Pixels pixels;
   BinsBy bins_by;
 };
 
-Pixels bins_of (const Job &job)
+Pixels bin_plane_of (const Job &job)
 {
   return { .data = job.pixels.data,
            .stride = job.pixels.stride,
@@ -91,14 +91,14 @@ Pixels bins_of (const Job &job)
 
 /// Chooses the image if its high bits are the bins and it lies `alignment` bytes at a time. Else
 /// count makes the bins if a pixel is a byte and four pixels are a word, or bin_image before it.
-Source source_of (const Job &job, const Strips &strips, int alignment)
+Input input_of (const Job &job, const Strips &strips, int alignment)
 {
   if (!job.binning)
-    return { bins_of (job), BinsBy::nobody };
+    return { bin_plane_of (job), BinsBy::nobody };
   const auto &[image, lut] = *job.binning;
   const std::size_t lies = reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width;
   if (image.format.bytes != 1 || image.stride > UINT32_MAX || lies % 4 != 0)
-    return { bins_of (job), BinsBy::bin_image };
+    return { bin_plane_of (job), BinsBy::bin_image };
   const auto high_bits = high_bits_of (lut, strips.bins);
   const auto [shift, first] = high_bits.value_or (HighBits{});
   const Pixels bytes = { .data = static_cast<const std::uint8_t *> (image.data),
@@ -110,18 +110,18 @@ Source source_of (const Job &job, const Strips &strips, int alignment)
   return { bytes, high_bits && lies % alignment == 0 ? BinsBy::nobody : BinsBy::count };
 }
 
-int launch_bin_image (const Job &job, const Source &source)
+int launch_bin_image (const Job &job, const Input &input)
 {
-  if (source.bins_by != BinsBy::bin_image)
+  if (input.bins_by != BinsBy::bin_image)
     return 0;
   job.stage ("bins");
   const auto &[image, lut] = *job.binning;
   return bin_image (image, lut, job.shape.width, job.shape.height, job.pixels, job.stream);
 }
 
-int launch_count (const Job &job, const Strips &strips, const Source &source)
+int launch_count (const Job &job, const Strips &strips, const Input &input)
 {
-  const bool makes_bins = source.bins_by == BinsBy::count;
+  const bool makes_bins = input.bins_by == BinsBy::count;
   const int cells = makes_bins ? strips.cells () : strips.counted_cells ();
   if (cells == 0)
     return 0;
@@ -133,7 +133,7 @@ int launch_count (const Job &job, const Strips &strips, const Source &source)
   const auto kernel = makes_bins ? one_cell ? count<true, true> : count<true, false>
                       : one_cell ? count<false, true>
                                  : count<false, false>;
-  return launch_overlapped (kernel, grid, kCountWarps * kWarp, 0, job.stream, source.pixels,
+  return launch_overlapped (kernel, grid, kCountWarps * kWarp, 0, job.stream, input.pixels,
                             LutWords::of (makes_bins ? job.binning->lut : Lut{}), job.pixels,
                             strips);
 }
@@ -187,15 +187,15 @@ struct MarchLaunch {
   }
 };
 
-int launch_march (const Job &job, const Strips &strips, const Source &source,
+int launch_march (const Job &job, const Strips &strips, const Input &input,
                   const MarchLaunch &launch)
 {
   job.stage ("march");
   return launch_overlapped (launch.kernel, unsigned (strips.n) * unsigned (strips.bins),
                             launch.threads, launch.row_above_bytes, job.stream,
-                            source.bins_by == BinsBy::count ? bins_of (job) : source.pixels, strips,
-                            job.layout, static_cast<std::uint8_t *> (job.tensor), launch.ranges,
-                            anchors_of (job.shape));
+                            input.bins_by == BinsBy::count ? bin_plane_of (job) : input.pixels,
+                            strips, job.layout, static_cast<std::uint8_t *> (job.tensor),
+                            launch.ranges, anchors_of (job.shape));
 }
 
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)
@@ -227,12 +227,12 @@ int run_strip (const Job &job, const StripPolicy &policy)
     return error;
   Strips strips (job.shape, strip_rows (job.shape, processors, blocks, policy), job.workspace);
   strips.join_cells (processors, policy);
-  const Source source = source_of (job, strips, launch.pixels);
-  if (const int error = launch_bin_image (job, source); error != 0)
+  const Input input = input_of (job, strips, launch.pixels);
+  if (const int error = launch_bin_image (job, input); error != 0)
     return error;
-  if (const int error = launch_count (job, strips, source); error != 0)
+  if (const int error = launch_count (job, strips, input); error != 0)
     return error;
-  return launch_march (job, strips, source, launch);
+  return launch_march (job, strips, input, launch);
 }
 
 }  // namespace cuda
