@@ -5,6 +5,7 @@
 // run in the order of preference, again only while they may win, until the time is up.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <vector>
+
 #include "options.hpp"
 #include "part_engine.hpp"
 

@@ -3,6 +3,7 @@
 // Turns what TBB and the allocator throw into error numbers; no other CPU kernel meets exceptions.
 #pragma once
 
+#include <atomic>
 #include <cerrno>
 #include <new>
 #include <type_traits>

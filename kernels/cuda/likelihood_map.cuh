@@ -8,6 +8,9 @@
 // So a plane's rows are fetched one and a half times, not four times.
 #pragma once
 
+#include <algorithm>
+#include <type_traits>
+
 #include "../window.hpp"
 
 namespace inthist::cuda {

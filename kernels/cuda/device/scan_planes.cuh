@@ -11,6 +11,7 @@
 // OverPlanes<Algorithm> has the functions of its Strategy, for every content and type.
 #pragma once
 
+#include <algorithm>
 #include <cuda_runtime.h>
 
 #include "../../planes.hpp"

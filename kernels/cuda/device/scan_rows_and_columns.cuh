@@ -6,6 +6,8 @@
 // serially; shared memory adds up the sums of the warps.
 #pragma once
 
+#include <algorithm>
+
 #include "brlt.cuh"
 
 namespace inthist::cuda {

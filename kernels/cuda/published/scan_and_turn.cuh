@@ -5,6 +5,8 @@
 // memory adds up the sums of the warps. It is stored transposed; a second pass makes it upright.
 #pragma once
 
+#include <algorithm>
+
 #include "../device/brlt.cuh"
 
 namespace inthist::cuda {
