@@ -116,10 +116,10 @@ Expected<std::size_t> CudaContext::free_memory () const
 
 Expected<> CudaContext::synchronize (inthist::Stream stream) const
 {
-  const Scope scope (*this);
-  if (const cudaError_t result = cudaStreamSynchronize (stream))
-    return error (Error::Kind::failed, "CUDA: ", cudaGetErrorString (result));
-  return {};
+  return on (*this, [&] () -> Expected<> {
+    TRY (check (cudaStreamSynchronize (stream)));
+    return {};
+  });
 }
 
 Expected<> CudaContext::copy_from (const CudaContext &other, const void *from, void *to,

@@ -129,8 +129,8 @@ public:
     const CudaContext::Scope scope (*context_);
     const std::lock_guard lock (mutex_);
     Stats stats = stats_;
+    stats.bytes_staged = pictures_.bytes_staged ();  // first, as it is never more
     stats.bytes_up = pictures_.bytes_up ();
-    stats.bytes_staged = pictures_.bytes_staged ();
     stats.backend = "cuda";
     stats.device = context_->device ();
     for (Slot &slot : *slots_)

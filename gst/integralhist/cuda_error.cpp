@@ -25,9 +25,11 @@ std::string no_memory_on_device (const std::string &what, const CudaError &error
 integralhist::Error inthist::cuda::to_error (const CudaError &error)
 {
   using integralhist::Error;
-  if (error.code == cudaErrorMemoryAllocation)
+  if (error.code == cudaErrorMemoryAllocation && error.bytes > 0)
     return Error (Error::Kind::no_memory,
                   integralhist::no_memory_on_device ("what a frame needs besides its tensor", error)
                       + ": lower async-depth, set max-tensors, or download=never");
-  return Error (Error::Kind::failed, integralhist::joined ("CUDA: ", error.what ()));
+  const bool no_memory = error.code == cudaErrorMemoryAllocation;  // that CUDA itself wanted
+  return Error (no_memory ? Error::Kind::no_memory : Error::Kind::failed,
+                integralhist::joined ("CUDA: ", error.what ()));
 }

@@ -45,6 +45,8 @@ Expected<Picture *> PictureCache::fetch (const PartFrame &frame, const Part &par
   if (on_host) {
     TRY (upload (from, picture.image.get (), stream));
     bytes_up_ += from.bytes * from.n;
+    if (frame.place == Place::host)
+      bytes_staged_ += from.bytes * from.n;
   } else {
     if (frame.arrived)
       TRY (check (cudaStreamWaitEvent (stream, static_cast<cudaEvent_t> (frame.arrived), 0)));
@@ -70,7 +72,6 @@ CudaExpected<PictureRows> PictureCache::stage_in (Picture &picture, const Pictur
 {
   const TraceRange range ("integral histogram: copy to pinned memory");
   TRY (reserve (&Picture::staging, rows.size ()));
-  bytes_staged_ += rows.bytes * rows.n;
   return stage (rows, picture.staging.get ());
 }
 
