@@ -17,9 +17,9 @@
 // adds what, and in which order, depends on the tile alone: floating sums have the same bits in
 // each run.
 //
-// Traffic: the pixels, the table, and what tiles publish, twice: 2 to 8 % of the table. That costs
-// more than its bytes, for L2 keeps two copies of what one processor writes and another reads; so
-// tiles are as large as shared memory lets them be.
+// Traffic: the pixels, the table, and what tiles publish, twice: 2 to 8 % of the table. Tiles are
+// as large as shared memory lets them be, so that they publish little. Times:
+// docs/measurements/2026-11-23-look-back.md.
 #include <algorithm>
 
 #include "device/attribute.cuh"
