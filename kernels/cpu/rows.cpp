@@ -109,7 +109,7 @@ HWY_INLINE hn::Vec<Sums> scan_lanes (hn::Vec<Sums> sums)
   const Sums d;
   sums = hn::Add (sums, hn::ShiftLeftLanes<1> (d, sums));
   sums = hn::Add (sums, hn::ShiftLeftLanes<2> (d, sums));
-  if constexpr (hn::MaxLanes (Sums ()) > 4)
+  if (hn::Lanes (d) > 4)
     sums = hn::Add (sums, hn::ConcatLowerLower (d, hn::Broadcast<3> (sums), hn::Zero (d)));
   return sums;
 }

@@ -108,6 +108,7 @@ part parts-lut "$check" strip --size 14336x2200 --bins 3
 
 # a table of 8-bit pixels has the large tiles of look-back only if there are many of them
 part tables "$check" look-back --size 4101x3400 --table u8:u32 --bins 1 --bins 2
+part tables-large "$check" look-back --size 36001x30000 --table u8:u32
 part tables-f32 "$check" look-back --size 4101x3400 --table u8:f32
 
 sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
