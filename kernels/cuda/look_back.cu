@@ -39,8 +39,19 @@ __global__ void clear (std::uint32_t *words, int n)
     words[i] = 0;
 }
 
+// threads that a processor has room for, at least
+#if __CUDA_ARCH__ == 750
+constexpr int kRoom = 1024;
+#else
+constexpr int kRoom = 1536;
+#endif
+
+template <class Tile>
+constexpr int kBlocks =
+    Tile::kBlocks *Tile::kThreads <= kRoom ? Tile::kBlocks : kRoom / Tile::kThreads;
+
 template <class T, class Pixel, class Tile>
-__global__ void __launch_bounds__ (Tile::kThreads, Tile::kBlocks)
+__global__ void __launch_bounds__ (Tile::kThreads, kBlocks<Tile>)
 look_back (Planes<T> table, PixelPlane pixels, bool vectors, TileStates<T, Tile> states)
 {
   using Block = LookBack<T, Pixel, Tile>;
@@ -88,7 +99,7 @@ struct Tiles {
 template <class T>
 struct Tiles<T, std::uint8_t> {
   using Large = TileOf<T, 32, 2, 3>;  // 256 x 256
-  using Small = TileOf<T, 16, 1, 4>;  // 128 x 128
+  using Small = TileOf<T, 16, 1, 5>;  // 128 x 128
   static constexpr int kMany = 200;
 };
 
