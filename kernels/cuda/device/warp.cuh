@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <cuda_runtime.h>
 
@@ -13,46 +14,36 @@ namespace inthist::cuda {
 
 constexpr int kWarp = 32;
 
+/// Exchanges a value, or each channel of one, by `exchange`.
+template <class T, class Exchange>
+__device__ inline T exchange_channels (const T &value, Exchange exchange)
+{
+  if constexpr (std::is_same_v<T, F32x4>) {
+    F32x4 out;
+    for (int c = 0; c < 4; c++)
+      out.channels[c] = exchange (value.channels[c]);
+    return out;
+  } else {
+    return T (exchange (value));
+  }
+}
+
 template <class T>
 __device__ inline T shuffle_up (const T &value, int step)
 {
-  return T (__shfl_up_sync (~0u, value, step));
-}
-
-__device__ inline F32x4 shuffle_up (const F32x4 &value, int step)
-{
-  F32x4 out;
-  for (int c = 0; c < 4; c++)
-    out.channels[c] = __shfl_up_sync (~0u, value.channels[c], step);
-  return out;
+  return exchange_channels (value, [=] (auto v) { return __shfl_up_sync (~0u, v, step); });
 }
 
 template <class T>
 __device__ inline T shuffle_xor (const T &value, int step)
 {
-  return T (__shfl_xor_sync (~0u, value, step));
-}
-
-__device__ inline F32x4 shuffle_xor (const F32x4 &value, int step)
-{
-  F32x4 out;
-  for (int c = 0; c < 4; c++)
-    out.channels[c] = __shfl_xor_sync (~0u, value.channels[c], step);
-  return out;
+  return exchange_channels (value, [=] (auto v) { return __shfl_xor_sync (~0u, v, step); });
 }
 
 template <class T>
 __device__ inline T shuffle (const T &value, int lane)
 {
-  return T (__shfl_sync (~0u, value, lane));
-}
-
-__device__ inline F32x4 shuffle (const F32x4 &value, int lane)
-{
-  F32x4 out;
-  for (int c = 0; c < 4; c++)
-    out.channels[c] = __shfl_sync (~0u, value.channels[c], lane);
-  return out;
+  return exchange_channels (value, [=] (auto v) { return __shfl_sync (~0u, v, lane); });
 }
 
 /// Adds the value of the lane `step` below, if there is one.
