@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The tensor as planes of elements. A strategy for any shape is a template over the element type T
-// and over a Source (plane, y, x) of what a pixel adds (see Content); with_elements picks them.
+// and a Source (plane, y, x) of what a pixel adds (see Content); with_element_types picks them.
 #pragma once
 
 #include <cstddef>
@@ -87,27 +87,37 @@ struct Power {
   }
 };
 
+/// Hands over a type of elements, and the Source that they are made of.
 template <class T, class Source>
-struct Elements {
+struct ElementTypes {
 };
 
-/// Calls `body` with the Elements of a valid shape. s32 is u32: modulo 2^32 the bits are the same.
+template <class T, class Pixel>
+using TableTypes = ElementTypes<T, Power<Pixel, T>>;
+
+/// Calls `body` with the ElementTypes of a valid table. s32 is u32: the bits are the same.
 template <class Body>
-auto with_elements (const Shape &shape, Body &&body)
+auto with_table_types (const Shape &shape, Body &&body)
 {
-  if (shape.content == Content::bins)
-    return shape.counter == Type::u32 ? body (Elements<std::uint32_t, OneHot> ())
-                                      : body (Elements<std::uint16_t, OneHot> ());
   switch (shape.pixel) {
-    case Type::u32: return body (Elements<std::uint32_t, Power<std::uint32_t, std::uint32_t>> ());
-    case Type::f32: return body (Elements<float, Power<float, float>> ());
-    case Type::f64: return body (Elements<double, Power<double, double>> ());
-    case Type::f32x4: return body (Elements<F32x4, Power<F32x4, F32x4>> ());
+    case Type::u32: return body (TableTypes<std::uint32_t, std::uint32_t> ());
+    case Type::f32: return body (TableTypes<float, float> ());
+    case Type::f64: return body (TableTypes<double, double> ());
+    case Type::f32x4: return body (TableTypes<F32x4, F32x4> ());
     default:
-      return shape.counter == Type::f32
-                 ? body (Elements<float, Power<std::uint8_t, float>> ())
-                 : body (Elements<std::uint32_t, Power<std::uint8_t, std::uint32_t>> ());
+      return shape.counter == Type::f32 ? body (TableTypes<float, std::uint8_t> ())
+                                        : body (TableTypes<std::uint32_t, std::uint8_t> ());
   }
+}
+
+/// Calls `body` with the ElementTypes of any valid shape.
+template <class Body>
+auto with_element_types (const Shape &shape, Body &&body)
+{
+  if (shape.content == Content::powers)
+    return with_table_types (shape, body);
+  return shape.counter == Type::u32 ? body (ElementTypes<std::uint32_t, OneHot> ())
+                                    : body (ElementTypes<std::uint16_t, OneHot> ());
 }
 
 }  // namespace inthist

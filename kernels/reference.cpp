@@ -31,7 +31,7 @@ int fill (const Planes<T> &out, Source source, const std::atomic<bool> *cancelle
 
 int reference (const Job &job)
 {
-  return with_elements (job.shape, [&]<class T, class Source> (Elements<T, Source>) {
+  return with_element_types (job.shape, [&]<class T, class Source> (ElementTypes<T, Source>) {
     if constexpr (std::is_integral_v<T>)
       return fill (planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels },
                    job.cancelled);

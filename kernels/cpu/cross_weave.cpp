@@ -56,7 +56,7 @@ int weave (const Job &job, const Planes<T> &out, Source source)
 
 int run (const Job &job)
 {
-  return with_elements (job.shape, [&]<class T, class Source> (Elements<T, Source>) {
+  return with_element_types (job.shape, [&]<class T, class Source> (ElementTypes<T, Source>) {
     return weave (job, planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels });
   });
 }

@@ -57,7 +57,7 @@ int sweep (const Planes<T> &out, Source source, T *left, int tile,
 int run (const Job &job)
 {
   job.stage ("tiles");
-  return with_elements (job.shape, [&]<class T, class Source> (Elements<T, Source>) {
+  return with_element_types (job.shape, [&]<class T, class Source> (ElementTypes<T, Source>) {
     return sweep (planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels },
                   static_cast<T *> (job.workspace), job.tuning.tile_or (kTiles), job.cancelled);
   });

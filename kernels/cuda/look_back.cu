@@ -132,22 +132,9 @@ bool supports (const Shape &shape, const Tuning &)
   return shape.content == Content::powers;
 }
 
-/// Calls `body` with the Elements of a table.
-template <class Body>
-auto with_table (const Shape &shape, Body &&body)
-{
-  using Result = decltype (body (Elements<float, Power<float, float>> ()));
-  return with_elements (shape, [&]<class T, class Source> (Elements<T, Source> elements) {
-    if constexpr (std::is_same_v<Source, OneHot>)
-      return Result ();  // see supports ()
-    else
-      return body (elements);
-  });
-}
-
 int run (const Job &job)
 {
-  return with_table (job.shape, [&]<class T, class Source> (Elements<T, Source>) {
+  return with_table_types (job.shape, [&]<class T, class Source> (ElementTypes<T, Source>) {
     return launch_tiles<T, typename Source::Pixel> (
         planes_of<T> (job.shape, job.layout, job.tensor), job);
   });
@@ -155,7 +142,7 @@ int run (const Job &job)
 
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 {
-  return with_table (shape, [&]<class T, class Source> (Elements<T, Source>) {
+  return with_table_types (shape, [&]<class T, class Source> (ElementTypes<T, Source>) {
     using Of = Tiles<T, typename Source::Pixel>;
     const auto table = planes_of<T> (shape, layout_of (shape), nullptr);
     return std::max (TileStates<T, typename Of::Large> (nullptr, table).bytes,

@@ -94,14 +94,14 @@ template <class Algorithm>
 struct OverPlanes {
   static std::size_t workspace_bytes (const Shape &shape, const Tuning &tuning)
   {
-    return with_elements (shape, [&]<class T, class Source> (Elements<T, Source>) {
+    return with_element_types (shape, [&]<class T, class Source> (ElementTypes<T, Source>) {
       return Algorithm::workspace_bytes (planes_of<T> (shape, layout_of (shape), nullptr), tuning);
     });
   }
 
   static int run (const Job &job)
   {
-    return with_elements (job.shape, [&]<class T, class Source> (Elements<T, Source>) {
+    return with_element_types (job.shape, [&]<class T, class Source> (ElementTypes<T, Source>) {
       return Algorithm::run (planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels },
                              job);
     });
