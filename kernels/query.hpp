@@ -6,7 +6,7 @@
 //
 //   counts       u32 x bins a window: its histogram
 //   sums         u64 x planes a window: its sum in each plane
-//   likelihoods  f32 a window: how alike its histogram and a model are (measure.hpp). On a grid,
+//   likelihoods  f32 a window: how alike its histogram and a model are (likeness.hpp). On a grid,
 //                the likelihood map that a tracker searches (Palaniappan et al. 2010)
 //   quantiles    s32 a window: the first bin up to which, itself included, lie at least `quantile`
 //                of its pixels, and one at least; -1 without pixels. 0.5 gives the lower median
@@ -20,7 +20,7 @@
 #pragma once
 
 #include "inthist.hpp"
-#include "measure.hpp"
+#include "likeness.hpp"
 
 namespace inthist {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <kernels/measure.hpp>
+#include <kernels/likeness.hpp>
 
 namespace integralhist {
 
