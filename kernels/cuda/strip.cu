@@ -21,6 +21,7 @@
 #include "device/attribute.cuh"
 #include "device/strip_count.cuh"
 #include "device/strip_march.cuh"
+#include "strip.hpp"
 
 namespace inthist {
 namespace cuda {

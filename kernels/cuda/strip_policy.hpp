@@ -4,8 +4,6 @@
 // beside them; what it printed is in docs/measurements/2026-11-23-strip-policy.md.
 #pragma once
 
-#include "../inthist.hpp"
-
 namespace inthist::cuda {
 
 // The kernels are compiled with these numbers. None of them was measured against others.
@@ -39,8 +37,5 @@ struct StripPolicy {
   // 8192x8192x32.
   int count_blocks = 4;
 };
-
-/// Runs strip with another policy. The workspace has room for strips of 24 rows.
-int run_strip (const Job &job, const StripPolicy &policy);
 
 }  // namespace inthist::cuda

@@ -14,7 +14,7 @@
 #include <optional>
 #include <random>
 
-#include <kernels/cuda/strip_policy.hpp>
+#include <kernels/cuda/strip.hpp>
 #include <kernels/registry.hpp>
 #include <memory.hpp>
 #include <text.hpp>
