@@ -15,7 +15,7 @@
 #include <gst/cuda/gstcudastream.h>
 #endif
 
-#include "pixel_format.hpp"
+#include "video_formats.hpp"
 
 namespace integralhist {
 

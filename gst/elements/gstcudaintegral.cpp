@@ -10,12 +10,12 @@
 #include "load_shedder.hpp"
 #include "mapped_frame.hpp"
 #include "messages.hpp"
-#include "pixel_format.hpp"
 #include "producer_properties.hpp"
 #include "producer_query.hpp"
 #include "producer_stats.hpp"
 #include "region_reporter.hpp"
 #include "reported_regions.hpp"
+#include "video_formats.hpp"
 
 using namespace integralhist;
 
@@ -245,7 +245,7 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
     return FALSE;
   }
   // The first frame shows whether the new size works: it fails once, not at each negotiation.
-  const inthist::PixelFormat format = pixel_format (info);
+  const inthist::PixelFormat format = pixel_format_of (info);
   if (GST_VIDEO_INFO_WIDTH (&info) != GST_VIDEO_INFO_WIDTH (&state.info)
       || GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&state.info)
       || format.bytes > state.format.bytes)

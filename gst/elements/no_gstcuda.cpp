@@ -2,7 +2,7 @@
 //
 // CudaDevice in builds without libgstcuda: the primary context, and no CUDA memory in buffers.
 #include "cuda_device.hpp"
-#include "pixel_format.hpp"
+#include "video_formats.hpp"
 
 namespace integralhist {
 

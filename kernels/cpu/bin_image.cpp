@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <algorithm>
 
-#include "../pixel.hpp"
 #include "parallel.hpp"
 
 namespace inthist::cpu {

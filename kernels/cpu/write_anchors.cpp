@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "../anchors.hpp"
 #include "parallel.hpp"
 
 namespace inthist::cpu {

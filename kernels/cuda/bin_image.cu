@@ -7,7 +7,6 @@
 #include <cuda_runtime.h>
 
 #include "../inthist.hpp"
-#include "../pixel.hpp"
 #include "device/bytes.cuh"
 #include "device/overlap.cuh"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <cuda_runtime.h>
 
-#include "../anchors.hpp"
+#include "../inthist.hpp"
 
 namespace inthist::cuda {
 namespace {

@@ -1,52 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "inthist.hpp"
+#include "strategy.hpp"
 
 #include <algorithm>
 #include <cassert>
-#include <cstdint>
-#include <utility>
+
+#include "inthist.hpp"
 
 namespace inthist {
-
-bool is_valid (const Shape &shape)
-{
-  if (shape.width < 1 || shape.height < 1 || shape.bins < 1)
-    return false;
-  const auto [pixel, counter] = std::pair (shape.pixel, shape.counter);
-  if (shape.content == Content::bins)
-    return pixel == Type::u8 && shape.bins <= 256
-           && (counter == Type::u32 || counter == Type::u16
-               || (counter == Type::u16_anchored && shape.width <= 65535));
-  if (pixel == Type::u8)
-    return counter == Type::u32 ? shape.bins <= 2
-                                : (counter == Type::s32 || counter == Type::f32) && shape.bins == 1;
-  return (pixel == Type::u32 || pixel == Type::f32 || pixel == Type::f64 || pixel == Type::f32x4)
-         && counter == pixel && shape.bins == 1;
-}
-
-Layout layout_of (const Shape &shape)
-{
-  const std::size_t row = round_up (shape.width * bytes_of (shape.counter), 64);
-  return { row, row * shape.height };
-}
-
-Lut uniform_lut (int bins)
-{
-  Lut lut;
-  for (int value = 0; value < 256; value++)
-    lut[value] = std::uint8_t (value * bins / 256);
-  return lut;
-}
-
-Lut lut_of_bins (const Lut &lut, int first, int bins)
-{
-  Lut group;
-  for (int value = 0; value < 256; value++) {
-    const int bin = lut[value] - first;
-    group[value] = bin >= 0 && bin < bins ? std::uint8_t (bin) : 255;
-  }
-  return group;
-}
 
 bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning)
 {

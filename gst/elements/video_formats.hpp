@@ -3,7 +3,7 @@
 
 #include <gst/video/video.h>
 
-#include <kernels/inthist.hpp>
+#include <kernels/pixel_format.hpp>
 
 namespace integralhist {
 
@@ -21,6 +21,6 @@ namespace integralhist {
 /// Returns how the kernels read the first plane: luma unchanged (the top 8 bits of deeper samples),
 /// or the luma of RGB. RGB takes the colorimetry's matrix, or for RGB caps the one of its primaries
 /// (BT.709 where unknown). Ranges stay unchanged.
-inthist::PixelFormat pixel_format (const GstVideoInfo &info);
+inthist::PixelFormat pixel_format_of (const GstVideoInfo &info);
 
 }  // namespace integralhist

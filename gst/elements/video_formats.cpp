@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "pixel_format.hpp"
+#include "video_formats.hpp"
 
 #include <cmath>
 
@@ -23,7 +23,7 @@ GstVideoColorMatrix luma_matrix (const GstVideoColorimetry &colorimetry)
 
 }  // namespace
 
-inthist::PixelFormat pixel_format (const GstVideoInfo &info)
+inthist::PixelFormat pixel_format_of (const GstVideoInfo &info)
 {
   const bool rgb = GST_VIDEO_INFO_IS_RGB (&info);
   inthist::PixelFormat format;

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "pixel_format.hpp"
+
+namespace inthist {
+
+/// Maps a value to its bin. A pixel whose entry is Shape::bins or more counts nowhere.
+using Lut = std::array<std::uint8_t, 256>;
+
+/// Maps each value to value * bins / 256.
+Lut uniform_lut (int bins);
+
+/// Keeps bins first..first + bins - 1, numbered from 0, to compute a group of bins on its own.
+Lut lut_of_bins (const Lut &lut, int first, int bins);
+
+/// Tells how pixels become bins. The image must stay until the stream has passed.
+struct Binning {
+  Image image;
+  Lut lut;
+};
+
+}  // namespace inthist

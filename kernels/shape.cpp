@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "shape.hpp"
+
+#include <utility>
+
+#include "rounding.hpp"
+
+namespace inthist {
+
+bool is_valid (const Shape &shape)
+{
+  if (shape.width < 1 || shape.height < 1 || shape.bins < 1)
+    return false;
+  const auto [pixel, counter] = std::pair (shape.pixel, shape.counter);
+  if (shape.content == Content::bins)
+    return pixel == Type::u8 && shape.bins <= 256
+           && (counter == Type::u32 || counter == Type::u16
+               || (counter == Type::u16_anchored && shape.width <= 65535));
+  if (pixel == Type::u8)
+    return counter == Type::u32 ? shape.bins <= 2
+                                : (counter == Type::s32 || counter == Type::f32) && shape.bins == 1;
+  return (pixel == Type::u32 || pixel == Type::f32 || pixel == Type::f64 || pixel == Type::f32x4)
+         && counter == pixel && shape.bins == 1;
+}
+
+Layout layout_of (const Shape &shape)
+{
+  const std::size_t row = round_up (shape.width * bytes_of (shape.counter), 64);
+  return { row, row * shape.height };
+}
+
+}  // namespace inthist

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <cstddef>
+
+namespace inthist {
+
+/// The type of a pixel or of a tensor element. f32x4 is four interleaved channels; u16_anchored is
+/// u16 with Anchors behind the planes.
+enum class Type { u8, u16, u32, s32, f32, f64, f32x4, u16_anchored };
+
+constexpr std::size_t bytes_of (Type type)
+{
+  constexpr std::size_t kBytes[] = { 1, 2, 4, 4, 4, 8, 16, 2 };
+  return kBytes[int (type)];
+}
+
+constexpr const char *name_of (Type type)
+{
+  constexpr const char *kNames[] = { "u8",  "u16", "u32",   "s32",
+                                     "f32", "f64", "f32x4", "u16-anchored" };
+  return kNames[int (type)];
+}
+
+/// Says what a pixel adds to plane b.
+enum class Content {
+  bins,    // 1 where its bin is b: an integral histogram
+  powers,  // its value to the power b + 1: a table, and that of squares (Viola and Jones 2001)
+};
+
+/// Says what to compute. is_valid tells which combinations exist:
+///
+///   bins    1..256 planes; u8 to u32 (exact below 2^32 pixels), to u16 (the u32 modulo 65536), or
+///           to u16_anchored (which gives back the u32, in frames of at most 65535 columns)
+///   powers  one plane; u8 to u32 or s32, modulo 2^32 (u32: also two planes), or to f32; u32 to
+///           u32; f32, f64 or f32x4 to itself
+///
+/// Floating sums only add, each pixel to at most width + height others in turn. An element is off
+/// by at most (width + height) u sum |pixel|, u being 2^-24 or 2^-53 (Higham 1993, eq. 2.4).
+struct Shape {
+  int width = 0, height = 0;  // pixels, each at least 1
+  int bins = 0;               // planes
+  Type counter = Type::u32;   // of the tensor's elements
+  Content content = Content::bins;
+  Type pixel = Type::u8;
+  bool operator== (const Shape &) const = default;
+};
+
+bool is_valid (const Shape &shape);
+
+/// Places H[b][y][x] at byte b * plane_pitch + y * row_pitch + x * bytes_of (counter). Both pitches
+/// and the tensor's address are multiples of 16. Bytes behind a row's end are never touched.
+struct Layout {
+  std::size_t row_pitch = 0, plane_pitch = 0;  // bytes
+};
+
+/// Aligns rows to cache lines (64 bytes) and leaves no gap between planes.
+Layout layout_of (const Shape &shape);
+
+}  // namespace inthist

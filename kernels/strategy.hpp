@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "binning.hpp"
+#include "rounding.hpp"
+#include "shape.hpp"
+
+struct CUstream_st;
+
+namespace inthist {
+
+using Stream = CUstream_st *;  // cudaStream_t; the CPU ignores it
+
+enum class Device { cpu, cuda };
+
+/// Input of a strategy. With `powers` it has pixels of Shape::pixel, on any stride that keeps them
+/// aligned. With `bins` it has bin indices (see Lut), is 16-byte aligned, and its stride is
+/// bin_stride (width); columns from the width up to the stride can be read, but mean nothing.
+struct PixelPlane {
+  std::uint8_t *data = nullptr;
+  std::size_t stride = 0;  // bytes
+};
+
+/// Rounds the width up to 256, so that vectors and tiles may read beyond a row's end.
+constexpr std::size_t bin_stride (int width)
+{
+  return round_up (std::size_t (width), 256);
+}
+
+/// Parameters that the papers vary. 0 is the default, a strategy's first that it supports.
+struct Tuning {
+  int tile = 0;     // rows and columns of a tile
+  int threads = 0;  // per block
+
+  int tile_or (std::span<const int> tiles) const { return tile ? tile : tiles.front (); }
+  int threads_or (std::span<const int> list) const { return threads ? threads : list.front (); }
+  bool operator== (const Tuning &) const = default;
+};
+
+/// Tests a flag by which another thread stops the work; null is no flag.
+inline bool is_set (const std::atomic<bool> *flag)
+{
+  return flag && flag->load (std::memory_order_relaxed);
+}
+
+/// Hears of the stages of a run, to time them. Work enqueued between two belongs to the first.
+class StageListener {
+public:
+  virtual ~StageListener () = default;
+  virtual void begin (const char *stage) = 0;  // "initialise", "scan", "transpose", ...
+};
+
+/// What a strategy needs for one frame. The workspace has workspace_bytes (shape, tuning) bytes, is
+/// 256-byte aligned, and is in use until the stream has passed.
+struct Job {
+  Shape shape;
+  Layout layout;
+  PixelPlane pixels;
+  void *tensor = nullptr;
+  void *workspace = nullptr;
+  Stream stream = nullptr;
+  Tuning tuning = {};
+  StageListener *listener = nullptr;
+  const Binning *binning = nullptr;  // with `bins`: run () first makes `pixels` from this
+
+  /// CPU strategies poll this about every millisecond; once it is set, run () soon returns
+  /// ECANCELED. CUDA strategies only launch, and do not poll.
+  const std::atomic<bool> *cancelled = nullptr;
+
+  void stage (const char *name) const
+  {
+    if (listener)
+      listener->begin (name);
+  }
+};
+
+/// One algorithm. Its name is also the file's, the property's nick and the label in tests.
+struct Strategy {
+  const char *name;
+  const char *description;  // one line, for users
+  Device device;
+  /// Returns enough bytes for fewer bins or rows as well, as parts of frames have them.
+  std::size_t (*workspace_bytes) (const Shape &, const Tuning &) =
+      [] (const Shape &, const Tuning &) { return std::size_t (0); };
+  int (*run) (const Job &);
+  // run () does the next two for strategies that do not
+  bool bins_itself = false;     // takes Job::binning, and may leave `pixels` as they are
+  bool anchors_itself = false;  // writes the anchors too
+  // asked only of valid shapes and of parameters below
+  bool (*supports) (const Shape &, const Tuning &) = [] (const Shape &, const Tuning &) {
+    return true;
+  };
+  const char *limit = "";                         // what it supports, in words, if not everything
+  std::span<const int> tiles = {}, threads = {};  // values for Tuning, the default first
+  bool slow = false;                              // for comparison only: never chosen by itself
+};
+
+/// Tells whether the shape is valid and the strategy supports it with these parameters.
+bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning = {});
+
+/// Runs the strategy. Where the strategy does not, runs bin_image before it if the job has a
+/// `binning`, and write_anchors after it if the tensor has anchors.
+[[nodiscard]] int run (const Strategy &strategy, const Job &job);
+
+}  // namespace inthist
