@@ -9,6 +9,7 @@
 #include "check_threads.hpp"
 #include "cpu_tensor.hpp"
 #include "memory_messages.hpp"
+#include "part_memory.hpp"
 #include "tensor_pool.hpp"
 #include "thread.hpp"
 #include "tuning_cache.hpp"
@@ -37,13 +38,11 @@ public:
     const auto first = TRY (pool_->acquire ());
     plan_ = TRY (plan_for (inthist::Device::cpu, most_, options.strategy, options.tuning_time, 1,
                            static_cast<CpuTensor &> (*first).data (), options.cancelled.get ()));
-    const std::size_t plane = inthist::bin_stride (most_.width) * most_.height;
-    const std::size_t workspace =
-        plan_.choice.strategy->workspace_bytes (most_, plan_.choice.tuning);
+    const PartMemory memory = memory_of (most_, plan_.choice.strategy, plan_.choice.tuning);
     for (Slot &slot : slots_) {
-      for (const auto &[memory, bytes] :
-           { std::pair{ &slot.pixels, plane }, std::pair{ &slot.workspace, workspace } })
-        *memory = TRY (allocate_on_host (
+      for (const auto &[owner, bytes] : { std::pair{ &slot.pixels, memory.pixels },
+                                          std::pair{ &slot.workspace, memory.workspace } })
+        *owner = TRY (allocate_on_host (
             bytes,
             [bytes = bytes] (const Available &available) {
               return no_memory ("what a frame in flight needs besides its tensor", bytes, available)
@@ -53,7 +52,7 @@ public:
       idle_.push_back (&slot);
     }
     if (most_.height < shape_.height)
-      above_.resize (std::size_t (most_.bins) * shape_.width);
+      above_.resize (memory.above / sizeof (std::uint32_t));
     worker_ = TRY (Thread::start ("integralhist-cpu", [this] { work (); }));
     return {};
   }

@@ -20,6 +20,7 @@
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
 #include "cuda_tensor.hpp"
+#include "part_memory.hpp"
 #include "picture_cache.hpp"
 #include "tensor_pool.hpp"
 #include "trace.hpp"
@@ -37,8 +38,8 @@ public:
       : shape_ (shape), most_ (limit.of (shape)), lut_ (lut), download_ (options.download),
         context_ (std::move (context)), queries_ (std::make_shared<QueryBufferPool> (context_)),
         download_stream_ (context_), above_ (context_), slots_ (context_, options.async_depth),
-        pictures_ (context_, options.async_depth + (limit.bins > 0 ? 1 : 0), shape.width,
-                   [this] (const Picture &picture) { return await_readers (picture); })
+        pictures_ (context_, options.async_depth + (limit.bins > 0 ? kPicturesAhead : 0),
+                   shape.width, [this] (const Picture &picture) { return await_readers (picture); })
   {
   }
 
@@ -165,26 +166,23 @@ private:
     plan_ = TRY (plan_for (inthist::Device::cuda, most_, options.strategy, options.tuning_time,
                            int (options.async_depth), static_cast<CudaTensor &> (*first).data (),
                            options.cancelled.get ()));
-    const std::size_t workspace = std::max<std::size_t> (
-        plan_.choice.strategy->workspace_bytes (most_, plan_.choice.tuning), 1);
+    memory_ = memory_of (most_, plan_.choice.strategy, plan_.choice.tuning);
     TRY (pictures_.open ());
     *download_stream_ = TRY (make_stream ());
     trace_name (download_stream_->get (), "integral histogram: download");
     for (Slot &slot : *slots_) {
       slot.stream = TRY (make_stream ());
       trace_name (slot.stream.get (), "integral histogram: compute");
-      slot.pixels = TRY (make_device_memory (inthist::bin_stride (most_.width) * most_.height));
-      slot.workspace = TRY (make_device_memory (workspace));
+      slot.pixels = TRY (make_device_memory (memory_.pixels));
+      slot.workspace = TRY (make_device_memory (std::max<std::size_t> (memory_.workspace, 1)));
       for (EventOwner *event : { &slot.ready, &slot.computed, &slot.downloaded,
                                  &slot.compute_started, &slot.download_started })
         *event = TRY (make_event (cudaEventBlockingSync));
     }
     if (most_.height < shape_.height)
-      *above_ = TRY (make_device_memory (above_bytes ()));
+      *above_ = TRY (make_device_memory (memory_.above));
     return {};
   }
-
-  std::size_t above_bytes () const { return sizeof (std::uint32_t) * most_.bins * most_.width; }
 
   static cudaEvent_t done (const Slot &slot)
   {
@@ -345,7 +343,7 @@ private:
       if (last_)
         TRY (check (cudaStreamWaitEvent (stream, last_->computed.get (), 0)));
       if (part.first_row == 0)
-        TRY (check (cudaMemsetAsync (above_->get (), 0, above_bytes (), stream)));
+        TRY (check (cudaMemsetAsync (above_->get (), 0, memory_.above, stream)));
       TRY (check (inthist::cuda::add_above (tensor.shape, tensor.layout, tensor.data (),
                                             reinterpret_cast<std::uint32_t *> (above_->get ()),
                                             stream)));
@@ -375,6 +373,7 @@ private:
   const std::shared_ptr<QueryBufferPool> queries_;
   std::shared_ptr<TensorPool> pool_;
   Plan plan_;
+  PartMemory memory_;
   InContext<StreamOwner> download_stream_;
   InContext<DeviceMemory> above_;  // H in the row above the next strip
   std::unique_ptr<BufferHolds> holds_;

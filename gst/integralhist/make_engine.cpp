@@ -39,9 +39,9 @@ Expected<std::unique_ptr<Engine>> make_once (const inthist::Shape &shape, const 
       all.push_back (pretend_device (id, lut, options));
 
   if (!several) {
-    const unsigned room = room_for (shape, all.front ().memory,
-                                    overhead_of (shape, options, functions.kind, pixel_bytes,
-                                                 options.async_depth) (shape.bins, shape.height));
+    const unsigned room =
+        room_for (shape, all.front ().memory,
+                  overhead_of (shape, options, functions.kind, pixel_bytes, options.async_depth));
     // Without a limit one tensor is enough; waits for tensors held downstream are warned about.
     if (room >= (limited ? least_resident (options) : 1)) {
       // The memory of the built-in choice was counted.

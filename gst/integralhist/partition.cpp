@@ -8,6 +8,7 @@
 #include <kernels/registry.hpp>
 
 #include "memory_messages.hpp"
+#include "part_memory.hpp"
 #include "picture_rows.hpp"
 
 namespace integralhist {
@@ -163,19 +164,13 @@ private:
 
 }  // namespace
 
-Overhead overhead_of (const inthist::Shape &shape, const Options &options, inthist::Device kind,
-                      int pixel_bytes, unsigned parts)
+std::size_t overhead_of (const inthist::Shape &part, const Options &options, inthist::Device kind,
+                         int pixel_bytes, unsigned parts)
 {
-  return [=] (int bins, int rows) {
-    const inthist::Shape part = part_of (shape, bins, rows);
-    const inthist::Strategy *const strategy =
-        options.strategy ? options.strategy : inthist::preferred_strategy (kind, part);
-    const std::size_t pixels = inthist::bin_stride (shape.width) * rows,
-                      above = sizeof (std::uint32_t) * bins * shape.width,
-                      picture = most_picture_bytes (shape.width, pixel_bytes, rows);
-    return parts * (pixels + (strategy ? strategy->workspace_bytes (part, {}) : 0))
-           + (parts + 1) * picture + above;
-  };
+  const PartMemory memory = memory_of (
+      part, options.strategy ? options.strategy : inthist::preferred_strategy (kind, part), {});
+  return parts * (memory.pixels + memory.workspace) + memory.above
+         + (parts + kPicturesAhead) * most_picture_bytes (part.width, pixel_bytes, part.height);
 }
 
 unsigned room_for (const inthist::Shape &shape, std::size_t memory, std::size_t needed)

@@ -52,8 +52,9 @@ Expected<Partition> divide (const inthist::Shape &shape, std::span<const ShardDe
                             const Options &options, const Overhead &overhead,
                             std::size_t pictures = 0);
 
-/// Returns what the strategy needs with pixels of so many bytes and so many parts in flight.
-Overhead overhead_of (const inthist::Shape &shape, const Options &options, inthist::Device kind,
-                      int pixel_bytes, unsigned parts);
+/// Returns the most bytes that an engine needs besides tensors, with the built-in choice, parts of
+/// this shape, pixels of so many bytes, and so many parts in flight.
+std::size_t overhead_of (const inthist::Shape &part, const Options &options, inthist::Device kind,
+                         int pixel_bytes, unsigned parts);
 
 }  // namespace integralhist

@@ -202,9 +202,12 @@ Expected<std::unique_ptr<Engine>> make_sharded_engine (const inthist::Shape &sha
                                                        int pixel_bytes)
 {
   const std::size_t picture = most_picture_bytes (shape.width, pixel_bytes, shape.height);
+  const auto overhead = [&] (int bins, int rows) {
+    return overhead_of (part_of (shape, bins, rows), options, functions.kind, pixel_bytes,
+                        kPartsAtOnce);
+  };
   const Partition partition =
-      TRY (divide (shape, devices, options,
-                   overhead_of (shape, options, functions.kind, pixel_bytes, kPartsAtOnce),
+      TRY (divide (shape, devices, options, overhead,
                    functions.peers_copy (shape) ? options.async_depth * picture : 0));
   auto engine = std::make_unique<ShardedEngine> (shape, options, partition, functions);
   TRY (engine->open (options, devices));
