@@ -21,13 +21,9 @@
 
 #include "inthist.hpp"
 #include "likeness.hpp"
+#include "region.hpp"
 
 namespace inthist {
-
-/// A rectangle in pixels.
-struct Region {
-  int x = 0, y = 0, width = 0, height = 0;
-};
 
 /// Windows of one size; that in column i and row j starts at pixel (x + i step_x, y + j step_y).
 struct Grid {

@@ -13,9 +13,14 @@
 #include <cstdint>
 
 #include "host_device.hpp"
-#include "query.hpp"
+#include "inthist.hpp"
 
 namespace inthist {
+
+/// A rectangle in pixels.
+struct Region {
+  int x = 0, y = 0, width = 0, height = 0;
+};
 
 INTHIST_HOST_DEVICE inline int between (std::int64_t low, std::int64_t value, std::int64_t high)
 {
@@ -34,28 +39,6 @@ INTHIST_HOST_DEVICE inline Region clip_at (std::int64_t x, std::int64_t y, int w
 INTHIST_HOST_DEVICE inline Region clip (const Region &region, const Shape &shape)
 {
   return clip_at (region.x, region.y, region.width, region.height, shape);
-}
-
-/// The first pixel of a window before it is clipped.
-struct Corner {
-  std::int64_t x, y;
-};
-
-INTHIST_HOST_DEVICE inline Corner corner_of (const Windows &windows, int i)
-{
-  if (windows.list)
-    return { windows.list[i].x, windows.list[i].y };
-  const Grid &grid = windows.grid;
-  return { grid.x + std::int64_t (i % grid.columns) * grid.step_x,
-           grid.y + std::int64_t (i / grid.columns) * grid.step_y };
-}
-
-INTHIST_HOST_DEVICE inline Region window_of (const Windows &windows, int i, const Shape &shape)
-{
-  const auto [x, y] = corner_of (windows, i);
-  const bool listed = windows.list;
-  return clip_at (x, y, listed ? windows.list[i].width : windows.grid.window_width,
-                  listed ? windows.list[i].height : windows.grid.window_height, shape);
 }
 
 /// Returns the most pixels whose sum cannot overflow an element of the plane.

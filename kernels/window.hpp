@@ -4,9 +4,31 @@
 // the tensor (region.hpp); the window is clipped.
 #pragma once
 
-#include "region.hpp"
+#include "query.hpp"
 
 namespace inthist {
+
+/// The first pixel of a window before it is clipped.
+struct Corner {
+  std::int64_t x, y;
+};
+
+INTHIST_HOST_DEVICE inline Corner corner_of (const Windows &windows, int i)
+{
+  if (windows.list)
+    return { windows.list[i].x, windows.list[i].y };
+  const Grid &grid = windows.grid;
+  return { grid.x + std::int64_t (i % grid.columns) * grid.step_x,
+           grid.y + std::int64_t (i / grid.columns) * grid.step_y };
+}
+
+INTHIST_HOST_DEVICE inline Region window_of (const Windows &windows, int i, const Shape &shape)
+{
+  const auto [x, y] = corner_of (windows, i);
+  const bool listed = windows.list;
+  return clip_at (x, y, listed ? windows.list[i].width : windows.grid.window_width,
+                  listed ? windows.list[i].height : windows.grid.window_height, shape);
+}
 
 /// Returns the weight of a pixel in the window's normalised histogram.
 INTHIST_HOST_DEVICE inline float weight_of (float columns, float rows)

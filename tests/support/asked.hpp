@@ -8,7 +8,7 @@
 #include <random>
 #include <utility>
 
-#include <kernels/region.hpp>
+#include <kernels/window.hpp>
 
 #include "devices.hpp"
 
