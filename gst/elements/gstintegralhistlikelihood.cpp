@@ -73,7 +73,7 @@ struct State {
   HistogramConsumer consumer;
 
   // of the streaming thread
-  Model model;
+  LikelihoodModel model;
   guint64 known_changes = 0;   // LikelihoodProperties::model_changes when it was taken
   std::vector<gfloat> values;  // of the map, kept for its memory
   LikelihoodPicture picture;

@@ -25,8 +25,8 @@ static Expected<std::vector<gfloat>> count_region (GstIntegralHistogramMeta *met
   return bins;
 }
 
-Expected<Model> take_model (const std::string &text, const std::string &histogram,
-                            GstIntegralHistogramMeta *meta, int width, int height)
+Expected<LikelihoodModel> take_model (const std::string &text, const std::string &histogram,
+                                      GstIntegralHistogramMeta *meta, int width, int height)
 {
   const auto wanted = TRY (parse_model (text));
   GstVideoRectangle region = { 0, 0, std::max (width / 4, 1), std::max (height / 4, 1) };
@@ -34,7 +34,7 @@ Expected<Model> take_model (const std::string &text, const std::string &histogra
   region.y = (height - region.h) / 2;
   if (wanted)
     region = *wanted;
-  Model model = { TRY (parse_histogram (histogram)) };
+  LikelihoodModel model = { TRY (parse_histogram (histogram)) };
   if (model.bins.empty ()) {
     const gint64 right = std::min<gint64> (gint64 (region.x) + region.w, width),
                  bottom = std::min<gint64> (gint64 (region.y) + region.h, height);

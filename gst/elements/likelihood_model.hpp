@@ -12,13 +12,13 @@
 
 namespace integralhist {
 
-struct Model {
+struct LikelihoodModel {
   std::vector<gfloat> bins;      // empty before there is one
   double width = 0, height = 0;  // of its region, as a share of the frame's
 };
 
 /// Makes the model from the two properties for a frame of this size; empty ones mean its middle.
-Expected<Model> take_model (const std::string &text, const std::string &histogram,
-                            GstIntegralHistogramMeta *meta, int width, int height);
+Expected<LikelihoodModel> take_model (const std::string &text, const std::string &histogram,
+                                      GstIntegralHistogramMeta *meta, int width, int height);
 
 }  // namespace integralhist
