@@ -176,7 +176,7 @@ public:
           { rig_.device, shape, picture_, candidate.name, candidate.mode, candidate.tuning,
             candidate.laps.size (), median, percentile (candidate.laps, 0.05),
             percentile (candidate.laps, 0.95),
-            candidate.ceiling ? written : written + pixels * double (bytes_of (shape.pixel)),
+            candidate.reads ? written + pixels * double (bytes_of (shape.pixel)) : written,
             ceiling / median, candidate.stages });
     }
     rows.insert (rows.end (), regions_.begin (), regions_.end ());
@@ -200,10 +200,10 @@ private:
         continue;
       if (!peer->add)
         skip (peer->name, "not in this build");
-      else if (!peer->takes (rig_.shape))
-        refused (peer->name, text ("it takes %s", peer->limit).c_str ());
-      else
+      else if (peer->takes (rig_.shape))
         peer->add (rig_, list_);
+      else if (!peer->ceiling)
+        refused (peer->name, text ("it takes %s", peer->limit).c_str ());
     }
   }
 
