@@ -114,6 +114,14 @@ captured (const Rig &rig, const std::function<void (const Slot &)> &frame, int l
     CHECK_CUDA (cudaGraphLaunch ((*graphs)[slot.index].get (), slot.stream));
   };
 }
+
+/// Memory of the host that a GPU copies from and to by itself.
+Memory pinned (std::size_t bytes)
+{
+  void *memory = nullptr;
+  CHECK_CUDA (cudaMallocHost (&memory, bytes));
+  return { static_cast<std::uint8_t *> (memory), [] (void *block) { cudaFreeHost (block); } };
+}
 #endif
 
 class Bench {
@@ -176,7 +184,7 @@ public:
           { rig_.device, shape, picture_, candidate.name, candidate.mode, candidate.tuning,
             candidate.laps.size (), median, percentile (candidate.laps, 0.05),
             percentile (candidate.laps, 0.95),
-            candidate.ceiling ? written : written + pixels * double (bytes_of (shape.pixel)),
+            candidate.reads ? written + pixels * double (bytes_of (shape.pixel)) : written,
             ceiling / median, candidate.stages });
     }
     rows.insert (rows.end (), regions_.begin (), regions_.end ());
@@ -200,10 +208,10 @@ private:
         continue;
       if (!peer->add)
         skip (peer->name, "not in this build");
-      else if (!peer->takes (rig_.shape))
-        refused (peer->name, text ("it takes %s", peer->limit).c_str ());
-      else
+      else if (peer->takes (rig_.shape))
         peer->add (rig_, list_);
+      else if (!peer->ceiling)
+        refused (peer->name, text ("it takes %s", peer->limit).c_str ());
     }
   }
 
@@ -243,6 +251,10 @@ private:
       }
     }
     rig_.make_workspaces (first, others);
+#if INTHIST_CUDA
+    if (options_.transfers && rig_.device == Device::cuda)
+      make_transfers ();
+#endif
     for (const auto &[strategy, tuning, in_flight] : entries) {
       const auto frame = frame_of (*strategy, tuning);
       add (*strategy, tuning, "alone", frame, 1);
@@ -258,9 +270,56 @@ private:
                lanes == 1 ? "alone, graphs" : text ("%d in flight, graphs", lanes),
                captured (rig_, frame, lanes), lanes);
       }
+      for (int lanes = 1; lanes <= (in_flight ? 2 : 1) && !downloaded_.empty (); lanes++)
+        add_with_transfers (*strategy, tuning, frame, lanes);
 #endif
     }
   }
+
+#if INTHIST_CUDA
+  void make_transfers ()
+  {
+    const std::size_t tensor = tensor_bytes (rig_.shape, rig_.layout);
+    if (free_bytes (Device::cpu) < 4 * tensor)  // two of them, the truth, and what is looked at
+      return skip ("transfers", "the host has no room for two tensors");
+    const Bytes &source =
+        rig_.shape.content == Content::bins ? *rig_.input.c.video : rig_.input.pixels;
+    uploaded_.push_back (pinned (source.size ()));
+    std::memcpy (uploaded_[0].get (), source.data (), source.size ());
+    for (int lane = 0; lane < std::min (2, rig_.lanes); lane++)
+      downloaded_.push_back (pinned (tensor));
+  }
+
+  void add_with_transfers (const Strategy &strategy, const Tuning &tuning,
+                           const std::function<void (const Slot &)> &frame, int lanes)
+  {
+    const Shape &shape = rig_.shape;
+    const std::size_t tensor = tensor_bytes (shape, rig_.layout),
+                      pixels = std::size_t (shape.width) * shape.height * bytes_of (shape.pixel);
+    const auto both_ways = [this, frame, tensor, pixels] (const Slot &slot) {
+      if (slot.listener)
+        slot.listener->begin ("upload");
+      CHECK_CUDA (cudaMemcpyAsync (rig_.images[slot.lane].get (), uploaded_[0].get (), pixels,
+                                   cudaMemcpyHostToDevice, slot.stream));
+      frame (slot);
+      if (slot.listener)
+        slot.listener->begin ("download");
+      CHECK_CUDA (cudaMemcpyAsync (downloaded_[slot.lane].get (), slot.tensor, tensor,
+                                   cudaMemcpyDeviceToHost, slot.stream));
+    };
+    add (strategy, tuning, lanes == 1 ? "alone, transfers" : "2 in flight, transfers", both_ways,
+         lanes);
+    Candidate &candidate = list_.back ();
+    candidate.staged = lanes == 1;
+    candidate.wrong = [this, wrong = candidate.wrong, tensor, lanes] (const Bytes &slot) {
+      std::string how = wrong (slot);
+      for (int lane = 0; lane < lanes && how.empty (); lane++)
+        if (std::memcmp (downloaded_[lane].get (), slot.data (), tensor) != 0)
+          how = "what was downloaded is not the tensor";
+      return how;
+    };
+  }
+#endif
 
   std::function<void (const Slot &)> frame_of (const Strategy &strategy, const Tuning &tuning) const
   {
@@ -431,6 +490,7 @@ private:
   const std::string picture_, name_;
   std::vector<Candidate> list_;
   std::vector<Row> regions_;
+  std::vector<Memory> uploaded_, downloaded_;  // pinned, of all transfers; the latter of each lane
 };
 
 }  // namespace

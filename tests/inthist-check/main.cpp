@@ -66,6 +66,8 @@ Timing:
                          first of $INTHIST_TEST_FRAMES, for --size 768x576; may be
                          repeated (landscape)
   --regions N            also N regions of a finished histogram: of 64x64 pixels, and of any size
+  --transfers            on a GPU each strategy also with its pixels uploaded from pinned memory
+                         and its tensor downloaded: one frame at a time, and two (dual buffering)
   --seconds S            for each shape and device (2)
   --peers, --no-peers    time the peers too, or only the ceilings (without NAMEs they are, with
                          NAMEs they are not)
@@ -184,6 +186,7 @@ Arguments parse (int argc, char **argv)
     kBench,
     kPicture,
     kRegions,
+    kTransfers,
     kSeconds,
     kPeers,
     kNoPeers,
@@ -204,6 +207,7 @@ Arguments parse (int argc, char **argv)
     { "bench", no_argument, nullptr, kBench },
     { "picture", required_argument, nullptr, kPicture },
     { "regions", required_argument, nullptr, kRegions },
+    { "transfers", no_argument, nullptr, kTransfers },
     { "seconds", required_argument, nullptr, kSeconds },
     { "peers", no_argument, nullptr, kPeers },
     { "no-peers", no_argument, nullptr, kNoPeers },
@@ -255,6 +259,10 @@ Arguments parse (int argc, char **argv)
       case kRegions:
         o.regions = number ("--regions", value, 1, 1 << 20);
         a.only_with_bench = "--regions";
+        break;
+      case kTransfers:
+        o.transfers = true;
+        a.only_with_bench = "--transfers";
         break;
       case kSeconds:
         o.seconds = number ("--seconds", value, 0.0, 3600.0);

@@ -41,6 +41,7 @@ struct Options {
   std::vector<const Peer *> peers;
   std::vector<std::string> pictures = { "landscape" };  // that a histogram is timed with
   int regions = 0;                                      // to time on finished histograms
+  bool transfers = false;  // also with the pixels uploaded and the tensor downloaded
   double seconds = 2;
   Format format = Format::table;
   std::string output;

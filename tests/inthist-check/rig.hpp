@@ -32,6 +32,7 @@ struct Candidate {
   int lanes = 1;        // frames in flight
   bool staged = false;  // tells a listener of its stages
   bool ceiling = false;
+  bool reads = true;  // the pixels, which then are useful bytes too
 
   // measured
   int frames = 1;                                           // a lap

@@ -261,20 +261,24 @@ std::string Truth::difference (const Tensor &got, std::uint8_t around) const
 
 std::string Truth::difference_with_border (const Tensor &got, std::uint32_t scale) const
 {
+  const std::size_t size = bytes_of (shape.counter);
   for (int p = 0; p < shape.bins; p++)
     for (int y = -1; y < shape.height; y++) {
-      const std::uint8_t *const row =
-          &got.bytes[got.front + p * got.layout.plane_pitch + (y + 1) * got.layout.row_pitch];
-      for (int x = -1; x < shape.width; x++) {
-        const std::uint32_t is = at<std::uint32_t> (row, x + 1),
-                            wanted = x < 0 || y < 0
-                                         ? 0
-                                         : scale * at<std::uint32_t> (wanted_row (p, y), x);
+      const std::size_t row =
+                            got.front + p * got.layout.plane_pitch + (y + 1) * got.layout.row_pitch,
+                        zeros = y < 0 ? (shape.width + 1) * size : size;
+      if (const std::size_t end = row + zeros; first_written (got.bytes, row, end, 0) != end)
+        return text ("plane %d, row %d of the border is not zero", p, y);
+      for (int x = 0; x < shape.width && y >= 0 && scale != 1; x++) {
+        const std::uint32_t is = at<std::uint32_t> (&got.bytes[row], x + 1),
+                            wanted = scale * at<std::uint32_t> (wanted_row (p, y), x);
         if (is != wanted)
           return wrong_at (p, y, x, text (": %u, must be %u", is, wanted));
       }
     }
-  return "";
+  return scale == 1
+             ? difference ({ got.bytes, got.front + got.layout.row_pitch + size, got.layout })
+             : "";
 }
 
 }  // namespace inthist::check

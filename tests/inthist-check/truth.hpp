@@ -31,9 +31,9 @@ public:
   /// The elements alone.
   std::string difference (const Tensor &got) const;
 
-  /// The same for integral functions that put a row and a column of zeros before a plane, and count
-  /// `scale` for a pixel, modulo 2^32.
-  std::string difference_with_border (const Tensor &got, std::uint32_t scale) const;
+  /// The same for integral functions that put a row and a column of zeros before a plane. Of a
+  /// histogram they count `scale` for a pixel, modulo 2^32.
+  std::string difference_with_border (const Tensor &got, std::uint32_t scale = 1) const;
 
   const Shape shape;
 

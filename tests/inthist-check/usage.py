@@ -85,6 +85,7 @@ class Usage(unittest.TestCase):
                 ('--picture frame takes --size 768x576', '--bench --picture frame'),
                 ('--picture is of a histogram', '--bench --table u8:u32 --picture noise'),
                 ('--regions goes with --bench', '--regions 10'),
+                ('--transfers goes with --bench', '--transfers'),
                 ('--regions are of a histogram', '--bench --table u8:u32 --regions 10'),
                 ('takes at most 65535 columns', '--size 70000x3 --counter u16-anchored'),
                 ('--format goes with --bench', '--format csv'),

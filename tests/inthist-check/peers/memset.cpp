@@ -35,7 +35,8 @@ void add_memset (Rig &rig, std::vector<Candidate> &list)
                           [=, &rig] (const Bytes &slot) {
                             return not_filled_with (rig, slot, std::uint8_t (value));
                           },
-                      .ceiling = true });
+                      .ceiling = true,
+                      .reads = false });
 }
 
 }  // namespace inthist::check

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // NPP: bins first, as ours; then once a bin nppiCompareC, which makes a mask of 255, and
-// nppiIntegral, which puts a row and a column of zeros before a plane.
+// nppiIntegral, which puts a row and a column of zeros before a plane. A table is one call, of
+// nppiIntegral or, with the squares, of nppiSqrIntegral. Its int is modulo 2^32, as our u32 is.
 #include <nppi_statistics_functions.h>
 #include <nppi_threshold_and_compare_operations.h>
 
@@ -36,11 +37,49 @@ void expect_npp (NppStatus status, const char *call)
     throw std::runtime_error (text ("%s: NPP status %d", call, int (status)));
 }
 
+void add_table (Rig &rig, std::vector<Candidate> &list)
+{
+  const Shape shape = rig.shape;
+  const Layout layout = rig.layout_with_border ();
+  list.push_back (
+      { .name = "npp",
+        .mode = "alone",
+        .frame =
+            [=, &rig, context = context_of_this_device ()] (const Slot &slot) mutable {
+              const std::uint8_t *const pixels = rig.images[slot.lane].get ();
+              const NppiSize size = { shape.width, shape.height };
+              const int row = int (layout.row_pitch);
+              context.hStream = slot.stream;
+              auto *const sums = reinterpret_cast<Npp32s *> (slot.tensor),
+                          *const squares =
+                              reinterpret_cast<Npp32s *> (slot.tensor + layout.plane_pitch);
+              if (shape.bins == 2)
+                expect_npp (nppiSqrIntegral_8u32s_C1R_Ctx (pixels, shape.width, sums, row, squares,
+                                                           row, size, 0, 0, context),
+                            "nppiSqrIntegral_8u32s_C1R_Ctx");
+              else if (shape.counter == Type::f32)
+                expect_npp (nppiIntegral_8u32f_C1R_Ctx (pixels, shape.width,
+                                                        reinterpret_cast<Npp32f *> (slot.tensor),
+                                                        row, size, 0, context),
+                            "nppiIntegral_8u32f_C1R_Ctx");
+              else
+                expect_npp (
+                    nppiIntegral_8u32s_C1R_Ctx (pixels, shape.width, sums, row, size, 0, context),
+                    "nppiIntegral_8u32s_C1R_Ctx");
+            },
+        .wrong =
+            [=, &rig] (const Bytes &slot) {
+              return rig.input.truth.difference_with_border ({ slot, 0, layout });
+            } });
+}
+
 }  // namespace
 
 void add_npp (Rig &rig, std::vector<Candidate> &list)
 {
   const Shape shape = rig.shape;
+  if (shape.content == Content::powers)
+    return add_table (rig, list);
   const Layout layout = rig.layout_with_border ();
   const int mask_stride = int (bin_stride (shape.width));
   const std::shared_ptr<std::uint8_t> mask = rig.memory (std::size_t (mask_stride) * shape.height);

@@ -26,6 +26,16 @@ bool takes_32_bit_indices (const Shape &shape)
          && tensor_bytes (shape, layout_of (shape)) / sizeof (std::uint32_t) < INT32_MAX;
 }
 
+bool takes_tables (const Shape &shape)
+{
+  return shape.content == Content::powers;
+}
+
+bool takes_npp (const Shape &shape)
+{
+  return takes_u32_histograms (shape) || (takes_tables (shape) && shape.pixel == Type::u8);
+}
+
 constexpr const char *kMaskLimit = "histograms of u32, up to 8.4 million pixels";
 
 constexpr Peer kPeers[] = {
@@ -53,13 +63,34 @@ constexpr Peer kPeers[] = {
     nullptr,
 #endif
     takes_all, "" },
-  { "npp", "CUDA: NPP, nppiCompareC and nppiIntegral once a bin", Device::cuda, false,
+  { "cudaMemcpyAsync", "CUDA: a copy of a table's bytes on the device, another ceiling",
+    Device::cuda, true,
+#if INTHIST_CUDA
+    add_cuda_memcpy,
+#else
+    nullptr,
+#endif
+    takes_tables, "tables" },
+  { "load-store",
+    "CUDA: a kernel that loads a table's pixels once and stores its bytes once, 16 bytes a thread "
+    "at a time, another ceiling",
+    Device::cuda, true,
+#if INTHIST_CUDA
+    add_load_store,
+#else
+    nullptr,
+#endif
+    takes_tables, "tables" },
+  { "npp",
+    "CUDA: NPP, nppiCompareC and nppiIntegral once a bin; of a table nppiIntegral, of two planes "
+    "nppiSqrIntegral",
+    Device::cuda, false,
 #if HAVE_NPP
     add_npp,
 #else
     nullptr,
 #endif
-    takes_u32_histograms, kMaskLimit },
+    takes_npp, "histograms of u32, up to 8.4 million pixels, and tables of u8" },
   { "cub",
     "CUDA: CUB, DeviceScan::InclusiveSumByKey over all rows of all bins, then a plain scan of "
     "columns",

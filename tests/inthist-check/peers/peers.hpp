@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What strategies are timed against: the ceilings, which only write as many bytes, and other
-// people's integrals, once a bin. Each is one file and one row of the table in peers.cpp; the row
-// remains where a build is without it, and says so.
+// What strategies are timed against: the ceilings, which only move as many bytes, and integrals of
+// other people, once a bin. Each has a row in the table in peers.cpp, which remains where a build
+// is without it, and says so.
 #pragma once
 
 #include <span>
@@ -26,6 +26,8 @@ std::span<const Peer> peers ();
 void add_memset (Rig &rig, std::vector<Candidate> &list);
 void add_cuda_memset (Rig &rig, std::vector<Candidate> &list);
 void add_store (Rig &rig, std::vector<Candidate> &list);
+void add_cuda_memcpy (Rig &rig, std::vector<Candidate> &list);
+void add_load_store (Rig &rig, std::vector<Candidate> &list);
 void add_opencv (Rig &rig, std::vector<Candidate> &list);
 void add_npp (Rig &rig, std::vector<Candidate> &list);
 void add_cub (Rig &rig, std::vector<Candidate> &list);
