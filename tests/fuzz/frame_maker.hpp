@@ -13,13 +13,8 @@
 
 #include <gst/video/video.h>
 
+#include "formats.hpp"
 #include "program.hpp"
-
-constexpr const char *kFormats[] = { "GRAY8",      "GRAY16_LE", "NV12", "NV21", "I420",
-                                     "YV12",       "Y42B",      "Y444", "YUY2", "UYVY",
-                                     "RGB",        "BGR",       "RGBx", "BGRx", "xRGB",
-                                     "xBGR",       "RGBA",      "BGRA", "ARGB", "ABGR",
-                                     "RGB10A2_LE", "BGR10A2_LE" };
 
 template <class... Arguments>
 std::string format (const char *text, Arguments... arguments)

@@ -12,12 +12,12 @@
 #include <random>
 #include <vector>
 
+#include "measures.hpp"
 #include "question_tensors.hpp"
 
 using Grid = GstIntegralHistogramGrid;
 using Rectangle = GstVideoRectangle;
 
-constexpr int kMeasures = GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV + 1;
 constexpr gint64 kMostWindows = G_MAXINT / 8;  // that the library takes at once
 constexpr gint64 kManyWindows = 1500;          // that a fuzzer has time for
 

@@ -243,8 +243,9 @@ void check_votes (const Tensor &tensor, const GstIntegralHistogramSearch &search
                    true);
     values.push_back (value);
   }
-  std::ranges::sort (values,
-                     [measure] (float a, float b) { return is_better (Measure (measure), a, b); });
+  std::ranges::sort (values);
+  if (is_similarity (name_of (Measure (measure))))
+    std::ranges::reverse (values);
   REQUIRE (answer == values[search.rank], "the vote is %.9g, and that of the patches %.9g",
            double (answer), double (values[search.rank]));
 }

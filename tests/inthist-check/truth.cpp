@@ -6,6 +6,9 @@
 
 #include <tbb/parallel_for.h>
 
+#include <kernels/query.hpp>
+
+#include "pixel_sums.hpp"
 #include "text.hpp"
 
 namespace inthist::check {
@@ -103,10 +106,7 @@ void count_every_pixel (const Shape &shape, const Bytes &pixels, std::size_t str
 {
   for (int y = 0; y < shape.height; y++)
     for (int x = 0; x < shape.width; x++) {
-      std::vector<std::uint32_t> counts (256);
-      for (int i = 0; i <= y; i++)
-        for (int j = 0; j <= x; j++)
-          counts[pixels[i * stride + j]]++;
+      const Sums counts = count_pixels (pixels, int (stride), Region{ 0, 0, x + 1, y + 1 }, 256);
       for (int b = 0; b < shape.bins; b++) {
         const std::uint8_t *const row = &wanted[b * layout.plane_pitch + y * layout.row_pitch];
         const bool right = shape.counter == Type::u32
