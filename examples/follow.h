@@ -11,7 +11,7 @@
  */
 #define TRACKER "integralhisttrack search-range=12 update-rate=0.1"
 
-/* What to follow. */
+/* Says what to follow. */
 typedef struct {
   const char *input; /* FILE, URI or /dev/videoN, or NULL for the scene */
   Scene *scene;
@@ -21,7 +21,7 @@ typedef struct {
   guint64 limit;     /* of frames, 0 for none */
 } Job;
 
-/* What came of it. */
+/* Says what came of it. */
 typedef struct {
   guint64 frames;
   gboolean has_target;

@@ -9,7 +9,7 @@ Report report_new (const Scene *scene)
   return (Report){ .scene = scene, .hidden_until = -1, .found = -1 };
 }
 
-/* Intersection over union. */
+/* Returns intersection over union. */
 static double overlap (const GstVideoRectangle *a, const GstVideoRectangle *b)
 {
   const gint width = MIN (a->x + a->w, b->x + b->w) - MAX (a->x, b->x),

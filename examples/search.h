@@ -6,7 +6,7 @@
 
 #include "motion.h"
 
-/* What was seen so far; all zero is nothing. */
+/* Keeps what was seen so far; all zero is nothing. */
 typedef struct {
   GstIntegralHistogram *glances[GLANCES]; /* the newest first */
   GstClockTime next;                      /* when to glance again */

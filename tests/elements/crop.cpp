@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kWidth = 61, kHeight = 43;
 
-/// What the tensor of the buffer says of a rectangle.
+/// Asks the buffer's tensor about a rectangle.
 std::vector<guint64> said (GstBuffer *buffer, const GstVideoRectangle &r)
 {
   const GstIntegralHistogramMeta *const meta = gst_buffer_get_integral_histogram_meta (buffer);

@@ -6,7 +6,7 @@
 
 #include "maps.hpp"
 
-/// When the model is taken, and what it is then: the first picture's, or the second's.
+/// The model is taken at certain times, and is the first picture's then, or the second's.
 GST_START_TEST (taken)
 {
   const Picture first (48, 36, 1), second (48, 36, 2);

@@ -66,7 +66,7 @@ GST_START_TEST (messages)
 }
 GST_END_TEST;
 
-/// For computed frames, and where they are wanted.
+/// Messages come for computed frames, and where they are wanted.
 GST_START_TEST (when_there_are_messages)
 {
   const Picture picture (48, 36, 6);

@@ -64,7 +64,7 @@ inline std::vector<std::string> measures ()
   return nicks;
 }
 
-/// 0 to 255, not rounded.
+/// Returns 0 to 255, not rounded.
 inline double level (const std::string &measure, double value, int bins)
 {
   if (is_similarity (measure))
@@ -79,7 +79,7 @@ inline double level (const std::string &measure, double value, int bins)
   return value == 0 ? 255 : 255 * (1 - value / bound);
 }
 
-/// What is looked for in frames of this size; regions and windows in their pixels.
+/// Says what is looked for in frames of this size; regions and windows are in their pixels.
 struct Search {
   int width, height;
   GstVideoRectangle model;
@@ -308,7 +308,7 @@ inline std::string line_of (const Search &s)
   return line;
 }
 
-/// What GstVideoConverter makes of a frame.
+/// Returns what GstVideoConverter makes of a frame.
 inline Bytes converted (const GstVideoInfo &from, const GstVideoInfo &to, GstBuffer *buffer)
 {
   GstVideoInfo in_info = from, out_info = to;

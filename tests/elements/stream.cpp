@@ -208,7 +208,7 @@ void run_caps (const Setup &setup)
 
 // EOS
 
-/// What a message says of its region i, as the planes do.
+/// Reads what a message says of its region i, as the planes do.
 Sums sums_of (const GstStructure *structure, guint i)
 {
   const auto element = [] (const GValue *list, guint n) {

@@ -35,7 +35,7 @@ constexpr Primaries kPrimaries[] = { { "", 0.2126, 0.0722 },
                                      { ",colorimetry=1:1:7:5", 0.212, 0.087 },
                                      { ",colorimetry=1:1:7:7", 0.2627, 0.0593 } };
 
-/// How the value of a pixel is read.
+/// Reads the value of a pixel.
 struct Reader {
   int step = 1, luma = 0;       // bytes from pixel to pixel, and to the byte that is the value
   int shift[3] = { -1, 0, 0 };  // or bits to the top 8 of red, green and blue
@@ -122,7 +122,7 @@ inline void append (GstBuffer *buffer, const Block &block)
                                                     block.size, block.data, g_free));
 }
 
-/// The values of a picture whose first pixel lies at `first`.
+/// Reads the values of a picture whose first pixel lies at `first`.
 inline Picture read (const guint8 *first, std::ptrdiff_t stride, int width, int height,
                      const Reader &reader)
 {
@@ -203,7 +203,7 @@ private:
     return info;
   }
 
-  /// As the caps say, in one memory or several.
+  /// Makes a frame as the caps say, in one memory or several.
   void plain ()
   {
     const Block whole = make_block (info_.size, random_);
@@ -220,7 +220,7 @@ private:
     g_free (whole.data);
   }
 
-  /// Planes of a picture, with rows that are as short as can be, or longer.
+  /// Makes planes of a picture, with rows that are as short as can be, or longer.
   std::vector<Plane> planes_of (const GstVideoInfo &info, bool padded)
   {
     std::vector<Plane> planes;
@@ -257,7 +257,7 @@ private:
                                     guint (height), guint (planes.size ()), offsets, strides);
   }
 
-  /// A picture of such a size with a GstVideoMeta; the caps' lies at x, y in it.
+  /// Makes a picture of such a size with a GstVideoMeta; the caps' lies at x, y in it.
   void with_meta (int width, int height, int x, int y)
   {
     const GstVideoInfo layout = info (width, height);
@@ -307,7 +307,7 @@ private:
         format (", crop %u,%u,%u,%u", crop->x, crop->y, crop->width, crop->height);
   }
 
-  /// A larger picture, of which the caps tell the part that is to be seen.
+  /// Makes a larger picture, of which the caps tell the part that is to be seen.
   void cropped ()
   {
     const int left = random_.between (0, 20), top = random_.between (0, 20),
@@ -339,7 +339,7 @@ private:
       too_short (kind == 8);
   }
 
-  /// A buffer without a meta that ends before the frame does, or has no memory.
+  /// Makes a buffer without a meta that ends before the frame does, or has no memory.
   void too_short (bool has_memory)
   {
     frame_.description = has_memory ? "no meta, and too short" : "no memory";
@@ -358,7 +358,7 @@ private:
     bool halved = false;  // the first plane lies in two memories
 
     bool has_one_row () const { return planes[0].rows == 1; }
-    /// Else the bytes of others may be taken for the first plane's.
+    /// Tells that no bytes of others may be taken for the first plane's.
     bool has_one_plane () const { return planes.size () == 1; }
   };
 

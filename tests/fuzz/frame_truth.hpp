@@ -27,7 +27,7 @@ inline Sums add_up (const Picture &picture, const Setup &setup, const GstVideoRe
                       : count_pixels (picture.values, picture.width, r, int (setup.planes));
 }
 
-/// One in and about the frame.
+/// Makes a rectangle in and about the frame.
 inline GstVideoRectangle make_rectangle (const Picture &picture, Random &random)
 {
   if (random.with (0.1))

@@ -312,7 +312,7 @@ void ask_maps_in_bytes (const Tensor &tensor, Bytes &bytes)
                           && are_models (models, tensor.planes) && is_measure (measure));
 }
 
-/// Where the tensor lies, and each of its elements.
+/// Looks where the tensor lies, and at each of its elements.
 void look_at (const Tensor &tensor, Bytes &bytes)
 {
   GstIntegralHistogram *const histogram = tensor.histogram;

@@ -385,7 +385,7 @@ private:
     return wrong;
   }
 
-  /// As far as 20 regions show.
+  /// Tells whether answers are right, as far as 20 regions show.
   bool are_right (std::span<const Region> regions, const Bytes &got) const
   {
     const Shape &shape = rig_.shape;

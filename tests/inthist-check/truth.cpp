@@ -39,7 +39,7 @@ std::string integers_at (Type type, const std::uint8_t *got, const std::uint8_t 
   return text (": %u, must be %u", at<std::uint32_t> (got, x), at<std::uint32_t> (wanted, x));
 }
 
-/// Running counts of a row plus the row above, modulo 2^32 or 2^16.
+/// Adds the running counts of a row to the row above, modulo 2^32 or 2^16.
 template <class Count>
 void count_bins (const Shape &shape, const Bytes &pixels, std::size_t stride, const Layout &layout,
                  Bytes &wanted)
@@ -59,7 +59,7 @@ void count_bins (const Shape &shape, const Bytes &pixels, std::size_t stride, co
   });
 }
 
-/// H in full at the anchors.
+/// Counts H in full at the anchors.
 void count_anchors (const Shape &shape, const Bytes &pixels, std::size_t stride,
                     std::uint8_t *wanted)
 {
@@ -79,7 +79,7 @@ void count_anchors (const Shape &shape, const Bytes &pixels, std::size_t stride,
   }
 }
 
-/// Row sums plus the row above, modulo 2^64, then cut to the counter's 32 bits.
+/// Adds row sums to the row above, modulo 2^64, then cuts them to the counter's 32 bits.
 template <class Pixel>
 void sum_powers (const Shape &shape, const Bytes &pixels, std::size_t stride, const Layout &layout,
                  Bytes &wanted)
@@ -100,7 +100,7 @@ void sum_powers (const Shape &shape, const Bytes &pixels, std::size_t stride, co
   }
 }
 
-/// The definition, for frames that are small enough to count every rectangle.
+/// Follows the definition, for frames that are small enough to count every rectangle.
 void count_every_pixel (const Shape &shape, const Bytes &pixels, std::size_t stride,
                         const Layout &layout, const Bytes &wanted)
 {
@@ -155,7 +155,7 @@ std::string float_difference (const Truth &truth, const Bytes &pixels, std::size
   return "";
 }
 
-/// Where the first byte of [begin, end) is that is not `around`.
+/// Finds the first byte of [begin, end) that is not `around`.
 std::size_t first_written (const Bytes &bytes, std::size_t begin, std::size_t end,
                            std::uint8_t around)
 {

@@ -11,8 +11,8 @@
 #include "devices.hpp"
 #include "pixel_sums.hpp"
 
-/// Algorithm 1 against its definition. Small images wholly, larger ones (u16 overflows) at some
-/// elements.
+/// Algorithm 1 equals its definition: in small images everywhere, in larger ones (u16 overflows) at
+/// some elements.
 GST_START_TEST (reference_counts_pixels)
 {
   static constexpr int kSizes[][2] = { { 1, 1 }, { 1, 9 }, { 9, 1 }, { 13, 11 }, { 300, 301 } };

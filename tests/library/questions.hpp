@@ -52,14 +52,14 @@ public:
                : Rectangle{};
   }
 
-  /// How many pixels of each bin are in a window.
+  /// Counts the pixels of each bin in a window.
   Sums count (const Rectangle &clipped) const
   {
     return added (picture, clipped, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS, bins);
   }
 
-  /// What to look for: a window of the picture, counted and not divided by anything; a few bins of
-  /// all; and all alike.
+  /// Models to look for: a window of the picture, counted and not divided by anything; a few bins
+  /// of all; and all alike.
   std::vector<Model> models (Random &random) const
   {
     const Sums seen = count (clip (picture.width / 4, picture.height / 4, picture.width / 3 + 1,
@@ -92,7 +92,7 @@ public:
   const guint bins;
 };
 
-/// Of several sizes, over the borders of the frame and nowhere near it.
+/// Grids of several sizes, over the borders of the frame and nowhere near it.
 inline std::vector<Grid> grids_of (const Picture &picture)
 {
   const int w = picture.width, h = picture.height;
@@ -153,7 +153,7 @@ private:
   std::vector<Answer> all_;
 };
 
-/// `question (error)` must be answered.
+/// Checks that `question (error)` is answered.
 inline void expect_answer (auto &&question)
 {
   g_autoptr (GError) error = nullptr;
@@ -162,7 +162,7 @@ inline void expect_answer (auto &&question)
   fail_unless (answered, "%s", error ? error->message : "");
 }
 
-/// It must be refused, and the message says `why`.
+/// Checks that a question is refused, and that the message says `why`.
 inline void
 expect_refusal (const char *why, auto &&question,
                 GstIntegralHistogramError code = GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION)
@@ -184,7 +184,7 @@ inline void expect_near (Measure measure, const Rectangle &window, double got, d
                window.w, window.h, got, wanted);
 }
 
-/// It is the best of the answers to a grid, or to a list (null).
+/// Checks that `best` is the best of the answers to a grid, or to a list (null).
 inline void expect_best (Measure measure, const Grid *grid, int n, const gfloat *values,
                          const Best &best)
 {

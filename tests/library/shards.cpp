@@ -126,7 +126,7 @@ public:
     }
   }
 
-  /// What they are answered, each with its best behind it.
+  /// Returns what they are answered, each with its best behind it.
   template <class Ask>
   std::vector<Bytes> answers (Ask &&ask)
   {
@@ -185,8 +185,8 @@ private:
   std::vector<Wants> wants_;
 };
 
-/// Against what is counted in the picture: the histograms of windows, and what likelihoods follow
-/// from them.
+/// Compares answers with what is counted in the picture: the histograms of windows, and what
+/// likelihoods follow from them.
 void expect_truth (const Shape &shape, const Bytes &picture, const Batch &batch,
                    const std::vector<Bytes> &answers)
 {

@@ -26,8 +26,8 @@ inline Weights shares (const auto &numbers)
   return weights;
 }
 
-/// Of histograms that sum to 1, or of an empty window's p, which is all zero. The measure is given
-/// by its name.
+/// Compares histograms that sum to 1, or an empty window's p, which is all zero. The measure is
+/// given by its name.
 inline double formula (std::string_view measure, const Weights &p, const Weights &q)
 {
   const auto sum = [&] (auto &&term) {

@@ -20,7 +20,7 @@
 constexpr const char *kBackends[] = { "cpu", "cuda" };
 constexpr const char *kElements[] = { "cudaintegralhist", "cudaintegralimage" };
 
-/// Whether the backend starts here.
+/// Tells whether the backend starts here.
 inline bool starts (const char *backend)
 {
   GstElement *element = gst_element_factory_make ("cudaintegralhist", nullptr);
@@ -32,7 +32,7 @@ inline bool starts (const char *backend)
   return works;
 }
 
-/// The same, loudly.
+/// Tells the same, loudly.
 inline bool have (const char *backend)
 {
   const bool works = starts (backend);

@@ -79,8 +79,8 @@ inline Sums added (const Picture &picture, const GstVideoRectangle &r,
              : add_pixels (picture.luma, picture.width, r, int (planes));
 }
 
-/// What is wrong with a histogram of a picture, or nothing: the whole frame and some rectangles,
-/// over its borders too.
+/// Says what is wrong with a histogram of a picture, or nothing: asks the whole frame and some
+/// rectangles, over its borders too.
 inline std::string complaint (GstIntegralHistogram *histogram, const Picture &picture,
                               Random &random)
 {
@@ -249,7 +249,7 @@ public:
   {
   }
 
-  /// How many samples came.
+  /// Stops, and returns how many samples came.
   guint finish ()
   {
     stopping_ = true;
