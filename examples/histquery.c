@@ -95,7 +95,7 @@ static double share (const guint32 *counts, guint bins, guint i, guint n, guint 
   return 100.0 * sum / area;
 }
 
-/* How much two histograms overlap, in percent. */
+/* Returns how much two histograms overlap, in percent. */
 static double likeness (const guint32 *a, guint area_a, const guint32 *b, guint area_b, guint bins)
 {
   double sum = 0;

@@ -35,8 +35,8 @@ static int compare (const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* How far the picture has moved along one axis: what makes most of the strips across that axis
- * alike. FALSE with an error. */
+/* Finds how far the picture has moved along one axis: what makes most of the strips across that
+ * axis alike. Returns FALSE with an error. */
 static gboolean find_shift (GstIntegralHistogram *now, GstIntegralHistogram *then,
                             gboolean vertical, gint *shift, GError **error)
 {

@@ -28,7 +28,7 @@ typedef struct {
   double x, y;
 } Point;
 
-/* What a shape is painted with: a colour, stripes of another, and grain. */
+/* Describes what a shape is painted with: a colour, stripes of another, and grain. */
 typedef struct {
   guint8 colour[3], stripe[3]; /* red, green, blue */
   gint period;                 /* rows from one stripe to the next; 0 for none */
@@ -42,7 +42,7 @@ struct _Scene {
 
 /* Painting */
 
-/* 0 to 1, at random for each point. */
+/* Returns 0 to 1, at random for each point. */
 static double hash (gint x, gint y)
 {
   guint32 h = (guint32) x * 374761393u + (guint32) y * 668265263u;
@@ -51,7 +51,7 @@ static double hash (gint x, gint y)
   return (h & 0xffff) / 65535.0;
 }
 
-/* Smooth patches of about `size` pixels, 0 to 1. */
+/* Makes smooth patches of about `size` pixels, 0 to 1. */
 static double patches (gint x, gint y, gint size)
 {
   const gint i = x / size, j = y / size;
@@ -87,7 +87,7 @@ static void paint_pixel (Layer *layer, gint x, gint y, double coverage, const Pa
   pixel[3] = lround (255 * opacity + (1 - opacity) * pixel[3]);
 }
 
-/* A convex shape, its corners in clockwise order. */
+/* Paints a convex shape, its corners in clockwise order. */
 static void polygon (Layer *layer, const Point *corners, gint n, Paint paint)
 {
   Point least = corners[0], most = corners[0];
@@ -116,7 +116,7 @@ static void rectangle (Layer *layer, double x, double y, double width, double he
   polygon (layer, corners, 4, paint);
 }
 
-/* A line with round ends, `radius` wide each way; a disc where both ends are one. */
+/* Paints a line with round ends, `radius` wide each way; a disc where both ends are one. */
 static void line (Layer *layer, Point a, Point b, double radius, Paint paint)
 {
   const double dx = b.x - a.x, dy = b.y - a.y, square = dx * dx + dy * dy;
@@ -223,7 +223,7 @@ static void draw_wheel (Layer *layer, double x, double y)
           (Paint){ .colour = { 70, 72, 76 } });
 }
 
-/* A car of 260 pixels, parked at the kerb. */
+/* Draws a car of 260 pixels, parked at the kerb. */
 static void draw_car (Layer *layer, double x, const guint8 *colour)
 {
   const double ground = 457;
@@ -271,7 +271,7 @@ static void draw_car (Layer *layer, double x, const guint8 *colour)
   draw_wheel (layer, x + 204, ground - 26);
 }
 
-/* A column with posters, wider than the walker. */
+/* Draws a column with posters, wider than the walker. */
 static void draw_column (Layer *layer, double x, double width)
 {
   static const guint8 posters[][3] = { { 222, 178, 60 },  { 70, 110, 160 }, { 200, 80, 70 },

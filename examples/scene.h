@@ -15,7 +15,7 @@
 
 typedef struct _Scene Scene;
 
-/* Of one frame. */
+/* Says what is so in one frame. */
 typedef struct {
   GstVideoRectangle box; /* around the walker; its size is the same in all frames */
   double hidden;         /* the share of the walker's pixels behind something, 0 to 1 */

@@ -98,7 +98,7 @@ public:
 
   guint64 frames () const { return sink_->frames; }
 
-  /// What went wrong, or nothing.
+  /// Says what went wrong, or nothing.
   std::string failure ()
   {
     g_autoptr (GstMessage) message = gst_bus_pop_filtered (bus_, GST_MESSAGE_ERROR);

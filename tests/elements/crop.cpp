@@ -7,33 +7,13 @@
 
 #include "alone.hpp"
 #include "drawn.hpp"
+#include "pixel_sums.hpp"
 
 namespace {
 
 constexpr int kWidth = 61, kHeight = 43;
 
-/// Of the part, from values of the whole.
-std::vector<guint64> counted (const std::vector<guint8> &values, int width,
-                              const GstVideoRectangle &r, int bins)
-{
-  std::vector<guint64> counts (static_cast<gsize> (bins));
-  for (int y = r.y; y < r.y + r.h; y++)
-    for (int x = r.x; x < r.x + r.w; x++)
-      counts[gsize (values[gsize (y * width + x)] * bins / 256)]++;
-  return counts;
-}
-
-std::vector<guint64> added (const std::vector<guint8> &values, int width,
-                            const GstVideoRectangle &r)
-{
-  guint64 sum = 0;
-  for (int y = r.y; y < r.y + r.h; y++)
-    for (int x = r.x; x < r.x + r.w; x++)
-      sum += values[gsize (y * width + x)];
-  return { sum };
-}
-
-/// What the tensor of the buffer says of a rectangle.
+/// Asks the buffer's tensor about a rectangle.
 std::vector<guint64> said (GstBuffer *buffer, const GstVideoRectangle &r)
 {
   const GstIntegralHistogramMeta *const meta = gst_buffer_get_integral_histogram_meta (buffer);
@@ -120,8 +100,8 @@ GST_START_TEST (counts)
         expect_size (out, part.w, part.h);
         const auto wanted = [&] (const GstVideoRectangle &r) {
           const GstVideoRectangle there = { part.x + r.x, part.y + r.y, r.w, r.h };
-          return strstr (element, "image") ? added (values, kWidth, there)
-                                           : counted (values, kWidth, there, 17);
+          return strstr (element, "image") ? add_pixels (values, kWidth, there, 1)
+                                           : count_pixels (values, kWidth, there, 17);
         };
         fail_unless (said (out, all) == wanted (all), "%s of %s at %d,%d", element, format, part.x,
                      part.y);
@@ -164,7 +144,7 @@ GST_START_TEST (changes)
     set_regions (part.w > 1 ? "1,2,300,300" : "");
     GstBuffer *const out = alone.pass (in);
     expect_size (out, part.w, part.h);
-    truth.push_back (counted (values, 64, part, 8));
+    truth.push_back (count_pixels (values, 64, part, 8));
     kept.push_back (out);
     if (part.w == 1)
       continue;
@@ -177,7 +157,8 @@ GST_START_TEST (changes)
     fail_unless (message != nullptr, "frame %d: no message", i);
     const GValue *const counts = gst_value_array_get_value (
         gst_structure_get_value (gst_message_get_structure (message), "counts"), 0);
-    const auto wanted = counted (values, 64, { part.x + 1, part.y + 2, part.w - 1, part.h - 2 }, 8);
+    const auto wanted = count_pixels (
+        values, 64, GstVideoRectangle{ part.x + 1, part.y + 2, part.w - 1, part.h - 2 }, 8);
     for (guint b = 0; b < 8; b++)
       fail_unless_equals_int (g_value_get_uint (gst_value_array_get_value (counts, b)),
                               int (wanted[b]));
@@ -241,7 +222,7 @@ GST_START_TEST (sinks)
       gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, meta->width, meta->height);
     const GstVideoRectangle part =
         takes_it ? GstVideoRectangle{ 3, 48, 59, 16 } : GstVideoRectangle{ 0, 0, 59, 16 };
-    fail_unless (counts[takes_it] == counted (luma (info, seen, 0, 0), info.width, part, 8));
+    fail_unless (counts[takes_it] == count_pixels (luma (info, seen, 0, 0), info.width, part, 8));
     gst_message_unref (end);
     gst_element_set_state (pipeline, GST_STATE_NULL);
     gst_clear_buffer (&seen);

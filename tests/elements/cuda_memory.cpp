@@ -104,7 +104,7 @@ std::size_t compare (const std::string &source, const std::string &on_gpu,
   return counts[0].size ();
 }
 
-/// What the GPU computes against what the CPU does.
+/// Elements for the GPU and for the CPU, which are compared.
 constexpr const char *kElements[][2] = { { "cudaintegralhist", "cudaintegralhist" },
                                          { "cudaintegralhist counter=u16", "cudaintegralhist" },
                                          { "cudaintegralimage squared=true",

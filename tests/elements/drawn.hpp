@@ -54,7 +54,7 @@ public:
   Overlay (const std::string &properties, const std::string &caps) : Overlay (properties, caps, "")
   {
   }
-  /// Behind another element.
+  /// Puts the overlay behind another element.
   Overlay (const std::string &properties, const std::string &caps, const std::string &before)
       : harness_ (harness (
           before + "integralhistoverlay labels=false histograms=false trail=0 line-width=2 "
@@ -104,7 +104,7 @@ public:
     return bytes;
   }
 
-  /// Whether the frame comes out as it went in, although it is not writable.
+  /// Tells whether the frame comes out as it went in, although it is not writable.
   bool leaves_alone (GstBuffer *buffer)
   {
     const auto before = bytes_of (buffer);

@@ -5,6 +5,7 @@
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "frames.hpp"
+#include "pixel_sums.hpp"
 
 namespace {
 
@@ -14,14 +15,12 @@ GstHarness *hist_harness (const std::string &properties, const char *caps)
   return harness ("cudaintegralhist " + properties, caps);
 }
 
-std::vector<guint32> counted (const std::vector<guint8> &values, int width, int bins, int x0,
-                              int y0, int w, int h)
+/// Counts the pixels of a rectangle in a picture of this width.
+std::vector<guint32> counted (const std::vector<guint8> &values, int width, int bins, int x, int y,
+                              int w, int h)
 {
-  std::vector<guint32> counts (bins);
-  for (int y = y0; y < y0 + h; y++)
-    for (int x = x0; x < x0 + w; x++)
-      counts[values[y * width + x] * bins / 256]++;
-  return counts;
+  const Sums counts = count_pixels (values, width, GstVideoRectangle{ x, y, w, h }, bins);
+  return { counts.begin (), counts.end () };
 }
 
 /// Compares some rectangles of the buffer's meta with counted pixels. RGB luma is allowed to differ

@@ -2,92 +2,8 @@
 //
 // The tables of cudaintegralimage hold what pixels add up to, one by one, and queries answer it in
 // 32 and in 64 bits. Both elements may work on one buffer.
-#include <gst/integralhist/gstintegralhist.h>
-
-#include "frames.hpp"
 #include "sample.hpp"
-
-namespace {
-
-constexpr auto kBins = GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
-constexpr auto kSums = GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
-
-GstHarness *image_harness (const std::string &properties, const char *caps)
-{
-  return harness ("cudaintegralimage " + properties, caps);
-}
-
-/// The sums of a rectangle's values, and of their squares, in a picture of this width.
-std::array<guint64, 2> added (const std::vector<guint8> &values, int width,
-                              const GstVideoRectangle &r)
-{
-  std::array<guint64, 2> sums = {};
-  for (int y = r.y; y < r.y + r.h; y++)
-    for (int x = r.x; x < r.x + r.w; x++) {
-      const guint64 value = values[std::size_t (y) * width + x];
-      sums[0] += value;
-      sums[1] += value * value;
-    }
-  return sums;
-}
-
-GstIntegralHistogram *tables_of (GstBuffer *buffer)
-{
-  GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (buffer, kSums);
-  fail_unless (meta, "no table");
-  return meta->histogram;
-}
-
-/// Compares some rectangles of the buffer's tables with added pixels.
-void check_sums (const char *what, GstBuffer *buffer, const std::vector<guint8> &values,
-                 guint planes)
-{
-  GstIntegralHistogram *tables = tables_of (buffer);
-  const int width = int (gst_integral_histogram_get_width (tables)),
-            height = int (gst_integral_histogram_get_height (tables));
-  fail_unless_equals_int (int (values.size ()), width * height);
-  fail_unless_equals_int (int (gst_integral_histogram_get_bins (tables)), int (planes));
-  fail_unless_equals_int (gst_integral_histogram_get_counter (tables),
-                          GST_INTEGRAL_HISTOGRAM_COUNTER_U32);
-  const GstVideoRectangle rectangles[] = { { 0, 0, width, height },
-                                           { width / 3, height / 4, width / 2, height / 2 },
-                                           { width - 1, height - 1, 1, 1 },
-                                           { 1, 0, width - 1, 3 } };
-  std::vector<guint64> sums (4 * planes);
-  GError *error = nullptr;
-  fail_unless (gst_integral_histogram_regions_sums (tables, rectangles, 4, sums.data (), &error),
-               "%s", error ? error->message : "");
-  for (std::size_t i = 0; i < 4; i++) {
-    GstVideoRectangle r = rectangles[i];
-    r.h = MIN (r.h, height - r.y);
-    const auto wanted = added (values, width, r);
-    for (guint p = 0; p < planes; p++)
-      fail_unless (sums[i * planes + p] == wanted[p],
-                   "%s: rectangle %zu, plane %u: %" G_GUINT64_FORMAT
-                   " instead of %" G_GUINT64_FORMAT,
-                   what, i, p, sums[i * planes + p], wanted[p]);
-  }
-}
-
-GstVideoInfo gray (int width, int height)
-{
-  GstVideoInfo info;
-  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, width, height);
-  return info;
-}
-
-constexpr const char *kGray40x30 = "video/x-raw,format=GRAY8,width=40,height=30,framerate=25/1";
-
-/// The luma of videotestsrc's frame in the sample, with BT.709's weights for RGB.
-std::vector<guint8> luma_of (GstSample *sample)
-{
-  GstVideoInfo info;
-  fail_unless (gst_video_info_from_caps (&info, gst_sample_get_caps (sample)));
-  return luma (info, gst_sample_get_buffer (sample), rounded_weight (0.2126),
-               rounded_weight (0.0722));
-}
-
-}  // namespace
+#include "tables.hpp"
 
 GST_START_TEST (formats)
 {
@@ -321,113 +237,6 @@ GST_START_TEST (late_squared)
 }
 GST_END_TEST;
 
-static guint64 u64_at (const GstStructure *structure, const char *field, guint i)
-{
-  const GValue *all = gst_structure_get_value (structure, field);
-  fail_unless (all && GST_VALUE_HOLDS_ARRAY (all) && gst_value_array_get_size (all) == 2, "%s",
-               field);
-  return g_value_get_uint64 (gst_value_array_get_value (all, i));
-}
-
-static double double_at (const GstStructure *structure, const char *field, guint i)
-{
-  const GValue *all = gst_structure_get_value (structure, field);
-  fail_unless (all && GST_VALUE_HOLDS_ARRAY (all) && gst_value_array_get_size (all) == 2, "%s",
-               field);
-  return g_value_get_double (gst_value_array_get_value (all, i));
-}
-
-/// The fields of the message, for each of two regions, against sums of the picture; the variance
-/// against its definition.
-GST_START_TEST (messages)
-{
-  for (const bool squared : { false, true }) {
-    GstHarness *h = image_harness (std::string ("backend=cpu regions=3,4,20,10;-5,-5,1000,1000 ")
-                                       + (squared ? "squared=true" : ""),
-                                   kGray40x30);
-    GstBus *bus = gst_bus_new ();
-    GstElement *element = gst_harness_find_element (h, "cudaintegralimage");
-    gst_element_set_bus (element, bus);
-    const GstVideoInfo info = gray (40, 30);
-    for (guint64 frame = 0; frame < 2; frame++) {
-      GstBuffer *in = noise (info, unsigned (frame));
-      GST_BUFFER_PTS (in) = frame * 40 * GST_MSECOND;
-      GST_BUFFER_DURATION (in) = 40 * GST_MSECOND;
-      const auto values = luma (info, in, 0, 0);
-      gst_buffer_unref (gst_harness_push_and_pull (h, in));
-      GstMessage *message = gst_bus_timed_pop_filtered (bus, 10 * GST_SECOND, GST_MESSAGE_ELEMENT);
-      fail_unless (message && gst_message_has_name (message, "integral-image"));
-      const GstStructure *structure = gst_message_get_structure (message);
-      guint64 number, timestamp, stream_time, running_time, duration;
-      fail_unless (gst_structure_get (structure, "frame", G_TYPE_UINT64, &number, "timestamp",
-                                      G_TYPE_UINT64, &timestamp, "stream-time", G_TYPE_UINT64,
-                                      &stream_time, "running-time", G_TYPE_UINT64, &running_time,
-                                      "duration", G_TYPE_UINT64, &duration, nullptr));
-      fail_unless (number == frame && timestamp == frame * 40 * GST_MSECOND
-                   && stream_time == timestamp && running_time == timestamp
-                   && duration == 40 * GST_MSECOND);
-      fail_unless (gst_structure_has_field (structure, "sum-of-squares") == squared
-                   && gst_structure_has_field (structure, "variance") == squared
-                   && !gst_structure_has_field (structure, "counts"));
-      const GstVideoRectangle regions[] = { { 3, 4, 20, 10 }, { 0, 0, 40, 30 } };
-      g_autofree char *rectangles =
-          gst_value_serialize (gst_structure_get_value (structure, "rectangles"));
-      fail_unless (strstr (rectangles, "3") && strstr (rectangles, "40")
-                       && !strstr (rectangles, "-5"),
-                   "%s", rectangles);
-      for (guint i = 0; i < 2; i++) {
-        const GstVideoRectangle &r = regions[i];
-        const auto wanted = added (values, 40, r);
-        const double area = r.w * r.h, mean = double (wanted[0]) / area;
-        fail_unless_equals_uint64 (u64_at (structure, "sum", i), wanted[0]);
-        fail_unless (std::abs (double_at (structure, "mean", i) - mean) < 1e-9);
-        if (!squared)
-          continue;
-        double deviations = 0;
-        for (int y = r.y; y < r.y + r.h; y++)
-          for (int x = r.x; x < r.x + r.w; x++)
-            deviations += std::pow (values[y * 40 + x] - mean, 2);
-        fail_unless_equals_uint64 (u64_at (structure, "sum-of-squares", i), wanted[1]);
-        fail_unless (std::abs (double_at (structure, "variance", i) - deviations / area) < 1e-6,
-                     "%g instead of %g", double_at (structure, "variance", i), deviations / area);
-      }
-      gst_message_unref (message);
-    }
-    gst_element_set_bus (element, nullptr);
-    gst_object_unref (element);
-    gst_object_unref (bus);
-    gst_harness_teardown (h);
-  }
-}
-GST_END_TEST;
-
-/// A picture of one value has no variance, not even a negative one.
-GST_START_TEST (no_variance)
-{
-  for (const int value : { 0, 1, 77, 255 }) {
-    GstHarness *h =
-        image_harness ("backend=cpu squared=true regions=1,1,7,3;0,0,40,30", kGray40x30);
-    GstBus *bus = gst_bus_new ();
-    GstElement *element = gst_harness_find_element (h, "cudaintegralimage");
-    gst_element_set_bus (element, bus);
-    GstBuffer *in = gst_buffer_new_allocate (nullptr, 40 * 30, nullptr);
-    gst_buffer_memset (in, 0, guint8 (value), 40 * 30);
-    gst_buffer_unref (gst_harness_push_and_pull (h, in));
-    GstMessage *message = gst_bus_timed_pop_filtered (bus, 10 * GST_SECOND, GST_MESSAGE_ELEMENT);
-    fail_unless (message);
-    for (guint i = 0; i < 2; i++) {
-      const double variance = double_at (gst_message_get_structure (message), "variance", i);
-      fail_unless (variance >= 0 && variance < 1e-9, "%g", variance);
-    }
-    gst_message_unref (message);
-    gst_element_set_bus (element, nullptr);
-    gst_object_unref (element);
-    gst_object_unref (bus);
-    gst_harness_teardown (h);
-  }
-}
-GST_END_TEST;
-
 /// Both elements on one buffer, in either order: two metas, told apart by their content, each
 /// right; a scaler takes both along.
 GST_START_TEST (both_elements)
@@ -539,8 +348,6 @@ static Suite *image_suite ()
   tcase_add_loop_test (tests, beyond_32_bits, 0, 2);
   tcase_add_loop_test (tests, regions_are_clipped, 0, 2);
   tcase_add_test (tests, late_squared);
-  tcase_add_test (tests, messages);
-  tcase_add_test (tests, no_variance);
   tcase_add_test (tests, both_elements);
   tcase_add_test (tests, lookups);
   tcase_add_test (tests, queries_for_bindings);

@@ -221,7 +221,7 @@ GST_END_TEST;
 
 namespace {
 
-/// For what others on this machine keep from us.
+/// Time for what others on this machine keep from us.
 GstClockTime slack ()
 {
   double load = 0;
@@ -230,7 +230,7 @@ GstClockTime slack ()
   return load / double (g_get_num_processors ()) < 1.5 ? 300 * GST_MSECOND : 1500 * GST_MSECOND;
 }
 
-/// What arrives at the end of a live pipeline.
+/// Counts what arrives at the end of a live pipeline.
 struct Live {
   GstElement *pipeline = nullptr;
   std::atomic<GstClockTime> most = 0, last = 0;  // delays
@@ -241,7 +241,7 @@ struct Live {
 
 }  // namespace
 
-/// Whether the delay was bounded, and histograms came.
+/// Tells whether the delay was bounded, and histograms came.
 static bool keeps_up (const char *behind)
 {
   GstClockTime delays[2] = {};

@@ -10,6 +10,7 @@
 
 #include "formulas.hpp"
 #include "frames.hpp"
+#include "pixel_sums.hpp"
 
 using Numbers = std::vector<double>;
 
@@ -46,14 +47,10 @@ struct Picture {
     return buffer;
   }
 
-  /// Of the part of the rectangle that is inside.
   Numbers histogram (const GstVideoRectangle &r, int bins) const
   {
-    Numbers counts (static_cast<gsize> (bins));
-    for (int y = std::max (r.y, 0); y < height && y - r.y < r.h; y++)
-      for (int x = std::max (r.x, 0); x < width && x - r.x < r.w; x++)
-        counts[gsize (values[gsize (y * width + x)] * bins / 256)]++;
-    return counts;
+    const Sums counts = count_pixels (values, width, r, bins);
+    return { counts.begin (), counts.end () };
   }
 };
 
@@ -67,20 +64,7 @@ inline std::vector<std::string> measures ()
   return nicks;
 }
 
-inline Weights normalized (Numbers numbers)
-{
-  const double sum = std::accumulate (numbers.begin (), numbers.end (), 0.0);
-  for (double &number : numbers)
-    number /= sum;
-  return numbers;
-}
-
-inline bool is_similarity (const std::string &measure)
-{
-  return measure == "intersection" || measure == "correlation";
-}
-
-/// 0 to 255, not rounded.
+/// Returns 0 to 255, not rounded.
 inline double level (const std::string &measure, double value, int bins)
 {
   if (is_similarity (measure))
@@ -95,7 +79,7 @@ inline double level (const std::string &measure, double value, int bins)
   return value == 0 ? 255 : 255 * (1 - value / bound);
 }
 
-/// What is looked for in frames of this size; regions and windows in their pixels.
+/// Says what is looked for in frames of this size; regions and windows are in their pixels.
 struct Search {
   int width, height;
   GstVideoRectangle model;
@@ -146,9 +130,8 @@ inline Truth truth_of (const Picture &picture, const Search &s, const Numbers &m
   for (const int y : ys)
     for (const int x : xs) {
       truth.windows.push_back ({ x - w / 2, y - h / 2, w, h });
-      truth.values.push_back (
-          formula (s.measure, normalized (picture.histogram (truth.windows.back (), s.bins)),
-                   normalized (model)));
+      truth.values.push_back (formula (
+          s.measure, shares (picture.histogram (truth.windows.back (), s.bins)), shares (model)));
       const double value = truth.values.back (), best = truth.values[truth.best];
       if (is_similarity (s.measure) ? value > best : value < best)
         truth.best = truth.values.size () - 1;
@@ -201,6 +184,14 @@ inline Bytes bytes_of (GstBuffer *buffer, const GstVideoInfo &info)
   }
   gst_video_frame_unmap (&frame);
   return bytes;
+}
+
+inline void push_segment (GstHarness *h, GstClockTime start = 0)
+{
+  GstSegment segment;
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  segment.start = segment.time = start;
+  gst_harness_push_event (h, gst_event_new_segment (&segment));
 }
 
 class Likelihood {
@@ -317,7 +308,7 @@ inline std::string line_of (const Search &s)
   return line;
 }
 
-/// What GstVideoConverter makes of a frame.
+/// Returns what GstVideoConverter makes of a frame.
 inline Bytes converted (const GstVideoInfo &from, const GstVideoInfo &to, GstBuffer *buffer)
 {
   GstVideoInfo in_info = from, out_info = to;

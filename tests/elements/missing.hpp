@@ -12,7 +12,7 @@
 #include <gst/check/gstcheck.h>
 #include <gst/integralhist/gstintegralhist.h>
 
-/// What became of a pipeline.
+/// Says what became of a pipeline.
 struct Outcome {
   bool eos = false;
   std::vector<std::string> errors;

@@ -11,7 +11,7 @@
 
 namespace {
 
-/// What of a box a pixel is.
+/// Says what of a box a pixel is.
 enum class Part { none, line, seam };
 
 Part part_of (const GstVideoRectangle &r, gint64 x, gint64 y)

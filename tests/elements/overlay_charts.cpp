@@ -191,7 +191,7 @@ GST_START_TEST (one_chart_fits)
 }
 GST_END_TEST;
 
-/// They hide no box where there is another edge for them.
+/// Charts hide no box where there is another edge for them.
 GST_START_TEST (charts_beside_boxes)
 {
   struct Case {
@@ -319,7 +319,7 @@ GST_END_TEST;
 
 namespace {
 
-/// How many pixels of an RGB frame have the colour of an id: those of its box and its label.
+/// Counts the pixels of an RGB frame that have the colour of an id: its box's and its label's.
 std::map<int, int> pixels_by_id (const Overlay &overlay, const std::vector<guint8> &bytes)
 {
   constexpr int kColours[7][3] = { { 230, 158, 0 },  { 87, 181, 232 }, { 0, 158, 115 },

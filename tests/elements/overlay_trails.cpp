@@ -23,7 +23,7 @@ public:
     frames_++;
     bytes_ = overlay_.bytes (in);
   }
-  /// How bright the trail is between the centres in frames `i` and `i + 1`.
+  /// Brightness of the trail between the centres in frames `i` and `i + 1`.
   int between (int i) const { return bytes_[gsize (50 * 300 + 10 * i + 15)] - 20; }
   bool is_empty () { return overlay_.leaves_alone (overlay_.even (20)); }
   Overlay &overlay () { return overlay_; }

@@ -18,7 +18,7 @@
 
 namespace {
 
-/// How many parts of frames each device has computed; empty where none are shared out.
+/// Says how many parts of frames each device has computed; empty where none are shared out.
 std::vector<guint64> parts_of (GstElement *element)
 {
   std::vector<guint64> parts;
@@ -109,7 +109,7 @@ void check_same_tensor (GstIntegralHistogram *one, GstIntegralHistogram *other, 
   gst_buffer_unmap (b, &y);
 }
 
-/// Of every kind of question, all answers one after another.
+/// Asks every kind of question, and puts all answers one after another.
 std::vector<guint8> answers_of (GstIntegralHistogram *h, const Case &c)
 {
   std::vector<guint8> all;

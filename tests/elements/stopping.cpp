@@ -35,7 +35,7 @@ guint64 in_flight (Pipeline &pipeline)
   return n;
 }
 
-/// Until the engine is at work.
+/// Waits until the engine is at work.
 void wait_for_work (Pipeline &pipeline)
 {
   for (int ms = 0; in_flight (pipeline) == 0; ms++) {
@@ -83,7 +83,7 @@ bool can_run (const char *behind)
 
 }  // namespace
 
-/// To NULL.
+/// A stop, to NULL.
 GST_START_TEST (stop)
 {
   const auto &[what, properties, behind] = kSettings[__i__];

@@ -16,6 +16,8 @@
 
 #include "pipelines.hpp"
 
+#include "leaks.hpp"  // last: it has macros with names of the standard library
+
 namespace {
 
 /// The elements of one backend follow each other.
@@ -37,7 +39,7 @@ constexpr Setup kSetups[] = {
 constexpr int kStarts = 200, kRestarts = 30, kSeeks = 20, kBlockedStops = 30;
 constexpr guint kEosFrames = 100;
 constexpr GstClockTime kShort = 200 * GST_MSECOND;
-constexpr gint64 kAtOnce = G_USEC_PER_SEC, kPatience = 20 * G_USEC_PER_SEC;
+constexpr gint64 kAtOnce = G_USEC_PER_SEC;
 
 guint stress_frames ()
 {
@@ -206,7 +208,7 @@ void run_caps (const Setup &setup)
 
 // EOS
 
-/// What a message says of its region i, as the planes do.
+/// Reads what a message says of its region i, as the planes do.
 Sums sums_of (const GstStructure *structure, guint i)
 {
   const auto element = [] (const GValue *list, guint n) {
@@ -388,57 +390,14 @@ void run_truncated (const Setup &setup)
   fail_unless (messages > 0);
 }
 
-// leaks
-
-GstTracer *leaks_tracer ()
-{
-  GstTracer *found = nullptr;
-  GList *tracers = gst_tracing_get_active_tracers ();
-  for (GList *at = tracers; at; at = at->next)
-    if (g_str_equal (G_OBJECT_TYPE_NAME (at->data), "GstLeaksTracer"))
-      found = GST_TRACER (gst_object_ref (at->data));
-  g_list_free_full (tracers, gst_object_unref);
-  return found;
-}
-
-/// Returns the types of all that is alive.
-std::string alive (GstTracer *tracer)
-{
-  g_autoptr (GstStructure) structure = nullptr;
-  g_signal_emit_by_name (tracer, "get-live-objects", &structure);
-  const GValue *list = gst_structure_get_value (structure, "live-objects-list");
-  std::string types;
-  for (guint i = 0; i < gst_value_list_get_size (list); i++) {
-    const GValue *object = gst_structure_get_value (
-        gst_value_get_structure (gst_value_list_get_value (list, i)), "object");
-    types += std::string (" ")
-             + (G_VALUE_HOLDS_OBJECT (object) ? G_OBJECT_TYPE_NAME (g_value_get_object (object))
-                                              : G_VALUE_TYPE_NAME (object));
-  }
-  return types;
-}
-
-/// Nothing of a test stays alive after it. An engine that computes what was promised may go on for
-/// a while behind a pipeline that has stopped, longer where the machine has other work.
-void teardown ()
-{
-  g_autoptr (GstTracer) tracer = leaks_tracer ();
-  fail_unless (tracer != nullptr, "the leaks tracer is not there");
-  const gint64 end = g_get_monotonic_time () + kPatience;
-  std::string left;
-  while (left = alive (tracer), !left.empty () && g_get_monotonic_time () < end)
-    g_usleep (10000);
-  fail_unless (left.empty (), "left alive:%s", left.c_str ());
-}
-
-/// For the log domains that gst_check_init() does not watch.
+/// Watches the log domains that gst_check_init() does not.
 void fail_on_critical (const gchar *domain, GLogLevelFlags level, const gchar *message, gpointer)
 {
   fail_if (level & (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING), "%s: %s", domain, message);
 }
 
-/// Whether a pipeline can start with CUDA. In a process of its own: a driver does not survive the
-/// fork of each test.
+/// Tells whether a pipeline can start with CUDA, in a process of its own: a driver does not survive
+/// the fork of each test.
 bool have_cuda ()
 {
   const pid_t child = fork ();
@@ -492,7 +451,7 @@ static Suite *stream_suite (bool cuda)
   printf ("INTHIST_SEED=%u\n", seed ());
   suite_add_tcase (suite, tcase);
   tcase_set_timeout (tcase, 120);
-  tcase_add_checked_fixture (tcase, nullptr, teardown);
+  tcase_add_checked_fixture (tcase, nullptr, fail_on_leaks);
   tcase_add_loop_test (tcase, starts, 0, setups);
   tcase_add_loop_test (tcase, restarts, 0, setups);
   tcase_add_loop_test (tcase, outlive, 0, setups);
@@ -510,7 +469,7 @@ static Suite *stream_suite (bool cuda)
   TCase *const alone = tcase_create ("stress");  // with CK_RUN_CASE=stress
   suite_add_tcase (suite, alone);
   tcase_set_timeout (alone, 120 + stress_frames () / 100);
-  tcase_add_checked_fixture (alone, nullptr, teardown);
+  tcase_add_checked_fixture (alone, nullptr, fail_on_leaks);
   tcase_add_loop_test (alone, stress, 0, setups);
   return suite;
 }
@@ -518,10 +477,7 @@ static Suite *stream_suite (bool cuda)
 int main (int argc, char **argv)
 {
   const bool cuda = have_cuda ();
-  g_setenv (
-      "GST_TRACERS",
-      "leaks(filters=\"GstIntegralHistogram,GstBuffer,GstSample,GstMessage,GstElement,GstPad\")",
-      TRUE);
+  watch_leaks ();
   gst_check_init (&argc, &argv);
   g_log_set_default_handler (fail_on_critical, nullptr);
   // appsink 1.22 complains of itself when a flush finds caps in its queue while somebody holds a

@@ -11,7 +11,7 @@
 #include "missing.hpp"
 #include "tracking.hpp"
 
-/// From regions of interest: one that a target covers starts none.
+/// Regions of interest start targets, but for one that a target covers.
 GST_START_TEST (from_detections)
 {
   const Scene scene (160, 120);
@@ -179,7 +179,7 @@ GST_START_TEST (from_the_mouse)
 }
 GST_END_TEST
 
-/// In mid-track to another size, and bins.
+/// Caps change in mid-track, to another size and other bins.
 GST_START_TEST (caps_change)
 {
   const Scene small (160, 120), large (320, 240, 2);

@@ -26,7 +26,7 @@ struct Seen {
   bool operator== (const Seen &) const = default;
 };
 
-/// What a message says of its frame.
+/// Reads what a message says of its frame.
 inline std::vector<Seen> tracks_of (const GstStructure *structure)
 {
   std::vector<Seen> tracks;

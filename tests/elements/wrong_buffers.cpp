@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kSide = 64;
 
-/// What the GstVideoMeta says, and what there is.
+/// Names what the GstVideoMeta says, and what there is.
 struct Lie {
   const char *what, *format;
   std::vector<gsize> memories;  // bytes of each
@@ -163,7 +163,7 @@ GstBuffer *buffer_of (const Lie &lie)
   return buffer;
 }
 
-/// Of four bins, in the first rows.
+/// Counts the pixels of four bins, in the first rows.
 std::array<guint32, 4> truth_of (const Lie &lie, int rows)
 {
   std::vector<guint8> bytes;
@@ -273,7 +273,7 @@ GST_START_TEST (without_meta)
 }
 GST_END_TEST;
 
-/// Those that read or write all planes. The histogram is of another frame of the size.
+/// Elements read or write all planes. The histogram is of another frame of the size.
 GST_START_TEST (pictures)
 {
   for (const char *line :

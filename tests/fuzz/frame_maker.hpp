@@ -13,13 +13,8 @@
 
 #include <gst/video/video.h>
 
+#include "formats.hpp"
 #include "program.hpp"
-
-constexpr const char *kFormats[] = { "GRAY8",      "GRAY16_LE", "NV12", "NV21", "I420",
-                                     "YV12",       "Y42B",      "Y444", "YUY2", "UYVY",
-                                     "RGB",        "BGR",       "RGBx", "BGRx", "xRGB",
-                                     "xBGR",       "RGBA",      "BGRA", "ARGB", "ABGR",
-                                     "RGB10A2_LE", "BGR10A2_LE" };
 
 template <class... Arguments>
 std::string format (const char *text, Arguments... arguments)
@@ -40,7 +35,7 @@ constexpr Primaries kPrimaries[] = { { "", 0.2126, 0.0722 },
                                      { ",colorimetry=1:1:7:5", 0.212, 0.087 },
                                      { ",colorimetry=1:1:7:7", 0.2627, 0.0593 } };
 
-/// How the value of a pixel is read.
+/// Reads the value of a pixel.
 struct Reader {
   int step = 1, luma = 0;       // bytes from pixel to pixel, and to the byte that is the value
   int shift[3] = { -1, 0, 0 };  // or bits to the top 8 of red, green and blue
@@ -127,7 +122,7 @@ inline void append (GstBuffer *buffer, const Block &block)
                                                     block.size, block.data, g_free));
 }
 
-/// The values of a picture whose first pixel lies at `first`.
+/// Reads the values of a picture whose first pixel lies at `first`.
 inline Picture read (const guint8 *first, std::ptrdiff_t stride, int width, int height,
                      const Reader &reader)
 {
@@ -208,7 +203,7 @@ private:
     return info;
   }
 
-  /// As the caps say, in one memory or several.
+  /// Makes a frame as the caps say, in one memory or several.
   void plain ()
   {
     const Block whole = make_block (info_.size, random_);
@@ -225,7 +220,7 @@ private:
     g_free (whole.data);
   }
 
-  /// Planes of a picture, with rows that are as short as can be, or longer.
+  /// Makes planes of a picture, with rows that are as short as can be, or longer.
   std::vector<Plane> planes_of (const GstVideoInfo &info, bool padded)
   {
     std::vector<Plane> planes;
@@ -262,7 +257,7 @@ private:
                                     guint (height), guint (planes.size ()), offsets, strides);
   }
 
-  /// A picture of such a size with a GstVideoMeta; the caps' lies at x, y in it.
+  /// Makes a picture of such a size with a GstVideoMeta; the caps' lies at x, y in it.
   void with_meta (int width, int height, int x, int y)
   {
     const GstVideoInfo layout = info (width, height);
@@ -312,7 +307,7 @@ private:
         format (", crop %u,%u,%u,%u", crop->x, crop->y, crop->width, crop->height);
   }
 
-  /// A larger picture, of which the caps tell the part that is to be seen.
+  /// Makes a larger picture, of which the caps tell the part that is to be seen.
   void cropped ()
   {
     const int left = random_.between (0, 20), top = random_.between (0, 20),
@@ -336,100 +331,154 @@ private:
 
   void lying ()
   {
-    auto planes = planes_of (info_, false);
     frame_.expected = Expected::refusal;
     const int kind = random_.between (0, 9);
-    static constexpr const char *kDescriptions[] = {
-      "the first plane is cut",   "a stride that is too long",
-      "an offset behind the end", "rows before the memory",
-      "another plane is cut",     "a plane over two memories",
-      "a meta of another format", "a meta of a smaller frame",
-      "no meta, and too short",   "no memory"
+    if (kind < 8)
+      with_false_meta (kind);
+    else
+      too_short (kind == 8);
+  }
+
+  /// Makes a buffer without a meta that ends before the frame does, or has no memory.
+  void too_short (bool has_memory)
+  {
+    frame_.description = has_memory ? "no meta, and too short" : "no memory";
+    if (has_memory)
+      append (frame_.buffer, make_block (random_.word () % info_.size, random_));
+    if (gst_buffer_get_size (frame_.buffer) == 0)
+      gst_buffer_remove_all_memory (frame_.buffer);
+  }
+
+  /// Planes that lie in memories of their own, and what the meta says of them.
+  struct Claim {
+    std::string format;
+    int width, height;
+    std::vector<Plane> planes;
+    gsize cut = 0;        // bytes that the first memory lacks
+    bool halved = false;  // the first plane lies in two memories
+
+    bool has_one_row () const { return planes[0].rows == 1; }
+    /// Tells that no bytes of others may be taken for the first plane's.
+    bool has_one_plane () const { return planes.size () == 1; }
+  };
+
+  void with_false_meta (int kind)
+  {
+    static constexpr struct {
+      const char *description;
+      void (Maker::*tell) (Claim &);
+    } kLies[] = {
+      { "the first plane is cut", &Maker::cut_first_plane },
+      { "a stride that is too long", &Maker::lengthen_stride },
+      { "an offset behind the end", &Maker::move_behind_end },
+      { "rows before the memory", &Maker::turn_rows },
+      { "another plane is cut", &Maker::lengthen_last_stride },
+      { "a plane over two memories", &Maker::halve_first_plane },
+      { "a meta of another format", &Maker::change_format },
+      { "a meta of a smaller frame", &Maker::shrink },
     };
-    frame_.description = kDescriptions[kind];
-    if (kind == 8 || kind == 9) {
-      if (kind == 8)
-        append (frame_.buffer, make_block (random_.word () % info_.size, random_));
-      if (gst_buffer_get_size (frame_.buffer) == 0)
-        gst_buffer_remove_all_memory (frame_.buffer);
-      return;
-    }
-    // planes lie in memories of their own; the lie is about the first, but where it is said
+    Claim claim = { name_, width_, height_, planes_of (info_, false) };
     gsize at = 0;
-    for (Plane &plane : planes) {
+    for (Plane &plane : claim.planes) {
       plane.offset = at;
       at += bytes_of (plane);
     }
-    Plane &first = planes[0];
-    const gsize first_bytes = bytes_of (first);
-    gsize cut = 0;
-    int width = width_, height = height_;
-    std::string name = name_;
-    const bool line = first.rows == 1;
-    const bool last = planes.size () == 1;  // the bytes of others may be taken for the first's
-    switch (kind) {
-      case 0:
-        cut =
-            1
-            + random_.word () % std::min<gsize> (first_bytes, random_.with (0.5) ? 3 : first_bytes);
-        // a row of packed YUV that is an odd number of pixels wide ends in a byte or two that
-        // nobody reads
-        frame_.expected = last && cut > first.row_bytes - gsize (width_) * gsize (reader_.step)
-                              ? Expected::refusal
-                              : Expected::anything;
-        break;
-      case 1:
-        frame_.expected = line ? Expected::either : last ? Expected::refusal : Expected::anything;
-        first.stride =
-            random_.with (0.5) ? G_MAXINT : first.stride + 2 + 2 * random_.between (0, 50000);
-        break;
-      case 2:
-        first.offset = random_.with (0.5) ? at + gsize (random_.between (0, 1000)) : G_MAXSIZE / 2;
-        break;
-      case 3:
-        if (line)
-          frame_.expected = Expected::either;
-        first.stride = random_.with (0.5) ? -first.stride : G_MININT + 2;
-        break;
-      case 4:
-        planes.back ().stride = G_MAXINT;
-        frame_.expected = planes.size () > 1 ? Expected::either
-                          : line             ? Expected::either
-                                             : Expected::refusal;
-        break;
-      case 5: frame_.expected = Expected::either; break;
-      case 6:
-        name = name_ == "GRAY8" ? "I420" : "GRAY8";
-        if (name_ == "GRAY8")
-          planes.resize (3, planes[0]);
-        break;
-      default:
-        (random_.with (0.5) && width > 1) || height == 1 ? width -= random_.between (1, width)
-                                                         : height -= random_.between (1, height);
-    }
-    std::vector<guint8> all;
-    for (gsize p = 0; p < planes.size () && (kind != 6 || p < GST_VIDEO_INFO_N_PLANES (&info_));
-         p++) {
-      const Block block =
-          make_block (p == 0 ? first_bytes - cut : bytes_of (planes_of (info_, false)[p]), random_);
-      if (p == 0 && cut == 0)
-        frame_.picture =
-            read (block.data, gint (planes_of (info_, false)[0].stride), width_, height_, reader_);
-      if (p == 0 && kind == 5 && block.size > 1) {
-        const gsize half = 1 + random_.word () % (block.size - 1);
-        append (frame_.buffer, copy_of (block.data, half));
-        append (frame_.buffer, copy_of (block.data + half, block.size - half));
-        g_free (block.data);
+    frame_.description = kLies[kind].description;
+    (this->*kLies[kind].tell) (claim);
+    append_planes (claim);
+    for (gsize p = 1; p < claim.planes.size (); p++)  // the others lie where they are said to
+      claim.planes[p].offset -= claim.cut;
+    add_meta (claim.format.c_str (), claim.width, claim.height, claim.planes);
+  }
+
+  void cut_first_plane (Claim &claim)
+  {
+    const Plane &first = claim.planes[0];
+    const gsize bytes = bytes_of (first);
+    claim.cut = 1 + random_.word () % std::min<gsize> (bytes, random_.with (0.5) ? 3 : bytes);
+    // a row of packed YUV that is an odd number of pixels wide ends in a byte or two that nobody
+    // reads
+    const bool read = claim.cut > first.row_bytes - gsize (width_) * gsize (reader_.step);
+    frame_.expected = claim.has_one_plane () && read ? Expected::refusal : Expected::anything;
+  }
+
+  void lengthen_stride (Claim &claim)
+  {
+    frame_.expected = claim.has_one_row ()     ? Expected::either
+                      : claim.has_one_plane () ? Expected::refusal
+                                               : Expected::anything;
+    gint &stride = claim.planes[0].stride;
+    stride = random_.with (0.5) ? G_MAXINT : stride + 2 + 2 * random_.between (0, 50000);
+  }
+
+  void move_behind_end (Claim &claim)
+  {
+    const Plane &last = claim.planes.back ();
+    claim.planes[0].offset = random_.with (0.5)
+                                 ? last.offset + bytes_of (last) + gsize (random_.between (0, 1000))
+                                 : G_MAXSIZE / 2;
+  }
+
+  void turn_rows (Claim &claim)
+  {
+    if (claim.has_one_row ())
+      frame_.expected = Expected::either;
+    gint &stride = claim.planes[0].stride;
+    stride = random_.with (0.5) ? -stride : G_MININT + 2;
+  }
+
+  void lengthen_last_stride (Claim &claim)
+  {
+    claim.planes.back ().stride = G_MAXINT;
+    if (!claim.has_one_plane () || claim.has_one_row ())
+      frame_.expected = Expected::either;
+  }
+
+  void halve_first_plane (Claim &claim)
+  {
+    claim.halved = true;
+    frame_.expected = Expected::either;
+  }
+
+  void change_format (Claim &claim)
+  {
+    claim.format = name_ == "GRAY8" ? "I420" : "GRAY8";
+    if (name_ == "GRAY8")
+      claim.planes.resize (3, claim.planes[0]);
+  }
+
+  void shrink (Claim &claim)
+  {
+    if ((random_.with (0.5) && claim.width > 1) || claim.height == 1)
+      claim.width -= random_.between (1, claim.width);
+    else
+      claim.height -= random_.between (1, claim.height);
+  }
+
+  /// Appends the planes as they are, but for what is cut.
+  void append_planes (const Claim &claim)
+  {
+    const auto planes = planes_of (info_, false);
+    for (gsize p = 0; p < planes.size (); p++) {
+      const Block block = make_block (bytes_of (planes[p]) - (p == 0 ? claim.cut : 0), random_);
+      if (p == 0 && claim.cut == 0)
+        frame_.picture = read (block.data, planes[0].stride, width_, height_, reader_);
+      if (p == 0 && claim.halved && block.size > 1) {
+        append_halves (block);
       } else if (block.size > 0) {
         append (frame_.buffer, block);
       } else {
         g_free (block.data);
       }
     }
-    if (cut > 0)  // the others lie where they are said to
-      for (gsize p = 1; p < planes.size (); p++)
-        planes[p].offset -= cut;
-    add_meta (name.c_str (), width, height, planes);
+  }
+
+  void append_halves (const Block &block)
+  {
+    const gsize half = 1 + random_.word () % (block.size - 1);
+    append (frame_.buffer, copy_of (block.data, half));
+    append (frame_.buffer, copy_of (block.data + half, block.size - half));
+    g_free (block.data);
   }
 
   Random &random_;

@@ -11,6 +11,7 @@
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "frame_maker.hpp"
+#include "pixel_sums.hpp"
 
 struct Setup {
   bool tables;
@@ -20,26 +21,13 @@ struct Setup {
   guint interval;
 };
 
-using Sums = std::vector<guint64>;
-
 inline Sums add_up (const Picture &picture, const Setup &setup, const GstVideoRectangle &r)
 {
-  Sums sums (setup.planes);
-  const gint64 right = std::min<gint64> (gint64 (r.x) + r.w, picture.width),
-               bottom = std::min<gint64> (gint64 (r.y) + r.h, picture.height);
-  for (gint64 y = std::max (r.y, 0); y < bottom; y++)
-    for (gint64 x = std::max (r.x, 0); x < right; x++) {
-      const guint64 value = picture.values[gsize (y * picture.width + x)];
-      if (setup.tables)
-        for (guint64 p = 0, power = value; p < setup.planes; p++, power *= value)
-          sums[p] += power;
-      else
-        sums[value * setup.planes / 256]++;
-    }
-  return sums;
+  return setup.tables ? add_pixels (picture.values, picture.width, r, int (setup.planes))
+                      : count_pixels (picture.values, picture.width, r, int (setup.planes));
 }
 
-/// One in and about the frame.
+/// Makes a rectangle in and about the frame.
 inline GstVideoRectangle make_rectangle (const Picture &picture, Random &random)
 {
   if (random.with (0.1))

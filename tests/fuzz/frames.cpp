@@ -139,7 +139,7 @@ public:
     return true;
   }
 
-  /// Whether nothing is behind the element.
+  /// Tells whether nothing is behind the element.
   bool is_alone () const { return setup_.line.find ('!') == std::string::npos; }
 
 private:
@@ -157,7 +157,7 @@ private:
     return true;
   }
 
-  /// One error, and one that could be expected.
+  /// Checks that there is one error, and one that could be expected.
   void check_refusal (const Frame &frame, const Regions &regions, bool skipped) const
   {
     std::string messages;

@@ -69,7 +69,7 @@ inline ProgramOptions read_options (int argc, char **argv)
   return options;
 }
 
-/// Of the sanitizers' runtime, where that is linked.
+/// Function of the sanitizers' runtime, where that is linked.
 extern "C" __attribute__ ((weak)) void __sanitizer_set_death_callback (void (*callback) ());
 
 /// Has `tell` called by whatever ends the process: REQUIRE, a sanitizer, or a signal, which then
@@ -89,7 +89,7 @@ inline void tell_at_the_end (void (*tell) ())
     sigaction (number, &action, &before[number]);
 }
 
-/// When to stop.
+/// Says when to stop.
 inline std::chrono::steady_clock::time_point end_of (const ProgramOptions &options)
 {
   return std::chrono::steady_clock::now () + std::chrono::seconds (options.seconds);

@@ -12,16 +12,16 @@
 #include <random>
 #include <vector>
 
+#include "measures.hpp"
 #include "question_tensors.hpp"
 
 using Grid = GstIntegralHistogramGrid;
 using Rectangle = GstVideoRectangle;
 
-constexpr int kMeasures = GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV + 1;
 constexpr gint64 kMostWindows = G_MAXINT / 8;  // that the library takes at once
 constexpr gint64 kManyWindows = 1500;          // that a fuzzer has time for
 
-/// The bytes of an input, and behind them any, which depend on all of these.
+/// Gives the bytes of an input, and behind them any, which depend on all of these.
 class Bytes {
 public:
   Bytes (const guint8 *data, std::size_t size) : at_ (data), end_ (data + size)
@@ -40,7 +40,7 @@ public:
     return gint32 (word);
   }
 
-  /// Mostly about the frame, sometimes at the limits, sometimes anything.
+  /// Gets a number mostly about the frame, sometimes at the limits, sometimes any.
   int coordinate (int size)
   {
     const std::array<int, 12> limits = {
@@ -53,7 +53,7 @@ public:
     return kind < 56 ? limits[kind % limits.size ()] : word ();
   }
 
-  /// Of a model: mostly valid.
+  /// Gets a number of a model, mostly a valid one.
   float share ()
   {
     constexpr std::array kOdd = { 0.0f,
@@ -120,7 +120,7 @@ inline bool is_valid (const Grid &grid)
          && gint64 (grid.columns) * grid.rows <= kMostWindows;
 }
 
-/// One that the fuzzer has time for where it is valid.
+/// Makes a grid that the fuzzer has time for where it is valid.
 inline Grid grid_from (Bytes &bytes, const Picture &picture)
 {
   const int w = picture.width, h = picture.height;
@@ -150,7 +150,7 @@ inline std::vector<float> models_from (Bytes &bytes, gsize n)
   return models;
 }
 
-/// Whether each run of `bins` numbers is a model.
+/// Tells whether each run of `bins` numbers is a model.
 inline bool are_models (const std::vector<float> &numbers, gsize bins)
 {
   for (gsize from = 0; from < numbers.size (); from += bins) {
@@ -171,7 +171,7 @@ inline bool is_measure (guint number)
   return number < guint (kMeasures);
 }
 
-/// How many windows valid grids have.
+/// Counts the windows of valid grids.
 inline gsize count_windows (const std::vector<Grid> &grids)
 {
   gsize n = 0;

@@ -243,8 +243,9 @@ void check_votes (const Tensor &tensor, const GstIntegralHistogramSearch &search
                    true);
     values.push_back (value);
   }
-  std::ranges::sort (values,
-                     [measure] (float a, float b) { return is_better (Measure (measure), a, b); });
+  std::ranges::sort (values);
+  if (is_similarity (name_of (Measure (measure))))
+    std::ranges::reverse (values);
   REQUIRE (answer == values[search.rank], "the vote is %.9g, and that of the patches %.9g",
            double (answer), double (values[search.rank]));
 }
@@ -311,7 +312,7 @@ void ask_maps_in_bytes (const Tensor &tensor, Bytes &bytes)
                           && are_models (models, tensor.planes) && is_measure (measure));
 }
 
-/// Where the tensor lies, and each of its elements.
+/// Looks where the tensor lies, and at each of its elements.
 void look_at (const Tensor &tensor, Bytes &bytes)
 {
   GstIntegralHistogram *const histogram = tensor.histogram;

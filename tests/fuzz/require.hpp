@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-/// What a program is doing, for the message; a null function says nothing.
+/// Says what a program is doing, for the message; a null function says nothing.
 inline void (*tell_what_was_done) () = nullptr;
 
 [[noreturn]] __attribute__ ((format (printf, 4, 5))) inline void

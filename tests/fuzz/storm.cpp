@@ -28,7 +28,7 @@ using Sample = std::unique_ptr<GstSample, void (*) (GstSample *)>;
 constexpr const char *kElements[] = { "hist", "track", "overlay", "image", "likelihood" };
 constexpr int kStuckSeconds = 60;
 
-/// What a thread is doing, for when it hangs.
+/// Says what a thread is doing, for when it hangs.
 struct Worker {
   const char *name;
   std::atomic<const char *> doing = "";

@@ -15,6 +15,7 @@
 #include <kernels/registry.hpp>
 
 #include "peers/peers.hpp"
+#include "pixel_sums.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "text.hpp"
@@ -443,16 +444,13 @@ private:
     return wrong;
   }
 
-  /// As far as 20 regions show.
+  /// Tells whether answers are right, as far as 20 regions show.
   bool are_right (std::span<const Region> regions, const Bytes &got) const
   {
     const Shape &shape = rig_.shape;
     for (std::size_t i = 0; i < std::min<std::size_t> (20, regions.size ()); i++) {
-      const Region &r = regions[i];
-      std::vector<std::uint32_t> counts (shape.bins);
-      for (int y = r.y; y < r.y + r.height; y++)
-        for (int x = r.x; x < r.x + r.width; x++)
-          counts[(*rig_.input.c.video)[std::size_t (y) * shape.width + x] * shape.bins / 256]++;
+      const Sums sums = count_pixels (*rig_.input.c.video, shape.width, regions[i], shape.bins);
+      const std::vector<std::uint32_t> counts (sums.begin (), sums.end ());
       if (std::memcmp (&got[i * shape.bins * 4], counts.data (), shape.bins * 4) != 0)
         return false;
     }

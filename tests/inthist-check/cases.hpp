@@ -42,8 +42,8 @@ struct Case {
 /// The picture of a histogram's case; nothing for a table's.
 Bytes image_of (const Case &c);
 
-/// What the strategy sees; it ends with the last pixel that may be read. Of a histogram, bins, with
-/// rubbish in the columns that mean nothing.
+/// Makes what the strategy sees; it ends with the last pixel that may be read. A histogram's are
+/// bins, with rubbish in the columns that mean nothing.
 Bytes pixels_of (const Case &c);
 
 /// "640x480x32 u32" or "640x480 u8:f32", with "x2" where a table has two planes.

@@ -50,7 +50,7 @@ public:
              tuning };
   }
 
-  /// How the image's pixels become the bins of `pixels`.
+  /// Says how the image's pixels become the bins of `pixels`.
   Binning binning () const
   {
     return { { image.data, input->c.shape.width, {} },

@@ -75,7 +75,7 @@ inline std::string why_not (Device device)
 #endif
 }
 
-/// What may still be allocated; of the host's memory also what caches would give back.
+/// Returns what may still be allocated; of the host's memory also what caches would give back.
 inline std::size_t free_bytes (Device device)
 {
 #if INTHIST_CUDA
@@ -130,7 +130,7 @@ inline Memory allocate (Device device, std::size_t bytes)
   return { static_cast<std::uint8_t *> (memory), std::free };
 }
 
-/// From and to anywhere. The device is idle before, and all is done after.
+/// Copies from and to anywhere. The device is idle before, and all is done after.
 inline void copy (Device device, void *to, const void *from, std::size_t bytes)
 {
 #if INTHIST_CUDA
@@ -219,7 +219,7 @@ public:
     return all;
   }
 
-  /// Since it was poisoned.
+  /// Tells whether the guards are as they were when they were poisoned.
   bool guards_hold () const
   {
     Bytes guards (total - bytes_);

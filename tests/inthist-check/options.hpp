@@ -13,7 +13,7 @@ namespace inthist::check {
 
 struct Peer;
 
-/// Of a parameter: its default, one value, or every value that a strategy offers.
+/// Values of a parameter: its default, one, or all that a strategy offers.
 struct Choice {
   bool all = false;
   int value = 0;
@@ -63,7 +63,7 @@ inline std::vector<Tuning> tunings_of (const Strategy &strategy, const Choice &t
   return list;
 }
 
-/// Of a strategy and its parameters: "cw-tis, tile 32, threads 256".
+/// Names a strategy and its parameters: "cw-tis, tile 32, threads 256".
 std::string label_of (const Strategy &strategy, const Tuning &tuning);
 
 }  // namespace inthist::check

@@ -13,7 +13,7 @@
 
 namespace inthist::check {
 
-/// What the figures depend on.
+/// Names what the figures depend on.
 struct Machine {
   std::string date, cpu, gpu, driver, runtime;  // the latter three are empty without a GPU
 };

@@ -52,7 +52,7 @@ public:
     times_.push_back (Clock::now ());
   }
 
-  /// Of stage i, once the device has passed the last mark.
+  /// Returns the time of stage i, once the device has passed the last mark.
   double seconds (std::size_t i) const
   {
 #if INTHIST_CUDA

@@ -14,7 +14,7 @@
 
 namespace inthist::check {
 
-/// Where one frame goes.
+/// Holds what one frame needs.
 struct Slot {
   int index;             // of the buffer
   std::uint8_t *tensor;  // room for the tensor, also with a row and a column more
@@ -61,8 +61,7 @@ public:
 
   Slot slot (int index, int lanes) const;
   int size () const { return int (ring_.size ()); }
-  /// What a slot holds, as integral functions see it that need a row and a column more, rows on 64
-  /// bytes.
+  /// Shows a slot as integral functions see it that need a row and a column more, rows on 64 bytes.
   Layout layout_with_border () const;
   Memory memory (std::size_t bytes) const { return allocate (device, bytes); }
 

@@ -6,6 +6,9 @@
 
 #include <tbb/parallel_for.h>
 
+#include <kernels/query.hpp>
+
+#include "pixel_sums.hpp"
 #include "text.hpp"
 
 namespace inthist::check {
@@ -36,7 +39,7 @@ std::string integers_at (Type type, const std::uint8_t *got, const std::uint8_t 
   return text (": %u, must be %u", at<std::uint32_t> (got, x), at<std::uint32_t> (wanted, x));
 }
 
-/// Running counts of a row plus the row above, modulo 2^32 or 2^16.
+/// Adds the running counts of a row to the row above, modulo 2^32 or 2^16.
 template <class Count>
 void count_bins (const Shape &shape, const Bytes &pixels, std::size_t stride, const Layout &layout,
                  Bytes &wanted)
@@ -56,7 +59,7 @@ void count_bins (const Shape &shape, const Bytes &pixels, std::size_t stride, co
   });
 }
 
-/// H in full at the anchors.
+/// Counts H in full at the anchors.
 void count_anchors (const Shape &shape, const Bytes &pixels, std::size_t stride,
                     std::uint8_t *wanted)
 {
@@ -76,7 +79,7 @@ void count_anchors (const Shape &shape, const Bytes &pixels, std::size_t stride,
   }
 }
 
-/// Row sums plus the row above, modulo 2^64, then cut to the counter's 32 bits.
+/// Adds row sums to the row above, modulo 2^64, then cuts them to the counter's 32 bits.
 template <class Pixel>
 void sum_powers (const Shape &shape, const Bytes &pixels, std::size_t stride, const Layout &layout,
                  Bytes &wanted)
@@ -97,16 +100,13 @@ void sum_powers (const Shape &shape, const Bytes &pixels, std::size_t stride, co
   }
 }
 
-/// The definition, for frames that are small enough to count every rectangle.
+/// Follows the definition, for frames that are small enough to count every rectangle.
 void count_every_pixel (const Shape &shape, const Bytes &pixels, std::size_t stride,
                         const Layout &layout, const Bytes &wanted)
 {
   for (int y = 0; y < shape.height; y++)
     for (int x = 0; x < shape.width; x++) {
-      std::vector<std::uint32_t> counts (256);
-      for (int i = 0; i <= y; i++)
-        for (int j = 0; j <= x; j++)
-          counts[pixels[i * stride + j]]++;
+      const Sums counts = count_pixels (pixels, int (stride), Region{ 0, 0, x + 1, y + 1 }, 256);
       for (int b = 0; b < shape.bins; b++) {
         const std::uint8_t *const row = &wanted[b * layout.plane_pitch + y * layout.row_pitch];
         const bool right = shape.counter == Type::u32
@@ -155,7 +155,7 @@ std::string float_difference (const Truth &truth, const Bytes &pixels, std::size
   return "";
 }
 
-/// Where the first byte of [begin, end) is that is not `around`.
+/// Finds the first byte of [begin, end) that is not `around`.
 std::size_t first_written (const Bytes &bytes, std::size_t begin, std::size_t end,
                            std::uint8_t around)
 {

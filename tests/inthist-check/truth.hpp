@@ -24,8 +24,8 @@ public:
   /// Throws where it is itself wrong about a small histogram, counted rectangle by rectangle.
   Truth (const Shape &shape, Bytes pixels, std::size_t stride);
 
-  /// What is wrong, with the first wrong (bin, y, x); empty where nothing is. Every byte outside
-  /// the elements must be `around`.
+  /// Says what is wrong, with the first wrong (bin, y, x); empty where nothing is. Every byte
+  /// outside the elements must be `around`.
   std::string difference (const Tensor &got, std::uint8_t around) const;
 
   /// The elements alone.

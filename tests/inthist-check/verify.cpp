@@ -173,7 +173,7 @@ private:
            - kinds_.begin ();
   }
 
-  /// Where the case fits. The host has the truth and what is looked at, and the CPU's tensor.
+  /// Finds where the case fits. The host has the truth and what is looked at, and the CPU's tensor.
   std::vector<Device> with_room (const Case &c)
   {
     const std::size_t tensor = tensor_bytes (c.shape, c.layout ()),
@@ -191,7 +191,7 @@ private:
     return devices;
   }
 
-  /// Whether the workspace fits as well.
+  /// Tells whether the workspace fits as well.
   bool has_room (const Strategy &strategy, const Tuning &tuning, const Shape &shape)
   {
     const std::size_t bytes =

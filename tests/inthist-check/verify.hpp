@@ -14,8 +14,8 @@ namespace inthist::check {
 std::string attempt (const Strategy &strategy, const Tuning &tuning, Frame &frame, Queue &queue,
                      bool guards, bool from_image = false);
 
-/// Whether those above object to strategies with one fault each, on purpose; prints what they do
-/// not notice.
+/// Tells whether those above object to strategies with one fault each, on purpose; prints what they
+/// do not notice.
 bool notices_faults ();
 
 /// Runs everything, and prints a line for each failure and for each check. Returns how many tensors

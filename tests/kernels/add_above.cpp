@@ -14,7 +14,7 @@ namespace {
 
 using Random = std::mt19937;
 
-/// What a frame of 8-bit pixels, or a table's of any, is as a whole, by Algorithm 1.
+/// A frame of 8-bit pixels, or a table's of any, as a whole, by Algorithm 1.
 struct Whole {
   Case c;
   Lut lut = {};
@@ -74,7 +74,7 @@ Bytes part_of (const Whole &whole, int first_plane, int first_row, const Case &p
   return bytes;
 }
 
-/// What add_above must leave above row `next_row`.
+/// Returns what add_above must leave above row `next_row`.
 Bytes above_of (const Whole &whole, int first_plane, int planes, int next_row, const Block &block)
 {
   Bytes bytes (block.total, kPoison);

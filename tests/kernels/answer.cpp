@@ -10,22 +10,14 @@
 
 #include "asked.hpp"
 #include "formulas.hpp"
+#include "pixel_sums.hpp"
 
 namespace {
 
-/// Of a window's pixels inside the frame, shares of each bin.
+/// Shares of each bin in a window's part of the frame.
 Weights histogram (const Bytes &image, const Shape &shape, const Region &window)
 {
-  Weights shares (shape.bins);
-  double pixels = 0;
-  for (int y = std::max (0, window.y); y < std::min (shape.height, window.y + window.height); y++)
-    for (int x = std::max (0, window.x); x < std::min (shape.width, window.x + window.width); x++) {
-      shares[image[std::size_t (y) * shape.width + x] * shape.bins / 256]++;
-      pixels++;
-    }
-  for (double &share : shares)
-    share = pixels > 0 ? share / pixels : 0;
-  return shares;
+  return shares (count_pixels (image, shape.width, window, shape.bins));
 }
 
 /// Models to look for: a window of the picture, one with few bins, and an even one.
@@ -93,28 +85,14 @@ void expect_near (const Case &c, Measure measure, const Region &window, double g
                window.x, window.y, window.width, window.height, got, wanted);
 }
 
-/// The one that `best` must be: nothing is better, and of equals none is nearer to the middle of
-/// the grid, nor earlier.
 void expect_best (const Case &c, const Asked &asked, std::span<const float> values,
                   const Best &best)
 {
-  fail_unless (best.index >= 0 && best.index < asked.n () && best.value == values[best.index]);
-  const bool more = asked.measure == Measure::intersection || asked.measure == Measure::correlation;
-  const auto distance = [&] (int i) {
-    return asked.list.empty ()
-               ? std::hypot (i % asked.grid.columns - (asked.grid.columns - 1) / 2.0,
-                             i / asked.grid.columns - (asked.grid.rows - 1) / 2.0)
-               : 0.0;
-  };
-  for (int i = 0; i < asked.n (); i++) {
-    const bool better = more ? values[i] > best.value : values[i] < best.value;
-    const bool nearer =
-        values[i] == best.value
-        && (distance (i) < distance (best.index) - 1e-9
-            || (std::fabs (distance (i) - distance (best.index)) < 1e-9 && i < best.index));
-    fail_unless (!better && !nearer, "%s: %s %d (%g) is better than %d (%g)", c.name ().c_str (),
-                 name_of (asked.measure), i, values[i], best.index, best.value);
-  }
+  const int truth =
+      best_of (name_of (asked.measure), values, asked.list.empty () ? asked.grid.columns : 0);
+  fail_unless (best.index == truth && best.value == values[truth],
+               "%s: %s: the best is %d (%g), must be %d (%g)", c.name ().c_str (),
+               name_of (asked.measure), best.index, best.value, truth, values[truth]);
 }
 
 void run_likelihoods (Device device)
@@ -154,11 +132,8 @@ void run_quantiles (Device device)
           const Region window = asked.window (i);
           std::vector<int> bins;  // of the window's pixels, sorted: the k-th, from 1, is the first
                                   // with at least k up to it
-          for (int y = std::max (0, window.y);
-               y < std::min (c.shape.height, window.y + window.height); y++)
-            for (int x = std::max (0, window.x);
-                 x < std::min (c.shape.width, window.x + window.width); x++)
-              bins.push_back (image[std::size_t (y) * c.shape.width + x] * c.shape.bins / 256);
+          each_pixel (image, c.shape.width, window,
+                      [&] (int value) { bins.push_back (value * c.shape.bins / 256); });
           std::ranges::sort (bins);
           const double k = std::max (1.0, std::ceil (quantile * double (bins.size ())));
           const int wanted = bins.empty () ? -1 : bins[std::size_t (k) - 1];
@@ -211,7 +186,7 @@ void run_votes (Device device)
                   { model, model + c.shape.bins }));
             }
             std::ranges::sort (votes);
-            if (asked.measure == Measure::intersection || asked.measure == Measure::correlation)
+            if (is_similarity (name_of (asked.measure)))
               std::ranges::reverse (votes);
             expect_near (c, asked.measure, window, got[i], votes[asked.rank]);
           }

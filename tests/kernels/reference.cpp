@@ -6,10 +6,13 @@
 // Environment: devices.hpp
 #include <random>
 
-#include "devices.hpp"
+#include <kernels/query.hpp>
 
-/// Algorithm 1 against its definition. Small images wholly, larger ones (u16 overflows) at some
-/// elements.
+#include "devices.hpp"
+#include "pixel_sums.hpp"
+
+/// Algorithm 1 equals its definition: in small images everywhere, in larger ones (u16 overflows) at
+/// some elements.
 GST_START_TEST (reference_counts_pixels)
 {
   static constexpr int kSizes[][2] = { { 1, 1 }, { 1, 9 }, { 9, 1 }, { 13, 11 }, { 300, 301 } };
@@ -33,17 +36,15 @@ GST_START_TEST (reference_counts_pixels)
                            : i == 0 ? width * height - 1
                                     : int (random () % (width * height));
             const int x1 = at % width, y1 = at / width;
-            std::vector<std::uint32_t> counts (bins);
-            for (int y = 0; y <= y1; y++)
-              for (int x = 0; x <= x1; x++)
-                counts[image[y * width + x] * bins / 256]++;
+            const Sums counts = count_pixels (image, width, Region{ 0, 0, x1 + 1, y1 + 1 }, bins);
             for (int b = 0; b < bins; b++) {
               std::uint32_t is = 0;
               memcpy (&is,
                       &tensor[b * c.layout ().plane_pitch + y1 * c.layout ().row_pitch
                               + x1 * bytes_of (counter)],
                       bytes_of (counter));
-              const std::uint32_t must = counter == Type::u32 ? counts[b] : counts[b] % 65536;
+              const std::uint32_t must =
+                  std::uint32_t (counter == Type::u32 ? counts[b] : counts[b] % 65536);
               fail_unless (is == must, "%s: (%d, %d, %d) is %u, must be %u", c.name ().c_str (), b,
                            y1, x1, is, must);
             }

@@ -8,35 +8,24 @@
 #include <random>
 
 #include "asked.hpp"
+#include "pixel_sums.hpp"
 
 namespace {
 
-/// What the regions add up to, pixel by pixel: `add` adds one to the sums of its region.
-template <class Answer, class Add>
-std::vector<Answer> pixel_by_pixel (const Bytes &image, const Shape &shape,
-                                    std::span<const Region> regions, Add &&add)
+/// Compares the answers to regions with `truth (region)`.
+template <class Answer, class Truth>
+void expect_truth (const Case &c, std::span<const Region> regions, const std::vector<Answer> &got,
+                   Truth &&truth)
 {
-  std::vector<Answer> sums (regions.size () * shape.bins);
-  for (std::size_t i = 0; i < regions.size (); i++)
-    for (int y = std::max (0, regions[i].y);
-         y < std::min (shape.height, regions[i].y + regions[i].height); y++)
-      for (int x = std::max (0, regions[i].x);
-           x < std::min (shape.width, regions[i].x + regions[i].width); x++)
-        add (image[std::size_t (y) * shape.width + x], &sums[i * shape.bins]);
-  return sums;
-}
-
-template <class Answer>
-void expect_equal (const Case &c, std::span<const Region> regions, const std::vector<Answer> &got,
-                   const std::vector<Answer> &wanted)
-{
-  for (std::size_t i = 0; i < wanted.size (); i++) {
-    const Region &r = regions[i / c.shape.bins];
-    fail_unless (got[i] == wanted[i],
-                 "%s: region %d,%d %dx%d plane %zu is %" G_GUINT64_FORMAT
-                 ", must be %" G_GUINT64_FORMAT,
-                 c.name ().c_str (), r.x, r.y, r.width, r.height, i % c.shape.bins,
-                 guint64 (got[i]), guint64 (wanted[i]));
+  for (std::size_t i = 0; i < regions.size (); i++) {
+    const Region &r = regions[i];
+    const Sums wanted = truth (r);
+    for (std::size_t p = 0; p < wanted.size (); p++)
+      fail_unless (got[i * wanted.size () + p] == wanted[p],
+                   "%s: region %d,%d %dx%d plane %zu is %" G_GUINT64_FORMAT
+                   ", must be %" G_GUINT64_FORMAT,
+                   c.name ().c_str (), r.x, r.y, r.width, r.height, p,
+                   guint64 (got[i * wanted.size () + p]), guint64 (wanted[p]));
   }
 }
 
@@ -80,11 +69,10 @@ void ask_histograms (Device device, Question question, int n)
     const auto regions = rectangles (c.shape.width, c.shape.height, n);
     const auto got = AskedTensor (device, c, right_tensor (Input (c)))
                          .ask<Answer> ({ .question = question, .list = regions });
-    expect_equal (
-        c, regions, got,
-        pixel_by_pixel<Answer> (picture_of (c), c.shape, regions, [&] (int pixel, Answer *counts) {
-          counts[pixel * c.shape.bins / 256]++;
-        }));
+    const Bytes image = picture_of (c);
+    expect_truth (c, regions, got, [&] (const Region &r) {
+      return count_pixels (image, c.shape.width, r, c.shape.bins);
+    });
   });
 }
 
@@ -121,13 +109,8 @@ void run_sum_regions (Device device)
       const auto regions = rectangles (width, height, 60);
       const auto got = AskedTensor (device, c, right)
                            .ask<std::uint64_t> ({ .question = Question::sums, .list = regions });
-      expect_equal (c, regions, got,
-                    pixel_by_pixel<std::uint64_t> (image, c.shape, regions,
-                                                   [&] (int pixel, std::uint64_t *sums) {
-                                                     sums[0] += pixel;
-                                                     if (planes == 2)
-                                                       sums[1] += pixel * pixel;
-                                                   }));
+      expect_truth (c, regions, got,
+                    [&] (const Region &r) { return add_pixels (image, width, r, planes); });
     }
 }
 

@@ -210,7 +210,7 @@ GST_START_TEST (hopeless_ones_are_left_alone)
 }
 GST_END_TEST
 
-/// They are not waited for either, and what they would have taken is known well enough.
+/// Hopeless candidates are not waited for, and what they would have taken is known well enough.
 GST_START_TEST (hopeless_ones_are_cut_off)
 {
   obedient = true;

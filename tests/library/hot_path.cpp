@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kDepth = 3, kWarmUp = 600, kFrames = 1000;
 
-/// All calls between begin () and end (), of all threads.
+/// Hears of all calls between begin () and end (), of all threads.
 class Calls {
 public:
   /// Null, loudly, where CUPTI is not to be had.
@@ -45,7 +45,7 @@ public:
     counting_ = false;
   }
 
-  /// By name, driver's and runtime's.
+  /// Counts by name, the driver's and the runtime's.
   const std::map<std::string, int> &names () const { return names_; }
   const std::set<const void *> &host_memory () const { return host_memory_; }
   const std::set<std::string> &on_legacy_stream () const { return legacy_; }

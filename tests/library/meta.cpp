@@ -20,7 +20,7 @@ std::string line (const char *behind)
          + behind + " ! appsink name=sink sync=false";
 }
 
-/// What a histogram of an untouched frame of line () says of a rectangle.
+/// Asks a histogram of an untouched frame of line () about a rectangle.
 std::vector<guint32> original (int x, int y, int w, int h)
 {
   GstSample *sample = sample_of (line ("identity"));

@@ -183,7 +183,7 @@ void run_vote_maps (const char *backend)
   }
 }
 
-/// As many patches as there may be, more than a GPU's block has shared memory for without care.
+/// Patches are as many as there may be, more than a GPU's block has shared memory for without care.
 void run_many_patches (const char *backend)
 {
   Random random (seed ());
@@ -259,8 +259,8 @@ void run_far_away (const char *backend)
                  1);  // the median of three, two of which at least have no pixels
 }
 
-/// So many windows that a warp for each has threads whose numbers take more than 32 bits; all but
-/// the last are outside of the frame.
+/// Windows are so many that a warp for each has threads whose numbers take more than 32 bits; all
+/// but the last are outside of the frame.
 void run_many_windows (const char *backend)
 {
   if (g_str_equal (backend, "cpu"))

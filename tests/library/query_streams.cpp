@@ -16,7 +16,7 @@ namespace {
 enum class Kind { regions, grids, likelihoods, likelihood_maps, quantile_maps, vote_maps };
 constexpr int kKinds = 6;
 
-/// All that a question may want.
+/// Holds all that a question may want.
 struct Asked {
   Kind kind;
   Measure measure;
@@ -45,7 +45,7 @@ struct Asked {
       n_bests = listed ? 1 : grids.size ();
   }
 
-  /// Without a stream it waits.
+  /// Asks, and waits where there is no stream.
   bool ask (GstIntegralHistogram *histogram, void *answers, Best *bests, const gpointer *stream,
             GError **error) const
   {

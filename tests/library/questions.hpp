@@ -8,6 +8,7 @@
 #include <span>
 
 #include "formulas.hpp"
+#include "measures.hpp"
 #include "pipelines.hpp"
 
 using Measure = GstIntegralHistogramMeasure;
@@ -16,8 +17,6 @@ using Best = GstIntegralHistogramBest;
 using Search = GstIntegralHistogramSearch;
 using Rectangle = GstVideoRectangle;
 using Model = std::vector<gfloat>;
-
-constexpr int kMeasures = 10;
 
 constexpr struct Source {
   const char *pattern;
@@ -53,14 +52,14 @@ public:
                : Rectangle{};
   }
 
-  /// How many pixels of each bin are in a window.
+  /// Counts the pixels of each bin in a window.
   Sums count (const Rectangle &clipped) const
   {
     return added (picture, clipped, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS, bins);
   }
 
-  /// What to look for: a window of the picture, counted and not divided by anything; a few bins of
-  /// all; and all alike.
+  /// Models to look for: a window of the picture, counted and not divided by anything; a few bins
+  /// of all; and all alike.
   std::vector<Model> models (Random &random) const
   {
     const Sums seen = count (clip (picture.width / 4, picture.height / 4, picture.width / 3 + 1,
@@ -93,7 +92,7 @@ public:
   const guint bins;
 };
 
-/// Of several sizes, over the borders of the frame and nowhere near it.
+/// Grids of several sizes, over the borders of the frame and nowhere near it.
 inline std::vector<Grid> grids_of (const Picture &picture)
 {
   const int w = picture.width, h = picture.height;
@@ -129,33 +128,6 @@ inline std::vector<Rectangle> windows_of (const Frame &frame, const std::vector<
   return windows;
 }
 
-/// What they hold, each divided by its sum.
-inline Weights shares (const auto &numbers)
-{
-  Weights weights (numbers.begin (), numbers.end ());
-  const double sum = std::accumulate (weights.begin (), weights.end (), 0.0);
-  for (double &weight : weights)
-    weight = sum > 0 ? weight / sum : 0;
-  return weights;
-}
-
-/// As users say it.
-inline const char *name_of (Measure measure)
-{
-  auto *const names =
-      static_cast<GEnumClass *> (g_type_class_ref (GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE));
-  fail_unless_equals_int (int (names->n_values), kMeasures);
-  const char *const name = g_enum_get_value (names, measure)->value_nick;
-  g_type_class_unref (names);
-  return name;
-}
-
-inline bool is_similarity (Measure measure)
-{
-  return measure == GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION
-         || measure == GST_INTEGRAL_HISTOGRAM_MEASURE_CORRELATION;
-}
-
 /// Room for answers, with something behind them that must stay.
 template <class Answer>
 class Room {
@@ -181,7 +153,7 @@ private:
   std::vector<Answer> all_;
 };
 
-/// `question (error)` must be answered.
+/// Checks that `question (error)` is answered.
 inline void expect_answer (auto &&question)
 {
   g_autoptr (GError) error = nullptr;
@@ -190,7 +162,7 @@ inline void expect_answer (auto &&question)
   fail_unless (answered, "%s", error ? error->message : "");
 }
 
-/// It must be refused, and the message says `why`.
+/// Checks that a question is refused, and that the message says `why`.
 inline void
 expect_refusal (const char *why, auto &&question,
                 GstIntegralHistogramError code = GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION)
@@ -212,24 +184,15 @@ inline void expect_near (Measure measure, const Rectangle &window, double got, d
                window.w, window.h, got, wanted);
 }
 
-/// It is the one that nothing is better than, and of equals the one nearest to the middle of the
-/// grid, or in a list (null) the first.
+/// Checks that `best` is the best of the answers to a grid, or to a list (null).
 inline void expect_best (Measure measure, const Grid *grid, int n, const gfloat *values,
                          const Best &best)
 {
-  fail_unless (best.index >= 0 && best.index < n && best.value == values[best.index]);
-  const auto distance = [&] (int i) {
-    return grid ? std::hypot (i % grid->columns - (grid->columns - 1) / 2.0,
-                              i / grid->columns - (grid->rows - 1) / 2.0)
-                : 0;
-  };
-  for (int i = 0; i < n; i++) {
-    const bool better = is_similarity (measure) ? values[i] > best.value : values[i] < best.value;
-    const double gap = distance (i) - distance (best.index);
-    const bool nearer = values[i] == best.value && (gap < -1e-9 || (gap < 1e-9 && i < best.index));
-    fail_unless (!better && !nearer, "%s: %d (%g) is better than %d (%g)", name_of (measure), i,
-                 values[i], best.index, best.value);
-  }
+  const int truth =
+      best_of (name_of (measure), std::span (values, std::size_t (n)), grid ? grid->columns : 0);
+  fail_unless (best.index == truth && best.value == values[truth],
+               "%s: the best is %d (%g), must be %d (%g)", name_of (measure), best.index,
+               best.value, truth, values[truth]);
 }
 
 /// The same for the maps of several grids.
@@ -283,7 +246,7 @@ struct Target {
                                 shares (model)));
     }
     std::ranges::sort (votes);
-    return is_similarity (measure) ? votes[votes.size () - 1 - rank] : votes[rank];
+    return is_similarity (name_of (measure)) ? votes[votes.size () - 1 - rank] : votes[rank];
   }
 };
 

@@ -87,7 +87,7 @@ private:
   cudaStream_t stream_ = nullptr;
 };
 
-/// Of the device.
+/// Memory of the device.
 class Memory {
 public:
   explicit Memory (gsize bytes) : bytes_ (bytes)
@@ -138,7 +138,7 @@ void add_reader (GstIntegralHistogram *histogram, const Stream &stream)
                error ? error->message : "");
 }
 
-/// In how many rows and bins a copied tensor is not that of an even frame of this value;
+/// Counts the rows and bins in which a copied tensor is not that of an even frame of this value;
 /// `first_bin` is its first.
 int wrong (const std::vector<guint32> &tensor, GstIntegralHistogram *like, guint8 value,
            int first_bin = 0)

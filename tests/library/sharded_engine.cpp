@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "must.hpp"
+#include "pixel_sums.hpp"
 #include "repeats.hpp"
 
 #include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
@@ -80,15 +81,13 @@ Frame frame_of (const std::vector<guint8> &pixels)
 /// The whole frame's histogram, as counted.
 bool is_right (Tensor &tensor, const std::vector<guint8> &pixels)
 {
-  std::vector<guint32> counts (kShape.bins), wanted (kShape.bins);
+  std::vector<guint32> counts (kShape.bins);
   const inthist::Region all = { 0, 0, kShape.width, kShape.height };
   const Query query = { .question = inthist::Question::counts,
                         .windows = { &all, 1, {} },
                         .answers = counts.data () };
   must (tensor.ask ({ &query, 1 }));
-  for (const guint8 value : pixels)
-    wanted[value * kShape.bins / 256]++;
-  return counts == wanted;
+  return std::ranges::equal (counts, count_pixels (pixels, kShape.width, all, kShape.bins));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "broken_tensor.hpp"
 #include "formulas.hpp"
 #include "must.hpp"
+#include "pixel_sums.hpp"
 
 namespace {
 
@@ -125,7 +126,7 @@ public:
     }
   }
 
-  /// What they are answered, each with its best behind it.
+  /// Returns what they are answered, each with its best behind it.
   template <class Ask>
   std::vector<Bytes> answers (Ask &&ask)
   {
@@ -184,8 +185,8 @@ private:
   std::vector<Wants> wants_;
 };
 
-/// Against what is counted in the picture: the histograms of windows, and what likelihoods follow
-/// from them.
+/// Compares answers with what is counted in the picture: the histograms of windows, and what
+/// likelihoods follow from them.
 void expect_truth (const Shape &shape, const Bytes &picture, const Batch &batch,
                    const std::vector<Bytes> &answers)
 {
@@ -193,10 +194,7 @@ void expect_truth (const Shape &shape, const Bytes &picture, const Batch &batch,
     const Query &query = batch.queries ()[q];
     for (int i = 0; i < query.windows.size (); i++) {
       const Region window = window_of (query.windows, i, shape);
-      Weights counts (shape.bins);
-      for (int y = window.y; y < window.y + window.height; y++)
-        for (int x = window.x; x < window.x + window.width; x++)
-          counts[picture[std::size_t (y) * shape.width + x] * shape.bins / 256]++;
+      const Sums counts = count_pixels (picture, shape.width, window, shape.bins);
       if (query.question == Question::counts) {
         const auto *const got = reinterpret_cast<const std::uint32_t *> (answers[q].data ())
                                 + std::size_t (i) * shape.bins;
@@ -208,11 +206,8 @@ void expect_truth (const Shape &shape, const Bytes &picture, const Batch &batch,
         fail_unless (std::equal (counts.begin (), counts.end (), got), "wrong sums in window %d",
                      i);
       } else if (query.question == Question::likelihoods && query.answers) {
-        const double pixels = std::max (1, window.width * window.height);
-        for (double &count : counts)
-          count /= pixels;
-        const double wanted =
-            formula (name_of (query.measure), counts, { query.models, query.models + shape.bins });
+        const double wanted = formula (name_of (query.measure), shares (counts),
+                                       { query.models, query.models + shape.bins });
         const float got = reinterpret_cast<const float *> (answers[q].data ())[i];
         fail_unless (std::fabs (got - wanted) <= 1e-4 * std::max (1.0, std::fabs (wanted)),
                      "%s of window %d is %.8g, must be %.8g", name_of (query.measure), i, got,

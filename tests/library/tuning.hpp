@@ -46,7 +46,7 @@ inline void write (const std::string &text)
   std::ofstream (file (), std::ios::binary) << text;
 }
 
-/// What kElements[element] computes by default.
+/// Says what kElements[element] computes by default.
 inline inthist::Shape shape (int element)
 {
   if (element == 0)
@@ -86,7 +86,7 @@ inline std::string group (const char *backend = "cpu")
 
 using Fields = std::vector<std::string>;
 
-/// As if all candidates had been tried.
+/// Makes the fields as if all candidates had been tried.
 inline Fields fields_of (const inthist::Choice &choice)
 {
   return { choice.strategy->name, std::to_string (choice.tuning.tile),

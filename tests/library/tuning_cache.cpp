@@ -205,7 +205,7 @@ GST_START_TEST (many_builds)
 }
 GST_END_TEST;
 
-/// What the text says, without a file.
+/// A text says what is chosen, without a file.
 GST_START_TEST (choice_in_text)
 {
   const auto choice = another (__i__);

@@ -85,7 +85,7 @@ public:
     gst_object_unref (pipeline_);
   }
 
-  /// Whether the frame is in the element still.
+  /// Tells whether the frame is in the element still.
   bool busy () const { return out_ == 0; }
   GstElement *element () const { return element_; }
   void stop () { gst_element_set_state (pipeline_, GST_STATE_NULL); }
@@ -312,7 +312,7 @@ GST_START_TEST (cancelled_while_measuring)
 }
 GST_END_TEST;
 
-/// So does who waits for another to measure.
+/// A stop also ends the wait for another that measures.
 GST_START_TEST (cancelled_while_another_measures)
 {
   const Load load;

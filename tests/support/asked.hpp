@@ -12,7 +12,7 @@
 
 #include "devices.hpp"
 
-/// What to ask, in host memory.
+/// Says what to ask, in host memory.
 struct Asked {
   Question question = Question::counts;
   std::vector<Region> list = {};  // empty for the grid
@@ -33,7 +33,7 @@ struct Asked {
   }
 };
 
-/// What goes with a question from one group of bins to the next.
+/// Goes with a question from one group of bins to the next.
 struct Carried {
   int first_bin = 0, all_bins = 0;
   Bytes bytes = {};
@@ -129,7 +129,7 @@ private:
   Queue queue_;
 };
 
-/// The list that must be wide and odd enough for everyone: rectangles of every kind, not clipped.
+/// Makes rectangles of every kind, not clipped, wide and odd enough for everyone.
 inline std::vector<Region> rectangles (int width, int height, int n)
 {
   std::vector<Region> list = {

@@ -1,21 +1,33 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How alike two histograms are, in double precision and as textbooks have it; as compareHist (q, p)
-// where OpenCV has the measure (modules/imgproc, "Histograms").
+// The truth about likelihoods: how alike two histograms are, in double precision and as textbooks
+// have it; as compareHist (q, p) where OpenCV has the measure (modules/imgproc, "Histograms").
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <numeric>
+#include <span>
 #include <string_view>
 #include <vector>
 
 using Weights = std::vector<double>;
 
-/// Of histograms that sum to 1, or of an empty window's p, which is all zero. The measure is given
-/// by its name.
+/// Divides numbers by their sum; a sum of zero leaves zeros.
+inline Weights shares (const auto &numbers)
+{
+  Weights weights (numbers.begin (), numbers.end ());
+  const double sum = std::accumulate (weights.begin (), weights.end (), 0.0);
+  for (double &weight : weights)
+    weight = sum > 0 ? weight / sum : 0;
+  return weights;
+}
+
+/// Compares histograms that sum to 1, or an empty window's p, which is all zero. The measure is
+/// given by its name.
 inline double formula (std::string_view measure, const Weights &p, const Weights &q)
 {
   const auto sum = [&] (auto &&term) {
@@ -61,4 +73,32 @@ inline double formula (std::string_view measure, const Weights &p, const Weights
         [] (double a, double b) { return std::fabs (a - b); });
   }
   std::abort ();
+}
+
+/// Tells whether more is more alike.
+inline bool is_similarity (std::string_view measure)
+{
+  return measure == "intersection" || measure == "correlation";
+}
+
+/// Finds the best answer: of equals the first, on a grid of so many columns the one nearest to the
+/// middle, and of these the first.
+inline int best_of (std::string_view measure, std::span<const float> answers, int columns = 0)
+{
+  const bool more = is_similarity (measure);
+  const std::int64_t rows = columns ? std::int64_t (answers.size ()) / columns : 0;
+  const auto distance = [&] (std::int64_t i) -> double {  // squared, of twice the grid
+    return columns ? std::pow (2 * (i % columns) - (columns - 1), 2)
+                         + std::pow (2 * (i / columns) - (rows - 1), 2)
+                   : 0;
+  };
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < answers.size (); i++) {
+    const bool better = more ? answers[i] > answers[best] : answers[i] < answers[best];
+    if (better
+        || (answers[i] == answers[best]
+            && distance (std::int64_t (i)) < distance (std::int64_t (best))))
+      best = i;
+  }
+  return int (best);
 }

@@ -15,10 +15,12 @@
 #include <gst/check/gstharness.h>
 #include <gst/video/video.h>
 
+#include "formats.hpp"
+
 constexpr const char *kBackends[] = { "cpu", "cuda" };
 constexpr const char *kElements[] = { "cudaintegralhist", "cudaintegralimage" };
 
-/// Whether the backend starts here.
+/// Tells whether the backend starts here.
 inline bool starts (const char *backend)
 {
   GstElement *element = gst_element_factory_make ("cudaintegralhist", nullptr);
@@ -30,7 +32,7 @@ inline bool starts (const char *backend)
   return works;
 }
 
-/// The same, loudly.
+/// Tells the same, loudly.
 inline bool have (const char *backend)
 {
   const bool works = starts (backend);
@@ -111,12 +113,6 @@ struct Colorimetry {
   const char *caps;
   double kr, kb;
 };
-
-constexpr const char *kFormats[] = { "GRAY8",      "GRAY16_LE", "NV12", "NV21", "I420",
-                                     "YV12",       "Y42B",      "Y444", "YUY2", "UYVY",
-                                     "RGB",        "BGR",       "RGBx", "BGRx", "xRGB",
-                                     "xBGR",       "RGBA",      "BGRA", "ARGB", "ABGR",
-                                     "RGB10A2_LE", "BGR10A2_LE" };
 
 /// Noise in every format, in even and odd sizes, with and without a colorimetry; `check` gets the
 /// caps, the frame (to keep), and its luma.

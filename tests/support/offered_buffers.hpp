@@ -15,7 +15,7 @@ constexpr Setup kSetups[] = {
 
 using Query = std::unique_ptr<GstQuery, void (*) (GstQuery *)>;
 
-/// What the element says of buffers for these caps.
+/// Asks the element about buffers for these caps.
 inline Query allocation_of (const Harness &harness, const std::string &caps_text)
 {
   g_autoptr (GstCaps) caps = gst_caps_from_string (caps_text.c_str ());

@@ -16,6 +16,7 @@
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "frames.hpp"
+#include "pixel_sums.hpp"
 #include "repeats.hpp"
 
 constexpr GstClockTime kLong = 30 * GST_SECOND;
@@ -26,7 +27,6 @@ struct Setup {
 };
 
 using Random = std::mt19937;
-using Sums = std::vector<guint64>;  // of each plane: counts, or sums of values and squares
 using Sample = std::unique_ptr<GstSample, void (*) (GstSample *)>;
 using Buffer = std::unique_ptr<GstBuffer, void (*) (GstBuffer *)>;
 using Histogram = std::unique_ptr<GstIntegralHistogram, void (*) (GstIntegralHistogram *)>;
@@ -70,25 +70,17 @@ inline Picture picture_of (GstBuffer *buffer, const GstVideoInfo &info)
   return picture;
 }
 
-/// What the planes of such a tensor must say of a rectangle.
+/// Says what the planes of such a tensor have for a rectangle.
 inline Sums added (const Picture &picture, const GstVideoRectangle &r,
                    GstIntegralHistogramContent content, guint planes)
 {
-  Sums sums (planes);
-  for (int y = MAX (r.y, 0); y < MIN (r.y + r.h, picture.height); y++)
-    for (int x = MAX (r.x, 0); x < MIN (r.x + r.w, picture.width); x++) {
-      const guint64 value = picture.luma[y * picture.width + x];
-      if (content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS)
-        sums[value * planes / 256]++;
-      else
-        for (guint64 p = 0, power = value; p < planes; p++, power *= value)
-          sums[p] += power;
-    }
-  return sums;
+  return content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS
+             ? count_pixels (picture.luma, picture.width, r, int (planes))
+             : add_pixels (picture.luma, picture.width, r, int (planes));
 }
 
-/// What is wrong with a histogram of a picture, or nothing: the whole frame and some rectangles,
-/// over its borders too.
+/// Says what is wrong with a histogram of a picture, or nothing: asks the whole frame and some
+/// rectangles, over its borders too.
 inline std::string complaint (GstIntegralHistogram *histogram, const Picture &picture,
                               Random &random)
 {
@@ -257,7 +249,7 @@ public:
   {
   }
 
-  /// How many samples came.
+  /// Stops, and returns how many samples came.
   guint finish ()
   {
     stopping_ = true;

@@ -12,7 +12,7 @@
 namespace inthist::check {
 namespace {
 
-/// What NPP wants to know; the stream is the frame's.
+/// Tells what NPP wants to know; the stream is the frame's.
 NppStreamContext context_of_this_device ()
 {
   NppStreamContext context = {};

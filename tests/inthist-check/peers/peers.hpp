@@ -32,7 +32,7 @@ void add_opencv (Rig &rig, std::vector<Candidate> &list);
 void add_npp (Rig &rig, std::vector<Candidate> &list);
 void add_cub (Rig &rig, std::vector<Candidate> &list);
 
-/// For ceilings: whether each byte of the tensor is `byte`.
+/// Says, for ceilings, what is wrong unless each byte of the tensor is `byte`.
 std::string not_filled_with (const Rig &rig, const Bytes &slot, std::uint8_t byte);
 
 /// Pixels to bins of the lane's plane, as all that counts them begins.

@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The system does not give memory, by any of its limits, or threads. Each is one error that names
-// the limit, and nothing hangs.
+// The system does not give memory, by any of its limits, or a device does not. Each is one error
+// that names the limit, and nothing hangs.
 #include <atomic>
-#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
-#include <dlfcn.h>
 #include <malloc.h>
-#include <pthread.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <tbb/global_control.h>
-
-#include <gst/integralhist/check_threads.hpp>
-#include <gst/integralhist/fault.hpp>
 #include <gst/integralhist/host_memory.hpp>
 #include <gst/integralhist/make_engine.hpp>
 #include <gst/integralhist/sharded_engine.hpp>
@@ -28,34 +19,6 @@
 #include "must.hpp"
 
 using namespace integralhist;
-
-// threads: those of this program and of its libraries are made here
-
-static std::atomic<int> threads_alive = 0, most_threads = G_MAXINT, threads_refused = 0;
-
-extern "C" int pthread_create (pthread_t *thread, const pthread_attr_t *attributes,
-                               void *(*run) (void *), void *argument)
-{
-  static const auto real =
-      reinterpret_cast<decltype (&pthread_create)> (dlsym (RTLD_NEXT, "pthread_create"));
-  struct Counted {
-    void *(*run) (void *);
-    void *argument;
-  };
-  if (threads_alive++ >= most_threads) {
-    threads_alive--;
-    threads_refused++;
-    return EAGAIN;
-  }
-  const auto run_counted = [] (void *data) -> void * {
-    const Counted counted = *static_cast<Counted *> (data);
-    delete static_cast<Counted *> (data);
-    void *const result = counted.run (counted.argument);
-    threads_alive--;
-    return result;
-  };
-  return real (thread, attributes, run_counted, new Counted{ run, argument });
-}
 
 namespace {
 
@@ -96,11 +59,6 @@ private:
 };
 
 constexpr const char *kSystem = "host memory", *kGroup = "control group";
-
-inthist::Shape shape ()
-{
-  return { 160, 120, 32, inthist::Type::u32, inthist::Content::bins, inthist::Type::u8 };
-}
 
 }  // namespace
 
@@ -220,160 +178,14 @@ GST_START_TEST (address_space)
 }
 GST_END_TEST;
 
-GST_START_TEST (faults)
-{
-  fail_unless (!must (parse_fault ("")));
-  const Fault first = { 0, 1 }, other = { 12, 345 };
-  fail_unless (*must (parse_fault ("0:1")) == first);
-  fail_unless (*must (parse_fault ("12:345")) == other);
-  for (const char *text :
-       { "garbage", "1", "1:", ":1", "1:0", "-1:1", "1:-1", "1:2x", "1:2:3", " 1:2", "1: 2", "+1:2",
-         "99999999999:1", "1:99999999999", "1;2", "0x1:1" }) {
-    const auto fault = parse_fault (text);
-    fail_unless (!fault && fault.error ().kind == Error::Kind::bad_setting, "\"%s\" is taken",
-                 text);
-    fail_unless (fault.error ().message.find ("INTEGRALHIST_FAULT=\"" + std::string (text) + "\"")
-                 != std::string::npos);
-  }
-  g_setenv ("INTEGRALHIST_FAULT", "garbage", TRUE);
-  {
-    Alone alone ("cudaintegralhist backend=cpu cuda-device-ids=0,1 bins=8",
-                 caps_of ("GRAY8", 64, 48));
-    const std::string text =
-        alone.refusal (gst_buffer_new_allocate (nullptr, 64 * 48, nullptr), "a fault",
-                       GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS);
-    fail_unless (text.find ("INTEGRALHIST_FAULT=\"garbage\"") != text.npos
-                     && text.find ("DEVICE:N") != text.npos,
-                 "%s", text.c_str ());
-  }
-  // where nothing is shared out nobody asks
-  Alone alone ("cudaintegralhist backend=cpu bins=8 tuning-time=0", caps_of ("GRAY8", 64, 48));
-  gst_buffer_unref (alone.pass (gst_buffer_new_allocate (nullptr, 64 * 48, nullptr)));
-  g_unsetenv ("INTEGRALHIST_FAULT");
-}
-GST_END_TEST;
-
-static const char *const kThreaded[] = {
-  "backend=cpu tuning-time=0",
-  "backend=cpu tuning-time=0 sync=true regions=1,1,9,9",
-  "backend=cpu tuning-time=50",
-  "backend=cpu strategy=serial regions=1,1,9,9",
-  "backend=cpu strategy=wavefront",
-  "backend=cpu cuda-device-ids=0,1,2,3 task-bins=2",
-  "backend=cpu max-device-memory=300000 regions=1,1,9,9",
-};
-
-/// The system allows n threads more at once.
-GST_START_TEST (threads)
-{
-  const std::string line = std::string ("cudaintegralhist bins=16 ") + kThreaded[__i__];
-  const std::string caps = caps_of ("GRAY8", 320, 240);
-  const GstVideoInfo info = info_of (caps);
-  int failed = 0, passed = 0;
-  const int enough = 40 + int (g_get_num_processors ());
-  for (int i = 0; i <= 20; i++) {
-    const int n = i < 20 ? i * enough / 20 : 1000;
-    // each in a process of its own: TBB keeps its threads
-    fflush (stdout);
-    const pid_t child = fork ();
-    if (child == 0) {
-      alarm (30);  // a hang
-      GstElement *const element = gst_parse_launch (line.c_str (), nullptr);
-      GstHarness *const h = gst_harness_new_with_element (element, "sink", "src");
-      GstBus *const bus = gst_bus_new ();
-      gst_element_set_state (element, GST_STATE_NULL);
-      gst_element_set_bus (element, bus);
-      most_threads = threads_alive + n;
-      threads_refused = 0;
-      GstFlowReturn flow = GST_FLOW_OK;
-      const bool plays =
-          gst_element_set_state (element, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE;
-      if (plays) {
-        gst_harness_set_src_caps_str (h, caps.c_str ());
-        for (unsigned frame = 0; frame < 8 && flow == GST_FLOW_OK; frame++) {
-          flow = gst_harness_push (h, noise (info, frame));
-          GstBuffer *const out = flow == GST_FLOW_OK ? gst_harness_try_pull (h) : nullptr;
-          GstIntegralHistogramMeta *const meta =
-              out ? gst_buffer_get_integral_histogram_meta (out) : nullptr;
-          if (meta && !gst_integral_histogram_wait (meta->histogram, GST_CLOCK_TIME_NONE, nullptr))
-            flow = GST_FLOW_ERROR;  // which the next frame says
-          if (out)
-            gst_buffer_unref (out);
-        }
-        if (flow != GST_FLOW_OK)
-          gst_harness_push (h, noise (info, 9));
-        gst_harness_push_event (h, gst_event_new_eos ());
-      }
-      gst_element_set_state (element, GST_STATE_NULL);
-      most_threads = G_MAXINT;
-      int errors = 0, status = 0;
-      while (GstMessage *const message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR)) {
-        g_autoptr (GError) error = nullptr;
-        gst_message_parse_error (message, &error, nullptr);
-        errors++;
-        if (!g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED)
-            || !strstr (error->message, "ulimit -u")) {
-          printf ("%s, %d threads: %s\n", line.c_str (), n, error->message);
-          status = 2;
-        }
-        gst_message_unref (message);
-      }
-      const bool works = plays && flow == GST_FLOW_OK;
-      if (errors > 1 || (!works && errors == 0) || (works && errors > 0 && status == 0)) {
-        printf ("%s, %d threads: %d errors, %s\n", line.c_str (), n, errors,
-                gst_flow_get_name (flow));
-        status = 3;
-      }
-      if (!works && threads_refused == 0)
-        status = 4;
-      fflush (stdout);
-      _exit (status ? status : works ? 0 : 1);
-    }
-    int status = -1;
-    fail_unless (child > 0 && waitpid (child, &status, 0) == child);
-    fail_unless (WIFEXITED (status), "%s with %d threads: signal %d", line.c_str (), n,
-                 WTERMSIG (status));
-    fail_unless (WEXITSTATUS (status) <= 1, "%s with %d threads: %d", line.c_str (), n,
-                 WEXITSTATUS (status));
-    (WEXITSTATUS (status) ? failed : passed)++;
-  }
-  printf ("%s: %d fail, %d pass\n", line.c_str (), failed, passed);
-  fail_unless (failed > 0 && passed > 0);
-}
-GST_END_TEST;
-
-/// TBB has all of its threads before an element computes. They would start one another when there
-/// is work, and where one of them could not, the process would end.
-GST_START_TEST (workers)
-{
-  const int before = threads_alive;
-  must (check_threads ());
-  const int workers = threads_alive - before;
-  fail_unless (workers == int (g_get_num_processors ()) - 1, "%d workers", workers);
-  must (check_threads ());
-  fail_unless (threads_alive == before + workers, "%d more", threads_alive - before - workers);
-}
-GST_END_TEST;
-
-/// Threads that an application does not let TBB have are not waited for, nor is a stop.
-GST_START_TEST (workers_refused)
-{
-  const gint64 start = g_get_monotonic_time ();
-  {
-    const tbb::global_control one (tbb::global_control::max_allowed_parallelism, 1);
-    must (check_threads ());
-  }
-  const std::atomic<bool> cancelled = true;
-  const auto outcome = check_host (inthist::cpu::start_workers (&cancelled));
-  fail_unless (!outcome && outcome.error ().kind == Error::Kind::flushing);
-  const double seconds = double (g_get_monotonic_time () - start) / 1e6;
-  fail_unless (seconds < 0.5, "%.2f s", seconds);
-}
-GST_END_TEST;
-
 // memory of a device that somebody else has taken since it was counted
 
 namespace {
+
+inthist::Shape shape ()
+{
+  return { 160, 120, 32, inthist::Type::u32, inthist::Content::bins, inthist::Type::u8 };
+}
 
 std::atomic<int> memory_refused = 0;
 std::atomic<bool> memory_is_there = true;
@@ -511,21 +323,17 @@ GST_START_TEST (late_memory)
 }
 GST_END_TEST;
 
-static Suite *system_limits_suite ()
+static Suite *memory_limits_suite ()
 {
-  Suite *suite = suite_create ("system_limits");
+  Suite *suite = suite_create ("memory_limits");
   TCase *tests = tcase_create ("general");
   setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
   tcase_set_timeout (tests, 120);
   suite_add_tcase (suite, tests);
   tcase_add_test (tests, memory_limits);
   tcase_add_test (tests, address_space);
-  tcase_add_test (tests, faults);
-  tcase_add_test (tests, workers);
-  tcase_add_test (tests, workers_refused);
-  tcase_add_loop_test (tests, threads, 0, G_N_ELEMENTS (kThreaded));
   tcase_add_test (tests, late_memory);
   return suite;
 }
 
-GST_CHECK_MAIN (system_limits);
+GST_CHECK_MAIN (memory_limits);

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The messages of cudaintegralimage say what the pixels of regions add up to, and their variance by
+// its definition.
+#include "tables.hpp"
+
+static guint64 u64_at (const GstStructure *structure, const char *field, guint i)
+{
+  const GValue *all = gst_structure_get_value (structure, field);
+  fail_unless (all && GST_VALUE_HOLDS_ARRAY (all) && gst_value_array_get_size (all) == 2, "%s",
+               field);
+  return g_value_get_uint64 (gst_value_array_get_value (all, i));
+}
+
+static double double_at (const GstStructure *structure, const char *field, guint i)
+{
+  const GValue *all = gst_structure_get_value (structure, field);
+  fail_unless (all && GST_VALUE_HOLDS_ARRAY (all) && gst_value_array_get_size (all) == 2, "%s",
+               field);
+  return g_value_get_double (gst_value_array_get_value (all, i));
+}
+
+/// The fields of the message, for each of two regions, against sums of the picture; the variance
+/// against its definition.
+GST_START_TEST (messages)
+{
+  for (const bool squared : { false, true }) {
+    GstHarness *h = image_harness (std::string ("backend=cpu regions=3,4,20,10;-5,-5,1000,1000 ")
+                                       + (squared ? "squared=true" : ""),
+                                   kGray40x30);
+    GstBus *bus = gst_bus_new ();
+    GstElement *element = gst_harness_find_element (h, "cudaintegralimage");
+    gst_element_set_bus (element, bus);
+    const GstVideoInfo info = gray (40, 30);
+    for (guint64 frame = 0; frame < 2; frame++) {
+      GstBuffer *in = noise (info, unsigned (frame));
+      GST_BUFFER_PTS (in) = frame * 40 * GST_MSECOND;
+      GST_BUFFER_DURATION (in) = 40 * GST_MSECOND;
+      const auto values = luma (info, in, 0, 0);
+      gst_buffer_unref (gst_harness_push_and_pull (h, in));
+      GstMessage *message = gst_bus_timed_pop_filtered (bus, 10 * GST_SECOND, GST_MESSAGE_ELEMENT);
+      fail_unless (message && gst_message_has_name (message, "integral-image"));
+      const GstStructure *structure = gst_message_get_structure (message);
+      guint64 number, timestamp, stream_time, running_time, duration;
+      fail_unless (gst_structure_get (structure, "frame", G_TYPE_UINT64, &number, "timestamp",
+                                      G_TYPE_UINT64, &timestamp, "stream-time", G_TYPE_UINT64,
+                                      &stream_time, "running-time", G_TYPE_UINT64, &running_time,
+                                      "duration", G_TYPE_UINT64, &duration, nullptr));
+      fail_unless (number == frame && timestamp == frame * 40 * GST_MSECOND
+                   && stream_time == timestamp && running_time == timestamp
+                   && duration == 40 * GST_MSECOND);
+      fail_unless (gst_structure_has_field (structure, "sum-of-squares") == squared
+                   && gst_structure_has_field (structure, "variance") == squared
+                   && !gst_structure_has_field (structure, "counts"));
+      const GstVideoRectangle regions[] = { { 3, 4, 20, 10 }, { 0, 0, 40, 30 } };
+      g_autofree char *rectangles =
+          gst_value_serialize (gst_structure_get_value (structure, "rectangles"));
+      fail_unless (strstr (rectangles, "3") && strstr (rectangles, "40")
+                       && !strstr (rectangles, "-5"),
+                   "%s", rectangles);
+      for (guint i = 0; i < 2; i++) {
+        const GstVideoRectangle &r = regions[i];
+        const auto wanted = added (values, 40, r);
+        const double area = r.w * r.h, mean = double (wanted[0]) / area;
+        fail_unless_equals_uint64 (u64_at (structure, "sum", i), wanted[0]);
+        fail_unless (std::abs (double_at (structure, "mean", i) - mean) < 1e-9);
+        if (!squared)
+          continue;
+        double deviations = 0;
+        for (int y = r.y; y < r.y + r.h; y++)
+          for (int x = r.x; x < r.x + r.w; x++)
+            deviations += std::pow (values[y * 40 + x] - mean, 2);
+        fail_unless_equals_uint64 (u64_at (structure, "sum-of-squares", i), wanted[1]);
+        fail_unless (std::abs (double_at (structure, "variance", i) - deviations / area) < 1e-6,
+                     "%g instead of %g", double_at (structure, "variance", i), deviations / area);
+      }
+      gst_message_unref (message);
+    }
+    gst_element_set_bus (element, nullptr);
+    gst_object_unref (element);
+    gst_object_unref (bus);
+    gst_harness_teardown (h);
+  }
+}
+GST_END_TEST;
+
+/// A picture of one value has no variance, not even a negative one.
+GST_START_TEST (no_variance)
+{
+  for (const int value : { 0, 1, 77, 255 }) {
+    GstHarness *h =
+        image_harness ("backend=cpu squared=true regions=1,1,7,3;0,0,40,30", kGray40x30);
+    GstBus *bus = gst_bus_new ();
+    GstElement *element = gst_harness_find_element (h, "cudaintegralimage");
+    gst_element_set_bus (element, bus);
+    GstBuffer *in = gst_buffer_new_allocate (nullptr, 40 * 30, nullptr);
+    gst_buffer_memset (in, 0, guint8 (value), 40 * 30);
+    gst_buffer_unref (gst_harness_push_and_pull (h, in));
+    GstMessage *message = gst_bus_timed_pop_filtered (bus, 10 * GST_SECOND, GST_MESSAGE_ELEMENT);
+    fail_unless (message);
+    for (guint i = 0; i < 2; i++) {
+      const double variance = double_at (gst_message_get_structure (message), "variance", i);
+      fail_unless (variance >= 0 && variance < 1e-9, "%g", variance);
+    }
+    gst_message_unref (message);
+    gst_element_set_bus (element, nullptr);
+    gst_object_unref (element);
+    gst_object_unref (bus);
+    gst_harness_teardown (h);
+  }
+}
+GST_END_TEST;
+
+static Suite *image_messages_suite ()
+{
+  Suite *suite = suite_create ("image_messages");
+  TCase *tests = tcase_create ("general");
+  tcase_set_timeout (tests, 120);
+  suite_add_tcase (suite, tests);
+  tcase_add_test (tests, messages);
+  tcase_add_test (tests, no_variance);
+  return suite;
+}
+
+GST_CHECK_MAIN (image_messages);

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The settings of integralhistlikelihood: when they count, and what cannot be had is one error.
+#include <functional>
+#include <set>
+
+#include "maps.hpp"
+
+/// The model is taken at certain times, and is the first picture's then, or the second's.
+GST_START_TEST (taken)
+{
+  const Picture first (48, 36, 1), second (48, 36, 2);
+  const Search s = { 48, 36, { 5, 4, 12, 9 }, 12, 9, 2 };
+  const Truth kept = truth_of (second, s, first.histogram (s.model, s.bins)),
+              anew = truth_of (second, s);
+  using Act = std::function<void (Likelihood &)>;
+  const auto flush = [] (Likelihood &likelihood) {
+    gst_harness_push_event (likelihood.get (), gst_event_new_flush_start ());
+    gst_harness_push_event (likelihood.get (), gst_event_new_flush_stop (TRUE));
+    push_segment (likelihood.get ());
+  };
+  const std::tuple<const char *, bool, Act> cases[] = {
+    { "nothing", false, [] (Likelihood &) {} },
+    { "a segment", false,
+      [] (Likelihood &likelihood) { push_segment (likelihood.get (), GST_SECOND); } },
+    { "the same caps", false,
+      [&] (Likelihood &likelihood) { likelihood.set_caps (first.caps ()); } },
+    { "other properties", false,
+      [] (Likelihood &likelihood) {
+        likelihood.set ("opacity", 0.1, "messages", TRUE, "window-width", 12, "step", 2);
+      } },
+    { "a flush", true, flush },
+    { "a stream", true,
+      [] (Likelihood &likelihood) {
+        gst_harness_push_event (likelihood.get (), gst_event_new_stream_start ("another"));
+        push_segment (likelihood.get ());
+      } },
+    { "its region", true, [] (Likelihood &likelihood) { likelihood.set ("model", "5,4,12,9"); } },
+    { "numbers that are taken away", true,
+      [] (Likelihood &likelihood) { likelihood.set ("histogram", "1", "histogram", nullptr); } },
+    { "READY", true,
+      [&] (Likelihood &likelihood) {
+        gst_element_set_state (likelihood.get ()->element, GST_STATE_READY);
+        gst_harness_play (likelihood.get ());
+        likelihood.set_caps (first.caps ());
+        push_segment (likelihood.get ());
+        const std::string error =
+            likelihood.error_of (second.buffer (), GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
+        fail_unless (error.find ("cudaintegralhist") != error.npos, "the map of the run before");
+      } },
+  };
+  for (const auto &[name, is_anew, act] : cases) {
+    Likelihood likelihood ("mode=gray model=5,4,12,9", first.caps ());
+    check_levels (likelihood.bytes (counted (first)), truth_of (first, s), 48, name);
+    act (likelihood);
+    check_levels (likelihood.bytes (counted (second)), is_anew ? anew : kept, 48, name);
+  }
+}
+GST_END_TEST;
+
+/// Every setting that cannot be had is one error: at the start, where it shows without a frame, and
+/// on the way.
+GST_START_TEST (bad_settings)
+{
+  struct Case {
+    const char *property, *value, *culprit, *remedy;
+    bool at_start = true;
+  };
+  for (const Case &c :
+       { Case{ "model", "1;2", "model=\"1;2\": a comma is missing", "x,y,width,height" },
+         Case{ "model", "a", "number", "x,y,width,height" },
+         Case{ "model", "1,2,3,4;5,6,7,8", "2 regions", "x,y,width,height" },
+         Case{ "model", "1,2,0,4", "empty", "at least 1" },
+         Case{ "model", "1,2,99999999999,4", "99999999999 is out of range", "to 2147483647" },
+         Case{ "model", "48,0,9,9", "outside of the 48x36 frame", "region inside", false },
+         Case{ "model", "-9,0,9,9", "outside of the 48x36 frame", "region inside", false },
+         Case{ "model", "0,36,2147483647,9", "outside of the 48x36 frame", "region inside", false },
+         Case{ "histogram", "1,2,3", "3 numbers", "write 8 numbers", false },
+         Case{ "histogram", "1,2,3,4,5,6,7,8,9", "9 numbers", "bins of cudaintegralhist to 9",
+               false },
+         Case{ "histogram", "1,2,", "number is missing at the end", "for each bin" },
+         Case{ "histogram", "1,,2", "number is missing at \",2\"", "for each bin" },
+         Case{ "histogram", "1 2", "comma is missing at \"2\"", "commas" },
+         Case{ "histogram", "1;2", "comma is missing at \";2\"", "commas" },
+         Case{ "histogram", "1,x", "missing at \"x\"", "0 or more" },
+         Case{ "histogram", "1,-2", "-2 cannot be", "0 or more" },
+         Case{ "histogram", "1,nan", "nan cannot be", "0 or more" },
+         Case{ "histogram", "inf,1", "inf cannot be", "0 or more" },
+         Case{ "histogram", "1,1e99", "1e99 is out of range", "0 or more" },
+         Case{ "histogram", "0,0,0.0,0,0,0,0,0", "all of its numbers are 0", "0 or more" },
+         Case{ "window-width", "2147483648", "window-width=2147483648", "0 to 2147483647" },
+         Case{ "window-height", "4294967295", "window-height=4294967295", "0 to 2147483647" },
+         Case{ "step", "0", "step=0", "1 to 64" },
+         Case{ "step", "65", "step=65", "1 to 64" },
+         Case{ "opacity", "1.5", "opacity=1.5", "0 to 1" },
+         Case{ "opacity", "-0.1", "opacity=-0.1", "0 to 1" } }) {
+    const Picture picture (48, 36, 1);
+    Likelihood likelihood ("", picture.caps ());
+    gst_buffer_unref (likelihood.pass (counted (picture)));
+    likelihood.set_text (c.property, c.value);
+    const std::string late = likelihood.error_of (counted (picture));
+    fail_unless (late.find (c.culprit) != late.npos && late.find (c.remedy) != late.npos,
+                 "%s=%s: %s", c.property, c.value, late.c_str ());
+
+    GstElement *fresh = gst_element_factory_make ("integralhistlikelihood", nullptr);
+    GstBus *bus = gst_bus_new ();
+    gst_element_set_bus (fresh, bus);
+    gst_util_set_object_arg (G_OBJECT (fresh), c.property, c.value);
+    const bool fails = gst_element_set_state (fresh, GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE;
+    fail_unless_equals_int (fails, c.at_start);
+    GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+    fail_unless_equals_int (message != nullptr, fails);
+    if (message) {
+      g_autoptr (GError) error = nullptr;
+      gst_message_parse_error (message, &error, nullptr);
+      fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS));
+      fail_unless_equals_string (error->message, late.c_str ());
+      gst_message_unref (message);
+      fail_unless (!gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR), "%s=%s: two errors", c.property,
+                   c.value);
+    }
+    gst_element_set_bus (fresh, nullptr);
+    gst_object_unref (bus);
+    gst_element_set_state (fresh, GST_STATE_NULL);
+    gst_object_unref (fresh);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (properties)
+{
+  GstElement *element = gst_element_factory_make ("integralhistlikelihood", nullptr);
+  guint n;
+  g_autofree GParamSpec **specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
+  std::set<std::string> names;
+  for (guint i = 0; i < n; i++) {
+    if (specs[i]->owner_type != G_OBJECT_TYPE (element))
+      continue;
+    names.insert (specs[i]->name);
+    fail_unless (strlen (g_param_spec_get_nick (specs[i])) > 0
+                 && strlen (g_param_spec_get_blurb (specs[i])) > 10);
+    fail_unless (specs[i]->flags & GST_PARAM_MUTABLE_PLAYING, "%s", specs[i]->name);
+    GValue value = G_VALUE_INIT;
+    g_object_get_property (G_OBJECT (element), specs[i]->name, &value);
+    fail_unless (g_param_value_defaults (specs[i], &value), "%s", specs[i]->name);
+    g_value_unset (&value);
+  }
+  fail_unless (
+      names
+      == std::set<std::string> ({ "histogram", "measure", "messages", "mode", "model", "opacity",
+                                  "scale", "step", "window-height", "window-width" }));
+  gst_object_unref (element);
+}
+GST_END_TEST;
+
+static Suite *likelihood_settings_suite ()
+{
+  Suite *suite = suite_create ("likelihood_settings");
+  TCase *tests = tcase_create ("general");
+  tcase_set_timeout (tests, 120);
+  suite_add_tcase (suite, tests);
+  tcase_add_test (tests, taken);
+  tcase_add_test (tests, bad_settings);
+  tcase_add_test (tests, properties);
+  return suite;
+}
+
+GST_CHECK_MAIN (likelihood_settings);

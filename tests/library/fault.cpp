@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A fault that a test asks for, INTEGRALHIST_FAULT, is refused where it says nothing that can be
+// done.
+#include <gst/integralhist/fault.hpp>
+
+#include "alone.hpp"
+#include "must.hpp"
+
+using namespace integralhist;
+
+GST_START_TEST (faults)
+{
+  fail_unless (!must (parse_fault ("")));
+  const Fault first = { 0, 1 }, other = { 12, 345 };
+  fail_unless (*must (parse_fault ("0:1")) == first);
+  fail_unless (*must (parse_fault ("12:345")) == other);
+  for (const char *text :
+       { "garbage", "1", "1:", ":1", "1:0", "-1:1", "1:-1", "1:2x", "1:2:3", " 1:2", "1: 2", "+1:2",
+         "99999999999:1", "1:99999999999", "1;2", "0x1:1" }) {
+    const auto fault = parse_fault (text);
+    fail_unless (!fault && fault.error ().kind == Error::Kind::bad_setting, "\"%s\" is taken",
+                 text);
+    fail_unless (fault.error ().message.find ("INTEGRALHIST_FAULT=\"" + std::string (text) + "\"")
+                 != std::string::npos);
+  }
+  g_setenv ("INTEGRALHIST_FAULT", "garbage", TRUE);
+  {
+    Alone alone ("cudaintegralhist backend=cpu cuda-device-ids=0,1 bins=8",
+                 caps_of ("GRAY8", 64, 48));
+    const std::string text =
+        alone.refusal (gst_buffer_new_allocate (nullptr, 64 * 48, nullptr), "a fault",
+                       GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS);
+    fail_unless (text.find ("INTEGRALHIST_FAULT=\"garbage\"") != text.npos
+                     && text.find ("DEVICE:N") != text.npos,
+                 "%s", text.c_str ());
+  }
+  // where nothing is shared out nobody asks
+  Alone alone ("cudaintegralhist backend=cpu bins=8 tuning-time=0", caps_of ("GRAY8", 64, 48));
+  gst_buffer_unref (alone.pass (gst_buffer_new_allocate (nullptr, 64 * 48, nullptr)));
+  g_unsetenv ("INTEGRALHIST_FAULT");
+}
+GST_END_TEST;
+
+static Suite *fault_suite ()
+{
+  Suite *suite = suite_create ("fault");
+  TCase *tests = tcase_create ("general");
+  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
+  tcase_set_timeout (tests, 120);
+  suite_add_tcase (suite, tests);
+  tcase_add_test (tests, faults);
+  return suite;
+}
+
+GST_CHECK_MAIN (fault);
