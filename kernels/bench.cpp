@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "clock.hpp"
@@ -136,8 +137,10 @@ public:
 
   Outcome<> prepare (Job &job, std::size_t workspace_bytes) override
   {
-    for (Slot &slot : slots_)
+    for (Slot &slot : slots_) {
       TRY (slot.workspace.reserve (std::max<std::size_t> (workspace_bytes, 1)));
+      slot.workspace_kept = false;
+    }
     job.pixels = { reinterpret_cast<std::uint8_t *> (image_.get ()), stride_ };
     return {};
   }
@@ -154,6 +157,7 @@ public:
       Job frame = job;
       frame.stream = slot.stream.get ();
       frame.workspace = slot.workspace.get ();
+      frame.workspace_kept = std::exchange (slot.workspace_kept, true);
       TRY (cuda::check (inthist::run (strategy, frame)));
       all = !is_set (job.cancelled);
     }
@@ -178,6 +182,7 @@ private:
     cuda::StreamOwner stream;
     cuda::EventOwner done;
     cuda::GrowingDeviceMemory workspace;
+    bool workspace_kept = false;  // since prepare ()
   };
 
   Stream first () const { return slots_.front ().stream.get (); }

@@ -66,6 +66,9 @@ struct Job {
   Stream stream = nullptr;
   Tuning tuning = {};
   StageListener *listener = nullptr;
+  /// Whether the workspace holds zeros, or what the last run of this strategy, shape and tuning
+  /// left there. Strategies with `keeps_workspace` are faster then.
+  bool workspace_kept = false;
   const Binning *binning = nullptr;  // with `bins`: run () first makes `pixels` from this
 
   /// CPU strategies poll this about every millisecond; once it is set, run () soon returns
@@ -89,8 +92,9 @@ struct Strategy {
       [] (const Shape &, const Tuning &) { return std::size_t (0); };
   int (*run) (const Job &);
   // run () does the next two for strategies that do not
-  bool bins_itself = false;     // takes Job::binning, and may leave `pixels` as they are
-  bool anchors_itself = false;  // writes the anchors too
+  bool bins_itself = false;      // takes Job::binning, and may leave `pixels` as they are
+  bool anchors_itself = false;   // writes the anchors too
+  bool keeps_workspace = false;  // see Job::workspace_kept
   // asked only of valid shapes and of parameters below
   bool (*supports) (const Shape &, const Tuning &) = [] (const Shape &, const Tuning &) {
     return true;

@@ -149,6 +149,7 @@ private:
   struct Slot {
     StreamOwner stream;
     DeviceMemory pixels, workspace;
+    std::optional<inthist::Shape> last;            // what the workspace was used for
     EventOwner ready, computed, downloaded;        // the stream has done its part
     EventOwner compute_started, download_started;  // recorded in measured frames
     const Picture *picture = nullptr;              // null where pixels are read in place
@@ -337,7 +338,9 @@ private:
                                                         .workspace = slot.workspace.get (),
                                                         .stream = stream,
                                                         .tuning = plan_.choice.tuning,
+                                                        .workspace_kept = slot.last == tensor.shape,
                                                         .binning = &binning })));
+    slot.last = tensor.shape;
     if (part.rows < shape_.height) {
       // strips come one after another, whatever their streams
       if (last_)

@@ -13,13 +13,14 @@
 //
 // No block waits for one that cannot run: a block draws its tile, and waits only for tiles drawn
 // before. Tiles are drawn by diagonals, so that those that a block needs are well ahead of it,
-// above as to the left. Looking back ends at every eighth tile, which publishes what it found. Who
+// above as to the left. Looking back ends at every 16th tile, which publishes what it found. Who
 // adds what, and in which order, depends on the tile alone: floating sums have the same bits in
-// each run.
+// each run. Flags are raised to the number of the run, so that nothing is cleared between runs.
 //
-// Traffic: the pixels, the table, and what tiles publish, twice: 2 to 8 % of the table. Tiles are
-// as large as shared memory lets them be, so that they publish little. Times:
-// docs/measurements/2026-11-23-look-back.md.
+// Traffic: the pixels, the table, and what tiles publish, twice: 2 to 8 % of the table. What costs
+// time is a cache line that one processor writes and another reads soon after. So tiles are as
+// large as shared memory lets them be, and no two tiles' flags share a line (flags side by side:
+// 3 % more time). Times, and what was rejected: docs/measurements/2026-11-24-look-back.md.
 #include <algorithm>
 
 #include "device/attribute.cuh"
@@ -29,15 +30,6 @@
 namespace inthist {
 namespace cuda {
 namespace {
-
-__global__ void clear (std::uint32_t *words, int n)
-{
-  wait_for_previous ();
-  let_next_start ();
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n)
-    words[i] = 0;
-}
 
 // threads that a processor has room for, at least
 #if __CUDA_ARCH__ == 750
@@ -50,13 +42,14 @@ template <class Tile>
 constexpr int kBlocks =
     Tile::kBlocks *Tile::kThreads <= kRoom ? Tile::kBlocks : kRoom / Tile::kThreads;
 
-template <class T, class Pixel, class Tile>
+template <class T, class Source, class Tile>
 __global__ void __launch_bounds__ (Tile::kThreads, kBlocks<Tile>)
 look_back (Planes<T> table, PixelPlane pixels, bool vectors, TileStates<T, Tile> states)
 {
-  using Block = LookBack<T, Pixel, Tile>;
+  using Block = LookBack<T, Source, Tile>;
   extern __shared__ __align__ (16) unsigned char memory[];
   wait_for_previous ();
+  let_next_start ();
   Block block (*reinterpret_cast<typename Block::Shared *> (memory), table, pixels, states);
   block.load (vectors);
   block.sum ();
@@ -64,32 +57,33 @@ look_back (Planes<T> table, PixelPlane pixels, bool vectors, TileStates<T, Tile>
   block.store ();
 }
 
-template <class T, class Pixel, class Tile>
+template <class T, class Source, class Tile>
 int launch (const Planes<T> &table, const Job &job)
 {
-  using Block = LookBack<T, Pixel, Tile>;
+  using Block = LookBack<T, Source, Tile>;
   const TileStates<T, Tile> states (job.workspace, table);
-  const auto kernel = look_back<T, Pixel, Tile>;
-  constexpr int kShared = sizeof (typename Block::Shared), kCleared = 256;
+  const auto kernel = look_back<T, Source, Tile>;
+  constexpr int kShared = sizeof (typename Block::Shared);
   if (const int error =
           cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared);
       error != 0)
     return error;
-  job.stage ("clear");
-  if (const int error = launch_overlapped (clear, unsigned (divide_up (states.words, kCleared)),
-                                           kCleared, 0, job.stream, states.drawn, states.words);
-      error != 0)
-    return error;
+  if (!job.workspace_kept) {
+    job.stage ("clear");
+    if (const int error = cudaMemsetAsync (job.workspace, 0, states.flag_bytes, job.stream);
+        error != 0)
+      return error;
+  }
   job.stage ("tiles");
   const std::size_t lies = reinterpret_cast<std::size_t> (job.pixels.data) | job.pixels.stride;
-  const bool vectors = lies % (sizeof (Pixel) * Tile::kColumns) == 0;
+  const bool vectors = lies % (sizeof (typename Source::Pixel) * Tile::kColumns) == 0;
   return launch_overlapped (kernel, unsigned (states.tiles ()), Tile::kThreads, kShared, job.stream,
                             table, job.pixels, vectors, states);
 }
 
 /// Tiles of a type. Large ones publish less; a table needs kMany of them to keep a GPU busy. These
 /// numbers were found by hand on an H200; no program here times others.
-template <class T, class Pixel>
+template <class T, class Source>
 struct Tiles {
   using Large = TileOf<T, 16, 1, 3>;  // 128 x 128, or 32 x 128 of f32x4
   using Small = TileOf<T, 8, 1, 4>;   // 128 x 64, or 32 x 64
@@ -97,34 +91,34 @@ struct Tiles {
 };
 
 template <class T>
-struct Tiles<T, std::uint8_t> {
+struct Tiles<T, Power<std::uint8_t, T>> {
   using Large = TileOf<T, 32, 2, 3>;  // 256 x 256
   using Small = TileOf<T, 16, 1, 5>;  // 128 x 128
   static constexpr int kMany = 200;
 };
 
 template <>
-struct Tiles<double, double> {
+struct Tiles<double, Power<double, double>> {
   using Large = TileOf<double, 8, 2, 3>;  // 128 x 64
   using Small = TileOf<double, 8, 1, 4>;  // 64 x 64
   static constexpr int kMany = 64;
 };
 
-template <class T, class Pixel>
+template <class T, class Source>
 int launch_tiles (const Planes<T> &table, const Job &job)
 {
-  using Large = typename Tiles<T, Pixel>::Large;
-  using Small = typename Tiles<T, Pixel>::Small;
-  constexpr auto kShared = sizeof (typename LookBack<T, Pixel, Large>::Shared);
+  using Large = typename Tiles<T, Source>::Large;
+  using Small = typename Tiles<T, Source>::Small;
+  constexpr auto kShared = sizeof (typename LookBack<T, Source, Large>::Shared);
   int room = 0;
   if (const int error = device_attribute (cudaDevAttrMaxSharedMemoryPerBlockOptin, room);
       error != 0)
     return error;
   const int tiles =
       divide_up (table.width, Large::kWidth) * divide_up (table.height, Large::kHeight);
-  return tiles >= Tiles<T, Pixel>::kMany && std::size_t (room) >= kShared
-             ? launch<T, Pixel, Large> (table, job)
-             : launch<T, Pixel, Small> (table, job);
+  return tiles >= Tiles<T, Source>::kMany && std::size_t (room) >= kShared
+             ? launch<T, Source, Large> (table, job)
+             : launch<T, Source, Small> (table, job);
 }
 
 bool supports (const Shape &shape, const Tuning &)
@@ -135,15 +129,14 @@ bool supports (const Shape &shape, const Tuning &)
 int run (const Job &job)
 {
   return with_table_types (job.shape, [&]<class T, class Source> (ElementTypes<T, Source>) {
-    return launch_tiles<T, typename Source::Pixel> (
-        planes_of<T> (job.shape, job.layout, job.tensor), job);
+    return launch_tiles<T, Source> (planes_of<T> (job.shape, job.layout, job.tensor), job);
   });
 }
 
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 {
   return with_table_types (shape, [&]<class T, class Source> (ElementTypes<T, Source>) {
-    using Of = Tiles<T, typename Source::Pixel>;
+    using Of = Tiles<T, Source>;
     const auto table = planes_of<T> (shape, layout_of (shape), nullptr);
     return std::max (TileStates<T, typename Of::Large> (nullptr, table).bytes,
                      TileStates<T, typename Of::Small> (nullptr, table).bytes);
@@ -160,6 +153,7 @@ extern const Strategy kLookBack = {
   .device = Device::cuda,
   .workspace_bytes = cuda::workspace_bytes,
   .run = cuda::run,
+  .keeps_workspace = true,
   .supports = cuda::supports,
   .limit = "tables"
 };

@@ -324,17 +324,31 @@ private:
 
   std::function<void (const Slot &)> frame_of (const Strategy &strategy, const Tuning &tuning) const
   {
-    return [this, &strategy, tuning] (const Slot &slot) {
+    // what is kept cannot be shared with other candidates
+    const auto kept = std::make_shared<std::vector<Memory>> ();
+    const std::size_t bytes = strategy.workspace_bytes (rig_.shape, tuning);
+    for (int lane = 0; strategy.keeps_workspace && lane < rig_.lanes; lane++) {
+      kept->push_back (rig_.memory (bytes));
+      fill (rig_.device, kept->back ().get (), 0, bytes);
+    }
+    return [this, &strategy, tuning, kept] (const Slot &slot) {
       const bool bins = rig_.shape.content == Content::bins;
       const Binning binning = { { rig_.images[slot.lane].get (), rig_.shape.width, {} },
                                 uniform_lut (rig_.shape.bins) };
       const PixelPlane pixels =
           bins ? PixelPlane{ rig_.bins[slot.lane].get (), bin_stride (rig_.shape.width) }
                : PixelPlane{ rig_.images[slot.lane].get (), rig_.input.c.stride () };
-      const int status =
-          inthist::run (strategy, { rig_.shape, rig_.layout, pixels, slot.tensor,
-                                    rig_.workspaces[slot.lane].get (), slot.stream, tuning,
-                                    slot.listener, bins ? &binning : nullptr });
+      const auto &workspaces = strategy.keeps_workspace ? *kept : rig_.workspaces;
+      const int status = inthist::run (strategy, { .shape = rig_.shape,
+                                                   .layout = rig_.layout,
+                                                   .pixels = pixels,
+                                                   .tensor = slot.tensor,
+                                                   .workspace = workspaces[slot.lane].get (),
+                                                   .stream = slot.stream,
+                                                   .tuning = tuning,
+                                                   .listener = slot.listener,
+                                                   .workspace_kept = strategy.keeps_workspace,
+                                                   .binning = bins ? &binning : nullptr });
       if (status != 0)
         throw std::runtime_error (
             text ("%s: error %d", label_of (strategy, tuning).c_str (), status));

@@ -340,10 +340,13 @@ private:
     Frame frame (strategy.device, first, guards ());
     const Block workspace (strategy.device,
                            accepts (strategy, shape) ? strategy.workspace_bytes (shape, {}) : 0);
+    bool kept = false;
     for (const Input *input : { &first, &second, &first, &first })
       count (kAgain, strategy, {}, input->c, [&] {
         frame.use (*input);
-        const int status = inthist::run (strategy, frame.job (workspace, on));
+        Job job = frame.job (workspace, on);
+        job.workspace_kept = std::exchange (kept, true);
+        const int status = inthist::run (strategy, job);
         on.wait ();
         return status ? text ("error %d", status) : frame.wrong ();
       });
@@ -361,7 +364,7 @@ private:
     count (kAtOnce, strategy, {}, input_a.c, [&] {
       const Block workspace_a (strategy.device, strategy.workspace_bytes (one, {})),
           workspace_b (strategy.device, strategy.workspace_bytes (other, {}));
-      const Job job_a = a.job (workspace_a, queue_a), job_b = b.job (workspace_b, queue_b);
+      Job job_a = a.job (workspace_a, queue_a), job_b = b.job (workspace_b, queue_b);
       int status[2] = {};
       if (strategy.device == Device::cpu) {
         const auto repeat = [&] (const Job &job, int &status) {
@@ -375,6 +378,7 @@ private:
         for (int i = 0; i < rounds; i++) {
           status[0] |= inthist::run (strategy, job_a);
           status[1] |= inthist::run (strategy, job_b);
+          job_a.workspace_kept = job_b.workspace_kept = true;
         }
         queue_a.wait ();
         queue_b.wait ();
@@ -395,11 +399,14 @@ private:
     Frame frame (strategy.device, first, guards ());
     count (kGraph, strategy, {}, first.c, [&] {
       Queue &on = queue (strategy.device);
-      const Block workspace (strategy.device, strategy.workspace_bytes (shape, {}));
+      Block workspace (strategy.device, strategy.workspace_bytes (shape, {}));
+      workspace.poison (0);
       cudaGraph_t graph;
       cudaGraphExec_t ready;
       CHECK_CUDA (cudaStreamBeginCapture (on.stream, cudaStreamCaptureModeThreadLocal));
-      const int status = inthist::run (strategy, frame.job (workspace, on));
+      Job job = frame.job (workspace, on);
+      job.workspace_kept = true;
+      const int status = inthist::run (strategy, job);
       CHECK_CUDA (cudaStreamEndCapture (on.stream, &graph));
       CHECK_CUDA (cudaGraphInstantiateWithFlags (&ready, graph, 0));
       CHECK_CUDA (cudaGraphDestroy (graph));

@@ -4,114 +4,16 @@
 // the idea).
 #pragma once
 
+#include "copy_async.cuh"
 #include "scan_planes.cuh"
+#include "tile_order.cuh"
 #include "tile_states.cuh"
+#include "tile_sums.cuh"
 #include "warp.cuh"
 
 namespace inthist::cuda {
 
-/// Neighbouring values, for one load or store.
-template <class T, int kCount>
-struct alignas (sizeof (T) * kCount) Vector {
-  T values[kCount];
-};
-
-/// Starts a copy to shared memory, which await_copies () waits for.
-template <int kBytes>
-__device__ inline void start_copy (void *to, const void *from)
-{
-#if __CUDA_ARCH__ >= 800
-  const auto shared = unsigned (__cvta_generic_to_shared (to));
-  if constexpr (kBytes == 16)
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from) : "memory");
-  else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(kBytes)
-                 : "memory");
-#else
-  using Word = std::conditional_t<kBytes == 16, uint4, std::uint32_t>;
-  *static_cast<Word *> (to) = *static_cast<const Word *> (from);
-#endif
-}
-
-__device__ inline void await_copies ()
-{
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
-
-/// Adds up the pixels of a tile.
-template <class T, class Pixel, int kCount>
-struct PixelSums {
-  using Sum = T;
-
-  /// Adds pixels 0..c to sums[c], and returns the sum of all.
-  __device__ static Sum add (int plane, const Vector<Pixel, kCount> &pixels, Sum (&sums)[kCount])
-  {
-    Sum row = Power<Pixel, T>::power (pixels.values[0], plane);
-    sums[0] = T (sums[0] + row);
-#pragma unroll
-    for (int c = 1; c < kCount; c++) {
-      row = T (row + Power<Pixel, T>::power (pixels.values[c], plane));
-      sums[c] = T (sums[c] + row);
-    }
-    return row;
-  }
-};
-
-/// Adds up four bytes, or their squares, at a time. The sums of a tile fit a word.
-template <class T>
-struct PixelSums<T, std::uint8_t, 4> {
-  using Sum = std::uint32_t;
-
-  __device__ static Sum add (int plane, const Vector<std::uint8_t, 4> &pixels, Sum (&sums)[4])
-  {
-    std::uint32_t values;
-    memcpy (&values, &pixels, sizeof values);
-    const std::uint32_t factors = plane == 1 ? values : 0x01010101;
-#pragma unroll
-    for (int c = 0; c < 4; c++)
-      sums[c] = __dp4a (values, factors & (~0u >> (24 - 8 * c)), sums[c]);
-    return __dp4a (values, factors, 0u);
-  }
-};
-
-/// Measures of a tile, in elements. A warp has kRows rows, and a lane kChunks times kColumns
-/// neighbouring elements of each.
-template <class T, int kRowsAWarp, int kChunksARow, int kBlocksAProcessor>
-struct TileOf {
-  static constexpr int kRows = kRowsAWarp, kChunks = kChunksARow, kBlocks = kBlocksAProcessor;
-  static constexpr int kColumns = sizeof (T) <= 4 ? 4 : 16 / sizeof (T), kWarps = 8;
-  static constexpr int kWidth = kChunks * kWarp * kColumns, kHeight = kWarps * kRows,
-                       kThreads = kWarps * kWarp;
-  static_assert (kWidth <= kThreads && kHeight <= kThreads);
-};
-
-/// Returns the row and column of the n-th tile by diagonals, from the upper left corner on.
-__device__ inline int2 on_diagonals (int n, int rows, int columns)
-{
-  const int shorter = min (rows, columns), corner = shorter * (shorter - 1) / 2,
-            full = (max (rows, columns) - shorter + 1) * shorter;
-  const auto in_corner = [] (int n) {  // the row, and the diagonal
-    int diagonal = int ((sqrtf (8.0f * float (n) + 1.0f) - 1.0f) / 2.0f);
-    diagonal += (diagonal + 1) * (diagonal + 2) / 2 <= n;  // if the root was rounded
-    diagonal -= diagonal * (diagonal + 1) / 2 > n;
-    return int2{ n - diagonal * (diagonal + 1) / 2, diagonal };
-  };
-  if (n < corner) {
-    const auto [row, diagonal] = in_corner (n);
-    return { row, diagonal - row };
-  }
-  if (n < corner + full) {
-    const int diagonal = shorter - 1 + (n - corner) / shorter,
-              row = (n - corner) % shorter + max (0, diagonal - (columns - 1));
-    return { row, diagonal - row };
-  }
-  const auto [row, diagonal] = in_corner (rows * columns - 1 - n);
-  return { rows - 1 - row, columns - 1 - (diagonal - row) };
-}
-
-template <class T, class Pixel, class Tile>
+template <class T, class Source, class Tile>
 class LookBack {
 public:
   using States = TileStates<T, Tile>;
@@ -120,24 +22,30 @@ private:
   static constexpr int kColumns = Tile::kColumns, kChunks = Tile::kChunks, kRows = Tile::kRows,
                        kWarps = Tile::kWarps, kWidth = Tile::kWidth, kHeight = Tile::kHeight,
                        kCheckpoint = States::kCheckpoint;
-  static constexpr int kSummed = 8, kStored = sizeof (T) <= 4 ? 4 : 2;  // rows at a time
+  static constexpr int kSummed = 8, kStored = (sizeof (T) <= 4 ? 4 : 2);  // rows at a time
   static_assert (kRows % kSummed == 0);
 
+  // warps that look back above, to the left, and for the corner; the last raises the tile's flag
+  static constexpr int kVector = kWarp * kColumns, kAboveWarps = divide_up (kWidth, kVector),
+                       kLeftWarps = divide_up (kHeight, kVector),
+                       kCornerWarp = kAboveWarps + kLeftWarps;
+  static_assert (kCornerWarp < kWarps - 1);
+
+  using Sums = PixelSums<T, Source, kColumns>;
+  using Pixel = typename Sums::Pixel;
   using Pixels = Vector<Pixel, kColumns>;
-  using Sums = PixelSums<T, Pixel, kColumns>;
   using Sum = typename Sums::Sum;  // over pixels of the tile
+  using Elements = Vector<T, kColumns>;
 
 public:
   struct Shared {
     Pixels pixels[kHeight][kChunks][kWarp];  // a thread uses what it has loaded itself
     Sum columns[kWarps][kWidth];             // 0..x, of the rows of the warps above
-    union {
-      Sum rows[kHeight];  // 0..y, of the rows of one warp
-      T left[kHeight];    // 0..y, of all tiles to the left
-    };
-    T above[kWidth];  // 0..x, of all tiles above
-    T corner;         // of all tiles that are to the left and above
-    int ticket;
+    alignas (16) T above[kWidth];            // 0..x, of all tiles above
+    alignas (16) T left[kHeight];            // 0..y, of all tiles to the left
+    Sum rows[kHeight];                       // 0..y, of the rows of one warp
+    T corner;                                // of all tiles that are to the left and above
+    Ticket ticket;
   };
 
   /// Draws a ticket: tiles start in the order of their tickets, however blocks are scheduled.
@@ -146,11 +54,12 @@ public:
       : shared_ (shared), table_ (table), pixels_ (pixels), states_ (states)
   {
     if (threadIdx.x == 0)
-      shared_.ticket = int (atomicAdd (states_.drawn, 1));
+      shared_.ticket = states_.tickets->draw (gridDim.x);
     __syncthreads ();
-    plane_ = shared_.ticket % states_.planes;
+    epoch_ = shared_.ticket.epoch;
+    plane_ = shared_.ticket.n % states_.planes;
     const int2 place =
-        on_diagonals (shared_.ticket / states_.planes, states_.rows, states_.columns);
+        on_diagonals (shared_.ticket.n / states_.planes, states_.rows, states_.columns);
     row_ = place.x;
     column_ = place.y;
     line_ = plane_ * states_.rows + row_;
@@ -181,6 +90,7 @@ public:
   /// Adds up the tile's rows and columns, and publishes both.
   __device__ void sum ()
   {
+    const Sums pixel_sums (plane_);
     Sum running = Sum (0), sums[kChunks][kColumns] = {}, before[1][kChunks];
 #pragma unroll 1
     for (int first = 0; first < kRows; first += kSummed) {
@@ -189,7 +99,7 @@ public:
       for (int r = 0; r < kSummed; r++) {
 #pragma unroll
         for (int s = 0; s < kChunks; s++)
-          running = Sum (running + Sums::add (plane_, own_pixels (first + r, s), sums[s]));
+          running = Sum (running + pixel_sums.add (own_pixels (first + r, s), sums[s]));
         rows[r] = running;
       }
       const Sum row = warp_sums (rows);
@@ -228,67 +138,30 @@ public:
       states_.row_sums[std::size_t (tile_) * kHeight + own] = T (Sum (all + shared_.rows[own]));
     }
     __syncthreads ();
-    if (own == 0)
-      raise (&states_.has_sums[tile_]);
+    if (own == kWarps * kWarp - 1)
+      raise (&states_.flags[tile_].has_sums, epoch_);
   }
 
   /// Gets the sums of what lies above, to the left, and both, from the last checkpoints on.
   __device__ void look_back ()
   {
-    const int base_row = checkpoint_before (row_), base_column = checkpoint_before (column_),
-              highest = (line_ - row_ + base_row) * states_.columns + column_,
-              leftmost = line_ * states_.columns + base_column, own = threadIdx.x;
-    if (warp_ == 0) {
-      static_assert (2 * kCheckpoint + 2 <= kWarp);
-      const int i = lane_ % kCheckpoint;
-      if (lane_ < kCheckpoint && base_row + i < row_)
-        await (&states_.has_sums[highest + i * states_.columns]);
-      if (lane_ / kCheckpoint == 1 && base_column + i < column_)
-        await (&states_.has_sums[leftmost + i]);
-      if (lane_ == 2 * kCheckpoint && base_row > 0)
-        await (&states_.has_above[highest]);
-      if (lane_ == 2 * kCheckpoint + 1 && base_column > 0)
-        await (&states_.has_left[leftmost]);
-    }
+    if (warp_ < kAboveWarps)
+      look_up ();
+    else if (warp_ < kCornerWarp)
+      look_left ();
+    else if (warp_ == kCornerWarp)
+      find_corner ();
     __syncthreads ();
-
-    if (own < kWidth) {
-      const std::size_t line = plane_ * States::checkpoints (states_.rows) + base_row / kCheckpoint,
-                        step = std::size_t (states_.columns) * kWidth;
-      T *const checkpoint = &states_.above[line * step + column_ * kWidth + own];
-      const T sum = add_up (base_row > 0 ? load_published (checkpoint) : T (0),
-                            &states_.column_sums[std::size_t (highest) * kWidth + own], step,
-                            row_ - base_row);
-      shared_.above[own] = sum;
-      if (is_checkpoint (row_))
-        checkpoint[step] = sum;
-      if (own == kWidth - 1)
-        states_.corner_sums[tile_].publish (sum);
-    }
-    const std::size_t checkpoint_left =
-        line_ * States::checkpoints (states_.columns) + base_column / kCheckpoint;
-    if (own < kHeight) {
-      T *const checkpoint = &states_.left[checkpoint_left * kHeight + own];
-      const T sum = add_up (base_column > 0 ? load_published (checkpoint) : T (0),
-                            &states_.row_sums[std::size_t (leftmost) * kHeight + own], kHeight,
-                            column_ - base_column);
-      shared_.left[own] = sum;
-      if (is_checkpoint (column_))
-        checkpoint[kHeight] = sum;
-    }
-    if (warp_ == kWarps - 1)
-      add_corners (&states_.corner_sums[leftmost], column_ - base_column,
-                   &states_.corner[checkpoint_left], base_column > 0);
-    __syncthreads ();
-    if (own == 0 && is_checkpoint (row_))
-      raise (&states_.has_above[tile_]);
-    if (own == kWarp && is_checkpoint (column_))
-      raise (&states_.has_left[tile_]);
+    if (threadIdx.x == 0 && is_checkpoint (row_))
+      raise (&states_.flags[tile_].has_above, epoch_);
+    if (threadIdx.x == kWarp && is_checkpoint (column_))
+      raise (&states_.flags[tile_].has_left, epoch_);
   }
 
   /// Adds it all up, a row after the other.
   __device__ void store ()
   {
+    const Sums pixel_sums (plane_);
     T base[kChunks][kColumns];
     Sum running[kChunks] = {}, sums[kChunks][kColumns] = {};
 #pragma unroll
@@ -305,7 +178,7 @@ public:
       for (int r = 0; r < kStored; r++)
 #pragma unroll
         for (int s = 0; s < kChunks; s++) {
-          running[s] = Sum (running[s] + Sums::add (plane_, own_pixels (first + r, s), sums[s]));
+          running[s] = Sum (running[s] + pixel_sums.add (own_pixels (first + r, s), sums[s]));
           before[r][s] = running[s];
 #pragma unroll
           for (int c = 0; c < kColumns; c++)
@@ -317,7 +190,7 @@ public:
 #pragma unroll
         for (int s = 0; s < kChunks; s++) {
           const T left = T (shared_.left[warp_ * kRows + first + r] + T (before[r][s]));
-          Vector<T, kColumns> elements;
+          Elements elements;
 #pragma unroll
           for (int c = 0; c < kColumns; c++)
             elements.values[c] = T (base[s][c] + T (left + T (here[r][s][c])));
@@ -327,6 +200,123 @@ public:
   }
 
 private:
+  /// What the tiles before this one, in its column or row, have published since the checkpoint.
+  struct Before {
+    int first, step;        // tiles
+    int n;                  // how many there are since the checkpoint
+    const T *sums;          // of the first
+    std::size_t sums_step;  // elements
+    T *checkpoint;          // what the first has published as one; the next is behind it
+    std::size_t next;       // elements
+    bool has_checkpoint, is_checkpoint;
+  };
+
+  __device__ void look_up ()
+  {
+    const int base = checkpoint_before (row_);
+    const std::size_t step = std::size_t (states_.columns) * kWidth,
+                      line = plane_ * States::checkpoints (states_.rows) + base / kCheckpoint;
+    const Before before = {
+      .first = tile_ - (row_ - base) * states_.columns,
+      .step = states_.columns,
+      .n = row_ - base,
+      .sums = states_.column_sums + std::size_t (tile_ - (row_ - base) * states_.columns) * kWidth,
+      .sums_step = step,
+      .checkpoint = states_.above + line * step + column_ * kWidth,
+      .next = step,
+      .has_checkpoint = base > 0,
+      .is_checkpoint = is_checkpoint (row_)
+    };
+    const T last = add_up (before, &TileFlags<T>::has_above, warp_, shared_.above);
+    if (threadIdx.x == kAboveWarps * kWarp - 1)
+      states_.flags[tile_].corner_sum.publish (last, epoch_);
+  }
+
+  __device__ void look_left ()
+  {
+    const int base = checkpoint_before (column_), n = column_ - base;
+    const std::size_t checkpoint =
+        line_ * States::checkpoints (states_.columns) + base / kCheckpoint;
+    const Before before = { .first = tile_ - n,
+                            .step = 1,
+                            .n = n,
+                            .sums = states_.row_sums + std::size_t (tile_ - n) * kHeight,
+                            .sums_step = kHeight,
+                            .checkpoint = states_.left + checkpoint * kHeight,
+                            .next = kHeight,
+                            .has_checkpoint = base > 0,
+                            .is_checkpoint = is_checkpoint (column_) };
+    add_up (before, &TileFlags<T>::has_left, warp_ - kAboveWarps, shared_.left);
+  }
+
+  /// Adds up what the tiles before have published, always in the same order. Returns the last sum
+  /// of the lane.
+  template <int kSize>
+  __device__ T add_up (const Before &before, Epoch TileFlags<T>::*has_checkpoint, int warp,
+                       T (&to)[kSize]) const
+  {
+    static_assert (kCheckpoint < kWarp && kSize % kColumns == 0);
+    constexpr int kBatch = 8;  // loads in flight
+    if (lane_ < before.n)
+      await (&states_.flags[before.first + lane_ * before.step].has_sums, epoch_);
+    if (lane_ == kCheckpoint && before.has_checkpoint)
+      await (&(states_.flags[before.first].*has_checkpoint), epoch_);
+    __syncwarp ();
+    const int i = (warp * kWarp + lane_) * kColumns;
+    if (i >= kSize)
+      return T (0);
+    Elements sum = {}, values[kBatch];
+    if (before.has_checkpoint)
+      sum = load_published (before.checkpoint + i);
+    const T *from = before.sums + i;
+#pragma unroll 1
+    for (int first = 0; first < before.n; first += kBatch) {
+#pragma unroll
+      for (int k = 0; k < kBatch; k++, from += before.sums_step)
+        if (first + k < before.n)
+          values[k] = load_published (from);
+#pragma unroll
+      for (int k = 0; k < kBatch; k++)
+        if (first + k < before.n)
+#pragma unroll
+          for (int c = 0; c < kColumns; c++)
+            sum.values[c] = T (sum.values[c] + values[k].values[c]);
+    }
+    *reinterpret_cast<Elements *> (&to[i]) = sum;
+    if (before.is_checkpoint)
+      *reinterpret_cast<Elements *> (before.checkpoint + before.next + i) = sum;
+    return sum.values[kColumns - 1];
+  }
+
+  __device__ void find_corner ()
+  {
+    const int base = checkpoint_before (column_), n = column_ - base;
+    const std::size_t checkpoint =
+        line_ * States::checkpoints (states_.columns) + base / kCheckpoint;
+    T own[] = { T (0) };
+    if (lane_ < n)
+      own[0] = states_.flags[tile_ - n + lane_].corner_sum.await (epoch_);
+    if (lane_ == kCheckpoint && base > 0)
+      own[0] = states_.corner[checkpoint].await (epoch_);
+    __syncwarp ();
+    const T sum = warp_sums (own);
+    if (lane_ == 0) {
+      shared_.corner = sum;
+      if (is_checkpoint (column_))
+        states_.corner[checkpoint + 1].publish (sum, epoch_);
+    }
+  }
+
+  /// Reads what another block has written, which is in L2.
+  __device__ static Elements load_published (const T *from)
+  {
+    const uint4 words = __ldcg (reinterpret_cast<const uint4 *> (from));
+    Elements vector;
+    static_assert (sizeof vector == sizeof words);
+    memcpy (&vector, &words, sizeof words);
+    return vector;
+  }
+
   __device__ static int checkpoint_before (int place)
   {
     return max (place - 1, 0) / kCheckpoint * kCheckpoint;
@@ -379,46 +369,12 @@ private:
     }
   }
 
-  /// Adds n values, at most kCheckpoint, that lie `step` apart, always in the same order.
-  __device__ static T add_up (T sum, const T *from, std::size_t step, int n)
-  {
-    T values[kCheckpoint];
-#pragma unroll
-    for (int i = 0; i < kCheckpoint; i++)
-      if (i < n)
-        values[i] = load_published (from + i * step);
-#pragma unroll
-    for (int i = 0; i < kCheckpoint; i++)
-      if (i < n)
-        sum = T (sum + values[i]);
-    return sum;
-  }
-
-  /// Adds up the n corners since the checkpoint; for one warp.
-  __device__ void add_corners (const Flagged<T> *corners, int n, Flagged<T> *checkpoint,
-                               bool has_checkpoint) const
-  {
-    T own[] = { T (0) };
-    if (lane_ < n)
-      own[0] = corners[lane_].await ();
-    if (lane_ == kCheckpoint && has_checkpoint)
-      own[0] = checkpoint->await ();
-    __syncwarp ();
-    const T sum = warp_sums (own);
-    if (lane_ == 0) {
-      shared_.corner = sum;
-      if (is_checkpoint (column_))
-        checkpoint[1].publish (sum);
-    }
-  }
-
   /// Stores around L2's other lines. Bytes behind the row's end stay as they are.
-  __device__ void store (const Vector<T, kColumns> &elements, int x, int y) const
+  __device__ void store (const Elements &elements, int x, int y) const
   {
     T *const to = table_.line (plane_, y) + x;
     if (y < table_.height && x + kColumns <= table_.width) {
       uint4 words;
-      static_assert (sizeof elements == sizeof words);
       memcpy (&words, &elements, sizeof words);
       __stcs (reinterpret_cast<uint4 *> (to), words);
       return;
@@ -434,6 +390,7 @@ private:
   const PixelPlane &pixels_;
   const States &states_;
   const int lane_ = threadIdx.x % kWarp, warp_ = threadIdx.x / kWarp;
+  Epoch epoch_;
   int plane_, row_, column_;  // of the tile
   int line_, tile_;           // lines of tiles above it in all planes; its index
 };

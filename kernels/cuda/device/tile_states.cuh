@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the tiles of a table publish to each other (look_back.cu), and how they wait for it.
+// What the tiles of a table publish to each other (look_back.cu), and how they wait for it. Nothing
+// is cleared between runs: every flag is raised to the run's epoch, which no run before it had.
 #pragma once
 
 #include <cstdint>
@@ -12,49 +13,38 @@
 
 namespace inthist::cuda {
 
-/// Raises a flag. Whoever has waited for it sees what this block wrote before its last barrier.
-__device__ inline void raise (std::uint32_t *flag)
+using Epoch = std::uint32_t;
+
+/// Raises a flag. Whoever has waited for it sees what this thread has seen written.
+__device__ inline void raise (Epoch *flag, Epoch epoch)
 {
-  asm volatile("st.release.gpu.global.u32 [%0], 1;" ::"l"(flag) : "memory");
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(epoch) : "memory");
 }
 
-__device__ inline void await (const std::uint32_t *flag)
+__device__ inline void await (const Epoch *flag, Epoch epoch)
 {
-  std::uint32_t raised;
+  Epoch raised;
   do
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(raised) : "l"(flag) : "memory");
-  while (!raised);
+  while (raised != epoch);
 }
 
-/// Reads what another block has written, which is in L2.
-template <class T>
-__device__ inline T load_published (const T *from)
-{
-  if constexpr (sizeof (T) == 16) {
-    const uint4 words = __ldcg (reinterpret_cast<const uint4 *> (from));
-    T value;
-    memcpy (&value, &words, sizeof value);
-    return value;
-  } else {
-    return __ldcg (from);
-  }
-}
-
-/// A single value with a flag in each of its 32-bit words, so that neither needs a fence.
+/// A single value with an epoch beside each of its 32-bit words, so that neither needs a fence.
 template <class T>
 class Flagged {
 public:
-  __device__ void publish (const T &value)
+  __device__ void publish (const T &value, Epoch epoch)
   {
     std::uint32_t values[kWords];
     memcpy (values, &value, sizeof value);
 #pragma unroll
     for (int i = 0; i < kWords; i++)
-      asm volatile("st.relaxed.gpu.global.b64 [%0], %1;" ::"l"(&words_[i]), "l"(kFlag | values[i])
+      asm volatile("st.relaxed.gpu.global.b64 [%0], %1;" ::"l"(&words_[i]),
+                   "l"(std::uint64_t (epoch) << 32 | values[i])
                    : "memory");
   }
 
-  __device__ T await () const
+  __device__ T await (Epoch epoch) const
   {
     std::uint32_t values[kWords];
 #pragma unroll
@@ -65,7 +55,7 @@ public:
                      : "=l"(word)
                      : "l"(&words_[i])
                      : "memory");
-      while (!(word & kFlag));
+      while (word >> 32 != epoch);
       values[i] = std::uint32_t (word);
     }
     T value;
@@ -75,9 +65,37 @@ public:
 
 private:
   static constexpr int kWords = sizeof (T) / sizeof (std::uint32_t);
-  static constexpr std::uint64_t kFlag = std::uint64_t (1) << 32;
 
   std::uint64_t words_[kWords];
+};
+
+/// A place in the order of tiles, and the run's epoch.
+struct Ticket {
+  int n;
+  Epoch epoch;
+};
+
+/// Draws tickets. A run draws all of them, and its last draw readies the next run.
+class Tickets {
+public:
+  __device__ Ticket draw (int all)
+  {
+    const std::uint64_t before = atomicAdd (&state_, 1ull);
+    const Ticket ticket = { int (std::uint32_t (before)), Epoch (before >> 32) + 1 };
+    if (ticket.n == all - 1)
+      atomicAdd (&state_, (1ull << 32) - std::uint64_t (all));
+    return ticket;
+  }
+
+private:
+  unsigned long long state_;  // finished runs, and tickets drawn in this one, 32 bits each
+};
+
+/// What a tile says of itself. No two share a cache line, as one tile writes what others read.
+template <class T>
+struct alignas (128) TileFlags {
+  Epoch has_sums, has_above, has_left;
+  Flagged<T> corner_sum;  // over the tile's columns, of all rows above it
 };
 
 /// How many tiles there are, and what they publish. A tile's own sums are the same whatever lies
@@ -85,18 +103,17 @@ private:
 /// and of a row the sums of all to its left.
 template <class T, class Tile>
 struct TileStates {
-  static constexpr int kCheckpoint = 8;
+  static constexpr int kCheckpoint = 16;  // 8 and 28 take longer, on an H200
 
   int columns, rows, planes;  // of tiles
-  int words;                  // 32-bit words that are 0 at the start, from `drawn` on
-  std::uint32_t *drawn;       // how many tickets are drawn
-  std::uint32_t *has_sums, *has_above, *has_left;  // [tile]: flags
-  Flagged<T> *corner_sums;  // [tile]: over the tile's columns, of all rows above it
-  Flagged<T> *corner;       // [checkpoint]: of all tiles to the left, of all rows above them
-  T *column_sums;           // [tile][x]: of the tile's columns 0..x
-  T *row_sums;              // [tile][y]: of the tile's rows 0..y
-  T *above;                 // [checkpoint][x]: of columns 0..x of all tiles above
-  T *left;                  // [checkpoint][y]: of rows 0..y of all tiles to the left
+  Tickets *tickets;
+  TileFlags<T> *flags;     // [tile]
+  Flagged<T> *corner;      // [checkpoint]: of all tiles to the left, of all rows above them
+  std::size_t flag_bytes;  // of what is 0 before the first run, from `tickets` on
+  T *column_sums;          // [tile][x]: of the tile's columns 0..x
+  T *row_sums;             // [tile][y]: of the tile's rows 0..y
+  T *above;                // [checkpoint][x]: of columns 0..x of all tiles above
+  T *left;                 // [checkpoint][y]: of rows 0..y of all tiles to the left
   std::size_t bytes;
 
   TileStates (void *workspace, const Planes<T> &table)
@@ -106,17 +123,15 @@ struct TileStates {
     std::size_t used = 0;
     const auto take = [&]<class V> (V *&array, std::size_t n) {
       array = reinterpret_cast<V *> (static_cast<std::uint8_t *> (workspace) + used);
-      used += round_up (n * sizeof (V), 16);
+      used += round_up (n * sizeof (V), 128);
     };
-    const std::size_t n = tiles (), in_columns = checkpoints (rows) * columns * planes,
+    const std::size_t n = std::size_t (planes) * rows * columns,
+                      in_columns = checkpoints (rows) * columns * planes,
                       in_rows = checkpoints (columns) * rows * planes;
-    take (drawn, 1);
-    take (has_sums, n);
-    take (has_above, n);
-    take (has_left, n);
-    take (corner_sums, n);
+    take (tickets, 1);
+    take (flags, n);
     take (corner, in_rows);
-    words = int (used / sizeof (std::uint32_t));
+    flag_bytes = used;
     take (column_sums, n * Tile::kWidth);
     take (row_sums, n * Tile::kHeight);
     take (above, in_columns * Tile::kWidth);
