@@ -66,6 +66,8 @@ Timing:
                          first of $INTHIST_TEST_FRAMES, for --size 768x576; may be
                          repeated (landscape)
   --regions N            also N regions of a finished histogram: of 64x64 pixels, and of any size
+  --buffers N            output buffers that take turns, instead of as many as exceed the caches
+                         twice: with 1 the tensor is where the frame before has left it
   --seconds S            for each shape and device (2)
   --peers, --no-peers    time the peers too, or only the ceilings (without NAMEs they are, with
                          NAMEs they are not)
@@ -184,6 +186,7 @@ Arguments parse (int argc, char **argv)
     kBench,
     kPicture,
     kRegions,
+    kBuffers,
     kSeconds,
     kPeers,
     kNoPeers,
@@ -204,6 +207,7 @@ Arguments parse (int argc, char **argv)
     { "bench", no_argument, nullptr, kBench },
     { "picture", required_argument, nullptr, kPicture },
     { "regions", required_argument, nullptr, kRegions },
+    { "buffers", required_argument, nullptr, kBuffers },
     { "seconds", required_argument, nullptr, kSeconds },
     { "peers", no_argument, nullptr, kPeers },
     { "no-peers", no_argument, nullptr, kNoPeers },
@@ -255,6 +259,10 @@ Arguments parse (int argc, char **argv)
       case kRegions:
         o.regions = number ("--regions", value, 1, 1 << 20);
         a.only_with_bench = "--regions";
+        break;
+      case kBuffers:
+        o.buffers = number ("--buffers", value, 1, 1 << 20);
+        a.only_with_bench = "--buffers";
         break;
       case kSeconds:
         o.seconds = number ("--seconds", value, 0.0, 3600.0);

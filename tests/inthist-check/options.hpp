@@ -41,6 +41,7 @@ struct Options {
   std::vector<const Peer *> peers;
   std::vector<std::string> pictures = { "landscape" };  // that a histogram is timed with
   int regions = 0;                                      // to time on finished histograms
+  int buffers = 0;                                      // that take turns; 0: exceed the caches
   double seconds = 2;
   Format format = Format::table;
   std::string output;
