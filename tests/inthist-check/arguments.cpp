@@ -51,6 +51,8 @@ Timing:
                          first of $INTHIST_TEST_FRAMES, for --size 768x576; may be
                          repeated (landscape)
   --regions N            also N regions of a finished histogram: of 64x64 pixels, and of any size
+  --buffers N            output buffers that take turns, instead of as many as exceed the caches
+                         twice: with 1 the tensor is where the frame before has left it
   --transfers            on a GPU each strategy also with its pixels uploaded from pinned memory
                          and its tensor downloaded: one frame at a time, and two (dual buffering)
   --seconds S            for each shape and device (2)
@@ -146,6 +148,7 @@ Arguments parse (int argc, char **argv)
     kBench,
     kPicture,
     kRegions,
+    kBuffers,
     kTransfers,
     kSeconds,
     kPeers,
@@ -167,6 +170,7 @@ Arguments parse (int argc, char **argv)
     { "bench", no_argument, nullptr, kBench },
     { "picture", required_argument, nullptr, kPicture },
     { "regions", required_argument, nullptr, kRegions },
+    { "buffers", required_argument, nullptr, kBuffers },
     { "transfers", no_argument, nullptr, kTransfers },
     { "seconds", required_argument, nullptr, kSeconds },
     { "peers", no_argument, nullptr, kPeers },
@@ -219,6 +223,10 @@ Arguments parse (int argc, char **argv)
       case kRegions:
         o.regions = number ("--regions", value, 1, 1 << 20);
         a.only_with_bench = "--regions";
+        break;
+      case kBuffers:
+        o.buffers = number ("--buffers", value, 1, 1 << 20);
+        a.only_with_bench = "--buffers";
         break;
       case kTransfers:
         o.transfers = true;

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <thread>
 
 #include <kernels/clock.hpp>
 #include <kernels/query.hpp>
@@ -23,8 +24,9 @@
 namespace inthist::check {
 namespace {
 
-constexpr int kMostFrames = 64;        // a lap
-constexpr double kLapSeconds = 0.004;  // of a lap on a GPU, as far as frames are short enough
+constexpr int kMostFrames = 64;  // a lap
+// of a lap, as far as frames are short enough
+constexpr double kLapSeconds = 0.004, kCpuLapSeconds = 0.0002;
 constexpr std::size_t kLeastLaps = 10, kLeastSlowLaps = 3;
 constexpr int kStagedFrames = 15, kStagedSlowFrames = 2;
 
@@ -129,7 +131,8 @@ class Bench {
 public:
   Bench (const Options &options, Device device, const Input &input, const std::string &picture,
          std::FILE *words)
-      : options_ (options), words_ (words), rig_ (device, input), picture_ (picture),
+      : options_ (options), words_ (words), rig_ (device, input, options.buffers),
+        picture_ (picture),
         name_ (check::name_of (input.c.shape) + " on " + check::name_of (device))
   {
   }
@@ -260,6 +263,11 @@ private:
       const auto frame = frame_of (*strategy, tuning);
       add (*strategy, tuning, "alone", frame, 1);
       list_.back ().staged = true;
+      if (rig_.device == Device::cpu && !strategy->slow
+          && std::thread::hardware_concurrency () > 1) {
+        add (*strategy, tuning, "alone, 1 thread", frame, 1);
+        list_.back ().arena = std::make_shared<tbb::task_arena> (1);
+      }
       if (in_flight)
         add (*strategy, tuning, text ("%d in flight", rig_.lanes), frame, rig_.lanes);
 #if INTHIST_CUDA
@@ -375,9 +383,8 @@ private:
   {
     rig_.lap (candidate);
     const double seconds = rig_.lap (candidate);
-    if (rig_.device == Device::cpu)
-      return;
-    const int frames = int (std::clamp (kLapSeconds / seconds, 1.0, double (kMostFrames)));
+    const double lap = rig_.device == Device::cpu ? kCpuLapSeconds : kLapSeconds;
+    const int frames = int (std::clamp (lap / seconds, 1.0, double (kMostFrames)));
     candidate.frames = (frames + candidate.lanes - 1) / candidate.lanes * candidate.lanes;
     if (!is_slow (candidate))
       rig_.lap (candidate);

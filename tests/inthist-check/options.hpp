@@ -42,6 +42,7 @@ struct Options {
   std::vector<std::string> pictures = { "landscape" };  // that a histogram is timed with
   int regions = 0;                                      // to time on finished histograms
   bool transfers = false;  // also with the pixels uploaded and the tensor downloaded
+  int buffers = 0;         // that take turns; 0: exceed the caches
   double seconds = 2;
   Format format = Format::table;
   std::string output;

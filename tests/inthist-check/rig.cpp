@@ -83,14 +83,18 @@ double percentile (std::vector<double> values, double share)
   return values[std::size_t (std::lround (share * double (values.size () - 1)))];
 }
 
-Rig::Rig (Device d, const Input &in)
+Rig::Rig (Device d, const Input &in, int buffers)
     : device (d), input (in), shape (in.c.shape), layout (in.c.layout ()),
       slot_bytes_ (
-          std::max (tensor_bytes (shape, layout), layout_with_border ().plane_pitch * shape.bins))
+          std::max (tensor_bytes (shape, layout),
+                    layout_with_border ().plane_pitch
+                        * (shape.content == Content::powers && shape.bins == 2 ? 3 : shape.bins)))
 {
   const Bytes &source = shape.content == Content::bins ? *input.c.video : input.pixels;
   std::size_t count = ring_bytes (device) / tensor_bytes (shape, layout) + 1;
-  if (device == Device::cpu) {
+  if (buffers > 0) {
+    count = buffers;
+  } else if (device == Device::cpu) {
     count = std::max<std::size_t> (2, count);
   } else {
     for (const int most : { kLanes, 2 })
@@ -171,7 +175,10 @@ double Rig::lap (const Candidate &candidate)
   }
 #endif
   const auto start = Clock::now ();
-  frames ();
+  if (candidate.arena)
+    candidate.arena->execute (frames);
+  else
+    frames ();
   return seconds_since (start) / candidate.frames;
 }
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Where candidates are timed. A rig holds what they share on one device: a ring of output buffers
-// that together exceed four times the L2 cache, lanes (streams, with a bin plane and a workspace
-// each) and the clock. A candidate is what does one frame.
+// (larger than the caches, or of as many as asked for), lanes (streams, with a bin plane and a
+// workspace each) and the clock. A candidate is what does one frame.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <tbb/task_arena.h>
 
 #include "frame.hpp"
 
@@ -17,7 +19,7 @@ namespace inthist::check {
 /// Holds what one frame needs.
 struct Slot {
   int index;             // of the buffer
-  std::uint8_t *tensor;  // room for the tensor, also with a row and a column more
+  std::uint8_t *tensor;  // room for the tensor, also with a row and a column more, squares in f64
   int lane;
   Stream stream;
   StageListener *listener = nullptr;
@@ -32,7 +34,8 @@ struct Candidate {
   int lanes = 1;        // frames in flight
   bool staged = false;  // tells a listener of its stages
   bool ceiling = false;
-  bool reads = true;  // the pixels, which then are useful bytes too
+  bool reads = true;                            // the pixels, which then are useful bytes too
+  std::shared_ptr<tbb::task_arena> arena = {};  // that it runs in
 
   // measured
   int frames = 1;                                           // a lap
@@ -47,7 +50,8 @@ class Rig {
 public:
   static constexpr int kLanes = 4;
 
-  Rig (Device device, const Input &input);
+  /// With so many buffers in the ring; 0 are enough to exceed the caches.
+  Rig (Device device, const Input &input, int buffers);
 
   /// Workspaces that all candidates share, for before any of them runs: so much for the first lane,
   /// so much for each of the others.

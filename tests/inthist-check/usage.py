@@ -79,6 +79,8 @@ class Usage(unittest.TestCase):
                 ('"abc" is not a number from 0 to 3600', '--bench --seconds abc'),
                 ('"nan" is not a number from 0 to 3600', '--bench --seconds nan'),
                 ('--seconds goes with --bench', '--seconds 1'),
+                ('--buffers goes with --bench', '--buffers 1'),
+                ('--buffers: "0" is not a number from 1', '--bench --buffers 0'),
                 ('--picture goes with --bench', '--picture noise'),
                 ('"sky" is none of landscape, noise, constant, checkerboard, frame',
                  '--bench --picture sky'),
@@ -187,7 +189,8 @@ class Usage(unittest.TestCase):
     def test_csv(self):
         done = self.expect(0, '', *QUICK, '--format', 'csv', 'rows', 'wavefront')
         self.assertIn('candidates gave the right tensor', done.stderr)
-        rows = {row['name']: row for row in self.rows_of(done.stdout)}
+        rows = {row['name']: row for row in self.rows_of(done.stdout)
+                if row['mode'] != 'alone, 1 thread'}
         self.assertEqual(set(rows), {'memset', 'rows', 'wavefront'})
         self.assertIn('bins ', rows['rows']['stages'])
         self.assertEqual(rows['memset']['stages'], '')
@@ -201,6 +204,19 @@ class Usage(unittest.TestCase):
         self.assertEqual(set(rows), {'memset', 'rows'})
         self.assertEqual(set(rows['rows']), set(COLUMNS[5:]))
         self.assertTrue(all(stage['us'] >= 0 for stage in rows['rows']['stages']))
+
+    def test_threads(self):
+        cores = len(os.sched_getaffinity(0))
+        peer = re.search('(?m)^opencv .*', run('--list').stdout)[0]
+        names = ['rows'] if peer.endswith('not in this build') else ['rows', 'opencv']
+        for planes in '12':
+            done = self.expect(0, '', *QUICK, '--format', 'csv', '--table', 'u8:u32',
+                               '--bins', planes, '--buffers', '1', *names)
+            modes = [(row['name'], row['mode']) for row in self.rows_of(done.stdout)]
+            self.assertIn(('rows', 'alone'), modes)
+            self.assertEqual(('rows', 'alone, 1 thread') in modes, cores > 1)
+            for squares in ('s32, ', 'f64, ') if planes == '2' else ('',):
+                self.assertEqual(('opencv', squares + '1 thread') in modes, 'opencv' in names)
 
     def test_output(self):
         self.expect(1, 'could not be written',

@@ -20,6 +20,12 @@ bool takes_u32_histograms (const Shape &shape)
          && std::int64_t (shape.width) * shape.height * 255 < INT32_MAX;
 }
 
+bool takes_opencv (const Shape &shape)
+{
+  return shape.content == Content::bins ? takes_u32_histograms (shape)
+                                        : shape.pixel == Type::u8 && shape.counter != Type::f32;
+}
+
 bool takes_32_bit_indices (const Shape &shape)
 {
   return shape.content == Content::bins && shape.counter == Type::u32
@@ -41,13 +47,14 @@ constexpr const char *kMaskLimit = "histograms of u32, up to 8.4 million pixels"
 constexpr Peer kPeers[] = {
   { "memset", "CPU: memset on all cores, the ceiling", Device::cpu, true, add_memset, takes_all,
     "" },
-  { "opencv", "CPU: OpenCV, inRange and cv::integral once a bin", Device::cpu, false,
+  { "opencv", "CPU: OpenCV, cv::integral; of histograms once a bin, after inRange", Device::cpu,
+    false,
 #if HAVE_OPENCV
     add_opencv,
 #else
     nullptr,
 #endif
-    takes_u32_histograms, kMaskLimit },
+    takes_opencv, "tables of u8:u32 and u8:s32, histograms of u32, up to 8.4 million pixels" },
   { "cudaMemsetAsync", "CUDA: the ceiling", Device::cuda, true,
 #if INTHIST_CUDA
     add_cuda_memset,
