@@ -25,72 +25,110 @@ struct ChainElements {
   std::uint32_t in[kChain + 1], before[kChain + 1];
 };
 
-/// Computes the i-th chain, whose windows lie `apart` rows of the map from each other. Loads depend
-/// only on where the windows lie, and run kAhead bins ahead of the measure.
+/// The i-th chain, whose windows lie `apart` rows of the map from each other.
 template <Measure kMeasure, class PlaneAccessor, class AnyQuery>
-__device__ void map_chain (const Shape &shape, const PlaneAccessor &plane, const AnyQuery &query,
-                           int i, int apart, const float *model)
-{
-  const Grid &grid = query.windows.grid;
-  const int column = i % grid.columns, chain = i / grid.columns;
-  const int first_row = chain / apart * kChain * apart + chain % apart;
-  if (first_row >= grid.rows)
-    return;
-
-  // elements left of the frame and above it are zero: load the first instead, and strike it out
-  const std::int64_t left = grid.x + std::int64_t (column) * grid.step_x;
-  const int x0 = between (-1, left - 1, shape.width - 1),
-            x1 = between (-1, left + grid.window_width - 1, shape.width - 1);
-  const std::uint32_t keep_before = x0 < 0 ? 0 : ~0u;
-  int y[kChain + 1];
-  std::uint32_t keep[kChain + 1];
-  for (int k = 0; k <= kChain; k++) {
-    y[k] = between (-1, grid.y + (first_row + std::int64_t (k) * apart) * grid.step_y - 1,
-                    shape.height - 1);
-    keep[k] = y[k] < 0 ? 0 : ~0u;
+class Chain {
+public:
+  __device__ Chain (const Shape &shape, const PlaneAccessor &plane, const AnyQuery &query, int i,
+                    int apart)
+      : shape_ (shape), plane_ (plane), query_ (query), grid_ (query.windows.grid),
+        column_ (i % grid_.columns), apart_ (apart)
+  {
+    const int chain = i / grid_.columns;
+    first_row_ = chain / apart * kChain * apart + chain % apart;
   }
-  const auto load = [&] (int b) {
-    const auto at = plane (min (b, shape.bins - 1));
+
+  __device__ void run (const float *model)
+  {
+    if (first_row_ >= grid_.rows)
+      return;
+    place ();
+    start ();
+    add_bins (model);
+    for_each_window ([&] (int k, std::int64_t at) {
+      finish (shape_, query_, at, sums_[k],
+              [&] (float value) { static_cast<float *> (query_.answers)[at] = value; });
+    });
+  }
+
+private:
+  /// Calls `body` with the windows that lie in the map, and with their places there.
+  template <class Body>
+  __device__ void for_each_window (Body body)
+  {
+    for (int k = 0; k < kChain; k++)
+      if (const std::int64_t row = first_row_ + std::int64_t (k) * apart_; row < grid_.rows)
+        body (k, row * grid_.columns + column_);
+  }
+
+  /// Elements left of the frame and above it are zero: loads the first instead, to be struck out.
+  __device__ void place ()
+  {
+    const std::int64_t left = grid_.x + std::int64_t (column_) * grid_.step_x;
+    x0_ = between (-1, left - 1, shape_.width - 1);
+    x1_ = between (-1, left + grid_.window_width - 1, shape_.width - 1);
+    keep_before_ = x0_ < 0 ? 0 : ~0u;
+    for (int k = 0; k <= kChain; k++) {
+      y_[k] = between (-1, grid_.y + (first_row_ + std::int64_t (k) * apart_) * grid_.step_y - 1,
+                       shape_.height - 1);
+      keep_[k] = y_[k] < 0 ? 0 : ~0u;
+    }
+  }
+
+  __device__ void start ()
+  {
+    for (int k = 0; k < kChain; k++) {
+      weight_[k] = weight_of (x1_ - x0_, y_[k + 1] - y_[k]);
+      sums_[k] = { query_.bins_of (shape_), weight_[k] == 0 };
+    }
+    for_each_window ([&] (int k, std::int64_t at) { resume (query_, at, sums_[k]); });
+  }
+
+  __device__ ChainElements load (int bin) const
+  {
+    const auto at = plane_ (min (bin, shape_.bins - 1));
     ChainElements elements;
 #pragma unroll
     for (int k = 0; k <= kChain; k++) {
-      elements.in[k] = at (max (y[k], 0), max (x1, 0));
-      elements.before[k] = at (max (y[k], 0), max (x0, 0));
+      elements.in[k] = at (max (y_[k], 0), max (x1_, 0));
+      elements.before[k] = at (max (y_[k], 0), max (x0_, 0));
     }
     return elements;
-  };
-
-  float weight[kChain];
-  MeasureSum<kMeasure> sums[kChain];
-  for (int k = 0; k < kChain; k++) {
-    weight[k] = weight_of (x1 - x0, y[k + 1] - y[k]);
-    sums[k] = { query.bins_of (shape), weight[k] == 0 };
-    if (const std::int64_t row = first_row + std::int64_t (k) * apart; row < grid.rows)
-      resume (query, row * grid.columns + column, sums[k]);
   }
-  const std::uint32_t modulus = shape.counter == Type::u16 ? 0xffff : ~0u;
-  ChainElements ahead[kAhead];
-  for (int a = 0; a < kAhead; a++)
-    ahead[a] = load (a);
-  for (int first = 0; first < shape.bins; first += kAhead)
+
+  /// Adds all bins up. Loads depend only on where the windows lie, and run kAhead bins ahead.
+  __device__ void add_bins (const float *model)
+  {
+    const std::uint32_t modulus = shape_.counter == Type::u16 ? 0xffff : ~0u;
+    ChainElements ahead[kAhead];
+    for (int a = 0; a < kAhead; a++)
+      ahead[a] = load (a);
+    for (int first = 0; first < shape_.bins; first += kAhead)
 #pragma unroll
-    for (int a = 0; a < kAhead; a++) {
-      std::uint32_t row[kChain + 1];
+      for (int a = 0; a < kAhead; a++) {
+        std::uint32_t row[kChain + 1];
 #pragma unroll
-      for (int k = 0; k <= kChain; k++)
-        row[k] = (ahead[a].in[k] - (ahead[a].before[k] & keep_before)) & keep[k];
-      ahead[a] = load (first + a + kAhead);
-      if (first + a < shape.bins)
+        for (int k = 0; k <= kChain; k++)
+          row[k] = (ahead[a].in[k] - (ahead[a].before[k] & keep_before_)) & keep_[k];
+        ahead[a] = load (first + a + kAhead);
+        if (first + a < shape_.bins)
 #pragma unroll
-        for (int k = 0; k < kChain; k++)
-          sums[k].add (weight[k] * float ((row[k + 1] - row[k]) & modulus), model[first + a]);
-    }
-  for (int k = 0; k < kChain; k++)
-    if (const std::int64_t row = first_row + std::int64_t (k) * apart; row < grid.rows)
-      finish (shape, query, row * grid.columns + column, sums[k], [&] (float value) {
-        static_cast<float *> (query.answers)[row * grid.columns + column] = value;
-      });
-}
+          for (int k = 0; k < kChain; k++)
+            sums_[k].add (weight_[k] * float ((row[k + 1] - row[k]) & modulus), model[first + a]);
+      }
+  }
+
+  const Shape &shape_;
+  const PlaneAccessor &plane_;
+  const AnyQuery &query_;
+  const Grid &grid_;
+  const int column_, apart_;  // of the map
+  int first_row_;
+  int x0_, x1_, y_[kChain + 1];  // elements before the windows, and the last ones in them
+  std::uint32_t keep_before_, keep_[kChain + 1];  // masks of elements that are not struck out
+  float weight_[kChain];
+  MeasureSum<kMeasure> sums_[kChain];
+};
 
 // With 8 blocks an SM, so at most 64 registers, correlation, emd and kolmogorov-smirnov take 17 us
 // (docs/measurements/2026-11-22-questions.md) instead of 24, the others what they took. Carrying
@@ -112,7 +150,8 @@ map_chains (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anch
   const int i = blockIdx.x * kMapThreads + threadIdx.x;
   if (i < n)
     with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) {
-      map_chain<kMeasure> (shape, plane, query, i, apart, model);
+      Chain<kMeasure, std::decay_t<decltype (plane)>, AnyQuery> (shape, plane, query, i, apart)
+          .run (model);
     });
 }
 
