@@ -66,14 +66,15 @@ struct Job {
   Stream stream = nullptr;
   Tuning tuning = {};
   StageListener *listener = nullptr;
-  /// Whether the workspace holds zeros, or what the last run of this strategy, shape and tuning
-  /// left there. Strategies with `keeps_workspace` are faster then.
-  bool workspace_kept = false;
   const Binning *binning = nullptr;  // with `bins`: run () first makes `pixels` from this
 
   /// CPU strategies poll this about every millisecond; once it is set, run () soon returns
   /// ECANCELED. CUDA strategies only launch, and do not poll.
   const std::atomic<bool> *cancelled = nullptr;
+
+  /// Whether the workspace holds zeros, or what the last run of this strategy, shape and tuning
+  /// left there. Strategies with `keeps_workspace` are faster then.
+  bool workspace_kept = false;
 
   void stage (const char *name) const
   {

@@ -355,8 +355,8 @@ private:
                                                    .stream = slot.stream,
                                                    .tuning = tuning,
                                                    .listener = slot.listener,
-                                                   .workspace_kept = strategy.keeps_workspace,
-                                                   .binning = bins ? &binning : nullptr });
+                                                   .binning = bins ? &binning : nullptr,
+                                                   .workspace_kept = strategy.keeps_workspace });
       if (status != 0)
         throw std::runtime_error (
             text ("%s: error %d", label_of (strategy, tuning).c_str (), status));
