@@ -53,6 +53,7 @@ look_back (Planes<T> table, PixelPlane pixels, bool vectors, TileStates<T, Tile>
   Block block (*reinterpret_cast<typename Block::Shared *> (memory), table, pixels, states);
   block.load (vectors);
   block.sum ();
+  block.publish ();
   block.look_back ();
   block.store ();
 }

@@ -87,7 +87,7 @@ public:
     await_copies ();
   }
 
-  /// Adds up the tile's rows and columns, and publishes both.
+  /// Adds up the rows and the columns of a warp.
   __device__ void sum ()
   {
     const Sums pixel_sums (plane_);
@@ -117,7 +117,11 @@ public:
       for (int c = 0; c < kColumns; c++)
         shared_.columns[warp_][own_column (s) + c] = Sum (before[0][s] + sums[s][c]);
     __syncthreads ();
+  }
 
+  /// Adds up what the warps have, and publishes it.
+  __device__ void publish ()
+  {
     const int own = threadIdx.x;
     if (own < kWidth) {
       Sum all = Sum (0);
@@ -139,23 +143,23 @@ public:
     }
     __syncthreads ();
     if (own == kWarps * kWarp - 1)
-      raise (&states_.flags[tile_].has_sums, epoch_);
+      raise (states_.flags[tile_].has_sums, epoch_);
   }
 
   /// Gets the sums of what lies above, to the left, and both, from the last checkpoints on.
   __device__ void look_back ()
   {
     if (warp_ < kAboveWarps)
-      look_up ();
+      sum_above ();
     else if (warp_ < kCornerWarp)
-      look_left ();
+      sum_left ();
     else if (warp_ == kCornerWarp)
-      find_corner ();
+      sum_corner ();
     __syncthreads ();
     if (threadIdx.x == 0 && is_checkpoint (row_))
-      raise (&states_.flags[tile_].has_above, epoch_);
+      raise (states_.flags[tile_].has_above, epoch_);
     if (threadIdx.x == kWarp && is_checkpoint (column_))
-      raise (&states_.flags[tile_].has_left, epoch_);
+      raise (states_.flags[tile_].has_left, epoch_);
   }
 
   /// Adds it all up, a row after the other.
@@ -206,67 +210,60 @@ private:
     int n;                  // how many there are since the checkpoint
     const T *sums;          // of the first
     std::size_t sums_step;  // elements
-    T *checkpoint;          // what the first has published as one; the next is behind it
-    std::size_t next;       // elements
-    bool has_checkpoint, is_checkpoint;
+    const T *checkpoint;    // what the first has published as one; null if it is none
+    T *own_checkpoint;      // what this tile publishes as one; null if it is none
   };
 
-  __device__ void look_up ()
+  __device__ void sum_above ()
   {
-    const int base = checkpoint_before (row_);
+    const int base = checkpoint_before (row_), first = tile_ - (row_ - base) * states_.columns;
     const std::size_t step = std::size_t (states_.columns) * kWidth,
                       line = plane_ * States::checkpoints (states_.rows) + base / kCheckpoint;
-    const Before before = {
-      .first = tile_ - (row_ - base) * states_.columns,
-      .step = states_.columns,
-      .n = row_ - base,
-      .sums = states_.column_sums + std::size_t (tile_ - (row_ - base) * states_.columns) * kWidth,
-      .sums_step = step,
-      .checkpoint = states_.above + line * step + column_ * kWidth,
-      .next = step,
-      .has_checkpoint = base > 0,
-      .is_checkpoint = is_checkpoint (row_)
-    };
-    const T last = add_up (before, &TileFlags<T>::has_above, warp_, shared_.above);
+    T *const checkpoint = states_.above + line * step + column_ * kWidth;
+    const T last = add_up ({ .first = first,
+                             .step = states_.columns,
+                             .n = row_ - base,
+                             .sums = states_.column_sums + std::size_t (first) * kWidth,
+                             .sums_step = step,
+                             .checkpoint = base > 0 ? checkpoint : nullptr,
+                             .own_checkpoint = is_checkpoint (row_) ? checkpoint + step : nullptr },
+                           &TileFlags<T>::has_above, warp_, shared_.above);
     if (threadIdx.x == kAboveWarps * kWarp - 1)
       states_.flags[tile_].corner_sum.publish (last, epoch_);
   }
 
-  __device__ void look_left ()
+  __device__ void sum_left ()
   {
     const int base = checkpoint_before (column_), n = column_ - base;
-    const std::size_t checkpoint =
-        line_ * States::checkpoints (states_.columns) + base / kCheckpoint;
-    const Before before = { .first = tile_ - n,
-                            .step = 1,
-                            .n = n,
-                            .sums = states_.row_sums + std::size_t (tile_ - n) * kHeight,
-                            .sums_step = kHeight,
-                            .checkpoint = states_.left + checkpoint * kHeight,
-                            .next = kHeight,
-                            .has_checkpoint = base > 0,
-                            .is_checkpoint = is_checkpoint (column_) };
-    add_up (before, &TileFlags<T>::has_left, warp_ - kAboveWarps, shared_.left);
+    T *const checkpoint = states_.left + left_checkpoint () * kHeight;
+    add_up ({ .first = tile_ - n,
+              .step = 1,
+              .n = n,
+              .sums = states_.row_sums + std::size_t (tile_ - n) * kHeight,
+              .sums_step = kHeight,
+              .checkpoint = base > 0 ? checkpoint : nullptr,
+              .own_checkpoint = is_checkpoint (column_) ? checkpoint + kHeight : nullptr },
+            &TileFlags<T>::has_left, warp_ - kAboveWarps, shared_.left);
   }
 
-  /// Adds up what the tiles before have published, always in the same order. Returns the last sum
-  /// of the lane.
+  /// Adds up what the tiles before have published, always in the same order; a lane has kColumns
+  /// sums. Returns its last.
   template <int kSize>
-  __device__ T add_up (const Before &before, Epoch TileFlags<T>::*has_checkpoint, int warp,
+  __device__ T add_up (const Before &before, Epoch TileFlags<T>::*checkpoint_flag, int warp,
                        T (&to)[kSize]) const
   {
     static_assert (kCheckpoint < kWarp && kSize % kColumns == 0);
     constexpr int kBatch = 8;  // loads in flight
     if (lane_ < before.n)
-      await (&states_.flags[before.first + lane_ * before.step].has_sums, epoch_);
-    if (lane_ == kCheckpoint && before.has_checkpoint)
-      await (&(states_.flags[before.first].*has_checkpoint), epoch_);
+      await (states_.flags[before.first + lane_ * before.step].has_sums, epoch_);
+    if (lane_ == kCheckpoint && before.checkpoint)
+      await (states_.flags[before.first].*checkpoint_flag, epoch_);
     __syncwarp ();
     const int i = (warp * kWarp + lane_) * kColumns;
     if (i >= kSize)
       return T (0);
     Elements sum = {}, values[kBatch];
-    if (before.has_checkpoint)
+    if (before.checkpoint)
       sum = load_published (before.checkpoint + i);
     const T *from = before.sums + i;
 #pragma unroll 1
@@ -283,16 +280,15 @@ private:
             sum.values[c] = T (sum.values[c] + values[k].values[c]);
     }
     *reinterpret_cast<Elements *> (&to[i]) = sum;
-    if (before.is_checkpoint)
-      *reinterpret_cast<Elements *> (before.checkpoint + before.next + i) = sum;
+    if (before.own_checkpoint)
+      *reinterpret_cast<Elements *> (before.own_checkpoint + i) = sum;
     return sum.values[kColumns - 1];
   }
 
-  __device__ void find_corner ()
+  __device__ void sum_corner ()
   {
     const int base = checkpoint_before (column_), n = column_ - base;
-    const std::size_t checkpoint =
-        line_ * States::checkpoints (states_.columns) + base / kCheckpoint;
+    const std::size_t checkpoint = left_checkpoint ();
     T own[] = { T (0) };
     if (lane_ < n)
       own[0] = states_.flags[tile_ - n + lane_].corner_sum.await (epoch_);
@@ -315,6 +311,13 @@ private:
     static_assert (sizeof vector == sizeof words);
     memcpy (&vector, &words, sizeof words);
     return vector;
+  }
+
+  /// Returns the index of the last checkpoint to the left, or of the row's start.
+  __device__ std::size_t left_checkpoint () const
+  {
+    return line_ * States::checkpoints (states_.columns)
+           + checkpoint_before (column_) / kCheckpoint;
   }
 
   __device__ static int checkpoint_before (int place)

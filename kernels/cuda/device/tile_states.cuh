@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include <cuda/atomic>
 #include <cuda_runtime.h>
 
 #include "../../planes.hpp"
@@ -15,18 +16,19 @@ namespace inthist::cuda {
 
 using Epoch = std::uint32_t;
 
-/// Raises a flag. Whoever has waited for it sees what this thread has seen written.
-__device__ inline void raise (Epoch *flag, Epoch epoch)
+template <class Word>
+using DeviceAtomic = ::cuda::atomic_ref<Word, ::cuda::thread_scope_device>;
+
+/// Raises a flag. Whoever has waited for it sees what this block wrote before its last barrier.
+__device__ inline void raise (Epoch &flag, Epoch epoch)
 {
-  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(flag), "r"(epoch) : "memory");
+  DeviceAtomic<Epoch> (flag).store (epoch, ::cuda::memory_order_release);
 }
 
-__device__ inline void await (const Epoch *flag, Epoch epoch)
+__device__ inline void await (Epoch &flag, Epoch epoch)
 {
-  Epoch raised;
-  do
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(raised) : "l"(flag) : "memory");
-  while (raised != epoch);
+  while (DeviceAtomic<Epoch> (flag).load (::cuda::memory_order_acquire) != epoch)
+    ;
 }
 
 /// A single value with an epoch beside each of its 32-bit words, so that neither needs a fence.
@@ -39,22 +41,18 @@ public:
     memcpy (values, &value, sizeof value);
 #pragma unroll
     for (int i = 0; i < kWords; i++)
-      asm volatile("st.relaxed.gpu.global.b64 [%0], %1;" ::"l"(&words_[i]),
-                   "l"(std::uint64_t (epoch) << 32 | values[i])
-                   : "memory");
+      DeviceAtomic<std::uint64_t> (words_[i]).store (std::uint64_t (epoch) << 32 | values[i],
+                                                     ::cuda::memory_order_relaxed);
   }
 
-  __device__ T await (Epoch epoch) const
+  __device__ T await (Epoch epoch)
   {
     std::uint32_t values[kWords];
 #pragma unroll
     for (int i = 0; i < kWords; i++) {
       std::uint64_t word;
       do
-        asm volatile("ld.relaxed.gpu.global.b64 %0, [%1];"
-                     : "=l"(word)
-                     : "l"(&words_[i])
-                     : "memory");
+        word = DeviceAtomic<std::uint64_t> (words_[i]).load (::cuda::memory_order_relaxed);
       while (word >> 32 != epoch);
       values[i] = std::uint32_t (word);
     }
@@ -103,7 +101,8 @@ struct alignas (128) TileFlags {
 /// and of a row the sums of all to its left.
 template <class T, class Tile>
 struct TileStates {
-  static constexpr int kCheckpoint = 16;  // 8 and 28 take longer, on an H200
+  static constexpr int kCheckpoint =
+      16;  // docs/measurements/2026-11-24-look-back.md has 4, 8 and 28
 
   int columns, rows, planes;  // of tiles
   Tickets *tickets;
