@@ -116,7 +116,7 @@ for tool in memcheck racecheck initcheck synccheck; do
   if [ -x "$sanitizer" ]; then
     part "inthist-check-$tool" "$sanitizer" --tool "$tool" --error-exitcode 1 \
       "$check" --cases small --device cuda
-    for test in bin_image add_above region answer; do
+    for test in bin_image add_above region answer look_back; do
       part "$test-$tool" env INTHIST_CASES=small CK_FORK=no CK_TIMEOUT_MULTIPLIER=4 \
         "$sanitizer" --tool "$tool" --error-exitcode 1 "$build/tests/kernels/$test"
     done

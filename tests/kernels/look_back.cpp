@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Tiles of look-back wait for each other. These tests run it where other kernels hold the GPU: on a
+// single free processor, beside kernels that fill the chip, and in several streams at once.
+//
+// Environment: devices.hpp
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include <kernels/registry.hpp>
+
+#include "devices.hpp"
+#if INTHIST_CUDA
+#include "busy.hpp"
+#endif
+
+namespace {
+
+#if INTHIST_CUDA
+using Clock = std::chrono::steady_clock;
+
+Case table (int width, int height, Type pixel, Type counter, int planes = 1)
+{
+  return case_of (Shape{ width, height, planes, counter, Content::powers, pixel }, Pattern::noise);
+}
+
+int attribute (cudaDeviceAttr what)
+{
+  int device = 0, value = 0;
+  CHECK_CUDA (cudaGetDevice (&device));
+  CHECK_CUDA (cudaDeviceGetAttribute (&value, what, device));
+  return value;
+}
+
+long long cycles (double seconds)
+{
+  return static_cast<long long> (seconds * 1e3 * attribute (cudaDevAttrClockRate));
+}
+
+/// A table that is computed again and again on a stream of its own.
+class TableStream {
+public:
+  explicit TableStream (const Case &c)
+      : input_ (c), frame_ (Device::cuda, input_, true),
+        workspace_ (Device::cuda, strategy ().workspace_bytes (c.shape, {})), queue_ (Device::cuda)
+  {
+    workspace_.poison ();
+  }
+
+  void run ()
+  {
+    Job job = frame_.job (workspace_, queue_);
+    job.workspace_kept = std::exchange (kept_, true);
+    fail_unless_equals_int (inthist::run (strategy (), job), 0);
+  }
+
+  bool is_done () const { return cudaStreamQuery (queue_.stream) == cudaSuccess; }
+
+  Bytes tensor ()
+  {
+    queue_.wait ();
+    return frame_.tensor.get ();
+  }
+
+  void check ()
+  {
+    queue_.wait ();
+    const std::string wrong = frame_.wrong ();
+    fail_unless (wrong.empty (), "%s: %s", input_.c.name ().c_str (), wrong.c_str ());
+  }
+
+private:
+  static const Strategy &strategy () { return *find_strategy ("look-back"); }
+
+  const Input input_;
+  Frame frame_;
+  Block workspace_;
+  Queue queue_;
+  bool kept_ = false;
+};
+
+/// Memory that the host and the device see.
+class SharedBusy {
+public:
+  SharedBusy ()
+  {
+    CHECK_CUDA (
+        cudaHostAlloc (reinterpret_cast<void **> (&busy_), sizeof (Busy), cudaHostAllocMapped));
+    *busy_ = {};
+  }
+  ~SharedBusy () { cudaFreeHost (busy_); }
+  SharedBusy (const SharedBusy &) = delete;
+  SharedBusy &operator= (const SharedBusy &) = delete;
+
+  Busy *operator->() const { return busy_; }
+  Busy *get () const { return busy_; }
+
+private:
+  Busy *busy_ = nullptr;
+};
+
+std::vector<Case> tables ()
+{
+  return { table (1500, 1100, Type::u8, Type::u32),  table (4100, 3400, Type::u8, Type::u32),
+           table (700, 500, Type::u8, Type::u32, 2), table (1500, 1100, Type::f32, Type::f32),
+           table (900, 700, Type::f64, Type::f64),   table (300, 500, Type::f32x4, Type::f32x4) };
+}
+
+/// All processors but one are held, so that only a few tiles run at a time.
+void run_one_processor ()
+{
+  constexpr auto kPatience = std::chrono::seconds (20);
+  const int held = attribute (cudaDevAttrMultiProcessorCount) - 1;
+  SharedBusy busy;
+  Queue other (Device::cuda);
+  std::vector<std::unique_ptr<TableStream>> streams;
+  for (const Case &c : tables ())
+    streams.push_back (std::make_unique<TableStream> (c));
+  for (auto &stream : streams) {  // loads the kernels
+    stream->run ();
+    stream->check ();
+  }
+  fail_unless_equals_int (keep_busy (busy.get (), held,
+                                     attribute (cudaDevAttrMaxSharedMemoryPerBlockOptin),
+                                     cycles (4 * kPatience.count ()), other.stream),
+                          0);
+  const auto end = Clock::now () + kPatience;
+  const auto is_late = [&] { return Clock::now () > end; };
+  while (busy->running < held && !is_late ())
+    std::this_thread::yield ();
+  const bool all_run = busy->running == held;
+  for (auto &stream : streams)
+    stream->run ();
+  bool done = false;
+  while (!done && !is_late ())
+    done = std::ranges::all_of (streams, [] (const auto &stream) { return stream->is_done (); });
+  busy->done = 1;
+  other.wait ();
+  fail_unless (all_run, "the other processors are not held");
+  fail_unless (done, "look-back did not end on one processor");
+  for (auto &stream : streams)
+    stream->check ();
+}
+
+/// Floating sums depend on the order of additions, so an order that is chosen by who comes first
+/// shows as other bits.
+void run_beside ()
+{
+  const int runs = small_cases () ? 5 : 1000,
+            blocks = 4 * attribute (cudaDevAttrMultiProcessorCount);
+  SharedBusy busy;
+  Queue other (Device::cuda);
+  for (const Case &c :
+       { table (700, 500, Type::f32, Type::f32), table (500, 400, Type::f64, Type::f64),
+         table (300, 200, Type::f32x4, Type::f32x4) }) {
+    TableStream stream (c);
+    stream.run ();
+    const Bytes first = stream.tensor ();
+    for (int i = 0; i < runs; i++) {
+      fail_unless_equals_int (keep_busy (busy.get (), blocks, 0, cycles (20e-6), other.stream), 0);
+      stream.run ();
+      fail_unless (stream.tensor () == first, "%s: other bits in run %d", c.name ().c_str (), i);
+    }
+    stream.check ();
+  }
+}
+
+void run_at_once ()
+{
+  const int rounds = small_cases () ? 10 : 25000;
+  std::vector<std::unique_ptr<TableStream>> streams;
+  for (const Case &c :
+       { table (300, 200, Type::u8, Type::u32), table (400, 300, Type::u8, Type::u32, 2),
+         table (260, 200, Type::f32, Type::f32), table (200, 150, Type::f64, Type::f64) })
+    streams.push_back (std::make_unique<TableStream> (c));
+  for (int i = 0; i < rounds; i++)
+    for (auto &stream : streams)
+      stream->run ();
+  for (auto &stream : streams)
+    stream->check ();
+}
+#else
+void run_one_processor () {}
+void run_beside () {}
+void run_at_once () {}
+#endif
+
+}  // namespace
+
+GST_START_TEST (one_processor)
+{
+  if (have (Device::cuda, "one_processor"))
+    run_one_processor ();
+}
+GST_END_TEST
+
+GST_START_TEST (beside)
+{
+  if (have (Device::cuda, "beside"))
+    run_beside ();
+}
+GST_END_TEST
+
+GST_START_TEST (at_once)
+{
+  if (have (Device::cuda, "at_once"))
+    run_at_once ();
+}
+GST_END_TEST
+
+static Suite *look_back_suite ()
+{
+  Suite *const suite = suite_create ("look_back");
+  TCase *const tcase = case_of_suite (suite, "look_back");
+  tcase_add_test (tcase, one_processor);
+  tcase_add_test (tcase, beside);
+  tcase_add_test (tcase, at_once);
+  return suite;
+}
+
+GST_CHECK_MAIN (look_back)
