@@ -155,6 +155,10 @@ done
 part stress env CK_RUN_CASE=stress INTHIST_STRESS_FRAMES=50000 "$build/tests/elements/stream"
 
 part bench "$check" --bench --device cuda
+part bench-tables "$check" look-back scanrow-scancolumn --bench --peers --device cuda \
+  --table u8:u32 --size 640x480 --size 1920x1080 --size 4096x4096 --size 8192x8192 --seconds 0.2
+part bench-transfers "$check" strip wf-tis --bench --transfers --device cuda --size 1280x720 \
+  --seconds 0.5
 part strip-policies "$build/tests/benchmarks/strip_policies"
 part pipelines "$build/tests/benchmarks/pipelines" --seconds 0.3
 part pipelines-many "$build/tests/benchmarks/pipelines" --seconds 0.3 --size 640x480 --depth 3 \
@@ -165,7 +169,7 @@ part pipelines-track "$build/tests/benchmarks/pipelines" --seconds 0.3 --size 35
 part queries-bench "$build/tests/benchmarks/queries" --device cuda
 # large frames over all devices, downloaded and not, and in rounds (Poostchi et al., section 4.6)
 part devices "$build/tests/benchmarks/devices" --csv "$logs/devices.csv"
-for name in bench strip-policies pipelines pipelines-many pipelines-track queries-bench devices; do
+for name in bench bench-tables bench-transfers strip-policies pipelines pipelines-many pipelines-track queries-bench devices; do
   if [[ $name =~ ^($parts)$ ]]; then
     cat "$logs/$name.log"
   fi

@@ -51,8 +51,9 @@ Timing:
                          first of $INTHIST_TEST_FRAMES, for --size 768x576; may be
                          repeated (landscape)
   --regions N            also N regions of a finished histogram: of 64x64 pixels, and of any size
-  --buffers N            output buffers that take turns, instead of as many as exceed the caches
-                         twice: with 1 the tensor is where the frame before has left it
+  --buffers N            output buffers that take turns, instead of as many as exceed the caches:
+                         with 1 the tensor is where the frame before has left it; on a GPU no
+                         frames are in flight then
   --transfers            on a GPU each strategy also with its pixels uploaded from pinned memory
                          and its tensor downloaded: one frame at a time, and two (dual buffering)
   --seconds S            for each shape and device (2)

@@ -320,6 +320,10 @@ private:
          lanes);
     Candidate &candidate = list_.back ();
     candidate.staged = lanes == 1;
+    candidate.poison = [this, tensor] {
+      for (const auto &buffer : downloaded_)
+        std::memset (buffer.get (), poison_of (rig_.shape.counter), tensor);
+    };
     candidate.wrong = [this, wrong = candidate.wrong, tensor, lanes] (const Bytes &slot) {
       std::string how = wrong (slot);
       for (int lane = 0; lane < lanes && how.empty (); lane++)

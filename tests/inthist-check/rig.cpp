@@ -186,6 +186,8 @@ std::string Rig::verify (const Candidate &candidate)
 {
   for (const Memory &buffer : ring_)
     fill (device, buffer.get (), poison_of (shape.counter), slot_bytes_);
+  if (candidate.poison)
+    candidate.poison ();
   const int first = turn_;
   lap (candidate);
   got_.resize (slot_bytes_);

@@ -30,9 +30,10 @@ struct Candidate {
   Tuning tuning = {};
   std::function<void (const Slot &)> frame;  // does it, or enqueues it
   std::function<std::string (const Bytes &slot)>
-      wrong;            // about a buffer that it wrote, poisoned before; empty where it is right
-  int lanes = 1;        // frames in flight
-  bool staged = false;  // tells a listener of its stages
+      wrong;  // about a buffer that it wrote, poisoned before; empty where it is right
+  std::function<void ()> poison = {};  // what else it writes, before it is looked at
+  int lanes = 1;                       // frames in flight
+  bool staged = false;                 // tells a listener of its stages
   bool ceiling = false;
   bool reads = true;                            // the pixels, which then are useful bytes too
   std::shared_ptr<tbb::task_arena> arena = {};  // that it runs in

@@ -82,12 +82,12 @@ public:
       if (options_.tile.is_default () && options_.threads.is_default ())
         parameters (strategy);
       for (const Shape &kind : kinds_) {
-        const bool probe =
-            kind == kinds_[0]
-            || kind.pixel == Type::f32;  // sanitizers see two kinds, lest they take for ever
-        if (options_.small && !probe)
+        // sanitizers see two kinds, lest they take for ever
+        if (options_.small && kind != kinds_[0] && kind.pixel != Type::f32)
           continue;
-        again (strategy, kind);
+        again (strategy, probe (strategy, kind));
+        for (const Shape &shape : shapes_of_kept (strategy, kind))
+          again (strategy, shape);
         at_once (strategy, kind);
         if (strategy.device == Device::cuda)
           graph (strategy, kind);
@@ -331,9 +331,22 @@ private:
     }
   }
 
-  void again (const Strategy &strategy, const Shape &kind)
+  /// Frames in which what a workspace keeps is used whole: more than 16 tiles side by side and one
+  /// above the other, of both sizes.
+  std::vector<Shape> shapes_of_kept (const Strategy &strategy, const Shape &kind) const
   {
-    const Shape shape = probe (strategy, kind);
+    if (!strategy.keeps_workspace || !accepts (strategy, probe (strategy, kind)))
+      return {};
+    if (options_.small)
+      return { shape_of (kind, 560, 70, 3) };
+    std::vector<Shape> shapes = { shape_of (kind, 2200, 2200, 3) };
+    if (kind.pixel == Type::u8)
+      shapes.push_back (shape_of (kind, 4400, 4400, 3));
+    return shapes;
+  }
+
+  void again (const Strategy &strategy, const Shape &shape)
+  {
     const Input first (case_of (shape, Pattern::noise, options_.seed)),
         second (case_of (shape, Pattern::down, options_.seed));
     Queue &on = queue (strategy.device);
@@ -397,15 +410,15 @@ private:
     const Input first (case_of (shape, Pattern::noise, options_.seed)),
         second (case_of (shape, Pattern::down, options_.seed));
     Frame frame (strategy.device, first, guards ());
-    count (kGraph, strategy, {}, first.c, [&] {
+    const auto check = [&] (bool kept) {
       Queue &on = queue (strategy.device);
       Block workspace (strategy.device, strategy.workspace_bytes (shape, {}));
-      workspace.poison (0);
+      workspace.poison (kept ? 0 : kPoison);
       cudaGraph_t graph;
       cudaGraphExec_t ready;
       CHECK_CUDA (cudaStreamBeginCapture (on.stream, cudaStreamCaptureModeThreadLocal));
       Job job = frame.job (workspace, on);
-      job.workspace_kept = true;
+      job.workspace_kept = kept;
       const int status = inthist::run (strategy, job);
       CHECK_CUDA (cudaStreamEndCapture (on.stream, &graph));
       CHECK_CUDA (cudaGraphInstantiateWithFlags (&ready, graph, 0));
@@ -420,7 +433,10 @@ private:
         }
       CHECK_CUDA (cudaGraphExecDestroy (ready));
       return wrong;
-    });
+    };
+    count (kGraph, strategy, {}, first.c, [&] { return check (false); });
+    if (strategy.keeps_workspace)
+      count (kGraph, strategy, {}, first.c, [&] { return check (true); });
 #endif
   }
 

@@ -149,7 +149,7 @@ GST_END_TEST;
 GST_START_TEST (address_space)
 {
 #if defined(__SANITIZE_ADDRESS__)
-  printf ("SKIP: system_limits: AddressSanitizer takes the whole address space\n");
+  printf ("SKIP: memory_limits: AddressSanitizer takes the whole address space\n");
 #else
   mallopt (M_ARENA_MAX, 1);  // or each thread takes 64 MiB of addresses
   const auto used = [] {

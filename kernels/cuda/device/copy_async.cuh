@@ -11,7 +11,7 @@
 
 namespace inthist::cuda {
 
-/// Starts a copy of 4, 8 or 16 bytes, which await_copies () of the same thread waits for.
+/// Starts a copy of 4 or 16 bytes, which await_copies () of the same thread waits for.
 template <int kBytes>
 __device__ inline void start_copy (void *to, const void *from)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What the tiles of a table publish to each other (look_back.cu), and how they wait for it. Nothing
-// is cleared between runs: every flag is raised to the run's epoch, which no run before it had.
+// is cleared between runs: a flag that is waited for is raised to the run's epoch in every run, so
+// that before it has the epoch of the last.
 #pragma once
 
 #include <cstdint>

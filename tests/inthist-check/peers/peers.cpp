@@ -42,8 +42,6 @@ bool takes_npp (const Shape &shape)
   return takes_u32_histograms (shape) || (takes_tables (shape) && shape.pixel == Type::u8);
 }
 
-constexpr const char *kMaskLimit = "histograms of u32, up to 8.4 million pixels";
-
 constexpr Peer kPeers[] = {
   { "memset", "CPU: memset on all cores, the ceiling", Device::cpu, true, add_memset, takes_all,
     "" },

@@ -74,7 +74,7 @@ def table(torch, numpy, width, height, planes, pixel, counter):
             wanted = (pixels.astype(wide) ** (p + 1)).cumsum(0).cumsum(1)
             if integer:
                 bad = wanted.astype(numpy.int32) != plane
-            else:  # as inthist.hpp has it; pixels are not negative
+            else:  # as shape.hpp has it; pixels are not negative
                 bad = ~(abs(plane - wanted) <= (width + height) * unit * wanted)
             if bad.any():
                 at = tuple(numpy.argwhere(bad)[0])
