@@ -388,10 +388,13 @@ def text_of_page(found, data_of):
              *wrapped('This page has what five papers report beside what this project measures. '
                       'Each algorithm is built in. One command measures all and writes this page:'),
              '', '```sh', 'tests/benchmarks/papers.py', '```', '',
-             *wrapped('"Published" is only what a text states in words or tables. A ratio agrees '
-                      f'within a factor of {NEAR}, since every GPU here is another. Times are of '
-                      'one frame after another from pixels on the GPU to the tensor, and every '
-                      'output was compared with the reference. "Transfers" are of pinned memory.'),
+             *wrapped('"Published" is only what a text states in words or tables. A range that is '
+                      f'stated is widened by a factor of {NEAR} at both ends, since every GPU here '
+                      'is another; "more than" and "up to" are taken as they stand. Times of '
+                      '`inthist-check` are of one frame after another from pixels on the GPU to '
+                      'the tensor, and every output was compared with the reference. `devices` '
+                      'keeps frames in flight, uploads each, and compares nothing. "Transfers" are '
+                      'of pinned memory.'),
              '']
     for name, paper in found.items():
         lines += [f'## {paper["title"]}', '', *wrapped(f'{paper["reference"]}.'), '',

@@ -169,7 +169,8 @@ part pipelines-track "$build/tests/benchmarks/pipelines" --seconds 0.3 --size 35
 part queries-bench "$build/tests/benchmarks/queries" --device cuda
 # large frames over all devices, downloaded and not, and in rounds (Poostchi et al., section 4.6)
 part devices "$build/tests/benchmarks/devices" --csv "$logs/devices.csv"
-for name in bench bench-tables bench-transfers strip-policies pipelines pipelines-many pipelines-track queries-bench devices; do
+for name in bench bench-tables bench-transfers strip-policies pipelines pipelines-many \
+  pipelines-track queries-bench devices; do
   if [[ $name =~ ^($parts)$ ]]; then
     cat "$logs/$name.log"
   fi
