@@ -20,11 +20,11 @@
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
 #include "cuda_tensor.hpp"
-#include "part_memory.hpp"
+#include "../part_memory.hpp"
 #include "picture_cache.hpp"
-#include "tensor_pool.hpp"
-#include "trace.hpp"
-#include "tuning_cache.hpp"
+#include "../tensor_pool.hpp"
+#include "../trace.hpp"
+#include "../tuning_cache.hpp"
 
 namespace integralhist {
 namespace {
