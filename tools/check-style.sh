@@ -6,6 +6,7 @@
 #   - .clang-format holds for every C, C++ and CUDA file; clang-format -i FILE repairs it;
 #   - no line of code or prose is longer than 100 characters, but for tables and links in Markdown;
 #   - kernels/ knows no GStreamer and no GLib;
+#   - in gst/integralhist/, only make_engine and the C API know cuda/ and sharded/;
 #   - an algorithm is called as its file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -46,6 +47,11 @@ if [ -n "$long" ]; then
 fi
 if grep -rniE 'gst|glib' kernels/; then
   echo "kernels/ must not know GStreamer or GLib; see above" >&2
+  failed=1
+fi
+if grep -rE '#include "(\.\./)?(cuda|sharded)/' gst/integralhist/ |
+  grep -vE '^gst/integralhist/(make_engine|gstintegralhistogram)\.cpp:'; then
+  echo "only make_engine and the C API may know cuda/ and sharded/; see above" >&2
   failed=1
 fi
 # An algorithm is called as its file is

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include <gst/integralhist/pinned_memory.hpp>
+#include <gst/integralhist/cuda/pinned_memory.hpp>
 #include <gst/video/gstvideopool.h>
 
 namespace integralhist {

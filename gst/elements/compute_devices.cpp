@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "compute_devices.hpp"
 
-#include <gst/integralhist/pinned_memory.hpp>
+#include <gst/integralhist/cuda/pinned_memory.hpp>
 
 #include "allocation_offer.hpp"
 #include "parse.hpp"

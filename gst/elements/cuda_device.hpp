@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include <gst/integralhist/cuda_context.hpp>
+#include <gst/integralhist/cuda/cuda_context.hpp>
 #include <gst/video/video.h>
 
 #include "device_use.hpp"

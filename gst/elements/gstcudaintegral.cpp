@@ -35,7 +35,7 @@ struct State {
   ReportedRegions regions;
   ComputeDevices devices;
   LoadShedder shedder;
-  std::atomic<bool> told = false;                  // an error of the engine is posted
+  std::atomic<bool> error_posted = false;          // of the engine
   std::atomic<guint64> attached = 0, skipped = 0;  // frames with a histogram, late frames
 
   std::mutex mutex;  // guards all below against flushes and the stats; taken last
@@ -97,7 +97,7 @@ static bool engine_has_failed (State &state)
 /// Posts an error unless another thread has posted the same trouble.
 static void post_error_once (GstCudaIntegral *self, const Error &error)
 {
-  if (error.kind != Error::Kind::flushing && !Element::state_of (self).told.exchange (true))
+  if (error.kind != Error::Kind::flushing && !Element::state_of (self).error_posted.exchange (true))
     post_error (self, error);
 }
 
@@ -119,7 +119,7 @@ static void forget_frame_size (State &state)
 {
   drop_engine (state);
   state.shape.width = state.shape.height = 0;
-  state.told = false;
+  state.error_posted = false;
   state.regions = {};
 }
 
@@ -160,7 +160,7 @@ static Expected<> make_engine (GstCudaIntegral *self)
   const Plan &plan = engine->plan ();
   INFO (self, "strategy %s, tile %d, threads %d: %s", plan.choice.strategy->name,
         plan.choice.tuning.tile, plan.choice.tuning.threads, engine->description ().c_str ());
-  state.told = false;
+  state.error_posted = false;
   const std::lock_guard lock (state.mutex);
   engine->set_flushing (state.flushing || state.stopping);
   // The streaming thread may have given up on the last engine.
@@ -195,10 +195,10 @@ static Expected<> start (GstCudaIntegral *self)
   const std::string description = TRY (state.devices.open (GST_ELEMENT (self), state.started));
   INFO (self, "backend: %s", description.c_str ());
   state.frames = state.attached = state.skipped = 0;
-  state.told = false;
+  state.error_posted = false;
   state.shedder.reset ();
-  auto reporter = TRY (
-      RegionReporter::start (GST_ELEMENT (self), state.started.options.async_depth, state.told));
+  auto reporter = TRY (RegionReporter::start (GST_ELEMENT (self), state.started.options.async_depth,
+                                              state.error_posted));
   {
     const std::lock_guard lock (state.mutex);
     state.reporter = std::move (reporter);
@@ -362,7 +362,7 @@ static gboolean gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent 
       if (engine_has_failed (state))
         drop_engine (state);  // while nobody waits for it
       set_refusal (state, &State::flushing, false);
-      state.told = false;
+      state.error_posted = false;
       state.shedder.reset ();
       break;
     case GST_EVENT_SEGMENT: state.shedder.reset (); break;

@@ -88,7 +88,7 @@ struct State {
   std::vector<GstVideoRectangle> regions;  // parsed
   std::map<gint, Trail> trails;            // by id
   guint64 frames = 0;
-  bool told = false;  // that there are no histograms
+  bool absence_logged = false;  // of histograms
 
   // what is to be drawn on the frame that is on its way
   bool draws = false;
@@ -231,7 +231,7 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
   GstIntegralHistogramMeta *meta =
       gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
   if (!meta) {
-    if (!std::exchange (state.told, true))
+    if (!std::exchange (state.absence_logged, true))
       GST_DEBUG_OBJECT (self, "no histograms to draw: the frame has no integral histogram; put "
                               "cudaintegralhist before this element");
     return {};
@@ -279,7 +279,7 @@ static Expected<> draw (GstIntegralHistOverlay *self, GstBuffer *buffer)
 static gboolean gst_integral_hist_overlay_stop (GstBaseTransform *trans)
 {
   Element::state_of (trans).trails.clear ();
-  Element::state_of (trans).told = false;
+  Element::state_of (trans).absence_logged = false;
   return TRUE;
 }
 

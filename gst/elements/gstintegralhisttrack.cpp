@@ -134,7 +134,7 @@ struct State {
   std::optional<std::string> configured;  // properties.targets of the last frame
   guint next_id = 1;
   GstClockTime last_stream_time = GST_CLOCK_TIME_NONE;
-  bool told = false;  // the excess of targets is posted
+  bool excess_warned = false;  // of targets
 
   std::mutex mutex;  // guards the mouse, which comes from downstream
   std::optional<Point> pressed;
@@ -300,7 +300,7 @@ private:
   void add (const GstVideoRectangle &box, gint parent, bool configured)
   {
     if (state_.followed.size () >= kMaxTargets) {
-      if (!std::exchange (state_.told, true))
+      if (!std::exchange (state_.excess_warned, true))
         GST_WARNING_OBJECT (self_, "%u targets are the most: others are not followed", kMaxTargets);
       return;
     }

@@ -9,9 +9,9 @@
 namespace integralhist {
 
 Expected<std::unique_ptr<RegionReporter>>
-RegionReporter::start (GstElement *element, unsigned limit, std::atomic<bool> &told)
+RegionReporter::start (GstElement *element, unsigned limit, std::atomic<bool> &error_posted)
 {
-  std::unique_ptr<RegionReporter> reporter (new RegionReporter (element, limit, told));
+  std::unique_ptr<RegionReporter> reporter (new RegionReporter (element, limit, error_posted));
   reporter->thread_ =
       TRY (Thread::start ("integralhist-regions", [r = reporter.get ()] { r->work (); }));
   return reporter;
@@ -169,7 +169,7 @@ bool RegionReporter::post (const Frame &frame)
     gst_structure_free (structure);
     if (tensor_of (histogram).failure_reported)
       return true;
-    if (!told_.exchange (true))
+    if (!error_posted_.exchange (true))
       post_error (element_, added.error (),
                   joined ("The integral ", bins ? "histogram" : "image", " of frame ", frame.number,
                           " failed: ")

@@ -31,9 +31,10 @@ public:
     std::vector<GstVideoRectangle> regions;
   };
 
-  /// Starts the thread; at most `limit` frames wait for it. It posts no error once `told` is set.
+  /// Starts the thread; at most `limit` frames wait for it. It posts no error once `error_posted`
+  /// is set.
   static Expected<std::unique_ptr<RegionReporter>> start (GstElement *element, unsigned limit,
-                                                          std::atomic<bool> &told);
+                                                          std::atomic<bool> &error_posted);
   /// Drops the frames that still wait.
   ~RegionReporter ();
 
@@ -45,8 +46,8 @@ public:
   void drain ();
 
 private:
-  RegionReporter (GstElement *element, unsigned limit, std::atomic<bool> &told)
-      : element_ (element), limit_ (limit), told_ (told)
+  RegionReporter (GstElement *element, unsigned limit, std::atomic<bool> &error_posted)
+      : element_ (element), limit_ (limit), error_posted_ (error_posted)
   {
   }
 
@@ -58,7 +59,7 @@ private:
 
   GstElement *const element_;
   const unsigned limit_;
-  std::atomic<bool> &told_;
+  std::atomic<bool> &error_posted_;
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::deque<Frame> queue_;

@@ -23,22 +23,23 @@ class CpuEngine final : public PartEngine {
 public:
   CpuEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
              const PartLimit &limit)
-      : shape_ (shape), most_ (limit.of (shape)), lut_ (lut), slots_ (options.async_depth)
+      : shape_ (shape), largest_part_ (limit.of (shape)), lut_ (lut), slots_ (options.async_depth)
   {
   }
 
   /// Allocates what frames in flight need, chooses the strategy, and starts the worker.
   Expected<> open (const Options &options)
   {
-    const auto make = [most = most_, cancelled = options.cancelled] (unsigned alive) {
-      return CpuTensor::create (most, alive, cancelled);
+    const auto make = [shape = largest_part_, cancelled = options.cancelled] (unsigned alive) {
+      return CpuTensor::create (shape, alive, cancelled);
     };
     pool_ = TRY (TensorPool::create (make, options));
     TRY (check_threads (options.cancelled.get ()));
     const auto first = TRY (pool_->acquire ());
-    plan_ = TRY (plan_for (inthist::Device::cpu, most_, options.strategy, options.tuning_time, 1,
-                           static_cast<CpuTensor &> (*first).data (), options.cancelled.get ()));
-    const PartMemory memory = memory_of (most_, plan_.choice.strategy, plan_.choice.tuning);
+    plan_ =
+        TRY (plan_for (inthist::Device::cpu, largest_part_, options.strategy, options.tuning_time,
+                       1, static_cast<CpuTensor &> (*first).data (), options.cancelled.get ()));
+    const PartMemory memory = memory_of (largest_part_, plan_.choice.strategy, plan_.choice.tuning);
     for (Slot &slot : slots_) {
       for (const auto &[owner, bytes] : { std::pair{ &slot.pixels, memory.pixels },
                                           std::pair{ &slot.workspace, memory.workspace } })
@@ -51,7 +52,7 @@ public:
             options.cancelled));
       idle_.push_back (&slot);
     }
-    if (most_.height < shape_.height)
+    if (largest_part_.height < shape_.height)
       above_.resize (memory.above / sizeof (std::uint32_t));
     worker_ = TRY (Thread::start ("integralhist-cpu", [this] { work (); }));
     return {};
@@ -230,7 +231,7 @@ private:
     }
   }
 
-  const inthist::Shape shape_, most_;  // of the frame, of the largest part
+  const inthist::Shape shape_, largest_part_;  // shape_ is the whole frame
   const inthist::Lut lut_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> above_;  // the worker's: H in the row above the next strip

@@ -3,7 +3,7 @@
 
 #include "c_api.hpp"
 #include "histogram.hpp"
-#include "shards.hpp"
+#include "sharded/shards.hpp"
 
 GST_DEFINE_MINI_OBJECT_TYPE (GstIntegralHistogram, gst_integral_histogram);
 

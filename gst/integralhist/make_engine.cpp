@@ -2,10 +2,10 @@
 #include "make_engine.hpp"
 
 #include "cpu_engine.hpp"
-#include "cuda_engine.hpp"
-#include "peer_upload.hpp"
-#include "pinned_memory.hpp"
-#include "sharded_engine.hpp"
+#include "cuda/cuda_engine.hpp"
+#include "cuda/peer_upload.hpp"
+#include "cuda/pinned_memory.hpp"
+#include "sharded/sharded_engine.hpp"
 
 namespace integralhist {
 namespace {

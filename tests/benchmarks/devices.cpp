@@ -23,9 +23,9 @@
 #include <tbb/global_control.h>
 
 #include <gst/integralhist/cpu_engine.hpp>
-#include <gst/integralhist/cuda_engine.hpp>
+#include <gst/integralhist/cuda/cuda_engine.hpp>
 #include <gst/integralhist/make_engine.hpp>
-#include <gst/integralhist/sharded_engine.hpp>
+#include <gst/integralhist/sharded/sharded_engine.hpp>
 #include <kernels/clock.hpp>
 
 #if INTHIST_CUDA

@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include <gst/elements/parse.hpp>
-#include <gst/integralhist/fault.hpp>
+#include <gst/integralhist/sharded/fault.hpp>
 #include <gst/integralhist/tuning_cache.hpp>
 
 #include "require.hpp"

@@ -2,7 +2,7 @@
 //
 // A fault that a test asks for, INTEGRALHIST_FAULT, is refused where it says nothing that can be
 // done.
-#include <gst/integralhist/fault.hpp>
+#include <gst/integralhist/sharded/fault.hpp>
 
 #include "alone.hpp"
 #include "must.hpp"

@@ -13,7 +13,7 @@
 
 #include <gst/integralhist/host_memory.hpp>
 #include <gst/integralhist/make_engine.hpp>
-#include <gst/integralhist/sharded_engine.hpp>
+#include <gst/integralhist/sharded/sharded_engine.hpp>
 
 #include "alone.hpp"
 #include "must.hpp"

@@ -3,7 +3,7 @@
 // divide () cuts frames into parts for devices of any size. The parts make the frame, and each
 // device has room for what it may get.
 #include <gst/integralhist/gstintegralhist.h>
-#include <gst/integralhist/sharded_engine.hpp>
+#include <gst/integralhist/sharded/sharded_engine.hpp>
 
 #include <map>
 #include <random>

@@ -4,7 +4,7 @@
 // everything. They compute as the CPU does, and sleep.
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/make_engine.hpp>
-#include <gst/integralhist/sharded_engine.hpp>
+#include <gst/integralhist/sharded/sharded_engine.hpp>
 
 #include <atomic>
 #include <cstring>

@@ -5,8 +5,8 @@
 //
 // Environment: devices.hpp
 #include <gst/integralhist/cpu_engine.hpp>
-#include <gst/integralhist/cuda_engine.hpp>
-#include <gst/integralhist/shards.hpp>
+#include <gst/integralhist/cuda/cuda_engine.hpp>
+#include <gst/integralhist/sharded/shards.hpp>
 
 #include "asked.hpp"
 #include "broken_tensor.hpp"

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <vector>
 
-#include "host_memory.hpp"
+#include "../host_memory.hpp"
 
 namespace integralhist {
 

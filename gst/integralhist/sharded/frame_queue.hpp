@@ -11,9 +11,9 @@
 #include <optional>
 #include <set>
 
-#include "buffer_hold.hpp"
-#include "memory_returns.hpp"
-#include "part_engine.hpp"
+#include "../buffer_hold.hpp"
+#include "../memory_returns.hpp"
+#include "../part_engine.hpp"
 #include "reports.hpp"
 #include "sharded_tensor.hpp"
 

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "cuda_error.hpp"
-#include "host_fence.hpp"
+#include "../host_fence.hpp"
 
 namespace integralhist {
 

@@ -5,7 +5,7 @@
 
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
-#include "memory_messages.hpp"
+#include "../memory_messages.hpp"
 
 namespace integralhist {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "memory_messages.hpp"
+#include "../memory_messages.hpp"
 
 namespace integralhist {
 

@@ -3,7 +3,7 @@
 
 #include <kernels/cuda/raii.hpp>
 
-#include "picture_rows.hpp"
+#include "../picture_rows.hpp"
 
 namespace integralhist {
 

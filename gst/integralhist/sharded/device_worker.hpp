@@ -7,8 +7,8 @@
 
 #include "frame_queue.hpp"
 #include "partition.hpp"
-#include "tensor_pool.hpp"
-#include "thread.hpp"
+#include "../tensor_pool.hpp"
+#include "../thread.hpp"
 
 namespace integralhist {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "error.hpp"
+#include "../error.hpp"
 
 namespace integralhist {
 

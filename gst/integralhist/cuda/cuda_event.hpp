@@ -5,7 +5,7 @@
 
 #include <kernels/cuda/raii.hpp>
 
-#include "error.hpp"
+#include "../error.hpp"
 
 namespace integralhist {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cuda_context.hpp"
-#include "options.hpp"
-#include "part_engine.hpp"
+#include "../options.hpp"
+#include "../part_engine.hpp"
 
 namespace integralhist {
 

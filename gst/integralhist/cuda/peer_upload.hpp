@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "cuda_context.hpp"
-#include "part_engine.hpp"
+#include "../part_engine.hpp"
 
 namespace integralhist {
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-#include "options.hpp"
+#include "../options.hpp"
 
 namespace integralhist {
 

@@ -3,7 +3,7 @@
 
 #include "cuda_error.hpp"
 #include "picture_upload.hpp"
-#include "trace.hpp"
+#include "../trace.hpp"
 
 namespace integralhist {
 

@@ -11,10 +11,10 @@
 
 #include <cuda_runtime.h>
 
-#include "buffer_hold.hpp"
+#include "../buffer_hold.hpp"
 #include "in_context.hpp"
-#include "memory_returns.hpp"
-#include "thread.hpp"
+#include "../memory_returns.hpp"
+#include "../thread.hpp"
 
 namespace integralhist {
 

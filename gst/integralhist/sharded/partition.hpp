@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "options.hpp"
-#include "part_engine.hpp"
+#include "../options.hpp"
+#include "../part_engine.hpp"
 
 namespace integralhist {
 

@@ -7,9 +7,9 @@
 
 #include <kernels/registry.hpp>
 
-#include "memory_messages.hpp"
-#include "part_memory.hpp"
-#include "picture_rows.hpp"
+#include "../memory_messages.hpp"
+#include "../part_memory.hpp"
+#include "../picture_rows.hpp"
 
 namespace integralhist {
 namespace {

@@ -20,11 +20,11 @@
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
 #include "cuda_tensor.hpp"
-#include "part_memory.hpp"
+#include "../part_memory.hpp"
 #include "picture_cache.hpp"
-#include "tensor_pool.hpp"
-#include "trace.hpp"
-#include "tuning_cache.hpp"
+#include "../tensor_pool.hpp"
+#include "../trace.hpp"
+#include "../tuning_cache.hpp"
 
 namespace integralhist {
 namespace {
@@ -35,7 +35,7 @@ class CudaEngine final : public PartEngine {
 public:
   CudaEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
               Context context, const PartLimit &limit)
-      : shape_ (shape), most_ (limit.of (shape)), lut_ (lut), download_ (options.download),
+      : shape_ (shape), largest_part_ (limit.of (shape)), lut_ (lut), download_ (options.download),
         context_ (std::move (context)), queries_ (std::make_shared<QueryBufferPool> (context_)),
         download_stream_ (context_), above_ (context_), slots_ (context_, options.async_depth),
         pictures_ (context_, options.async_depth + (limit.bins > 0 ? kPicturesAhead : 0),
@@ -67,7 +67,7 @@ public:
     if (frame.place == Place::host)
       return SubmittedFrame{ tensor };
     const cudaEvent_t read =
-        (frame.place == Place::pinned ? last_->picture->arrived : last_->computed).get ();
+        (frame.place == Place::pinned ? last_slot_->picture->arrived : last_slot_->computed).get ();
     return SubmittedFrame{ tensor, [this, tensor, read] (GstBuffer *buffer) {
                             return hold (buffer, tensor, read);
                           } };
@@ -113,7 +113,7 @@ public:
         await_streams (slot);  // some of it may run
         return tl::make_unexpected (enqueued.error ());
       }
-      last_ = &slot;
+      last_slot_ = &slot;
       const std::lock_guard lock (mutex_);
       slot.busy = true;
       stats_.frames++;
@@ -149,25 +149,25 @@ private:
   struct Slot {
     StreamOwner stream;
     DeviceMemory pixels, workspace;
-    std::optional<inthist::Shape> last;            // what the workspace was used for
-    EventOwner ready, computed, downloaded;        // the stream has done its part
-    EventOwner compute_started, download_started;  // recorded in measured frames
-    const Picture *picture = nullptr;              // null where pixels are read in place
+    std::optional<inthist::Shape> workspace_shape;  // what the workspace was used for
+    EventOwner ready, computed, downloaded;         // the stream has done its part
+    EventOwner compute_started, download_started;   // recorded in measured frames
+    const Picture *picture = nullptr;               // null where pixels are read in place
     bool busy = false, measured = false, upload_measured = false, downloads = false;
   };
 
   Expected<> allocate (const Options &options)
   {
-    const auto make = [shape = most_, context = context_, queries = queries_,
+    const auto make = [shape = largest_part_, context = context_, queries = queries_,
                        download = download_] (unsigned alive) {
       return CudaTensor::create (shape, alive, context, queries, download);
     };
     pool_ = TRY (TensorPool::create (make, options));
     const auto first = TRY (pool_->acquire ());
-    plan_ = TRY (plan_for (inthist::Device::cuda, most_, options.strategy, options.tuning_time,
-                           int (options.async_depth), static_cast<CudaTensor &> (*first).data (),
-                           options.cancelled.get ()));
-    memory_ = memory_of (most_, plan_.choice.strategy, plan_.choice.tuning);
+    plan_ = TRY (plan_for (inthist::Device::cuda, largest_part_, options.strategy,
+                           options.tuning_time, int (options.async_depth),
+                           static_cast<CudaTensor &> (*first).data (), options.cancelled.get ()));
+    memory_ = memory_of (largest_part_, plan_.choice.strategy, plan_.choice.tuning);
     TRY (pictures_.open ());
     *download_stream_ = TRY (make_stream ());
     trace_name (download_stream_->get (), "integral histogram: download");
@@ -180,7 +180,7 @@ private:
                                  &slot.compute_started, &slot.download_started })
         *event = TRY (make_event (cudaEventBlockingSync));
     }
-    if (most_.height < shape_.height)
+    if (largest_part_.height < shape_.height)
       *above_ = TRY (make_device_memory (memory_.above));
     return {};
   }
@@ -331,21 +331,21 @@ private:
     const inthist::Binning binning = { image, lut_of_part (lut_, shape_, part) };
     const inthist::PixelPlane pixels = { reinterpret_cast<guint8 *> (slot.pixels.get ()),
                                          inthist::bin_stride (shape_.width) };
-    TRY (check (
-        inthist::run (*plan_.choice.strategy, { .shape = tensor.shape,
-                                                .layout = tensor.layout,
-                                                .pixels = pixels,
-                                                .tensor = tensor.data (),
-                                                .workspace = slot.workspace.get (),
-                                                .stream = stream,
-                                                .tuning = plan_.choice.tuning,
-                                                .binning = &binning,
-                                                .workspace_kept = slot.last == tensor.shape })));
-    slot.last = tensor.shape;
+    TRY (check (inthist::run (*plan_.choice.strategy,
+                              { .shape = tensor.shape,
+                                .layout = tensor.layout,
+                                .pixels = pixels,
+                                .tensor = tensor.data (),
+                                .workspace = slot.workspace.get (),
+                                .stream = stream,
+                                .tuning = plan_.choice.tuning,
+                                .binning = &binning,
+                                .workspace_kept = slot.workspace_shape == tensor.shape })));
+    slot.workspace_shape = tensor.shape;
     if (part.rows < shape_.height) {
       // strips come one after another, whatever their streams
-      if (last_)
-        TRY (check (cudaStreamWaitEvent (stream, last_->computed.get (), 0)));
+      if (last_slot_)
+        TRY (check (cudaStreamWaitEvent (stream, last_slot_->computed.get (), 0)));
       if (part.first_row == 0)
         TRY (check (cudaMemsetAsync (above_->get (), 0, memory_.above, stream)));
       TRY (check (inthist::cuda::add_above (tensor.shape, tensor.layout, tensor.data (),
@@ -370,7 +370,7 @@ private:
     return check (cudaEventRecord (slot.downloaded.get (), stream));
   }
 
-  const inthist::Shape shape_, most_;  // of the frame, of the largest part
+  const inthist::Shape shape_, largest_part_;  // shape_ is the whole frame
   const inthist::Lut lut_;
   const Download download_;
   const Context context_;
@@ -388,7 +388,7 @@ private:
   Stats stats_;
   InContext<std::vector<Slot>> slots_;
   PictureCache pictures_;
-  const Slot *last_ = nullptr;  // of the last part submitted
+  const Slot *last_slot_ = nullptr;  // of the last part submitted
   gint64 last_measured_ = 0;
 };
 

@@ -3,14 +3,14 @@
 
 #include <utility>
 
-#include "check_threads.hpp"
+#include "../check_threads.hpp"
 #include "device_worker.hpp"
 #include "fault.hpp"
 #include "frame_queue.hpp"
-#include "picture_rows.hpp"
+#include "../picture_rows.hpp"
 #include "staging_buffers.hpp"
-#include "tensor_pool.hpp"
-#include "trace.hpp"
+#include "../tensor_pool.hpp"
+#include "../trace.hpp"
 
 namespace integralhist {
 namespace {

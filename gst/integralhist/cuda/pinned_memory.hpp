@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cuda_context.hpp"
-#include "host_memory.hpp"
+#include "../host_memory.hpp"
 
 namespace integralhist {
 
