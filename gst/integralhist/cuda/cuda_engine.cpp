@@ -331,16 +331,17 @@ private:
     const inthist::Binning binning = { image, lut_of_part (lut_, shape_, part) };
     const inthist::PixelPlane pixels = { reinterpret_cast<guint8 *> (slot.pixels.get ()),
                                          inthist::bin_stride (shape_.width) };
-    TRY (check (inthist::run (*plan_.choice.strategy,
-                              { .shape = tensor.shape,
-                                .layout = tensor.layout,
-                                .pixels = pixels,
-                                .tensor = tensor.data (),
-                                .workspace = slot.workspace.get (),
-                                .stream = stream,
-                                .tuning = plan_.choice.tuning,
-                                .binning = &binning,
-                                .workspace_kept = slot.workspace_shape == tensor.shape })));
+    // after a failure nobody knows what the workspace holds
+    const bool kept = std::exchange (slot.workspace_shape, std::nullopt) == tensor.shape;
+    TRY (check (inthist::run (*plan_.choice.strategy, { .shape = tensor.shape,
+                                                        .layout = tensor.layout,
+                                                        .pixels = pixels,
+                                                        .tensor = tensor.data (),
+                                                        .workspace = slot.workspace.get (),
+                                                        .stream = stream,
+                                                        .tuning = plan_.choice.tuning,
+                                                        .binning = &binning,
+                                                        .workspace_kept = kept })));
     slot.workspace_shape = tensor.shape;
     if (part.rows < shape_.height) {
       // strips come one after another, whatever their streams
