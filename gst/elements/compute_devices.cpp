@@ -31,9 +31,7 @@ Expected<std::string> ComputeDevices::open (GstElement *element,
          std::pair (listed, "no cuda-device-ids") })
     if (demanded)
       cpu_instead += (cpu_instead.empty () ? "" : " and ") + std::string (setting);
-  std::string why;
-  if (may_cuda)
-    TRY (open_cuda (element, properties, &why));
+  const std::string why = may_cuda ? TRY (open_cuda (element, properties)) : "";
   if (!devices_.contexts.empty ())
     return "CUDA device" + std::string (listed ? "s " : " ")
            + (listed ? properties.cuda_device_ids : std::to_string (cuda_.device ()));
@@ -47,12 +45,13 @@ Expected<std::string> ComputeDevices::open (GstElement *element,
   return "CPU" + (may_cuda ? "; CUDA: " + why : "");
 }
 
-Expected<> ComputeDevices::open_cuda (GstElement *element, const ProducerProperties &properties,
-                                      std::string *why)
+Expected<std::string> ComputeDevices::open_cuda (GstElement *element,
+                                                 const ProducerProperties &properties)
 {
-  const int devices = CudaContext::device_count (why);
-  if (devices == 0)
-    return {};
+  const auto counted = CudaContext::device_count ();
+  if (!counted)
+    return counted.error ().message;
+  const int devices = *counted;
   const std::string last = std::to_string (devices - 1);
   for (const int id : devices_.ids)
     if (id >= devices)
@@ -70,13 +69,13 @@ Expected<> ComputeDevices::open_cuda (GstElement *element, const ProducerPropert
     contexts.front () = TRY (cuda_.open (element, properties.first_device (), devices));
     return contexts;
   };
-  if (auto opened = open_all ()) {
-    devices_.contexts = std::move (*opened);
-  } else {
-    *why = opened.error ().message;
+  auto opened = open_all ();
+  if (!opened) {
     others_.clear ();
+    return opened.error ().message;
   }
-  return {};
+  devices_.contexts = std::move (*opened);
+  return "";
 }
 
 void ComputeDevices::close ()

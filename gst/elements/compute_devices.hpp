@@ -40,10 +40,9 @@ public:
   bool propose_allocation (GstQuery *query, unsigned in_flight);
 
 private:
-  /// Opens the devices; fails only where the settings name a device that is missing. Without a
-  /// context `why` is set to the reason.
-  Expected<> open_cuda (GstElement *element, const ProducerProperties &properties,
-                        std::string *why);
+  /// Opens the devices, or returns why there is no context. Fails only where the settings name a
+  /// device that is missing.
+  Expected<std::string> open_cuda (GstElement *element, const ProducerProperties &properties);
 
   CudaDevice cuda_;                // the first device, and the pipeline's contexts
   std::vector<DeviceUse> others_;  // all devices but the first

@@ -26,10 +26,9 @@ const int kMapCuda = GST_MAP_CUDA;
 
 void CudaDevice::set_context (GstElement *element, GstContext *context, int device_id)
 {
-  std::string why;
   // libgstcuda aborts where there is no driver
   if (g_strcmp0 (gst_context_get_context_type (context), GST_CUDA_CONTEXT_TYPE) != 0
-      || CudaContext::device_count (&why) == 0 || !gst_cuda_load_library ())
+      || !CudaContext::device_count () || !gst_cuda_load_library ())
     return;
   const std::lock_guard lock (mutex_);
   gst_cuda_handle_set_context (element, context, device_id, &context_);

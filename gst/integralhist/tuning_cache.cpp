@@ -97,17 +97,14 @@ private:
   const int fd_;
 };
 
-/// Returns the file's text, or nothing where it cannot be read. `why` is set unless the file does
-/// not exist. A FIFO, a device or the like is not waited for.
-std::string read_file (const std::string &name, std::string *why)
+/// Returns the file's text, which is empty where there is no file. A FIFO, a device or the like is
+/// not waited for.
+Expected<std::string> read_file (const std::string &name)
 {
-  const auto fail = [&] (const std::string &reason) {
-    *why = reason;
-    return std::string ();
-  };
+  const auto fail = [] (const std::string &why) { return error (Error::Kind::failed, why); };
   const File file (open (name.c_str (), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   if (*file < 0)
-    return errno == ENOENT ? std::string () : fail (g_strerror (errno));
+    return errno == ENOENT ? Expected<std::string> ("") : fail (g_strerror (errno));
   struct stat status;
   if (fstat (*file, &status) != 0)
     return fail (g_strerror (errno));
@@ -131,80 +128,101 @@ std::string read_file (const std::string &name, std::string *why)
   return text;
 }
 
-/// Writes a new file and renames it over whatever was there. Returns what went wrong. It skips
-/// fsync, which may take seconds: lost entries are measured again.
-std::string write_file (const std::string &name, const std::string &text)
+/// Writes a new file and renames it over whatever was there. It skips fsync, which may take
+/// seconds: lost entries are measured again.
+Expected<> write_file (const std::string &name, const std::string &text)
 {
   std::string other = name + ".XXXXXX";
   const File file (mkostemp (other.data (), O_CLOEXEC));
-  if (*file < 0)
-    return g_strerror (errno);
   const auto fail = [&] {
-    const int error = errno;
-    unlink (other.c_str ());
-    return std::string (g_strerror (error));
+    const int reason = errno;
+    if (*file >= 0)
+      unlink (other.c_str ());
+    return error (Error::Kind::failed, name, ": ", g_strerror (reason));
   };
+  if (*file < 0)
+    return fail ();
   for (std::size_t n = 0; n < text.size ();) {
     const ssize_t put = write (*file, &text[n], text.size () - n);
     if (put < 0 && errno != EINTR)
       return fail ();
     n += std::size_t (std::max<ssize_t> (put, 0));
   }
-  return rename (other.c_str (), name.c_str ()) == 0 ? "" : fail ();
+  if (rename (other.c_str (), name.c_str ()) != 0)
+    return fail ();
+  return {};
 }
 
-/// Returns the parsed text; where that fails, an empty key file and the reason in `why`.
-KeyFile parsed (std::string_view text, std::string *why = nullptr)
+KeyFile no_keys ()
 {
-  KeyFile keys (g_key_file_new (), g_key_file_unref);
-  g_autoptr (GError) error = nullptr;
-  if (text.empty ()
-      || g_key_file_load_from_data (keys.get (), text.data (), text.size (), G_KEY_FILE_NONE,
-                                    &error))
-    return keys;
-  if (why)
-    *why = printable (error->message).substr (0, 200);
   return KeyFile (g_key_file_new (), g_key_file_unref);
 }
 
-template <class T>
-bool parse (const char *text, T *number)
+Expected<KeyFile> parsed (std::string_view text)
 {
-  const char *end = text + std::strlen (text);
-  const auto [after, error] = std::from_chars (text, end, *number);
-  return error == std::errc () && after == end && *number >= 0 && *number <= 1e9;  // false for NaN
+  KeyFile keys = no_keys ();
+  g_autoptr (GError) refusal = nullptr;
+  if (text.empty ()
+      || g_key_file_load_from_data (keys.get (), text.data (), text.size (), G_KEY_FILE_NONE,
+                                    &refusal))
+    return keys;
+  return error (Error::Kind::failed, printable (refusal->message).substr (0, 200));
 }
 
-/// Returns an entry's candidate; `unfinished` gets the milliseconds too few to try all, or 0.
-std::optional<Choice> candidate (Device device, const Shape &shape, const Strings &fields,
-                                 std::size_t n, unsigned *unfinished)
+/// Returns a number from 0 to 1e9; none for other texts.
+template <class T>
+std::optional<T> number_in (const char *text)
 {
-  inthist::Tuning tuning;
-  double microseconds;
-  if (n != 5 || !parse (fields.get ()[4], unfinished) || !parse (fields.get ()[1], &tuning.tile)
-      || !parse (fields.get ()[2], &tuning.threads) || !parse (fields.get ()[3], &microseconds)
-      || microseconds < kLeastMicroseconds)
+  T number;
+  const char *end = text + std::strlen (text);
+  const auto [after, error] = std::from_chars (text, end, number);
+  if (error == std::errc () && after == end && number >= 0 && number <= 1e9)  // false for NaN
+    return number;
+  return std::nullopt;
+}
+
+struct Entry {
+  Choice choice;
+  unsigned unfinished;  // the milliseconds that were too few to try all, or 0
+};
+
+/// Returns an entry whose choice is a candidate; none for others.
+std::optional<Entry> entry_of (Device device, const Shape &shape, const Strings &fields,
+                               std::size_t n)
+{
+  if (n != 5)
+    return std::nullopt;
+  const auto tile = number_in<int> (fields.get ()[1]), threads = number_in<int> (fields.get ()[2]);
+  const auto microseconds = number_in<double> (fields.get ()[3]);
+  const auto unfinished = number_in<unsigned> (fields.get ()[4]);
+  if (!tile || !threads || !microseconds || *microseconds < kLeastMicroseconds || !unfinished)
     return std::nullopt;
   for (Choice choice : inthist::candidates (device, shape))
-    if (std::strcmp (choice.strategy->name, fields.get ()[0]) == 0 && choice.tuning == tuning) {
-      choice.seconds = microseconds / 1e6;
-      return choice;
+    if (std::strcmp (choice.strategy->name, fields.get ()[0]) == 0
+        && choice.tuning == inthist::Tuning{ *tile, *threads }) {
+      choice.seconds = *microseconds / 1e6;
+      return Entry{ choice, *unfinished };
     }
   return std::nullopt;
 }
 
-/// Adds the choice to the file's current text. Returns what went wrong.
-std::string store (const std::string &file, const std::string &group, const Shape &shape,
-                   const Choice &choice, unsigned milliseconds)
+/// Returns the file's choice; none without an entry.
+Expected<std::optional<Choice>> load (const std::string &file, const std::string &group,
+                                      Device device, const Shape &shape, unsigned milliseconds)
 {
-  std::string why_not;
+  return choice_in (TRY (read_file (file)), group, device, shape, milliseconds);
+}
+
+/// Adds the choice to the file's current text.
+Expected<> store (const std::string &file, const std::string &group, const Shape &shape,
+                  const Choice &choice, unsigned milliseconds)
+{
   const std::string text =
-      text_with (read_file (file, &why_not), group, shape, choice, milliseconds);
+      text_with (read_file (file).value_or (""), group, shape, choice, milliseconds);
   g_autofree char *folder = g_path_get_dirname (file.c_str ());
   if (g_mkdir_with_parents (folder, 0700) != 0)
-    return std::string (folder) + ": " + g_strerror (errno);
-  const std::string failure = write_file (file, text);
-  return failure.empty () ? "" : file + ": " + failure;
+    return error (Error::Kind::failed, folder, ": ", g_strerror (errno));
+  return write_file (file, text);
 }
 
 /// Locks measuring: two measurements at once would both be wrong. The lock is not owned where
@@ -222,10 +240,10 @@ std::unique_lock<std::mutex> turn (const std::atomic<bool> *cancelled)
 
 }  // namespace
 
-std::optional<Choice> choice_in (std::string_view text, const std::string &group, Device device,
-                                 const Shape &shape, unsigned milliseconds, std::string *why)
+Expected<std::optional<Choice>> choice_in (std::string_view text, const std::string &group,
+                                           Device device, const Shape &shape, unsigned milliseconds)
 {
-  const KeyFile keys = parsed (text, why);
+  const KeyFile keys = TRY (parsed (text));
   const std::string key = key_of (shape);
   gsize n = 0;
   const Strings fields (
@@ -233,18 +251,16 @@ std::optional<Choice> choice_in (std::string_view text, const std::string &group
       g_strfreev);
   if (!fields) {
     if (g_key_file_has_key (keys.get (), group.c_str (), key.c_str (), nullptr))
-      *why = key + " is no list";
+      return error (Error::Kind::failed, key, " is no list");
     return std::nullopt;
   }
-  unsigned unfinished = 0;
-  const auto choice = candidate (device, shape, fields, n, &unfinished);
-  if (!choice)
-    *why = "what it says of " + key + " is no candidate of this build";
-  else if (unfinished > 0 && milliseconds > unfinished)
-    *why = key + " was measured in too short a time to try all strategies";
-  else
-    return choice;
-  return std::nullopt;
+  const auto entry = entry_of (device, shape, fields, n);
+  if (!entry)
+    return error (Error::Kind::failed, "what it says of ", key, " is no candidate of this build");
+  if (entry->unfinished > 0 && milliseconds > entry->unfinished)
+    return error (Error::Kind::failed, key,
+                  " was measured in too short a time to try all strategies");
+  return entry->choice;
 }
 
 std::string text_with (std::string_view text, const std::string &group, const Shape &shape,
@@ -257,7 +273,7 @@ std::string text_with (std::string_view text, const std::string &group, const Sh
               microseconds, ";", choice.complete ? 0 : milliseconds, ";");
 
   const auto with_rest = [&] (std::string_view rest) {
-    const KeyFile keys = parsed (rest);
+    const KeyFile keys = parsed (rest).value_or (no_keys ());
     // the group is moved behind all others
     std::vector<std::pair<std::string, std::string>> own;
     gsize n = 0;
@@ -284,9 +300,7 @@ std::string text_with (std::string_view text, const std::string &group, const Sh
   };
   // GKeyFile may refuse the new order, as of the key Encoding in the first group.
   const std::string all = with_rest (text);
-  std::string why_not;
-  parsed (all, &why_not);
-  return all.size () <= kMostBytes && why_not.empty () ? all : with_rest ("");
+  return all.size () <= kMostBytes && parsed (all) ? all : with_rest ("");
 }
 
 Expected<Plan> plan_for (Device device, const Shape &shape, const inthist::Strategy *set,
@@ -309,11 +323,11 @@ Expected<Plan> plan_for (Device device, const Shape &shape, const inthist::Strat
     return flushing ();
   const std::string file = file_name (), fingerprint = inthist::device_fingerprint (device),
                     group = group_of (fingerprint);
-  std::string complaint;
+  Expected<std::optional<Choice>> cached;
   if (!fingerprint.empty ())
-    if (const auto choice = choice_in (read_file (file, &complaint), group, device, shape,
-                                       milliseconds, &complaint))
-      return Plan{ *choice, "cached", "from the cache " + file };
+    cached = load (file, group, device, shape, milliseconds);
+  if (cached && *cached)
+    return Plan{ **cached, "cached", "from the cache " + file };
   const auto start = std::chrono::steady_clock::now ();
   const auto choice = inthist::tune (device, shape, inthist::layout_of (shape), tensor,
                                      milliseconds / 1e3, slots, cancelled);
@@ -325,13 +339,12 @@ Expected<Plan> plan_for (Device device, const Shape &shape, const inthist::Strat
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds> (
       std::chrono::steady_clock::now () - start);
   Plan plan = { *choice, "measured", joined ("measured in ", took.count (), " ms") };
-  if (!complaint.empty ())
-    plan.description += "; the cache " + file + " was of no use: " + complaint;
+  if (!cached)
+    plan.description += "; the cache " + file + " was of no use: " + cached.error ().message;
   if (fingerprint.empty ())
     plan.description += "; not kept, as the device has no name to know it by";
-  else if (const std::string failure = store (file, group, shape, plan.choice, milliseconds);
-           !failure.empty ())
-    plan.description += "; the cache could not be written: " + failure;
+  else if (const auto stored = store (file, group, shape, plan.choice, milliseconds); !stored)
+    plan.description += "; the cache could not be written: " + stored.error ().message;
   return plan;
 }
 

@@ -38,10 +38,11 @@ Expected<Plan> plan_for (inthist::Device device, const inthist::Shape &shape,
                          void *tensor, const std::atomic<bool> *cancelled);
 
 /// Returns a cache text's choice for a shape, in the group of a device and build; none without an
-/// entry, or with one that `milliseconds` would improve. Sets `why` only if the entry is wrong.
-std::optional<inthist::Choice> choice_in (std::string_view text, const std::string &group,
-                                          inthist::Device device, const inthist::Shape &shape,
-                                          unsigned milliseconds, std::string *why);
+/// entry. The error says what is wrong with the entry; one that `milliseconds` would improve is.
+Expected<std::optional<inthist::Choice>> choice_in (std::string_view text, const std::string &group,
+                                                    inthist::Device device,
+                                                    const inthist::Shape &shape,
+                                                    unsigned milliseconds);
 
 /// Returns the text with the choice in the group, moved to the end. Keeps a device's last 8 groups.
 std::string text_with (std::string_view text, const std::string &group, const inthist::Shape &shape,

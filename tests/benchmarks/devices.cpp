@@ -281,12 +281,12 @@ int main (int argc, char **argv)
     counts = { 1, 2, 4, 8 };
 
 #if INTHIST_CUDA
-  std::string why;
   Contexts contexts;
-  for (int d = 0, n = CudaContext::device_count (&why); d < n; d++)
+  const auto count = CudaContext::device_count ();
+  if (!count)
+    std::printf ("SKIP: devices on CUDA: %s\n", count.error ().message.c_str ());
+  for (int d = 0, n = count.value_or (0); d < n; d++)
     contexts.push_back (must (CudaContext::primary (d)));
-  if (contexts.empty ())
-    std::printf ("SKIP: devices on CUDA: %s\n", why.c_str ());
 #else
   std::printf ("SKIP: devices on CUDA: this build has none\n");
 #endif

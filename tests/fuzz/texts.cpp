@@ -147,25 +147,25 @@ void check_cache (std::string_view text)
 {
   const std::string group = "CPU / 1";
   const inthist::Shape shape = { 640, 480, 32 };
-  std::string why;
-  const auto choice = choice_in (text, group, inthist::Device::cpu, shape, 200, &why);
-  if (!choice)
+  const auto found = choice_in (text, group, inthist::Device::cpu, shape, 200);
+  if (!found || !*found)
     return;
+  const inthist::Choice &choice = **found;
   const auto candidates = inthist::candidates (inthist::Device::cpu, shape);
   REQUIRE (std::ranges::any_of (candidates,
                                 [&] (const auto &c) {
-                                  return c.strategy == choice->strategy
-                                         && c.tuning == choice->tuning;
+                                  return c.strategy == choice.strategy && c.tuning == choice.tuning;
                                 }),
-           "%s is no candidate", choice->strategy->name);
-  REQUIRE (std::isfinite (choice->seconds) && choice->seconds > 0, "it takes %g seconds",
-           choice->seconds);
-  inthist::Choice complete = *choice;
+           "%s is no candidate", choice.strategy->name);
+  REQUIRE (std::isfinite (choice.seconds) && choice.seconds > 0, "it takes %g seconds",
+           choice.seconds);
+  inthist::Choice complete = choice;
   complete.complete = true;
   const auto again = choice_in (text_with (text, group, shape, complete, 200), group,
-                                inthist::Device::cpu, shape, 200, &why);
-  REQUIRE (again && again->strategy == choice->strategy && again->tuning == choice->tuning,
-           "it is taken otherwise: %s", why.c_str ());
+                                inthist::Device::cpu, shape, 200);
+  REQUIRE (again && *again && (*again)->strategy == choice.strategy
+               && (*again)->tuning == choice.tuning,
+           "it is taken otherwise%s", again ? "" : (": " + again.error ().message).c_str ());
 }
 
 }  // namespace

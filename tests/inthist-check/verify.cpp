@@ -19,6 +19,7 @@
 #include <map>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include <kernels/registry.hpp>
 

@@ -165,6 +165,13 @@ GST_START_TEST (merges)
 }
 GST_END_TEST;
 
+static bool is_found (const integralhist::Expected<std::optional<inthist::Choice>> &found,
+                      const inthist::Choice &wanted)
+{
+  return found && *found && (*found)->strategy == wanted.strategy
+         && (*found)->tuning == wanted.tuning;
+}
+
 /// Two builds side by side measure once each, in whatever order they start.
 GST_START_TEST (two_builds)
 {
@@ -172,11 +179,10 @@ GST_START_TEST (two_builds)
   const auto choice = another (__i__);
   write (ini (other, key (__i__), entry (choice)));
   fail_unless (run (__i__).tuning == "measured");
-  std::string why;
-  const auto found =
-      integralhist::choice_in (content (), other, inthist::Device::cpu, shape (__i__), 200, &why);
-  fail_unless (found && found->strategy == choice.strategy && found->tuning == choice.tuning,
-               "%s: %s", why.c_str (), content ().c_str ());
+  fail_unless (is_found (integralhist::choice_in (content (), other, inthist::Device::cpu,
+                                                  shape (__i__), 200),
+                         choice),
+               "%s", content ().c_str ());
   // the other stores something; this one is cached still
   write (integralhist::text_with (content (), other, { 65, 48, 1 }, choice, 200));
   fail_unless (groups_of (content ()) == std::vector<std::string> ({ group (), other }), "%s",
@@ -209,21 +215,18 @@ GST_END_TEST;
 GST_START_TEST (choice_in_text)
 {
   const auto choice = another (__i__);
-  const auto look = [&] (const std::string &text, unsigned milliseconds, std::string &why) {
-    return integralhist::choice_in (text, group (), inthist::Device::cpu, shape (__i__),
-                                    milliseconds, &why);
+  const auto look = [&] (const std::string &text) {
+    return integralhist::choice_in (text, group (), inthist::Device::cpu, shape (__i__), 200);
   };
-  std::string why;
-  const auto found = look (ini (group (), key (__i__), entry (choice)), 200, why);
-  fail_unless (found && found->strategy == choice.strategy && found->tuning == choice.tuning
-                   && why.empty (),
-               "%s", why.c_str ());
+  fail_unless (is_found (look (ini (group (), key (__i__), entry (choice))), choice));
   for (const std::string &text :
-       { std::string (), ini ("other", key (__i__), entry (choice)), ini (group (), "a", "b") })
-    fail_unless (!look (text, 200, why) && why.empty (), "%s", why.c_str ());
+       { std::string (), ini ("other", key (__i__), entry (choice)), ini (group (), "a", "b") }) {
+    const auto none = look (text);
+    fail_unless (none && !*none, "%s", text.c_str ());
+  }
   for (const std::string &text : { std::string ("garbage"), ini (group (), key (__i__), "a") }) {
-    fail_unless (!look (text, 200, why) && !why.empty (), "%s", text.c_str ());
-    why.clear ();
+    const auto wrong = look (text);
+    fail_unless (!wrong && !wrong.error ().message.empty (), "%s", text.c_str ());
   }
   // what would be too much to be read again is left out
   const std::string large = ini ("other", "a", std::string ((1 << 20) - 20, 'b'));

@@ -71,19 +71,18 @@ std::string name_of (CUresult error)
 
 }  // namespace
 
-int CudaContext::device_count (std::string *why)
+Expected<int> CudaContext::device_count ()
 {
   int count = 0;
-  const cudaError_t error = cudaGetDeviceCount (&count);
-  if (error == cudaSuccess && count > 0)
+  const cudaError_t result = cudaGetDeviceCount (&count);
+  if (result == cudaSuccess && count > 0)
     return count;
   int driver = 0;
   cudaDriverGetVersion (&driver);
-  *why = driver == 0            ? "there is no NVIDIA driver"
-         : error == cudaSuccess ? "there is no CUDA device"
-                                : cudaGetErrorString (error);
   cudaGetLastError ();
-  return 0;
+  return error (Error::Kind::no_device, driver == 0             ? "there is no NVIDIA driver"
+                                        : result == cudaSuccess ? "there is no CUDA device"
+                                                                : cudaGetErrorString (result));
 }
 
 Expected<std::shared_ptr<CudaContext>> CudaContext::primary (int device)

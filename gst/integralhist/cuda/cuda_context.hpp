@@ -15,8 +15,8 @@ constexpr char kNoCuda[] =
 /// A CUDA context: a device's primary one or an application's. A Scope makes it current.
 class CudaContext {
 public:
-  /// Returns the number of devices, or 0 and the reason.
-  static int device_count (std::string *why);
+  /// Returns the number of devices. Having none is an error.
+  static Expected<int> device_count ();
 
   static Expected<std::shared_ptr<CudaContext>> primary (int device);
   /// Wraps a context that `owner` keeps alive.

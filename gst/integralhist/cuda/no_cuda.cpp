@@ -5,10 +5,9 @@
 
 namespace integralhist {
 
-int CudaContext::device_count (std::string *why)
+Expected<int> CudaContext::device_count ()
 {
-  *why = kNoCuda;
-  return 0;
+  return error (Error::Kind::no_device, kNoCuda);
 }
 
 Expected<std::shared_ptr<CudaContext>> CudaContext::primary (int)

@@ -53,13 +53,11 @@ Expected<bool> is_near (const CudaContext &from, const CudaContext &to)
   int can = 0;
   if (cudaDeviceCanAccessPeer (&can, to.device (), from.device ()) != cudaSuccess || !can)
     return false;
-  const CudaContext::Scope scope (from);
-  const DeviceMemory far = TRY (make_device_memory (kBytes));
-  return on (to, [&] () -> Expected<bool> {
+  const auto measure = [&] (const std::byte *far) -> Expected<bool> {
     const DeviceMemory here = TRY (make_device_memory (kBytes));
     const PinnedMemory host = TRY (make_pinned_memory (kBytes));
     const float copied = TRY (milliseconds_of ([&] (cudaStream_t stream) -> CudaExpected<> {
-      const auto enqueued = to.copy_from (from, far.get (), here.get (), kBytes, stream);
+      const auto enqueued = to.copy_from (from, far, here.get (), kBytes, stream);
       return check (enqueued ? cudaSuccess : cudaErrorPeerAccessUnsupported);
     }));
     const float uploaded = TRY (milliseconds_of ([&] (cudaStream_t stream) {
@@ -67,6 +65,10 @@ Expected<bool> is_near (const CudaContext &from, const CudaContext &to)
           cudaMemcpyAsync (here.get (), host.get (), kBytes, cudaMemcpyHostToDevice, stream));
     }));
     return copied < uploaded / 2;
+  };
+  return on (from, [&] () -> Expected<bool> {
+    const DeviceMemory far = TRY (make_device_memory (kBytes));
+    return on (to, [&] { return measure (far.get ()); });
   });
 }
 

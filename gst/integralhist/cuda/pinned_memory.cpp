@@ -16,6 +16,19 @@ struct Block {
   std::size_t bytes;
 };
 
+/// Allocates with the context current. The error is `no_memory` where no more can be pinned.
+Expected<inthist::cuda::PinnedMemory> pin (const CudaContext &context, std::size_t bytes)
+{
+  return on (context, [&] () -> Expected<inthist::cuda::PinnedMemory> {
+    auto made = inthist::cuda::make_pinned_memory (bytes);
+    if (made)
+      return std::move (*made);
+    return error (made.error ().code == cudaErrorMemoryAllocation ? Error::Kind::no_memory
+                                                                  : Error::Kind::failed,
+                  "CUDA: ", made.error ().what ());
+  });
+}
+
 GQuark block_quark ()
 {
   static const GQuark quark = g_quark_from_static_string ("integralhist-pinned-block");
@@ -39,11 +52,10 @@ GstMemory *integral_hist_pinned_allocator_alloc (GstAllocator *allocator, gsize 
 {
   const auto &context = *reinterpret_cast<IntegralHistPinnedAllocator *> (allocator)->context;
   const gsize maxsize = params->prefix + size + params->padding;
-  const CudaContext::Scope scope (*context);
-  auto made = inthist::cuda::make_pinned_memory (maxsize + params->align);  // page-aligned
+  auto made = pin (*context, maxsize + params->align);  // page-aligned
   if (!made) {
     GST_WARNING_OBJECT (allocator, "no pinned memory (%s): frames will be copied once more",
-                        made.error ().what ());
+                        made.error ().message.c_str ());
     return gst_allocator_alloc (nullptr, size, params);
   }
   inthist::cuda::PinnedMemory memory = std::move (*made);
@@ -85,13 +97,12 @@ Expected<HostMemory> allocate_pinned (std::shared_ptr<CudaContext> context, std:
 {
   const Available available = available_memory ();
   if (bytes <= available.bytes) {
-    const CudaContext::Scope scope (*context);
-    auto made = inthist::cuda::make_pinned_memory (bytes);
+    auto made = pin (*context, bytes);
     if (made) {
       const std::shared_ptr<Block> block (new Block{ { context, std::move (*made) }, bytes });
       return HostMemory (block, block->memory->get ());
     }
-    if (made.error ().code != cudaErrorMemoryAllocation)
+    if (made.error ().kind != Error::Kind::no_memory)
       return tl::make_unexpected (made.error ());
   }
   return error (Error::Kind::no_memory, message (available));

@@ -104,14 +104,14 @@ Expected<std::shared_ptr<EngineTensor>> DeviceWorker::submit_part (const Pending
       end_oldest (GST_CLOCK_TIME_NONE);
       continue;
     }
-    unsigned held;
-    if (!frames_.may_get_memory (pending, pool_.n_out (), &held))
+    const AwaitedMemory awaited = frames_.awaited_memory (pending, pool_.n_out ());
+    if (!awaited.may_come)
       return tensor;
     auto lock = frames_.lock ();
     frames_.wait_for (lock, kMemoryPoll);
     lock.unlock ();
-    if (waited >= kPollsASecond && held > 0 && !std::exchange (warned, true))
-      frames_.warn_of_wait (held);
+    if (waited >= kPollsASecond && awaited.held > 0 && !std::exchange (warned, true))
+      frames_.warn_of_wait (awaited.held);
   }
 }
 

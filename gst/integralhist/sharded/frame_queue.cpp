@@ -177,12 +177,13 @@ void FrameQueue::fail (const Task &task, const Error &failure)
   }
 }
 
-bool FrameQueue::may_get_memory (const PendingFrame &pending, unsigned out, unsigned *held)
+AwaitedMemory FrameQueue::awaited_memory (const PendingFrame &pending, unsigned out)
 {
   const std::lock_guard lock (mutex_);
-  *held = out - std::min (out, unsigned (unfinished_.size ()));
-  return !stopping_ && !failure_
-         && (out != unfinished_.size () || *unfinished_.begin () < pending.frame.number);
+  const bool may_come =
+      !stopping_ && !failure_
+      && (out != unfinished_.size () || *unfinished_.begin () < pending.frame.number);
+  return { may_come, out - std::min (out, unsigned (unfinished_.size ())) };
 }
 
 }  // namespace integralhist

@@ -35,6 +35,12 @@ struct Task {
   int group = 0;
 };
 
+/// Memory that a frame waits for.
+struct AwaitedMemory {
+  bool may_come;  // other frames may return some before this one is done
+  unsigned held;  // tensors that somebody holds
+};
+
 /// The frames in flight and their tasks. Frames that are finished return memory.
 class FrameQueue final : public MemoryReturns {
 public:
@@ -80,10 +86,9 @@ public:
   void end_use (PendingFrame &pending);
   /// Ends all tasks with the first failure.
   void fail (const Task &task, const Error &failure);
-  /// Returns whether other frames may return memory before this one is done: frames that somebody
-  /// holds, or older ones on other devices. `out` tensors are out of the pool; `held` is set to the
-  /// number held.
-  bool may_get_memory (const PendingFrame &pending, unsigned out, unsigned *held);
+  /// Returns what the frame may wait for: frames that somebody holds, or older ones on other
+  /// devices. `out` tensors are out of the pool.
+  AwaitedMemory awaited_memory (const PendingFrame &pending, unsigned out);
   void warn_of_wait (unsigned held) { reports_.warn_of_wait (held); }
 
 private:
