@@ -85,8 +85,8 @@ struct BasicQuery {
   {
     return kMayCarry && carried && first_bin > 0;
   }
-  /// Tells whether the frame has bins behind the tensor's.
-  INTHIST_HOST_DEVICE bool has_bins_behind (const Shape &shape) const
+  /// Tells whether the frame has bins after the tensor's.
+  INTHIST_HOST_DEVICE bool has_bins_after (const Shape &shape) const
   {
     return kMayCarry && carried && first_bin + shape.bins < all_bins;
   }

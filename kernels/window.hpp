@@ -59,7 +59,7 @@ template <Measure kMeasure, class AnyQuery, class Store>
 INTHIST_HOST_DEVICE inline void finish (const Shape &shape, const AnyQuery &query, std::size_t i,
                                         MeasureSum<kMeasure> &sum, Store &&store)
 {
-  if (query.has_bins_behind (shape))
+  if (query.has_bins_after (shape))
     sum.for_state ([&] (int k, float number) { carried_number (query, k, i) = number; });
   else
     store (sum.value ());
@@ -88,19 +88,19 @@ INTHIST_HOST_DEVICE inline void quantile (const Shape &shape, const PlaneAccesso
                                           const AnyQuery &query, int i)
 {
   auto *const carried = static_cast<std::int64_t *> (query.carried);
-  const bool bins_behind = query.has_bins_behind (shape);
+  const bool bins_after = query.has_bins_after (shape);
   const std::int64_t before = query.has_bins_before () ? carried[i] : 0;
   std::uint64_t so_far = before;
   int bin = int (~before);
   if (before >= 0) {
     // the last bin of all needs no counting
-    const int bins = bins_behind ? shape.bins : shape.bins - 1;
+    const int bins = bins_after ? shape.bins : shape.bins - 1;
     bin = first_bin_with (shape, plane, window_of (query.windows, i, shape), query.quantile, bins,
                           so_far);
     if (query.has_bins_before () && bin >= 0)
       bin += query.first_bin;
   }
-  if (bins_behind)  // without pixels 0 either way
+  if (bins_after)  // without pixels 0 either way
     carried[i] = bin < query.first_bin + shape.bins ? ~std::int64_t (bin) : std::int64_t (so_far);
   else
     static_cast<std::int32_t *> (query.answers)[i] = bin;

@@ -9,7 +9,7 @@ Expected<> answer_on_host (const Tensor &tensor, const void *data, std::span<con
 {
   for (Query query : queries) {
     HostMemory unwanted;
-    if (!query.answers && !query.has_bins_behind (tensor.shape)) {
+    if (!query.answers && !query.has_bins_after (tensor.shape)) {
       const std::size_t bytes = inthist::answer_bytes (tensor.shape, query);
       unwanted = TRY (allocate_on_host (bytes, [bytes] (const Available &available) {
         return no_memory ("what is answered", bytes, available) + ": ask in parts";

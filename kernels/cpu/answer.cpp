@@ -84,7 +84,7 @@ int likelihoods (const Shape &shape, const PlaneAccessor &plane, const Query &qu
     for (int i = 0; i < n; i++)
       windows[i] = window_of (query.windows, first + i, shape);
     compare (shape, plane, query, first, windows, n, query.models, values);
-    if (!query.has_bins_behind (shape))
+    if (!query.has_bins_after (shape))
       std::copy_n (values, n, static_cast<float *> (query.answers) + first);
   });
 }
@@ -103,7 +103,7 @@ int votes (const Shape &shape, const PlaneAccessor &plane, const Query &query)
       compare (shape, plane, query, p * n_windows + first, windows, n,
                query.models + std::size_t (p) * shape.bins, votes.data () + std::size_t (p) * kRun);
     }
-    if (query.has_bins_behind (shape))
+    if (query.has_bins_after (shape))
       return;
     for (int i = 0; i < n; i++) {
       for (int p = 0; p < query.n_patches; p++)
@@ -150,7 +150,7 @@ int answer (const Shape &shape, const Layout &layout, const void *tensor, const 
           default: return votes (shape, plane, query);
         }
       });
-  if (error == 0 && query.best && !query.has_bins_behind (shape))
+  if (error == 0 && query.best && !query.has_bins_after (shape))
     *query.best = best_of (query);
   return error;
 }

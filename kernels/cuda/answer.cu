@@ -124,7 +124,7 @@ __global__ void votes (const std::uint8_t *tensor, Shape shape, Layout layout, A
                               [&] (float value) { cast[i] = value; });
     }
   });
-  if (query.has_bins_behind (shape))
+  if (query.has_bins_after (shape))
     return;
   __syncthreads ();
   for (int i = threadIdx.x; i < run * patches; i += blockDim.x) {
@@ -197,11 +197,11 @@ int answer (const Shape &shape, const Layout &layout, const void *tensor, const 
     launch_count<std::uint32_t> (shape, layout, bytes, query, stream);
   else if (query.question == Question::sums)
     launch_count<std::uint64_t> (shape, layout, bytes, query, stream);
-  else if (query.has_bins_before () || query.has_bins_behind (shape))
+  else if (query.has_bins_before () || query.has_bins_after (shape))
     launch (shape, layout, bytes, query, stream);
   else
     launch (shape, layout, bytes, std::bit_cast<WholeQuery> (query), stream);
-  if (query.best && !query.has_bins_behind (shape))
+  if (query.best && !query.has_bins_after (shape))
     find_best<<<1, FindBest::kThreads, 0, stream>>> (query);
   return cudaGetLastError ();
 }

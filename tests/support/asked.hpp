@@ -95,7 +95,7 @@ public:
     if (carried) {
       const Bytes before = std::exchange (carried->bytes, Bytes (carried_bytes (query)));
       copy (device_, carried->bytes.data (), carried_block.data, carried->bytes.size ());
-      if (query.has_bins_behind (shape_)) {
+      if (query.has_bins_after (shape_)) {
         const auto untouched = [] (const Block &block) {
           return std::ranges::all_of (block.get (), [] (auto byte) { return byte == kPoison; });
         };

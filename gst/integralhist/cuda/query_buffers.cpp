@@ -34,17 +34,17 @@ void for_outputs (const inthist::Shape &shape, std::span<Query> queries, Array &
        { std::pair (true, false), std::pair (true, true), std::pair (false, true) })
     for (Query &query : queries)
       if (query.carried && query.has_bins_before () == goes_up
-          && query.has_bins_behind (shape) == comes_back)
+          && query.has_bins_after (shape) == comes_back)
         array (query.carried, inthist::carried_bytes (query), goes_up, comes_back);
   for (Query &query : queries)
-    if (!query.has_bins_behind (shape)) {
+    if (!query.has_bins_after (shape)) {
       if (query.best)
         array (query.best, sizeof (inthist::Best), false, true);
       if (query.answers)
         array (query.answers, inthist::answer_bytes (shape, query), false, true);
     }
   for (Query &query : queries)
-    if (!query.has_bins_behind (shape) && !query.answers)
+    if (!query.has_bins_after (shape) && !query.answers)
       array (query.answers, inthist::answer_bytes (shape, query), false, false);
 }
 

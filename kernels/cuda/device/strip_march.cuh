@@ -89,7 +89,7 @@ public:
 
   __device__ void run ()
   {
-    Step step = { strip_ * strips_.rows, 0 }, next = behind (step);
+    Step step = { strip_ * strips_.rows, 0 }, next = step_after (step);
     if (!image_.ready)
       wait_for_previous ();
     load (step);
@@ -106,7 +106,7 @@ public:
     for (int parity = 1;; parity ^= 1) {
       // the next step's totals are in flight while this step is stored
       const bool more = next.y < y_end_;
-      const Step then = behind (next);
+      const Step then = step_after (next);
       Found next_found;
       if (more) {
         next_found = find (parity);
@@ -144,7 +144,7 @@ private:
     int y, range;
   };
 
-  __device__ Step behind (Step step) const
+  __device__ Step step_after (Step step) const
   {
     return kWide && step.range + 1 < ranges_ ? Step{ step.y, step.range + 1 }
                                              : Step{ step.y + kStepRows, 0 };
