@@ -22,6 +22,7 @@
 #include "inthist.hpp"
 #include "likeness.hpp"
 #include "region.hpp"
+#include "tensor_view.hpp"
 
 namespace inthist {
 
@@ -104,14 +105,12 @@ std::size_t carried_bytes (const Query &query);
 
 namespace cpu {
 /// Returns 0, ENOMEM or EAGAIN. After a failure answers and carried data are undefined.
-[[nodiscard]] int answer (const Shape &shape, const Layout &layout, const void *tensor,
-                          const Query &query);
+[[nodiscard]] int answer (TensorView tensor, const Query &query);
 }  // namespace cpu
 
 namespace cuda {
 /// Takes pointers of the current context; windows, models and patches may be in pinned host memory.
-[[nodiscard]] int answer (const Shape &shape, const Layout &layout, const void *tensor,
-                          const Query &query, Stream stream);
+[[nodiscard]] int answer (TensorView tensor, const Query &query, Stream stream);
 }  // namespace cuda
 
 }  // namespace inthist

@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "host_device.hpp"
-#include "inthist.hpp"
+#include "shape.hpp"
 
 namespace inthist {
 
@@ -52,29 +52,6 @@ INTHIST_HOST_DEVICE inline int exact_pixels (const Shape &shape, int plane)
   return pixels < 0x7fffffffu ? int (pixels) : 0x7fffffff;
 }
 
-/// Elements of a plane; `row` is their stride, in elements.
-template <class T>
-struct Elements2d {
-  const T *plane;
-  std::size_t row;
-
-  INTHIST_HOST_DEVICE T operator() (int y, int x) const { return plane[y * row + x]; }
-};
-
-/// Elements of a plane with anchors: H in full.
-struct AnchoredElements {
-  Elements2d<std::uint16_t> elements;
-  const std::uint32_t *values;
-  Anchors anchors;
-  int plane;
-
-  INTHIST_HOST_DEVICE std::uint32_t operator() (int y, int x) const
-  {
-    const std::uint32_t anchor = values[anchors.index (plane, y, x)];
-    return anchor + std::uint16_t (elements (y, x) - anchor);
-  }
-};
-
 /// Sums a region that is not empty and lies inside the plane.
 template <class Plane>
 INTHIST_HOST_DEVICE inline auto sum_part (const Plane &at, const Region &part)
@@ -109,33 +86,6 @@ INTHIST_HOST_DEVICE inline Sum sum_region (const Plane &at, const Region &region
     }
   }
   return sum;
-}
-
-/// Calls `body` with a function from a plane's number to the plane of an integer tensor.
-template <class Body>
-INTHIST_HOST_DEVICE inline auto with_planes (const Shape &shape, const Layout &layout,
-                                             const void *tensor, const Anchors &anchors,
-                                             Body &&body)
-{
-  const auto *const bytes = static_cast<const std::uint8_t *> (tensor);
-  const auto narrow = [=] (int p) {
-    return Elements2d<std::uint16_t>{
-      reinterpret_cast<const std::uint16_t *> (bytes + p * layout.plane_pitch), layout.row_pitch / 2
-    };
-  };
-  if (shape.counter == Type::u16_anchored) {
-    const auto *const values =
-        reinterpret_cast<const std::uint32_t *> (bytes + shape.bins * layout.plane_pitch);
-    return body ([=] (int p) { return AnchoredElements{ narrow (p), values, anchors, p }; });
-  } else if (shape.counter == Type::u16) {
-    return body (narrow);
-  } else {
-    return body ([=] (int p) {
-      return Elements2d<std::uint32_t>{ reinterpret_cast<const std::uint32_t *> (
-                                            bytes + p * layout.plane_pitch),
-                                        layout.row_pitch / 4 };
-    });
-  }
 }
 
 }  // namespace inthist

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Windows, and answers for one, bin after bin, in one source for both devices. `plane (b)` is plane
-// b of the tensor (region.hpp); the window is clipped.
+// b of the tensor (tensor_view.hpp); the window is clipped.
 #pragma once
 
 #include "query.hpp"

@@ -16,7 +16,7 @@ Expected<> answer_on_host (const Tensor &tensor, const void *data, std::span<con
       }));
       query.answers = unwanted.get ();
     }
-    TRY (check_host (inthist::cpu::answer (tensor.shape, tensor.layout, data, query)));
+    TRY (check_host (inthist::cpu::answer ({ tensor.shape, tensor.layout, data }, query)));
   }
   return {};
 }

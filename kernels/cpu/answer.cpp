@@ -138,18 +138,18 @@ Best best_of (const Query &query)
 
 }  // namespace
 
-int answer (const Shape &shape, const Layout &layout, const void *tensor, const Query &query)
+int answer (TensorView tensor, const Query &query)
 {
-  const int error =
-      with_planes (shape, layout, tensor, anchors_of (shape), [&] (const auto &plane) {
-        switch (query.question) {
-          case Question::counts: return count<std::uint32_t> (shape, plane, query);
-          case Question::sums: return count<std::uint64_t> (shape, plane, query);
-          case Question::quantiles: return quantiles (shape, plane, query);
-          case Question::likelihoods: return likelihoods (shape, plane, query);
-          default: return votes (shape, plane, query);
-        }
-      });
+  const Shape &shape = tensor.shape;
+  const int error = tensor.with_planes ([&] (const auto &plane) {
+    switch (query.question) {
+      case Question::counts: return count<std::uint32_t> (shape, plane, query);
+      case Question::sums: return count<std::uint64_t> (shape, plane, query);
+      case Question::quantiles: return quantiles (shape, plane, query);
+      case Question::likelihoods: return likelihoods (shape, plane, query);
+      default: return votes (shape, plane, query);
+    }
+  });
   if (error == 0 && query.best && !query.has_bins_after (shape))
     *query.best = best_of (query);
   return error;

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <bit>
 #include <cuda_runtime.h>
+#include <type_traits>
 
 #include "../window.hpp"
 #include "device/find_best.cuh"
@@ -26,27 +27,30 @@ namespace {
 constexpr int kRun = 8;
 constexpr std::size_t kVotesBytes = 48 << 10;  // shared memory that a block has without asking
 static_assert (kMaxPatches * sizeof (float) <= kVotesBytes);
+constexpr int kThreads = 128;  // of a block of quantiles or likelihoods
+// Bounds of 128 leave likelihoods of a WholeQuery fewer registers on sm_90, but those of a Query
+// would spill. This was not timed.
+template <class AnyQuery>
+constexpr int kLikelihoodBound = std::is_same_v<AnyQuery, WholeQuery> ? kThreads : 1024;
 
 template <class Sum>
-__global__ void count (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors,
-                       Query query)
+__global__ void count (TensorView tensor, Query query)
 {
+  const Shape &shape = tensor.shape;
   const Region window = window_of (query.windows, blockIdx.x, shape);
   Sum *const sums = static_cast<Sum *> (query.answers) + std::size_t (blockIdx.x) * shape.bins;
-  with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) {
+  tensor.with_planes ([&] (const auto &plane) {
     for (int b = threadIdx.x; b < shape.bins; b += blockDim.x)
       sums[b] = sum_region<Sum> (plane (b), window, exact_pixels (shape, b));
   });
 }
 
 template <class AnyQuery>
-__global__ void quantiles (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors,
-                           AnyQuery query)
+__global__ void quantiles (TensorView tensor, AnyQuery query)
 {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < query.windows.size ())
-    with_planes (shape, layout, tensor, anchors,
-                 [&] (const auto &plane) { quantile (shape, plane, query, i); });
+    tensor.with_planes ([&] (const auto &plane) { quantile (tensor.shape, plane, query, i); });
 }
 
 /// Returns bin b of the window's normalised histogram; `at` is plane b.
@@ -58,9 +62,10 @@ __device__ float share_of_bin (const Shape &shape, const Element &at, const Regi
 }
 
 template <Measure kMeasure, class AnyQuery>
-__global__ void likelihoods (const std::uint8_t *tensor, Shape shape, Layout layout,
-                             Anchors anchors, AnyQuery query)
+__global__ void __launch_bounds__ (kLikelihoodBound<AnyQuery>)
+likelihoods (TensorView tensor, AnyQuery query)
 {
+  const Shape &shape = tensor.shape;
   const int i = blockIdx.x * (blockDim.x / kWarp) + threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
   if (i >= query.windows.size ())
     return;
@@ -68,7 +73,7 @@ __global__ void likelihoods (const std::uint8_t *tensor, Shape shape, Layout lay
   const float weight = weight_of (window.width, window.height);
   MeasureSum<kMeasure> sum (query.bins_of (shape), weight == 0);
   resume (query, i, sum);
-  with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) {
+  tensor.with_planes ([&] (const auto &plane) {
     for (int first = 0; first < shape.bins; first += kWarp) {
       const int own = min (first + lane, shape.bins - 1), n = min (kWarp, shape.bins - first);
       const float p = share_of_bin (shape, plane (own), window, weight, own);
@@ -109,12 +114,12 @@ __device__ bool has_rank (int rank, int i, int n, bool similarity, const Votes &
 }
 
 template <Measure kMeasure, class AnyQuery>
-__global__ void votes (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors,
-                       AnyQuery query, int run)
+__global__ void votes (TensorView tensor, AnyQuery query, int run)
 {
+  const Shape &shape = tensor.shape;
   extern __shared__ float cast[];  // [patch][window]
   const int first = blockIdx.x * run, patches = query.n_patches;
-  with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) {
+  tensor.with_planes ([&] (const auto &plane) {
     for (int i = threadIdx.x; i < run * patches; i += blockDim.x) {
       const int p = i / run, window = first + i % run;
       if (window < query.windows.size ())
@@ -144,33 +149,27 @@ find_best (Query query)
 }
 
 template <class Sum>
-void launch_count (const Shape &shape, const Layout &layout, const std::uint8_t *bytes,
-                   const Query &query, Stream stream)
+void launch_count (TensorView tensor, const Query &query, Stream stream)
 {
-  const int threads = std::min (round_up (shape.bins, kWarp), 256);
-  count<Sum><<<query.windows.size (), threads, 0, stream>>> (bytes, shape, layout,
-                                                             anchors_of (shape), query);
+  const int threads = std::min (round_up (tensor.shape.bins, kWarp), 256);
+  count<Sum><<<query.windows.size (), threads, 0, stream>>> (tensor, query);
 }
 
 /// Launches kernels for questions that may carry something; those for a Query have more code and
 /// registers than those for a WholeQuery.
 template <class AnyQuery>
-void launch (const Shape &shape, const Layout &layout, const std::uint8_t *bytes,
-             const AnyQuery &query, Stream stream)
+void launch (TensorView tensor, const AnyQuery &query, Stream stream)
 {
-  const Anchors anchors = anchors_of (shape);
   const int n = query.windows.size ();
-  constexpr int kThreads = 128;
   switch (query.question) {
     case Question::quantiles:
-      quantiles<<<divide_up (n, kThreads), kThreads, 0, stream>>> (bytes, shape, layout, anchors,
-                                                                   query);
+      quantiles<<<divide_up (n, kThreads), kThreads, 0, stream>>> (tensor, query);
       break;
     case Question::likelihoods:
       with_measure (query.measure, [&] (auto measure) {
-        if (!try_launch_map<measure.value> (shape, layout, bytes, query, stream))
-          likelihoods<measure.value><<<divide_up (n, kThreads / kWarp), kThreads, 0, stream>>> (
-              bytes, shape, layout, anchors, query);
+        if (!try_launch_map<measure.value> (tensor, query, stream))
+          likelihoods<measure.value>
+              <<<divide_up (n, kThreads / kWarp), kThreads, 0, stream>>> (tensor, query);
       });
       break;
     default:
@@ -179,9 +178,8 @@ void launch (const Shape &shape, const Layout &layout, const std::uint8_t *bytes
         while (run * query.n_patches * sizeof (float) > kVotesBytes)
           run /= 2;
         const int tasks = run * query.n_patches;
-        votes<measure.value>
-            <<<divide_up (n, run), std::min (round_up (tasks, kWarp), 512), tasks * sizeof (float),
-               stream>>> (bytes, shape, layout, anchors, query, run);
+        votes<measure.value><<<divide_up (n, run), std::min (round_up (tasks, kWarp), 512),
+                               tasks * sizeof (float), stream>>> (tensor, query, run);
       });
       break;
   }
@@ -189,18 +187,17 @@ void launch (const Shape &shape, const Layout &layout, const std::uint8_t *bytes
 
 }  // namespace
 
-int answer (const Shape &shape, const Layout &layout, const void *tensor, const Query &query,
-            Stream stream)
+int answer (TensorView tensor, const Query &query, Stream stream)
 {
-  const auto *const bytes = static_cast<const std::uint8_t *> (tensor);
+  const Shape &shape = tensor.shape;
   if (query.question == Question::counts)
-    launch_count<std::uint32_t> (shape, layout, bytes, query, stream);
+    launch_count<std::uint32_t> (tensor, query, stream);
   else if (query.question == Question::sums)
-    launch_count<std::uint64_t> (shape, layout, bytes, query, stream);
+    launch_count<std::uint64_t> (tensor, query, stream);
   else if (query.has_bins_before () || query.has_bins_after (shape))
-    launch (shape, layout, bytes, query, stream);
+    launch (tensor, query, stream);
   else
-    launch (shape, layout, bytes, std::bit_cast<WholeQuery> (query), stream);
+    launch (tensor, std::bit_cast<WholeQuery> (query), stream);
   if (query.best && !query.has_bins_after (shape))
     find_best<<<1, FindBest::kThreads, 0, stream>>> (query);
   return cudaGetLastError ();

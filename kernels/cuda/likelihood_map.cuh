@@ -140,16 +140,16 @@ constexpr int kMapBlocks = std::is_same_v<AnyQuery, WholeQuery> ? 8 : 6;
 
 template <Measure kMeasure, class AnyQuery>
 __global__ void __launch_bounds__ (kMapThreads, kMapBlocks<AnyQuery>)
-map_chains (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anchors, AnyQuery query,
-            int n, int apart)
+map_chains (TensorView tensor, AnyQuery query, int n, int apart)
 {
+  const Shape &shape = tensor.shape;
   __shared__ float model[256];
   for (int b = threadIdx.x; b < shape.bins; b += kMapThreads)
     model[b] = MeasureSum<kMeasure>::prepared (query.models[b]);
   __syncthreads ();
   const int i = blockIdx.x * kMapThreads + threadIdx.x;
   if (i < n)
-    with_planes (shape, layout, tensor, anchors, [&] (const auto &plane) {
+    tensor.with_planes ([&] (const auto &plane) {
       Chain<kMeasure, std::decay_t<decltype (plane)>, AnyQuery> (shape, plane, query, i, apart)
           .run (model);
     });
@@ -157,12 +157,11 @@ map_chains (const std::uint8_t *tensor, Shape shape, Layout layout, Anchors anch
 
 /// Returns false, with nothing done, if the windows cannot be chained or their counts overflow.
 template <Measure kMeasure, class AnyQuery>
-bool try_launch_map (const Shape &shape, const Layout &layout, const std::uint8_t *tensor,
-                     const AnyQuery &query, Stream stream)
+bool try_launch_map (TensorView tensor, const AnyQuery &query, Stream stream)
 {
   const Grid &grid = query.windows.grid;
   if (query.windows.list || grid.step_y < 1 || grid.window_height % grid.step_y != 0
-      || std::int64_t (grid.window_width) * grid.window_height > exact_pixels (shape, 0))
+      || std::int64_t (grid.window_width) * grid.window_height > exact_pixels (tensor.shape, 0))
     return false;
   const int apart = grid.window_height / grid.step_y;
   // sets of `apart` chains; the last set may lie partly below the map
@@ -173,8 +172,8 @@ bool try_launch_map (const Shape &shape, const Layout &layout, const std::uint8_
   if (n * grid.columns > 0x7fffffff)
     return false;
   const int chains = int (n * grid.columns);
-  map_chains<kMeasure><<<divide_up (chains, kMapThreads), kMapThreads, 0, stream>>> (
-      tensor, shape, layout, anchors_of (shape), query, chains, apart);
+  map_chains<kMeasure>
+      <<<divide_up (chains, kMapThreads), kMapThreads, 0, stream>>> (tensor, query, chains, apart);
   return true;
 }
 

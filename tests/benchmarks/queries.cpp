@@ -89,11 +89,11 @@ public:
   {
 #if INTHIST_CUDA
     if (device == Device::cuda) {
-      CHECK_CUDA (cuda::answer (shape, layout, tensor, query, queue.stream));
+      CHECK_CUDA (cuda::answer ({ shape, layout, tensor }, query, queue.stream));
       return;
     }
 #endif
-    if (cpu::answer (shape, layout, tensor, query) != 0)
+    if (cpu::answer ({ shape, layout, tensor }, query) != 0)
       throw std::runtime_error ("answer failed");
   }
 

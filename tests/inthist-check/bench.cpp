@@ -416,12 +416,12 @@ private:
       };
 #if INTHIST_CUDA
       if (rig_.device == Device::cuda) {
-        CHECK_CUDA (cuda::answer (shape, rig_.layout, slot.tensor, query, slot.stream));
+        CHECK_CUDA (cuda::answer ({ shape, rig_.layout, slot.tensor }, query, slot.stream));
         CHECK_CUDA (cudaStreamSynchronize (slot.stream));
         return;
       }
 #endif
-      if (const int error = cpu::answer (shape, rig_.layout, slot.tensor, query); error != 0)
+      if (const int error = cpu::answer ({ shape, rig_.layout, slot.tensor }, query); error != 0)
         throw std::runtime_error (text ("answer: error %d", error));
     };
     int wrong = 0;

@@ -82,10 +82,10 @@ public:
       carried_block.put (carried->bytes.data (), carried->bytes.size ());
     }
     if (device_ == Device::cpu)
-      fail_unless_equals_int (cpu::answer (shape_, layout_, tensor_.data, query), 0);
+      fail_unless_equals_int (cpu::answer ({ shape_, layout_, tensor_.data }, query), 0);
 #if INTHIST_CUDA
     if (device_ == Device::cuda) {
-      const int error = cuda::answer (shape_, layout_, tensor_.data, query, queue_.stream);
+      const int error = cuda::answer ({ shape_, layout_, tensor_.data }, query, queue_.stream);
       fail_unless (error == 0, "CUDA error %d", error);
       queue_.wait ();
     }

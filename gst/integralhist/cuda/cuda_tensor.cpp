@@ -57,7 +57,7 @@ CudaExpected<> CudaTensor::enqueue (const StagedQueries &staged, cudaStream_t st
   TRY (staged.upload (stream));
   TRY (check (cudaStreamWaitEvent (stream, own_->computed.get (), 0)));
   for (const Query &query : staged.queries ())
-    TRY (check (inthist::cuda::answer (shape, layout, own_->memory.get (), query, stream)));
+    TRY (check (inthist::cuda::answer ({ shape, layout, own_->memory.get () }, query, stream)));
   return {};
 }
 
