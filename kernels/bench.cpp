@@ -157,8 +157,9 @@ public:
       Job frame = job;
       frame.stream = slot.stream.get ();
       frame.workspace = slot.workspace.get ();
-      frame.workspace_kept = std::exchange (slot.workspace_kept, true);
+      frame.workspace_kept = std::exchange (slot.workspace_kept, false);
       TRY (cuda::check (inthist::run (strategy, frame)));
+      slot.workspace_kept = true;
       all = !is_set (job.cancelled);
     }
     for (Slot &slot : slots_) {
@@ -182,7 +183,7 @@ private:
     cuda::StreamOwner stream;
     cuda::EventOwner done;
     cuda::GrowingDeviceMemory workspace;
-    bool workspace_kept = false;  // since prepare ()
+    bool workspace_kept = false;  // by the last run since prepare ()
   };
 
   Stream first () const { return slots_.front ().stream.get (); }

@@ -10,10 +10,18 @@
 // elements give the histogram, or the sum, of any rectangle (query.hpp). `bin_image` turns pixels
 // into bin indices, and a `Strategy` turns these into the tensor; a table needs no binning.
 //
-// No function allocates, synchronises or keeps state between calls, except those of the tuner. The
-// caller owns all buffers. Calls on different buffers may run at the same time from any thread.
-// Nothing throws. A function returns 0 or its error: on the CPU ENOMEM, EAGAIN (no threads to be
-// had) or ECANCELED; with CUDA a cudaError_t. After an error its output is undefined.
+// The caller owns all buffers. Calls on different buffers may run at the same time from any thread.
+// Nothing throws. A function returns 0 or its error; after an error its output is undefined. But
+// for the tuner, which allocates and waits on both:
+//
+//   CPU   A function returns when its work is done, by the caller's thread and those of TBB. It
+//         allocates TBB's tasks, and answer () a few numbers a window at hand. start_workers ()
+//         keeps an arena, so that TBB keeps its threads; nothing else is kept. Errors are ENOMEM,
+//         EAGAIN (no threads to be had) and ECANCELED.
+//   CUDA  A function only launches, on its stream: it allocates nothing, waits for nothing, and
+//         keeps nothing but what a strategy leaves in the workspace (Job::workspace_kept). The
+//         driver may allocate and wait at a kernel's first launch, which loads it. The error is a
+//         cudaError_t.
 //
 //   shape.hpp         what to compute, and where elements lie
 //   anchors.hpp       what makes small elements exact

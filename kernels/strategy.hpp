@@ -73,7 +73,8 @@ struct Job {
   const std::atomic<bool> *cancelled = nullptr;
 
   /// Whether the workspace holds zeros, or what the last run of this strategy, shape and tuning
-  /// left there. Strategies with `keeps_workspace` are faster then.
+  /// left there. Strategies with `keeps_workspace` are faster then. After a run that failed the
+  /// workspace holds anything: this must be false.
   bool workspace_kept = false;
 
   void stage (const char *name) const
