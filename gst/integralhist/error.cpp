@@ -32,6 +32,12 @@ static Error::Kind kind_of (const GError *error)
   }
 }
 
+std::string name_of (const std::source_location &where)
+{
+  const std::string_view path = where.file_name ();
+  return joined (path.substr (path.rfind ('/') + 1), ":", where.line ());
+}
+
 Expected<> check_host (int result)
 {
   switch (result) {
