@@ -2,6 +2,7 @@
 #include "messages.hpp"
 
 #include <gst/integralhist/histogram.hpp>
+#include <gst/integralhist/log.hpp>
 
 namespace integralhist {
 
