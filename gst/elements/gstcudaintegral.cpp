@@ -56,8 +56,14 @@ struct GstCudaIntegralPrivate {
 #define gst_cuda_integral_parent_class parent_class
 G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (GstCudaIntegral, gst_cuda_integral, GST_TYPE_BASE_TRANSFORM)
 
-#define INFO(self, ...) \
-  GST_CAT_INFO_OBJECT (GST_CUDA_INTEGRAL_GET_CLASS (self)->category, self, __VA_ARGS__)
+static GstDebugCategory *category_of (gpointer element)
+{
+  return GST_CUDA_INTEGRAL_GET_CLASS (element)->category;
+}
+
+#define INFO(self, ...) GST_CAT_INFO_OBJECT (category_of (self), self, __VA_ARGS__)
+#define DEBUG(self, ...) GST_CAT_DEBUG_OBJECT (category_of (self), self, __VA_ARGS__)
+#define LOG(self, ...) GST_CAT_LOG_OBJECT (category_of (self), self, __VA_ARGS__)
 
 static inthist::Content content_of (gpointer element)
 {
@@ -314,6 +320,7 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
     return {};
   if (sheds (self, properties, buffer)) {
     state.skipped++;
+    LOG (self, "frame %" G_GUINT64_FORMAT " is late: it passes", number);
     return {};
   }
   const GstVideoRectangle area = TRY (frame_area (buffer, state.info));
@@ -357,8 +364,12 @@ static gboolean gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent 
   auto *self = GST_CUDA_INTEGRAL (trans);
   State &state = Element::state_of (trans);
   switch (GST_EVENT_TYPE (event)) {
-    case GST_EVENT_FLUSH_START: set_refusal (state, &State::flushing, true); break;
+    case GST_EVENT_FLUSH_START:
+      DEBUG (self, "a flush starts: all waits end");
+      set_refusal (state, &State::flushing, true);
+      break;
     case GST_EVENT_FLUSH_STOP:
+      DEBUG (self, "a flush stops");
       if (engine_has_failed (state))
         drop_engine (state);  // while nobody waits for it
       set_refusal (state, &State::flushing, false);

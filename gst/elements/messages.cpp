@@ -2,34 +2,40 @@
 #include "messages.hpp"
 
 #include <gst/integralhist/histogram.hpp>
+#include <gst/integralhist/log.hpp>
 
 namespace integralhist {
 
+/// Posts an element error; an empty detail is none.
+static void post (gpointer element, GQuark domain, int code, const std::string &text,
+                  const std::string &detail)
+{
+  GST_WARNING_OBJECT (element, "error: %s%s%s", text.c_str (), detail.empty () ? "" : "\n",
+                      detail.c_str ());
+  gst_element_message_full (
+      GST_ELEMENT (element), GST_MESSAGE_ERROR, domain, code, g_strdup (text.c_str ()),
+      detail.empty () ? nullptr : g_strdup (detail.c_str ()), __FILE__, GST_FUNCTION, __LINE__);
+}
+
 void post_error (gpointer element, const Error &error, const char *doing)
 {
-  const char *const text = error.message.c_str ();
+  const auto as = [&] (GQuark domain, int code, const std::string &before) {
+    post (element, domain, code, joined (before, error.message, "."), error.detail);
+  };
   switch (error.kind) {
-    case Error::Kind::flushing: GST_DEBUG_OBJECT (element, "%s%s", doing, text); break;
-    case Error::Kind::bad_setting:
-      GST_ELEMENT_ERROR (element, RESOURCE, SETTINGS, ("%s.", text), (nullptr));
+    case Error::Kind::flushing:
+      GST_DEBUG_OBJECT (element, "%s%s", doing, error.message.c_str ());
       break;
-    case Error::Kind::no_device:
-      GST_ELEMENT_ERROR (element, RESOURCE, NOT_FOUND, ("%s.", text), (nullptr));
-      break;
-    case Error::Kind::bad_frame:
-      GST_ELEMENT_ERROR (element, STREAM, FORMAT, ("%s.", text), (nullptr));
-      break;
-    case Error::Kind::no_histogram:
-      GST_ELEMENT_ERROR (element, STREAM, FAILED, ("%s.", text), (nullptr));
-      break;
-    case Error::Kind::no_threads:
-      GST_ELEMENT_ERROR (element, RESOURCE, FAILED, ("%s%s.", doing, text), (nullptr));
-      break;
+    case Error::Kind::bad_setting: as (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, ""); break;
+    case Error::Kind::no_device: as (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, ""); break;
+    case Error::Kind::bad_frame: as (GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, ""); break;
+    case Error::Kind::no_histogram: as (GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, ""); break;
+    case Error::Kind::no_threads: as (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED, doing); break;
     case Error::Kind::no_memory:
-      GST_ELEMENT_ERROR (element, RESOURCE, NO_SPACE_LEFT,
-                         ("%sNot enough memory: %s.", doing, text), (nullptr));
+      as (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
+          joined (doing, "Not enough memory: "));
       break;
-    default: GST_ELEMENT_ERROR (element, LIBRARY, FAILED, ("%s%s.", doing, text), (nullptr)); break;
+    default: as (GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED, doing); break;
   }
 }
 

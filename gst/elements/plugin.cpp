@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <gst/gst.h>
+#include <gst/integralhist/log.hpp>
 
 GST_ELEMENT_REGISTER_DECLARE (cudaintegralhist)
 GST_ELEMENT_REGISTER_DECLARE (cudaintegralimage)
@@ -9,6 +9,7 @@ GST_ELEMENT_REGISTER_DECLARE (integralhisttrack)
 
 static gboolean plugin_init (GstPlugin *plugin)
 {
+  integralhist::log_category ();  // which --gst-debug-help then lists
 #if HAVE_CAIRO
   if (!GST_ELEMENT_REGISTER (integralhistoverlay, plugin))
     return FALSE;

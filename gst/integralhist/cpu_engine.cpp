@@ -8,6 +8,7 @@
 
 #include "check_threads.hpp"
 #include "cpu_tensor.hpp"
+#include "log.hpp"
 #include "memory_messages.hpp"
 #include "part_memory.hpp"
 #include "tensor_pool.hpp"
@@ -90,6 +91,8 @@ public:
     tensor->set_shape (part_of (shape_, part.bins, part.rows));
 
     std::unique_lock lock (mutex_);
+    if (idle_.empty ())
+      GST_LOG ("all %zu slots are in flight: waiting for one", slots_.size ());
     changed_.wait (lock, [this] { return flushing_ || !idle_.empty (); });
     if (idle_.empty ())
       return error (Error::Kind::flushing, "flushing");

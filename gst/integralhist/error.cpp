@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <memory>
 
+#include "log.hpp"
+
 namespace integralhist {
 
 static GstIntegralHistogramError code_of (Error::Kind kind)
@@ -32,6 +34,12 @@ static Error::Kind kind_of (const GError *error)
   }
 }
 
+std::string name_of (const std::source_location &where)
+{
+  const std::string_view path = where.file_name ();
+  return joined (path.substr (path.rfind ('/') + 1), ":", where.line ());
+}
+
 Expected<> check_host (int result)
 {
   switch (result) {
@@ -44,6 +52,8 @@ Expected<> check_host (int result)
 
 void set_gerror (GError **target, const Error &error)
 {
+  if (!error.detail.empty ())  // for which a GError has no room
+    GST_DEBUG ("%s (%s)", error.message.c_str (), error.detail.c_str ());
   g_set_error_literal (target, GST_INTEGRAL_HISTOGRAM_ERROR, code_of (error.kind),
                        error.message.c_str ());
 }

@@ -4,6 +4,7 @@
 // GError, the elements into an element error (elements/messages.hpp).
 #pragma once
 
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -34,8 +35,12 @@ struct Error {
 
   Kind kind;
   std::string message;  // the problem, the limit and the remedy; no full stop
+  std::string detail;   // for maintainers, such as the call that failed; may be empty
 
-  Error (Kind k, std::string text) : kind (k), message (std::move (text)) {}
+  Error (Kind k, std::string text, std::string more = {})
+      : kind (k), message (std::move (text)), detail (std::move (more))
+  {
+  }
   /// Converts another type of error with the to_error () of its namespace (cuda_error.hpp).
   template <class Other, class = decltype (to_error (std::declval<const Other &> ()))>
   Error (const Other &other) : Error (to_error (other))
@@ -68,6 +73,8 @@ tl::unexpected<Error> error (Error::Kind kind, const Parts &...parts)
   return tl::unexpected<Error> (Error (kind, joined (parts...)));
 }
 
+/// Returns "FILE.cpp:LINE", for the detail of an Error.
+std::string name_of (const std::source_location &where);
 /// Returns the failure of a CPU kernel, if any (inthist.hpp).
 Expected<> check_host (int result);
 

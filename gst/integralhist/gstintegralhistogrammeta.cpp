@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "histogram.hpp"
+#include "log.hpp"
 
 namespace {
 

@@ -5,6 +5,7 @@
 #include "cuda/cuda_engine.hpp"
 #include "cuda/peer_upload.hpp"
 #include "cuda/pinned_memory.hpp"
+#include "log.hpp"
 #include "sharded/sharded_engine.hpp"
 
 namespace integralhist {
@@ -23,8 +24,10 @@ Expected<std::unique_ptr<Engine>> make_once (const inthist::Shape &shape, const 
 {
   const bool several = devices.are_several () || options.task_bins > 0,
              limited = options.max_device_memory > 0;
-  if (!several && !limited && devices.contexts.empty () && devices.ids.empty ())
+  if (!several && !limited && devices.contexts.empty () && devices.ids.empty ()) {
+    GST_DEBUG ("%s: one engine, on the CPU", describe (shape).c_str ());
     return make_cpu_engine (shape, lut, options);
+  }
 
   std::vector<ShardDevice> all;
   DeviceFunctions functions;
@@ -43,6 +46,8 @@ Expected<std::unique_ptr<Engine>> make_once (const inthist::Shape &shape, const 
         room_for (shape, all.front ().memory,
                   overhead_of (shape, options, functions.kind, pixel_bytes, options.async_depth));
     // Without a limit one tensor is enough; waits for tensors held downstream are warned about.
+    GST_DEBUG ("%s: device %d has room for %u tensors", describe (shape).c_str (), all.front ().id,
+               room);
     if (room >= (limited ? least_resident (options) : 1)) {
       // The memory of the built-in choice was counted.
       Options alone = limited ? untuned (options) : options;
@@ -51,6 +56,7 @@ Expected<std::unique_ptr<Engine>> make_once (const inthist::Shape &shape, const 
       return all.front ().make_engine (shape, alone, {});
     }
   }
+  GST_DEBUG ("%s: a sharded engine of %zu devices", describe (shape).c_str (), all.size ());
   return make_sharded_engine (shape, options, std::move (all), functions, pixel_bytes);
 }
 
@@ -64,8 +70,11 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
   // A strategy measured to be faster may need more memory than the built-in choice.
   const bool is_large = !first && first.error ().kind == Error::Kind::no_memory && !options.strategy
                         && options.tuning_time > 0;
-  return is_large ? make_once (shape, lut, untuned (options), devices, pixel_bytes)
-                  : std::move (first);
+  if (!is_large)
+    return first;
+  GST_DEBUG ("no memory for the measured strategy (%s): trying the built-in choice",
+             first.error ().message.c_str ());
+  return make_once (shape, lut, untuned (options), devices, pixel_bytes);
 }
 
 ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options)

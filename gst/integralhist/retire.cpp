@@ -4,6 +4,7 @@
 #include <atomic>
 #include <future>
 
+#include "log.hpp"
 #include "thread.hpp"
 
 namespace integralhist {
@@ -32,6 +33,7 @@ void retire (std::shared_ptr<Engine> engine, const std::function<bool ()> &hurry
   constexpr std::chrono::milliseconds kMoment (100), kPoll (10);
   if (!engine)
     return;
+  GST_DEBUG ("dropping an engine");
   engine->abandon ();
   static Retired retired;
   retired.n++;
@@ -48,8 +50,10 @@ void retire (std::shared_ptr<Engine> engine, const std::function<bool ()> &hurry
     return drop ();
   const auto start = std::chrono::steady_clock::now ();
   while (done.wait_for (kPoll) == std::future_status::timeout)
-    if (std::chrono::steady_clock::now () - start > kMoment && hurry ())
+    if (std::chrono::steady_clock::now () - start > kMoment && hurry ()) {
+      GST_DEBUG ("the engine still computes what is held: not waiting for it");
       return thread->detach ();
+    }
   thread->join ();
 }
 

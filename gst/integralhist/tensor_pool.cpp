@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "log.hpp"
+
 namespace integralhist {
 
 TensorPool::TensorPool (Make make, const Options &options)
@@ -20,12 +22,12 @@ Expected<std::shared_ptr<TensorPool>> TensorPool::create (Make make, const Optio
   return pool;
 }
 
-Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire ()
+/// Waits until a tensor is idle or may be made.
+void TensorPool::await_room (std::unique_lock<std::mutex> &lock)
 {
-  std::unique_lock lock (mutex_);
-  const auto go_on = [this] {
-    return flushing_ || !idle_.empty () || limit_ == 0 || alive_ < limit_;
-  };
+  const auto go_on = [this] { return flushing_ || !idle_.empty () || may_grow (); };
+  if (!go_on ())
+    GST_LOG ("all %u tensors are held: waiting for one", alive_);
   if (!returned_.wait_for (lock, std::chrono::seconds (1), go_on)) {
     lock.unlock ();
     if (still_waiting_)
@@ -33,23 +35,35 @@ Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire ()
     lock.lock ();
     returned_.wait (lock, go_on);
   }
+}
+
+/// Makes a tensor that is next. It need not fit where another is idle.
+Expected<> TensorPool::grow (std::unique_lock<std::mutex> &lock)
+{
+  const unsigned alive = alive_++;
+  lock.unlock ();  // allocating may take long
+  auto made = make_ (alive);
+  GST_DEBUG ("tensor %u: %s", alive + 1, made ? "made" : made.error ().message.c_str ());
+  lock.lock ();
+  if (made) {
+    idle_.push_front (std::move (*made));
+    return {};
+  }
+  alive_--;
+  if (idle_.empty () || made.error ().kind != Error::Kind::no_memory)
+    return tl::make_unexpected (std::move (made).error ());
+  wanted_ = alive_;  // the most that fit
+  return {};
+}
+
+Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire ()
+{
+  std::unique_lock lock (mutex_);
+  await_room (lock);
   if (flushing_)
     return error (Error::Kind::flushing, "flushing");
-  const bool may_grow = limit_ == 0 || alive_ < limit_;
-  if (idle_.empty () || (may_grow && alive_ < wanted_ && !idle_.front ()->check_idle ())) {
-    const unsigned alive = alive_++;
-    lock.unlock ();  // allocating may take long
-    auto made = make_ (alive);
-    lock.lock ();
-    if (made) {
-      idle_.push_front (std::move (*made));
-    } else {
-      alive_--;
-      if (idle_.empty () || made.error ().kind != Error::Kind::no_memory)
-        return tl::make_unexpected (std::move (made).error ());
-      wanted_ = alive_;  // the most that fit
-    }
-  }
+  if (idle_.empty () || (may_grow () && alive_ < wanted_ && !idle_.front ()->check_idle ()))
+    TRY (grow (lock));
   EngineTensor *tensor = idle_.front ().release ();
   idle_.pop_front ();
   most_out_ = std::max (most_out_, alive_ - unsigned (idle_.size ()));
@@ -78,12 +92,15 @@ void TensorPool::give_back (EngineTensor *tensor)
 {
   std::unique_ptr<EngineTensor> surplus (tensor);  // freed outside of the lock
   tensor->released ();
-  const std::lock_guard lock (mutex_);
+  std::unique_lock lock (mutex_);
   if (alive_ <= std::max (kept_, most_out_))
     idle_.push_back (std::move (surplus));
   else
     alive_--;
   returned_.notify_one ();
+  lock.unlock ();
+  if (surplus)
+    GST_LOG ("freeing a tensor that is not needed of late");
 }
 
 unsigned TensorPool::n_out ()

@@ -39,6 +39,9 @@ private:
 
   TensorPool (Make make, const Options &options);
 
+  bool may_grow () const { return limit_ == 0 || alive_ < limit_; }
+  void await_room (std::unique_lock<std::mutex> &lock);
+  Expected<> grow (std::unique_lock<std::mutex> &lock);
   void give_back (EngineTensor *tensor);
 
   const Make make_;

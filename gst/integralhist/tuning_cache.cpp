@@ -19,6 +19,8 @@
 
 #include <kernels/fingerprint.hpp>
 
+#include "log.hpp"
+
 namespace integralhist {
 namespace {
 
@@ -303,9 +305,9 @@ std::string text_with (std::string_view text, const std::string &group, const Sh
   return all.size () <= kMostBytes && parsed (all) ? all : with_rest ("");
 }
 
-Expected<Plan> plan_for (Device device, const Shape &shape, const inthist::Strategy *set,
-                         unsigned milliseconds, int slots, void *tensor,
-                         const std::atomic<bool> *cancelled)
+static Expected<Plan> find_plan (Device device, const Shape &shape, const inthist::Strategy *set,
+                                 unsigned milliseconds, int slots, void *tensor,
+                                 const std::atomic<bool> *cancelled)
 {
   if (set)
     return Plan{ { set, {}, 0 }, "set", "as set" };
@@ -345,6 +347,18 @@ Expected<Plan> plan_for (Device device, const Shape &shape, const inthist::Strat
     plan.description += "; not kept, as the device has no name to know it by";
   else if (const auto stored = store (file, group, shape, plan.choice, milliseconds); !stored)
     plan.description += "; the cache could not be written: " + stored.error ().message;
+  return plan;
+}
+
+Expected<Plan> plan_for (Device device, const Shape &shape, const inthist::Strategy *set,
+                         unsigned milliseconds, int slots, void *tensor,
+                         const std::atomic<bool> *cancelled)
+{
+  auto plan = find_plan (device, shape, set, milliseconds, slots, tensor, cancelled);
+  if (plan)
+    GST_DEBUG ("%s: strategy %s, tile %d, threads %d: %s", describe (shape).c_str (),
+               plan->choice.strategy->name, plan->choice.tuning.tile, plan->choice.tuning.threads,
+               plan->description.c_str ());
   return plan;
 }
 

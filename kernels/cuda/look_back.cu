@@ -17,7 +17,7 @@
 // adds what, and in which order, depends on the tile alone: floating sums have the same bits in
 // each run. Flags are raised to the number of the run, so that nothing is cleared between runs.
 //
-// Traffic: the pixels, the table, and what tiles publish, twice: 2 to 8 % of the table. What costs
+// Traffic: the pixels, the table, and what tiles publish, twice: 2 to 10 % of the table. What costs
 // time is a cache line that one processor writes and another reads soon after. So tiles are as
 // large as shared memory lets them be, and no two tiles' flags share a line (flags side by side:
 // 3 % more time). Times, and what was rejected: docs/measurements/2026-11-24-look-back.md.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Owners of CUDA handles and memory; functions borrow the raw handle. The context that an owner
-// belongs to is current when it is made and dropped. Nothing throws: what fails is a CudaError.
+// belongs to is current when it is made and dropped. Nothing throws: what fails is a CudaError,
+// which says where in the source. A function that checks on behalf of its caller takes that.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <source_location>
 #include <type_traits>
 
 #include <cuda_runtime.h>
@@ -14,10 +16,13 @@
 
 namespace inthist::cuda {
 
+using Location = std::source_location;
+
 struct CudaError {
   cudaError_t code;
   std::size_t bytes;  // asked for, where an allocation failed
   bool pinned;        // the allocation was of host memory
+  Location where;     // of the call
 
   const char *what () const { return cudaGetErrorString (code); }
 };
@@ -26,12 +31,13 @@ template <class T = void>
 using CudaExpected = Expected<T, CudaError>;
 
 /// Turns what a CUDA call, or a launcher of kernels, returned into a CudaExpected.
-inline CudaExpected<> check (int error, std::size_t asked = 0, bool pinned = false)
+inline CudaExpected<> check (int error, std::size_t asked = 0, bool pinned = false,
+                             Location where = Location::current ())
 {
   if (error == cudaSuccess)
     return {};
   cudaGetLastError ();  // else the next launch would report a failed allocation again
-  return unexpected<CudaError> (CudaError{ cudaError_t (error), asked, pinned });
+  return unexpected<CudaError> (CudaError{ cudaError_t (error), asked, pinned, where });
 }
 
 template <auto kDestroy>
@@ -50,45 +56,47 @@ using DeviceMemory = std::unique_ptr<std::byte, Destroy<cudaFree>>;
 using PinnedMemory = std::unique_ptr<std::byte, Destroy<cudaFreeHost>>;
 
 /// Makes a stream that does not wait for the legacy default stream.
-inline CudaExpected<StreamOwner> make_stream ()
+inline CudaExpected<StreamOwner> make_stream (Location where = Location::current ())
 {
   cudaStream_t stream;
-  TRY (check (cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking)));
+  TRY (check (cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking), 0, false, where));
   return StreamOwner (stream);
 }
 
-inline CudaExpected<EventOwner> make_event (unsigned flags)
+inline CudaExpected<EventOwner> make_event (unsigned flags, Location where = Location::current ())
 {
   cudaEvent_t event;
-  TRY (check (cudaEventCreateWithFlags (&event, flags)));
+  TRY (check (cudaEventCreateWithFlags (&event, flags), 0, false, where));
   return EventOwner (event);
 }
 
-inline CudaExpected<DeviceMemory> make_device_memory (std::size_t bytes)
+inline CudaExpected<DeviceMemory> make_device_memory (std::size_t bytes,
+                                                      Location where = Location::current ())
 {
   void *memory;
-  TRY (check (cudaMalloc (&memory, bytes), bytes));
+  TRY (check (cudaMalloc (&memory, bytes), bytes, false, where));
   return DeviceMemory (static_cast<std::byte *> (memory));
 }
 
-inline CudaExpected<PinnedMemory> make_pinned_memory (std::size_t bytes)
+inline CudaExpected<PinnedMemory> make_pinned_memory (std::size_t bytes,
+                                                      Location where = Location::current ())
 {
   void *memory;
-  TRY (check (cudaMallocHost (&memory, bytes), bytes, true));
+  TRY (check (cudaMallocHost (&memory, bytes), bytes, true, where));
   return PinnedMemory (static_cast<std::byte *> (memory));
 }
 
 /// Memory that is replaced where more is wanted; nothing may use it then.
-template <class Memory, CudaExpected<Memory> (*kMake) (std::size_t)>
+template <class Memory, CudaExpected<Memory> (*kMake) (std::size_t, Location)>
 class Growing {
 public:
-  CudaExpected<> reserve (std::size_t wanted)
+  CudaExpected<> reserve (std::size_t wanted, Location where = Location::current ())
   {
     if (wanted <= bytes_)
       return {};
     memory_.reset ();
     bytes_ = 0;
-    memory_ = TRY (kMake (wanted));
+    memory_ = TRY (kMake (wanted, where));
     bytes_ = wanted;
     return {};
   }

@@ -2,6 +2,10 @@
 //
 // Devices that cannot be had, or that fail in mid-stream, are one error from one element, and
 // nothing hangs. With the CPU the devices are pretended.
+#if INTHIST_CUDA
+#include <gst/integralhist/cuda_error.hpp>
+#endif
+
 #include "several_devices.hpp"
 
 namespace {
@@ -18,11 +22,14 @@ bool is_ours (GstMessage *message)
                 == 0;
 }
 
+struct Posted {
+  std::string text, debug;
+};
+
 /// The errors that elements of ours post until the pipeline is over. `properties` may go on with "!
 /// element ..." .
-std::vector<std::string> errors_of (const std::string &properties,
-                                    const std::string &size = "width=64,height=48",
-                                    guint frames = 300)
+std::vector<Posted> errors_of (const std::string &properties,
+                               const std::string &size = "width=64,height=48", guint frames = 300)
 {
   const std::string line = "videotestsrc num-buffers=" + std::to_string (frames)
                            + " ! video/x-raw,format=GRAY8,framerate=30/1," + size
@@ -31,7 +38,7 @@ std::vector<std::string> errors_of (const std::string &properties,
   fail_unless (pipeline);
   GstBus *bus = gst_element_get_bus (pipeline);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  std::vector<std::string> errors;
+  std::vector<Posted> errors;
   bool over = false;
   while (!over) {
     g_autoptr (GstMessage) message = gst_bus_timed_pop_filtered (
@@ -40,14 +47,15 @@ std::vector<std::string> errors_of (const std::string &properties,
     over = GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS || !is_ours (message);
     if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR && is_ours (message)) {
       g_autoptr (GError) error = nullptr;
-      gst_message_parse_error (message, &error, nullptr);
-      errors.push_back (error->message);
+      g_autofree char *debug = nullptr;
+      gst_message_parse_error (message, &error, &debug);
+      errors.push_back ({ error->message, debug });
       // no other may follow, from whichever thread
       GstMessage *other;
       while ((other = gst_bus_timed_pop_filtered (bus, 300 * GST_MSECOND, GST_MESSAGE_ERROR))) {
         if (is_ours (other))
-          errors.push_back (std::string ("and another of ")
-                            + GST_OBJECT_NAME (GST_MESSAGE_SRC (other)));
+          errors.push_back (
+              { std::string ("and another of ") + GST_OBJECT_NAME (GST_MESSAGE_SRC (other)), "" });
         gst_message_unref (other);
       }
       over = true;
@@ -59,13 +67,19 @@ std::vector<std::string> errors_of (const std::string &properties,
   return errors;
 }
 
-void check_one_error (const std::string &properties, std::initializer_list<const char *> words)
+/// Users read the words; maintainers read the place in the source, if any.
+void check_one_error (const std::string &properties, std::initializer_list<const char *> words,
+                      const char *place = nullptr)
 {
   const auto errors = errors_of (properties);
   fail_unless (errors.size () == 1, "%s: %zu errors", properties.c_str (), errors.size ());
   for (const char *word : words)
-    fail_unless (errors[0].find (word) != std::string::npos, "%s: no \"%s\" in: %s",
-                 properties.c_str (), word, errors[0].c_str ());
+    fail_unless (errors[0].text.find (word) != std::string::npos, "%s: no \"%s\" in: %s",
+                 properties.c_str (), word, errors[0].text.c_str ());
+  fail_unless ((errors[0].debug.find ('\n') != std::string::npos) == bool (place),
+               "%s: a detail in: %s", properties.c_str (), errors[0].debug.c_str ());
+  fail_unless (!place || errors[0].debug.find (std::string ("\n") + place) != std::string::npos,
+               "%s: no \"%s\" in: %s", properties.c_str (), place, errors[0].debug.c_str ());
 }
 
 }  // namespace
@@ -113,7 +127,7 @@ GST_START_TEST (fault)
          "task-bins=2 ! queue ! integralhistlikelihood",
          "task-bins=2 regions=3,3,9,9 ! integralhistoverlay regions=3,3,20,20" })
     check_one_error (where + " bins=16 cuda-device-ids=" + ids + " " + how,
-                     { "device", "failed", "INTEGRALHIST_FAULT" });
+                     { "device", "failed", "INTEGRALHIST_FAULT" }, "device_worker.cpp:");
   // the last frame's: nobody would hear of it
   {
     const auto errors =
@@ -123,7 +137,7 @@ GST_START_TEST (fault)
   }
   const auto others = errors_of (where + " bins=16 task-bins=2 max-device-memory=400000"
                                  + (cpu ? " cuda-device-ids=0,1,2" : ""));
-  fail_unless (!cpu || others.empty (), "%s", others.empty () ? "" : others[0].c_str ());
+  fail_unless (!cpu || others.empty (), "%s", others.empty () ? "" : others[0].text.c_str ());
   g_unsetenv ("INTEGRALHIST_FAULT");
   fail_unless (errors_of (where + " bins=16 task-bins=2 cuda-device-ids=" + ids).empty ());
 }
@@ -153,6 +167,27 @@ GST_START_TEST (held_fault)
 }
 GST_END_TEST;
 
+#if INTHIST_CUDA
+/// A CUDA call that fails says where it is, and not where it was checked for its caller.
+GST_START_TEST (call_sites)
+{
+  using integralhist::Error;
+  const auto here = [] (int line) { return "device_errors.cpp:" + std::to_string (line); };
+  const Error fault (inthist::cuda::check (cudaErrorIllegalAddress).error ());
+  const int line = __LINE__ - 1;
+  fail_unless_equals_string (fault.message.c_str (),
+                             "CUDA: an illegal memory access was encountered");
+  fail_unless_equals_string (fault.detail.c_str (),
+                             ("cudaErrorIllegalAddress at " + here (line)).c_str ());
+  // without a device every call fails, and with one this event is of no use
+  const Error event (inthist::cuda::make_event (~0u).error ());
+  const int of_event = __LINE__ - 1;
+  fail_unless (event.detail.find (here (of_event)) != std::string::npos, "%s",
+               event.detail.c_str ());
+}
+GST_END_TEST;
+#endif
+
 static Suite *device_errors_suite ()
 {
   Suite *suite = suite_create ("device_errors");
@@ -163,6 +198,9 @@ static Suite *device_errors_suite ()
   tcase_add_test (tcase, bad_settings);
   tcase_add_loop_test (tcase, fault, 0, 2);
   tcase_add_test (tcase, held_fault);
+#if INTHIST_CUDA
+  tcase_add_test (tcase, call_sites);
+#endif
   return suite;
 }
 

@@ -20,6 +20,7 @@
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
 #include "cuda_tensor.hpp"
+#include "../log.hpp"
 #include "../part_memory.hpp"
 #include "picture_cache.hpp"
 #include "../tensor_pool.hpp"
@@ -195,6 +196,7 @@ private:
   {
     if (!slot.busy)
       return {};
+    GST_LOG ("slot %td: waiting for its last frame", &slot - slots_->data ());
     TRY (await (done (slot)));
     const std::lock_guard lock (mutex_);
     note_times (slot, stats_);

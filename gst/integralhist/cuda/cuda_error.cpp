@@ -25,11 +25,14 @@ std::string no_memory_on_device (const std::string &what, const CudaError &error
 integralhist::Error inthist::cuda::to_error (const CudaError &error)
 {
   using integralhist::Error;
+  const std::string detail = integralhist::joined (cudaGetErrorName (error.code), " at ",
+                                                   integralhist::name_of (error.where));
   if (error.code == cudaErrorMemoryAllocation && error.bytes > 0)
     return Error (Error::Kind::no_memory,
                   integralhist::no_memory_on_device ("what a frame needs besides its tensor", error)
-                      + ": lower async-depth, set max-tensors, or download=never");
+                      + ": lower async-depth, set max-tensors, or download=never",
+                  detail);
   const bool no_memory = error.code == cudaErrorMemoryAllocation;  // that CUDA itself wanted
   return Error (no_memory ? Error::Kind::no_memory : Error::Kind::failed,
-                integralhist::joined ("CUDA: ", error.what ()));
+                integralhist::joined ("CUDA: ", error.what ()), detail);
 }

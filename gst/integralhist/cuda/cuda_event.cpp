@@ -27,20 +27,20 @@ bool has_fired (cudaEvent_t event)
   return state_of (event) != cudaErrorNotReady;
 }
 
-CudaExpected<> await (cudaEvent_t event)
+CudaExpected<> await (cudaEvent_t event, Location where)
 {
   const auto start = Clock::now ();
   cudaError_t state;
   do
     state = state_of (event);
   while (state == cudaErrorNotReady && Clock::now () - start <= kAsking);
-  return check (state == cudaErrorNotReady ? cudaEventSynchronize (event) : state);
+  return check (state == cudaErrorNotReady ? cudaEventSynchronize (event) : state, 0, false, where);
 }
 
-Expected<> await (cudaEvent_t event, GstClockTime timeout)
+Expected<> await (cudaEvent_t event, GstClockTime timeout, Location where)
 {
   if (timeout == GST_CLOCK_TIME_NONE) {
-    TRY (await (event));
+    TRY (await (event, where));
     return {};
   }
   const auto start = Clock::now ();
@@ -52,7 +52,7 @@ Expected<> await (cudaEvent_t event, GstClockTime timeout)
     if (waited > kAsking)
       std::this_thread::sleep_for (std::chrono::microseconds (20));
   }
-  TRY (check (state));
+  TRY (check (state, 0, false, where));
   return {};
 }
 

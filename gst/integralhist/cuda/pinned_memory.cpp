@@ -7,6 +7,7 @@
 
 #include "cuda_error.hpp"
 #include "in_context.hpp"
+#include "../log.hpp"
 
 namespace integralhist {
 namespace {

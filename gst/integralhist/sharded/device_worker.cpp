@@ -92,7 +92,9 @@ Expected<std::shared_ptr<EngineTensor>> DeviceWorker::submit_part (const Pending
                                                                    const Part &part)
 {
   if (faulty_ > 0 && ++n_started_ == faulty_)
-    return error (Error::Kind::failed, "a fault that INTEGRALHIST_FAULT asked for");
+    return tl::make_unexpected (Error (Error::Kind::failed,
+                                       "a fault that INTEGRALHIST_FAULT asked for",
+                                       name_of (std::source_location::current ())));
   while (running_.size () >= kPartsAtOnce)
     end_oldest (GST_CLOCK_TIME_NONE);
   bool warned = false;
@@ -140,7 +142,8 @@ void DeviceWorker::fail (const Task &task, const Error &error)
       task,
       Error (error.kind,
              joined ("device ", device_, " failed: ", error.message,
-                     others ? "; leave it out of cuda-device-ids to compute on the others" : "")));
+                     others ? "; leave it out of cuda-device-ids to compute on the others" : ""),
+             error.detail));
 }
 
 }  // namespace integralhist

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The owners of CUDA memory: what they have is what the device says there is. Where a call failed
+// is known without a device, too.
+#include <cstdio>
+#include <string>
+
+#if INTHIST_CUDA
+#include <kernels/cuda/raii.hpp>
+#endif
+
+#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+
+#if INTHIST_CUDA
+using namespace inthist::cuda;
+
+/// Says loudly why, where there is no device.
+static bool have_device (const char *what)
+{
+  int n = 0;
+  const cudaError_t error = cudaGetDeviceCount (&n);
+  if (error == cudaSuccess && n > 0)
+    return true;
+  cudaGetLastError ();
+  printf ("SKIP: %s: %s\n", what, error ? cudaGetErrorString (error) : "no CUDA device");
+  return false;
+}
+
+static void expect_here (const CudaError &error, unsigned line)
+{
+  fail_unless (std::string (error.where.file_name ()).ends_with ("raii.cpp")
+                   && error.where.line () == line,
+               "%s:%u instead of line %u", error.where.file_name (), error.where.line (), line);
+}
+
+/// An error is of this file's line, also where a function of raii.hpp has checked for it.
+GST_START_TEST (places)
+{
+  fail_unless (bool (check (cudaSuccess)));
+  const auto checked = check (cudaErrorInvalidValue, 7, true);
+  expect_here (checked.error (), __LINE__ - 1);
+  fail_unless (checked.error ().code == cudaErrorInvalidValue && checked.error ().bytes == 7
+               && checked.error ().pinned);
+  const auto event = make_event (~0u);  // there are no such flags
+  expect_here (event.error (), __LINE__ - 1);
+  GrowingDeviceMemory memory;
+  const auto reserved = memory.reserve (std::size_t (1) << 60);  // more than any device has
+  expect_here (reserved.error (), __LINE__ - 1);
+  fail_unless (reserved.error ().bytes == std::size_t (1) << 60 && !reserved.error ().pinned);
+  GrowingPinnedMemory pinned;
+  fail_unless (pinned.reserve (std::size_t (1) << 60).error ().pinned);
+  fail_unless (cudaGetLastError () != cudaErrorMemoryAllocation);  // the next launch is well
+}
+GST_END_TEST
+
+/// Memory stays where it is enough, and is replaced where more is wanted. What does not fit leaves
+/// none, and what fits can be had afterwards.
+template <class Memory>
+static void grow ()
+{
+  Memory memory;
+  fail_unless (!memory.get () && memory.bytes () == 0);
+  fail_unless (bool (memory.reserve (0)) && !memory.get ());
+  fail_unless (bool (memory.reserve (1000)) && memory.bytes () == 1000);
+  std::byte *const first = memory.get ();
+  fail_unless (cudaMemset (first, 1, 1000) == cudaSuccess);
+  for (const std::size_t less : { 1000, 999, 0 })
+    fail_unless (bool (memory.reserve (less)) && memory.get () == first && memory.bytes () == 1000);
+  const std::size_t large = 64 << 20;
+  fail_unless (bool (memory.reserve (large)) && memory.bytes () == large);
+  fail_unless (cudaMemset (memory.get () + large - 1, 1, 1) == cudaSuccess);
+  const auto failed = memory.reserve (std::size_t (1) << 60);
+  fail_unless (!failed && failed.error ().code == cudaErrorMemoryAllocation);
+  fail_unless (!memory.get () && memory.bytes () == 0);
+  fail_unless (bool (memory.reserve (10)) && memory.get () && memory.bytes () == 10);
+}
+
+GST_START_TEST (growing)
+{
+  if (!have_device ("memory that grows"))
+    return;
+  std::size_t before, after, total;
+  fail_unless (cudaFree (nullptr) == cudaSuccess
+               && cudaMemGetInfo (&before, &total) == cudaSuccess);
+  for (int i = 0; i < 20; i++) {
+    grow<GrowingDeviceMemory> ();
+    grow<GrowingPinnedMemory> ();
+  }
+  fail_unless (cudaMemGetInfo (&after, &total) == cudaSuccess);
+  // all is freed; the runtime may keep a little, and others may take some
+  fail_unless (after + (std::size_t (640) << 20) > before, "%zu MiB are lost",
+               (before - after) >> 20);
+}
+GST_END_TEST
+#else
+GST_START_TEST (skipped)
+{
+  printf ("SKIP: owners of CUDA memory: this build has no CUDA\n");
+}
+GST_END_TEST
+#endif
+
+static Suite *raii_suite ()
+{
+  Suite *suite = suite_create ("raii");
+  TCase *tests = tcase_create ("general");
+  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
+  suite_add_tcase (suite, tests);
+#if INTHIST_CUDA
+  tcase_add_test (tests, places);
+  tcase_add_test (tests, growing);
+#else
+  tcase_add_test (tests, skipped);
+#endif
+  return suite;
+}
+
+GST_CHECK_MAIN (raii);
