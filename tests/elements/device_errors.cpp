@@ -3,7 +3,7 @@
 // Devices that cannot be had, or that fail in mid-stream, are one error from one element, and
 // nothing hangs. With the CPU the devices are pretended.
 #if INTHIST_CUDA
-#include <gst/integralhist/cuda_error.hpp>
+#include <gst/integralhist/cuda/cuda_error.hpp>
 #endif
 
 #include "several_devices.hpp"
