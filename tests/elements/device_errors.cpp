@@ -177,8 +177,8 @@ GST_START_TEST (call_sites)
   const int line = __LINE__ - 1;
   fail_unless_equals_string (fault.message.c_str (),
                              "CUDA: an illegal memory access was encountered");
-  fail_unless_equals_string (fault.detail.c_str (),
-                             ("cudaErrorIllegalAddress at " + here (line)).c_str ());
+  const std::string detail = "cudaErrorIllegalAddress at " + here (line);
+  fail_unless_equals_string (fault.detail.c_str (), detail.c_str ());
   // without a device every call fails, and with one this event is of no use
   const Error event (inthist::cuda::make_event (~0u).error ());
   const int of_event = __LINE__ - 1;
