@@ -3,28 +3,32 @@
 #
 # Runs everything that wants an NVIDIA GPU, on a machine that has one:
 #
-#   tests/gpu/run.sh [--logs DIR] [--parts REGEX] [BUILD_DIR]
+#   tests/gpu/run.sh [--logs DIR] [--parts REGEX] [--jobs N] [BUILD_DIR]
 #
-#   inthist-check       also with a tensor of more than 2^32 bytes
+#   inthist-check       each strategy, also with a tensor of more than 2^32 bytes
 #   compute-sanitizer   over the small cases of inthist-check and over several checks
 #   gst-check           all programs of tests/kernels, tests/library and tests/elements
 #   times               of all strategies at 640x480, 1280x720 and 1920x1080, of whole pipelines,
 #                       of questions, and of frames over all devices
 #
 # It builds nothing and needs no Meson. BUILD_DIR is "build" by default; REGEX, which selects parts
-# by name, matches all of them. Each part's output goes to DIR/<part>.log. The table at the end has
-# a line for each part, and for each thing that a part had to skip. No part may take longer than
-# SECONDS_A_PART (900 by default).
+# by name, matches all of them. N parts that verify run at a time (1); those that time, or have
+# times to keep, run alone after them. Each part's output goes to DIR/<part>.log. The table at the
+# end has a line for each part, and for each thing that a part had to skip. A run that is ended
+# before prints the table of what has ended. No part may take longer than SECONDS_A_PART (900 by
+# default).
 set -u
 
 logs=
 parts='.*'
 build=build
+at_once=1
 while [ $# -gt 0 ]; do
   case $1 in
     --logs) logs=${2:?--logs DIR}; shift 2 ;;
+    --jobs) at_once=${2:?--jobs N}; shift 2 ;;
     --parts) parts=${2:?--parts REGEX}; shift 2 ;;
-    -h | --help) sed -n '4,17s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '4,20s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) echo "run.sh: no option $1" >&2; exit 2 ;;
     *) build=$1; shift ;;
   esac
@@ -49,40 +53,80 @@ export LD_LIBRARY_PATH=$build/gst/integralhist${LD_LIBRARY_PATH:+:$LD_LIBRARY_PA
 export CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-300}
 
 passed=0 failed=0 skipped=0
-table=
+started=()
 
-note () {  # part, result, seconds
-  table+=$(printf '%-64s %-5s %8s' "$1" "$2" "$3")$'\n'
-  case $2 in
-    pass) passed=$((passed + 1)) ;;
-    FAIL) failed=$((failed + 1)) ;;
-    SKIP) skipped=$((skipped + 1)) ;;
-  esac
-}
-
-part () {  # name, command...
+# run NAME COMMAND...: leaves the exit status and the seconds in $scratch/NAME.ended
+run () {
   local name=$1 start=$SECONDS status log=$logs/$1.log
   shift
-  [[ $name =~ ^($parts)$ ]] || return 0
   echo "== $name: $*"
   timeout -k 10 "${SECONDS_A_PART:-900}" "$@" >"$log" 2>&1 </dev/null
   status=$?
-  case $status in
-    0) note "$name" pass $((SECONDS - start)) ;;
-    77) note "$name" SKIP $((SECONDS - start)) ;;
-    *)
-      note "$name" FAIL $((SECONDS - start))
-      echo "-- $name: exit status $status; the end of $log:"
-      tail -n 40 "$log"
-      ;;
-  esac
-  # what the part left out has a line of its own
-  while read -r line; do
-    echo "$line"
-    line=${line#SKIP: }
-    note "  ${line:0:60}" SKIP -
-  done < <(grep '^SKIP: ' "$log" | sort -u)
+  echo "$status $((SECONDS - start))" >"$scratch/$name.ended"
+  if [ $status -ne 0 ] && [ $status -ne 77 ]; then
+    printf -- '-- %s: exit status %d; the end of %s:\n%s\n' "$name" $status "$log" \
+      "$(tail -n 40 "$log")"
+  fi
 }
+
+# part NAME COMMAND...: verifies, beside others
+part () {
+  [[ $1 =~ ^($parts)$ ]] || return 0
+  while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do wait -n; done
+  started+=("$1")
+  run "$@" &
+}
+
+# timed_part NAME COMMAND...: times, or has times to keep, and so runs alone
+timed_part () {
+  [[ $1 =~ ^($parts)$ ]] || return 0
+  wait
+  started+=("$1")
+  run "$@" &
+  wait  # which a signal ends at once
+}
+
+line () { printf '%-64s %-5s %8s\n' "$1" "$2" "$3"; }
+
+show_table () {
+  local name status seconds result left
+  echo
+  echo "logs: $logs"
+  line part result seconds
+  for name in "${started[@]}"; do
+    status=- seconds=-
+    [ ! -e "$scratch/$name.ended" ] || read -r status seconds <"$scratch/$name.ended"
+    case $status in
+      0) result=pass passed=$((passed + 1)) ;;
+      77) result=SKIP skipped=$((skipped + 1)) ;;
+      *) result=FAIL failed=$((failed + 1)) ;;  # also one that has not ended
+    esac
+    line "$name" $result "$seconds"
+    # what the part left out has a line of its own
+    while read -r left; do
+      left=${left#SKIP: }
+      line "  ${left:0:60}" SKIP -
+      skipped=$((skipped + 1))
+    done < <(grep '^SKIP: ' "$logs/$name.log" | sort -u)
+  done
+  echo "$passed passed, $failed failed, $skipped skipped"
+}
+
+# kill_tree PID: ends a process that this script started, and its children
+kill_tree () {
+  local child
+  for child in $(ps -o pid= --ppid "$1"); do kill_tree "$child"; done
+  kill "$1" 2>/dev/null
+}
+
+stop () {
+  local job
+  trap '' TERM INT
+  show_table
+  for job in $(jobs -p); do kill_tree "$job"; done
+  exit 143
+}
+trap stop TERM INT
 
 check=$build/tests/inthist-check/inthist-check
 if "$check" strip --device cuda --size 8x8 2>/dev/null |
@@ -91,7 +135,10 @@ if "$check" strip --device cuda --size 8x8 2>/dev/null |
   echo "0 passed, 1 failed, 0 skipped"
   exit 1
 fi
-part inthist-check "$check" --device cuda
+for strategy in $("$check" --list --device cuda | awk '/^$/ { exit } $2 == "CUDA" { print $1 }')
+do
+  part "inthist-check-$strategy" "$check" "$strategy" --device cuda
+done
 
 # A tensor of 4.6 GB needs offsets of 64 bits. This takes some 10 GiB of the host, and on the GPU
 # the tensor and the strategy's workspace; what does not fit is skipped.
@@ -139,36 +186,40 @@ for tool in memcheck racecheck initcheck synccheck; do
         "$sanitizer" --tool memcheck --error-exitcode 1 "$build/tests/elements/track"
     fi
   else
-    echo "SKIP: $tool: no compute-sanitizer on this machine"
-    note "$tool" SKIP 0
+    part "$tool" sh -c "echo 'SKIP: $tool: no compute-sanitizer on this machine'; exit 77"
   fi
 done
 
-for test in "$build"/tests/{kernels,library,elements}/*; do
-  name=$(basename "$test")
-  if [ -f "$test" ] && [ -x "$test" ]; then
-    part "$name" "$test"
-  fi
+timed='stream|stopping|load_shedding|hot_path|in_flight|tuner|tuning_cache|tuning_time'
+for kind in part timed_part; do
+  for test in "$build"/tests/{kernels,library,elements}/*; do
+    name=$(basename "$test")
+    if [ -f "$test" ] && [ -x "$test" ] &&
+      [ $kind = "$([[ $name =~ ^($timed)$ ]] && echo timed_part || echo part)" ]; then
+      $kind "$name" "$test"
+    fi
+  done
 done
 
 # 100,000 frames of histograms, and as many of tables
-part stress env CK_RUN_CASE=stress INTHIST_STRESS_FRAMES=50000 "$build/tests/elements/stream"
+timed_part stress env CK_RUN_CASE=stress INTHIST_STRESS_FRAMES=50000 "$build/tests/elements/stream"
 
-part bench "$check" --bench --device cuda
-part bench-tables "$check" look-back scanrow-scancolumn --bench --peers --device cuda \
+timed_part bench "$check" --bench --device cuda
+timed_part bench-tables "$check" look-back scanrow-scancolumn --bench --peers --device cuda \
   --table u8:u32 --size 640x480 --size 1920x1080 --size 4096x4096 --size 8192x8192 --seconds 0.2
-part bench-transfers "$check" strip wf-tis --bench --transfers --device cuda --size 1280x720 \
+timed_part bench-transfers "$check" strip wf-tis --bench --transfers --device cuda --size 1280x720 \
   --seconds 0.5
-part strip-policies "$build/tests/benchmarks/strip_policies"
-part pipelines "$build/tests/benchmarks/pipelines" --seconds 0.3
-part pipelines-many "$build/tests/benchmarks/pipelines" --seconds 0.3 --size 640x480 --depth 3 \
-  --many
+timed_part strip-policies "$build/tests/benchmarks/strip_policies"
+timed_part pipelines "$build/tests/benchmarks/pipelines" --seconds 0.3
+timed_part pipelines-many "$build/tests/benchmarks/pipelines" --seconds 0.3 --size 640x480 \
+  --depth 3 --many
 # the tracking of Adam et al.: 40 patches, 15x15 positions, 16 bins
-part pipelines-track "$build/tests/benchmarks/pipelines" --seconds 0.3 --size 352x288 --depth 3 \
-  --bins 16 --track 150,100,40,80
-part queries-bench "$build/tests/benchmarks/queries" --device cuda
+timed_part pipelines-track "$build/tests/benchmarks/pipelines" --seconds 0.3 --size 352x288 \
+  --depth 3 --bins 16 --track 150,100,40,80
+timed_part queries-bench "$build/tests/benchmarks/queries" --device cuda
 # large frames over all devices, downloaded and not, and in rounds (Poostchi et al., section 4.6)
-part devices "$build/tests/benchmarks/devices" --csv "$logs/devices.csv"
+timed_part devices "$build/tests/benchmarks/devices" --csv "$logs/devices.csv"
+wait
 for name in bench bench-tables bench-transfers strip-policies pipelines pipelines-many \
   pipelines-track queries-bench devices; do
   if [[ $name =~ ^($parts)$ ]]; then
@@ -176,9 +227,5 @@ for name in bench bench-tables bench-transfers strip-policies pipelines pipeline
   fi
 done
 
-echo
-echo "logs: $logs"
-printf '%-64s %-5s %8s\n' part result seconds
-printf '%s' "$table"
-echo "$passed passed, $failed failed, $skipped skipped"
+show_table
 [ "$failed" -eq 0 ] && [ $((passed + skipped)) -gt 0 ]
