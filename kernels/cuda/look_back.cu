@@ -13,9 +13,10 @@
 //
 // No block waits for one that cannot run: a block draws its tile, and waits only for tiles drawn
 // before. Tiles are drawn by diagonals, so that those that a block needs are well ahead of it,
-// above as to the left. Looking back ends at every 16th tile, which publishes what it found. Who
-// adds what, and in which order, depends on the tile alone: floating sums have the same bits in
-// each run. Flags are raised to the number of the run, so that nothing is cleared between runs.
+// above as to the left. Looking back ends at a checkpoint, every 8th or 16th tile, which publishes
+// what it found. Who adds what, and in which order, depends on the tile alone: floating sums have
+// the same bits in each run. Flags are raised to the number of the run, so that nothing is cleared
+// between runs.
 //
 // Traffic: the pixels, the table, and what tiles publish, twice: 2 to 10 % of the table. What costs
 // time is a cache line that one processor writes and another reads soon after. So tiles are as

@@ -102,8 +102,8 @@ struct alignas (128) TileFlags {
 /// and of a row the sums of all to its left.
 template <class T, class Tile>
 struct TileStates {
-  static constexpr int kCheckpoint =
-      16;  // docs/measurements/2026-11-24-look-back.md has 4, 8 and 28
+  // docs/measurements/2026-11-24-look-back.md has the times of others
+  static constexpr int kCheckpoint = sizeof (T) <= 4 ? 16 : 8;
 
   int columns, rows, planes;  // of tiles
   Tickets *tickets;
