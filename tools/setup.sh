@@ -12,12 +12,12 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 run_packages=(g++ meson ninja-build pkgconf libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev
   libhwy-dev libtbb-dev libexpected-dev libcairo2-dev fonts-dejavu-core gstreamer1.0-tools
+  python3-gi gir1.2-gst-plugins-base-1.0 gobject-introspection libgirepository1.0-dev
   gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad gstreamer1.0-libav)
 # windows of X, and of Wayland through Xwayland
 if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then run_packages+=(gstreamer1.0-x); fi
-test_packages=(python3-gi python3-gst-1.0 python3-numpy python3-pip python3-venv
-  gir1.2-gstreamer-1.0 gir1.2-gst-plugins-base-1.0 gobject-introspection
-  libgirepository1.0-dev clang-format clang libclang-rt-dev git)
+test_packages=(python3-gst-1.0 python3-numpy python3-pip python3-venv clang-format clang
+  libclang-rt-dev git)
 # CUDA memory in buffers is only built together with CUDA, and its headers are large
 if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
   run_packages+=(libgstreamer-plugins-bad1.0-dev)
