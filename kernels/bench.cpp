@@ -138,7 +138,7 @@ public:
   Outcome<> prepare (Job &job, std::size_t workspace_bytes) override
   {
     for (Slot &slot : slots_) {
-      TRY (slot.workspace.reserve (std::max<std::size_t> (workspace_bytes, 1)));
+      TRY (slot.workspace.reserve (workspace_bytes));
       slot.workspace_kept = false;
     }
     job.pixels = { reinterpret_cast<std::uint8_t *> (image_.get ()), stride_ };

@@ -186,8 +186,9 @@ auto with_measure (Measure measure, Body &&body)
     case Measure::correlation: return body (MeasureConstant<Measure::correlation>{});
     case Measure::kullback_leibler: return body (MeasureConstant<Measure::kullback_leibler>{});
     case Measure::emd: return body (MeasureConstant<Measure::emd>{});
-    default: return body (MeasureConstant<Measure::kolmogorov_smirnov>{});
+    case Measure::kolmogorov_smirnov: break;
   }
+  return body (MeasureConstant<Measure::kolmogorov_smirnov>{});
 }
 
 }  // namespace inthist

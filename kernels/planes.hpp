@@ -104,10 +104,13 @@ auto with_table_types (const Shape &shape, Body &&body)
     case Type::f32: return body (TableTypes<float, float> ());
     case Type::f64: return body (TableTypes<double, double> ());
     case Type::f32x4: return body (TableTypes<F32x4, F32x4> ());
-    default:
-      return shape.counter == Type::f32 ? body (TableTypes<float, std::uint8_t> ())
-                                        : body (TableTypes<std::uint32_t, std::uint8_t> ());
+    case Type::u8:
+    case Type::u16:
+    case Type::s32:
+    case Type::u16_anchored: break;  // u8, as the others are never of pixels
   }
+  return shape.counter == Type::f32 ? body (TableTypes<float, std::uint8_t> ())
+                                    : body (TableTypes<std::uint32_t, std::uint8_t> ());
 }
 
 /// Calls `body` with the ElementTypes of any valid shape.

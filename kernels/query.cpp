@@ -9,8 +9,11 @@ std::size_t answer_bytes (const Shape &shape, const Query &query)
   switch (query.question) {
     case Question::counts: return n * shape.bins * sizeof (std::uint32_t);
     case Question::sums: return n * shape.bins * sizeof (std::uint64_t);
-    default: return n * sizeof (float);
+    case Question::likelihoods:
+    case Question::quantiles:
+    case Question::votes: break;
   }
+  return n * sizeof (float);
 }
 
 std::size_t carried_bytes (const Query &query)

@@ -32,8 +32,10 @@ double brightness (GstIntegralHistogramMeasure measure, double value, int bins)
     case GST_INTEGRAL_HISTOGRAM_MEASURE_L2: return below (G_SQRT2);
     case GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE_ALT: return below (4);
     case GST_INTEGRAL_HISTOGRAM_MEASURE_EMD: return below (std::max (bins - 1, 1));
-    default: return 1 / (1 + std::max (value, 0.0));
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE:
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_KULLBACK_LEIBLER: break;
   }
+  return 1 / (1 + std::max (value, 0.0));
 }
 
 void copy_row (guint8 *out, const guint8 *row, gsize bytes)

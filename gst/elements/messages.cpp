@@ -35,7 +35,11 @@ void post_error (gpointer element, const Error &error, const char *doing)
       as (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
           joined (doing, "Not enough memory: "));
       break;
-    default: as (GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED, doing); break;
+    case Error::Kind::failed:
+    case Error::Kind::timeout:
+    case Error::Kind::not_downloaded:
+    case Error::Kind::overflow:
+    case Error::Kind::bad_question: as (GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED, doing); break;
   }
 }
 

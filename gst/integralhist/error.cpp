@@ -16,8 +16,15 @@ static GstIntegralHistogramError code_of (Error::Kind kind)
     case Error::Kind::not_downloaded: return GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED;
     case Error::Kind::overflow: return GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW;
     case Error::Kind::bad_question: return GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION;
-    default: return GST_INTEGRAL_HISTOGRAM_ERROR_FAILED;
+    case Error::Kind::failed:
+    case Error::Kind::flushing:
+    case Error::Kind::no_threads:
+    case Error::Kind::no_device:
+    case Error::Kind::bad_setting:
+    case Error::Kind::bad_frame:
+    case Error::Kind::no_histogram: break;
   }
+  return GST_INTEGRAL_HISTOGRAM_ERROR_FAILED;
 }
 
 static Error::Kind kind_of (const GError *error)

@@ -165,8 +165,14 @@ GstIntegralHistogramCounter gst_integral_histogram_get_counter (GstIntegralHisto
   switch (histogram->tensor->shape.counter) {
     case inthist::Type::u16: return GST_INTEGRAL_HISTOGRAM_COUNTER_U16;
     case inthist::Type::u16_anchored: return GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED;
-    default: return GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
+    case inthist::Type::u32:
+    case inthist::Type::u8:
+    case inthist::Type::s32:
+    case inthist::Type::f32:
+    case inthist::Type::f64:
+    case inthist::Type::f32x4: break;
   }
+  return GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
 }
 
 gboolean gst_integral_histogram_get_anchors (GstIntegralHistogram *histogram, gsize *offset,

@@ -147,8 +147,9 @@ int answer (TensorView tensor, const Query &query)
       case Question::sums: return count<std::uint64_t> (shape, plane, query);
       case Question::quantiles: return quantiles (shape, plane, query);
       case Question::likelihoods: return likelihoods (shape, plane, query);
-      default: return votes (shape, plane, query);
+      case Question::votes: break;
     }
+    return votes (shape, plane, query);
   });
   if (error == 0 && query.best && !query.has_bins_after (shape))
     *query.best = best_of (query);

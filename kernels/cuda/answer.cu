@@ -172,7 +172,7 @@ void launch (TensorView tensor, const AnyQuery &query, Stream stream)
               <<<divide_up (n, kThreads / kWarp), kThreads, 0, stream>>> (tensor, query);
       });
       break;
-    default:
+    case Question::votes:
       with_measure (query.measure, [&] (auto measure) {
         int run = kRun;
         while (run * query.n_patches * sizeof (float) > kVotesBytes)
@@ -182,6 +182,8 @@ void launch (TensorView tensor, const AnyQuery &query, Stream stream)
                                tasks * sizeof (float), stream>>> (tensor, query, run);
       });
       break;
+    case Question::counts:
+    case Question::sums: break;  // launch_count is for them
   }
 }
 

@@ -18,11 +18,13 @@ namespace inthist::cuda {
 
 using Location = std::source_location;
 
+enum class Memory { device, pinned };
+
 struct CudaError {
   cudaError_t code;
-  std::size_t bytes;  // asked for, where an allocation failed
-  bool pinned;        // the allocation was of host memory
-  Location where;     // of the call
+  Location where;                  // of the call
+  std::size_t bytes = 0;           // asked for, where an allocation failed
+  Memory memory = Memory::device;  // asked for, likewise
 
   const char *what () const { return cudaGetErrorString (code); }
 };
@@ -31,13 +33,21 @@ template <class T = void>
 using CudaExpected = Expected<T, CudaError>;
 
 /// Turns what a CUDA call, or a launcher of kernels, returned into a CudaExpected.
-inline CudaExpected<> check (int error, std::size_t asked = 0, bool pinned = false,
-                             Location where = Location::current ())
+inline CudaExpected<> check (int error, Location where = Location::current ())
 {
   if (error == cudaSuccess)
     return {};
   cudaGetLastError ();  // else the next launch would report a failed allocation again
-  return unexpected<CudaError> (CudaError{ cudaError_t (error), asked, pinned, where });
+  return unexpected<CudaError> (CudaError{ cudaError_t (error), where });
+}
+
+/// Does so for an allocation; the error says what was asked for.
+inline CudaExpected<> check_allocation (int error, std::size_t bytes, Memory memory,
+                                        Location where = Location::current ())
+{
+  if (check (error, where))
+    return {};
+  return unexpected<CudaError> (CudaError{ cudaError_t (error), where, bytes, memory });
 }
 
 template <auto kDestroy>
@@ -59,37 +69,47 @@ using PinnedMemory = std::unique_ptr<std::byte, Destroy<cudaFreeHost>>;
 inline CudaExpected<StreamOwner> make_stream (Location where = Location::current ())
 {
   cudaStream_t stream;
-  TRY (check (cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking), 0, false, where));
+  TRY (check (cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking), where));
   return StreamOwner (stream);
 }
 
+/// Makes an event with flags of cudaEventCreateWithFlags. Those that no one times are cheaper with
+/// cudaEventDisableTiming; with cudaEventBlockingSync a wait sleeps.
 inline CudaExpected<EventOwner> make_event (unsigned flags, Location where = Location::current ())
 {
   cudaEvent_t event;
-  TRY (check (cudaEventCreateWithFlags (&event, flags), 0, false, where));
+  TRY (check (cudaEventCreateWithFlags (&event, flags), where));
   return EventOwner (event);
 }
 
+/// Allocates on the current device, aligned to 256 bytes; null for 0 bytes.
 inline CudaExpected<DeviceMemory> make_device_memory (std::size_t bytes,
                                                       Location where = Location::current ())
 {
-  void *memory;
-  TRY (check (cudaMalloc (&memory, bytes), bytes, false, where));
+  void *memory = nullptr;
+  if (bytes > 0)
+    TRY (check_allocation (cudaMalloc (&memory, bytes), bytes, Memory::device, where));
   return DeviceMemory (static_cast<std::byte *> (memory));
 }
 
+/// Allocates on the host, aligned for any type; null for 0 bytes.
 inline CudaExpected<PinnedMemory> make_pinned_memory (std::size_t bytes,
                                                       Location where = Location::current ())
 {
-  void *memory;
-  TRY (check (cudaMallocHost (&memory, bytes), bytes, true, where));
+  void *memory = nullptr;
+  if (bytes > 0)
+    TRY (check_allocation (cudaMallocHost (&memory, bytes), bytes, Memory::pinned, where));
   return PinnedMemory (static_cast<std::byte *> (memory));
 }
 
 /// Memory that is replaced where more is wanted; nothing may use it then.
-template <class Memory, CudaExpected<Memory> (*kMake) (std::size_t, Location)>
+template <class Owner, CudaExpected<Owner> (*kMake) (std::size_t, Location)>
 class Growing {
 public:
+  Growing () = default;
+  Growing (Growing &&) = delete;  // the source would have bytes, but no memory
+
+  /// Leaves no memory where it fails.
   CudaExpected<> reserve (std::size_t wanted, Location where = Location::current ())
   {
     if (wanted <= bytes_)
@@ -104,7 +124,7 @@ public:
   std::size_t bytes () const { return bytes_; }
 
 private:
-  Memory memory_;
+  Owner memory_;
   std::size_t bytes_ = 0;
 };
 

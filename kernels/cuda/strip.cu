@@ -170,8 +170,14 @@ struct MarchLaunch {
     switch (shape.counter) {
       case Type::u32: return of<std::uint32_t, false> (shape);
       case Type::u16: return of<std::uint16_t, false> (shape);
-      default: return of<std::uint16_t, true> (shape);
+      case Type::u16_anchored: return of<std::uint16_t, true> (shape);
+      case Type::u8:
+      case Type::s32:
+      case Type::f32:
+      case Type::f64:
+      case Type::f32x4: break;  // no valid shape counts in them
     }
+    return {};
   }
 
   /// Lets the kernel have its shared memory, and gets how many blocks a processor has room for.

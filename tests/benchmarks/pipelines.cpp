@@ -214,7 +214,7 @@ Ceilings ceilings_of (const Run &run)
   } lanes[kLanes];
   for (Lane &lane : lanes) {
     lane.tensor = must (make_device_memory (bytes));
-    lane.workspace = must (make_device_memory (strategy.workspace_bytes (shape, {}) + 1));
+    lane.workspace = must (make_device_memory (strategy.workspace_bytes (shape, {})));
     lane.image = must (make_device_memory (picture));
     lane.pixels = must (make_device_memory (inthist::bin_stride (run.width) * run.height));
     must_succeed (cudaMemset (lane.image.get (), 100, picture));

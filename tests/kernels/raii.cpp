@@ -2,8 +2,11 @@
 //
 // The owners of CUDA memory: what they have is what the device says there is. Where a call failed
 // is known without a device, too.
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <string>
+#include <type_traits>
 
 #if INTHIST_CUDA
 #include <kernels/cuda/raii.hpp>
@@ -37,32 +40,50 @@ static void expect_here (const CudaError &error, unsigned line)
 GST_START_TEST (places)
 {
   fail_unless (bool (check (cudaSuccess)));
-  const auto checked = check (cudaErrorInvalidValue, 7, true);
+  const auto checked = check (cudaErrorInvalidValue);
   expect_here (checked.error (), __LINE__ - 1);
-  fail_unless (checked.error ().code == cudaErrorInvalidValue && checked.error ().bytes == 7
-               && checked.error ().pinned);
+  fail_unless (checked.error ().code == cudaErrorInvalidValue && checked.error ().bytes == 0);
+  fail_unless (bool (check_allocation (cudaSuccess, 7, Memory::pinned)));
+  const auto asked = check_allocation (cudaErrorMemoryAllocation, 7, Memory::pinned);
+  expect_here (asked.error (), __LINE__ - 1);
+  fail_unless (asked.error ().code == cudaErrorMemoryAllocation && asked.error ().bytes == 7
+               && asked.error ().memory == Memory::pinned);
   const auto event = make_event (~0u);  // there are no such flags
   expect_here (event.error (), __LINE__ - 1);
   GrowingDeviceMemory memory;
   const auto reserved = memory.reserve (std::size_t (1) << 60);  // more than any device has
   expect_here (reserved.error (), __LINE__ - 1);
-  fail_unless (reserved.error ().bytes == std::size_t (1) << 60 && !reserved.error ().pinned);
+  fail_unless (reserved.error ().bytes == std::size_t (1) << 60
+               && reserved.error ().memory == Memory::device);
   GrowingPinnedMemory pinned;
-  fail_unless (pinned.reserve (std::size_t (1) << 60).error ().pinned);
+  fail_unless (pinned.reserve (std::size_t (1) << 60).error ().memory == Memory::pinned);
   fail_unless (cudaGetLastError () != cudaErrorMemoryAllocation);  // the next launch is well
 }
 GST_END_TEST
 
+/// No bytes are no memory, and take no device.
+GST_START_TEST (none)
+{
+  const auto device = make_device_memory (0);
+  const auto pinned = make_pinned_memory (0);
+  fail_unless (device && !*device && pinned && !*pinned);
+}
+GST_END_TEST
+
+static_assert (!std::is_move_constructible_v<
+                   GrowingDeviceMemory> && !std::is_move_assignable_v<GrowingDeviceMemory>);
+
 /// Memory stays where it is enough, and is replaced where more is wanted. What does not fit leaves
 /// none, and what fits can be had afterwards.
-template <class Memory>
-static void grow ()
+template <class Growing>
+static void grow (std::size_t alignment)
 {
-  Memory memory;
+  Growing memory;
   fail_unless (!memory.get () && memory.bytes () == 0);
   fail_unless (bool (memory.reserve (0)) && !memory.get ());
   fail_unless (bool (memory.reserve (1000)) && memory.bytes () == 1000);
   std::byte *const first = memory.get ();
+  fail_unless (reinterpret_cast<std::uintptr_t> (first) % alignment == 0);
   fail_unless (cudaMemset (first, 1, 1000) == cudaSuccess);
   for (const std::size_t less : { 1000, 999, 0 })
     fail_unless (bool (memory.reserve (less)) && memory.get () == first && memory.bytes () == 1000);
@@ -83,8 +104,8 @@ GST_START_TEST (growing)
   fail_unless (cudaFree (nullptr) == cudaSuccess
                && cudaMemGetInfo (&before, &total) == cudaSuccess);
   for (int i = 0; i < 20; i++) {
-    grow<GrowingDeviceMemory> ();
-    grow<GrowingPinnedMemory> ();
+    grow<GrowingDeviceMemory> (256);
+    grow<GrowingPinnedMemory> (alignof (std::max_align_t));
   }
   fail_unless (cudaMemGetInfo (&after, &total) == cudaSuccess);
   // all is freed; the runtime may keep a little, and others may take some
@@ -108,6 +129,7 @@ static Suite *raii_suite ()
   suite_add_tcase (suite, tests);
 #if INTHIST_CUDA
   tcase_add_test (tests, places);
+  tcase_add_test (tests, none);
   tcase_add_test (tests, growing);
 #else
   tcase_add_test (tests, skipped);

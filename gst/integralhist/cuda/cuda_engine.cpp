@@ -176,7 +176,7 @@ private:
       slot.stream = TRY (make_stream ());
       trace_name (slot.stream.get (), "integral histogram: compute");
       slot.pixels = TRY (make_device_memory (memory_.pixels));
-      slot.workspace = TRY (make_device_memory (std::max<std::size_t> (memory_.workspace, 1)));
+      slot.workspace = TRY (make_device_memory (memory_.workspace));
       for (EventOwner *event : { &slot.ready, &slot.computed, &slot.downloaded,
                                  &slot.compute_started, &slot.download_started })
         *event = TRY (make_event (cudaEventBlockingSync));

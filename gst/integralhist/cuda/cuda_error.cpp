@@ -6,6 +6,7 @@
 namespace integralhist {
 
 using inthist::cuda::CudaError;
+using inthist::cuda::Memory;
 
 Available free_on_device ()
 {
@@ -16,8 +17,9 @@ Available free_on_device ()
 
 std::string no_memory_on_device (const std::string &what, const CudaError &error)
 {
-  return no_memory (what + (error.pinned ? ", pinned on the host," : ", on the GPU,"), error.bytes,
-                    error.pinned ? available_memory () : free_on_device ());
+  const bool pinned = error.memory == Memory::pinned;
+  return no_memory (what + (pinned ? ", pinned on the host," : ", on the GPU,"), error.bytes,
+                    pinned ? available_memory () : free_on_device ());
 }
 
 }  // namespace integralhist

@@ -34,7 +34,7 @@ CudaExpected<> await (cudaEvent_t event, Location where)
   do
     state = state_of (event);
   while (state == cudaErrorNotReady && Clock::now () - start <= kAsking);
-  return check (state == cudaErrorNotReady ? cudaEventSynchronize (event) : state, 0, false, where);
+  return check (state == cudaErrorNotReady ? cudaEventSynchronize (event) : state, where);
 }
 
 Expected<> await (cudaEvent_t event, GstClockTime timeout, Location where)
@@ -52,7 +52,7 @@ Expected<> await (cudaEvent_t event, GstClockTime timeout, Location where)
     if (waited > kAsking)
       std::this_thread::sleep_for (std::chrono::microseconds (20));
   }
-  TRY (check (state, 0, false, where));
+  TRY (check (state, where));
   return {};
 }
 

@@ -53,7 +53,7 @@ GstMemory *integral_hist_pinned_allocator_alloc (GstAllocator *allocator, gsize 
 {
   const auto &context = *reinterpret_cast<IntegralHistPinnedAllocator *> (allocator)->context;
   const gsize maxsize = params->prefix + size + params->padding;
-  auto made = pin (*context, maxsize + params->align);  // page-aligned
+  auto made = pin (*context, maxsize + params->align);
   if (!made) {
     GST_WARNING_OBJECT (allocator, "no pinned memory (%s): frames will be copied once more",
                         made.error ().message.c_str ());
