@@ -16,6 +16,11 @@
 // parts of a frame read the same picture, each from its own slot.
 #include "cuda_engine.hpp"
 
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <utility>
+
 #include "../log.hpp"
 #include "../part_memory.hpp"
 #include "../tensor_pool.hpp"
