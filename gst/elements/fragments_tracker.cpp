@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <kernels/likeness.hpp>
 
@@ -33,6 +34,12 @@ double median (std::vector<double> values)
   return *middle;
 }
 
+/// Returns p: 0 where one position stands out, 1 where none does.
+double share_of_median (double cost, double middle)
+{
+  return middle - cost <= kSame * std::max (1.0, middle) ? 1 : cost / middle;
+}
+
 /// A vote of all patches on a grid of positions of the box.
 struct Search {
   const Target *target;
@@ -50,6 +57,27 @@ struct Search {
 };
 
 }  // namespace
+
+Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
+                    const TrackOptions &settings)
+{
+  const double share = share_of_median (costs.least, costs.median);
+  const auto costs_more = [&] (double times) {
+    return usual && costs.least > times * *usual + kSame;
+  };
+  // At least half of the positions of a search away from the border tell.
+  const double side = 2.0 * settings.search_range + 1;
+  const bool telling = double (costs.positions) >= side * side / 2;
+  const bool all_same = share == 1 && !costs_more (kBadCost);
+  const bool stands_out = share <= 1 - settings.min_confidence || all_same || !telling;
+  const bool bad = usual && settings.lost_after > 0
+                   && ((costs_more (kBadCost) && (share > kBadShare || !telling)) || !stands_out);
+  const bool suspicious = costs_more (kSuspiciousCost) && share > kSuspiciousShare;
+  return { share, !all_same,
+           bad          ? Verdict::Frame::bad
+           : suspicious ? Verdict::Frame::suspicious
+                        : Verdict::Frame::good };
+}
 
 /// Finds the targets in the tensor of one frame.
 class FrameSearch {
@@ -302,20 +330,6 @@ private:
     return best;
   }
 
-  /// Returns p: 0 where one position stands out, 1 where none does.
-  static double share_of_median (double cost, const Search &search)
-  {
-    const double middle = median (search.costs);
-    return middle - cost <= kSame * std::max (1.0, middle) ? 1 : cost / middle;
-  }
-
-  /// Returns whether the search has at least half of the positions of one away from the border.
-  bool is_telling (const Search &search) const
-  {
-    const double side = 2.0 * settings_.search_range + 1;
-    return double (search.costs.size ()) >= side * side / 2;
-  }
-
   static void move (Target &target, const Search &search)
   {
     target.box_ = { double (search.x_of (search.best)), double (search.y_of (search.best)),
@@ -331,38 +345,45 @@ private:
         patch = { patch.x0 * scale, patch.y0 * scale, patch.x1 * scale, patch.y1 * scale };
   }
 
-  Expected<> judge (Target &target, std::span<const Search> scales)
+  /// Returns the search at the box's own scale, the first, unless another costs clearly less.
+  static const Search &best_of (std::span<const Search> scales)
   {
     const Search &same = scales[0];
     const Search *best = &same;
     for (const Search &other : scales.subspan (1))
       if (other.cost () < same.cost () * kScaleGain && other.cost () < best->cost ())
         best = &other;
-    const bool known = target.good_costs_.size () >= kLeastGood;
-    const double usual =
-        known ? median ({ target.good_costs_.begin (), target.good_costs_.end () }) : 0;
-    const double cost = best->cost (), share = share_of_median (cost, same);
-    const auto costs_more = [&] (double times) { return known && cost > times * usual + kSame; };
-    const bool all_same = share == 1 && !costs_more (kBadCost);
-    const bool stands_out = share <= 1 - settings_.min_confidence || all_same || !is_telling (same);
-    const bool bad =
-        known && settings_.lost_after > 0
-        && ((costs_more (kBadCost) && (share > kBadShare || !is_telling (same))) || !stands_out);
-    const bool suspicious = bad || (costs_more (kSuspiciousCost) && share > kSuspiciousShare);
+    return *best;
+  }
 
+  Expected<> judge (Target &target, std::span<const Search> scales)
+  {
+    const Search &best = best_of (scales);
+    const std::vector<double> &costs = scales[0].costs;
+    std::optional<double> usual;
+    if (target.good_costs_.size () >= kLeastGood)
+      usual = median ({ target.good_costs_.begin (), target.good_costs_.end () });
+    const Verdict verdict =
+        verdict_of ({ best.cost (), median (costs), costs.size () }, usual, settings_);
+    return apply (target, best, usual.value_or (0), verdict);
+  }
+
+  /// Moves the target to the best position and keeps its state: good costs, or bad frames and loss.
+  Expected<> apply (Target &target, const Search &best, double usual, const Verdict &verdict)
+  {
     const TargetBox last = target.box_;
-    if (!all_same)
-      move (target, *best);
-    target.confidence_ = 1 - share;
-    if (!bad) {
+    if (verdict.moves)
+      move (target, best);
+    target.confidence_ = 1 - verdict.share;
+    if (verdict.frame != Verdict::Frame::bad) {
       target.bad_ = 0;
-      if (suspicious)
+      if (verdict.frame == Verdict::Frame::suspicious)
         return {};
-      target.good_costs_.push_back (cost);
+      target.good_costs_.push_back (best.cost ());
       if (target.good_costs_.size () > kMostGood)
         target.good_costs_.pop_front ();
       if (settings_.update_rate > 0)
-        return update (target, cost);
+        return update (target, best.cost ());
       return {};
     }
     if (target.bad_++ == 0)
@@ -373,7 +394,7 @@ private:
       resize (target, target.before_.width / target.box_.width);
       target.box_ = target.before_;
       target.usual_ = usual;
-      target.lost_cost_ = cost;
+      target.lost_cost_ = best.cost ();
       target.radius_ = int (settings_.search_range);
     }
     return {};
@@ -416,7 +437,7 @@ private:
     move (target, best);
     target.lost_ = false;
     target.bad_ = 0;
-    target.confidence_ = 1 - share_of_median (best.cost (), coarse);
+    target.confidence_ = 1 - share_of_median (best.cost (), median (coarse.costs));
     return {};
   }
 

@@ -19,7 +19,9 @@
 // and never in a suspicious frame.
 #pragma once
 
+#include <cstddef>
 #include <deque>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -38,6 +40,24 @@ struct TrackOptions {
   unsigned lost_after = 5;  // bad frames; 0 for never
   double min_confidence = 0.06;
 };
+
+/// The costs of a target's positions in one frame.
+struct FrameCosts {
+  double least;   // V, at the best scale
+  double median;  // of the positions at the box's own scale
+  std::size_t positions;
+};
+
+struct Verdict {
+  double share;  // p
+  bool moves;    // to the best position; a target on uniform ground stays
+  enum class Frame { good, suspicious, bad } frame;
+};
+
+/// Returns the verdict by the rule above; a frame is suspicious where V > 1.3 m and p > 0.8.
+/// Without `usual`, which is m, every frame is good.
+Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
+                    const TrackOptions &settings);
 
 /// A box in pixels of the tensor; its corner is whole.
 struct TargetBox {

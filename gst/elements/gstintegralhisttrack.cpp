@@ -30,8 +30,8 @@
  * ]| follows what is in the box in the first frame.
  */
 #include <algorithm>
-#include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <optional>

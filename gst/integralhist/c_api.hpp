@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <type_traits>
+#include <utility>
 
 #include "tensor.hpp"
 

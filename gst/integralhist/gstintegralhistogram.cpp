@@ -47,8 +47,8 @@ using inthist::Question;
 
 /// Answers with what rectangles add up to in each plane: counts (guint32) or sums (guint64).
 template <class Answer>
-static Expected<> ask (Tensor &tensor, const GstVideoRectangle *rectangles, guint n,
-                       Answer *answers)
+static Expected<> add_up (Tensor &tensor, const GstVideoRectangle *rectangles, guint n,
+                          Answer *answers)
 {
   if (n == 0)
     return {};
@@ -75,29 +75,29 @@ static Expected<> ask (Tensor &tensor, const GstVideoRectangle *rectangles, guin
 }
 
 template <class Answer>
-static gboolean ask_c (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles,
-                       guint n, Answer *answers, GError **error)
+static gboolean add_up_c (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles,
+                          guint n, Answer *answers, GError **error)
 {
   g_return_val_if_fail (histogram && (n == 0 || (rectangles && answers)), FALSE);
-  return to_c (ask (*histogram->tensor, rectangles, n, answers), FALSE, error);
+  return to_c (add_up (*histogram->tensor, rectangles, n, answers), FALSE, error);
 }
 
 /// Answers one rectangle with an array for language bindings.
 template <class Answer>
-static Answer *ask_region (GstIntegralHistogram *histogram, const GstVideoRectangle &rectangle,
+static Answer *add_up_one (GstIntegralHistogram *histogram, const GstVideoRectangle &rectangle,
                            gsize *n_answers, GError **error)
 {
   g_return_val_if_fail (histogram, nullptr);
   const gsize planes = histogram->tensor->shape.bins;
   g_autofree Answer *answers = g_new (Answer, planes);
-  const bool answered = ask_c (histogram, &rectangle, 1, answers, error);
+  const bool answered = add_up_c (histogram, &rectangle, 1, answers, error);
   if (n_answers)
     *n_answers = answered ? planes : 0;
   return answered ? static_cast<Answer *> (g_steal_pointer (&answers)) : nullptr;
 }
 
 template <class Answer>
-static Expected<GBytes *> ask_regions (Tensor &tensor, const gint *values, gsize n_values)
+static Expected<GBytes *> add_up_bytes (Tensor &tensor, const gint *values, gsize n_values)
 {
   if (n_values % 4 != 0)
     return error (Error::Kind::bad_question, n_values,
@@ -106,17 +106,17 @@ static Expected<GBytes *> ask_regions (Tensor &tensor, const gint *values, gsize
   const gsize n = n_values / 4, n_answers = n * tensor.shape.bins;
   g_autofree Answer *answers = TRY (answers_for<Answer> (n_answers));
   const auto n_asked = guint (std::min<gsize> (n, G_MAXUINT));  // refused as too many
-  TRY (ask (tensor, reinterpret_cast<const GstVideoRectangle *> (values), n_asked, answers));
+  TRY (add_up (tensor, reinterpret_cast<const GstVideoRectangle *> (values), n_asked, answers));
   return g_bytes_new_take (g_steal_pointer (&answers), n_answers * sizeof (Answer));
 }
 
 /// Answers many rectangles for language bindings; four of the `n_values` are a rectangle.
 template <class Answer>
-static GBytes *ask_regions_c (GstIntegralHistogram *histogram, const gint *values, gsize n_values,
-                              GError **error)
+static GBytes *add_up_bytes_c (GstIntegralHistogram *histogram, const gint *values, gsize n_values,
+                               GError **error)
 {
   g_return_val_if_fail (histogram, nullptr);
-  return to_c (ask_regions<Answer> (*histogram->tensor, values, n_values),
+  return to_c (add_up_bytes<Answer> (*histogram->tensor, values, n_values),
                static_cast<GBytes *> (nullptr), error);
 }
 
@@ -248,56 +248,56 @@ gboolean gst_integral_histogram_regions (GstIntegralHistogram *histogram,
                                          const GstVideoRectangle *rectangles, guint n,
                                          guint32 *counts, GError **error)
 {
-  return integralhist::ask_c (histogram, rectangles, n, counts, error);
+  return integralhist::add_up_c (histogram, rectangles, n, counts, error);
 }
 
 gboolean gst_integral_histogram_region (GstIntegralHistogram *histogram, gint x, gint y, gint width,
                                         gint height, guint32 *counts, GError **error)
 {
   const GstVideoRectangle rectangle = { x, y, width, height };
-  return integralhist::ask_c (histogram, &rectangle, 1, counts, error);
+  return integralhist::add_up_c (histogram, &rectangle, 1, counts, error);
 }
 
 gboolean gst_integral_histogram_regions_sums (GstIntegralHistogram *histogram,
                                               const GstVideoRectangle *rectangles, guint n,
                                               guint64 *sums, GError **error)
 {
-  return integralhist::ask_c (histogram, rectangles, n, sums, error);
+  return integralhist::add_up_c (histogram, rectangles, n, sums, error);
 }
 
 gboolean gst_integral_histogram_region_sums (GstIntegralHistogram *histogram, gint x, gint y,
                                              gint width, gint height, guint64 *sums, GError **error)
 {
   const GstVideoRectangle rectangle = { x, y, width, height };
-  return integralhist::ask_c (histogram, &rectangle, 1, sums, error);
+  return integralhist::add_up_c (histogram, &rectangle, 1, sums, error);
 }
 
 guint32 *gst_integral_histogram_query_region (GstIntegralHistogram *histogram, gint x, gint y,
                                               gint width, gint height, gsize *n_counts,
                                               GError **error)
 {
-  return integralhist::ask_region<guint32> (histogram, { x, y, width, height }, n_counts, error);
+  return integralhist::add_up_one<guint32> (histogram, { x, y, width, height }, n_counts, error);
 }
 
 GBytes *gst_integral_histogram_query_regions (GstIntegralHistogram *histogram,
                                               const gint *rectangles, gsize n_values,
                                               GError **error)
 {
-  return integralhist::ask_regions_c<guint32> (histogram, rectangles, n_values, error);
+  return integralhist::add_up_bytes_c<guint32> (histogram, rectangles, n_values, error);
 }
 
 guint64 *gst_integral_histogram_query_region_sums (GstIntegralHistogram *histogram, gint x, gint y,
                                                    gint width, gint height, gsize *n_sums,
                                                    GError **error)
 {
-  return integralhist::ask_region<guint64> (histogram, { x, y, width, height }, n_sums, error);
+  return integralhist::add_up_one<guint64> (histogram, { x, y, width, height }, n_sums, error);
 }
 
 GBytes *gst_integral_histogram_query_regions_sums (GstIntegralHistogram *histogram,
                                                    const gint *rectangles, gsize n_values,
                                                    GError **error)
 {
-  return integralhist::ask_regions_c<guint64> (histogram, rectangles, n_values, error);
+  return integralhist::add_up_bytes_c<guint64> (histogram, rectangles, n_values, error);
 }
 
 GstBuffer *gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, GError **error)

@@ -23,7 +23,7 @@ tl::unexpected<Error> refuse (const Parts &...why)
   return error (Error::Kind::bad_question, why...);
 }
 
-Expected<inthist::Windows> windows_of (const Grid &grid)
+Expected<inthist::Windows> windows_of_grid (const Grid &grid)
 {
   for (const auto &[name, value] :
        { std::pair ("window_width", grid.window_width),
@@ -138,9 +138,8 @@ gboolean ask_regions (GstIntegralHistogram *histogram, const GstVideoRectangle *
   if (n == 0)
     return TRUE;
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
-    builder.add (
-        { .question = Question::counts, .windows = TRY (integralhist::windows_of (rectangles, n)) },
-        counts, nullptr);
+    builder.add ({ .question = Question::counts, .windows = TRY (windows_of (rectangles, n)) },
+                 counts, nullptr);
     return {};
   });
 }
@@ -150,8 +149,8 @@ gboolean ask_grids (GstIntegralHistogram *histogram, const Grid *grids, guint n_
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
     for (guint i = 0; i < n_grids; i++)
-      builder.add ({ .question = Question::counts, .windows = TRY (windows_of (grids[i])) }, counts,
-                   nullptr);
+      builder.add ({ .question = Question::counts, .windows = TRY (windows_of_grid (grids[i])) },
+                   counts, nullptr);
     return {};
   });
 }
@@ -162,7 +161,7 @@ gboolean ask_likelihoods (GstIntegralHistogram *histogram, const GstVideoRectang
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
     builder.add ({ .question = Question::likelihoods,
-                   .windows = TRY (integralhist::windows_of (rectangles, n)),
+                   .windows = TRY (windows_of (rectangles, n)),
                    .measure = TRY (measure_of (measure)),
                    .models = TRY (builder.normalized (model, 1)) },
                  values, best);
@@ -178,7 +177,7 @@ gboolean ask_likelihood_maps (GstIntegralHistogram *histogram, const Grid *grids
     const float *const normalized = TRY (builder.normalized (model, 1));
     for (guint i = 0; i < n_grids; i++)
       builder.add ({ .question = Question::likelihoods,
-                     .windows = TRY (windows_of (grids[i])),
+                     .windows = TRY (windows_of_grid (grids[i])),
                      .measure = TRY (measure_of (measure)),
                      .models = normalized },
                    maps, bests ? &bests[i] : nullptr);
@@ -194,7 +193,7 @@ gboolean ask_quantile_maps (GstIntegralHistogram *histogram, const Grid *grids, 
       return refuse ("a quantile is 0 to 1, not ", quantile);
     for (guint i = 0; i < n_grids; i++)
       builder.add ({ .question = Question::quantiles,
-                     .windows = TRY (windows_of (grids[i])),
+                     .windows = TRY (windows_of_grid (grids[i])),
                      .quantile = quantile },
                    maps, nullptr);
     return {};
@@ -221,10 +220,9 @@ gboolean ask_vote_maps (GstIntegralHistogram *histogram, const Search *searches,
     for (guint i = 0; i < n_searches; i++) {
       const Search &search = searches[i];
       TRY (check (search));
-      const inthist::Windows patches =
-          TRY (integralhist::windows_of (search.patches, search.n_patches));
+      const inthist::Windows patches = TRY (windows_of (search.patches, search.n_patches));
       builder.add ({ .question = Question::votes,
-                     .windows = TRY (windows_of (search.grid)),
+                     .windows = TRY (windows_of_grid (search.grid)),
                      .measure = TRY (measure_of (measure)),
                      .models = TRY (builder.normalized (search.models, search.n_patches)),
                      .patches = patches.list,
@@ -240,7 +238,7 @@ gboolean ask_vote_maps (GstIntegralHistogram *histogram, const Search *searches,
 template <class Fill>
 GBytes *bytes_of (const Grid &grid, gsize a_window, GError **error, Fill &&fill)
 {
-  const auto windows = windows_of (grid);
+  const auto windows = windows_of_grid (grid);
   const gsize bytes = windows ? windows->size () * a_window : 0;
   g_autofree guint8 *answers =
       to_c (windows ? answers_for<guint8> (bytes) : tl::make_unexpected (windows.error ()),

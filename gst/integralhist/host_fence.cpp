@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "host_fence.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace integralhist {
 
 std::chrono::nanoseconds duration_of (GstClockTime timeout)

@@ -4,6 +4,7 @@
 // Likelihoods and votes take a run of windows at a time, bin after bin: a plane's rows are read
 // from end to end, and the compiler has the same work for many windows side by side.
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "../window.hpp"

@@ -12,9 +12,9 @@
 #include <cuda_runtime.h>
 
 #include "../buffer_hold.hpp"
-#include "in_context.hpp"
 #include "../memory_returns.hpp"
 #include "../thread.hpp"
+#include "in_context.hpp"
 
 namespace integralhist {
 

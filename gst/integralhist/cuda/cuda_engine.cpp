@@ -16,16 +16,21 @@
 // parts of a frame read the same picture, each from its own slot.
 #include "cuda_engine.hpp"
 
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "../log.hpp"
+#include "../part_memory.hpp"
+#include "../tensor_pool.hpp"
+#include "../trace.hpp"
+#include "../tuning_cache.hpp"
 #include "buffer_holds.hpp"
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
 #include "cuda_tensor.hpp"
-#include "../log.hpp"
-#include "../part_memory.hpp"
 #include "picture_cache.hpp"
-#include "../tensor_pool.hpp"
-#include "../trace.hpp"
-#include "../tuning_cache.hpp"
 
 namespace integralhist {
 namespace {

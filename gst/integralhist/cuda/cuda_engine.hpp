@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "cuda_context.hpp"
 #include "../options.hpp"
 #include "../part_engine.hpp"
+#include "cuda_context.hpp"
 
 namespace integralhist {
 

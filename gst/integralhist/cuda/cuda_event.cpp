@@ -4,8 +4,8 @@
 #include <chrono>
 #include <thread>
 
-#include "cuda_error.hpp"
 #include "../host_fence.hpp"
+#include "cuda_error.hpp"
 
 namespace integralhist {
 

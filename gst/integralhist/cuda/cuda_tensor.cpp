@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "../memory_messages.hpp"
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
-#include "../memory_messages.hpp"
 
 namespace integralhist {
 

@@ -8,8 +8,8 @@
 
 #include <mutex>
 
-#include "cuda_context.hpp"
 #include "../part_engine.hpp"
+#include "cuda_context.hpp"
 
 namespace integralhist {
 

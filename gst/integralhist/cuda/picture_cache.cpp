@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "picture_cache.hpp"
 
+#include "../trace.hpp"
 #include "cuda_error.hpp"
 #include "picture_upload.hpp"
-#include "../trace.hpp"
 
 namespace integralhist {
 

@@ -10,10 +10,10 @@
 
 #include <kernels/cuda/raii.hpp>
 
-#include "in_context.hpp"
 #include "../part.hpp"
 #include "../part_engine.hpp"
 #include "../picture_rows.hpp"
+#include "in_context.hpp"
 
 namespace integralhist {
 

@@ -5,9 +5,9 @@
 
 #include <cstring>
 
+#include "../log.hpp"
 #include "cuda_error.hpp"
 #include "in_context.hpp"
-#include "../log.hpp"
 
 namespace integralhist {
 namespace {

@@ -3,8 +3,8 @@
 // Pinned host memory, which all devices read and write in place.
 #pragma once
 
-#include "cuda_context.hpp"
 #include "../host_memory.hpp"
+#include "cuda_context.hpp"
 
 namespace integralhist {
 

@@ -5,10 +5,10 @@
 #include <list>
 #include <memory>
 
-#include "frame_queue.hpp"
-#include "partition.hpp"
 #include "../tensor_pool.hpp"
 #include "../thread.hpp"
+#include "frame_queue.hpp"
+#include "partition.hpp"
 
 namespace integralhist {
 

@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "../check_threads.hpp"
+#include "../picture_rows.hpp"
+#include "../tensor_pool.hpp"
+#include "../trace.hpp"
 #include "device_worker.hpp"
 #include "fault.hpp"
 #include "frame_queue.hpp"
-#include "../picture_rows.hpp"
 #include "staging_buffers.hpp"
-#include "../tensor_pool.hpp"
-#include "../trace.hpp"
 
 namespace integralhist {
 namespace {

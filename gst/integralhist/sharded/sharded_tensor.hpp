@@ -5,8 +5,8 @@
 
 #include "../engine_tensor.hpp"
 #include "../host_fence.hpp"
-#include "shards.hpp"
 #include "partition.hpp"
+#include "shards.hpp"
 
 namespace integralhist {
 
