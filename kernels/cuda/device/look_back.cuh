@@ -197,7 +197,7 @@ public:
 #pragma unroll
           for (int c = 0; c < kColumns; c++)
             elements.values[c] = T (base[s][c] + T (left + T (here[r][s][c])));
-          store (elements, first_x (s), first_y () + first + r);
+          store_vector (elements, first_x (s), first_y () + first + r);
         }
     }
   }
@@ -372,7 +372,7 @@ private:
   }
 
   /// Stores around L2's other lines. Bytes behind the row's end stay as they are.
-  __device__ void store (const Elements &elements, int x, int y) const
+  __device__ void store_vector (const Elements &elements, int x, int y) const
   {
     T *const to = table_.line (plane_, y) + x;
     if (y < table_.height && x + kColumns <= table_.width) {
