@@ -36,8 +36,8 @@
 namespace inthist {
 
 /// Runs the serial Algorithm 1 of Poostchi et al., which a strategy must equal bit for bit. It
-/// takes integer tensors, leaves out anchors, and returns ECANCELED as run () does.
-int reference (const Job &job);
+/// leaves out anchors, and returns ECANCELED as run () does, or EINVAL for tensors of floats.
+[[nodiscard]] int reference (const Job &job);
 
 // A strip of a frame's rows is computed like a frame of its own; shape and layout are the strip's.
 // add_above then turns it into rows of the frame's tensor. It adds above[b * width + x], H in the
