@@ -128,7 +128,7 @@ std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 }  // namespace
 }  // namespace cuda
 
-extern const Strategy kLookBack = {
+extern constinit const Strategy kLookBack = {
   .name = "look-back",
   .description = "CUDA: tables, read once and written once, by tiles that look back at others "
                  "(after Emoto et al. 2018)",

@@ -238,7 +238,7 @@ int run_strip (const Job &job, const StripPolicy &policy)
 
 }  // namespace cuda
 
-extern const Strategy kStrip = {
+extern constinit const Strategy kStrip = {
   .name = "strip",
   .description = "CUDA: column counts first, then strips that write the tensor once",
   .device = Device::cuda,
