@@ -116,8 +116,7 @@ int launch_bin_image (const Job &job, const Input &input)
   if (input.bins_by != BinsBy::bin_image)
     return 0;
   job.stage ("bins");
-  const auto &[image, lut] = *job.binning;
-  return bin_image (image, lut, job.shape.width, job.shape.height, job.pixels, job.stream);
+  return bin_image (*job.binning, job.shape.width, job.shape.height, job.pixels, job.stream);
 }
 
 int launch_count (const Job &job, const Strips &strips, const Input &input)

@@ -39,9 +39,10 @@ struct Whole {
         entry = std::uint8_t (random () % std::min (256, shape.bins + shape.bins / 4 + 1));
     Bytes bins (bin_stride (shape.width) * shape.height);
     const PixelPlane plane = { bins.data (), bin_stride (shape.width) };
-    fail_unless_equals_int (cpu::bin_image ({ pixels.data (), std::ptrdiff_t (stride), {} }, lut,
-                                            shape.width, shape.height, plane),
-                            0);
+    fail_unless_equals_int (
+        cpu::bin_image ({ { pixels.data (), std::ptrdiff_t (stride), {} }, lut }, shape.width,
+                        shape.height, plane),
+        0);
     fail_unless_equals_int (reference ({ shape, layout_of (shape), plane, tensor.data () }), 0);
   }
 
