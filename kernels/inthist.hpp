@@ -36,32 +36,35 @@
 namespace inthist {
 
 /// Runs the serial Algorithm 1 of Poostchi et al., which a strategy must equal bit for bit. It
-/// takes integer tensors, leaves out anchors, and returns ECANCELED as run () does.
-int reference (const Job &job);
-
-// A strip of a frame's rows is computed like a frame of its own; shape and layout are the strip's.
-// add_above then turns it into rows of the frame's tensor. It adds above[b * width + x], H in the
-// row above the strip, to all of plane b's column x, and puts H in the strip's last row in its
-// place, for the strip below. `above` has width words a plane, zeros for the first strip. Sums are
-// modulo 2^32, or 65536 with u16. Tensors are of u32, s32 or u16; anchors are left out.
+/// leaves out anchors, and returns ECANCELED as run () does, or EINVAL for tensors of floats.
+[[nodiscard]] int reference (const Job &job);
 
 namespace cpu {
 /// Starts all threads of TBB, which then stay. TBB would start them one by one, when there is work,
 /// and the process would end where one of them cannot start the next. Threads that are busy
 /// elsewhere are waited for some 100 ms.
 [[nodiscard]] int start_workers (const std::atomic<bool> *cancelled = nullptr);
-[[nodiscard]] int bin_image (const Image &image, const Lut &lut, int width, int height,
-                             PixelPlane out, const std::atomic<bool> *cancelled = nullptr);
+/// Makes the bins of an image, and 0 in the columns from the width up to the stride; `out` lies as
+/// PixelPlane says. The image may start anywhere and have any stride. Nothing beside its pixels is
+/// read, and it may go once this returns.
+[[nodiscard]] int bin_image (const Binning &binning, int width, int height, PixelPlane out,
+                             const std::atomic<bool> *cancelled = nullptr);
 /// Makes the anchors from the planes.
 [[nodiscard]] int write_anchors (const Job &job);
+/// Turns a strip of a frame's rows, computed like a frame of its own, into rows of the frame's
+/// tensor; shape and layout are the strip's. Adds above[b * width + x], H in the row above, to all
+/// of plane b's column x, and puts H in the strip's last row in its place, for the strip below.
+/// `above` has width words a plane, zeros for the first strip. Sums are modulo 2^32, or 65536 with
+/// u16. Tensors are of u32, s32 or u16; anchors are left out.
 [[nodiscard]] int add_above (const Shape &shape, const Layout &layout, void *tensor,
                              std::uint32_t *above);
 }  // namespace cpu
 
-/// Counterparts on a device; pointers are the device's, of the current context.
+/// Counterparts on a device; pointers are the device's, of the current context. The image, and
+/// `above`, must stay until the stream has passed; a Binning may go at once.
 namespace cuda {
-[[nodiscard]] int bin_image (const Image &image, const Lut &lut, int width, int height,
-                             PixelPlane out, Stream stream);
+[[nodiscard]] int bin_image (const Binning &binning, int width, int height, PixelPlane out,
+                             Stream stream);
 [[nodiscard]] int write_anchors (const Job &job);
 [[nodiscard]] int add_above (const Shape &shape, const Layout &layout, void *tensor,
                              std::uint32_t *above, Stream stream);

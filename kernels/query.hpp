@@ -19,6 +19,8 @@
 // the order of the bins, and carries what is known of each window so far.
 #pragma once
 
+#include <bit>
+
 #include "inthist.hpp"
 #include "likeness.hpp"
 #include "region.hpp"
@@ -96,6 +98,13 @@ struct BasicQuery {
 using Query = BasicQuery<true>;
 /// A query that carries nothing, which kernels know at compile time.
 using WholeQuery = BasicQuery<false>;
+
+/// Turns a query into one that carries nothing. The frame must have no bins before or after the
+/// tensor's. The members do not depend on kMayCarry, so one type's bytes are the other's.
+inline WholeQuery whole (const Query &query)
+{
+  return std::bit_cast<WholeQuery> (query);
+}
 
 std::size_t answer_bytes (const Shape &shape, const Query &query);
 /// Returns the size of Query::carried. A quantile carries an s64 a window: its pixels in the bins

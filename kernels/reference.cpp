@@ -36,7 +36,7 @@ int reference (const Job &job)
       return fill (planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels },
                    job.cancelled);
     else
-      return 0;
+      return EINVAL;
   });
 }
 

@@ -36,16 +36,15 @@ int run (const Strategy &strategy, const Job &job)
   Job rest = job;
   int error = 0;
   if (job.binning && !strategy.bins_itself) {
-    const auto &[image, lut] = *job.binning;
     rest.binning = nullptr;
     job.stage ("bins");
     if (on_cpu)
-      error =
-          cpu::bin_image (image, lut, job.shape.width, job.shape.height, job.pixels, job.cancelled);
+      error = cpu::bin_image (*job.binning, job.shape.width, job.shape.height, job.pixels,
+                              job.cancelled);
 #if INTHIST_CUDA
     else
       error =
-          cuda::bin_image (image, lut, job.shape.width, job.shape.height, job.pixels, job.stream);
+          cuda::bin_image (*job.binning, job.shape.width, job.shape.height, job.pixels, job.stream);
 #endif
   }
   if (error == 0)

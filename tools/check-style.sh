@@ -55,7 +55,7 @@ if grep -rE '#include "(\.\./)?(cuda|sharded)/' gst/integralhist/ |
   failed=1
 fi
 # An algorithm is called as its file is
-for file in $(grep -lE '^extern const Strategy k' -r kernels/); do
+for file in $(grep -lE '^extern .*const Strategy k' -r kernels/); do
   stem=$(basename "${file%.*}" | tr _ -)
   name=$(sed -nE 's/.*\.name = "([^"]*)".*/\1/p' "$file")
   if [ "$name" != "$stem" ]; then

@@ -101,9 +101,10 @@ public:
     lock.unlock ();
 
     const gint64 start = now ();
-    const inthist::Image rows = rows_of_part (frame.image, part);
-    const auto binned = check_host (inthist::cpu::bin_image (
-        rows, lut_of_part (lut_, shape_, part), shape_.width, part.rows, pixels_of (*slot)));
+    const inthist::Binning binning = { rows_of_part (frame.image, part),
+                                       lut_of_part (lut_, shape_, part) };
+    const auto binned =
+        check_host (inthist::cpu::bin_image (binning, shape_.width, part.rows, pixels_of (*slot)));
     lock.lock ();
     if (!binned) {
       idle_.push_back (slot);

@@ -5,9 +5,11 @@
 
 namespace inthist::cpu {
 
-int bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out,
+int bin_image (const Binning &binning, int width, int height, PixelPlane out,
                const std::atomic<bool> *cancelled)
 {
+  const Image &image = binning.image;
+  const Lut &lut = binning.lut;
   const auto row = [&] (int y) {
     const std::uint8_t *in = static_cast<const std::uint8_t *> (image.data) + y * image.stride;
     std::uint8_t *bins = out.data + y * out.stride;

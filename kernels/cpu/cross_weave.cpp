@@ -63,7 +63,7 @@ int run (const Job &job)
 
 }  // namespace
 
-extern const Strategy kCrossWeave = {
+extern constinit const Strategy kCrossWeave = {
   .name = "cross-weave",
   .description = "CPU: all rows, then all columns, in parallel (Poostchi et al. 2017, Fig. 1)",
   .device = Device::cpu,

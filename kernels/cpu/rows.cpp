@@ -184,7 +184,7 @@ bool supports (const Shape &shape, const Tuning &)
 }  // namespace
 }  // namespace cpu
 
-extern const Strategy kRows = {
+extern constinit const Strategy kRows = {
   .name = "rows",
   .description = "CPU: each row scanned in SIMD registers, the tensor written once past the caches",
   .device = Device::cpu,

@@ -20,7 +20,7 @@ bool supports (const Shape &shape, const Tuning &)
 
 }  // namespace
 
-extern const Strategy kSerial = {
+extern constinit const Strategy kSerial = {
   .name = "serial",
   .description =
       "CPU: the serial algorithm, one thread, slow and obvious (Poostchi et al. 2017, Algorithm 1)",

@@ -65,7 +65,7 @@ int run (const Job &job)
 
 }  // namespace
 
-extern const Strategy kWavefront = {
+extern constinit const Strategy kWavefront = {
   .name = "wavefront",
   .description = "CPU: tiles on a diagonal in parallel (Poostchi et al. 2017, section 3.5)",
   .device = Device::cpu,

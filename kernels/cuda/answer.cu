@@ -10,7 +10,6 @@
 //   votes         a block up to kRun windows (fewer until their votes fit shared memory), a thread
 //                 a patch of a window, neighbours side by side so that loads coalesce
 #include <algorithm>
-#include <bit>
 #include <cuda_runtime.h>
 #include <type_traits>
 
@@ -199,7 +198,7 @@ int answer (TensorView tensor, const Query &query, Stream stream)
   else if (query.has_bins_before () || query.has_bins_after (shape))
     launch (tensor, query, stream);
   else
-    launch (tensor, std::bit_cast<WholeQuery> (query), stream);
+    launch (tensor, whole (query), stream);
   if (query.best && !query.has_bins_after (shape))
     find_best<<<1, FindBest::kThreads, 0, stream>>> (query);
   return cudaGetLastError ();

@@ -80,12 +80,12 @@ int launch (const Image &image, const LutWords &lut, int width, int height, Pixe
 
 }  // namespace
 
-int bin_image (const Image &image, const Lut &lut, int width, int height, PixelPlane out,
-               Stream stream)
+int bin_image (const Binning &binning, int width, int height, PixelPlane out, Stream stream)
 {
-  const LutWords argument = LutWords::of (lut);
-  return image.format.bytes == 1 ? launch<4> (image, argument, width, height, out, stream)
-                                 : launch<1> (image, argument, width, height, out, stream);
+  const Image &image = binning.image;
+  const LutWords lut = LutWords::of (binning.lut);
+  return image.format.bytes == 1 ? launch<4> (image, lut, width, height, out, stream)
+                                 : launch<1> (image, lut, width, height, out, stream);
 }
 
 }  // namespace inthist::cuda

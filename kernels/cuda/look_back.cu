@@ -40,11 +40,10 @@ constexpr int kRoom = 1536;
 #endif
 
 template <class Tile>
-constexpr int kBlocks =
-    Tile::kBlocks *Tile::kThreads <= kRoom ? Tile::kBlocks : kRoom / Tile::kThreads;
+constexpr int kBlocksInRoom = std::min (Tile::kBlocks, kRoom / Tile::kThreads);
 
 template <class T, class Source, class Tile>
-__global__ void __launch_bounds__ (Tile::kThreads, kBlocks<Tile>)
+__global__ void __launch_bounds__ (Tile::kThreads, kBlocksInRoom<Tile>)
 look_back (Planes<T> table, PixelPlane pixels, bool vectors, TileStates<T, Tile> states)
 {
   using Block = LookBack<T, Source, Tile>;
@@ -83,34 +82,16 @@ int launch (const Planes<T> &table, const Job &job)
                             table, job.pixels, vectors, states);
 }
 
-/// Tiles of a type. Large ones publish less; a table needs kMany of them to keep a GPU busy. These
-/// numbers were found by hand on an H200; no program here times others.
 template <class T, class Source>
-struct Tiles {
-  using Large = TileOf<T, 16, 1, 3>;  // 128 x 128, or 32 x 128 of f32x4
-  using Small = TileOf<T, 8, 1, 4>;   // 128 x 64, or 32 x 64
-  static constexpr int kMany = 64;
-};
-
-template <class T>
-struct Tiles<T, Power<std::uint8_t, T>> {
-  using Large = TileOf<T, 32, 2, 3>;  // 256 x 256
-  using Small = TileOf<T, 16, 1, 5>;  // 128 x 128
-  static constexpr int kMany = 200;
-};
-
-template <>
-struct Tiles<double, Power<double, double>> {
-  using Large = TileOf<double, 8, 2, 3>;  // 128 x 64
-  using Small = TileOf<double, 8, 1, 4>;  // 64 x 64
-  static constexpr int kMany = 64;
-};
+using LargeTile = TileOf<T, kLookBackPolicy<T, Source>.large>;
+template <class T, class Source>
+using SmallTile = TileOf<T, kLookBackPolicy<T, Source>.small>;
 
 template <class T, class Source>
 int launch_tiles (const Planes<T> &table, const Job &job)
 {
-  using Large = typename Tiles<T, Source>::Large;
-  using Small = typename Tiles<T, Source>::Small;
+  using Large = LargeTile<T, Source>;
+  using Small = SmallTile<T, Source>;
   constexpr auto kShared = sizeof (typename LookBack<T, Source, Large>::Shared);
   int room = 0;
   if (const int error = device_attribute (cudaDevAttrMaxSharedMemoryPerBlockOptin, room);
@@ -118,7 +99,7 @@ int launch_tiles (const Planes<T> &table, const Job &job)
     return error;
   const int tiles =
       divide_up (table.width, Large::kWidth) * divide_up (table.height, Large::kHeight);
-  return tiles >= Tiles<T, Source>::kMany && std::size_t (room) >= kShared
+  return tiles >= kLookBackPolicy<T, Source>.many && std::size_t (room) >= kShared
              ? launch<T, Source, Large> (table, job)
              : launch<T, Source, Small> (table, job);
 }
@@ -138,17 +119,16 @@ int run (const Job &job)
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 {
   return with_table_types (shape, [&]<class T, class Source> (ElementTypes<T, Source>) {
-    using Of = Tiles<T, Source>;
     const auto table = planes_of<T> (shape, layout_of (shape), nullptr);
-    return std::max (TileStates<T, typename Of::Large> (nullptr, table).bytes,
-                     TileStates<T, typename Of::Small> (nullptr, table).bytes);
+    return std::max (TileStates<T, LargeTile<T, Source>> (nullptr, table).bytes,
+                     TileStates<T, SmallTile<T, Source>> (nullptr, table).bytes);
   });
 }
 
 }  // namespace
 }  // namespace cuda
 
-extern const Strategy kLookBack = {
+extern constinit const Strategy kLookBack = {
   .name = "look-back",
   .description = "CUDA: tables, read once and written once, by tiles that look back at others "
                  "(after Emoto et al. 2018)",

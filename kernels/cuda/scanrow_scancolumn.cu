@@ -36,7 +36,7 @@ struct ScanRowScanColumn {
 }  // namespace
 }  // namespace cuda
 
-extern const Strategy kScanRowScanColumn = {
+extern constinit const Strategy kScanRowScanColumn = {
   .name = "scanrow-scancolumn",
   .description =
       "CUDA: rows with shuffles, then columns serially, all in registers (Chen et al. 2018, IV-C)",

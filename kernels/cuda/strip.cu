@@ -53,8 +53,8 @@ struct HighBits {
   int shift, first;
 };
 
-/// Finds the high bits that are the bin, as in Pixels; the LUT has all other bytes in no bin. Finds
-/// none where high bits do not suffice, or where a bin has no byte.
+/// Finds the high bits that are the bin, as in BinBytes; the LUT has all other bytes in no bin.
+/// Finds none where high bits do not suffice, or where a bin has no byte.
 std::optional<HighBits> high_bits_of (const Lut &lut, int bins)
 {
   constexpr int kValues = sizeof lut;
@@ -79,11 +79,11 @@ enum class BinsBy { nobody, count, bin_image };
 
 /// What count reads, and march too, which with BinsBy::count reads the bins that count makes.
 struct Input {
-  Pixels pixels;
+  BinBytes pixels;
   BinsBy bins_by;
 };
 
-Pixels bin_plane_of (const Job &job)
+BinBytes bin_plane_of (const Job &job)
 {
   return { .data = job.pixels.data,
            .stride = job.pixels.stride,
@@ -102,12 +102,12 @@ Input input_of (const Job &job, const Strips &strips, int alignment)
     return { bin_plane_of (job), BinsBy::bin_image };
   const auto high_bits = high_bits_of (lut, strips.bins);
   const auto [shift, first] = high_bits.value_or (HighBits{});
-  const Pixels bytes = { .data = static_cast<const std::uint8_t *> (image.data),
-                         .stride = std::size_t (image.stride),
-                         .columns = strips.width,
-                         .shift = shift,
-                         .first = first,
-                         .ready = strips.counted_cells () > 0 };
+  const BinBytes bytes = { .data = static_cast<const std::uint8_t *> (image.data),
+                           .stride = std::size_t (image.stride),
+                           .columns = strips.width,
+                           .shift = shift,
+                           .first = first,
+                           .ready = strips.counted_cells () > 0 };
   return { bytes, high_bits && lies % alignment == 0 ? BinsBy::nobody : BinsBy::count };
 }
 
@@ -116,8 +116,7 @@ int launch_bin_image (const Job &job, const Input &input)
   if (input.bins_by != BinsBy::bin_image)
     return 0;
   job.stage ("bins");
-  const auto &[image, lut] = *job.binning;
-  return bin_image (image, lut, job.shape.width, job.shape.height, job.pixels, job.stream);
+  return bin_image (*job.binning, job.shape.width, job.shape.height, job.pixels, job.stream);
 }
 
 int launch_count (const Job &job, const Strips &strips, const Input &input)
@@ -141,7 +140,7 @@ int launch_count (const Job &job, const Strips &strips, const Input &input)
 
 /// A launch of march, as a frame's shape wants it; the number of blocks comes from Strips.
 struct MarchLaunch {
-  void (*kernel) (Pixels, Strips, Layout, std::uint8_t *, int, Anchors);
+  void (*kernel) (BinBytes, Strips, Layout, std::uint8_t *, int, Anchors);
   int pixels, ranges;  // of a lane, of a row
   unsigned threads;
   std::size_t row_above_bytes;  // of shared memory
@@ -244,7 +243,7 @@ int run_strip (const Job &job, const StripPolicy &policy)
 
 }  // namespace cuda
 
-extern const Strategy kStrip = {
+extern constinit const Strategy kStrip = {
   .name = "strip",
   .description = "CUDA: column counts first, then strips that write the tensor once",
   .device = Device::cuda,

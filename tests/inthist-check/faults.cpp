@@ -34,7 +34,8 @@ std::uint32_t &anchor (const Job &job, std::size_t index)
 int right (const Job &job)
 {
   if (job.shape.counter != Type::f32) {
-    reference (job);
+    if (const int error = reference (job); error != 0)
+      return error;
     if (job.shape.counter == Type::u16_anchored) {
       const Anchors anchors = anchors_of (job.shape);
       for (int b = 0; b < job.shape.bins; b++)
@@ -108,7 +109,7 @@ constexpr Fault kOfCounts[] = {
 constexpr Fault kOfAnchors[] = {
   { "an anchor too many by one", faulty<[] (const Job &job, std::uint32_t) { anchor (job, 2)++; }>,
     "anchor 2" },
-  { "an anchor left out", [] (const Job &job) { return reference (job), 0; }, "anchor 0" },
+  { "an anchor left out", [] (const Job &job) { return reference (job); }, "anchor 0" },
   { "a byte between planes and anchors",
     faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, job.shape.bins, 0, -1) = 0; }>,
     "outside" },

@@ -28,7 +28,8 @@ struct Whole {
     tensor.resize (tensor_bytes (shape, layout_of (shape)));
     if (shape.content == Content::powers) {
       pixels = pixels_of (c);
-      reference ({ shape, layout_of (shape), { pixels.data (), stride }, tensor.data () });
+      fail_unless_equals_int (
+          reference ({ shape, layout_of (shape), { pixels.data (), stride }, tensor.data () }), 0);
       return;
     }
     pixels = picture_of (c);
@@ -38,10 +39,11 @@ struct Whole {
         entry = std::uint8_t (random () % std::min (256, shape.bins + shape.bins / 4 + 1));
     Bytes bins (bin_stride (shape.width) * shape.height);
     const PixelPlane plane = { bins.data (), bin_stride (shape.width) };
-    fail_unless_equals_int (cpu::bin_image ({ pixels.data (), std::ptrdiff_t (stride), {} }, lut,
-                                            shape.width, shape.height, plane),
-                            0);
-    reference ({ shape, layout_of (shape), plane, tensor.data () });
+    fail_unless_equals_int (
+        cpu::bin_image ({ { pixels.data (), std::ptrdiff_t (stride), {} }, lut }, shape.width,
+                        shape.height, plane),
+        0);
+    fail_unless_equals_int (reference ({ shape, layout_of (shape), plane, tensor.data () }), 0);
   }
 
   const std::uint8_t *row (int plane, int y) const

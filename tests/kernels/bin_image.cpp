@@ -109,17 +109,17 @@ void run_bin_image (Device device)
       const PixelPlane output{ bins.data, bins_stride };
 #if INTHIST_CUDA
       if (device == Device::cuda)
-        fail_unless (cuda::bin_image (input, lut, width, height, output, queue.stream) == 0);
+        fail_unless (cuda::bin_image ({ input, lut }, width, height, output, queue.stream) == 0);
 #endif
       if (device == Device::cpu)
-        fail_unless_equals_int (cpu::bin_image (input, lut, width, height, output), 0);
+        fail_unless_equals_int (cpu::bin_image ({ input, lut }, width, height, output), 0);
       queue.wait ();
 
       const Bytes got = bins.get ();
       for (std::size_t y = 0; y < std::size_t (height); y++)
-        for (int x = 0; x < width; x++) {
+        for (int x = 0; x < int (bins_stride); x++) {
           const int is = got[bins.front + y * bins_stride + x],
-                    must = lut[plain_value (&image[y * stride + x * bytes], f)];
+                    must = x < width ? lut[plain_value (&image[y * stride + x * bytes], f)] : 0;
           if (is != must)
             ck_abort_msg ("%s %dx%d, stride %zu: (%zu, %d) is %d, must be %d, INTHIST_SEED=%u",
                           f.name, width, height, stride, y, x, is, must, seed ());
@@ -357,12 +357,13 @@ void run_video (Device device)
       const PixelPlane bins{ frame.pixels.data, bin_stride (width) };
 #if INTHIST_CUDA
       if (device == Device::cuda)
-        fail_unless (cuda::bin_image (input, uniform_lut (kBins), width, height, bins, queue.stream)
-                     == 0);
+        fail_unless (
+            cuda::bin_image ({ input, uniform_lut (kBins) }, width, height, bins, queue.stream)
+            == 0);
 #endif
       if (device == Device::cpu)
-        fail_unless_equals_int (cpu::bin_image (input, uniform_lut (kBins), width, height, bins),
-                                0);
+        fail_unless_equals_int (
+            cpu::bin_image ({ input, uniform_lut (kBins) }, width, height, bins), 0);
       for (const Strategy &strategy : strategies ()) {
         if (strategy.device != device || !accepts (strategy, c.shape))
           continue;

@@ -4,6 +4,7 @@
 // one by one.
 //
 // Environment: devices.hpp
+#include <cerrno>
 #include <random>
 
 #include <kernels/query.hpp>
@@ -53,11 +54,30 @@ GST_START_TEST (reference_counts_pixels)
 }
 GST_END_TEST
 
+/// Tensors of floats, which the recursion would round elsewhere, are refused and stay as they are.
+GST_START_TEST (reference_refuses_floats)
+{
+  for (const auto &[pixel, counter] :
+       { std::pair{ Type::u8, Type::f32 }, std::pair{ Type::f32, Type::f32 },
+         std::pair{ Type::f64, Type::f64 }, std::pair{ Type::f32x4, Type::f32x4 } }) {
+    const Shape shape = { 3, 2, 1, counter, Content::powers, pixel };
+    fail_unless (is_valid (shape));
+    const Layout layout = layout_of (shape);
+    Bytes pixels (256, 1), tensor (layout.plane_pitch, 0xa5);
+    const Bytes before = tensor;
+    fail_unless_equals_int (reference ({ shape, layout, { pixels.data (), 64 }, tensor.data () }),
+                            EINVAL);
+    fail_unless (tensor == before);
+  }
+}
+GST_END_TEST
+
 static Suite *reference_suite ()
 {
   Suite *const suite = suite_create ("reference");
   TCase *const tcase = case_of_suite (suite, "reference");
   tcase_add_test (tcase, reference_counts_pixels);
+  tcase_add_test (tcase, reference_refuses_floats);
   return suite;
 }
 

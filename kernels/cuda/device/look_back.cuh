@@ -20,8 +20,7 @@ public:
 
 private:
   static constexpr int kColumns = Tile::kColumns, kChunks = Tile::kChunks, kRows = Tile::kRows,
-                       kWarps = Tile::kWarps, kWidth = Tile::kWidth, kHeight = Tile::kHeight,
-                       kCheckpoint = States::kCheckpoint;
+                       kWarps = Tile::kWarps, kWidth = Tile::kWidth, kHeight = Tile::kHeight;
   static constexpr int kSummed = 8, kStored = (sizeof (T) <= 4 ? 4 : 2);  // rows at a time
   static_assert (kRows % kSummed == 0);
 
@@ -198,7 +197,7 @@ public:
 #pragma unroll
           for (int c = 0; c < kColumns; c++)
             elements.values[c] = T (base[s][c] + T (left + T (here[r][s][c])));
-          store (elements, first_x (s), first_y () + first + r);
+          store_vector (elements, first_x (s), first_y () + first + r);
         }
     }
   }
@@ -218,7 +217,7 @@ private:
   {
     const int base = checkpoint_before (row_), first = tile_ - (row_ - base) * states_.columns;
     const std::size_t step = std::size_t (states_.columns) * kWidth,
-                      line = plane_ * States::checkpoints (states_.rows) + base / kCheckpoint;
+                      line = plane_ * States::checkpoints (states_.rows) + base / kCheckpoint<T>;
     T *const checkpoint = states_.above + line * step + column_ * kWidth;
     const T last = add_up ({ .first = first,
                              .step = states_.columns,
@@ -252,11 +251,11 @@ private:
   __device__ T add_up (const Before &before, Epoch TileFlags<T>::*checkpoint_flag, int warp,
                        T (&to)[kSize]) const
   {
-    static_assert (kCheckpoint < kWarp && kSize % kColumns == 0);
+    static_assert (kCheckpoint<T> < kWarp && kSize % kColumns == 0);
     constexpr int kBatch = 8;  // loads in flight
     if (lane_ < before.n)
       await (states_.flags[before.first + lane_ * before.step].has_sums, epoch_);
-    if (lane_ == kCheckpoint && before.checkpoint)
+    if (lane_ == kCheckpoint<T> && before.checkpoint)
       await (states_.flags[before.first].*checkpoint_flag, epoch_);
     __syncwarp ();
     const int i = (warp * kWarp + lane_) * kColumns;
@@ -292,7 +291,7 @@ private:
     T own[] = { T (0) };
     if (lane_ < n)
       own[0] = states_.flags[tile_ - n + lane_].corner_sum.await (epoch_);
-    if (lane_ == kCheckpoint && base > 0)
+    if (lane_ == kCheckpoint<T> && base > 0)
       own[0] = states_.corner[checkpoint].await (epoch_);
     __syncwarp ();
     const T sum = warp_sums (own);
@@ -317,16 +316,16 @@ private:
   __device__ std::size_t left_checkpoint () const
   {
     return line_ * States::checkpoints (states_.columns)
-           + checkpoint_before (column_) / kCheckpoint;
+           + checkpoint_before (column_) / kCheckpoint<T>;
   }
 
   __device__ static int checkpoint_before (int place)
   {
-    return max (place - 1, 0) / kCheckpoint * kCheckpoint;
+    return max (place - 1, 0) / kCheckpoint<T> * kCheckpoint<T>;
   }
   __device__ static bool is_checkpoint (int place)
   {
-    return place > 0 && place % kCheckpoint == 0;
+    return place > 0 && place % kCheckpoint<T> == 0;
   }
 
   /// Returns the tile's column that is this lane's first in a chunk.
@@ -373,7 +372,7 @@ private:
   }
 
   /// Stores around L2's other lines. Bytes behind the row's end stay as they are.
-  __device__ void store (const Elements &elements, int x, int y) const
+  __device__ void store_vector (const Elements &elements, int x, int y) const
   {
     T *const to = table_.line (plane_, y) + x;
     if (y < table_.height && x + kColumns <= table_.width) {

@@ -29,7 +29,7 @@ public:
     std::uint32_t table[sizeof (Lut) / 4];
   };
 
-  __device__ Count (const Pixels &source, const LutWords &lut, const PixelPlane &bin_plane,
+  __device__ Count (const BinBytes &source, const LutWords &lut, const PixelPlane &bin_plane,
                     const Strips &strips, Shared &shared)
       : source_ (source), lut_ (lut), bin_plane_ (bin_plane), strips_ (strips), shared_ (shared),
         lane_ (threadIdx.x % kWarp), warp_ (threadIdx.x / kWarp),
@@ -134,7 +134,7 @@ private:
             make_uint2 (shared_.counters[b][0][lane_], shared_.counters[b][1][lane_]));
   }
 
-  const Pixels &source_;
+  const BinBytes &source_;
   const LutWords &lut_;
   const PixelPlane &bin_plane_;
   const Strips &strips_;
@@ -147,7 +147,7 @@ private:
 
 template <bool kLut, bool kOneCell>
 __global__ void __launch_bounds__ (kCountWarps *kWarp)
-count (Pixels source, const __grid_constant__ LutWords lut, PixelPlane bin_plane, Strips strips)
+count (BinBytes source, const __grid_constant__ LutWords lut, PixelPlane bin_plane, Strips strips)
 {
   using Block = Count<kLut, kOneCell>;
   __shared__ typename Block::Shared shared;

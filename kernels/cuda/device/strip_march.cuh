@@ -67,7 +67,7 @@ public:
   };
 
   /// `row_above` has room for H in a row: [range][word][thread].
-  __device__ March (const Pixels &image, const Strips &strips, const Layout &layout,
+  __device__ March (const BinBytes &image, const Strips &strips, const Layout &layout,
                     std::uint8_t *tensor, int ranges, const Anchors &anchors, Shared &shared,
                     uint4 *row_above)
       : image_ (image), strips_ (strips), anchors_ (anchors), shared_ (shared),
@@ -353,7 +353,7 @@ private:
     return blockDim.x * kPixels;
   }
 
-  const Pixels &image_;
+  const BinBytes &image_;
   const Strips &strips_;
   const Anchors &anchors_;
   Shared &shared_;
@@ -371,7 +371,7 @@ private:
 template <class T, bool kWide, bool kRagged, bool kAnchored>
 __global__ void __launch_bounds__ (March<T, kWide, kRagged, kAnchored>::kMostWarps *kWarp,
                                    kMarchBlocks)
-march (Pixels image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges,
+march (BinBytes image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges,
        Anchors anchors)
 {
   using Block = March<T, kWide, kRagged, kAnchored>;

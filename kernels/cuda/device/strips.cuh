@@ -47,7 +47,7 @@ struct Strips {
 };
 
 /// Bytes whose high bits are the bin: bin b has those with byte >> shift == first + b.
-struct Pixels {
+struct BinBytes {
   const std::uint8_t *data;
   std::size_t stride;
   int columns;  // that may be read

@@ -12,6 +12,7 @@
 #include <cuda_runtime.h>
 
 #include "../../planes.hpp"
+#include "../look_back_policy.hpp"
 
 namespace inthist::cuda {
 
@@ -98,13 +99,10 @@ struct alignas (128) TileFlags {
 };
 
 /// How many tiles there are, and what they publish. A tile's own sums are the same whatever lies
-/// around it. Every kCheckpoint-th tile of a column also publishes the sums of all tiles above it,
-/// and of a row the sums of all to its left.
+/// around it. Every kCheckpoint<T>-th tile of a column also publishes the sums of all tiles above
+/// it, and of a row the sums of all to its left.
 template <class T, class Tile>
 struct TileStates {
-  // docs/measurements/2026-11-24-look-back.md has the times of others
-  static constexpr int kCheckpoint = sizeof (T) <= 4 ? 16 : 8;
-
   int columns, rows, planes;  // of tiles
   Tickets *tickets;
   TileFlags<T> *flags;     // [tile]
@@ -142,7 +140,7 @@ struct TileStates {
   __host__ __device__ int tiles () const { return planes * rows * columns; }
   __host__ __device__ static std::size_t checkpoints (int tiles)
   {
-    return divide_up (tiles, kCheckpoint);
+    return divide_up (tiles, kCheckpoint<T>);
   }
 };
 

@@ -10,6 +10,7 @@
 #include <cuda_runtime.h>
 
 #include "../../planes.hpp"
+#include "../look_back_policy.hpp"
 #include "warp.cuh"
 
 namespace inthist::cuda {
@@ -21,10 +22,10 @@ struct alignas (sizeof (T) * kCount) Vector {
 };
 
 /// Measures of a tile, in elements. A warp has kRows rows, and a lane kChunks times kColumns
-/// neighbouring elements of each. A processor has room for kBlocks.
-template <class T, int kRowsAWarp, int kChunksARow, int kBlocksAProcessor>
+/// neighbouring elements of each.
+template <class T, TilePolicy kPolicy>
 struct TileOf {
-  static constexpr int kRows = kRowsAWarp, kChunks = kChunksARow, kBlocks = kBlocksAProcessor;
+  static constexpr int kRows = kPolicy.rows, kChunks = kPolicy.chunks, kBlocks = kPolicy.blocks;
   static constexpr int kColumns = sizeof (T) <= 4 ? 4 : 16 / sizeof (T), kWarps = 8;
   static constexpr int kWidth = kChunks * kWarp * kColumns, kHeight = kWarps * kRows,
                        kThreads = kWarps * kWarp;

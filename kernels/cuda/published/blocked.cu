@@ -119,7 +119,7 @@ struct Blocked {
 }  // namespace
 }  // namespace cuda
 
-extern const Strategy kBlocked = {
+extern constinit const Strategy kBlocked = {
   .name = "blocked",
   .description =
       "CUDA: reduce tiles, scan the auxiliary matrices, scan tiles (Dang, Yan and Wu 2014)",

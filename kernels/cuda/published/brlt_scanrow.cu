@@ -29,7 +29,7 @@ using Algorithm = ScanAndTurn<TransposeThenScan>;
 }  // namespace
 }  // namespace cuda
 
-extern const Strategy kBrltScanRow = {
+extern constinit const Strategy kBrltScanRow = {
   .name = "brlt-scanrow",
   .description = "CUDA: transpose in registers, scan serially, twice (Chen et al. 2018, IV-B)",
   .device = Device::cuda,

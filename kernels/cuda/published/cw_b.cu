@@ -52,7 +52,7 @@ bool supports (const Shape &shape, const Tuning &)
 }  // namespace
 }  // namespace cuda
 
-extern const Strategy kCwB = {
+extern constinit const Strategy kCwB = {
   .name = "cw-b",
   .description =
       "CUDA: one scan launch a line, one transpose a bin (Poostchi et al. 2017, Algorithm 2)",

@@ -43,7 +43,7 @@ struct CwSts {
 }  // namespace
 }  // namespace cuda
 
-extern const Strategy kCwSts = {
+extern constinit const Strategy kCwSts = {
   .name = "cw-sts",
   .description =
       "CUDA: scan, 3-D transpose, scan, a launch each (Poostchi et al. 2017, Algorithm 3)",

@@ -68,7 +68,7 @@ struct CwTis {
 }  // namespace
 }  // namespace cuda
 
-extern const Strategy kCwTis = {
+extern constinit const Strategy kCwTis = {
   .name = "cw-tis",
   .description = "CUDA: tiled horizontal, then vertical strips (Poostchi et al. 2017, Algorithm 4)",
   .device = Device::cuda,

@@ -89,7 +89,7 @@ bool supports (const Shape &shape, const Tuning &)
 }  // namespace
 }  // namespace cuda
 
-extern const Strategy kMultiPixelScan = {
+extern constinit const Strategy kMultiPixelScan = {
   .name = "multi-pixel-scan",
   .description =
       "CUDA: one block a line, several pixels a thread, transposes between (Lee and Choe 2014)",

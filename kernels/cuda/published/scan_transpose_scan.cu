@@ -122,7 +122,7 @@ struct ScanTransposeScan {
 }  // namespace
 }  // namespace cuda
 
-extern const Strategy kScanTransposeScan = {
+extern constinit const Strategy kScanTransposeScan = {
   .name = "scan-transpose-scan",
   .description =
       "CUDA: scan in segments of 512, add their sums, transpose, again (Bilgic et al. 2010)",

@@ -29,7 +29,7 @@ using Algorithm = ScanAndTurn<ScanThenTranspose>;
 }  // namespace
 }  // namespace cuda
 
-extern const Strategy kScanRowBrlt = {
+extern constinit const Strategy kScanRowBrlt = {
   .name = "scanrow-brlt",
   .description = "CUDA: scan with shuffles, transpose in registers, twice (Chen et al. 2018, IV-A)",
   .device = Device::cuda,

@@ -71,7 +71,7 @@ struct WfTis {
 }  // namespace
 }  // namespace cuda
 
-extern const Strategy kWfTis = {
+extern constinit const Strategy kWfTis = {
   .name = "wf-tis",
   .description =
       "CUDA: tiled wave-front, one launch a diagonal (Poostchi et al. 2017, Algorithm 5)",

@@ -130,17 +130,17 @@ std::string not_filled_with (const Rig &rig, const Bytes &slot, std::uint8_t byt
 PixelPlane make_bins (const Rig &rig, const Slot &slot)
 {
   const Shape &shape = rig.shape;
-  const Image image = { rig.images[slot.lane].get (), shape.width, {} };
+  const Binning binning = { { rig.images[slot.lane].get (), shape.width, {} },
+                            uniform_lut (shape.bins) };
   const PixelPlane bins = { rig.bins[slot.lane].get (), bin_stride (shape.width) };
   if (slot.listener)
     slot.listener->begin ("bins");
 #if INTHIST_CUDA
   if (rig.device == Device::cuda)
-    CHECK_CUDA (cuda::bin_image (image, uniform_lut (shape.bins), shape.width, shape.height, bins,
-                                 slot.stream));
+    CHECK_CUDA (cuda::bin_image (binning, shape.width, shape.height, bins, slot.stream));
 #endif
   if (rig.device == Device::cpu)
-    if (cpu::bin_image (image, uniform_lut (shape.bins), shape.width, shape.height, bins) != 0)
+    if (cpu::bin_image (binning, shape.width, shape.height, bins) != 0)
       throw std::runtime_error ("bin_image failed");
   return bins;
 }

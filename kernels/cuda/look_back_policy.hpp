@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The numbers that look-back was tuned to, by hand on an H200: no program here times others. Those
+// that have a time beside others' are in docs/measurements/2026-11-24-look-back.md.
+#pragma once
+
+#include "../planes.hpp"
+
+namespace inthist::cuda {
+
+/// Measures of a tile. A warp has some rows, and a lane some chunks of neighbouring elements of
+/// each. A processor has registers for so many blocks, or for as many as its threads allow.
+struct TilePolicy {
+  int rows, chunks, blocks;
+};
+
+/// Tiles of a table. Large ones publish less; a table needs `many` of them to keep a GPU busy.
+struct LookBackPolicy {
+  TilePolicy large, small;
+  int many;
+};
+
+// Not measured against others.
+template <class T, class Source>
+constexpr LookBackPolicy kLookBackPolicy = {
+  .large = { .rows = 16, .chunks = 1, .blocks = 3 },  // 128 x 128, or 32 x 128 of f32x4
+  .small = { .rows = 8, .chunks = 1, .blocks = 4 },   // 128 x 64, or 32 x 64
+  .many = 64,
+};
+
+// 8-bit pixels. At 4096x4096, 4 in flight, large tiles take 24.0 us, where tiles of 128 x 128 took
+// 30.9. `blocks` and `many` were not measured against others.
+template <class T>
+constexpr LookBackPolicy kLookBackPolicy<T, Power<std::uint8_t, T>> = {
+  .large = { .rows = 32, .chunks = 2, .blocks = 3 },  // 256 x 256
+  .small = { .rows = 16, .chunks = 1, .blocks = 5 },  // 128 x 128
+  .many = 200,
+};
+
+// Not measured against others.
+template <>
+constexpr LookBackPolicy kLookBackPolicy<double, Power<double, double>> = {
+  .large = { .rows = 8, .chunks = 2, .blocks = 3 },  // 128 x 64
+  .small = { .rows = 8, .chunks = 1, .blocks = 4 },  // 64 x 64
+  .many = 64,
+};
+
+/// Every kCheckpoint-th tile is a checkpoint. At 4096x4096, 16 gains 10 % over 8 for 8-bit pixels,
+/// alone. 8 gains 6 % over 16 for f64 and 1 % for f32x4, 4 in flight.
+template <class T>
+constexpr int kCheckpoint = sizeof (T) <= 4 ? 16 : 8;
+
+}  // namespace inthist::cuda
