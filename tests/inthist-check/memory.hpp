@@ -222,11 +222,12 @@ public:
   /// Tells whether the guards are as they were when they were poisoned.
   bool guards_hold () const
   {
-    Bytes guards (total - bytes_);
-    copy (device_, guards.data (), memory_.get (), front);
-    if (total > front + bytes_)
-      copy (device_, guards.data () + front, data + bytes_, total - front - bytes_);
-    return std::ranges::all_of (guards, [&] (std::uint8_t byte) { return byte == poison_; });
+    const auto holds = [this] (const std::uint8_t *from, std::size_t bytes) {
+      Bytes guard (bytes);
+      copy (device_, guard.data (), from, bytes);
+      return std::ranges::all_of (guard, [this] (std::uint8_t byte) { return byte == poison_; });
+    };
+    return holds (memory_.get (), front) && holds (data + bytes_, total - front - bytes_);
   }
 
   const std::size_t front, total;
