@@ -20,8 +20,9 @@
 //
 // Traffic: the pixels, the table, and what tiles publish, twice: 2 to 10 % of the table. What costs
 // time is a cache line that one processor writes and another reads soon after. So tiles are as
-// large as shared memory lets them be, and no two tiles' flags share a line (flags side by side:
-// 3 % more time). Times, and what was rejected: docs/measurements/2026-11-24-look-back.md.
+// large as shared memory lets them be, and no two tiles' flags share a line (with four to a line
+// tables take 3 to 5 % more time). Times, and what was rejected:
+// docs/measurements/2026-11-24-look-back.md.
 #include <algorithm>
 
 #include "device/attribute.cuh"
