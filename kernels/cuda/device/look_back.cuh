@@ -4,11 +4,15 @@
 // the idea).
 #pragma once
 
+#include <type_traits>
+
+#include "byte_tile.cuh"
 #include "copy_async.cuh"
+#include "element_tile.cuh"
 #include "scan_planes.cuh"
+#include "tile_of.cuh"
 #include "tile_order.cuh"
 #include "tile_states.cuh"
-#include "tile_sums.cuh"
 #include "warp.cuh"
 
 namespace inthist::cuda {
@@ -21,31 +25,32 @@ public:
 private:
   static constexpr int kColumns = Tile::kColumns, kChunks = Tile::kChunks, kRows = Tile::kRows,
                        kWarps = Tile::kWarps, kWidth = Tile::kWidth, kHeight = Tile::kHeight;
-  static constexpr int kSummed = 8, kStored = (sizeof (T) <= 4 ? 4 : 2);  // rows at a time
-  static_assert (kRows % kSummed == 0);
 
   // warps that look back above, to the left, and for the corner; the last raises the tile's flag
   static constexpr int kVector = kWarp * kColumns, kAboveWarps = divide_up (kWidth, kVector),
                        kLeftWarps = divide_up (kHeight, kVector),
-                       kCornerWarp = kAboveWarps + kLeftWarps;
-  static_assert (kCornerWarp < kWarps - 1);
+                       kCornerWarp = kAboveWarps + kLeftWarps, kLastWarp = kWarps - 1;
+  static_assert (kCornerWarp < kLastWarp);
 
-  using Sums = PixelSums<T, Source, kColumns>;
+  using Sums = std::conditional_t<std::is_same_v<typename Source::Pixel, T>, ElementTile<T, Tile>,
+                                  ByteTile<T, Tile>>;
   using Pixel = typename Sums::Pixel;
-  using Pixels = Vector<Pixel, kColumns>;
+  static_assert (std::is_same_v<Pixel, typename Source::Pixel>);
+  using Pixels = typename Sums::Pixels;
   using Sum = typename Sums::Sum;  // over pixels of the tile
   using Elements = Vector<T, kColumns>;
 
 public:
   struct Shared {
-    Pixels pixels[kHeight][kChunks][kWarp];  // a thread uses what it has loaded itself
-    Sum columns[kWarps][kWidth];             // 0..x, of the rows of the warps above
-    alignas (16) T above[kWidth];            // 0..x, of all tiles above
-    alignas (16) T left[kHeight];            // 0..y, of all tiles to the left
-    Sum rows[kHeight];                       // 0..y, of the rows of one warp
-    T corner;                                // of all tiles that are to the left and above
+    typename Sums::Shared tile;
+    Vector<Sum, kColumns> columns[kLastWarp][kChunks][kWarp];  // of the warps up to this one
+    alignas (16) T above[kWidth];                              // 0..x, of all tiles above
+    alignas (16) T left[kHeight];                              // 0..y, of all tiles to the left
+    T corner;  // of all tiles that are to the left and above
     Ticket ticket;
   };
+  // a processor of compute capability 9.0 has 228 KiB, 1 KiB of which each block takes for itself
+  static_assert (Tile::kBlocks * (round_up (sizeof (Shared), 128) + 1024) <= 228 * 1024);
 
   /// Draws a ticket: tiles start in the order of their tickets, however blocks are scheduled.
   __device__ LookBack (Shared &shared, const Planes<T> &table, const PixelPlane &pixels,
@@ -68,6 +73,7 @@ public:
   /// Loads the tile. Pixels outside of the image are 0.
   __device__ void load (bool vectors)
   {
+    Sums sums (shared_.tile, plane_);
 #pragma unroll 8
     for (int r = 0; r < kRows; r++)
 #pragma unroll
@@ -75,7 +81,7 @@ public:
         const int x = first_x (s), y = first_y () + r;
         const Pixel *const from =
             reinterpret_cast<const Pixel *> (pixels_.data + std::size_t (y) * pixels_.stride) + x;
-        Pixels &to = own_pixels (r, s);
+        Pixels &to = sums.pixels (r, s);
         if (vectors && y < table_.height && x + kColumns <= table_.width)
           start_copy<sizeof (Pixels)> (&to, from);
         else
@@ -89,59 +95,24 @@ public:
   /// Adds up the rows and the columns of a warp.
   __device__ void sum ()
   {
-    const Sums pixel_sums (plane_);
-    Sum running = Sum (0), sums[kChunks][kColumns] = {}, before[1][kChunks];
-#pragma unroll 1
-    for (int first = 0; first < kRows; first += kSummed) {
-      Sum rows[kSummed];
+    Sums (shared_.tile, plane_).sum (columns_);
+    if (warp_ < kLastWarp)
 #pragma unroll
-      for (int r = 0; r < kSummed; r++) {
-#pragma unroll
-        for (int s = 0; s < kChunks; s++)
-          running = Sum (running + pixel_sums.add (own_pixels (first + r, s), sums[s]));
-        rows[r] = running;
-      }
-      const Sum row = warp_sums (rows);
-      constexpr int kLanes = kWarp / kSummed;
-      if (lane_ % kLanes == 0)
-        shared_.rows[warp_ * kRows + first + lane_ / kLanes] = row;
-    }
-#pragma unroll
-    for (int s = 0; s < kChunks; s++)
-      before[0][s] = sums[s][kColumns - 1];
-    scan_lanes (before);
-#pragma unroll
-    for (int s = 0; s < kChunks; s++)
-#pragma unroll
-      for (int c = 0; c < kColumns; c++)
-        shared_.columns[warp_][own_column (s) + c] = Sum (before[0][s] + sums[s][c]);
+      for (int s = 0; s < kChunks; s++)
+        memcpy (&shared_.columns[warp_][s][lane_], columns_[s], sizeof columns_[s]);
     __syncthreads ();
   }
 
   /// Adds up what the warps have, and publishes it.
   __device__ void publish ()
   {
-    const int own = threadIdx.x;
-    if (own < kWidth) {
-      Sum all = Sum (0);
-#pragma unroll
-      for (int w = 0; w < kWarps; w++) {
-        const Sum sum = shared_.columns[w][own];
-        shared_.columns[w][own] = all;
-        all = Sum (all + sum);
-      }
-      states_.column_sums[std::size_t (tile_) * kWidth + own] = T (all);
-    }
-    if (own < kHeight) {
-      Sum all = Sum (0);
-#pragma unroll
-      for (int w = 1; w < kWarps; w++)
-        if (w * kRows <= own)
-          all = Sum (all + shared_.rows[w * kRows - 1]);
-      states_.row_sums[std::size_t (tile_) * kHeight + own] = T (Sum (all + shared_.rows[own]));
-    }
+    const Sums sums (shared_.tile, plane_);
+    if (warp_ == kLastWarp)
+      publish_columns (sums);
+    if (threadIdx.x < kHeight)
+      states_.row_sums[std::size_t (tile_) * kHeight + threadIdx.x] = sums.row_sum (threadIdx.x);
     __syncthreads ();
-    if (own == kWarps * kWarp - 1)
+    if (threadIdx.x == kWarps * kWarp - 1)
       raise (states_.flags[tile_].has_sums, epoch_);
   }
 
@@ -164,45 +135,46 @@ public:
   /// Adds it all up, a row after the other.
   __device__ void store ()
   {
-    const Sums pixel_sums (plane_);
-    T base[kChunks][kColumns];
-    Sum running[kChunks] = {}, sums[kChunks][kColumns] = {};
+    T above[kChunks][kColumns];
 #pragma unroll
     for (int s = 0; s < kChunks; s++)
 #pragma unroll
       for (int c = 0; c < kColumns; c++) {
-        const int x = own_column (s) + c;
-        base[s][c] = T (T (shared_.corner + shared_.above[x]) + T (shared_.columns[warp_][x]));
+        above[s][c] = T (shared_.corner + shared_.above[Tile::first_column (s) + c]);
+        if (warp_ > 0)
+          above[s][c] = T (above[s][c] + T (shared_.columns[warp_ - 1][s][lane_].values[c]));
       }
-#pragma unroll 1
-    for (int first = 0; first < kRows; first += kStored) {
-      Sum before[kStored][kChunks], here[kStored][kChunks][kColumns];
-#pragma unroll
-      for (int r = 0; r < kStored; r++)
-#pragma unroll
-        for (int s = 0; s < kChunks; s++) {
-          running[s] = Sum (running[s] + pixel_sums.add (own_pixels (first + r, s), sums[s]));
-          before[r][s] = running[s];
-#pragma unroll
-          for (int c = 0; c < kColumns; c++)
-            here[r][s][c] = sums[s][c];
-        }
-      scan_lanes (before);
-#pragma unroll
-      for (int r = 0; r < kStored; r++)
-#pragma unroll
-        for (int s = 0; s < kChunks; s++) {
-          const T left = T (shared_.left[warp_ * kRows + first + r] + T (before[r][s]));
-          Elements elements;
-#pragma unroll
-          for (int c = 0; c < kColumns; c++)
-            elements.values[c] = T (base[s][c] + T (left + T (here[r][s][c])));
-          store_vector (elements, first_x (s), first_y () + first + r);
-        }
-    }
+    Sums (shared_.tile, plane_)
+        .store (above, shared_.left, [this] (const Elements &elements, int row, int chunk) {
+          store_vector (elements, first_x (chunk), first_y () + row);
+        });
   }
 
 private:
+  /// Leaves the columns of the warps up to each, and publishes those of all: 0..x.
+  __device__ void publish_columns (const Sums &sums)
+  {
+#pragma unroll
+    for (int s = 0; s < kChunks; s++) {
+      Vector<Sum, kColumns> all = {};
+#pragma unroll
+      for (int w = 0; w < kLastWarp; w++) {
+        Vector<Sum, kColumns> &own = shared_.columns[w][s][lane_];
+#pragma unroll
+        for (int c = 0; c < kColumns; c++)
+          all.values[c] = Sum (all.values[c] + own.values[c]);
+        own = all;
+      }
+      const T left = sums.left_of (s);
+      Elements elements;
+#pragma unroll
+      for (int c = 0; c < kColumns; c++)
+        elements.values[c] = T (left + T (Sum (all.values[c] + columns_[s][c])));
+      *reinterpret_cast<Elements *> (states_.column_sums + std::size_t (tile_) * kWidth
+                                     + Tile::first_column (s)) = elements;
+    }
+  }
+
   /// What the tiles before this one, in its column or row, have published since the checkpoint.
   struct Before {
     int first, step;        // tiles
@@ -328,47 +300,13 @@ private:
     return place > 0 && place % kCheckpoint<T> == 0;
   }
 
-  /// Returns the tile's column that is this lane's first in a chunk.
-  __device__ int own_column (int chunk) const
-  {
-    return (chunk * kWarp + lane_) * kColumns;
-  }
   __device__ int first_x (int chunk) const
   {
-    return column_ * kWidth + own_column (chunk);
+    return column_ * kWidth + Tile::first_column (chunk);
   }
   __device__ int first_y () const
   {
-    return row_ * kHeight + warp_ * kRows;
-  }
-  __device__ Pixels &own_pixels (int row, int chunk)
-  {
-    return shared_.pixels[warp_ * kRows + row][chunk][lane_];
-  }
-
-  /// Turns what each lane has of the chunks of some rows into what lies to the left of it. The rows
-  /// take turns, as a step takes long.
-  template <int kCount>
-  __device__ void scan_lanes (Sum (&rows)[kCount][kChunks]) const
-  {
-#pragma unroll
-    for (int step = 1; step < kWarp; step *= 2)
-#pragma unroll
-      for (int r = 0; r < kCount; r++)
-#pragma unroll
-        for (int s = 0; s < kChunks; s++)
-          rows[r][s] = add_lane_below (rows[r][s], step);
-#pragma unroll
-    for (int r = 0; r < kCount; r++) {
-      Sum left = Sum (0);
-#pragma unroll
-      for (int s = 0; s < kChunks; s++) {
-        const Sum all = rows[r][s], before = shuffle_up (all, 1);
-        rows[r][s] = lane_ > 0 ? Sum (left + before) : left;
-        if (s + 1 < kChunks)
-          left = Sum (left + shuffle (all, kWarp - 1));
-      }
-    }
+    return row_ * kHeight + Tile::first_row ();
   }
 
   /// Stores around L2's other lines. Bytes behind the row's end stay as they are.
@@ -391,10 +329,11 @@ private:
   const Planes<T> &table_;
   const PixelPlane &pixels_;
   const States &states_;
-  const int lane_ = threadIdx.x % kWarp, warp_ = threadIdx.x / kWarp;
+  const int lane_ = Tile::lane (), warp_ = Tile::warp ();
   Epoch epoch_;
-  int plane_, row_, column_;  // of the tile
-  int line_, tile_;           // lines of tiles above it in all planes; its index
+  int plane_, row_, column_;             // of the tile
+  int line_, tile_;                      // lines of tiles above it in all planes; its index
+  Sum columns_[kChunks][kColumns] = {};  // of this warp's rows
 };
 
 }  // namespace inthist::cuda

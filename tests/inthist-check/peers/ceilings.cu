@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What a GPU can write: cudaMemsetAsync, and a kernel that stores 16 bytes a thread past the
-// caches, as strategies do, and does nothing else. A table reads about as much as it writes, so
-// there are two more: cudaMemcpyAsync of the table's bytes, and a kernel that loads the pixels once
-// and stores the table's bytes once.
+// caches, as strategies do, and does nothing else. Strategies read too, so there are two more:
+// cudaMemcpyAsync of a table's bytes, and a kernel that loads the pixels once and stores the
+// tensor's bytes once.
 #include "peers.hpp"
 
 namespace inthist::check {
@@ -23,13 +23,14 @@ store (uint4 *to, std::size_t count, unsigned word)
       __stcs (&to[first + i * kThreads], make_uint4 (word, word, word, word));
 }
 
-/// Stores Ratio times what it loads. What is stored depends on what was loaded for the compiler
-/// alone: the mask is 0.
+/// Stores Ratio times what it loads, or `any` times where Ratio is 0. What is stored depends on
+/// what was loaded for the compiler alone: the mask is 0.
 template <int Loads, int Ratio>
 __global__ void __launch_bounds__ (kThreads)
 load_store (const uint4 *from, std::size_t loads, uint4 *to, std::size_t stores, unsigned word,
-            unsigned mask)
+            unsigned mask, int any)
 {
+  const int ratio = Ratio > 0 ? Ratio : any;
   const std::size_t first = std::size_t (blockIdx.x) * kThreads * Loads;
   uint4 pixels[Loads];
 #pragma unroll
@@ -38,9 +39,9 @@ load_store (const uint4 *from, std::size_t loads, uint4 *to, std::size_t stores,
     pixels[i] = at < loads ? __ldcs (&from[at]) : uint4{};
   }
 #pragma unroll
-  for (int i = 0; i < Loads * Ratio; i++) {
-    const std::size_t at = first * Ratio + i * kThreads + threadIdx.x;
-    const uint4 p = pixels[i / Ratio];
+  for (int i = 0; i < Loads * ratio; i++) {
+    const std::size_t at = first * ratio + i * kThreads + threadIdx.x;
+    const uint4 p = pixels[Loads > 1 ? i / ratio : 0];
     if (at < stores)
       __stcs (&to[at], make_uint4 (word | (p.x & mask), word | (p.y & mask), word | (p.z & mask),
                                    word | (p.w & mask)));
@@ -49,12 +50,13 @@ load_store (const uint4 *from, std::size_t loads, uint4 *to, std::size_t stores,
 
 template <int Loads, int Ratio>
 void launch_load_store (const Slot &slot, const std::uint8_t *from, std::size_t loads,
-                        std::size_t stores)
+                        std::size_t stores, int ratio)
 {
-  constexpr std::size_t kBlock = kThreads * Loads * Ratio;
-  load_store<Loads, Ratio><<<unsigned (divide_up (stores, kBlock)), kThreads, 0, slot.stream>>> (
+  static_assert (Ratio > 0 || Loads == 1);
+  const std::size_t block = std::size_t (kThreads) * Loads * ratio;
+  load_store<Loads, Ratio><<<unsigned (divide_up (stores, block)), kThreads, 0, slot.stream>>> (
       reinterpret_cast<const uint4 *> (from), loads, reinterpret_cast<uint4 *> (slot.tensor),
-      stores, kWord, 0);
+      stores, kWord, 0, ratio);
 }
 
 void add (Rig &rig, std::vector<Candidate> &list, const char *name, bool reads,
@@ -107,13 +109,14 @@ void add_load_store (Rig &rig, std::vector<Candidate> &list)
   const Shape shape = rig.shape;
   const std::size_t loads = std::size_t (shape.width) * shape.height * bytes_of (shape.pixel)
                             / sizeof (uint4),
-                    stores = tensor_bytes (shape, rig.layout) / sizeof (uint4),
-                    ratio = shape.bins * bytes_of (shape.counter) / bytes_of (shape.pixel);
+                    stores = tensor_bytes (shape, rig.layout) / sizeof (uint4);
+  const int ratio = int (shape.bins * bytes_of (shape.counter) / bytes_of (shape.pixel));
   const auto launch = ratio == 1   ? launch_load_store<4, 1>
-                      : ratio == 4 ? launch_load_store<1, 4>
-                                   : launch_load_store<1, 8>;  // u8 to two planes of u32
+                      : ratio == 4 ? launch_load_store<1, 4>  // u8 to u32
+                      : ratio == 8 ? launch_load_store<1, 8>  // or to two planes
+                                   : launch_load_store<1, 0>;
   add (rig, list, "load-store", true, [=, &rig] (const Slot &slot) {
-    launch (slot, rig.images[slot.lane].get (), loads, stores);
+    launch (slot, rig.images[slot.lane].get (), loads, stores, ratio);
     CHECK_CUDA (cudaGetLastError ());
   });
 }

@@ -77,15 +77,15 @@ constexpr Peer kPeers[] = {
 #endif
     takes_tables, "tables" },
   { "load-store",
-    "CUDA: a kernel that loads a table's pixels once and stores its bytes once, 16 bytes a thread "
-    "at a time, another ceiling",
+    "CUDA: a kernel that loads the pixels once and stores the tensor's bytes once, 16 bytes a "
+    "thread at a time, another ceiling",
     Device::cuda, true,
 #if INTHIST_CUDA
     add_load_store,
 #else
     nullptr,
 #endif
-    takes_tables, "tables" },
+    takes_all, "" },
   { "npp",
     "CUDA: NPP, nppiCompareC and nppiIntegral once a bin; of a table nppiIntegral, of two planes "
     "nppiSqrIntegral",

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Sums over a tile of 8-bit pixels, or of their squares (look_back.cu). Four pixels are a word,
+// which a dot product adds up (__dp4a); lanes scan what each has of a row. Pixels stay as they are,
+// and are added up a second time when the tile is stored: they are a quarter of an element.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include <cuda_runtime.h>
+
+#include "tile_of.cuh"
+#include "warp.cuh"
+
+namespace inthist::cuda {
+
+template <class T, class Tile>
+class ByteTile {
+  static constexpr int kColumns = Tile::kColumns, kChunks = Tile::kChunks, kRows = Tile::kRows;
+  static constexpr int kSummed = 8, kStored = 4;  // rows at a time
+  static_assert (kRows % kSummed == 0 && kColumns == 4);
+
+public:
+  using Pixel = std::uint8_t;
+  using Sum = std::uint32_t;  // which those of a tile fit
+  using Pixels = Vector<Pixel, kColumns>;
+
+  struct Shared {
+    Pixels pixels[Tile::kHeight][kChunks][kWarp];
+    Sum rows[Tile::kHeight];  // of the warp's rows up to this one
+  };
+
+  __device__ ByteTile (Shared &shared, int plane) : shared_ (shared), squares_ (plane == 1) {}
+
+  /// Returns where a lane loads pixels of a row of its warp.
+  __device__ Pixels &pixels (int row, int chunk)
+  {
+    return shared_.pixels[Tile::first_row () + row][chunk][Tile::lane ()];
+  }
+
+  /// Adds up the rows of a warp, and their columns up to each: 0..x.
+  __device__ void sum (Sum (&columns)[kChunks][kColumns])
+  {
+    Sum running = 0, before[1][kChunks];
+#pragma unroll 1
+    for (int first = 0; first < kRows; first += kSummed) {
+      Sum rows[kSummed];
+#pragma unroll
+      for (int r = 0; r < kSummed; r++) {
+#pragma unroll
+        for (int s = 0; s < kChunks; s++)
+          running += add (pixels (first + r, s), columns[s]);
+        rows[r] = running;
+      }
+      const Sum row = warp_sums (rows);
+      constexpr int kLanes = kWarp / kSummed;
+      if (Tile::lane () % kLanes == 0)
+        shared_.rows[Tile::first_row () + first + Tile::lane () / kLanes] = row;
+    }
+#pragma unroll
+    for (int s = 0; s < kChunks; s++)
+      before[0][s] = columns[s][kColumns - 1];
+    scan_lanes (before);
+#pragma unroll
+    for (int s = 0; s < kChunks; s++)
+#pragma unroll
+      for (int c = 0; c < kColumns; c++)
+        columns[s][c] += before[0][s];
+  }
+
+  /// Returns what a chunk's sums lack of the tile's columns 0..x.
+  __device__ T left_of (int) const
+  {
+    return T (0);
+  }
+
+  /// Returns the sum of the tile's rows 0..y.
+  __device__ T row_sum (int y) const
+  {
+    return T (sum_upto<kRows> (shared_.rows, y));
+  }
+
+  /// Hands over the elements of a warp. above: of what lies above its rows, columns 0..x. left: of
+  /// what lies to the left of the tile, rows 0..y.
+  template <class Put>
+  __device__ void store (const T (&above)[kChunks][kColumns], const T (&left)[Tile::kHeight],
+                         Put put)
+  {
+    Sum running[kChunks] = {}, sums[kChunks][kColumns] = {};
+#pragma unroll 1
+    for (int first = 0; first < kRows; first += kStored) {
+      Sum before[kStored][kChunks], here[kStored][kChunks][kColumns];
+#pragma unroll
+      for (int r = 0; r < kStored; r++)
+#pragma unroll
+        for (int s = 0; s < kChunks; s++) {
+          running[s] += add (pixels (first + r, s), sums[s]);
+          before[r][s] = running[s];
+#pragma unroll
+          for (int c = 0; c < kColumns; c++)
+            here[r][s][c] = sums[s][c];
+        }
+      scan_lanes (before);
+#pragma unroll
+      for (int r = 0; r < kStored; r++)
+#pragma unroll
+        for (int s = 0; s < kChunks; s++) {
+          const T to_left = T (left[Tile::first_row () + first + r] + T (before[r][s]));
+          Vector<T, kColumns> elements;
+#pragma unroll
+          for (int c = 0; c < kColumns; c++)
+            elements.values[c] = T (above[s][c] + T (to_left + T (here[r][s][c])));
+          put (elements, first + r, s);
+        }
+    }
+  }
+
+private:
+  /// Adds pixels 0..c, or their squares, to sums[c], and returns the sum of all.
+  __device__ Sum add (const Pixels &pixels, Sum (&sums)[kColumns]) const
+  {
+    std::uint32_t values;
+    memcpy (&values, &pixels, sizeof values);
+    const std::uint32_t factors = squares_ ? values : 0x01010101;
+#pragma unroll
+    for (int c = 0; c < kColumns; c++)
+      sums[c] = __dp4a (values, factors & (~0u >> (24 - 8 * c)), sums[c]);
+    return __dp4a (values, factors, 0u);
+  }
+
+  /// Turns what each lane has of the chunks of some rows into what lies to the left of it. The rows
+  /// take turns, as a step takes long.
+  template <int kCount>
+  __device__ static void scan_lanes (Sum (&rows)[kCount][kChunks])
+  {
+#pragma unroll
+    for (int step = 1; step < kWarp; step *= 2)
+#pragma unroll
+      for (int r = 0; r < kCount; r++)
+#pragma unroll
+        for (int s = 0; s < kChunks; s++)
+          rows[r][s] = add_lane_below (rows[r][s], step);
+#pragma unroll
+    for (int r = 0; r < kCount; r++) {
+      Sum left = 0;
+#pragma unroll
+      for (int s = 0; s < kChunks; s++) {
+        const Sum all = rows[r][s], before = shuffle_up (all, 1);
+        rows[r][s] = Tile::lane () > 0 ? left + before : left;
+        if (s + 1 < kChunks)
+          left += shuffle (all, kWarp - 1);
+      }
+    }
+  }
+
+  Shared &shared_;
+  const bool squares_;
+};
+
+}  // namespace inthist::cuda

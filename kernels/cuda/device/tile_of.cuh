@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The measures of look-back's tiles, and which part of one is a thread's.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "../look_back_policy.hpp"
+#include "warp.cuh"
+
+namespace inthist::cuda {
+
+/// Neighbouring values, for one load or store.
+template <class T, int kCount>
+struct alignas (sizeof (T) * kCount) Vector {
+  T values[kCount];
+};
+
+/// Measures of a tile, in elements. A warp has kRows rows, and a lane kChunks times kColumns
+/// neighbouring elements of each.
+template <class T, TilePolicy kPolicy>
+struct TileOf {
+  static constexpr int kRows = kPolicy.rows, kChunks = kPolicy.chunks, kBlocks = kPolicy.blocks;
+  static constexpr int kColumns = sizeof (T) <= 4 ? 4 : 16 / sizeof (T), kWarps = 8;
+  static constexpr int kWidth = kChunks * kWarp * kColumns, kHeight = kWarps * kRows,
+                       kThreads = kWarps * kWarp;
+  static_assert (kHeight <= kThreads);
+
+  __device__ static int lane () { return threadIdx.x % kWarp; }
+  __device__ static int warp () { return threadIdx.x / kWarp; }
+  /// Returns the first row of this warp.
+  __device__ static int first_row () { return warp () * kRows; }
+  /// Returns the first column of this lane in a chunk.
+  __device__ static int first_column (int chunk) { return (chunk * kWarp + lane ()) * kColumns; }
+};
+
+/// Returns the sum of rows 0..y, from sums that start anew with every group of rows.
+template <int kGroup, class Sum, int kSize>
+__device__ inline Sum sum_upto (const Sum (&rows)[kSize], int y)
+{
+  Sum sum = Sum (0);
+#pragma unroll
+  for (int end = kGroup - 1; end < kSize - 1; end += kGroup)
+    if (end < y)
+      sum = Sum (sum + rows[end]);
+  return Sum (sum + rows[y]);
+}
+
+}  // namespace inthist::cuda
