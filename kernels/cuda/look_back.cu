@@ -59,15 +59,15 @@ look_back (Planes<T> table, PixelPlane pixels, bool vectors, TileStates<T, Tile>
   block.store ();
 }
 
+/// Launches a block for each tile, with so much shared memory, of no more than `most_shared`.
 template <class T, class Source, class Tile>
-int launch (const Planes<T> &table, const Job &job)
+int launch (const Planes<T> &table, const Job &job, int shared, int most_shared)
 {
-  using Block = LookBack<T, Source, Tile>;
   const TileStates<T, Tile> states (job.workspace, table);
   const auto kernel = look_back<T, Source, Tile>;
-  constexpr int kShared = sizeof (typename Block::Shared);
+  // always the same value, as other threads may be launching the kernel
   if (const int error =
-          cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared);
+          cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared);
       error != 0)
     return error;
   if (!job.workspace_kept) {
@@ -79,7 +79,7 @@ int launch (const Planes<T> &table, const Job &job)
   job.stage ("tiles");
   const std::size_t lies = reinterpret_cast<std::size_t> (job.pixels.data) | job.pixels.stride;
   const bool vectors = lies % (sizeof (typename Source::Pixel) * Tile::kColumns) == 0;
-  return launch_overlapped (kernel, unsigned (states.tiles ()), Tile::kThreads, kShared, job.stream,
+  return launch_overlapped (kernel, unsigned (states.tiles ()), Tile::kThreads, shared, job.stream,
                             table, job.pixels, vectors, states);
 }
 
@@ -88,21 +88,47 @@ using LargeTile = TileOf<T, kLookBackPolicy<T, Source>.large>;
 template <class T, class Source>
 using SmallTile = TileOf<T, kLookBackPolicy<T, Source>.small>;
 
+/// Gets so much shared memory for a block that no processor has room for more than its share of
+/// the tiles. Else those of the next table, which start early, come to lie unevenly.
+int get_spread (int tiles, int &shared)
+{
+  int processors = 0, of_processor = 0, reserved = 0;
+  if (const int error = device_attribute (cudaDevAttrMultiProcessorCount, processors); error != 0)
+    return error;
+  if (const int error =
+          device_attribute (cudaDevAttrMaxSharedMemoryPerMultiprocessor, of_processor);
+      error != 0)
+    return error;
+  if (const int error = device_attribute (cudaDevAttrReservedSharedMemoryPerBlock, reserved);
+      error != 0)
+    return error;
+  shared = of_processor / divide_up (tiles, processors) - reserved;
+  return 0;
+}
+
 template <class T, class Source>
 int launch_tiles (const Planes<T> &table, const Job &job)
 {
   using Large = LargeTile<T, Source>;
   using Small = SmallTile<T, Source>;
-  constexpr auto kShared = sizeof (typename LookBack<T, Source, Large>::Shared);
+  constexpr auto kPolicy = kLookBackPolicy<T, Source>;
+  constexpr int kLargeShared = sizeof (typename LookBack<T, Source, Large>::Shared),
+                kSmallShared = sizeof (typename LookBack<T, Source, Small>::Shared);
   int room = 0;
   if (const int error = device_attribute (cudaDevAttrMaxSharedMemoryPerBlockOptin, room);
       error != 0)
     return error;
   const int tiles =
       divide_up (table.width, Large::kWidth) * divide_up (table.height, Large::kHeight);
-  return tiles >= kLookBackPolicy<T, Source>.many && std::size_t (room) >= kShared
-             ? launch<T, Source, Large> (table, job)
-             : launch<T, Source, Small> (table, job);
+  if (tiles < kPolicy.many || room < kLargeShared)
+    return launch<T, Source, Small> (table, job, kSmallShared, room);
+  int shared = kLargeShared;
+  if (kPolicy.spread) {
+    if (const int error = get_spread (tiles * table.count, shared); error != 0)
+      return error;
+    shared = std::clamp (shared, kLargeShared, room);
+  }
+  return launch<T, Source, Large> (table, job, shared, room);
 }
 
 bool supports (const Shape &shape, const Tuning &)
