@@ -22,7 +22,7 @@
 // time is a cache line that one processor writes and another reads soon after. So tiles are as
 // large as shared memory lets them be, and no two tiles' flags share a line (with four to a line
 // tables take 3 to 5 % more time). Times, and what was rejected:
-// docs/measurements/2026-11-24-look-back.md.
+// docs/measurements/2026-11-25-look-back.md.
 #include <algorithm>
 
 #include "device/attribute.cuh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The numbers that look-back was tuned to, by hand on an H200: no program here times others. Those
-// that have a time beside others' are in docs/measurements/2026-11-24-look-back.md.
+// that have a time beside others' are in docs/measurements/2026-11-25-look-back.md.
 #pragma once
 
 #include "../planes.hpp"
