@@ -203,15 +203,16 @@ void run_quantiles (Device device)
   });
 }
 
-/// Patches that lie in and around a window, some of no pixels, some of a negative size.
+/// Patches that lie in and around a window, some of no pixels, one of a negative size.
 std::vector<Region> patches_of (const Shape &shape, int n, std::mt19937 &random)
 {
   std::vector<Region> patches;
   for (int i = 0; i < n; i++)
-    patches.push_back ({ int (random () % (shape.width + 2)) - 2,
-                         int (random () % (shape.height + 2)) - 2,
-                         int (random () % (shape.width / 2 + 4)) - 2,
-                         int (random () % (shape.height / 2 + 4)) - 2 });
+    patches.push_back (
+        { int (random () % (shape.width + 2)) - 2, int (random () % (shape.height + 2)) - 2,
+          int (random () % (shape.width / 2 + 2)), int (random () % (shape.height / 2 + 2)) });
+  if (n > 3)
+    patches[1] = { 0, 0, -300, 2 };
   return patches;
 }
 
