@@ -30,8 +30,8 @@ namespace inthist {
 
 /// Windows of one size; that in column i and row j starts at pixel (x + i step_x, y + j step_y).
 struct Grid {
-  int window_width = 0, window_height = 0;  // at least 1
-  int x = 0, y = 0, step_x = 1, step_y = 1;
+  int window_width = 0, window_height = 0;   // at least 1
+  int x = 0, y = 0, step_x = 1, step_y = 1;  // steps are at least 1
   int columns = 0, rows = 0;
 };
 

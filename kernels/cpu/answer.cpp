@@ -1,21 +1,32 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Answers queries on all cores. Counts, sums and quantiles take one window after another.
-// Likelihoods and votes take a run of windows at a time, bin after bin: a plane's rows are read
-// from end to end, and the compiler has the same work for many windows side by side.
+// Answers queries on all cores. Counts, sums and quantiles take one window after another. Windows
+// of likelihoods and votes are cut into batches, which compare-inl.hpp compares with the models. A
+// likelihood is the vote of a patch that is all of the window. Each batch finds its best window.
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <vector>
 
-#include "../window.hpp"
+#include <tbb/task_arena.h>
+
+#include "compare.hpp"
 #include "parallel.hpp"
 
-namespace inthist {
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/compare-inl.hpp"
+#include <hwy/foreach_target.h>
 
+#include "compare-inl.hpp"
+
+namespace inthist {
 namespace cpu {
 namespace {
 
-constexpr int kRun = 64;  // windows whose sums stay in the cache
+HWY_EXPORT (compare);
+
+constexpr int kRun = 64;             // windows of a task that counts one by one
+constexpr int kMostVotes = 1 << 16;  // of a batch with more than kRun windows
 
 /// Calls `body (first, n)` for runs of at most kRun windows, in parallel.
 template <class Body>
@@ -40,85 +51,6 @@ int count (const Shape &shape, const PlaneAccessor &plane, const Query &query)
   });
 }
 
-/// Compares n windows, sums `first` and on, with the model; writes complete sums to `values`.
-template <Measure kMeasure, class PlaneAccessor>
-void compare (const Shape &shape, const PlaneAccessor &plane, const Query &query, std::size_t first,
-              const Region *windows, int n, const float *model, float *values)
-{
-  std::vector<MeasureSum<kMeasure>> sums;
-  float weight[kRun];
-  sums.reserve (kRun);
-  for (int i = 0; i < n; i++) {
-    weight[i] = weight_of (windows[i].width, windows[i].height);
-    resume (query, first + i, sums.emplace_back (query.bins_of (shape), weight[i] == 0));
-  }
-  for (int b = 0; b < shape.bins; b++) {
-    const auto at = plane (b);
-    const float q = MeasureSum<kMeasure>::prepared (model[b]);
-    for (int i = 0; i < n; i++)
-      sums[i].add (
-          weight[i] * float (sum_region<std::uint32_t> (at, windows[i], exact_pixels (shape, b))),
-          q);
-  }
-  for (int i = 0; i < n; i++)
-    finish (shape, query, first + i, sums[i], [&] (float value) { values[i] = value; });
-}
-
-template <class PlaneAccessor>
-using Compare = decltype (&compare<Measure::l1, PlaneAccessor>);
-
-template <class PlaneAccessor>
-Compare<PlaneAccessor> compare_of (const Query &query)
-{
-  return with_measure (query.measure, [] (auto measure) -> Compare<PlaneAccessor> {
-    return compare<measure.value, PlaneAccessor>;
-  });
-}
-
-template <class PlaneAccessor>
-int likelihoods (const Shape &shape, const PlaneAccessor &plane, const Query &query)
-{
-  const auto compare = compare_of<PlaneAccessor> (query);
-  return in_runs (query.windows.size (), [&] (int first, int n) {
-    Region windows[kRun];
-    float values[kRun];
-    for (int i = 0; i < n; i++)
-      windows[i] = window_of (query.windows, first + i, shape);
-    compare (shape, plane, query, first, windows, n, query.models, values);
-    if (!query.has_bins_after (shape))
-      std::copy_n (values, n, static_cast<float *> (query.answers) + first);
-  });
-}
-
-template <class PlaneAccessor>
-int votes (const Shape &shape, const PlaneAccessor &plane, const Query &query)
-{
-  const auto compare = compare_of<PlaneAccessor> (query);
-  const std::size_t n_windows = query.windows.size ();
-  return in_runs (query.windows.size (), [&] (int first, int n) {
-    Region windows[kRun];
-    std::vector<float> votes (std::size_t (query.n_patches) * kRun), ballot (query.n_patches);
-    for (int p = 0; p < query.n_patches; p++) {
-      for (int i = 0; i < n; i++)
-        windows[i] = patch_at (corner_of (query.windows, first + i), query.patches[p], shape);
-      compare (shape, plane, query, p * n_windows + first, windows, n,
-               query.models + std::size_t (p) * shape.bins, votes.data () + std::size_t (p) * kRun);
-    }
-    if (query.has_bins_after (shape))
-      return;
-    for (int i = 0; i < n; i++) {
-      for (int p = 0; p < query.n_patches; p++)
-        ballot[p] = votes[std::size_t (p) * kRun + i];
-      const auto nth = ballot.begin () + query.rank;
-      if (is_similarity (query.measure))
-        std::nth_element (ballot.begin (), nth, ballot.end (), std::greater<> ());
-      else
-        std::nth_element (ballot.begin (), nth, ballot.end ());
-      static_cast<float *> (query.answers)[first + i] = *nth;
-    }
-  });
-}
-
 template <class PlaneAccessor>
 int quantiles (const Shape &shape, const PlaneAccessor &plane, const Query &query)
 {
@@ -128,33 +60,134 @@ int quantiles (const Shape &shape, const PlaneAccessor &plane, const Query &quer
   });
 }
 
-Best best_of (const Query &query)
+/// Cuts all windows into batches, two a thread or more. A map's rows are taken so that each window
+/// begins where the one before ends, if that can be.
+class Batches {
+public:
+  explicit Batches (const Query &query)
+      : rows_ (query.windows.list ? 1 : query.windows.grid.rows),
+        columns_ (query.windows.list ? query.windows.n : query.windows.grid.columns)
+  {
+    const Grid &grid = query.windows.grid;
+    const int most = std::clamp (kMostVotes / query.n_models (), kRun, Batch::kWindows),
+              most_columns = query.windows.list ? kRun : std::min (most, Batch::kColumns);
+    column_batches_ = divide_up (columns_, most_columns);
+    columns_per_batch_ = divide_up (columns_, column_batches_);
+    const int wanted = 2 * tbb::this_task_arena::max_concurrency (),
+              enough = int (divide_up (std::int64_t (rows_) * column_batches_, wanted));
+    rows_per_batch_ =
+        std::clamp (std::min (most / round_up (columns_per_batch_, 16), enough), 1, Batch::kRows);
+    if (query.question == Question::likelihoods && !query.windows.list
+        && grid.window_height % grid.step_y == 0)
+      apart_ = std::min (rows_, grid.window_height / grid.step_y);
+  }
+
+  int size () const { return divide_up (rows_, rows_per_batch_) * column_batches_; }
+
+  Batch operator[] (int i) const
+  {
+    Batch batch;
+    const int first = i / column_batches_ * rows_per_batch_;
+    batch.n_rows = std::min (rows_per_batch_, rows_ - first);
+    for (int r = 0; r < batch.n_rows; r++)
+      batch.rows[r] = row_at (first + r);
+    batch.first_column = i % column_batches_ * columns_per_batch_;
+    batch.columns = std::min (columns_per_batch_, columns_ - batch.first_column);
+    return batch;
+  }
+
+private:
+  /// Returns the i-th row of all in the order 0, apart_, 2 apart_, ..., 1, 1 + apart_, ...
+  int row_at (int i) const
+  {
+    const int chain = rows_ / apart_, longer = rows_ % apart_, in_longer = longer * (chain + 1);
+    if (i < in_longer)
+      return i % (chain + 1) * apart_ + i / (chain + 1);
+    i -= in_longer;
+    return i % chain * apart_ + i / chain + longer;
+  }
+
+  int rows_, columns_, rows_per_batch_, columns_per_batch_, column_batches_, apart_ = 1;
+};
+
+/// Sets n answers to the votes of the rank. Votes for a window are `pitch` apart.
+void rank_votes (const Query &query, const float *votes, std::size_t pitch, int n, float *answers)
 {
-  const auto *const values = static_cast<const float *> (query.answers);
-  RankedWindow best = ranked (query, 0, values[0]);
-  for (int i = 1; i < query.windows.size (); i++)
-    best = std::min (best, ranked (query, i, values[i]));
-  return { values[best.index], best.index };
+  std::vector<float> ballot (query.n_models ());
+  for (int i = 0; i < n; i++) {
+    for (int m = 0; m < query.n_models (); m++)
+      ballot[m] = votes[m * pitch + i];
+    const auto nth = ballot.begin () + query.rank;
+    if (is_similarity (query.measure))
+      std::nth_element (ballot.begin (), nth, ballot.end (), std::greater<> ());
+    else
+      std::nth_element (ballot.begin (), nth, ballot.end ());
+    answers[i] = *nth;
+  }
+}
+
+/// Returns the best of `best` and n windows from `first` on. Most rows have none that is better.
+RankedWindow better (const Query &query, RankedWindow best, std::size_t first, const float *values,
+                     int n)
+{
+  const float sign = is_similarity (query.measure) ? -1 : 1;
+  int any = 0;
+  for (int i = 0; i < n; i++)
+    any |= sign * values[i] <= best.cost;
+  for (int i = 0; any && i < n; i++)
+    if (sign * values[i] <= best.cost)
+      best = std::min (best, ranked (query, int (first) + i, values[i]));
+  return best;
+}
+
+int compare_all (const TensorView &tensor, const Query &query)
+{
+  const Batches batches (query);
+  const auto compare = HWY_DYNAMIC_DISPATCH (compare);
+  const bool complete = !query.has_bins_after (tensor.shape), finds_best = complete && query.best;
+  auto *const answers = static_cast<float *> (query.answers);
+  std::vector<RankedWindow> bests (finds_best ? batches.size () : 0);
+  const int error = for_each (batches.size (), 1, nullptr, [&] (int b) {
+    const Batch batch = batches[b];
+    const int n = batch.n_rows * batch.stride ();
+    const auto values =
+        std::make_unique_for_overwrite<float[]> (std::size_t (n) * query.n_models ());
+    compare (tensor, query, batch, values.get ());
+    for (int r = 0; complete && r < batch.n_rows; r++) {
+      const float *const row = values.get () + r * batch.stride ();
+      const std::size_t first = batch.index (query.windows, r);
+      if (query.question == Question::votes)
+        rank_votes (query, row, n, batch.columns, answers + first);
+      else
+        std::copy_n (row, batch.columns, answers + first);
+      if (finds_best) {
+        if (r == 0)
+          bests[b] = ranked (query, int (first), answers[first]);
+        bests[b] = better (query, bests[b], first, answers + first, batch.columns);
+      }
+    }
+  });
+  if (error == 0 && finds_best) {
+    const int index = std::ranges::min_element (bests, std::less<> ())->index;
+    *query.best = { answers[index], index };
+  }
+  return error;
 }
 
 }  // namespace
 
 int answer (TensorView tensor, const Query &query)
 {
+  if (query.n_models () > 0)
+    return guarded ([&] { return compare_all (tensor, query); });
   const Shape &shape = tensor.shape;
-  const int error = tensor.with_planes ([&] (const auto &plane) {
+  return tensor.with_planes ([&] (const auto &plane) {
     switch (query.question) {
       case Question::counts: return count<std::uint32_t> (shape, plane, query);
       case Question::sums: return count<std::uint64_t> (shape, plane, query);
-      case Question::quantiles: return quantiles (shape, plane, query);
-      case Question::likelihoods: return likelihoods (shape, plane, query);
-      case Question::votes: break;
+      default: return quantiles (shape, plane, query);
     }
-    return votes (shape, plane, query);
   });
-  if (error == 0 && query.best && !query.has_bins_after (shape))
-    *query.best = best_of (query);
-  return error;
 }
 
 }  // namespace cpu

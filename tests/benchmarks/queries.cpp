@@ -204,14 +204,25 @@ void time_maps (Device device, const Shape &shape, double seconds)
                 .windows = { nullptr, 0, all_windows (shape, 61, 61) },
                 .models = model },
               (shape.width - 60.0) * (shape.height - 60.0), reading, seconds);
+  const Grid every_third = { 64, 64, 0, 0, 3, 3, shape.width / 3, shape.height / 3 };
+  time_query (ring, "map 64x64, each 3 pixels",
+              { .question = Question::likelihoods,
+                .windows = { nullptr, 0, every_third },
+                .models = model },
+              double (every_third.columns) * every_third.rows, reading, seconds);
+  const Grid large = all_windows (shape, shape.width / 2, shape.height / 2);
+  time_query (
+      ring, text ("map %dx%d", large.window_width, large.window_height).c_str (),
+      { .question = Question::likelihoods, .windows = { nullptr, 0, large }, .models = model },
+      double (large.columns) * large.rows, reading, seconds);
   time_query (ring, "map of medians, 64x64", { .question = Question::quantiles, .windows = all },
               all.size (), reading, seconds);
 }
 
 /// The tracking of Adam et al.: 40 patches at 15x15 positions.
-void time_votes (Device device, double seconds)
+void time_votes (Device device, Type counter, double seconds)
 {
-  Ring ring (device, { 352, 288, 16 });
+  Ring ring (device, { 352, 288, 16, counter });
   std::vector<Region> patches;
   for (int i = 0; i < 20; i++) {
     patches.push_back ({ i % 2 * 20, i / 2 * 8, 20, 8 });
@@ -258,9 +269,10 @@ int main (int argc, char **argv)
       skipped++;
       continue;
     }
-    for (const Type counter : { Type::u32, Type::u16_anchored })
+    for (const Type counter : { Type::u32, Type::u16, Type::u16_anchored }) {
       time_maps (device, { options.width, options.height, 32, counter }, options.seconds);
-    time_votes (device, options.seconds);
+      time_votes (device, counter, options.seconds);
+    }
     measured++;
   }
   std::printf ("%d measured, %d skipped\n", measured, skipped);

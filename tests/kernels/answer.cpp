@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Likelihoods, quantiles and votes are those of counted pixels and of the textbooks' formulas in
-// double precision. All devices answer the same bits, and so do groups of bins that are asked one
-// after another.
+// double precision. All devices answer the same bits, those of likeness.hpp for one window, and so
+// do groups of bins that are asked one after another.
 //
 // Environment: devices.hpp
 #include <cmath>
@@ -120,6 +120,64 @@ void run_likelihoods (Device device)
               });
 }
 
+/// Maps of several batches, over the borders, with steps that divide the window or do not, and with
+/// windows that a u16 cannot count at once, or not even a row of.
+constexpr struct {
+  int width, height, bins;
+  Grid grid;
+} kMaps[] = {
+  { 700, 40, 5, { 9, 7, -5, -3, 1, 1, 710, 45 } },
+  { 301, 41, 4, { 12, 8, -4, 2, 3, 2, 103, 18 } },
+  { 301, 41, 4, { 11, 9, -4, -5, 3, 2, 103, 24 } },
+  { 400, 300, 3, { 300, 260, -20, -9, 7, 5, 20, 12 } },
+  { 70000, 2, 2, { 66000, 2, -300, -1, 700, 1, 9, 3 } },
+};
+
+/// Returns what likeness.hpp makes of a window's pixels.
+float likeness (Measure measure, const Bytes &image, const Shape &shape, const Region &window,
+                const std::vector<float> &model)
+{
+  const auto counts = count_pixels (image, shape.width, window, shape.bins);
+  const Region inside = clip (window, shape);
+  const float weight = weight_of (inside.width, inside.height);
+  return with_measure (measure, [&] (auto measure) {
+    MeasureSum<measure.value> sum (shape.bins, weight == 0);
+    for (int b = 0; b < shape.bins; b++)
+      sum.add (weight * float (counts[b]), sum.prepared (model[b]));
+    return sum.value ();
+  });
+}
+
+/// A map's values have the bits of likeness.hpp for one window after another.
+void run_maps (Device device)
+{
+  std::mt19937 random (seed ());
+  for (const auto &[width, height, bins, grid] : kMaps)
+    for (const Type counter : { Type::u32, Type::u16, Type::u16_anchored }) {
+      const Case c = case_of ({ width, height, bins, counter }, Pattern::noise);
+      if (!is_valid (c.shape) || (small_cases () && width > 500))
+        continue;
+      AskedTensor tensor (device, c, right_tensor (Input (c)));
+      const Bytes image = picture_of (c);
+      Asked asked{ .question = Question::likelihoods, .grid = grid };
+      for (int m = 0; m < kMeasures; m++) {
+        asked.measure = Measure (m);
+        asked.models = models (image, c.shape, random)[m % 3];
+        Best best;
+        const auto got = tensor.ask<float> (asked, &best);
+        for (int i = 0; i < asked.n (); i += 1 + asked.n () / 500) {
+          const Region window = asked.window (i);
+          const float wanted = likeness (asked.measure, image, c.shape, window, asked.models);
+          fail_unless (memcmp (&got[i], &wanted, sizeof wanted) == 0,
+                       "%s: %s of %d,%d %dx%d is %.9g, must be %.9g", c.name ().c_str (),
+                       name_of (asked.measure), window.x, window.y, window.width, window.height,
+                       got[i], wanted);
+        }
+        expect_best (c, asked, got, best);
+      }
+    }
+}
+
 void run_quantiles (Device device)
 {
   for_frames (device, [] (const Case &c, const Bytes &image, AskedTensor &tensor, std::mt19937 &) {
@@ -145,7 +203,7 @@ void run_quantiles (Device device)
   });
 }
 
-/// Patches that lie in and around a window, some of no pixels.
+/// Patches that lie in and around a window, some of no pixels, one of a negative size.
 std::vector<Region> patches_of (const Shape &shape, int n, std::mt19937 &random)
 {
   std::vector<Region> patches;
@@ -153,6 +211,8 @@ std::vector<Region> patches_of (const Shape &shape, int n, std::mt19937 &random)
     patches.push_back (
         { int (random () % (shape.width + 2)) - 2, int (random () % (shape.height + 2)) - 2,
           int (random () % (shape.width / 2 + 2)), int (random () % (shape.height / 2 + 2)) });
+  if (n > 3)
+    patches[1] = { 0, 0, -300, 2 };
   return patches;
 }
 
@@ -331,6 +391,7 @@ void run_groups (Device device)
 }  // namespace
 
 DEVICE_TEST (likelihoods)
+DEVICE_TEST (maps)
 DEVICE_TEST (quantiles)
 DEVICE_TEST (votes)
 DEVICE_TEST (same_bits)
@@ -342,6 +403,7 @@ static Suite *answer_suite ()
   TCase *const tcase = case_of_suite (suite, "answer");
   const int devices = int (std::size (kDevices));
   tcase_add_loop_test (tcase, likelihoods, 0, devices);
+  tcase_add_loop_test (tcase, maps, 0, devices);
   tcase_add_loop_test (tcase, quantiles, 0, devices);
   tcase_add_loop_test (tcase, votes, 0, devices);
   tcase_add_loop_test (tcase, same_bits, 1, devices);

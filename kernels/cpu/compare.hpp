@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <algorithm>
+
+#include "../rounding.hpp"
+#include "../window.hpp"
+
+namespace inthist::cpu {
+
+/// Windows that a task compares: neighbours in some rows of a grid, or in a list, which is a row.
+/// Maps of 640x480x32 took as long or longer with 8 or 16 rows, and with 320 or 1024 columns; most
+/// differences were within the noise (queries --device cpu).
+struct Batch {
+  static constexpr int kRows = 4, kColumns = 512, kWindows = kRows * kColumns;
+
+  int n_rows, rows[kRows];
+  int columns, first_column;
+
+  /// Returns how far rows of values are from each other: vectors have no rest.
+  int stride () const { return round_up (columns, 16); }
+  /// Returns the first window's number.
+  std::size_t index (const Windows &windows, int row) const
+  {
+    return std::size_t (rows[row]) * (windows.list ? windows.n : windows.grid.columns)
+           + first_column;
+  }
+};
+
+/// Returns the part of each window that a model is for. Windows of likelihoods are all of it, and
+/// those of a list have sizes of their own. A negative size is none.
+inline Region patch_of (const Query &query, int model)
+{
+  const Grid &grid = query.windows.grid;
+  if (query.question != Question::votes)
+    return { 0, 0, grid.window_width, grid.window_height };
+  const Region &patch = query.patches[model];
+  return { patch.x, patch.y, std::max (0, patch.width), std::max (0, patch.height) };
+}
+
+/// Moves the numbers of a sum, which lie kWindows apart. Lambdas of an instruction set's own would
+/// not be inlined into for_state.
+template <Measure kMeasure>
+void load (MeasureSum<kMeasure> &sum, const float *numbers)
+{
+  sum.for_state ([numbers] (int k, float &number) { number = numbers[k * Batch::kWindows]; });
+}
+
+template <Measure kMeasure>
+void store (MeasureSum<kMeasure> &sum, float *numbers)
+{
+  sum.for_state ([numbers] (int k, float number) { numbers[k * Batch::kWindows] = number; });
+}
+
+}  // namespace inthist::cpu
