@@ -21,6 +21,7 @@
 
 #include <bit>
 
+#include "binning.hpp"
 #include "inthist.hpp"
 #include "likeness.hpp"
 #include "region.hpp"
@@ -115,6 +116,10 @@ std::size_t carried_bytes (const Query &query);
 namespace cpu {
 /// Returns 0, ENOMEM or EAGAIN. After a failure answers and carried data are undefined.
 [[nodiscard]] int answer (TensorView tensor, const Query &query);
+/// Answers counts or sums, which nothing is carried for, from the pixels of a frame of this shape:
+/// the same numbers, in time that grows with the windows. Pixels are bytes; of a table they are the
+/// values, and the LUT means nothing.
+[[nodiscard]] int answer_pixels (const Binning &binning, const Shape &shape, const Query &query);
 }  // namespace cpu
 
 namespace cuda {
