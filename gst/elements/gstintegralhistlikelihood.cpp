@@ -168,6 +168,7 @@ static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProp
   State &state = *self->state;
   GstIntegralHistogram *histogram = meta->histogram;
   const int bins = int (gst_integral_histogram_get_bins (histogram));
+  const Interruptible asking = state.consumer.interruptible ();
   TRY (state.consumer.await (histogram));
   if (int (state.model.bins.size ()) != bins || state.known_changes != properties.model_changes) {
     state.model = TRY (take_model (properties.model, properties.histogram, meta, width, height));

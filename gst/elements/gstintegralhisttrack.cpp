@@ -230,6 +230,7 @@ public:
     std::vector<Target *> targets;
     for (const auto &followed : state_.followed)
       targets.push_back (&followed->target);
+    const Interruptible asking = state_.consumer.interruptible ();
     TRY (state_.consumer.await (histogram_));
     TRY (follow (histogram_, properties.track, targets));
     forget (properties.forget_after);

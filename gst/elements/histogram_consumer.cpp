@@ -15,7 +15,7 @@ static constexpr guint kPatience = 100, kPatientIntervals = 10;
 
 void HistogramConsumer::start ()
 {
-  flushing_ = stopping_ = false;
+  flushing_ = stopping_ = refusing_ = false;
   found_ = false;
   missing_ = 0;
 }
@@ -26,6 +26,7 @@ void HistogramConsumer::take_event (GstEvent *event)
     flushing_ = true;
   else if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
     flushing_ = false;
+  note_refusal ();
 }
 
 void HistogramConsumer::take_transition (GstStateChange transition)
@@ -33,12 +34,21 @@ void HistogramConsumer::take_transition (GstStateChange transition)
   // pads cannot be deactivated while the streaming thread waits here
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
     stopping_ = true;
+  note_refusal ();
+}
+
+/// Another thread may set the other flag meanwhile, and would set this one behind it.
+void HistogramConsumer::note_refusal ()
+{
+  refusing_ = flushing_ || stopping_;
+  if (flushing_ || stopping_)
+    refusing_ = true;
 }
 
 Expected<> HistogramConsumer::await (GstIntegralHistogram *histogram)
 {
   found_ = true;
-  return integralhist::await (tensor_of (histogram), [this] { return flushing_ || stopping_; });
+  return integralhist::await (tensor_of (histogram), [this] { return refusing_.load (); });
 }
 
 Expected<> HistogramConsumer::note_missing (GstBaseTransform *element, const char *usage)

@@ -10,6 +10,7 @@
 #include <gst/integralhist/gstintegralhistogram.h>
 
 #include <gst/integralhist/error.hpp>
+#include <gst/integralhist/interruptible.hpp>
 
 namespace integralhist {
 
@@ -23,13 +24,17 @@ public:
 
   /// Waits for the tensor. Returns an Error::Kind::flushing after a flush or a stop.
   Expected<> await (GstIntegralHistogram *histogram);
+  /// Lets a flush or a stop end what this thread asks, as long as the result lives.
+  Interruptible interruptible () const { return Interruptible (refusing_); }
 
   /// Counts a frame that has no histogram and is no gap. Returns an error, with `usage` as a launch
   /// line, unless frames had one before or a producer upstream leaves frames out.
   Expected<> note_missing (GstBaseTransform *element, const char *usage);
 
 private:
-  std::atomic<bool> flushing_ = false, stopping_ = false;
+  void note_refusal ();
+
+  std::atomic<bool> flushing_ = false, stopping_ = false, refusing_ = false;  // the last: either
   bool found_ = false;
   guint missing_ = 0;  // frames since the start
 };

@@ -83,6 +83,22 @@ GType download_get_type ()
   return type;
 }
 
+GType compute_get_type ()
+{
+  static const GEnumValue values[] = {
+    { int (Compute::automatic),
+      "At once on a GPU; on the CPU when somebody asks, and as much as is asked, unless consumers "
+      "keep asking for whole tensors",
+      "auto" },
+    { int (Compute::eager), "At once, while the frame is passed on", "eager" },
+    { int (Compute::on_demand), "When somebody asks, and as much as is asked; on the CPU alone",
+      "on-demand" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_enum_register_static ("GstCudaIntegralCompute", values);
+  return type;
+}
+
 const inthist::Strategy *strategy_of (int value)
 {
   return value == 0 ? nullptr : &inthist::strategies ()[value - 1];
@@ -113,6 +129,8 @@ PropertyTable<ProducerProperties> make_table (Content content)
                      "else takes the one that the fewest elements of this process use");
   table.choice ("download", FIELD (options.download), download_get_type (), kReady,
                 "When a tensor on a GPU is copied to the host");
+  table.choice ("compute", FIELD (options.compute), compute_get_type (), kReady,
+                "When tensors are computed");
   table.number<guint> ("async-depth", FIELD (options.async_depth), 1, kMaxAsyncDepth, kReady,
                        "Frames, and so tensors, that may be in flight at once; the next waits for "
                        "the oldest");

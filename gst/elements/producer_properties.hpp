@@ -18,7 +18,7 @@ enum class Backend { automatic, cuda, cpu };
 struct ProducerProperties {
   Backend backend = Backend::automatic;
   int cuda_device_id = -1;
-  Options options;
+  Options options = { .compute = Compute::automatic };
   bool sync = false;
   std::optional<bool> qos;  // unset: on for live sources
   guint interval = 1;

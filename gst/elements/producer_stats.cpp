@@ -25,7 +25,9 @@ GstStructure *producer_stats (const Stats &stats, const Plan &plan, guint64 skip
       "stats", "frames", G_TYPE_UINT64, stats.frames, "in-flight", G_TYPE_UINT64, stats.in_flight,
       "backend", G_TYPE_STRING, stats.backend, "strategy", G_TYPE_STRING, strategy, "tile",
       G_TYPE_INT, plan.choice.tuning.tile, "threads", G_TYPE_INT, plan.choice.tuning.threads,
-      "tuning", G_TYPE_STRING, plan.origin, "device", G_TYPE_INT, stats.device, "bytes-up",
+      "tuning", G_TYPE_STRING, plan.origin, "compute", G_TYPE_STRING, stats.when, "pixel-answers",
+      G_TYPE_UINT64, stats.pixel_answers, "part-tensors", G_TYPE_UINT64, stats.part_tensors,
+      "tensors", G_TYPE_UINT64, stats.tensors, "device", G_TYPE_INT, stats.device, "bytes-up",
       G_TYPE_UINT64, stats.bytes_up, "bytes-down", G_TYPE_UINT64, stats.bytes_down, "bytes-staged",
       G_TYPE_UINT64, stats.bytes_staged, "skipped", G_TYPE_UINT64, skipped, nullptr);
   const auto add = [&] (const char *mean, const char *max, const Duration &duration) {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include <gst/integralhist/histogram.hpp>
+#include <gst/integralhist/interruptible.hpp>
 
 namespace integralhist {
 
@@ -22,6 +23,7 @@ RegionReporter::~RegionReporter ()
   {
     const std::lock_guard lock (mutex_);
     stopping_ = true;
+    refusing_ = true;
     queue_.clear ();
     changed_.notify_all ();
   }
@@ -32,6 +34,7 @@ void RegionReporter::set_flushing (bool flushing)
 {
   const std::lock_guard lock (mutex_);
   flushing_ = flushing;
+  refusing_ = flushing || stopping_;
   if (flushing) {
     flushes_++;
     queue_.clear ();
@@ -59,6 +62,7 @@ void RegionReporter::drain ()
 
 void RegionReporter::work ()
 {
+  const Interruptible asking (refusing_);
   std::unique_lock lock (mutex_);
   for (;;) {
     changed_.wait (lock, [this] { return stopping_ || !queue_.empty (); });
@@ -167,7 +171,7 @@ bool RegionReporter::post (const Frame &frame)
   if (const auto added = (bins ? add_counts : add_sums) (structure, histogram, frame.regions);
       !added) {
     gst_structure_free (structure);
-    if (tensor_of (histogram).failure_reported)
+    if (tensor_of (histogram).failure_reported || added.error ().kind == Error::Kind::flushing)
       return true;
     if (!error_posted_.exchange (true))
       post_error (element_, added.error (),

@@ -60,7 +60,8 @@ private:
   GstElement *const element_;
   const unsigned limit_;
   std::atomic<bool> &error_posted_;
-  std::mutex mutex_;  // guards all below
+  std::atomic<bool> refusing_ = false;  // after a flush or a stop: ends what is computed
+  std::mutex mutex_;                    // guards all below
   std::condition_variable changed_;
   std::deque<Frame> queue_;
   guint flushes_ = 0;

@@ -5,7 +5,7 @@
 
 namespace integralhist {
 
-Expected<> answer_on_host (const Tensor &tensor, const void *data, std::span<const Query> queries)
+Expected<> answer_on_host (const inthist::TensorView &tensor, std::span<const Query> queries)
 {
   for (Query query : queries) {
     HostMemory unwanted;
@@ -16,7 +16,7 @@ Expected<> answer_on_host (const Tensor &tensor, const void *data, std::span<con
       }));
       query.answers = unwanted.get ();
     }
-    TRY (check_host (inthist::cpu::answer ({ tensor.shape, tensor.layout, data }, query)));
+    TRY (check_host (inthist::cpu::answer (tensor, query)));
   }
   return {};
 }
@@ -35,7 +35,7 @@ CpuTensor::create (const inthist::Shape &shape, unsigned alive, const Cancelled 
 Expected<> CpuTensor::ask (std::span<const Query> queries)
 {
   TRY (wait (GST_CLOCK_TIME_NONE));
-  return answer_on_host (*this, memory_.get (), queries);
+  return answer_on_host ({ shape, layout, memory_.get () }, queries);
 }
 
 Expected<const void *> CpuTensor::host ()

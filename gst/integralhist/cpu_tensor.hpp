@@ -10,7 +10,7 @@
 namespace integralhist {
 
 /// Answers queries from a tensor in host memory.
-Expected<> answer_on_host (const Tensor &tensor, const void *data, std::span<const Query> queries);
+Expected<> answer_on_host (const inthist::TensorView &tensor, std::span<const Query> queries);
 
 class CpuTensor final : public EngineTensor {
 public:

@@ -56,6 +56,10 @@ struct Stats {
   guint64 bytes_up = 0, bytes_down = 0;
   guint64 bytes_staged = 0;  // of bytes_up, from unpinned memory
   Duration upload, compute, download;
+  const char *when = "eager";  // or "on-demand": how the next frame is computed
+  // of frames that wait for questions
+  guint64 pixel_answers = 0;              // from the pixels, without a tensor
+  guint64 part_tensors = 0, tensors = 0;  // computed, of a part of a frame and of all of it
 
   struct DeviceParts {
     int device;

@@ -6,6 +6,7 @@
 #include "cuda/peer_upload.hpp"
 #include "cuda/pinned_memory.hpp"
 #include "log.hpp"
+#include "on_demand_engine.hpp"
 #include "sharded/sharded_engine.hpp"
 
 namespace integralhist {
@@ -26,8 +27,21 @@ Expected<std::unique_ptr<Engine>> make_once (const inthist::Shape &shape, const 
              limited = options.max_device_memory > 0;
   if (!several && !limited && devices.contexts.empty () && devices.ids.empty ()) {
     GST_DEBUG ("%s: one engine, on the CPU", describe (shape).c_str ());
-    return make_cpu_engine (shape, lut, options);
+    if (options.compute == Compute::eager)
+      return make_cpu_engine (shape, lut, options);
+    // when it is made, frames stream: nothing is measured
+    return make_on_demand_engine (
+        shape, lut, options,
+        [shape, lut, eager = untuned (options)] () -> Expected<std::unique_ptr<Engine>> {
+          return make_cpu_engine (shape, lut, eager);
+        });
   }
+
+  if (options.compute == Compute::on_demand)
+    return error (
+        Error::Kind::bad_setting,
+        "compute=on-demand works on the CPU alone, and without several devices, task-bins "
+        "or max-device-memory: set compute=auto, or backend=cpu alone");
 
   std::vector<ShardDevice> all;
   DeviceFunctions functions;

@@ -12,6 +12,10 @@ namespace integralhist {
 
 enum class Download { lazy, eager, never };
 
+/// When tensors are computed: `automatic` is at once on a GPU, and on the CPU when somebody asks,
+/// unless consumers keep asking for whole tensors.
+enum class Compute { automatic, eager, on_demand };
+
 struct Options {
   const inthist::Strategy *strategy = nullptr;  // null for the fastest
   unsigned tuning_time = 200;                   // milliseconds
@@ -19,11 +23,12 @@ struct Options {
   guint64 max_device_memory = 0;  // bytes of a device; 0 for all free
   int task_bins = 0;              // most bins of a task; 0 for what suits the devices
   Download download = Download::lazy;
+  Compute compute = Compute::eager;
   // Called once by an engine that is of no more use, maybe from its own thread.
-  std::function<void (const Error &)> failed;
+  std::function<void (const Error &)> failed = {};
   // Called once for a frame that has waited a second for one of at most so many tensors.
-  std::function<void (unsigned most)> still_waiting;
-  Cancelled cancelled;  // set from a flush or a stop on: nothing may take long
+  std::function<void (unsigned most)> still_waiting = {};
+  Cancelled cancelled = {};  // set from a flush or a stop on: nothing may take long
 };
 
 }  // namespace integralhist

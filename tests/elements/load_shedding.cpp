@@ -252,7 +252,8 @@ static bool keeps_up (const char *behind)
     Pipeline pipeline (
         std::string ("videotestsrc is-live=true pattern=black ! "
                      "video/x-raw,format=GRAY8,width=1280,height=720,framerate=30/1 ! "
-                     "cudaintegralhist name=hist backend=cpu strategy=serial bins=96 tuning-time=0 "
+                     "cudaintegralhist name=hist backend=cpu compute=eager strategy=serial bins=96 "
+                     "tuning-time=0 "
                      "max-tensors=4 ")
         + (qos ? "" : "qos=false ") + behind
         + "fakesink name=sink sync=true enable-last-sample=false");

@@ -139,8 +139,9 @@ GST_START_TEST (too_large)
   const char *backend = kBackends[__i__];
   if (!have (backend))
     return;
-  GstHarness *h = harness (std::string ("cudaintegralhist bins=256 backend=") + backend,
-                           "video/x-raw,format=GRAY8,width=32768,height=32768,framerate=1/1");
+  GstHarness *h =
+      harness ("cudaintegralhist compute=eager bins=256 backend=" + std::string (backend),
+               "video/x-raw,format=GRAY8,width=32768,height=32768,framerate=1/1");
   GstBus *bus = gst_bus_new ();
   gst_element_set_bus (h->element, bus);
   fail_unless_equals_int (

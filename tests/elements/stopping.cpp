@@ -14,7 +14,7 @@ namespace {
 constexpr gint64 kAtOnce = 300 * 1000 * (kMarksMemory ? 2 : 1);
 
 constexpr const char *kSize = kMarksMemory ? "width=1920,height=1080" : "width=2560,height=1440",
-                     *kSlow = "backend=cpu strategy=serial bins=64 tuning-time=0";
+                     *kSlow = "backend=cpu compute=eager strategy=serial bins=64 tuning-time=0";
 
 std::string line (const std::string &properties, const std::string &behind = "",
                   const std::string &sink = "fakesink sync=false")
@@ -67,6 +67,7 @@ const struct {
   { "regions", "regions=3,3,50,50", "" },
   { "a tracker that waits", "", "integralhisttrack targets=9,9,50,50 ! " },
   { "a likelihood map that waits", "", "integralhistlikelihood step=16 ! " },
+  { "a likelihood map that computes", "compute=on-demand", "integralhistlikelihood step=16 ! " },
   { "an overlay that waits", "", "integralhistoverlay regions=9,9,50,50 histograms=true ! " },
   { "pretended devices", "cuda-device-ids=0,1", "" },
   { "pretended devices, sync", "cuda-device-ids=0,1 sync=true regions=3,3,50,50", "" },

@@ -237,7 +237,7 @@ void run_bounded (const Setup &setup)
   constexpr gsize kTensor = 320 * 240 * 32 * 4;
   const std::string caps = caps_text ("GRAY8", 320, 240);
   const GstVideoInfo info = video_info (caps);
-  Harness harness (setup, "");
+  Harness harness (setup, "compute=eager");
   harness.set_caps (caps);
   harness.pass (noise (info, 0));
   const gsize before = resident ();

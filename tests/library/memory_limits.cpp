@@ -157,7 +157,8 @@ GST_START_TEST (address_space)
     std::ifstream ("/proc/self/statm") >> pages;
     return pages * std::size_t (sysconf (_SC_PAGESIZE));
   };
-  Alone alone ("cudaintegralhist backend=cpu tuning-time=0 bins=64", caps_of ("GRAY8", 1280, 720));
+  Alone alone ("cudaintegralhist backend=cpu compute=eager tuning-time=0 bins=64",
+               caps_of ("GRAY8", 1280, 720));
   const rlimit limit = { used () + 200 * kMiB, RLIM_INFINITY };
   fail_unless (setrlimit (RLIMIT_AS, &limit) == 0);
   GstBuffer *const in = gst_buffer_new_allocate (nullptr, 1280 * 720, nullptr);

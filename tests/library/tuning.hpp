@@ -146,8 +146,9 @@ inline Outcome run (int element, const std::string &properties = "", const char 
 {
   g_autofree char *caps = g_strdup_printf (
       "video/x-raw,format=GRAY8,width=%d,height=%d,framerate=25/1", kWidth, kHeight);
-  GstHarness *h =
-      harness (std::string (kElements[element]) + " backend=" + backend + " " + properties, caps);
+  GstHarness *h = harness (std::string (kElements[element]) + " compute=eager backend=" + backend
+                               + " " + properties,
+                           caps);
   GstVideoInfo info;
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
   GstBuffer *in = noise (info, 1);

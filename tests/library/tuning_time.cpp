@@ -113,10 +113,11 @@ private:
   }
 
   std::atomic<int> in_ = 0, out_ = 0;
-  GstElement *pipeline_ = gst_parse_launch (
-      "videotestsrc ! video/x-raw,format=GRAY8,width=1920,height=1080 ! "
-      "cudaintegralhist name=e bins=64 backend=cpu tuning-time=60000 ! fakesink async=false",
-      nullptr);
+  GstElement *pipeline_ =
+      gst_parse_launch ("videotestsrc ! video/x-raw,format=GRAY8,width=1920,height=1080 ! "
+                        "cudaintegralhist name=e bins=64 backend=cpu compute=eager "
+                        "tuning-time=60000 ! fakesink async=false",
+                        nullptr);
   GstElement *element_ = gst_bin_get_by_name (GST_BIN (pipeline_), "e");
 };
 
@@ -151,7 +152,7 @@ GST_END_TEST;
 GST_START_TEST (too_little_time)
 {
   const auto tuning = [] (const char *time) {
-    GstHarness *h = harness (std::string ("cudaintegralhist backend=cpu ") + time,
+    GstHarness *h = harness (std::string ("cudaintegralhist backend=cpu compute=eager ") + time,
                              "video/x-raw,format=GRAY8,width=1920,height=1080");
     gst_buffer_unref (gst_harness_push_and_pull (h, gst_harness_create_buffer (h, 1920 * 1080)));
     GstElement *self = gst_harness_find_element (h, "cudaintegralhist");
@@ -215,8 +216,8 @@ GST_START_TEST (two_at_once)
     g_autofree char *line =
         g_strdup_printf ("videotestsrc num-buffers=2 ! video/x-raw,format=GRAY8,width=%d,height=%d "
                          "! tee name=t  t. ! "
-                         "queue ! %s name=a backend=cpu ! fakesink "
-                         "t. ! queue ! %s name=b backend=cpu ! fakesink",
+                         "queue ! %s name=a backend=cpu compute=eager ! fakesink "
+                         "t. ! queue ! %s name=b backend=cpu compute=eager ! fakesink",
                          kWidth, kHeight, kElements[0], kElements[other]);
     GstElement *pipeline = gst_parse_launch (line, nullptr);
     gst_element_set_state (pipeline, GST_STATE_PLAYING);

@@ -20,7 +20,7 @@ ShardedTensor::create (const inthist::Shape &shape, const Partition &partition, 
 Expected<> ShardedTensor::ask (std::span<const Query> queries)
 {
   TRY (wait (GST_CLOCK_TIME_NONE));
-  return shards_.empty () ? answer_on_host (*this, host_.get (), queries)
+  return shards_.empty () ? answer_on_host ({ shape, layout, host_.get () }, queries)
                           : ask_shards (shape, shards_, queries);
 }
 

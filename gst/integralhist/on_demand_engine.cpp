@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Histograms and tables on the CPU when somebody asks (on_demand_tensor.hpp). The streaming thread
+// copies a byte a pixel; then the buffer is no longer needed. Who asks computes.
+//
+// Where consumers ask for whole tensors, frame after frame, an eager engine computes the next frame
+// while they look at this one. Every kProbe-th frame still waits for questions, which tells when
+// that ends.
+#include "on_demand_engine.hpp"
+
+#include <chrono>
+#include <mutex>
+
+#include "check_threads.hpp"
+#include "log.hpp"
+#include "on_demand_tensor.hpp"
+#include "tensor_pool.hpp"
+#include "tuning_cache.hpp"
+
+namespace integralhist {
+namespace {
+
+class OnDemandEngine final : public Engine {
+public:
+  using MakeEager = std::function<Expected<std::unique_ptr<Engine>> ()>;
+
+  OnDemandEngine (const Options &options, MakeEager make_eager)
+      : automatic_ (options.compute == Compute::automatic), make_eager_ (std::move (make_eager))
+  {
+  }
+
+  Expected<> open (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options)
+  {
+    TRY (check_threads (options.cancelled.get ()));
+    Plan plan = TRY (plan_for (inthist::Device::cpu, shape, options.strategy, 0, 1, nullptr,
+                               options.cancelled.get ()));
+    plan.description += ", when somebody asks";
+    frames_ = std::make_shared<OnDemandFrames> (shape, lut, plan);
+    pool_ = TRY (TensorPool::create (
+        [frames = frames_, cancelled = options.cancelled] (unsigned alive) {
+          return OnDemandTensor::create (frames, alive, cancelled);
+        },
+        options));
+    return {};
+  }
+
+  ~OnDemandEngine () override
+  {
+    if (pool_)
+      pool_->close ();
+  }
+
+  Expected<SubmittedFrame> submit (const Frame &frame) override
+  {
+    if (TRY (is_eager ()) && ++since_probe_ % kProbe != 0)
+      return eager ()->submit (frame);
+    const auto start = std::chrono::steady_clock::now ();
+    auto tensor = std::static_pointer_cast<OnDemandTensor> (TRY (pool_->acquire ()));
+    TRY (tensor->keep (frame.image));
+    const std::lock_guard lock (mutex_);
+    stats_.frames++;
+    stats_.upload.add (
+        std::chrono::nanoseconds (std::chrono::steady_clock::now () - start).count ());
+    return SubmittedFrame{ std::move (tensor) };
+  }
+
+  void set_flushing (bool flushing) override
+  {
+    pool_->set_flushing (flushing);
+    const std::lock_guard lock (mutex_);
+    flushing_ = flushing;
+    if (eager_)
+      eager_->set_flushing (flushing);
+  }
+
+  Expected<> finish () override
+  {
+    Engine *const engine = eager ();
+    return engine ? engine->finish () : Expected<> ();
+  }
+
+  bool has_failed () override
+  {
+    Engine *const engine = eager ();
+    return engine && engine->has_failed ();
+  }
+
+  void abandon () override
+  {
+    if (Engine *const engine = eager ())
+      engine->abandon ();
+  }
+
+  Stats stats () override
+  {
+    const std::lock_guard lock (mutex_);
+    Stats stats = eager_ ? eager_->stats () : Stats ();
+    stats.backend = "cpu";
+    stats.when = eager_now_ ? "eager" : "on-demand";
+    stats.frames += stats_.frames;
+    stats.in_flight += frames_->computing;
+    stats.upload.add (stats_.upload);
+    stats.pixel_answers = frames_->pixels;
+    stats.part_tensors = frames_->boxes;
+    stats.tensors = frames_->wholes;
+    stats.compute.add (frames_->computed ());
+    return stats;
+  }
+
+  const Plan &plan () const override { return frames_->plan; }
+
+private:
+  static constexpr unsigned kWholes = 4, kProbe = 32;  // frames
+
+  /// Returns whether this frame is computed at once, by the frames before.
+  Expected<bool> is_eager ()
+  {
+    if (!automatic_)
+      return false;
+    const bool now = eager_now_ ? frames_->last_whole () : frames_->wholes_in_a_row () >= kWholes;
+    if (now != eager_now_)
+      GST_DEBUG ("consumers %s: frames are computed %s",
+                 now ? "ask for whole tensors" : "ask for less than whole tensors",
+                 now ? "at once" : "when somebody asks");
+    if (now && !eager ()) {
+      auto engine = TRY (make_eager_ ());
+      const std::lock_guard lock (mutex_);
+      engine->set_flushing (flushing_);
+      eager_ = std::move (engine);
+    }
+    const std::lock_guard lock (mutex_);
+    eager_now_ = now;
+    return now;
+  }
+
+  /// Returns the eager engine, which stays once it is there.
+  Engine *eager ()
+  {
+    const std::lock_guard lock (mutex_);
+    return eager_.get ();
+  }
+
+  const bool automatic_;
+  const MakeEager make_eager_;
+  std::shared_ptr<OnDemandFrames> frames_;
+  std::shared_ptr<TensorPool> pool_;
+  unsigned since_probe_ = 0;  // the streaming thread's
+
+  std::mutex mutex_;  // guards all below
+  std::unique_ptr<Engine> eager_;
+  bool eager_now_ = false, flushing_ = false;
+  Stats stats_;
+};
+
+}  // namespace
+
+Expected<std::unique_ptr<Engine>>
+make_on_demand_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+                       std::function<Expected<std::unique_ptr<Engine>> ()> make_eager)
+{
+  auto engine = std::make_unique<OnDemandEngine> (options, std::move (make_eager));
+  TRY (engine->open (shape, lut, options));
+  return engine;
+}
+
+}  // namespace integralhist
