@@ -10,6 +10,7 @@
 
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 
 #include "../inthist.hpp"
@@ -31,19 +32,22 @@ template <class Body>
 
 /// Calls `body (part)` for parts of a TBB range, in parallel. A body that returns false has stopped
 /// half-way: no other part begins then, and this returns ECANCELED, whatever becomes of the flag. A
-/// context of its own keeps the application's tasks from stopping ours unnoticed.
+/// context of its own keeps the application's tasks from stopping ours unnoticed. While the caller
+/// waits it takes no other tasks: they might want a lock that it holds.
 template <class Range, class Body>
 [[nodiscard]] int for_parts (const Range &range, Body &&body)
 {
   return guarded ([&] {
     tbb::task_group_context context (tbb::task_group_context::isolated);
-    tbb::parallel_for (
-        range,
-        [&] (const Range &part) {
-          if (!body (part))
-            context.cancel_group_execution ();
-        },
-        context);
+    tbb::this_task_arena::isolate ([&] {
+      tbb::parallel_for (
+          range,
+          [&] (const Range &part) {
+            if (!body (part))
+              context.cancel_group_execution ();
+          },
+          context);
+    });
     return context.is_group_execution_cancelled () ? ECANCELED : 0;
   });
 }

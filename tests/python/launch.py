@@ -119,6 +119,22 @@ class Launch(unittest.TestCase):
         self.check(7, SEVERAL)
 
 
+class Cameras(unittest.TestCase):
+    def test_streams(self):
+        """The frames are those of live sources; whether all keep up depends on the machine"""
+        process = subprocess.run(
+            [sys.executable, os.path.join(ROOT, 'examples', 'cameras.py'), '--streams', '3',
+             '--seconds', '2', '--size', '320x240', '--target', '150,100,40,60'],
+            timeout=TIMEOUT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            check=False)
+        self.assertIn(process.returncode, (0, 1), process.stdout)
+        lines = process.stdout.splitlines()
+        frames = [int(line.split()[1]) for line in lines[1:3]]
+        self.assertEqual(len(lines), 4, process.stdout)
+        self.assertTrue(90 <= sum(frames) <= 3 * 30 * 2 + 6, process.stdout)
+        self.assertRegex(lines[-1], r'^3 streams: the slowest had [\d.]+ frames a second')
+
+
 @unittest.skipUnless('GI_TYPELIB_PATH' in os.environ,
                      'built without introspection (no GI_TYPELIB_PATH)')
 @unittest.skipUnless(os.path.exists(WOMAN),
