@@ -73,7 +73,7 @@ void RegionReporter::work ()
     busy_ = true;
     const guint flushes = flushes_;
     lock.unlock ();
-    const bool posted = !await (frame, flushes) || post (frame);
+    const bool posted = !await (frame, flushes) || post (frame, flushes);
     frame.histogram.reset ();
     lock.lock ();
     if (!posted) {
@@ -154,7 +154,7 @@ Expected<> add_sums (GstStructure *structure, GstIntegralHistogram *histogram,
 
 }  // namespace
 
-bool RegionReporter::post (const Frame &frame)
+bool RegionReporter::post (const Frame &frame, guint flushes)
 {
   GstIntegralHistogram *const histogram = frame.histogram.get ();
   const bool bins =
@@ -168,10 +168,17 @@ bool RegionReporter::post (const Frame &frame)
       return gvalue<gint> (G_TYPE_INT, g_value_set_int, std::array{ r.x, r.y, r.w, r.h }[n]);
     });
   });
-  if (const auto added = (bins ? add_counts : add_sums) (structure, histogram, frame.regions);
-      !added) {
+  const auto added = (bins ? add_counts : add_sums) (structure, histogram, frame.regions);
+  std::unique_lock lock (mutex_);
+  const bool is_stale = flushes != flushes_ || stopping_;
+  lock.unlock ();
+  if (is_stale) {
     gst_structure_free (structure);
-    if (tensor_of (histogram).failure_reported || added.error ().kind == Error::Kind::flushing)
+    return true;
+  }
+  if (!added) {
+    gst_structure_free (structure);
+    if (tensor_of (histogram).failure_reported)
       return true;
     if (!error_posted_.exchange (true))
       post_error (element_, added.error (),

@@ -54,8 +54,9 @@ private:
   void work ();
   /// Waits for the frame's tensor; false after a stop, or a flush after the first `flushes` ones.
   bool await (const Frame &frame, guint flushes);
-  /// Returns false after an element error.
-  bool post (const Frame &frame);
+  /// Asks and posts, unless there is a stop, or another flush than the first `flushes` ones,
+  /// meanwhile. Returns false after an element error.
+  bool post (const Frame &frame, guint flushes);
 
   GstElement *const element_;
   const unsigned limit_;

@@ -230,7 +230,8 @@ GstIntegralHistogram *gst_integral_histogram_get_shard (GstIntegralHistogram *hi
  * @timeout: nanoseconds, 0 to look without waiting, or %GST_CLOCK_TIME_NONE for no limit
  * @error: return location for a #GError
  *
- * Waits until the tensor is computed. The queries do so themselves.
+ * Waits until the tensor is computed. The queries do so themselves. A tensor that is computed when
+ * somebody asks (the element's property `compute`) is not waited for: the query takes the time.
  *
  * Returns: %TRUE when it is; %FALSE with %GST_INTEGRAL_HISTOGRAM_ERROR_TIMEOUT, or with
  * %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED or %GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY if it could not

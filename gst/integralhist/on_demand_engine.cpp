@@ -52,8 +52,12 @@ public:
 
   Expected<SubmittedFrame> submit (const Frame &frame) override
   {
-    if (TRY (is_eager ()) && ++since_probe_ % kProbe != 0)
-      return eager ()->submit (frame);
+    if (TRY (is_eager ()) && ++since_probe_ % kProbe != 0) {
+      auto submitted = eager ()->submit (frame);
+      if (submitted || submitted.error ().kind != Error::Kind::no_memory)
+        return submitted;
+      stay_on_demand (submitted.error ());
+    }
     const auto start = std::chrono::steady_clock::now ();
     auto tensor = std::static_pointer_cast<OnDemandTensor> (TRY (pool_->acquire ()));
     TRY (tensor->keep (frame.image));
@@ -110,27 +114,44 @@ public:
   const Plan &plan () const override { return frames_->plan; }
 
 private:
-  static constexpr unsigned kWholes = 4, kProbe = 32;  // frames
+  static constexpr unsigned kWholes = 4, kLess = 2, kProbe = 32;  // frames
 
   /// Returns whether this frame is computed at once, by the frames before.
   Expected<bool> is_eager ()
   {
-    if (!automatic_)
+    if (!automatic_ || stays_on_demand_)
       return false;
-    const bool now = eager_now_ ? frames_->last_whole () : frames_->wholes_in_a_row () >= kWholes;
+    const OnDemandFrames::Row last = frames_->last ();
+    const bool now = eager_now_ ? last.less < kLess : last.whole >= kWholes;
     if (now != eager_now_)
       GST_DEBUG ("consumers %s: frames are computed %s",
                  now ? "ask for whole tensors" : "ask for less than whole tensors",
                  now ? "at once" : "when somebody asks");
     if (now && !eager ()) {
-      auto engine = TRY (make_eager_ ());
+      frames_->free_idle ();
+      auto engine = make_eager_ ();
+      if (!engine && engine.error ().kind == Error::Kind::flushing)
+        return tl::make_unexpected (engine.error ());
+      if (!engine) {
+        stay_on_demand (engine.error ());
+        return false;
+      }
       const std::lock_guard lock (mutex_);
-      engine->set_flushing (flushing_);
-      eager_ = std::move (engine);
+      (*engine)->set_flushing (flushing_);
+      eager_ = std::move (*engine);
     }
     const std::lock_guard lock (mutex_);
     eager_now_ = now;
     return now;
+  }
+
+  /// To compute ahead is to be faster, no more: where it fails, frames wait for questions.
+  void stay_on_demand (const Error &why)
+  {
+    GST_INFO ("frames are computed when somebody asks: %s", why.message.c_str ());
+    stays_on_demand_ = true;
+    const std::lock_guard lock (mutex_);
+    eager_now_ = false;
   }
 
   /// Returns the eager engine, which stays once it is there.
@@ -144,7 +165,9 @@ private:
   const MakeEager make_eager_;
   std::shared_ptr<OnDemandFrames> frames_;
   std::shared_ptr<TensorPool> pool_;
-  unsigned since_probe_ = 0;  // the streaming thread's
+  // the streaming thread's
+  unsigned since_probe_ = 0;
+  bool stays_on_demand_ = false;
 
   std::mutex mutex_;  // guards all below
   std::unique_ptr<Engine> eager_;

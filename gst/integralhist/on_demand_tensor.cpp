@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <limits>
+#include <new>
+#include <utility>
 
 #include <kernels/registry.hpp>
 #include <kernels/window.hpp>
@@ -59,6 +60,8 @@ Region around (const Query &query, const inthist::Shape &shape)
     for (const int i : { 0, windows.size () - 1 })
       add (corner_of (windows, i), grid.window_width, grid.window_height);
   }
+  if (all.is_empty ())
+    return { 0, 0, 1, 1 };
   const int x0 = inthist::between (0, all.x0, shape.width - 1),
             y0 = inthist::between (0, all.y0, shape.height - 1);
   return { x0, y0, inthist::between (1, all.x1 - x0, shape.width - x0),
@@ -87,15 +90,19 @@ double pixels_of (const Query &query, const inthist::Shape &shape)
 
 /// Moves a query from the frame to a part of it that has all of its windows. `list` keeps a list
 /// of them.
-Query moved (Query query, const Region &to, const inthist::Shape &frame, std::vector<Region> &list)
+Expected<Query> moved (Query query, const Region &to, const inthist::Shape &frame,
+                       std::unique_ptr<Region[]> &list)
 {
   if (query.windows.list) {
-    list.resize (query.windows.n);
+    list.reset (new (std::nothrow) Region[query.windows.n]);
+    if (!list)
+      return error (Error::Kind::no_memory, "the host has no memory for ", query.windows.n,
+                    " windows: ask in parts");
     for (int i = 0; i < query.windows.n; i++) {
       list[i] = window_of (query.windows, i, frame);
       list[i].x -= to.x, list[i].y -= to.y;
     }
-    query.windows.list = list.data ();
+    query.windows.list = list.get ();
   } else {
     query.windows.grid.x -= to.x, query.windows.grid.y -= to.y;
   }
@@ -126,32 +133,48 @@ Duration OnDemandFrames::computed ()
   return computed_;
 }
 
-Expected<HostMemory> OnDemandFrames::take (std::size_t bytes, const NoMemoryMessage &message)
+void OnDemandFrames::note (bool whole)
+{
+  const std::lock_guard lock (mutex_);
+  last_ = whole ? Row{ last_.whole + 1, 0 } : Row{ 0, last_.less + 1 };
+}
+
+OnDemandFrames::Row OnDemandFrames::last ()
+{
+  const std::lock_guard lock (mutex_);
+  return last_;
+}
+
+Expected<OnDemandFrames::Piece> OnDemandFrames::take (std::size_t bytes,
+                                                      const NoMemoryMessage &message)
 {
   {
     const std::lock_guard lock (mutex_);
-    const auto found = std::ranges::find_if (idle_, [bytes] (const Piece &piece) {
-      return piece.bytes >= bytes && piece.bytes / 4 <= bytes;
-    });
-    if (found != idle_.end ()) {
-      HostMemory memory = std::move (found->memory);
-      idle_.erase (found);
-      return memory;
-    }
+    for (Piece &piece : idle_)
+      if (piece.memory && piece.bytes >= bytes && piece.bytes / 4 <= bytes)
+        return std::exchange (piece, {});
   }
-  return allocate_on_host (bytes, message);
+  const Cancelled cancelled (Cancelled (), Interruptible::flag ());  // which outlives the call
+  auto memory = allocate_on_host (bytes, message, cancelled);
+  if (!memory && memory.error ().kind == Error::Kind::no_memory) {
+    free_idle ();
+    memory = allocate_on_host (bytes, message, cancelled);
+  }
+  return Piece{ TRY (std::move (memory)), bytes };
 }
 
-void OnDemandFrames::give_back (HostMemory memory, std::size_t bytes)
+void OnDemandFrames::give_back (Piece piece)
 {
-  constexpr std::size_t kMost = 4;
-  HostMemory oldest;  // freed outside of the lock
   const std::lock_guard lock (mutex_);
-  idle_.push_back ({ std::move (memory), bytes });
-  if (idle_.size () > kMost) {
-    oldest = std::move (idle_.front ().memory);
-    idle_.erase (idle_.begin ());
-  }
+  next_idle_ = (next_idle_ + 1) % kMostIdle;
+  std::swap (idle_[next_idle_], piece);
+}
+
+void OnDemandFrames::free_idle ()
+{
+  std::array<Piece, kMostIdle> freed;  // outside of the lock
+  const std::lock_guard lock (mutex_);
+  freed.swap (idle_);
 }
 
 Expected<std::unique_ptr<EngineTensor>>
@@ -187,7 +210,7 @@ void OnDemandTensor::released ()
   frames_->note (box_ && box_->shape.width == shape.width && box_->shape.height == shape.height);
   box_ = nullptr;
   asked_ = {};
-  spent_ = 0;
+  spent_ = spent_in_all_ = 0;
 }
 
 inthist::Binning OnDemandTensor::binning (const Region &region) const
@@ -203,29 +226,47 @@ Expected<> OnDemandTensor::ask (std::span<const Query> queries)
   return {};
 }
 
+Expected<std::unique_lock<std::timed_mutex>> OnDemandTensor::lock ()
+{
+  std::unique_lock lock (mutex_, std::defer_lock);
+  while (!lock.try_lock_for (std::chrono::milliseconds (20)))
+    if (Interruptible::is_interrupted ())
+      return error (Error::Kind::flushing, "flushing");
+  return lock;
+}
+
 Expected<> OnDemandTensor::ask_one (const Query &query)
 {
-  const bool adds_up = query.question == Question::counts || query.question == Question::sums;
-  const Region asked = around (query, shape);
-  std::unique_lock lock (mutex_);
-  if (adds_up && query.answers && !(box_ && box_->contains (asked))) {
+  const bool adds_up =
+      (query.question == Question::counts || query.question == Question::sums) && query.answers;
+  const auto answer_from_pixels = [&] {
+    frames_->pixels++;
+    return check_host (inthist::cpu::answer_pixels (binning ({}), shape, query));
+  };
+  const Region asked = around (query, shape), frame = { 0, 0, shape.width, shape.height };
+  auto locked = TRY (lock ());
+  if (adds_up && !(box_ && box_->contains (asked))) {
     const Region all = both (asked_, asked);
     const double cost =
         AnswerCost::kPixel * pixels_of (query, shape) + AnswerCost::kWindow * query.windows.size ();
-    if (spent_ + cost < AnswerCost::of_tensor (all, shape.bins)) {
+    if (spent_ + cost < AnswerCost::of_tensor (all, shape.bins)
+        && spent_in_all_ + cost < AnswerCost::of_tensor (frame, shape.bins)) {
       spent_ += cost;
+      spent_in_all_ += cost;
       asked_ = all;
-      lock.unlock ();
-      frames_->pixels++;
-      return check_host (inthist::cpu::answer_pixels (binning ({}), shape, query));
+      locked.unlock ();
+      return answer_from_pixels ();
     }
   }
-  const std::shared_ptr<const Box> box = TRY (box_around (asked, can_move (query, asked)));
-  lock.unlock ();
-  std::vector<Region> list;
+  const auto found = box_around (asked, can_move (query, asked));
+  locked.unlock ();
+  if (!found && adds_up && found.error ().kind == Error::Kind::no_memory)
+    return answer_from_pixels ();
+  const std::shared_ptr<const Box> box = TRY (found);
+  std::unique_ptr<Region[]> list;
   const bool whole = box->region.width == shape.width && box->region.height == shape.height;
-  const Query there = whole ? query : moved (query, box->region, shape, list);
-  return answer_on_host ({ box->shape, box->layout, box->memory.get () }, { &there, 1 });
+  const Query there = whole ? query : TRY (moved (query, box->region, shape, list));
+  return answer_on_host ({ box->shape, box->layout, box->data () }, { &there, 1 });
 }
 
 /// Returns a tensor that has all of a region, with the lock.
@@ -242,11 +283,14 @@ OnDemandTensor::box_around (const Region &region, bool movable)
   // far from what was asked before, unless all of that is worth as much
   if (cost (wanted) > 2 * cost (region) + (box_ ? cost (box_->region) : 0))
     wanted = region;
-  if (!movable || cost (wanted) > 0.7 * cost (frame))
+  // so that what a frame costs in all is at most twice what its tensor costs
+  if (!movable || cost (wanted) > 0.7 * cost (frame)
+      || spent_in_all_ + cost (wanted) > cost (frame))
     wanted = frame;
   box_ = TRY (compute (wanted));
   asked_ = {};
   spent_ = 0;
+  spent_in_all_ += cost (wanted);
   return box_;
 }
 
@@ -275,17 +319,16 @@ Expected<std::shared_ptr<const OnDemandTensor::Box>> OnDemandTensor::compute (co
   const auto message = [&] (const Available &available) {
     return no_memory_for_tensor (of, tensor_bytes, available, 0);
   };
-  auto box = std::shared_ptr<Box> (new Box{ region, of, layout, tensor_bytes, {} },
+  const auto take = [&] (std::size_t bytes) -> Expected<OnDemandFrames::Piece> {
+    return bytes > 0 ? frames_->take (bytes, message) : OnDemandFrames::Piece ();
+  };
+  OnDemandFrames::Piece tensor = TRY (take (tensor_bytes));
+  auto box = std::shared_ptr<Box> (new Box{ region, of, layout, std::move (tensor) },
                                    [frames = frames_] (Box *old) {
-                                     if (old->memory)
-                                       frames->give_back (std::move (old->memory), old->bytes);
+                                     frames->give_back (std::move (old->piece));
                                      delete old;
                                    });
-  box->memory = TRY (frames_->take (tensor_bytes, message));
-  const auto take = [&] (std::size_t bytes) -> Expected<HostMemory> {
-    return bytes > 0 ? frames_->take (bytes, message) : HostMemory ();
-  };
-  HostMemory pixels = TRY (take (pixel_bytes)), workspace = TRY (take (workspace_bytes));
+  OnDemandFrames::Piece pixels = TRY (take (pixel_bytes)), workspace = TRY (take (workspace_bytes));
   const inthist::Binning binning = this->binning (region);
   frames_->computing++;
   const auto outcome = check_host (inthist::run (
@@ -293,19 +336,18 @@ Expected<std::shared_ptr<const OnDemandTensor::Box>> OnDemandTensor::compute (co
       { .shape = of,
         .layout = layout,
         .pixels = { reinterpret_cast<std::uint8_t *> (
-                        bins ? pixels.get ()
+                        bins ? pixels.memory.get ()
                              : static_cast<std::byte *> (const_cast<void *> (binning.image.data))),
                     stride },
-        .tensor = box->memory.get (),
-        .workspace = workspace.get (),
+        .tensor = box->piece.memory.get (),
+        .workspace = workspace.memory.get (),
         .tuning = tuning,
         .binning = bins ? &binning : nullptr,
         .cancelled = Interruptible::flag () }));
   frames_->computing--;
-  if (pixels)
-    frames_->give_back (std::move (pixels), pixel_bytes);
-  if (workspace)
-    frames_->give_back (std::move (workspace), workspace_bytes);
+  for (OnDemandFrames::Piece *piece : { &pixels, &workspace })
+    if (piece->memory)
+      frames_->give_back (std::move (*piece));
   TRY (outcome);
   frames_->note_computed (
       whole, std::chrono::nanoseconds (std::chrono::steady_clock::now () - start).count ());
@@ -314,8 +356,8 @@ Expected<std::shared_ptr<const OnDemandTensor::Box>> OnDemandTensor::compute (co
 
 Expected<const void *> OnDemandTensor::host ()
 {
-  const std::lock_guard lock (mutex_);
-  return TRY (box_around ({ 0, 0, shape.width, shape.height }, false))->memory.get ();
+  const auto locked = TRY (lock ());
+  return TRY (box_around ({ 0, 0, shape.width, shape.height }, false))->data ();
 }
 
 }  // namespace integralhist

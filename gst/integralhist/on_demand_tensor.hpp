@@ -9,10 +9,10 @@
 //   whole    all else, and everything afterwards
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 #include "engine.hpp"
 #include "engine_tensor.hpp"
@@ -40,31 +40,31 @@ public:
   void note_computed (bool whole, guint64 nanoseconds);
   Duration computed ();
 
-  /// Hears whether a frame that nobody holds any more was computed whole.
-  void note (bool whole)
-  {
-    last_whole_ = whole;
-    wholes_in_a_row_ = whole ? wholes_in_a_row_ + 1 : 0;
-  }
-  bool last_whole () const { return last_whole_; }
-  unsigned wholes_in_a_row () const { return wholes_in_a_row_; }
+  /// How many frames in a row, of those that nobody holds any more, were computed whole, or were
+  /// not. One of the two is 0.
+  struct Row {
+    unsigned whole = 0, less = 0;
+  };
+  void note (bool whole);
+  Row last ();
 
-  /// Returns memory that it or an earlier tensor of a box or frame had, so that its pages are there
-  /// already.
-  Expected<HostMemory> take (std::size_t bytes, const NoMemoryMessage &message);
-  /// Takes it back. Few pieces are kept.
-  void give_back (HostMemory memory, std::size_t bytes);
-
-private:
   struct Piece {
     HostMemory memory;
-    std::size_t bytes;
+    std::size_t bytes = 0;  // at least those that were asked for
   };
+  /// Returns memory, of an earlier tensor if it can, so that its pages are there already.
+  Expected<Piece> take (std::size_t bytes, const NoMemoryMessage &message);
+  /// Takes it back. Few pieces are kept.
+  void give_back (Piece piece);
+  void free_idle ();
 
-  std::atomic<bool> last_whole_ = false;
-  std::atomic<unsigned> wholes_in_a_row_ = 0;
+private:
+  static constexpr std::size_t kMostIdle = 4;
+
   std::mutex mutex_;  // guards all below
-  std::vector<Piece> idle_;
+  Row last_;
+  std::array<Piece, kMostIdle> idle_;
+  std::size_t next_idle_ = 0;  // the longest idle
   Duration computed_;
 };
 
@@ -89,12 +89,12 @@ private:
     inthist::Region region;
     inthist::Shape shape;
     inthist::Layout layout;
-    std::size_t bytes = 0;
-    HostMemory memory;
+    OnDemandFrames::Piece piece;
 
+    const void *data () const { return piece.memory.get (); }
     bool contains (const inthist::Region &other) const
     {
-      return memory && other.x >= region.x && other.y >= region.y
+      return other.x >= region.x && other.y >= region.y
              && other.x + other.width <= region.x + region.width
              && other.y + other.height <= region.y + region.height;
     }
@@ -108,17 +108,20 @@ private:
   /// Returns the values from a region's first pixel on, and their bins.
   inthist::Binning binning (const inthist::Region &region) const;
   Expected<> ask_one (const Query &query);
+  /// Waits for others that compute; a flush or a stop ends that.
+  Expected<std::unique_lock<std::timed_mutex>> lock ();
   Expected<std::shared_ptr<const Box>> box_around (const inthist::Region &region, bool movable);
   Expected<std::shared_ptr<const Box>> compute (const inthist::Region &region);
 
   const std::shared_ptr<OnDemandFrames> frames_;
   const HostMemory values_;  // rows lie one behind the other
 
-  std::mutex mutex_;  // guards all below; held while a box is computed
+  std::timed_mutex mutex_;  // guards all below; held while a box is computed
   std::shared_ptr<const Box> box_;
   // Windows that were counted from pixels since: what is around them, and their cost.
   inthist::Region asked_;
   double spent_ = 0;
+  double spent_in_all_ = 0;  // on pixels and boxes of this frame
 };
 
 }  // namespace integralhist

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A frame's tensor as its consumers see it. It is computed in the background: each function waits
-// for the fence.
+// A frame's tensor as its consumers see it. It is computed in the background, and each function
+// waits for the fence; or on demand, by who asks, and then there is no fence to wait for.
 #pragma once
 
 #include <atomic>

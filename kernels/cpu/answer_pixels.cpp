@@ -13,7 +13,7 @@
 namespace inthist::cpu {
 namespace {
 
-using Values = std::array<std::uint32_t, 256>;  // how often each occurs
+using Values = std::array<std::uint64_t, 256>;  // how often each occurs
 
 void count_values (const Image &image, const Region &window, Values &values)
 {
@@ -33,7 +33,7 @@ void count_values (const Image &image, const Region &window, Values &values)
       turns[x % kTurns][row[x]]++;
   }
   for (int v = 0; v < 256; v++)
-    values[v] = turns[0][v] + turns[1][v] + turns[2][v] + turns[3][v];
+    values[v] = std::uint64_t (turns[0][v]) + turns[1][v] + turns[2][v] + turns[3][v];
 }
 
 /// Writes what the values add up to in each plane.
