@@ -130,9 +130,10 @@ def refused_settings():
     yield f'{PICTURE} ! {HISTOGRAM} max-device-memory=1 ! fakesink', 'max-device-memory'
     yield f'{PICTURE} ! {HISTOGRAM} max-device-memory=20000 download=never ! fakesink', 'download'
     yield f'{PICTURE} ! {shared} max-device-memory=1 ! fakesink', 'max-device-memory'
-    # these two have little memory: LittleMemory
-    yield f'{large} ! {HISTOGRAM} bins=256 ! fakesink', 'emory'
-    yield f'{picture(16384, 8192)} ! {IMAGE} squared=true ! fakesink', 'emory'
+    # these have little memory: LittleMemory
+    yield f'{large} ! {HISTOGRAM} compute=eager bins=256 ! fakesink', 'emory'
+    yield f'{picture(16384, 8192)} ! {IMAGE} compute=eager squared=true ! fakesink', 'emory'
+    yield f'{large} ! {HISTOGRAM} bins=256 ! integralhistlikelihood step=64 ! fakesink', 'emory'
     yield f'{PICTURE} ! integralhisttrack targets="1,1,9,9" ! fakesink', 'no integral histogram'
     yield f'{PICTURE} ! integralhistlikelihood ! fakesink', 'no integral histogram'
     # a device whose first part fails, as INTEGRALHIST_FAULT has it
