@@ -226,10 +226,10 @@ Expected<> OnDemandTensor::ask (std::span<const Query> queries)
   return {};
 }
 
-Expected<std::unique_lock<std::timed_mutex>> OnDemandTensor::lock ()
+Expected<std::unique_lock<std::mutex>> OnDemandTensor::lock ()
 {
-  std::unique_lock lock (mutex_, std::defer_lock);
-  while (!lock.try_lock_for (std::chrono::milliseconds (20)))
+  std::unique_lock lock (mutex_);
+  while (!changed_.wait_for (lock, std::chrono::milliseconds (20), [this] { return !computing_; }))
     if (Interruptible::is_interrupted ())
       return error (Error::Kind::flushing, "flushing");
   return lock;
@@ -258,7 +258,7 @@ Expected<> OnDemandTensor::ask_one (const Query &query)
       return answer_from_pixels ();
     }
   }
-  const auto found = box_around (asked, can_move (query, asked));
+  const auto found = box_around (locked, asked, can_move (query, asked));
   locked.unlock ();
   if (!found && adds_up && found.error ().kind == Error::Kind::no_memory)
     return answer_from_pixels ();
@@ -269,9 +269,9 @@ Expected<> OnDemandTensor::ask_one (const Query &query)
   return answer_on_host ({ box->shape, box->layout, box->data () }, { &there, 1 });
 }
 
-/// Returns a tensor that has all of a region, with the lock.
+/// Returns a tensor that has all of a region. Computes it without the lock, if it must.
 Expected<std::shared_ptr<const OnDemandTensor::Box>>
-OnDemandTensor::box_around (const Region &region, bool movable)
+OnDemandTensor::box_around (std::unique_lock<std::mutex> &lock, const Region &region, bool movable)
 {
   const Region frame = { 0, 0, shape.width, shape.height };
   const auto cost = [this] (const Region &of) { return AnswerCost::of_tensor (of, shape.bins); };
@@ -287,7 +287,13 @@ OnDemandTensor::box_around (const Region &region, bool movable)
   if (!movable || cost (wanted) > 0.7 * cost (frame)
       || spent_in_all_ + cost (wanted) > cost (frame))
     wanted = frame;
-  box_ = TRY (compute (wanted));
+  computing_ = true;
+  lock.unlock ();
+  auto computed = compute (wanted);
+  lock.lock ();
+  computing_ = false;
+  changed_.notify_all ();
+  box_ = TRY (std::move (computed));
   asked_ = {};
   spent_ = 0;
   spent_in_all_ += cost (wanted);
@@ -356,8 +362,8 @@ Expected<std::shared_ptr<const OnDemandTensor::Box>> OnDemandTensor::compute (co
 
 Expected<const void *> OnDemandTensor::host ()
 {
-  const auto locked = TRY (lock ());
-  return TRY (box_around ({ 0, 0, shape.width, shape.height }, false))->data ();
+  auto locked = TRY (lock ());
+  return TRY (box_around (locked, { 0, 0, shape.width, shape.height }, false))->data ();
 }
 
 }  // namespace integralhist

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 
@@ -108,15 +109,18 @@ private:
   /// Returns the values from a region's first pixel on, and their bins.
   inthist::Binning binning (const inthist::Region &region) const;
   Expected<> ask_one (const Query &query);
-  /// Waits for others that compute; a flush or a stop ends that.
-  Expected<std::unique_lock<std::timed_mutex>> lock ();
-  Expected<std::shared_ptr<const Box>> box_around (const inthist::Region &region, bool movable);
+  /// Locks, and waits while another thread computes; a flush or a stop ends that.
+  Expected<std::unique_lock<std::mutex>> lock ();
+  Expected<std::shared_ptr<const Box>> box_around (std::unique_lock<std::mutex> &lock,
+                                                   const inthist::Region &region, bool movable);
   Expected<std::shared_ptr<const Box>> compute (const inthist::Region &region);
 
   const std::shared_ptr<OnDemandFrames> frames_;
   const HostMemory values_;  // rows lie one behind the other
 
-  std::timed_mutex mutex_;  // guards all below; held while a box is computed
+  std::mutex mutex_;  // guards all below
+  std::condition_variable changed_;
+  bool computing_ = false;  // a box, without the lock; nobody touches the rest meanwhile
   std::shared_ptr<const Box> box_;
   // Windows that were counted from pixels since: what is around them, and their cost.
   inthist::Region asked_;
