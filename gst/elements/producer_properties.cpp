@@ -138,7 +138,8 @@ PropertyTable<ProducerProperties> make_table (Content content)
                        "Most tensors of one frame size alive at once, 0 for no limit; at the limit "
                        "the element waits until one is released. A sink keeps its last frame, so 1 "
                        "wants its enable-last-sample=false");
-  table.flag ("sync", FIELD (sync), kPlaying, "Wait for each frame's tensor before pushing it");
+  table.flag ("sync", FIELD (sync), kPlaying,
+              "Wait for each frame's tensor before pushing it, where it is computed at once");
   table.number<guint> ("interval", FIELD (interval), 1, G_MAXINT, kPlaying,
                        "Compute every n-th frame; the others pass without the meta");
   table.text ("regions", FIELD (regions), kPlaying,
@@ -153,7 +154,7 @@ PropertyTable<ProducerProperties> make_table (Content content)
                        "With strategy=auto, about how many milliseconds to spend at most on "
                        "measuring strategies for a frame size that this machine has not measured "
                        "yet; what was measured is kept in the user's cache. 0 takes the built-in "
-                       "choice");
+                       "choice, as the CPU does unless compute=eager");
   table.add (
       flag_spec ("qos",
                  "Let a frame that is late pass without a histogram, so that the stream's "

@@ -11,7 +11,10 @@ GParamSpec *producer_stats_spec ()
       "stats", nullptr,
       "Since the frame size last changed: frames, frames in flight, backend, strategy with its "
       "tile and threads (0 for its own defaults) and where that choice is from (tuning), "
-      "device, microseconds of upload, compute and download, bytes each way, bytes-staged of "
+      "compute (whether the next frame is computed at once or on demand), of frames on demand "
+      "pixel-answers, part-tensors and tensors (questions answered without a tensor, tensors of a "
+      "part of a frame, and of all of it), device, microseconds of upload, compute and download, "
+      "bytes each way, bytes-staged of "
       "those up that were copied to pinned memory first; skipped, how many late frames passed "
       "without a histogram; where frames are shared out also devices, and parts, how many "
       "parts of frames each has computed",

@@ -210,6 +210,31 @@ GST_START_TEST (tables)
 }
 GST_END_TEST;
 
+/// A tracker follows the same track, to the last digit, as its messages have it.
+GST_START_TEST (track)
+{
+  const auto tracks = [] (const char *compute) {
+    constexpr int kCount = 30;
+    Pipeline pipeline ("videotestsrc pattern=ball num-buffers=" + std::to_string (kCount)
+                       + " ! video/x-raw,format=GRAY8,width=320,height=240 ! "
+                         "cudaintegralhist bins=16 backend=cpu compute="
+                       + compute + " ! integralhisttrack targets=20,100,60,60 ! fakesink");
+    pipeline.set_state (GST_STATE_PLAYING);
+    std::string all;
+    for (int i = 0; i < kCount; i++) {
+      g_autoptr (GstMessage) message = pipeline.message (GST_MESSAGE_ELEMENT);
+      g_autofree char *text = gst_value_serialize (
+          gst_structure_get_value (gst_message_get_structure (message), "tracks"));
+      all += std::string (text) + "\n";
+    }
+    return all;
+  };
+  const std::string eager = tracks ("eager");
+  fail_unless (eager.find ("confidence") != std::string::npos, "%s", eager.c_str ());
+  fail_unless (tracks ("on-demand") == eager);
+}
+GST_END_TEST;
+
 namespace {
 
 struct Counted {
@@ -311,6 +336,7 @@ static Suite *on_demand_suite ()
   tcase_add_test (tcase, sequences);
   tcase_add_test (tcase, threads);
   tcase_add_test (tcase, tables);
+  tcase_add_test (tcase, track);
   tcase_add_test (tcase, cost);
   tcase_add_test (tcase, automatic);
   return suite;
