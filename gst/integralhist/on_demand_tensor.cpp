@@ -207,7 +207,7 @@ Expected<> OnDemandTensor::keep (const inthist::Image &image)
 
 void OnDemandTensor::released ()
 {
-  frames_->note (box_ && box_->shape.width == shape.width && box_->shape.height == shape.height);
+  frames_->note (box_ && is_whole (box_->region));
   box_ = nullptr;
   asked_ = {};
   spent_ = spent_in_all_ = 0;
@@ -264,8 +264,8 @@ Expected<> OnDemandTensor::ask_one (const Query &query)
     return answer_from_pixels ();
   const std::shared_ptr<const Box> box = TRY (found);
   std::unique_ptr<Region[]> list;
-  const bool whole = box->region.width == shape.width && box->region.height == shape.height;
-  const Query there = whole ? query : TRY (moved (query, box->region, shape, list));
+  const Query there =
+      is_whole (box->region) ? query : TRY (moved (query, box->region, shape, list));
   return answer_on_host ({ box->shape, box->layout, box->data () }, { &there, 1 });
 }
 
@@ -303,7 +303,7 @@ OnDemandTensor::box_around (std::unique_lock<std::mutex> &lock, const Region &re
 Expected<std::shared_ptr<const OnDemandTensor::Box>> OnDemandTensor::compute (const Region &region)
 {
   const auto start = std::chrono::steady_clock::now ();
-  const bool whole = region.width == shape.width && region.height == shape.height;
+  const bool whole = is_whole (region);
   inthist::Shape of = shape;
   of.width = region.width;
   of.height = region.height;

@@ -108,6 +108,10 @@ private:
 
   /// Returns the values from a region's first pixel on, and their bins.
   inthist::Binning binning (const inthist::Region &region) const;
+  bool is_whole (const inthist::Region &region) const
+  {
+    return region.width == shape.width && region.height == shape.height;
+  }
   Expected<> ask_one (const Query &query);
   /// Locks, and waits while another thread computes; a flush or a stop ends that.
   Expected<std::unique_lock<std::mutex>> lock ();
