@@ -33,6 +33,7 @@ namespace {
 struct Run {
   int width = 640, height = 480;
   unsigned bins = 32;
+  bool table = false;  // of the pixels' values: one plane
   std::string backend = "cuda", memory, download, track;
   unsigned depth = 3, pipelines = 1;
   double seconds = 0.5;
@@ -42,6 +43,16 @@ struct Result {
   double frames_per_second = 0, host_us = 0, compute_us = 0;
   std::string failure;
 };
+
+inthist::Shape shape_of (const Run &run)
+{
+  inthist::Shape shape = { run.width, run.height, int (run.bins) };
+  if (run.table) {
+    shape.bins = 1;
+    shape.content = inthist::Content::powers;
+  }
+  return shape;
+}
 
 double now ()
 {
@@ -66,9 +77,11 @@ public:
     const bool kept = run.download != "never" && run.backend == "cuda";
     GstElement *source = GST_ELEMENT (new_ready_source (run.memory == "plain", &finished_));
     sink_ = new_counting_sink (kept ? run.depth : 0, kept);
-    g_autofree char *line = g_strdup_printf (
-        "cudaintegralhist bins=%u backend=%s download=%s async-depth=%u tuning-time=0", run.bins,
-        run.backend.c_str (), run.download.c_str (), run.depth);
+    const std::string what =
+        run.table ? "cudaintegralimage" : "cudaintegralhist bins=" + std::to_string (run.bins);
+    g_autofree char *line =
+        g_strdup_printf ("%s backend=%s compute=eager download=%s async-depth=%u tuning-time=0",
+                         what.c_str (), run.backend.c_str (), run.download.c_str (), run.depth);
     element_ = gst_parse_launch (line, nullptr);
     g_autofree char *caps_text =
         g_strdup_printf ("video/x-raw%s,format=NV12,width=%d,height=%d,framerate=30/1",
@@ -201,7 +214,7 @@ double time_of (int n, const std::function<void (int)> &enqueue)
 
 Ceilings ceilings_of (const Run &run)
 {
-  const inthist::Shape shape = { run.width, run.height, int (run.bins) };
+  const inthist::Shape shape = shape_of (run);
   const inthist::Layout layout = inthist::layout_of (shape);
   const inthist::Strategy &strategy = *inthist::preferred_strategy (inthist::Device::cuda, shape);
   const std::size_t bytes = inthist::tensor_bytes (shape, layout),
@@ -222,16 +235,16 @@ Ceilings ceilings_of (const Run &run)
   const inthist::Lut lut = inthist::uniform_lut (int (run.bins));
   const auto compute = [&] (Lane &lane, cudaStream_t stream) {
     const inthist::Binning binning = { { lane.image.get (), run.width, {} }, lut };
-    must_succeed (inthist::run (strategy, { shape,
-                                            layout,
-                                            { reinterpret_cast<std::uint8_t *> (lane.pixels.get ()),
-                                              inthist::bin_stride (run.width) },
-                                            lane.tensor.get (),
-                                            lane.workspace.get (),
-                                            stream,
-                                            {},
-                                            nullptr,
-                                            &binning }));
+    const DeviceMemory &pixels = run.table ? lane.image : lane.pixels;
+    must_succeed (inthist::run (
+        strategy, { .shape = shape,
+                    .layout = layout,
+                    .pixels = { reinterpret_cast<std::uint8_t *> (pixels.get ()),
+                                run.table ? run.width : inthist::bin_stride (run.width) },
+                    .tensor = lane.tensor.get (),
+                    .workspace = lane.workspace.get (),
+                    .stream = stream,
+                    .binning = run.table ? nullptr : &binning }));
   };
   cudaStream_t stream = lanes[0].stream.get ();
   const int n = std::max (8, int (4e9 / double (bytes))),
@@ -267,8 +280,8 @@ void print_heading ()
 void print (const Run &run, const Result &result, double most, double bytes)
 {
   const std::string size = std::to_string (run.width) + "x" + std::to_string (run.height);
-  printf ("%-10s %4u  %-7s %-8s %5u %9u  ", size.c_str (), run.bins, run.memory.c_str (),
-          run.download.c_str (), run.depth, run.pipelines);
+  printf ("%-10s %4u  %-7s %-8s %5u %9u  ", size.c_str (), unsigned (shape_of (run).bins),
+          run.memory.c_str (), run.download.c_str (), run.depth, run.pipelines);
   if (!result.failure.empty ()) {
     printf ("FAILED: %s\n", result.failure.c_str ());
     return;
@@ -288,6 +301,7 @@ constexpr const char *kHelp =
 
 How fast whole pipelines are: ready-made frames ! cudaintegralhist ! a sink that counts.
 
+  --table          cudaintegralimage instead
   --size WxH       frames, several times for several sizes (512x512, 640x480, 1280x720, 1920x1080,
                    4096x3072)
   --bins N         1 to 256 (32)
@@ -341,6 +355,10 @@ int main (int argc, char **argv)
       many = true;
       continue;
     }
+    if (option == "--table") {
+      base.table = true;
+      continue;
+    }
     const std::vector<std::string> known = { "--size",    "--bins",    "--memory", "--depth",
                                              "--seconds", "--backend", "--track" };
     if (std::ranges::find (known, option) == known.end ())
@@ -382,6 +400,8 @@ int main (int argc, char **argv)
     if (!understood)
       return usage (option + " cannot be " + value);
   }
+  if (base.table && !base.track.empty ())
+    return usage ("--track wants a histogram: leave --table out");
   gst_init (nullptr, nullptr);
   g_autoptr (GstElementFactory) factory = gst_element_factory_find ("cudaintegralhist");
   if (!factory)
@@ -412,7 +432,7 @@ int main (int argc, char **argv)
   for (const auto &[width, height] : sizes) {
     base.width = width;
     base.height = height;
-    const inthist::Shape shape = { width, height, int (base.bins) };
+    const inthist::Shape shape = shape_of (base);
     const double bytes = double (inthist::tensor_bytes (shape, inthist::layout_of (shape)));
     Ceilings ceilings;
 #if INTHIST_CUDA
@@ -421,17 +441,15 @@ int main (int argc, char **argv)
       printf ("\n%dx%dx%u, ceilings: picture up %.1f us, tensor down %.1f us (%.1f GB/s), memset "
               "%.1f us, algorithm alone %.1f us, 4 in "
               "flight %.1f us\n",
-              width, height, base.bins, ceilings.up, ceilings.down, bytes / ceilings.down / 1e3,
-              ceilings.fill, ceilings.alone, ceilings.in_flight);
+              width, height, unsigned (shape.bins), ceilings.up, ceilings.down,
+              bytes / ceilings.down / 1e3, ceilings.fill, ceilings.alone, ceilings.in_flight);
     }
 #endif
     print_heading ();
     const auto line = [&] (const Run &run) {
-      const double most =
-          !cuda ? 0
-                : 1e6
-                      / (run.download == "never" ? ceilings.in_flight
-                                                 : std::max (ceilings.down, ceilings.in_flight));
+      const double up = run.memory == "cuda" ? 0 : ceilings.up,
+                   down = run.download == "never" ? 0 : ceilings.down,
+                   most = !cuda ? 0 : 1e6 / std::max ({ ceilings.in_flight, up, down });
       const Result result = measure (run);
       print (run, result, most, bytes);
       lines++;

@@ -216,6 +216,8 @@ timed_part strip-policies "$build/tests/benchmarks/strip_policies"
 timed_part pipelines "$build/tests/benchmarks/pipelines" --seconds 0.3
 timed_part pipelines-many "$build/tests/benchmarks/pipelines" --seconds 0.3 --size 640x480 \
   --depth 3 --many
+timed_part pipelines-table "$build/tests/benchmarks/pipelines" --table --seconds 0.3 \
+  --size 640x480 --size 1920x1080 --depth 3 --depth 8
 # the tracking of Adam et al.: 40 patches, 15x15 positions, 16 bins
 timed_part pipelines-track "$build/tests/benchmarks/pipelines" --seconds 0.3 --size 352x288 \
   --depth 3 --bins 16 --track 150,100,40,80
@@ -224,7 +226,7 @@ timed_part queries-bench "$build/tests/benchmarks/queries" --device cuda
 timed_part devices "$build/tests/benchmarks/devices" --csv "$logs/devices.csv"
 wait
 for name in bench bench-tables bench-transfers strip-policies pipelines pipelines-many \
-  pipelines-track queries-bench devices; do
+  pipelines-table pipelines-track queries-bench devices; do
   if [[ $name =~ ^($parts)$ ]]; then
     cat "$logs/$name.log"
   fi
