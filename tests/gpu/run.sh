@@ -55,13 +55,17 @@ export CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-300}
 passed=0 failed=0 skipped=0
 started=()
 
-# run NAME COMMAND...: leaves the exit status and the seconds in $scratch/NAME.ended
+# run NAME COMMAND...: leaves the exit status and the seconds in $scratch/NAME.ended, and while it
+# runs its process in $scratch/NAME.pid: who ends this script may end this very shell first
 run () {
   local name=$1 start=$SECONDS status log=$logs/$1.log
   shift
   echo "== $name: $*"
-  timeout -k 10 "${SECONDS_A_PART:-900}" "$@" >"$log" 2>&1 </dev/null
+  timeout -k 10 "${SECONDS_A_PART:-900}" "$@" >"$log" 2>&1 </dev/null &
+  echo $! >"$scratch/$name.pid"
+  wait $!
   status=$?
+  rm "$scratch/$name.pid"
   echo "$status $((SECONDS - start))" >"$scratch/$name.ended"
   if [ $status -ne 0 ] && [ $status -ne 77 ]; then
     printf -- '-- %s: exit status %d; the end of %s:\n%s\n' "$name" $status "$log" \
@@ -120,10 +124,10 @@ kill_tree () {
 }
 
 stop () {
-  local job
+  local pid
   trap '' TERM INT
   show_table
-  for job in $(jobs -p); do kill_tree "$job"; done
+  while read -r pid; do kill_tree "$pid"; done < <(cat "$scratch"/*.pid 2>/dev/null)
   exit 143
 }
 trap stop TERM INT
