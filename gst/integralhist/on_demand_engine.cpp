@@ -4,8 +4,7 @@
 // copies a byte a pixel; then the buffer is no longer needed. Who asks computes.
 //
 // Where consumers ask for whole tensors, frame after frame, an eager engine computes the next frame
-// while they look at this one. Every kProbe-th frame still waits for questions, which tells when
-// that ends.
+// while they look at this one. What they ask of its tensors tells when that ends.
 #include "on_demand_engine.hpp"
 
 #include <chrono>
@@ -19,6 +18,51 @@
 
 namespace integralhist {
 namespace {
+
+/// An eager engine's tensor that notes whether, on demand, it would have been computed whole.
+class ObservedTensor final : public Tensor {
+public:
+  ObservedTensor (std::shared_ptr<OnDemandFrames> frames, std::shared_ptr<Tensor> tensor)
+      : Tensor (tensor->shape), frames_ (std::move (frames)), tensor_ (std::move (tensor)),
+        demand_ (shape)
+  {
+    layout = tensor_->layout;
+  }
+  ~ObservedTensor () override { frames_->note (demand_.is_whole ()); }
+
+  Expected<> wait (GstClockTime timeout) override { return tensor_->wait (timeout); }
+  Expected<> ask (std::span<const Query> queries) override
+  {
+    {
+      const std::lock_guard lock (mutex_);
+      for (const Query &query : queries)
+        if (const auto part = demand_.tensor_for (query))
+          note (*part);
+    }
+    return tensor_->ask (queries);
+  }
+  Expected<const void *> host () override
+  {
+    {
+      const std::lock_guard lock (mutex_);
+      note (demand_.frame ());
+    }
+    return tensor_->host ();
+  }
+  Expected<std::span<const Shard>> shards () override { return tensor_->shards (); }
+
+private:
+  void note (const Region &part)
+  {
+    if (!demand_.is_whole ())
+      demand_.note_computed (part);
+  }
+
+  const std::shared_ptr<OnDemandFrames> frames_;
+  const std::shared_ptr<Tensor> tensor_;
+  std::mutex mutex_;
+  Demand demand_;
+};
 
 class OnDemandEngine final : public Engine {
 public:
@@ -52,8 +96,11 @@ public:
 
   Expected<SubmittedFrame> submit (const Frame &frame) override
   {
-    if (TRY (is_eager ()) && ++since_probe_ % kProbe != 0) {
+    if (TRY (is_eager ())) {
       auto submitted = eager ()->submit (frame);
+      if (submitted)
+        submitted->tensor =
+            std::make_shared<ObservedTensor> (frames_, std::move (submitted->tensor));
       if (submitted || submitted.error ().kind != Error::Kind::no_memory)
         return submitted;
       stay_on_demand (submitted.error ());
@@ -114,7 +161,7 @@ public:
   const Plan &plan () const override { return frames_->plan; }
 
 private:
-  static constexpr unsigned kWholes = 4, kLess = 2, kProbe = 32;  // frames
+  static constexpr unsigned kWholes = 4, kLess = 8;  // frames in a row
 
   /// Returns whether this frame is computed at once, by the frames before.
   Expected<bool> is_eager ()
@@ -128,7 +175,7 @@ private:
                  now ? "ask for whole tensors" : "ask for less than whole tensors",
                  now ? "at once" : "when somebody asks");
     if (now && !eager ()) {
-      frames_->free_idle ();
+      frames_->memory->free_idle ();
       auto engine = make_eager_ ();
       if (!engine && engine.error ().kind == Error::Kind::flushing)
         return tl::make_unexpected (engine.error ());
@@ -166,7 +213,6 @@ private:
   std::shared_ptr<OnDemandFrames> frames_;
   std::shared_ptr<TensorPool> pool_;
   // the streaming thread's
-  unsigned since_probe_ = 0;
   bool stays_on_demand_ = false;
 
   std::mutex mutex_;  // guards all below

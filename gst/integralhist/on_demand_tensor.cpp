@@ -10,7 +10,6 @@
 #include <kernels/registry.hpp>
 #include <kernels/window.hpp>
 
-#include "answer_cost.hpp"
 #include "cpu_tensor.hpp"
 #include "interruptible.hpp"
 #include "log.hpp"
@@ -18,75 +17,6 @@
 
 namespace integralhist {
 namespace {
-
-using inthist::Query;
-using inthist::Question;
-using inthist::Region;
-
-/// The pixels from the first to before the last, anywhere.
-struct Extent {
-  std::int64_t x0 = INT64_MAX, y0 = INT64_MAX, x1 = INT64_MIN, y1 = INT64_MIN;
-
-  void add (std::int64_t x, std::int64_t y, std::int64_t width, std::int64_t height)
-  {
-    x0 = std::min (x0, x), x1 = std::max (x1, x + width);
-    y0 = std::min (y0, y), y1 = std::max (y1, y + height);
-  }
-  bool is_empty () const { return x1 <= x0 || y1 <= y0; }
-};
-
-/// Returns the part of the frame around all windows of a query; of one pixel if they all lie
-/// outside.
-Region around (const Query &query, const inthist::Shape &shape)
-{
-  const inthist::Windows &windows = query.windows;
-  Extent patches, all;
-  for (int p = 0; p < query.n_patches; p++) {
-    const Region &patch = query.patches[p];
-    patches.add (patch.x, patch.y, patch.width, patch.height);
-  }
-  const auto add = [&] (const inthist::Corner &corner, int width, int height) {
-    if (query.question != Question::votes)
-      all.add (corner.x, corner.y, width, height);
-    else if (!patches.is_empty ())
-      all.add (corner.x + patches.x0, corner.y + patches.y0, patches.x1 - patches.x0,
-               patches.y1 - patches.y0);
-  };
-  if (windows.list) {
-    for (int i = 0; i < windows.n; i++)
-      add (corner_of (windows, i), windows.list[i].width, windows.list[i].height);
-  } else {
-    const inthist::Grid &grid = windows.grid;
-    for (const int i : { 0, windows.size () - 1 })
-      add (corner_of (windows, i), grid.window_width, grid.window_height);
-  }
-  if (all.is_empty ())
-    return { 0, 0, 1, 1 };
-  const int x0 = inthist::between (0, all.x0, shape.width - 1),
-            y0 = inthist::between (0, all.y0, shape.height - 1);
-  return { x0, y0, inthist::between (1, all.x1 - x0, shape.width - x0),
-           inthist::between (1, all.y1 - y0, shape.height - y0) };
-}
-
-Region both (const Region &a, const Region &b)
-{
-  if (a.width == 0)
-    return b;
-  const int x0 = std::min (a.x, b.x), y0 = std::min (a.y, b.y);
-  return { x0, y0, std::max (a.x + a.width, b.x + b.width) - x0,
-           std::max (a.y + a.height, b.y + b.height) - y0 };
-}
-
-/// Returns the pixels of all windows, as often as they are in one.
-double pixels_of (const Query &query, const inthist::Shape &shape)
-{
-  double pixels = 0;
-  for (int i = 0; i < query.windows.size (); i++) {
-    const Region window = window_of (query.windows, i, shape);
-    pixels += double (window.width) * window.height;
-  }
-  return pixels;
-}
 
 /// Moves a query from the frame to a part of it that has all of its windows. `list` keeps a list
 /// of them.
@@ -107,15 +37,6 @@ Expected<Query> moved (Query query, const Region &to, const inthist::Shape &fram
     query.windows.grid.x -= to.x, query.windows.grid.y -= to.y;
   }
   return query;
-}
-
-/// Tells whether a query can be moved. A vote's window counts before it is clipped.
-bool can_move (const Query &query, const Region &to)
-{
-  const inthist::Grid &grid = query.windows.grid;
-  return query.windows.list
-             ? query.question != Question::votes
-             : std::int64_t (grid.x) - to.x >= INT_MIN && std::int64_t (grid.y) - to.y >= INT_MIN;
 }
 
 }  // namespace
@@ -143,38 +64,6 @@ OnDemandFrames::Row OnDemandFrames::last ()
 {
   const std::lock_guard lock (mutex_);
   return last_;
-}
-
-Expected<OnDemandFrames::Piece> OnDemandFrames::take (std::size_t bytes,
-                                                      const NoMemoryMessage &message)
-{
-  {
-    const std::lock_guard lock (mutex_);
-    for (Piece &piece : idle_)
-      if (piece.memory && piece.bytes >= bytes && piece.bytes / 4 <= bytes)
-        return std::exchange (piece, {});
-  }
-  const Cancelled cancelled (Cancelled (), Interruptible::flag ());  // which outlives the call
-  auto memory = allocate_on_host (bytes, message, cancelled);
-  if (!memory && memory.error ().kind == Error::Kind::no_memory) {
-    free_idle ();
-    memory = allocate_on_host (bytes, message, cancelled);
-  }
-  return Piece{ TRY (std::move (memory)), bytes };
-}
-
-void OnDemandFrames::give_back (Piece piece)
-{
-  const std::lock_guard lock (mutex_);
-  next_idle_ = (next_idle_ + 1) % kMostIdle;
-  std::swap (idle_[next_idle_], piece);
-}
-
-void OnDemandFrames::free_idle ()
-{
-  std::array<Piece, kMostIdle> freed;  // outside of the lock
-  const std::lock_guard lock (mutex_);
-  freed.swap (idle_);
 }
 
 Expected<std::unique_ptr<EngineTensor>>
@@ -207,10 +96,9 @@ Expected<> OnDemandTensor::keep (const inthist::Image &image)
 
 void OnDemandTensor::released ()
 {
-  frames_->note (box_ && is_whole (box_->region));
+  frames_->note (demand_.is_whole ());
   box_ = nullptr;
-  asked_ = {};
-  spent_ = spent_in_all_ = 0;
+  demand_.forget ();
 }
 
 inthist::Binning OnDemandTensor::binning (const Region &region) const
@@ -237,30 +125,19 @@ Expected<std::unique_lock<std::mutex>> OnDemandTensor::lock ()
 
 Expected<> OnDemandTensor::ask_one (const Query &query)
 {
-  const bool adds_up =
-      (query.question == Question::counts || query.question == Question::sums) && query.answers;
   const auto answer_from_pixels = [&] {
     frames_->pixels++;
     return check_host (inthist::cpu::answer_pixels (binning ({}), shape, query));
   };
-  const Region asked = around (query, shape), frame = { 0, 0, shape.width, shape.height };
   auto locked = TRY (lock ());
-  if (adds_up && !(box_ && box_->contains (asked))) {
-    const Region all = both (asked_, asked);
-    const double cost =
-        AnswerCost::kPixel * pixels_of (query, shape) + AnswerCost::kWindow * query.windows.size ();
-    if (spent_ + cost < AnswerCost::of_tensor (all, shape.bins)
-        && spent_in_all_ + cost < AnswerCost::of_tensor (frame, shape.bins)) {
-      spent_ += cost;
-      spent_in_all_ += cost;
-      asked_ = all;
-      locked.unlock ();
-      return answer_from_pixels ();
-    }
+  const std::optional<Region> part = demand_.tensor_for (query);
+  if (!part) {
+    locked.unlock ();
+    return answer_from_pixels ();
   }
-  const auto found = box_around (locked, asked, can_move (query, asked));
+  const auto found = box_of (locked, *part);
   locked.unlock ();
-  if (!found && adds_up && found.error ().kind == Error::Kind::no_memory)
+  if (!found && adds_up (query) && found.error ().kind == Error::Kind::no_memory)
     return answer_from_pixels ();
   const std::shared_ptr<const Box> box = TRY (found);
   std::unique_ptr<Region[]> list;
@@ -269,34 +146,20 @@ Expected<> OnDemandTensor::ask_one (const Query &query)
   return answer_on_host ({ box->shape, box->layout, box->data () }, { &there, 1 });
 }
 
-/// Returns a tensor that has all of a region. Computes it without the lock, if it must.
+/// Returns the tensor of a part that `demand_` has named. Computes it without the lock, if it must.
 Expected<std::shared_ptr<const OnDemandTensor::Box>>
-OnDemandTensor::box_around (std::unique_lock<std::mutex> &lock, const Region &region, bool movable)
+OnDemandTensor::box_of (std::unique_lock<std::mutex> &lock, const Region &part)
 {
-  const Region frame = { 0, 0, shape.width, shape.height };
-  const auto cost = [this] (const Region &of) { return AnswerCost::of_tensor (of, shape.bins); };
-  if (box_ && box_->contains (movable ? region : frame))
+  if (box_ && is_within (part, box_->region))
     return box_;
-  Region wanted = both (asked_, region);
-  if (box_)
-    wanted = both (wanted, box_->region);
-  // far from what was asked before, unless all of that is worth as much
-  if (cost (wanted) > 2 * cost (region) + (box_ ? cost (box_->region) : 0))
-    wanted = region;
-  // so that what a frame costs in all is at most twice what its tensor costs
-  if (!movable || cost (wanted) > 0.7 * cost (frame)
-      || spent_in_all_ + cost (wanted) > cost (frame))
-    wanted = frame;
   computing_ = true;
   lock.unlock ();
-  auto computed = compute (wanted);
+  auto computed = compute (part);
   lock.lock ();
   computing_ = false;
   changed_.notify_all ();
   box_ = TRY (std::move (computed));
-  asked_ = {};
-  spent_ = 0;
-  spent_in_all_ += cost (wanted);
+  demand_.note_computed (part);
   return box_;
 }
 
@@ -325,16 +188,11 @@ Expected<std::shared_ptr<const OnDemandTensor::Box>> OnDemandTensor::compute (co
   const auto message = [&] (const Available &available) {
     return no_memory_for_tensor (of, tensor_bytes, available, 0);
   };
-  const auto take = [&] (std::size_t bytes) -> Expected<OnDemandFrames::Piece> {
-    return bytes > 0 ? frames_->take (bytes, message) : OnDemandFrames::Piece ();
+  const auto take = [&] (std::size_t bytes) -> Expected<HostMemory> {
+    return bytes > 0 ? frames_->memory->take (bytes, message) : HostMemory ();
   };
-  OnDemandFrames::Piece tensor = TRY (take (tensor_bytes));
-  auto box = std::shared_ptr<Box> (new Box{ region, of, layout, std::move (tensor) },
-                                   [frames = frames_] (Box *old) {
-                                     frames->give_back (std::move (old->piece));
-                                     delete old;
-                                   });
-  OnDemandFrames::Piece pixels = TRY (take (pixel_bytes)), workspace = TRY (take (workspace_bytes));
+  auto box = std::make_shared<Box> (Box{ region, of, layout, TRY (take (tensor_bytes)) });
+  const HostMemory pixels = TRY (take (pixel_bytes)), workspace = TRY (take (workspace_bytes));
   const inthist::Binning binning = this->binning (region);
   frames_->computing++;
   const auto outcome = check_host (inthist::run (
@@ -342,18 +200,15 @@ Expected<std::shared_ptr<const OnDemandTensor::Box>> OnDemandTensor::compute (co
       { .shape = of,
         .layout = layout,
         .pixels = { reinterpret_cast<std::uint8_t *> (
-                        bins ? pixels.memory.get ()
+                        bins ? pixels.get ()
                              : static_cast<std::byte *> (const_cast<void *> (binning.image.data))),
                     stride },
-        .tensor = box->piece.memory.get (),
-        .workspace = workspace.memory.get (),
+        .tensor = box->memory.get (),
+        .workspace = workspace.get (),
         .tuning = tuning,
         .binning = bins ? &binning : nullptr,
         .cancelled = Interruptible::flag () }));
   frames_->computing--;
-  for (OnDemandFrames::Piece *piece : { &pixels, &workspace })
-    if (piece->memory)
-      frames_->give_back (std::move (*piece));
   TRY (outcome);
   frames_->note_computed (
       whole, std::chrono::nanoseconds (std::chrono::steady_clock::now () - start).count ());
@@ -363,7 +218,7 @@ Expected<std::shared_ptr<const OnDemandTensor::Box>> OnDemandTensor::compute (co
 Expected<const void *> OnDemandTensor::host ()
 {
   auto locked = TRY (lock ());
-  return TRY (box_around (locked, { 0, 0, shape.width, shape.height }, false))->data ();
+  return TRY (box_of (locked, demand_.frame ()))->data ();
 }
 
 }  // namespace integralhist

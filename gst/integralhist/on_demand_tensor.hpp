@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A frame's tensor that is not computed before somebody asks. It keeps the frame's values, a byte
-// a pixel, and answers in the cheapest way, always with the same numbers:
-//
-//   pixels   few and small windows are counted as they are
-//   box      windows near each other have a tensor of the box around them, which is kept for the
-//            next question
-//   whole    all else, and everything afterwards
+// a pixel, and answers as Demand says (demand.hpp).
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 
+#include "demand.hpp"
 #include "engine.hpp"
 #include "engine_tensor.hpp"
 #include "host_memory.hpp"
 #include "plan.hpp"
+#include "recycled_memory.hpp"
 
 namespace integralhist {
 
@@ -34,6 +30,7 @@ public:
   const inthist::Shape shape;
   const inthist::Lut lut;
   const Plan plan;
+  const std::shared_ptr<RecycledMemory> memory = std::make_shared<RecycledMemory> ();
 
   std::atomic<guint64> pixels = 0, boxes = 0, wholes = 0;  // questions, and tensors computed
   std::atomic<unsigned> computing = 0;                     // tensors, now
@@ -49,23 +46,9 @@ public:
   void note (bool whole);
   Row last ();
 
-  struct Piece {
-    HostMemory memory;
-    std::size_t bytes = 0;  // at least those that were asked for
-  };
-  /// Returns memory, of an earlier tensor if it can, so that its pages are there already.
-  Expected<Piece> take (std::size_t bytes, const NoMemoryMessage &message);
-  /// Takes it back. Few pieces are kept.
-  void give_back (Piece piece);
-  void free_idle ();
-
 private:
-  static constexpr std::size_t kMostIdle = 4;
-
   std::mutex mutex_;  // guards all below
   Row last_;
-  std::array<Piece, kMostIdle> idle_;
-  std::size_t next_idle_ = 0;  // the longest idle
   Duration computed_;
 };
 
@@ -87,37 +70,32 @@ public:
 private:
   /// A tensor of a part of the frame.
   struct Box {
-    inthist::Region region;
+    Region region;
     inthist::Shape shape;
     inthist::Layout layout;
-    OnDemandFrames::Piece piece;
+    HostMemory memory;
 
-    const void *data () const { return piece.memory.get (); }
-    bool contains (const inthist::Region &other) const
-    {
-      return other.x >= region.x && other.y >= region.y
-             && other.x + other.width <= region.x + region.width
-             && other.y + other.height <= region.y + region.height;
-    }
+    const void *data () const { return memory.get (); }
   };
 
   OnDemandTensor (std::shared_ptr<OnDemandFrames> frames, HostMemory values)
-      : EngineTensor (frames->shape), frames_ (std::move (frames)), values_ (std::move (values))
+      : EngineTensor (frames->shape), frames_ (std::move (frames)), values_ (std::move (values)),
+        demand_ (shape)
   {
   }
 
   /// Returns the values from a region's first pixel on, and their bins.
-  inthist::Binning binning (const inthist::Region &region) const;
-  bool is_whole (const inthist::Region &region) const
+  inthist::Binning binning (const Region &region) const;
+  bool is_whole (const Region &region) const
   {
     return region.width == shape.width && region.height == shape.height;
   }
   Expected<> ask_one (const Query &query);
   /// Locks, and waits while another thread computes; a flush or a stop ends that.
   Expected<std::unique_lock<std::mutex>> lock ();
-  Expected<std::shared_ptr<const Box>> box_around (std::unique_lock<std::mutex> &lock,
-                                                   const inthist::Region &region, bool movable);
-  Expected<std::shared_ptr<const Box>> compute (const inthist::Region &region);
+  Expected<std::shared_ptr<const Box>> box_of (std::unique_lock<std::mutex> &lock,
+                                               const Region &part);
+  Expected<std::shared_ptr<const Box>> compute (const Region &region);
 
   const std::shared_ptr<OnDemandFrames> frames_;
   const HostMemory values_;  // rows lie one behind the other
@@ -126,10 +104,7 @@ private:
   std::condition_variable changed_;
   bool computing_ = false;  // a box, without the lock; nobody touches the rest meanwhile
   std::shared_ptr<const Box> box_;
-  // Windows that were counted from pixels since: what is around them, and their cost.
-  inthist::Region asked_;
-  double spent_ = 0;
-  double spent_in_all_ = 0;  // on pixels and boxes of this frame
+  Demand demand_;
 };
 
 }  // namespace integralhist

@@ -301,27 +301,47 @@ GST_START_TEST (automatic)
   Harness harness (kHistogram, "");
   harness.set_caps (caps);
   unsigned n = 0;
-  const auto pass = [&] (unsigned frames, bool whole) {
+  enum class Ask { nothing, corner, map, tensor };
+  const auto compute_after = [&] (unsigned frames, Ask what) {
     for (const unsigned end = n + frames; n < end; n++) {
       const Buffer buffer = harness.pass (noise (info, n));
       GstIntegralHistogram *const histogram =
           gst_buffer_get_integral_histogram_meta (buffer.get ())->histogram;
-      if (!whole)
-        continue;
-      g_autoptr (GstBuffer) tensor = gst_integral_histogram_get_buffer (histogram, nullptr);
+      const Rectangle corner = { 300, 220, 20, 20 };
+      const std::vector<gfloat> model (gst_integral_histogram_get_bins (histogram), 1);
+      std::vector<guint32> counts (model.size ());
+      const Grid grid = { 32, 32, 0, 0, 8, 8, 37, 27 };
+      GstIntegralHistogramBest best;
+      g_autoptr (GstBuffer) tensor = nullptr;
+      switch (what) {
+        case Ask::nothing: continue;
+        case Ask::corner:
+          fail_unless (
+              gst_integral_histogram_regions (histogram, &corner, 1, counts.data (), nullptr));
+          continue;
+        case Ask::map:
+          fail_unless (gst_integral_histogram_likelihood_maps (
+              histogram, &grid, 1, model.data (), GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION,
+              nullptr, &best, nullptr));
+          continue;
+        case Ask::tensor: tensor = gst_integral_histogram_get_buffer (histogram, nullptr);
+      }
       fail_unless (tensor);
       Random random (n);
       const std::string wrong = complaint (histogram, picture_of (buffer.get (), info), random);
       fail_unless (wrong.empty (), "%s", wrong.c_str ());
     }
-    return Counted (harness.get ());
+    return Counted (harness.get ()).compute;
   };
-  fail_unless (pass (3, false).compute == "on-demand");
-  fail_unless (pass (20, true).compute == "eager");
-  fail_unless (pass (100, true).compute == "eager", "a probe ends it");
-  fail_unless (pass (130, false).compute == "on-demand", "it does not end");
-  const Counted end = pass (20, true);
-  fail_unless (end.compute == "eager" && end.frames == n);
+  fail_unless (compute_after (3, Ask::nothing) == "on-demand");
+  fail_unless (compute_after (20, Ask::tensor) == "eager");
+  fail_unless (compute_after (5, Ask::nothing) == "eager", "a pause ends it");
+  fail_unless (compute_after (100, Ask::tensor) == "eager");
+  fail_unless (compute_after (20, Ask::nothing) == "on-demand", "it does not end");
+  fail_unless (compute_after (20, Ask::map) == "eager");
+  fail_unless (compute_after (20, Ask::corner) == "on-demand", "corners keep it");
+  fail_unless (compute_after (20, Ask::corner) == "on-demand");
+  fail_unless (compute_after (20, Ask::tensor) == "eager" && Counted (harness.get ()).frames == n);
 }
 GST_END_TEST;
 

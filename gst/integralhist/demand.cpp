@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "demand.hpp"
+
+#include <algorithm>
+#include <climits>
+
+#include <kernels/window.hpp>
+
+#include "answer_cost.hpp"
+
+namespace integralhist {
+namespace {
+
+using inthist::Question;
+
+/// The pixels from the first to before the last, anywhere.
+struct Extent {
+  std::int64_t x0 = INT64_MAX, y0 = INT64_MAX, x1 = INT64_MIN, y1 = INT64_MIN;
+
+  void add (std::int64_t x, std::int64_t y, std::int64_t width, std::int64_t height)
+  {
+    x0 = std::min (x0, x), x1 = std::max (x1, x + width);
+    y0 = std::min (y0, y), y1 = std::max (y1, y + height);
+  }
+  bool is_empty () const { return x1 <= x0 || y1 <= y0; }
+};
+
+/// Returns the part of the frame around all windows of a query; of one pixel if they all lie
+/// outside.
+Region around (const Query &query, const inthist::Shape &shape)
+{
+  const inthist::Windows &windows = query.windows;
+  Extent patches, all;
+  for (int p = 0; p < query.n_patches; p++) {
+    const Region &patch = query.patches[p];
+    patches.add (patch.x, patch.y, patch.width, patch.height);
+  }
+  const auto add = [&] (const inthist::Corner &corner, int width, int height) {
+    if (query.question != Question::votes)
+      all.add (corner.x, corner.y, width, height);
+    else if (!patches.is_empty ())
+      all.add (corner.x + patches.x0, corner.y + patches.y0, patches.x1 - patches.x0,
+               patches.y1 - patches.y0);
+  };
+  if (windows.list) {
+    for (int i = 0; i < windows.n; i++)
+      add (corner_of (windows, i), windows.list[i].width, windows.list[i].height);
+  } else {
+    const inthist::Grid &grid = windows.grid;
+    for (const int i : { 0, windows.size () - 1 })
+      add (corner_of (windows, i), grid.window_width, grid.window_height);
+  }
+  if (all.is_empty ())
+    return { 0, 0, 1, 1 };
+  const int x0 = inthist::between (0, all.x0, shape.width - 1),
+            y0 = inthist::between (0, all.y0, shape.height - 1);
+  return { x0, y0, inthist::between (1, all.x1 - x0, shape.width - x0),
+           inthist::between (1, all.y1 - y0, shape.height - y0) };
+}
+
+Region both (const Region &a, const Region &b)
+{
+  if (a.width == 0)
+    return b;
+  const int x0 = std::min (a.x, b.x), y0 = std::min (a.y, b.y);
+  return { x0, y0, std::max (a.x + a.width, b.x + b.width) - x0,
+           std::max (a.y + a.height, b.y + b.height) - y0 };
+}
+
+/// Returns the pixels of all windows, as often as they are in one.
+double pixels_of (const Query &query, const inthist::Shape &shape)
+{
+  double pixels = 0;
+  for (int i = 0; i < query.windows.size (); i++) {
+    const Region window = window_of (query.windows, i, shape);
+    pixels += double (window.width) * window.height;
+  }
+  return pixels;
+}
+
+/// Tells whether a query can be moved. A vote's window counts before it is clipped.
+bool can_move (const Query &query, const Region &to)
+{
+  const inthist::Grid &grid = query.windows.grid;
+  return query.windows.list
+             ? query.question != Question::votes
+             : std::int64_t (grid.x) - to.x >= INT_MIN && std::int64_t (grid.y) - to.y >= INT_MIN;
+}
+
+}  // namespace
+
+double Demand::cost_of (const Region &part) const
+{
+  return AnswerCost::of_tensor (part, shape_.bins);
+}
+
+/// Returns whether to count a query's windows from pixels, `all` being around all those that were.
+bool Demand::is_worth_counting (const Query &query, const Region &all)
+{
+  const double cost =
+      AnswerCost::kPixel * pixels_of (query, shape_) + AnswerCost::kWindow * query.windows.size ();
+  if (spent_ + cost >= cost_of (all) || spent_in_all_ + cost >= cost_of (frame_))
+    return false;
+  spent_ += cost;
+  spent_in_all_ += cost;
+  return true;
+}
+
+std::optional<Region> Demand::tensor_for (const Query &query)
+{
+  const Region asked = around (query, shape_), all = both (asked_, asked);
+  if (adds_up (query) && !is_within (asked, box_) && is_worth_counting (query, all)) {
+    asked_ = all;
+    return {};
+  }
+  const bool movable = can_move (query, asked);
+  if (is_within (movable ? asked : frame_, box_))
+    return box_;
+  const bool has_box = box_.width > 0;
+  Region wanted = has_box ? both (all, box_) : all;
+  // far from what was asked before, unless all of that is worth as much
+  if (cost_of (wanted) > 2 * cost_of (asked) + (has_box ? cost_of (box_) : 0))
+    wanted = asked;
+  if (!movable || cost_of (wanted) > 0.7 * cost_of (frame_)
+      || spent_in_all_ + cost_of (wanted) > cost_of (frame_))
+    wanted = frame_;
+  return wanted;
+}
+
+void Demand::note_computed (const Region &part)
+{
+  box_ = part;
+  asked_ = {};
+  spent_ = 0;
+  spent_in_all_ += cost_of (part);
+}
+
+}  // namespace integralhist

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What is asked of a frame, and so the cheapest way to answer, always with the same numbers:
+//
+//   pixels   few and small windows are counted as they are
+//   box      windows near each other have a tensor of the box around them, which is kept for the
+//            next question
+//   whole    all else, and everything afterwards
+//
+// In all, a frame costs at most twice what its tensor costs.
+#pragma once
+
+#include <optional>
+
+#include <kernels/query.hpp>
+
+namespace integralhist {
+
+using inthist::Query;
+using inthist::Region;
+
+inline bool is_within (const Region &inner, const Region &outer)
+{
+  return inner.x >= outer.x && inner.y >= outer.y && inner.x + inner.width <= outer.x + outer.width
+         && inner.y + inner.height <= outer.y + outer.height;
+}
+
+/// Whether a query can be answered by counting pixels.
+inline bool adds_up (const Query &query)
+{
+  return query.answers
+         && (query.question == inthist::Question::counts
+             || query.question == inthist::Question::sums);
+}
+
+class Demand {
+public:
+  explicit Demand (const inthist::Shape &shape)
+      : shape_ (shape), frame_{ 0, 0, shape.width, shape.height }
+  {
+  }
+
+  /// Returns the part of the frame to answer a query from: what the last tensor is of, or what to
+  /// compute a tensor of. Returns nothing where the query's windows are counted from pixels.
+  std::optional<Region> tensor_for (const Query &query);
+  /// Says that there is a tensor of this part now, in the place of the last one.
+  void note_computed (const Region &part);
+  /// Whether the last tensor is of the whole frame.
+  bool is_whole () const { return is_within (frame_, box_); }
+  const Region &frame () const { return frame_; }
+  void forget () { *this = Demand (shape_); }
+
+private:
+  double cost_of (const Region &part) const;
+  bool is_worth_counting (const Query &query, const Region &all);
+
+  inthist::Shape shape_;
+  Region frame_;
+  Region box_;  // of the last tensor
+  // Windows that were counted from pixels since: what is around them, and their cost.
+  Region asked_;
+  double spent_ = 0;
+  double spent_in_all_ = 0;  // on pixels and tensors of this frame
+};
+
+}  // namespace integralhist
