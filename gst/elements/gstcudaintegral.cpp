@@ -13,6 +13,7 @@
 #include "producer_properties.hpp"
 #include "producer_query.hpp"
 #include "producer_stats.hpp"
+#include "refusal.hpp"
 #include "region_reporter.hpp"
 #include "reported_regions.hpp"
 #include "video_formats.hpp"
@@ -37,14 +38,12 @@ struct State {
   LoadShedder shedder;
   std::atomic<bool> error_posted = false;          // of the engine
   std::atomic<guint64> attached = 0, skipped = 0;  // frames with a histogram, late frames
+  Refusal refusal;                                 // ends all waiting
 
   std::mutex mutex;  // guards all below against flushes and the stats; taken last
   std::shared_ptr<Engine> engine;
   // Made in start and dropped in stop, when nothing streams: the streaming thread needs no lock.
   std::unique_ptr<RegionReporter> reporter;
-  bool flushing = false, stopping = false;  // either ends all waiting
-  // Either flag, to be read without the mutex.
-  const std::shared_ptr<std::atomic<bool>> refusing = std::make_shared<std::atomic<bool>> (false);
 };
 
 }  // namespace
@@ -118,7 +117,7 @@ static void drop_engine (State &state)
     last = std::move (state.engine);
     state.engine = nullptr;
   }
-  retire (std::move (last), [&] { return state.refusing->load (); });
+  retire (std::move (last), [&] { return state.refusal.is_set (); });
 }
 
 static void forget_frame_size (State &state)
@@ -155,7 +154,7 @@ static Expected<> make_engine (GstCudaIntegral *self)
   // a table's pixels are the values themselves
   const inthist::Lut lut =
       inthist::uniform_lut (shape.content == inthist::Content::bins ? shape.bins : 256);
-  options.cancelled = state.refusing;
+  options.cancelled = state.refusal.flag ();
   options.still_waiting = [self, of = state.started.options] (unsigned most) {
     warn_of_wait (self, most, of);
   };
@@ -168,22 +167,19 @@ static Expected<> make_engine (GstCudaIntegral *self)
         plan.choice.tuning.tile, plan.choice.tuning.threads, engine->description ().c_str ());
   state.error_posted = false;
   const std::lock_guard lock (state.mutex);
-  engine->set_flushing (state.flushing || state.stopping);
+  engine->set_flushing (state.refusal.is_set ());
   // The streaming thread may have given up on the last engine.
-  state.reporter->set_flushing (state.flushing || state.stopping);
+  state.reporter->set_flushing (state.refusal.is_set ());
   state.engine = engine;
   return {};
 }
 
 /// Sets flushing or stopping, and ends all waits of the streaming thread.
-static void set_refusal (State &state, bool State::*flag, bool value)
+static void set_refusal (State &state, void (Refusal::*set) (bool), bool value)
 {
-  if (value)
-    *state.refusing = true;  // before the mutex, whose owner may take long
+  (state.refusal.*set) (value);  // before the mutex, whose owner may take long
   const std::lock_guard lock (state.mutex);
-  state.*flag = value;
-  const bool refusing = state.flushing || state.stopping;
-  *state.refusing = refusing;
+  const bool refusing = state.refusal.is_set ();
   if (state.engine)
     state.engine->set_flushing (refusing);
   if (state.reporter)
@@ -209,8 +205,8 @@ static Expected<> start (GstCudaIntegral *self)
     const std::lock_guard lock (state.mutex);
     state.reporter = std::move (reporter);
   }
-  set_refusal (state, &State::flushing, false);
-  set_refusal (state, &State::stopping, false);
+  set_refusal (state, &Refusal::set_flushing, false);
+  set_refusal (state, &Refusal::set_stopping, false);
   return {};
 }
 
@@ -228,7 +224,7 @@ static gboolean gst_cuda_integral_start (GstBaseTransform *trans)
 static gboolean gst_cuda_integral_stop (GstBaseTransform *trans)
 {
   State &state = Element::state_of (trans);
-  set_refusal (state, &State::stopping, true);
+  set_refusal (state, &Refusal::set_stopping, true);
   std::unique_ptr<RegionReporter> reporter;
   {
     const std::lock_guard lock (state.mutex);
@@ -335,7 +331,7 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   const auto engine = engine_of (state);
   const auto [tensor, hold] = TRY (submit (state, *engine, buffer));
   if (properties.sync)
-    if (const auto done = await (*tensor, [&] { return state.refusing->load (); }); !done) {
+    if (const auto done = await (*tensor, [&] { return state.refusal.is_set (); }); !done) {
       (void) hold (buffer);  // other devices than a failed one may still read it
       return done;
     }
@@ -366,13 +362,13 @@ static gboolean gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent 
   switch (GST_EVENT_TYPE (event)) {
     case GST_EVENT_FLUSH_START:
       DEBUG (self, "a flush starts: all waits end");
-      set_refusal (state, &State::flushing, true);
+      set_refusal (state, &Refusal::set_flushing, true);
       break;
     case GST_EVENT_FLUSH_STOP:
       DEBUG (self, "a flush stops");
       if (engine_has_failed (state))
         drop_engine (state);  // while nobody waits for it
-      set_refusal (state, &State::flushing, false);
+      set_refusal (state, &Refusal::set_flushing, false);
       state.error_posted = false;
       state.shedder.reset ();
       break;
@@ -436,7 +432,7 @@ void Element::take_transition (gpointer element, GstStateChange transition)
 {
   // pads cannot be deactivated while the streaming thread waits for a tensor
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
-    set_refusal (state_of (element), &State::stopping, true);
+    set_refusal (state_of (element), &Refusal::set_stopping, true);
 }
 
 // GObject

@@ -15,7 +15,8 @@ static constexpr guint kPatience = 100, kPatientIntervals = 10;
 
 void HistogramConsumer::start ()
 {
-  flushing_ = stopping_ = refusing_ = false;
+  refusal_.set_flushing (false);
+  refusal_.set_stopping (false);
   found_ = false;
   missing_ = 0;
 }
@@ -23,32 +24,22 @@ void HistogramConsumer::start ()
 void HistogramConsumer::take_event (GstEvent *event)
 {
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START)
-    flushing_ = true;
+    refusal_.set_flushing (true);
   else if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
-    flushing_ = false;
-  note_refusal ();
+    refusal_.set_flushing (false);
 }
 
 void HistogramConsumer::take_transition (GstStateChange transition)
 {
   // pads cannot be deactivated while the streaming thread waits here
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
-    stopping_ = true;
-  note_refusal ();
-}
-
-/// Another thread may set the other flag meanwhile, and would set this one behind it.
-void HistogramConsumer::note_refusal ()
-{
-  refusing_ = flushing_ || stopping_;
-  if (flushing_ || stopping_)
-    refusing_ = true;
+    refusal_.set_stopping (true);
 }
 
 Expected<> HistogramConsumer::await (GstIntegralHistogram *histogram)
 {
   found_ = true;
-  return integralhist::await (tensor_of (histogram), [this] { return refusing_.load (); });
+  return integralhist::await (tensor_of (histogram), [this] { return refusal_.is_set (); });
 }
 
 Expected<> HistogramConsumer::note_missing (GstBaseTransform *element, const char *usage)

@@ -4,13 +4,13 @@
 // histogram.
 #pragma once
 
-#include <atomic>
-
 #include <gst/base/gstbasetransform.h>
 #include <gst/integralhist/gstintegralhistogram.h>
 
 #include <gst/integralhist/error.hpp>
 #include <gst/integralhist/interruptible.hpp>
+
+#include "refusal.hpp"
 
 namespace integralhist {
 
@@ -25,16 +25,14 @@ public:
   /// Waits for the tensor. Returns an Error::Kind::flushing after a flush or a stop.
   Expected<> await (GstIntegralHistogram *histogram);
   /// Lets a flush or a stop end what this thread asks, as long as the result lives.
-  Interruptible interruptible () const { return Interruptible (refusing_); }
+  Interruptible interruptible () const { return Interruptible (*refusal_.flag ()); }
 
   /// Counts a frame that has no histogram and is no gap. Returns an error, with `usage` as a launch
   /// line, unless frames had one before or a producer upstream leaves frames out.
   Expected<> note_missing (GstBaseTransform *element, const char *usage);
 
 private:
-  void note_refusal ();
-
-  std::atomic<bool> flushing_ = false, stopping_ = false, refusing_ = false;  // the last: either
+  Refusal refusal_;
   bool found_ = false;
   guint missing_ = 0;  // frames since the start
 };

@@ -124,6 +124,7 @@ public:
     pool_->set_flushing (flushing);
     const std::lock_guard lock (mutex_);
     flushing_ = flushing;
+    outcome_ = {};  // what comes after a flush has nothing to do with it
     changed_.notify_all ();
   }
 
@@ -131,7 +132,7 @@ public:
   {
     std::unique_lock lock (mutex_);
     changed_.wait (lock, [this] { return flushing_ || (queue_.empty () && !running_); });
-    return outcome_;
+    return std::exchange (outcome_, {});
   }
 
   void abandon () override

@@ -126,19 +126,19 @@ public:
 
   Expected<> finish () override
   {
-    Engine *const engine = eager ();
+    const auto engine = eager ();
     return engine ? engine->finish () : Expected<> ();
   }
 
   bool has_failed () override
   {
-    Engine *const engine = eager ();
+    const auto engine = eager ();
     return engine && engine->has_failed ();
   }
 
   void abandon () override
   {
-    if (Engine *const engine = eager ())
+    if (const auto engine = eager ())
       engine->abandon ();
   }
 
@@ -151,6 +151,7 @@ public:
     stats.frames += stats_.frames;
     stats.in_flight += frames_->computing;
     stats.upload.add (stats_.upload);
+    stats.compute.add (stats_.compute);
     stats.pixel_answers = frames_->pixels;
     stats.part_tensors = frames_->boxes;
     stats.tensors = frames_->wholes;
@@ -161,7 +162,7 @@ public:
   const Plan &plan () const override { return frames_->plan; }
 
 private:
-  static constexpr unsigned kWholes = 4, kLess = 8;  // frames in a row
+  static constexpr unsigned kWholes = 4, kLess = 8, kIdle = 256;  // frames in a row
 
   /// Returns whether this frame is computed at once, by the frames before.
   Expected<bool> is_eager ()
@@ -170,6 +171,8 @@ private:
       return false;
     const OnDemandFrames::Row last = frames_->last ();
     const bool now = eager_now_ ? last.less < kLess : last.whole >= kWholes;
+    if (last.less >= kIdle)
+      TRY (drop_eager ());
     if (now != eager_now_)
       GST_DEBUG ("consumers %s: frames are computed %s",
                  now ? "ask for whole tensors" : "ask for less than whole tensors",
@@ -197,15 +200,34 @@ private:
   {
     GST_INFO ("frames are computed when somebody asks: %s", why.message.c_str ());
     stays_on_demand_ = true;
-    const std::lock_guard lock (mutex_);
-    eager_now_ = false;
+    {
+      const std::lock_guard lock (mutex_);
+      eager_now_ = false;
+    }
+    (void) drop_eager ();  // what failed is told by its frames
   }
 
-  /// Returns the eager engine, which stays once it is there.
-  Engine *eager ()
+  /// Frees the eager engine's memory, once its frames are done.
+  Expected<> drop_eager ()
+  {
+    const auto engine = eager ();
+    if (!engine)
+      return {};
+    auto outcome = engine->finish ();
+    const Stats last = engine->stats ();
+    const std::lock_guard lock (mutex_);
+    stats_.frames += last.frames;
+    stats_.upload.add (last.upload);
+    stats_.compute.add (last.compute);
+    eager_ = nullptr;  // `engine` is the last, and goes without the lock
+    return outcome;
+  }
+
+  /// Returns the eager engine; null where there is none.
+  std::shared_ptr<Engine> eager ()
   {
     const std::lock_guard lock (mutex_);
-    return eager_.get ();
+    return eager_;
   }
 
   const bool automatic_;
@@ -216,7 +238,7 @@ private:
   bool stays_on_demand_ = false;
 
   std::mutex mutex_;  // guards all below
-  std::unique_ptr<Engine> eager_;
+  std::shared_ptr<Engine> eager_;
   bool eager_now_ = false, flushing_ = false;
   Stats stats_;
 };
