@@ -72,15 +72,21 @@ inline Tensor make_tensor (const Picture &picture, const char *element)
            gst_integral_histogram_get_content (histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS };
 }
 
+inline const Picture &large_picture ()
+{
+  static const Picture picture = make_picture (300, 250, false);
+  return picture;
+}
+
 inline std::vector<Tensor> make_tensors ()
 {
   std::vector<Tensor> tensors;
-  static const Picture small = make_picture (37, 29, true), large = make_picture (300, 250, false),
-                       dot = make_picture (1, 1, true);
+  static const Picture small = make_picture (37, 29, true), dot = make_picture (1, 1, true);
+  const Picture &large = large_picture ();
   for (const char *element :
-       { "cudaintegralhist bins=8", "cudaintegralhist bins=256 counter=u16",
-         "cudaintegralhist bins=7 counter=u16-anchored", "cudaintegralhist bins=1",
-         "cudaintegralhist bins=20 cuda-device-ids=0,1,2",
+       { "cudaintegralhist bins=8", "cudaintegralhist bins=8 compute=eager",
+         "cudaintegralhist bins=256 counter=u16", "cudaintegralhist bins=7 counter=u16-anchored",
+         "cudaintegralhist bins=1", "cudaintegralhist bins=20 cuda-device-ids=0,1,2",
          "cudaintegralhist bins=20 max-device-memory=40000",
          "cudaintegralhist bins=5 counter=u16 cuda-device-ids=0,1,2 task-bins=1",
          "cudaintegralimage", "cudaintegralimage squared=true" })

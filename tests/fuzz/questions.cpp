@@ -468,7 +468,17 @@ extern "C" int LLVMFuzzerInitialize (int *, char ***)
 extern "C" int LLVMFuzzerTestOneInput (const std::uint8_t *data, std::size_t size)
 {
   Bytes bytes (data, size);
-  const Tensor &tensor = tensors[bytes.below (guint (tensors.size ()))];
-  kQuestions[bytes.below (std::size (kQuestions))](tensor, bytes);
+  const auto ask = [&] (const Tensor &tensor) {
+    kQuestions[bytes.below (std::size (kQuestions))](tensor, bytes);
+  };
+  if (bytes.below (64) > 0) {
+    ask (tensors[bytes.below (guint (tensors.size ()))]);
+    return 0;
+  }
+  // a tensor that is computed on demand, as far as these questions want
+  const Tensor fresh = make_tensor (large_picture (), "cudaintegralhist bins=9 compute=on-demand");
+  for (guint n = bytes.below (12); n > 0; n--)
+    ask (fresh);
+  gst_buffer_unref (fresh.buffer);
   return 0;
 }
