@@ -155,6 +155,7 @@ public:
     stats.pixel_answers = frames_->pixels;
     stats.part_tensors = frames_->boxes;
     stats.tensors = frames_->wholes;
+    stats.bytes_on_demand = frames_->bytes ();
     stats.compute.add (frames_->computed ());
     return stats;
   }

@@ -34,6 +34,10 @@ public:
 
   std::atomic<guint64> pixels = 0, boxes = 0, wholes = 0;  // questions, and tensors computed
   std::atomic<unsigned> computing = 0;                     // tensors, now
+  std::atomic<guint64> value_bytes = 0;                    // of frames that are kept
+
+  /// Returns the host memory that frames hold, or keep for the next.
+  guint64 bytes () const { return value_bytes + memory->bytes (); }
 
   void note_computed (bool whole, guint64 nanoseconds);
   Duration computed ();
@@ -54,6 +58,7 @@ private:
 
 class OnDemandTensor final : public EngineTensor {
 public:
+  ~OnDemandTensor () override { frames_->value_bytes -= value_bytes (); }
   /// Allocates the memory of the values; `alive` other tensors exist.
   static Expected<std::unique_ptr<EngineTensor>>
   create (const std::shared_ptr<OnDemandFrames> &frames, unsigned alive,
@@ -82,7 +87,9 @@ private:
       : EngineTensor (frames->shape), frames_ (std::move (frames)), values_ (std::move (values)),
         demand_ (shape)
   {
+    frames_->value_bytes += value_bytes ();
   }
+  guint64 value_bytes () const { return guint64 (frames_->shape.width) * frames_->shape.height; }
 
   /// Returns the values from a region's first pixel on, and their bins.
   inthist::Binning binning (const Region &region) const;

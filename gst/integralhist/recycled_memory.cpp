@@ -21,7 +21,9 @@ Expected<HostMemory> RecycledMemory::take (std::size_t bytes, const NoMemoryMess
     free_idle ();
     memory = allocate_on_host (bytes, message, cancelled);
   }
-  return returning ({ TRY (std::move (memory)), bytes });
+  Idle piece = { TRY (std::move (memory)), bytes };
+  bytes_ += bytes;
+  return returning (std::move (piece));
 }
 
 HostMemory RecycledMemory::returning (Idle piece)
@@ -36,6 +38,7 @@ void RecycledMemory::give_back (Idle piece)
 {
   const std::lock_guard lock (mutex_);
   std::swap (idle_[next_], piece);  // what was there is freed without the lock
+  bytes_ -= piece.bytes;
   next_ = (next_ + 1) % kMostIdle;
 }
 
@@ -44,6 +47,8 @@ void RecycledMemory::free_idle ()
   std::array<Idle, kMostIdle> freed;  // without the lock
   const std::lock_guard lock (mutex_);
   freed.swap (idle_);
+  for (const Idle &idle : freed)
+    bytes_ -= idle.bytes;
 }
 
 }  // namespace integralhist

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -16,6 +17,8 @@ public:
   Expected<HostMemory> take (std::size_t bytes, const NoMemoryMessage &message);
   /// Frees what nobody has taken.
   void free_idle ();
+  /// Returns the bytes that are taken or idle.
+  std::size_t bytes () const { return bytes_; }
 
 private:
   static constexpr std::size_t kMostIdle = 4;
@@ -28,6 +31,7 @@ private:
   HostMemory returning (Idle piece);
   void give_back (Idle piece);
 
+  std::atomic<std::size_t> bytes_ = 0;
   std::mutex mutex_;  // guards all below
   std::array<Idle, kMostIdle> idle_;
   std::size_t next_ = 0;  // whose place is taken by what comes back

@@ -239,7 +239,7 @@ namespace {
 
 struct Counted {
   std::string compute;
-  guint64 frames = 0, pixels = 0, parts = 0, tensors = 0;
+  guint64 frames = 0, pixels = 0, parts = 0, tensors = 0, bytes = 0;
 
   explicit Counted (GstHarness *harness)
   {
@@ -249,7 +249,7 @@ struct Counted {
     compute = gst_structure_get_string (stats, "compute");
     gst_structure_get (stats, "frames", G_TYPE_UINT64, &frames, "pixel-answers", G_TYPE_UINT64,
                        &pixels, "part-tensors", G_TYPE_UINT64, &parts, "tensors", G_TYPE_UINT64,
-                       &tensors, nullptr);
+                       &tensors, "bytes-on-demand", G_TYPE_UINT64, &bytes, nullptr);
   }
 };
 
@@ -263,18 +263,25 @@ GST_START_TEST (cost)
   constexpr guint64 kCount = 10;
   const std::string caps = caps_text ("GRAY8", 640, 480);
   const GstVideoInfo info = video_info (caps);
-  const auto run = [&] (auto &&ask) {
+  std::vector<Buffer> held;
+  const auto run = [&] (auto &&ask, bool hold = false) {
     Harness harness (kHistogram, "compute=on-demand");
     harness.set_caps (caps);
     for (guint i = 0; i < kCount; i++) {
-      const Buffer buffer = harness.pass (noise (info, i));
+      Buffer buffer = harness.pass (noise (info, i));
       ask (gst_buffer_get_integral_histogram_meta (buffer.get ())->histogram);
+      if (hold)
+        held.push_back (std::move (buffer));
     }
     return Counted (harness.get ());
   };
   const Counted nobody = run ([] (GstIntegralHistogram *) {});
   fail_unless (nobody.frames == kCount && nobody.compute == "on-demand" && nobody.pixels == 0
                && nobody.parts == 0 && nobody.tensors == 0);
+  constexpr guint64 kFrame = 640 * 480;
+  fail_unless (nobody.bytes >= kFrame && nobody.bytes <= 3 * kFrame, "%" G_GUINT64_FORMAT,
+               nobody.bytes);
+  fail_unless (run ([] (GstIntegralHistogram *) {}, true).bytes == kCount * kFrame);
   const Counted region = run ([] (GstIntegralHistogram *histogram) {
     guint32 counts[32];
     fail_unless (gst_integral_histogram_region (histogram, 100, 90, 64, 128, counts, nullptr));
@@ -290,6 +297,7 @@ GST_START_TEST (cost)
                                                            values, nullptr, nullptr));
   });
   fail_unless (map.pixels == 0 && map.parts == kCount && map.tensors == 0);
+  fail_unless (map.bytes > nobody.bytes + 4 * 32 * 70 * 70, "the part is not counted");
 }
 GST_END_TEST;
 
