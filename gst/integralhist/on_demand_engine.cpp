@@ -7,6 +7,7 @@
 // while they look at this one. What they ask of its tensors tells when that ends.
 #include "on_demand_engine.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 
@@ -66,20 +67,24 @@ private:
 
 class OnDemandEngine final : public Engine {
 public:
-  using MakeEager = std::function<Expected<std::unique_ptr<Engine>> ()>;
-
-  OnDemandEngine (const Options &options, MakeEager make_eager)
-      : automatic_ (options.compute == Compute::automatic), make_eager_ (std::move (make_eager))
+  explicit OnDemandEngine (const Options &options)
+      : automatic_ (options.compute == Compute::automatic)
   {
   }
 
-  Expected<> open (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options)
+  Expected<> open (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+                   WholeEngine whole)
   {
     TRY (check_threads (options.cancelled.get ()));
-    Plan plan = TRY (plan_for (inthist::Device::cpu, shape, options.strategy, 0, 1, nullptr,
-                               options.cancelled.get ()));
+    const inthist::Strategy *const strategy =
+        options.strategy && options.strategy->device == inthist::Device::cpu ? options.strategy
+                                                                             : nullptr;
+    Plan plan = TRY (
+        plan_for (inthist::Device::cpu, shape, strategy, 0, 1, nullptr, options.cancelled.get ()));
     plan.description += ", when somebody asks";
-    frames_ = std::make_shared<OnDemandFrames> (shape, lut, plan);
+    backend_ = whole.backend;
+    engine_ = std::make_shared<WholeFrames> (std::move (whole.make));
+    frames_ = std::make_shared<OnDemandFrames> (shape, lut, plan, engine_, whole.takes_wholes);
     pool_ = TRY (TensorPool::create (
         [frames = frames_, cancelled = options.cancelled] (unsigned alive) {
           return OnDemandTensor::create (frames, alive, cancelled);
@@ -92,18 +97,26 @@ public:
   {
     if (pool_)
       pool_->close ();
+    if (engine_)
+      engine_->set_flushing (false);  // who still has a tensor may ask for all of it
   }
 
   Expected<SubmittedFrame> submit (const Frame &frame) override
   {
-    if (TRY (is_eager ())) {
-      auto submitted = eager ()->submit (frame);
+    if (frame.place == Place::device)
+      return engine_->submit (frame);
+    if (is_eager ()) {
+      auto submitted = engine_->submit (frame);
       if (submitted)
         submitted->tensor =
             std::make_shared<ObservedTensor> (frames_, std::move (submitted->tensor));
-      if (submitted || submitted.error ().kind != Error::Kind::no_memory)
+      if (submitted || submitted.error ().kind == Error::Kind::flushing)
         return submitted;
-      stay_on_demand (submitted.error ());
+      // to compute ahead is to be faster, no more: where it fails, frames wait for questions
+      GST_INFO ("frames are computed when somebody asks: %s", submitted.error ().message.c_str ());
+      stays_on_demand_ = true;
+      eager_now_ = false;
+      (void) drop_engine ();  // what failed is told by its frames
     }
     const auto start = std::chrono::steady_clock::now ();
     auto tensor = std::static_pointer_cast<OnDemandTensor> (TRY (pool_->acquire ()));
@@ -118,45 +131,45 @@ public:
   void set_flushing (bool flushing) override
   {
     pool_->set_flushing (flushing);
-    const std::lock_guard lock (mutex_);
-    flushing_ = flushing;
-    if (eager_)
-      eager_->set_flushing (flushing);
+    engine_->set_flushing (flushing);
   }
 
   Expected<> finish () override
   {
-    const auto engine = eager ();
+    const auto engine = engine_->engine ();
     return engine ? engine->finish () : Expected<> ();
   }
 
   bool has_failed () override
   {
-    const auto engine = eager ();
+    const auto engine = engine_->engine ();
     return engine && engine->has_failed ();
   }
 
   void abandon () override
   {
-    if (const auto engine = eager ())
+    if (const auto engine = engine_->engine ())
       engine->abandon ();
   }
 
   Stats stats () override
   {
-    const std::lock_guard lock (mutex_);
-    Stats stats = eager_ ? eager_->stats () : Stats ();
-    stats.backend = "cpu";
+    const auto engine = engine_->engine ();
+    Stats stats = engine ? engine->stats () : Stats ();
+    stats.backend = backend_;
     stats.when = eager_now_ ? "eager" : "on-demand";
-    stats.frames += stats_.frames;
-    stats.in_flight += frames_->computing;
-    stats.upload.add (stats_.upload);
-    stats.compute.add (stats_.compute);
     stats.pixel_answers = frames_->pixels;
     stats.part_tensors = frames_->boxes;
     stats.tensors = frames_->wholes;
     stats.bytes_on_demand = frames_->bytes ();
+    stats.in_flight += frames_->computing;
     stats.compute.add (frames_->computed ());
+    const std::lock_guard lock (mutex_);
+    stats.frames += stats_.frames;
+    if (frames_->takes_wholes)  // the engine has counted them again
+      stats.frames -= std::min<guint64> (stats.frames, frames_->wholes);
+    stats.upload.add (stats_.upload);
+    stats.compute.add (stats_.compute);
     return stats;
   }
 
@@ -166,92 +179,54 @@ private:
   static constexpr unsigned kWholes = 4, kLess = 8, kIdle = 256;  // frames in a row
 
   /// Returns whether this frame is computed at once, by the frames before.
-  Expected<bool> is_eager ()
+  bool is_eager ()
   {
     if (!automatic_ || stays_on_demand_)
       return false;
     const OnDemandFrames::Row last = frames_->last ();
     const bool now = eager_now_ ? last.less < kLess : last.whole >= kWholes;
-    if (last.less >= kIdle)
-      TRY (drop_eager ());
+    if (now && !eager_now_)
+      frames_->memory->free_idle ();
     if (now != eager_now_)
       GST_DEBUG ("consumers %s: frames are computed %s",
                  now ? "ask for whole tensors" : "ask for less than whole tensors",
                  now ? "at once" : "when somebody asks");
-    if (now && !eager ()) {
-      frames_->memory->free_idle ();
-      auto engine = make_eager_ ();
-      if (!engine && engine.error ().kind == Error::Kind::flushing)
-        return tl::make_unexpected (engine.error ());
-      if (!engine) {
-        stay_on_demand (engine.error ());
-        return false;
-      }
-      const std::lock_guard lock (mutex_);
-      (*engine)->set_flushing (flushing_);
-      eager_ = std::move (*engine);
-    }
-    const std::lock_guard lock (mutex_);
-    eager_now_ = now;
-    return now;
+    if (last.less >= kIdle && engine_->engine ())
+      (void) drop_engine ();
+    return eager_now_ = now;
   }
 
-  /// To compute ahead is to be faster, no more: where it fails, frames wait for questions.
-  void stay_on_demand (const Error &why)
+  /// Frees the engine's memory, once its frames are done.
+  Expected<> drop_engine ()
   {
-    GST_INFO ("frames are computed when somebody asks: %s", why.message.c_str ());
-    stays_on_demand_ = true;
-    {
-      const std::lock_guard lock (mutex_);
-      eager_now_ = false;
-    }
-    (void) drop_eager ();  // what failed is told by its frames
-  }
-
-  /// Frees the eager engine's memory, once its frames are done.
-  Expected<> drop_eager ()
-  {
-    const auto engine = eager ();
-    if (!engine)
-      return {};
-    auto outcome = engine->finish ();
-    const Stats last = engine->stats ();
+    const Stats last = TRY (engine_->drop ());
     const std::lock_guard lock (mutex_);
     stats_.frames += last.frames;
     stats_.upload.add (last.upload);
     stats_.compute.add (last.compute);
-    eager_ = nullptr;  // `engine` is the last, and goes without the lock
-    return outcome;
-  }
-
-  /// Returns the eager engine; null where there is none.
-  std::shared_ptr<Engine> eager ()
-  {
-    const std::lock_guard lock (mutex_);
-    return eager_;
+    return {};
   }
 
   const bool automatic_;
-  const MakeEager make_eager_;
+  const char *backend_ = "cpu";
+  std::shared_ptr<WholeFrames> engine_;
   std::shared_ptr<OnDemandFrames> frames_;
   std::shared_ptr<TensorPool> pool_;
-  // the streaming thread's
-  bool stays_on_demand_ = false;
+  bool stays_on_demand_ = false;  // the streaming thread's
+  std::atomic<bool> eager_now_ = false;
 
   std::mutex mutex_;  // guards all below
-  std::shared_ptr<Engine> eager_;
-  bool eager_now_ = false, flushing_ = false;
   Stats stats_;
 };
 
 }  // namespace
 
-Expected<std::unique_ptr<Engine>>
-make_on_demand_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-                       std::function<Expected<std::unique_ptr<Engine>> ()> make_eager)
+Expected<std::unique_ptr<Engine>> make_on_demand_engine (const inthist::Shape &shape,
+                                                         const inthist::Lut &lut,
+                                                         const Options &options, WholeEngine whole)
 {
-  auto engine = std::make_unique<OnDemandEngine> (options, std::move (make_eager));
-  TRY (engine->open (shape, lut, options));
+  auto engine = std::make_unique<OnDemandEngine> (options);
+  TRY (engine->open (shape, lut, options, std::move (whole)));
   return engine;
 }
 

@@ -16,12 +16,15 @@ constexpr Source kFrames[] = {
   { "ball", 160, 120, 256, "u32" },
 };
 
-constexpr const char *kEager = "cpu compute=eager", *kOnDemand = "cpu compute=on-demand";
+constexpr const char *kEager = "cpu compute=eager", *kOnDemand = "cpu compute=on-demand",
+                     // whose whole tensors an engine behind it computes
+    *kBehind[] = { "cpu compute=on-demand task-bins=3 cuda-device-ids=0,1,2",
+                   "cpu compute=on-demand max-device-memory=2000000" };
 
 /// One frame, on demand and eager.
 struct Pair {
-  Pair (const Source &source)
-      : frame (source, kOnDemand), eager (source, kEager), models (make_models (frame))
+  Pair (const Source &source, const char *on_demand = kOnDemand)
+      : frame (source, on_demand), eager (source, kEager), models (make_models (frame))
   {
     fail_unless (frame.picture.luma == eager.picture.luma, "the source makes other frames");
   }
@@ -164,6 +167,20 @@ GST_START_TEST (sequences)
       for (int i = 0; i < 25; i++)
         ask_at_random (pair, random);
     }
+}
+GST_END_TEST;
+
+/// The same of frames whose whole tensors are in shards, or computed in rounds.
+GST_START_TEST (behind)
+{
+  Random random (seed ());
+  for (const char *const backend : kBehind)
+    for (const Source &source : kFrames)
+      if (std::strcmp (source.counter, "u16-anchored") != 0) {  // not in rounds
+        const Pair pair (source, backend);
+        for (int i = 0; i < 25; i++)
+          ask_at_random (pair, random);
+      }
 }
 GST_END_TEST;
 
@@ -362,6 +379,7 @@ static Suite *on_demand_suite ()
   suite_add_tcase (suite, tcase);
   tcase_set_timeout (tcase, 120);
   tcase_add_test (tcase, sequences);
+  tcase_add_test (tcase, behind);
   tcase_add_test (tcase, threads);
   tcase_add_test (tcase, tables);
   tcase_add_test (tcase, track);
