@@ -142,6 +142,12 @@ static void print_row (double seconds, guint64 frame, const guint32 *counts, con
   g_print ("%s\n", row->str);
 }
 
+/* Whether frames are computed when somebody asks, and as far as somebody asks. */
+static gboolean on_demand (const GstStructure *stats)
+{
+  return g_strcmp0 (gst_structure_get_string (stats, "compute"), "on-demand") == 0;
+}
+
 /* Stages of the work: in microseconds a frame, those that there are. */
 static void print_stages (const GstStructure *stats)
 {
@@ -149,13 +155,15 @@ static void print_stages (const GstStructure *stats)
   const struct {
     const char *field, *name;
   } stages[] = {
-    { "upload", on_cpu ? "pixels to bins" : "upload" },
-    { "compute", "compute" },
+    { "upload", on_demand (stats) ? "copy of brightness"
+                : on_cpu          ? "pixels to bins"
+                                  : "upload" },
+    { "compute", on_demand (stats) ? "tensors asked for" : "compute" },
     { "download", "download" },
   };
   guint64 frames = 0;
   gst_structure_get_uint64 (stats, "frames", &frames);
-  g_autofree char *head = g_strdup_printf ("of %" G_GUINT64_FORMAT " frames computed", frames);
+  g_autofree char *head = g_strdup_printf ("of %" G_GUINT64_FORMAT " frames", frames);
   g_print ("\n  %-26s   mean      most   microseconds a frame\n", head);
   for (gsize i = 0; i < G_N_ELEMENTS (stages); i++) {
     g_autofree char *mean_field = g_strconcat (stages[i].field, "-us-mean", NULL),
@@ -178,10 +186,12 @@ static void print_summary (GstElement *pipeline, guint64 frames, double seconds)
 
   if (stats)
     print_stages (stats);
-  g_print ("\n%" G_GUINT64_FORMAT
-           " frames in %.2f s: %.1f frames a second (backend %s, strategy %s)\n",
-           frames, seconds, seconds > 0 ? frames / seconds : 0, backend ? backend : "?",
-           strategy ? strategy : "?");
+  g_print ("\n%" G_GUINT64_FORMAT " frames in %.2f s: %.1f frames a second (backend %s, ", frames,
+           seconds, seconds > 0 ? frames / seconds : 0, backend ? backend : "?");
+  if (stats && on_demand (stats))
+    g_print ("%d regions a frame, computed on demand)\n", REGIONS);
+  else
+    g_print ("strategy %s)\n", strategy ? strategy : "?");
 }
 
 /* Asks about one frame, and prints a row when it is time for one. A live source that is late leaves
