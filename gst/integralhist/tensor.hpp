@@ -61,10 +61,10 @@ public:
 
   std::size_t bytes () const { return inthist::tensor_bytes (shape, layout); }
 
-  /// Whether the engine holds the buffer (BufferHold), and whether somebody has copied that buffer
-  /// with the same memory.
+  /// Flags of the buffer that the tensor is computed from: a BufferHold holds it; since then it was
+  /// copied into a buffer that shares its memory.
   std::atomic<bool> buffer_held = false, buffer_copied = false;
-  /// Whether Options::failed has been called for this tensor's failure.
+  /// Tells that Options::failed has been called for this tensor's failure.
   std::atomic<bool> failure_reported = false;
 };
 
