@@ -5,8 +5,8 @@
 
 namespace integralhist {
 
-/// The number of a device, which counts an element there while it lives, to spread elements that
-/// may use any device.
+/// The number of the device that an element uses. Those alive are counted for each device, so that
+/// elements that may use any device spread over all.
 using DeviceUse = std::shared_ptr<const int>;
 
 /// Takes a device; for -1 the first of the devices 0 to devices - 1 that the fewest elements use.

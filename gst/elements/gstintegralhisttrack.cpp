@@ -32,33 +32,26 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include <gst/video/navigation.h>
 
-#include <kernels/region.hpp>
-
 #include "consumer_element.hpp"
-#include "fragments_tracker.hpp"
 #include "frame_boxes.hpp"
 #include "messages.hpp"
 #include "parse.hpp"
 #include "properties.hpp"
+#include "target_list.hpp"
 
 using namespace integralhist;
 
-GST_DEBUG_CATEGORY_STATIC (category);
-#define GST_CAT_DEFAULT category
+GST_DEBUG_CATEGORY (integralhisttrack_debug);  // target_list.cpp logs there
 
 namespace {
 
-constexpr guint kMaxTargets = 1000;
-// Shares of both boxes, or of the smaller one, from which on a detection is a target's.
-constexpr double kCovers = 0.3, kContains = 0.7;
 constexpr GstClockTime kContinues = GST_SECOND;  // no seek: segments are nearer than this
 constexpr double kLeastDrag = 4;                 // pixels each way; less is a click
 
@@ -112,29 +105,20 @@ PropertyTable<TrackProperties> make_table ()
   return table;
 }
 
-/// A target, and what the element knows of it.
-struct Followed {
-  Target target;
-  bool configured;  // by the property
-  GstClockTime first_seen, last_seen;
-  guint lost_frames = 0;
-};
-
 struct Point {
   double x, y;
 };
 
 struct State {
+  explicit State (gpointer element) : targets (element) {}
+
   TrackProperties properties;  // guarded by the object lock
 
   HistogramConsumer consumer;
 
   // of the streaming thread
-  std::vector<std::unique_ptr<Followed>> followed;
-  std::optional<std::string> configured;  // properties.targets of the last frame
-  guint next_id = 1;
+  TargetList targets;
   GstClockTime last_stream_time = GST_CLOCK_TIME_NONE;
-  bool excess_warned = false;  // of targets
 
   std::mutex mutex;  // guards the mouse, which comes from downstream
   std::optional<Point> pressed;
@@ -163,218 +147,63 @@ using Element = ConsumerElement<GstIntegralHistTrack, State, make_table>;
 
 namespace {
 
-/// A scale from pixels of the frame to those of the tensor, which may have another size.
-struct Scale {
-  double x, y;
-};
-
-TargetBox in_tensor (const GstVideoRectangle &box, const Scale &scale)
+/// Starts and drops targets as the mouse says.
+void take_mouse (State &state, const TargetFrame &frame)
 {
-  return { box.x * scale.x, box.y * scale.y, box.w * scale.x, box.h * scale.y };
+  std::vector<GstVideoRectangle> drawn;
+  std::vector<Point> clicked;
+  {
+    const std::lock_guard lock (state.mutex);
+    drawn.swap (state.drawn);
+    clicked.swap (state.clicked);
+  }
+  for (const Point &point : clicked)
+    state.targets.drop_at (point.x, point.y, frame);
+  for (const GstVideoRectangle &box : drawn)
+    state.targets.start (box, frame);
 }
 
-/// Returns the nearest whole pixel, clamped far outside of any frame: differences stay integers.
-gint pixel (double at)
+/// Writes the tracks into the buffer, and posts them as a message.
+void write_tracks (GstBaseTransform *trans, GstBuffer *buffer, const std::vector<Track> &tracks)
 {
-  constexpr double kFar = 1e9;
-  return std::isnan (at) ? 0 : gint (std::lround (std::clamp (at, -kFar, kFar)));
+  if (tracks.empty ())
+    return;
+  GstStructure *message =
+      frame_message ("integral-histogram-track", FrameTimes::of (trans, buffer));
+  set_array (message, "tracks", tracks.size (), [&] (std::size_t i) {
+    const Track &track = tracks[i];
+    write_track (buffer, track);
+    GstStructure *structure = gst_structure_new (
+        "track", "id", G_TYPE_UINT, track.id, "parent", G_TYPE_INT, track.parent, "x", G_TYPE_INT,
+        track.box.x, "y", G_TYPE_INT, track.box.y, "width", G_TYPE_INT, track.box.w, "height",
+        G_TYPE_INT, track.box.h, "confidence", G_TYPE_DOUBLE, track.confidence, "lost",
+        G_TYPE_BOOLEAN, track.lost, nullptr);
+    return gvalue<gconstpointer> (GST_TYPE_STRUCTURE, g_value_take_boxed, structure);
+  });
+  post_message (trans, message);
 }
 
-GstVideoRectangle in_frame (const TargetBox &box, const Scale &scale)
+Expected<> follow_targets (State &state, const TrackProperties &properties, GstBuffer *buffer,
+                           const TargetFrame &frame)
 {
-  const auto edge = [] (double at, double by) { return pixel (at / by); };
-  const gint x = edge (box.x, scale.x), y = edge (box.y, scale.y);
-  return { x, y, std::max (1, edge (box.x + box.width, scale.x) - x),
-           std::max (1, edge (box.y + box.height, scale.y) - y) };
+  TRY (state.targets.configure (properties.targets, frame));
+  if (properties.detections)
+    for (const Detection &detection : read_detections (buffer))
+      state.targets.detect (detection, frame);
+  take_mouse (state, frame);
+  const Interruptible asking = state.consumer.interruptible ();
+  TRY (state.consumer.await (frame.histogram));
+  TRY (state.targets.follow (properties.track, frame));
+  state.targets.forget (properties.forget_after);
+  return {};
 }
-
-double area_of (const GstVideoRectangle &box)
-{
-  return double (box.w) * box.h;
-}
-
-/// Returns the area that two boxes share, in pixels.
-double shared (const GstVideoRectangle &a, const GstVideoRectangle &b)
-{
-  const double w = std::min (a.x + double (a.w), b.x + double (b.w)) - std::max (a.x, b.x);
-  const double h = std::min (a.y + double (a.h), b.y + double (b.h)) - std::max (a.y, b.y);
-  return w > 0 && h > 0 ? w * h : 0;
-}
-
-bool is_covered (const GstVideoRectangle &detection, const GstVideoRectangle &target)
-{
-  const double both = shared (detection, target), a = area_of (detection), b = area_of (target);
-  return both > kCovers * (a + b - both) || both > kContains * std::min (a, b);
-}
-
-class TrackedFrame {
-public:
-  TrackedFrame (GstIntegralHistTrack *self, State &state, GstBuffer *buffer,
-                const GstIntegralHistogramMeta *meta)
-      : self_ (self), state_ (state), buffer_ (buffer), histogram_ (meta->histogram),
-        width_ (int (meta->width)), height_ (int (meta->height)), scale_{
-          gst_integral_histogram_get_width (histogram_) / double (width_),
-          gst_integral_histogram_get_height (histogram_) / double (height_)
-        }
-  {
-  }
-
-  Expected<> follow_all (const TrackProperties &properties)
-  {
-    if (state_.configured != properties.targets)
-      TRY (configure (properties.targets));
-    if (properties.detections)
-      for (const Detection &detection : read_detections (buffer_))
-        detect (detection);
-    take_mouse ();
-    std::vector<Target *> targets;
-    for (const auto &followed : state_.followed)
-      targets.push_back (&followed->target);
-    const Interruptible asking = state_.consumer.interruptible ();
-    TRY (state_.consumer.await (histogram_));
-    TRY (follow (histogram_, properties.track, targets));
-    forget (properties.forget_after);
-    for (const auto &followed : state_.followed)
-      if (!followed->target.is_lost ())
-        followed->last_seen = GST_BUFFER_PTS (buffer_);
-    return {};
-  }
-
-  void write () const
-  {
-    if (state_.followed.empty ())
-      return;
-    GstStructure *message = frame_message ("integral-histogram-track",
-                                           FrameTimes::of (GST_BASE_TRANSFORM (self_), buffer_));
-    set_array (message, "tracks", state_.followed.size (), [this] (std::size_t i) {
-      const Track track = track_of (*state_.followed[i]);
-      write_track (buffer_, track);
-      GstStructure *structure = gst_structure_new (
-          "track", "id", G_TYPE_UINT, track.id, "parent", G_TYPE_INT, track.parent, "x", G_TYPE_INT,
-          track.box.x, "y", G_TYPE_INT, track.box.y, "width", G_TYPE_INT, track.box.w, "height",
-          G_TYPE_INT, track.box.h, "confidence", G_TYPE_DOUBLE, track.confidence, "lost",
-          G_TYPE_BOOLEAN, track.lost, nullptr);
-      return gvalue<gconstpointer> (GST_TYPE_STRUCTURE, g_value_take_boxed, structure);
-    });
-    post_message (self_, message);
-  }
-
-private:
-  /// Returns the part of a box inside the frame; empty where there is none.
-  GstVideoRectangle in_picture (const GstVideoRectangle &box) const
-  {
-    const inthist::Region part =
-        inthist::clip ({ box.x, box.y, box.w, box.h }, inthist::Shape{ width_, height_ });
-    return { part.x, part.y, part.width, part.height };
-  }
-
-  bool is_in_frame (const GstVideoRectangle &box) const { return in_picture (box).w > 0; }
-
-  /// Starts a target from a detection, or restarts a lost one that it covers, unless one is there.
-  void detect (const Detection &detection)
-  {
-    const GstVideoRectangle box = in_picture (detection.box);
-    Followed *lost = nullptr;
-    for (const auto &followed : state_.followed)
-      if (is_covered (box, in_frame (followed->target.box (), scale_))) {
-        if (!followed->target.is_lost ())
-          return;
-        lost = followed.get ();
-      }
-    if (box.w == 0)
-      return;
-    if (lost)
-      lost->target.restart (in_tensor (box, scale_));
-    else
-      add (box, detection.id, false);
-  }
-
-  /// Drops targets that were not configured and have been lost for so many frames.
-  void forget (guint frames)
-  {
-    std::erase_if (state_.followed, [&] (const auto &followed) {
-      followed->lost_frames = followed->target.is_lost () ? followed->lost_frames + 1 : 0;
-      return frames > 0 && !followed->configured && followed->lost_frames > frames;
-    });
-  }
-
-  void add (const GstVideoRectangle &box, gint parent, bool configured)
-  {
-    if (state_.followed.size () >= kMaxTargets) {
-      if (!std::exchange (state_.excess_warned, true))
-        GST_WARNING_OBJECT (self_, "%u targets are the most: others are not followed", kMaxTargets);
-      return;
-    }
-    const guint id = state_.next_id++;
-    GST_INFO_OBJECT (self_, "target %u starts at %d,%d %dx%d", id, box.x, box.y, box.w, box.h);
-    state_.followed.push_back (std::make_unique<Followed> (
-        Followed{ Target (id, parent, in_tensor (box, scale_)), configured,
-                  GST_BUFFER_PTS (buffer_), GST_BUFFER_PTS (buffer_) }));
-  }
-
-  /// Replaces the property's former targets by those of the text.
-  Expected<> configure (const std::string &text)
-  {
-    const auto boxes = TRY (parse_regions (text, "targets"));
-    std::erase_if (state_.followed, [] (const auto &followed) { return followed->configured; });
-    for (const GstVideoRectangle &box : boxes) {
-      if (!is_in_frame (box))
-        return error (Error::Kind::bad_setting, "targets=\"", text, "\": ", box.x, ",", box.y, ",",
-                      box.w, ",", box.h, " lies outside of the ", width_, "x", height_,
-                      " frame: set targets that lie in it, x,y,width,height");
-      add (box, -1, true);
-    }
-    state_.configured = text;
-    return {};
-  }
-
-  void take_mouse ()
-  {
-    std::vector<GstVideoRectangle> drawn;
-    std::vector<Point> clicked;
-    {
-      const std::lock_guard lock (state_.mutex);
-      drawn.swap (state_.drawn);
-      clicked.swap (state_.clicked);
-    }
-    for (const Point &point : clicked)
-      std::erase_if (state_.followed, [&] (const auto &followed) {
-        const GstVideoRectangle box = in_frame (followed->target.box (), scale_);
-        return point.x >= box.x && point.x < box.x + box.w && point.y >= box.y
-               && point.y < box.y + box.h;
-      });
-    for (const GstVideoRectangle &box : drawn)
-      if (is_in_frame (box))
-        add (box, -1, false);
-  }
-
-  Track track_of (const Followed &followed) const
-  {
-    const Target &target = followed.target;
-    return { target.id,
-             target.parent,
-             in_frame (target.box (), scale_),
-             target.confidence (),
-             target.is_lost (),
-             followed.first_seen,
-             followed.last_seen };
-  }
-
-  GstIntegralHistTrack *const self_;
-  State &state_;
-  GstBuffer *const buffer_;
-  GstIntegralHistogram *const histogram_;
-  const int width_, height_;
-  const Scale scale_;
-};
 
 }  // namespace
 
 /// Lets the next frame start the configured targets.
 static void restart (State &state)
 {
-  state.followed.clear ();
-  state.configured.reset ();
+  state.targets.clear ();
   state.last_stream_time = GST_CLOCK_TIME_NONE;
 }
 
@@ -384,7 +213,7 @@ static gboolean gst_integral_hist_track_stop (GstBaseTransform *trans)
 {
   State &state = Element::state_of (trans);
   restart (state);
-  state.next_id = 1;
+  state.targets.reset ();
   const std::lock_guard lock (state.mutex);
   state.pressed.reset ();
   state.drawn.clear ();
@@ -405,9 +234,9 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
                    trans, "... ! cudaintegralhist bins=16 ! integralhisttrack ! ...");
   const TrackProperties current = Element::properties_of (self);
   TRY (Element::table ().check (current));
-  TrackedFrame frame (self, state, buffer, meta);
-  TRY (frame.follow_all (current));
-  frame.write ();
+  const TargetFrame frame (buffer, meta);
+  TRY (follow_targets (state, current, buffer, frame));
+  write_tracks (trans, buffer, state.targets.tracks (frame));
   if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buffer))
     state.last_stream_time =
         gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
@@ -469,10 +298,10 @@ static void take_navigation (State &state, GstEvent *event)
         if (width < kLeastDrag && height < kLeastDrag)
           state.clicked.push_back (point);
         else
-          state.drawn.push_back ({ pixel (std::floor (std::min (point.x, from.x))),
-                                   pixel (std::floor (std::min (point.y, from.y))),
-                                   std::max (1, pixel (std::floor (width))),
-                                   std::max (1, pixel (std::floor (height))) });
+          state.drawn.push_back ({ whole_pixel (std::floor (std::min (point.x, from.x))),
+                                   whole_pixel (std::floor (std::min (point.y, from.y))),
+                                   std::max (1, whole_pixel (std::floor (width))),
+                                   std::max (1, whole_pixel (std::floor (height))) });
       }
       break;
     default: break;
@@ -490,14 +319,15 @@ static gboolean gst_integral_hist_track_src_event (GstBaseTransform *trans, GstE
 
 static void gst_integral_hist_track_init (GstIntegralHistTrack *self)
 {
-  self->state = new State;
+  self->state = new State (self);
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
   gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
 }
 
 static void gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass)
 {
-  GST_DEBUG_CATEGORY_INIT (category, "integralhisttrack", 0, "tracking by integral histograms");
+  GST_DEBUG_CATEGORY_INIT (integralhisttrack_debug, "integralhisttrack", 0,
+                           "tracking by integral histograms");
 
   g_autoptr (GstCaps) caps = gst_caps_from_string ("video/x-raw(ANY)");
   Element::init_class (klass,

@@ -15,8 +15,8 @@
 
 namespace integralhist {
 
-/// The windows of a map along a side of the frame, in pixels of the original; the first and the
-/// last are as far from the border.
+/// The windows of a map along a side of the frame, in pixels of the original. The first is
+/// as far from its border as the last from its own.
 struct MapSide {
   int pixels = 0, window = 0, step = 1, first = 0, windows = 0;
 

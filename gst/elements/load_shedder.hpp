@@ -4,8 +4,8 @@
 // stream's delay:
 //
 //   - a frame that a sink calls too late to show (a QoS event), as in GstBaseTransform;
-//   - of a live source, a frame that comes later after its running time than frames of the last
-//     seconds, and those behind it until they have to be waited for again.
+//   - of a live source, a frame whose delay, from its running time to its arrival, is longer than
+//     that of other frames of the last seconds, and those behind it until the backlog is gone.
 //
 // One frame a second is computed all the same, as sinks show one; fewer where one takes that long.
 #pragma once

@@ -52,10 +52,10 @@ private:
   }
 
   void work ();
-  /// Waits for the frame's tensor; false after a stop, or a flush after the first `flushes` ones.
+  // A stop or another flush drops a frame. `flushes` counts those when it left the queue.
+  /// Waits for the frame's tensor. Returns false when the frame is dropped.
   bool await (const Frame &frame, guint flushes);
-  /// Asks and posts, unless there is a stop, or another flush than the first `flushes` ones,
-  /// meanwhile. Returns false after an element error.
+  /// Asks and posts, unless the frame is dropped meanwhile. Returns false after an element error.
   bool post (const Frame &frame, guint flushes);
 
   GstElement *const element_;

@@ -10,10 +10,10 @@
 namespace integralhist {
 
 struct AnswerCost {
-  static constexpr double kPixel = 0.28,  // of a window that is counted, on one core
-      kWindow = 270,                      // of one, for its values to become bins
-      kElement = 0.19,                    // of a tensor that is computed
-      kTensor = 14000;                    // of one, for threads to start
+  static constexpr double kPixel = 0.28,  // to count a pixel of a window, on one core
+      kWindow = 270,                      // for each window that is counted, besides its pixels
+      kElement = 0.19,                    // to compute an element of a tensor
+      kTensor = 14000;                    // to start the threads for a tensor
 
   static double of_tensor (const inthist::Region &box, int bins)
   {

@@ -27,7 +27,7 @@ Result to_c (Expected<T> &&expected, Result failed, GError **error)
 /// The most windows of a query, for which indices of windows and threads fit 32 bits.
 constexpr gint64 kMostWindows = G_MAXINT / 8;
 
-/// Returns the rectangles unchanged; there must be at least one.
+/// Returns the rectangles, of which there must be at least one, as windows without a copy.
 inline Expected<inthist::Windows> windows_of (const GstVideoRectangle *rectangles, guint n)
 {
   using inthist::Region;

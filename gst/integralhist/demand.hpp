@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is asked of a frame, and so the cheapest way to answer, always with the same numbers:
+// Chooses the cheapest way to answer what is asked of a frame. All give the same numbers:
 //
-//   pixels   few and small windows are counted as they are
+//   pixels   a few small windows are counted pixel by pixel
 //   box      windows near each other have a tensor of the box around them, which is kept for the
 //            next question
 //   whole    all else, and everything afterwards
@@ -25,7 +25,7 @@ inline bool is_within (const Region &inner, const Region &outer)
          && inner.y + inner.height <= outer.y + outer.height;
 }
 
-/// Whether a query can be answered by counting pixels.
+/// Returns whether a query can be answered by counting pixels.
 inline bool adds_up (const Query &query)
 {
   return query.answers
@@ -43,9 +43,9 @@ public:
   /// Returns the part of the frame to answer a query from: what the last tensor is of, or what to
   /// compute a tensor of. Returns nothing where the query's windows are counted from pixels.
   std::optional<Region> tensor_for (const Query &query);
-  /// Says that there is a tensor of this part now, in the place of the last one.
+  /// Notes that a tensor of this part has replaced the last one.
   void note_computed (const Region &part);
-  /// Whether the last tensor is of the whole frame.
+  /// Returns whether the last tensor is of the whole frame.
   bool is_whole () const { return is_within (frame_, box_); }
   const Region &frame () const { return frame_; }
   void forget () { *this = Demand (shape_); }

@@ -57,7 +57,7 @@ struct Stats {
   guint64 bytes_staged = 0;  // of bytes_up, from unpinned memory
   Duration upload, compute, download;
   const char *when = "eager";  // or "on-demand": how the next frame is computed
-  // of frames that wait for questions
+  // of frames that are computed on demand
   guint64 pixel_answers = 0;              // from the pixels, without a tensor
   guint64 part_tensors = 0, tensors = 0;  // computed, of a part of a frame and of all of it
   guint64 bytes_on_demand = 0;            // of host memory, which they hold or keep for the next
@@ -89,7 +89,7 @@ public:
   /// Waits until all frames are computed or flushing starts, and returns the first failure. On CUDA
   /// it returns at once: failures come with the next frame, or with the tensor.
   virtual Expected<> finish () { return {}; }
-  /// Returns whether the engine is of no more use.
+  /// Returns whether a failure ended the engine: it computes no further frame.
   virtual bool has_failed () { return false; }
   /// Drops frames whose tensors nobody holds, and calls none of the options' functions any more.
   /// This is the last call before the engine is dropped.

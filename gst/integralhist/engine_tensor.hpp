@@ -30,8 +30,8 @@ public:
   /// Waits until a part is computed and in its host destination, if it has one.
   virtual Expected<> wait_for_copy (GstClockTime timeout) { return wait (timeout); }
 
-  /// Looks whether all work on the tensor is done; one that nobody holds can then be written, and
-  /// the tensor remembers that.
+  /// Returns whether all work on the tensor is done. The tensor remembers that it is: the next
+  /// frame need not wait for that work then.
   virtual bool check_idle () { return true; }
   /// Tells the tensor that nobody holds it any more.
   virtual void released () {}

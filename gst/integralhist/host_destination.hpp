@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-//
-// The place of a part's tensor in the frame's tensor in host memory.
 #pragma once
 
 #include <cstring>
@@ -9,7 +7,8 @@
 
 namespace integralhist {
 
-/// The place of a part in the frame's host tensor. Parts of u16-anchored have all rows.
+/// The place of a part's tensor in the frame's tensor in host memory. Parts of u16-anchored have
+/// all rows.
 struct HostDestination {
   std::byte *tensor = nullptr;
   inthist::Shape shape;  // of the whole frame

@@ -11,7 +11,7 @@
 
 namespace integralhist {
 
-/// Returns a timeout that can be added to a time.
+/// Returns the timeout, cut to what can be added to a time without overflow.
 std::chrono::nanoseconds duration_of (GstClockTime timeout);
 /// Returns the error of a wait that has reached its timeout.
 tl::unexpected<Error> not_ready ();

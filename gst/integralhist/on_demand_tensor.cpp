@@ -265,7 +265,7 @@ Expected<> OnDemandTensor::wait (GstClockTime timeout)
 
 // What only an engine's tensor has.
 
-Expected<> OnDemandTensor::ask_on (void *stream, std::span<const Query> queries)
+Expected<> OnDemandTensor::ask_on (inthist::Stream stream, std::span<const Query> queries)
 {
   return frames_->takes_wholes ? TRY (whole ())->ask_on (stream, queries)
                                : Tensor::ask_on (stream, queries);
@@ -282,7 +282,7 @@ Expected<std::span<const Shard>> OnDemandTensor::shards ()
   return frames_->takes_wholes ? TRY (whole ())->shards () : Tensor::shards ();
 }
 
-Expected<> OnDemandTensor::add_reader (void *stream)
+Expected<> OnDemandTensor::add_reader (inthist::Stream stream)
 {
   return frames_->takes_wholes ? TRY (whole ())->add_reader (stream) : Tensor::add_reader (stream);
 }

@@ -73,11 +73,11 @@ public:
 
   Expected<> wait (GstClockTime timeout) override;
   Expected<> ask (std::span<const Query> queries) override;
-  Expected<> ask_on (void *stream, std::span<const Query> queries) override;
+  Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override;
   Expected<const void *> host () override;
   CudaView cuda () override;
   Expected<std::span<const Shard>> shards () override;
-  Expected<> add_reader (void *stream) override;
+  Expected<> add_reader (inthist::Stream stream) override;
   void released () override;
 
   /// Copies the frame's values. The engine calls this before anybody else has the tensor.

@@ -24,7 +24,7 @@ struct Options {
   int task_bins = 0;              // most bins of a task; 0 for what suits the devices
   Download download = Download::lazy;
   Compute compute = Compute::eager;
-  // Called once by an engine that is of no more use, maybe from its own thread.
+  // Called once by an engine that a failure ends, maybe from its own thread.
   std::function<void (const Error &)> failed = {};
   // Called once for a frame that has waited a second for one of at most so many tensors.
   std::function<void (unsigned most)> still_waiting = {};

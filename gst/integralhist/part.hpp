@@ -9,7 +9,6 @@
 
 namespace integralhist {
 
-/// Some of a frame's bins in some of its rows.
 struct Part {
   int first_bin = 0, bins = 0, first_row = 0, rows = 0;
 };

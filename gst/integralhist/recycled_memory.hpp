@@ -10,7 +10,8 @@
 
 namespace integralhist {
 
-/// Host memory that is taken again and again in a few sizes: its pages are there already.
+/// Host memory that is taken again and again in a few sizes. Pieces that come back are kept for
+/// the next taker, as touching new pages costs time.
 class RecycledMemory : public std::enable_shared_from_this<RecycledMemory> {
 public:
   /// Returns memory that comes back when nobody has it any more.
@@ -34,7 +35,7 @@ private:
   std::atomic<std::size_t> bytes_ = 0;
   std::mutex mutex_;  // guards all below
   std::array<Idle, kMostIdle> idle_;
-  std::size_t next_ = 0;  // whose place is taken by what comes back
+  std::size_t next_ = 0;  // the idle piece that the next to come back replaces
 };
 
 }  // namespace integralhist

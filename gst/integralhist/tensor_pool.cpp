@@ -37,7 +37,8 @@ void TensorPool::await_room (std::unique_lock<std::mutex> &lock)
   }
 }
 
-/// Makes a tensor that is next. It need not fit where another is idle.
+/// Makes a tensor, without the lock, and puts it in front of the idle ones. Where there is no
+/// memory for it, succeeds all the same if another is idle.
 Expected<> TensorPool::grow (std::unique_lock<std::mutex> &lock)
 {
   const unsigned alive = alive_++;

@@ -17,9 +17,10 @@ public:
   using Make = std::function<Expected<std::unique_ptr<EngineTensor>> (unsigned alive)>;
 
   /// Makes the first tensor at once, so that a shape that does not fit fails now. At most
-  /// options.max_tensors exist. The pool makes another where none is left. Up to
-  /// options.async_depth it also makes one where none is idle, so that frames in flight do not
-  /// wait for each other's memory. It keeps as many for reuse as were out at once of late.
+  /// options.max_tensors exist. acquire makes another where all are out. Up to
+  /// options.async_depth it also makes one where the device still works on those that came back,
+  /// so that frames in flight do not wait for each other's memory. The pool keeps as many for reuse
+  /// as were out at once of late.
   static Expected<std::shared_ptr<TensorPool>> create (Make make, const Options &options);
 
   /// Returns a tensor. At the limit it waits for one; an Error::Kind::flushing ends that.
@@ -52,7 +53,8 @@ private:
   std::deque<std::unique_ptr<EngineTensor>> idle_;  // the longest idle in front
   unsigned alive_ = 0;
   const unsigned least_kept_;
-  unsigned wanted_, kept_;
+  unsigned wanted_;  // with fewer, acquire makes one rather than wait for the device
+  unsigned kept_;    // with more, one that comes back is freed
   unsigned acquired_ = 0, most_out_ = 0;  // most of the last kRecent calls of acquire
   bool flushing_ = false;
 };

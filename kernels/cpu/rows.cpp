@@ -36,8 +36,7 @@ HWY_EXPORT (march_u16);
 HWY_EXPORT (count_u32);
 HWY_EXPORT (count_u16);
 
-/// The numbers that rows was tuned to. Where no gain is named, a number was not measured against
-/// others.
+/// The numbers that rows was tuned to. A number without a figure was not measured against others.
 struct RowsPolicy {
   // A table of no more bytes stays in the caches; a larger one goes past them. On two cores of an
   // EPYC with 32 MiB of L3 the first was faster at 1920x1080, where a table has 7.9 MiB, and the

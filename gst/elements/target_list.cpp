@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "target_list.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "parse.hpp"
+
+GST_DEBUG_CATEGORY_EXTERN (integralhisttrack_debug);
+#define GST_CAT_DEFAULT integralhisttrack_debug
+
+namespace integralhist {
+
+static constexpr guint kMaxTargets = 1000;
+// Shares of both boxes, or of the smaller one, from which on a detection is a target's.
+static constexpr double kCovers = 0.3, kContains = 0.7;
+
+/// A target, and what the list knows of it.
+struct TargetList::Followed {
+  Target target;
+  bool configured;
+  GstClockTime first_seen, last_seen;
+  guint lost_frames = 0;
+};
+
+static double area_of (const GstVideoRectangle &box)
+{
+  return double (box.w) * box.h;
+}
+
+/// Returns the area that two boxes share, in pixels.
+static double shared_area (const GstVideoRectangle &a, const GstVideoRectangle &b)
+{
+  const double w = std::min (a.x + double (a.w), b.x + double (b.w)) - std::max (a.x, b.x);
+  const double h = std::min (a.y + double (a.h), b.y + double (b.h)) - std::max (a.y, b.y);
+  return w > 0 && h > 0 ? w * h : 0;
+}
+
+static bool is_covered (const GstVideoRectangle &detection, const GstVideoRectangle &target)
+{
+  const double both = shared_area (detection, target);
+  const double a = area_of (detection), b = area_of (target);
+  return both > kCovers * (a + b - both) || both > kContains * std::min (a, b);
+}
+
+TargetList::TargetList (gpointer element) : element_ (element) {}
+
+TargetList::~TargetList () = default;
+
+void TargetList::add (const GstVideoRectangle &box, gint parent, bool configured,
+                      const TargetFrame &frame)
+{
+  if (followed_.size () >= kMaxTargets) {
+    if (!std::exchange (excess_warned_, true))
+      GST_WARNING_OBJECT (element_, "%u targets are the most: others are not followed",
+                          kMaxTargets);
+    return;
+  }
+  const guint id = next_id_++;
+  GST_INFO_OBJECT (element_, "target %u starts at %d,%d %dx%d", id, box.x, box.y, box.w, box.h);
+  followed_.push_back (std::make_unique<Followed> (
+      Followed{ Target (id, parent, frame.in_tensor (box)), configured, frame.time, frame.time }));
+}
+
+Expected<> TargetList::configure (const std::string &text, const TargetFrame &frame)
+{
+  if (configured_ == text)
+    return {};
+  const auto boxes = TRY (parse_regions (text, "targets"));
+  std::erase_if (followed_, [] (const auto &followed) { return followed->configured; });
+  for (const GstVideoRectangle &box : boxes) {
+    if (frame.clip (box).w == 0)
+      return error (Error::Kind::bad_setting, "targets=\"", text, "\": ", box.x, ",", box.y, ",",
+                    box.w, ",", box.h, " lies outside of the ", frame.width, "x", frame.height,
+                    " frame: set targets that lie in it, x,y,width,height");
+    add (box, -1, true, frame);
+  }
+  configured_ = text;
+  return {};
+}
+
+void TargetList::detect (const Detection &detection, const TargetFrame &frame)
+{
+  const GstVideoRectangle box = frame.clip (detection.box);
+  Followed *lost = nullptr;
+  for (const auto &followed : followed_)
+    if (is_covered (box, frame.in_frame (followed->target.box ()))) {
+      if (!followed->target.is_lost ())
+        return;
+      lost = followed.get ();
+    }
+  if (box.w == 0)
+    return;
+  if (lost)
+    lost->target.restart (frame.in_tensor (box));
+  else
+    add (box, detection.id, false, frame);
+}
+
+void TargetList::start (const GstVideoRectangle &box, const TargetFrame &frame)
+{
+  if (frame.clip (box).w > 0)
+    add (box, -1, false, frame);
+}
+
+void TargetList::drop_at (double x, double y, const TargetFrame &frame)
+{
+  std::erase_if (followed_, [&] (const auto &followed) {
+    const GstVideoRectangle box = frame.in_frame (followed->target.box ());
+    return x >= box.x && x < box.x + box.w && y >= box.y && y < box.y + box.h;
+  });
+}
+
+Expected<> TargetList::follow (const TrackOptions &options, const TargetFrame &frame)
+{
+  std::vector<Target *> targets;
+  for (const auto &followed : followed_)
+    targets.push_back (&followed->target);
+  TRY (integralhist::follow (frame.histogram, options, targets));
+  for (const auto &followed : followed_)
+    if (followed->target.is_lost ()) {
+      followed->lost_frames++;
+    } else {
+      followed->lost_frames = 0;
+      followed->last_seen = frame.time;
+    }
+  return {};
+}
+
+void TargetList::forget (guint frames)
+{
+  if (frames > 0)
+    std::erase_if (followed_, [&] (const auto &followed) {
+      return !followed->configured && followed->lost_frames > frames;
+    });
+}
+
+std::vector<Track> TargetList::tracks (const TargetFrame &frame) const
+{
+  std::vector<Track> tracks;
+  for (const auto &followed : followed_) {
+    const Target &target = followed->target;
+    tracks.push_back ({ target.id, target.parent, frame.in_frame (target.box ()),
+                        target.confidence (), target.is_lost (), followed->first_seen,
+                        followed->last_seen });
+  }
+  return tracks;
+}
+
+void TargetList::clear ()
+{
+  followed_.clear ();
+  configured_.reset ();
+}
+
+void TargetList::reset ()
+{
+  clear ();
+  next_id_ = 1;
+}
+
+}  // namespace integralhist
