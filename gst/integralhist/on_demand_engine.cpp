@@ -98,7 +98,7 @@ public:
     if (pool_)
       pool_->close ();
     if (engine_)
-      engine_->end ();
+      engine_->set_flushing (false);  // who still has a tensor may ask for all of it
   }
 
   Expected<SubmittedFrame> submit (const Frame &frame) override

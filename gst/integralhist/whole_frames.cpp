@@ -45,12 +45,4 @@ Expected<Stats> WholeFrames::drop ()
   return stats;
 }
 
-void WholeFrames::end ()
-{
-  std::shared_ptr<Engine> last;  // goes without the lock
-  const std::lock_guard lock (mutex_);
-  last.swap (engine_);
-  flushing_ = false;
-}
-
 }  // namespace integralhist

@@ -24,8 +24,6 @@ public:
   std::shared_ptr<Engine> engine ();
   /// Frees the engine once its frames are done. Returns what it has counted.
   Expected<Stats> drop ();
-  /// Says that nothing streams any more: frees the engine. Who asks all of a tensor makes another.
-  void end ();
 
 private:
   const Make make_;
