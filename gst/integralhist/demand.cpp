@@ -129,6 +129,8 @@ std::optional<Region> Demand::tensor_for (const Query &query)
 
 void Demand::note_computed (const Region &part)
 {
+  if (is_within (part, box_))
+    return;
   box_ = part;
   asked_ = {};
   spent_ = 0;

@@ -7,7 +7,6 @@
 // while they look at this one. What they ask of its tensors tells when that ends.
 #include "on_demand_engine.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <mutex>
 
@@ -38,7 +37,7 @@ public:
       const std::lock_guard lock (mutex_);
       for (const Query &query : queries)
         if (const auto part = demand_.tensor_for (query))
-          note (*part);
+          demand_.note_computed (*part);
     }
     return tensor_->ask (queries);
   }
@@ -46,19 +45,13 @@ public:
   {
     {
       const std::lock_guard lock (mutex_);
-      note (demand_.frame ());
+      demand_.note_computed (demand_.frame ());
     }
     return tensor_->host ();
   }
   Expected<std::span<const Shard>> shards () override { return tensor_->shards (); }
 
 private:
-  void note (const Region &part)
-  {
-    if (!demand_.is_whole ())
-      demand_.note_computed (part);
-  }
-
   const std::shared_ptr<OnDemandFrames> frames_;
   const std::shared_ptr<Tensor> tensor_;
   std::mutex mutex_;
@@ -67,24 +60,20 @@ private:
 
 class OnDemandEngine final : public Engine {
 public:
-  explicit OnDemandEngine (const Options &options)
-      : automatic_ (options.compute == Compute::automatic)
+  using MakeEager = std::function<Expected<std::unique_ptr<Engine>> ()>;
+
+  OnDemandEngine (const Options &options, MakeEager make_eager)
+      : automatic_ (options.compute == Compute::automatic), make_eager_ (std::move (make_eager))
   {
   }
 
-  Expected<> open (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-                   WholeEngine whole)
+  Expected<> open (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options)
   {
     TRY (check_threads (options.cancelled.get ()));
-    const inthist::Strategy *const strategy =
-        options.strategy && options.strategy->device == inthist::Device::cpu ? options.strategy
-                                                                             : nullptr;
-    Plan plan = TRY (
-        plan_for (inthist::Device::cpu, shape, strategy, 0, 1, nullptr, options.cancelled.get ()));
+    Plan plan = TRY (plan_for (inthist::Device::cpu, shape, options.strategy, 0, 1, nullptr,
+                               options.cancelled.get ()));
     plan.description += ", when somebody asks";
-    backend_ = whole.backend;
-    engine_ = std::make_shared<WholeFrames> (std::move (whole.make));
-    frames_ = std::make_shared<OnDemandFrames> (shape, lut, plan, engine_, whole.takes_wholes);
+    frames_ = std::make_shared<OnDemandFrames> (shape, lut, plan);
     pool_ = TRY (TensorPool::create (
         [frames = frames_, cancelled = options.cancelled] (unsigned alive) {
           return OnDemandTensor::create (frames, alive, cancelled);
@@ -97,26 +86,18 @@ public:
   {
     if (pool_)
       pool_->close ();
-    if (engine_)
-      engine_->set_flushing (false);  // who still has a tensor may ask for all of it
   }
 
   Expected<SubmittedFrame> submit (const Frame &frame) override
   {
-    if (frame.place == Place::device)
-      return engine_->submit (frame);
-    if (is_eager ()) {
-      auto submitted = engine_->submit (frame);
+    if (TRY (is_eager ())) {
+      auto submitted = eager ()->submit (frame);
       if (submitted)
         submitted->tensor =
             std::make_shared<ObservedTensor> (frames_, std::move (submitted->tensor));
-      if (submitted || submitted.error ().kind == Error::Kind::flushing)
+      if (submitted || submitted.error ().kind != Error::Kind::no_memory)
         return submitted;
-      // to compute ahead is to be faster, no more: where it fails, frames wait for questions
-      GST_INFO ("frames are computed when somebody asks: %s", submitted.error ().message.c_str ());
-      stays_on_demand_ = true;
-      eager_now_ = false;
-      (void) drop_engine ();  // what failed is told by its frames
+      stay_on_demand (submitted.error ());
     }
     const auto start = std::chrono::steady_clock::now ();
     auto tensor = std::static_pointer_cast<OnDemandTensor> (TRY (pool_->acquire ()));
@@ -131,45 +112,45 @@ public:
   void set_flushing (bool flushing) override
   {
     pool_->set_flushing (flushing);
-    engine_->set_flushing (flushing);
+    const std::lock_guard lock (mutex_);
+    flushing_ = flushing;
+    if (eager_)
+      eager_->set_flushing (flushing);
   }
 
   Expected<> finish () override
   {
-    const auto engine = engine_->engine ();
+    const auto engine = eager ();
     return engine ? engine->finish () : Expected<> ();
   }
 
   bool has_failed () override
   {
-    const auto engine = engine_->engine ();
+    const auto engine = eager ();
     return engine && engine->has_failed ();
   }
 
   void abandon () override
   {
-    if (const auto engine = engine_->engine ())
+    if (const auto engine = eager ())
       engine->abandon ();
   }
 
   Stats stats () override
   {
-    const auto engine = engine_->engine ();
-    Stats stats = engine ? engine->stats () : Stats ();
-    stats.backend = backend_;
+    const std::lock_guard lock (mutex_);
+    Stats stats = eager_ ? eager_->stats () : Stats ();
+    stats.backend = "cpu";
     stats.when = eager_now_ ? "eager" : "on-demand";
+    stats.frames += stats_.frames;
+    stats.in_flight += frames_->computing;
+    stats.upload.add (stats_.upload);
+    stats.compute.add (stats_.compute);
     stats.pixel_answers = frames_->pixels;
     stats.part_tensors = frames_->boxes;
     stats.tensors = frames_->wholes;
     stats.bytes_on_demand = frames_->bytes ();
-    stats.in_flight += frames_->computing;
     stats.compute.add (frames_->computed ());
-    const std::lock_guard lock (mutex_);
-    stats.frames += stats_.frames;
-    if (frames_->takes_wholes)  // the engine has counted them again
-      stats.frames -= std::min<guint64> (stats.frames, frames_->wholes);
-    stats.upload.add (stats_.upload);
-    stats.compute.add (stats_.compute);
     return stats;
   }
 
@@ -179,54 +160,92 @@ private:
   static constexpr unsigned kWholes = 4, kLess = 8, kIdle = 256;  // frames in a row
 
   /// Returns whether this frame is computed at once, by the frames before.
-  bool is_eager ()
+  Expected<bool> is_eager ()
   {
     if (!automatic_ || stays_on_demand_)
       return false;
     const OnDemandFrames::Row last = frames_->last ();
     const bool now = eager_now_ ? last.less < kLess : last.whole >= kWholes;
-    if (now && !eager_now_)
-      frames_->memory->free_idle ();
+    if (last.less >= kIdle)
+      TRY (drop_eager ());
     if (now != eager_now_)
       GST_DEBUG ("consumers %s: frames are computed %s",
                  now ? "ask for whole tensors" : "ask for less than whole tensors",
                  now ? "at once" : "when somebody asks");
-    if (last.less >= kIdle && engine_->engine ())
-      (void) drop_engine ();
-    return eager_now_ = now;
+    if (now && !eager ()) {
+      frames_->memory->free_idle ();
+      auto engine = make_eager_ ();
+      if (!engine && engine.error ().kind == Error::Kind::flushing)
+        return tl::make_unexpected (engine.error ());
+      if (!engine) {
+        stay_on_demand (engine.error ());
+        return false;
+      }
+      const std::lock_guard lock (mutex_);
+      (*engine)->set_flushing (flushing_);
+      eager_ = std::move (*engine);
+    }
+    const std::lock_guard lock (mutex_);
+    eager_now_ = now;
+    return now;
   }
 
-  /// Frees the engine's memory, once its frames are done.
-  Expected<> drop_engine ()
+  /// To compute ahead is to be faster, no more: where it fails, frames wait for questions.
+  void stay_on_demand (const Error &why)
   {
-    const Stats last = TRY (engine_->drop ());
+    GST_INFO ("frames are computed when somebody asks: %s", why.message.c_str ());
+    stays_on_demand_ = true;
+    {
+      const std::lock_guard lock (mutex_);
+      eager_now_ = false;
+    }
+    (void) drop_eager ();  // what failed is told by its frames
+  }
+
+  /// Frees the eager engine's memory, once its frames are done.
+  Expected<> drop_eager ()
+  {
+    const auto engine = eager ();
+    if (!engine)
+      return {};
+    auto outcome = engine->finish ();
+    const Stats last = engine->stats ();
     const std::lock_guard lock (mutex_);
     stats_.frames += last.frames;
     stats_.upload.add (last.upload);
     stats_.compute.add (last.compute);
-    return {};
+    eager_ = nullptr;  // `engine` is the last, and goes without the lock
+    return outcome;
+  }
+
+  /// Returns the eager engine; null where there is none.
+  std::shared_ptr<Engine> eager ()
+  {
+    const std::lock_guard lock (mutex_);
+    return eager_;
   }
 
   const bool automatic_;
-  const char *backend_ = "cpu";
-  std::shared_ptr<WholeFrames> engine_;
+  const MakeEager make_eager_;
   std::shared_ptr<OnDemandFrames> frames_;
   std::shared_ptr<TensorPool> pool_;
-  bool stays_on_demand_ = false;  // the streaming thread's
-  std::atomic<bool> eager_now_ = false;
+  // the streaming thread's
+  bool stays_on_demand_ = false;
 
   std::mutex mutex_;  // guards all below
+  std::shared_ptr<Engine> eager_;
+  bool eager_now_ = false, flushing_ = false;
   Stats stats_;
 };
 
 }  // namespace
 
-Expected<std::unique_ptr<Engine>> make_on_demand_engine (const inthist::Shape &shape,
-                                                         const inthist::Lut &lut,
-                                                         const Options &options, WholeEngine whole)
+Expected<std::unique_ptr<Engine>>
+make_on_demand_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+                       std::function<Expected<std::unique_ptr<Engine>> ()> make_eager)
 {
-  auto engine = std::make_unique<OnDemandEngine> (options);
-  TRY (engine->open (shape, lut, options, std::move (whole)));
+  auto engine = std::make_unique<OnDemandEngine> (options, std::move (make_eager));
+  TRY (engine->open (shape, lut, options));
   return engine;
 }
 

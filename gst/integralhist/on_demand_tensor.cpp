@@ -98,7 +98,6 @@ void OnDemandTensor::released ()
 {
   frames_->note (demand_.is_whole ());
   box_ = nullptr;
-  whole_ = nullptr;
   demand_.forget ();
 }
 
@@ -135,11 +134,6 @@ Expected<> OnDemandTensor::ask_one (const Query &query)
   if (!part) {
     locked.unlock ();
     return answer_from_pixels ();
-  }
-  if (is_whole (*part) && frames_->takes_wholes) {
-    const std::shared_ptr<Tensor> all = TRY (whole_of (locked));
-    locked.unlock ();
-    return all->ask ({ &query, 1 });
   }
   const auto found = box_of (locked, *part);
   locked.unlock ();
@@ -223,68 +217,8 @@ Expected<std::shared_ptr<const OnDemandTensor::Box>> OnDemandTensor::compute (co
 
 Expected<const void *> OnDemandTensor::host ()
 {
-  if (frames_->takes_wholes)
-    return TRY (whole ())->host ();
   auto locked = TRY (lock ());
   return TRY (box_of (locked, demand_.frame ()))->data ();
-}
-
-/// Returns the engine's tensor of the whole frame. Has it computed, if it must.
-Expected<std::shared_ptr<Tensor>> OnDemandTensor::whole_of (std::unique_lock<std::mutex> &lock)
-{
-  if (whole_)
-    return whole_;
-  computing_ = true;
-  lock.unlock ();
-  auto submitted = frames_->engine->submit ({ binning ({}).image });
-  lock.lock ();
-  computing_ = false;
-  changed_.notify_all ();
-  whole_ = TRY (std::move (submitted)).tensor;
-  box_ = nullptr;
-  demand_.note_computed (demand_.frame ());
-  frames_->wholes++;
-  return whole_;
-}
-
-Expected<std::shared_ptr<Tensor>> OnDemandTensor::whole ()
-{
-  auto locked = TRY (lock ());
-  return whole_of (locked);
-}
-
-Expected<> OnDemandTensor::wait (GstClockTime timeout)
-{
-  std::shared_ptr<Tensor> computed;
-  {
-    const std::lock_guard lock (mutex_);
-    computed = whole_;
-  }
-  return computed ? computed->wait (timeout) : Expected<> ();
-}
-
-// What only an engine's tensor has.
-
-Expected<> OnDemandTensor::ask_on (inthist::Stream stream, std::span<const Query> queries)
-{
-  return frames_->takes_wholes ? TRY (whole ())->ask_on (stream, queries)
-                               : Tensor::ask_on (stream, queries);
-}
-
-CudaView OnDemandTensor::cuda ()
-{
-  const auto all = frames_->takes_wholes ? whole () : std::shared_ptr<Tensor> ();
-  return all && *all ? (*all)->cuda () : CudaView ();
-}
-
-Expected<std::span<const Shard>> OnDemandTensor::shards ()
-{
-  return frames_->takes_wholes ? TRY (whole ())->shards () : Tensor::shards ();
-}
-
-Expected<> OnDemandTensor::add_reader (inthist::Stream stream)
-{
-  return frames_->takes_wholes ? TRY (whole ())->add_reader (stream) : Tensor::add_reader (stream);
 }
 
 }  // namespace integralhist

@@ -15,7 +15,6 @@
 #include "host_memory.hpp"
 #include "plan.hpp"
 #include "recycled_memory.hpp"
-#include "whole_frames.hpp"
 
 namespace integralhist {
 
@@ -23,20 +22,14 @@ namespace integralhist {
 /// while tensors are out.
 class OnDemandFrames {
 public:
-  /// `engine` computes whole frames at once; with `takes_wholes` it also computes the tensors of
-  /// which somebody asks all, instead of who asks.
-  OnDemandFrames (const inthist::Shape &shape, const inthist::Lut &lut, const Plan &plan,
-                  std::shared_ptr<WholeFrames> engine, bool takes_wholes)
-      : shape (shape), lut (lut), plan (plan), engine (std::move (engine)),
-        takes_wholes (takes_wholes)
+  OnDemandFrames (const inthist::Shape &shape, const inthist::Lut &lut, const Plan &plan)
+      : shape (shape), lut (lut), plan (plan)
   {
   }
 
   const inthist::Shape shape;
   const inthist::Lut lut;
   const Plan plan;
-  const std::shared_ptr<WholeFrames> engine;
-  const bool takes_wholes;
   const std::shared_ptr<RecycledMemory> memory = std::make_shared<RecycledMemory> ();
 
   std::atomic<guint64> pixels = 0, boxes = 0, wholes = 0;  // questions, and tensors computed
@@ -71,13 +64,9 @@ public:
   create (const std::shared_ptr<OnDemandFrames> &frames, unsigned alive,
           const Cancelled &cancelled);
 
-  Expected<> wait (GstClockTime timeout) override;
+  Expected<> wait (GstClockTime) override { return {}; }
   Expected<> ask (std::span<const Query> queries) override;
-  Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override;
   Expected<const void *> host () override;
-  CudaView cuda () override;
-  Expected<std::span<const Shard>> shards () override;
-  Expected<> add_reader (inthist::Stream stream) override;
   void released () override;
 
   /// Copies the frame's values. The engine calls this before anybody else has the tensor.
@@ -114,8 +103,6 @@ private:
   Expected<std::shared_ptr<const Box>> box_of (std::unique_lock<std::mutex> &lock,
                                                const Region &part);
   Expected<std::shared_ptr<const Box>> compute (const Region &region);
-  Expected<std::shared_ptr<Tensor>> whole_of (std::unique_lock<std::mutex> &lock);
-  Expected<std::shared_ptr<Tensor>> whole ();
 
   const std::shared_ptr<OnDemandFrames> frames_;
   const HostMemory values_;  // rows lie one behind the other
@@ -124,7 +111,6 @@ private:
   std::condition_variable changed_;
   bool computing_ = false;  // a box, without the lock; nobody touches the rest meanwhile
   std::shared_ptr<const Box> box_;
-  std::shared_ptr<Tensor> whole_;  // of the engine
   Demand demand_;
 };
 

@@ -16,15 +16,12 @@ constexpr Source kFrames[] = {
   { "ball", 160, 120, 256, "u32" },
 };
 
-constexpr const char *kEager = "cpu compute=eager", *kOnDemand = "cpu compute=on-demand",
-                     // whose whole tensors an engine behind it computes
-    *kBehind[] = { "cpu compute=on-demand task-bins=3 cuda-device-ids=0,1,2",
-                   "cpu compute=on-demand max-device-memory=2000000" };
+constexpr const char *kEager = "cpu compute=eager", *kOnDemand = "cpu compute=on-demand";
 
 /// One frame, on demand and eager.
 struct Pair {
-  Pair (const Source &source, const char *on_demand = kOnDemand)
-      : frame (source, on_demand), eager (source, kEager), models (make_models (frame))
+  Pair (const Source &source)
+      : frame (source, kOnDemand), eager (source, kEager), models (make_models (frame))
   {
     fail_unless (frame.picture.luma == eager.picture.luma, "the source makes other frames");
   }
@@ -170,20 +167,6 @@ GST_START_TEST (sequences)
 }
 GST_END_TEST;
 
-/// The same of frames whose whole tensors are in shards, or computed in rounds.
-GST_START_TEST (behind)
-{
-  Random random (seed ());
-  for (const char *const backend : kBehind)
-    for (const Source &source : kFrames)
-      if (std::strcmp (source.counter, "u16-anchored") != 0) {  // not in rounds
-        const Pair pair (source, backend);
-        for (int i = 0; i < 25; i++)
-          ask_at_random (pair, random);
-      }
-}
-GST_END_TEST;
-
 /// Threads that ask one frame.
 GST_START_TEST (threads)
 {
@@ -326,7 +309,7 @@ GST_START_TEST (automatic)
   Harness harness (kHistogram, "");
   harness.set_caps (caps);
   unsigned n = 0;
-  enum class Ask { nothing, corner, map, tensor };
+  enum class Ask { nothing, corner, corner_maps, map, tensor };
   const auto compute_after = [&] (unsigned frames, Ask what) {
     for (const unsigned end = n + frames; n < end; n++) {
       const Buffer buffer = harness.pass (noise (info, n));
@@ -344,6 +327,20 @@ GST_START_TEST (automatic)
           fail_unless (
               gst_integral_histogram_regions (histogram, &corner, 1, counts.data (), nullptr));
           continue;
+        case Ask::corner_maps: {  // all in one box
+          const Grid near = { 32, 32, 200, 150, 4, 4, 8, 8 };
+          for (int i = 0; i < 20; i++)
+            fail_unless (gst_integral_histogram_likelihood_maps (
+                histogram, &near, 1, model.data (), GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION,
+                nullptr, &best, nullptr));
+          fail_unless (
+              gst_integral_histogram_regions (histogram, &corner, 1, counts.data (), nullptr));
+          const Grid far = { 32, 32, 0, 0, 4, 4, 8, 8 };
+          fail_unless (gst_integral_histogram_likelihood_maps (
+              histogram, &far, 1, model.data (), GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION,
+              nullptr, &best, nullptr));
+          continue;
+        }
         case Ask::map:
           fail_unless (gst_integral_histogram_likelihood_maps (
               histogram, &grid, 1, model.data (), GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION,
@@ -365,6 +362,8 @@ GST_START_TEST (automatic)
   fail_unless (compute_after (20, Ask::nothing) == "on-demand", "it does not end");
   fail_unless (compute_after (20, Ask::map) == "eager");
   fail_unless (compute_after (20, Ask::corner) == "on-demand", "corners keep it");
+  fail_unless (compute_after (20, Ask::tensor) == "eager");
+  fail_unless (compute_after (20, Ask::corner_maps) == "on-demand", "boxes keep it");
   fail_unless (compute_after (300, Ask::corner) == "on-demand", "the eager engine goes");
   fail_unless (compute_after (20, Ask::tensor) == "eager" && Counted (harness.get ()).frames == n);
 }
@@ -379,7 +378,6 @@ static Suite *on_demand_suite ()
   suite_add_tcase (suite, tcase);
   tcase_set_timeout (tcase, 120);
   tcase_add_test (tcase, sequences);
-  tcase_add_test (tcase, behind);
   tcase_add_test (tcase, threads);
   tcase_add_test (tcase, tables);
   tcase_add_test (tcase, track);
