@@ -241,7 +241,8 @@ gboolean gst_integral_histogram_add_reader (GstIntegralHistogram *histogram, gpo
                                             GError **error)
 {
   g_return_val_if_fail (histogram, FALSE);
-  return integralhist::to_c (histogram->tensor->add_reader (stream), FALSE, error);
+  return integralhist::to_c (histogram->tensor->add_reader (static_cast<inthist::Stream> (stream)),
+                             FALSE, error);
 }
 
 gboolean gst_integral_histogram_regions (GstIntegralHistogram *histogram,

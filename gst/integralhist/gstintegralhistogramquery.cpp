@@ -106,7 +106,8 @@ public:
   {
     if (queries_.empty ())
       return {};
-    return stream ? tensor_.ask_on (*stream, queries_) : tensor_.ask (queries_);
+    return stream ? tensor_.ask_on (static_cast<inthist::Stream> (*stream), queries_)
+                  : tensor_.ask (queries_);
   }
 
 private:

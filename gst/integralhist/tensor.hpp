@@ -42,7 +42,7 @@ public:
   virtual Expected<> ask (std::span<const Query> queries) = 0;
   /// Enqueues queries on `stream`, which is of the tensor's context. Answers and carried values lie
   /// in device memory. The inputs lie in host memory and are read before this returns.
-  virtual Expected<> ask_on (void * /*stream*/, std::span<const Query>)
+  virtual Expected<> ask_on (inthist::Stream /*stream*/, std::span<const Query>)
   {
     return error (
         Error::Kind::failed,
@@ -53,7 +53,7 @@ public:
   /// Waits for the shards and returns them in the order of bins; none where the tensor is whole.
   virtual Expected<std::span<const Shard>> shards () { return std::span<const Shard> (); }
   /// Keeps the tensor as it is until the work enqueued on `stream`, of its context, is done.
-  virtual Expected<> add_reader (void * /*stream*/)
+  virtual Expected<> add_reader (inthist::Stream /*stream*/)
   {
     return error (Error::Kind::failed, "the tensor is in host memory, which no stream reads: keep "
                                        "a reference for as long as it is read");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The numbers that look-back was tuned to, by hand on an H200: no program here times others. Those
-// that have a time beside others' are in docs/measurements/2026-11-25-look-back.md.
+// that have a time beside others' are in docs/measurements/2026-11-25-look-back.md. A number
+// without a figure was not measured against others.
 #pragma once
 
 #include "../planes.hpp"
@@ -22,7 +23,6 @@ struct LookBackPolicy {
   bool spread = false;
 };
 
-// Not measured against others.
 template <class T, class Source>
 constexpr LookBackPolicy kLookBackPolicy = {
   .large = { .rows = 16, .chunks = 1, .blocks = 3 },  // 128 x 128, or 32 x 128 of f32x4
@@ -32,7 +32,7 @@ constexpr LookBackPolicy kLookBackPolicy = {
 
 // 8-bit pixels. At 4096x4096, 4 in flight, large tiles take 24.0 us, where tiles of 128 x 128 took
 // 30.9. Unless spread, the 256 tiles of 4096x4096 take 38.8 us alone instead of 28.1, and 22.5
-// instead of 23.5 in flight. `blocks` and `many` were not measured against others.
+// instead of 23.5 in flight.
 template <class T>
 constexpr LookBackPolicy kLookBackPolicy<T, Power<std::uint8_t, T>> = {
   .large = { .rows = 32, .chunks = 2, .blocks = 3 },  // 256 x 256
@@ -41,7 +41,6 @@ constexpr LookBackPolicy kLookBackPolicy<T, Power<std::uint8_t, T>> = {
   .spread = true,
 };
 
-// Not measured against others.
 template <>
 constexpr LookBackPolicy kLookBackPolicy<double, Power<double, double>> = {
   .large = { .rows = 8, .chunks = 2, .blocks = 3 },  // 128 x 64

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The numbers that strip was tuned to. tests/benchmarks/probes/strip_policies.cpp times others
-// beside them; what it printed is in docs/measurements/2026-11-23-strip-policy.md.
+// beside them; what it printed is in docs/measurements/2026-11-23-strip-policy.md. A number without
+// a figure was not measured against others.
 #pragma once
 
 namespace inthist::cuda {
 
-// The kernels are compiled with these numbers. None of them was measured against others.
+// The kernels are compiled with these numbers.
 constexpr int kStepRows = 8;         // A step of march has 8 rows: each has a bit of a byte.
 constexpr int kRangeColumns = 2048;  // A range of march has no more columns.
 constexpr int kMarchBlocks = 2;      // A processor has registers for so many blocks of march.
@@ -21,7 +22,7 @@ constexpr int kMostCells = 65535;              // A grid has no more blocks in y
 constexpr int kMostJoinedRows = 65535;         // A counter of count holds no more.
 
 struct StripPolicy {
-  // A strip has no fewer rows. The workspace is for these, so no other number was measured.
+  // A strip has no fewer rows. The workspace is for these.
   int least_rows = 24;
   // A strip has these where blocks are enough. At 640x480x32 24 would gain 2 % in one stream and
   // lose 9 % in two; 112 would lose 4 % and gain 1 %.

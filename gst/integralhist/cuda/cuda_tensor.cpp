@@ -77,21 +77,20 @@ Expected<> CudaTensor::ask (std::span<const Query> queries)
   });
 }
 
-Expected<> CudaTensor::ask_on (void *stream, std::span<const Query> queries)
+Expected<> CudaTensor::ask_on (inthist::Stream stream, std::span<const Query> queries)
 {
   return on (*context_, [&] () -> Expected<> {
     StagedQueries staged = TRY (StagedQueries::create (*queries_, shape, queries, false));
-    const auto enqueued = enqueue (staged, static_cast<cudaStream_t> (stream));
+    const auto enqueued = enqueue (staged, stream);
     TRY (add_reader (stream));  // also for what was enqueued before a failure
     TRY (enqueued);
-    TRY (check (
-        cudaEventRecord (staged.buffers ().done.get (), static_cast<cudaStream_t> (stream))));
+    TRY (check (cudaEventRecord (staged.buffers ().done.get (), stream)));
     queries_->give_back (staged.release ());
     return {};
   });
 }
 
-Expected<> CudaTensor::add_reader (void *stream)
+Expected<> CudaTensor::add_reader (inthist::Stream stream)
 {
   return on (*context_, [&] () -> Expected<> {
     const std::lock_guard lock (readers_mutex_);
@@ -101,7 +100,7 @@ Expected<> CudaTensor::add_reader (void *stream)
     if (reader == own_->readers.end ())
       reader = own_->readers.insert (
           reader, TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync)));
-    TRY (check (cudaEventRecord (reader->get (), static_cast<cudaStream_t> (stream))));
+    TRY (check (cudaEventRecord (reader->get (), stream)));
     return {};
   });
 }

@@ -20,8 +20,8 @@ public:
   Expected<> wait (GstClockTime timeout) override;
   Expected<> wait_for_copy (GstClockTime timeout) override;
   Expected<> ask (std::span<const Query> queries) override;
-  Expected<> ask_on (void *stream, std::span<const Query> queries) override;
-  Expected<> add_reader (void *stream) override;
+  Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override;
+  Expected<> add_reader (inthist::Stream stream) override;
   Expected<const void *> host () override;
   Expected<std::function<Expected<> ()>> start_copy (const HostDestination &to) override;
   CudaView cuda () override;

@@ -33,13 +33,13 @@ Expected<Tensor *> ShardedTensor::only_shard ()
   return shards_.empty () ? nullptr : shards_.front ().tensor.get ();
 }
 
-Expected<> ShardedTensor::ask_on (void *stream, std::span<const Query> queries)
+Expected<> ShardedTensor::ask_on (inthist::Stream stream, std::span<const Query> queries)
 {
   Tensor *const shard = TRY (only_shard ());
   return shard ? shard->ask_on (stream, queries) : Tensor::ask_on (stream, queries);
 }
 
-Expected<> ShardedTensor::add_reader (void *stream)
+Expected<> ShardedTensor::add_reader (inthist::Stream stream)
 {
   Tensor *const shard = TRY (only_shard ());
   return shard ? shard->add_reader (stream) : Tensor::add_reader (stream);

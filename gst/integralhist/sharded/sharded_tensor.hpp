@@ -19,8 +19,8 @@ public:
 
   Expected<> wait (GstClockTime timeout) override { return computed_.wait (timeout); }
   Expected<> ask (std::span<const Query> queries) override;
-  Expected<> ask_on (void *stream, std::span<const Query> queries) override;
-  Expected<> add_reader (void *stream) override;
+  Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override;
+  Expected<> add_reader (inthist::Stream stream) override;
   Expected<const void *> host () override;
   CudaView cuda () override;
   Expected<std::span<const Shard>> shards () override;

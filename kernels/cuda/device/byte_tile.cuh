@@ -33,13 +33,13 @@ public:
 
   __device__ ByteTile (Shared &shared, int plane) : shared_ (shared), squares_ (plane == 1) {}
 
-  /// Returns where a lane loads pixels of a row of its warp.
+  // What these do is said at SumsOverTile. A segment is the tile's width.
+
   __device__ Pixels &pixels (int row, int chunk)
   {
     return shared_.pixels[Tile::first_row () + row][chunk][Tile::lane ()];
   }
 
-  /// Adds up the rows of a warp, and their columns up to each: 0..x.
   __device__ void sum (Sum (&columns)[kChunks][kColumns])
   {
     Sum running = 0, before[1][kChunks];
@@ -69,20 +69,16 @@ public:
         columns[s][c] += before[0][s];
   }
 
-  /// Returns what a chunk's sums lack of the tile's columns 0..x.
   __device__ T left_of (int) const
   {
     return T (0);
   }
 
-  /// Returns the sum of the tile's rows 0..y.
   __device__ T row_sum (int y) const
   {
     return T (sum_upto<kRows> (shared_.rows, y));
   }
 
-  /// Hands over the elements of a warp. above: of what lies above its rows, columns 0..x. left: of
-  /// what lies to the left of the tile, rows 0..y.
   template <class Put>
   __device__ void store (const T (&above)[kChunks][kColumns], const T (&left)[Tile::kHeight],
                          Put put)

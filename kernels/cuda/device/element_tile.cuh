@@ -32,13 +32,13 @@ public:
 
   __device__ ElementTile (Shared &shared, int) : shared_ (shared) {}
 
-  /// Returns where a lane loads pixels of a row of its warp.
+  // What these do is said at SumsOverTile.
+
   __device__ Pixels &pixels (int row, int chunk)
   {
     return at (Tile::first_row () + row, chunk * kWarp + Tile::lane ());
   }
 
-  /// Adds up rows, and the columns of a warp's rows, from the start of their segment up to each.
   __device__ void sum (Sum (&columns)[kChunks][kColumns])
   {
     __syncthreads ();  // as a thread reads what others have loaded
@@ -59,20 +59,16 @@ public:
       add_row (r, columns);
   }
 
-  /// Returns what a chunk's sums lack of the tile's columns 0..x: the segments to the left.
   __device__ T left_of (int chunk) const
   {
     return sum_of_segments (segment_of (chunk), kHeight - 1);
   }
 
-  /// Returns the sum of the tile's rows 0..y.
   __device__ T row_sum (int y) const
   {
     return sum_of_segments (kSegments, y);
   }
 
-  /// Hands over the elements of a warp. above: of what lies above its rows, columns 0..x, from the
-  /// segment's start on in this tile. left: of what lies to the left of the tile, rows 0..y.
   template <class Put>
   __device__ void store (const T (&above)[kChunks][kColumns], const T (&left)[kHeight], Put put)
   {

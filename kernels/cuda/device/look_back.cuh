@@ -34,6 +34,7 @@ private:
 
   using Sums = std::conditional_t<std::is_same_v<typename Source::Pixel, T>, ElementTile<T, Tile>,
                                   ByteTile<T, Tile>>;
+  static_assert (SumsOverTile<Sums, T, Tile>);
   using Pixel = typename Sums::Pixel;
   static_assert (std::is_same_v<Pixel, typename Source::Pixel>);
   using Pixels = typename Sums::Pixels;
@@ -224,7 +225,7 @@ private:
                        T (&to)[kSize]) const
   {
     static_assert (kCheckpoint<T> < kWarp && kSize % kColumns == 0);
-    constexpr int kBatch = 8;  // loads in flight
+    constexpr int kInFlight = 8;  // loads
     if (lane_ < before.n)
       await (states_.flags[before.first + lane_ * before.step].has_sums, epoch_);
     if (lane_ == kCheckpoint<T> && before.checkpoint)
@@ -233,18 +234,18 @@ private:
     const int i = (warp * kWarp + lane_) * kColumns;
     if (i >= kSize)
       return T (0);
-    Elements sum = {}, values[kBatch];
+    Elements sum = {}, values[kInFlight];
     if (before.checkpoint)
       sum = load_published (before.checkpoint + i);
     const T *from = before.sums + i;
 #pragma unroll 1
-    for (int first = 0; first < before.n; first += kBatch) {
+    for (int first = 0; first < before.n; first += kInFlight) {
 #pragma unroll
-      for (int k = 0; k < kBatch; k++, from += before.sums_step)
+      for (int k = 0; k < kInFlight; k++, from += before.sums_step)
         if (first + k < before.n)
           values[k] = load_published (from);
 #pragma unroll
-      for (int k = 0; k < kBatch; k++)
+      for (int k = 0; k < kInFlight; k++)
         if (first + k < before.n)
 #pragma unroll
           for (int c = 0; c < kColumns; c++)

@@ -60,7 +60,7 @@ public:
 
   /// What the warps of a block tell each other.
   struct Shared {
-    // [buffer][warp][row]; rows of a quad in the order 0, 2, 1, 3
+    // [buffer][warp][place_of (row)]
     alignas (8) std::uint16_t row_totals[2][kMostWarps][kStepRows];
     std::uint32_t above_totals[2][kMostWarps];
     SplitBarrier totals_written;
@@ -173,6 +173,12 @@ private:
     std::uint32_t pixels[kWords], before[kQuads];
   };
 
+  /// Returns where a row's total is: find () packs those of a quad in the order 0, 2, 1, 3.
+  __device__ static int place_of (int row)
+  {
+    return (row & ~3) | (row & 1) << 1 | (row >> 1 & 1);
+  }
+
   /// Also writes what the warp has in each row.
   __device__ Found find (int buffer)
   {
@@ -205,8 +211,7 @@ private:
   __device__ std::uint32_t left_of (int buffer, int range)
   {
     constexpr int kParts = kWarp / kStepRows;
-    const int row = lane_ % kStepRows, part = lane_ / kStepRows,
-              place = (row & ~3) | (row & 1) << 1 | (row >> 1 & 1);
+    const int row = lane_ % kStepRows, part = lane_ / kStepRows, place = place_of (row);
     std::uint32_t left = 0, all = 0;
 #pragma unroll
     for (int first = 0; first < kMostWarps; first += kParts) {
@@ -268,19 +273,19 @@ private:
     const std::uint16_t *const counts = strips_.counts + strips_.row_of (0, bin_) + x;
     const std::size_t counts_per_cell = strips_.bins * strips_.pitch;
     const int above = strip_ * strips_.cells_per_strip;
-    constexpr int kBatch = 32 / kPixels;  // counts in flight
+    constexpr int kInFlight = 32 / kPixels;  // counts
     const int joined = strips_.joined_cells;
-    for (int cell = 0; cell < above; cell += kBatch * joined) {
-      uint2 got[kBatch][kPixels / 4] = {};
+    for (int cell = 0; cell < above; cell += kInFlight * joined) {
+      uint2 got[kInFlight][kPixels / 4] = {};
 #pragma unroll
-      for (int i = 0; i < kBatch; i++)
+      for (int i = 0; i < kInFlight; i++)
         if (cell + i * joined < above)
 #pragma unroll
           for (int w = 0; w < kPixels / 4; w++)
             got[i][w] = load_that_stays (reinterpret_cast<const uint2 *> (
                 counts + (min (cell + (i + 1) * joined, above) - 1) * counts_per_cell + 4 * w));
 #pragma unroll
-      for (int i = 0; i < kBatch; i++)
+      for (int i = 0; i < kInFlight; i++)
 #pragma unroll
         for (int j = 0; j < kPixels; j++)  // a word has two counts: the low one by 1, or the high
           h_[j] =

@@ -3,6 +3,8 @@
 // The measures of look-back's tiles, and which part of one is a thread's.
 #pragma once
 
+#include <concepts>
+
 #include <cuda_runtime.h>
 
 #include "../look_back_policy.hpp"
@@ -32,6 +34,40 @@ struct TileOf {
   __device__ static int first_row () { return warp () * kRows; }
   /// Returns the first column of this lane in a chunk.
   __device__ static int first_column (int chunk) { return (chunk * kWarp + lane ()) * kColumns; }
+};
+
+/// Sums over a tile's pixels, of which there are two kinds: ByteTile and ElementTile. A segment is
+/// the columns that rows are added up in: the tile's whole width, or a part of it. All threads of a
+/// block call in this order:
+///
+///   pixels    returns where a lane loads pixels of a row of its warp and a chunk
+///   sum       adds up rows, and gives the sums of a warp's rows over the columns from their
+///             segment's first up to each of a lane's
+///   left_of   returns what the rows of the tile have in the segments left of a chunk's
+///   row_sum   returns the sum of the tile's rows 0..y
+///   store     calls `put (elements, row of the warp, chunk)` for all elements of a warp. above: of
+///             what lies above its rows, in the columns that `sum` gives. left: of what lies to the
+///             left of the tile, rows 0..y
+template <class Sums, class T, class Tile>
+concept SumsOverTile = requires (Sums sums, const Sums &summed, int n,
+                                 typename Sums::Sum (&columns)[Tile::kChunks][Tile::kColumns],
+                                 const T (&above)[Tile::kChunks][Tile::kColumns],
+                                 const T (&left)[Tile::kHeight],
+                                 void (*put) (const Vector<T, Tile::kColumns> &, int, int))
+{
+  typename Sums::Shared;
+  typename Sums::Pixel;
+  {
+    sums.pixels (n, n)
+    } -> std::same_as<typename Sums::Pixels &>;
+  sums.sum (columns);
+  {
+    summed.left_of (n)
+    } -> std::same_as<T>;
+  {
+    summed.row_sum (n)
+    } -> std::same_as<T>;
+  sums.store (above, left, put);
 };
 
 /// Returns the sum of rows 0..y, from sums that start anew with every group of rows.
