@@ -62,10 +62,36 @@ inline void count_tiles (const PixelRows &rows, int x, int columns, std::uint8_t
 }
 
 template <class T>
-void scan (T *numbers)
+T scan_top (const Counts &counts, int t, T *columns, T *top)
 {
-  for (int i = 1; i < kTileSide; i++)
-    numbers[i] = T (numbers[i] + numbers[i - 1]);
+  T first = 0, sum = 0;
+  for (int j = 0; j < kTileSide; j++) {
+    const T count = T (columns[j] + counts.top[t * kTileSide + j]);
+    columns[j] = T (count + counts.below[t * kTileSide + j]);
+    top[j] = sum = T (j == 0 ? 0 : sum + count);
+    if (j == 0)
+      first = count;
+  }
+  return first;
+}
+
+template <class T>
+void add_left (const Counts &counts, int t, T *before, T *left)
+{
+  for (int i = 0; i < kTileSide; i++) {
+    const std::uint16_t side = counts.sides[i / 8][t][i % 8];
+    left[i] = T (before[i] + (side >> 8));
+    before[i] = T (left[i] + (side & 0xff));
+  }
+}
+
+template <class Number, class Half>
+void split (const Number *numbers, Half *low, Half *high)
+{
+  for (int i = 0; i < kTileSide; i++) {
+    low[i] = Half (numbers[i]);
+    high[i] = Half (numbers[i] >> 8 * sizeof (Half));
+  }
 }
 
 template <class T>
@@ -120,22 +146,71 @@ HWY_INLINE void count_tiles (const PixelRows &rows, int x, int columns, std::uin
   }
 }
 
-/// Replaces 16 numbers by their sums up to each.
+/// Numbers of a tile that a vector of 16 bytes has.
 template <class T>
-HWY_INLINE void scan (T *numbers)
+using Part = hn::FixedTag<T, kTileSide / sizeof (T)>;
+
+/// Adds a tile's rows to what its columns have. Sets top[j]; returns what column 0 has up to row 0.
+template <class T>
+HWY_INLINE T scan_top (const Counts &counts, int t, T *columns, T *top)
 {
-  const hn::FixedTag<T, kTileSide / sizeof (T)> d;
+  const Part<T> d;
+  const hn::Rebind<std::uint8_t, Part<T>> d_bytes;
   constexpr int kLanes = kTileSide / sizeof (T);
+  const std::uint8_t *const row_0 = counts.top + t * kTileSide, *const below =
+                                                                    counts.below + t * kTileSide;
+  T first = 0;
   auto before = hn::Zero (d);
-  for (int i = 0; i < kTileSide; i += kLanes) {
-    auto sum = hn::Load (d, numbers + i);
+  for (int j = 0; j < kTileSide; j += kLanes) {
+    auto sum =
+        hn::Add (hn::Load (d, columns + j), hn::PromoteTo (d, hn::Load (d_bytes, row_0 + j)));
+    hn::Store (hn::Add (sum, hn::PromoteTo (d, hn::Load (d_bytes, below + j))), d, columns + j);
+    if (j == 0) {
+      first = hn::GetLane (sum);
+      before = hn::Sub (before, hn::Broadcast<0> (sum));
+    }
     sum = hn::Add (sum, hn::ShiftLeftLanes<1> (d, sum));
     sum = hn::Add (sum, hn::ShiftLeftLanes<2> (d, sum));
     if constexpr (kLanes > 4)
       sum = hn::Add (sum, hn::ShiftLeftLanes<4> (d, sum));
     sum = hn::Add (sum, before);
     before = hn::Broadcast<kLanes - 1> (sum);
-    hn::Store (sum, d, numbers + i);
+    hn::Store (sum, d, top + j);
+  }
+  return first;
+}
+
+/// Sets left[i], and adds the tile to what rows 1..i have before the next.
+template <class T>
+HWY_INLINE void add_left (const Counts &counts, int t, T *before, T *left)
+{
+  const Part<T> d;
+  const hn::Rebind<std::uint16_t, Part<T>> d_sides;
+  for (int i = 0; i < kTileSide; i += kTileSide / int (sizeof (T))) {
+    auto sides = hn::Load (d_sides, counts.sides[i / 8][t] + i % 8);
+    const auto widened = [&] (auto words) HWY_ATTR {
+      if constexpr (sizeof (T) == sizeof (std::uint16_t))
+        return words;
+      else
+        return hn::PromoteTo (d, words);
+    };
+    const auto sum = hn::Add (hn::Load (d, before + i), widened (hn::ShiftRight<8> (sides)));
+    hn::Store (sum, d, left + i);
+    hn::Store (hn::Add (sum, widened (hn::And (sides, hn::Set (d_sides, 0xff)))), d, before + i);
+  }
+}
+
+/// Splits 16 numbers into their halves.
+template <class Number, class Half>
+HWY_INLINE void split (const Number *numbers, Half *low, Half *high)
+{
+  const Part<Half> d;
+  constexpr int kLanes = kTileSide / sizeof (Half);
+  const auto *const halves = reinterpret_cast<const Half *> (numbers);
+  for (int i = 0; i < kTileSide; i += kLanes) {
+    const auto first = hn::Load (d, halves + 2 * i), second = hn::Load (d, halves + 2 * i + kLanes);
+    hn::Store (hn::ConcatEven (d, second, first), d, low + i);
+    hn::Store (hn::ConcatOdd (d, second, first), d, high + i);
   }
 }
 
@@ -143,7 +218,7 @@ HWY_INLINE void scan (T *numbers)
 template <class T>
 HWY_INLINE void write_line (const T *line, T first, std::uint8_t *out)
 {
-  const hn::FixedTag<T, kTileSide / sizeof (T)> d;
+  const Part<T> d;
   hn::Stream (hn::InsertLane (hn::Load (d, line), 0, first), d, reinterpret_cast<T *> (out));
 }
 #endif
@@ -157,57 +232,43 @@ struct Left {
 
 /// Writes a tile. Its columns have `columns` in the rows above, and then also in its own.
 template <class T>
-HWY_INLINE void write_tile (const Counts &counts, int t, T *HWY_RESTRICT columns, Left<T> &before,
+HWY_INLINE void write_tile (const Counts &counts, int t, T *columns, Left<T> &before,
                             std::uint8_t *out)
 {
   constexpr bool kWide = sizeof (T) == 4;
-  const std::uint8_t *const in_row_0 = counts.top + t * kTileSide, *const below =
-                                                                       counts.below + t * kTileSide;
+  // the halves of a narrow tile's numbers are bytes, and top's are not split
   alignas (64) T top[kTileSide], left[kTileSide];
-  for (int j = 0; j < kTileSide; j++) {
-    top[j] = T (columns[j] + in_row_0[j]);
-    columns[j] = T (top[j] + below[j]);
-  }
-  scan (top);
-  const T first = top[0];
-  const std::uint32_t corner = before.h + first;
-  for (int j = 0; j < kTileSide; j++)
-    top[j] = T (top[j] - first);
+  alignas (64) std::uint16_t low_top[kTileSide], high_top[kTileSide], low_left[kTileSide],
+      high_left[kTileSide];
+  alignas (64) std::uint8_t bytes[4][kTileSide], nothing[kTileSide];
+  const std::uint32_t corner = before.h + scan_top (counts, t, columns, top);
   before.h = corner + top[kTileSide - 1];
-  for (int half = 0; half < 2; half++)
-    for (int k = 0; k < kTileSide / 2; k++) {
-      const int i = half * kTileSide / 2 + k;
-      const std::uint16_t side = counts.sides[half][t][k];
-      left[i] = T (before.rows[i] + (side >> 8));
-      before.rows[i] = T (left[i] + (side & 0xff));
-    }
-
-  alignas (64) std::uint16_t top_low[kTileSide];
-  alignas (64) std::uint8_t left_low[kTileSide], left_high[kTileSide];
-  for (int j = 0; j < kTileSide; j++)
-    top_low[j] = std::uint16_t (top[j]);
-  for (int i = 0; i < kTileSide; i++) {
-    left_low[i] = std::uint8_t (left[i]);
-    left_high[i] = std::uint8_t (left[i] >> 8);
-  }
-  const auto line = [&out] (const auto *numbers, auto first) {
+  add_left (counts, t, before.rows, left);
+  const auto line = [&out] (const auto *numbers, auto first) HWY_ATTR {
     write_line (numbers, first, out);
     out += kTileSide;
   };
-  line (top_low, std::uint16_t (corner));
-  line (top_low + kTileSide / 2, top_low[kTileSide / 2]);
-  line (left_high, std::uint8_t (corner >> 16));
+  const std::uint16_t *words = nullptr;
   if constexpr (kWide) {
-    alignas (64) std::uint8_t top_high[kTileSide], left_highest[kTileSide];
-    for (int i = 0; i < kTileSide; i++) {
-      top_high[i] = std::uint8_t (top[i] >> 16);
-      left_highest[i] = std::uint8_t (left[i] >> 16);
-    }
-    line (top_high, std::uint8_t (corner >> 24));
-    line (left_highest, std::uint8_t (0));
+    split (top, low_top, high_top);
+    split (left, low_left, high_left);
+    split (high_top, bytes[2], nothing);
+    split (high_left, bytes[3], nothing);
+    split (low_left, bytes[0], bytes[1]);
+    words = low_top;
+  } else {
+    split (left, bytes[0], bytes[1]);
+    words = top;
+  }
+  line (words, std::uint16_t (corner));
+  line (words + kTileSide / 2, words[kTileSide / 2]);
+  line (bytes[1], std::uint8_t (corner >> 16));
+  if constexpr (kWide) {
+    line (bytes[2], std::uint8_t (corner >> 24));
+    line (bytes[3], std::uint8_t (0));
   }
   for (int i = 1; i < kTileSide; i++)
-    line (counts.inside[i] + t * kTileSide, left_low[i]);
+    line (counts.inside[i] + t * kTileSide, bytes[0][i]);
 }
 
 /// Writes the tiles of rows first..last - 1 of a bin below the columns' counts. T holds a tile's
