@@ -65,11 +65,16 @@ struct TiledElements {
   std::size_t row;
   Tiles tiles;
 
+  /// Returns the tile of a place.
+  INTHIST_HOST_DEVICE const std::uint8_t *tile (int y, int x) const
+  {
+    return plane + y / kTileSide * row + std::size_t (x / kTileSide) * tiles.bytes ();
+  }
+
   INTHIST_HOST_DEVICE std::uint32_t operator() (int y, int x) const
   {
     const int i = y % kTileSide, j = x % kTileSide;
-    const std::uint8_t *const tile =
-        plane + y / kTileSide * row + std::size_t (x / kTileSide) * tiles.bytes ();
+    const std::uint8_t *const tile = this->tile (y, x);
     const auto *const top = reinterpret_cast<const std::uint16_t *> (tile);
     const auto line = [&] (int n) { return tile + kTileSide * n; };
     std::uint32_t h = top[0] | std::uint32_t (line (2)[0]) << 16;
