@@ -25,6 +25,7 @@
 //
 //   shape.hpp         what to compute, and where elements lie
 //   anchors.hpp       what makes small elements exact
+//   tiles.hpp         elements of mostly a byte
 //   pixel_format.hpp  images, and the values of their pixels
 //   binning.hpp       the bins of these values
 //   strategy.hpp      an algorithm, and all that it is given; registry.hpp lists them
@@ -36,7 +37,8 @@
 namespace inthist {
 
 /// Runs the serial Algorithm 1 of Poostchi et al., which a strategy must equal bit for bit. It
-/// leaves out anchors, and returns ECANCELED as run () does, or EINVAL for tensors of floats.
+/// leaves out anchors, and returns ECANCELED as run () does, or EINVAL for tensors of floats or in
+/// tiles.
 [[nodiscard]] int reference (const Job &job);
 
 namespace cpu {

@@ -107,13 +107,14 @@ auto with_table_types (const Shape &shape, Body &&body)
     case Type::u8:
     case Type::u16:
     case Type::s32:
-    case Type::u16_anchored: break;  // u8, as the others are never of pixels
+    case Type::u16_anchored:
+    case Type::u8_tiled: break;  // u8, as the others are never of pixels
   }
   return shape.counter == Type::f32 ? body (TableTypes<float, std::uint8_t> ())
                                     : body (TableTypes<std::uint32_t, std::uint8_t> ());
 }
 
-/// Calls `body` with the ElementTypes of any valid shape.
+/// Calls `body` with the ElementTypes of any valid shape but those of tiles.
 template <class Body>
 auto with_element_types (const Shape &shape, Body &&body)
 {

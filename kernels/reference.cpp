@@ -31,6 +31,8 @@ int fill (const Planes<T> &out, Source source, const std::atomic<bool> *cancelle
 
 int reference (const Job &job)
 {
+  if (job.shape.counter == Type::u8_tiled)
+    return EINVAL;
   return with_element_types (job.shape, [&]<class T, class Source> (ElementTypes<T, Source>) {
     if constexpr (std::is_integral_v<T>)
       return fill (planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels },

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "rounding.hpp"
+#include "tiles.hpp"
 
 namespace inthist {
 
@@ -15,7 +16,9 @@ bool is_valid (const Shape &shape)
   if (shape.content == Content::bins)
     return pixel == Type::u8 && shape.bins <= 256
            && (counter == Type::u32 || counter == Type::u16
-               || (counter == Type::u16_anchored && shape.width <= 65535));
+               || (counter == Type::u16_anchored && shape.width <= 65535)
+               || (counter == Type::u8_tiled && shape.width <= kMostTiledSide
+                   && shape.height <= kMostTiledSide));
   if (pixel == Type::u8)
     return counter == Type::u32 ? shape.bins <= 2
                                 : (counter == Type::s32 || counter == Type::f32) && shape.bins == 1;
@@ -23,10 +26,19 @@ bool is_valid (const Shape &shape)
          && counter == pixel && shape.bins == 1;
 }
 
+Rows rows_of (const Shape &shape)
+{
+  if (shape.counter != Type::u8_tiled)
+    return { shape.height, shape.width * bytes_of (shape.counter) };
+  const Tiles tiles = tiles_of (shape);
+  return { tiles.rows, tiles.columns * std::size_t (tiles.bytes ()) };
+}
+
 Layout layout_of (const Shape &shape)
 {
-  const std::size_t row = round_up (shape.width * bytes_of (shape.counter), 64);
-  return { row, row * shape.height };
+  const auto [n, bytes] = rows_of (shape);
+  const std::size_t row = round_up (bytes, 64);
+  return { row, row * n };
 }
 
 }  // namespace inthist

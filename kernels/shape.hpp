@@ -6,19 +6,19 @@
 namespace inthist {
 
 /// The type of a pixel or of a tensor element. f32x4 is four interleaved channels; u16_anchored is
-/// u16 with Anchors behind the planes.
-enum class Type { u8, u16, u32, s32, f32, f64, f32x4, u16_anchored };
+/// u16 with Anchors behind the planes; u8_tiled is Tiles of mostly bytes.
+enum class Type { u8, u16, u32, s32, f32, f64, f32x4, u16_anchored, u8_tiled };
 
 constexpr std::size_t bytes_of (Type type)
 {
-  constexpr std::size_t kBytes[] = { 1, 2, 4, 4, 4, 8, 16, 2 };
+  constexpr std::size_t kBytes[] = { 1, 2, 4, 4, 4, 8, 16, 2, 1 };
   return kBytes[int (type)];
 }
 
 constexpr const char *name_of (Type type)
 {
-  constexpr const char *kNames[] = { "u8",  "u16", "u32",   "s32",
-                                     "f32", "f64", "f32x4", "u16-anchored" };
+  constexpr const char *kNames[] = { "u8",  "u16",   "u32",          "s32",     "f32",
+                                     "f64", "f32x4", "u16-anchored", "u8-tiled" };
   return kNames[int (type)];
 }
 
@@ -30,8 +30,9 @@ enum class Content {
 
 /// Says what to compute. is_valid tells which combinations exist:
 ///
-///   bins    1..256 planes; u8 to u32 (exact below 2^32 pixels), to u16 (the u32 modulo 65536), or
-///           to u16_anchored (which gives back the u32, in frames of at most 65535 columns)
+///   bins    1..256 planes; u8 to u32 (exact below 2^32 pixels), to u16 (the u32 modulo 65536), to
+///           u16_anchored (which gives back the u32, in frames of at most 65535 columns), or to
+///           u8_tiled (which gives back the u32, in frames of at most 2^20 columns and rows)
 ///   powers  one plane; u8 to u32 or s32, modulo 2^32 (u32: also two planes), or to f32; u32 to
 ///           u32; f32, f64 or f32x4 to itself
 ///
@@ -49,10 +50,18 @@ struct Shape {
 bool is_valid (const Shape &shape);
 
 /// Places H[b][y][x] at byte b * plane_pitch + y * row_pitch + x * bytes_of (counter). Both pitches
-/// and the tensor's address are multiples of 16. Bytes behind a row's end are never touched.
+/// and the tensor's address are multiples of 16. Bytes behind a row's end are never touched. With
+/// u8_tiled a row is one of tiles (tiles.hpp).
 struct Layout {
   std::size_t row_pitch = 0, plane_pitch = 0;  // bytes
 };
+
+/// Rows of a plane as they lie: lines of elements, or rows of tiles.
+struct Rows {
+  int n = 0;
+  std::size_t bytes = 0;  // of each, without what a pitch adds
+};
+Rows rows_of (const Shape &shape);
 
 /// Aligns rows to cache lines (64 bytes) and leaves no gap between planes.
 Layout layout_of (const Shape &shape);

@@ -13,8 +13,9 @@ bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning
   const auto offered = [] (std::span<const int> list, int value) {
     return value == 0 || std::ranges::find (list, value) != list.end ();
   };
-  return is_valid (shape) && strategy.supports (shape, tuning)
-         && offered (strategy.tiles, tuning.tile) && offered (strategy.threads, tuning.threads);
+  return is_valid (shape) && strategy.makes_tiles == (shape.counter == Type::u8_tiled)
+         && strategy.supports (shape, tuning) && offered (strategy.tiles, tuning.tile)
+         && offered (strategy.threads, tuning.threads);
 }
 
 /// Returns whether the workspace, and bins, lie as Job and PixelPlane demand.

@@ -97,6 +97,7 @@ struct Strategy {
   bool bins_itself = false;      // takes Job::binning, and may leave `pixels` as they are
   bool anchors_itself = false;   // writes the anchors too
   bool keeps_workspace = false;  // see Job::workspace_kept
+  bool makes_tiles = false;      // takes shapes with u8_tiled, and no others
   // asked only of valid shapes and of parameters below
   bool (*supports) (const Shape &, const Tuning &) = [] (const Shape &, const Tuning &) {
     return true;

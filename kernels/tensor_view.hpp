@@ -7,6 +7,7 @@
 #include "anchors.hpp"
 #include "host_device.hpp"
 #include "shape.hpp"
+#include "tiles.hpp"
 
 namespace inthist {
 
@@ -33,27 +34,30 @@ struct AnchoredElements {
   }
 };
 
-/// A tensor of u16, u32 or s32, with all that tells where its elements lie. It owns nothing, may be
-/// in a device's memory, and is passed by value, to kernels too.
+/// A tensor of u16, u32, s32 or tiles, with all that tells where its elements lie. It owns nothing,
+/// may be in a device's memory, and is passed by value, to kernels too.
 struct TensorView {
   const std::uint8_t *bytes;
   Shape shape;
   Layout layout;
   Anchors anchors;  // means something if the elements have them
+  Tiles tiles;      // means something if elements lie in tiles
 
   TensorView (const Shape &shape, const Layout &layout, const void *tensor)
       : bytes (static_cast<const std::uint8_t *> (tensor)), shape (shape), layout (layout),
-        anchors (anchors_of (shape))
+        anchors (anchors_of (shape)), tiles (tiles_of (shape))
   {
   }
 
   /// Calls `body` with a function from a plane's number to its elements: as they are, or H in full
-  /// with anchors.
+  /// with anchors or in tiles.
   template <class Body>
   INTHIST_HOST_DEVICE auto with_planes (Body &&body) const
   {
     if (shape.counter == Type::u16_anchored)
       return body ([view = *this] (int p) { return view.anchored_elements (p); });
+    else if (shape.counter == Type::u8_tiled)
+      return body ([view = *this] (int p) { return view.tiled_elements (p); });
     else if (shape.counter == Type::u16)
       return body ([view = *this] (int p) { return view.elements<std::uint16_t> (p); });
     else
@@ -73,6 +77,11 @@ private:
     return { elements<std::uint16_t> (p),
              reinterpret_cast<const std::uint32_t *> (bytes + shape.bins * layout.plane_pitch),
              anchors, p };
+  }
+
+  INTHIST_HOST_DEVICE TiledElements tiled_elements (int p) const
+  {
+    return { bytes + p * layout.plane_pitch, layout.row_pitch, tiles };
   }
 };
 

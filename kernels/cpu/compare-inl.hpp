@@ -77,6 +77,41 @@ inline void copy (const AnchoredElements &at, int y, int x, int n, std::uint32_t
   }
 }
 
+/// Writes H in row y of a tile, whose column 0 is at x.
+HWY_INLINE void copy_tile (const TiledElements &at, int y, int x, std::uint32_t *HWY_RESTRICT out)
+{
+  const int i = y % kTileSide;
+  const std::uint8_t *const tile = at.tile (y, x),
+                            *HWY_RESTRICT const inside = tile + kTileSide * at.tiles.line_of (i);
+  const auto *HWY_RESTRICT const top = reinterpret_cast<const std::uint16_t *> (tile);
+  const std::uint32_t left = at (y, x);
+  if (i == 0)
+    for (int j = 0; j < kTileSide; j++)
+      out[j] = left + top[j];
+  else
+    for (int j = 0; j < kTileSide; j++)
+      out[j] = left + top[j] + inside[j];
+  if (at.tiles.wide)
+    for (int j = 0; j < kTileSide; j++)
+      out[j] += std::uint32_t (tile[3 * kTileSide + j]) << 16;
+  out[0] = left;
+}
+
+inline void copy (const TiledElements &at, int y, int x, int n, std::uint32_t *out)
+{
+  for (int i = 0, end; i < n; i = end) {
+    const int j = (x + i) % kTileSide;
+    end = std::min (n, i + kTileSide - j);
+    if (end - i == kTileSide) {
+      copy_tile (at, y, x + i, out + i);
+    } else {
+      std::uint32_t whole[kTileSide];
+      copy_tile (at, y, x + i - j, whole);
+      std::copy_n (whole + j, end - i, out + i);
+    }
+  }
+}
+
 /// Has what lies `ahead` bytes after a row's columns x to `last` fetched. On one thread of an EPYC
 /// (Zen 4) a map of 640x480x32, u32, by intersection took 4.8 ms with it and 6.7 without.
 template <class T>
@@ -90,6 +125,18 @@ void fetch (const Elements2d<T> &at, int y, int x, int last, std::size_t ahead)
 inline void fetch (const AnchoredElements &at, int y, int x, int last, std::size_t ahead)
 {
   fetch (at.elements, y, x, last, ahead);
+}
+
+/// A tile's first lines, and that of the row.
+inline void fetch (const TiledElements &at, int y, int x, int last, std::size_t ahead)
+{
+  const int line = kTileSide * at.tiles.line_of (y % kTileSide);
+  const std::uint8_t *const end = at.tile (y, last);
+  for (const std::uint8_t *tile = at.tile (y, x); tile <= end; tile += at.tiles.bytes ()) {
+    hwy::Prefetch (tile + ahead);
+    hwy::Prefetch (tile + ahead + 2 * kTileSide);
+    hwy::Prefetch (tile + ahead + line);
+  }
 }
 
 /// Returns row y of H at windows' sides, where it lies or copied to `out`, which is zero left of

@@ -174,7 +174,8 @@ struct MarchLaunch {
       case Type::s32:
       case Type::f32:
       case Type::f64:
-      case Type::f32x4: break;  // no valid shape counts in them
+      case Type::f32x4:
+      case Type::u8_tiled: break;  // no valid shape counts in them
     }
     return {};
   }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Tiles: a tensor of 1.125 bytes a count, exact for every region. Next to its neighbours in a tile
+// of 16x16 places a count holds one byte of news. With (i, j) a place's row and column in the tile,
+// both from 0 on, and (0, 0) its corner,
+//
+//   H(i, j) = corner + top[j] + left[i] + inside[i][j]
+//
+//   corner        H (0, 0)
+//   top[j]        H (0, j) - H (0, 0): the pixels above and in row 0, in columns 1..j
+//   left[i]       H (i, 0) - H (0, 0): the pixels left of and in column 0, in rows 1..i
+//   inside[i][j]  the pixels in rows 1..i and columns 1..j: at most 15 x 15, which a byte holds
+//
+// Where i or j is 0, top, left and inside are 0 and not stored: what else is to be kept lies there.
+// A tile is of lines of 16 bytes; numbers of several bytes are little-endian:
+//
+//   line      byte 0                            bytes 1..15, of j or of i
+//   0 and 1   bits 0..15 of the corner          bits 0..15 of top[j], as u16
+//   2         bits 16..23 of the corner         bits 8..15 of left[i]
+//   wide: 3   bits 24..31 of the corner         bits 16..23 of top[j]
+//   wide: 4   0                                 bits 16..23 of left[i]
+//   then, for each i = 1..15:
+//             bits 0..7 of left[i]              inside[i][j]
+//
+// A tile has 288 bytes. Where a frame is so large that top, left or corner want more bits, all its
+// tiles are wide and have 320. Places of a tile beyond the frame are of pixels without a bin.
+//
+// The idea of short counts and their borders is that of block-wise word-length reduction (Belt
+// 2008; Ehsan and McDonald-Maier 2009); the tile, and where its borders lie, are ours.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "host_device.hpp"
+#include "shape.hpp"
+
+namespace inthist {
+
+constexpr int kTileSide = 16;            // places, and bytes of a line
+constexpr int kMostTiledSide = 1 << 20;  // columns or rows of a frame: 15 times as many are 24 bits
+
+struct Tiles {
+  int columns = 0, rows = 0;  // tiles of a plane
+  bool wide = false;
+
+  /// Returns the line of row i, from 1 on.
+  INTHIST_HOST_DEVICE constexpr int line_of (int i) const { return (wide ? 4 : 2) + i; }
+  INTHIST_HOST_DEVICE constexpr int bytes () const { return kTileSide * line_of (kTileSide); }
+};
+
+constexpr Tiles tiles_of (const Shape &shape)
+{
+  constexpr int kMostSide = 0xffff / (kTileSide - 1);
+  const int columns = (shape.width - 1) / kTileSide + 1, rows = (shape.height - 1) / kTileSide + 1;
+  const std::int64_t last_corner =
+      (std::int64_t (columns - 1) * kTileSide + 1) * (std::int64_t (rows - 1) * kTileSide + 1);
+  return { columns, rows,
+           shape.width > kMostSide || shape.height > kMostSide || last_corner >= 1 << 24 };
+}
+
+/// H of a plane in tiles; `row` is the bytes of a row of tiles.
+struct TiledElements {
+  const std::uint8_t *plane;
+  std::size_t row;
+  Tiles tiles;
+
+  /// Returns the tile of a place.
+  INTHIST_HOST_DEVICE const std::uint8_t *tile (int y, int x) const
+  {
+    return plane + y / kTileSide * row + std::size_t (x / kTileSide) * tiles.bytes ();
+  }
+
+  INTHIST_HOST_DEVICE std::uint32_t operator() (int y, int x) const
+  {
+    const int i = y % kTileSide, j = x % kTileSide;
+    const std::uint8_t *const tile = this->tile (y, x);
+    const auto *const top = reinterpret_cast<const std::uint16_t *> (tile);
+    const auto line = [&] (int n) { return tile + kTileSide * n; };
+    std::uint32_t h = top[0] | std::uint32_t (line (2)[0]) << 16;
+    if (j > 0)
+      h += top[j];
+    if (i > 0)
+      h += line (tiles.line_of (i))[0] + (std::uint32_t (line (2)[i]) << 8);
+    if (i > 0 && j > 0)
+      h += line (tiles.line_of (i))[j];
+    if (tiles.wide) {
+      h += std::uint32_t (line (3)[0]) << 24;
+      if (j > 0)
+        h += std::uint32_t (line (3)[j]) << 16;
+      if (i > 0)
+        h += std::uint32_t (line (4)[i]) << 16;
+    }
+    return h;
+  }
+};
+
+}  // namespace inthist
