@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// byte-tiles: counts columns, then marches down strips of rows of tiles. Two launches, as of strip:
+// byte-tiles: counts columns, then marches down strips of tiles and writes each tile once. Two
+// launches, as of strip:
 //
 //   count   counts, in every strip, the pixels of each bin in each column (device/strip_count.cuh)
 //   march   walks down every strip of every bin, a lane a tile (device/tile_march.cuh)
 //
-// A tile's counts fit a byte, so four are added at a time, and a product with 0x01010101 scans four
-// of them. Traffic, as a share of u32's tensor: 0.28 for tiles, or 0.31 where they are wide.
+// Counts inside a tile fit a byte. So four are added at a time, and a product with 0x01010101 scans
+// four. Traffic: 0.28 of what a tensor of u32 has, or 0.31 where tiles are wide. What was tuned is
+// in byte_tiles_policy.hpp.
+#include "byte_tiles.hpp"
+
 #include <algorithm>
-#include <cstdlib>
 
 #include "device/attribute.cuh"
 #include "device/count_strips.cuh"
@@ -18,87 +21,84 @@ namespace inthist {
 namespace cuda {
 namespace {
 
-constexpr int kMostTiledWidth = 8192;
-constexpr int kLeastTileRows = 2;  // of a strip; the workspace is for these
+constexpr int kMostTiledWidth = kMostTileThreads * kTileSide;
 
-/// A launch of march, as a frame's shape wants it.
+/// A launch of march, as a frame's shape wants it; the number of blocks comes from Strips.
 struct TileLaunch {
   void (*kernel) (BinBytes, Strips, Layout, std::uint8_t *);
-  dim3 threads;
-  int bytes;  // of a tile
+  int threads, staged_bytes;
 
-  static TileLaunch of (const Shape &shape)
+  /// Stages tiles in shared memory unless a block has less than they take.
+  static TileLaunch of (const Tiles &tiles, int shared_bytes)
   {
-    const Tiles tiles = tiles_of (shape);
-    const unsigned row = round_up (tiles.columns, kWarp);
-    const char *e = std::getenv ("TILE_BINS");
-    unsigned bins = e ? std::atoi (e) : 2;
-    while (bins > 1 && (bins * row > 256 || shape.bins % bins != 0))
-      bins /= 2;
-    return { tiles.wide ? march_tiles<true, 512>
-             : row <= 256 ? march_tiles<false, 256> : march_tiles<false, 512>,
-             dim3 (row, bins), tiles.bytes () };
+    const int threads = round_up (tiles.columns, kWarp), staged = threads * tiles.bytes ();
+    const bool few = threads <= kMostTileThreads / 2;
+    if (staged <= shared_bytes)
+      return { tiles.wide ? march_tiles<true, true, kMostTileThreads>
+               : few      ? march_tiles<false, true, kMostTileThreads / 2>
+                          : march_tiles<false, true, kMostTileThreads>,
+               threads, staged };
+    return { tiles.wide ? march_tiles<true, false, kMostTileThreads>
+                        : march_tiles<false, false, kMostTileThreads>,
+             threads, 0 };
   }
 
-  std::size_t staged_bytes () const { return std::size_t (threads.x) * threads.y * bytes; }
-
   /// Lets the kernel have its shared memory, and gets how many blocks a processor has room for.
-  int get_room (int &blocks) const
+  int get_room (int shared_bytes, int &blocks) const
   {
-    int most = 0;
-    if (const int error = device_attribute (cudaDevAttrMaxSharedMemoryPerBlockOptin, most);
-        error != 0)
-      return error;
     // always the same value, as other threads may be launching the kernel
     if (const int error = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                std::min (most - 20 * 1024, 512 * bytes));
+                                                shared_bytes);
         error != 0)
       return error;
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessor (
-        &blocks, kernel, int (threads.x * threads.y), staged_bytes ());
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, kernel, threads, staged_bytes);
   }
 };
 
-/// Returns the rows of tiles of a strip: those that are done first, if a block's start takes as
-/// long as one and a half rows of tiles.
-int tile_rows_of (const Shape &shape, const TileLaunch &launch, int places)
+/// Gets how many bytes of shared memory a block can have for tiles.
+int get_shared_bytes (int &bytes)
 {
-  if (const char *e = std::getenv ("TILE_ROWS"))
-    return std::atoi (e);
-  const int rows = tiles_of (shape).rows;
-  int best = kLeastTileRows;
-  double least = 1e30;
-  for (int n = kLeastTileRows; n <= 16; n++) {
-    const int blocks = divide_up (rows, n) * shape.bins / int (launch.threads.y);
-    const double time = divide_up (blocks, places) * (n + 1.5);
-    if (time < least)
-      least = time, best = n;
-  }
-  return best;
+  constexpr int kOwn = 4096;  // what march has besides, and the system a block
+  const int error = device_attribute (cudaDevAttrMaxSharedMemoryPerBlockOptin, bytes);
+  bytes -= kOwn;
+  return error;
+}
+
+int tile_rows_of (const Shape &shape, int places, const TilesPolicy &policy)
+{
+  const float rows = float (tiles_of (shape).rows) * shape.bins / (policy.busy * places);
+  return std::clamp (int (rows) + 1, policy.least_rows, policy.most_rows);
 }
 
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 {
-  const Strips strips (shape, kLeastTileRows * kTileSide, nullptr, kTileSide);
+  const Strips strips (shape, TilesPolicy{}.least_rows * kTileSide, nullptr, kTileSide);
   return strips.row_of (strips.counted_cells (), 0) * sizeof (std::uint16_t);
 }
 
 bool supports (const Shape &shape, const Tuning &)
 {
-  return shape.width <= kMostTiledWidth
-         && divide_up (shape.height, kLeastTileRows * kTileSide) <= kMostCells;
+  return shape.width <= kMostTiledWidth;
 }
 
 int run (const Job &job)
 {
-  const TileLaunch launch = TileLaunch::of (job.shape);
-  int processors = 0, blocks = 0;
+  return run_byte_tiles (job, {});
+}
+
+}  // namespace
+
+int run_byte_tiles (const Job &job, const TilesPolicy &policy)
+{
+  int processors = 0, shared_bytes = 0, blocks = 0;
   if (const int error = device_attribute (cudaDevAttrMultiProcessorCount, processors); error != 0)
     return error;
-  if (const int error = launch.get_room (blocks); error != 0)
+  if (const int error = get_shared_bytes (shared_bytes); error != 0)
     return error;
-  Strips strips (job.shape,
-                 tile_rows_of (job.shape, launch, std::max (1, processors * blocks)) * kTileSide,
+  const auto launch = TileLaunch::of (tiles_of (job.shape), policy.staged ? shared_bytes : 0);
+  if (const int error = launch.get_room (shared_bytes, blocks); error != 0)
+    return error;
+  Strips strips (job.shape, tile_rows_of (job.shape, processors * blocks, policy) * kTileSide,
                  job.workspace, kTileSide);
   strips.join_cells (processors, {});
   const Input input = input_of (job, strips, kTileSide);
@@ -107,14 +107,12 @@ int run (const Job &job)
   if (const int error = launch_count (job, strips, input); error != 0)
     return error;
   job.stage ("march");
-  return launch_overlapped (
-      launch.kernel, dim3 (unsigned (strips.n) * unsigned (strips.bins) / launch.threads.y),
-      launch.threads, launch.staged_bytes (), job.stream,
-      input.bins_by == BinsBy::count ? bin_plane_of (job) : input.pixels, strips, job.layout,
-      static_cast<std::uint8_t *> (job.tensor));
+  return launch_overlapped (launch.kernel, unsigned (strips.n) * unsigned (strips.bins),
+                            launch.threads, launch.staged_bytes, job.stream,
+                            input.bins_by == BinsBy::count ? bin_plane_of (job) : input.pixels,
+                            strips, job.layout, static_cast<std::uint8_t *> (job.tensor));
 }
 
-}  // namespace
 }  // namespace cuda
 
 extern constinit const Strategy kByteTiles = {
@@ -126,9 +124,10 @@ extern constinit const Strategy kByteTiles = {
   .bins_itself = true,
   .makes_tiles = true,
   .supports = cuda::supports,
-  .limit = "integral histograms in tiles, up to 8192 columns and 2097120 rows"
+  .limit = "integral histograms in tiles (u8-tiled), up to 8192 columns"
 };
 static_assert (cuda::kMostTiledWidth == 8192
-               && cuda::kMostCells * cuda::kLeastTileRows * kTileSide == 2097120);
+               && std::int64_t (cuda::kMostCells) * cuda::TilesPolicy{}.least_rows * kTileSide
+                      >= kMostTiledSide);
 
 }  // namespace inthist

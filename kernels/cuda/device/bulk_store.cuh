@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Stores of a warp's shared memory, in one copy that runs beside it (cp.async.bulk, PTX ISA). Before
-// compute capability 9.0 the lanes copy, 16 bytes each.
+// Stores of a warp's shared memory, in one copy that runs beside it (cp.async.bulk, PTX ISA).
+// Before compute capability 9.0 the lanes copy, 16 bytes each.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +28,12 @@ __device__ inline void bulk_store (std::uint8_t *to, const std::uint8_t *from, u
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncwarp ();
   if (lane == 0)
-    asm volatile("{ .reg .b64 policy; createpolicy.fractional.L2::evict_first.b64 policy, 1.0; "
-                 "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], %2, policy; "
-                 "cp.async.bulk.commit_group; }" ::"l"(to),
-                 "r"(unsigned (__cvta_generic_to_shared (from))), "r"(bytes)
-                 : "memory");
+    asm volatile(
+        "{ .reg .b64 policy; createpolicy.fractional.L2::evict_first.b64 policy, 1.0; "
+        "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], %2, policy; "
+        "cp.async.bulk.commit_group; }" ::"l"(to),
+        "r"(unsigned (__cvta_generic_to_shared (from))), "r"(bytes)
+        : "memory");
 #else
   __syncwarp ();
   for (unsigned at = lane * 16; at < bytes; at += kWarp * 16)

@@ -31,7 +31,7 @@ __device__ inline void let_next_start ()
 }
 
 template <class... Parameters, class... Arguments>
-[[nodiscard]] int launch_overlapped (void (*kernel) (Parameters...), dim3 blocks, dim3 threads,
+[[nodiscard]] int launch_overlapped (void (*kernel) (Parameters...), dim3 blocks, unsigned threads,
                                      std::size_t shared_bytes, cudaStream_t stream,
                                      const Arguments &...arguments)
 {
@@ -44,7 +44,7 @@ template <class... Parameters, class... Arguments>
   overlap.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config = {};
   config.gridDim = blocks;
-  config.blockDim = threads;
+  config.blockDim = dim3 (threads);
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
   config.attrs = &overlap;

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The second kernel of byte-tiles. A block takes a strip of one bin or of a few, whose warps then
-// share the pixels in L1. Lanes lie side by side over the whole row, a tile each, and walk down
-// with it. Of the tile at hand a lane has in registers
+// The second kernel of byte-tiles. A block takes a strip of one bin. Its lanes lie side by side
+// over the whole row, a tile each, and walk down with it. Of the tile at hand a lane has in
+// registers
 //
 //   corner_   H at its first place
 //   top_      how H grows along its first row
-//   inside_   the counts below that row, right of the first column: 15 lines of bytes
+//   inside_   the counts below that row and right of the first column: 15 lines of bytes
 //
-// A step is a row of tiles. It reads the 16 rows of pixels below the tiles' first row, of which the
-// last is the first row of the tiles below:
+// A step is a row of tiles. It takes the 16 rows of pixels below the tiles' first row; the last of
+// them is the first row of the tiles below:
 //
-//   load      the pixels
-//   find      those of the bin; four bytes at a time they become inside_, and the row's count
+//   find      the pixels of the bin. Four bytes at a time they become inside_; the row's counts too
 //   left_of   the rows' counts in the warps before
-//   store     left, from these counts and from the lanes before; the tile goes to memory
+//   store     left, from these and from the lanes before; the tile goes to memory
 //   descend   corner_ and top_ of the tile below
 #pragma once
 
 #include "../../tiles.hpp"
+#include "../byte_tiles_policy.hpp"
 #include "bulk_store.cuh"
 #include "bytes.cuh"
 #include "overlap.cuh"
@@ -29,7 +29,8 @@
 namespace inthist::cuda {
 
 constexpr int kTileWords = kTileSide / 4;  // of a line
-constexpr int kGroup = 16;                 // lanes whose counts in a row a byte holds, but one
+constexpr int kGroup =
+    16;  // Lanes of a group: what 15 tiles have in a row, 240 at most, is a byte.
 
 /// Adds up over the lanes before, in groups of 16.
 __device__ inline std::uint32_t group_scan (std::uint32_t value)
@@ -43,8 +44,9 @@ __device__ inline std::uint32_t group_scan (std::uint32_t value)
   return value;
 }
 
-/// kWide: as in Tiles. kMostThreads: of a block.
-template <bool kWide, int kMostThreads>
+/// kWide: as in Tiles. kStaged: tiles go to memory by way of shared memory. kMostThreads: of a
+/// block.
+template <bool kWide, bool kStaged, int kMostThreads>
 class TileMarch {
 public:
   static constexpr int kLines = Tiles{ 0, 0, kWide }.line_of (kTileSide);
@@ -56,20 +58,19 @@ public:
     std::uint32_t above_counts[kMostThreads / kWarp];
   };
 
-  /// `staged` has room for a tile a thread.
+  /// With kStaged `staged` has room for a tile a thread.
   __device__ TileMarch (const BinBytes &image, const Strips &strips, const Layout &layout,
                         std::uint8_t *tensor, Shared &shared, std::uint8_t *staged)
       : image_ (image), strips_ (strips), shared_ (shared), lane_ (threadIdx.x % kWarp),
-        warp_ (threadIdx.x / kWarp), warps_ (blockDim.x / kWarp),
-        first_warp_ (threadIdx.y * warps_), strip_ (blockIdx.x / (strips.bins / blockDim.y)),
-        bin_ (blockIdx.x % (strips.bins / blockDim.y) * blockDim.y + threadIdx.y),
-        y_end_ (min (strips.height, (strip_ + 1) * strips.rows)),
+        warp_ (threadIdx.x / kWarp), strip_ (blockIdx.x / strips.bins),
+        // all bins of a strip together, as its pixels are in L2 then
+        bin_ (blockIdx.x % strips.bins), y_end_ (min (strips.height, (strip_ + 1) * strips.rows)),
         tiles_ (min (kWarp, divide_up (strips.width, kTileSide) - warp_ * kWarp)),
         pitch_ (layout.row_pitch), mask_ ((0xffu << image.shift & 0xff) * 0x01010101u),
         pattern_ ((unsigned (bin_ + image.first) << image.shift & 0xff) * 0x01010101u),
         pixels_ (image.data + min (int (threadIdx.x) * kTileSide, image.columns - kTileSide)),
         out_ (tensor + bin_ * layout.plane_pitch + std::size_t (warp_) * kWarp * kBytes),
-        warp_staged_ (staged + (first_warp_ + warp_) * kWarp * kBytes)
+        warp_staged_ (staged + warp_ * kWarp * kBytes)
   {
     const int columns = strips.width - int (threadIdx.x) * kTileSide;
 #pragma unroll
@@ -85,9 +86,12 @@ public:
     if (!image_.ready || strip_ > 0)  // else the first strip needs no counts
       wait_for_previous ();
     start (first);
+#pragma unroll
+    for (int r = 0; r < kAhead; r++)
+      ahead_[r] = row_at (min (first + 1 + r, strips_.height - 1));
     int parity = 0;
     for (int y = first; y < y_end_; y += kTileSide, parity ^= 1) {
-      if (y + kTileSide < strips_.height)
+      if (y + kTileSide + kAhead < strips_.height)
         find<true> (y + 1, parity);
       else
         find<false> (y + 1, parity);
@@ -96,11 +100,13 @@ public:
         let_next_start ();
       store (y, left_of (parity));
     }
-    finish_bulk_stores ();
+    if (kStaged)
+      finish_bulk_stores ();
   }
 
 private:
-  static constexpr int kQuads = kTileSide / 4;  // of rows
+  static constexpr int kAhead = kRowsAhead;
+  static constexpr int kQuads = kTileSide / 4;           // of rows
   static constexpr std::uint32_t kPrefix = 0x01010101u;  // a product with it scans four bytes
 
   /// Returns 1 in each byte that is a pixel of the bin.
@@ -113,9 +119,10 @@ private:
     return (~((different & 0x7f7f7f7fu) + 0x7f7f7f7fu | different) & columns_[w]) >> 7;
   }
 
-  __device__ void load (int y, uint4 &row) const
+  __device__ uint4 row_at (int y) const
   {
-    row = *reinterpret_cast<const uint4 *> (pixels_ + y * image_.stride);
+    return load_that_stays (reinterpret_cast<const uint4 *> (
+        pixels_ + std::size_t (unsigned (image_.stride)) * unsigned (y)));
   }
 
   /// Returns where a row's count is: find () packs those of a quad in the order 0, 2, 1, 3.
@@ -128,17 +135,16 @@ private:
   template <bool kAllRows>
   __device__ void find (int y, int buffer)
   {
-    uint4 rows[kTileSide];
-#pragma unroll
-    for (int r = 0; r < kTileSide; r++)
-      load (kAllRows ? y + r : min (y + r, strips_.height - 1), rows[r]);
     std::uint32_t sums[kTileWords] = {}, counts[kQuads] = {};
 #pragma unroll
     for (int q = 0; q < kQuads; q++)
       first_column_[q] = 0;
 #pragma unroll
     for (int r = 0; r < kTileSide; r++) {
-      const std::uint32_t words[kTileWords] = { rows[r].x, rows[r].y, rows[r].z, rows[r].w };
+      const uint4 row = ahead_[r % kAhead];
+      const std::uint32_t words[kTileWords] = { row.x, row.y, row.z, row.w };
+      const int next = y + r + kAhead;
+      ahead_[r % kAhead] = row_at (kAllRows ? next : min (next, strips_.height - 1));
       std::uint32_t scanned = 0;
 #pragma unroll
       for (int w = 0; w < kTileWords; w++) {
@@ -160,8 +166,7 @@ private:
 #pragma unroll
     for (int w = 0; w < kTileWords; w++)
       below_[w] = sums[w];
-    std::uint16_t *const to =
-        shared_.row_counts[buffer][(first_warp_ + warp_) * (kWarp / kGroup) + lane_ / kGroup];
+    std::uint16_t *const to = shared_.row_counts[buffer][threadIdx.x / kGroup];
 #pragma unroll
     for (int q = 0; q < kQuads; q++) {
       const std::uint32_t own = counts[q] + first_column_[q], before = group_scan (own) - own;
@@ -185,9 +190,9 @@ private:
     constexpr int kParts = kWarp / kGroup;
     const int place = place_of (lane_ % kGroup), part = lane_ / kGroup;
     const auto &counts = shared_.row_counts[buffer];
-    const int first = first_warp_ * kParts, own = first + warp_ * kParts;
+    const int own = warp_ * kParts;
     std::uint32_t left = 0;
-    for (int group = first + part; group < own; group += kParts)
+    for (int group = part; group < own; group += kParts)
       left += counts[group][place];
     left += __shfl_xor_sync (~0u, left, kGroup);
     return part == 0 ? left : left + counts[own][place];
@@ -199,8 +204,7 @@ private:
     std::uint32_t columns[kTileSide] = {};
     if (int (threadIdx.x) * kTileSide < strips_.width)
       add_columns (columns);
-    uint4 row;
-    load (y, row);
+    const uint4 row = row_at (y);
     const std::uint32_t words[kTileWords] = { row.x, row.y, row.z, row.w };
 #pragma unroll
     for (int w = 0; w < kTileWords; w++) {
@@ -216,10 +220,10 @@ private:
       columns[j] += columns[j - 1];
     const std::uint32_t all = first_column + columns[kTileSide - 1], upto = warp_scan (all);
     if (lane_ == kWarp - 1)
-      shared_.above_counts[first_warp_ + warp_] = upto;
+      shared_.above_counts[warp_] = upto;
     __syncthreads ();
-    corner_ = warp_sum (lane_ < warp_ ? shared_.above_counts[first_warp_ + lane_] : 0) + upto - all
-              + first_column;
+    corner_ =
+        warp_sum (lane_ < warp_ ? shared_.above_counts[lane_] : 0) + upto - all + first_column;
 #pragma unroll
     for (int j = 0; j < kTops; j++)
       top_[j] = kWide ? columns[j] : columns[2 * j] | columns[2 * j + 1] << 16;
@@ -232,7 +236,7 @@ private:
         strips_.counts + strips_.row_of (0, bin_) + threadIdx.x * kTileSide;
     const std::size_t counts_per_cell = strips_.bins * strips_.pitch;
     const int above = strip_ * strips_.cells_per_strip, joined = strips_.joined_cells;
-#pragma unroll 2
+#pragma unroll 4
     for (int cell = 0; cell < above; cell += joined) {
       const auto *const at = reinterpret_cast<const uint4 *> (
           counts + (min (cell + joined, above) - 1) * counts_per_cell);
@@ -258,16 +262,25 @@ private:
     for (int r = 0; r < kTileSide; r++)
       left[r + 1] = __dp4a (lanes_before_[r / 4], 1u << (8 * (r % 4)),
                             left[r] + __shfl_sync (~0u, groups_left, r, kGroup));
-    wait_for_bulk_store ();
-    auto *const lines = reinterpret_cast<uint4 *> (warp_staged_ + lane_ * kBytes);
+    std::uint8_t *const to = out_ + std::size_t (y / kTileSide) * pitch_;
+    if constexpr (kStaged) {
+      wait_for_bulk_store ();
+      store_lines (reinterpret_cast<uint4 *> (warp_staged_ + lane_ * kBytes), left);
+      bulk_store (to, warp_staged_, tiles_ * kBytes);
+    } else if (lane_ < tiles_) {
+      store_lines (reinterpret_cast<uint4 *> (to + lane_ * kBytes), left);
+    }
+    descend (left[kTileSide]);
+  }
+
+  __device__ void store_lines (uint4 *lines, const std::uint32_t (&left)[kTileSide + 1]) const
+  {
     store_header (lines, left);
 #pragma unroll
     for (int i = 1; i < kTileSide; i++)
       lines[Tiles{ 0, 0, kWide }.line_of (i)] =
           make_uint4 (__byte_perm (inside_[i - 1][0], left[i], 0x3214), inside_[i - 1][1],
                       inside_[i - 1][2], inside_[i - 1][3]);
-    bulk_store (out_ + std::size_t (y / kTileSide) * pitch_, warp_staged_, tiles_ * kBytes);
-    descend (left[kTileSide]);
   }
 
   __device__ void store_header (uint4 *lines, const std::uint32_t (&left)[kTileSide + 1]) const
@@ -301,7 +314,7 @@ private:
   /// Packs byte kByte of four words.
   template <int kByte>
   __device__ static std::uint32_t pack_bytes (std::uint32_t a, std::uint32_t b, std::uint32_t c,
-                                            std::uint32_t d)
+                                              std::uint32_t d)
   {
     constexpr unsigned kPick = kByte | (4 + kByte) << 4;
     return __byte_perm (__byte_perm (a, b, kPick), __byte_perm (c, d, kPick), 0x5410);
@@ -321,23 +334,24 @@ private:
   const BinBytes &image_;
   const Strips &strips_;
   Shared &shared_;
-  const int lane_, warp_, warps_, first_warp_, strip_, bin_, y_end_;
+  const int lane_, warp_, strip_, bin_, y_end_;
   const int tiles_;  // of the warp
   const std::size_t pitch_;
   const std::uint32_t mask_, pattern_;  // which bits are the bin, and what they are
   const std::uint8_t *const pixels_;
   std::uint8_t *const out_, *const warp_staged_;
   std::uint32_t columns_[kTileWords];
+  uint4 ahead_[kAhead];
   std::uint32_t corner_, top_[kTops];
   std::uint32_t inside_[kTileSide - 1][kTileWords], below_[kTileWords];
   std::uint32_t first_column_[kQuads], lanes_before_[kQuads];  // of four rows
 };
 
-template <bool kWide, int kMostThreads>
-__global__ void __launch_bounds__ (kMostThreads, 512 / kMostThreads)
+template <bool kWide, bool kStaged, int kMostThreads>
+__global__ void __launch_bounds__ (kMostThreads, kMostTileThreads / kMostThreads)
 march_tiles (BinBytes image, Strips strips, Layout layout, std::uint8_t *tensor)
 {
-  using Block = TileMarch<kWide, kMostThreads>;
+  using Block = TileMarch<kWide, kStaged, kMostThreads>;
   extern __shared__ uint4 staged[];
   __shared__ typename Block::Shared shared;
   Block (image, strips, layout, tensor, shared, reinterpret_cast<std::uint8_t *> (staged)).run ();
