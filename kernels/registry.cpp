@@ -31,6 +31,7 @@ namespace inthist {
 #endif
 #define CPU_STRATEGIES(ROW) \
   ROW (kRows) \
+  ROW (kByteRows) \
   ROW (kWavefront) \
   ROW (kCrossWeave) \
   ROW (kSerial)

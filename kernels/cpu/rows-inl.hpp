@@ -21,7 +21,7 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
-#include "../strategy.hpp"
+#include "columns-inl.hpp"
 
 HWY_BEFORE_NAMESPACE ();
 namespace inthist::cpu::HWY_NAMESPACE {
@@ -255,31 +255,6 @@ bool march_u32 (const Job &job, int bin, int first, int last, void *row_above, b
 bool march_u16 (const Job &job, int bin, int first, int last, void *row_above, bool past_caches)
 {
   return march<std::uint16_t> (job, bin, first, last, row_above, past_caches);
-}
-
-/// Adds to counts[x] the pixels of the bin in column x, rows first..last - 1.
-template <class T>
-bool count_columns (const Job &job, int bin, int first, int last, T *HWY_RESTRICT counts)
-{
-  const hn::CappedTag<std::uint8_t, 64> d8;
-  const auto wanted = hn::Set (d8, std::uint8_t (bin));
-  alignas (64) std::uint8_t sums[64];
-  for (int x = 0; x < job.shape.width; x += int (hn::Lanes (d8))) {
-    if (is_set (job.cancelled))
-      return false;
-    for (int y0 = first; y0 < last; y0 += 255) {
-      auto sum = hn::Zero (d8);
-      for (int y = y0; y < std::min (y0 + 255, last); y++)
-        sum = hn::Sub (
-            sum,
-            hn::VecFromMask (
-                d8, hn::Eq (hn::LoadU (d8, job.pixels.data + y * job.pixels.stride + x), wanted)));
-      hn::Store (sum, d8, sums);
-      for (std::size_t i = 0; i < hn::Lanes (d8); i++)
-        counts[x + i] = T (counts[x + i] + sums[i]);
-    }
-  }
-  return true;
 }
 
 /// Adds to sums[x] the values in column x, or their squares, some rows at a time, so that all is

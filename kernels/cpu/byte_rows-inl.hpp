@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The vector code of byte-rows, which is compiled once for each instruction set. Some tiles side by
+// side are made at a time. Equal-or-not bytes add up down their columns, and without column 0 in
+// four shifted additions along their rows: that is inside[i][j]. What column 0 adds up to, and what
+// the tiles before have in rows 1..i, is left[i]. Loops over 16 numbers are plain: the compiler
+// turns them into vectors.
+
+// A guard for each instruction set, as Highway's own files have
+#if defined(INTHIST_CPU_BYTE_ROWS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef INTHIST_CPU_BYTE_ROWS_INL_HPP
+#undef INTHIST_CPU_BYTE_ROWS_INL_HPP
+#else
+#define INTHIST_CPU_BYTE_ROWS_INL_HPP
+#endif
+
+#include <hwy/cache_control.h>
+
+#include "../tiles.hpp"
+#include "columns-inl.hpp"
+
+HWY_BEFORE_NAMESPACE ();
+namespace inthist::cpu::HWY_NAMESPACE {
+
+constexpr int kAtOnce = 64, kTilesAtOnce = kAtOnce / kTileSide;  // columns, tiles
+
+/// Rows of pixels that a row of tiles is of; there may be fewer than 16.
+struct PixelRows {
+  const std::uint8_t *pixels;
+  std::size_t stride;
+  int n;
+};
+
+/// What a bin has in a row of tiles, kAtOnce columns of it.
+struct Counts {
+  alignas (64) std::uint8_t top[kAtOnce];                // each column in row 0
+  alignas (64) std::uint8_t below[kAtOnce];              // each column in rows 1..15
+  alignas (64) std::uint8_t inside[kTileSide][kAtOnce];  // of each tile; 0 in column 0
+  // [i / 8][tile][i % 8]: column 15 of `inside` and, in the upper byte, what rows 1..i have in
+  // column 0
+  alignas (64) std::uint16_t sides[2][kTilesAtOnce][kTileSide / 2];
+};
+
+/// Counts columns x..x + kAtOnce - 1, of which those from `columns` on are beyond the frame.
+#if HWY_TARGET == HWY_SCALAR
+inline void count_tiles (const PixelRows &rows, int x, int columns, std::uint8_t bin,
+                         Counts &counts)
+{
+  counts = {};
+  for (int i = 0; i < kTileSide; i++)
+    for (int at = 0; at < kAtOnce; at++) {
+      if (i < rows.n && at < columns && rows.pixels[i * rows.stride + x + at] == bin)
+        (i == 0 ? counts.top : counts.below)[at]++;
+      std::uint16_t &side = counts.sides[i / 8][at / kTileSide][i % 8];
+      if (at % kTileSide == 0)
+        side = std::uint16_t (counts.below[at] << 8);
+      else
+        counts.inside[i][at] = std::uint8_t (counts.inside[i][at - 1] + counts.below[at]);
+      if (at % kTileSide == kTileSide - 1)
+        side = std::uint16_t (side | counts.inside[i][at]);
+    }
+}
+
+template <class T>
+T scan_top (const Counts &counts, int t, T *columns, T *top)
+{
+  T first = 0, sum = 0;
+  for (int j = 0; j < kTileSide; j++) {
+    const T count = T (columns[j] + counts.top[t * kTileSide + j]);
+    columns[j] = T (count + counts.below[t * kTileSide + j]);
+    top[j] = sum = T (j == 0 ? 0 : sum + count);
+    if (j == 0)
+      first = count;
+  }
+  return first;
+}
+
+template <class T>
+void add_left (const Counts &counts, int t, T *before, T *left)
+{
+  for (int i = 0; i < kTileSide; i++) {
+    const std::uint16_t side = counts.sides[i / 8][t][i % 8];
+    left[i] = T (before[i] + (side >> 8));
+    before[i] = T (left[i] + (side & 0xff));
+  }
+}
+
+template <class Number, class Half>
+void split (const Number *numbers, Half *low, Half *high)
+{
+  for (int i = 0; i < kTileSide; i++) {
+    low[i] = Half (numbers[i]);
+    high[i] = Half (numbers[i] >> 8 * sizeof (Half));
+  }
+}
+
+template <class T>
+void write_line (const T *line, T first, std::uint8_t *out)
+{
+  std::memcpy (out, line, kTileSide);
+  std::memcpy (out, &first, sizeof first);
+}
+#else
+HWY_INLINE void count_tiles (const PixelRows &rows, int x, int columns, std::uint8_t bin,
+                             Counts &counts)
+{
+  const hn::CappedTag<std::uint8_t, kAtOnce> d;
+  const hn::RepartitionToWide<decltype (d)> d16;
+  const hn::RepartitionToWide<decltype (d16)> d32;
+  const hn::RepartitionToWide<decltype (d32)> d64;
+  const auto wanted = hn::Set (d, bin), one = hn::Set (d, 1), all = hn::Set (d, 255);
+  for (int at = 0; at < kAtOnce; at += int (hn::Lanes (d))) {
+    const auto in_frame = hn::IfThenElseZero (hn::FirstN (d, std::max (0, columns - at)), all),
+               inner = hn::And (in_frame, hn::ShiftLeftBytes<1> (d, all));
+    const auto pixels = [&] (int i) HWY_ATTR {
+      const auto bins = hn::LoadU (d, rows.pixels + i * rows.stride + x + at);
+      return hn::IfThenElseZero (hn::Eq (bins, wanted), one);
+    };
+    alignas (64) std::uint8_t sides[kTileSide][kAtOnce];  // the first two bytes of each tile
+    hn::Store (hn::Zero (d), d, sides[0]);
+    hn::Store (hn::And (pixels (0), in_frame), d, counts.top + at);
+    auto column = hn::Zero (d);
+    for (int i = 1; i < kTileSide; i++) {
+      if (i < rows.n)
+        column = hn::Add (column, pixels (i));
+      auto sum = hn::And (column, inner);
+      sum = hn::Add (sum, hn::ShiftLeftBytes<1> (d, sum));
+      sum = hn::Add (sum, hn::ShiftLeftBytes<2> (d, sum));
+      sum = hn::Add (sum, hn::ShiftLeftBytes<4> (d, sum));
+      sum = hn::Add (sum, hn::ShiftLeftBytes<8> (d, sum));
+      hn::Store (sum, d, counts.inside[i] + at);
+      hn::Store (hn::CombineShiftRightBytes<15> (d, column, sum), d, sides[i]);
+    }
+    hn::Store (hn::And (column, in_frame), d, counts.below + at);
+    const auto of_row = [&] (int i) HWY_ATTR { return hn::BitCast (d16, hn::Load (d, sides[i])); };
+    const auto of_two = [&] (int i) HWY_ATTR {
+      return hn::BitCast (d32, hn::InterleaveLower (d16, of_row (i), of_row (i + 1)));
+    };
+    const auto of_four = [&] (int i) HWY_ATTR {
+      return hn::BitCast (d64, hn::InterleaveLower (d32, of_two (i), of_two (i + 2)));
+    };
+    for (int half = 0; half < 2; half++)
+      hn::Store (
+          hn::BitCast (d16, hn::InterleaveLower (d64, of_four (half * 8), of_four (half * 8 + 4))),
+          d16, counts.sides[half][at / kTileSide]);
+  }
+}
+
+/// Numbers of a tile that a vector of 16 bytes has.
+template <class T>
+using Part = hn::FixedTag<T, kTileSide / sizeof (T)>;
+
+/// Adds a tile's rows to what its columns have. Sets top[j]; returns what column 0 has up to row 0.
+template <class T>
+HWY_INLINE T scan_top (const Counts &counts, int t, T *columns, T *top)
+{
+  const Part<T> d;
+  const hn::Rebind<std::uint8_t, Part<T>> d_bytes;
+  constexpr int kLanes = kTileSide / sizeof (T);
+  const std::uint8_t *const row_0 = counts.top + t * kTileSide, *const below =
+                                                                    counts.below + t * kTileSide;
+  T first = 0;
+  auto before = hn::Zero (d);
+  for (int j = 0; j < kTileSide; j += kLanes) {
+    auto sum =
+        hn::Add (hn::Load (d, columns + j), hn::PromoteTo (d, hn::Load (d_bytes, row_0 + j)));
+    hn::Store (hn::Add (sum, hn::PromoteTo (d, hn::Load (d_bytes, below + j))), d, columns + j);
+    if (j == 0) {
+      first = hn::GetLane (sum);
+      before = hn::Sub (before, hn::Broadcast<0> (sum));
+    }
+    sum = hn::Add (sum, hn::ShiftLeftLanes<1> (d, sum));
+    sum = hn::Add (sum, hn::ShiftLeftLanes<2> (d, sum));
+    if constexpr (kLanes > 4)
+      sum = hn::Add (sum, hn::ShiftLeftLanes<4> (d, sum));
+    sum = hn::Add (sum, before);
+    before = hn::Broadcast<kLanes - 1> (sum);
+    hn::Store (sum, d, top + j);
+  }
+  return first;
+}
+
+/// Sets left[i], and adds the tile to what rows 1..i have before the next.
+template <class T>
+HWY_INLINE void add_left (const Counts &counts, int t, T *before, T *left)
+{
+  const Part<T> d;
+  const hn::Rebind<std::uint16_t, Part<T>> d_sides;
+  for (int i = 0; i < kTileSide; i += kTileSide / int (sizeof (T))) {
+    auto sides = hn::Load (d_sides, counts.sides[i / 8][t] + i % 8);
+    const auto widened = [&] (auto words) HWY_ATTR {
+      if constexpr (sizeof (T) == sizeof (std::uint16_t))
+        return words;
+      else
+        return hn::PromoteTo (d, words);
+    };
+    const auto sum = hn::Add (hn::Load (d, before + i), widened (hn::ShiftRight<8> (sides)));
+    hn::Store (sum, d, left + i);
+    hn::Store (hn::Add (sum, widened (hn::And (sides, hn::Set (d_sides, 0xff)))), d, before + i);
+  }
+}
+
+/// Splits 16 numbers into their halves.
+template <class Number, class Half>
+HWY_INLINE void split (const Number *numbers, Half *low, Half *high)
+{
+  const Part<Half> d;
+  constexpr int kLanes = kTileSide / sizeof (Half);
+  const auto *const halves = reinterpret_cast<const Half *> (numbers);
+  for (int i = 0; i < kTileSide; i += kLanes) {
+    const auto first = hn::Load (d, halves + 2 * i), second = hn::Load (d, halves + 2 * i + kLanes);
+    hn::Store (hn::ConcatEven (d, second, first), d, low + i);
+    hn::Store (hn::ConcatOdd (d, second, first), d, high + i);
+  }
+}
+
+/// Writes a line, past the caches, whose first number is `first`.
+template <class T>
+HWY_INLINE void write_line (const T *line, T first, std::uint8_t *out)
+{
+  const Part<T> d;
+  hn::Stream (hn::InsertLane (hn::Load (d, line), 0, first), d, reinterpret_cast<T *> (out));
+}
+#endif
+
+/// What a row of tiles has left of the tile at hand.
+template <class T>
+struct Left {
+  std::uint32_t h = 0;                  // in row 0
+  alignas (64) T rows[kTileSide] = {};  // in rows 1..i
+};
+
+/// Writes a tile. Its columns have `columns` in the rows above, and then also in its own.
+template <class T>
+HWY_INLINE void write_tile (const Counts &counts, int t, T *columns, Left<T> &before,
+                            std::uint8_t *out)
+{
+  constexpr bool kWide = sizeof (T) == 4;
+  // the halves of a narrow tile's numbers are bytes, and top's are not split
+  alignas (64) T top[kTileSide], left[kTileSide];
+  alignas (64) std::uint16_t low_top[kTileSide], high_top[kTileSide], low_left[kTileSide],
+      high_left[kTileSide];
+  alignas (64) std::uint8_t bytes[4][kTileSide], nothing[kTileSide];
+  const std::uint32_t corner = before.h + scan_top (counts, t, columns, top);
+  before.h = corner + top[kTileSide - 1];
+  add_left (counts, t, before.rows, left);
+  const auto line = [&out] (const auto *numbers, auto first) HWY_ATTR {
+    write_line (numbers, first, out);
+    out += kTileSide;
+  };
+  const std::uint16_t *words = nullptr;
+  if constexpr (kWide) {
+    split (top, low_top, high_top);
+    split (left, low_left, high_left);
+    split (high_top, bytes[2], nothing);
+    split (high_left, bytes[3], nothing);
+    split (low_left, bytes[0], bytes[1]);
+    words = low_top;
+  } else {
+    split (left, bytes[0], bytes[1]);
+    words = top;
+  }
+  line (words, std::uint16_t (corner));
+  line (words + kTileSide / 2, words[kTileSide / 2]);
+  line (bytes[1], std::uint8_t (corner >> 16));
+  if constexpr (kWide) {
+    line (bytes[2], std::uint8_t (corner >> 24));
+    line (bytes[3], std::uint8_t (0));
+  }
+  for (int i = 1; i < kTileSide; i++)
+    line (counts.inside[i] + t * kTileSide, bytes[0][i]);
+}
+
+/// Writes the tiles of rows first..last - 1 of a bin below the columns' counts. T holds a tile's
+/// numbers but for the corner. Returns false if it stopped because the job was cancelled.
+template <class T>
+bool march_tiles (const Job &job, int bin, int first, int last, T *columns)
+{
+  const Tiles tiles = tiles_of (job.shape);
+  const int width = job.shape.width;
+  std::fill (columns + width, columns + round_up (width, kAtOnce), T (0));
+  for (int y = first; y < last; y += kTileSide) {
+    std::uint8_t *out = static_cast<std::uint8_t *> (job.tensor) + bin * job.layout.plane_pitch
+                        + y / kTileSide * job.layout.row_pitch;
+    const PixelRows rows = { job.pixels.data + y * job.pixels.stride, job.pixels.stride,
+                             std::min (kTileSide, last - y) };
+    Left<T> left;
+    for (int x = 0; x < width; x += kAtOnce) {
+      if (is_set (job.cancelled)) {
+        hwy::FlushStream ();
+        return false;
+      }
+      Counts counts;
+      count_tiles (rows, x, width - x, std::uint8_t (bin), counts);
+      for (int t = 0; t < kTilesAtOnce && x + t * kTileSide < width; t++, out += tiles.bytes ())
+        write_tile (counts, t, columns + x + t * kTileSide, left, out);
+    }
+  }
+  hwy::FlushStream ();
+  return true;
+}
+
+bool march_narrow (const Job &job, int bin, int first, int last, void *columns)
+{
+  return march_tiles (job, bin, first, last, static_cast<std::uint16_t *> (columns));
+}
+
+bool march_wide (const Job &job, int bin, int first, int last, void *columns)
+{
+  return march_tiles (job, bin, first, last, static_cast<std::uint32_t *> (columns));
+}
+
+bool count_narrow (const Job &job, int bin, int first, int last, void *counts)
+{
+  return count_columns (job, bin, first, last, static_cast<std::uint16_t *> (counts));
+}
+
+bool count_wide (const Job &job, int bin, int first, int last, void *counts)
+{
+  return count_columns (job, bin, first, last, static_cast<std::uint32_t *> (counts));
+}
+
+}  // namespace inthist::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE ();
+
+#endif
