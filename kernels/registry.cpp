@@ -9,6 +9,7 @@ namespace inthist {
 #if INTHIST_CUDA
 #define CUDA_STRATEGIES(ROW) \
   ROW (kStrip) \
+  ROW (kByteTiles) \
   ROW (kLookBack) \
   ROW (kScanRowScanColumn)
 #else

@@ -16,10 +16,9 @@
 // u32, 1 / rows with u16. The picture comes from L2, once for every bin. What was tuned is in
 // strip_policy.hpp.
 #include <algorithm>
-#include <optional>
 
 #include "device/attribute.cuh"
-#include "device/strip_count.cuh"
+#include "device/count_strips.cuh"
 #include "device/strip_march.cuh"
 #include "strip.hpp"
 
@@ -47,95 +46,6 @@ int strip_rows (const Shape &shape, int processors, int blocks_per_processor,
       round_up (divide_up (shape.height, std::max (1, 2 * processors / shape.bins)), kStepRows));
   return std::max (
       { round_up (divide_up (shape.height, strips), kStepRows), least, policy.least_rows });
-}
-
-struct HighBits {
-  int shift, first;
-};
-
-/// Finds the high bits that are the bin, as in BinBytes; the LUT has all other bytes in no bin.
-/// Finds none where high bits do not suffice, or where a bin has no byte.
-std::optional<HighBits> high_bits_of (const Lut &lut, int bins)
-{
-  constexpr int kValues = sizeof lut;
-  const int start = int (std::ranges::find (lut, 0) - lut.begin ());
-  for (int shift = 0; shift <= 8; shift++) {
-    const int first = start >> shift;
-    if ((first + bins - 1) << shift >= kValues)
-      continue;
-    int value = 0;
-    while (value < kValues
-           && std::min<int> (lut[value], bins)
-                  == int (std::min<unsigned> ((value >> shift) - first, bins)))
-      value++;
-    if (value == kValues)
-      return HighBits{ shift, first };
-  }
-  return {};
-}
-
-/// Who makes bins of the image: nobody where its high bits are the bins, or where bins are given.
-enum class BinsBy { nobody, count, bin_image };
-
-/// What count reads, and march too, which with BinsBy::count reads the bins that count makes.
-struct Input {
-  BinBytes pixels;
-  BinsBy bins_by;
-};
-
-BinBytes bin_plane_of (const Job &job)
-{
-  return { .data = job.pixels.data,
-           .stride = job.pixels.stride,
-           .columns = int (job.pixels.stride) };
-}
-
-/// Chooses the image if its high bits are the bins and it lies `alignment` bytes at a time. Else
-/// count makes the bins if a pixel is a byte and four pixels are a word, or bin_image before it.
-Input input_of (const Job &job, const Strips &strips, int alignment)
-{
-  if (!job.binning)
-    return { bin_plane_of (job), BinsBy::nobody };
-  const auto &[image, lut] = *job.binning;
-  const std::size_t lies = reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width;
-  if (image.format.bytes != 1 || image.stride > UINT32_MAX || lies % 4 != 0)
-    return { bin_plane_of (job), BinsBy::bin_image };
-  const auto high_bits = high_bits_of (lut, strips.bins);
-  const auto [shift, first] = high_bits.value_or (HighBits{});
-  const BinBytes bytes = { .data = static_cast<const std::uint8_t *> (image.data),
-                           .stride = std::size_t (image.stride),
-                           .columns = strips.width,
-                           .shift = shift,
-                           .first = first,
-                           .ready = strips.counted_cells () > 0 };
-  return { bytes, high_bits && lies % alignment == 0 ? BinsBy::nobody : BinsBy::count };
-}
-
-int launch_bin_image (const Job &job, const Input &input)
-{
-  if (input.bins_by != BinsBy::bin_image)
-    return 0;
-  job.stage ("bins");
-  return bin_image (*job.binning, job.shape.width, job.shape.height, job.pixels, job.stream);
-}
-
-int launch_count (const Job &job, const Strips &strips, const Input &input)
-{
-  const bool makes_bins = input.bins_by == BinsBy::count;
-  const int cells = makes_bins ? strips.cells () : strips.counted_cells ();
-  if (cells == 0)
-    return 0;
-  job.stage ("count");
-  const std::size_t columns = makes_bins ? job.pixels.stride : strips.pitch;
-  const dim3 grid (unsigned (columns / kSegment), divide_up (cells, strips.joined_cells),
-                   strips.counted_cells () ? divide_up (strips.bins, kCountBins) : 1);
-  const bool one_cell = strips.joined_cells == 1;
-  const auto kernel = makes_bins ? one_cell ? count<true, true> : count<true, false>
-                      : one_cell ? count<false, true>
-                                 : count<false, false>;
-  return launch_overlapped (kernel, grid, kCountWarps * kWarp, 0, job.stream, input.pixels,
-                            LutWords::of (makes_bins ? job.binning->lut : Lut{}), job.pixels,
-                            strips);
 }
 
 /// A launch of march, as a frame's shape wants it; the number of blocks comes from Strips.

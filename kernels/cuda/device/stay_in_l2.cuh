@@ -36,6 +36,15 @@ __device__ inline uint2 load_that_stays (const uint2 *from)
   return value;
 }
 
+__device__ inline uint4 load_that_stays (const uint4 *from)
+{
+  uint4 value;
+  asm volatile("ld.global.L2::cache_hint.v4.b32 {%0, %1, %2, %3}, [%4], %5;"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "l"(from), "l"(stay_in_l2 ()));
+  return value;
+}
+
 __device__ inline void store_to_stay (std::uint32_t *to, std::uint32_t value)
 {
   asm volatile("st.global.L2::cache_hint.b32 [%0], %1, %2;" ::"l"(to), "r"(value),

@@ -27,10 +27,11 @@ struct Strips {
   /// Returns how many cells are counted; the last strip is above nothing.
   __host__ __device__ int counted_cells () const { return (n - 1) * cells_per_strip; }
 
-  Strips (const Shape &shape, int rows_per_strip, void *workspace)
+  /// Rounds the rows of a cell up to those of a step, or of a tile.
+  Strips (const Shape &shape, int rows_per_strip, void *workspace, int step_rows = kStepRows)
       : width (shape.width), height (shape.height), bins (shape.bins),
-        cells_per_strip (divide_up (rows_per_strip, kMostCell)),
-        cell_rows (round_up (divide_up (rows_per_strip, cells_per_strip), kStepRows)),
+        cells_per_strip (divide_up (rows_per_strip, kMostCell / step_rows * step_rows)),
+        cell_rows (round_up (divide_up (rows_per_strip, cells_per_strip), step_rows)),
         rows (cell_rows * cells_per_strip), n (divide_up (height, rows)),
         pitch (round_up (std::size_t (width), kSegment)),
         counts (static_cast<std::uint16_t *> (workspace))

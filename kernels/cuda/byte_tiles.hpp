@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include "../inthist.hpp"
+#include "byte_tiles_policy.hpp"
+
+namespace inthist::cuda {
+
+/// Runs byte-tiles with another policy. The workspace has room for strips of two rows of tiles.
+int run_byte_tiles (const Job &job, const TilesPolicy &policy);
+
+}  // namespace inthist::cuda

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The second kernel of byte-tiles. A block takes a strip of one bin. Its lanes lie side by side
+// over the whole row, a tile each, and walk down with it. Of the tile at hand a lane has in
+// registers
+//
+//   corner_   H at its first place
+//   top_      how H grows along its first row
+//   inside_   the counts below that row and right of the first column: 15 lines of bytes
+//
+// A step is a row of tiles. It takes the 16 rows of pixels below the tiles' first row; the last of
+// them is the first row of the tiles below:
+//
+//   find      the pixels of the bin. Four bytes at a time they become inside_; the row's counts too
+//   left_of   the rows' counts in the warps before
+//   store     left, from these and from the lanes before; the tile goes to memory
+//   descend   corner_ and top_ of the tile below
+#pragma once
+
+#include "../../tiles.hpp"
+#include "../byte_tiles_policy.hpp"
+#include "bulk_store.cuh"
+#include "bytes.cuh"
+#include "overlap.cuh"
+#include "stay_in_l2.cuh"
+#include "strips.cuh"
+#include "warp.cuh"
+
+namespace inthist::cuda {
+
+constexpr int kTileWords = kTileSide / 4;  // of a line
+constexpr int kGroup =
+    16;  // Lanes of a group: what 15 tiles have in a row, 240 at most, is a byte.
+
+/// Adds up over the lanes before, in groups of 16.
+__device__ inline std::uint32_t group_scan (std::uint32_t value)
+{
+#pragma unroll
+  for (int step = 1; step < kGroup; step *= 2)
+    asm volatile("{ .reg .pred has; .reg .u32 other; "
+                 "shfl.sync.up.b32 other|has, %0, %1, 0x1000, -1; @has add.u32 %0, %0, other; }"
+                 : "+r"(value)
+                 : "r"(step));
+  return value;
+}
+
+/// kWide: as in Tiles. kStaged: tiles go to memory by way of shared memory. kMostThreads: of a
+/// block.
+template <bool kWide, bool kStaged, int kMostThreads>
+class TileMarch {
+public:
+  static constexpr int kLines = Tiles{ 0, 0, kWide }.line_of (kTileSide);
+  static constexpr int kBytes = kLines * kTileSide;
+
+  /// What the warps of a block tell each other.
+  struct Shared {
+    std::uint16_t row_counts[2][kMostThreads / kGroup][kTileSide];  // [buffer][group][place]
+    std::uint32_t above_counts[kMostThreads / kWarp];
+  };
+
+  /// With kStaged `staged` has room for a tile a thread.
+  __device__ TileMarch (const BinBytes &image, const Strips &strips, const Layout &layout,
+                        std::uint8_t *tensor, Shared &shared, std::uint8_t *staged)
+      : image_ (image), strips_ (strips), shared_ (shared), lane_ (threadIdx.x % kWarp),
+        warp_ (threadIdx.x / kWarp), strip_ (blockIdx.x / strips.bins),
+        // all bins of a strip together, as its pixels are in L2 then
+        bin_ (blockIdx.x % strips.bins), y_end_ (min (strips.height, (strip_ + 1) * strips.rows)),
+        tiles_ (min (kWarp, divide_up (strips.width, kTileSide) - warp_ * kWarp)),
+        pitch_ (layout.row_pitch), mask_ ((0xffu << image.shift & 0xff) * 0x01010101u),
+        pattern_ ((unsigned (bin_ + image.first) << image.shift & 0xff) * 0x01010101u),
+        pixels_ (image.data + min (int (threadIdx.x) * kTileSide, image.columns - kTileSide)),
+        out_ (tensor + bin_ * layout.plane_pitch + std::size_t (warp_) * kWarp * kBytes),
+        warp_staged_ (staged + warp_ * kWarp * kBytes)
+  {
+    const int columns = strips.width - int (threadIdx.x) * kTileSide;
+#pragma unroll
+    for (int w = 0; w < kTileWords; w++)  // a column of the frame has bit 7 of its byte
+      columns_[w] = columns >= 4 * w + 4 ? 0x80808080u
+                    : columns <= 4 * w   ? 0
+                                         : 0x80808080u >> (32 - 8 * (columns - 4 * w));
+  }
+
+  __device__ void run ()
+  {
+    const int first = strip_ * strips_.rows;
+    if (!image_.ready || strip_ > 0)  // else the first strip needs no counts
+      wait_for_previous ();
+    start (first);
+#pragma unroll
+    for (int r = 0; r < kAhead; r++)
+      ahead_[r] = row_at (min (first + 1 + r, strips_.height - 1));
+    int parity = 0;
+    for (int y = first; y < y_end_; y += kTileSide, parity ^= 1) {
+      if (y + kTileSide + kAhead < strips_.height)
+        find<true> (y + 1, parity);
+      else
+        find<false> (y + 1, parity);
+      __syncthreads ();
+      if (y + kTileSide >= y_end_)
+        let_next_start ();
+      store (y, left_of (parity));
+    }
+    if (kStaged)
+      finish_bulk_stores ();
+  }
+
+private:
+  static constexpr int kAhead = kRowsAhead;
+  static constexpr int kQuads = kTileSide / 4;           // of rows
+  static constexpr std::uint32_t kPrefix = 0x01010101u;  // a product with it scans four bytes
+
+  /// Returns 1 in each byte that is a pixel of the bin.
+  __device__ std::uint32_t ones (std::uint32_t word, int w) const
+  {
+    std::uint32_t different;
+    asm("lop3.b32 %0, %1, %2, %3, 0x28;"
+        : "=r"(different)
+        : "r"(word), "r"(pattern_), "r"(mask_));  // (word ^ pattern) & mask
+    return (~((different & 0x7f7f7f7fu) + 0x7f7f7f7fu | different) & columns_[w]) >> 7;
+  }
+
+  __device__ uint4 row_at (int y) const
+  {
+    return load_that_stays (reinterpret_cast<const uint4 *> (
+        pixels_ + std::size_t (unsigned (image_.stride)) * unsigned (y)));
+  }
+
+  /// Returns where a row's count is: find () packs those of a quad in the order 0, 2, 1, 3.
+  __device__ static int place_of (int row)
+  {
+    return (row & ~3) | (row & 1) << 1 | (row >> 1 & 1);
+  }
+
+  /// Makes inside_, and below_ from the row after it. Also writes what the group has in each row.
+  template <bool kAllRows>
+  __device__ void find (int y, int buffer)
+  {
+    std::uint32_t sums[kTileWords] = {}, counts[kQuads] = {};
+#pragma unroll
+    for (int q = 0; q < kQuads; q++)
+      first_column_[q] = 0;
+#pragma unroll
+    for (int r = 0; r < kTileSide; r++) {
+      const uint4 row = ahead_[r % kAhead];
+      const std::uint32_t words[kTileWords] = { row.x, row.y, row.z, row.w };
+      const int next = y + r + kAhead;
+      ahead_[r % kAhead] = row_at (kAllRows ? next : min (next, strips_.height - 1));
+      std::uint32_t scanned = 0;
+#pragma unroll
+      for (int w = 0; w < kTileWords; w++) {
+        std::uint32_t own = ones (words[w], w);
+        if (!kAllRows && y + r >= strips_.height)
+          own = 0;
+        if (w == 0) {
+          first_column_[r / 4] = __byte_perm (first_column_[r / 4], own, byte_into (r % 4, 4));
+          scanned = (own & 0xffffff00u) * kPrefix;
+        } else {
+          scanned = own * kPrefix + __byte_perm (scanned, 0, 0x3333);
+        }
+        sums[w] += scanned;
+        if (r < kTileSide - 1)
+          inside_[r][w] = sums[w];
+      }
+      counts[r / 4] = __byte_perm (counts[r / 4], scanned, byte_into (r % 4, 7));
+    }
+#pragma unroll
+    for (int w = 0; w < kTileWords; w++)
+      below_[w] = sums[w];
+    std::uint16_t *const to = shared_.row_counts[buffer][threadIdx.x / kGroup];
+#pragma unroll
+    for (int q = 0; q < kQuads; q++) {
+      const std::uint32_t own = counts[q] + first_column_[q], before = group_scan (own) - own;
+      if (lane_ % kGroup == kGroup - 1)
+        *reinterpret_cast<uint2 *> (to + 4 * q) =
+            make_uint2 ((before & 0xff00ffu) + (own & 0xff00ffu),
+                        (before >> 8 & 0xff00ffu) + (own >> 8 & 0xff00ffu));
+      lanes_before_[q] = before + first_column_[q];  // and this lane's first column
+    }
+  }
+
+  /// Returns the selector that puts byte `from` of two words in byte `to` of the first.
+  __device__ static constexpr unsigned byte_into (int to, int from)
+  {
+    return (0x3210u & ~(0xfu << (4 * to))) | unsigned (from) << (4 * to);
+  }
+
+  /// Returns what the groups before have in row lane % 16.
+  __device__ std::uint32_t left_of (int buffer)
+  {
+    constexpr int kParts = kWarp / kGroup;
+    const int place = place_of (lane_ % kGroup), part = lane_ / kGroup;
+    const auto &counts = shared_.row_counts[buffer];
+    const int own = warp_ * kParts;
+    std::uint32_t left = 0;
+    for (int group = part; group < own; group += kParts)
+      left += counts[group][place];
+    left += __shfl_xor_sync (~0u, left, kGroup);
+    return part == 0 ? left : left + counts[own][place];
+  }
+
+  /// Makes corner_ and top_ of the first tiles.
+  __device__ void start (int y)
+  {
+    std::uint32_t columns[kTileSide] = {};
+    if (int (threadIdx.x) * kTileSide < strips_.width)
+      add_columns (columns);
+    const uint4 row = row_at (y);
+    const std::uint32_t words[kTileWords] = { row.x, row.y, row.z, row.w };
+#pragma unroll
+    for (int w = 0; w < kTileWords; w++) {
+      const std::uint32_t own = ones (words[w], w);
+#pragma unroll
+      for (int j = 0; j < 4; j++)
+        columns[4 * w + j] += own >> (8 * j) & 1;
+    }
+    const std::uint32_t first_column = columns[0];
+    columns[0] = 0;
+#pragma unroll
+    for (int j = 1; j < kTileSide; j++)
+      columns[j] += columns[j - 1];
+    const std::uint32_t all = first_column + columns[kTileSide - 1], upto = warp_scan (all);
+    if (lane_ == kWarp - 1)
+      shared_.above_counts[warp_] = upto;
+    __syncthreads ();
+    corner_ =
+        warp_sum (lane_ < warp_ ? shared_.above_counts[lane_] : 0) + upto - all + first_column;
+#pragma unroll
+    for (int j = 0; j < kTops; j++)
+      top_[j] = kWide ? columns[j] : columns[2 * j] | columns[2 * j + 1] << 16;
+  }
+
+  /// Adds the column counts above the strip, one for each set of joined cells.
+  __device__ void add_columns (std::uint32_t (&columns)[kTileSide]) const
+  {
+    const std::uint16_t *const counts =
+        strips_.counts + strips_.row_of (0, bin_) + threadIdx.x * kTileSide;
+    const std::size_t counts_per_cell = strips_.bins * strips_.pitch;
+    const int above = strip_ * strips_.cells_per_strip, joined = strips_.joined_cells;
+#pragma unroll 4
+    for (int cell = 0; cell < above; cell += joined) {
+      const auto *const at = reinterpret_cast<const uint4 *> (
+          counts + (min (cell + joined, above) - 1) * counts_per_cell);
+      const uint4 got[2] = { load_that_stays (at), load_that_stays (at + 1) };
+#pragma unroll
+      for (int half = 0; half < 2; half++) {
+        const std::uint32_t pairs[] = { got[half].x, got[half].y, got[half].z, got[half].w };
+#pragma unroll
+        for (int p = 0; p < 4; p++) {
+          columns[8 * half + 2 * p] += pairs[p] & 0xffff;
+          columns[8 * half + 2 * p + 1] += pairs[p] >> 16;
+        }
+      }
+    }
+  }
+
+  /// Lane r % 16 has in `groups_left` what the groups before have in row r below the tile's first.
+  __device__ void store (int y, std::uint32_t groups_left)
+  {
+    std::uint32_t left[kTileSide + 1];
+    left[0] = 0;
+#pragma unroll
+    for (int r = 0; r < kTileSide; r++)
+      left[r + 1] = __dp4a (lanes_before_[r / 4], 1u << (8 * (r % 4)),
+                            left[r] + __shfl_sync (~0u, groups_left, r, kGroup));
+    std::uint8_t *const to = out_ + std::size_t (y / kTileSide) * pitch_;
+    if constexpr (kStaged) {
+      wait_for_bulk_store ();
+      store_lines (reinterpret_cast<uint4 *> (warp_staged_ + lane_ * kBytes), left);
+      bulk_store (to, warp_staged_, tiles_ * kBytes);
+    } else if (lane_ < tiles_) {
+      store_lines (reinterpret_cast<uint4 *> (to + lane_ * kBytes), left);
+    }
+    descend (left[kTileSide]);
+  }
+
+  __device__ void store_lines (uint4 *lines, const std::uint32_t (&left)[kTileSide + 1]) const
+  {
+    store_header (lines, left);
+#pragma unroll
+    for (int i = 1; i < kTileSide; i++)
+      lines[Tiles{ 0, 0, kWide }.line_of (i)] =
+          make_uint4 (__byte_perm (inside_[i - 1][0], left[i], 0x3214), inside_[i - 1][1],
+                      inside_[i - 1][2], inside_[i - 1][3]);
+  }
+
+  __device__ void store_header (uint4 *lines, const std::uint32_t (&left)[kTileSide + 1]) const
+  {
+    if constexpr (kWide) {
+      std::uint32_t low[8];
+#pragma unroll
+      for (int p = 0; p < 8; p++)
+        low[p] = __byte_perm (p == 0 ? corner_ : top_[2 * p], top_[2 * p + 1], 0x5410);
+      lines[0] = make_uint4 (low[0], low[1], low[2], low[3]);
+      lines[1] = make_uint4 (low[4], low[5], low[6], low[7]);
+      const std::uint32_t third[] = { pack_bytes<2> (corner_ >> 8, top_[1], top_[2], top_[3]),
+                                      pack_bytes<2> (top_[4], top_[5], top_[6], top_[7]),
+                                      pack_bytes<2> (top_[8], top_[9], top_[10], top_[11]),
+                                      pack_bytes<2> (top_[12], top_[13], top_[14], top_[15]) };
+      lines[3] = make_uint4 (third[0], third[1], third[2], third[3]);
+      lines[4] = make_uint4 (pack_bytes<2> (0, left[1], left[2], left[3]),
+                             pack_bytes<2> (left[4], left[5], left[6], left[7]),
+                             pack_bytes<2> (left[8], left[9], left[10], left[11]),
+                             pack_bytes<2> (left[12], left[13], left[14], left[15]));
+    } else {
+      lines[0] = make_uint4 (__byte_perm (corner_, top_[0], 0x7610), top_[1], top_[2], top_[3]);
+      lines[1] = make_uint4 (top_[4], top_[5], top_[6], top_[7]);
+    }
+    lines[2] = make_uint4 (pack_bytes<1> (corner_ >> 8, left[1], left[2], left[3]),
+                           pack_bytes<1> (left[4], left[5], left[6], left[7]),
+                           pack_bytes<1> (left[8], left[9], left[10], left[11]),
+                           pack_bytes<1> (left[12], left[13], left[14], left[15]));
+  }
+
+  /// Packs byte kByte of four words.
+  template <int kByte>
+  __device__ static std::uint32_t pack_bytes (std::uint32_t a, std::uint32_t b, std::uint32_t c,
+                                              std::uint32_t d)
+  {
+    constexpr unsigned kPick = kByte | (4 + kByte) << 4;
+    return __byte_perm (__byte_perm (a, b, kPick), __byte_perm (c, d, kPick), 0x5410);
+  }
+
+  __device__ void descend (std::uint32_t left)
+  {
+    corner_ += left;
+#pragma unroll
+    for (int j = 0; j < kTops; j++)
+      top_[j] += kWide ? byte_of (below_[j / 4], j % 4)
+                       : __byte_perm (below_[j / 2], 0, j % 2 ? 0x4342 : 0x4140);
+  }
+
+  static constexpr int kTops = kWide ? kTileSide : kTileSide / 2;  // words: narrow ones have two
+
+  const BinBytes &image_;
+  const Strips &strips_;
+  Shared &shared_;
+  const int lane_, warp_, strip_, bin_, y_end_;
+  const int tiles_;  // of the warp
+  const std::size_t pitch_;
+  const std::uint32_t mask_, pattern_;  // which bits are the bin, and what they are
+  const std::uint8_t *const pixels_;
+  std::uint8_t *const out_, *const warp_staged_;
+  std::uint32_t columns_[kTileWords];
+  uint4 ahead_[kAhead];
+  std::uint32_t corner_, top_[kTops];
+  std::uint32_t inside_[kTileSide - 1][kTileWords], below_[kTileWords];
+  std::uint32_t first_column_[kQuads], lanes_before_[kQuads];  // of four rows
+};
+
+template <bool kWide, bool kStaged, int kMostThreads>
+__global__ void __launch_bounds__ (kMostThreads, kMostTileThreads / kMostThreads)
+march_tiles (BinBytes image, Strips strips, Layout layout, std::uint8_t *tensor)
+{
+  using Block = TileMarch<kWide, kStaged, kMostThreads>;
+  extern __shared__ uint4 staged[];
+  __shared__ typename Block::Shared shared;
+  Block (image, strips, layout, tensor, shared, reinterpret_cast<std::uint8_t *> (staged)).run ();
+}
+
+}  // namespace inthist::cuda

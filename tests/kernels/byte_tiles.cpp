@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// byte-tiles with other policies than its own: strips of any height, and tiles that are not staged
+// in shared memory, as where a block has too little of it.
+//
+// Environment: devices.hpp
+#include <kernels/registry.hpp>
+#if INTHIST_CUDA
+#include <kernels/cuda/byte_tiles.hpp>
+#endif
+
+#include "devices.hpp"
+
+namespace {
+
+#if INTHIST_CUDA
+void run_policies ()
+{
+  const Strategy &strategy = *find_strategy ("byte-tiles");
+  for (const auto &[width, height, bins] : { std::array{ 700, 300, 5 },
+                                             { 1920, 120, 3 },
+                                             { 33, 4400, 2 },      // wide: rows
+                                             { 4400, 90, 3 } }) {  // wide: columns
+    const Input input (case_of (Shape{ width, height, bins, Type::u8_tiled }, Pattern::noise));
+    for (const bool staged : { true, false })
+      for (const int rows : { 2, 3, 7, 300 }) {
+        Frame frame (Device::cuda, input, true);
+        Block workspace (Device::cuda, strategy.workspace_bytes (input.c.shape, {}));
+        workspace.poison ();
+        Queue queue (Device::cuda);
+        const cuda::TilesPolicy policy = { .least_rows = rows,
+                                           .most_rows = rows,
+                                           .staged = staged };
+        fail_unless_equals_int (cuda::run_byte_tiles (frame.job (workspace, queue), policy), 0);
+        queue.wait ();
+        const std::string wrong = frame.wrong ();
+        fail_unless (wrong.empty (), "%s, strips of %d rows of tiles, %s: %s",
+                     input.c.name ().c_str (), rows, staged ? "staged" : "not staged",
+                     wrong.c_str ());
+      }
+  }
+}
+#else
+void run_policies () {}
+#endif
+
+}  // namespace
+
+GST_START_TEST (policies)
+{
+  if (have (Device::cuda, "policies"))
+    run_policies ();
+}
+GST_END_TEST
+
+static Suite *byte_tiles_suite ()
+{
+  Suite *const suite = suite_create ("byte_tiles");
+  tcase_add_test (case_of_suite (suite, "byte_tiles"), policies);
+  return suite;
+}
+
+GST_CHECK_MAIN (byte_tiles)
