@@ -138,9 +138,9 @@ constexpr int kMapThreads = 128;
 template <class AnyQuery>
 constexpr int kMapBlocks = std::is_same_v<AnyQuery, WholeQuery> ? 8 : 6;
 
-template <Measure kMeasure, class AnyQuery>
+template <Measure kMeasure, class Tensor, class AnyQuery>
 __global__ void __launch_bounds__ (kMapThreads, kMapBlocks<AnyQuery>)
-map_chains (TensorView tensor, AnyQuery query, int n, int apart)
+map_chains (Tensor tensor, AnyQuery query, int n, int apart)
 {
   const Shape &shape = tensor.shape;
   __shared__ float model[256];
@@ -156,8 +156,8 @@ map_chains (TensorView tensor, AnyQuery query, int n, int apart)
 }
 
 /// Returns false, with nothing done, if the windows cannot be chained or their counts overflow.
-template <Measure kMeasure, class AnyQuery>
-bool try_launch_map (TensorView tensor, const AnyQuery &query, Stream stream)
+template <Measure kMeasure, class Tensor, class AnyQuery>
+bool try_launch_map (const Tensor &tensor, const AnyQuery &query, Stream stream)
 {
   const Grid &grid = query.windows.grid;
   if (query.windows.list || grid.step_y < 1 || grid.window_height % grid.step_y != 0
