@@ -26,15 +26,19 @@ bool is_valid (const Shape &shape)
          && counter == pixel && shape.bins == 1;
 }
 
+Rows rows_of (const Shape &shape)
+{
+  if (shape.counter != Type::u8_tiled)
+    return { shape.height, shape.width * bytes_of (shape.counter) };
+  const Tiles tiles = tiles_of (shape);
+  return { tiles.rows, tiles.columns * std::size_t (tiles.bytes ()) };
+}
+
 Layout layout_of (const Shape &shape)
 {
-  if (shape.counter == Type::u8_tiled) {
-    const Tiles tiles = tiles_of (shape);
-    const std::size_t row = round_up (tiles.columns * std::size_t (tiles.bytes ()), 64);
-    return { row, row * tiles.rows };
-  }
-  const std::size_t row = round_up (shape.width * bytes_of (shape.counter), 64);
-  return { row, row * shape.height };
+  const auto [n, bytes] = rows_of (shape);
+  const std::size_t row = round_up (bytes, 64);
+  return { row, row * n };
 }
 
 }  // namespace inthist

@@ -56,6 +56,13 @@ struct Layout {
   std::size_t row_pitch = 0, plane_pitch = 0;  // bytes
 };
 
+/// Rows of a plane as they lie: lines of elements, or rows of tiles.
+struct Rows {
+  int n = 0;
+  std::size_t bytes = 0;  // of each, without what a pitch adds
+};
+Rows rows_of (const Shape &shape);
+
 /// Aligns rows to cache lines (64 bytes) and leaves no gap between planes.
 Layout layout_of (const Shape &shape);
 

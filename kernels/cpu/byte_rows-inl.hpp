@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The vector code of byte-rows, which is compiled once for each instruction set. Some tiles side by
-// side are made at a time. Down their columns, then along their rows, in four shifted additions,
-// equal-or-not bytes add up to what a tile has in rows 1..i and columns 0..j: at most 15 x 16. Less
-// column 0 that is inside[i][j]; column 0, and what the tiles before have in rows 1..i, is left[i].
+// side are made at a time. Equal-or-not bytes add up down their columns, and without column 0 in
+// four shifted additions along their rows: that is inside[i][j]. What column 0 adds up to, and what
+// the tiles before have in rows 1..i, is left[i]. Loops over 16 numbers are plain: the compiler
+// turns them into vectors.
 
 // A guard for each instruction set, as Highway's own files have
 #if defined(INTHIST_CPU_BYTE_ROWS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
@@ -23,13 +24,6 @@ namespace inthist::cpu::HWY_NAMESPACE {
 
 constexpr int kAtOnce = 64, kTilesAtOnce = kAtOnce / kTileSide;  // columns, tiles
 
-/// What a bin has in a row of tiles, kAtOnce columns of it.
-struct Counts {
-  alignas (64) std::uint8_t first[kAtOnce];              // each column in row 0
-  alignas (64) std::uint8_t others[kAtOnce];             // each column in rows 1..15
-  alignas (64) std::uint8_t inside[kTileSide][kAtOnce];  // rows 1..i, columns 0..j of a tile
-};
-
 /// Rows of pixels that a row of tiles is of; there may be fewer than 16.
 struct PixelRows {
   const std::uint8_t *pixels;
@@ -37,137 +31,293 @@ struct PixelRows {
   int n;
 };
 
+/// What a bin has in a row of tiles, kAtOnce columns of it.
+struct Counts {
+  alignas (64) std::uint8_t top[kAtOnce];                // each column in row 0
+  alignas (64) std::uint8_t below[kAtOnce];              // each column in rows 1..15
+  alignas (64) std::uint8_t inside[kTileSide][kAtOnce];  // of each tile; 0 in column 0
+  // [i / 8][tile][i % 8]: column 15 of `inside` and, in the upper byte, what rows 1..i have in
+  // column 0
+  alignas (64) std::uint16_t sides[2][kTilesAtOnce][kTileSide / 2];
+};
+
 /// Counts columns x..x + kAtOnce - 1, of which those from `columns` on are beyond the frame.
+#if HWY_TARGET == HWY_SCALAR
+inline void count_tiles (const PixelRows &rows, int x, int columns, std::uint8_t bin,
+                         Counts &counts)
+{
+  counts = {};
+  for (int i = 0; i < kTileSide; i++)
+    for (int at = 0; at < kAtOnce; at++) {
+      if (i < rows.n && at < columns && rows.pixels[i * rows.stride + x + at] == bin)
+        (i == 0 ? counts.top : counts.below)[at]++;
+      std::uint16_t &side = counts.sides[i / 8][at / kTileSide][i % 8];
+      if (at % kTileSide == 0)
+        side = std::uint16_t (counts.below[at] << 8);
+      else
+        counts.inside[i][at] = std::uint8_t (counts.inside[i][at - 1] + counts.below[at]);
+      if (at % kTileSide == kTileSide - 1)
+        side = std::uint16_t (side | counts.inside[i][at]);
+    }
+}
+
+template <class T>
+T scan_top (const Counts &counts, int t, T *columns, T *top)
+{
+  T first = 0, sum = 0;
+  for (int j = 0; j < kTileSide; j++) {
+    const T count = T (columns[j] + counts.top[t * kTileSide + j]);
+    columns[j] = T (count + counts.below[t * kTileSide + j]);
+    top[j] = sum = T (j == 0 ? 0 : sum + count);
+    if (j == 0)
+      first = count;
+  }
+  return first;
+}
+
+template <class T>
+void add_left (const Counts &counts, int t, T *before, T *left)
+{
+  for (int i = 0; i < kTileSide; i++) {
+    const std::uint16_t side = counts.sides[i / 8][t][i % 8];
+    left[i] = T (before[i] + (side >> 8));
+    before[i] = T (left[i] + (side & 0xff));
+  }
+}
+
+template <class Number, class Half>
+void split (const Number *numbers, Half *low, Half *high)
+{
+  for (int i = 0; i < kTileSide; i++) {
+    low[i] = Half (numbers[i]);
+    high[i] = Half (numbers[i] >> 8 * sizeof (Half));
+  }
+}
+
+template <class T>
+void write_line (const T *line, T first, std::uint8_t *out)
+{
+  std::memcpy (out, line, kTileSide);
+  std::memcpy (out, &first, sizeof first);
+}
+#else
 HWY_INLINE void count_tiles (const PixelRows &rows, int x, int columns, std::uint8_t bin,
                              Counts &counts)
 {
   const hn::CappedTag<std::uint8_t, kAtOnce> d;
-  const auto wanted = hn::Set (d, bin), one = hn::Set (d, 1);
+  const hn::RepartitionToWide<decltype (d)> d16;
+  const hn::RepartitionToWide<decltype (d16)> d32;
+  const hn::RepartitionToWide<decltype (d32)> d64;
+  const auto wanted = hn::Set (d, bin), one = hn::Set (d, 1), all = hn::Set (d, 255);
   for (int at = 0; at < kAtOnce; at += int (hn::Lanes (d))) {
-    const auto in_frame = hn::IfThenElseZero (hn::FirstN (d, std::max (0, columns - at)), one);
+    const auto in_frame = hn::IfThenElseZero (hn::FirstN (d, std::max (0, columns - at)), all),
+               inner = hn::And (in_frame, hn::ShiftLeftBytes<1> (d, all));
     const auto pixels = [&] (int i) HWY_ATTR {
       const auto bins = hn::LoadU (d, rows.pixels + i * rows.stride + x + at);
-      return hn::IfThenElseZero (hn::Eq (bins, wanted), in_frame);
+      return hn::IfThenElseZero (hn::Eq (bins, wanted), one);
     };
-    hn::Store (pixels (0), d, counts.first + at);
+    alignas (64) std::uint8_t sides[kTileSide][kAtOnce];  // the first two bytes of each tile
+    hn::Store (hn::Zero (d), d, sides[0]);
+    hn::Store (hn::And (pixels (0), in_frame), d, counts.top + at);
     auto column = hn::Zero (d);
     for (int i = 1; i < kTileSide; i++) {
       if (i < rows.n)
         column = hn::Add (column, pixels (i));
-      auto sum = column;
-#if HWY_TARGET != HWY_SCALAR
+      auto sum = hn::And (column, inner);
       sum = hn::Add (sum, hn::ShiftLeftBytes<1> (d, sum));
       sum = hn::Add (sum, hn::ShiftLeftBytes<2> (d, sum));
       sum = hn::Add (sum, hn::ShiftLeftBytes<4> (d, sum));
       sum = hn::Add (sum, hn::ShiftLeftBytes<8> (d, sum));
-#endif
       hn::Store (sum, d, counts.inside[i] + at);
+      hn::Store (hn::CombineShiftRightBytes<15> (d, column, sum), d, sides[i]);
     }
-    hn::Store (column, d, counts.others + at);
+    hn::Store (hn::And (column, in_frame), d, counts.below + at);
+    const auto of_row = [&] (int i) HWY_ATTR { return hn::BitCast (d16, hn::Load (d, sides[i])); };
+    const auto of_two = [&] (int i) HWY_ATTR {
+      return hn::BitCast (d32, hn::InterleaveLower (d16, of_row (i), of_row (i + 1)));
+    };
+    const auto of_four = [&] (int i) HWY_ATTR {
+      return hn::BitCast (d64, hn::InterleaveLower (d32, of_two (i), of_two (i + 2)));
+    };
+    for (int half = 0; half < 2; half++)
+      hn::Store (
+          hn::BitCast (d16, hn::InterleaveLower (d64, of_four (half * 8), of_four (half * 8 + 4))),
+          d16, counts.sides[half][at / kTileSide]);
   }
-#if HWY_TARGET == HWY_SCALAR
-  for (int i = 1; i < kTileSide; i++)
-    for (int at = 0; at < kAtOnce; at++)
-      if (at % kTileSide != 0)
-        counts.inside[i][at] += counts.inside[i][at - 1];
-#endif
 }
 
-/// Writes a line of a tile, past the caches.
-HWY_INLINE void write_line (const std::uint8_t *line, std::uint8_t *out)
+/// Numbers of a tile that a vector of 16 bytes has.
+template <class T>
+using Part = hn::FixedTag<T, kTileSide / sizeof (T)>;
+
+/// Adds a tile's rows to what its columns have. Sets top[j]; returns what column 0 has up to row 0.
+template <class T>
+HWY_INLINE T scan_top (const Counts &counts, int t, T *columns, T *top)
 {
-#if HWY_TARGET == HWY_SCALAR
-  std::memcpy (out, line, kTileSide);
-#else
-  const hn::FixedTag<std::uint8_t, kTileSide> d;
-  hn::Stream (hn::Load (d, line), d, out);
-#endif
+  const Part<T> d;
+  const hn::Rebind<std::uint8_t, Part<T>> d_bytes;
+  constexpr int kLanes = kTileSide / sizeof (T);
+  const std::uint8_t *const row_0 = counts.top + t * kTileSide, *const below =
+                                                                    counts.below + t * kTileSide;
+  T first = 0;
+  auto before = hn::Zero (d);
+  for (int j = 0; j < kTileSide; j += kLanes) {
+    auto sum =
+        hn::Add (hn::Load (d, columns + j), hn::PromoteTo (d, hn::Load (d_bytes, row_0 + j)));
+    hn::Store (hn::Add (sum, hn::PromoteTo (d, hn::Load (d_bytes, below + j))), d, columns + j);
+    if (j == 0) {
+      first = hn::GetLane (sum);
+      before = hn::Sub (before, hn::Broadcast<0> (sum));
+    }
+    sum = hn::Add (sum, hn::ShiftLeftLanes<1> (d, sum));
+    sum = hn::Add (sum, hn::ShiftLeftLanes<2> (d, sum));
+    if constexpr (kLanes > 4)
+      sum = hn::Add (sum, hn::ShiftLeftLanes<4> (d, sum));
+    sum = hn::Add (sum, before);
+    before = hn::Broadcast<kLanes - 1> (sum);
+    hn::Store (sum, d, top + j);
+  }
+  return first;
 }
 
-/// Writes the line of a row of a tile, of what rows 1..i have in columns 0..j, and of left[i].
-HWY_INLINE void write_row (const std::uint8_t *sums, std::uint8_t left, std::uint8_t *out)
+/// Sets left[i], and adds the tile to what rows 1..i have before the next.
+template <class T>
+HWY_INLINE void add_left (const Counts &counts, int t, T *before, T *left)
 {
-#if HWY_TARGET == HWY_SCALAR
-  out[0] = left;
-  for (int j = 1; j < kTileSide; j++)
-    out[j] = std::uint8_t (sums[j] - sums[0]);
-#else
-  const hn::FixedTag<std::uint8_t, kTileSide> d;
-  const auto line = hn::Load (d, sums),
-             inside = hn::Sub (line, hn::TableLookupBytes (line, hn::Zero (d)));
-  hn::Stream (hn::InsertLane (inside, 0, left), d, out);
-#endif
+  const Part<T> d;
+  const hn::Rebind<std::uint16_t, Part<T>> d_sides;
+  for (int i = 0; i < kTileSide; i += kTileSide / int (sizeof (T))) {
+    auto sides = hn::Load (d_sides, counts.sides[i / 8][t] + i % 8);
+    const auto widened = [&] (auto words) HWY_ATTR {
+      if constexpr (sizeof (T) == sizeof (std::uint16_t))
+        return words;
+      else
+        return hn::PromoteTo (d, words);
+    };
+    const auto sum = hn::Add (hn::Load (d, before + i), widened (hn::ShiftRight<8> (sides)));
+    hn::Store (sum, d, left + i);
+    hn::Store (hn::Add (sum, widened (hn::And (sides, hn::Set (d_sides, 0xff)))), d, before + i);
+  }
 }
+
+/// Splits 16 numbers into their halves.
+template <class Number, class Half>
+HWY_INLINE void split (const Number *numbers, Half *low, Half *high)
+{
+  const Part<Half> d;
+  constexpr int kLanes = kTileSide / sizeof (Half);
+  const auto *const halves = reinterpret_cast<const Half *> (numbers);
+  for (int i = 0; i < kTileSide; i += kLanes) {
+    const auto first = hn::Load (d, halves + 2 * i), second = hn::Load (d, halves + 2 * i + kLanes);
+    hn::Store (hn::ConcatEven (d, second, first), d, low + i);
+    hn::Store (hn::ConcatOdd (d, second, first), d, high + i);
+  }
+}
+
+/// Writes a line, past the caches, whose first number is `first`.
+template <class T>
+HWY_INLINE void write_line (const T *line, T first, std::uint8_t *out)
+{
+  const Part<T> d;
+  hn::Stream (hn::InsertLane (hn::Load (d, line), 0, first), d, reinterpret_cast<T *> (out));
+}
+#endif
 
 /// What a row of tiles has left of the tile at hand.
+template <class T>
 struct Left {
-  std::uint32_t above = 0;             // H in row 0
-  std::uint32_t rows[kTileSide] = {};  // in rows 1..i
+  std::uint32_t h = 0;                  // in row 0
+  alignas (64) T rows[kTileSide] = {};  // in rows 1..i
 };
 
-/// Writes a tile. Its columns have `columns` in the rows above.
-HWY_INLINE void write_tile (const Tiles &tiles, const Counts &counts, int at,
-                            const std::uint32_t *columns, Left &left, std::uint8_t *out)
+/// Writes a tile. Its columns have `columns` in the rows above, and then also in its own.
+template <class T>
+HWY_INLINE void write_tile (const Counts &counts, int t, T *columns, Left<T> &before,
+                            std::uint8_t *out)
 {
-  alignas (kTileSide) std::uint8_t lines[5][kTileSide] = {};  // before those of rows
-  const std::uint32_t corner = left.above + columns[0] + counts.first[at];
-  std::uint32_t top = 0;
-  const auto put_top = [&] (int j, std::uint32_t low, std::uint32_t high) {
-    lines[j / 8][j % 8 * 2] = std::uint8_t (low);
-    lines[j / 8][j % 8 * 2 + 1] = std::uint8_t (low >> 8);
-    lines[3][j] = std::uint8_t (high);
+  constexpr bool kWide = sizeof (T) == 4;
+  // the halves of a narrow tile's numbers are bytes, and top's are not split
+  alignas (64) T top[kTileSide], left[kTileSide];
+  alignas (64) std::uint16_t low_top[kTileSide], high_top[kTileSide], low_left[kTileSide],
+      high_left[kTileSide];
+  alignas (64) std::uint8_t bytes[4][kTileSide], nothing[kTileSide];
+  const std::uint32_t corner = before.h + scan_top (counts, t, columns, top);
+  before.h = corner + top[kTileSide - 1];
+  add_left (counts, t, before.rows, left);
+  const auto line = [&out] (const auto *numbers, auto first) HWY_ATTR {
+    write_line (numbers, first, out);
+    out += kTileSide;
   };
-  put_top (0, corner, corner >> 24);
-  for (int j = 1; j < kTileSide; j++) {
-    top += columns[j] + counts.first[at + j];
-    put_top (j, top, top >> 16);
+  const std::uint16_t *words = nullptr;
+  if constexpr (kWide) {
+    split (top, low_top, high_top);
+    split (left, low_left, high_left);
+    split (high_top, bytes[2], nothing);
+    split (high_left, bytes[3], nothing);
+    split (low_left, bytes[0], bytes[1]);
+    words = low_top;
+  } else {
+    split (left, bytes[0], bytes[1]);
+    words = top;
   }
-  left.above = corner + top;
-  lines[2][0] = std::uint8_t (corner >> 16);
-  for (int i = 1; i < kTileSide; i++) {
-    const std::uint8_t *const sums = counts.inside[i] + at;
-    const std::uint32_t before = left.rows[i] + sums[0];
-    lines[2][i] = std::uint8_t (before >> 8);
-    lines[4][i] = std::uint8_t (before >> 16);
-    write_row (sums, std::uint8_t (before), out + kTileSide * tiles.line_of (i));
-    left.rows[i] += sums[kTileSide - 1];
+  line (words, std::uint16_t (corner));
+  line (words + kTileSide / 2, words[kTileSide / 2]);
+  line (bytes[1], std::uint8_t (corner >> 16));
+  if constexpr (kWide) {
+    line (bytes[2], std::uint8_t (corner >> 24));
+    line (bytes[3], std::uint8_t (0));
   }
-  for (int n = 0; n < tiles.line_of (1); n++)
-    write_line (lines[n], out + kTileSide * n);
+  for (int i = 1; i < kTileSide; i++)
+    line (counts.inside[i] + t * kTileSide, bytes[0][i]);
 }
 
-/// Writes the tiles of rows first..last - 1 of a bin below the columns' counts. Returns false if it
-/// stopped because the job was cancelled.
-bool march_tiles (const Job &job, int bin, int first, int last, std::uint32_t *columns)
+/// Writes the tiles of rows first..last - 1 of a bin below the columns' counts. T holds a tile's
+/// numbers but for the corner. Returns false if it stopped because the job was cancelled.
+template <class T>
+bool march_tiles (const Job &job, int bin, int first, int last, T *columns)
 {
   const Tiles tiles = tiles_of (job.shape);
+  const int width = job.shape.width;
+  std::fill (columns + width, columns + round_up (width, kAtOnce), T (0));
   for (int y = first; y < last; y += kTileSide) {
-    std::uint8_t *const row = static_cast<std::uint8_t *> (job.tensor)
-                              + bin * job.layout.plane_pitch + y / kTileSide * job.layout.row_pitch;
+    std::uint8_t *out = static_cast<std::uint8_t *> (job.tensor) + bin * job.layout.plane_pitch
+                        + y / kTileSide * job.layout.row_pitch;
     const PixelRows rows = { job.pixels.data + y * job.pixels.stride, job.pixels.stride,
                              std::min (kTileSide, last - y) };
-    Left left;
-    for (int x = 0; x < job.shape.width; x += kAtOnce) {
+    Left<T> left;
+    for (int x = 0; x < width; x += kAtOnce) {
       if (is_set (job.cancelled)) {
         hwy::FlushStream ();
         return false;
       }
       Counts counts;
-      count_tiles (rows, x, job.shape.width - x, std::uint8_t (bin), counts);
-      for (int at = 0; at < kAtOnce && x + at < job.shape.width; at += kTileSide)
-        write_tile (tiles, counts, at, columns + x + at, left,
-                    row + std::size_t (x + at) / kTileSide * tiles.bytes ());
-      for (int i = 0; i < kAtOnce; i++)
-        columns[x + i] += std::uint32_t (counts.first[i]) + counts.others[i];
+      count_tiles (rows, x, width - x, std::uint8_t (bin), counts);
+      for (int t = 0; t < kTilesAtOnce && x + t * kTileSide < width; t++, out += tiles.bytes ())
+        write_tile (counts, t, columns + x + t * kTileSide, left, out);
     }
   }
   hwy::FlushStream ();
   return true;
 }
 
-bool count_bin (const Job &job, int bin, int first, int last, std::uint32_t *counts)
+bool march_narrow (const Job &job, int bin, int first, int last, void *columns)
 {
-  return count_columns (job, bin, first, last, counts);
+  return march_tiles (job, bin, first, last, static_cast<std::uint16_t *> (columns));
+}
+
+bool march_wide (const Job &job, int bin, int first, int last, void *columns)
+{
+  return march_tiles (job, bin, first, last, static_cast<std::uint32_t *> (columns));
+}
+
+bool count_narrow (const Job &job, int bin, int first, int last, void *counts)
+{
+  return count_columns (job, bin, first, last, static_cast<std::uint16_t *> (counts));
+}
+
+bool count_wide (const Job &job, int bin, int first, int last, void *counts)
+{
+  return count_columns (job, bin, first, last, static_cast<std::uint32_t *> (counts));
 }
 
 }  // namespace inthist::cpu::HWY_NAMESPACE

@@ -6,6 +6,7 @@
 // the bin indices (1 byte a pixel) once a bin from L2. strips.hpp makes the tasks; their loops are
 // in byte_rows-inl.hpp.
 
+#include "../tiles.hpp"
 #include "strips.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -18,22 +19,42 @@ namespace inthist {
 namespace cpu {
 namespace {
 
-HWY_EXPORT (count_bin);
-HWY_EXPORT (march_tiles);
+HWY_EXPORT (count_narrow);
+HWY_EXPORT (count_wide);
+HWY_EXPORT (march_narrow);
+HWY_EXPORT (march_wide);
+
+/// Calls `body` with a value of the type that holds what a column has, and all of a tile's numbers
+/// but for the corner.
+template <class Body>
+auto with_counter (const Shape &shape, Body &&body)
+{
+  return tiles_of (shape).wide ? body (std::uint32_t ()) : body (std::uint16_t ());
+}
+
+std::size_t workspace_bytes (const Shape &shape, const Tuning &)
+{
+  return with_counter (shape, [&]<class T> (T) { return Strips<T>::workspace_bytes (shape); });
+}
 
 int run (const Job &job)
 {
-  const auto count = HWY_DYNAMIC_DISPATCH (count_bin);
-  const auto march = HWY_DYNAMIC_DISPATCH (march_tiles);
-  const Strips<std::uint32_t> strips (job, kTileSide);
-  const int error = strips.count_above ([&] (int b, int first, int last, std::uint32_t *counts) {
-    return count (job, b, first, last, counts);
-  });
-  if (error != 0)
-    return error;
-  job.stage ("march");
-  return strips.for_tasks ([&] (int b, int s) {
-    return march (job, b, strips.first_row (s), strips.first_row (s + 1), strips.above (b, s));
+  return with_counter (job.shape, [&]<class T> (T) {
+    constexpr bool kWide = sizeof (T) == 4;
+    auto *const count =
+        kWide ? HWY_DYNAMIC_DISPATCH (count_wide) : HWY_DYNAMIC_DISPATCH (count_narrow);
+    auto *const march =
+        kWide ? HWY_DYNAMIC_DISPATCH (march_wide) : HWY_DYNAMIC_DISPATCH (march_narrow);
+    const Strips<T> strips (job, kTileSide);
+    const int error = strips.count_above ([&] (int b, int first, int last, T *counts) {
+      return count (job, b, first, last, counts);
+    });
+    if (error != 0)
+      return error;
+    job.stage ("march");
+    return strips.for_tasks ([&] (int b, int s) {
+      return march (job, b, strips.first_row (s), strips.first_row (s + 1), strips.above (b, s));
+    });
   });
 }
 
@@ -44,10 +65,7 @@ extern constinit const Strategy kByteRows = {
   .name = "byte-rows",
   .description = "CPU: tiles of bytes scanned in SIMD registers, written once past the caches",
   .device = Device::cpu,
-  .workspace_bytes =
-      [] (const Shape &shape, const Tuning &) {
-        return cpu::Strips<std::uint32_t>::workspace_bytes (shape);
-      },
+  .workspace_bytes = cpu::workspace_bytes,
   .run = cpu::run,
   .makes_tiles = true,
   .limit = "u8-tiled counters"

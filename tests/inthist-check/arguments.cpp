@@ -36,7 +36,7 @@ What to run:
   --size WxH             a frame of this size instead of the case list; may be repeated.
                          With --bench without a size: 640x480, 1280x720 and 1920x1080
   --bins N               bins of a histogram, planes of a table; may be repeated (32; 1)
-  --counter TYPE         of a histogram: u32, u16 or u16-anchored (u32)
+  --counter TYPE         of a histogram: u32, u16, u16-anchored or u8-tiled (u32)
   --table PIXEL:COUNTER  a summed-area table instead of a histogram: u8:u32, u8:s32, u8:f32,
                          u32:u32, f32:f32, f64:f64 or f32x4:f32x4; u8:u32 has one plane or two
   --tile N|all           every strategy with this tile size, or with all that it has, instead of its
@@ -368,7 +368,7 @@ void check_names (const Options &o)
       usage_error (
           text ("\"%s\" does not offer this --tile or --threads; see --list", strategy->name));
     if (!can_run (o, *strategy))
-      refuse (strategy->name, strategy->limit);
+      refuse (strategy->name, limit_of (*strategy, shapes.front ()));
   }
   for (const Peer *const peer : o.peers)
     if (o.is_named (peer->name) && std::ranges::none_of (shapes, peer->takes))

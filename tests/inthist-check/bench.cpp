@@ -179,8 +179,9 @@ public:
       if (candidate.ceiling && ceiling == 0)
         ceiling = percentile (candidate.laps, 0.5);
     const Shape &shape = rig_.shape;
+    const Rows in_plane = rows_of (shape);
     const double pixels = double (shape.width) * shape.height,
-                 written = pixels * shape.bins * double (bytes_of (shape.counter));
+                 written = double (in_plane.n) * double (in_plane.bytes) * shape.bins;
     std::vector<Row> rows;
     for (const Candidate &candidate : list_) {
       const double median = percentile (candidate.laps, 0.5);
@@ -234,7 +235,7 @@ private:
       if (strategy->device != rig_.device)
         continue;
       if (!accepts (*strategy, rig_.shape)) {
-        refused (strategy->name, text ("it takes %s", strategy->limit).c_str ());
+        refused (strategy->name, text ("it takes %s", limit_of (*strategy, rig_.shape)).c_str ());
         continue;
       }
       for (const Tuning &tuning : tunings_of (*strategy, options_.tile, options_.threads)) {

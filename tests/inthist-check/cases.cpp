@@ -14,7 +14,7 @@ namespace {
 constexpr const char *kPatternNames[] = { "all 0",        "all 255",         "noise",
                                           "checkerboard", "horizontal ramp", "vertical ramp",
                                           "integers",     "dynamic range",   "video" };
-constexpr Type kCounters[] = { Type::u32, Type::u16, Type::u16_anchored };
+constexpr Type kCounters[] = { Type::u32, Type::u16, Type::u16_anchored, Type::u8_tiled };
 constexpr int kPictures = 6;  // patterns of 8-bit pictures
 constexpr int kTables = 8;    // patterns of pixels of any type
 
@@ -95,8 +95,8 @@ void add_histograms (std::vector<Case> &list, std::mt19937 &random, bool small)
     { 129, 65 },  { 255, 63 },  { 256, 64 },  { 257, 65 },  { 127, 129 }, { 128, 128 },
     { 129, 127 }, { 101, 77 },  { 3, 191 },   { 333, 97 },  { 1021, 41 }, { 511, 192 },
     { 512, 95 },  { 640, 480 }, { 641, 479 }, { 2049, 5 },  { 3840, 4 },  { 4225, 4 },
-    { 2049, 67 }, { 4100, 33 }, { 8192, 20 }, { 14336, 5 }, { 14337, 5 }, { 70000, 3 },
-    { 3, 70000 },
+    { 2049, 67 }, { 4100, 33 }, { 4369, 17 }, { 4370, 17 }, { 17, 4370 }, { 8192, 20 },
+    { 14336, 5 }, { 14337, 5 }, { 70000, 3 }, { 3, 70000 },
   };
   static constexpr int kBins[] = { 1, 2, 3, 16, 17, 32, 255, 256 };
   const std::size_t most_pixels = small ? 20000 : SIZE_MAX,
@@ -225,8 +225,8 @@ void add_groups (std::vector<Case> &list, std::mt19937 &random, bool small)
       if (std::size_t (width) * height * bins > most_elements || (small && turn % 4 != 0))
         continue;
       const Pattern pattern = random () % 2 ? Pattern::noise : Pattern (random () % kPictures);
-      Case c = laid_out ({ width, height, bins, kCounters[random () % 3] }, pattern, list.size (),
-                         random ());
+      Case c = laid_out ({ width, height, bins, kCounters[random () % std::size (kCounters)] },
+                         pattern, list.size (), random ());
       c.lut = lut_of_bins (uniform_lut (all), first, bins);
       const int kind = int (random () % 4);
       if (kind == 2)
@@ -282,8 +282,9 @@ Layout Case::layout () const
 {
   if (!own_layout)
     return layout_of (shape);
-  const std::size_t row = (shape.width * bytes_of (shape.counter) + 15) / 16 * 16 + row_gap;
-  return { row, row * shape.height + plane_gap };
+  const auto [n, bytes] = rows_of (shape);
+  const std::size_t row = (bytes + 15) / 16 * 16 + row_gap;
+  return { row, row * n + plane_gap };
 }
 
 std::size_t Case::stride () const
@@ -353,6 +354,7 @@ std::vector<Shape> kinds ()
   return { bins (Type::u32),
            bins (Type::u16),
            bins (Type::u16_anchored),
+           bins (Type::u8_tiled),
            table (Type::u8, Type::u32, 1),
            table (Type::u8, Type::u32, 2),
            table (Type::u8, Type::s32, 1),

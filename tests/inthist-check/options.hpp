@@ -64,6 +64,12 @@ inline std::vector<Tuning> tunings_of (const Strategy &strategy, const Choice &t
   return list;
 }
 
+/// Says what a strategy takes that refuses a shape.
+inline const char *limit_of (const Strategy &strategy, const Shape &shape)
+{
+  return shape.counter == Type::u8_tiled && !strategy.makes_tiles ? "no tiles" : strategy.limit;
+}
+
 /// Names a strategy and its parameters: "cw-tis, tile 32, threads 256".
 std::string label_of (const Strategy &strategy, const Tuning &tuning);
 

@@ -7,6 +7,7 @@
 #include <tbb/parallel_for.h>
 
 #include <kernels/query.hpp>
+#include <kernels/tensor_view.hpp>
 
 #include "pixel_sums.hpp"
 #include "text.hpp"
@@ -39,23 +40,101 @@ std::string integers_at (Type type, const std::uint8_t *got, const std::uint8_t 
   return text (": %u, must be %u", at<std::uint32_t> (got, x), at<std::uint32_t> (wanted, x));
 }
 
-/// Adds the running counts of a row to the row above, modulo 2^32 or 2^16.
+/// Adds the running counts of a row to the row above, modulo 2^32 or 2^16, and calls `put (y,
+/// row)`.
+template <class Count, class Put>
+void count_bin (const Shape &shape, const Bytes &pixels, std::size_t stride, int b, Put &&put)
+{
+  std::vector<Count> above (shape.width);
+  for (int y = 0; y < shape.height; y++) {
+    const std::uint8_t *const line = &pixels[y * stride];
+    std::uint32_t row = 0;
+    for (int x = 0; x < shape.width; x++) {
+      row += line[x] == b ? 1 : 0;
+      above[x] = Count (above[x] + row);
+    }
+    put (y, above);
+  }
+}
+
 template <class Count>
 void count_bins (const Shape &shape, const Bytes &pixels, std::size_t stride, const Layout &layout,
                  Bytes &wanted)
 {
   tbb::parallel_for (0, shape.bins, [&] (int b) {
-    std::vector<Count> above (shape.width);
-    for (int y = 0; y < shape.height; y++) {
-      const std::uint8_t *const line = &pixels[y * stride];
-      std::uint32_t row = 0;
-      for (int x = 0; x < shape.width; x++) {
-        row += line[x] == b ? 1 : 0;
-        above[x] = Count (above[x] + row);
+    count_bin<Count> (shape, pixels, stride, b, [&] (int y, const std::vector<Count> &row) {
+      std::memcpy (&wanted[b * layout.plane_pitch + y * layout.row_pitch], row.data (),
+                   row.size () * sizeof (Count));
+    });
+  });
+}
+
+/// Packs a tile as tiles.hpp defines it; h (i, j) is H at its places. Returns its bytes.
+template <class H>
+Bytes packed (bool wide, H &&h)
+{
+  Bytes tile (wide ? 320 : 288);
+  const std::uint32_t corner = h (0, 0);
+  const auto put = [&] (int line, int byte, std::uint32_t value) {
+    tile[line * 16 + byte] = std::uint8_t (value);
+  };
+  put (0, 0, corner);
+  put (0, 1, corner >> 8);
+  put (2, 0, corner >> 16);
+  if (wide)
+    put (3, 0, corner >> 24);
+  for (int j = 1; j < 16; j++) {
+    const std::uint32_t top = h (0, j) - corner;
+    put (0, 2 * j, top);
+    put (0, 2 * j + 1, top >> 8);
+    if (wide)
+      put (3, j, top >> 16);
+  }
+  for (int i = 1; i < 16; i++) {
+    const std::uint32_t left = h (i, 0) - corner;
+    const int line = (wide ? 4 : 2) + i;
+    put (line, 0, left);
+    put (2, i, left >> 8);
+    if (wide)
+      put (4, i, left >> 16);
+    for (int j = 1; j < 16; j++)
+      put (line, j, h (i, j) - h (i, 0) - h (0, j) + corner);
+  }
+  return tile;
+}
+
+/// Packs H. It grows no further beyond the frame, whose pixels there are in no bin.
+void pack_bins (const Shape &shape, const Bytes &pixels, std::size_t stride, const Layout &layout,
+                Bytes &wanted)
+{
+  const int width = shape.width, height = shape.height, last_x = (width - 1) / 16 * 16,
+            last_y = (height - 1) / 16 * 16;
+  const bool wide =
+      15 * std::max (width, height) > 65535 || std::int64_t (last_x + 1) * (last_y + 1) > 0xffffff;
+  tbb::parallel_for (0, shape.bins, [&] (int b) {
+    std::vector<std::uint32_t> h (std::size_t (width) * height);
+    count_bin<std::uint32_t> (shape, pixels, stride, b,
+                              [&] (int y, const std::vector<std::uint32_t> &row) {
+                                std::ranges::copy (row, h.begin () + std::ptrdiff_t (y) * width);
+                              });
+    for (int y = 0; y <= last_y; y += 16) {
+      std::uint8_t *out = &wanted[b * layout.plane_pitch + y / 16 * layout.row_pitch];
+      for (int x = 0; x <= last_x; x += 16) {
+        const Bytes tile = packed (wide, [&] (int i, int j) {
+          return h[std::size_t (std::min (y + i, height - 1)) * width
+                   + std::min (x + j, width - 1)];
+        });
+        out = std::ranges::copy (tile, out).out;
       }
-      std::memcpy (&wanted[b * layout.plane_pitch + y * layout.row_pitch], above.data (),
-                   above.size () * sizeof (Count));
     }
+    // as the library reads them
+    TensorView (shape, layout, wanted.data ()).with_planes ([&] (const auto &plane) {
+      for (int y = 0; y < height; y++)
+        for (int x = 0; x < width; x++)
+          if (plane (b) (y, x) != h[std::size_t (y) * width + x])
+            throw std::logic_error (
+                wrong_at (b, y, x, " in the truth's tiles, or as they are read"));
+    });
   });
 }
 
@@ -107,14 +186,11 @@ void count_every_pixel (const Shape &shape, const Bytes &pixels, std::size_t str
   for (int y = 0; y < shape.height; y++)
     for (int x = 0; x < shape.width; x++) {
       const Sums counts = count_pixels (pixels, int (stride), Region{ 0, 0, x + 1, y + 1 }, 256);
-      for (int b = 0; b < shape.bins; b++) {
-        const std::uint8_t *const row = &wanted[b * layout.plane_pitch + y * layout.row_pitch];
-        const bool right = shape.counter == Type::u32
-                               ? at<std::uint32_t> (row, x) == counts[b]
-                               : at<std::uint16_t> (row, x) == std::uint16_t (counts[b]);
-        if (!right)
-          throw std::logic_error (wrong_at (b, y, x, " in the truth itself"));
-      }
+      TensorView (shape, layout, wanted.data ()).with_planes ([&] (const auto &plane) {
+        for (int b = 0; b < shape.bins; b++)
+          if (plane (b) (y, x) != (shape.counter == Type::u16 ? counts[b] & 0xffff : counts[b]))
+            throw std::logic_error (wrong_at (b, y, x, " in the truth itself"));
+      });
     }
 }
 
@@ -175,6 +251,8 @@ Truth::Truth (const Shape &s, Bytes pixels, std::size_t stride)
   if (shape.content == Content::bins) {
     if (shape.counter == Type::u32)
       count_bins<std::uint32_t> (shape, pixels_, stride_, layout_, wanted_);
+    else if (shape.counter == Type::u8_tiled)
+      pack_bins (shape, pixels_, stride_, layout_, wanted_);
     else
       count_bins<std::uint16_t> (shape, pixels_, stride_, layout_, wanted_);
     if (shape.counter == Type::u16_anchored)
@@ -186,6 +264,25 @@ Truth::Truth (const Shape &s, Bytes pixels, std::size_t stride)
   } else {
     sum_powers<std::uint32_t> (shape, pixels_, stride_, layout_, wanted_);
   }
+}
+
+std::string Truth::wrong_tile (const Tensor &got, int plane, int row) const
+{
+  const Tiles tiles = tiles_of (shape);
+  const std::uint8_t *const
+      is = &got.bytes[got.front + plane * got.layout.plane_pitch + row * got.layout.row_pitch],
+      *const must = wanted_row (plane, row);
+  const TiledElements got_at = { is, 0, tiles }, wanted_at = { must, 0, tiles };
+  for (int y = row * 16; y < std::min (row * 16 + 16, shape.height); y++)
+    for (int x = 0; x < shape.width; x++)
+      if (got_at (y % 16, x) != wanted_at (y % 16, x))
+        return wrong_at (plane, y, x,
+                         text (": %u, must be %u", got_at (y % 16, x), wanted_at (y % 16, x)));
+  int at = 0;
+  while (is[at] == must[at])
+    at++;
+  return text ("bin %d, tile %d of row %d: byte %d is %d, must be %d; H is right", plane,
+               at / tiles.bytes (), row, at % tiles.bytes (), is[at], must[at]);
 }
 
 std::string Truth::difference (const Tensor &got) const
@@ -200,14 +297,19 @@ std::string Truth::difference (const Tensor &got) const
     return float_difference<std::uint8_t, float, double> (*this, pixels_, stride_, got, 1);
 
   const std::size_t size = bytes_of (shape.counter);
+  const Rows rows = rows_of (shape);
   std::vector<std::string> wrong (shape.bins);
   tbb::parallel_for (0, shape.bins, [&] (int p) {
-    for (int y = 0; y < shape.height && wrong[p].empty (); y++) {
+    for (int y = 0; y < rows.n && wrong[p].empty (); y++) {
       const std::uint8_t *const row =
           &got.bytes[got.front + p * got.layout.plane_pitch + y * got.layout.row_pitch];
       const std::uint8_t *const wanted = wanted_row (p, y);
-      if (std::memcmp (row, wanted, shape.width * size) == 0)
+      if (std::memcmp (row, wanted, rows.bytes) == 0)
         continue;
+      if (shape.counter == Type::u8_tiled) {
+        wrong[p] = wrong_tile (got, p, y);
+        continue;
+      }
       int x = 0;
       while (std::memcmp (row + x * size, wanted + x * size, size) == 0)
         x++;
@@ -233,7 +335,7 @@ std::string Truth::difference (const Tensor &got, std::uint8_t around) const
   const std::string wrong = difference (got);
   if (!wrong.empty ())
     return wrong;
-  const std::size_t row_bytes = shape.width * bytes_of (shape.counter);
+  const Rows rows = rows_of (shape);
   std::size_t end = 0;  // of the elements so far
   const auto gap_until = [&] (std::size_t next) {
     const std::size_t written = first_written (got.bytes, end, next, around);
@@ -244,11 +346,11 @@ std::string Truth::difference (const Tensor &got, std::uint8_t around) const
                        tensor_bytes (shape, got.layout));
   };
   for (int p = 0; p < shape.bins; p++)
-    for (int y = 0; y < shape.height; y++) {
+    for (int y = 0; y < rows.n; y++) {
       const std::size_t row = got.front + p * got.layout.plane_pitch + y * got.layout.row_pitch;
       if (const std::string written = gap_until (row); !written.empty ())
         return written;
-      end = row + row_bytes;
+      end = row + rows.bytes;
     }
   if (shape.counter == Type::u16_anchored) {
     if (const std::string written = gap_until (got.front + shape.bins * got.layout.plane_pitch);

@@ -38,6 +38,9 @@ public:
   const Shape shape;
 
 private:
+  /// Says what is wrong in a row of tiles that differs: the first H, or else the first byte.
+  std::string wrong_tile (const Tensor &got, int plane, int row) const;
+
   const std::uint8_t *wanted_row (int plane, int y) const
   {
     return &wanted_[plane * layout_.plane_pitch + y * layout_.row_pitch];

@@ -63,7 +63,7 @@ class Usage(unittest.TestCase):
                 ('--size: "4x" is not a number', '--size 4x4x'),
                 ('--bins: "257" is not a number from 1 to 256', '--bins 257'),
                 ('--seed: "-1" is not a number from 0 to 4294967295', '--seed -1'),
-                ('--counter: "u8" is none of u32, u16, u16-anchored', '--counter u8'),
+                ('--counter: "u8" is none of u32, u16, u16-anchored, u8-tiled', '--counter u8'),
                 ('--table: "u8:u16" is none of '
                  'u8:u32, u8:s32, u8:f32, u32:u32, f32:f32, f64:f64, f32x4:f32x4',
                  '--table u8:u16'),
@@ -106,6 +106,9 @@ class Usage(unittest.TestCase):
                  'rows --size 4x4 --table f32x4:f32x4'),
                 ('"rows" takes 8-bit pixels and integer elements: not 640x480 f32x4:f32x4, ...',
                  '--bench rows --table f32x4:f32x4'),
+                ('"rows" takes no tiles: not 4x4x32 u8-tiled',
+                 'rows --counter u8-tiled --size 4x4'),
+                ('"byte-rows" takes u8-tiled counters: not 4x4x32 u32', 'byte-rows --size 4x4'),
                 ('"serial" takes integer elements', 'wavefront serial --table u8:f32'),
                 ('"rows" does not offer this --tile', 'rows wavefront --tile 64'),
         ):

@@ -82,9 +82,11 @@ public:
       support (strategy);
       if (options_.tile.is_default () && options_.threads.is_default ())
         parameters (strategy);
+      const auto first = std::ranges::find_if (
+          kinds_, [&] (const Shape &kind) { return accepts (strategy, probe (strategy, kind)); });
       for (const Shape &kind : kinds_) {
         // sanitizers see two kinds, lest they take for ever
-        if (options_.small && kind != kinds_[0] && kind.pixel != Type::f32)
+        if (options_.small && kind != *first && kind.pixel != Type::f32)
           continue;
         again (strategy, probe (strategy, kind));
         for (const Shape &shape : shapes_of_kept (strategy, kind))
@@ -273,6 +275,10 @@ private:
         if (!is_valid (shape))
           continue;
         const bool takes = accepts (strategy, shape);
+        if (!takes && strategy.makes_tiles != (shape.counter == Type::u8_tiled)) {
+          refuses = refuses || strategy.makes_tiles;  // no other strategy states that limit
+          continue;
+        }
         refuses = refuses || !takes;
         any = any || takes;
         expect (takes || strategy.limit[0] != 0, shape,
