@@ -15,8 +15,9 @@
 
 namespace inthist::cuda {
 
-// Bins that a warp of counts has in flight. Nothing here has run yet on a GPU.
-constexpr int kBinsOfWarp = 8;
+// Bins that a warp has in flight: of counts, all that it counts at once. Nothing here has been
+// timed.
+constexpr int kBinsOfCount = 8, kBinsOfLikelihood = 16;
 // false: a lane has a bin, as in tensors in rows, with loads of its own for each field
 constexpr bool kFieldsInLanes = true;
 
@@ -36,36 +37,40 @@ public:
     negative_ = before != above;
   }
 
-  /// Returns to lane b of the warp the pixels in bin first + b, or in the last, for b < kBins.
+  /// Returns to lane b of the warp the pixels in bin first + b, for up to n <= kWarp bins, of which
+  /// kBins are in flight.
   template <int kBins>
-  __device__ std::uint32_t count (int first) const
+  __device__ std::uint32_t count (int first, int n) const
   {
-    return tensor_.tiles.wide ? count<kBins, true> (first) : count<kBins, false> (first);
+    return tensor_.tiles.wide ? count<kBins, true> (first, n) : count<kBins, false> (first, n);
   }
 
 private:
   template <int kBins, bool kWide>
-  __device__ std::uint32_t count (int first) const
+  __device__ std::uint32_t count (int first, int n) const
   {
-    std::uint32_t words[kBins], more[kBins];
     const std::uint8_t *plane = tensor_.bytes + first * tensor_.layout.plane_pitch;
-#pragma unroll
-    for (int b = 0; b < kBins; b++) {
-      words[b] = *reinterpret_cast<const std::uint32_t *> (plane + first_.word);
-      if constexpr (kWide)
-        more[b] = *reinterpret_cast<const std::uint32_t *> (plane + second_.word);
-      if (first + b + 1 < tensor_.shape.bins)
-        plane += tensor_.layout.plane_pitch;
-    }
     std::uint32_t own = 0;
+#pragma unroll 1
+    for (int begin = 0; begin < n; begin += kBins) {
+      std::uint32_t words[kBins], more[kBins];
 #pragma unroll
-    for (int b = 0; b < kBins; b++) {
-      std::uint32_t part = __byte_perm (words[b], 0, first_.bytes);
-      if constexpr (kWide)
-        part += __byte_perm (more[b], 0, second_.bytes);
-      const std::uint32_t sum = warp_sum (negative_ ? -part : part);
-      if (int (threadIdx.x % kWarp) == b)
-        own = sum;
+      for (int b = 0; b < kBins; b++) {
+        words[b] = *reinterpret_cast<const std::uint32_t *> (plane + first_.word);
+        if constexpr (kWide)
+          more[b] = *reinterpret_cast<const std::uint32_t *> (plane + second_.word);
+        if (begin + b + 1 < n)  // else the last bin again
+          plane += tensor_.layout.plane_pitch;
+      }
+#pragma unroll
+      for (int b = 0; b < kBins; b++) {
+        std::uint32_t part = __byte_perm (words[b], 0, first_.bytes);
+        if constexpr (kWide)
+          part += __byte_perm (more[b], 0, second_.bytes);
+        const std::uint32_t sum = warp_sum (negative_ ? -part : part);
+        if (int (threadIdx.x % kWarp) == begin + b)
+          own = sum;
+      }
     }
     return own;
   }
