@@ -52,10 +52,10 @@ __global__ void count_in_tiles (TensorInTiles tensor, Query query)
   const int bins = tensor.shape.bins, lane = threadIdx.x % kWarp;
   const TiledWindow window (tensor, window_of (query.windows, blockIdx.x, tensor.shape));
   Sum *const sums = static_cast<Sum *> (query.answers) + std::size_t (blockIdx.x) * bins;
-  for (int first = threadIdx.x / kWarp * kBinsOfCount; first < bins;
-       first += blockDim.x / kWarp * kBinsOfCount) {
-    const int n = min (kBinsOfCount, bins - first);
-    const std::uint32_t sum = window.count<kBinsOfCount> (first, n);
+  for (int first = threadIdx.x / kWarp * kBinsOfWarp; first < bins;
+       first += blockDim.x / kWarp * kBinsOfWarp) {
+    const int n = min (kBinsOfWarp, bins - first);
+    const std::uint32_t sum = window.count (first, n);
     if (lane < n)
       sums[first + lane] = sum;
   }
@@ -76,9 +76,7 @@ __device__ void with_lanes_counts (const Tensor &tensor, const Region &window, B
 {
   if constexpr (std::is_same_v<Tensor, TensorInTiles> && kFieldsInLanes) {
     const TiledWindow places (tensor, window);
-    body ([&] (int first) {
-      return places.count<kBinsOfLikelihood> (first, min (kWarp, tensor.shape.bins - first));
-    });
+    body ([&] (int first) { return places.count (first, min (kWarp, tensor.shape.bins - first)); });
   } else {
     const Shape &shape = tensor.shape;
     tensor.with_planes ([&] (const auto &plane) {
@@ -176,7 +174,7 @@ template <class Sum, class Tensor>
 void launch_count (const Tensor &tensor, const Query &query, Stream stream)
 {
   if constexpr (std::is_same_v<Tensor, TensorInTiles> && kFieldsInLanes) {
-    const int warps = std::min (divide_up (tensor.shape.bins, kBinsOfCount), 8);
+    const int warps = std::min (divide_up (tensor.shape.bins, kBinsOfWarp), 8);
     count_in_tiles<Sum><<<query.windows.size (), warps * kWarp, 0, stream>>> (tensor, query);
   } else {
     const int threads = std::min (round_up (tensor.shape.bins, kWarp), 256);

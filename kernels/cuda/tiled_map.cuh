@@ -37,7 +37,7 @@ inline QuadColumns quad_columns (const Grid &grid)
 }
 
 /// The windows of a lane: kQuad columns of a chain.
-template <Measure kMeasure, class AnyQuery>
+template <Measure kMeasure, bool kWide, class AnyQuery>
 class QuadChain {
 public:
   __device__ QuadChain (const TensorInTiles &tensor, const AnyQuery &query,
@@ -131,13 +131,13 @@ private:
   const int first_row_, apart_;  // of the map
   const int column_;             // that of the first window
   const bool has_windows_;
-  QuadPlace right_[kChain + 1], left_[kChain + 1];
+  QuadPlace<kWide> right_[kChain + 1], left_[kChain + 1];
   std::uint32_t keep_left_, keep_[kChain + 1];  // masks of elements that are not struck out
   float weight_[kChain];
   MeasureSum<kMeasure> sums_[kChain][kQuad];
 };
 
-template <Measure kMeasure, class AnyQuery>
+template <Measure kMeasure, bool kWide, class AnyQuery>
 __global__ void __launch_bounds__ (kQuadThreads, kQuadBlocks)
 map_quads (TensorInTiles tensor, AnyQuery query, QuadColumns columns, Chains chains)
 {
@@ -148,9 +148,10 @@ map_quads (TensorInTiles tensor, AnyQuery query, QuadColumns columns, Chains cha
   const int lane = threadIdx.x % kRowLanes,
             i = blockIdx.y * (kQuadThreads / kRowLanes) + threadIdx.x / kRowLanes;
   // lanes without windows are there for what others take from them
-  QuadChain<kMeasure, AnyQuery> (tensor, query, columns, blockIdx.x * columns.lanes () + lane,
-                                 first_row_of (min (i, chains.n - 1), chains.apart), chains.apart,
-                                 lane < columns.lanes () && i < chains.n)
+  QuadChain<kMeasure, kWide, AnyQuery> (tensor, query, columns,
+                                        blockIdx.x * columns.lanes () + lane,
+                                        first_row_of (min (i, chains.n - 1), chains.apart),
+                                        chains.apart, lane < columns.lanes () && i < chains.n)
       .run (model);
 }
 
@@ -160,13 +161,15 @@ bool try_launch_quads (const TensorInTiles &tensor, const AnyQuery &query, const
                        Stream stream)
 {
   const Grid &grid = query.windows.grid;
-  if (tensor.tiles.wide || tensor.layout.plane_pitch > 0xffffffff || grid.step_x != 1 || grid.x < 0
+  if (tensor.layout.plane_pitch > 0xffffffff || grid.step_x != 1 || grid.x < 0
       || std::int64_t (grid.x) + grid.columns - 1 + grid.window_width > tensor.shape.width)
     return false;
   const QuadColumns columns = quad_columns (grid);
   const dim3 blocks (divide_up (columns.n, columns.lanes ()),
                      divide_up (chains.n, kQuadThreads / kRowLanes));
-  map_quads<kMeasure><<<blocks, kQuadThreads, 0, stream>>> (tensor, query, columns, chains);
+  const auto kernel = tensor.tiles.wide ? map_quads<kMeasure, true, AnyQuery>
+                                        : map_quads<kMeasure, false, AnyQuery>;
+  kernel<<<blocks, kQuadThreads, 0, stream>>> (tensor, query, columns, chains);
   return true;
 }
 

@@ -15,9 +15,8 @@
 
 namespace inthist::cuda {
 
-// Bins that a warp has in flight: of counts, all that it counts at once. Nothing here has been
-// timed.
-constexpr int kBinsOfCount = 8, kBinsOfLikelihood = 16;
+// Bins that a warp has in flight, and that one of counts has in all. Nothing here has been timed.
+constexpr int kBinsOfWarp = 16;
 // false: a lane has a bin, as in tensors in rows, with loads of its own for each field
 constexpr bool kFieldsInLanes = true;
 
@@ -37,25 +36,23 @@ public:
     negative_ = before != above;
   }
 
-  /// Returns to lane b of the warp the pixels in bin first + b, for up to n <= kWarp bins, of which
-  /// kBins are in flight.
-  template <int kBins>
+  /// Returns to lane b of the warp the pixels in bin first + b, for up to n <= kWarp bins.
   __device__ std::uint32_t count (int first, int n) const
   {
-    return tensor_.tiles.wide ? count<kBins, true> (first, n) : count<kBins, false> (first, n);
+    return tensor_.tiles.wide ? count<true> (first, n) : count<false> (first, n);
   }
 
 private:
-  template <int kBins, bool kWide>
+  template <bool kWide>
   __device__ std::uint32_t count (int first, int n) const
   {
     const std::uint8_t *plane = tensor_.bytes + first * tensor_.layout.plane_pitch;
     std::uint32_t own = 0;
 #pragma unroll 1
-    for (int begin = 0; begin < n; begin += kBins) {
-      std::uint32_t words[kBins], more[kBins];
+    for (int begin = 0; begin < n; begin += kBinsOfWarp) {
+      std::uint32_t words[kBinsOfWarp], more[kBinsOfWarp];
 #pragma unroll
-      for (int b = 0; b < kBins; b++) {
+      for (int b = 0; b < kBinsOfWarp; b++) {
         words[b] = *reinterpret_cast<const std::uint32_t *> (plane + first_.word);
         if constexpr (kWide)
           more[b] = *reinterpret_cast<const std::uint32_t *> (plane + second_.word);
@@ -63,7 +60,7 @@ private:
           plane += tensor_.layout.plane_pitch;
       }
 #pragma unroll
-      for (int b = 0; b < kBins; b++) {
+      for (int b = 0; b < kBinsOfWarp; b++) {
         std::uint32_t part = __byte_perm (words[b], 0, first_.bytes);
         if constexpr (kWide)
           part += __byte_perm (more[b], 0, second_.bytes);
