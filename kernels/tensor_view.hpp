@@ -41,23 +41,33 @@ struct TensorView {
   Shape shape;
   Layout layout;
   Anchors anchors;  // means something if the elements have them
-  Tiles tiles;      // means something if elements lie in tiles
 
   TensorView (const Shape &shape, const Layout &layout, const void *tensor)
       : bytes (static_cast<const std::uint8_t *> (tensor)), shape (shape), layout (layout),
-        anchors (anchors_of (shape)), tiles (tiles_of (shape))
+        anchors (anchors_of (shape))
   {
   }
 
+  /// Calls `body` with the tensor as one in tiles or one in rows, of which kernels have no more
+  /// code than they need.
+  template <class Body>
+  auto with_arrangement (Body &&body) const;
+
   /// Calls `body` with a function from a plane's number to its elements: as they are, or H in full
   /// with anchors or in tiles.
+  template <class Body>
+  auto with_planes (Body &&body) const;
+};
+
+/// A tensor whose elements lie in rows.
+struct TensorInRows : TensorView {
+  explicit TensorInRows (const TensorView &tensor) : TensorView (tensor) {}
+
   template <class Body>
   INTHIST_HOST_DEVICE auto with_planes (Body &&body) const
   {
     if (shape.counter == Type::u16_anchored)
       return body ([view = *this] (int p) { return view.anchored_elements (p); });
-    else if (shape.counter == Type::u8_tiled)
-      return body ([view = *this] (int p) { return view.tiled_elements (p); });
     else if (shape.counter == Type::u16)
       return body ([view = *this] (int p) { return view.elements<std::uint16_t> (p); });
     else
@@ -78,11 +88,45 @@ private:
              reinterpret_cast<const std::uint32_t *> (bytes + shape.bins * layout.plane_pitch),
              anchors, p };
   }
+};
 
-  INTHIST_HOST_DEVICE TiledElements tiled_elements (int p) const
+/// A tensor whose elements lie in tiles.
+struct TensorInTiles : TensorView {
+  Tiles tiles;
+
+  explicit TensorInTiles (const TensorView &tensor)
+      : TensorView (tensor), tiles (tiles_of (tensor.shape))
   {
-    return { bytes + p * layout.plane_pitch, layout.row_pitch, tiles };
+  }
+
+  template <class Body>
+  INTHIST_HOST_DEVICE auto with_planes (Body &&body) const
+  {
+    const auto with_width = [&] (bool wide) {
+      return body ([view = *this, wide] (int p) { return view.elements (p, wide); });
+    };
+    return tiles.wide ? with_width (true) : with_width (false);  // a kernel's code is for one
+  }
+
+private:
+  INTHIST_HOST_DEVICE TiledElements elements (int p, bool wide) const
+  {
+    return { bytes + p * layout.plane_pitch, layout.row_pitch,
+             Tiles{ tiles.columns, tiles.rows, wide } };
   }
 };
+
+template <class Body>
+auto TensorView::with_arrangement (Body &&body) const
+{
+  return shape.counter == Type::u8_tiled ? body (TensorInTiles (*this))
+                                         : body (TensorInRows (*this));
+}
+
+template <class Body>
+auto TensorView::with_planes (Body &&body) const
+{
+  return with_arrangement ([&] (const auto &tensor) { return tensor.with_planes (body); });
+}
 
 }  // namespace inthist

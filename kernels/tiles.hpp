@@ -59,7 +59,8 @@ constexpr Tiles tiles_of (const Shape &shape)
            shape.width > kMostSide || shape.height > kMostSide || last_corner >= 1 << 24 };
 }
 
-/// H of a plane in tiles; `row` is the bytes of a row of tiles.
+/// H of a plane in tiles; `row` is the bytes of a row of tiles. Bytes are read before it is known
+/// that they mean something, as branches would keep loads from being in flight at once.
 struct TiledElements {
   const std::uint8_t *plane;
   std::size_t row;
@@ -68,28 +69,26 @@ struct TiledElements {
   /// Returns the tile of a place.
   INTHIST_HOST_DEVICE const std::uint8_t *tile (int y, int x) const
   {
-    return plane + y / kTileSide * row + std::size_t (x / kTileSide) * tiles.bytes ();
+    return plane + unsigned (y) / kTileSide * row
+           + std::size_t (unsigned (x) / kTileSide) * tiles.bytes ();
   }
 
   INTHIST_HOST_DEVICE std::uint32_t operator() (int y, int x) const
   {
-    const int i = y % kTileSide, j = x % kTileSide;
+    const unsigned i = unsigned (y) % kTileSide, j = unsigned (x) % kTileSide;
     const std::uint8_t *const tile = this->tile (y, x);
     const auto *const top = reinterpret_cast<const std::uint16_t *> (tile);
     const auto line = [&] (int n) { return tile + kTileSide * n; };
-    std::uint32_t h = top[0] | std::uint32_t (line (2)[0]) << 16;
-    if (j > 0)
-      h += top[j];
-    if (i > 0)
-      h += line (tiles.line_of (i))[0] + (std::uint32_t (line (2)[i]) << 8);
-    if (i > 0 && j > 0)
-      h += line (tiles.line_of (i))[j];
+    const std::uint8_t *const own = line (tiles.line_of (int (i)));  // line 2 or 4 where i is 0
+    const std::uint32_t below = i > 0 ? ~0u : 0, right = j > 0 ? ~0u : 0;
+    std::uint32_t h = top[0] + (std::uint32_t (line (2)[0]) << 16);
+    h += top[j] & right;
+    h += (own[0] + (std::uint32_t (line (2)[i]) << 8)) & below;
+    h += own[j] & below & right;
     if (tiles.wide) {
       h += std::uint32_t (line (3)[0]) << 24;
-      if (j > 0)
-        h += std::uint32_t (line (3)[j]) << 16;
-      if (i > 0)
-        h += std::uint32_t (line (4)[i]) << 16;
+      h += (std::uint32_t (line (3)[j]) << 16) & right;
+      h += (std::uint32_t (line (4)[i]) << 16) & below;
     }
     return h;
   }

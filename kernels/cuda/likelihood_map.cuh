@@ -8,17 +8,11 @@
 // So a plane's rows are fetched one and a half times, not four times.
 #pragma once
 
-#include <algorithm>
 #include <type_traits>
 
-#include "../window.hpp"
+#include "tiled_map.cuh"
 
 namespace inthist::cuda {
-
-// Windows of a thread, and bins in flight. On an H200, 640x480x32, 64x64, they took chi-square-alt
-// from 38.4 us to 28.9, and intersection from 25.5 to 17.4, together
-// (docs/measurements/2026-11-22-questions.md). That page has no other values of theirs.
-constexpr int kChain = 2, kAhead = 2;
 
 /// A plane's elements of a chain: in each row the last ones in the windows and before them.
 struct ChainElements {
@@ -32,10 +26,9 @@ public:
   __device__ Chain (const Shape &shape, const PlaneAccessor &plane, const AnyQuery &query, int i,
                     int apart)
       : shape_ (shape), plane_ (plane), query_ (query), grid_ (query.windows.grid),
-        column_ (i % grid_.columns), apart_ (apart)
+        column_ (i % grid_.columns), apart_ (apart),
+        first_row_ (first_row_of (i / grid_.columns, apart))
   {
-    const int chain = i / grid_.columns;
-    first_row_ = chain / apart * kChain * apart + chain % apart;
   }
 
   __device__ void run (const float *model)
@@ -69,8 +62,7 @@ private:
     x1_ = between (-1, left + grid_.window_width - 1, shape_.width - 1);
     keep_before_ = x0_ < 0 ? 0 : ~0u;
     for (int k = 0; k <= kChain; k++) {
-      y_[k] = between (-1, grid_.y + (first_row_ + std::int64_t (k) * apart_) * grid_.step_y - 1,
-                       shape_.height - 1);
+      y_[k] = row_above (grid_, shape_, first_row_ + std::int64_t (k) * apart_);
       keep_[k] = y_[k] < 0 ? 0 : ~0u;
     }
   }
@@ -95,6 +87,10 @@ private:
     }
     return elements;
   }
+
+  static constexpr int kAhead =
+      std::is_same_v<std::invoke_result_t<PlaneAccessor, int>, TiledElements> ? kAheadInTiles
+                                                                              : cuda::kAhead;
 
   /// Adds all bins up. Loads depend only on where the windows lie, and run kAhead bins ahead.
   __device__ void add_bins (const float *model)
@@ -122,9 +118,8 @@ private:
   const PlaneAccessor &plane_;
   const AnyQuery &query_;
   const Grid &grid_;
-  const int column_, apart_;  // of the map
-  int first_row_;
-  int x0_, x1_, y_[kChain + 1];  // elements before the windows, and the last ones in them
+  const int column_, apart_, first_row_;  // of the map
+  int x0_, x1_, y_[kChain + 1];           // elements before the windows, and the last ones in them
   std::uint32_t keep_before_, keep_[kChain + 1];  // masks of elements that are not struck out
   float weight_[kChain];
   MeasureSum<kMeasure> sums_[kChain];
@@ -133,14 +128,17 @@ private:
 // With 8 blocks an SM, so at most 64 registers, correlation, emd and kolmogorov-smirnov take 17 us
 // (docs/measurements/2026-11-22-questions.md) instead of 24, the others what they took. Carrying
 // has 6 blocks, so 80 registers, with which nine of ten kernels spill none on sm_90. That was not
-// timed, and kMapThreads was not measured against others.
+// timed, and kMapThreads was not measured against others. Nor was what tiles have, which spills
+// nothing either.
 constexpr int kMapThreads = 128;
-template <class AnyQuery>
-constexpr int kMapBlocks = std::is_same_v<AnyQuery, WholeQuery> ? 8 : 6;
+template <class Tensor, class AnyQuery>
+constexpr int kMapBlocks = std::is_same_v<Tensor, TensorInTiles>  ? 4
+                           : std::is_same_v<AnyQuery, WholeQuery> ? 8
+                                                                  : 6;
 
-template <Measure kMeasure, class AnyQuery>
-__global__ void __launch_bounds__ (kMapThreads, kMapBlocks<AnyQuery>)
-map_chains (TensorView tensor, AnyQuery query, int n, int apart)
+template <Measure kMeasure, class Tensor, class AnyQuery>
+__global__ void __launch_bounds__ (kMapThreads, kMapBlocks<Tensor, AnyQuery>)
+map_chains (Tensor tensor, AnyQuery query, int n, int apart)
 {
   const Shape &shape = tensor.shape;
   __shared__ float model[256];
@@ -156,24 +154,22 @@ map_chains (TensorView tensor, AnyQuery query, int n, int apart)
 }
 
 /// Returns false, with nothing done, if the windows cannot be chained or their counts overflow.
-template <Measure kMeasure, class AnyQuery>
-bool try_launch_map (TensorView tensor, const AnyQuery &query, Stream stream)
+template <Measure kMeasure, class Tensor, class AnyQuery>
+bool try_launch_map (const Tensor &tensor, const AnyQuery &query, Stream stream)
 {
+  const std::optional<Chains> chains = chains_of (query.windows);
   const Grid &grid = query.windows.grid;
-  if (query.windows.list || grid.step_y < 1 || grid.window_height % grid.step_y != 0
+  if (!chains
       || std::int64_t (grid.window_width) * grid.window_height > exact_pixels (tensor.shape, 0))
     return false;
-  const int apart = grid.window_height / grid.step_y;
-  // sets of `apart` chains; the last set may lie partly below the map
-  const std::int64_t rows_per_set = std::int64_t (apart) * kChain,
-                     sets = divide_up<std::int64_t> (grid.rows, rows_per_set);
-  const std::int64_t n =
-      (sets - 1) * apart + std::min<std::int64_t> (apart, grid.rows - (sets - 1) * rows_per_set);
-  if (n * grid.columns > 0x7fffffff)
+  if constexpr (std::is_same_v<Tensor, TensorInTiles>)
+    if (try_launch_quads<kMeasure> (tensor, query, *chains, stream))
+      return true;
+  const std::int64_t n = std::int64_t (chains->n) * grid.columns;
+  if (n > 0x7fffffff)
     return false;
-  const int chains = int (n * grid.columns);
-  map_chains<kMeasure>
-      <<<divide_up (chains, kMapThreads), kMapThreads, 0, stream>>> (tensor, query, chains, apart);
+  map_chains<kMeasure><<<divide_up (int (n), kMapThreads), kMapThreads, 0, stream>>> (
+      tensor, query, int (n), chains->apart);
   return true;
 }
 

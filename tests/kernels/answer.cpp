@@ -70,7 +70,7 @@ void for_frames (Device device, Check &&check)
   for (const auto &[width, height, bins, pattern] : kFrames) {
     if (small_cases () && width * height > 1000)
       continue;
-    for (const Type counter : { Type::u32, Type::u16, Type::u16_anchored }) {
+    for (const Type counter : { Type::u32, Type::u16, Type::u16_anchored, Type::u8_tiled }) {
       const Case c = case_of ({ width, height, bins, counter }, pattern);
       AskedTensor tensor (device, c, right_tensor (Input (c)));
       check (c, picture_of (c), tensor, random);
@@ -121,7 +121,8 @@ void run_likelihoods (Device device)
 }
 
 /// Maps of several batches, over the borders, with steps that divide the window or do not, and with
-/// windows that a u16 cannot count at once, or not even a row of.
+/// windows that a u16 cannot count at once, or not even a row of; then of all windows in the frame,
+/// or in its columns, of every width modulo 4, from every column modulo 4.
 constexpr struct {
   int width, height, bins;
   Grid grid;
@@ -131,6 +132,14 @@ constexpr struct {
   { 301, 41, 4, { 11, 9, -4, -5, 3, 2, 103, 24 } },
   { 400, 300, 3, { 300, 260, -20, -9, 7, 5, 20, 12 } },
   { 70000, 2, 2, { 66000, 2, -300, -1, 700, 1, 9, 3 } },
+  { 301, 41, 4, { 12, 8, 0, 0, 1, 1, 290, 34 } },
+  { 301, 41, 4, { 13, 8, 1, -3, 1, 2, 288, 20 } },
+  { 210, 77, 3, { 14, 21, 2, 5, 1, 3, 195, 13 } },
+  { 210, 77, 3, { 35, 10, 3, -9, 1, 1, 173, 85 } },
+  { 133, 40, 33, { 1, 1, 0, 0, 1, 1, 133, 40 } },
+  { 133, 40, 2, { 3, 17, 5, 0, 1, 1, 126, 24 } },
+  { 64, 64, 2, { 64, 64, 0, 0, 1, 1, 1, 1 } },
+  { 5000, 6, 2, { 4, 2, 0, 0, 1, 1, 4997, 5 } },
 };
 
 /// Returns what likeness.hpp makes of a window's pixels.
@@ -153,7 +162,7 @@ void run_maps (Device device)
 {
   std::mt19937 random (seed ());
   for (const auto &[width, height, bins, grid] : kMaps)
-    for (const Type counter : { Type::u32, Type::u16, Type::u16_anchored }) {
+    for (const Type counter : { Type::u32, Type::u16, Type::u16_anchored, Type::u8_tiled }) {
       const Case c = case_of ({ width, height, bins, counter }, Pattern::noise);
       if (!is_valid (c.shape) || (small_cases () && width > 500))
         continue;

@@ -53,16 +53,21 @@ inline Bytes picture_of (const Case &c)
   return picture (c.pattern, c.shape.width, c.shape.height, c.seed);
 }
 
-/// The histogram's tensor, as the reference has it.
+/// The histogram's tensor, as the reference has it, or in tiles.
 inline Bytes right_tensor (const Input &input)
 {
   const Layout layout = input.c.layout ();
-  Bytes tensor (tensor_bytes (input.c.shape, layout), kPoison);
-  const Job job = { input.c.shape,
+  const Shape &shape = input.c.shape;
+  const Strategy &strategy =
+      *find_strategy (shape.counter == Type::u8_tiled ? "byte-rows" : "serial");
+  const Memory workspace = allocate (Device::cpu, strategy.workspace_bytes (shape, {}));
+  Bytes tensor (tensor_bytes (shape, layout), kPoison);
+  const Job job = { shape,
                     layout,
                     { const_cast<std::uint8_t *> (input.pixels.data ()), input.c.stride () },
-                    tensor.data () };
-  fail_unless_equals_int (inthist::run (*find_strategy ("serial"), job), 0);
+                    tensor.data (),
+                    workspace.get () };
+  fail_unless_equals_int (inthist::run (strategy, job), 0);
   return tensor;
 }
 

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Kernels that answer queries, of a tensor in rows or in tiles:
+//
+//   counts, sums  a block a window, a thread a bin, four loads each (eight with anchors; more where
+//                 the window must be cut, see region.hpp). In tiles, a warp some bins
+//                 (tiled_window.cuh)
+//   likelihoods   a warp a window, a lane a bin; what the lanes find is added in the bins' order.
+//                 Maps of one window size have a better way (likelihood_map.cuh)
+//   quantiles     a thread a window, which runs through the bins
+//   votes         a block up to kRun windows (fewer until their votes fit shared memory), a thread
+//                 a patch of a window, neighbours side by side so that loads coalesce
+#pragma once
+
+#include <algorithm>
+#include <cuda_runtime.h>
+#include <type_traits>
+
+#include "../window.hpp"
+#include "device/tiled_window.cuh"
+#include "device/warp.cuh"
+#include "likelihood_map.cuh"
+
+namespace inthist::cuda {
+
+// Windows of a block of votes: eight neighbours' u32 fill a sector of 32 bytes. Neither this number
+// nor the threads of this file's blocks were measured against others.
+constexpr int kRun = 8;
+constexpr std::size_t kVotesBytes = 48 << 10;  // shared memory that a block has without asking
+static_assert (kMaxPatches * sizeof (float) <= kVotesBytes);
+constexpr int kThreads = 128;  // of a block of quantiles or likelihoods
+// Bounds of 128 leave likelihoods of a WholeQuery fewer registers on sm_90, but those of a Query
+// would spill. This was not timed.
+template <class AnyQuery>
+constexpr int kLikelihoodBound = std::is_same_v<AnyQuery, WholeQuery> ? kThreads : 1024;
+
+template <class Sum, class Tensor>
+__global__ void count (Tensor tensor, Query query)
+{
+  const Shape &shape = tensor.shape;
+  const Region window = window_of (query.windows, blockIdx.x, shape);
+  Sum *const sums = static_cast<Sum *> (query.answers) + std::size_t (blockIdx.x) * shape.bins;
+  tensor.with_planes ([&] (const auto &plane) {
+    for (int b = threadIdx.x; b < shape.bins; b += blockDim.x)
+      sums[b] = sum_region<Sum> (plane (b), window, exact_pixels (shape, b));
+  });
+}
+
+template <class Sum>
+__global__ void count_in_tiles (TensorInTiles tensor, Query query)
+{
+  const int bins = tensor.shape.bins, lane = threadIdx.x % kWarp;
+  const TiledWindow window (tensor, window_of (query.windows, blockIdx.x, tensor.shape));
+  Sum *const sums = static_cast<Sum *> (query.answers) + std::size_t (blockIdx.x) * bins;
+  for (int first = threadIdx.x / kWarp * kBinsOfWarp; first < bins;
+       first += blockDim.x / kWarp * kBinsOfWarp) {
+    const int n = min (kBinsOfWarp, bins - first);
+    const std::uint32_t sum = window.count (first, n);
+    if (lane < n)
+      sums[first + lane] = sum;
+  }
+}
+
+template <class Tensor, class AnyQuery>
+__global__ void quantiles (Tensor tensor, AnyQuery query)
+{
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < query.windows.size ())
+    tensor.with_planes ([&] (const auto &plane) { quantile (tensor.shape, plane, query, i); });
+}
+
+/// Calls `body` with a function of a bin, `first`, that returns to each lane of a warp the pixels
+/// in bin first + lane, or in the last.
+template <class Tensor, class Body>
+__device__ void with_lanes_counts (const Tensor &tensor, const Region &window, Body body)
+{
+  if constexpr (std::is_same_v<Tensor, TensorInTiles> && kFieldsInLanes) {
+    const TiledWindow places (tensor, window);
+    body ([&] (int first) { return places.count (first, min (kWarp, tensor.shape.bins - first)); });
+  } else {
+    const Shape &shape = tensor.shape;
+    tensor.with_planes ([&] (const auto &plane) {
+      body ([&] (int first) {
+        const int own = min (first + int (threadIdx.x % kWarp), shape.bins - 1);
+        return sum_region<std::uint32_t> (plane (own), window, exact_pixels (shape, own));
+      });
+    });
+  }
+}
+
+template <Measure kMeasure, class Tensor, class AnyQuery>
+__global__ void __launch_bounds__ (kLikelihoodBound<AnyQuery>)
+likelihoods (Tensor tensor, AnyQuery query)
+{
+  const Shape &shape = tensor.shape;
+  const int i = blockIdx.x * (blockDim.x / kWarp) + threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
+  if (i >= query.windows.size ())
+    return;
+  const Region window = window_of (query.windows, i, shape);
+  const float weight = weight_of (window.width, window.height);
+  MeasureSum<kMeasure> sum (query.bins_of (shape), weight == 0);
+  resume (query, i, sum);
+  with_lanes_counts (tensor, window, [&] (const auto &count) {
+    for (int first = 0; first < shape.bins; first += kWarp) {
+      const int own = min (first + lane, shape.bins - 1), n = min (kWarp, shape.bins - first);
+      const float p = weight * float (count (first));
+      const float q = sum.prepared (query.models[own]);
+      for (int b = 0; b < n; b++)
+        sum.add (__shfl_sync (~0u, p, b), __shfl_sync (~0u, q, b));
+    }
+  });
+  if (lane == 0)
+    finish (shape, query, i, sum,
+            [&] (float value) { static_cast<float *> (query.answers)[i] = value; });
+}
+
+/// Compares a window with a model, sum i; calls `store` with its value where it is complete.
+template <Measure kMeasure, class PlaneAccessor, class AnyQuery, class Store>
+__device__ void likelihood (const Shape &shape, const PlaneAccessor &plane, const AnyQuery &query,
+                            std::size_t i, const Region &window, const float *model, Store &&store)
+{
+  const float weight = weight_of (window.width, window.height);
+  MeasureSum<kMeasure> sum (query.bins_of (shape), weight == 0);
+  resume (query, i, sum);
+  for (int b = 0; b < shape.bins; b++)
+    sum.add (weight
+                 * float (sum_region<std::uint32_t> (plane (b), window, exact_pixels (shape, b))),
+             sum.prepared (model[b]));
+  finish (shape, query, i, sum, store);
+}
+
+/// Tells whether votes (i) is the rank-th best of n votes; of equals the first is better.
+template <class Votes>
+__device__ bool has_rank (int rank, int i, int n, bool similarity, const Votes &votes)
+{
+  const float own = votes (i);
+  int better = 0;
+  for (int k = 0; k < n; k++) {
+    const float other = votes (k);
+    better += other == own ? k < i : (other > own) == similarity;
+  }
+  return better == rank;
+}
+
+template <Measure kMeasure, class Tensor, class AnyQuery>
+__global__ void votes (Tensor tensor, AnyQuery query, int run)
+{
+  const Shape &shape = tensor.shape;
+  extern __shared__ float cast[];  // [patch][window]
+  const int first = blockIdx.x * run, patches = query.n_patches;
+  tensor.with_planes ([&] (const auto &plane) {
+    for (int i = threadIdx.x; i < run * patches; i += blockDim.x) {
+      const int p = i / run, window = first + i % run;
+      if (window < query.windows.size ())
+        likelihood<kMeasure> (shape, plane, query, std::size_t (p) * query.windows.size () + window,
+                              patch_at (corner_of (query.windows, window), query.patches[p], shape),
+                              query.models + std::size_t (p) * shape.bins,
+                              [&] (float value) { cast[i] = value; });
+    }
+  });
+  if (query.has_bins_after (shape))
+    return;
+  __syncthreads ();
+  for (int i = threadIdx.x; i < run * patches; i += blockDim.x) {
+    const int p = i / run, window = first + i % run;
+    const auto vote = [&] (int k) { return cast[k * run + i % run]; };
+    if (window < query.windows.size ()
+        && has_rank (query.rank, p, patches, is_similarity (kMeasure), vote))
+      static_cast<float *> (query.answers)[window] = cast[i];
+  }
+}
+
+template <class Sum, class Tensor>
+void launch_count (const Tensor &tensor, const Query &query, Stream stream)
+{
+  if constexpr (std::is_same_v<Tensor, TensorInTiles> && kFieldsInLanes) {
+    const int warps = std::min (divide_up (tensor.shape.bins, kBinsOfWarp), 8);
+    count_in_tiles<Sum><<<query.windows.size (), warps * kWarp, 0, stream>>> (tensor, query);
+  } else {
+    const int threads = std::min (round_up (tensor.shape.bins, kWarp), 256);
+    count<Sum><<<query.windows.size (), threads, 0, stream>>> (tensor, query);
+  }
+}
+
+/// Launches kernels for questions that may carry something; those for a Query have more code and
+/// registers than those for a WholeQuery.
+template <class Tensor, class AnyQuery>
+void launch_comparison (const Tensor &tensor, const AnyQuery &query, Stream stream)
+{
+  const int n = query.windows.size ();
+  switch (query.question) {
+    case Question::quantiles:
+      quantiles<<<divide_up (n, kThreads), kThreads, 0, stream>>> (tensor, query);
+      break;
+    case Question::likelihoods:
+      with_measure (query.measure, [&] (auto measure) {
+        if (!try_launch_map<measure.value> (tensor, query, stream))
+          likelihoods<measure.value>
+              <<<divide_up (n, kThreads / kWarp), kThreads, 0, stream>>> (tensor, query);
+      });
+      break;
+    case Question::votes:
+      with_measure (query.measure, [&] (auto measure) {
+        int run = kRun;
+        while (run * query.n_patches * sizeof (float) > kVotesBytes)
+          run /= 2;
+        const int tasks = run * query.n_patches;
+        votes<measure.value><<<divide_up (n, run), std::min (round_up (tasks, kWarp), 512),
+                               tasks * sizeof (float), stream>>> (tensor, query, run);
+      });
+      break;
+    case Question::counts:
+    case Question::sums: break;  // launch_count is for them
+  }
+}
+
+/// Launches what answers the query, but for the best window.
+template <class Tensor>
+void launch (const Tensor &tensor, const Query &query, Stream stream)
+{
+  if (query.question == Question::counts)
+    launch_count<std::uint32_t> (tensor, query, stream);
+  else if (query.question == Question::sums)
+    launch_count<std::uint64_t> (tensor, query, stream);
+  else if (query.has_bins_before () || query.has_bins_after (tensor.shape))
+    launch_comparison (tensor, query, stream);
+  else
+    launch_comparison (tensor, whole (query), stream);
+}
+
+// answer_tiles.cu has them, to be compiled beside the others
+extern template void launch (const TensorInTiles &, const Query &, Stream);
+
+}  // namespace inthist::cuda

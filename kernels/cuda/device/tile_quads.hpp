@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// H of four neighbouring columns in tiles (tiles.hpp), the first of which four divides. They lie in
+// one tile and share loads: a word of inside, two of top, and the corner and left of all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <vector_types.h>
+
+#include "../../tiles.hpp"
+
+namespace inthist::cuda {
+
+constexpr int kQuad = 4;
+
+struct Quad {
+  std::uint32_t at[kQuad];
+};
+
+/// Where a quad lies in each plane.
+template <bool kWide>
+class QuadPlace {
+public:
+  QuadPlace () = default;
+  /// `row_pitch` is the bytes of a row of tiles; a plane has less than 2^32.
+  INTHIST_HOST_DEVICE QuadPlace (unsigned row_pitch, int y, int x)
+      : i_ (unsigned (y) % kTileSide), j_ (unsigned (x) % kTileSide)
+  {
+    constexpr Tiles kTiles = { 0, 0, kWide };
+    tile_ = unsigned (y) / kTileSide * row_pitch + unsigned (x) / kTileSide * kTiles.bytes ();
+    row_ = tile_ + kTileSide * kTiles.line_of (int (i_));
+  }
+
+  /// Has no branches, so that loads of several quads are in flight at once.
+  INTHIST_HOST_DEVICE Quad load (const std::uint8_t *plane) const
+  {
+    const std::uint8_t *const tile = plane + tile_, *const row = plane + row_;
+    const auto line = [&] (int n) { return tile + kTileSide * n; };
+    const std::uint32_t below = i_ > 0 ? ~0u : 0, right = j_ > 0 ? ~0u : 0;
+    uint2 top = *reinterpret_cast<const uint2 *> (tile + 2 * j_);
+    std::uint32_t corner = *reinterpret_cast<const std::uint16_t *> (tile)
+                           | std::uint32_t (line (2)[0]) << 16,
+                  left = row[0] | std::uint32_t (line (2)[i_]) << 8,
+                  inside = *reinterpret_cast<const std::uint32_t *> (row + j_), high_top = 0;
+    if constexpr (kWide) {
+      corner |= std::uint32_t (line (3)[0]) << 24;
+      left |= std::uint32_t (line (4)[i_]) << 16;
+      high_top = *reinterpret_cast<const std::uint32_t *> (line (3) + j_);
+    }
+    top.x &= right | 0xffff0000;
+    high_top &= right | 0xffffff00;
+    inside &= below & (right | 0xffffff00);
+    const std::uint32_t first = corner + (left & below);
+    return { { first + (top.x & 0xffff) + (high_top << 16 & 0xff0000) + (inside & 0xff),
+               first + (top.x >> 16) + (high_top << 8 & 0xff0000) + (inside >> 8 & 0xff),
+               first + (top.y & 0xffff) + (high_top & 0xff0000) + (inside >> 16 & 0xff),
+               first + (top.y >> 16) + (high_top >> 8 & 0xff0000) + (inside >> 24) } };
+  }
+
+private:
+  unsigned i_, j_, tile_, row_;
+};
+
+}  // namespace inthist::cuda

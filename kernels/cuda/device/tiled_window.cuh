@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Counts the pixels of a window in tiles (tiles.hpp), bin after bin, by a warp. A window's count is
+// four H, and an H six fields of up to two bytes, or nine in a wide tile. Each lane has one field
+// of one H: loads the word in which it lies, cuts it out and moves it to where it counts. So one
+// load fetches all that a bin wants, and where fields lie, and which mean nothing, is found once
+// for all bins. Words of a lane's other bins are in flight meanwhile.
+#pragma once
+
+#include <cstdint>
+
+#include "../../window.hpp"
+#include "tile_fields.hpp"
+#include "warp.cuh"
+
+namespace inthist::cuda {
+
+// Bins that a warp has in flight, and that one of counts has in all. Nothing here has been timed.
+constexpr int kBinsOfWarp = 16;
+// false: a lane has a bin, as in tensors in rows, with loads of its own for each field
+constexpr bool kFieldsInLanes = true;
+
+class TiledWindow {
+public:
+  __device__ TiledWindow (const TensorInTiles &tensor, const Region &window) : tensor_ (tensor)
+  {
+    const int lane = threadIdx.x % kWarp, place = lane / kFieldsOfLanes,
+              field = lane % kFieldsOfLanes;
+    const bool before = place & 1, above = place & 2;
+    const int x = before ? window.x - 1 : window.x + window.width - 1,
+              y = above ? window.y - 1 : window.y + window.height - 1;
+    const TilePlace at (tensor.tiles, tensor.layout.row_pitch, max (y, 0), max (x, 0));
+    const bool counts = x >= 0 && y >= 0 && window.width > 0;
+    first_ = at.cut (field, counts);
+    second_ = at.cut (field + kFieldsOfLanes, counts);
+    negative_ = before != above;
+  }
+
+  /// Returns to lane b of the warp the pixels in bin first + b, for up to n <= kWarp bins.
+  __device__ std::uint32_t count (int first, int n) const
+  {
+    return tensor_.tiles.wide ? count<true> (first, n) : count<false> (first, n);
+  }
+
+private:
+  template <bool kWide>
+  __device__ std::uint32_t count (int first, int n) const
+  {
+    const std::uint8_t *plane = tensor_.bytes + first * tensor_.layout.plane_pitch;
+    std::uint32_t own = 0;
+#pragma unroll 1
+    for (int begin = 0; begin < n; begin += kBinsOfWarp) {
+      std::uint32_t words[kBinsOfWarp], more[kBinsOfWarp];
+#pragma unroll
+      for (int b = 0; b < kBinsOfWarp; b++) {
+        words[b] = *reinterpret_cast<const std::uint32_t *> (plane + first_.word);
+        if constexpr (kWide)
+          more[b] = *reinterpret_cast<const std::uint32_t *> (plane + second_.word);
+        if (begin + b + 1 < n)  // else the last bin again
+          plane += tensor_.layout.plane_pitch;
+      }
+#pragma unroll
+      for (int b = 0; b < kBinsOfWarp; b++) {
+        std::uint32_t part = __byte_perm (words[b], 0, first_.bytes);
+        if constexpr (kWide)
+          part += __byte_perm (more[b], 0, second_.bytes);
+        const std::uint32_t sum = warp_sum (negative_ ? -part : part);
+        if (int (threadIdx.x % kWarp) == begin + b)
+          own = sum;
+      }
+    }
+    return own;
+  }
+
+  const TensorInTiles &tensor_;
+  FieldCut first_, second_;  // of the window's H at the lane's place
+  bool negative_;
+};
+
+}  // namespace inthist::cuda
