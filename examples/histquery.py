@@ -32,8 +32,10 @@ from gi.repository import Gst, GstApp, GstIntegralHist  # noqa: E402, F401
 def tensor_view(histogram, data):
     """The tensor H[bin, y, x] over the mapped bytes of histogram.get_buffer()
 
-    Its elements are modulo 65536 unless the counter is u32.
+    Its elements are modulo 65536 with u16 counters. What lies in tiles is copied.
     """
+    if histogram.get_tiles()[0]:
+        return untiled(histogram, data)
     u32 = histogram.get_counter() == GstIntegralHist.IntegralHistogramCounter.U32
     dtype = numpy.dtype(numpy.uint32 if u32 else numpy.uint16)
     return numpy.lib.stride_tricks.as_strided(
@@ -41,6 +43,28 @@ def tensor_view(histogram, data):
         shape=(histogram.get_bins(), histogram.get_height(), histogram.get_width()),
         strides=(histogram.get_plane_pitch(), histogram.get_row_pitch(), dtype.itemsize),
         writeable=False)
+
+
+def untiled(histogram, data):
+    """The tensor H[bin, y, x] of a u8-tiled histogram, in full"""
+    _, columns, rows, size, wide = histogram.get_tiles()
+    bins, height, width = histogram.get_bins(), histogram.get_height(), histogram.get_width()
+    tiles = numpy.lib.stride_tricks.as_strided(  # [bin, row, column, line, byte]
+        numpy.frombuffer(data, numpy.uint8),
+        shape=(bins, rows, columns, size // 16, 16),
+        strides=(histogram.get_plane_pitch(), histogram.get_row_pitch(), size, 16, 1))
+    top = tiles[..., :2, :].reshape(bins, rows, columns, 32).view('<u2').astype(numpy.uint32)
+    more = tiles[..., 2:-15, :].astype(numpy.uint32)
+    corner = top[..., 0] + (more[..., 0, 0] << 16)
+    left = tiles[..., -16:, 0] + (more[..., 0, :] << 8)
+    if wide:
+        corner += more[..., 1, 0] << 24
+        top += more[..., 1, :] << 16
+        left += more[..., 2, :] << 16
+    inside = tiles[..., -16:, :].astype(numpy.uint32)
+    top[..., 0] = left[..., 0] = inside[..., 0, :] = inside[..., 0] = 0
+    inside += corner[..., None, None] + top[..., None, :] + left[..., None]
+    return inside.swapaxes(2, 3).reshape(bins, rows * 16, columns * 16)[:, :height, :width]
 
 
 def four_corners(tensor, x, y, width, height):

@@ -2,6 +2,7 @@
 #include "producer_properties.hpp"
 
 #include <kernels/registry.hpp>
+#include <kernels/tiles.hpp>
 
 #include "parse.hpp"
 
@@ -43,10 +44,12 @@ bool is_limited (const inthist::Strategy &strategy, inthist::Content content)
 std::vector<GEnumValue> strategy_values (const inthist::Shape &example)
 {
   std::vector<GEnumValue> values = { { 0, "The fastest for the shape and the device", "auto" } };
+  inthist::Shape tiled = example;
+  tiled.counter = inthist::Type::u8_tiled;
   int row = 0;
   for (const inthist::Strategy &strategy : inthist::strategies ()) {
     row++;
-    if (!inthist::accepts (strategy, example))
+    if (!inthist::accepts (strategy, example) && !inthist::accepts (strategy, tiled))
       continue;
     const std::string limit =
         is_limited (strategy, example.content) ? joined (" (limit: ", strategy.limit, ")") : "";
@@ -217,12 +220,18 @@ Expected<> ProducerProperties::check_shape (const inthist::Shape &shape) const
     return error (Error::Kind::bad_setting,
                   "counter=u16-anchored takes frames of at most 65535 columns, not ", shape.width,
                   ": set counter=u16 or u32");
+  const bool tiled = shape.counter == inthist::Type::u8_tiled;
+  if (tiled && !inthist::is_valid (shape))
+    return error (Error::Kind::bad_setting, "counter=u8-tiled takes frames of at most ",
+                  inthist::kMostTiledSide, " columns and rows, not ", shape.width, "x",
+                  shape.height, ": set counter=u16 or u32");
   if (!strategy || inthist::accepts (*strategy, shape))
     return {};
   const inthist::Strategy *const other = inthist::preferred_strategy (strategy->device, shape);
   return error (Error::Kind::bad_setting, "strategy=", strategy->name, " does not compute ",
-                describe (shape), " (", strategy->limit, "): set strategy=auto",
-                other ? joined (" or ", other->name) : "");
+                describe (shape), " (",
+                tiled && !strategy->makes_tiles ? "it makes no tiles" : strategy->limit,
+                "): set strategy=auto", other ? joined (" or ", other->name) : "");
 }
 
 int ProducerProperties::first_device () const
@@ -236,7 +245,7 @@ int ProducerProperties::first_device () const
 inthist::Shape ProducerProperties::shape (Content content) const
 {
   using inthist::Type;
-  constexpr Type kTypes[] = { Type::u32, Type::u16, Type::u16_anchored };
+  constexpr Type kTypes[] = { Type::u32, Type::u16, Type::u16_anchored, Type::u8_tiled };
   if (content == Content::bins)
     return { 0, 0, int (bins), kTypes[counter], content, Type::u8 };
   return { 0, 0, squared ? 2 : 1, Type::u32, content, Type::u8 };

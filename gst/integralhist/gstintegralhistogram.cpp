@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstintegralhistogram.h"
 
+#include <kernels/tensor_view.hpp>
+
 #include "c_api.hpp"
 #include "histogram.hpp"
 #include "sharded/shards.hpp"
@@ -23,6 +25,10 @@ GType gst_integral_histogram_counter_get_type (void)
     { GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED,
       "16 bits, and a few counts of 32 bits beside them: exact in one step for any region",
       "u16-anchored" },
+    { GST_INTEGRAL_HISTOGRAM_COUNTER_U8_TILED,
+      "8 bits and a few more, in tiles of 16x16: exact in one step, and little more than a quarter "
+      "of u32's bytes to write, keep and download (limit: 2^20 columns and rows)",
+      "u8-tiled" },
     { 0, nullptr, nullptr },
   };
   static const GType type = g_enum_register_static ("GstIntegralHistogramCounter", values);
@@ -120,6 +126,39 @@ static GBytes *add_up_bytes_c (GstIntegralHistogram *histogram, const gint *valu
                static_cast<GBytes *> (nullptr), error);
 }
 
+static bool has_place (const inthist::Shape &shape, guint bin, gint x, gint y)
+{
+  return bin < guint (shape.bins) && x >= -1 && x < shape.width && y >= -1 && y < shape.height;
+}
+
+/// Returns H at a place that there is; `bytes` are those of Tensor::host ().
+static guint32 element_of (const Tensor &tensor, const void *bytes, guint bin, gint x, gint y)
+{
+  if (x < 0 || y < 0)
+    return 0;
+  return inthist::TensorView (tensor.shape, tensor.layout, bytes)
+      .with_planes ([&] (const auto &plane) -> guint32 { return plane (int (bin)) (y, x); });
+}
+
+static Expected<guint32> element_in (const Tensor &tensor, GstBuffer *buffer, guint bin, gint x,
+                                     gint y)
+{
+  const inthist::Shape &shape = tensor.shape;
+  if (!has_place (shape, bin, x, y))
+    return error (Error::Kind::bad_question, "there is no element ", x, ",", y, " of bin ", bin,
+                  ": there are ", shape.width, "x", shape.height, " of ", shape.bins, " bins");
+  GstMapInfo map;
+  if (!gst_buffer_map (buffer, &map, GST_MAP_READ))
+    return error (Error::Kind::failed, "the buffer could not be mapped");
+  const bool fits = map.size == tensor.bytes ();
+  const guint32 element = fits ? element_of (tensor, map.data, bin, x, y) : 0;
+  gst_buffer_unmap (buffer, &map);
+  if (!fits)
+    return error (Error::Kind::bad_question,
+                  "the buffer is none of this histogram: pass what get_buffer has returned");
+  return element;
+}
+
 }  // namespace integralhist
 
 GstIntegralHistogram *gst_integral_histogram_ref (GstIntegralHistogram *histogram)
@@ -165,6 +204,7 @@ GstIntegralHistogramCounter gst_integral_histogram_get_counter (GstIntegralHisto
   switch (histogram->tensor->shape.counter) {
     case inthist::Type::u16: return GST_INTEGRAL_HISTOGRAM_COUNTER_U16;
     case inthist::Type::u16_anchored: return GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED;
+    case inthist::Type::u8_tiled: return GST_INTEGRAL_HISTOGRAM_COUNTER_U8_TILED;
     case inthist::Type::u32:
     case inthist::Type::u8:
     case inthist::Type::s32:
@@ -188,6 +228,24 @@ gboolean gst_integral_histogram_get_anchors (GstIntegralHistogram *histogram, gs
     *row_step = has ? 1u << anchors.row_shift : 0;
   if (column_step)
     *column_step = has ? 1u << anchors.column_shift : 0;
+  return has;
+}
+
+gboolean gst_integral_histogram_get_tiles (GstIntegralHistogram *histogram, guint *columns,
+                                           guint *rows, gsize *tile_bytes, gboolean *wide)
+{
+  g_return_val_if_fail (histogram, FALSE);
+  const inthist::Shape &shape = histogram->tensor->shape;
+  const bool has = shape.counter == inthist::Type::u8_tiled;
+  const inthist::Tiles tiles = has ? inthist::tiles_of (shape) : inthist::Tiles ();
+  if (columns)
+    *columns = tiles.columns;
+  if (rows)
+    *rows = tiles.rows;
+  if (tile_bytes)
+    *tile_bytes = has ? tiles.bytes () : 0;
+  if (wide)
+    *wide = tiles.wide;
   return has;
 }
 
@@ -314,6 +372,22 @@ GstBuffer *gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, G
   };
   return gst_buffer_new_wrapped_full (GST_MEMORY_FLAG_READONLY, const_cast<void *> (data), bytes, 0,
                                       bytes, gst_integral_histogram_ref (histogram), release);
+}
+
+guint32 gst_integral_histogram_get_element (GstIntegralHistogram *histogram, gconstpointer tensor,
+                                            guint bin, gint x, gint y)
+{
+  g_return_val_if_fail (
+      histogram && tensor && integralhist::has_place (histogram->tensor->shape, bin, x, y), 0);
+  return integralhist::element_of (*histogram->tensor, tensor, bin, x, y);
+}
+
+guint32 gst_integral_histogram_query_element (GstIntegralHistogram *histogram, GstBuffer *buffer,
+                                              guint bin, gint x, gint y, GError **error)
+{
+  g_return_val_if_fail (histogram && buffer, 0);
+  return integralhist::to_c (integralhist::element_in (*histogram->tensor, buffer, bin, x, y), 0u,
+                             error);
 }
 
 guint64 gst_integral_histogram_get_device_pointer (GstIntegralHistogram *histogram)

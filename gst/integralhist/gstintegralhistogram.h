@@ -38,6 +38,9 @@ typedef struct _GstIntegralHistogram GstIntegralHistogram;
  * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED: the same elements, and behind them a sparse grid of
  * 32-bit counts, the anchors, from which any region is exact in one step; see
  * gst_integral_histogram_get_anchors(). At most 65535 columns
+ * @GST_INTEGRAL_HISTOGRAM_COUNTER_U8_TILED: tiles of 16x16 counts, in which most counts are a byte:
+ * 1.125 bytes a count, and any region is exact in one step; see gst_integral_histogram_get_tiles().
+ * At most 2^20 columns and rows. Since: 0.2
  *
  * The type of the tensor's elements.
  */
@@ -45,6 +48,7 @@ typedef enum {
   GST_INTEGRAL_HISTOGRAM_COUNTER_U32,
   GST_INTEGRAL_HISTOGRAM_COUNTER_U16,
   GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED,
+  GST_INTEGRAL_HISTOGRAM_COUNTER_U8_TILED,
 } GstIntegralHistogramCounter;
 
 #define GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER (gst_integral_histogram_counter_get_type ())
@@ -177,10 +181,43 @@ gboolean gst_integral_histogram_get_anchors (GstIntegralHistogram *histogram, gs
                                              guint *row_step, guint *column_step);
 
 /**
+ * gst_integral_histogram_get_tiles:
+ * @histogram: a #GstIntegralHistogram
+ * @columns: (out) (optional): tiles next to each other
+ * @rows: (out) (optional): tiles below each other
+ * @tile_bytes: (out) (optional): bytes of a tile: 288, or 320 where tiles are wide
+ * @wide: (out) (optional): whether tiles have room for more bits, as those of large frames
+ *
+ * How a u8-tiled tensor lies, for those who read it themselves. The tile of H[b][y][x] is at byte b
+ * x plane pitch + y / 16 x row pitch + x / 16 x @tile_bytes. It is of lines of 16 bytes; numbers of
+ * several bytes are little-endian. With i = y modulo 16 and j = x modulo 16, H[b][y][x] is
+ *
+ *   corner + top[j] + left[i] + inside[i][j]
+ *
+ * where top[0], left[0], inside[0][j] and inside[i][0] are 0 and lie nowhere:
+ *
+ * - lines 0 and 1 are 16 numbers of 16 bits: bits 0..15 of the corner, then those of top[1..15]
+ * - line 2 has bits 16..23 of the corner, then bits 8..15 of left[1..15]
+ * - of wide tiles, line 3 has bits 24..31 of the corner, then bits 16..23 of top[1..15]; line 4 has
+ *   0, then bits 16..23 of left[1..15]
+ * - then one line for each i = 1..15: bits 0..7 of left[i], then inside[i][1..15]
+ *
+ * gst_integral_histogram_get_element() reads one.
+ *
+ * Returns: whether there are tiles; if not, all is 0
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_get_tiles (GstIntegralHistogram *histogram, guint *columns,
+                                           guint *rows, gsize *tile_bytes, gboolean *wide);
+
+/**
  * gst_integral_histogram_get_row_pitch:
  * @histogram: a #GstIntegralHistogram
  *
- * Returns: bytes from H[b][y][x] to H[b][y + 1][x], a multiple of 16
+ * Returns: bytes from H[b][y][x] to H[b][y + 1][x], a multiple of 16; of a u8-tiled tensor those
+ * from a row of tiles to the next
  */
 GST_INTEGRAL_HISTOGRAM_API
 gsize gst_integral_histogram_get_row_pitch (GstIntegralHistogram *histogram);
@@ -428,7 +465,8 @@ GBytes *gst_integral_histogram_query_regions_sums (GstIntegralHistogram *histogr
  * The whole tensor in host memory, as a read-only buffer: H[b][y][x] is at byte b x plane pitch + y
  * x row pitch + x x element size. A tensor in host memory is not copied; one on a GPU is, once. The
  * buffer keeps @histogram alive. That of a u16-anchored tensor has the anchors behind the planes:
- * see gst_integral_histogram_get_anchors().
+ * see gst_integral_histogram_get_anchors(). That of a u8-tiled tensor is of tiles: see
+ * gst_integral_histogram_get_tiles().
  *
  * Tables have 32-bit elements too, modulo 2^32: exact as they are below 2^32 / 255 pixels, 16.8
  * million, in plane 0; in plane 1 they wrap. The difference of four corners, taken modulo 2^32 as
@@ -441,6 +479,45 @@ GBytes *gst_integral_histogram_query_regions_sums (GstIntegralHistogram *histogr
  */
 GST_INTEGRAL_HISTOGRAM_API
 GstBuffer *gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, GError **error);
+
+/**
+ * gst_integral_histogram_get_element: (skip)
+ * @histogram: a #GstIntegralHistogram
+ * @tensor: the bytes of gst_integral_histogram_get_buffer(), mapped
+ * @bin: the plane, less than gst_integral_histogram_get_bins()
+ * @x: the column, less than the width; -1 is left of the frame
+ * @y: the row, less than the height; -1 is above the frame
+ *
+ * Reads H[b][y][x], whichever the counter. It is 0 left of the frame and above. Nothing is waited
+ * for, mapped or copied, so that a loop may call it.
+ *
+ * Returns: the count in full; with u16, and of tables, the element as it is, modulo 2^16 or 2^32
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint32 gst_integral_histogram_get_element (GstIntegralHistogram *histogram, gconstpointer tensor,
+                                            guint bin, gint x, gint y);
+
+/**
+ * gst_integral_histogram_query_element: (rename-to gst_integral_histogram_get_element)
+ * @histogram: a #GstIntegralHistogram
+ * @buffer: what gst_integral_histogram_get_buffer() has returned
+ * @bin: the plane
+ * @x: the column; -1 is left of the frame
+ * @y: the row; -1 is above the frame
+ * @error: return location for a #GError
+ *
+ * gst_integral_histogram_get_element() for language bindings.
+ *
+ * Returns: H[b][y][x], or 0 with @error set, to %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION where
+ * there is no such place
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint32 gst_integral_histogram_query_element (GstIntegralHistogram *histogram, GstBuffer *buffer,
+                                              guint bin, gint x, gint y, GError **error);
 
 /**
  * gst_integral_histogram_get_device_pointer:

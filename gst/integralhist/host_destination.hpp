@@ -7,8 +7,8 @@
 
 namespace integralhist {
 
-/// The place of a part's tensor in the frame's tensor in host memory. Parts of u16-anchored have
-/// all rows.
+/// The place of a part's tensor in the frame's tensor in host memory. Parts of u16-anchored and of
+/// u8-tiled have all rows.
 struct HostDestination {
   std::byte *tensor = nullptr;
   inthist::Shape shape;  // of the whole frame

@@ -313,7 +313,8 @@ static Expected<Plan> find_plan (Device device, const Shape &shape, const inthis
     return Plan{ { set, {}, 0 }, "set", "as set" };
   const Choice built_in = inthist::default_choice (device, shape);
   if (!built_in.strategy)
-    return error (Error::Kind::failed, "no strategy computes ", describe (shape));
+    return error (Error::Kind::failed, "no strategy computes ", describe (shape),
+                  shape.counter == inthist::Type::u8_tiled ? ": set counter=u16" : "");
   if (milliseconds == 0)
     return Plan{ built_in, "default", "built-in" };
 

@@ -154,7 +154,7 @@ GST_START_TEST (too_large)
   fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT), "%s",
                error->message);
   fail_unless (strstr (error->message, "1.00 TiB") && strstr (error->message, "bins")
-                   && strstr (error->message, "counter=u16"),
+                   && strstr (error->message, "counter=u8-tiled"),
                "%s", error->message);
   gst_message_unref (message);
   gst_element_set_bus (h->element, nullptr);
@@ -206,13 +206,16 @@ GST_START_TEST (strategy_and_backend)
       gst_element_set_state (element, GST_STATE_NULL);
       gst_object_unref (element);
     }
-  // those that can compute such a tensor, and no others
+  // those that can compute such a tensor, of some counter, and no others
   const bool bins = __i__ == 0;
-  const inthist::Shape example = { 640, 480, bins ? 32 : 1, inthist::Type::u32,
-                                   bins ? inthist::Content::bins : inthist::Content::powers };
+  const auto example = [bins] (inthist::Type counter) {
+    return inthist::Shape{ 640, 480, bins ? 32 : 1, counter,
+                           bins ? inthist::Content::bins : inthist::Content::powers };
+  };
   for (const inthist::Strategy &strategy : inthist::strategies ())
     fail_unless ((g_enum_get_value_by_nick (strategies, strategy.name) != nullptr)
-                     == inthist::accepts (strategy, example),
+                     == (inthist::accepts (strategy, example (inthist::Type::u32))
+                         || inthist::accepts (strategy, example (inthist::Type::u8_tiled))),
                  "%s", strategy.name);
   // auto starts on each backend that is here, every other strategy on one
   const bool cuda = starts ("cuda");
@@ -274,6 +277,27 @@ GST_START_TEST (too_wide_for_anchors)
 }
 GST_END_TEST;
 
+GST_START_TEST (too_wide_for_tiles)
+{
+  refuses_width ("cudaintegralhist backend=cpu counter=u8-tiled bins=2", (1 << 20) + 1, "1048576",
+                 "counter=u16 or u32");
+}
+GST_END_TEST;
+
+/// A strategy makes tiles or the other counters.
+GST_START_TEST (tiles_and_strategy)
+{
+  for (const inthist::Strategy &strategy : inthist::strategies ())
+    if (strategy.device == inthist::Device::cpu) {
+      const std::string launch =
+          std::string ("cudaintegralhist backend=cpu strategy=") + strategy.name + " counter=";
+      refuses_width (launch + (strategy.makes_tiles ? "u32" : "u8-tiled"), 64,
+                     strategy.makes_tiles ? "u8-tiled" : "it makes no tiles",
+                     strategy.makes_tiles ? "strategy=auto or rows" : "strategy=auto or byte-rows");
+    }
+}
+GST_END_TEST;
+
 static Suite *settings_suite ()
 {
   Suite *suite = suite_create ("settings");
@@ -288,6 +312,8 @@ static Suite *settings_suite ()
   tcase_add_loop_test (tests, strategy_and_backend, 0, 2);
   tcase_add_loop_test (tests, unsupported_shape, 0, 2);
   tcase_add_test (tests, too_wide_for_anchors);
+  tcase_add_test (tests, too_wide_for_tiles);
+  tcase_add_test (tests, tiles_and_strategy);
   return suite;
 }
 

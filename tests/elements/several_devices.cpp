@@ -36,15 +36,23 @@ struct Case {
 };
 
 constexpr Case kCases[] = {
-  { 64, 48, 32, "u32" }, { 61, 37, 17, "u32" },
-  { 61, 37, 17, "u16" }, { 300, 301, 9, "u16-anchored" },
-  { 1, 1, 1, "u32" },    { 130, 70, 256, "u16" },
-  { 7, 200, 3, "u32" },  { 350, 290, 2, "u16-anchored" },
-  { 33, 5, 100, "u32" }, { 257, 129, 40, "u16-anchored" },
+  { 64, 48, 32, "u32" },      { 61, 37, 17, "u32" },
+  { 61, 37, 17, "u16" },      { 300, 301, 9, "u16-anchored" },
+  { 1, 1, 1, "u32" },         { 130, 70, 256, "u16" },
+  { 7, 200, 3, "u32" },       { 350, 290, 2, "u16-anchored" },
+  { 33, 5, 100, "u32" },      { 257, 129, 40, "u16-anchored" },
+  { 61, 37, 17, "u8-tiled" }, { 300, 301, 9, "u8-tiled" },
 };
+
+bool has_tiles (const Case &c)
+{
+  return strcmp (c.counter, "u8-tiled") == 0;
+}
 
 std::size_t tensor_bytes (const Case &c)
 {
+  if (has_tiles (c))
+    return (c.width + 15) / 16 * 288 * ((c.height + 15) / 16) * c.bins;
   const std::size_t element = c.counter[1] == '3' ? 4 : 2;
   return (c.width * element + 63) / 64 * 64 * c.height * c.bins;
 }
@@ -94,16 +102,15 @@ void check_same_tensor (GstIntegralHistogram *one, GstIntegralHistogram *other, 
   gst_buffer_map (a, &x, GST_MAP_READ);
   gst_buffer_map (b, &y, GST_MAP_READ);
   fail_unless (x.size == y.size);
-  const gsize row = gst_integral_histogram_get_row_pitch (one),
-              plane = gst_integral_histogram_get_plane_pitch (one),
-              used = c.width * (c.counter[1] == '3' ? 4 : 2);
+  const Rows rows = rows_of (one);
   for (int bin = 0; bin < c.bins; bin++)
-    for (int line = 0; line < c.height; line++)
-      fail_unless (
-          memcmp (x.data + bin * plane + line * row, y.data + bin * plane + line * row, used) == 0,
-          "%s: bin %d, row %d differ", what.c_str (), bin, line);
-  fail_unless (memcmp (x.data + c.bins * plane, y.data + c.bins * plane, x.size - c.bins * plane)
-                   == 0,
+    for (guint row = 0; row < rows.n; row++) {
+      const gsize at = bin * rows.plane_pitch + row * rows.pitch;
+      fail_unless (memcmp (x.data + at, y.data + at, rows.used) == 0, "%s: bin %d, row %u differ",
+                   what.c_str (), bin, row);
+    }
+  const gsize planes = c.bins * rows.plane_pitch;
+  fail_unless (memcmp (x.data + planes, y.data + planes, x.size - planes) == 0,
                "%s: anchors differ", what.c_str ());
   gst_buffer_unmap (a, &x);
   gst_buffer_unmap (b, &y);
@@ -176,17 +183,22 @@ void run_exact (const char *backend)
   bool resident = false, rounds = false, strips = false;
   const bool small = g_strcmp0 (g_getenv ("INTHIST_CASES"), "small") == 0;
   for (const Case &c : small ? std::span (kCases).first (4) : std::span (kCases)) {
-    const Buffer plain = computed (c, "backend=cpu strategy=serial");
-    const auto wanted = answers_of (histogram_of (plain), c);
+    const Buffer plain =
+        computed (c, has_tiles (c) ? "backend=cpu" : "backend=cpu strategy=serial");
+    Case in_full = c;
+    in_full.counter = "u32";
+    const auto wanted =
+        answers_of (histogram_of (computed (in_full, "backend=cpu strategy=serial")), c);
     for (int i = 0; i < 12; i += small ? 3 : 1) {
       std::string how =
           std::string ("backend=") + backend + " cuda-device-ids=" + device_list (backend, random);
       if (i % 3 > 0)
         how += " task-bins=" + std::to_string (between (random, 1, c.bins + 3));
-      // from a few rows of a bin to more than the tensor
+      // from a few rows of a bin, or a few bins in tiles, to more than the tensor
       if (i >= 4)
         how += " max-device-memory="
                + std::to_string (gsize (8000 + 2000 * c.width)
+                                 + (has_tiles (c) ? 4 * tensor_bytes (c) / c.bins : 0)
                                  + gsize (tensor_bytes (c) * std::exp2 (i - 9)));
       if (i % 4 == 1)
         how += " download=eager";
@@ -293,6 +305,36 @@ void run_never (const char *backend)
                                 GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED));
 }
 
+/// Returns the error's text where the first frame ends in one.
+std::string refusal (const char *backend, const std::string &counter)
+{
+  const std::string caps = caps_text ("GRAY8", 640, 480);
+  Harness harness ({ "cudaintegralhist", "bins=2", "", backend },
+                   "cuda-device-ids=0 max-device-memory=1000000 counter=" + counter);
+  harness.set_caps (caps);
+  g_autoptr (GstBus) bus = gst_bus_new ();
+  gst_element_set_bus (harness.get ()->element, bus);
+  const GstFlowReturn flow = gst_harness_push (harness.get (), noise (video_info (caps), 1));
+  gst_element_set_bus (harness.get ()->element, nullptr);
+  if (flow == GST_FLOW_OK)
+    return "";
+  g_autoptr (GstMessage) message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  fail_unless (message);
+  g_autoptr (GError) error = nullptr;
+  gst_message_parse_error (message, &error, nullptr);
+  return error->message;
+}
+
+/// A bin of tiles that does not fit is not cut into strips, as one of another counter is.
+void run_uncut_tiles (const char *backend)
+{
+  fail_unless_equals_string (refusal (backend, "u16").c_str (), "");
+  const std::string text = refusal (backend, "u8-tiled");
+  for (const char *part : { "one bin of", "max-device-memory is 976.56 KiB",
+                            "set counter=u16, or raise max-device-memory" })
+    fail_unless (text.find (part) != std::string::npos, "%s", text.c_str ());
+}
+
 }  // namespace
 
 /// Elements that may take any device are spread over those that there are, and what one has left is
@@ -379,6 +421,7 @@ GST_END_TEST;
 BACKEND_TEST (exact);
 BACKEND_TEST (shards);
 BACKEND_TEST (never);
+BACKEND_TEST (uncut_tiles);
 
 static Suite *several_devices_suite ()
 {
@@ -391,6 +434,7 @@ static Suite *several_devices_suite ()
   tcase_add_loop_test (tcase, exact, 0, 2);
   tcase_add_loop_test (tcase, shards, 0, 2);
   tcase_add_loop_test (tcase, never, 0, 2);
+  tcase_add_loop_test (tcase, uncut_tiles, 0, 2);
   tcase_add_loop_test (tcase, large_pictures, 0, 2);
   tcase_add_test (tcase, large_planes);
   tcase_add_test (tcase, spread);

@@ -47,7 +47,7 @@ inline void check_every_element (GstIntegralHistogram *histogram, const Picture 
   REQUIRE (gst_buffer_map (buffer, &map, GST_MAP_READ), "the tensor cannot be mapped");
   const gsize row_pitch = gst_integral_histogram_get_row_pitch (histogram),
               plane_pitch = gst_integral_histogram_get_plane_pitch (histogram);
-  const bool narrow = setup.counter != "u32";
+  const bool tiled = setup.counter == "u8-tiled", narrow = !tiled && setup.counter != "u32";
   for (guint plane = 0; plane < setup.planes; plane++) {
     std::vector<guint32> above (gsize (picture.width));
     for (int y = 0; y < picture.height; y++) {
@@ -59,8 +59,10 @@ inline void check_every_element (GstIntegralHistogram *histogram, const Picture 
                   : plane == 0  ? value
                                 : value * value;
         above[gsize (x)] += so_far;
-        const guint32 element = narrow ? reinterpret_cast<const guint16 *> (row)[x]
-                                       : reinterpret_cast<const guint32 *> (row)[x];
+        const guint32 element =
+            tiled    ? gst_integral_histogram_get_element (histogram, map.data, plane, x, y)
+            : narrow ? reinterpret_cast<const guint16 *> (row)[x]
+                     : reinterpret_cast<const guint32 *> (row)[x];
         REQUIRE (element == (narrow ? above[gsize (x)] & 0xffff : above[gsize (x)]),
                  "element %d,%d of plane %u is %u instead of %u", x, y, plane, element,
                  above[gsize (x)]);

@@ -37,7 +37,8 @@ Setup make_setup (const std::string &backend, Random &random)
   Setup setup;
   setup.tables = random.with (0.25);
   setup.interval = random.with (0.15) ? guint (random.between (2, 4)) : 1;
-  setup.counter = setup.tables ? "u32" : random.one_of ({ "u32", "u16", "u16-anchored" });
+  setup.counter =
+      setup.tables ? "u32" : random.one_of ({ "u32", "u16", "u16-anchored", "u8-tiled" });
   setup.strategy = random.with (0.4) && backend == "cpu"
                        ? random.one_of (setup.tables ? of_tables : of_histograms)
                        : "auto";

@@ -89,11 +89,14 @@ inline std::vector<Tensor> make_tensors ()
          "cudaintegralhist bins=1", "cudaintegralhist bins=20 cuda-device-ids=0,1,2",
          "cudaintegralhist bins=20 max-device-memory=40000",
          "cudaintegralhist bins=5 counter=u16 cuda-device-ids=0,1,2 task-bins=1",
-         "cudaintegralimage", "cudaintegralimage squared=true" })
+         "cudaintegralhist bins=6 counter=u8-tiled", "cudaintegralimage",
+         "cudaintegralimage squared=true" })
     tensors.push_back (make_tensor (small, element));
   for (const char *element : { "cudaintegralhist bins=3", "cudaintegralhist bins=3 counter=u16",
                                "cudaintegralhist bins=3 counter=u16-anchored",
                                "cudaintegralhist bins=9 counter=u16-anchored cuda-device-ids=0,1,2",
+                               "cudaintegralhist bins=4 counter=u8-tiled compute=eager",
+                               "cudaintegralhist bins=9 counter=u8-tiled cuda-device-ids=0,1,2",
                                "cudaintegralimage squared=true" })
     tensors.push_back (make_tensor (large, element));
   tensors.push_back (make_tensor (dot, "cudaintegralhist bins=2 counter=u16-anchored"));

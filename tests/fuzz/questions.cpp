@@ -348,12 +348,29 @@ void look_at (const Tensor &tensor, Bytes &bytes)
   const int x = int (bytes.word () & G_MAXINT) % tensor.picture->width,
             y = int (bytes.word () & G_MAXINT) % tensor.picture->height;
   const auto truth = count (tensor, { 0, 0, x + 1, y + 1 });
-  const bool narrow =
-      gst_integral_histogram_get_counter (histogram) != GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
+  const guint any_plane = bytes.below (tensor.planes + 2);
+  const int any_x = int (bytes.word ()), any_y = int (bytes.word ());
+  Verdict anywhere;
+  const guint32 found = gst_integral_histogram_query_element (histogram, buffer, any_plane, any_x,
+                                                              any_y, anywhere.error ());
+  const bool refused = anywhere.is (GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION);
+  anywhere.check (!refused, any_plane < tensor.planes && any_x >= -1 && any_y >= -1
+                                && any_x < tensor.picture->width && any_y < tensor.picture->height);
+  REQUIRE (!refused || found == 0, "refused, and answered %u", found);
+  const GstIntegralHistogramCounter counter = gst_integral_histogram_get_counter (histogram);
+  const bool narrow = counter != GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
+  const guint32 modulus = counter == GST_INTEGRAL_HISTOGRAM_COUNTER_U16 ? 0xffff : 0xffffffff;
   gsize offset;
   guint rows, columns;
   const bool anchored = gst_integral_histogram_get_anchors (histogram, &offset, &rows, &columns);
   for (guint plane = 0; plane < tensor.planes; plane++) {
+    Verdict read_verdict;
+    const guint32 count = gst_integral_histogram_query_element (histogram, buffer, plane, x, y,
+                                                                read_verdict.error ());
+    read_verdict.check (true, true);
+    REQUIRE (count == (truth[plane] & modulus), "H at %d,%d of plane %u is %u", x, y, plane, count);
+    if (gst_integral_histogram_get_tiles (histogram, nullptr, nullptr, nullptr, nullptr))
+      continue;
     const auto read = [&] (gsize from, auto number) {
       REQUIRE (gst_buffer_extract (buffer, from, &number, sizeof number) == sizeof number,
                "the buffer ends before byte %zu", from);

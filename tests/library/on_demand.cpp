@@ -13,7 +13,7 @@ namespace {
 constexpr Source kFrames[] = {
   { "snow", 640, 360, 16, "u16" },          { "snow", 331, 257, 32, "u32" },
   { "smpte", 320, 240, 7, "u16-anchored" }, { "snow", 1, 1, 3, "u32" },
-  { "ball", 160, 120, 256, "u32" },
+  { "ball", 160, 120, 256, "u32" },         { "snow", 331, 257, 9, "u8-tiled" },
 };
 
 constexpr const char *kEager = "cpu compute=eager", *kOnDemand = "cpu compute=on-demand";
@@ -140,16 +140,14 @@ void ask_at_random (const Pair &pair, Random &random)
     return bytes;
   };
   const std::vector<guint8> got = tensor (pair.frame), wanted = tensor (pair.eager);
-  const bool is_u32 = gst_integral_histogram_get_counter (pair.frame.histogram)
-                      == GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
-  const gsize row = gst_integral_histogram_get_row_pitch (pair.frame.histogram),
-              plane = gst_integral_histogram_get_plane_pitch (pair.frame.histogram),
-              used = gsize (picture.width) * (is_u32 ? 4 : 2);
+  const Rows rows = rows_of (pair.frame.histogram);
   fail_unless (got.size () == wanted.size ());
   for (guint b = 0; b < pair.frame.bins; b++)
-    for (int y = 0; y < picture.height; y++)
-      fail_unless (std::memcmp (&got[b * plane + y * row], &wanted[b * plane + y * row], used) == 0,
-                   "bin %u, row %d differ from an eager tensor", b, y);
+    for (guint y = 0; y < rows.n; y++) {
+      const gsize at = b * rows.plane_pitch + y * rows.pitch;
+      fail_unless (std::memcmp (&got[at], &wanted[at], rows.used) == 0,
+                   "bin %u, row %u differ from an eager tensor", b, y);
+    }
 }
 
 }  // namespace

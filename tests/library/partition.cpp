@@ -28,7 +28,7 @@ std::size_t bytes_of_part (const Shape &shape, int bins, int rows)
 }  // namespace
 
 /// Whatever the devices and the shape: the parts make the frame, each device has room for what it
-/// may get, and there is an error only where not even a row fits.
+/// may get, and there is an error only where not even a row fits, or of tiles a plane.
 GST_START_TEST (any_share)
 {
   constexpr int kTimes = kSlowed ? 1500 : 6000;
@@ -38,9 +38,10 @@ GST_START_TEST (any_share)
   };
   std::map<std::string, int> seen;
   for (int i = 0; i < kTimes; i++) {
-    const Shape shape = { between (1, 3000), between (1, 3000),
-                          between (1, 256),  i % 3 ? Type::u32 : Type::u16,
-                          Content::bins,     Type::u8 };
+    constexpr Type kCounters[] = { Type::u16, Type::u32, Type::u32, Type::u8_tiled };
+    const Shape shape = { between (1, 3000),        between (1, 3000), between (1, 256),
+                          kCounters[random () % 4], Content::bins,     Type::u8 };
+    const bool tiled = shape.counter == Type::u8_tiled;
     const std::size_t whole = bytes_of_part (shape, shape.bins, shape.height);
     Options options;
     options.task_bins = i % 4 ? 0 : between (1, 256);
@@ -60,13 +61,20 @@ GST_START_TEST (any_share)
     const auto shared = divide (shape, devices, options, overhead);
     if (!shared) {
       fail_unless (shared.error ().kind == Error::Kind::no_memory);
+      const int rows = tiled ? shape.height : 1;
+      const std::string &message = shared.error ().message;
       fail_unless (options.download == Download::never
-                       || smallest < overhead (1, 1) + kPartsAtOnce * bytes_of_part (shape, 1, 1),
-                   "%s", shared.error ().message.c_str ());
-      seen["refused"]++;
+                       || smallest
+                              < overhead (1, rows) + kPartsAtOnce * bytes_of_part (shape, 1, rows),
+                   "%s", message.c_str ());
+      fail_unless (options.download == Download::never
+                       || tiled == (message.find ("set counter=u16, or") != std::string::npos),
+                   "%s", message.c_str ());
+      seen[tiled ? "refused tiles" : "refused"]++;
       continue;
     }
     const Partition &partition = *shared;
+    fail_unless (!tiled || partition.strips == 1, "tiles in %d strips", partition.strips);
     seen[partition.resident ? "resident" : partition.strips > 1 ? "strips" : "rounds"]++;
     // every bin and row once
     bool sound = true;
@@ -98,7 +106,7 @@ GST_START_TEST (any_share)
     else
       fail_unless (options.download != Download::never && partition.bins <= 8);
   }
-  for (const char *kind : { "refused", "resident", "strips", "rounds" })
+  for (const char *kind : { "refused", "refused tiles", "resident", "strips", "rounds" })
     fail_unless (seen[kind] > kTimes / 100, "%s: %d", kind, seen[kind]);
 }
 GST_END_TEST;

@@ -222,6 +222,7 @@ constexpr Shape kShapes[] = {
   { 64, 48, 1 },
   { 133, 97, 17 },
   { 133, 97, 17, Type::u16_anchored },
+  { 133, 97, 17, Type::u8_tiled },
   { 320, 240, 3, Type::u16 },  // windows of more than 65535 pixels
 };
 

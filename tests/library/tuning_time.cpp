@@ -8,6 +8,8 @@
 #include <memory>
 #include <thread>
 
+#include <kernels/registry.hpp>
+
 #include "attempts.hpp"
 #include "repeats.hpp"
 #include "tuning.hpp"
@@ -207,6 +209,20 @@ GST_START_TEST (says_why)
 }
 GST_END_TEST;
 
+/// Where the device has no strategy that makes tiles, the error says what to set.
+GST_START_TEST (no_strategy)
+{
+  const inthist::Shape tiled = { 64, 48, 8, inthist::Type::u8_tiled };
+  if (inthist::preferred_strategy (inthist::Device::cuda, tiled)) {
+    g_print ("SKIP: no_strategy: CUDA makes tiles\n");
+    return;
+  }
+  const auto plan =
+      integralhist::plan_for (inthist::Device::cuda, tiled, nullptr, 0, 1, nullptr, nullptr);
+  fail_unless (!plan && plan.error ().message.ends_with ("(u8-tiled): set counter=u16"));
+}
+GST_END_TEST;
+
 /// Of two elements that start at once with one shape, one measures and the other waits for it; with
 /// two shapes both do, and both are kept.
 GST_START_TEST (two_at_once)
@@ -394,6 +410,7 @@ static Suite *tuning_time_suite ()
   tcase_add_test (tests, too_little_time);
   tcase_add_loop_test (tests, without_measuring, 0, 2);
   tcase_add_loop_test (tests, says_why, 0, 2);
+  tcase_add_test (tests, no_strategy);
   tcase_add_test (tests, two_at_once);
   tcase_add_test (tests, bounded_start);
   tcase_add_test (tests, cancelled_while_measuring);

@@ -127,6 +127,9 @@ def refused_settings():
     yield f'{PICTURE} ! {HISTOGRAM} strategy=strip ! fakesink', 'strip'
     yield f'{PICTURE} ! {IMAGE} strategy=strip ! fakesink', 'strip'
     yield f'{wide} ! {HISTOGRAM} bins=2 counter=u16-anchored ! fakesink', '65535'
+    too_wide = picture(2**20 + 1, 2)
+    yield f'{too_wide} ! {HISTOGRAM} bins=2 counter=u8-tiled ! fakesink', '1048576'
+    yield f'{PICTURE} ! {HISTOGRAM} strategy=rows counter=u8-tiled ! fakesink', 'no tiles'
     yield f'{PICTURE} ! {HISTOGRAM} max-device-memory=1 ! fakesink', 'max-device-memory'
     yield f'{PICTURE} ! {HISTOGRAM} max-device-memory=20000 download=never ! fakesink', 'download'
     yield f'{PICTURE} ! {shared} max-device-memory=1 ! fakesink', 'max-device-memory'
@@ -235,6 +238,7 @@ class Trials:
         counts = self.histogram(f'{HISTOGRAM} bins=8')
         tables = self.histogram(f'{IMAGE} squared=true', picture(1920, 1080))
         never = self.histogram(f'{HISTOGRAM} bins=8 download=never cuda-device-ids=0,1')
+        tensor, another = counts.get_buffer(), tables.get_buffer()
         measure, grid = self.hist.IntegralHistogramMeasure.BHATTACHARYYA, self.grid()
         nan, inf, even = float('nan'), float('inf'), [1.0] * 8
         questions = {
@@ -247,6 +251,9 @@ class Trials:
             'a quantile of tables': lambda: tables.quantile_maps(grid, 0.5),
             'a vote of tables': lambda: tables.vote_maps(grid, [0, 0, 4, 4], even, 0, measure),
             'a tensor that is never downloaded': never.get_buffer,
+            'an element of no bin': lambda: counts.get_element(tensor, 8, 0, 0),
+            'an element outside': lambda: counts.get_element(tensor, 0, 64, 0),
+            'an element of another tensor': lambda: counts.get_element(another, 0, 0, 0),
             'no window': lambda: counts.grids(self.grid(columns=0)),
             'a window of no pixels': lambda: counts.grids(self.grid(window_width=0)),
             'no step': lambda: counts.grids(self.grid(step_x=0)),
@@ -287,6 +294,9 @@ class Trials:
             'the device pointer of host memory': counts.get_device_pointer,
             'the whole tensor': counts.get_buffer,
             'windows of extreme places': lambda: counts.grids(self.grid(x=INT_MAX, y=INT_MIN)),
+            'an element of extreme places':
+                lambda: counts.get_element(tensor, 2**32 - 1, INT_MIN, INT_MAX),
+            'an element of no buffer': lambda: counts.get_element(None, 0, 0, 0),
             'extreme steps': lambda: counts.grids(self.grid(step_x=INT_MAX, step_y=INT_MAX)),
         }
         for what, question in other.items():

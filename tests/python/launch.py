@@ -115,6 +115,9 @@ class Launch(unittest.TestCase):
     def test_several_regions_u16_anchored(self):
         self.check(32, SEVERAL, 'counter=u16-anchored')
 
+    def test_several_regions_u8_tiled(self):
+        self.check(32, SEVERAL, 'counter=u8-tiled')
+
     def test_odd_bins(self):
         self.check(7, SEVERAL)
 

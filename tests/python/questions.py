@@ -8,9 +8,12 @@ Environment:
   INTHIST_BACKEND=cpu|cuda  the element's backend (auto by default)
 """
 import os
+import sys
 import unittest
 
 import numpy
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../examples'))
 
 try:
     import gi
@@ -19,6 +22,7 @@ try:
     gi.require_version('GstIntegralHist', '1.0')
     # GstApp gives appsink its methods
     from gi.repository import GLib, Gst, GstApp, GstIntegralHist  # noqa: F401
+    import histquery
     MISSING = None
 except (ImportError, ValueError) as error:
     MISSING = str(error)
@@ -35,11 +39,11 @@ GRIDS = [
 ]
 
 
-def frame(element, properties):
+def frame(element, properties, width=WIDTH, height=HEIGHT):
     """(luma, histogram) of a test picture"""
     pipeline = Gst.parse_launch(
         'videotestsrc pattern=snow num-buffers=1 ! '
-        f'video/x-raw,format=GRAY8,width={WIDTH},height={HEIGHT} ! '
+        f'video/x-raw,format=GRAY8,width={width},height={height} ! '
         f'{element} {properties} backend={BACKEND} ! appsink name=sink sync=false')
     sink, bus = pipeline.get_by_name('sink'), pipeline.get_bus()
     pipeline.set_state(Gst.State.PLAYING)
@@ -49,10 +53,10 @@ def frame(element, properties):
             message = bus.pop_filtered(Gst.MessageType.ERROR)
             raise AssertionError(message.parse_error()[0].message if message else 'no frame')
         buffer = sample.get_buffer()
-        stride = (WIDTH + 3) // 4 * 4  # GRAY8 without a GstVideoMeta
+        stride = (width + 3) // 4 * 4  # GRAY8 without a GstVideoMeta
         with buffer.map(Gst.MapFlags.READ) as info:
-            pixels = numpy.frombuffer(info.data, numpy.uint8)[:stride * HEIGHT]
-            luma = pixels.reshape(HEIGHT, stride)[:, :WIDTH].copy()
+            pixels = numpy.frombuffer(info.data, numpy.uint8)[:stride * height]
+            luma = pixels.reshape(height, stride)[:, :width].copy()
         return luma, GstIntegralHist.buffer_get_integral_histogram_meta(buffer).histogram
     finally:
         pipeline.set_state(Gst.State.NULL)
@@ -190,6 +194,56 @@ class Questions(unittest.TestCase):
             with self.assertRaisesRegex(GLib.Error, why) as caught:
                 question()
             self.assertTrue(caught.exception.matches(quark, bad_question))
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Tensors(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        Gst.init(None)
+
+    def test_every_element(self):
+        # wide tiles too
+        for width, height, bins in ((101, 67, 16), (1, 1, 2), (300, 290, 2), (4500, 37, 1),
+                                    (33, 4500, 1)):
+            for counter in 'u32', 'u16', 'u16-anchored', 'u8-tiled':
+                luma, histogram = frame('cudaintegralhist', f'bins={bins} counter={counter}',
+                                        width, height)
+                planes = luma.astype(int) * bins // 256 == numpy.arange(bins)[:, None, None]
+                wanted = planes.cumsum(axis=1).cumsum(axis=2)
+                buffer = histogram.get_buffer()
+                with buffer.map(Gst.MapFlags.READ) as info:
+                    tensor = histquery.tensor_view(histogram, info.data)
+                    modulus = 2**(8 * tensor.dtype.itemsize)
+                    numpy.testing.assert_array_equal(tensor, wanted % modulus, counter)
+                self.assertEqual(tensor.dtype == numpy.uint32, counter in ('u32', 'u8-tiled'))
+                modulus = 2**16 if counter == 'u16' else 2**32
+                for b, x, y in ((0, 0, 0), (bins - 1, width - 1, height - 1),
+                                (bins // 2, width // 2, height // 3)):
+                    self.assertEqual(histogram.get_element(buffer, b, x, y),
+                                     wanted[b, y, x] % modulus, counter)
+                self.assertEqual(histogram.get_element(buffer, 0, -1, 0), 0)
+
+    def test_tiles(self):
+        for width, height, counter, tiles in (
+                (101, 67, 'u8-tiled', (True, 7, 5, 288, False)),
+                (33, 4500, 'u8-tiled', (True, 3, 282, 320, True)),
+                (101, 67, 'u16-anchored', (False, 0, 0, 0, False))):
+            _, histogram = frame('cudaintegralhist', f'bins=1 counter={counter}', width, height)
+            self.assertEqual(tuple(histogram.get_tiles()), tiles)
+
+    def test_refusals(self):
+        _, histogram = frame('cudaintegralhist', f'bins={BINS} counter=u8-tiled')
+        _, other = frame('cudaintegralimage', '')
+        buffer = histogram.get_buffer()
+        for why, where in (
+                ('no element 0,0 of bin 16', (buffer, BINS, 0, 0)),
+                ('101x67 of 16 bins', (buffer, 0, WIDTH, 0)),
+                ('no element', (buffer, 0, 0, HEIGHT)),
+                ('no element', (buffer, 0, -2, 0)),
+                ('pass what get_buffer has returned', (other.get_buffer(), 0, 0, 0))):
+            with self.assertRaisesRegex(GLib.Error, why):
+                histogram.get_element(*where)
 
 
 if __name__ == '__main__':

@@ -145,6 +145,26 @@ inline void check_all (const std::vector<Sample> &samples, Random &random)
   }
 }
 
+/// How a tensor's rows lie, or rows of tiles. What lies behind their used bytes is nobody's.
+struct Rows {
+  guint n;                         // of a plane
+  gsize used, pitch, plane_pitch;  // bytes
+};
+
+inline Rows rows_of (GstIntegralHistogram *histogram)
+{
+  const gsize pitch = gst_integral_histogram_get_row_pitch (histogram),
+              plane_pitch = gst_integral_histogram_get_plane_pitch (histogram);
+  guint columns, rows;
+  gsize tile;
+  if (gst_integral_histogram_get_tiles (histogram, &columns, &rows, &tile, nullptr))
+    return { rows, columns * tile, pitch, plane_pitch };
+  const bool is_u32 =
+      gst_integral_histogram_get_counter (histogram) == GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
+  return { gst_integral_histogram_get_height (histogram),
+           gst_integral_histogram_get_width (histogram) * (is_u32 ? 4 : 2), pitch, plane_pitch };
+}
+
 // pipelines
 
 /// A pipeline with the elements `hist` and, maybe, an appsink `sink`.

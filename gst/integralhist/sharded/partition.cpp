@@ -24,7 +24,7 @@ constexpr int kStripBins = 8, kStripRows = 64;  // bins of a strip, while it has
 using inthist::divide_up;
 
 /// Divides frames: into shards that stay, else into rounds of groups of bins, else into rounds of
-/// strips of groups.
+/// strips of groups. Tiles are not cut into strips, as nothing can be added to them.
 class Divider {
 public:
   Divider (const inthist::Shape &shape, std::span<const ShardDevice> devices,
@@ -49,13 +49,12 @@ public:
       return error (Error::Kind::no_memory, why_not_resident (resident));
     if (const auto rounds = groups ())
       return *rounds;
+    if (shape_.counter == inthist::Type::u8_tiled)
+      return too_small ("one bin of ", shape_.height,
+                        ", and tiles are not cut into strips of rows: set counter=u16, or ");
     if (const auto rounds = strips ())
       return *rounds;
-    return error (Error::Kind::no_memory,
-                  too_large ("one row of " + describe (shape_) + " with what it is computed in",
-                             overhead_ (least_bins_, 1) + kPartsAtOnce * bytes (least_bins_, 1)),
-                  options_.max_device_memory ? ": raise max-device-memory, or scale the video down"
-                                             : ": scale the video down");
+    return too_small ("one row of ", 1, ": ");
   }
 
 private:
@@ -139,6 +138,18 @@ private:
         std::ranges::min_element (devices_, {}, &ShardDevice::memory)->memory;
     return options_.max_device_memory ? no_memory_within (what, needed, "max-device-memory", memory)
                                       : no_memory (what, needed, { memory, "device memory" });
+  }
+
+  /// Returns the error where parts of the fewest bins in so many rows do not fit.
+  tl::unexpected<Error> too_small (const char *part, int rows, const char *remedy) const
+  {
+    return error (
+        Error::Kind::no_memory,
+        too_large (part + describe (shape_) + " with what it is computed in",
+                   overhead_ (least_bins_, rows) + kPartsAtOnce * bytes (least_bins_, rows)),
+        remedy,
+        options_.max_device_memory ? "raise max-device-memory, or scale the video down"
+                                   : "scale the video down");
   }
 
   std::string why_not_resident (const Partition &resident) const

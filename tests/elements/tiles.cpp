@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// H of every counter, read from the mapped tensor by gst_integral_histogram_get_element (), and of
+// tiles by what gst_integral_histogram_get_tiles () documents. The truth is what is counted.
+#include <gst/integralhist/gstintegralhist.h>
+
+#include "frames.hpp"
+
+namespace {
+
+constexpr struct Case {
+  int width, height, bins;
+  bool wide;
+  int step;  // of the places that are looked at
+} kCases[] = {
+  { 700, 500, 2, false, 1 },  // whose corners take more than 16 bits
+  { 45, 31, 256, false, 1 },   { 1, 1, 1, false, 1 },     { 16, 48, 3, false, 1 },
+  { 17, 33, 5, false, 1 },     { 4369, 20, 1, false, 1 },  // left is 65535 at most
+  { 4400, 33, 1, true, 1 },                                // and here more
+  { 33, 4400, 1, true, 1 },                                // the same of top
+  { 4112, 4112, 1, true, 61 },                             // corners of 25 bits
+};
+
+/// The frame's H, plane after plane.
+std::vector<guint32> count (const std::vector<guint8> &values, const Case &c)
+{
+  const gsize width = gsize (c.width), pixels = width * c.height;
+  std::vector<guint32> h (pixels * c.bins);
+  for (gsize at = 0; at < pixels; at++)
+    h[values[at] * c.bins / 256 * pixels + at] = 1;
+  for (gsize at = 0; at < h.size (); at++) {
+    const gsize x = at % width, y = at % pixels / width;
+    h[at] += (x > 0 ? h[at - 1] : 0) + (y > 0 ? h[at - width] : 0)
+             - (x > 0 && y > 0 ? h[at - width - 1] : 0);
+  }
+  return h;
+}
+
+/// Reads a tile as the header says.
+guint32 read_tile (const guint8 *tile, bool wide, int i, int j)
+{
+  const auto line = [&] (int n) { return tile + 16 * n; };
+  const guint8 *const row = line ((wide ? 5 : 3) + i - 1);  // of inside, where i > 0
+  guint32 corner = GST_READ_UINT16_LE (tile) + (line (2)[0] << 16), top = 0, left = 0, inside = 0;
+  if (j > 0)
+    top = GST_READ_UINT16_LE (tile + 2 * j);
+  if (i > 0)
+    left = row[0] + (line (2)[i] << 8);
+  if (i > 0 && j > 0)
+    inside = row[j];
+  if (wide) {
+    corner += guint32 (line (3)[0]) << 24;
+    top += j > 0 ? line (3)[j] << 16 : 0;
+    left += i > 0 ? line (4)[i] << 16 : 0;
+  }
+  return corner + top + left + inside;
+}
+
+/// Looks at a tensor's elements, the last one too.
+void check_elements (GstIntegralHistogram *histogram, const Case &c, const std::string &counter,
+                     const std::vector<guint32> &h)
+{
+  g_autoptr (GError) error = nullptr;
+  g_autoptr (GstBuffer) tensor = gst_integral_histogram_get_buffer (histogram, &error);
+  fail_unless (tensor, "%s", error ? error->message : "");
+  GstMapInfo map;
+  fail_unless (gst_buffer_map (tensor, &map, GST_MAP_READ));
+
+  guint columns = 99, rows = 99;
+  gsize tile_bytes = 99;
+  gboolean wide = 99;
+  const bool tiled =
+      gst_integral_histogram_get_tiles (histogram, &columns, &rows, &tile_bytes, &wide);
+  const gsize row = gst_integral_histogram_get_row_pitch (histogram),
+              plane = gst_integral_histogram_get_plane_pitch (histogram);
+  fail_unless_equals_int (tiled, counter == "u8-tiled");
+  if (tiled) {
+    fail_unless_equals_int (int (columns), (c.width + 15) / 16);
+    fail_unless_equals_int (int (rows), (c.height + 15) / 16);
+    fail_unless_equals_int (wide, c.wide);
+    fail_unless_equals_uint64 (tile_bytes, c.wide ? 320 : 288);
+    fail_unless (row >= columns * tile_bytes && plane >= rows * row);
+    fail_unless_equals_uint64 (map.size, plane * c.bins);
+  } else {
+    fail_unless (columns == 0 && rows == 0 && tile_bytes == 0 && !wide);
+  }
+  gst_integral_histogram_get_tiles (histogram, nullptr, nullptr, nullptr, nullptr);
+
+  const auto element = [&] (int b, int x, int y) {
+    return gst_integral_histogram_get_element (histogram, map.data, guint (b), x, y);
+  };
+  for (int b = 0; b < c.bins; b++)
+    for (int y = (c.height - 1) % c.step; y < c.height; y += c.step)
+      for (int x = (c.width - 1) % c.step; x < c.width; x += c.step) {
+        const guint32 wanted = h[(gsize (b) * c.height + y) * c.width + x], got = element (b, x, y);
+        if (got != (counter == "u16" ? wanted & 0xffff : wanted))
+          fail ("%s, %dx%d: H[%d][%d][%d] is %u instead of %u", counter.c_str (), c.width, c.height,
+                b, y, x, got, wanted);
+        if (!tiled)
+          continue;
+        const guint32 read = read_tile (map.data + b * plane + y / 16 * row + x / 16 * tile_bytes,
+                                        wide, y % 16, x % 16);
+        if (read != wanted)
+          fail ("%dx%d: H[%d][%d][%d] reads %u instead of %u", c.width, c.height, b, y, x, read,
+                wanted);
+      }
+  fail_unless (element (0, -1, 0) == 0 && element (0, 0, -1) == 0 && element (0, -1, -1) == 0);
+  ASSERT_CRITICAL (element (c.bins, 0, 0));
+  ASSERT_CRITICAL (element (0, c.width, 0));
+  ASSERT_CRITICAL (element (0, 0, c.height));
+  ASSERT_CRITICAL (element (0, -2, 0));
+  ASSERT_CRITICAL (element (0, 0, -2));
+  gst_buffer_unmap (tensor, &map);
+}
+
+}  // namespace
+
+/// The loop's index is the backend's.
+GST_START_TEST (elements)
+{
+  const char *backend = kBackends[__i__];
+  if (!have (backend))
+    return;
+  for (const Case &c : kCases) {
+    const GstVideoInfo info = info_of (caps_of ("GRAY8", c.width, c.height));
+    std::vector<guint32> h;
+    for (const std::string counter : { "u32", "u16", "u16-anchored", "u8-tiled" }) {
+      GstHarness *element = harness ("cudaintegralhist bins=" + std::to_string (c.bins)
+                                         + " counter=" + counter + " backend=" + backend,
+                                     caps_of ("GRAY8", c.width, c.height).c_str ());
+      GstBuffer *in = noise (info, 7);
+      if (h.empty ())
+        h = count (luma (info, in, 0, 0), c);
+      GstBuffer *out = gst_harness_push_and_pull (element, in);
+      check_elements (gst_buffer_get_integral_histogram_meta (out)->histogram, c, counter, h);
+      gst_buffer_unref (out);
+      gst_harness_teardown (element);
+    }
+  }
+}
+GST_END_TEST;
+
+static Suite *tiles_suite ()
+{
+  Suite *suite = suite_create ("tiles");
+  TCase *tests = tcase_create ("general");
+  tcase_set_timeout (tests, 120);
+  suite_add_tcase (suite, tests);
+  tcase_add_loop_test (tests, elements, 0, 2);
+  return suite;
+}
+
+GST_CHECK_MAIN (tiles);
