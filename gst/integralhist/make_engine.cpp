@@ -19,30 +19,24 @@ Options untuned (Options options)
   return options;
 }
 
-Expected<std::unique_ptr<Engine>> make_once (const inthist::Shape &shape, const inthist::Lut &lut,
-                                             const Options &options, const Devices &devices,
-                                             int pixel_bytes)
+/// Returns whether frames go to one engine, of the CPU.
+bool is_plain_cpu (const Options &options, const Devices &devices)
 {
+  return !devices.are_several () && options.task_bins == 0 && options.max_device_memory == 0
+         && devices.contexts.empty () && devices.ids.empty ();
+}
+
+/// Makes an engine that computes each frame at once.
+Expected<std::unique_ptr<Engine>> make_eager (const inthist::Shape &shape, const inthist::Lut &lut,
+                                              const Options &options, const Devices &devices,
+                                              int pixel_bytes)
+{
+  if (is_plain_cpu (options, devices)) {
+    GST_DEBUG ("%s: one engine, on the CPU", describe (shape).c_str ());
+    return make_cpu_engine (shape, lut, options);
+  }
   const bool several = devices.are_several () || options.task_bins > 0,
              limited = options.max_device_memory > 0;
-  if (!several && !limited && devices.contexts.empty () && devices.ids.empty ()) {
-    GST_DEBUG ("%s: one engine, on the CPU", describe (shape).c_str ());
-    if (options.compute == Compute::eager)
-      return make_cpu_engine (shape, lut, options);
-    // when it is made, frames stream: nothing is measured
-    return make_on_demand_engine (
-        shape, lut, options,
-        [shape, lut, eager = untuned (options)] () -> Expected<std::unique_ptr<Engine>> {
-          return make_cpu_engine (shape, lut, eager);
-        });
-  }
-
-  if (options.compute == Compute::on_demand)
-    return error (
-        Error::Kind::bad_setting,
-        "compute=on-demand works on the CPU alone, and without several devices, task-bins "
-        "or max-device-memory: set compute=auto, or backend=cpu alone");
-
   std::vector<ShardDevice> all;
   DeviceFunctions functions;
 #if INTHIST_CUDA
@@ -72,6 +66,40 @@ Expected<std::unique_ptr<Engine>> make_once (const inthist::Shape &shape, const 
   }
   GST_DEBUG ("%s: a sharded engine of %zu devices", describe (shape).c_str (), all.size ());
   return make_sharded_engine (shape, options, std::move (all), functions, pixel_bytes);
+}
+
+/// Has an engine serve questions, one at a time, and tell who asks what goes wrong. It goes on
+/// after a stop.
+Options for_questions (Options options)
+{
+  options.async_depth = 2;  // one that was given up may still be computed
+  options.waits_for_tensors = false;
+  options.failed = nullptr;
+  options.still_waiting = nullptr;
+  options.cancelled = nullptr;
+  return options;
+}
+
+Expected<std::unique_ptr<Engine>> make_once (const inthist::Shape &shape, const inthist::Lut &lut,
+                                             const Options &options, const Devices &devices,
+                                             int pixel_bytes)
+{
+  const bool plain_cpu = is_plain_cpu (options, devices);
+  if (options.compute == Compute::eager || (options.compute == Compute::automatic && !plain_cpu))
+    return make_eager (shape, lut, options, devices, pixel_bytes);
+  GST_DEBUG ("%s: an engine of the CPU, when somebody asks", describe (shape).c_str ());
+  const auto maker = [=] (const Options &with) -> LazyEngine::Make {
+    return [=] () -> Expected<std::shared_ptr<Engine>> {
+      return TRY (make_eager (shape, lut, with, devices, pixel_bytes));
+    };
+  };
+  const Options later = untuned (options);  // when it is made, frames stream: nothing is measured
+  std::shared_ptr<WholeFrames> behind;
+  if (!plain_cpu)
+    behind = std::make_shared<WholeFrames> (maker (for_questions (later)),
+                                            devices.contexts.empty () ? inthist::Device::cpu
+                                                                      : inthist::Device::cuda);
+  return make_on_demand_engine (shape, lut, options, maker (later), std::move (behind));
 }
 
 }  // namespace
