@@ -32,7 +32,7 @@ void LazyEngine::drop ()
   retire (std::move (engine), Interruptible::is_interrupted);
 }
 
-std::shared_ptr<Engine> LazyEngine::engine ()
+std::shared_ptr<Engine> LazyEngine::engine () const
 {
   const std::lock_guard lock (mutex_);
   return engine_;

@@ -24,14 +24,14 @@ public:
   // Any thread may call these.
 
   /// Returns the engine; null where there is none.
-  std::shared_ptr<Engine> engine ();
+  std::shared_ptr<Engine> engine () const;
   void set_flushing (bool flushing);
   /// Returns what all engines so far have counted.
   Stats stats ();
 
 private:
   const Make make_;
-  std::mutex mutex_;  // guards all below
+  mutable std::mutex mutex_;  // guards all below
   std::shared_ptr<Engine> engine_;
   Stats before_;  // of engines that were dropped
   bool flushing_ = false;

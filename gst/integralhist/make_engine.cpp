@@ -26,10 +26,9 @@ bool is_plain_cpu (const Options &options, const Devices &devices)
          && devices.contexts.empty () && devices.ids.empty ();
 }
 
-/// Makes an engine that computes each frame at once.
-Expected<std::unique_ptr<Engine>> make_eager (const inthist::Shape &shape, const inthist::Lut &lut,
-                                              const Options &options, const Devices &devices,
-                                              int pixel_bytes)
+Expected<std::unique_ptr<Engine>> make_eager_once (const inthist::Shape &shape,
+                                                   const inthist::Lut &lut, const Options &options,
+                                                   const Devices &devices, int pixel_bytes)
 {
   if (is_plain_cpu (options, devices)) {
     GST_DEBUG ("%s: one engine, on the CPU", describe (shape).c_str ());
@@ -68,8 +67,24 @@ Expected<std::unique_ptr<Engine>> make_eager (const inthist::Shape &shape, const
   return make_sharded_engine (shape, options, std::move (all), functions, pixel_bytes);
 }
 
-/// Has an engine serve questions, one at a time, and tell who asks what goes wrong. It goes on
-/// after a stop.
+/// Makes an engine that computes each frame at once.
+Expected<std::unique_ptr<Engine>> make_eager (const inthist::Shape &shape, const inthist::Lut &lut,
+                                              const Options &options, const Devices &devices,
+                                              int pixel_bytes)
+{
+  auto first = make_eager_once (shape, lut, options, devices, pixel_bytes);
+  // A strategy measured to be faster may need more memory than the built-in choice.
+  const bool is_large = !first && first.error ().kind == Error::Kind::no_memory && !options.strategy
+                        && options.tuning_time > 0;
+  if (!is_large)
+    return first;
+  GST_DEBUG ("no memory for the measured strategy (%s): trying the built-in choice",
+             first.error ().message.c_str ());
+  return make_eager_once (shape, lut, untuned (options), devices, pixel_bytes);
+}
+
+/// Has an engine serve questions, one at a time and also after a stop. Who asks is told what goes
+/// wrong.
 Options for_questions (Options options)
 {
   options.async_depth = 2;  // one that was given up may still be computed
@@ -77,29 +92,7 @@ Options for_questions (Options options)
   options.failed = nullptr;
   options.still_waiting = nullptr;
   options.cancelled = nullptr;
-  return options;
-}
-
-Expected<std::unique_ptr<Engine>> make_once (const inthist::Shape &shape, const inthist::Lut &lut,
-                                             const Options &options, const Devices &devices,
-                                             int pixel_bytes)
-{
-  const bool plain_cpu = is_plain_cpu (options, devices);
-  if (options.compute == Compute::eager || (options.compute == Compute::automatic && !plain_cpu))
-    return make_eager (shape, lut, options, devices, pixel_bytes);
-  GST_DEBUG ("%s: an engine of the CPU, when somebody asks", describe (shape).c_str ());
-  const auto maker = [=] (const Options &with) -> LazyEngine::Make {
-    return [=] () -> Expected<std::shared_ptr<Engine>> {
-      return TRY (make_eager (shape, lut, with, devices, pixel_bytes));
-    };
-  };
-  const Options later = untuned (options);  // when it is made, frames stream: nothing is measured
-  std::shared_ptr<WholeFrames> behind;
-  if (!plain_cpu)
-    behind = std::make_shared<WholeFrames> (maker (for_questions (later)),
-                                            devices.contexts.empty () ? inthist::Device::cpu
-                                                                      : inthist::Device::cuda);
-  return make_on_demand_engine (shape, lut, options, maker (later), std::move (behind));
+  return untuned (options);
 }
 
 }  // namespace
@@ -108,15 +101,23 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
                                                const Options &options, const Devices &devices,
                                                int pixel_bytes)
 {
-  auto first = make_once (shape, lut, options, devices, pixel_bytes);
-  // A strategy measured to be faster may need more memory than the built-in choice.
-  const bool is_large = !first && first.error ().kind == Error::Kind::no_memory && !options.strategy
-                        && options.tuning_time > 0;
-  if (!is_large)
-    return first;
-  GST_DEBUG ("no memory for the measured strategy (%s): trying the built-in choice",
-             first.error ().message.c_str ());
-  return make_once (shape, lut, untuned (options), devices, pixel_bytes);
+  const bool plain_cpu = is_plain_cpu (options, devices);
+  if (options.compute == Compute::eager || (options.compute == Compute::automatic && !plain_cpu))
+    return make_eager (shape, lut, options, devices, pixel_bytes);
+  GST_DEBUG ("%s: frames are computed when somebody asks", describe (shape).c_str ());
+  const auto later = [=] (const Options &with) -> LazyEngine::Make {
+    return [=] () -> Expected<std::shared_ptr<Engine>> {
+      return TRY (make_eager (shape, lut, with, devices, pixel_bytes));
+    };
+  };
+  // when the CPU turns to an eager engine, frames stream: nothing is measured
+  if (plain_cpu)
+    return make_on_demand_engine (shape, lut, options, later (untuned (options)), nullptr);
+  return make_on_demand_engine (
+      shape, lut, options, later (options),
+      std::make_shared<WholeFrames> (later (for_questions (options)), devices.contexts.empty ()
+                                                                          ? inthist::Device::cpu
+                                                                          : inthist::Device::cuda));
 }
 
 ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options)

@@ -92,7 +92,7 @@ public:
 
   Expected<SubmittedFrame> submit (const Frame &frame) override
   {
-    if (frame.place == Place::device) {
+    if (frame.place == Place::device) {  // whose pixels would have to be fetched
       TRY (eager_.get ());
       eager_now_ = true;
       return submit_at_once (frame);
@@ -160,7 +160,12 @@ public:
     return stats;
   }
 
-  const Plan &plan () const override { return frames_->plan; }
+  const Plan &plan () const override
+  {
+    // which lives as long as this one where an engine is behind it
+    const auto engine = frames_->behind ? eager_.engine () : nullptr;
+    return engine ? engine->plan () : frames_->plan;
+  }
 
 private:
   static constexpr unsigned kWholes = 4, kLess = 8, kIdle = 256;  // frames in a row
