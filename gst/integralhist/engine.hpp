@@ -68,7 +68,7 @@ struct Stats {
   };
   std::vector<DeviceParts> parts;  // parts that each device of a sharded engine computed
 
-  /// Adds what an engine on the same devices has counted. What is said of all frames stays.
+  /// Adds what another engine on the same devices has counted, but for frames on demand.
   void add (const Stats &other)
   {
     device = std::max (device, other.device);
