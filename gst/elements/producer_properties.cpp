@@ -94,8 +94,8 @@ GType compute_get_type ()
       "keep asking for whole tensors",
       "auto" },
     { int (Compute::eager), "At once, while the frame is passed on", "eager" },
-    { int (Compute::on_demand), "When somebody asks, and as much as is asked; on the CPU alone",
-      "on-demand" },
+    { int (Compute::on_demand),
+      "When somebody asks, and as much as is asked; of frames in host memory", "on-demand" },
     { 0, nullptr, nullptr },
   };
   static const GType type = g_enum_register_static ("GstCudaIntegralCompute", values);

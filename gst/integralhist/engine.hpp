@@ -67,6 +67,24 @@ struct Stats {
     guint64 parts;
   };
   std::vector<DeviceParts> parts;  // parts that each device of a sharded engine computed
+
+  /// Adds what another engine on the same devices has counted, but for frames on demand.
+  void add (const Stats &other)
+  {
+    device = std::max (device, other.device);
+    for (const auto which : { &Stats::frames, &Stats::in_flight, &Stats::bytes_up,
+                              &Stats::bytes_down, &Stats::bytes_staged })
+      this->*which += other.*which;
+    for (const auto which : { &Stats::upload, &Stats::compute, &Stats::download })
+      (this->*which).add (other.*which);
+    for (const auto &[id, n] : other.parts) {
+      const auto same = std::ranges::find (parts, id, &DeviceParts::device);
+      if (same != parts.end ())
+        same->parts += n;
+      else
+        parts.push_back ({ id, n });
+    }
+  }
 };
 
 /// A frame that an engine has accepted.

@@ -2,6 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "error.hpp"
 
 namespace integralhist {
 
@@ -17,6 +22,17 @@ public:
   /// Returns this thread's flag, or null.
   static const std::atomic<bool> *flag ();
   static bool is_interrupted () { return flag () && flag ()->load (std::memory_order_relaxed); }
+
+  /// Waits until `is_over ()`; this thread's flag ends that, too.
+  template <class IsOver>
+  static Expected<> wait (std::condition_variable &changed, std::unique_lock<std::mutex> &lock,
+                          IsOver &&is_over)
+  {
+    while (!changed.wait_for (lock, std::chrono::milliseconds (20), is_over))
+      if (is_interrupted ())
+        return error (Error::Kind::flushing, "flushing");
+    return {};
+  }
 
 private:
   const std::atomic<bool> *const outer_;

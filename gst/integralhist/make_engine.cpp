@@ -19,30 +19,23 @@ Options untuned (Options options)
   return options;
 }
 
-Expected<std::unique_ptr<Engine>> make_once (const inthist::Shape &shape, const inthist::Lut &lut,
-                                             const Options &options, const Devices &devices,
-                                             int pixel_bytes)
+/// Returns whether frames go to one engine, of the CPU.
+bool is_plain_cpu (const Options &options, const Devices &devices)
 {
+  return !devices.are_several () && options.task_bins == 0 && options.max_device_memory == 0
+         && devices.contexts.empty () && devices.ids.empty ();
+}
+
+Expected<std::unique_ptr<Engine>> make_eager_once (const inthist::Shape &shape,
+                                                   const inthist::Lut &lut, const Options &options,
+                                                   const Devices &devices, int pixel_bytes)
+{
+  if (is_plain_cpu (options, devices)) {
+    GST_DEBUG ("%s: one engine, on the CPU", describe (shape).c_str ());
+    return make_cpu_engine (shape, lut, options);
+  }
   const bool several = devices.are_several () || options.task_bins > 0,
              limited = options.max_device_memory > 0;
-  if (!several && !limited && devices.contexts.empty () && devices.ids.empty ()) {
-    GST_DEBUG ("%s: one engine, on the CPU", describe (shape).c_str ());
-    if (options.compute == Compute::eager)
-      return make_cpu_engine (shape, lut, options);
-    // when it is made, frames stream: nothing is measured
-    return make_on_demand_engine (
-        shape, lut, options,
-        [shape, lut, eager = untuned (options)] () -> Expected<std::unique_ptr<Engine>> {
-          return make_cpu_engine (shape, lut, eager);
-        });
-  }
-
-  if (options.compute == Compute::on_demand)
-    return error (
-        Error::Kind::bad_setting,
-        "compute=on-demand works on the CPU alone, and without several devices, task-bins "
-        "or max-device-memory: set compute=auto, or backend=cpu alone");
-
   std::vector<ShardDevice> all;
   DeviceFunctions functions;
 #if INTHIST_CUDA
@@ -74,13 +67,12 @@ Expected<std::unique_ptr<Engine>> make_once (const inthist::Shape &shape, const 
   return make_sharded_engine (shape, options, std::move (all), functions, pixel_bytes);
 }
 
-}  // namespace
-
-Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, const inthist::Lut &lut,
-                                               const Options &options, const Devices &devices,
-                                               int pixel_bytes)
+/// Makes an engine that computes each frame at once.
+Expected<std::unique_ptr<Engine>> make_eager (const inthist::Shape &shape, const inthist::Lut &lut,
+                                              const Options &options, const Devices &devices,
+                                              int pixel_bytes)
 {
-  auto first = make_once (shape, lut, options, devices, pixel_bytes);
+  auto first = make_eager_once (shape, lut, options, devices, pixel_bytes);
   // A strategy measured to be faster may need more memory than the built-in choice.
   const bool is_large = !first && first.error ().kind == Error::Kind::no_memory && !options.strategy
                         && options.tuning_time > 0;
@@ -88,7 +80,44 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
     return first;
   GST_DEBUG ("no memory for the measured strategy (%s): trying the built-in choice",
              first.error ().message.c_str ());
-  return make_once (shape, lut, untuned (options), devices, pixel_bytes);
+  return make_eager_once (shape, lut, untuned (options), devices, pixel_bytes);
+}
+
+/// Has an engine serve questions, one at a time and also after a stop. Who asks is told what goes
+/// wrong.
+Options for_questions (Options options)
+{
+  options.async_depth = 2;  // one that was given up may still be computed
+  options.waits_for_tensors = false;
+  options.failed = nullptr;
+  options.still_waiting = nullptr;
+  options.cancelled = nullptr;
+  return untuned (options);
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, const inthist::Lut &lut,
+                                               const Options &options, const Devices &devices,
+                                               int pixel_bytes)
+{
+  const bool plain_cpu = is_plain_cpu (options, devices);
+  if (options.compute == Compute::eager || (options.compute == Compute::automatic && !plain_cpu))
+    return make_eager (shape, lut, options, devices, pixel_bytes);
+  GST_DEBUG ("%s: frames are computed when somebody asks", describe (shape).c_str ());
+  const auto later = [=] (const Options &with) -> LazyEngine::Make {
+    return [=] () -> Expected<std::shared_ptr<Engine>> {
+      return TRY (make_eager (shape, lut, with, devices, pixel_bytes));
+    };
+  };
+  // when the CPU turns to an eager engine, frames stream: nothing is measured
+  if (plain_cpu)
+    return make_on_demand_engine (shape, lut, options, later (untuned (options)), nullptr);
+  return make_on_demand_engine (
+      shape, lut, options, later (options),
+      std::make_shared<WholeFrames> (later (for_questions (options)), devices.contexts.empty ()
+                                                                          ? inthist::Device::cpu
+                                                                          : inthist::Device::cuda));
 }
 
 ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options)

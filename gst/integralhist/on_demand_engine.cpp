@@ -60,20 +60,20 @@ private:
 
 class OnDemandEngine final : public Engine {
 public:
-  using MakeEager = std::function<Expected<std::unique_ptr<Engine>> ()>;
-
-  OnDemandEngine (const Options &options, MakeEager make_eager)
-      : automatic_ (options.compute == Compute::automatic), make_eager_ (std::move (make_eager))
+  OnDemandEngine (const Options &options, LazyEngine::Make make_eager)
+      : automatic_ (options.compute == Compute::automatic), eager_ (std::move (make_eager))
   {
   }
 
-  Expected<> open (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options)
+  Expected<> open (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+                   std::shared_ptr<WholeFrames> behind)
   {
     TRY (check_threads (options.cancelled.get ()));
-    Plan plan = TRY (plan_for (inthist::Device::cpu, shape, options.strategy, 0, 1, nullptr,
-                               options.cancelled.get ()));
+    const bool is_cpu = options.strategy && options.strategy->device == inthist::Device::cpu;
+    Plan plan = TRY (plan_for (inthist::Device::cpu, shape, is_cpu ? options.strategy : nullptr, 0,
+                               1, nullptr, options.cancelled.get ()));
     plan.description += ", when somebody asks";
-    frames_ = std::make_shared<OnDemandFrames> (shape, lut, plan);
+    frames_ = std::make_shared<OnDemandFrames> (shape, lut, plan, std::move (behind));
     pool_ = TRY (TensorPool::create (
         [frames = frames_, cancelled = options.cancelled] (unsigned alive) {
           return OnDemandTensor::create (frames, alive, cancelled);
@@ -86,15 +86,19 @@ public:
   {
     if (pool_)
       pool_->close ();
+    if (frames_ && frames_->behind)
+      frames_->behind->end ();
   }
 
   Expected<SubmittedFrame> submit (const Frame &frame) override
   {
+    if (frame.place == Place::device) {  // whose pixels would have to be fetched
+      TRY (eager_.get ());
+      eager_now_ = true;
+      return submit_at_once (frame);
+    }
     if (TRY (is_eager ())) {
-      auto submitted = eager ()->submit (frame);
-      if (submitted)
-        submitted->tensor =
-            std::make_shared<ObservedTensor> (frames_, std::move (submitted->tensor));
+      auto submitted = submit_at_once (frame);
       if (submitted || submitted.error ().kind != Error::Kind::no_memory)
         return submitted;
       stay_on_demand (submitted.error ());
@@ -112,58 +116,73 @@ public:
   void set_flushing (bool flushing) override
   {
     pool_->set_flushing (flushing);
-    const std::lock_guard lock (mutex_);
-    flushing_ = flushing;
-    if (eager_)
-      eager_->set_flushing (flushing);
+    eager_.set_flushing (flushing);
   }
 
   Expected<> finish () override
   {
-    const auto engine = eager ();
+    const auto engine = eager_.engine ();
     return engine ? engine->finish () : Expected<> ();
   }
 
   bool has_failed () override
   {
-    const auto engine = eager ();
+    const auto engine = eager_.engine ();
     return engine && engine->has_failed ();
   }
 
   void abandon () override
   {
-    if (const auto engine = eager ())
+    if (const auto engine = eager_.engine ())
       engine->abandon ();
   }
 
   Stats stats () override
   {
-    const std::lock_guard lock (mutex_);
-    Stats stats = eager_ ? eager_->stats () : Stats ();
+    Stats stats = eager_.stats ();
     stats.backend = "cpu";
     stats.when = eager_now_ ? "eager" : "on-demand";
-    stats.frames += stats_.frames;
+    if (frames_->behind) {
+      if (frames_->behind->device == inthist::Device::cuda)
+        stats.backend = "cuda";
+      Stats asked = frames_->behind->stats ();
+      asked.frames = 0;  // they are counted here
+      stats.add (asked);
+    }
     stats.in_flight += frames_->computing;
-    stats.upload.add (stats_.upload);
-    stats.compute.add (stats_.compute);
     stats.pixel_answers = frames_->pixels;
     stats.part_tensors = frames_->boxes;
     stats.tensors = frames_->wholes;
     stats.bytes_on_demand = frames_->bytes ();
     stats.compute.add (frames_->computed ());
+    const std::lock_guard lock (mutex_);
+    stats.add (stats_);
     return stats;
   }
 
-  const Plan &plan () const override { return frames_->plan; }
+  const Plan &plan () const override
+  {
+    // which lives as long as this one where an engine is behind it
+    const auto engine = frames_->behind ? eager_.engine () : nullptr;
+    return engine ? engine->plan () : frames_->plan;
+  }
 
 private:
   static constexpr unsigned kWholes = 4, kLess = 8, kIdle = 256;  // frames in a row
+
+  Expected<SubmittedFrame> submit_at_once (const Frame &frame)
+  {
+    auto submitted = TRY (eager_.engine ()->submit (frame));
+    if (automatic_)
+      submitted.tensor = std::make_shared<ObservedTensor> (frames_, std::move (submitted.tensor));
+    return submitted;
+  }
 
   /// Returns whether this frame is computed at once, by the frames before.
   Expected<bool> is_eager ()
   {
     if (!automatic_ || stays_on_demand_)
-      return false;
+      return eager_now_ = false;
     const OnDemandFrames::Row last = frames_->last ();
     const bool now = eager_now_ ? last.less < kLess : last.whole >= kWholes;
     if (last.less >= kIdle)
@@ -172,22 +191,17 @@ private:
       GST_DEBUG ("consumers %s: frames are computed %s",
                  now ? "ask for whole tensors" : "ask for less than whole tensors",
                  now ? "at once" : "when somebody asks");
-    if (now && !eager ()) {
+    if (now && !eager_.engine ()) {
       frames_->memory->free_idle ();
-      auto engine = make_eager_ ();
+      const auto engine = eager_.get ();
       if (!engine && engine.error ().kind == Error::Kind::flushing)
         return tl::make_unexpected (engine.error ());
       if (!engine) {
         stay_on_demand (engine.error ());
         return false;
       }
-      const std::lock_guard lock (mutex_);
-      (*engine)->set_flushing (flushing_);
-      eager_ = std::move (*engine);
     }
-    const std::lock_guard lock (mutex_);
-    eager_now_ = now;
-    return now;
+    return eager_now_ = now;
   }
 
   /// To compute ahead is to be faster, no more: where it fails, frames wait for questions.
@@ -195,57 +209,37 @@ private:
   {
     GST_INFO ("frames are computed when somebody asks: %s", why.message.c_str ());
     stays_on_demand_ = true;
-    {
-      const std::lock_guard lock (mutex_);
-      eager_now_ = false;
-    }
+    eager_now_ = false;
     (void) drop_eager ();  // what failed is told by its frames
   }
 
   /// Frees the eager engine's memory, once its frames are done.
   Expected<> drop_eager ()
   {
-    const auto engine = eager ();
-    if (!engine)
-      return {};
-    auto outcome = engine->finish ();
-    const Stats last = engine->stats ();
-    const std::lock_guard lock (mutex_);
-    stats_.frames += last.frames;
-    stats_.upload.add (last.upload);
-    stats_.compute.add (last.compute);
-    eager_ = nullptr;  // `engine` is the last, and goes without the lock
+    auto outcome = finish ();
+    eager_.drop ();
     return outcome;
   }
 
-  /// Returns the eager engine; null where there is none.
-  std::shared_ptr<Engine> eager ()
-  {
-    const std::lock_guard lock (mutex_);
-    return eager_;
-  }
-
   const bool automatic_;
-  const MakeEager make_eager_;
+  LazyEngine eager_;
   std::shared_ptr<OnDemandFrames> frames_;
   std::shared_ptr<TensorPool> pool_;
-  // the streaming thread's
-  bool stays_on_demand_ = false;
+  bool stays_on_demand_ = false;  // the streaming thread's
+  std::atomic<bool> eager_now_ = false;
 
-  std::mutex mutex_;  // guards all below
-  std::shared_ptr<Engine> eager_;
-  bool eager_now_ = false, flushing_ = false;
-  Stats stats_;
+  std::mutex mutex_;
+  Stats stats_;  // guarded by mutex_; of frames on demand
 };
 
 }  // namespace
 
 Expected<std::unique_ptr<Engine>>
 make_on_demand_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-                       std::function<Expected<std::unique_ptr<Engine>> ()> make_eager)
+                       LazyEngine::Make make_eager, std::shared_ptr<WholeFrames> behind)
 {
   auto engine = std::make_unique<OnDemandEngine> (options, std::move (make_eager));
-  TRY (engine->open (shape, lut, options));
+  TRY (engine->open (shape, lut, options, std::move (behind)));
   return engine;
 }
 

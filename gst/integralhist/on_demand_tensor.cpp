@@ -39,6 +39,17 @@ Expected<Query> moved (Query query, const Region &to, const inthist::Shape &fram
   return query;
 }
 
+/// Returns whether the CPU computes what an engine could not.
+bool is_mended_here (const Error &error)
+{
+  return error.kind == Error::Kind::failed || error.kind == Error::Kind::no_memory;
+}
+
+void note_failure (const Error &error)
+{
+  GST_WARNING ("the CPU computes a frame instead: %s", error.message.c_str ());
+}
+
 }  // namespace
 
 void OnDemandFrames::note_computed (bool whole, guint64 nanoseconds)
@@ -98,6 +109,7 @@ void OnDemandTensor::released ()
 {
   frames_->note (demand_.is_whole ());
   box_ = nullptr;
+  whole_ = nullptr;
   demand_.forget ();
 }
 
@@ -117,9 +129,7 @@ Expected<> OnDemandTensor::ask (std::span<const Query> queries)
 Expected<std::unique_lock<std::mutex>> OnDemandTensor::lock ()
 {
   std::unique_lock lock (mutex_);
-  while (!changed_.wait_for (lock, std::chrono::milliseconds (20), [this] { return !computing_; }))
-    if (Interruptible::is_interrupted ())
-      return error (Error::Kind::flushing, "flushing");
+  TRY (Interruptible::wait (changed_, lock, [this] { return !computing_; }));
   return lock;
 }
 
@@ -135,6 +145,15 @@ Expected<> OnDemandTensor::ask_one (const Query &query)
     locked.unlock ();
     return answer_from_pixels ();
   }
+  if (is_whole (*part))
+    if (const auto all = TRY (try_behind (locked))) {
+      locked.unlock ();
+      auto answered = all->ask ({ &query, 1 });
+      if (answered || answered.error ().kind != Error::Kind::failed)
+        return answered;
+      note_failure (answered.error ());
+      locked = TRY (lock ());
+    }
   const auto found = box_of (locked, *part);
   locked.unlock ();
   if (!found && adds_up (query) && found.error ().kind == Error::Kind::no_memory)
@@ -215,10 +234,86 @@ Expected<std::shared_ptr<const OnDemandTensor::Box>> OnDemandTensor::compute (co
   return box;
 }
 
+/// Returns the whole tensor of the engine behind. Has it computed without the lock, if it must.
+Expected<std::shared_ptr<Tensor>> OnDemandTensor::whole_behind (std::unique_lock<std::mutex> &lock)
+{
+  if (whole_)
+    return whole_;
+  computing_ = true;
+  lock.unlock ();
+  auto computed = frames_->behind->compute (binning ({}).image);
+  lock.lock ();
+  computing_ = false;
+  changed_.notify_all ();
+  whole_ = TRY (std::move (computed));
+  demand_.note_computed (demand_.frame ());
+  frames_->wholes++;
+  return whole_;
+}
+
+/// Does the same; returns null where there is no engine, where it has failed, and where a whole
+/// tensor is here already.
+Expected<std::shared_ptr<Tensor>> OnDemandTensor::try_behind (std::unique_lock<std::mutex> &lock)
+{
+  std::shared_ptr<Tensor> none;
+  if (!frames_->behind || (box_ && is_whole (box_->region)))
+    return none;
+  auto all = whole_behind (lock);
+  if (all || !is_mended_here (all.error ()))
+    return all;
+  note_failure (all.error ());
+  return none;
+}
+
 Expected<const void *> OnDemandTensor::host ()
 {
   auto locked = TRY (lock ());
+  if (const auto all = TRY (try_behind (locked))) {
+    locked.unlock ();
+    auto data = all->host ();
+    if (data || data.error ().kind != Error::Kind::failed)
+      return data;
+    note_failure (data.error ());
+    locked = TRY (lock ());
+  }
   return TRY (box_of (locked, demand_.frame ()))->data ();
+}
+
+Expected<std::span<const Shard>> OnDemandTensor::shards ()
+{
+  auto locked = TRY (lock ());
+  const auto all = TRY (try_behind (locked));
+  locked.unlock ();
+  return all ? all->shards () : Tensor::shards ();
+}
+
+// What only a tensor on a GPU has.
+
+/// Returns the whole tensor of a GPU; null where no GPU computes.
+Expected<std::shared_ptr<Tensor>> OnDemandTensor::on_gpu ()
+{
+  if (!frames_->behind || frames_->behind->device != inthist::Device::cuda)
+    return std::shared_ptr<Tensor> ();
+  auto locked = TRY (lock ());
+  return whole_behind (locked);
+}
+
+CudaView OnDemandTensor::cuda ()
+{
+  const auto all = on_gpu ();
+  return all && *all ? (*all)->cuda () : CudaView ();
+}
+
+Expected<> OnDemandTensor::ask_on (inthist::Stream stream, std::span<const Query> queries)
+{
+  const auto all = TRY (on_gpu ());
+  return all ? all->ask_on (stream, queries) : Tensor::ask_on (stream, queries);
+}
+
+Expected<> OnDemandTensor::add_reader (inthist::Stream stream)
+{
+  const auto all = TRY (on_gpu ());
+  return all ? all->add_reader (stream) : Tensor::add_reader (stream);
 }
 
 }  // namespace integralhist

@@ -15,6 +15,7 @@
 #include "host_memory.hpp"
 #include "plan.hpp"
 #include "recycled_memory.hpp"
+#include "whole_frames.hpp"
 
 namespace integralhist {
 
@@ -22,14 +23,17 @@ namespace integralhist {
 /// while tensors are out.
 class OnDemandFrames {
 public:
-  OnDemandFrames (const inthist::Shape &shape, const inthist::Lut &lut, const Plan &plan)
-      : shape (shape), lut (lut), plan (plan)
+  /// `behind` computes whole frames; where it is null, or fails, who asks does.
+  OnDemandFrames (const inthist::Shape &shape, const inthist::Lut &lut, const Plan &plan,
+                  std::shared_ptr<WholeFrames> behind)
+      : shape (shape), lut (lut), plan (plan), behind (std::move (behind))
   {
   }
 
   const inthist::Shape shape;
   const inthist::Lut lut;
   const Plan plan;
+  const std::shared_ptr<WholeFrames> behind;
   const std::shared_ptr<RecycledMemory> memory = std::make_shared<RecycledMemory> ();
 
   std::atomic<guint64> pixels = 0, boxes = 0, wholes = 0;  // questions, and tensors computed
@@ -66,7 +70,11 @@ public:
 
   Expected<> wait (GstClockTime) override { return {}; }
   Expected<> ask (std::span<const Query> queries) override;
+  Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override;
   Expected<const void *> host () override;
+  CudaView cuda () override;
+  Expected<std::span<const Shard>> shards () override;
+  Expected<> add_reader (inthist::Stream stream) override;
   void released () override;
 
   /// Copies the frame's values. The engine calls this before anybody else has the tensor.
@@ -103,14 +111,18 @@ private:
   Expected<std::shared_ptr<const Box>> box_of (std::unique_lock<std::mutex> &lock,
                                                const Region &part);
   Expected<std::shared_ptr<const Box>> compute (const Region &region);
+  Expected<std::shared_ptr<Tensor>> whole_behind (std::unique_lock<std::mutex> &lock);
+  Expected<std::shared_ptr<Tensor>> try_behind (std::unique_lock<std::mutex> &lock);
+  Expected<std::shared_ptr<Tensor>> on_gpu ();
 
   const std::shared_ptr<OnDemandFrames> frames_;
   const HostMemory values_;  // rows lie one behind the other
 
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
-  bool computing_ = false;  // a box, without the lock; nobody touches the rest meanwhile
+  bool computing_ = false;  // without the lock; nobody touches the rest meanwhile
   std::shared_ptr<const Box> box_;
+  std::shared_ptr<Tensor> whole_;  // of the engine behind
   Demand demand_;
 };
 

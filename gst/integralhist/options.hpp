@@ -28,7 +28,8 @@ struct Options {
   std::function<void (const Error &)> failed = {};
   // Called once for a frame that has waited a second for one of at most so many tensors.
   std::function<void (unsigned most)> still_waiting = {};
-  Cancelled cancelled = {};  // set from a flush or a stop on: nothing may take long
+  bool waits_for_tensors = true;  // at max_tensors; else a frame is refused, as for want of memory
+  Cancelled cancelled = {};       // set from a flush or a stop on: nothing may take long
 };
 
 }  // namespace integralhist

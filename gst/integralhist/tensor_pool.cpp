@@ -8,7 +8,7 @@
 namespace integralhist {
 
 TensorPool::TensorPool (Make make, const Options &options)
-    : make_ (std::move (make)), limit_ (options.max_tensors),
+    : make_ (std::move (make)), limit_ (options.max_tensors), waits_ (options.waits_for_tensors),
       still_waiting_ (options.still_waiting), least_kept_ (options.async_depth + 1),
       wanted_ (options.async_depth), kept_ (least_kept_)
 {
@@ -60,6 +60,8 @@ Expected<> TensorPool::grow (std::unique_lock<std::mutex> &lock)
 Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire ()
 {
   std::unique_lock lock (mutex_);
+  if (!waits_ && idle_.empty () && !may_grow ())
+    return error (Error::Kind::no_memory, "all ", alive_, " tensors are held");
   await_room (lock);
   if (flushing_)
     return error (Error::Kind::flushing, "flushing");

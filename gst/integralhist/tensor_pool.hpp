@@ -23,7 +23,8 @@ public:
   /// as were out at once of late.
   static Expected<std::shared_ptr<TensorPool>> create (Make make, const Options &options);
 
-  /// Returns a tensor. At the limit it waits for one; an Error::Kind::flushing ends that.
+  /// Returns a tensor. At the limit it waits for one; an Error::Kind::flushing ends that. Without
+  /// options.waits_for_tensors it returns an Error::Kind::no_memory instead.
   Expected<std::shared_ptr<EngineTensor>> acquire ();
   /// Does the same, and where memory is short tries again as long as some comes back.
   Expected<std::shared_ptr<EngineTensor>> acquire (MemoryReturns &returns);
@@ -47,6 +48,7 @@ private:
 
   const Make make_;
   const unsigned limit_;  // 0 for none
+  const bool waits_;      // at the limit
   const std::function<void (unsigned)> still_waiting_;
   std::mutex mutex_;  // guards all below
   std::condition_variable returned_;

@@ -74,6 +74,8 @@ const struct {
   { "rounds", "max-device-memory=300000000", "" },
   { "rounds that are waited for", "max-device-memory=300000000",
     "queue ! integralhisttrack targets=9,9,50,50 ! " },
+  { "pretended devices that a likelihood map waits for", "compute=on-demand cuda-device-ids=0,1",
+    "integralhistlikelihood step=16 ! " },
 };
 
 bool can_run (const char *behind)
@@ -235,6 +237,7 @@ static Suite *stopping_suite ()
   tcase_add_loop_test (tests, stop, 0, G_N_ELEMENTS (kSettings));
   tcase_add_loop_test (tests, flush, 0, 4);
   tcase_add_loop_test (tests, flush, 9, 10);
+  tcase_add_loop_test (tests, flush, 11, 12);
   tcase_add_test (tests, stale);
   tcase_add_test (tests, failed);
   tcase_add_loop_test (tests, end, 0, 3);

@@ -55,13 +55,10 @@ Setup make_setup (const std::string &backend, Random &random)
     if (setup.limited)
       setup.line += format (" max-device-memory=%d", random.one_of ({ 30000, 400000, 3000000 }));
   }
-  const bool parts = setup.line.find ("device") != std::string::npos;
   setup.line +=
       format (" backend=%s compute=%s tuning-time=0 strategy=%s interval=%u "
               "async-depth=%d sync=%d",
-              backend.c_str (),
-              backend == "cpu" && !parts ? random.one_of ({ "auto", "eager", "on-demand" })
-                                         : random.one_of ({ "auto", "eager" }),
+              backend.c_str (), random.one_of ({ "auto", "eager", "on-demand" }),
               setup.strategy.c_str (), setup.interval, random.between (1, 4), random.with (0.2));
   if (random.with (0.2) && !setup.tables)
     setup.line +=

@@ -492,8 +492,11 @@ extern "C" int LLVMFuzzerTestOneInput (const std::uint8_t *data, std::size_t siz
     ask (tensors[bytes.below (guint (tensors.size ()))]);
     return 0;
   }
-  // a tensor that is computed on demand, as far as these questions want
-  const Tensor fresh = make_tensor (large_picture (), "cudaintegralhist bins=9 compute=on-demand");
+  // a tensor that is computed on demand, as far as these questions want, maybe by several devices
+  const Tensor fresh = make_tensor (
+      large_picture (), bytes.below (2) == 0
+                            ? "cudaintegralhist bins=9 compute=on-demand"
+                            : "cudaintegralhist bins=9 compute=on-demand cuda-device-ids=0,1,2");
   for (guint n = bytes.below (12); n > 0; n--)
     ask (fresh);
   gst_buffer_unref (fresh.buffer);

@@ -256,18 +256,22 @@ private:
   /// A branch of the tee that comes, gets some frames and goes.
   void relink (Worker &worker, Random &random)
   {
-    const std::string line =
-        std::string ("queue ! ")
-        + random.one_of ({ "integralhisttrack targets=0,0,9,9 ! integralhistoverlay",
-                           "integralhistlikelihood",
-                           "cudaintegralimage tuning-time=0 regions=0,0,1,1 backend=",
-                           "cudaintegralhist tuning-time=0 bins=3 "
-                           "cuda-device-ids=0,1,2 backend=" });
-    const bool computes = line.back () == '=';
+    static constexpr struct {
+      const char *elements, *behind;  // the backend; null where nothing computes
+    } kBranches[] = {
+      { "integralhisttrack targets=0,0,9,9 ! integralhistoverlay", nullptr },
+      { "integralhistlikelihood", nullptr },
+      { "cudaintegralimage tuning-time=0 regions=0,0,1,1 backend=", "" },
+      { "cudaintegralhist tuning-time=0 bins=3 cuda-device-ids=0,1,2 backend=", "" },
+      { "cudaintegralhist tuning-time=0 compute=on-demand cuda-device-ids=0,1 backend=",
+        " ! integralhistlikelihood" },
+    };
+    const auto &[elements, behind] = random.one_of (kBranches);
+    const std::string line = std::string ("queue ! ") + elements
+                             + (behind ? options_.backend + behind : "")
+                             + " ! fakesink async=false";
     worker.doing = "adding a branch";
-    GstElement *const branch = gst_parse_bin_from_description (
-        (line + (computes ? options_.backend : "") + " ! fakesink async=false").c_str (), TRUE,
-        nullptr);
+    GstElement *const branch = gst_parse_bin_from_description (line.c_str (), TRUE, nullptr);
     REQUIRE (branch, "no branch: %s", line.c_str ());
     const auto tee = element ("tee");
     {

@@ -6,6 +6,8 @@
 //
 // Environment:
 //   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)
+#include <numeric>
+
 #include "questions.hpp"
 
 namespace {
@@ -16,12 +18,15 @@ constexpr Source kFrames[] = {
   { "ball", 160, 120, 256, "u32" },         { "snow", 331, 257, 9, "u8-tiled" },
 };
 
-constexpr const char *kEager = "cpu compute=eager", *kOnDemand = "cpu compute=on-demand";
+constexpr const char *kEager = "cpu compute=eager", *kOnDemand = "cpu compute=on-demand",
+                     // with an engine behind it, which computes whole tensors
+    *kBehind[] = { "cpu compute=on-demand task-bins=3 cuda-device-ids=0,1,2",
+                   "cpu compute=on-demand max-device-memory=2000000" };
 
 /// One frame, on demand and eager.
 struct Pair {
-  Pair (const Source &source)
-      : frame (source, kOnDemand), eager (source, kEager), models (make_models (frame))
+  Pair (const Source &source, const char *on_demand = kOnDemand)
+      : frame (source, on_demand), eager (source, kEager), models (make_models (frame))
   {
     fail_unless (frame.picture.luma == eager.picture.luma, "the source makes other frames");
   }
@@ -165,11 +170,27 @@ GST_START_TEST (sequences)
 }
 GST_END_TEST;
 
+/// The same where an engine of several devices, of rounds, or of a GPU computes whole tensors.
+GST_START_TEST (sequences_behind)
+{
+  Random random (seed ());
+  std::vector<const char *> backends (std::begin (kBehind), std::end (kBehind));
+  if (have ("cuda"))
+    backends.push_back ("cuda compute=on-demand");
+  for (const char *const backend : backends)
+    for (const Source &source : kFrames) {
+      const Pair pair (source, backend);
+      for (int i = 0; i < 25; i++)
+        ask_at_random (pair, random);
+    }
+}
+GST_END_TEST;
+
 /// Threads that ask one frame.
 GST_START_TEST (threads)
 {
-  for (int round = 0; round < 4; round++) {
-    const Pair pair (kFrames[round % 3]);
+  for (int round = 0; round < 6; round++) {
+    const Pair pair (kFrames[round % 3], round < 4 ? kOnDemand : kBehind[0]);
     std::vector<std::thread> all;
     for (unsigned t = 0; t < 8; t++)
       all.emplace_back ([&, t] {
@@ -238,6 +259,7 @@ namespace {
 struct Counted {
   std::string compute;
   guint64 frames = 0, pixels = 0, parts = 0, tensors = 0, bytes = 0;
+  guint64 behind = 0;  // parts that devices computed
 
   explicit Counted (GstHarness *harness)
   {
@@ -248,6 +270,9 @@ struct Counted {
     gst_structure_get (stats, "frames", G_TYPE_UINT64, &frames, "pixel-answers", G_TYPE_UINT64,
                        &pixels, "part-tensors", G_TYPE_UINT64, &parts, "tensors", G_TYPE_UINT64,
                        &tensors, "bytes-on-demand", G_TYPE_UINT64, &bytes, nullptr);
+    if (const GValue *all = gst_structure_get_value (stats, "parts"))
+      for (guint i = 0; i < gst_value_array_get_size (all); i++)
+        behind += g_value_get_uint64 (gst_value_array_get_value (all, i));
   }
 };
 
@@ -296,6 +321,214 @@ GST_START_TEST (cost)
   });
   fail_unless (map.pixels == 0 && map.parts == kCount && map.tensors == 0);
   fail_unless (map.bytes > nobody.bytes + 4 * 32 * 70 * 70, "the part is not counted");
+}
+GST_END_TEST;
+
+namespace {
+
+constexpr int kWidth = 320, kHeight = 240;
+
+/// Frames on demand, some of which are held, and what they are asked.
+class Stream {
+public:
+  explicit Stream (const std::string &properties)
+      : caps_ (caps_text ("GRAY8", kWidth, kHeight)), info_ (video_info (caps_)),
+        harness_ (kHistogram, "compute=on-demand " + properties)
+  {
+    harness_.set_caps (caps_);
+  }
+
+  GstHarness *get () const { return harness_.get (); }
+  Counted counted () const { return Counted (harness_.get ()); }
+
+  GstIntegralHistogram *pass ()
+  {
+    held_.push_back (harness_.pass (noise (info_, n_++)));
+    return gst_buffer_get_integral_histogram_meta (held_.back ().get ())->histogram;
+  }
+  void flush (bool start)
+  {
+    gst_harness_push_event (get (),
+                            start ? gst_event_new_flush_start () : gst_event_new_flush_stop (TRUE));
+    if (!start) {
+      GstSegment segment;
+      gst_segment_init (&segment, GST_FORMAT_TIME);
+      gst_harness_push_event (get (), gst_event_new_segment (&segment));
+    }
+  }
+  /// Says what is wrong with the whole tensor of a frame, held or not.
+  std::string complaint_of_tensor (GstIntegralHistogram *histogram) const
+  {
+    const auto buffer_of = [] (const Buffer &buffer) {
+      return gst_buffer_get_integral_histogram_meta (buffer.get ())->histogram;
+    };
+    const auto held = std::ranges::find (held_, histogram, buffer_of);
+    const Picture picture = picture_of (held->get (), info_);
+    g_autoptr (GError) error = nullptr;
+    g_autoptr (GstBuffer) tensor = gst_integral_histogram_get_buffer (histogram, &error);
+    if (!tensor)
+      return error->message;
+    GstMapInfo map;
+    fail_unless (gst_buffer_map (tensor, &map, GST_MAP_READ));
+    const Sums counts =
+        added (picture, { 0, 0, kWidth, kHeight }, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS, kBins);
+    const gsize row = gst_integral_histogram_get_row_pitch (histogram),
+                plane = gst_integral_histogram_get_plane_pitch (histogram);
+    std::string wrong;
+    for (guint b = 0; b < kBins; b++) {
+      guint32 last;
+      std::memcpy (&last, map.data + b * plane + (kHeight - 1) * row + (kWidth - 1) * sizeof last,
+                   sizeof last);
+      if (last != counts[b])
+        wrong = "bin " + std::to_string (b) + " of the tensor is wrong";
+    }
+    gst_buffer_unmap (tensor, &map);
+    return wrong;
+  }
+  void ask_tensor (GstIntegralHistogram *histogram) const
+  {
+    const std::string wrong = complaint_of_tensor (histogram);
+    fail_unless (wrong.empty (), "%s", wrong.c_str ());
+  }
+  /// A few pixels, and all of a region.
+  static void ask_region (GstIntegralHistogram *histogram)
+  {
+    guint32 counts[kBins];
+    fail_unless (gst_integral_histogram_region (histogram, 100, 90, 40, 50, counts, nullptr));
+    fail_unless_equals_int (std::accumulate (counts, counts + kBins, 0u), 40 * 50);
+  }
+  static void ask_map (GstIntegralHistogram *histogram)
+  {
+    const std::vector<gfloat> model (kBins, 1);
+    const Grid grid = { 20, 20, 100, 50, 2, 2, 16, 16 };
+    gfloat values[256];
+    fail_unless (gst_integral_histogram_likelihood_maps (histogram, &grid, 1, model.data (),
+                                                         GST_INTEGRAL_HISTOGRAM_MEASURE_L1, values,
+                                                         nullptr, nullptr));
+  }
+
+private:
+  static constexpr guint kBins = 32;
+
+  const std::string caps_;
+  const GstVideoInfo info_;
+  Harness harness_;
+  unsigned n_ = 0;
+  std::vector<Buffer> held_;
+};
+
+struct Behind {
+  const char *properties;
+  guint shards;
+} constexpr kEngines[] = {
+  { "task-bins=8", 4 },
+  { "task-bins=8 cuda-device-ids=0,1,2", 4 },
+  { "task-bins=8 max-device-memory=6000000", 1 },  // in rounds; a tensor is 9.8 MB
+};
+
+}  // namespace
+
+/// The engine behind frames on demand computes whole tensors, and nothing else.
+GST_START_TEST (behind)
+{
+  constexpr guint64 kCount = 5, kTasks = 4;
+  const auto &[properties, shards] = kEngines[__i__];
+  Stream stream (properties);
+  std::vector<GstIntegralHistogram *> frames (kCount);
+  for (auto &frame : frames)
+    frame = stream.pass ();
+  Counted counted = stream.counted ();
+  fail_unless (counted.compute == "on-demand" && counted.frames == kCount && counted.tensors == 0
+               && counted.behind == 0);
+  std::ranges::for_each (frames, Stream::ask_region);
+  counted = stream.counted ();
+  fail_unless (counted.pixels == kCount && counted.parts == 0 && counted.behind == 0);
+  std::ranges::for_each (frames, Stream::ask_map);
+  counted = stream.counted ();
+  fail_unless (counted.pixels == kCount && counted.parts == kCount && counted.tensors == 0
+               && counted.behind == 0);
+  for (GstIntegralHistogram *const frame : frames)
+    stream.ask_tensor (frame);
+  counted = stream.counted ();
+  fail_unless (counted.tensors == kCount && counted.behind == kCount * kTasks,
+               "%" G_GUINT64_FORMAT " parts", counted.behind);
+  for (GstIntegralHistogram *const frame : frames) {
+    Stream::ask_region (frame);
+    Stream::ask_map (frame);
+    fail_unless_equals_int (gst_integral_histogram_get_n_shards (frame), shards);
+  }
+  counted = stream.counted ();
+  fail_unless (counted.pixels == kCount && counted.parts == kCount && counted.tensors == kCount
+                   && counted.behind == kCount * kTasks && counted.frames == kCount,
+               "something was computed again");
+}
+GST_END_TEST;
+
+/// Frames that are held are asked while the stream is flushed: their pixels are there.
+GST_START_TEST (flushed)
+{
+  constexpr guint64 kCount = 12, kTasks = 4;
+  Stream stream (kEngines[1].properties);
+  std::vector<GstIntegralHistogram *> frames (kCount);
+  for (auto &frame : frames)
+    frame = stream.pass ();
+  stream.flush (true);
+  stream.ask_tensor (frames[0]);
+  fail_unless_equals_uint64 (stream.counted ().behind, kTasks);
+  stream.flush (false);
+
+  std::atomic<bool> done = false;
+  std::string wrong;
+  std::thread asker ([&] {
+    for (guint64 i = 1; i < kCount && wrong.empty (); i++)
+      wrong = stream.complaint_of_tensor (frames[i]);
+    done = true;
+  });
+  for (bool start = true; !done || !start; start = !start) {
+    stream.flush (start);
+    g_usleep (1000);
+  }
+  asker.join ();
+  fail_unless (wrong.empty (), "%s", wrong.c_str ());
+  fail_unless_equals_uint64 (stream.counted ().behind, kCount * kTasks);
+  stream.ask_tensor (stream.pass ());
+}
+GST_END_TEST;
+
+/// Where the engine behind fails, the CPU computes what it was asked. The next frame has another.
+GST_START_TEST (failure)
+{
+  constexpr guint64 kTasks = 4;
+  g_setenv ("INTEGRALHIST_FAULT", "0:1", TRUE);  // the first part of each engine
+  Stream stream (kEngines[0].properties);
+  GstIntegralHistogram *const frames[] = { stream.pass (), stream.pass () };
+  stream.ask_tensor (frames[0]);
+  fail_unless (stream.counted ().tensors == 1 && stream.counted ().behind == 0);
+  fail_unless_equals_int (gst_integral_histogram_get_n_shards (frames[0]), 1);
+  Stream::ask_region (frames[0]);
+  Stream::ask_map (frames[0]);
+  g_unsetenv ("INTEGRALHIST_FAULT");
+  stream.ask_tensor (frames[1]);
+  fail_unless (stream.counted ().tensors == 2 && stream.counted ().behind == kTasks);
+  fail_unless_equals_int (gst_integral_histogram_get_n_shards (frames[1]), 4);
+  fail_unless_equals_int (gst_integral_histogram_get_n_shards (frames[0]), 1);
+  fail_unless (stream.pass () && stream.counted ().frames == 3);
+}
+GST_END_TEST;
+
+/// Whoever holds all the tensors that the engine behind has room for does not wait for itself.
+GST_START_TEST (held)
+{
+  constexpr guint64 kCount = 5;
+  Stream stream ("task-bins=8 max-device-memory=24000000");  // which has room for two
+  std::vector<GstIntegralHistogram *> frames (kCount);
+  for (auto &frame : frames) {
+    frame = stream.pass ();
+    stream.ask_tensor (frame);
+  }
+  fail_unless_equals_uint64 (stream.counted ().tensors, kCount);
+  const guint64 behind = stream.counted ().behind;
+  fail_unless (behind > 0 && behind < 4 * kCount, "%" G_GUINT64_FORMAT " parts", behind);
 }
 GST_END_TEST;
 
@@ -376,10 +609,15 @@ static Suite *on_demand_suite ()
   suite_add_tcase (suite, tcase);
   tcase_set_timeout (tcase, 120);
   tcase_add_test (tcase, sequences);
+  tcase_add_test (tcase, sequences_behind);
   tcase_add_test (tcase, threads);
   tcase_add_test (tcase, tables);
   tcase_add_test (tcase, track);
   tcase_add_test (tcase, cost);
+  tcase_add_loop_test (tcase, behind, 0, G_N_ELEMENTS (kEngines));
+  tcase_add_test (tcase, flushed);
+  tcase_add_test (tcase, failure);
+  tcase_add_test (tcase, held);
   tcase_add_test (tcase, automatic);
   return suite;
 }

@@ -182,7 +182,7 @@ AwaitedMemory FrameQueue::awaited_memory (const PendingFrame &pending, unsigned 
   const std::lock_guard lock (mutex_);
   const bool may_come =
       !stopping_ && !failure_
-      && (out != unfinished_.size () || *unfinished_.begin () < pending.frame.number);
+      && ((waits_ && out != unfinished_.size ()) || *unfinished_.begin () < pending.frame.number);
   return { may_come, out - std::min (out, unsigned (unfinished_.size ())) };
 }
 

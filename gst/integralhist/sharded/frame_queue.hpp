@@ -46,7 +46,10 @@ class FrameQueue final : public MemoryReturns {
 public:
   using Lock = std::unique_lock<std::mutex>;
 
-  explicit FrameQueue (const Options &options) : depth_ (options.async_depth), reports_ (options) {}
+  explicit FrameQueue (const Options &options)
+      : depth_ (options.async_depth), waits_ (options.waits_for_tensors), reports_ (options)
+  {
+  }
 
   /// Waits until a frame may be added: fewer than options.async_depth are in flight.
   Expected<> await_room ();
@@ -95,6 +98,7 @@ private:
   Expected<> no_failure () const;
 
   const unsigned depth_;
+  const bool waits_;                   // for tensors that somebody holds
   Reports reports_;                    // never called with mutex_ held
   std::atomic<bool> failing_ = false;  // set before the failure is reported, failure_ after it
 

@@ -47,6 +47,7 @@ public:
     of_parts.async_depth = kPartsAtOnce;
     if (options.download == Download::eager)
       of_parts.download = Download::lazy;  // to a host destination
+    of_parts.waits_for_tensors = true;     // for parts before
     of_parts.still_waiting = nullptr;
     of_parts.failed = nullptr;
     // Parts of frames that somebody holds are computed after a stop, too.

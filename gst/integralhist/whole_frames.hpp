@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+
+#include "lazy_engine.hpp"
+
+namespace integralhist {
+
+/// Computes whole frames for those who ask, with an engine behind the frames on demand. It has one
+/// frame at a time: nobody waits for what others hold, or for long in vain. The stream's flushes
+/// do not concern it, as the pixels are there. Any thread may call.
+class WholeFrames {
+public:
+  /// `make` makes an engine that waits for no tensors, on devices of that kind.
+  WholeFrames (LazyEngine::Make make, inthist::Device device)
+      : device (device), engine_ (std::move (make))
+  {
+  }
+
+  const inthist::Device device;
+
+  /// Returns a frame's tensor, computed. This thread's flag ends that (interruptible.hpp). Where
+  /// the engine fails, the next frame gets another.
+  Expected<std::shared_ptr<Tensor>> compute (const inthist::Image &image);
+  /// Says that nothing streams any more. Who still asks makes an engine for that question alone.
+  void end ();
+  Stats stats () { return engine_.stats (); }
+
+private:
+  LazyEngine engine_;
+  std::atomic<bool> ended_ = false;
+  std::mutex mutex_;  // guards all below
+  std::condition_variable changed_;
+  bool computing_ = false;
+};
+
+}  // namespace integralhist

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The engine behind frames on demand, with engines of the test's own: they compute when the test
+// says so, and fail when it says so. What they count is the truth.
+#include <gst/integralhist/host_fence.hpp>
+#include <gst/integralhist/interruptible.hpp>
+#include <gst/integralhist/whole_frames.hpp>
+
+#include <atomic>
+#include <optional>
+#include <thread>
+
+#include "must.hpp"
+
+#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+
+using namespace integralhist;
+
+namespace {
+
+using Kind = Error::Kind;
+
+/// What the engines of a test do, and have done.
+struct Devices {
+  std::shared_ptr<HostFence> computed = std::make_shared<HostFence> ();  // of all tensors
+  std::optional<Kind> make_fails, submit_fails;
+  std::atomic<bool> has_failed = false;
+  std::atomic<int> made = 0, alive = 0, submitted = 0;
+};
+
+class FakeTensor final : public Tensor {
+public:
+  explicit FakeTensor (std::shared_ptr<HostFence> computed)
+      : Tensor ({ 8, 4, 1 }), computed_ (std::move (computed))
+  {
+  }
+
+  Expected<> wait (GstClockTime timeout) override { return computed_->wait (timeout); }
+  Expected<> ask (std::span<const Query>) override { return {}; }
+  Expected<const void *> host () override { return nullptr; }
+
+private:
+  const std::shared_ptr<HostFence> computed_;
+};
+
+class FakeEngine final : public Engine {
+public:
+  explicit FakeEngine (Devices &devices) : devices_ (devices)
+  {
+    devices_.made++;
+    devices_.alive++;
+  }
+  ~FakeEngine () override { devices_.alive--; }
+
+  Expected<SubmittedFrame> submit (const Frame &) override
+  {
+    devices_.submitted++;
+    if (devices_.submit_fails)
+      return error (*devices_.submit_fails, "as the test says");
+    frames_++;
+    return SubmittedFrame{ std::make_shared<FakeTensor> (devices_.computed) };
+  }
+  void set_flushing (bool) override {}
+  bool has_failed () override { return devices_.has_failed; }
+  Stats stats () override
+  {
+    Stats stats;
+    stats.frames = frames_;
+    stats.parts = { { 3, stats.frames } };
+    stats.compute.add (stats.frames);
+    return stats;
+  }
+  const Plan &plan () const override { return plan_; }
+
+private:
+  Devices &devices_;
+  const Plan plan_ = {};
+  std::atomic<guint64> frames_ = 0;
+};
+
+LazyEngine::Make maker (Devices &devices)
+{
+  return [&devices] () -> Expected<std::shared_ptr<Engine>> {
+    if (devices.make_fails)
+      return error (*devices.make_fails, "as the test says");
+    return std::make_shared<FakeEngine> (devices);
+  };
+}
+
+std::optional<Kind> failure_of (WholeFrames &frames)
+{
+  const auto tensor = frames.compute ({});
+  return tensor ? std::optional<Kind> () : tensor.error ().kind;
+}
+
+/// Has a thread compute a frame, which a flag can end.
+struct Asker {
+  explicit Asker (WholeFrames &frames)
+      : thread ([this, &frames] {
+          const Interruptible asking (interrupted);
+          failure = failure_of (frames);
+          done = true;
+        })
+  {
+  }
+  ~Asker () { thread.join (); }
+  bool is_done_after (int milliseconds) const
+  {
+    for (int i = 0; i < milliseconds && !done; i++)
+      g_usleep (1000);
+    return done;
+  }
+
+  std::optional<Kind> failure;
+  std::atomic<bool> interrupted = false, done = false;
+  std::thread thread;  // last: it uses the others
+};
+
+constexpr int kMoment = 50, kLong = 20000;  // milliseconds
+
+}  // namespace
+
+/// A question ends when its own thread is interrupted, whether its frame is computed or waits for
+/// another, and no other question does. The engine goes on.
+GST_START_TEST (interruption)
+{
+  Devices devices;
+  WholeFrames frames (maker (devices), inthist::Device::cpu);
+  {
+    Asker first (frames);
+    while (devices.submitted == 0)
+      g_usleep (1000);
+    Asker second (frames), third (frames);
+    fail_unless (!first.is_done_after (kMoment) && !second.done && devices.submitted == 1);
+    second.interrupted = true;
+    fail_unless (second.is_done_after (kLong) && second.failure == Kind::flushing);
+    fail_unless (!first.is_done_after (kMoment) && !third.done && devices.submitted == 1);
+    first.interrupted = true;
+    fail_unless (first.is_done_after (kLong) && first.failure == Kind::flushing);
+    fail_unless (!third.is_done_after (kMoment));
+    devices.computed->signal ({});
+    fail_unless (third.is_done_after (kLong) && !third.failure);
+  }
+  fail_unless (!failure_of (frames) && devices.made == 1 && devices.submitted == 3);
+}
+GST_END_TEST;
+
+/// What fails is told to who asked. The next question gets another engine, unless a frame was
+/// refused only.
+GST_START_TEST (failures)
+{
+  Devices devices;
+  devices.computed->signal ({});
+  WholeFrames frames (maker (devices), inthist::Device::cpu);
+  devices.make_fails = Kind::no_memory;
+  fail_unless (failure_of (frames) == Kind::no_memory && devices.made == 0);
+  devices.make_fails = {};
+  fail_unless (!failure_of (frames) && devices.made == 1);
+
+  devices.submit_fails = Kind::no_memory;
+  fail_unless (failure_of (frames) == Kind::no_memory);
+  devices.submit_fails = {};
+  fail_unless (!failure_of (frames) && devices.made == 1, "a refusal costs the engine");
+
+  devices.submit_fails = Kind::failed;
+  fail_unless (failure_of (frames) == Kind::failed && devices.alive == 0);
+  devices.submit_fails = {};
+  fail_unless (!failure_of (frames) && devices.made == 2);
+
+  devices.computed = std::make_shared<HostFence> ();
+  devices.computed->signal (error (Kind::failed, "as the test says"));
+  fail_unless (failure_of (frames) == Kind::failed && devices.alive == 0);
+  devices.computed = std::make_shared<HostFence> ();
+  devices.computed->signal (error (Kind::no_memory, "as the test says"));
+  devices.has_failed = true;
+  fail_unless (failure_of (frames) == Kind::no_memory && devices.alive == 0);
+  devices.has_failed = false;
+  devices.computed = std::make_shared<HostFence> ();
+  devices.computed->signal ({});
+  fail_unless (!failure_of (frames) && devices.made == 4);
+  fail_unless_equals_uint64 (frames.stats ().frames, 6);  // of all four engines
+}
+GST_END_TEST;
+
+/// Once the stream has ended, an engine lives no longer than the question that it is made for.
+GST_START_TEST (end)
+{
+  Devices devices;
+  WholeFrames frames (maker (devices), inthist::Device::cpu);
+  frames.end ();
+  fail_unless (devices.made == 0);
+  {
+    Asker asker (frames);
+    while (devices.submitted == 0)
+      g_usleep (1000);
+    frames.end ();
+    devices.computed->signal ({});
+    fail_unless (asker.is_done_after (kLong) && !asker.failure);
+  }
+  fail_unless (devices.made == 1 && devices.alive == 0);
+  fail_unless (!failure_of (frames) && devices.made == 2 && devices.alive == 0);
+}
+GST_END_TEST;
+
+/// Whoever reads the counts finds each frame once, also while engines come and go.
+GST_START_TEST (counts)
+{
+  Devices devices;
+  LazyEngine engine (maker (devices));
+  std::atomic<guint64> submitted = 0;
+  std::atomic<bool> done = false, wrong = false;
+  std::thread reader ([&] {
+    while (!done) {
+      const guint64 before = submitted;
+      const Stats stats = engine.stats ();
+      const guint64 after = submitted + 1;  // which may be in the engine already
+      wrong = wrong || stats.frames < before || stats.frames > after
+              || stats.compute.sum != stats.frames
+              || (stats.frames > 0
+                  && (stats.parts.size () != 1 || stats.parts[0].parts != stats.frames));
+    }
+  });
+  for (int i = 0; i < 500; i++) {
+    must (must (engine.get ())->submit ({}));
+    submitted++;
+    engine.drop ();
+  }
+  done = true;
+  reader.join ();
+  fail_unless (!wrong && devices.made == 500 && devices.alive == 0);
+  fail_unless_equals_uint64 (engine.stats ().frames, 500);
+}
+GST_END_TEST;
+
+static Suite *whole_frames_suite ()
+{
+  Suite *suite = suite_create ("whole_frames");
+  TCase *tcase = tcase_create ("general");
+  suite_add_tcase (suite, tcase);
+  tcase_set_timeout (tcase, 60);
+  tcase_add_test (tcase, interruption);
+  tcase_add_test (tcase, failures);
+  tcase_add_test (tcase, end);
+  tcase_add_test (tcase, counts);
+  return suite;
+}
+
+GST_CHECK_MAIN (whole_frames);
