@@ -283,7 +283,7 @@ static gboolean gst_integral_hist_likelihood_stop (GstBaseTransform *trans)
 
 static gboolean gst_integral_hist_likelihood_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
-  Element::state_of (trans).consumer.take_event (event);
+  Element::state_of (trans).consumer.take_event (trans, event);
   if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START
       || GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
     Element::state_of (trans).model = {};

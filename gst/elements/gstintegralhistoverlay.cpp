@@ -333,7 +333,7 @@ static GstFlowReturn gst_integral_hist_overlay_transform_ip (GstBaseTransform *t
 
 static gboolean gst_integral_hist_overlay_sink_event (GstBaseTransform *trans, GstEvent *event)
 {
-  Element::state_of (trans).consumer.take_event (event);
+  Element::state_of (trans).consumer.take_event (trans, event);
   // what comes now may be from another place of the stream; one follows every flush too
   if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
     Element::state_of (trans).trails.clear ();

@@ -256,7 +256,7 @@ static gboolean gst_integral_hist_track_sink_event (GstBaseTransform *trans, Gst
 {
   State &state = Element::state_of (trans);
   const GstSegment *segment;
-  state.consumer.take_event (event);
+  state.consumer.take_event (trans, event);
   switch (GST_EVENT_TYPE (event)) {
     case GST_EVENT_STREAM_START:
     case GST_EVENT_FLUSH_STOP: restart (state); break;

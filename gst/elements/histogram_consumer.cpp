@@ -21,8 +21,15 @@ void HistogramConsumer::start ()
   missing_ = 0;
 }
 
-void HistogramConsumer::take_event (GstEvent *event)
+void HistogramConsumer::take_event (GstBaseTransform *element, GstEvent *event)
 {
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS && !found_ && missing_ > 0)
+    GST_ELEMENT_WARNING (element, STREAM, FAILED,
+                         ("The stream ended, and none of its %u frames carried an integral "
+                          "histogram: something between cudaintegralhist and %s drops the meta, or "
+                          "the stream is too short for its interval.",
+                          missing_, GST_OBJECT_NAME (element)),
+                         (nullptr));
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START)
     refusal_.set_flushing (true);
   else if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)

@@ -18,8 +18,9 @@ class HistogramConsumer {
 public:
   /// Resets the counts at the start of a stream.
   void start ();
-  /// Notes an event from upstream before it is handled, or a change of state.
-  void take_event (GstEvent *event);
+  /// Notes an event from upstream before it is handled, or a change of state. Warns at the end of a
+  /// stream that wanted histograms and had none.
+  void take_event (GstBaseTransform *element, GstEvent *event);
   void take_transition (GstStateChange transition);
 
   /// Waits for the tensor. Returns an Error::Kind::flushing after a flush or a stop.

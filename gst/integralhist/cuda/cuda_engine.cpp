@@ -16,13 +16,10 @@
 // parts of a frame read the same picture, each from its own slot.
 #include "cuda_engine.hpp"
 
-#include <algorithm>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "../log.hpp"
-#include "../part_memory.hpp"
 #include "../tensor_pool.hpp"
 #include "../trace.hpp"
 #include "../tuning_cache.hpp"
@@ -30,7 +27,7 @@
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
 #include "cuda_tensor.hpp"
-#include "picture_cache.hpp"
+#include "slots.hpp"
 
 namespace integralhist {
 namespace {
@@ -45,7 +42,8 @@ public:
         context_ (std::move (context)), queries_ (std::make_shared<QueryBufferPool> (context_)),
         download_stream_ (context_), above_ (context_), slots_ (context_, options.async_depth),
         pictures_ (context_, options.async_depth + (limit.bins > 0 ? kPicturesAhead : 0),
-                   shape.width, [this] (const Picture &picture) { return await_readers (picture); })
+                   shape.width,
+                   [this] (const Picture &picture) { return slots_.await_readers (picture); })
   {
   }
 
@@ -59,7 +57,7 @@ public:
   ~CudaEngine () override
   {
     const CudaContext::Scope scope (*context_);
-    for (const Slot &slot : *slots_)
+    for (const Slot &slot : slots_)
       await_streams (slot);
     holds_.reset ();
     if (pool_)
@@ -82,18 +80,13 @@ public:
   bool is_free () override
   {
     const CudaContext::Scope scope (*context_);
-    const Slot &slot = (*slots_)[stats_.frames % slots_->size ()];
-    return (!slot.busy || has_fired (done (slot))) && !pool_->is_exhausted ();
+    return slots_.is_next_free () && !pool_->is_exhausted ();
   }
 
   void expect (const PartFrame &frame) override
   {
     const CudaContext::Scope scope (*context_);
-    const Picture *const next = &pictures_.next ();
-    const auto is_read = [&] (const Slot &slot) {
-      return slot.busy && slot.picture == next && !has_fired (done (slot));
-    };
-    if (!is_here (frame) && !pictures_.find (frame, 0) && std::ranges::none_of (*slots_, is_read))
+    if (!is_here (frame) && !pictures_.find (frame, 0) && !slots_.has_readers (pictures_.next ()))
       // A failure comes up again with the first part.
       (void) pictures_.fetch (frame, { 0, shape_.bins, 0, shape_.height }, measure_now ());
   }
@@ -110,7 +103,7 @@ public:
   {
     const TraceRange range ("integral histogram: submit");
     return on (*context_, [&] () -> Expected<std::shared_ptr<EngineTensor>> {
-      Slot &slot = *TRY (next_slot ());
+      Slot &slot = *TRY (slots_.next ());
       holds_->drop_read ();
       const auto tensor = TRY (next_tensor ());
       tensor->set_shape (part_of (shape_, part.bins, part.rows));
@@ -120,11 +113,7 @@ public:
         return tl::make_unexpected (enqueued.error ());
       }
       last_slot_ = &slot;
-      const std::lock_guard lock (mutex_);
-      slot.busy = true;
-      stats_.frames++;
-      if (slot.downloads)
-        stats_.bytes_down += tensor->bytes ();
+      slots_.start (slot, slot.downloads ? tensor->bytes () : 0);
       return tensor;
     });
   }
@@ -134,34 +123,18 @@ public:
   Stats stats () override
   {
     const CudaContext::Scope scope (*context_);
-    const std::lock_guard lock (mutex_);
-    Stats stats = stats_;
-    stats.bytes_staged = pictures_.bytes_staged ();  // first, as it is never more
+    const guint64 staged = pictures_.bytes_staged ();  // first, as it is never more
+    Stats stats = slots_.stats ();
+    stats.bytes_staged = staged;
     stats.bytes_up = pictures_.bytes_up ();
     stats.backend = "cuda";
     stats.device = context_->device ();
-    for (Slot &slot : *slots_)
-      if (slot.busy && !has_fired (done (slot)))
-        stats.in_flight++;
-      else
-        note_times (slot, stats);
     return stats;
   }
 
   const Plan &plan () const override { return plan_; }
 
 private:
-  /// A frame in flight.
-  struct Slot {
-    StreamOwner stream;
-    DeviceMemory pixels, workspace;
-    std::optional<inthist::Shape> workspace_shape;  // what the workspace was used for
-    EventOwner ready, computed, downloaded;         // the stream has done its part
-    EventOwner compute_started, download_started;   // recorded in measured frames
-    const Picture *picture = nullptr;               // null where pixels are read in place
-    bool busy = false, measured = false, upload_measured = false, downloads = false;
-  };
-
   Expected<> allocate (const Options &options)
   {
     const auto make = [shape = largest_part_, context = context_, queries = queries_,
@@ -177,54 +150,10 @@ private:
     TRY (pictures_.open ());
     *download_stream_ = TRY (make_stream ());
     trace_name (download_stream_->get (), "integral histogram: download");
-    for (Slot &slot : *slots_) {
-      slot.stream = TRY (make_stream ());
-      trace_name (slot.stream.get (), "integral histogram: compute");
-      slot.pixels = TRY (make_device_memory (memory_.pixels));
-      slot.workspace = TRY (make_device_memory (memory_.workspace));
-      for (EventOwner *event : { &slot.ready, &slot.computed, &slot.downloaded,
-                                 &slot.compute_started, &slot.download_started })
-        *event = TRY (make_event (cudaEventBlockingSync));
-    }
+    TRY (slots_.open (memory_));
     if (largest_part_.height < shape_.height)
       *above_ = TRY (make_device_memory (memory_.above));
     return {};
-  }
-
-  static cudaEvent_t done (const Slot &slot)
-  {
-    return slot.downloads ? slot.downloaded.get () : slot.computed.get ();
-  }
-
-  /// Waits until the slot's last frame is done, without the lock.
-  CudaExpected<> make_free (Slot &slot)
-  {
-    if (!slot.busy)
-      return {};
-    GST_LOG ("slot %td: waiting for its last frame", &slot - slots_->data ());
-    TRY (await (done (slot)));
-    const std::lock_guard lock (mutex_);
-    note_times (slot, stats_);
-    slot.busy = false;
-    return {};
-  }
-
-  /// Waits until no slot reads the picture.
-  CudaExpected<> await_readers (const Picture &picture)
-  {
-    for (Slot &slot : *slots_)
-      if (slot.picture == &picture)
-        TRY (make_free (slot));
-    return {};
-  }
-
-  /// Returns a free slot.
-  CudaExpected<Slot *> next_slot ()
-  {
-    const TraceRange range ("integral histogram: wait for a slot");
-    Slot &slot = (*slots_)[stats_.frames % slots_->size ()];
-    TRY (make_free (slot));
-    return &slot;
   }
 
   /// Returns a free tensor. It waits for held buffers, which keep tensors, if none is left.
@@ -266,23 +195,6 @@ private:
       return false;
     last_measured_ = now;
     return true;
-  }
-
-  void note_times (const Slot &slot, Stats &stats) const
-  {
-    if (!slot.busy)
-      return;
-    const auto add = [] (Duration &duration, const EventOwner &from, const EventOwner &to) {
-      float milliseconds;
-      if (cudaEventElapsedTime (&milliseconds, from.get (), to.get ()) == cudaSuccess)
-        duration.add (guint64 (milliseconds * 1e6));
-    };
-    if (slot.upload_measured)
-      add (stats.upload, slot.picture->upload_started, slot.picture->arrived);
-    if (slot.measured)
-      add (stats.compute, slot.compute_started, slot.computed);
-    if (slot.measured && slot.downloads)
-      add (stats.download, slot.download_started, slot.downloaded);
   }
 
   Expected<> enqueue (const PartFrame &frame, const Part &part, std::byte *host, CudaTensor &tensor,
@@ -390,11 +302,8 @@ private:
   InContext<DeviceMemory> above_;  // H in the row above the next strip
   std::unique_ptr<BufferHolds> holds_;
 
-  // The thread that submits writes all below. Other threads call stats (), which reads stats_,
-  // Slot::busy, and what does not change while a slot is busy.
-  std::mutex mutex_;  // guards stats_ and Slot::busy; nothing waits with it held
-  Stats stats_;
-  InContext<std::vector<Slot>> slots_;
+  // used by the thread that submits, but for what stats () tells
+  Slots slots_;
   PictureCache pictures_;
   const Slot *last_slot_ = nullptr;  // of the last part submitted
   gint64 last_measured_ = 0;

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Frames in flight on a device. A slot has what one frame takes there besides its tensor, and is
+// free once the frame is done.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "../engine.hpp"
+#include "../part_memory.hpp"
+#include "picture_cache.hpp"
+
+namespace integralhist {
+
+struct Slot {
+  inthist::cuda::StreamOwner stream;
+  inthist::cuda::DeviceMemory pixels, workspace;
+  std::optional<inthist::Shape> workspace_shape;                // what the workspace was used for
+  inthist::cuda::EventOwner ready, computed, downloaded;        // the stream has done its part
+  inthist::cuda::EventOwner compute_started, download_started;  // recorded in measured frames
+  const Picture *picture = nullptr;  // null where pixels are read in place
+  bool busy = false, measured = false, upload_measured = false, downloads = false;
+
+  cudaEvent_t done () const { return downloads ? downloaded.get () : computed.get (); }
+};
+
+/// Slots in turn. One thread takes them; others may call stats (). The context is current.
+class Slots {
+public:
+  Slots (Context context, unsigned n) : slots_ (std::move (context), n) {}
+  inthist::cuda::CudaExpected<> open (const PartMemory &memory);
+
+  /// Waits until the next slot is free.
+  inthist::cuda::CudaExpected<Slot *> next ();
+  bool is_next_free ();
+  /// Waits until no slot reads the picture.
+  inthist::cuda::CudaExpected<> await_readers (const Picture &picture);
+  bool has_readers (const Picture &picture);
+  /// Counts a frame that the slot has from now on.
+  void start (Slot &slot, guint64 bytes_down);
+
+  /// Returns frames, those in flight, bytes down, and times of measured frames.
+  Stats stats ();
+
+  auto begin () { return slots_->begin (); }
+  auto end () { return slots_->end (); }
+
+private:
+  Slot &at_turn () { return (*slots_)[stats_.frames % slots_->size ()]; }
+  inthist::cuda::CudaExpected<> make_free (Slot &slot);
+
+  std::mutex mutex_;  // guards stats_ and Slot::busy; nothing waits with it held
+  Stats stats_;
+  InContext<std::vector<Slot>> slots_;  // while a slot is busy, no other member of it changes
+};
+
+}  // namespace integralhist
