@@ -118,7 +118,7 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
   std::unique_ptr<DeviceFrames> on_device;
 #if INTHIST_CUDA
   if (on_gpu && !devices.are_several ())
-    on_device = make_cuda_frames (devices.contexts.front ());
+    on_device = make_cuda_frames (devices.contexts.front (), options.download);
 #endif
   return make_on_demand_engine (
       shape, lut, options, later (options),

@@ -27,9 +27,10 @@ struct Workplace {
 /// while tensors are out.
 class PartTensors : public std::enable_shared_from_this<PartTensors> {
 public:
-  explicit PartTensors (Context context)
-      : context (std::move (context)), queries_ (std::make_shared<QueryBufferPool> (this->context)),
-        places_ (this->context), idle_ (this->context)
+  PartTensors (Context context, Download download)
+      : context (std::move (context)), download_ (download),
+        queries_ (std::make_shared<QueryBufferPool> (this->context)), places_ (this->context),
+        idle_ (this->context)
   {
   }
 
@@ -106,7 +107,7 @@ private:
       }
     }
     if (!tensor) {
-      auto made = TRY (CudaTensor::create (room, 0, context, queries_, Download::lazy));
+      auto made = TRY (CudaTensor::create (room, 0, context, queries_, download_));
       tensor.reset (static_cast<CudaTensor *> (made.release ()));
     }
     tensor->set_shape (of);
@@ -137,6 +138,7 @@ private:
     return place;
   }
 
+  const Download download_;
   const std::shared_ptr<QueryBufferPool> queries_;
   std::mutex mutex_;  // guards all below
   InContext<std::vector<std::unique_ptr<Workplace>>> places_;
@@ -265,8 +267,9 @@ private:
 
 class CudaFrames final : public DeviceFrames {
 public:
-  explicit CudaFrames (Context context)
-      : parts_ (std::make_shared<PartTensors> (std::move (context))), stream_ (parts_->context)
+  CudaFrames (Context context, Download download)
+      : parts_ (std::make_shared<PartTensors> (std::move (context), download)),
+        stream_ (parts_->context)
   {
   }
   ~CudaFrames () override
@@ -297,7 +300,8 @@ public:
         holds_ = TRY (BufferHolds::create (parts_->context));
       }
       holds_->drop_read ();
-      return TRY (tensor->keep (frame, stream_->get ())), Expected<> ();
+      TRY (tensor->keep (frame, stream_->get ()));
+      return {};
     }));
     return SubmittedFrame{ tensor, [this, tensor] (GstBuffer *buffer) {
                             return on (*parts_->context, [&] () -> Expected<> {
@@ -318,9 +322,12 @@ private:
 
 }  // namespace
 
-std::unique_ptr<DeviceFrames> make_cuda_frames (std::shared_ptr<CudaContext> context)
+std::unique_ptr<DeviceFrames> make_cuda_frames (std::shared_ptr<CudaContext> context,
+                                                Download download)
 {
-  return std::make_unique<CudaFrames> (std::move (context));
+  // nobody asks for all of each frame: nothing is downloaded before
+  return std::make_unique<CudaFrames> (
+      std::move (context), download == Download::never ? Download::never : Download::lazy);
 }
 
 }  // namespace integralhist

@@ -11,6 +11,7 @@
 namespace integralhist {
 
 /// Keeps frames on the context's GPU.
-std::unique_ptr<DeviceFrames> make_cuda_frames (std::shared_ptr<CudaContext> context);
+std::unique_ptr<DeviceFrames> make_cuda_frames (std::shared_ptr<CudaContext> context,
+                                                Download download);
 
 }  // namespace integralhist
