@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What answers cost on the CPU, to choose the cheapest way: nanoseconds of two cores of an AMD EPYC
-// (Zen 4), 2026-11-25. Only their ratios matter. tests/benchmarks/probes/answer_costs.cpp measures
-// them again.
+// What answers cost, to choose the cheapest way: nanoseconds. Only their ratios matter.
 #pragma once
 
 #include <kernels/query.hpp>
@@ -10,15 +8,26 @@
 namespace integralhist {
 
 struct AnswerCost {
-  static constexpr double kPixel = 0.28,  // to count a pixel of a window, on one core
-      kWindow = 270,                      // for each window that is counted, besides its pixels
-      kElement = 0.19,                    // to compute an element of a tensor
-      kTensor = 14000;                    // to start the threads for a tensor
+  double pixel,  // to count a pixel of a window, on one core
+      window,    // for each window that is counted, besides its pixels
+      element,   // to compute an element of a tensor
+      tensor;    // to start a tensor
 
-  static double of_tensor (const inthist::Region &box, int bins)
+  double of_tensor (const inthist::Region &box, int bins) const
   {
-    return kTensor + kElement * box.width * box.height * bins;
+    return tensor + element * box.width * box.height * bins;
   }
+};
+
+/// Two cores of an AMD EPYC (Zen 4), 2026-11-25. tests/benchmarks/probes/answer_costs.cpp measures
+/// them again.
+inline constexpr AnswerCost kCpuCost = {
+  .pixel = 0.28, .window = 270, .element = 0.19, .tensor = 14000
+};
+
+/// A GPU, which counts no pixels: on an H100 1920x1080x32 takes 90 us, and a small tensor 10.
+inline constexpr AnswerCost kGpuCost = {
+  .pixel = 1e30, .window = 1e30, .element = 0.0012, .tensor = 10000
 };
 
 }  // namespace integralhist

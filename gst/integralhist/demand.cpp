@@ -6,8 +6,6 @@
 
 #include <kernels/window.hpp>
 
-#include "answer_cost.hpp"
-
 namespace integralhist {
 namespace {
 
@@ -91,14 +89,14 @@ bool can_move (const Query &query, const Region &to)
 
 double Demand::cost_of (const Region &part) const
 {
-  return AnswerCost::of_tensor (part, shape_.bins);
+  return answer_cost_->of_tensor (part, shape_.bins);
 }
 
 /// Returns whether to count a query's windows from pixels, `all` being around all those that were.
 bool Demand::is_worth_counting (const Query &query, const Region &all)
 {
-  const double cost =
-      AnswerCost::kPixel * pixels_of (query, shape_) + AnswerCost::kWindow * query.windows.size ();
+  const double cost = answer_cost_->pixel * pixels_of (query, shape_)
+                      + answer_cost_->window * query.windows.size ();
   if (spent_ + cost >= cost_of (all) || spent_in_all_ + cost >= cost_of (frame_))
     return false;
   spent_ += cost;

@@ -14,6 +14,8 @@
 
 #include <kernels/query.hpp>
 
+#include "answer_cost.hpp"
+
 namespace integralhist {
 
 using inthist::Query;
@@ -35,8 +37,8 @@ inline bool adds_up (const Query &query)
 
 class Demand {
 public:
-  explicit Demand (const inthist::Shape &shape)
-      : shape_ (shape), frame_{ 0, 0, shape.width, shape.height }
+  Demand (const inthist::Shape &shape, const AnswerCost &cost)
+      : shape_ (shape), answer_cost_ (&cost), frame_{ 0, 0, shape.width, shape.height }
   {
   }
 
@@ -48,13 +50,14 @@ public:
   /// Returns whether the last tensor is of the whole frame.
   bool is_whole () const { return is_within (frame_, box_); }
   const Region &frame () const { return frame_; }
-  void forget () { *this = Demand (shape_); }
+  void forget () { *this = Demand (shape_, *answer_cost_); }
 
 private:
   double cost_of (const Region &part) const;
   bool is_worth_counting (const Query &query, const Region &all);
 
   inthist::Shape shape_;
+  const AnswerCost *answer_cost_;
   Region frame_;
   Region box_;  // of the last tensor
   // Windows that were counted from pixels since: what is around them, and their cost.

@@ -3,6 +3,7 @@
 
 #include "cpu_engine.hpp"
 #include "cuda/cuda_engine.hpp"
+#include "cuda/cuda_on_demand.hpp"
 #include "cuda/peer_upload.hpp"
 #include "cuda/pinned_memory.hpp"
 #include "log.hpp"
@@ -113,11 +114,17 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
   // when the CPU turns to an eager engine, frames stream: nothing is measured
   if (plain_cpu)
     return make_on_demand_engine (shape, lut, options, later (untuned (options)), nullptr);
+  const bool on_gpu = !devices.contexts.empty ();
+  std::unique_ptr<DeviceFrames> on_device;
+#if INTHIST_CUDA
+  if (on_gpu && !devices.are_several ())
+    on_device = make_cuda_frames (devices.contexts.front (), options.download);
+#endif
   return make_on_demand_engine (
       shape, lut, options, later (options),
-      std::make_shared<WholeFrames> (later (for_questions (options)), devices.contexts.empty ()
-                                                                          ? inthist::Device::cpu
-                                                                          : inthist::Device::cuda));
+      std::make_shared<WholeFrames> (later (for_questions (options)),
+                                     on_gpu ? inthist::Device::cuda : inthist::Device::cpu),
+      std::move (on_device));
 }
 
 ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options)

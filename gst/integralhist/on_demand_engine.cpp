@@ -24,7 +24,7 @@ class ObservedTensor final : public Tensor {
 public:
   ObservedTensor (std::shared_ptr<OnDemandFrames> frames, std::shared_ptr<Tensor> tensor)
       : Tensor (tensor->shape), frames_ (std::move (frames)), tensor_ (std::move (tensor)),
-        demand_ (shape)
+        demand_ (shape, kCpuCost)
   {
     layout = tensor_->layout;
   }
@@ -60,8 +60,10 @@ private:
 
 class OnDemandEngine final : public Engine {
 public:
-  OnDemandEngine (const Options &options, LazyEngine::Make make_eager)
-      : automatic_ (options.compute == Compute::automatic), eager_ (std::move (make_eager))
+  OnDemandEngine (const Options &options, LazyEngine::Make make_eager,
+                  std::unique_ptr<DeviceFrames> on_device)
+      : options_ (options), automatic_ (options.compute == Compute::automatic),
+        eager_ (std::move (make_eager)), on_device_ (std::move (on_device))
   {
   }
 
@@ -76,7 +78,7 @@ public:
     frames_ = std::make_shared<OnDemandFrames> (shape, lut, plan, std::move (behind));
     pool_ = TRY (TensorPool::create (
         [frames = frames_, cancelled = options.cancelled] (unsigned alive) {
-          return OnDemandTensor::create (frames, alive, cancelled);
+          return HostOnDemandTensor::create (frames, alive, cancelled);
         },
         options));
     return {};
@@ -84,14 +86,17 @@ public:
 
   ~OnDemandEngine () override
   {
-    if (pool_)
-      pool_->close ();
+    for (const auto &pool : { pool_, device_pool_ })
+      if (pool)
+        pool->close ();
     if (frames_ && frames_->behind)
       frames_->behind->end ();
   }
 
   Expected<SubmittedFrame> submit (const Frame &frame) override
   {
+    if (frame.place == Place::device && on_device_ && on_device_->takes (frame))
+      return keep_on_device (frame);
     if (frame.place == Place::device) {  // whose pixels would have to be fetched
       TRY (eager_.get ());
       eager_now_ = true;
@@ -105,7 +110,7 @@ public:
     }
     const auto start = std::chrono::steady_clock::now ();
     auto tensor = std::static_pointer_cast<OnDemandTensor> (TRY (pool_->acquire ()));
-    TRY (tensor->keep (frame.image));
+    TRY (tensor->keep (frame));
     const std::lock_guard lock (mutex_);
     stats_.frames++;
     stats_.upload.add (
@@ -116,6 +121,12 @@ public:
   void set_flushing (bool flushing) override
   {
     pool_->set_flushing (flushing);
+    {
+      const std::lock_guard lock (mutex_);
+      flushing_ = flushing;
+      if (device_pool_)
+        device_pool_->set_flushing (flushing);
+    }
     eager_.set_flushing (flushing);
   }
 
@@ -178,6 +189,21 @@ private:
     return submitted;
   }
 
+  Expected<SubmittedFrame> keep_on_device (const Frame &frame)
+  {
+    if (!device_pool_) {
+      auto pool = TRY (
+          TensorPool::create ([this] (unsigned) { return on_device_->make (frames_); }, options_));
+      const std::lock_guard lock (mutex_);
+      pool->set_flushing (flushing_);
+      device_pool_ = std::move (pool);
+    }
+    auto submitted = TRY (on_device_->keep (frame, TRY (device_pool_->acquire ())));
+    const std::lock_guard lock (mutex_);
+    stats_.frames++;
+    return submitted;
+  }
+
   /// Returns whether this frame is computed at once, by the frames before.
   Expected<bool> is_eager ()
   {
@@ -221,24 +247,30 @@ private:
     return outcome;
   }
 
+  const Options options_;
   const bool automatic_;
   LazyEngine eager_;
+  const std::unique_ptr<DeviceFrames> on_device_;
   std::shared_ptr<OnDemandFrames> frames_;
   std::shared_ptr<TensorPool> pool_;
   bool stays_on_demand_ = false;  // the streaming thread's
   std::atomic<bool> eager_now_ = false;
 
-  std::mutex mutex_;
-  Stats stats_;  // guarded by mutex_; of frames on demand
+  std::mutex mutex_;  // guards all below; only the streaming thread makes the pool
+  Stats stats_;       // of frames on demand
+  std::shared_ptr<TensorPool> device_pool_;
+  bool flushing_ = false;
 };
 
 }  // namespace
 
 Expected<std::unique_ptr<Engine>>
 make_on_demand_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-                       LazyEngine::Make make_eager, std::shared_ptr<WholeFrames> behind)
+                       LazyEngine::Make make_eager, std::shared_ptr<WholeFrames> behind,
+                       std::unique_ptr<DeviceFrames> on_device)
 {
-  auto engine = std::make_unique<OnDemandEngine> (options, std::move (make_eager));
+  auto engine =
+      std::make_unique<OnDemandEngine> (options, std::move (make_eager), std::move (on_device));
   TRY (engine->open (shape, lut, options, std::move (behind)));
   return engine;
 }

@@ -18,26 +18,24 @@
 namespace integralhist {
 namespace {
 
-/// Moves a query from the frame to a part of it that has all of its windows. `list` keeps a list
-/// of them.
-Expected<Query> moved (Query query, const Region &to, const inthist::Shape &frame,
-                       std::unique_ptr<Region[]> &list)
-{
-  if (query.windows.list) {
-    list.reset (new (std::nothrow) Region[query.windows.n]);
-    if (!list)
-      return error (Error::Kind::no_memory, "the host has no memory for ", query.windows.n,
-                    " windows: ask in parts");
-    for (int i = 0; i < query.windows.n; i++) {
-      list[i] = window_of (query.windows, i, frame);
-      list[i].x -= to.x, list[i].y -= to.y;
-    }
-    query.windows.list = list.get ();
-  } else {
-    query.windows.grid.x -= to.x, query.windows.grid.y -= to.y;
+/// A part's tensor in host memory, computed.
+class HostBox final : public Tensor {
+public:
+  HostBox (const inthist::Shape &of, HostMemory memory) : Tensor (of), memory_ (std::move (memory))
+  {
   }
-  return query;
-}
+
+  void *data () { return memory_.get (); }
+  Expected<> wait (GstClockTime) override { return {}; }
+  Expected<> ask (std::span<const Query> queries) override
+  {
+    return answer_on_host ({ shape, layout, memory_.get () }, queries);
+  }
+  Expected<const void *> host () override { return memory_.get (); }
+
+private:
+  const HostMemory memory_;
+};
 
 /// Returns whether the CPU computes what an engine could not.
 bool is_mended_here (const Error &error)
@@ -77,9 +75,65 @@ OnDemandFrames::Row OnDemandFrames::last ()
   return last_;
 }
 
+/// Moves a query from the frame to a part of it that has all of its windows. `list` keeps a list
+/// of them.
+Expected<Query> OnDemandTensor::moved (Query query, const Region &to, const inthist::Shape &frame,
+                                       std::unique_ptr<Region[]> &list)
+{
+  if (query.windows.list) {
+    list.reset (new (std::nothrow) Region[query.windows.n]);
+    if (!list)
+      return error (Error::Kind::no_memory, "the host has no memory for ", query.windows.n,
+                    " windows: ask in parts");
+    for (int i = 0; i < query.windows.n; i++) {
+      list[i] = window_of (query.windows, i, frame);
+      list[i].x -= to.x, list[i].y -= to.y;
+    }
+    query.windows.list = list.get ();
+  } else {
+    query.windows.grid.x -= to.x, query.windows.grid.y -= to.y;
+  }
+  return query;
+}
+
+inthist::Shape OnDemandTensor::shape_of (const Region &region) const
+{
+  inthist::Shape of = shape;
+  of.width = region.width;
+  of.height = region.height;
+  if (!is_whole (region))
+    of.counter = inthist::Type::u32;  // small anyway
+  return of;
+}
+
+void OnDemandTensor::released ()
+{
+  frames_->note (demand_.is_whole ());
+  box_ = nullptr;
+  demand_.forget ();
+}
+
+Expected<std::unique_lock<std::mutex>> OnDemandTensor::lock ()
+{
+  std::unique_lock lock (mutex_);
+  TRY (Interruptible::wait (changed_, lock, [this] { return !computing_; }));
+  return lock;
+}
+
+Expected<std::shared_ptr<const OnDemandTensor::Box>>
+OnDemandTensor::box_of (std::unique_lock<std::mutex> &lock, const Region &part)
+{
+  if (box_ && is_within (part, box_->region))
+    return box_;
+  box_ = std::make_shared<const Box> (
+      Box{ part, TRY (unlocked (lock, [&] { return compute (part); })) });
+  demand_.note_computed (part);
+  return box_;
+}
+
 Expected<std::unique_ptr<EngineTensor>>
-OnDemandTensor::create (const std::shared_ptr<OnDemandFrames> &frames, unsigned,
-                        const Cancelled &cancelled)
+HostOnDemandTensor::create (const std::shared_ptr<OnDemandFrames> &frames, unsigned,
+                            const Cancelled &cancelled)
 {
   const std::size_t bytes = std::size_t (frames->shape.width) * frames->shape.height;
   HostMemory values = TRY (allocate_on_host (
@@ -88,11 +142,12 @@ OnDemandTensor::create (const std::shared_ptr<OnDemandFrames> &frames, unsigned,
         return no_memory ("the pixels of a frame", bytes, available) + ": lower max-tensors";
       },
       cancelled));
-  return std::unique_ptr<EngineTensor> (new OnDemandTensor (frames, std::move (values)));
+  return std::unique_ptr<EngineTensor> (new HostOnDemandTensor (frames, std::move (values)));
 }
 
-Expected<> OnDemandTensor::keep (const inthist::Image &image)
+Expected<> HostOnDemandTensor::keep (const Frame &frame)
 {
+  const inthist::Image &image = frame.image;
   static const inthist::Lut kIdentity = inthist::uniform_lut (256);
   auto *const to = reinterpret_cast<std::uint8_t *> (values_.get ());
   const std::size_t width = shape.width;
@@ -105,35 +160,26 @@ Expected<> OnDemandTensor::keep (const inthist::Image &image)
   return {};
 }
 
-void OnDemandTensor::released ()
+void HostOnDemandTensor::released ()
 {
-  frames_->note (demand_.is_whole ());
-  box_ = nullptr;
   whole_ = nullptr;
-  demand_.forget ();
+  OnDemandTensor::released ();
 }
 
-inthist::Binning OnDemandTensor::binning (const Region &region) const
+inthist::Binning HostOnDemandTensor::binning (const Region &region) const
 {
   return { { values_.get () + std::size_t (region.y) * shape.width + region.x, shape.width, {} },
            frames_->lut };
 }
 
-Expected<> OnDemandTensor::ask (std::span<const Query> queries)
+Expected<> HostOnDemandTensor::ask (std::span<const Query> queries)
 {
   for (const Query &query : queries)
     TRY (ask_one (query));
   return {};
 }
 
-Expected<std::unique_lock<std::mutex>> OnDemandTensor::lock ()
-{
-  std::unique_lock lock (mutex_);
-  TRY (Interruptible::wait (changed_, lock, [this] { return !computing_; }));
-  return lock;
-}
-
-Expected<> OnDemandTensor::ask_one (const Query &query)
+Expected<> HostOnDemandTensor::ask_one (const Query &query)
 {
   const auto answer_from_pixels = [&] {
     frames_->pixels++;
@@ -158,39 +204,16 @@ Expected<> OnDemandTensor::ask_one (const Query &query)
   locked.unlock ();
   if (!found && adds_up (query) && found.error ().kind == Error::Kind::no_memory)
     return answer_from_pixels ();
-  const std::shared_ptr<const Box> box = TRY (found);
-  std::unique_ptr<Region[]> list;
-  const Query there =
-      is_whole (box->region) ? query : TRY (moved (query, box->region, shape, list));
-  return answer_on_host ({ box->shape, box->layout, box->data () }, { &there, 1 });
+  return ask_box (*TRY (found), query, [] (Tensor &tensor, std::span<const Query> queries) {
+    return tensor.ask (queries);
+  });
 }
 
-/// Returns the tensor of a part that `demand_` has named. Computes it without the lock, if it must.
-Expected<std::shared_ptr<const OnDemandTensor::Box>>
-OnDemandTensor::box_of (std::unique_lock<std::mutex> &lock, const Region &part)
-{
-  if (box_ && is_within (part, box_->region))
-    return box_;
-  computing_ = true;
-  lock.unlock ();
-  auto computed = compute (part);
-  lock.lock ();
-  computing_ = false;
-  changed_.notify_all ();
-  box_ = TRY (std::move (computed));
-  demand_.note_computed (part);
-  return box_;
-}
-
-Expected<std::shared_ptr<const OnDemandTensor::Box>> OnDemandTensor::compute (const Region &region)
+Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &region)
 {
   const auto start = std::chrono::steady_clock::now ();
   const bool whole = is_whole (region);
-  inthist::Shape of = shape;
-  of.width = region.width;
-  of.height = region.height;
-  if (!whole)
-    of.counter = inthist::Type::u32;  // small anyway
+  const inthist::Shape of = shape_of (region);
   const inthist::Layout layout = inthist::layout_of (of);
   const inthist::Strategy *strategy = frames_->plan.choice.strategy;
   inthist::Tuning tuning = frames_->plan.choice.tuning;
@@ -210,7 +233,7 @@ Expected<std::shared_ptr<const OnDemandTensor::Box>> OnDemandTensor::compute (co
   const auto take = [&] (std::size_t bytes) -> Expected<HostMemory> {
     return bytes > 0 ? frames_->memory->take (bytes, message) : HostMemory ();
   };
-  auto box = std::make_shared<Box> (Box{ region, of, layout, TRY (take (tensor_bytes)) });
+  auto box = std::make_shared<HostBox> (of, TRY (take (tensor_bytes)));
   const HostMemory pixels = TRY (take (pixel_bytes)), workspace = TRY (take (workspace_bytes));
   const inthist::Binning binning = this->binning (region);
   frames_->computing++;
@@ -222,7 +245,7 @@ Expected<std::shared_ptr<const OnDemandTensor::Box>> OnDemandTensor::compute (co
                         bins ? pixels.get ()
                              : static_cast<std::byte *> (const_cast<void *> (binning.image.data))),
                     stride },
-        .tensor = box->memory.get (),
+        .tensor = box->data (),
         .workspace = workspace.get (),
         .tuning = tuning,
         .binning = bins ? &binning : nullptr,
@@ -235,16 +258,12 @@ Expected<std::shared_ptr<const OnDemandTensor::Box>> OnDemandTensor::compute (co
 }
 
 /// Returns the whole tensor of the engine behind. Has it computed without the lock, if it must.
-Expected<std::shared_ptr<Tensor>> OnDemandTensor::whole_behind (std::unique_lock<std::mutex> &lock)
+Expected<std::shared_ptr<Tensor>>
+HostOnDemandTensor::whole_behind (std::unique_lock<std::mutex> &lock)
 {
   if (whole_)
     return whole_;
-  computing_ = true;
-  lock.unlock ();
-  auto computed = frames_->behind->compute (binning ({}).image);
-  lock.lock ();
-  computing_ = false;
-  changed_.notify_all ();
+  auto computed = unlocked (lock, [&] { return frames_->behind->compute (binning ({}).image); });
   whole_ = TRY (std::move (computed));
   demand_.note_computed (demand_.frame ());
   frames_->wholes++;
@@ -253,7 +272,8 @@ Expected<std::shared_ptr<Tensor>> OnDemandTensor::whole_behind (std::unique_lock
 
 /// Does the same; returns null where there is no engine, where it has failed, and where a whole
 /// tensor is here already.
-Expected<std::shared_ptr<Tensor>> OnDemandTensor::try_behind (std::unique_lock<std::mutex> &lock)
+Expected<std::shared_ptr<Tensor>>
+HostOnDemandTensor::try_behind (std::unique_lock<std::mutex> &lock)
 {
   std::shared_ptr<Tensor> none;
   if (!frames_->behind || (box_ && is_whole (box_->region)))
@@ -265,7 +285,7 @@ Expected<std::shared_ptr<Tensor>> OnDemandTensor::try_behind (std::unique_lock<s
   return none;
 }
 
-Expected<const void *> OnDemandTensor::host ()
+Expected<const void *> HostOnDemandTensor::host ()
 {
   auto locked = TRY (lock ());
   if (const auto all = TRY (try_behind (locked))) {
@@ -276,10 +296,10 @@ Expected<const void *> OnDemandTensor::host ()
     note_failure (data.error ());
     locked = TRY (lock ());
   }
-  return TRY (box_of (locked, demand_.frame ()))->data ();
+  return TRY (box_of (locked, demand_.frame ()))->tensor->host ();
 }
 
-Expected<std::span<const Shard>> OnDemandTensor::shards ()
+Expected<std::span<const Shard>> HostOnDemandTensor::shards ()
 {
   auto locked = TRY (lock ());
   const auto all = TRY (try_behind (locked));
@@ -290,7 +310,7 @@ Expected<std::span<const Shard>> OnDemandTensor::shards ()
 // What only a tensor on a GPU has.
 
 /// Returns the whole tensor of a GPU; null where no GPU computes.
-Expected<std::shared_ptr<Tensor>> OnDemandTensor::on_gpu ()
+Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::on_gpu ()
 {
   if (!frames_->behind || frames_->behind->device != inthist::Device::cuda)
     return std::shared_ptr<Tensor> ();
@@ -298,19 +318,19 @@ Expected<std::shared_ptr<Tensor>> OnDemandTensor::on_gpu ()
   return whole_behind (locked);
 }
 
-CudaView OnDemandTensor::cuda ()
+CudaView HostOnDemandTensor::cuda ()
 {
   const auto all = on_gpu ();
   return all && *all ? (*all)->cuda () : CudaView ();
 }
 
-Expected<> OnDemandTensor::ask_on (inthist::Stream stream, std::span<const Query> queries)
+Expected<> HostOnDemandTensor::ask_on (inthist::Stream stream, std::span<const Query> queries)
 {
   const auto all = TRY (on_gpu ());
   return all ? all->ask_on (stream, queries) : Tensor::ask_on (stream, queries);
 }
 
-Expected<> OnDemandTensor::add_reader (inthist::Stream stream)
+Expected<> HostOnDemandTensor::add_reader (inthist::Stream stream)
 {
   const auto all = TRY (on_gpu ());
   return all ? all->add_reader (stream) : Tensor::add_reader (stream);

@@ -60,15 +60,86 @@ private:
   Duration computed_;
 };
 
-class OnDemandTensor final : public EngineTensor {
+/// What all such tensors are, wherever the values lie.
+class OnDemandTensor : public EngineTensor {
 public:
-  ~OnDemandTensor () override { frames_->value_bytes -= value_bytes (); }
+  Expected<> wait (GstClockTime) override { return {}; }
+  void released () override;
+
+  /// Copies the frame's values, or enqueues that. The engine calls this before anybody else has the
+  /// tensor.
+  virtual Expected<> keep (const Frame &frame) = 0;
+
+protected:
+  /// A tensor of a part of the frame.
+  struct Box {
+    Region region;
+    std::shared_ptr<Tensor> tensor;
+  };
+
+  OnDemandTensor (std::shared_ptr<OnDemandFrames> frames, const AnswerCost &cost)
+      : EngineTensor (frames->shape), frames_ (std::move (frames)), demand_ (shape, cost)
+  {
+  }
+
+  /// Computes the tensor of a part of the frame.
+  virtual Expected<std::shared_ptr<Tensor>> compute (const Region &region) = 0;
+
+  bool is_whole (const Region &region) const
+  {
+    return region.width == shape.width && region.height == shape.height;
+  }
+  /// Returns the shape of a part's tensor.
+  inthist::Shape shape_of (const Region &region) const;
+  /// Locks, and waits while another thread computes; a flush or a stop ends that.
+  Expected<std::unique_lock<std::mutex>> lock ();
+  /// Calls `compute` without the lock; others wait meanwhile.
+  template <class Compute>
+  auto unlocked (std::unique_lock<std::mutex> &lock, Compute &&compute)
+  {
+    computing_ = true;
+    lock.unlock ();
+    auto computed = compute ();
+    lock.lock ();
+    computing_ = false;
+    changed_.notify_all ();
+    return computed;
+  }
+  /// Returns the tensor of a part that `demand_` has named. Computes it, if it must.
+  Expected<std::shared_ptr<const Box>> box_of (std::unique_lock<std::mutex> &lock,
+                                               const Region &part);
+  /// Calls `ask` with a box's tensor, and with the query moved there.
+  template <class Ask>
+  Expected<> ask_box (const Box &box, const Query &query, Ask &&ask)
+  {
+    std::unique_ptr<Region[]> list;
+    const Query there =
+        is_whole (box.region) ? query : TRY (moved (query, box.region, shape, list));
+    return ask (*box.tensor, std::span (&there, 1));
+  }
+
+  const std::shared_ptr<OnDemandFrames> frames_;
+
+  std::mutex mutex_;  // guards all below
+  std::condition_variable changed_;
+  bool computing_ = false;  // without the lock; nobody touches the rest meanwhile
+  std::shared_ptr<const Box> box_;
+  Demand demand_;
+
+private:
+  static Expected<Query> moved (Query query, const Region &to, const inthist::Shape &frame,
+                                std::unique_ptr<Region[]> &list);
+};
+
+/// Values in host memory, of which the CPU computes parts.
+class HostOnDemandTensor final : public OnDemandTensor {
+public:
+  ~HostOnDemandTensor () override { frames_->value_bytes -= value_bytes (); }
   /// Allocates the memory of the values; `alive` other tensors exist.
   static Expected<std::unique_ptr<EngineTensor>>
   create (const std::shared_ptr<OnDemandFrames> &frames, unsigned alive,
           const Cancelled &cancelled);
 
-  Expected<> wait (GstClockTime) override { return {}; }
   Expected<> ask (std::span<const Query> queries) override;
   Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override;
   Expected<const void *> host () override;
@@ -76,24 +147,11 @@ public:
   Expected<std::span<const Shard>> shards () override;
   Expected<> add_reader (inthist::Stream stream) override;
   void released () override;
-
-  /// Copies the frame's values. The engine calls this before anybody else has the tensor.
-  Expected<> keep (const inthist::Image &image);
+  Expected<> keep (const Frame &frame) override;
 
 private:
-  /// A tensor of a part of the frame.
-  struct Box {
-    Region region;
-    inthist::Shape shape;
-    inthist::Layout layout;
-    HostMemory memory;
-
-    const void *data () const { return memory.get (); }
-  };
-
-  OnDemandTensor (std::shared_ptr<OnDemandFrames> frames, HostMemory values)
-      : EngineTensor (frames->shape), frames_ (std::move (frames)), values_ (std::move (values)),
-        demand_ (shape)
+  HostOnDemandTensor (std::shared_ptr<OnDemandFrames> frames, HostMemory values)
+      : OnDemandTensor (std::move (frames), kCpuCost), values_ (std::move (values))
   {
     frames_->value_bytes += value_bytes ();
   }
@@ -101,29 +159,14 @@ private:
 
   /// Returns the values from a region's first pixel on, and their bins.
   inthist::Binning binning (const Region &region) const;
-  bool is_whole (const Region &region) const
-  {
-    return region.width == shape.width && region.height == shape.height;
-  }
   Expected<> ask_one (const Query &query);
-  /// Locks, and waits while another thread computes; a flush or a stop ends that.
-  Expected<std::unique_lock<std::mutex>> lock ();
-  Expected<std::shared_ptr<const Box>> box_of (std::unique_lock<std::mutex> &lock,
-                                               const Region &part);
-  Expected<std::shared_ptr<const Box>> compute (const Region &region);
+  Expected<std::shared_ptr<Tensor>> compute (const Region &region) override;
   Expected<std::shared_ptr<Tensor>> whole_behind (std::unique_lock<std::mutex> &lock);
   Expected<std::shared_ptr<Tensor>> try_behind (std::unique_lock<std::mutex> &lock);
   Expected<std::shared_ptr<Tensor>> on_gpu ();
 
-  const std::shared_ptr<OnDemandFrames> frames_;
-  const HostMemory values_;  // rows lie one behind the other
-
-  std::mutex mutex_;  // guards all below
-  std::condition_variable changed_;
-  bool computing_ = false;  // without the lock; nobody touches the rest meanwhile
-  std::shared_ptr<const Box> box_;
-  std::shared_ptr<Tensor> whole_;  // of the engine behind
-  Demand demand_;
+  const HostMemory values_;        // rows lie one behind the other
+  std::shared_ptr<Tensor> whole_;  // of the engine behind; guarded by mutex_
 };
 
 }  // namespace integralhist

@@ -105,10 +105,13 @@ std::size_t compare (const std::string &source, const std::string &on_gpu,
 }
 
 /// Elements for the GPU and for the CPU, which are compared.
-constexpr const char *kElements[][2] = { { "cudaintegralhist", "cudaintegralhist" },
-                                         { "cudaintegralhist counter=u16", "cudaintegralhist" },
-                                         { "cudaintegralimage squared=true",
-                                           "cudaintegralimage squared=true" } };
+constexpr const char *kElements[][2] = {
+  { "cudaintegralhist", "cudaintegralhist" },
+  { "cudaintegralhist counter=u16", "cudaintegralhist" },
+  { "cudaintegralhist compute=on-demand", "cudaintegralhist" },
+  { "cudaintegralimage compute=on-demand squared=true", "cudaintegralimage squared=true" },
+  { "cudaintegralimage squared=true", "cudaintegralimage squared=true" }
+};
 
 }  // namespace
 

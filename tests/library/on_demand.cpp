@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tensors that the CPU computes when somebody asks. The truth is what is counted in the pixels; of
+// Tensors that are computed when somebody asks. The truth is what is counted in the pixels; of
 // likelihoods, votes and quantiles it is an eager tensor's answer, bit for bit, which query_answers
 // compares with the formulas.
 //
@@ -23,10 +23,26 @@ constexpr const char *kEager = "cpu compute=eager", *kOnDemand = "cpu compute=on
     *kBehind[] = { "cpu compute=on-demand task-bins=3 cuda-device-ids=0,1,2",
                    "cpu compute=on-demand max-device-memory=2000000" };
 
+/// An element whose frames lie in a GPU's memory.
+constexpr const char *kUploaded = "cudaupload ! cudaintegralhist";
+
+/// Returns whether there is a GPU, and cudaupload; says loudly what is missing.
+bool have_upload ()
+{
+  if (!have ("cuda"))
+    return false;
+  g_autoptr (GstElementFactory) factory = gst_element_factory_find ("cudaupload");
+  if (!factory)
+    printf ("SKIP: frames in CUDA memory: no element cudaupload\n");
+  return factory != nullptr;
+}
+
 /// One frame, on demand and eager.
 struct Pair {
-  Pair (const Source &source, const char *on_demand = kOnDemand)
-      : frame (source, on_demand), eager (source, kEager), models (make_models (frame))
+  Pair (const Source &source, const char *on_demand = kOnDemand, const char *at_once = kEager,
+        const char *element = "cudaintegralhist")
+      : frame (source, on_demand, element), eager (source, at_once, element),
+        models (make_models (frame))
   {
     fail_unless (frame.picture.luma == eager.picture.luma, "the source makes other frames");
   }
@@ -186,11 +202,30 @@ GST_START_TEST (sequences_behind)
 }
 GST_END_TEST;
 
+/// The same of frames in a GPU's memory, which computes parts of them.
+GST_START_TEST (sequences_on_gpu)
+{
+  if (!have_upload ())
+    return;
+  Random random (seed ());
+  for (const Source &source : kFrames)
+    for (int round = 0; round < 3; round++) {
+      const Pair pair (source, "cuda compute=on-demand", "cuda compute=eager", kUploaded);
+      for (int i = 0; i < 25; i++)
+        ask_at_random (pair, random);
+    }
+}
+GST_END_TEST;
+
 /// Threads that ask one frame.
 GST_START_TEST (threads)
 {
-  for (int round = 0; round < 6; round++) {
-    const Pair pair (kFrames[round % 3], round < 4 ? kOnDemand : kBehind[0]);
+  const bool upload = have_upload ();
+  for (int round = 0; round < (upload ? 8 : 6); round++) {
+    const Source &source = kFrames[round % 3];
+    const Pair pair =
+        round < 6 ? Pair (source, round < 4 ? kOnDemand : kBehind[0])
+                  : Pair (source, "cuda compute=on-demand", "cuda compute=eager", kUploaded);
     std::vector<std::thread> all;
     for (unsigned t = 0; t < 8; t++)
       all.emplace_back ([&, t] {
@@ -264,6 +299,13 @@ struct Counted {
   explicit Counted (GstHarness *harness)
   {
     g_autoptr (GstElement) element = gst_harness_find_element (harness, "cudaintegralhist");
+    read (element);
+  }
+  explicit Counted (GstElement *element) { read (element); }
+
+private:
+  void read (GstElement *element)
+  {
     g_autoptr (GstStructure) stats = nullptr;
     g_object_get (element, "stats", &stats, nullptr);
     compute = gst_structure_get_string (stats, "compute");
@@ -464,6 +506,48 @@ GST_START_TEST (behind)
 }
 GST_END_TEST;
 
+/// A GPU computes parts of frames that lie in its memory, and gives their buffers back.
+GST_START_TEST (on_gpu)
+{
+  if (!have_upload ())
+    return;
+  constexpr guint64 kCount = 6;
+  Pipeline pipeline ("videotestsrc pattern=snow num-buffers=6 ! "
+                     "video/x-raw,format=I420,width=320,height=240 ! cudaupload ! "
+                     "cudaintegralhist name=hist backend=cuda compute=on-demand bins=32 ! "
+                     "appsink name=sink max-buffers=1");
+  g_autoptr (GstElement) element = pipeline.element ("hist");
+  pipeline.set_state (GST_STATE_PLAYING);
+  std::vector<Sample> held;
+  for (guint64 i = 0; i < kCount; i++) {
+    held.push_back (pipeline.pull ());
+    GstIntegralHistogram *const histogram = meta_of (held.back ())->histogram;
+    const Picture picture = picture_of (held.back ());
+    for (int part = 0; part < 3; part++) {
+      guint32 counts[32];
+      const GstVideoRectangle box = { 100 + part, 90, 40, 50 };
+      fail_unless (
+          gst_integral_histogram_region (histogram, box.x, box.y, box.w, box.h, counts, nullptr));
+      fail_unless (std::ranges::equal (
+          added (picture, box, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS, 32), counts));
+    }
+  }
+  const Counted asked (element);
+  fail_unless (asked.compute == "on-demand" && asked.frames == kCount && asked.tensors == 0
+               && asked.pixels == 0);
+  fail_unless (asked.parts >= kCount && asked.parts <= 3 * kCount, "%" G_GUINT64_FORMAT " parts",
+               asked.parts);
+  fail_unless (asked.bytes >= kCount * 320 * 240, "what is kept is not counted");
+  for (const Sample &sample : held) {
+    GstIntegralHistogram *const histogram = meta_of (sample)->histogram;
+    fail_unless (gst_integral_histogram_get_device_pointer (histogram) != 0);
+    fail_unless (gst_integral_histogram_get_device_pointer (histogram) != 0);
+  }
+  const Counted all (element);
+  fail_unless (all.tensors == kCount && all.parts == asked.parts);
+}
+GST_END_TEST;
+
 /// Frames that are held are asked while the stream is flushed: their pixels are there.
 GST_START_TEST (flushed)
 {
@@ -610,6 +694,8 @@ static Suite *on_demand_suite ()
   tcase_set_timeout (tcase, 120);
   tcase_add_test (tcase, sequences);
   tcase_add_test (tcase, sequences_behind);
+  tcase_add_test (tcase, sequences_on_gpu);
+  tcase_add_test (tcase, on_gpu);
   tcase_add_test (tcase, threads);
   tcase_add_test (tcase, tables);
   tcase_add_test (tcase, track);

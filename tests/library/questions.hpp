@@ -36,6 +36,7 @@ constexpr struct Source {
 /// A frame that has come out of a pipeline.
 class Frame {
 public:
+  /// `element` may have others before it.
   Frame (const Source &source, const char *backend, const char *element = "cudaintegralhist")
       : sample_ (sample (source, backend, element)), picture (picture_of (sample_)),
         histogram (meta_of (sample_)->histogram), bins (gst_integral_histogram_get_bins (histogram))
@@ -74,11 +75,12 @@ public:
 private:
   static Sample sample (const Source &source, const char *backend, const std::string &element)
   {
-    std::string line = std::string ("videotestsrc num-buffers=1 pattern=") + source.pattern
-                       + " ! video/x-raw,format=GRAY8,width=" + std::to_string (source.width)
-                       + ",height=" + std::to_string (source.height) + " ! " + element
-                       + " backend=" + backend;
-    if (element == "cudaintegralhist")
+    std::string line =
+        std::string ("videotestsrc num-buffers=1 pattern=") + source.pattern
+        + " ! video/x-raw,format=" + (element.find ("cudaupload") == 0 ? "I420" : "GRAY8")
+        + ",width=" + std::to_string (source.width) + ",height=" + std::to_string (source.height)
+        + " ! " + element + " backend=" + backend;
+    if (element.ends_with ("cudaintegralhist"))
       line += " bins=" + std::to_string (source.bins) + " counter=" + source.counter;
     Pipeline pipeline (line + " ! appsink name=sink");
     pipeline.set_state (GST_STATE_PLAYING);

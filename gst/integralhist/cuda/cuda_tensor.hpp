@@ -30,6 +30,8 @@ public:
 
   bool check_idle () override;
   void *data () { return own_->memory.get (); }
+  /// Returns the bytes of the largest shape that it can take.
+  std::size_t room () const { return room_; }
   /// Lets `stream`, which will write the tensor, wait for all earlier uses.
   inthist::cuda::CudaExpected<> reuse (cudaStream_t stream);
   inthist::cuda::CudaExpected<> set_computed (cudaStream_t stream);

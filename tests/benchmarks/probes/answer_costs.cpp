@@ -79,7 +79,7 @@ void line (const char *what, double measured, double constant)
 
 int main ()
 {
-  using integralhist::AnswerCost;
+  using integralhist::kCpuCost;
   std::vector<std::uint8_t> pixels (std::size_t (kWidth) * kHeight);
   for (std::size_t i = 0; i < pixels.size (); i++)
     pixels[i] = std::uint8_t (i * 2654435761u >> 13);
@@ -88,9 +88,9 @@ int main ()
                pixel = (of_windows (pixels, kSide, 1) - window) / (kSide * kSide),
                tensor = of_tensor (pixels, 32, 32),
                element = of_tensor (pixels, 960, 540) / (960 * 540 * double (kBins));
-  line ("pixel of a window", pixel, AnswerCost::kPixel);
-  line ("window", window, AnswerCost::kWindow);
-  line ("element of a tensor", element, AnswerCost::kElement);
-  line ("tensor", tensor, AnswerCost::kTensor);
+  line ("pixel of a window", pixel, kCpuCost.pixel);
+  line ("window", window, kCpuCost.window);
+  line ("element of a tensor", element, kCpuCost.element);
+  line ("tensor", tensor, kCpuCost.tensor);
   return 0;
 }
