@@ -210,8 +210,11 @@ private:
     for (int w = 0; w < kTileWords; w++) {
       const std::uint32_t own = ones (words[w], w);
 #pragma unroll
-      for (int j = 0; j < 4; j++)
-        columns[4 * w + j] += own >> (8 * j) & 1;
+      for (int j = 0; j < 4; j++) {
+        std::uint32_t &column = columns[4 * w + j];
+        // what count has counted beyond the frame means nothing
+        column = columns_[w] >> (8 * j) & 0x80 ? column + (own >> (8 * j) & 1) : 0;
+      }
     }
     const std::uint32_t first_column = columns[0];
     columns[0] = 0;
