@@ -66,11 +66,17 @@ struct TiledElements {
   std::size_t row;
   Tiles tiles;
 
+  /// Returns the tile of a place.
+  INTHIST_HOST_DEVICE const std::uint8_t *tile (int y, int x) const
+  {
+    return plane + unsigned (y) / kTileSide * row
+           + std::size_t (unsigned (x) / kTileSide) * tiles.bytes ();
+  }
+
   INTHIST_HOST_DEVICE std::uint32_t operator() (int y, int x) const
   {
     const unsigned i = unsigned (y) % kTileSide, j = unsigned (x) % kTileSide;
-    const std::uint8_t *const tile = plane + unsigned (y) / kTileSide * row
-                                     + std::size_t (unsigned (x) / kTileSide) * tiles.bytes ();
+    const std::uint8_t *const tile = this->tile (y, x);
     const auto *const top = reinterpret_cast<const std::uint16_t *> (tile);
     const auto line = [&] (int n) { return tile + kTileSide * n; };
     const std::uint8_t *const own = line (tiles.line_of (int (i)));  // line 2 or 4 where i is 0

@@ -77,10 +77,39 @@ inline void copy (const AnchoredElements &at, int y, int x, int n, std::uint32_t
   }
 }
 
-inline void copy (const TiledElements &at, int y, int x, int n, std::uint32_t *HWY_RESTRICT out)
+/// Writes H in row y of a tile, whose column 0 is at x.
+HWY_INLINE void copy_tile (const TiledElements &at, int y, int x, std::uint32_t *HWY_RESTRICT out)
 {
-  for (int i = 0; i < n; i++)
-    out[i] = at (y, x + i);
+  const int i = y % kTileSide;
+  const std::uint8_t *const tile = at.tile (y, x),
+                            *HWY_RESTRICT const inside = tile + kTileSide * at.tiles.line_of (i);
+  const auto *HWY_RESTRICT const top = reinterpret_cast<const std::uint16_t *> (tile);
+  const std::uint32_t left = at (y, x);
+  if (i == 0)
+    for (int j = 0; j < kTileSide; j++)
+      out[j] = left + top[j];
+  else
+    for (int j = 0; j < kTileSide; j++)
+      out[j] = left + top[j] + inside[j];
+  if (at.tiles.wide)
+    for (int j = 0; j < kTileSide; j++)
+      out[j] += std::uint32_t (tile[3 * kTileSide + j]) << 16;
+  out[0] = left;
+}
+
+inline void copy (const TiledElements &at, int y, int x, int n, std::uint32_t *out)
+{
+  for (int i = 0, end; i < n; i = end) {
+    const int j = (x + i) % kTileSide;
+    end = std::min (n, i + kTileSide - j);
+    if (end - i == kTileSide) {
+      copy_tile (at, y, x + i, out + i);
+    } else {
+      std::uint32_t whole[kTileSide];
+      copy_tile (at, y, x + i - j, whole);
+      std::copy_n (whole + j, end - i, out + i);
+    }
+  }
 }
 
 /// Has what lies `ahead` bytes after a row's columns x to `last` fetched. On one thread of an EPYC
@@ -98,7 +127,17 @@ inline void fetch (const AnchoredElements &at, int y, int x, int last, std::size
   fetch (at.elements, y, x, last, ahead);
 }
 
-inline void fetch (const TiledElements &, int, int, int, std::size_t) {}
+/// A tile's first lines, and that of the row.
+inline void fetch (const TiledElements &at, int y, int x, int last, std::size_t ahead)
+{
+  const int line = kTileSide * at.tiles.line_of (y % kTileSide);
+  const std::uint8_t *const end = at.tile (y, last);
+  for (const std::uint8_t *tile = at.tile (y, x); tile <= end; tile += at.tiles.bytes ()) {
+    hwy::Prefetch (tile + ahead);
+    hwy::Prefetch (tile + ahead + 2 * kTileSide);
+    hwy::Prefetch (tile + ahead + line);
+  }
+}
 
 /// Returns row y of H at windows' sides, where it lies or copied to `out`, which is zero left of
 /// the frame, and right of it what it is in the last column.
