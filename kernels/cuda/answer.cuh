@@ -70,7 +70,7 @@ __global__ void quantiles (Tensor tensor, AnyQuery query)
 }
 
 /// Calls `body` with a function of a bin, `first`, that returns to each lane of a warp the pixels
-/// in bin first + lane, or in the last.
+/// in bin first + lane, where there is one.
 template <class Tensor, class Body>
 __device__ void with_lanes_counts (const Tensor &tensor, const Region &window, Body body)
 {

@@ -2,20 +2,25 @@
 //
 // Computes a likelihood map of a tensor in tiles, of windows that begin at neighbouring pixels. It
 // chains windows as likelihood_map.cuh does, but a thread has four columns of them, whose elements
-// share loads (tile_quads.hpp): six for four elements, not six for each. The quads of the windows'
+// share loads (tile_quads.cuh): six for four elements, not six for each. The quads of the windows'
 // last columns are aligned. Those before their first columns need not be: a lane has an aligned
 // quad of them, and takes what it wants beyond that from the next lane, so that the last lane of a
 // row has no windows. Rows of lanes that lie below each other meet the same tiles in L1.
 #pragma once
 
+#include <type_traits>
+
 #include "chains.cuh"
-#include "device/tile_quads.hpp"
+#include "device/tile_quads.cuh"
 
 namespace inthist::cuda {
 
 // Lanes of a row. Neither this number nor those below have been timed.
 constexpr int kRowLanes = 16;
-constexpr int kQuadThreads = 128, kQuadBlocks = 4;
+constexpr int kQuadThreads = 128;
+// As many as spill nothing on sm_90.
+template <bool kWide, class AnyQuery>
+constexpr int kQuadBlocks = !kWide && std::is_same_v<AnyQuery, WholeQuery> ? 5 : 4;
 static_assert (kRowLanes <= 32 && kQuadThreads % kRowLanes == 0);
 
 /// How quads lie to the windows of a map.
@@ -54,9 +59,8 @@ public:
     for (int k = 0; k <= kChain; k++) {
       y[k] = row_above (grid, tensor.shape, row (k));
       keep_[k] = y[k] < 0 ? 0 : ~0u;
-      const unsigned row_pitch = unsigned (tensor.layout.row_pitch);
-      right_[k] = { row_pitch, max (y[k], 0), right };
-      left_[k] = { row_pitch, max (y[k], 0), max (left, 0) };
+      right_[k] = { unsigned (tensor.layout.row_pitch), max (y[k], 0), right };
+      left_[k] = { unsigned (tensor.layout.row_pitch), max (y[k], 0), max (left, 0) };
     }
     for (int k = 0; k < kChain; k++)
       weight_[k] = weight_of (grid.window_width, y[k + 1] - y[k]);
@@ -138,7 +142,7 @@ private:
 };
 
 template <Measure kMeasure, bool kWide, class AnyQuery>
-__global__ void __launch_bounds__ (kQuadThreads, kQuadBlocks)
+__global__ void __launch_bounds__ (kQuadThreads, kQuadBlocks<kWide, AnyQuery>)
 map_quads (TensorInTiles tensor, AnyQuery query, QuadColumns columns, Chains chains)
 {
   __shared__ float model[256];
