@@ -71,25 +71,30 @@ struct TiledElements {
     return plane + y / kTileSide * row + std::size_t (x / kTileSide) * tiles.bytes ();
   }
 
+  /// Returns H (i, 0) of a tile.
+  INTHIST_HOST_DEVICE std::uint32_t left (const std::uint8_t *tile, int i) const
+  {
+    const auto line = [tile] (int n) { return tile + kTileSide * n; };
+    std::uint32_t h =
+        reinterpret_cast<const std::uint16_t *> (tile)[0] | std::uint32_t (line (2)[0]) << 16;
+    if (i > 0)
+      h += line (tiles.line_of (i))[0] + (std::uint32_t (line (2)[i]) << 8);
+    if (tiles.wide)
+      h += (std::uint32_t (line (3)[0]) << 24) + (i > 0 ? std::uint32_t (line (4)[i]) << 16 : 0);
+    return h;
+  }
+
   INTHIST_HOST_DEVICE std::uint32_t operator() (int y, int x) const
   {
     const int i = y % kTileSide, j = x % kTileSide;
     const std::uint8_t *const tile = this->tile (y, x);
-    const auto *const top = reinterpret_cast<const std::uint16_t *> (tile);
-    const auto line = [&] (int n) { return tile + kTileSide * n; };
-    std::uint32_t h = top[0] | std::uint32_t (line (2)[0]) << 16;
-    if (j > 0)
-      h += top[j];
-    if (i > 0)
-      h += line (tiles.line_of (i))[0] + (std::uint32_t (line (2)[i]) << 8);
-    if (i > 0 && j > 0)
-      h += line (tiles.line_of (i))[j];
-    if (tiles.wide) {
-      h += std::uint32_t (line (3)[0]) << 24;
-      if (j > 0)
-        h += std::uint32_t (line (3)[j]) << 16;
+    std::uint32_t h = left (tile, i);
+    if (j > 0) {
+      h += reinterpret_cast<const std::uint16_t *> (tile)[j];
       if (i > 0)
-        h += std::uint32_t (line (4)[i]) << 16;
+        h += tile[kTileSide * tiles.line_of (i) + j];
+      if (tiles.wide)
+        h += std::uint32_t (tile[kTileSide * 3 + j]) << 16;
     }
     return h;
   }
