@@ -70,7 +70,7 @@ void for_frames (Device device, Check &&check)
   for (const auto &[width, height, bins, pattern] : kFrames) {
     if (small_cases () && width * height > 1000)
       continue;
-    for (const Type counter : { Type::u32, Type::u16, Type::u16_anchored }) {
+    for (const Type counter : { Type::u32, Type::u16, Type::u16_anchored, Type::u8_tiled }) {
       const Case c = case_of ({ width, height, bins, counter }, pattern);
       AskedTensor tensor (device, c, right_tensor (Input (c)));
       check (c, picture_of (c), tensor, random);
@@ -153,7 +153,7 @@ void run_maps (Device device)
 {
   std::mt19937 random (seed ());
   for (const auto &[width, height, bins, grid] : kMaps)
-    for (const Type counter : { Type::u32, Type::u16, Type::u16_anchored }) {
+    for (const Type counter : { Type::u32, Type::u16, Type::u16_anchored, Type::u8_tiled }) {
       const Case c = case_of ({ width, height, bins, counter }, Pattern::noise);
       if (!is_valid (c.shape) || (small_cases () && width > 500))
         continue;
