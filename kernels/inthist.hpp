@@ -57,7 +57,8 @@ namespace cpu {
 /// tensor; shape and layout are the strip's. Adds above[b * width + x], H in the row above, to all
 /// of plane b's column x, and puts H in the strip's last row in its place, for the strip below.
 /// `above` has width words a plane, zeros for the first strip. Sums are modulo 2^32, or 65536 with
-/// u16. Tensors are of u32, s32 or u16; anchors are left out.
+/// u16. Tensors are of u32, s32 or u16; anchors are left out. Nothing can be added to tiles: frames
+/// of them are split into bins alone.
 [[nodiscard]] int add_above (const Shape &shape, const Layout &layout, void *tensor,
                              std::uint32_t *above);
 }  // namespace cpu

@@ -34,7 +34,8 @@ auto with_counter (const Shape &shape, Body &&body)
 
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 {
-  return with_counter (shape, [&]<class T> (T) { return Strips<T>::workspace_bytes (shape); });
+  return with_counter (shape,
+                       [&]<class T> (T) { return Strips<T, kTileSide>::workspace_bytes (shape); });
 }
 
 int run (const Job &job)
@@ -45,7 +46,7 @@ int run (const Job &job)
         kWide ? HWY_DYNAMIC_DISPATCH (count_wide) : HWY_DYNAMIC_DISPATCH (count_narrow);
     auto *const march =
         kWide ? HWY_DYNAMIC_DISPATCH (march_wide) : HWY_DYNAMIC_DISPATCH (march_narrow);
-    const Strips<T> strips (job, kTileSide);
+    const Strips<T, kTileSide> strips (job);
     const int error = strips.count_above ([&] (int b, int first, int last, T *counts) {
       return count (job, b, first, last, counts);
     });

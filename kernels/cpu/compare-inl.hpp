@@ -30,6 +30,9 @@
 
 HWY_BEFORE_NAMESPACE ();
 namespace inthist::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr int kTilesMore = 2 * (kTileSide - 1);  // columns that tiles may have beside a line
 
 /// Columns of H at n windows' sides: x, x + step, ... Those before `first` are left of the frame,
 /// those from `last` on right of it.
@@ -77,38 +80,56 @@ inline void copy (const AnchoredElements &at, int y, int x, int n, std::uint32_t
   }
 }
 
-/// Writes H in row y of a tile, whose column 0 is at x.
-HWY_INLINE void copy_tile (const TiledElements &at, int y, int x, std::uint32_t *HWY_RESTRICT out)
+/// Writes H in row i of a tile.
+HWY_INLINE void copy_tile (const TiledElements &at, const std::uint8_t *HWY_RESTRICT tile, int i,
+                           std::uint32_t *HWY_RESTRICT out)
 {
-  const int i = y % kTileSide;
-  const std::uint8_t *const tile = at.tile (y, x),
-                            *HWY_RESTRICT const inside = tile + kTileSide * at.tiles.line_of (i);
-  const auto *HWY_RESTRICT const top = reinterpret_cast<const std::uint16_t *> (tile);
-  const std::uint32_t left = at (y, x);
-  if (i == 0)
-    for (int j = 0; j < kTileSide; j++)
-      out[j] = left + top[j];
-  else
-    for (int j = 0; j < kTileSide; j++)
-      out[j] = left + top[j] + inside[j];
-  if (at.tiles.wide)
-    for (int j = 0; j < kTileSide; j++)
-      out[j] += std::uint32_t (tile[3 * kTileSide + j]) << 16;
+  const hn::CappedTag<std::uint32_t, kTileSide> d;
+  const hn::Rebind<std::uint16_t, decltype (d)> d_words;
+  const hn::Rebind<std::uint8_t, decltype (d)> d_bytes;
+  const auto *const top = reinterpret_cast<const std::uint16_t *> (tile);
+  const std::uint8_t *const high_top = tile + kTileSide * 3, *const inside =
+                                                                 tile
+                                                                 + kTileSide * at.tiles.line_of (i);
+  const std::uint32_t left = at.left (tile, i);
+  for (int j = 0; j < kTileSide; j += int (hn::Lanes (d))) {
+    auto h = hn::Add (hn::Set (d, left), hn::PromoteTo (d, hn::Load (d_words, top + j)));
+    if (i > 0)
+      h = hn::Add (h, hn::PromoteTo (d, hn::Load (d_bytes, inside + j)));
+    if (at.tiles.wide)
+      h = hn::Add (h, hn::ShiftLeft<16> (hn::PromoteTo (d, hn::Load (d_bytes, high_top + j))));
+    hn::StoreU (h, d, out + j);
+  }
   out[0] = left;
 }
 
+/// Writes whole tiles, up to 15 columns more at either end.
 inline void copy (const TiledElements &at, int y, int x, int n, std::uint32_t *out)
 {
-  for (int i = 0, end; i < n; i = end) {
-    const int j = (x + i) % kTileSide;
-    end = std::min (n, i + kTileSide - j);
-    if (end - i == kTileSide) {
-      copy_tile (at, y, x + i, out + i);
-    } else {
-      std::uint32_t whole[kTileSide];
-      copy_tile (at, y, x + i - j, whole);
-      std::copy_n (whole + j, end - i, out + i);
-    }
+  const std::uint8_t *tile = at.tile (y, x);
+  const std::uint32_t *const end = out + x % kTileSide + n;
+  for (; out < end; out += kTileSide, tile += at.tiles.bytes ())
+    copy_tile (at, tile, y % kTileSide, out);
+}
+
+/// Writes every step-th column.
+template <class Element>
+void copy_some (const Element &at, int y, int x, int step, int n, std::uint32_t *HWY_RESTRICT out)
+{
+  for (int i = 0; i < n; i++)
+    out[i] = at (y, x + i * step);
+}
+
+inline void copy_some (const TiledElements &at, int y, int x, int step, int n,
+                       std::uint32_t *HWY_RESTRICT out)
+{
+  std::uint32_t row[kTileSide];
+  const std::uint8_t *before = nullptr;
+  for (int i = 0; i < n; i++) {
+    const int column = x + i * step;
+    if (const std::uint8_t *const tile = at.tile (y, column); tile != before)
+      copy_tile (at, before = tile, y % kTileSide, row);
+    out[i] = row[column % kTileSide];
   }
 }
 
@@ -140,7 +161,8 @@ inline void fetch (const TiledElements &at, int y, int x, int last, std::size_t 
 }
 
 /// Returns row y of H at windows' sides, where it lies or copied to `out`, which is zero left of
-/// the frame, and right of it what it is in the last column.
+/// the frame, and right of it what it is in the last column. Tiles are copied whole, for which
+/// `out` has kTilesMore more.
 template <class Element>
 const std::uint32_t *elements_at (const Element &at, int y, const Sides &sides, int width,
                                   std::size_t ahead, std::uint32_t *out)
@@ -152,11 +174,13 @@ const std::uint32_t *elements_at (const Element &at, int y, const Sides &sides, 
     if constexpr (std::is_same_v<Element, Elements2d<std::uint32_t>>)
       if (step == 1 && last - first == n)
         return at.plane + y * at.row + begin;
-    if (step == 1)
+    if (step == 1) {
       copy (at, y, begin, last - first, out + first);
-    else
-      for (int i = first; i < last; i++)
-        out[i] = at (y, int (sides.at (i)));
+      if constexpr (std::is_same_v<Element, TiledElements>)
+        out += begin % kTileSide;  // 0 unless `first` is
+    } else {
+      copy_some (at, y, begin, step, last - first, out + first);
+    }
   }
   std::fill (out, out + first, 0);
   if (last < n)
@@ -304,9 +328,8 @@ private:
       lines_at_ = 1 - lines_at_;
       std::uint32_t *const memory = lines_[lines_at_];
       line_.left = elements_at (at, y, left_, shape_.width, ahead_, memory);
-      line_.right =
-          one_line_ ? line_.left + (left_.n - stride_)
-                    : elements_at (at, y, right_, shape_.width, ahead_, memory + Batch::kColumns);
+      line_.right = one_line_ ? line_.left + (left_.n - stride_)
+                              : elements_at (at, y, right_, shape_.width, ahead_, memory + kLine);
     }
     return line_;
   }
@@ -373,7 +396,8 @@ private:
   std::uint32_t counts_[Batch::kColumns];
   Line line_;  // the last one taken
   int line_y_, lines_at_ = 0;
-  std::uint32_t lines_[2][2 * Batch::kColumns];
+  static constexpr int kLine = Batch::kColumns + kTilesMore;
+  std::uint32_t lines_[2][2 * kLine];
 };
 
 /// Writes complete sums to `values`, as [model][row][stride].

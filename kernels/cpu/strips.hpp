@@ -26,19 +26,16 @@ struct StripsPolicy {
   // share it (inthist-check rows --bench --device cpu --table u8:u32 --bins 2 --size 64x64
   // --buffers 1). Other limits were not measured.
   int small_tensor = 1 << 15;
-  int least_rows = 32;               // A strip has no fewer rows,
+  int least_rows = 32, least_units = 4;  // A strip has no fewer rows,
   int least_table_pixels = 1 << 18;  // and one of a table no fewer pixels: both are worth a task.
 };
 constexpr StripsPolicy kStripsPolicy;
 
-/// Strips begin at multiples of `unit` rows. The workspace has a row of T for each bin and strip.
-template <class T>
+/// Strips begin at multiples of kUnit rows. The workspace has a row of T for each bin and strip.
+template <class T, int kUnit = 1>
 class Strips {
 public:
-  explicit Strips (const Job &job, int unit = 1)
-      : job_ (job), unit_ (unit), strips_ (strips_of (job.shape))
-  {
-  }
+  explicit Strips (const Job &job) : job_ (job), strips_ (strips_of (job.shape)) {}
 
   /// Holds the rows of this shape or of one with fewer bins and more strips.
   static std::size_t workspace_bytes (const Shape &shape)
@@ -50,8 +47,8 @@ public:
 
   int first_row (int strip) const
   {
-    const int units = divide_up (job_.shape.height, unit_);
-    return std::min (job_.shape.height, int (std::int64_t (units) * strip / strips_) * unit_);
+    const int units = divide_up (job_.shape.height, kUnit);
+    return std::min (job_.shape.height, int (std::int64_t (units) * strip / strips_) * kUnit);
   }
 
   /// Returns what lies above a strip, a number for each column, padded so that 64 may be read at
@@ -123,9 +120,10 @@ private:
   static int most_strips (const Shape &shape)
   {
     const int rows_of_table = kStripsPolicy.least_table_pixels / shape.width,
-              least_rows = shape.content == Content::bins
-                               ? kStripsPolicy.least_rows
-                               : std::max (kStripsPolicy.least_rows, rows_of_table);
+              rows_of_units =
+                  std::max (kStripsPolicy.least_rows, kStripsPolicy.least_units * kUnit),
+              least_rows = shape.content == Content::bins ? rows_of_units
+                                                          : std::max (rows_of_units, rows_of_table);
     return std::max (1, shape.height / least_rows);
   }
 
@@ -148,7 +146,7 @@ private:
   }
 
   const Job &job_;
-  const int unit_, strips_;
+  const int strips_;
 };
 
 }  // namespace inthist::cpu

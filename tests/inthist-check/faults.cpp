@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <limits>
 
+#include <kernels/registry.hpp>
+
 #include "text.hpp"
 #include "verify.hpp"
 
@@ -30,9 +32,16 @@ std::uint32_t &anchor (const Job &job, std::size_t index)
 }
 
 /// Right: Algorithm 1, with anchors counted one by one; or the floating sums in the order of a
-/// plain loop.
+/// plain loop; or the tiles of a strategy.
 int right (const Job &job)
 {
+  if (job.shape.counter == Type::u8_tiled) {
+    const Strategy &strategy = *preferred_strategy (Device::cpu, job.shape);
+    const Block workspace (Device::cpu, strategy.workspace_bytes (job.shape, {}));
+    Job whole = job;
+    whole.workspace = workspace.data;
+    return strategy.run (whole);
+  }
   if (job.shape.counter != Type::f32) {
     if (const int error = reference (job); error != 0)
       return error;
@@ -115,6 +124,27 @@ constexpr Fault kOfAnchors[] = {
     "outside" },
 };
 
+/// Of tiles of 288 bytes. Row 1 of a tile is line 3.
+constexpr Fault kOfTiles[] = {
+  { "a byte inside too many by one",
+    faulty<[] (const Job &job, std::uint32_t) { ++*byte_at (job, 1, 1, 288 + 3 * 16 + 5); }>,
+    "(1, 17, 21)" },
+  { "a corner too many by 65536",
+    faulty<[] (const Job &job, std::uint32_t) { ++*byte_at (job, 2, 0, 2 * 16); }>, "(2, 0, 0)" },
+  { "a place right of the frame",
+    faulty<[] (const Job &job, std::uint32_t) { ++*byte_at (job, 0, 0, 2 * 288 + 3 * 16 + 6); }>,
+    "bin 0, tile 2 of row 0: byte 54" },
+  { "a place below the frame",
+    faulty<[] (const Job &job, std::uint32_t) { ++*byte_at (job, 1, 1, 7 * 16); }>,
+    "bin 1, tile 0 of row 1: byte 112" },
+  { "a byte between rows of tiles",
+    faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, 0, 0, 3 * 288) = 0; }>, "outside" },
+  { "a byte behind the tensor",
+    faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, job.shape.bins, 0, 0) = 0; }>,
+    "outside" },
+  { "nothing written", [] (const Job &) { return 0; }, "(0, 0, 0)" },
+};
+
 constexpr Fault kOfSums[] = {
   { "a NaN", faulty<[] (const Job &job, std::uint32_t) {
       element<float> (job, 0, 4, 5) = std::numeric_limits<float>::quiet_NaN ();
@@ -160,7 +190,8 @@ bool notices (const Shape &shape, Pattern pattern, std::span<const Fault> faults
                                 .workspace_bytes = [] (const Shape &,
                                                        const Tuning &) { return std::size_t (64); },
                                 .run = run,
-                                .anchors_itself = true };
+                                .anchors_itself = true,
+                                .makes_tiles = shape.counter == Type::u8_tiled };
     return attempt (strategy, {}, frame, queue, true);
   };
   const auto complain = [&] (const char *what, const std::string &said) {
@@ -182,12 +213,13 @@ bool notices (const Shape &shape, Pattern pattern, std::span<const Fault> faults
 bool notices_faults ()
 {
   const Shape counts = { 37, 21, 3, Type::u32 }, anchored = { 301, 131, 3, Type::u16_anchored },
+              tiled = { 37, 21, 3, Type::u8_tiled },
               sums = { 37, 21, 1, Type::f32, Content::powers, Type::f32 };
-  const bool good[] = { notices (counts, Pattern::noise, kOfCounts),
-                        notices (anchored, Pattern::noise, kOfAnchors),
-                        notices (sums, Pattern::noise, kOfSums),
-                        notices (sums, Pattern::range, kOfSums),
-                        notices (sums, Pattern::integers, kOfExactSums) };
+  const bool good[] = {
+    notices (counts, Pattern::noise, kOfCounts), notices (anchored, Pattern::noise, kOfAnchors),
+    notices (tiled, Pattern::noise, kOfTiles),   notices (sums, Pattern::noise, kOfSums),
+    notices (sums, Pattern::range, kOfSums),     notices (sums, Pattern::integers, kOfExactSums)
+  };
   return std::ranges::all_of (good, [] (bool one) { return one; });
 }
 

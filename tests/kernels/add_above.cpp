@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Every strategy computes a tensor in parts: groups of bins, each with a LUT of its own, and strips
-// of rows, which add_above joins. Put together they are the whole tensor, bit for bit.
+// of rows, which add_above joins. Put together they are the whole tensor, bit for bit. Frames of
+// tiles are not cut into strips.
 //
 // Environment: devices.hpp
 #include <random>
@@ -43,7 +44,7 @@ struct Whole {
         cpu::bin_image ({ { pixels.data (), std::ptrdiff_t (stride), {} }, lut }, shape.width,
                         shape.height, plane),
         0);
-    fail_unless_equals_int (reference ({ shape, layout_of (shape), plane, tensor.data () }), 0);
+    make_right ({ shape, layout_of (shape), plane, tensor.data () });
   }
 
   const std::uint8_t *row (int plane, int y) const
@@ -68,11 +69,11 @@ Bytes part_of (const Whole &whole, int first_plane, int first_row, const Case &p
 {
   Bytes bytes (block.total, kPoison);
   const Layout layout = part.layout ();
+  const Rows rows = rows_of (part.shape);
   for (int p = 0; p < part.shape.bins; p++)
-    for (int y = 0; y < part.shape.height; y++)
+    for (int y = 0; y < rows.n; y++)
       memcpy (&bytes[block.front + p * layout.plane_pitch + y * layout.row_pitch],
-              whole.row (first_plane + p, first_row + y),
-              part.shape.width * bytes_of (part.shape.counter));
+              whole.row (first_plane + p, first_row + y), rows.bytes);
   return bytes;
 }
 
@@ -107,14 +108,16 @@ void compute_group (const Strategy &strategy, const Whole &whole, int first_plan
 {
   const Device device = strategy.device;
   const Shape &all = whole.c.shape;
-  const bool guards = !small_cases (), bins = all.content == Content::bins;
+  const bool guards = !small_cases (), bins = all.content == Content::bins,
+             tiles = all.counter == Type::u8_tiled;
   Queue queue (device);
   Block pixels (device, whole.pixels.size ()),
       above (device, sizeof (std::uint32_t) * planes * all.width, random () % 4 * 4, guards);
   pixels.put (whole.pixels.data (), whole.pixels.size ());
   above.poison ();
   fill (device, above.data, 0, sizeof (std::uint32_t) * planes * all.width);
-  const std::vector<int> cuts = cuts_of (all.height, random);
+  const std::vector<int> cuts =
+      tiles ? std::vector<int>{ 0, all.height } : cuts_of (all.height, random);
   for (std::size_t i = 0; i + 1 < cuts.size (); i++) {
     Case part = whole.c;
     part.shape.height = cuts[i + 1] - cuts[i];
@@ -136,14 +139,15 @@ void compute_group (const Strategy &strategy, const Whole &whole, int first_plan
       job.binning = &binning;
     }
     fail_unless (inthist::run (strategy, job) == 0);
-    add_above (device, part, tensor, above, queue.stream);
+    if (!tiles)
+      add_above (device, part, tensor, above, queue.stream);
     queue.wait ();
     const std::string what =
         text ("%s: %s of %s, planes from %d and rows from %d, INTHIST_SEED=%u", strategy.name,
               part.name ().c_str (), name_of (all).c_str (), first_plane, cuts[i], seed ());
     fail_unless (tensor.get () == part_of (whole, first_plane, cuts[i], part, tensor), "%s",
                  what.c_str ());
-    fail_unless (above.get () == above_of (whole, first_plane, planes, cuts[i + 1], above),
+    fail_unless (tiles || above.get () == above_of (whole, first_plane, planes, cuts[i + 1], above),
                  "%s: what is above the next strip", what.c_str ());
   }
 }
@@ -195,8 +199,8 @@ void run_workspaces (Device device)
   for (Shape shape : kinds ())
     for (int i = 0; i < 400; i++) {
       const bool bins = shape.content == Content::bins;
-      shape.width = 1 + int (random () % 4000);
-      shape.height = 1 + int (random () % 4000);
+      shape.width = 1 + int (random () % 6000);
+      shape.height = 1 + int (random () % 6000);
       if (bins)
         shape.bins = 1 + int (random () % 256);
       Shape part = shape;

@@ -54,13 +54,16 @@ GST_START_TEST (reference_counts_pixels)
 }
 GST_END_TEST
 
-/// Tensors of floats, which the recursion would round elsewhere, are refused and stay as they are.
-GST_START_TEST (reference_refuses_floats)
+/// Tensors of floats, which the recursion would round elsewhere, and of tiles are refused and stay
+/// as they are.
+GST_START_TEST (reference_refuses_floats_and_tiles)
 {
   for (const auto &[pixel, counter] :
        { std::pair{ Type::u8, Type::f32 }, std::pair{ Type::f32, Type::f32 },
-         std::pair{ Type::f64, Type::f64 }, std::pair{ Type::f32x4, Type::f32x4 } }) {
-    const Shape shape = { 3, 2, 1, counter, Content::powers, pixel };
+         std::pair{ Type::f64, Type::f64 }, std::pair{ Type::f32x4, Type::f32x4 },
+         std::pair{ Type::u8, Type::u8_tiled } }) {
+    const Content content = counter == Type::u8_tiled ? Content::bins : Content::powers;
+    const Shape shape = { 3, 2, 1, counter, content, pixel };
     fail_unless (is_valid (shape));
     const Layout layout = layout_of (shape);
     Bytes pixels (256, 1), tensor (layout.plane_pitch, 0xa5);
@@ -77,7 +80,7 @@ static Suite *reference_suite ()
   Suite *const suite = suite_create ("reference");
   TCase *const tcase = case_of_suite (suite, "reference");
   tcase_add_test (tcase, reference_counts_pixels);
-  tcase_add_test (tcase, reference_refuses_floats);
+  tcase_add_test (tcase, reference_refuses_floats_and_tiles);
   return suite;
 }
 

@@ -29,6 +29,16 @@ GST_START_TEST (layout_and_table)
       fail_unless (layout.plane_pitch == 7 * layout.row_pitch
                    && tensor_bytes (shape, layout) == 3 * layout.plane_pitch);
     }
+  for (int width = 1; width < 200; width++) {
+    const Shape shape{ width, 33, 3, Type::u8_tiled };
+    const Layout layout = layout_of (shape);
+    const std::size_t bytes = 288 * ((width + 15) / 16);
+    fail_unless (layout.row_pitch % 64 == 0 && layout.row_pitch >= bytes
+                 && layout.row_pitch < bytes + 64);
+    fail_unless (layout.plane_pitch == 3 * layout.row_pitch
+                 && tensor_bytes (shape, layout) == 3 * layout.plane_pitch);
+    fail_unless (rows_of (shape).n == 3 && rows_of (shape).bytes == bytes);
+  }
   for (const Strategy &strategy : strategies ())
     fail_unless (find_strategy (strategy.name) == &strategy, "two strategies are called %s",
                  strategy.name);
@@ -39,10 +49,14 @@ GST_END_TEST
 /// Every combination of types and planes against the list that the header states.
 GST_START_TEST (valid_shapes)
 {
-  static constexpr Type kTypes[] = { Type::u8,  Type::u16, Type::u16_anchored, Type::u32,
-                                     Type::s32, Type::f32, Type::f64,          Type::f32x4 };
+  static constexpr Type kTypes[] = { Type::u8,  Type::u16, Type::u16_anchored,
+                                     Type::u32, Type::s32, Type::u8_tiled,
+                                     Type::f32, Type::f64, Type::f32x4 };
   fail_unless (is_valid ({ 65535, 2, 2, Type::u16_anchored })
                && !is_valid ({ 65536, 2, 2, Type::u16_anchored }));
+  fail_unless (is_valid ({ 1 << 20, 1 << 20, 2, Type::u8_tiled })
+               && !is_valid ({ (1 << 20) + 1, 2, 2, Type::u8_tiled })
+               && !is_valid ({ 2, (1 << 20) + 1, 2, Type::u8_tiled }));
   const std::vector<Shape> right = kinds ();
   for (const Content content : { Content::bins, Content::powers })
     for (const Type pixel : kTypes)
@@ -97,7 +111,7 @@ GST_START_TEST (workspace)
   for (const Device device : kDevices)
     for (const auto &[width, height] : kSizes)
       for (const int bins : { 1, 32, 256 })
-        for (const Type counter : { Type::u32, Type::u16, Type::u16_anchored }) {
+        for (const Type counter : { Type::u32, Type::u16, Type::u16_anchored, Type::u8_tiled }) {
           const Shape shape = { width, height, bins, counter };
           const Strategy *const strategy = preferred_strategy (device, shape);
           if (!strategy)

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Tiles have their bytes where tiles.hpp says, narrow ones in frames up to its limits and wide ones
+// beyond, and strategies fill all bits of both.
+//
+// Environment: devices.hpp
+#include <kernels/tensor_view.hpp>
+
+#include "devices.hpp"
+
+namespace {
+
+/// Reads H of a frame of one tile, of 16x16 places.
+std::uint32_t read (const Bytes &tile, bool wide, int i, int j)
+{
+  return TiledElements{ tile.data (), tile.size (), { 1, 1, wide } }(i, j);
+}
+
+/// Frames with few pixels that need many bits, and frames on either side of each limit. In those
+/// full of one bin H is (y + 1) (x + 1).
+constexpr struct {
+  int width, height, bins;
+  Pattern pattern;
+  bool wide;
+} kFrames[] = {
+  { 4369, 40, 3, Pattern::noise, false },  { 4370, 40, 3, Pattern::noise, true },
+  { 40, 4369, 3, Pattern::down, false },   { 40, 4370, 3, Pattern::noise, true },
+  { 4369, 20, 1, Pattern::full, false },   { 20, 4369, 1, Pattern::full, false },
+  { 70000, 20, 1, Pattern::full, true },    // bits 16..23 of left
+  { 20, 70000, 1, Pattern::full, true },    // of top
+  { 4112, 4096, 1, Pattern::full, false },  // a corner of 24 bits
+  { 4097, 4097, 1, Pattern::full, true },   // and of 25
+};
+
+void run_frames (Device device)
+{
+  Queue queue (device);
+  for (const auto &[width, height, bins, pattern, wide] : kFrames) {
+    if (small_cases () && width * height > 100000)
+      continue;
+    Case c = case_of ({ width, height, bins, Type::u8_tiled }, pattern);
+    fail_unless (tiles_of (c.shape).wide == wide, "%s", c.name ().c_str ());
+    c.own_layout = true;
+    c.row_gap = c.shift = 16;
+    const Input input (c);
+    Frame frame (device, input, !small_cases ());
+    for (const Strategy &strategy : strategies ()) {
+      if (strategy.device != device || !accepts (strategy, c.shape))
+        continue;
+      const Block workspace (device, strategy.workspace_bytes (c.shape, {}));
+      frame.poison ();
+      fail_unless (inthist::run (strategy, frame.job (workspace, queue)) == 0);
+      queue.wait ();
+      const std::string wrong = frame.wrong ();
+      fail_unless (wrong.empty (), "%s: %s: %s", strategy.name, c.name ().c_str (), wrong.c_str ());
+      if (pattern != Pattern::full)
+        continue;
+      const Bytes bytes = frame.tensor.get ();
+      TensorView (c.shape, c.layout (), &bytes[frame.tensor.front])
+          .with_planes ([&] (const auto &plane) {
+            for (int y = 0; y < height; y += y < height - 20 ? 7 : 1)
+              for (int x = 0; x < width; x++)
+                fail_unless (plane (0) (y, x) == std::uint32_t (y + 1) * (x + 1), "%s: (%d, %d)",
+                             c.name ().c_str (), y, x);
+          });
+    }
+  }
+}
+
+}  // namespace
+
+DEVICE_TEST (frames)
+
+/// Every byte of a tile counts where the format says, and nowhere else.
+GST_START_TEST (format)
+{
+  fail_unless_equals_int (Tiles{}.bytes (), 288);
+  fail_unless_equals_int ((Tiles{ 1, 1, true }).bytes (), 320);
+  for (const bool wide : { false, true }) {
+    const int rows = wide ? 5 : 3;  // the line of row 1
+    for (int line = 0; line < rows + 15; line++)
+      for (int byte = 0; byte < 16; byte++) {
+        if (wide && line == 4 && byte == 0)
+          continue;  // always 0
+        Bytes tile (wide ? 320 : 288);
+        tile[16 * line + byte] = 0xa7;
+        for (int i = 0; i < 16; i++)
+          for (int j = 0; j < 16; j++) {
+            int shift = -1;  // where the byte counts
+            if (line < 2) {
+              const int number = 8 * line + byte / 2;  // corner or top
+              if (number == 0 || number == j)
+                shift = byte % 2 * 8;
+            } else if (line < rows) {
+              const int of_corner[] = { 16, 24, -1 }, of_others[] = { 8, 16, 16 };
+              if (byte == 0)
+                shift = of_corner[line - 2];
+              else if (byte == (line == 3 ? j : i))
+                shift = of_others[line - 2];
+            } else if (line - rows + 1 == i && (byte == 0 || byte == j)) {
+              shift = 0;  // left or inside
+            }
+            fail_unless (read (tile, wide, i, j) == (shift < 0 ? 0 : 0xa7u << shift),
+                         "byte %d of line %d at (%d, %d)", byte, line, i, j);
+          }
+      }
+  }
+}
+GST_END_TEST
+
+static Suite *tiles_suite ()
+{
+  Suite *const suite = suite_create ("tiles");
+  TCase *const tcase = case_of_suite (suite, "tiles");
+  tcase_add_test (tcase, format);
+  tcase_add_loop_test (tcase, frames, 0, int (std::size (kDevices)));
+  return suite;
+}
+
+GST_CHECK_MAIN (tiles)
