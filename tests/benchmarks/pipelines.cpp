@@ -34,7 +34,7 @@ struct Run {
   int width = 640, height = 480;
   unsigned bins = 32;
   bool table = false;  // of the pixels' values: one plane
-  std::string backend = "cuda", memory, download, track;
+  std::string backend = "cuda", compute = "eager", memory, download, track;
   unsigned depth = 3, pipelines = 1;
   double seconds = 0.5;
 };
@@ -79,9 +79,9 @@ public:
     sink_ = new_counting_sink (kept ? run.depth : 0, kept);
     const std::string what =
         run.table ? "cudaintegralimage" : "cudaintegralhist bins=" + std::to_string (run.bins);
-    g_autofree char *line =
-        g_strdup_printf ("%s backend=%s compute=eager download=%s async-depth=%u tuning-time=0",
-                         what.c_str (), run.backend.c_str (), run.download.c_str (), run.depth);
+    g_autofree char *line = g_strdup_printf (
+        "%s backend=%s compute=%s download=%s async-depth=%u tuning-time=0", what.c_str (),
+        run.backend.c_str (), run.compute.c_str (), run.download.c_str (), run.depth);
     element_ = gst_parse_launch (line, nullptr);
     g_autofree char *caps_text =
         g_strdup_printf ("video/x-raw%s,format=NV12,width=%d,height=%d,framerate=30/1",
@@ -310,6 +310,7 @@ How fast whole pipelines are: ready-made frames ! cudaintegralhist ! a sink that
   --depth N        async-depth, 1 to 64, several times for several (1, 2, 3, 8)
   --many           1, 2 and 8 pipelines at once
   --track X,Y,W,H  with an integralhisttrack that follows this box, and so waits for every tensor
+  --compute NAME   eager, or on-demand, where without --track nobody asks (eager)
   --seconds S      for each line (0.5)
   --backend NAME   cuda, or cpu, which has plain memory and no downloads (cuda)
 
@@ -360,7 +361,7 @@ int main (int argc, char **argv)
       continue;
     }
     const std::vector<std::string> known = { "--size",    "--bins",    "--memory", "--depth",
-                                             "--seconds", "--backend", "--track" };
+                                             "--seconds", "--backend", "--track",  "--compute" };
     if (std::ranges::find (known, option) == known.end ())
       return usage ("no option " + option);
     if (++i == argc)
@@ -390,6 +391,9 @@ int main (int argc, char **argv)
       int x, y, w, h;
       understood = std::sscanf (argv[i], "%d,%d,%d,%d", &x, &y, &w, &h) == 4;
       base.track = value;
+    } else if (option == "--compute") {
+      understood = value == "eager" || value == "on-demand";
+      base.compute = value;
     } else if (option == "--memory") {
       understood = value == "plain" || value == "pinned" || value == "cuda";
       memories.push_back (value);

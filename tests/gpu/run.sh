@@ -225,12 +225,17 @@ timed_part pipelines-table "$build/tests/benchmarks/pipelines" --table --seconds
 # the tracking of Adam et al.: 40 patches, 15x15 positions, 16 bins
 timed_part pipelines-track "$build/tests/benchmarks/pipelines" --seconds 0.3 --size 352x288 \
   --depth 3 --bins 16 --track 150,100,40,80
+# a tracker of a large frame that lies on the GPU, at once and on demand
+for compute in eager on-demand; do
+  timed_part "pipelines-$compute" "$build/tests/benchmarks/pipelines" --seconds 0.3 --memory cuda \
+    --size 640x480 --size 3840x2160 --depth 3 --bins 16 --track 150,100,80,160 --compute $compute
+done
 timed_part queries-bench "$build/tests/benchmarks/queries" --device cuda
 # large frames over all devices, downloaded and not, and in rounds (Poostchi et al., section 4.6)
 timed_part devices "$build/tests/benchmarks/devices" --csv "$logs/devices.csv"
 wait
 for name in bench bench-tables bench-transfers strip-policies pipelines pipelines-many \
-  pipelines-table pipelines-track queries-bench devices; do
+  pipelines-table pipelines-track pipelines-eager pipelines-on-demand queries-bench devices; do
   if [[ $name =~ ^($parts)$ ]]; then
     cat "$logs/$name.log"
   fi

@@ -24,7 +24,7 @@ constexpr const char *kEager = "cpu compute=eager", *kOnDemand = "cpu compute=on
                    "cpu compute=on-demand max-device-memory=2000000" };
 
 /// An element whose frames lie in a GPU's memory.
-constexpr const char *kUploaded = "cudaupload ! cudaintegralhist";
+constexpr const char *kUploaded = "cudaupload ! video/x-raw(memory:CUDAMemory) ! cudaintegralhist";
 
 /// Returns whether there is a GPU, and cudaupload; says loudly what is missing.
 bool have_upload ()
@@ -514,6 +514,7 @@ GST_START_TEST (on_gpu)
   constexpr guint64 kCount = 6;
   Pipeline pipeline ("videotestsrc pattern=snow num-buffers=6 ! "
                      "video/x-raw,format=I420,width=1920,height=1080 ! cudaupload ! "
+                     "video/x-raw(memory:CUDAMemory) ! "
                      "cudaintegralhist name=hist backend=cuda compute=on-demand bins=32 ! "
                      "appsink name=sink max-buffers=1");
   g_autoptr (GstElement) element = pipeline.element ("hist");
