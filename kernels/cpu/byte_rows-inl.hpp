@@ -115,8 +115,10 @@ HWY_INLINE void count_tiles (const PixelRows &rows, int x, int columns, std::uin
   const hn::RepartitionToWide<decltype (d16)> d32;
   const hn::RepartitionToWide<decltype (d32)> d64;
   const auto wanted = hn::Set (d, bin), one = hn::Set (d, 1), all = hn::Set (d, 255);
-  for (int at = 0; at < kAtOnce; at += int (hn::Lanes (d))) {
-    const auto in_frame = hn::IfThenElseZero (hn::FirstN (d, std::max (0, columns - at)), all),
+  const int lanes = int (hn::Lanes (d));
+  for (int at = 0; at < kAtOnce; at += lanes) {
+    const auto in_frame =
+                   hn::IfThenElseZero (hn::FirstN (d, std::clamp (columns - at, 0, lanes)), all),
                inner = hn::And (in_frame, hn::ShiftLeftBytes<1> (d, all));
     const auto pixels = [&] (int i) HWY_ATTR {
       const auto bins = hn::LoadU (d, rows.pixels + i * rows.stride + x + at);
