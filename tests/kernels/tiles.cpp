@@ -4,6 +4,9 @@
 // beyond, and strategies fill all bits of both.
 //
 // Environment: devices.hpp
+#include <hwy/targets.h>
+
+#include <kernels/query.hpp>
 #include <kernels/tensor_view.hpp>
 
 #include "devices.hpp"
@@ -108,11 +111,58 @@ GST_START_TEST (format)
 }
 GST_END_TEST
 
+/// With each instruction set of this machine the CPU makes the same tiles, and asks them the same.
+GST_START_TEST (instruction_sets)
+{
+  static constexpr int kSizes[][2] = { { 17, 33 }, { 257, 65 }, { 641, 79 }, { 4400, 21 } };
+  const Strategy &strategy = *find_strategy ("byte-rows");
+  Queue queue (Device::cpu);
+  for (const auto &[width, height] : kSizes) {
+    const Shape shape = { width, height, 3, Type::u8_tiled };
+    const Input input (case_of (shape, Pattern::noise));
+    Frame frame (Device::cpu, input, !small_cases ());
+    const Block workspace (Device::cpu, strategy.workspace_bytes (shape, {}));
+    const std::vector<float> model = { 0.2f, 0.5f, 0.3f };
+    std::vector<float> wanted;
+    for (std::int64_t left = hwy::SupportedTargets () | HWY_SCALAR; left != 0; left &= left - 1) {
+      const std::int64_t target = left & -left;
+      if ((target & HWY_TARGETS) == 0)
+        continue;  // not compiled
+      hwy::SetSupportedTargetsForTest (target);
+      hwy::GetChosenTarget ().Update (hwy::SupportedTargets ());
+      frame.poison ();
+      fail_unless (inthist::run (strategy, frame.job (workspace, queue)) == 0);
+      const std::string wrong = frame.wrong ();
+      fail_unless (wrong.empty (), "%s: %s", hwy::TargetName (target), wrong.c_str ());
+      std::vector<float> got;
+      for (const int step : { 1, 3 }) {
+        const Grid grid = { 20, 9, -7, -3, step, 2, width / step + 9, height / 2 };
+        std::vector<float> map (std::size_t (grid.columns) * grid.rows);
+        Query query = { .question = Question::likelihoods,
+                        .windows = { nullptr, 0, grid },
+                        .models = model.data () };
+        query.answers = map.data ();
+        fail_unless_equals_int (
+            cpu::answer ({ shape, layout_of (shape), frame.tensor.data }, query), 0);
+        got.insert (got.end (), map.begin (), map.end ());
+      }
+      if (wanted.empty ())
+        wanted = got;
+      fail_unless (got == wanted, "%s: a map of %s", hwy::TargetName (target),
+                   name_of (shape).c_str ());
+    }
+    hwy::SetSupportedTargetsForTest (0);
+    hwy::GetChosenTarget ().Update (hwy::SupportedTargets ());
+  }
+}
+GST_END_TEST
+
 static Suite *tiles_suite ()
 {
   Suite *const suite = suite_create ("tiles");
   TCase *const tcase = case_of_suite (suite, "tiles");
   tcase_add_test (tcase, format);
+  tcase_add_test (tcase, instruction_sets);
   tcase_add_loop_test (tcase, frames, 0, int (std::size (kDevices)));
   return suite;
 }
