@@ -6,7 +6,7 @@
 
 namespace inthist::cuda {
 
-/// Runs byte-tiles with another policy. The workspace has room for strips of two rows of tiles.
+/// Runs byte-tiles with another policy. The workspace has room for strips of four rows of tiles.
 int run_byte_tiles (const Job &job, const TilesPolicy &policy);
 
 }  // namespace inthist::cuda

@@ -15,12 +15,12 @@ constexpr int kRowsAhead = 4;
 
 struct TilesPolicy {
   // Strips have so few rows of tiles that this part of a GPU's places has a block, or least_rows.
-  // 2 to 4 rows differ by 10 % at 640x480. At 1920x1080 6, which this makes, take 34.1 and 25.7 us,
-  // 4 take 40.7 and 28.8, 8 take 40.6 and 26.6.
+  // At 1920x1080 6, which this makes, take 34.1 and 25.7 us, 4 take 40.7 and 28.8, and 8 take
+  // 40.6 and 26.6.
   float busy = 0.7f;
-  int least_rows = 2;  // The workspace is for these.
-  int most_rows =
-      8;  // At 3840x2160 8 take 130 and 114 us, 6 take 127 and 123, 12 take 141 and 121.
+  int least_rows = 4;  // The workspace is for these. At 640x480 4 take 12.8 and 10 us, 3 take 14.1.
+  // At 3840x2160 8 take 130 and 114 us, 6 take 127 and 123, 12 take 141 and 121.
+  int most_rows = 8;
   // Tiles go to memory by way of shared memory, where a block has room.
   bool staged = true;
 };
