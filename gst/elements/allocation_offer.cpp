@@ -114,8 +114,8 @@ bool offer_pool (PoolOffer &offer, const Request &request, GstBufferPool *pool,
   if (!gst_buffer_pool_set_config (pool, config))
     return false;
   g_autoptr (GstStructure) set = gst_buffer_pool_get_config (pool);
-  gst_buffer_pool_config_get_params (set, nullptr, &offer.bytes, nullptr,
-                                     nullptr);  // rows may be longer on a device
+  // rows may be longer on a device
+  gst_buffer_pool_config_get_params (set, nullptr, &offer.bytes, nullptr, nullptr);
   return true;
 }
 

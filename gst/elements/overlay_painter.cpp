@@ -11,9 +11,10 @@
 namespace integralhist {
 namespace {
 
-constexpr gint64 kTile = 2048;  // most pixels a side of what is drawn at once; cairo ends at 32767
-constexpr gint64 kTrailTile =
-    64;  // the same for trails, which leave most of their surroundings as they are
+/// The most pixels a side of what is drawn at once; cairo ends at 32767.
+constexpr gint64 kTile = 2048;
+/// The same for trails, which leave most of their surroundings as they are.
+constexpr gint64 kTrailTile = 64;
 constexpr double kFar = 1e6;  // pixels; cairo's coordinates end at eight million
 constexpr Colour kBlack = { 0, 0, 0 }, kWhite = { 1, 1, 1 }, kPanel = { 0.2, 0.2, 0.2 };
 
@@ -352,8 +353,8 @@ void OverlayPainter::trail (std::span<const Point> points, const Colour &colour,
     paint (tile, [&] (cairo_t *cr) {
       cairo_set_line_width (cr, double (line_));
       cairo_set_line_cap (cr, CAIRO_LINE_CAP_ROUND);
-      cairo_set_operator (
-          cr, CAIRO_OPERATOR_SOURCE);  // where pieces meet, the newer one, and not the sum of both
+      // where pieces meet, the newer one, and not the sum of both
+      cairo_set_operator (cr, CAIRO_OPERATOR_SOURCE);
       for (const Segment &s : segments)
         if (touches (s)) {
           set_colour (cr, colour, s.opacity);

@@ -100,8 +100,8 @@ private:
   const gint64 line_;
   const double font_size_;
   Expected<> outcome_;
-  std::unique_ptr<cairo_scaled_font_t, void (*) (cairo_scaled_font_t *)>
-      font_;                      // there from the first text
+  // there from the first text
+  std::unique_ptr<cairo_scaled_font_t, void (*) (cairo_scaled_font_t *)> font_;
   std::vector<Box> taken_;        // by charts and labels
   gint64 too_wide_ = G_MAXINT64;  // a label for which there is no room, nor for wider ones
 };

@@ -88,9 +88,8 @@ HWY_INLINE void copy_tile (const TiledElements &at, const std::uint8_t *HWY_REST
   const hn::Rebind<std::uint16_t, decltype (d)> d_words;
   const hn::Rebind<std::uint8_t, decltype (d)> d_bytes;
   const auto *const top = reinterpret_cast<const std::uint16_t *> (tile);
-  const std::uint8_t *const high_top = tile + kTileSide * 3, *const inside =
-                                                                 tile
-                                                                 + kTileSide * at.tiles.line_of (i);
+  const std::uint8_t *const high_top = tile + kTileSide * 3;
+  const std::uint8_t *const inside = tile + kTileSide * at.tiles.line_of (i);
   const std::uint32_t left = at.left (tile, i);
   for (int j = 0; j < kTileSide; j += int (hn::Lanes (d))) {
     auto h = hn::Add (hn::Set (d, left), hn::PromoteTo (d, hn::Load (d_words, top + j)));
