@@ -20,14 +20,19 @@ namespace inthist::cpu {
 
 /// The numbers that strips were tuned to. One without a figure was not measured against others.
 struct StripsPolicy {
-  int tasks_per_core = 4;  // So many tasks keep every core busy.
+  // So many tasks keep every core busy where some take longer than others.
+  int tasks_per_core = 4;
   // A tensor of no more elements has one thread, which is done before another would have begun. On
   // two threads of an EPYC (Zen 4) a table of 64x64 with squares takes 1.6 us, and 2.6 where they
   // share it (inthist-check rows --bench --device cpu --table u8:u32 --bins 2 --size 64x64
   // --buffers 1). Other limits were not measured.
   int small_tensor = 1 << 15;
-  int least_rows = 32, least_units = 4;  // A strip has no fewer rows,
-  int least_table_pixels = 1 << 18;  // and one of a table no fewer pixels: both are worth a task.
+  // A strip has no fewer rows: a task costs less than its work.
+  int least_rows = 32;
+  // A strip has no fewer units, which are rows of tiles in tensors of tiles, for the same reason.
+  int least_units = 4;
+  // A strip of a table has no fewer pixels, for the same reason: there is one bin alone.
+  int least_table_pixels = 1 << 18;
 };
 constexpr StripsPolicy kStripsPolicy;
 
