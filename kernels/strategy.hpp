@@ -26,6 +26,13 @@ struct PixelPlane {
   std::size_t stride = 0;  // bytes
 };
 
+/// Returns an image's pixels as the input of a strategy, which only reads them.
+inline PixelPlane plane_of (const Image &image)
+{
+  return { static_cast<std::uint8_t *> (const_cast<void *> (image.data)),
+           std::size_t (image.stride) };
+}
+
 /// Rounds the width up to 256, so that vectors and tiles may read beyond a row's end.
 constexpr std::size_t bin_stride (int width)
 {

@@ -224,7 +224,7 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &reg
 
   const bool bins = of.content == inthist::Content::bins;
   const std::size_t tensor_bytes = inthist::tensor_bytes (of, layout),
-                    stride = bins ? inthist::bin_stride (of.width) : shape.width,
+                    stride = inthist::bin_stride (of.width),
                     pixel_bytes = bins ? stride * of.height : 0,
                     workspace_bytes = strategy->workspace_bytes (of, tuning);
   const auto message = [&] (const Available &available) {
@@ -241,10 +241,9 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &reg
       *strategy,
       { .shape = of,
         .layout = layout,
-        .pixels = { reinterpret_cast<std::uint8_t *> (
-                        bins ? pixels.get ()
-                             : static_cast<std::byte *> (const_cast<void *> (binning.image.data))),
-                    stride },
+        .pixels =
+            bins ? inthist::PixelPlane{ reinterpret_cast<std::uint8_t *> (pixels.get ()), stride }
+                 : inthist::plane_of (binning.image),
         .tensor = box->data (),
         .workspace = workspace.get (),
         .tuning = tuning,

@@ -70,19 +70,16 @@ private:
     TRY (check (cudaStreamWaitEvent (stream, kept, 0)));
     const bool bins = of.content == inthist::Content::bins;
     TRY (check (inthist::run (
-        strategy,
-        { .shape = of,
-          .layout = tensor.layout,
-          .pixels =
-              bins ? inthist::PixelPlane{ reinterpret_cast<std::uint8_t *> (place.pixels.get ()),
-                                          stride }
-                   : inthist::PixelPlane{ static_cast<std::uint8_t *> (
-                                              const_cast<void *> (binning.image.data)),
-                                          std::size_t (binning.image.stride) },
-          .tensor = tensor.data (),
-          .workspace = place.workspace.get (),
-          .stream = stream,
-          .binning = bins ? &binning : nullptr })));
+        strategy, { .shape = of,
+                    .layout = tensor.layout,
+                    .pixels = bins ? inthist::PixelPlane{ reinterpret_cast<std::uint8_t *> (
+                                                              place.pixels.get ()),
+                                                          stride }
+                                   : inthist::plane_of (binning.image),
+                    .tensor = tensor.data (),
+                    .workspace = place.workspace.get (),
+                    .stream = stream,
+                    .binning = bins ? &binning : nullptr })));
     TRY (tensor.set_computed (stream));
     return check (cudaEventRecord (read, stream));
   }
