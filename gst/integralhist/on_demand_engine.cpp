@@ -109,7 +109,7 @@ public:
       stay_on_demand (submitted.error ());
     }
     const auto start = std::chrono::steady_clock::now ();
-    auto tensor = std::static_pointer_cast<OnDemandTensor> (TRY (pool_->acquire ()));
+    auto tensor = std::static_pointer_cast<HostOnDemandTensor> (TRY (pool_->acquire ()));
     TRY (tensor->keep (frame));
     const std::lock_guard lock (mutex_);
     stats_.frames++;

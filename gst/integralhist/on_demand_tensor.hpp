@@ -66,10 +66,6 @@ public:
   Expected<> wait (GstClockTime) override { return {}; }
   void released () override;
 
-  /// Copies the frame's values, or enqueues that. The engine calls this before anybody else has the
-  /// tensor.
-  virtual Expected<> keep (const Frame &frame) = 0;
-
 protected:
   /// A tensor of a part of the frame.
   struct Box {
@@ -140,6 +136,9 @@ public:
   create (const std::shared_ptr<OnDemandFrames> &frames, unsigned alive,
           const Cancelled &cancelled);
 
+  /// Copies the frame's values. The engine calls this before anybody else has the tensor.
+  Expected<> keep (const Frame &frame);
+
   Expected<> ask (std::span<const Query> queries) override;
   Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override;
   Expected<const void *> host () override;
@@ -147,7 +146,6 @@ public:
   Expected<std::span<const Shard>> shards () override;
   Expected<> add_reader (inthist::Stream stream) override;
   void released () override;
-  Expected<> keep (const Frame &frame) override;
 
 private:
   HostOnDemandTensor (std::shared_ptr<OnDemandFrames> frames, HostMemory values)

@@ -162,11 +162,8 @@ public:
 
   cudaEvent_t kept () const { return own_->kept.get (); }
 
-  Expected<> keep (const Frame &) override
-  {
-    return error (Error::Kind::failed, "frames of a GPU are kept on a stream");
-  }
-  /// Enqueues the copy of the frame's values.
+  /// Enqueues the copy of the frame's values. The engine calls this before anybody else has the
+  /// tensor.
   CudaExpected<> keep (const Frame &frame, cudaStream_t stream)
   {
     static const inthist::Lut kIdentity = inthist::uniform_lut (256);
