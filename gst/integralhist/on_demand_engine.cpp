@@ -28,7 +28,7 @@ public:
   {
     layout = tensor_->layout;
   }
-  ~ObservedTensor () override { frames_->note (demand_.is_whole ()); }
+  ~ObservedTensor () override { frames_->note_released (demand_.is_whole ()); }
 
   Expected<> wait (GstClockTime timeout) override { return tensor_->wait (timeout); }
   Expected<> ask (std::span<const Query> queries) override
@@ -161,11 +161,11 @@ public:
       stats.add (asked);
     }
     stats.in_flight += frames_->computing;
-    stats.pixel_answers = frames_->pixels;
-    stats.part_tensors = frames_->boxes;
-    stats.tensors = frames_->wholes;
+    stats.pixel_answers = frames_->pixel_answers;
+    stats.part_tensors = frames_->part_tensors;
+    stats.tensors = frames_->tensors;
     stats.bytes_on_demand = frames_->bytes ();
-    stats.compute.add (frames_->computed ());
+    stats.compute.add (frames_->time ());
     const std::lock_guard lock (mutex_);
     stats.add (stats_);
     return stats;
@@ -209,9 +209,9 @@ private:
   {
     if (!automatic_ || stays_on_demand_)
       return eager_now_ = false;
-    const OnDemandFrames::Row last = frames_->last ();
-    const bool now = eager_now_ ? last.less < kLess : last.whole >= kWholes;
-    if (last.less >= kIdle)
+    const OnDemandFrames::Streak streak = frames_->streak ();
+    const bool now = eager_now_ ? streak.less < kLess : streak.whole >= kWholes;
+    if (streak.less >= kIdle)
       TRY (drop_eager ());
     if (now != eager_now_)
       GST_DEBUG ("consumers %s: frames are computed %s",

@@ -50,29 +50,28 @@ void note_failure (const Error &error)
 
 }  // namespace
 
-void OnDemandFrames::note_computed (bool whole, guint64 nanoseconds)
+void OnDemandFrames::add_time (guint64 nanoseconds)
 {
-  (whole ? wholes : boxes)++;
   const std::lock_guard lock (mutex_);
-  computed_.add (nanoseconds);
+  time_.add (nanoseconds);
 }
 
-Duration OnDemandFrames::computed ()
+Duration OnDemandFrames::time ()
 {
   const std::lock_guard lock (mutex_);
-  return computed_;
+  return time_;
 }
 
-void OnDemandFrames::note (bool whole)
+void OnDemandFrames::note_released (bool whole)
 {
   const std::lock_guard lock (mutex_);
-  last_ = whole ? Row{ last_.whole + 1, 0 } : Row{ 0, last_.less + 1 };
+  streak_ = whole ? Streak{ streak_.whole + 1, 0 } : Streak{ 0, streak_.less + 1 };
 }
 
-OnDemandFrames::Row OnDemandFrames::last ()
+OnDemandFrames::Streak OnDemandFrames::streak ()
 {
   const std::lock_guard lock (mutex_);
-  return last_;
+  return streak_;
 }
 
 /// Moves a query from the frame to a part of it that has all of its windows. `list` keeps a list
@@ -108,7 +107,7 @@ inthist::Shape OnDemandTensor::shape_of (const Region &region) const
 
 void OnDemandTensor::released ()
 {
-  frames_->note (demand_.is_whole ());
+  frames_->note_released (demand_.is_whole ());
   box_ = nullptr;
   demand_.forget ();
 }
@@ -182,7 +181,7 @@ Expected<> HostOnDemandTensor::ask (std::span<const Query> queries)
 Expected<> HostOnDemandTensor::ask_one (const Query &query)
 {
   const auto answer_from_pixels = [&] {
-    frames_->pixels++;
+    frames_->pixel_answers++;
     return check_host (inthist::cpu::answer_pixels (binning ({}), shape, query));
   };
   auto locked = TRY (lock ());
@@ -212,7 +211,6 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
 Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &region)
 {
   const auto start = std::chrono::steady_clock::now ();
-  const bool whole = is_whole (region);
   const inthist::Shape of = shape_of (region);
   const inthist::Layout layout = inthist::layout_of (of);
   const inthist::Strategy *strategy = frames_->plan.choice.strategy;
@@ -251,8 +249,8 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &reg
         .cancelled = Interruptible::flag () }));
   frames_->computing--;
   TRY (outcome);
-  frames_->note_computed (
-      whole, std::chrono::nanoseconds (std::chrono::steady_clock::now () - start).count ());
+  frames_->count (is_whole (region));
+  frames_->add_time (std::chrono::nanoseconds (std::chrono::steady_clock::now () - start).count ());
   return box;
 }
 
@@ -265,7 +263,7 @@ HostOnDemandTensor::whole_behind (std::unique_lock<std::mutex> &lock)
   auto computed = unlocked (lock, [&] { return frames_->behind->compute (binning ({}).image); });
   whole_ = TRY (std::move (computed));
   demand_.note_computed (demand_.frame ());
-  frames_->wholes++;
+  frames_->count (true);
   return whole_;
 }
 

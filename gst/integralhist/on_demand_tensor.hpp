@@ -36,28 +36,31 @@ public:
   const std::shared_ptr<WholeFrames> behind;
   const std::shared_ptr<RecycledMemory> memory = std::make_shared<RecycledMemory> ();
 
-  std::atomic<guint64> pixels = 0, boxes = 0, wholes = 0;  // questions, and tensors computed
-  std::atomic<unsigned> computing = 0;                     // tensors, now
-  std::atomic<guint64> value_bytes = 0;                    // of frames that are kept
+  std::atomic<guint64> pixel_answers = 0, part_tensors = 0, tensors = 0;  // as in Stats
+  std::atomic<unsigned> computing = 0;                                    // tensors, now
+  std::atomic<guint64> value_bytes = 0;                                   // of frames that are kept
 
   /// Returns the host memory that frames hold, or keep for the next.
   guint64 bytes () const { return value_bytes + memory->bytes (); }
 
-  void note_computed (bool whole, guint64 nanoseconds);
-  Duration computed ();
+  /// Counts a tensor that was computed.
+  void count (bool whole) { (whole ? tensors : part_tensors)++; }
+  /// Adds the time that one took.
+  void add_time (guint64 nanoseconds);
+  Duration time ();
 
   /// How many frames in a row, of those that nobody holds any more, were computed whole, or were
   /// not. One of the two is 0.
-  struct Row {
+  struct Streak {
     unsigned whole = 0, less = 0;
   };
-  void note (bool whole);
-  Row last ();
+  void note_released (bool whole);
+  Streak streak ();
 
 private:
   std::mutex mutex_;  // guards all below
-  Row last_;
-  Duration computed_;
+  Streak streak_;
+  Duration time_;
 };
 
 /// What all such tensors are, wherever the values lie.

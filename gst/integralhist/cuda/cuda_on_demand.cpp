@@ -250,7 +250,7 @@ private:
       };
       const std::shared_ptr<Tensor> tensor =
           TRY (parts_->compute (shape_of (region), binning, kept (), own_->read.get ()));
-      (is_whole (region) ? frames_->wholes : frames_->boxes)++;
+      frames_->count (is_whole (region));
       return tensor;
     });
   }
