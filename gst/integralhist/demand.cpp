@@ -11,6 +11,16 @@ namespace {
 
 using inthist::Question;
 
+// Both are judged, not measured. With any values a frame costs at most twice its tensor.
+
+/// A box also spans what was asked before, while that costs at most so many boxes of what is asked
+/// now, besides the last box: it is likely to be asked again. Between windows far apart too much
+/// lies that nobody asks for.
+constexpr double kMostToSpan = 2;
+/// A box costs at most this share of the whole tensor. Else that is computed: it costs little more,
+/// and never has to grow.
+constexpr double kMostOfWhole = 0.7;
+
 /// The pixels from the first to before the last, anywhere.
 struct Extent {
   std::int64_t x0 = INT64_MAX, y0 = INT64_MAX, x1 = INT64_MIN, y1 = INT64_MIN;
@@ -116,10 +126,9 @@ std::optional<Region> Demand::tensor_for (const Query &query)
     return box_;
   const bool has_box = box_.width > 0;
   Region wanted = has_box ? both (all, box_) : all;
-  // far from what was asked before, unless all of that is worth as much
-  if (cost_of (wanted) > 2 * cost_of (asked) + (has_box ? cost_of (box_) : 0))
+  if (cost_of (wanted) > kMostToSpan * cost_of (asked) + (has_box ? cost_of (box_) : 0))
     wanted = asked;
-  if (!movable || cost_of (wanted) > 0.7 * cost_of (frame_)
+  if (!movable || cost_of (wanted) > kMostOfWhole * cost_of (frame_)
       || spent_in_all_ + cost_of (wanted) > cost_of (frame_))
     wanted = frame_;
   return wanted;

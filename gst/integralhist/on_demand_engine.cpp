@@ -179,7 +179,10 @@ public:
   }
 
 private:
-  static constexpr unsigned kWholes = 4, kLess = 8, kIdle = 256;  // frames in a row
+  // How many frames in a row decide; judged, not measured.
+  static constexpr unsigned kWholes = 4;  // begin to compute at once: one look at a tensor does not
+  static constexpr unsigned kLess = 8;    // end that: a short pause of the consumers does not
+  static constexpr unsigned kIdle = 256;  // free the engine's memory: it takes long to make again
 
   Expected<SubmittedFrame> submit_at_once (const Frame &frame)
   {
