@@ -145,7 +145,7 @@ static void warn_of_wait (GstCudaIntegral *self, unsigned most, const Options &o
       (nullptr));
 }
 
-static Expected<> make_engine (GstCudaIntegral *self)
+static Expected<> renew_engine (GstCudaIntegral *self)
 {
   State &state = Element::state_of (self);
   const inthist::Shape &shape = state.shape;
@@ -327,7 +327,7 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
     drop_engine (state);
   }
   if (!engine_of (state))
-    TRY (make_engine (self));
+    TRY (renew_engine (self));
   const auto engine = engine_of (state);
   const auto [tensor, hold] = TRY (submit (state, *engine, buffer));
   if (properties.sync)
