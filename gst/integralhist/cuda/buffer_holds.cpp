@@ -23,12 +23,20 @@ BufferHolds::~BufferHolds ()
   watcher_.join ();
 }
 
-void BufferHolds::add (GstBuffer *buffer, std::shared_ptr<Tensor> tensor, cudaEvent_t read)
+Expected<> BufferHolds::hold_until_read (GstBuffer *buffer, std::shared_ptr<Tensor> tensor,
+                                         cudaEvent_t read)
 {
-  const std::lock_guard lock (mutex_);
-  holds_.push_back ({ BufferHold (buffer, std::move (tensor)), read });
-  if (asleep_)
-    changed_.notify_one ();
+  return on (*context_, [&] () -> Expected<> {
+    if (cause_copies_) {
+      TRY (await (read));
+    } else if (!has_fired (read)) {
+      const std::lock_guard lock (mutex_);
+      holds_.push_back ({ BufferHold (buffer, std::move (tensor)), read });
+      if (asleep_)
+        changed_.notify_one ();
+    }
+    return {};
+  });
 }
 
 void BufferHolds::drop_read ()

@@ -24,16 +24,14 @@ public:
   /// Drops all holds; their events must have fired.
   ~BufferHolds () override;
 
-  /// Holds a buffer until `read` fires. `read` may be recorded again only after it has fired and
-  /// drop_read () was called.
-  void add (GstBuffer *buffer, std::shared_ptr<Tensor> tensor, cudaEvent_t read);
+  /// Holds a buffer until `read` fires, or waits for that once an element downstream has copied a
+  /// held buffer. `read` may be recorded again only after it has fired and drop_read () was called.
+  Expected<> hold_until_read (GstBuffer *buffer, std::shared_ptr<Tensor> tensor, cudaEvent_t read);
   /// Drops the holds whose buffers have been read; the context must be current.
   void drop_read ();
   /// Waits for the oldest hold and drops it. Where another thread is dropping the last ones, it
   /// waits for that. Returns false where there is no hold.
   Expected<bool> drop_oldest ();
-  /// Returns whether an element downstream has copied a held buffer.
-  bool cause_copies () const { return cause_copies_; }
 
   guint64 n_returned () override;
   Expected<bool> await_more (guint64 before) override;
@@ -49,8 +47,8 @@ private:
   void watch ();
 
   const Context context_;
-  std::atomic<bool> cause_copies_ = false;
-  std::mutex mutex_;  // guards all below
+  std::atomic<bool> cause_copies_ = false;  // an element downstream has copied a held buffer
+  std::mutex mutex_;                        // guards all below
   std::condition_variable changed_, dropped_;
   unsigned dropping_ = 0;  // taken from holds_, reference not dropped yet
   guint64 n_dropped_ = 0;

@@ -73,7 +73,7 @@ public:
     const cudaEvent_t read =
         (frame.place == Place::pinned ? last_slot_->picture->arrived : last_slot_->computed).get ();
     return SubmittedFrame{ tensor, [this, tensor, read] (GstBuffer *buffer) {
-                            return hold (buffer, tensor, read);
+                            return holds_->hold_until_read (buffer, tensor, read);
                           } };
   }
 
@@ -172,18 +172,6 @@ private:
          { pictures_.stream (), slot.stream.get (), download_stream_->get () })
       if (stream)
         cudaStreamSynchronize (stream);
-  }
-
-  /// Holds a buffer until the event `read` fires.
-  Expected<> hold (GstBuffer *buffer, const std::shared_ptr<Tensor> &tensor, cudaEvent_t read)
-  {
-    return on (*context_, [&] () -> Expected<> {
-      if (holds_->cause_copies ())
-        TRY (await (read));
-      else if (!has_fired (read))
-        holds_->add (buffer, tensor, read);
-      return {};
-    });
   }
 
   /// Returns whether to measure this frame: at most one a millisecond, so that frames at 30 a

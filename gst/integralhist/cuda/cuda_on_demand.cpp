@@ -298,13 +298,7 @@ public:
       return {};
     }));
     return SubmittedFrame{ tensor, [this, tensor] (GstBuffer *buffer) {
-                            return on (*parts_->context, [&] () -> Expected<> {
-                              if (holds_->cause_copies ())
-                                TRY (await (tensor->kept ()));
-                              else if (!has_fired (tensor->kept ()))
-                                holds_->add (buffer, tensor, tensor->kept ());
-                              return {};
-                            });
+                            return holds_->hold_until_read (buffer, tensor, tensor->kept ());
                           } };
   }
 
