@@ -13,7 +13,7 @@ GParamSpec *producer_stats_spec ()
       "tile and threads (0 for its own defaults) and where that choice is from (tuning), "
       "compute (whether the next frame is computed at once or on demand), of frames on demand "
       "pixel-answers, part-tensors and tensors (questions answered without a tensor, tensors of a "
-      "part of a frame, and of all of it) and bytes-on-demand (of host memory, which they hold or "
+      "part of a frame, and of all of it) and bytes-on-demand (of memory, which they hold or "
       "keep for the next), device, microseconds of upload, compute and download, "
       "bytes each way, bytes-staged of "
       "those up that were copied to pinned memory first; skipped, how many late frames passed "

@@ -60,7 +60,7 @@ struct Stats {
   // of frames that are computed on demand
   guint64 pixel_answers = 0;              // from the pixels, without a tensor
   guint64 part_tensors = 0, tensors = 0;  // computed, of a part of a frame and of all of it
-  guint64 bytes_on_demand = 0;            // of host memory, which they hold or keep for the next
+  guint64 bytes_on_demand = 0;            // of memory, which they hold or keep for the next
 
   struct DeviceParts {
     int device;

@@ -164,7 +164,7 @@ public:
     stats.pixel_answers = frames_->pixel_answers;
     stats.part_tensors = frames_->part_tensors;
     stats.tensors = frames_->tensors;
-    stats.bytes_on_demand = frames_->bytes ();
+    stats.bytes_on_demand = frames_->bytes () + (on_device_ ? on_device_->bytes () : 0);
     stats.compute.add (frames_->time ());
     const std::lock_guard lock (mutex_);
     stats.add (stats_);

@@ -19,6 +19,8 @@ public:
   /// Enqueues the copy of a frame's values into such a tensor.
   virtual Expected<SubmittedFrame> keep (const Frame &frame,
                                          std::shared_ptr<EngineTensor> into) = 0;
+  /// Returns the memory of tensors that were computed of them; any thread may ask.
+  virtual guint64 bytes () const = 0;
 };
 
 /// Makes an engine whose frames are computed when somebody asks: on the CPU, or on the device that

@@ -40,7 +40,7 @@ public:
   std::atomic<unsigned> computing = 0;                                    // tensors, now
   std::atomic<guint64> value_bytes = 0;                                   // of frames that are kept
 
-  /// Returns the host memory that frames hold, or keep for the next.
+  /// Returns the memory that frames hold, or keep for the next, but for tensors on a device.
   guint64 bytes () const { return value_bytes + memory->bytes (); }
 
   /// Counts a tensor that was computed.

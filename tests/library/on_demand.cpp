@@ -548,6 +548,7 @@ GST_START_TEST (on_gpu)
   }
   const Counted all (element);
   fail_unless (all.tensors == kCount && all.parts == asked.parts);
+  fail_unless (all.bytes >= asked.bytes + kCount * 32 * 1920 * 1080, "tensors are not counted");
 }
 GST_END_TEST;
 

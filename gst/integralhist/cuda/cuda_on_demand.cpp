@@ -173,6 +173,8 @@ public:
                           } };
   }
 
+  guint64 bytes () const override { return parts_->bytes (); }
+
 private:
   const std::shared_ptr<PartTensors> parts_;
   InContext<StreamOwner> stream_;

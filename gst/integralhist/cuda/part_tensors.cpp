@@ -82,6 +82,7 @@ Expected<std::shared_ptr<CudaTensor>> PartTensors::take (const inthist::Shape &o
   if (!tensor) {
     auto made = TRY (CudaTensor::create (room, 0, context, queries_, download_));
     tensor.reset (static_cast<CudaTensor *> (made.release ()));
+    bytes_ += tensor->room ();
   }
   tensor->set_shape (of);
   return std::shared_ptr<CudaTensor> (tensor.release (),
@@ -98,6 +99,7 @@ void PartTensors::give_back (std::unique_ptr<CudaTensor> tensor)
   if (idle_->size () > kMostIdle) {
     oldest = std::move (idle_->front ());
     idle_->erase (idle_->begin ());
+    bytes_ -= oldest->room ();
   }
 }
 

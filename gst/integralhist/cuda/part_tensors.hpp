@@ -4,6 +4,7 @@
 // kept for the next.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -30,6 +31,8 @@ public:
   Expected<std::shared_ptr<CudaTensor>> compute (const inthist::Shape &of,
                                                  const inthist::Binning &binning, cudaEvent_t kept,
                                                  cudaEvent_t read);
+  /// Returns the memory of tensors that are out, or kept for the next.
+  guint64 bytes () const { return bytes_; }
 
 private:
   /// A stream, and what a strategy takes there besides the tensor.
@@ -48,6 +51,7 @@ private:
 
   const Download download_;
   const std::shared_ptr<QueryBufferPool> queries_;
+  std::atomic<guint64> bytes_ = 0;
   std::mutex mutex_;  // guards all below
   InContext<std::vector<std::unique_ptr<Workplace>>> places_;
   InContext<std::vector<std::unique_ptr<CudaTensor>>> idle_;
