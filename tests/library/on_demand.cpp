@@ -620,9 +620,27 @@ GST_START_TEST (held)
 }
 GST_END_TEST;
 
-/// Consumers that keep asking for whole tensors get them at once, as long as they do.
+namespace {
+
+int dropped = 0;  // engines, by the streaming thread, which is the test's
+
+void note_drop (GstDebugCategory *, GstDebugLevel, const gchar *, const gchar *, gint, GObject *,
+                GstDebugMessage *message, gpointer)
+{
+  if (g_str_equal (gst_debug_message_get (message), "dropping an engine"))
+    dropped++;
+}
+
+}  // namespace
+
+/// Consumers that keep asking for whole tensors get them at once, as long as they do. The engine
+/// that computes them stays for 256 frames, and goes when nobody needs it any more.
 GST_START_TEST (automatic)
 {
+  gst_debug_remove_log_function (gst_debug_log_default);
+  gst_debug_add_log_function (note_drop, nullptr, nullptr);
+  gst_debug_set_active (TRUE);
+  gst_debug_set_threshold_from_string ("integralhist:5", TRUE);
   const std::string caps = caps_text ("GRAY8", 320, 240);
   const GstVideoInfo info = video_info (caps);
   Harness harness (kHistogram, "");
@@ -683,7 +701,11 @@ GST_START_TEST (automatic)
   fail_unless (compute_after (20, Ask::corner) == "on-demand", "corners keep it");
   fail_unless (compute_after (20, Ask::tensor) == "eager");
   fail_unless (compute_after (20, Ask::corner_maps) == "on-demand", "boxes keep it");
-  fail_unless (compute_after (300, Ask::corner) == "on-demand");
+  // with the 20 before
+  fail_unless (compute_after (256 - 20, Ask::corner) == "on-demand" && dropped == 0,
+               "the engine goes too early");
+  fail_unless (compute_after (1, Ask::corner) == "on-demand" && dropped == 1, "the engine stays");
+  fail_unless (compute_after (40, Ask::corner) == "on-demand" && dropped == 1);
   fail_unless (compute_after (20, Ask::tensor) == "eager" && Counted (harness.get ()).frames == n);
 }
 GST_END_TEST;
