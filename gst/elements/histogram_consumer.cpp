@@ -2,6 +2,7 @@
 #include "histogram_consumer.hpp"
 
 #include <string>
+#include <utility>
 
 #include <gst/integralhist/histogram.hpp>
 
@@ -28,7 +29,7 @@ void HistogramConsumer::take_event (GstBaseTransform *element, GstEvent *event)
                          ("The stream ended, and none of its %u frames carried an integral "
                           "histogram: something between cudaintegralhist and %s drops the meta, or "
                           "the stream is too short for its interval.",
-                          missing_, GST_OBJECT_NAME (element)),
+                          std::exchange (missing_, 0), GST_OBJECT_NAME (element)),
                          (nullptr));
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START)
     refusal_.set_flushing (true);
@@ -56,14 +57,16 @@ Expected<> HistogramConsumer::note_missing (GstBaseTransform *element, const cha
   missing_++;
   const std::string name = GST_OBJECT_NAME (element);
   const auto producer = find_producer (GST_BASE_TRANSFORM_SINK_PAD (element));
-  if (!producer)
+  if (!producer) {
+    missing_ = 0;  // the end of the stream says nothing more
     return error (Error::Kind::no_histogram,
                   "The frames carry no integral histogram: put cudaintegralhist before ", name,
                   ", as in \"", usage, "\", with nothing between them that drops it");
+  }
   if (producer->attached < kPatientIntervals || missing_ < kPatience
       || missing_ / kPatientIntervals < producer->interval)
     return {};
-  return error (Error::Kind::no_histogram, "None of ", missing_,
+  return error (Error::Kind::no_histogram, "None of ", std::exchange (missing_, 0),
                 " frames carried an integral histogram, and cudaintegralhist has attached ",
                 producer->attached, ": something between it and ", name,
                 " drops the meta, or each frame that has one. Put ", name,

@@ -94,8 +94,7 @@ GType compute_get_type ()
       "keep asking for whole tensors",
       "auto" },
     { int (Compute::eager), "At once, while the frame is passed on", "eager" },
-    { int (Compute::on_demand),
-      "When somebody asks, and as much as is asked; of frames in host memory", "on-demand" },
+    { int (Compute::on_demand), "When somebody asks, and as much as is asked", "on-demand" },
     { 0, nullptr, nullptr },
   };
   static const GType type = g_enum_register_static ("GstCudaIntegralCompute", values);

@@ -8,6 +8,9 @@
 namespace integralhist {
 
 struct AnswerCost {
+  /// Of what is never done.
+  static constexpr double kNever = -1;
+
   double pixel,  // to count a pixel of a window, on one core
       window,    // for each window that is counted, besides its pixels
       element,   // to compute an element of a tensor
@@ -27,7 +30,7 @@ inline constexpr AnswerCost kCpuCost = {
 
 /// A GPU, which counts no pixels: on an H100 1920x1080x32 takes 90 us, and a small tensor 10.
 inline constexpr AnswerCost kGpuCost = {
-  .pixel = 1e30, .window = 1e30, .element = 0.0012, .tensor = 10000
+  .pixel = AnswerCost::kNever, .window = 0, .element = 0.0012, .tensor = 10000
 };
 
 }  // namespace integralhist

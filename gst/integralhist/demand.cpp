@@ -105,6 +105,8 @@ double Demand::cost_of (const Region &part) const
 /// Returns whether to count a query's windows from pixels, `all` being around all those that were.
 bool Demand::is_worth_counting (const Query &query, const Region &all)
 {
+  if (answer_cost_->pixel == AnswerCost::kNever)
+    return false;
   const double cost = answer_cost_->pixel * pixels_of (query, shape_)
                       + answer_cost_->window * query.windows.size ();
   if (spent_ + cost >= cost_of (all) || spent_in_all_ + cost >= cost_of (frame_))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "make_engine.hpp"
 
+#include <kernels/registry.hpp>
+
 #include "cpu_engine.hpp"
 #include "cuda/cuda_engine.hpp"
 #include "cuda/cuda_on_demand.hpp"
@@ -114,16 +116,21 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
   // when the CPU turns to an eager engine, frames stream: nothing is measured
   if (plain_cpu)
     return make_on_demand_engine (shape, lut, options, later (untuned (options)), nullptr);
-  const bool on_gpu = !devices.contexts.empty ();
+  const bool on_gpu = !devices.contexts.empty (),
+             // else eager engines say what is wrong, and the CPU computes frames in host memory
+      computes = !on_gpu || inthist::preferred_strategy (inthist::Device::cuda, shape);
   std::unique_ptr<DeviceFrames> on_device;
 #if INTHIST_CUDA
-  if (on_gpu && !devices.are_several ())
+  // frames that take several devices, or rounds, are computed at once
+  if (on_gpu && computes && !devices.are_several () && options.task_bins == 0
+      && options.max_device_memory == 0)
     on_device = make_cuda_frames (devices.contexts.front (), options.download);
 #endif
   return make_on_demand_engine (
       shape, lut, options, later (options),
-      std::make_shared<WholeFrames> (later (for_questions (options)),
-                                     on_gpu ? inthist::Device::cuda : inthist::Device::cpu),
+      computes ? std::make_shared<WholeFrames> (
+          later (for_questions (options)), on_gpu ? inthist::Device::cuda : inthist::Device::cpu)
+               : nullptr,
       std::move (on_device));
 }
 

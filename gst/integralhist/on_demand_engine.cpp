@@ -160,6 +160,8 @@ public:
       asked.frames = 0;  // they are counted here
       stats.add (asked);
     }
+    if (on_device_)
+      stats.device = std::max (stats.device, on_device_->device ());
     stats.in_flight += frames_->computing;
     stats.pixel_answers = frames_->pixel_answers;
     stats.part_tensors = frames_->part_tensors;
@@ -201,7 +203,8 @@ private:
       pool->set_flushing (flushing_);
       device_pool_ = std::move (pool);
     }
-    auto submitted = TRY (on_device_->keep (frame, TRY (device_pool_->acquire ())));
+    MemoryReturns &returns = *TRY (on_device_->returns ());
+    auto submitted = TRY (on_device_->keep (frame, TRY (device_pool_->acquire (returns))));
     const std::lock_guard lock (mutex_);
     stats_.frames++;
     return submitted;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include "memory_returns.hpp"
 #include "on_demand_tensor.hpp"
 #include "options.hpp"
 #include "whole_frames.hpp"
@@ -16,10 +17,14 @@ public:
   /// Makes a tensor that keeps frames.
   virtual Expected<std::unique_ptr<EngineTensor>>
   make (const std::shared_ptr<OnDemandFrames> &frames) = 0;
+  /// Drops the buffers that have been read; says when others come back, and tensors with them.
+  virtual Expected<MemoryReturns *> returns () = 0;
   /// Enqueues the copy of a frame's values into such a tensor.
   virtual Expected<SubmittedFrame> keep (const Frame &frame,
                                          std::shared_ptr<EngineTensor> into) = 0;
-  /// Returns the memory of tensors that were computed of them; any thread may ask.
+  // Any thread may ask these.
+  virtual int device () const = 0;
+  /// Returns the memory of tensors that were computed of frames.
   virtual guint64 bytes () const = 0;
 };
 

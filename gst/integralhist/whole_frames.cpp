@@ -19,9 +19,11 @@ Expected<std::shared_ptr<Tensor>> WholeFrames::compute (const inthist::Image &im
     return tensor;
   };
   auto tensor = compute ();
-  const auto engine = engine_.engine ();
-  const bool failed =
-      (!tensor && tensor.error ().kind == Error::Kind::failed) || (engine && engine->has_failed ());
+  const auto has_failed = [&] {
+    const auto engine = engine_.engine ();
+    return engine && engine->has_failed ();
+  };
+  const bool failed = (!tensor && tensor.error ().kind == Error::Kind::failed) || has_failed ();
 
   if (failed || ended_)
     engine_.drop ();

@@ -92,11 +92,11 @@ HWY_INLINE void copy_tile (const TiledElements &at, const std::uint8_t *HWY_REST
   const std::uint8_t *const inside = tile + kTileSide * at.tiles.line_of (i);
   const std::uint32_t left = at.left (tile, i);
   for (int j = 0; j < kTileSide; j += int (hn::Lanes (d))) {
-    auto h = hn::Add (hn::Set (d, left), hn::PromoteTo (d, hn::Load (d_words, top + j)));
+    auto h = hn::Add (hn::Set (d, left), hn::PromoteTo (d, hn::LoadU (d_words, top + j)));
     if (i > 0)
-      h = hn::Add (h, hn::PromoteTo (d, hn::Load (d_bytes, inside + j)));
+      h = hn::Add (h, hn::PromoteTo (d, hn::LoadU (d_bytes, inside + j)));
     if (at.tiles.wide)
-      h = hn::Add (h, hn::ShiftLeft<16> (hn::PromoteTo (d, hn::Load (d_bytes, high_top + j))));
+      h = hn::Add (h, hn::ShiftLeft<16> (hn::PromoteTo (d, hn::LoadU (d_bytes, high_top + j))));
     hn::StoreU (h, d, out + j);
   }
   out[0] = left;

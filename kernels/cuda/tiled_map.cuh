@@ -171,6 +171,8 @@ bool try_launch_quads (const TensorInTiles &tensor, const AnyQuery &query, const
   const QuadColumns columns = quad_columns (grid);
   const dim3 blocks (divide_up (columns.n, columns.lanes ()),
                      divide_up (chains.n, kQuadThreads / kRowLanes));
+  if (blocks.y > 65535)  // a grid has no more
+    return false;
   const auto kernel = tensor.tiles.wide ? map_quads<kMeasure, true, AnyQuery>
                                         : map_quads<kMeasure, false, AnyQuery>;
   kernel<<<blocks, kQuadThreads, 0, stream>>> (tensor, query, columns, chains);

@@ -119,8 +119,8 @@ private:
         { values () + region.y * stride () + region.x, std::ptrdiff_t (stride ()), {} },
         frames_->lut
       };
-      const std::shared_ptr<Tensor> tensor =
-          TRY (parts_->compute (shape_of (region), binning, kept (), own_->read.get ()));
+      const std::shared_ptr<Tensor> tensor = TRY (parts_->compute (
+          shape_of (region), !is_whole (region), binning, kept (), own_->read.get ()));
       frames_->count (is_whole (region));
       return tensor;
     });
@@ -143,6 +143,7 @@ public:
     if (*stream_)
       cudaStreamSynchronize (stream_->get ());  // all that is held has been read
     holds_.reset ();
+    parts_->end ();
   }
 
   bool takes (const Frame &frame) const override
@@ -156,15 +157,22 @@ public:
     return CudaOnDemandTensor::create (frames, parts_);
   }
 
-  Expected<SubmittedFrame> keep (const Frame &frame, std::shared_ptr<EngineTensor> into) override
+  Expected<MemoryReturns *> returns () override
   {
-    const auto tensor = std::static_pointer_cast<CudaOnDemandTensor> (into);
-    TRY (on (*parts_->context, [&] () -> Expected<> {
+    return on (*parts_->context, [&] () -> Expected<MemoryReturns *> {
       if (!holds_) {
         *stream_ = TRY (make_stream ());
         holds_ = TRY (BufferHolds::create (parts_->context));
       }
       holds_->drop_read ();
+      return holds_.get ();
+    });
+  }
+
+  Expected<SubmittedFrame> keep (const Frame &frame, std::shared_ptr<EngineTensor> into) override
+  {
+    const auto tensor = std::static_pointer_cast<CudaOnDemandTensor> (into);
+    TRY (on (*parts_->context, [&] () -> Expected<> {
       TRY (tensor->keep (frame, stream_->get ()));
       return {};
     }));
@@ -173,6 +181,7 @@ public:
                           } };
   }
 
+  int device () const override { return parts_->context->device (); }
   guint64 bytes () const override { return parts_->bytes (); }
 
 private:

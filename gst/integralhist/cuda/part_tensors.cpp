@@ -13,18 +13,11 @@ namespace integralhist {
 
 using namespace inthist::cuda;
 
-namespace {
-
-constexpr std::size_t kMostIdle = 4;
-constexpr int kUnit = 128;  // Tensors have room for boxes that are a little larger.
-
-}  // namespace
-
-Expected<std::shared_ptr<CudaTensor>> PartTensors::compute (const inthist::Shape &of,
+Expected<std::shared_ptr<CudaTensor>> PartTensors::compute (const inthist::Shape &of, bool is_box,
                                                             const inthist::Binning &binning,
                                                             cudaEvent_t kept, cudaEvent_t read)
 {
-  std::shared_ptr<CudaTensor> tensor = TRY (take (of));
+  std::shared_ptr<CudaTensor> tensor = TRY (take (of, is_box));
   std::unique_ptr<Workplace> place = TRY (take_place ());
   const auto enqueued = enqueue (*tensor, binning, *place, kept, read);
   if (!enqueued)
@@ -45,7 +38,8 @@ CudaExpected<> PartTensors::enqueue (CudaTensor &tensor, const inthist::Binning 
   TRY (place.pixels.reserve (stride * of.height));
   TRY (place.workspace.reserve (strategy.workspace_bytes (of, {})));
   TRY (tensor.reuse (stream));
-  TRY (check (cudaStreamWaitEvent (stream, kept, 0)));
+  for (const cudaEvent_t event : { kept, read })  // the event `read` then stands for both streams
+    TRY (check (cudaStreamWaitEvent (stream, event, 0)));
   const bool bins = of.content == inthist::Content::bins;
   TRY (check (inthist::run (
       strategy, { .shape = of,
@@ -62,11 +56,14 @@ CudaExpected<> PartTensors::enqueue (CudaTensor &tensor, const inthist::Binning 
   return check (cudaEventRecord (read, stream));
 }
 
-Expected<std::shared_ptr<CudaTensor>> PartTensors::take (const inthist::Shape &of)
+Expected<std::shared_ptr<CudaTensor>> PartTensors::take (const inthist::Shape &of, bool is_box)
 {
+  constexpr int kUnit = 128;
   inthist::Shape room = of;
-  room.width = inthist::round_up (of.width, kUnit);
-  room.height = inthist::round_up (of.height, kUnit);
+  if (is_box) {
+    room.width = inthist::round_up (of.width, kUnit);
+    room.height = inthist::round_up (of.height, kUnit);
+  }
   const std::size_t bytes = inthist::tensor_bytes (of, inthist::layout_of (of)),
                     most = 4 * inthist::tensor_bytes (room, inthist::layout_of (room));
   std::unique_ptr<CudaTensor> tensor;
@@ -79,11 +76,8 @@ Expected<std::shared_ptr<CudaTensor>> PartTensors::take (const inthist::Shape &o
       idle_->erase (fits);
     }
   }
-  if (!tensor) {
-    auto made = TRY (CudaTensor::create (room, 0, context, queries_, download_));
-    tensor.reset (static_cast<CudaTensor *> (made.release ()));
-    bytes_ += tensor->room ();
-  }
+  if (!tensor)
+    tensor = TRY (make (room));
   tensor->set_shape (of);
   return std::shared_ptr<CudaTensor> (tensor.release (),
                                       [all = shared_from_this ()] (CudaTensor *back) {
@@ -91,12 +85,46 @@ Expected<std::shared_ptr<CudaTensor>> PartTensors::take (const inthist::Shape &o
                                       });
 }
 
+/// Makes a tensor; where memory is short, again with that of idle ones.
+Expected<std::unique_ptr<CudaTensor>> PartTensors::make (const inthist::Shape &room)
+{
+  for (;;) {
+    auto made = CudaTensor::create (room, 0, context, queries_, download_);
+    if (!made && made.error ().kind == Error::Kind::no_memory && free_idle ())
+      continue;
+    std::unique_ptr<CudaTensor> tensor (
+        static_cast<CudaTensor *> (TRY (std::move (made)).release ()));
+    bytes_ += tensor->room ();
+    return tensor;
+  }
+}
+
+/// Returns whether there was any.
+bool PartTensors::free_idle ()
+{
+  std::vector<std::unique_ptr<CudaTensor>> idle;  // dropped without the lock
+  const std::lock_guard lock (mutex_);
+  std::swap (idle, *idle_);
+  for (const auto &tensor : idle)
+    bytes_ -= tensor->room ();
+  return !idle.empty ();
+}
+
+void PartTensors::end ()
+{
+  {
+    const std::lock_guard lock (mutex_);
+    most_idle_ = 0;
+  }
+  free_idle ();
+}
+
 void PartTensors::give_back (std::unique_ptr<CudaTensor> tensor)
 {
   std::unique_ptr<CudaTensor> oldest;  // dropped without the lock
   const std::lock_guard lock (mutex_);
   idle_->push_back (std::move (tensor));
-  if (idle_->size () > kMostIdle) {
+  if (idle_->size () > most_idle_) {
     oldest = std::move (idle_->front ());
     idle_->erase (idle_->begin ());
     bytes_ -= oldest->room ();

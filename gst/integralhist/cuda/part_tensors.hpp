@@ -27,10 +27,13 @@ public:
   const Context context;
 
   /// Enqueues the tensor of this shape, of pixels that are there once `kept` has fired. `read`
-  /// fires when they have been read. The context is current.
-  Expected<std::shared_ptr<CudaTensor>> compute (const inthist::Shape &of,
+  /// fires when all that was enqueued with it has read them. A box has room for those that are a
+  /// little larger. The context is current.
+  Expected<std::shared_ptr<CudaTensor>> compute (const inthist::Shape &of, bool is_box,
                                                  const inthist::Binning &binning, cudaEvent_t kept,
                                                  cudaEvent_t read);
+  /// Frees the memory of tensors once nobody has them: no frames come any more.
+  void end ();
   /// Returns the memory of tensors that are out, or kept for the next.
   guint64 bytes () const { return bytes_; }
 
@@ -42,7 +45,9 @@ private:
   };
 
   /// Returns a tensor that comes back when nobody has it any more.
-  Expected<std::shared_ptr<CudaTensor>> take (const inthist::Shape &of);
+  Expected<std::shared_ptr<CudaTensor>> take (const inthist::Shape &of, bool is_box);
+  Expected<std::unique_ptr<CudaTensor>> make (const inthist::Shape &room);
+  bool free_idle ();
   void give_back (std::unique_ptr<CudaTensor> tensor);
   inthist::cuda::CudaExpected<std::unique_ptr<Workplace>> take_place ();
   static inthist::cuda::CudaExpected<> enqueue (CudaTensor &tensor, const inthist::Binning &binning,
@@ -55,6 +60,7 @@ private:
   std::mutex mutex_;  // guards all below
   InContext<std::vector<std::unique_ptr<Workplace>>> places_;
   InContext<std::vector<std::unique_ptr<CudaTensor>>> idle_;
+  std::size_t most_idle_ = 4;
 };
 
 }  // namespace integralhist

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <list>
 
+#include "../interruptible.hpp"
+
 namespace integralhist {
 
 Expected<> FrameQueue::no_failure () const
@@ -17,7 +19,8 @@ Expected<> FrameQueue::no_failure () const
 Expected<> FrameQueue::await_room ()
 {
   Lock lock (mutex_);
-  changed_.wait (lock, [this] { return flushing_ || failure_ || unfinished_.size () < depth_; });
+  TRY (Interruptible::wait (
+      changed_, lock, [this] { return flushing_ || failure_ || unfinished_.size () < depth_; }));
   TRY (no_failure ());
   if (flushing_)
     return error (Error::Kind::flushing, "flushing");
