@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The first kernel of strip. A block counts kCountBins bins in the kSegment columns of some joined
-// cells; a lane has four columns, two a counter, so that no two lanes of a warp meet in a bank,
-// whatever the pixels are:
+// The first kernel of strip and of byte-tiles. A block counts kCountBins bins in the kSegment
+// columns of some joined cells; a lane has four columns, two a counter, so that no two lanes of a
+// warp meet in a bank, whatever the pixels are:
 //
 //   clear      the counters
 //   load       a cell's pixels
@@ -66,8 +66,8 @@ public:
   }
 
 private:
-  static constexpr int kAhead =
-      divide_up (kMostCell, kCountWarps);  // rows of a warp, all in flight
+  // Rows of a warp, all in flight
+  static constexpr int kAhead = divide_up (kMostCell, kCountWarps);
 
   __device__ void clear ()
   {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What both kernels of strip know: how a frame is cut, and where its pixels are.
+// What the kernels of strip and of byte-tiles know: how a frame is cut, and where its pixels are.
 #pragma once
 
 #include <algorithm>

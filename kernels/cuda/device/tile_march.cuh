@@ -29,8 +29,8 @@
 namespace inthist::cuda {
 
 constexpr int kTileWords = kTileSide / 4;  // of a line
-constexpr int kGroup =
-    16;  // Lanes of a group: what 15 tiles have in a row, 240 at most, is a byte.
+// Lanes of a group: what 15 tiles have in a row, 240 at most, is a byte.
+constexpr int kGroup = 16;
 
 /// Adds up over the lanes before, in groups of 16.
 __device__ inline std::uint32_t group_scan (std::uint32_t value)
