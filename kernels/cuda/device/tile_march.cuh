@@ -49,8 +49,7 @@ __device__ inline std::uint32_t group_scan (std::uint32_t value)
 template <bool kWide, bool kStaged, int kMostThreads>
 class TileMarch {
 public:
-  static constexpr int kLines = Tiles{ 0, 0, kWide }.line_of (kTileSide);
-  static constexpr int kBytes = kLines * kTileSide;
+  static constexpr int kBytes = Tiles::bytes (kWide);
 
   /// What the warps of a block tell each other.
   struct Shared {
@@ -174,7 +173,7 @@ private:
         *reinterpret_cast<uint2 *> (to + 4 * q) =
             make_uint2 ((before & 0xff00ffu) + (own & 0xff00ffu),
                         (before >> 8 & 0xff00ffu) + (own >> 8 & 0xff00ffu));
-      lanes_before_[q] = before + first_column_[q];  // and this lane's first column
+      before_inside_[q] = before + first_column_[q];
     }
   }
 
@@ -263,7 +262,7 @@ private:
     left[0] = 0;
 #pragma unroll
     for (int r = 0; r < kTileSide; r++)
-      left[r + 1] = __dp4a (lanes_before_[r / 4], 1u << (8 * (r % 4)),
+      left[r + 1] = __dp4a (before_inside_[r / 4], 1u << (8 * (r % 4)),
                             left[r] + __shfl_sync (~0u, groups_left, r, kGroup));
     std::uint8_t *const to = out_ + std::size_t (y / kTileSide) * pitch_;
     if constexpr (kStaged) {
@@ -281,7 +280,7 @@ private:
     store_header (lines, left);
 #pragma unroll
     for (int i = 1; i < kTileSide; i++)
-      lines[Tiles{ 0, 0, kWide }.line_of (i)] =
+      lines[Tiles::line_of (kWide, i)] =
           make_uint4 (__byte_perm (inside_[i - 1][0], left[i], 0x3214), inside_[i - 1][1],
                       inside_[i - 1][2], inside_[i - 1][3]);
   }
@@ -295,32 +294,26 @@ private:
         low[p] = __byte_perm (p == 0 ? corner_ : top_[2 * p], top_[2 * p + 1], 0x5410);
       lines[0] = make_uint4 (low[0], low[1], low[2], low[3]);
       lines[1] = make_uint4 (low[4], low[5], low[6], low[7]);
-      const std::uint32_t third[] = { pack_bytes<2> (corner_ >> 8, top_[1], top_[2], top_[3]),
-                                      pack_bytes<2> (top_[4], top_[5], top_[6], top_[7]),
-                                      pack_bytes<2> (top_[8], top_[9], top_[10], top_[11]),
-                                      pack_bytes<2> (top_[12], top_[13], top_[14], top_[15]) };
-      lines[3] = make_uint4 (third[0], third[1], third[2], third[3]);
-      lines[4] = make_uint4 (pack_bytes<2> (0, left[1], left[2], left[3]),
-                             pack_bytes<2> (left[4], left[5], left[6], left[7]),
-                             pack_bytes<2> (left[8], left[9], left[10], left[11]),
-                             pack_bytes<2> (left[12], left[13], left[14], left[15]));
+      lines[3] = pack_line<2> (corner_ >> 8, top_);
+      lines[4] = pack_line<2> (0, left);
     } else {
       lines[0] = make_uint4 (__byte_perm (corner_, top_[0], 0x7610), top_[1], top_[2], top_[3]);
       lines[1] = make_uint4 (top_[4], top_[5], top_[6], top_[7]);
     }
-    lines[2] = make_uint4 (pack_bytes<1> (corner_ >> 8, left[1], left[2], left[3]),
-                           pack_bytes<1> (left[4], left[5], left[6], left[7]),
-                           pack_bytes<1> (left[8], left[9], left[10], left[11]),
-                           pack_bytes<1> (left[12], left[13], left[14], left[15]));
+    lines[2] = pack_line<1> (corner_ >> 8, left);
   }
 
-  /// Packs byte kByte of four words.
-  template <int kByte>
-  __device__ static std::uint32_t pack_bytes (std::uint32_t a, std::uint32_t b, std::uint32_t c,
-                                              std::uint32_t d)
+  /// Packs byte kByte of 16 words: of `first`, what the corner has or 0, and of items 1..15.
+  template <int kByte, int kCount>
+  __device__ static uint4 pack_line (std::uint32_t first, const std::uint32_t (&words)[kCount])
   {
-    constexpr unsigned kPick = kByte | (4 + kByte) << 4;
-    return __byte_perm (__byte_perm (a, b, kPick), __byte_perm (c, d, kPick), 0x5410);
+    static_assert (kCount >= kTileSide);
+    const auto pack = [&] (int i) {
+      constexpr unsigned kPick = kByte | (4 + kByte) << 4;
+      return __byte_perm (__byte_perm (i == 0 ? first : words[i], words[i + 1], kPick),
+                          __byte_perm (words[i + 2], words[i + 3], kPick), 0x5410);
+    };
+    return make_uint4 (pack (0), pack (4), pack (8), pack (12));
   }
 
   __device__ void descend (std::uint32_t left)
@@ -347,7 +340,8 @@ private:
   uint4 ahead_[kAhead];
   std::uint32_t corner_, top_[kTops];
   std::uint32_t inside_[kTileSide - 1][kTileWords], below_[kTileWords];
-  std::uint32_t first_column_[kQuads], lanes_before_[kQuads];  // of four rows
+  // of four rows: the tile's first column, and it with the lanes before of the group
+  std::uint32_t first_column_[kQuads], before_inside_[kQuads];
 };
 
 template <bool kWide, bool kStaged, int kMostThreads>
