@@ -74,7 +74,7 @@ __global__ void quantiles (Tensor tensor, AnyQuery query)
 template <class Tensor, class Body>
 __device__ void with_lanes_counts (const Tensor &tensor, const Region &window, Body body)
 {
-  if constexpr (std::is_same_v<Tensor, TensorInTiles> && kFieldsInLanes) {
+  if constexpr (std::is_same_v<Tensor, TensorInTiles>) {
     const TiledWindow places (tensor, window);
     body ([&] (int first) { return places.count (first, min (kWarp, tensor.shape.bins - first)); });
   } else {
@@ -173,7 +173,7 @@ __global__ void votes (Tensor tensor, AnyQuery query, int run)
 template <class Sum, class Tensor>
 void launch_count (const Tensor &tensor, const Query &query, Stream stream)
 {
-  if constexpr (std::is_same_v<Tensor, TensorInTiles> && kFieldsInLanes) {
+  if constexpr (std::is_same_v<Tensor, TensorInTiles>) {
     const int warps = std::min (divide_up (tensor.shape.bins, kBinsOfWarp), 8);
     count_in_tiles<Sum><<<query.windows.size (), warps * kWarp, 0, stream>>> (tensor, query);
   } else {
