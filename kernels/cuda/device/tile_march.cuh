@@ -29,25 +29,14 @@
 namespace inthist::cuda {
 
 constexpr int kTileWords = kTileSide / 4;  // of a line
-// Lanes of a group: what 15 tiles have in a row, 240 at most, is a byte.
-constexpr int kGroup = 16;
-
-/// Adds up over the lanes before, in groups of 16.
-__device__ inline std::uint32_t group_scan (std::uint32_t value)
-{
-#pragma unroll
-  for (int step = 1; step < kGroup; step *= 2)
-    asm volatile("{ .reg .pred has; .reg .u32 other; "
-                 "shfl.sync.up.b32 other|has, %0, %1, 0x1000, -1; @has add.u32 %0, %0, other; }"
-                 : "+r"(value)
-                 : "r"(step));
-  return value;
-}
 
 /// kWide: as in Tiles. kStaged: tiles go to memory by way of shared memory. kMostThreads: of a
 /// block.
 template <bool kWide, bool kStaged, int kMostThreads>
 class TileMarch {
+  // Lanes of a group: what 15 tiles have in a row, 240 at most, is a byte.
+  static constexpr int kGroup = 16;
+
 public:
   static constexpr int kBytes = Tiles::bytes (kWide);
 
@@ -168,7 +157,8 @@ private:
     std::uint16_t *const to = shared_.row_counts[buffer][threadIdx.x / kGroup];
 #pragma unroll
     for (int q = 0; q < kQuads; q++) {
-      const std::uint32_t own = counts[q] + first_column_[q], before = group_scan (own) - own;
+      const std::uint32_t own = counts[q] + first_column_[q],
+                          before = warp_scan<kGroup> (own) - own;
       if (lane_ % kGroup == kGroup - 1)
         *reinterpret_cast<uint2 *> (to + 4 * q) =
             make_uint2 ((before & 0xff00ffu) + (own & 0xff00ffu),
