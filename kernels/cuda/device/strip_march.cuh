@@ -19,6 +19,7 @@
 #include "../strip_policy.hpp"
 #include "bytes.cuh"
 #include "overlap.cuh"
+#include "row_counts.cuh"
 #include "split_barrier.cuh"
 #include "stay_in_l2.cuh"
 #include "strips.cuh"
@@ -61,7 +62,7 @@ public:
 
   /// What the warps of a block tell each other.
   struct Shared {
-    // [buffer][warp][place_of (row)]
+    // [buffer][warp][place_of_row (row)]
     alignas (8) std::uint16_t row_totals[2][kMostWarps][kStepRows];
     std::uint32_t above_totals[2][kMostWarps];
     SplitBarrier totals_written;
@@ -77,8 +78,7 @@ public:
         // all bins of a strip together, as its pixels are in L2 then
         strip_ (blockIdx.x / strips.bins), bin_ (blockIdx.x % strips.bins),
         y_end_ (min (strips.height, (strip_ + 1) * strips.rows)), stride_ (image.stride),
-        pitch_ (layout.row_pitch), mask_ ((0xffu << image.shift & 0xff) * 0x01010101u),
-        pattern_ ((unsigned (bin_ + image.first) << image.shift & 0xff) * 0x01010101u),
+        pitch_ (layout.row_pitch), pattern_ (image.shift, bin_ + image.first),
         out_ (tensor + bin_ * layout.plane_pitch + threadIdx.x * 16),
         anchor_values_ (
             reinterpret_cast<std::uint32_t *> (tensor + strips.bins * layout.plane_pitch))
@@ -175,12 +175,6 @@ private:
     std::uint32_t pixels[kWords], before[kQuads];
   };
 
-  /// Returns where a row's total is: find () packs those of a quad in the order 0, 2, 1, 3.
-  __device__ static int place_of (int row)
-  {
-    return (row & ~3) | (row & 1) << 1 | (row >> 1 & 1);
-  }
-
   /// Also writes what the warp has in each row.
   __device__ Found find (int buffer)
   {
@@ -193,7 +187,7 @@ private:
         int n = 0;
 #pragma unroll
         for (int w = 0; w < kWords; w++) {
-          const int ones = equal_bytes (words_[4 * q + i][w], pattern_, mask_);
+          const int ones = pattern_.equal (words_[4 * q + i][w]);
           n = __dp4a (ones, -1, n);
           found.pixels[w] |= ones & 0x01010101u << (4 * q + i);
         }
@@ -201,9 +195,7 @@ private:
       }
       found.before[q] = warp_scan (own) - own;
       if (lane_ == kWarp - 1)
-        *reinterpret_cast<uint2 *> (&shared_.row_totals[buffer][warp_][4 * q]) =
-            make_uint2 ((found.before[q] & 0xff00ffu) + (own & 0xff00ffu),
-                        (found.before[q] >> 8 & 0xff00ffu) + (own >> 8 & 0xff00ffu));
+        store_row_counts (&shared_.row_totals[buffer][warp_][4 * q], found.before[q], own);
     }
     return found;
   }
@@ -213,7 +205,7 @@ private:
   __device__ std::uint32_t left_of (int buffer, int range)
   {
     constexpr int kParts = kWarp / kStepRows;
-    const int row = lane_ % kStepRows, part = lane_ / kStepRows, place = place_of (row);
+    const int row = lane_ % kStepRows, part = lane_ / kStepRows, place = place_of_row (row);
     std::uint32_t left = 0, all = 0;
 #pragma unroll
     for (int first = 0; first < kMostWarps; first += kParts) {
@@ -367,7 +359,7 @@ private:
   uint4 *const row_above_;
   const int ranges_, lane_, warp_, warps_, strip_, bin_, y_end_;
   const unsigned stride_, pitch_;
-  const std::uint32_t mask_, pattern_;  // which bits are the bin, and what they are
+  const BinPattern pattern_;
   std::uint8_t *const out_;
   std::uint32_t *const anchor_values_;
   std::uint32_t words_[kStepRows][kWords];  // pixels

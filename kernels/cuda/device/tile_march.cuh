@@ -22,6 +22,7 @@
 #include "bulk_store.cuh"
 #include "bytes.cuh"
 #include "overlap.cuh"
+#include "row_counts.cuh"
 #include "stay_in_l2.cuh"
 #include "strips.cuh"
 #include "warp.cuh"
@@ -42,7 +43,8 @@ public:
 
   /// What the warps of a block tell each other.
   struct Shared {
-    std::uint16_t row_counts[2][kMostThreads / kGroup][kTileSide];  // [buffer][group][place]
+    // [buffer][group][place_of_row (row)]
+    alignas (8) std::uint16_t row_counts[2][kMostThreads / kGroup][kTileSide];
     std::uint32_t above_counts[kMostThreads / kWarp];
   };
 
@@ -54,8 +56,7 @@ public:
         // all bins of a strip together, as its pixels are in L2 then
         bin_ (blockIdx.x % strips.bins), y_end_ (min (strips.height, (strip_ + 1) * strips.rows)),
         tiles_ (min (kWarp, divide_up (strips.width, kTileSide) - warp_ * kWarp)),
-        pitch_ (layout.row_pitch), mask_ ((0xffu << image.shift & 0xff) * 0x01010101u),
-        pattern_ ((unsigned (bin_ + image.first) << image.shift & 0xff) * 0x01010101u),
+        pitch_ (layout.row_pitch), pattern_ (image.shift, bin_ + image.first),
         pixels_ (image.data + min (int (threadIdx.x) * kTileSide, image.columns - kTileSide)),
         out_ (tensor + bin_ * layout.plane_pitch + std::size_t (warp_) * kWarp * kBytes),
         warp_staged_ (staged + warp_ * kWarp * kBytes)
@@ -97,26 +98,10 @@ private:
   static constexpr int kQuads = kTileSide / 4;           // of rows
   static constexpr std::uint32_t kPrefix = 0x01010101u;  // a product with it scans four bytes
 
-  /// Returns 1 in each byte that is a pixel of the bin.
-  __device__ std::uint32_t ones (std::uint32_t word, int w) const
-  {
-    std::uint32_t different;
-    asm("lop3.b32 %0, %1, %2, %3, 0x28;"
-        : "=r"(different)
-        : "r"(word), "r"(pattern_), "r"(mask_));  // (word ^ pattern) & mask
-    return (~((different & 0x7f7f7f7fu) + 0x7f7f7f7fu | different) & columns_[w]) >> 7;
-  }
-
   __device__ uint4 row_at (int y) const
   {
     return load_that_stays (reinterpret_cast<const uint4 *> (
         pixels_ + std::size_t (unsigned (image_.stride)) * unsigned (y)));
-  }
-
-  /// Returns where a row's count is: find () packs those of a quad in the order 0, 2, 1, 3.
-  __device__ static int place_of (int row)
-  {
-    return (row & ~3) | (row & 1) << 1 | (row >> 1 & 1);
   }
 
   /// Makes inside_, and below_ from the row after it. Also writes what the group has in each row.
@@ -136,7 +121,7 @@ private:
       std::uint32_t scanned = 0;
 #pragma unroll
       for (int w = 0; w < kTileWords; w++) {
-        std::uint32_t own = ones (words[w], w);
+        std::uint32_t own = pattern_.ones (words[w], columns_[w]);
         if (!kAllRows && y + r >= strips_.height)
           own = 0;
         if (w == 0) {
@@ -160,9 +145,7 @@ private:
       const std::uint32_t own = counts[q] + first_column_[q],
                           before = warp_scan<kGroup> (own) - own;
       if (lane_ % kGroup == kGroup - 1)
-        *reinterpret_cast<uint2 *> (to + 4 * q) =
-            make_uint2 ((before & 0xff00ffu) + (own & 0xff00ffu),
-                        (before >> 8 & 0xff00ffu) + (own >> 8 & 0xff00ffu));
+        store_row_counts (to + 4 * q, before, own);
       before_inside_[q] = before + first_column_[q];
     }
   }
@@ -177,7 +160,7 @@ private:
   __device__ std::uint32_t left_of (int buffer)
   {
     constexpr int kParts = kWarp / kGroup;
-    const int place = place_of (lane_ % kGroup), part = lane_ / kGroup;
+    const int place = place_of_row (lane_ % kGroup), part = lane_ / kGroup;
     const auto &counts = shared_.row_counts[buffer];
     const int own = warp_ * kParts;
     std::uint32_t left = 0;
@@ -197,7 +180,7 @@ private:
     const std::uint32_t words[kTileWords] = { row.x, row.y, row.z, row.w };
 #pragma unroll
     for (int w = 0; w < kTileWords; w++) {
-      const std::uint32_t own = ones (words[w], w);
+      const std::uint32_t own = pattern_.ones (words[w], columns_[w]);
 #pragma unroll
       for (int j = 0; j < 4; j++) {
         std::uint32_t &column = columns[4 * w + j];
@@ -323,7 +306,7 @@ private:
   const int lane_, warp_, strip_, bin_, y_end_;
   const int tiles_;  // of the warp
   const std::size_t pitch_;
-  const std::uint32_t mask_, pattern_;  // which bits are the bin, and what they are
+  const BinPattern pattern_;
   const std::uint8_t *const pixels_;
   std::uint8_t *const out_, *const warp_staged_;
   std::uint32_t columns_[kTileWords];
