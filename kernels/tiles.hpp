@@ -45,8 +45,14 @@ struct Tiles {
   bool wide = false;
 
   /// Returns the line of row i, from 1 on.
-  INTHIST_HOST_DEVICE constexpr int line_of (int i) const { return (wide ? 4 : 2) + i; }
-  INTHIST_HOST_DEVICE constexpr int bytes () const { return kTileSide * line_of (kTileSide); }
+  INTHIST_HOST_DEVICE static constexpr int line_of (bool wide, int i) { return (wide ? 4 : 2) + i; }
+  INTHIST_HOST_DEVICE static constexpr int bytes (bool wide)
+  {
+    return kTileSide * line_of (wide, kTileSide);
+  }
+
+  INTHIST_HOST_DEVICE constexpr int line_of (int i) const { return line_of (wide, i); }
+  INTHIST_HOST_DEVICE constexpr int bytes () const { return bytes (wide); }
 };
 
 constexpr Tiles tiles_of (const Shape &shape)

@@ -13,6 +13,10 @@
 #define INTHIST_CPU_BYTE_ROWS_INL_HPP
 #endif
 
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
 #include <hwy/cache_control.h>
 
 #include "../tiles.hpp"

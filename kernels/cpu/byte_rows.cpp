@@ -46,16 +46,7 @@ int run (const Job &job)
         kWide ? HWY_DYNAMIC_DISPATCH (count_wide) : HWY_DYNAMIC_DISPATCH (count_narrow);
     auto *const march =
         kWide ? HWY_DYNAMIC_DISPATCH (march_wide) : HWY_DYNAMIC_DISPATCH (march_narrow);
-    const Strips<T, kTileSide> strips (job);
-    const int error = strips.count_above ([&] (int b, int first, int last, T *counts) {
-      return count (job, b, first, last, counts);
-    });
-    if (error != 0)
-      return error;
-    job.stage ("march");
-    return strips.for_tasks ([&] (int b, int s) {
-      return march (job, b, strips.first_row (s), strips.first_row (s + 1), strips.above (b, s));
-    });
+    return Strips<T, kTileSide> (job).count_and_march (count, march);
   });
 }
 

@@ -58,17 +58,7 @@ int run (const Job &job)
     constexpr bool kWide = sizeof (T) == 4;
     auto *const count = kWide ? HWY_DYNAMIC_DISPATCH (count_u32) : HWY_DYNAMIC_DISPATCH (count_u16);
     auto *const march = kWide ? HWY_DYNAMIC_DISPATCH (march_u32) : HWY_DYNAMIC_DISPATCH (march_u16);
-    const Strips<T> strips (job);
-    const int error = strips.count_above ([&] (int b, int first, int last, T *counts) {
-      return count (job, b, first, last, counts);
-    });
-    if (error != 0)
-      return error;
-    job.stage ("march");
-    return strips.for_tasks ([&] (int b, int s) {
-      return march (job, b, strips.first_row (s), strips.first_row (s + 1), strips.above (b, s),
-                    past_caches);
-    });
+    return Strips<T> (job).count_and_march (count, march, past_caches);
   });
 }
 

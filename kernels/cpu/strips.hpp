@@ -50,6 +50,21 @@ public:
                                     shape.bins + wanted_tasks ());
   }
 
+  /// Makes the tensor, of rows first..last - 1 at a time. `count (job, bin, first, last, counts)`
+  /// adds them to the counts of columns. `march (job, bin, first, last, above, more...)` writes
+  /// them, below what `above` has. Each returns false where it stopped.
+  template <class Count, class March, class... More>
+  int count_and_march (Count &&count, March &&march, More... more) const
+  {
+    if (const int error = count_above (count); error != 0)
+      return error;
+    job_.stage ("march");
+    return for_tasks ([&] (int b, int s) {
+      return march (job_, b, first_row (s), first_row (s + 1), above (b, s), more...);
+    });
+  }
+
+private:
   int first_row (int strip) const
   {
     const int units = divide_up (job_.shape.height, kUnit);
@@ -64,16 +79,14 @@ public:
                                   + (std::size_t (bin) * strips_ + strip) * row_bytes (job_.shape));
   }
 
-  /// Sets what lies above each strip: adds up what `count (bin, first, last, counts)` adds to the
-  /// counts of columns for rows first..last - 1. It returns false where it stopped; so does `task`
-  /// below.
+  /// Sets what lies above each strip.
   template <class Count>
   int count_above (Count &&count) const
   {
     job_.stage ("count");
     const int error = for_tasks ([&] (int b, int s) {
       std::memset (above (b, s), 0, row_bytes (job_.shape));
-      return s == 0 || count (b, first_row (s - 1), first_row (s), above (b, s));
+      return s == 0 || count (job_, b, first_row (s - 1), first_row (s), above (b, s));
     });
     job_.stage ("carry");
     if (error != 0 || strips_ == 1)
@@ -88,7 +101,8 @@ public:
     });
   }
 
-  /// Calls `task (bin, strip)` for all, in parallel where that is worth it.
+  /// Calls `task (bin, strip)` for all, in parallel where that is worth it. It returns false where
+  /// it stopped.
   template <class Task>
   int for_tasks (Task &&task) const
   {
@@ -109,7 +123,6 @@ public:
                       });
   }
 
-private:
   static int wanted_tasks ()
   {
     static const int tasks =

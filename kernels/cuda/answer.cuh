@@ -8,8 +8,8 @@
 //   likelihoods   a warp a window, a lane a bin; what the lanes find is added in the bins' order.
 //                 Maps of one window size have a better way (likelihood_map.cuh)
 //   quantiles     a thread a window, which runs through the bins
-//   votes         a block up to kRun windows (fewer until their votes fit shared memory), a thread
-//                 a patch of a window, neighbours side by side so that loads coalesce
+//   votes         a block up to kVoteWindows windows (fewer until their votes fit shared memory), a
+//                 thread a patch of a window, neighbours side by side so that loads coalesce
 #pragma once
 
 #include <algorithm>
@@ -25,17 +25,17 @@ namespace inthist::cuda {
 
 // Windows of a block of votes: eight neighbours' u32 fill a sector of 32 bytes. Neither this number
 // nor the threads of this file's blocks were measured against others.
-constexpr int kRun = 8;
+constexpr int kVoteWindows = 8;
 constexpr std::size_t kVotesBytes = 48 << 10;  // shared memory that a block has without asking
 static_assert (kMaxPatches * sizeof (float) <= kVotesBytes);
-constexpr int kThreads = 128;  // of a block of quantiles or likelihoods
+constexpr int kAnswerThreads = 128;  // of a block of quantiles or likelihoods
 // Bounds of 128 leave likelihoods of a WholeQuery fewer registers on sm_90, but those of a Query
 // would spill. This was not timed.
 template <class AnyQuery>
-constexpr int kLikelihoodBound = std::is_same_v<AnyQuery, WholeQuery> ? kThreads : 1024;
+constexpr int kLikelihoodBound = std::is_same_v<AnyQuery, WholeQuery> ? kAnswerThreads : 1024;
 
 template <class Sum, class Tensor>
-__global__ void count (Tensor tensor, Query query)
+__global__ void count_windows (Tensor tensor, Query query)
 {
   const Shape &shape = tensor.shape;
   const Region window = window_of (query.windows, blockIdx.x, shape);
@@ -47,7 +47,7 @@ __global__ void count (Tensor tensor, Query query)
 }
 
 template <class Sum>
-__global__ void count_in_tiles (TensorInTiles tensor, Query query)
+__global__ void count_windows_in_tiles (TensorInTiles tensor, Query query)
 {
   const int bins = tensor.shape.bins, lane = threadIdx.x % kWarp;
   const TiledWindow window (tensor, window_of (query.windows, blockIdx.x, tensor.shape));
@@ -74,7 +74,7 @@ __global__ void quantiles (Tensor tensor, AnyQuery query)
 template <class Tensor, class Body>
 __device__ void with_lanes_counts (const Tensor &tensor, const Region &window, Body body)
 {
-  if constexpr (std::is_same_v<Tensor, TensorInTiles> && kFieldsInLanes) {
+  if constexpr (std::is_same_v<Tensor, TensorInTiles>) {
     const TiledWindow places (tensor, window);
     body ([&] (int first) { return places.count (first, min (kWarp, tensor.shape.bins - first)); });
   } else {
@@ -171,14 +171,15 @@ __global__ void votes (Tensor tensor, AnyQuery query, int run)
 }
 
 template <class Sum, class Tensor>
-void launch_count (const Tensor &tensor, const Query &query, Stream stream)
+void launch_count_windows (const Tensor &tensor, const Query &query, Stream stream)
 {
-  if constexpr (std::is_same_v<Tensor, TensorInTiles> && kFieldsInLanes) {
+  if constexpr (std::is_same_v<Tensor, TensorInTiles>) {
     const int warps = std::min (divide_up (tensor.shape.bins, kBinsOfWarp), 8);
-    count_in_tiles<Sum><<<query.windows.size (), warps * kWarp, 0, stream>>> (tensor, query);
+    count_windows_in_tiles<Sum>
+        <<<query.windows.size (), warps * kWarp, 0, stream>>> (tensor, query);
   } else {
     const int threads = std::min (round_up (tensor.shape.bins, kWarp), 256);
-    count<Sum><<<query.windows.size (), threads, 0, stream>>> (tensor, query);
+    count_windows<Sum><<<query.windows.size (), threads, 0, stream>>> (tensor, query);
   }
 }
 
@@ -190,18 +191,19 @@ void launch_comparison (const Tensor &tensor, const AnyQuery &query, Stream stre
   const int n = query.windows.size ();
   switch (query.question) {
     case Question::quantiles:
-      quantiles<<<divide_up (n, kThreads), kThreads, 0, stream>>> (tensor, query);
+      quantiles<<<divide_up (n, kAnswerThreads), kAnswerThreads, 0, stream>>> (tensor, query);
       break;
     case Question::likelihoods:
       with_measure (query.measure, [&] (auto measure) {
         if (!try_launch_map<measure.value> (tensor, query, stream))
           likelihoods<measure.value>
-              <<<divide_up (n, kThreads / kWarp), kThreads, 0, stream>>> (tensor, query);
+              <<<divide_up (n, kAnswerThreads / kWarp), kAnswerThreads, 0, stream>>> (tensor,
+                                                                                      query);
       });
       break;
     case Question::votes:
       with_measure (query.measure, [&] (auto measure) {
-        int run = kRun;
+        int run = kVoteWindows;
         while (run * query.n_patches * sizeof (float) > kVotesBytes)
           run /= 2;
         const int tasks = run * query.n_patches;
@@ -210,7 +212,7 @@ void launch_comparison (const Tensor &tensor, const AnyQuery &query, Stream stre
       });
       break;
     case Question::counts:
-    case Question::sums: break;  // launch_count is for them
+    case Question::sums: break;  // launch_count_windows is for them
   }
 }
 
@@ -219,9 +221,9 @@ template <class Tensor>
 void launch (const Tensor &tensor, const Query &query, Stream stream)
 {
   if (query.question == Question::counts)
-    launch_count<std::uint32_t> (tensor, query, stream);
+    launch_count_windows<std::uint32_t> (tensor, query, stream);
   else if (query.question == Question::sums)
-    launch_count<std::uint64_t> (tensor, query, stream);
+    launch_count_windows<std::uint64_t> (tensor, query, stream);
   else if (query.has_bins_before () || query.has_bins_after (tensor.shape))
     launch_comparison (tensor, query, stream);
   else

@@ -3,19 +3,19 @@
 // byte-tiles: counts columns, then marches down strips of tiles and writes each tile once. Two
 // launches, as of strip:
 //
-//   count   counts, in every strip, the pixels of each bin in each column (device/strip_count.cuh)
+//   count   counts the pixels of each bin in each column of every strip (device/column_counts.cuh)
 //   march   walks down every strip of every bin, a lane a tile (device/tile_march.cuh)
 //
 // Counts inside a tile fit a byte. So four are added at a time, and a product with 0x01010101 scans
 // four. Traffic: 0.28 of what a tensor of u32 has, or 0.31 where tiles are wide. What was tuned is
-// in byte_tiles_policy.hpp.
+// in byte_tiles_policy.hpp and count_policy.hpp.
 #include "byte_tiles.hpp"
 
 #include <algorithm>
 
 #include "device/attribute.cuh"
-#include "device/count_strips.cuh"
 #include "device/tile_march.cuh"
+#include "launch_counts.cuh"
 
 namespace inthist {
 namespace cuda {
@@ -72,7 +72,7 @@ int tile_rows_of (const Shape &shape, int places, const TilesPolicy &policy)
 
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 {
-  const Strips strips (shape, TilesPolicy{}.least_rows * kTileSide, nullptr, kTileSide);
+  const Strips strips (shape, TilesPolicy{}.least_rows * kTileSide, kTileSide, nullptr);
   return strips.row_of (strips.counted_cells (), 0) * sizeof (std::uint16_t);
 }
 
@@ -99,12 +99,12 @@ int run_byte_tiles (const Job &job, const TilesPolicy &policy)
   if (const int error = launch.get_room (shared_bytes, blocks); error != 0)
     return error;
   Strips strips (job.shape, tile_rows_of (job.shape, processors * blocks, policy) * kTileSide,
-                 job.workspace, kTileSide);
-  strips.join_cells (processors, {});
+                 kTileSide, job.workspace);
+  strips.join_cells (processors, policy.count);
   const Input input = input_of (job, strips, kTileSide);
   if (const int error = launch_bin_image (job, input); error != 0)
     return error;
-  if (const int error = launch_count (job, strips, input); error != 0)
+  if (const int error = launch_count_columns (job, strips, input); error != 0)
     return error;
   job.stage ("march");
   return launch_overlapped (launch.kernel, unsigned (strips.n) * unsigned (strips.bins),

@@ -5,6 +5,8 @@
 // number without a figure was not measured against others.
 #pragma once
 
+#include "count_policy.hpp"
+
 namespace inthist::cuda {
 
 // The kernels are compiled with these numbers.
@@ -23,6 +25,7 @@ struct TilesPolicy {
   int most_rows = 8;
   // Tiles go to memory by way of shared memory, where a block has room.
   bool staged = true;
+  CountPolicy count = {};
 };
 
 }  // namespace inthist::cuda

@@ -14,8 +14,9 @@ namespace inthist::cuda {
 // Windows of a thread, and bins in flight. On an H200, 640x480x32, 64x64, they took chi-square-alt
 // from 38.4 us to 28.9, and intersection from 25.5 to 17.4, together
 // (docs/measurements/2026-11-22-questions.md). That page has no other values of theirs.
-constexpr int kChain = 2, kAhead = 2;
-constexpr int kAheadInTiles = 1;  // whose elements want more registers; not timed
+constexpr int kChain = 2, kBinsAhead = 2;
+// Tiles' elements want more registers. This number was not measured against others.
+constexpr int kBinsAheadInTiles = 1;
 
 /// The chains of each of a map's columns, from the top. A chain's windows lie `apart` rows of the
 /// map from each other, so `apart` chains are a set, and the last set may lie partly below the map.

@@ -89,8 +89,8 @@ private:
   }
 
   static constexpr int kAhead =
-      std::is_same_v<std::invoke_result_t<PlaneAccessor, int>, TiledElements> ? kAheadInTiles
-                                                                              : cuda::kAhead;
+      std::is_same_v<std::invoke_result_t<PlaneAccessor, int>, TiledElements> ? kBinsAheadInTiles
+                                                                              : kBinsAhead;
 
   /// Adds all bins up. Loads depend only on where the windows lie, and run kAhead bins ahead.
   __device__ void add_bins (const float *model)

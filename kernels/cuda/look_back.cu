@@ -84,9 +84,9 @@ int launch (const Planes<T> &table, const Job &job, int shared, int most_shared)
 }
 
 template <class T, class Source>
-using LargeTile = TileOf<T, kLookBackPolicy<T, Source>.large>;
+using LargeTile = LookBackTile<T, kLookBackPolicy<T, Source>.large>;
 template <class T, class Source>
-using SmallTile = TileOf<T, kLookBackPolicy<T, Source>.small>;
+using SmallTile = LookBackTile<T, kLookBackPolicy<T, Source>.small>;
 
 /// Gets so much shared memory for a block that no processor has room for more than its share of
 /// the tiles. Else those of the next table, which start early, come to lie unevenly.

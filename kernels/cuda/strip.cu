@@ -2,7 +2,7 @@
 //
 // strip: counts columns, then marches down strips of rows and writes the tensor once. Two launches:
 //
-//   count   counts, in every strip, the pixels of each bin in each column (device/strip_count.cuh)
+//   count   counts the pixels of each bin in each column of every strip (device/column_counts.cuh)
 //   march   walks down every strip of every bin with the current row of H (device/strip_march.cuh)
 //
 // A block waits for no other. It starts from H in the row above its strip: the column counts of all
@@ -14,12 +14,12 @@
 //
 // Traffic, as a share of the tensor: 1, and for the column counts 1 / (2 x rows of a strip) with
 // u32, 1 / rows with u16. The picture comes from L2, once for every bin. What was tuned is in
-// strip_policy.hpp.
+// strip_policy.hpp and count_policy.hpp.
 #include <algorithm>
 
 #include "device/attribute.cuh"
-#include "device/count_strips.cuh"
 #include "device/strip_march.cuh"
+#include "launch_counts.cuh"
 #include "strip.hpp"
 
 namespace inthist {
@@ -58,20 +58,21 @@ struct MarchLaunch {
   template <class T, bool kAnchored>
   static MarchLaunch of (const Shape &shape)
   {
-    using Block = March<T, false, false, kAnchored>;  // what follows is the same in all
+    using Block = StripMarch<T, false, false, kAnchored>;  // what follows is the same in all
     constexpr int kPixels = Block::kPixels;
     const int segments = divide_up (shape.width, kWarp * kPixels),
               ranges = divide_up (segments, Block::kMostWarps);
     const unsigned threads = divide_up (segments, ranges) * kWarp;
-    const bool wide = ranges > 1, ragged = shape.width % kPixels != 0;
-    return { .kernel =
-                 wide ? ragged ? march<T, true, true, kAnchored> : march<T, true, false, kAnchored>
-                 : ragged ? march<T, false, true, kAnchored>
-                          : march<T, false, false, kAnchored>,
+    const bool several = ranges > 1, ragged = shape.width % kPixels != 0;
+    const auto kernel = several && ragged ? march_rows<T, true, true, kAnchored>
+                        : several         ? march_rows<T, true, false, kAnchored>
+                        : ragged          ? march_rows<T, false, true, kAnchored>
+                                          : march_rows<T, false, false, kAnchored>;
+    return { .kernel = kernel,
              .pixels = kPixels,
              .ranges = ranges,
              .threads = threads,
-             .row_above_bytes = wide ? sizeof (std::uint32_t) * ranges * threads * kPixels : 0 };
+             .row_above_bytes = several ? sizeof (std::uint32_t) * ranges * threads * kPixels : 0 };
   }
 
   static MarchLaunch of (const Shape &shape)
@@ -117,7 +118,8 @@ int launch_march (const Job &job, const Strips &strips, const Input &input,
 
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 {
-  const Strips strips (shape, StripPolicy{}.least_rows, nullptr);  // the most cells on any device
+  // the most cells on any device
+  const Strips strips (shape, StripPolicy{}.least_rows, kStepRows, nullptr);
   return strips.row_of (strips.counted_cells (), 0) * sizeof (std::uint16_t);
 }
 
@@ -142,12 +144,13 @@ int run_strip (const Job &job, const StripPolicy &policy)
     return error;
   if (const int error = launch.get_room (blocks); error != 0)
     return error;
-  Strips strips (job.shape, strip_rows (job.shape, processors, blocks, policy), job.workspace);
-  strips.join_cells (processors, policy);
+  Strips strips (job.shape, strip_rows (job.shape, processors, blocks, policy), kStepRows,
+                 job.workspace);
+  strips.join_cells (processors, policy.count);
   const Input input = input_of (job, strips, launch.pixels);
   if (const int error = launch_bin_image (job, input); error != 0)
     return error;
-  if (const int error = launch_count (job, strips, input); error != 0)
+  if (const int error = launch_count_columns (job, strips, input); error != 0)
     return error;
   return launch_march (job, strips, input, launch);
 }

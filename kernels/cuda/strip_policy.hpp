@@ -5,21 +5,17 @@
 // a figure was not measured against others.
 #pragma once
 
+#include "count_policy.hpp"
+
 namespace inthist::cuda {
 
 // The kernels are compiled with these numbers.
 constexpr int kStepRows = 8;         // A step of march has 8 rows: each has a bit of a byte.
 constexpr int kRangeColumns = 2048;  // A range of march has no more columns.
 constexpr int kMarchBlocks = 2;      // A processor has registers for so many blocks of march.
-constexpr int kCountWarps = 16;      // A block of count has so many warps.
-constexpr int kMostCell = 136;       // A cell has no more rows: a warp of count loads 9.
-constexpr int kSegment = 128;        // A block of count has so many columns: a lane has four.
-constexpr int kCountBins = 64;       // A block of count has so many bins: 16 KiB of counters.
 
-// The kernels take no more than this.
-constexpr int kMostWidth = 7 * kRangeColumns;  // The least device has 64 KiB: 4 bytes a column.
-constexpr int kMostCells = 65535;              // A grid has no more blocks in y.
-constexpr int kMostJoinedRows = 65535;         // A counter of count holds no more.
+// They take no wider frames: the least device has 64 KiB, and a column takes 4 bytes.
+constexpr int kMostWidth = 7 * kRangeColumns;
 
 struct StripPolicy {
   // A strip has no fewer rows. The workspace is for these.
@@ -34,9 +30,7 @@ struct StripPolicy {
   // 8192x8192x32.
   int most_pixels = 1750000;
   int most_rounds = 64;  // Blocks run in no more rounds. This gains 2 % over 1 at 8192x8192x32.
-  // A processor has so many blocks of count before cells are joined. Joining them gains 10 % at
-  // 8192x8192x32.
-  int count_blocks = 4;
+  CountPolicy count = {};
 };
 
 }  // namespace inthist::cuda

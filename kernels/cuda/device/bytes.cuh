@@ -37,19 +37,43 @@ __device__ inline std::uint32_t look_up (std::uint32_t word, const std::uint8_t 
   return __byte_perm (in_low (0), in_low (2), 0x5410);
 }
 
-/// Returns -1 in each byte of `word` that equals `pattern`'s in all bits of `mask`, else 0. A dot
-/// product with -1s (__dp4a) counts them.
-__device__ inline int equal_bytes (std::uint32_t word, std::uint32_t pattern, std::uint32_t mask)
-{
-  std::uint32_t different;
-  int equal;
-  asm("lop3.b32 %0, %1, %2, %3, 0x28;"
-      : "=r"(different)
-      : "r"(word), "r"(pattern), "r"(mask));  // (word ^ pattern) & mask
-  asm("prmt.b32 %0, %1, %1, 0xba98;"          // each byte's bit 7, eight times
-      : "=r"(equal)
-      : "r"(~((different & 0x7f7f7f7fu) + 0x7f7f7f7fu | different)));
-  return equal;
-}
+/// Finds the bytes whose bits from `shift` on are `value`, four at a time.
+class BinPattern {
+public:
+  __device__ BinPattern (int shift, int value)
+      : mask_ ((0xffu << shift & 0xff) * 0x01010101u),
+        pattern_ ((unsigned (value) << shift & 0xff) * 0x01010101u)
+  {
+  }
+
+  /// Returns -1 in each such byte, else 0. A dot product with -1s (__dp4a) counts them.
+  __device__ int equal (std::uint32_t word) const
+  {
+    int equal;
+    asm("prmt.b32 %0, %1, %1, 0xba98;"  // each byte's bit 7, eight times
+        : "=r"(equal)
+        : "r"(high_bits (word)));
+    return equal;
+  }
+
+  /// Returns 1 in each such byte, else 0, of those whose bit 7 is set in `wanted`.
+  __device__ std::uint32_t ones (std::uint32_t word, std::uint32_t wanted) const
+  {
+    return (high_bits (word) & wanted) >> 7;
+  }
+
+private:
+  /// Returns bit 7 in each such byte. The other bits mean nothing.
+  __device__ std::uint32_t high_bits (std::uint32_t word) const
+  {
+    std::uint32_t different;
+    asm("lop3.b32 %0, %1, %2, %3, 0x28;"
+        : "=r"(different)
+        : "r"(word), "r"(pattern_), "r"(mask_));  // (word ^ pattern) & mask
+    return ~((different & 0x7f7f7f7fu) + 0x7f7f7f7fu | different);
+  }
+
+  const std::uint32_t mask_, pattern_;
+};
 
 }  // namespace inthist::cuda

@@ -6,13 +6,13 @@
 
 #include <type_traits>
 
-#include "byte_tile.cuh"
 #include "copy_async.cuh"
-#include "element_tile.cuh"
+#include "look_back_byte_sums.cuh"
+#include "look_back_element_sums.cuh"
+#include "look_back_order.cuh"
+#include "look_back_states.cuh"
+#include "look_back_tile.cuh"
 #include "scan_planes.cuh"
-#include "tile_of.cuh"
-#include "tile_order.cuh"
-#include "tile_states.cuh"
 #include "warp.cuh"
 
 namespace inthist::cuda {
@@ -32,8 +32,8 @@ private:
                        kCornerWarp = kAboveWarps + kLeftWarps, kLastWarp = kWarps - 1;
   static_assert (kCornerWarp < kLastWarp);
 
-  using Sums = std::conditional_t<std::is_same_v<typename Source::Pixel, T>, ElementTile<T, Tile>,
-                                  ByteTile<T, Tile>>;
+  using Sums = std::conditional_t<std::is_same_v<typename Source::Pixel, T>, ElementSums<T, Tile>,
+                                  ByteSums<T, Tile>>;
   static_assert (SumsOverTile<Sums, T, Tile>);
   using Pixel = typename Sums::Pixel;
   static_assert (std::is_same_v<Pixel, typename Source::Pixel>);

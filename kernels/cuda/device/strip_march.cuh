@@ -16,8 +16,10 @@
 //   then    being loaded
 #pragma once
 
+#include "../strip_policy.hpp"
 #include "bytes.cuh"
 #include "overlap.cuh"
+#include "row_counts.cuh"
 #include "split_barrier.cuh"
 #include "stay_in_l2.cuh"
 #include "strips.cuh"
@@ -47,11 +49,11 @@ __device__ inline uint4 packed (const std::uint32_t (&h)[8])  // modulo 65536
                      __byte_perm (h[4], h[5], 0x5410), __byte_perm (h[6], h[7], 0x5410));
 }
 
-/// kWide: a row takes several ranges of blockDim.x lanes, and H rests in shared memory. kRagged:
-/// some lane has fewer than kPixels columns. kAnchored: anchors are written on the way, as H is
-/// known in full.
-template <class T, bool kWide, bool kRagged, bool kAnchored>
-class March {
+/// kSeveralRanges: a row takes several ranges of blockDim.x lanes, and H rests in shared memory.
+/// kRagged: some lane has fewer than kPixels columns. kAnchored: anchors are written on the way, as
+/// H is known in full.
+template <class T, bool kSeveralRanges, bool kRagged, bool kAnchored>
+class StripMarch {
   static_assert (kStepRows == 8, "Found has a bit of a byte for each row");
 
 public:
@@ -60,24 +62,23 @@ public:
 
   /// What the warps of a block tell each other.
   struct Shared {
-    // [buffer][warp][place_of (row)]
+    // [buffer][warp][place_of_row (row)]
     alignas (8) std::uint16_t row_totals[2][kMostWarps][kStepRows];
     std::uint32_t above_totals[2][kMostWarps];
     SplitBarrier totals_written;
   };
 
   /// `row_above` has room for H in a row: [range][word][thread].
-  __device__ March (const BinBytes &image, const Strips &strips, const Layout &layout,
-                    std::uint8_t *tensor, int ranges, const Anchors &anchors, Shared &shared,
-                    uint4 *row_above)
+  __device__ StripMarch (const BinBytes &image, const Strips &strips, const Layout &layout,
+                         std::uint8_t *tensor, int ranges, const Anchors &anchors, Shared &shared,
+                         uint4 *row_above)
       : image_ (image), strips_ (strips), anchors_ (anchors), shared_ (shared),
-        row_above_ (row_above), ranges_ (kWide ? ranges : 1), lane_ (threadIdx.x % kWarp),
+        row_above_ (row_above), ranges_ (kSeveralRanges ? ranges : 1), lane_ (threadIdx.x % kWarp),
         warp_ (threadIdx.x / kWarp), warps_ (blockDim.x / kWarp),
         // all bins of a strip together, as its pixels are in L2 then
         strip_ (blockIdx.x / strips.bins), bin_ (blockIdx.x % strips.bins),
         y_end_ (min (strips.height, (strip_ + 1) * strips.rows)), stride_ (image.stride),
-        pitch_ (layout.row_pitch), mask_ ((0xffu << image.shift & 0xff) * 0x01010101u),
-        pattern_ ((unsigned (bin_ + image.first) << image.shift & 0xff) * 0x01010101u),
+        pitch_ (layout.row_pitch), pattern_ (image.shift, bin_ + image.first),
         out_ (tensor + bin_ * layout.plane_pitch + threadIdx.x * 16),
         anchor_values_ (
             reinterpret_cast<std::uint32_t *> (tensor + strips.bins * layout.plane_pitch))
@@ -116,17 +117,17 @@ public:
       } else {
         let_next_start ();
       }
-      if (kWide)
+      if (kSeveralRanges)
         fetch_row_above (step.range);
-      const int room =
-          strips_.width - (kWide ? step.range * range_columns () : 0) - int (threadIdx.x) * kPixels;
-      std::uint8_t *const to =
-          out_ + std::size_t (step.y) * pitch_ + (kWide ? step.range * (blockDim.x * 16) : 0);
+      const int room = strips_.width - (kSeveralRanges ? step.range * range_columns () : 0)
+                       - int (threadIdx.x) * kPixels;
+      std::uint8_t *const to = out_ + std::size_t (step.y) * pitch_
+                               + (kSeveralRanges ? step.range * (blockDim.x * 16) : 0);
       if (step.y + kStepRows <= y_end_)  // a constant number of rows needs no test of each
         step_down (step.y, kStepRows, to, room, found, left);
       else
         step_down (step.y, y_end_ - step.y, to, room, found, left);
-      if (kWide)
+      if (kSeveralRanges)
         keep_row_above (step.range);
       if (!more)
         break;
@@ -146,13 +147,14 @@ private:
 
   __device__ Step step_after (Step step) const
   {
-    return kWide && step.range + 1 < ranges_ ? Step{ step.y, step.range + 1 }
-                                             : Step{ step.y + kStepRows, 0 };
+    return kSeveralRanges && step.range + 1 < ranges_ ? Step{ step.y, step.range + 1 }
+                                                      : Step{ step.y + kStepRows, 0 };
   }
 
   __device__ void load (Step step)
   {
-    const int x = (kWide ? step.range * range_columns () : 0) + int (threadIdx.x) * kPixels;
+    const int x =
+        (kSeveralRanges ? step.range * range_columns () : 0) + int (threadIdx.x) * kPixels;
     const std::uint8_t *const from =
         image_.data + std::size_t (step.y) * stride_ + min (x, image_.columns - kPixels);
     if (step.y + kStepRows <= strips_.height)
@@ -173,12 +175,6 @@ private:
     std::uint32_t pixels[kWords], before[kQuads];
   };
 
-  /// Returns where a row's total is: find () packs those of a quad in the order 0, 2, 1, 3.
-  __device__ static int place_of (int row)
-  {
-    return (row & ~3) | (row & 1) << 1 | (row >> 1 & 1);
-  }
-
   /// Also writes what the warp has in each row.
   __device__ Found find (int buffer)
   {
@@ -191,7 +187,7 @@ private:
         int n = 0;
 #pragma unroll
         for (int w = 0; w < kWords; w++) {
-          const int ones = equal_bytes (words_[4 * q + i][w], pattern_, mask_);
+          const int ones = pattern_.equal (words_[4 * q + i][w]);
           n = __dp4a (ones, -1, n);
           found.pixels[w] |= ones & 0x01010101u << (4 * q + i);
         }
@@ -199,9 +195,7 @@ private:
       }
       found.before[q] = warp_scan (own) - own;
       if (lane_ == kWarp - 1)
-        *reinterpret_cast<uint2 *> (&shared_.row_totals[buffer][warp_][4 * q]) =
-            make_uint2 ((found.before[q] & 0xff00ffu) + (own & 0xff00ffu),
-                        (found.before[q] >> 8 & 0xff00ffu) + (own >> 8 & 0xff00ffu));
+        store_row_counts (&shared_.row_totals[buffer][warp_][4 * q], found.before[q], own);
     }
     return found;
   }
@@ -211,11 +205,11 @@ private:
   __device__ std::uint32_t left_of (int buffer, int range)
   {
     constexpr int kParts = kWarp / kStepRows;
-    const int row = lane_ % kStepRows, part = lane_ / kStepRows, place = place_of (row);
+    const int row = lane_ % kStepRows, part = lane_ / kStepRows, place = place_of_row (row);
     std::uint32_t left = 0, all = 0;
 #pragma unroll
     for (int first = 0; first < kMostWarps; first += kParts) {
-      if (first + part < (kWide ? warps_ : warp_)) {
+      if (first + part < (kSeveralRanges ? warps_ : warp_)) {
         const std::uint32_t n = shared_.row_totals[buffer][first + part][place];
         all += n;
         left += first + part < warp_ ? n : 0;
@@ -224,10 +218,10 @@ private:
 #pragma unroll
     for (int d = kStepRows; d < kWarp; d *= 2) {
       left += __shfl_xor_sync (~0u, left, d);
-      if (kWide)
+      if (kSeveralRanges)
         all += __shfl_xor_sync (~0u, all, d);
     }
-    if (kWide) {
+    if (kSeveralRanges) {
       if (range == 0)
         ranges_left_ = 0;
       left += ranges_left_;
@@ -257,12 +251,12 @@ private:
       const std::uint32_t total = lane_ < warps_ ? shared_.above_totals[range % 2][lane_] : 0;
       const std::uint32_t left =
           corner + warp_sum (lane_ < warp_ ? total : 0) + upto - h_[kPixels - 1];
-      if (kWide)
+      if (kSeveralRanges)
         corner += warp_sum (total);
 #pragma unroll
       for (int j = 0; j < kPixels; j++)
         h_[j] += left;
-      if (kWide)
+      if (kSeveralRanges)
         keep_row_above (range);
     }
   }
@@ -365,7 +359,7 @@ private:
   uint4 *const row_above_;
   const int ranges_, lane_, warp_, warps_, strip_, bin_, y_end_;
   const unsigned stride_, pitch_;
-  const std::uint32_t mask_, pattern_;  // which bits are the bin, and what they are
+  const BinPattern pattern_;
   std::uint8_t *const out_;
   std::uint32_t *const anchor_values_;
   std::uint32_t words_[kStepRows][kWords];  // pixels
@@ -373,13 +367,14 @@ private:
   std::uint32_t ranges_left_ = 0;
 };
 
-template <class T, bool kWide, bool kRagged, bool kAnchored>
-__global__ void __launch_bounds__ (March<T, kWide, kRagged, kAnchored>::kMostWarps *kWarp,
-                                   kMarchBlocks)
-march (BinBytes image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges,
-       Anchors anchors)
+template <class T, bool kSeveralRanges, bool kRagged, bool kAnchored>
+__global__ void
+__launch_bounds__ (StripMarch<T, kSeveralRanges, kRagged, kAnchored>::kMostWarps *kWarp,
+                   kMarchBlocks)
+march_rows (BinBytes image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges,
+            Anchors anchors)
 {
-  using Block = March<T, kWide, kRagged, kAnchored>;
+  using Block = StripMarch<T, kSeveralRanges, kRagged, kAnchored>;
   extern __shared__ uint4 row_above[];
   __shared__ typename Block::Shared shared;
   Block (image, strips, layout, tensor, ranges, anchors, shared, row_above).run ();

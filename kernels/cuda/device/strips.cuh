@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What both kernels of strip know: how a frame is cut, and where its pixels are.
+// What the kernels of strip and of byte-tiles know: how a frame is cut, and where its pixels are.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "../../inthist.hpp"
-#include "../strip_policy.hpp"
+#include "../count_policy.hpp"
 
 namespace inthist::cuda {
 
@@ -28,21 +28,22 @@ struct Strips {
   __host__ __device__ int counted_cells () const { return (n - 1) * cells_per_strip; }
 
   /// Rounds the rows of a cell up to those of a step, or of a tile.
-  Strips (const Shape &shape, int rows_per_strip, void *workspace, int step_rows = kStepRows)
+  Strips (const Shape &shape, int rows_per_strip, int step_rows, void *workspace)
       : width (shape.width), height (shape.height), bins (shape.bins),
         cells_per_strip (divide_up (rows_per_strip, kMostCell / step_rows * step_rows)),
         cell_rows (round_up (divide_up (rows_per_strip, cells_per_strip), step_rows)),
         rows (cell_rows * cells_per_strip), n (divide_up (height, rows)),
-        pitch (round_up (std::size_t (width), kSegment)),
+        pitch (round_up (std::size_t (width), kCountColumns)),
         counts (static_cast<std::uint16_t *> (workspace))
   {
   }
 
   /// Joins cells, so that march adds up fewer counts; leaves blocks enough for count.
-  void join_cells (int processors, const StripPolicy &policy)
+  void join_cells (int processors, const CountPolicy &policy)
   {
-    const long blocks = long (pitch / kSegment) * divide_up (bins, kCountBins) * counted_cells ();
-    const long wanted = std::max (1L, long (policy.count_blocks) * processors);
+    const long blocks =
+        long (pitch / kCountColumns) * divide_up (bins, kCountBins) * counted_cells ();
+    const long wanted = std::max (1L, long (policy.blocks) * processors);
     joined_cells = int (std::clamp (blocks / wanted, 1L, long (kMostJoinedRows / cell_rows)));
   }
 };

@@ -22,6 +22,7 @@
 #include "bulk_store.cuh"
 #include "bytes.cuh"
 #include "overlap.cuh"
+#include "row_counts.cuh"
 #include "stay_in_l2.cuh"
 #include "strips.cuh"
 #include "warp.cuh"
@@ -29,32 +30,21 @@
 namespace inthist::cuda {
 
 constexpr int kTileWords = kTileSide / 4;  // of a line
-constexpr int kGroup =
-    16;  // Lanes of a group: what 15 tiles have in a row, 240 at most, is a byte.
-
-/// Adds up over the lanes before, in groups of 16.
-__device__ inline std::uint32_t group_scan (std::uint32_t value)
-{
-#pragma unroll
-  for (int step = 1; step < kGroup; step *= 2)
-    asm volatile("{ .reg .pred has; .reg .u32 other; "
-                 "shfl.sync.up.b32 other|has, %0, %1, 0x1000, -1; @has add.u32 %0, %0, other; }"
-                 : "+r"(value)
-                 : "r"(step));
-  return value;
-}
 
 /// kWide: as in Tiles. kStaged: tiles go to memory by way of shared memory. kMostThreads: of a
 /// block.
 template <bool kWide, bool kStaged, int kMostThreads>
 class TileMarch {
+  // Lanes of a group: what 15 tiles have in a row, 240 at most, is a byte.
+  static constexpr int kGroup = 16;
+
 public:
-  static constexpr int kLines = Tiles{ 0, 0, kWide }.line_of (kTileSide);
-  static constexpr int kBytes = kLines * kTileSide;
+  static constexpr int kBytes = Tiles::bytes (kWide);
 
   /// What the warps of a block tell each other.
   struct Shared {
-    std::uint16_t row_counts[2][kMostThreads / kGroup][kTileSide];  // [buffer][group][place]
+    // [buffer][group][place_of_row (row)]
+    alignas (8) std::uint16_t row_counts[2][kMostThreads / kGroup][kTileSide];
     std::uint32_t above_counts[kMostThreads / kWarp];
   };
 
@@ -66,8 +56,7 @@ public:
         // all bins of a strip together, as its pixels are in L2 then
         bin_ (blockIdx.x % strips.bins), y_end_ (min (strips.height, (strip_ + 1) * strips.rows)),
         tiles_ (min (kWarp, divide_up (strips.width, kTileSide) - warp_ * kWarp)),
-        pitch_ (layout.row_pitch), mask_ ((0xffu << image.shift & 0xff) * 0x01010101u),
-        pattern_ ((unsigned (bin_ + image.first) << image.shift & 0xff) * 0x01010101u),
+        pitch_ (layout.row_pitch), pattern_ (image.shift, bin_ + image.first),
         pixels_ (image.data + min (int (threadIdx.x) * kTileSide, image.columns - kTileSide)),
         out_ (tensor + bin_ * layout.plane_pitch + std::size_t (warp_) * kWarp * kBytes),
         warp_staged_ (staged + warp_ * kWarp * kBytes)
@@ -109,26 +98,10 @@ private:
   static constexpr int kQuads = kTileSide / 4;           // of rows
   static constexpr std::uint32_t kPrefix = 0x01010101u;  // a product with it scans four bytes
 
-  /// Returns 1 in each byte that is a pixel of the bin.
-  __device__ std::uint32_t ones (std::uint32_t word, int w) const
-  {
-    std::uint32_t different;
-    asm("lop3.b32 %0, %1, %2, %3, 0x28;"
-        : "=r"(different)
-        : "r"(word), "r"(pattern_), "r"(mask_));  // (word ^ pattern) & mask
-    return (~((different & 0x7f7f7f7fu) + 0x7f7f7f7fu | different) & columns_[w]) >> 7;
-  }
-
   __device__ uint4 row_at (int y) const
   {
     return load_that_stays (reinterpret_cast<const uint4 *> (
         pixels_ + std::size_t (unsigned (image_.stride)) * unsigned (y)));
-  }
-
-  /// Returns where a row's count is: find () packs those of a quad in the order 0, 2, 1, 3.
-  __device__ static int place_of (int row)
-  {
-    return (row & ~3) | (row & 1) << 1 | (row >> 1 & 1);
   }
 
   /// Makes inside_, and below_ from the row after it. Also writes what the group has in each row.
@@ -148,7 +121,7 @@ private:
       std::uint32_t scanned = 0;
 #pragma unroll
       for (int w = 0; w < kTileWords; w++) {
-        std::uint32_t own = ones (words[w], w);
+        std::uint32_t own = pattern_.ones (words[w], columns_[w]);
         if (!kAllRows && y + r >= strips_.height)
           own = 0;
         if (w == 0) {
@@ -169,12 +142,11 @@ private:
     std::uint16_t *const to = shared_.row_counts[buffer][threadIdx.x / kGroup];
 #pragma unroll
     for (int q = 0; q < kQuads; q++) {
-      const std::uint32_t own = counts[q] + first_column_[q], before = group_scan (own) - own;
+      const std::uint32_t own = counts[q] + first_column_[q],
+                          before = warp_scan<kGroup> (own) - own;
       if (lane_ % kGroup == kGroup - 1)
-        *reinterpret_cast<uint2 *> (to + 4 * q) =
-            make_uint2 ((before & 0xff00ffu) + (own & 0xff00ffu),
-                        (before >> 8 & 0xff00ffu) + (own >> 8 & 0xff00ffu));
-      lanes_before_[q] = before + first_column_[q];  // and this lane's first column
+        store_row_counts (to + 4 * q, before, own);
+      before_inside_[q] = before + first_column_[q];
     }
   }
 
@@ -188,7 +160,7 @@ private:
   __device__ std::uint32_t left_of (int buffer)
   {
     constexpr int kParts = kWarp / kGroup;
-    const int place = place_of (lane_ % kGroup), part = lane_ / kGroup;
+    const int place = place_of_row (lane_ % kGroup), part = lane_ / kGroup;
     const auto &counts = shared_.row_counts[buffer];
     const int own = warp_ * kParts;
     std::uint32_t left = 0;
@@ -208,7 +180,7 @@ private:
     const std::uint32_t words[kTileWords] = { row.x, row.y, row.z, row.w };
 #pragma unroll
     for (int w = 0; w < kTileWords; w++) {
-      const std::uint32_t own = ones (words[w], w);
+      const std::uint32_t own = pattern_.ones (words[w], columns_[w]);
 #pragma unroll
       for (int j = 0; j < 4; j++) {
         std::uint32_t &column = columns[4 * w + j];
@@ -263,7 +235,7 @@ private:
     left[0] = 0;
 #pragma unroll
     for (int r = 0; r < kTileSide; r++)
-      left[r + 1] = __dp4a (lanes_before_[r / 4], 1u << (8 * (r % 4)),
+      left[r + 1] = __dp4a (before_inside_[r / 4], 1u << (8 * (r % 4)),
                             left[r] + __shfl_sync (~0u, groups_left, r, kGroup));
     std::uint8_t *const to = out_ + std::size_t (y / kTileSide) * pitch_;
     if constexpr (kStaged) {
@@ -281,7 +253,7 @@ private:
     store_header (lines, left);
 #pragma unroll
     for (int i = 1; i < kTileSide; i++)
-      lines[Tiles{ 0, 0, kWide }.line_of (i)] =
+      lines[Tiles::line_of (kWide, i)] =
           make_uint4 (__byte_perm (inside_[i - 1][0], left[i], 0x3214), inside_[i - 1][1],
                       inside_[i - 1][2], inside_[i - 1][3]);
   }
@@ -295,32 +267,26 @@ private:
         low[p] = __byte_perm (p == 0 ? corner_ : top_[2 * p], top_[2 * p + 1], 0x5410);
       lines[0] = make_uint4 (low[0], low[1], low[2], low[3]);
       lines[1] = make_uint4 (low[4], low[5], low[6], low[7]);
-      const std::uint32_t third[] = { pack_bytes<2> (corner_ >> 8, top_[1], top_[2], top_[3]),
-                                      pack_bytes<2> (top_[4], top_[5], top_[6], top_[7]),
-                                      pack_bytes<2> (top_[8], top_[9], top_[10], top_[11]),
-                                      pack_bytes<2> (top_[12], top_[13], top_[14], top_[15]) };
-      lines[3] = make_uint4 (third[0], third[1], third[2], third[3]);
-      lines[4] = make_uint4 (pack_bytes<2> (0, left[1], left[2], left[3]),
-                             pack_bytes<2> (left[4], left[5], left[6], left[7]),
-                             pack_bytes<2> (left[8], left[9], left[10], left[11]),
-                             pack_bytes<2> (left[12], left[13], left[14], left[15]));
+      lines[3] = pack_line<2> (corner_ >> 8, top_);
+      lines[4] = pack_line<2> (0, left);
     } else {
       lines[0] = make_uint4 (__byte_perm (corner_, top_[0], 0x7610), top_[1], top_[2], top_[3]);
       lines[1] = make_uint4 (top_[4], top_[5], top_[6], top_[7]);
     }
-    lines[2] = make_uint4 (pack_bytes<1> (corner_ >> 8, left[1], left[2], left[3]),
-                           pack_bytes<1> (left[4], left[5], left[6], left[7]),
-                           pack_bytes<1> (left[8], left[9], left[10], left[11]),
-                           pack_bytes<1> (left[12], left[13], left[14], left[15]));
+    lines[2] = pack_line<1> (corner_ >> 8, left);
   }
 
-  /// Packs byte kByte of four words.
-  template <int kByte>
-  __device__ static std::uint32_t pack_bytes (std::uint32_t a, std::uint32_t b, std::uint32_t c,
-                                              std::uint32_t d)
+  /// Packs byte kByte of 16 words: of `first`, what the corner has or 0, and of items 1..15.
+  template <int kByte, int kCount>
+  __device__ static uint4 pack_line (std::uint32_t first, const std::uint32_t (&words)[kCount])
   {
-    constexpr unsigned kPick = kByte | (4 + kByte) << 4;
-    return __byte_perm (__byte_perm (a, b, kPick), __byte_perm (c, d, kPick), 0x5410);
+    static_assert (kCount >= kTileSide);
+    const auto pack = [&] (int i) {
+      constexpr unsigned kPick = kByte | (4 + kByte) << 4;
+      return __byte_perm (__byte_perm (i == 0 ? first : words[i], words[i + 1], kPick),
+                          __byte_perm (words[i + 2], words[i + 3], kPick), 0x5410);
+    };
+    return make_uint4 (pack (0), pack (4), pack (8), pack (12));
   }
 
   __device__ void descend (std::uint32_t left)
@@ -340,14 +306,15 @@ private:
   const int lane_, warp_, strip_, bin_, y_end_;
   const int tiles_;  // of the warp
   const std::size_t pitch_;
-  const std::uint32_t mask_, pattern_;  // which bits are the bin, and what they are
+  const BinPattern pattern_;
   const std::uint8_t *const pixels_;
   std::uint8_t *const out_, *const warp_staged_;
   std::uint32_t columns_[kTileWords];
   uint4 ahead_[kAhead];
   std::uint32_t corner_, top_[kTops];
   std::uint32_t inside_[kTileSide - 1][kTileWords], below_[kTileWords];
-  std::uint32_t first_column_[kQuads], lanes_before_[kQuads];  // of four rows
+  // of four rows: the tile's first column, and it with the lanes before of the group
+  std::uint32_t first_column_[kQuads], before_inside_[kQuads];
 };
 
 template <bool kWide, bool kStaged, int kMostThreads>

@@ -28,9 +28,8 @@ public:
   INTHIST_HOST_DEVICE QuadPlace (unsigned row_pitch, int y, int x)
       : i_ (unsigned (y) % kTileSide), j_ (unsigned (x) % kTileSide)
   {
-    constexpr Tiles kTiles = { 0, 0, kWide };
-    tile_ = unsigned (y) / kTileSide * row_pitch + unsigned (x) / kTileSide * kTiles.bytes ();
-    row_ = tile_ + kTileSide * kTiles.line_of (int (i_));
+    tile_ = unsigned (y) / kTileSide * row_pitch + unsigned (x) / kTileSide * Tiles::bytes (kWide);
+    row_ = tile_ + kTileSide * Tiles::line_of (kWide, int (i_));
   }
 
   /// Has no branches, so that loads of several quads are in flight at once.

@@ -46,25 +46,27 @@ __device__ inline T shuffle (const T &value, int lane)
   return exchange_channels (value, [=] (auto v) { return __shfl_sync (~0u, v, lane); });
 }
 
-/// Adds the value of the lane `step` below, if there is one.
-template <class T>
+/// Adds the value of the lane `step` below, if its group of kLanes has one.
+template <int kLanes = kWarp, class T>
 __device__ inline T add_lane_below (const T &value, int step)
 {
   const T other = shuffle_up (value, step);
-  return int (threadIdx.x % kWarp) >= step ? T (value + other) : value;
+  return int (threadIdx.x % kLanes) >= step ? T (value + other) : value;
 }
 
-/// Uses the shuffle's own predicate of which lanes have a source.
+/// Uses the shuffle's own predicate of which lanes have a source; its last operand cuts groups.
+template <int kLanes = kWarp>
 __device__ inline std::uint32_t add_lane_below (std::uint32_t value, int step)
 {
-  asm volatile("{ .reg .pred has; .reg .u32 other; shfl.sync.up.b32 other|has, %0, %1, 0, -1; "
+  asm volatile("{ .reg .pred has; .reg .u32 other; shfl.sync.up.b32 other|has, %0, %1, %2, -1; "
                "@has add.u32 %0, %0, other; }"
                : "+r"(value)
-               : "r"(step));
+               : "r"(step), "n"((kWarp - kLanes) << 8));
   return value;
 }
 
-__device__ inline float add_lane_below (float value, int step)
+template <int kLanes = kWarp>
+requires (kLanes == kWarp) __device__ inline float add_lane_below (float value, int step)
 {
   asm volatile("{ .reg .pred has; .reg .f32 other; shfl.sync.up.b32 other|has, %0, %1, 0, -1; "
                "@has add.f32 %0, %0, other; }"
@@ -73,13 +75,14 @@ __device__ inline float add_lane_below (float value, int step)
   return value;
 }
 
-/// Scans over the lanes (Kogge and Stone 1973; Chen et al. 2018, Algorithm 3, with lane >= step).
-template <class T>
+/// Scans over the lanes of a group (Kogge and Stone 1973; Chen et al. 2018, Algorithm 3, with
+/// lane >= step).
+template <int kLanes = kWarp, class T>
 __device__ inline T warp_scan (T value)
 {
 #pragma unroll
-  for (int step = 1; step < kWarp; step *= 2)
-    value = add_lane_below (value, step);
+  for (int step = 1; step < kLanes; step *= 2)
+    value = add_lane_below<kLanes> (value, step);
   return value;
 }
 

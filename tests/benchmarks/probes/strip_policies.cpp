@@ -11,6 +11,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <random>
 
@@ -39,20 +40,20 @@ std::vector<Candidate> candidates ()
   const cuda::StripPolicy usual;
   std::vector<Candidate> all = { { .name = "memset", .policy = {} },
                                  { .name = "as it is", .policy = usual } };
-  const auto with = [&] (int cuda::StripPolicy::*number, const char *name,
-                         std::initializer_list<int> values) {
+  const auto with = [&] (const auto &number, const char *name, std::initializer_list<int> values) {
     for (const int value : values) {
       cuda::StripPolicy policy;
-      policy.*number = value;
+      std::invoke (number, policy) = value;
       all.push_back (
-          { .name = text ("%s %d instead of %d", name, value, usual.*number), .policy = policy });
+          { .name = text ("%s %d instead of %d", name, value, std::invoke (number, usual)),
+            .policy = policy });
     }
   };
   with (&cuda::StripPolicy::usual_rows, "usual rows", { 24, 112 });
   with (&cuda::StripPolicy::most_rows, "most rows", { 136, 544 });
   with (&cuda::StripPolicy::most_pixels, "most pixels", { 875000, 5000000 });
   with (&cuda::StripPolicy::most_rounds, "most rounds", { 1 });
-  with (&cuda::StripPolicy::count_blocks, "count blocks", { 1, 1000000 });
+  with ([](auto &policy) -> auto & { return policy.count.blocks; }, "count blocks", { 1, 1000000 });
   return all;
 }
 

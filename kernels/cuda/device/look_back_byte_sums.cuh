@@ -10,13 +10,13 @@
 
 #include <cuda_runtime.h>
 
-#include "tile_of.cuh"
+#include "look_back_tile.cuh"
 #include "warp.cuh"
 
 namespace inthist::cuda {
 
 template <class T, class Tile>
-class ByteTile {
+class ByteSums {
   static constexpr int kColumns = Tile::kColumns, kChunks = Tile::kChunks, kRows = Tile::kRows;
   static constexpr int kSummed = 8, kStored = 4;  // rows at a time
   static_assert (kRows % kSummed == 0 && kColumns == 4);
@@ -31,7 +31,7 @@ public:
     Sum rows[Tile::kHeight];  // of the warp's rows up to this one
   };
 
-  __device__ ByteTile (Shared &shared, int plane) : shared_ (shared), squares_ (plane == 1) {}
+  __device__ ByteSums (Shared &shared, int plane) : shared_ (shared), squares_ (plane == 1) {}
 
   // What these do is said at SumsOverTile. A segment is the tile's width.
 

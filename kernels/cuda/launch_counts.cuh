@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What comes before a march down strips: where pixels come from, who makes bins of them, and the
-// column counts of the strips above (strip_count.cuh).
+// column counts of the strips above (device/column_counts.cuh).
 #pragma once
 
 #include <algorithm>
 #include <optional>
 
-#include "strip_count.cuh"
+#include "device/column_counts.cuh"
 
 namespace inthist::cuda {
 
@@ -81,7 +81,7 @@ inline int launch_bin_image (const Job &job, const Input &input)
   return bin_image (*job.binning, job.shape.width, job.shape.height, job.pixels, job.stream);
 }
 
-inline int launch_count (const Job &job, const Strips &strips, const Input &input)
+inline int launch_count_columns (const Job &job, const Strips &strips, const Input &input)
 {
   const bool makes_bins = input.bins_by == BinsBy::count;
   const int cells = makes_bins ? strips.cells () : strips.counted_cells ();
@@ -89,12 +89,12 @@ inline int launch_count (const Job &job, const Strips &strips, const Input &inpu
     return 0;
   job.stage ("count");
   const std::size_t columns = makes_bins ? job.pixels.stride : strips.pitch;
-  const dim3 grid (unsigned (columns / kSegment), divide_up (cells, strips.joined_cells),
+  const dim3 grid (unsigned (columns / kCountColumns), divide_up (cells, strips.joined_cells),
                    strips.counted_cells () ? divide_up (strips.bins, kCountBins) : 1);
   const bool one_cell = strips.joined_cells == 1;
-  const auto kernel = makes_bins ? one_cell ? count<true, true> : count<true, false>
-                      : one_cell ? count<false, true>
-                                 : count<false, false>;
+  const auto kernel = makes_bins ? one_cell ? count_columns<true, true> : count_columns<true, false>
+                      : one_cell ? count_columns<false, true>
+                                 : count_columns<false, false>;
   return launch_overlapped (kernel, grid, kCountWarps * kWarp, 0, job.stream, input.pixels,
                             LutWords::of (makes_bins ? job.binning->lut : Lut{}), job.pixels,
                             strips);

@@ -20,8 +20,8 @@ struct alignas (sizeof (T) * kCount) Vector {
 
 /// Measures of a tile, in elements. A warp has kRows rows, and a lane kChunks times kColumns
 /// neighbouring elements of each.
-template <class T, TilePolicy kPolicy>
-struct TileOf {
+template <class T, LookBackTilePolicy kPolicy>
+struct LookBackTile {
   static constexpr int kRows = kPolicy.rows, kChunks = kPolicy.chunks, kBlocks = kPolicy.blocks;
   static constexpr int kColumns = sizeof (T) <= 4 ? 4 : 16 / sizeof (T), kWarps = 8;
   static constexpr int kWidth = kChunks * kWarp * kColumns, kHeight = kWarps * kRows,
@@ -36,7 +36,7 @@ struct TileOf {
   __device__ static int first_column (int chunk) { return (chunk * kWarp + lane ()) * kColumns; }
 };
 
-/// Sums over a tile's pixels, of which there are two kinds: ByteTile and ElementTile. A segment is
+/// Sums over a tile's pixels, of which there are two kinds: ByteSums and ElementSums. A segment is
 /// the columns that rows are added up in: the tile's whole width, or a part of it. All threads of a
 /// block call in this order:
 ///

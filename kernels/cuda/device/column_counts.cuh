@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The first kernel of strip. A block counts kCountBins bins in the kSegment columns of some joined
-// cells; a lane has four columns, two a counter, so that no two lanes of a warp meet in a bank,
-// whatever the pixels are:
+// The first kernel of strip and of byte-tiles. A block counts kCountBins bins in the kCountColumns
+// columns of some joined cells; a lane has four columns, two a counter, so that no two lanes of a
+// warp meet in a bank, whatever the pixels are:
 //
 //   clear      the counters
 //   load       a cell's pixels
@@ -21,7 +21,7 @@ namespace inthist::cuda {
 
 /// kLut: bytes become bins by a table, for march too. kOneCell: no cells are joined.
 template <bool kLut, bool kOneCell>
-class Count {
+class ColumnCounts {
 public:
   struct Shared {
     // the last counter is for bins that other blocks count, or none
@@ -29,11 +29,11 @@ public:
     std::uint32_t table[sizeof (Lut) / 4];
   };
 
-  __device__ Count (const BinBytes &source, const LutWords &lut, const PixelPlane &bin_plane,
-                    const Strips &strips, Shared &shared)
+  __device__ ColumnCounts (const BinBytes &source, const LutWords &lut, const PixelPlane &bin_plane,
+                           const Strips &strips, Shared &shared)
       : source_ (source), lut_ (lut), bin_plane_ (bin_plane), strips_ (strips), shared_ (shared),
         lane_ (threadIdx.x % kWarp), warp_ (threadIdx.x / kWarp),
-        x_ (blockIdx.x * kSegment + lane_ * 4), first_bin_ (blockIdx.z * kCountBins),
+        x_ (blockIdx.x * kCountColumns + lane_ * 4), first_bin_ (blockIdx.z * kCountBins),
         bins_ (min (kCountBins, strips.bins - first_bin_)),
         cell_ (blockIdx.y * (kOneCell ? 1 : strips.joined_cells)),
         end_ (kOneCell ? cell_ + 1
@@ -66,8 +66,8 @@ public:
   }
 
 private:
-  static constexpr int kAhead =
-      divide_up (kMostCell, kCountWarps);  // rows of a warp, all in flight
+  // Rows of a warp, all in flight
+  static constexpr int kAhead = divide_up (kMostCell, kCountWarps);
 
   __device__ void clear ()
   {
@@ -147,9 +147,10 @@ private:
 
 template <bool kLut, bool kOneCell>
 __global__ void __launch_bounds__ (kCountWarps *kWarp)
-count (BinBytes source, const __grid_constant__ LutWords lut, PixelPlane bin_plane, Strips strips)
+count_columns (BinBytes source, const __grid_constant__ LutWords lut, PixelPlane bin_plane,
+               Strips strips)
 {
-  using Block = Count<kLut, kOneCell>;
+  using Block = ColumnCounts<kLut, kOneCell>;
   __shared__ typename Block::Shared shared;
   Block (source, lut, bin_plane, strips, shared).run ();
 }

@@ -8,13 +8,13 @@
 
 #include <cuda_runtime.h>
 
-#include "tile_of.cuh"
+#include "look_back_tile.cuh"
 #include "warp.cuh"
 
 namespace inthist::cuda {
 
 template <class T, class Tile>
-class ElementTile {
+class ElementSums {
   static constexpr int kColumns = Tile::kColumns, kChunks = Tile::kChunks, kRows = Tile::kRows,
                        kHeight = Tile::kHeight, kVectors = kChunks * kWarp,
                        kSegments = Tile::kThreads / kHeight, kSegmentVectors = kVectors / kSegments;
@@ -30,7 +30,7 @@ public:
     T rows[kSegments][kHeight];  // of a segment's rows up to this one, from a multiple of 32 on
   };
 
-  __device__ ElementTile (Shared &shared, int) : shared_ (shared) {}
+  __device__ ElementSums (Shared &shared, int) : shared_ (shared) {}
 
   // What these do is said at SumsOverTile.
 
