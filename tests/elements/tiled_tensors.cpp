@@ -140,9 +140,9 @@ GST_START_TEST (elements)
 }
 GST_END_TEST;
 
-static Suite *tiles_suite ()
+static Suite *tiled_tensors_suite ()
 {
-  Suite *suite = suite_create ("tiles");
+  Suite *suite = suite_create ("tiled_tensors");
   TCase *tests = tcase_create ("general");
   tcase_set_timeout (tests, 120);
   suite_add_tcase (suite, tests);
@@ -150,4 +150,4 @@ static Suite *tiles_suite ()
   return suite;
 }
 
-GST_CHECK_MAIN (tiles);
+GST_CHECK_MAIN (tiled_tensors);
