@@ -253,6 +253,17 @@ struct Target {
   }
 };
 
+/// Returns whether there is a GPU, and cudaupload; says loudly what is missing.
+inline bool have_upload ()
+{
+  if (!have ("cuda"))
+    return false;
+  g_autoptr (GstElementFactory) factory = gst_element_factory_find ("cudaupload");
+  if (!factory)
+    printf ("SKIP: frames in CUDA memory: no element cudaupload\n");
+  return factory != nullptr;
+}
+
 /// A test on each backend that there is; the loop's index is the backend's.
 #define BACKEND_TEST(name) \
   GST_START_TEST (name) \
