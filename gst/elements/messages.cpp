@@ -48,7 +48,7 @@ GstFlowReturn post_error_of_consumer (gpointer element, GstBuffer *buffer, const
 {
   const auto *meta =
       gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
-  if (meta && tensor_of (meta->histogram).failure_reported)
+  if (meta && tensor_of (meta->histogram).flags->failure_reported)
     GST_WARNING_OBJECT (
         element, "giving up: the frame's producer has said why there is no integral histogram");
   else

@@ -90,8 +90,8 @@ GType compute_get_type ()
 {
   static const GEnumValue values[] = {
     { int (Compute::automatic),
-      "At once on a GPU; on the CPU when somebody asks, and as much as is asked, unless consumers "
-      "keep asking for whole tensors",
+      "When somebody asks, and as much as is asked; at once while consumers keep asking for all, "
+      "and on a GPU for frames in host memory",
       "auto" },
     { int (Compute::eager), "At once, while the frame is passed on", "eager" },
     { int (Compute::on_demand), "When somebody asks, and as much as is asked", "on-demand" },

@@ -178,7 +178,7 @@ bool RegionReporter::post (const Frame &frame, guint flushes)
   }
   if (!added) {
     gst_structure_free (structure);
-    if (tensor_of (histogram).failure_reported)
+    if (tensor_of (histogram).flags->failure_reported)
       return true;
     if (!error_posted_.exchange (true))
       post_error (element_, added.error (),

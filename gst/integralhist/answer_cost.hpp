@@ -14,7 +14,8 @@ struct AnswerCost {
   double pixel,  // to count a pixel of a window, on one core
       window,    // for each window that is counted, besides its pixels
       element,   // to compute an element of a tensor
-      tensor;    // to start a tensor
+      tensor,    // to start a tensor
+      at_once;   // share of the whole tensor's cost: above, that had better be computed at once
 
   double of_tensor (const inthist::Region &box, int bins) const
   {
@@ -25,12 +26,13 @@ struct AnswerCost {
 /// Two cores of an AMD EPYC (Zen 4), 2026-11-25. tests/benchmarks/probes/answer_costs.cpp measures
 /// them again.
 inline constexpr AnswerCost kCpuCost = {
-  .pixel = 0.28, .window = 270, .element = 0.19, .tensor = 14000
+  .pixel = 0.28, .window = 270, .element = 0.19, .tensor = 14000, .at_once = 1
 };
 
-/// A GPU, which counts no pixels: on an H100 1920x1080x32 takes 90 us, and a small tensor 10.
+/// A GPU, which counts no pixels: on an H100 1920x1080x32 takes 90 us, and a small tensor 10. Who
+/// asks waits for a box, but not for a whole tensor that was computed meanwhile.
 inline constexpr AnswerCost kGpuCost = {
-  .pixel = AnswerCost::kNever, .window = 0, .element = 0.0012, .tensor = 10000
+  .pixel = AnswerCost::kNever, .window = 0, .element = 0.0012, .tensor = 10000, .at_once = 0.45
 };
 
 }  // namespace integralhist

@@ -18,8 +18,8 @@ public:
   BufferHold (GstBuffer *buffer, std::shared_ptr<Tensor> tensor)
       : tensor_ (std::move (tensor)), buffer_ (gst_buffer_ref (buffer))
   {
-    tensor_->buffer_copied = false;
-    tensor_->buffer_held = true;
+    tensor_->flags->buffer_copied = false;
+    tensor_->flags->buffer_held = true;
   }
 
   /// Ends the hold but for the reference. Returns whether the buffer was copied because of it.
@@ -27,8 +27,8 @@ public:
   {
     if (!buffer_)
       return false;
-    tensor_->buffer_held = false;
-    return tensor_->buffer_copied;
+    tensor_->flags->buffer_held = false;
+    return tensor_->flags->buffer_copied;
   }
 
 private:

@@ -31,10 +31,23 @@ struct Extent {
     y0 = std::min (y0, y), y1 = std::max (y1, y + height);
   }
   bool is_empty () const { return x1 <= x0 || y1 <= y0; }
+  /// Returns what of it lies in the frame; a pixel at least.
+  Region within (const inthist::Shape &frame) const
+  {
+    const int x = inthist::between (0, x0, frame.width - 1),
+              y = inthist::between (0, y0, frame.height - 1);
+    return { x, y, inthist::between (1, x1 - x, frame.width - x),
+             inthist::between (1, y1 - y, frame.height - y) };
+  }
 };
 
-/// Returns the part of the frame around all windows of a query; of one pixel if they all lie
-/// outside.
+bool is_most (const Region &part, const inthist::Shape &frame)
+{
+  return double (part.width) * part.height > kMostOfWhole * frame.width * frame.height;
+}
+
+/// Returns the part of the frame around all windows of a query, or the frame where that is most of
+/// it; one pixel if they all lie outside.
 Region around (const Query &query, const inthist::Shape &shape)
 {
   const inthist::Windows &windows = query.windows;
@@ -51,19 +64,17 @@ Region around (const Query &query, const inthist::Shape &shape)
                patches.y1 - patches.y0);
   };
   if (windows.list) {
-    for (int i = 0; i < windows.n; i++)
+    for (int i = 0; i < windows.n; i++) {
       add (corner_of (windows, i), windows.list[i].width, windows.list[i].height);
+      if (i % 64 == 63 && is_most (all.within (shape), shape))  // a long list takes long to read
+        return { 0, 0, shape.width, shape.height };
+    }
   } else {
     const inthist::Grid &grid = windows.grid;
     for (const int i : { 0, windows.size () - 1 })
       add (corner_of (windows, i), grid.window_width, grid.window_height);
   }
-  if (all.is_empty ())
-    return { 0, 0, 1, 1 };
-  const int x0 = inthist::between (0, all.x0, shape.width - 1),
-            y0 = inthist::between (0, all.y0, shape.height - 1);
-  return { x0, y0, inthist::between (1, all.x1 - x0, shape.width - x0),
-           inthist::between (1, all.y1 - y0, shape.height - y0) };
+  return all.is_empty () ? Region{ 0, 0, 1, 1 } : all.within (shape);
 }
 
 Region both (const Region &a, const Region &b)

@@ -47,8 +47,11 @@ public:
   std::optional<Region> tensor_for (const Query &query);
   /// Notes that a tensor of this part has replaced the last one.
   void note_computed (const Region &part);
-  /// Returns whether the last tensor is of the whole frame.
-  bool is_whole () const { return is_within (frame_, box_); }
+  /// Returns whether the frame had better been computed at once, and whole.
+  bool is_for_all () const
+  {
+    return is_within (frame_, box_) || spent_in_all_ > answer_cost_->at_once * cost_of (frame_);
+  }
   const Region &frame () const { return frame_; }
   void forget () { *this = Demand (shape_, *answer_cost_); }
 

@@ -57,6 +57,7 @@ struct Stats {
   guint64 bytes_staged = 0;  // of bytes_up, from unpinned memory
   Duration upload, compute, download;
   const char *when = "eager";  // or "on-demand": how the next frame is computed
+  const char *why = "set, or needed by other settings";
   // of frames that are computed on demand
   guint64 pixel_answers = 0;              // from the pixels, without a tensor
   guint64 part_tensors = 0, tensors = 0;  // computed, of a part of a frame and of all of it

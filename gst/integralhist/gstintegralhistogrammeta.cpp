@@ -61,9 +61,9 @@ gboolean transform (GstBuffer *target, GstMeta *meta, GstBuffer *buffer, GQuark 
   } else if (!GST_META_TRANSFORM_IS_COPY (type)
              || static_cast<const GstMetaTransformCopy *> (data)->region) {
     return FALSE;  // some bytes are no frame
-  } else if (integralhist::Tensor &tensor = integralhist::tensor_of (cast (meta)->histogram);
-             tensor.buffer_held && share_memory (target, buffer)) {
-    tensor.buffer_copied = true;
+  } else if (auto &flags = *integralhist::tensor_of (cast (meta)->histogram).flags;
+             flags.buffer_held && share_memory (target, buffer)) {
+    flags.buffer_copied = true;
   }
   GstIntegralHistogramMeta *copy =
       gst_buffer_add_integral_histogram_meta (target, cast (meta)->histogram);

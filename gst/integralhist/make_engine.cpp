@@ -104,10 +104,20 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
                                                const Options &options, const Devices &devices,
                                                int pixel_bytes)
 {
-  const bool plain_cpu = is_plain_cpu (options, devices);
-  if (options.compute == Compute::eager || (options.compute == Compute::automatic && !plain_cpu))
+  const bool plain_cpu = is_plain_cpu (options, devices), on_gpu = !devices.contexts.empty (),
+             // else eager engines say what is wrong, and the CPU computes frames in host memory
+      computes = !on_gpu || inthist::preferred_strategy (inthist::Device::cuda, shape),
+             automatic = options.compute == Compute::automatic;
+  // Frames that take several devices, or rounds, are computed at once. So are those in host memory
+  // on a GPU with Compute::automatic: to keep them costs as much.
+  const bool stay_on_gpu = on_gpu && computes && !devices.are_several () && options.task_bins == 0
+                           && options.max_device_memory == 0;
+  const bool are_downloaded = options.download == Download::eager;
+  if (options.compute == Compute::eager
+      || (automatic && !plain_cpu && (!stay_on_gpu || are_downloaded)))
     return make_eager (shape, lut, options, devices, pixel_bytes);
-  GST_DEBUG ("%s: frames are computed when somebody asks", describe (shape).c_str ());
+  GST_DEBUG ("%s: frames are computed when somebody asks%s", describe (shape).c_str (),
+             automatic && on_gpu ? ", once less than all is asked" : "");
   const auto later = [=] (const Options &with) -> LazyEngine::Make {
     return [=] () -> Expected<std::shared_ptr<Engine>> {
       return TRY (make_eager (shape, lut, with, devices, pixel_bytes));
@@ -116,22 +126,17 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
   // when the CPU turns to an eager engine, frames stream: nothing is measured
   if (plain_cpu)
     return make_on_demand_engine (shape, lut, options, later (untuned (options)), nullptr);
-  const bool on_gpu = !devices.contexts.empty (),
-             // else eager engines say what is wrong, and the CPU computes frames in host memory
-      computes = !on_gpu || inthist::preferred_strategy (inthist::Device::cuda, shape);
   std::unique_ptr<DeviceFrames> on_device;
 #if INTHIST_CUDA
-  // frames that take several devices, or rounds, are computed at once
-  if (on_gpu && computes && !devices.are_several () && options.task_bins == 0
-      && options.max_device_memory == 0)
+  if (stay_on_gpu)
     on_device = make_cuda_frames (devices.contexts.front (), options.download);
 #endif
-  return make_on_demand_engine (
-      shape, lut, options, later (options),
-      computes ? std::make_shared<WholeFrames> (
-          later (for_questions (options)), on_gpu ? inthist::Device::cuda : inthist::Device::cpu)
-               : nullptr,
-      std::move (on_device));
+  std::shared_ptr<WholeFrames> behind;
+  if (computes && !automatic)
+    behind = std::make_shared<WholeFrames> (later (for_questions (options)),
+                                            on_gpu ? inthist::Device::cuda : inthist::Device::cpu);
+  return make_on_demand_engine (shape, lut, options, later (options), std::move (behind),
+                                std::move (on_device));
 }
 
 ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options)

@@ -4,7 +4,8 @@
 // copies a byte a pixel; then the buffer is no longer needed. Who asks computes.
 //
 // Where consumers ask for whole tensors, frame after frame, an eager engine computes the next frame
-// while they look at this one. What they ask of its tensors tells when that ends.
+// while they look at this one. What they ask of its tensors tells when that ends. On a GPU it
+// computes the first frames, too, and all those that come in host memory.
 #include "on_demand_engine.hpp"
 
 #include <chrono>
@@ -19,57 +20,92 @@
 namespace integralhist {
 namespace {
 
-/// An eager engine's tensor that notes whether, on demand, it would have been computed whole.
+/// An eager engine's tensor that notes what, on demand, would have been computed.
 class ObservedTensor final : public Tensor {
 public:
-  ObservedTensor (std::shared_ptr<OnDemandFrames> frames, std::shared_ptr<Tensor> tensor)
-      : Tensor (tensor->shape), frames_ (std::move (frames)), tensor_ (std::move (tensor)),
-        demand_ (shape, kCpuCost)
+  ObservedTensor (std::shared_ptr<OnDemandFrames> frames, std::shared_ptr<Tensor> tensor,
+                  const AnswerCost &cost)
+      : Tensor (*tensor, tensor->flags), frames_ (std::move (frames)), tensor_ (std::move (tensor)),
+        demand_ (shape, cost)
   {
-    layout = tensor_->layout;
   }
-  ~ObservedTensor () override { frames_->note_released (demand_.is_whole ()); }
+  ~ObservedTensor () override { frames_->note_released (demand_.is_for_all ()); }
 
   Expected<> wait (GstClockTime timeout) override { return tensor_->wait (timeout); }
   Expected<> ask (std::span<const Query> queries) override
   {
-    {
-      const std::lock_guard lock (mutex_);
-      for (const Query &query : queries)
-        if (const auto part = demand_.tensor_for (query))
-          demand_.note_computed (*part);
-    }
+    note (queries);
     return tensor_->ask (queries);
+  }
+  Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override
+  {
+    note (queries);
+    return tensor_->ask_on (stream, queries);
   }
   Expected<const void *> host () override
   {
-    {
-      const std::lock_guard lock (mutex_);
-      demand_.note_computed (demand_.frame ());
-    }
+    note_all ();
     return tensor_->host ();
   }
+  CudaView cuda () override
+  {
+    note_all ();
+    return tensor_->cuda ();
+  }
+  Expected<> add_reader (inthist::Stream stream) override { return tensor_->add_reader (stream); }
   Expected<std::span<const Shard>> shards () override { return tensor_->shards (); }
 
 private:
+  void note (std::span<const Query> queries)
+  {
+    const std::lock_guard lock (mutex_);
+    for (const Query &query : queries)
+      if (const auto part = demand_.tensor_for (query))
+        demand_.note_computed (*part);
+  }
+  void note_all ()
+  {
+    const std::lock_guard lock (mutex_);
+    demand_.note_computed (demand_.frame ());
+  }
+
   const std::shared_ptr<OnDemandFrames> frames_;
   const std::shared_ptr<Tensor> tensor_;
   std::mutex mutex_;
   Demand demand_;
 };
 
+/// When frames are computed, and why.
+struct When {
+  bool is_eager;
+  const char *why;
+};
+constexpr When kFirst = { true, "the first frames" },
+               kInHostMemory = { true, "frames in host memory" },
+               kElsewhere = { true, "frames of another device" },
+               kAllAsked = { true, "consumers ask for all" },
+               kLessAsked = { false, "consumers ask for less than all" },
+               kFailed = { false, "to compute ahead has failed" }, kSet = { false, Stats ().why };
+
 class OnDemandEngine final : public Engine {
 public:
   OnDemandEngine (const Options &options, LazyEngine::Make make_eager,
                   std::unique_ptr<DeviceFrames> on_device)
       : options_ (options), automatic_ (options.compute == Compute::automatic),
-        eager_ (std::move (make_eager)), on_device_ (std::move (on_device))
+        eager_ (std::move (make_eager)), on_device_ (std::move (on_device)),
+        begins_eager_ (automatic_ && on_device_), when_ (automatic_ ? &kLessAsked : &kSet)
   {
   }
 
   Expected<> open (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
                    std::shared_ptr<WholeFrames> behind)
   {
+    if (begins_eager_) {
+      const auto engine = TRY (eager_.get ());
+      frames_ = std::make_shared<OnDemandFrames> (shape, lut, engine->plan (), std::move (behind));
+      when_ = &kFirst;
+      return {};
+    }
     TRY (check_threads (options.cancelled.get ()));
     const bool is_cpu = options.strategy && options.strategy->device == inthist::Device::cpu;
     Plan plan = TRY (plan_for (inthist::Device::cpu, shape, is_cpu ? options.strategy : nullptr, 0,
@@ -95,12 +131,12 @@ public:
 
   Expected<SubmittedFrame> submit (const Frame &frame) override
   {
-    if (frame.place == Place::device && on_device_ && on_device_->takes (frame))
-      return keep_on_device (frame);
-    if (frame.place == Place::device) {  // whose pixels would have to be fetched
+    const bool on_device = frame.place == Place::device;
+    // The pixels of other devices would have to be fetched.
+    if (on_device ? !on_device_ || !on_device_->takes (frame) : begins_eager_) {
       TRY (eager_.get ());
-      eager_now_ = true;
-      return submit_at_once (frame);
+      choose (on_device ? kElsewhere : kInHostMemory);
+      return eager_.engine ()->submit (frame);
     }
     if (TRY (is_eager ())) {
       auto submitted = submit_at_once (frame);
@@ -108,24 +144,17 @@ public:
         return submitted;
       stay_on_demand (submitted.error ());
     }
-    const auto start = std::chrono::steady_clock::now ();
-    auto tensor = std::static_pointer_cast<HostOnDemandTensor> (TRY (pool_->acquire ()));
-    TRY (tensor->keep (frame));
-    const std::lock_guard lock (mutex_);
-    stats_.frames++;
-    stats_.upload.add (
-        std::chrono::nanoseconds (std::chrono::steady_clock::now () - start).count ());
-    return SubmittedFrame{ std::move (tensor) };
+    return on_device ? keep_on_device (frame) : keep (frame);
   }
 
   void set_flushing (bool flushing) override
   {
-    pool_->set_flushing (flushing);
     {
       const std::lock_guard lock (mutex_);
       flushing_ = flushing;
-      if (device_pool_)
-        device_pool_->set_flushing (flushing);
+      for (const auto &pool : { pool_, device_pool_ })
+        if (pool)
+          pool->set_flushing (flushing);
     }
     eager_.set_flushing (flushing);
   }
@@ -151,8 +180,10 @@ public:
   Stats stats () override
   {
     Stats stats = eager_.stats ();
-    stats.backend = "cpu";
-    stats.when = eager_now_ ? "eager" : "on-demand";
+    stats.backend = on_device_ ? "cuda" : "cpu";
+    const When &when = *when_;
+    stats.when = when.is_eager ? "eager" : "on-demand";
+    stats.why = when.why;
     if (frames_->behind) {
       if (frames_->behind->device == inthist::Device::cuda)
         stats.backend = "cuda";
@@ -182,16 +213,29 @@ public:
 
 private:
   // How many frames in a row decide; judged, not measured.
-  static constexpr unsigned kWholes = 4;  // begin to compute at once: one look at a tensor does not
+  static constexpr unsigned kAll = 4;     // begin to compute at once: one look at a tensor does not
   static constexpr unsigned kLess = 8;    // end that: a short pause of the consumers does not
   static constexpr unsigned kIdle = 256;  // free the engine's memory: it takes long to make again
 
   Expected<SubmittedFrame> submit_at_once (const Frame &frame)
   {
     auto submitted = TRY (eager_.engine ()->submit (frame));
-    if (automatic_)
-      submitted.tensor = std::make_shared<ObservedTensor> (frames_, std::move (submitted.tensor));
+    submitted.tensor = std::make_shared<ObservedTensor> (
+        frames_, std::move (submitted.tensor), frame.place == Place::device ? kGpuCost : kCpuCost);
     return submitted;
+  }
+
+  /// Copies a frame's values in host memory.
+  Expected<SubmittedFrame> keep (const Frame &frame)
+  {
+    const auto start = std::chrono::steady_clock::now ();
+    auto tensor = std::static_pointer_cast<HostOnDemandTensor> (TRY (pool_->acquire ()));
+    TRY (tensor->keep (frame));
+    const std::lock_guard lock (mutex_);
+    stats_.frames++;
+    stats_.upload.add (
+        std::chrono::nanoseconds (std::chrono::steady_clock::now () - start).count ());
+    return SubmittedFrame{ std::move (tensor) };
   }
 
   Expected<SubmittedFrame> keep_on_device (const Frame &frame)
@@ -213,16 +257,14 @@ private:
   /// Returns whether this frame is computed at once, by the frames before.
   Expected<bool> is_eager ()
   {
-    if (!automatic_ || stays_on_demand_)
-      return eager_now_ = false;
+    if (!automatic_ || stays_on_demand_) {
+      choose (stays_on_demand_ ? kFailed : kSet);
+      return false;
+    }
     const OnDemandFrames::Streak streak = frames_->streak ();
-    const bool now = eager_now_ ? streak.less < kLess : streak.whole >= kWholes;
+    const bool was = when_.load ()->is_eager, now = was ? streak.less < kLess : streak.all >= kAll;
     if (streak.less >= kIdle)
       TRY (drop_eager ());
-    if (now != eager_now_)
-      GST_DEBUG ("consumers %s: frames are computed %s",
-                 now ? "ask for whole tensors" : "ask for less than whole tensors",
-                 now ? "at once" : "when somebody asks");
     if (now && !eager_.engine ()) {
       frames_->memory->free_idle ();
       const auto engine = eager_.get ();
@@ -233,15 +275,23 @@ private:
         return false;
       }
     }
-    return eager_now_ = now;
+    if (now != was)
+      choose (now ? kAllAsked : kLessAsked);
+    return now;
+  }
+
+  void choose (const When &when)
+  {
+    if (when_.exchange (&when) != &when)
+      GST_DEBUG ("frames are computed %s: %s", when.is_eager ? "at once" : "when somebody asks",
+                 when.why);
   }
 
   /// To compute ahead is to be faster, no more: where it fails, frames wait for questions.
   void stay_on_demand (const Error &why)
   {
-    GST_INFO ("frames are computed when somebody asks: %s", why.message.c_str ());
+    GST_INFO ("to compute ahead fails: %s", why.message.c_str ());
     stays_on_demand_ = true;
-    eager_now_ = false;
     (void) drop_eager ();  // what failed is told by its frames
   }
 
@@ -257,10 +307,11 @@ private:
   const bool automatic_;
   LazyEngine eager_;
   const std::unique_ptr<DeviceFrames> on_device_;
+  const bool begins_eager_;  // and stays so for frames in host memory
   std::shared_ptr<OnDemandFrames> frames_;
   std::shared_ptr<TensorPool> pool_;
-  bool stays_on_demand_ = false;  // the streaming thread's
-  std::atomic<bool> eager_now_ = false;
+  bool stays_on_demand_ = false;    // the streaming thread's
+  std::atomic<const When *> when_;  // of the next frame; the streaming thread chooses
 
   std::mutex mutex_;  // guards all below; only the streaming thread makes the pool
   Stats stats_;       // of frames on demand

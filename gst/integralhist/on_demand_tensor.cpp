@@ -62,10 +62,10 @@ Duration OnDemandFrames::time ()
   return time_;
 }
 
-void OnDemandFrames::note_released (bool whole)
+void OnDemandFrames::note_released (bool for_all)
 {
   const std::lock_guard lock (mutex_);
-  streak_ = whole ? Streak{ streak_.whole + 1, 0 } : Streak{ 0, streak_.less + 1 };
+  streak_ = for_all ? Streak{ streak_.all + 1, 0 } : Streak{ 0, streak_.less + 1 };
 }
 
 OnDemandFrames::Streak OnDemandFrames::streak ()
@@ -107,7 +107,7 @@ inthist::Shape OnDemandTensor::shape_of (const Region &region) const
 
 void OnDemandTensor::released ()
 {
-  frames_->note_released (demand_.is_whole ());
+  frames_->note_released (demand_.is_for_all ());
   box_ = nullptr;
   demand_.forget ();
 }

@@ -49,12 +49,12 @@ public:
   void add_time (guint64 nanoseconds);
   Duration time ();
 
-  /// How many frames in a row, of those that nobody holds any more, were computed whole, or were
-  /// not. One of the two is 0.
+  /// How many frames in a row, of those that nobody holds any more, were asked for (nearly) all, or
+  /// for less (Demand::is_for_all). One of the two is 0.
   struct Streak {
-    unsigned whole = 0, less = 0;
+    unsigned all = 0, less = 0;
   };
-  void note_released (bool whole);
+  void note_released (bool for_all);
   Streak streak ();
 
 private:

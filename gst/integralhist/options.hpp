@@ -12,8 +12,8 @@ namespace integralhist {
 
 enum class Download { lazy, eager, never };
 
-/// When tensors are computed: `automatic` is at once on a GPU, and on the CPU when somebody asks,
-/// unless consumers keep asking for whole tensors.
+/// When tensors are computed: `automatic` is when somebody asks, or at once while consumers keep
+/// asking for (nearly) all. Frames in host memory are computed at once on a GPU.
 enum class Compute { automatic, eager, on_demand };
 
 struct Options {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include <kernels/query.hpp>
 
@@ -31,7 +32,10 @@ public:
   inthist::Shape shape;
   inthist::Layout layout;
 
-  explicit Tensor (const inthist::Shape &of) : shape (of), layout (inthist::layout_of (of)) {}
+  explicit Tensor (const inthist::Shape &of)
+      : shape (of), layout (inthist::layout_of (of)), flags (std::make_shared<Flags> ())
+  {
+  }
   virtual ~Tensor () = default;
   Tensor (const Tensor &) = delete;
   Tensor &operator= (const Tensor &) = delete;
@@ -61,11 +65,22 @@ public:
 
   std::size_t bytes () const { return inthist::tensor_bytes (shape, layout); }
 
-  /// Flags of the buffer that the tensor is computed from: a BufferHold holds it; since then it was
-  /// copied into a buffer that shares its memory.
-  std::atomic<bool> buffer_held = false, buffer_copied = false;
-  /// Tells that Options::failed has been called for this tensor's failure.
-  std::atomic<bool> failure_reported = false;
+  struct Flags {
+    /// Of the buffer that the tensor is computed from: a BufferHold holds it; since then it was
+    /// copied into a buffer that shares its memory.
+    std::atomic<bool> buffer_held = false, buffer_copied = false;
+    /// Tells that Options::failed has been called for this tensor's failure.
+    std::atomic<bool> failure_reported = false;
+  };
+  /// Whoever has the tensor, or one that forwards to it, sees these.
+  const std::shared_ptr<Flags> flags;
+
+protected:
+  /// Makes a tensor that forwards to another.
+  Tensor (const Tensor &to, std::shared_ptr<Flags> its)
+      : shape (to.shape), layout (to.layout), flags (std::move (its))
+  {
+  }
 };
 
 /// Waits for the tensor until `is_refusing ()`, then returns an Error::Kind::flushing.

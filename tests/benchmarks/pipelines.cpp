@@ -310,7 +310,7 @@ How fast whole pipelines are: ready-made frames ! cudaintegralhist ! a sink that
   --depth N        async-depth, 1 to 64, several times for several (1, 2, 3, 8)
   --many           1, 2 and 8 pipelines at once
   --track X,Y,W,H  with an integralhisttrack that follows this box, and so waits for every tensor
-  --compute NAME   eager, or on-demand, where without --track nobody asks (eager)
+  --compute NAME   eager, on-demand or auto; without --track nobody asks (eager)
   --seconds S      for each line (0.5)
   --backend NAME   cuda, or cpu, which has plain memory and no downloads (cuda)
 
@@ -392,7 +392,7 @@ int main (int argc, char **argv)
       understood = std::sscanf (argv[i], "%d,%d,%d,%d", &x, &y, &w, &h) == 4;
       base.track = value;
     } else if (option == "--compute") {
-      understood = value == "eager" || value == "on-demand";
+      understood = value == "eager" || value == "on-demand" || value == "auto";
       base.compute = value;
     } else if (option == "--memory") {
       understood = value == "plain" || value == "pinned" || value == "cuda";

@@ -226,7 +226,7 @@ timed_part pipelines-table "$build/tests/benchmarks/pipelines" --table --seconds
 timed_part pipelines-track "$build/tests/benchmarks/pipelines" --seconds 0.3 --size 352x288 \
   --depth 3 --bins 16 --track 150,100,40,80
 # a tracker of a large frame that lies on the GPU, at once and on demand
-for compute in eager on-demand; do
+for compute in eager on-demand auto; do
   timed_part "pipelines-$compute" "$build/tests/benchmarks/pipelines" --seconds 0.3 --memory cuda \
     --size 640x480 --size 3840x2160 --depth 3 --bins 16 --track 150,100,80,160 --compute $compute
 done
@@ -235,7 +235,7 @@ timed_part queries-bench "$build/tests/benchmarks/queries" --device cuda
 timed_part devices "$build/tests/benchmarks/devices" --csv "$logs/devices.csv"
 wait
 for name in bench bench-tables bench-transfers strip-policies pipelines pipelines-many \
-  pipelines-table pipelines-track pipelines-eager pipelines-on-demand queries-bench devices; do
+  pipelines-table pipelines-track pipelines-eager pipelines-on-demand pipelines-auto queries-bench devices; do
   if [[ $name =~ ^($parts)$ ]]; then
     cat "$logs/$name.log"
   fi

@@ -9,7 +9,7 @@
 namespace {
 
 struct Counted {
-  std::string compute;
+  std::string compute, reason;
   guint64 frames = 0, pixels = 0, parts = 0, tensors = 0, bytes = 0;
   guint64 behind = 0;  // parts that devices computed
 
@@ -26,6 +26,7 @@ private:
     g_autoptr (GstStructure) stats = nullptr;
     g_object_get (element, "stats", &stats, nullptr);
     compute = gst_structure_get_string (stats, "compute");
+    reason = gst_structure_get_string (stats, "compute-reason");
     gst_structure_get (stats, "frames", G_TYPE_UINT64, &frames, "pixel-answers", G_TYPE_UINT64,
                        &pixels, "part-tensors", G_TYPE_UINT64, &parts, "tensors", G_TYPE_UINT64,
                        &tensors, "bytes-on-demand", G_TYPE_UINT64, &bytes, nullptr);
@@ -60,6 +61,7 @@ GST_START_TEST (cost)
   const Counted nobody = run ([] (GstIntegralHistogram *) {});
   fail_unless (nobody.frames == kCount && nobody.compute == "on-demand" && nobody.pixels == 0
                && nobody.parts == 0 && nobody.tensors == 0);
+  fail_unless (nobody.reason.starts_with ("set"), "%s", nobody.reason.c_str ());
   constexpr guint64 kFrame = 640 * 480;
   fail_unless (nobody.bytes >= kFrame && nobody.bytes <= 3 * kFrame, "%" G_GUINT64_FORMAT,
                nobody.bytes);
@@ -280,6 +282,76 @@ GST_START_TEST (on_gpu)
 }
 GST_END_TEST;
 
+namespace {
+
+struct OnGpu {
+  const char *caps;
+  unsigned bins;
+  const char *with_corners;  // how frames are computed of which a corner is asked
+} constexpr kOnGpu[] = {
+  { "width=1920,height=1080", 32, "on-demand" },
+  { "width=320,height=240", 16, "eager" },  // whose tensor takes no longer than a box
+};
+
+}  // namespace
+
+/// On a GPU frames in its memory are computed at once, until consumers ask for less.
+GST_START_TEST (automatic_on_gpu)
+{
+  if (!have_upload ())
+    return;
+  const auto &[caps, bins, with_corners] = kOnGpu[__i__];
+  Pipeline pipeline ("videotestsrc pattern=ball ! video/x-raw,format=I420," + std::string (caps)
+                     + " ! cudaupload ! video/x-raw(memory:CUDAMemory) ! cudaintegralhist "
+                       "name=hist backend=cuda tuning-time=0 bins="
+                     + std::to_string (bins) + " ! appsink name=sink max-buffers=1");
+  g_autoptr (GstElement) element = pipeline.element ("hist");
+  pipeline.set_state (GST_STATE_PLAYING);
+  enum class Ask { nothing, corner, map, pointer };
+  const auto compute_after = [&] (unsigned frames, Ask what) {
+    for (unsigned i = 0; i < frames; i++) {
+      const Sample sample = pipeline.pull ();
+      GstIntegralHistogram *const histogram = meta_of (sample)->histogram;
+      const int w = int (gst_integral_histogram_get_width (histogram)),
+                h = int (gst_integral_histogram_get_height (histogram));
+      const GstVideoRectangle corner = { w - 90, h - 70, 80, 60 };
+      const std::vector<gfloat> model (bins, 1);
+      const Grid all = { 32, 32, 0, 0, 8, 8, w / 8 - 4, h / 8 - 4 };
+      GstIntegralHistogramBest best;
+      switch (what) {
+        case Ask::nothing: continue;
+        case Ask::corner: break;
+        case Ask::map:
+          fail_unless (gst_integral_histogram_likelihood_maps (
+              histogram, &all, 1, model.data (), GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION,
+              nullptr, &best, nullptr));
+          break;
+        case Ask::pointer: fail_unless (gst_integral_histogram_get_device_pointer (histogram) != 0);
+      }
+      std::vector<guint32> counts (bins);
+      fail_unless (gst_integral_histogram_region (histogram, corner.x, corner.y, corner.w, corner.h,
+                                                  counts.data (), nullptr));
+      fail_unless (i % 8 != 0
+                       || std::ranges::equal (added (picture_of (sample), corner,
+                                                     GST_INTEGRAL_HISTOGRAM_CONTENT_BINS, bins),
+                                              counts),
+                   "wrong counts");
+    }
+    return Counted (element).compute;
+  };
+  fail_unless (compute_after (3, Ask::nothing) == "eager", "the first frames wait");
+  fail_unless (Counted (element).reason == "the first frames");
+  fail_unless (compute_after (30, Ask::corner) == with_corners, "corners: not %s", with_corners);
+  fail_unless (compute_after (30, Ask::nothing) == "on-demand", "it does not begin to wait");
+  fail_unless (compute_after (30, Ask::pointer) == "eager", "whole tensors do not end it");
+  fail_unless (compute_after (30, Ask::map) == "eager", "maps end it");
+  // its engine goes after 256 frames
+  fail_unless (compute_after (300, Ask::nothing) == "on-demand");
+  fail_unless (compute_after (30, Ask::corner) == with_corners, "corners: not %s", with_corners);
+  fail_unless (compute_after (30, Ask::map) == "eager", "it does not return");
+}
+GST_END_TEST;
+
 /// Frames that are held are asked while the stream is flushed: their pixels are there.
 GST_START_TEST (flushed)
 {
@@ -420,8 +492,11 @@ GST_START_TEST (automatic)
     }
     return Counted (harness.get ()).compute;
   };
+  const auto reason = [&] { return Counted (harness.get ()).reason; };
   fail_unless (compute_after (3, Ask::nothing) == "on-demand");
+  fail_unless (reason () == "consumers ask for less than all", "%s", reason ().c_str ());
   fail_unless (compute_after (20, Ask::tensor) == "eager");
+  fail_unless (reason () == "consumers ask for all", "%s", reason ().c_str ());
   fail_unless (compute_after (5, Ask::nothing) == "eager", "a pause ends it");
   fail_unless (compute_after (100, Ask::tensor) == "eager");
   fail_unless (compute_after (20, Ask::nothing) == "on-demand", "it does not end");
@@ -447,6 +522,7 @@ static Suite *computed_suite ()
   tcase_add_test (tcase, cost);
   tcase_add_loop_test (tcase, behind, 0, G_N_ELEMENTS (kEngines));
   tcase_add_test (tcase, on_gpu);
+  tcase_add_loop_test (tcase, automatic_on_gpu, 0, G_N_ELEMENTS (kOnGpu));
   tcase_add_test (tcase, flushed);
   tcase_add_test (tcase, failure);
   tcase_add_test (tcase, held);

@@ -83,7 +83,7 @@ void ShardedTensor::begin ()
   tasks_left_ = partition_.groups;
   shards_.assign (partition_.resident ? partition_.groups : 0, {});
   computed_.reset ();
-  failure_reported = false;
+  flags->failure_reported = false;
   is_on_host_ = goes_to_host ();
 }
 
@@ -107,7 +107,7 @@ void ShardedTensor::finish (int group, const Part &part, std::shared_ptr<EngineT
 
 void ShardedTensor::fail (const Error &failure, bool reported)
 {
-  failure_reported = reported;
+  flags->failure_reported = reported;
   computed_.signal (tl::make_unexpected (failure));
 }
 
