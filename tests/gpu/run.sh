@@ -235,7 +235,8 @@ timed_part queries-bench "$build/tests/benchmarks/queries" --device cuda
 timed_part devices "$build/tests/benchmarks/devices" --csv "$logs/devices.csv"
 wait
 for name in bench bench-tables bench-transfers strip-policies pipelines pipelines-many \
-  pipelines-table pipelines-track pipelines-eager pipelines-on-demand pipelines-auto queries-bench devices; do
+  pipelines-table pipelines-track pipelines-eager pipelines-on-demand pipelines-auto queries-bench \
+  devices; do
   if [[ $name =~ ^($parts)$ ]]; then
     cat "$logs/$name.log"
   fi
