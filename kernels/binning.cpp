@@ -11,6 +11,17 @@ Lut uniform_lut (int bins)
   return lut;
 }
 
+Lut lut_of_feature (Feature feature, int bins)
+{
+  const FeatureInfo &info = info_of (feature);
+  Lut lut;
+  for (int value = 0; value < 256; value++)
+    lut[value] = std::uint8_t (info.is_bin             ? value
+                               : value < info.n_values ? value * bins / info.n_values
+                                                       : kNoValue);
+  return lut;
+}
+
 Lut lut_of_bins (const Lut &lut, int first, int bins)
 {
   Lut group;

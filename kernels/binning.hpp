@@ -14,6 +14,10 @@ using Lut = std::array<std::uint8_t, 256>;
 /// Maps each value to value * bins / 256.
 Lut uniform_lut (int bins);
 
+/// Maps a feature's values to bins: to themselves, or evenly. All others are in no bin, but for
+/// value 255 of 256 bins.
+Lut lut_of_feature (Feature feature, int bins);
+
 /// Keeps bins first..first + bins - 1, numbered from 0, to compute a group of bins on its own.
 Lut lut_of_bins (const Lut &lut, int first, int bins);
 

@@ -4,17 +4,65 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "features/feature.hpp"
 #include "host_device.hpp"
 
 namespace inthist {
 
-/// Gets 8 bits of a pixel, a little-endian word of `bytes` bytes. One channel: word >> shift[0] &
-/// 255. Three (R, G, B), luma: (sum of weight[c] * (word >> shift[c] & 255) + 32768) >> 16.
+/// Says where 8 bits of a colour lie: in a little-endian word of `bytes` bytes, `offset` bytes from
+/// the pixel's first, `step` bytes from one to the next. 2^right columns and 2^down rows have them
+/// in common, as the chroma of 4:2:0. No bytes: the image has no such colour.
+struct Channel {
+  std::uint8_t plane = 0, bytes = 0, step = 0, offset = 0, shift = 0, right = 0, down = 0;
+};
+
+/// Makes the colours that a feature reads from those of an image:
+/// clamp ((factor[i] * from + offset[i]) >> kBits), which is 0 to 255.
+struct ColourTransform {
+  static constexpr int kBits = 16;
+  bool is_identity = true;
+  std::int32_t factor[3][3] = {}, offset[3] = {};
+};
+
+/// Gets 8 bits of a pixel. Feature::luma, and features that read luma alone, take the first plane's
+/// pixels, little-endian words of `bytes` bytes. One channel: word >> shift[0] & 255. Three (R, G,
+/// B), luma: (sum of weight[c] * (word >> shift[c] & 255) + 32768) >> 16.
 struct PixelFormat {
   int bytes = 1;                 // 1..4
   int channels = 1;              // 1 or 3
   int shift[3] = {};             // bits
   std::uint32_t weight[3] = {};  // sum up to 65536
+  // what other features read
+  Feature feature = Feature::luma;
+  Quantization quantization = {};  // of a joint feature; of a gradient, [0] is its bins
+  int n_planes = 1;
+  Channel channel[3] = {};
+  ColourTransform transform = {};
+
+  /// Returns whether each value is the byte that the first plane has for it.
+  bool is_plain () const { return bytes == 1 && reads_pixels (); }
+  /// Returns whether only a pixel itself is read, of the first plane.
+  bool reads_pixels () const { return info_of (feature).reads == Reads::luma; }
+  /// Returns the most bytes of a pixel in the planes that are read.
+  int most_bytes () const
+  {
+    if (!reads_colours ())
+      return bytes;
+    int sum = 0;
+    for (int plane = 0; plane < n_planes; plane++) {
+      int most = 0;
+      for (const Channel &from : channel)
+        if (from.plane == plane && from.step > most)
+          most = from.step;
+      sum += most;
+    }
+    return sum;
+  }
+  /// Returns whether `channel` says what is read.
+  bool reads_colours () const
+  {
+    return info_of (feature).reads == Reads::rgb || info_of (feature).reads == Reads::ycbcr;
+  }
 };
 
 /// Gets these 8 bits, the same on every device.
@@ -32,10 +80,22 @@ INTHIST_HOST_DEVICE inline std::uint8_t pixel_value (const std::uint8_t *pixel,
   return std::uint8_t (luma >> 16);
 }
 
-struct Image {
+struct Plane {
   const void *data = nullptr;
   std::ptrdiff_t stride = 0;  // bytes; negative where rows go from the bottom up
+};
+
+/// The first plane is `data`. Where the format's feature reads pixels alone, `data` is the frame's
+/// first pixel. Else planes begin at or one before it, where no chroma is divided, and the frame
+/// at column `left` and row `top`.
+struct Image {
+  const void *data = nullptr;
+  std::ptrdiff_t stride = 0;
   PixelFormat format;
+  Plane chroma[2] = {};
+  int left = 0, top = 0;  // 0 or 1
+  int first_row = 0;      // of the frame's `rows`, which is the first to be read
+  int rows = 0;
 };
 
 }  // namespace inthist

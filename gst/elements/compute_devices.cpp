@@ -106,19 +106,22 @@ Expected<MappedFrame> ComputeDevices::map (GstBuffer *buffer, const GstVideoInfo
   MappedFrame mapped = TRY (MappedFrame::map (
       buffer, info,
       int (GST_MAP_READ) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF) | (on_device ? kMapCuda : 0)));
-  TRY (check_plane (mapped.video (), mapped.area, format.bytes));
-  const std::ptrdiff_t row = std::ptrdiff_t (mapped.area.w) * format.bytes,
-                       stride = mapped.stride ();
-  frame.image = { mapped.first_pixel (format.bytes), stride, format };
+  frame.image = TRY (mapped.image (format));
+  const PicturePlanes planes (frame.image, mapped.area.w, mapped.area.h);
+  const auto is_upright = [] (const PictureRows &rows) { return rows.stride >= 0; };
+  // rows neither overlap nor go from the bottom up
+  const auto is_pinned_plane = [buffer] (const PictureRows &rows) {
+    return rows.stride >= std::ptrdiff_t (rows.bytes)
+           && is_pinned (gst_buffer_peek_memory (buffer, 0), rows.data,
+                         std::size_t (rows.stride) * (rows.n - 1) + rows.bytes);
+  };
   if (on_device) {
-    if (stride < 0)
+    if (!std::ranges::all_of (planes.all (), is_upright))
       return error (Error::Kind::bad_frame,
                     "The frame cannot be read: in CUDA memory its rows go from the bottom up");
     frame.place = Place::device;
     frame.producer = CudaDevice::producer_stream (buffer);
-  } else if (on_cuda && stride >= row  // rows neither overlap nor go from the bottom up
-             && is_pinned (gst_buffer_peek_memory (buffer, 0), frame.image.data,
-                           std::size_t (stride * (mapped.area.h - 1) + row))) {
+  } else if (on_cuda && std::ranges::all_of (planes.all (), is_pinned_plane)) {
     frame.place = Place::pinned;
   }
   return mapped;

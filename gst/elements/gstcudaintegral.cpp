@@ -151,9 +151,7 @@ static Expected<> renew_engine (GstCudaIntegral *self)
   const inthist::Shape &shape = state.shape;
   Options options = state.started.options;
   TRY (state.started.check_shape (shape));
-  // a table's pixels are the values themselves
-  const inthist::Lut lut =
-      inthist::uniform_lut (shape.content == inthist::Content::bins ? shape.bins : 256);
+  const inthist::Lut lut = TRY (state.started.table (shape.content));
   options.cancelled = state.refusal.flag ();
   options.still_waiting = [self, of = state.started.options] (unsigned most) {
     warn_of_wait (self, most, of);
@@ -161,7 +159,7 @@ static Expected<> renew_engine (GstCudaIntegral *self)
   options.failed = [self] (const Error &error) { post_error_once (self, error); };
 
   const std::shared_ptr<Engine> engine =
-      TRY (make_engine (shape, lut, options, state.devices.all (), state.format.bytes));
+      TRY (make_engine (shape, lut, options, state.devices.all (), state.format.most_bytes ()));
   const Plan &plan = engine->plan ();
   INFO (self, "strategy %s, tile %d, threads %d: %s", plan.choice.strategy->name,
         plan.choice.tuning.tile, plan.choice.tuning.threads, engine->description ().c_str ());
@@ -247,10 +245,14 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
     return FALSE;
   }
   // The first frame shows whether the new size works: it fails once, not at each negotiation.
-  const inthist::PixelFormat format = pixel_format_of (info);
+  const Counted counted = state.started.counted ();
+  inthist::Quantization quantization = counted.quantization;
+  if (inthist::info_of (counted.feature).reads == inthist::Reads::luma_3x3)
+    quantization[0] = guint8 (state.shape.bins);
+  const inthist::PixelFormat format = pixel_format_of (info, counted.feature, quantization);
   if (GST_VIDEO_INFO_WIDTH (&info) != GST_VIDEO_INFO_WIDTH (&state.info)
       || GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&state.info)
-      || format.bytes > state.format.bytes)
+      || format.most_bytes () > state.format.most_bytes ())
     forget_frame_size (state);  // larger pixels leave less memory
   state.info = info;
   state.format = format;
@@ -319,6 +321,10 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
     LOG (self, "frame %" G_GUINT64_FORMAT " is late: it passes", number);
     return {};
   }
+  if (state.format.feature == inthist::Feature::labels
+      && GST_VIDEO_INFO_FORMAT (&state.info) != GST_VIDEO_FORMAT_GRAY8)
+    return error (Error::Kind::bad_frame, "feature=labels counts GRAY8 pixels, not ",
+                  GST_VIDEO_INFO_NAME (&state.info), ": have upstream send GRAY8");
   const GstVideoRectangle area = TRY (frame_area (buffer, state.info));
   set_frame_size (state, area.w, area.h);
   TRY (state.regions.update (properties.regions, state.shape));
@@ -335,7 +341,7 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
       (void) hold (buffer);  // other devices than a failed one may still read it
       return done;
     }
-  g_autoptr (GstIntegralHistogram) histogram = new_histogram (tensor);
+  g_autoptr (GstIntegralHistogram) histogram = new_histogram (tensor, state.started.counted ());
   gst_buffer_add_integral_histogram_meta (buffer, histogram);
   state.attached++;
   if (!state.regions.all ().empty ())

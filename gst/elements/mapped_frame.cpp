@@ -93,16 +93,36 @@ Expected<MappedFrame> MappedFrame::map (GstBuffer *buffer, const GstVideoInfo &i
   return MappedFrame (area, video);
 }
 
-const std::byte *MappedFrame::first_pixel (int pixel_bytes) const
+Expected<inthist::Image> MappedFrame::image (const inthist::PixelFormat &format) const
 {
-  return static_cast<const std::byte *> (GST_VIDEO_FRAME_PLANE_DATA (&video_, 0))
-         + gssize (area.y) * stride () + gssize (area.x) * pixel_bytes;
-}
-
-Expected<> check_plane (const GstVideoFrame &frame, const GstVideoRectangle &area, int pixel_bytes)
-{
-  return check_rows (
-      frame, 0, { area.y, area.h, gint64 (area.x) * pixel_bytes, gint64 (area.w) * pixel_bytes });
+  inthist::Image image = { .data = nullptr, .stride = 0, .format = format, .rows = area.h };
+  gint x = area.x, y = area.y;
+  if (format.reads_colours ()) {  // from the first pixel that has a sample of chroma for itself
+    image.left = x & 1, image.top = y & 1;
+    x -= image.left, y -= image.top;
+  }
+  gint64 first_row[3] = {}, first[3] = {};
+  for (int p = 0; p < format.n_planes; p++) {
+    const auto *channel = std::ranges::find_if (
+        format.channel, [p] (const auto &c) { return c.bytes > 0 && c.plane == p; });
+    const bool found = channel != std::end (format.channel);
+    first_row[p] = y >> (found ? channel->down : 0);
+    first[p] = gint64 (x >> (found ? channel->right : 0)) * (found ? channel->step : format.bytes);
+    const gint stride = GST_VIDEO_FRAME_PLANE_STRIDE (&video_, p);
+    const auto *const data =
+        static_cast<const std::byte *> (GST_VIDEO_FRAME_PLANE_DATA (&video_, p))
+        + first_row[p] * stride + first[p];
+    if (p == 0)
+      image.data = data, image.stride = stride;
+    else
+      image.chroma[p - 1] = { data, stride };
+  }
+  const PicturePlanes planes (image, area.w, area.h);
+  for (int p = 0; p < format.n_planes; p++)
+    TRY (check_rows (
+        video_, guint (p),
+        { first_row[p], planes.all ()[p].n, first[p], gint64 (planes.all ()[p].bytes) }));
+  return image;
 }
 
 /// Refuses unaligned words and rows from the bottom up, on which GStreamer's converters crash.

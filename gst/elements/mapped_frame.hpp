@@ -9,6 +9,7 @@
 #include <gst/video/video.h>
 
 #include <gst/integralhist/error.hpp>
+#include <gst/integralhist/picture_planes.hpp>
 
 namespace integralhist {
 
@@ -34,9 +35,8 @@ public:
   const GstVideoRectangle area;  // of the frame within the picture
 
   GstVideoFrame &video () { return video_; }
-  /// Returns the first pixel of the frame in plane 0, whose pixels take `pixel_bytes`.
-  const std::byte *first_pixel (int pixel_bytes) const;
-  gint stride () const { return GST_VIDEO_FRAME_PLANE_STRIDE (&video_, 0); }
+  /// Returns the frame as a format's feature reads it. Refuses rows past the mapped memory.
+  Expected<inthist::Image> image (const inthist::PixelFormat &format) const;
 
 private:
   MappedFrame (const GstVideoRectangle &a, const GstVideoFrame &video) : area (a), video_ (video) {}
@@ -44,8 +44,7 @@ private:
   GstVideoFrame video_;
 };
 
-/// Refuse rows past the mapped memory: of the `area` in plane 0, or of the picture in all planes.
-Expected<> check_plane (const GstVideoFrame &frame, const GstVideoRectangle &area, int pixel_bytes);
+/// Refuses rows of the picture past the mapped memory, in all planes.
 Expected<> check_planes (const GstVideoFrame &frame);
 
 }  // namespace integralhist

@@ -149,6 +149,65 @@ Expected<std::vector<gfloat>> parse_histogram (std::string_view text)
   return numbers;
 }
 
+Expected<inthist::Quantization> parse_quantization (std::string_view text, inthist::Feature feature)
+{
+  constexpr int kMostBins = 256;
+  const inthist::FeatureInfo &info = inthist::info_of (feature);
+  const int n = int (std::ranges::count_if (info.quantization, [] (int parts) { return parts; }));
+  Reader reader (text, "quantization",
+                 n == 2 ? "write two numbers, such as \"16,8\""
+                        : "write three numbers, such as \"6,6,6\"");
+  if (reader.is_at_end ())
+    return info.quantization;
+  if (!info.is_joint ())
+    return reader.refuse ("feature=", info.nick, " is not joint, and has bins instead");
+  inthist::Quantization parts = {};
+  int bins = 1;
+  for (int i = 0; i < n; i++) {
+    if (i > 0 && !reader.take (','))
+      return reader.missing ("a comma");
+    const int number = TRY (reader.number<int> ());
+    if (number < 1 || number > kMostBins - 1)
+      return reader.refuse (reader.last (), " is no number of parts from 1 to ", kMostBins - 1);
+    parts[i] = std::uint8_t (number);
+    bins *= number;
+  }
+  if (!reader.is_at_end ())
+    return reader.refuse ("feature=", info.nick, " has ", n, " values");
+  if (bins > kMostBins)
+    return reader.refuse ("these are ", bins, " bins, and at most ", kMostBins, " are possible");
+  return parts;
+}
+
+Expected<inthist::Lut> parse_lut (std::string_view text, const char *name)
+{
+  const auto refuse = [name] (const auto &...why) {
+    return error (Error::Kind::bad_setting, name, ": ", why...,
+                  "; write 1 to 256 bins, the first of value 0, separated by commas");
+  };
+  inthist::Lut lut;
+  lut.fill (inthist::kNoValue);
+  std::size_t n = 0;
+  for (const char *at = text.data (), *const end = at + text.size ();;) {
+    at = std::find_if_not (at, end, [] (char c) { return g_ascii_isspace (c) || c == ','; });
+    if (at == end)
+      break;
+    int bin;
+    const auto [after, problem] = std::from_chars (at, end, bin);
+    if (problem != std::errc () || bin < 0 || bin > 255
+        || (after != end && *after != ',' && !g_ascii_isspace (*after)))
+      return refuse (quoted ({ at, std::min<std::size_t> (8, end - at) }),
+                     " is no bin from 0 to 255");
+    if (n == lut.size ())
+      return refuse ("it has more than 256 numbers");
+    lut[n++] = std::uint8_t (bin);
+    at = after;
+  }
+  if (n == 0)
+    return refuse ("it has no number");
+  return lut;
+}
+
 Expected<std::vector<int>> parse_device_ids (std::string_view text)
 {
   std::vector<int> ids;

@@ -11,6 +11,7 @@
 #include <gst/video/video.h>
 
 #include <gst/integralhist/error.hpp>
+#include <kernels/binning.hpp>
 
 namespace integralhist {
 
@@ -23,6 +24,15 @@ Expected<std::optional<GstVideoRectangle>> parse_model (std::string_view text);
 
 /// Parses integralhistlikelihood's `histogram`: none, or a number >= 0 for each bin, not all 0.
 Expected<std::vector<gfloat>> parse_histogram (std::string_view text);
+
+/// Parses the parts of a joint feature's values, "16,4,4"; empty for the default. A feature that is
+/// not joint has none.
+Expected<inthist::Quantization> parse_quantization (std::string_view text,
+                                                    inthist::Feature feature);
+
+/// Parses the property `name`, a table from values to bins: 1 to 256 numbers of 0 to 255, separated
+/// by commas or white space. Values that it has no number for are in no bin.
+Expected<inthist::Lut> parse_lut (std::string_view text, const char *name);
 
 /// Parses "0,1,2": CUDA devices, each once.
 Expected<std::vector<int>> parse_device_ids (std::string_view text);

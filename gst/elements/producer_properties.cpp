@@ -170,8 +170,29 @@ PropertyTable<ProducerProperties> make_table (Content content)
                 "region queries are exact with both");
     return table;
   }
-  table.number<guint> ("bins", FIELD (bins), 1, kMaxBins, kReady,
-                       "Number of histogram bins; a pixel's bin is value * bins / 256");
+  table.number<guint> (
+      "bins", FIELD (bins), 1, kMaxBins, kReady,
+      "Number of histogram bins; a pixel's bin is value * bins / 256, with "
+      "feature=hue value * bins / 180. Of joint features quantization says it, and "
+      "patterns have 256 or 59");
+  table.choice ("feature", FIELD (feature), GST_TYPE_INTEGRAL_HISTOGRAM_FEATURE, kReady,
+                "What of a pixel is counted");
+  table.text ("quantization", FIELD (quantization), kReady,
+              "Into how many parts a joint feature divides each of its values, \"16,4,4\"; the "
+              "bins are all combinations, at most 256. Empty takes 6,6,6 of rgb, 4,8,8 of ycbcr, "
+              "16,8 of hue-saturation and 16,4,4 of hsv",
+              [] (const std::string &) { return Expected<> (); });
+  table.text ("lut", FIELD (lut), kReady,
+              "Table from the feature's values to bins: up to 256 bins, the first of value 0, "
+              "separated by commas. bins is then set as well; values whose bin is bins or more "
+              "count nowhere",
+              [] (const std::string &text) -> Expected<> {
+                if (!text.empty ())
+                  TRY (parse_lut (text, "lut"));
+                return {};
+              });
+  table.text ("lut-location", FIELD (lut_location), kReady, "File with such a table",
+              [] (const std::string &) { return Expected<> (); });
   table.choice ("counter", FIELD (counter), GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER, kReady,
                 "Type of the tensor's elements; region queries are exact with all");
   table.text ("cuda-device-ids", FIELD (cuda_device_ids), kReady,
@@ -209,7 +230,43 @@ Expected<> ProducerProperties::check (Content content) const
   if (!TRY (parse_device_ids (cuda_device_ids)).empty () && cuda_device_id >= 0)
     return error (Error::Kind::bad_setting, "cuda-device-id=", cuda_device_id,
                   " and cuda-device-ids=\"", cuda_device_ids, "\" are both set: set one of them");
+  if (content != Content::bins)
+    return {};
+  TRY (parse_quantization (quantization, inthist::Feature (feature)));
+  if (!lut.empty () && !lut_location.empty ())
+    return error (Error::Kind::bad_setting, "lut and lut-location are both set: set one of them");
+  const inthist::FeatureInfo &info = inthist::info_of (inthist::Feature (feature));
+  const auto most = guint (info.n_values);
+  if (info.bins == 0 && bins > most && !has_lut ())
+    return error (Error::Kind::bad_setting, "feature=", info.nick, " has at most ", most,
+                  " bins, not ", bins, ": set bins=", most, " or less");
   return {};
+}
+
+Counted ProducerProperties::counted () const
+{
+  const auto of = inthist::Feature (feature);
+  return { of, parse_quantization (quantization, of).value_or (inthist::Quantization{}) };
+}
+
+Expected<inthist::Lut> ProducerProperties::table (Content content) const
+{
+  if (content != Content::bins)
+    return inthist::uniform_lut (256);  // pixels are the values themselves
+  if (!lut.empty ())
+    return parse_lut (lut, "lut");
+  if (lut_location.empty ())
+    return inthist::lut_of_feature (inthist::Feature (feature), int (bins));
+  constexpr gsize kMostBytes = 64 << 10;
+  g_autofree gchar *text = nullptr;
+  g_autoptr (GError) problem = nullptr;
+  gsize size = 0;
+  if (!g_file_get_contents (lut_location.c_str (), &text, &size, &problem))
+    return error (Error::Kind::bad_setting, "lut-location: ", problem->message);
+  if (size > kMostBytes)
+    return error (Error::Kind::bad_setting, "lut-location: ", lut_location, " has ", size,
+                  " bytes, and a table at most ", kMostBytes);
+  return parse_lut ({ text, size }, "lut-location");
 }
 
 Expected<> ProducerProperties::check_shape (const inthist::Shape &shape) const
@@ -245,8 +302,18 @@ inthist::Shape ProducerProperties::shape (Content content) const
 {
   using inthist::Type;
   constexpr Type kTypes[] = { Type::u32, Type::u16, Type::u16_anchored, Type::u8_tiled };
-  if (content == Content::bins)
-    return { 0, 0, int (bins), kTypes[counter], content, Type::u8 };
+  if (content == Content::bins) {
+    const inthist::FeatureInfo &info = inthist::info_of (inthist::Feature (feature));
+    int n = int (bins);
+    if (!has_lut () && info.bins > 0)
+      n = info.bins;
+    else if (!has_lut () && info.is_joint ()) {
+      n = 1;
+      for (const int parts : counted ().quantization)
+        n *= std::max (parts, 1);
+    }
+    return { 0, 0, n, kTypes[counter], content, Type::u8 };
+  }
   return { 0, 0, squared ? 2 : 1, Type::u32, content, Type::u8 };
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include <gst/integralhist/histogram.hpp>
 #include <gst/integralhist/options.hpp>
 #include <gst/integralhist/gstintegralhistogram.h>
 
@@ -26,6 +27,8 @@ struct ProducerProperties {
   // of cudaintegralhist
   guint bins = 32;
   GstIntegralHistogramCounter counter = GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
+  GstIntegralHistogramFeature feature = GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA;
+  std::string quantization, lut, lut_location;
   // of cudaintegralimage
   bool squared = false;
 
@@ -33,12 +36,17 @@ struct ProducerProperties {
   Expected<> check (inthist::Content content) const;
   /// Returns an error for users where tensors of this shape cannot be computed.
   Expected<> check_shape (const inthist::Shape &shape) const;
+  bool has_lut () const { return !lut.empty () || !lut_location.empty (); }
   /// Returns whether late frames pass without a histogram.
   bool sheds (bool live) const { return qos.value_or (live); }
   /// Returns the first device of the settings; -1 for any.
   int first_device () const;
   /// Returns the shape that the element computes, without the frame's size.
   inthist::Shape shape (inthist::Content content) const;
+  /// Returns what is counted, once check () has found no error.
+  Counted counted () const;
+  /// Returns the table from values to bins. Reads the file that has it.
+  Expected<inthist::Lut> table (inthist::Content content) const;
 };
 
 /// Returns the properties of the element that computes such content.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "video_formats.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace integralhist {
@@ -21,32 +22,122 @@ GstVideoColorMatrix luma_matrix (const GstVideoColorimetry &colorimetry)
   }
 }
 
+/// The shares of red and blue in luma.
+struct Shares {
+  gdouble red, blue;
+
+  static Shares of (const GstVideoColorimetry &colorimetry)
+  {
+    Shares shares;
+    gst_video_color_matrix_get_Kr_Kb (luma_matrix (colorimetry), &shares.red, &shares.blue);
+    return shares;
+  }
+  gdouble green () const { return 1 - red - blue; }
+};
+
+/// Bits 0..9, 10..19 and 20..29, which the format info does not say.
+bool has_10_bits_of_32 (const GstVideoInfo &info)
+{
+  return GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_RGB10A2_LE
+         || GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_BGR10A2_LE;
+}
+
+int shift_of (const GstVideoInfo &info, int component)
+{
+  if (has_10_bits_of_32 (info)) {
+    const bool bgr = GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_BGR10A2_LE;
+    return 10 * (bgr ? 2 - component : component) + 2;
+  }
+  return GST_VIDEO_FORMAT_INFO_SHIFT (info.finfo, component)
+         + GST_VIDEO_FORMAT_INFO_DEPTH (info.finfo, component) - 8;
+}
+
+inthist::Channel channel_of (const GstVideoInfo &info, int component)
+{
+  const GstVideoFormatInfo *const format = info.finfo;
+  const bool packed = has_10_bits_of_32 (info);
+  return { .plane = guint8 (GST_VIDEO_FORMAT_INFO_PLANE (format, component)),
+           .bytes = guint8 (packed                                                ? 4
+                            : GST_VIDEO_FORMAT_INFO_DEPTH (format, component) > 8 ? 2
+                                                                                  : 1),
+           .step = guint8 (GST_VIDEO_FORMAT_INFO_PSTRIDE (format, component)),
+           .offset = guint8 (packed ? 0 : GST_VIDEO_FORMAT_INFO_POFFSET (format, component)),
+           .shift = guint8 (shift_of (info, component)),
+           .right = guint8 (GST_VIDEO_FORMAT_INFO_W_SUB (format, component)),
+           .down = guint8 (GST_VIDEO_FORMAT_INFO_H_SUB (format, component)) };
+}
+
+using Factors = gdouble[3][3];
+
+/// Makes the transform of `factors` and, before them, of what is subtracted from each colour.
+inthist::ColourTransform transform_of (const Factors &factors, const gdouble (&before)[3],
+                                       const gdouble (&after)[3])
+{
+  constexpr gdouble kOne = 1 << inthist::ColourTransform::kBits;
+  inthist::ColourTransform transform = { .is_identity = false };
+  for (int i = 0; i < 3; i++) {
+    gdouble offset = after[i] + 0.5;
+    for (int c = 0; c < 3; c++) {
+      transform.factor[i][c] = gint32 (std::lround (factors[i][c] * kOne));
+      offset -= transform.factor[i][c] / kOne * before[c];
+    }
+    transform.offset[i] = gint32 (std::lround (offset * kOne));
+  }
+  return transform;
+}
+
+inthist::ColourTransform rgb_of_ycbcr (const GstVideoInfo &info)
+{
+  const Shares of = Shares::of (info.colorimetry);
+  const bool full = info.colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255;
+  const gdouble y = full ? 1 : 255 / 219.0, c = full ? 1 : 255 / 224.0;
+  const gdouble from_cr = 2 * (1 - of.red) * c, from_cb = 2 * (1 - of.blue) * c;
+  const Factors factors = { { y, 0, from_cr },
+                            { y, -from_cb * of.blue / of.green (),
+                              -from_cr * of.red / of.green () },
+                            { y, from_cb, 0 } };
+  return transform_of (factors, { full ? 0.0 : 16.0, 128, 128 }, { 0, 0, 0 });
+}
+
+inthist::ColourTransform ycbcr_of_rgb (const GstVideoInfo &info)
+{
+  const Shares of = Shares::of (info.colorimetry);
+  const gdouble cb = 0.5 / (1 - of.blue), cr = 0.5 / (1 - of.red);
+  const Factors factors = { { of.red, of.green (), of.blue },
+                            { -of.red * cb, -of.green () * cb, (1 - of.blue) * cb },
+                            { (1 - of.red) * cr, -of.green () * cr, -of.blue * cr } };
+  return transform_of (factors, { 0, 0, 0 }, { 0, 128, 128 });
+}
+
 }  // namespace
 
-inthist::PixelFormat pixel_format_of (const GstVideoInfo &info)
+inthist::PixelFormat pixel_format_of (const GstVideoInfo &info, inthist::Feature feature,
+                                      const inthist::Quantization &quantization)
 {
   const bool rgb = GST_VIDEO_INFO_IS_RGB (&info);
   inthist::PixelFormat format;
   format.bytes = GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0);
   format.channels = rgb ? 3 : 1;
   for (int c = 0; c < format.channels; c++)
-    format.shift[c] = 8 * GST_VIDEO_FORMAT_INFO_POFFSET (info.finfo, c)
-                      + GST_VIDEO_FORMAT_INFO_SHIFT (info.finfo, c)
-                      + GST_VIDEO_FORMAT_INFO_DEPTH (info.finfo, c) - 8;
-  // The format info does not place the 10-bit components: bits 0..9, 10..19 and 20..29.
-  if (GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_RGB10A2_LE)
-    for (int c = 0; c < 3; c++)
-      format.shift[c] = 10 * c + 2;
-  if (GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_BGR10A2_LE)
-    for (int c = 0; c < 3; c++)
-      format.shift[c] = 10 * (2 - c) + 2;
+    format.shift[c] =
+        shift_of (info, c)
+        + (has_10_bits_of_32 (info) ? 0 : 8 * GST_VIDEO_FORMAT_INFO_POFFSET (info.finfo, c));
   if (rgb) {
-    gdouble kr, kb;
-    gst_video_color_matrix_get_Kr_Kb (luma_matrix (info.colorimetry), &kr, &kb);
-    format.weight[0] = guint32 (std::lround (kr * 65536));
-    format.weight[2] = guint32 (std::lround (kb * 65536));
+    const Shares shares = Shares::of (info.colorimetry);
+    format.weight[0] = guint32 (std::lround (shares.red * 65536));
+    format.weight[2] = guint32 (std::lround (shares.blue * 65536));
     format.weight[1] = 65536 - format.weight[0] - format.weight[2];
   }
+  format.feature = feature;
+  format.quantization = quantization;
+  if (!format.reads_colours ())
+    return format;
+  format.n_planes = int (GST_VIDEO_INFO_N_PLANES (&info));
+  for (int c = 0; c < std::min (3, int (GST_VIDEO_INFO_N_COMPONENTS (&info))); c++)
+    format.channel[c] = channel_of (info, c);
+  const bool wants_rgb = inthist::info_of (feature).reads == inthist::Reads::rgb;
+  if (rgb != wants_rgb)
+    format.transform = wants_rgb ? rgb_of_ycbcr (info) : ycbcr_of_rgb (info);
   return format;
 }
 

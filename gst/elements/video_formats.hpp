@@ -21,6 +21,12 @@ namespace integralhist {
 /// Returns how the kernels read the first plane: luma unchanged (the top 8 bits of deeper samples),
 /// or the luma of RGB. RGB takes the colorimetry's matrix, or for RGB caps the one of its primaries
 /// (BT.709 where unknown). Ranges stay unchanged.
-inthist::PixelFormat pixel_format_of (const GstVideoInfo &info);
+///
+/// Of features that read colours, also says where these lie and how they become the ones that are
+/// read: YCbCr by the colorimetry's matrix and range, RGB as with luma. Chroma is taken as it is,
+/// each sample for all of its pixels.
+inthist::PixelFormat pixel_format_of (const GstVideoInfo &info,
+                                      inthist::Feature feature = inthist::Feature::luma,
+                                      const inthist::Quantization &quantization = {});
 
 }  // namespace integralhist

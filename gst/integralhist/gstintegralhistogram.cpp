@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstintegralhistogram.h"
 
+#include <algorithm>
+#include <array>
+
 #include <kernels/tensor_view.hpp>
 
 #include "c_api.hpp"
@@ -32,6 +35,20 @@ GType gst_integral_histogram_counter_get_type (void)
     { 0, nullptr, nullptr },
   };
   static const GType type = g_enum_register_static ("GstIntegralHistogramCounter", values);
+  return type;
+}
+
+GType gst_integral_histogram_feature_get_type (void)
+{
+  constexpr gsize kN = G_N_ELEMENTS (inthist::kFeatures);
+  static_assert (kN == GST_INTEGRAL_HISTOGRAM_FEATURE_UNIFORM_LBP + 1);
+  static const auto values = [] {
+    std::array<GEnumValue, kN + 1> all = {};
+    for (gsize i = 0; i < kN; i++)
+      all[i] = { gint (i), inthist::kFeatures[i].blurb, inthist::kFeatures[i].nick };
+    return all;
+  }();
+  static const GType type = g_enum_register_static ("GstIntegralHistogramFeature", values.data ());
   return type;
 }
 
@@ -198,6 +215,18 @@ GstIntegralHistogramContent gst_integral_histogram_get_content (GstIntegralHisto
              : GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
 }
 
+GstIntegralHistogramFeature gst_integral_histogram_get_feature (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA);
+  return GstIntegralHistogramFeature (histogram->counted.feature);
+}
+
+void gst_integral_histogram_get_quantization (GstIntegralHistogram *histogram, guint parts[3])
+{
+  g_return_if_fail (histogram && parts);
+  std::ranges::copy (histogram->counted.quantization, parts);
+}
+
 GstIntegralHistogramCounter gst_integral_histogram_get_counter (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_COUNTER_U32);
@@ -285,7 +314,8 @@ GstIntegralHistogram *gst_integral_histogram_get_shard (GstIntegralHistogram *hi
   if (first_bin)
     *first_bin = guint (shard.first_bin);
   return integralhist::new_histogram (
-      std::shared_ptr<integralhist::Tensor> (histogram->tensor, shard.tensor.get ()));
+      std::shared_ptr<integralhist::Tensor> (histogram->tensor, shard.tensor.get ()),
+      histogram->counted);
 }
 
 gboolean gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockTime timeout,

@@ -69,6 +69,52 @@ typedef enum {
 #define GST_TYPE_INTEGRAL_HISTOGRAM_CONTENT (gst_integral_histogram_content_get_type ())
 
 /**
+ * GstIntegralHistogramFeature:
+ * @GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA: brightness
+ * @GST_INTEGRAL_HISTOGRAM_FEATURE_LABELS: the pixel is its bin
+ * @GST_INTEGRAL_HISTOGRAM_FEATURE_RED: red
+ * @GST_INTEGRAL_HISTOGRAM_FEATURE_GREEN: green
+ * @GST_INTEGRAL_HISTOGRAM_FEATURE_BLUE: blue
+ * @GST_INTEGRAL_HISTOGRAM_FEATURE_CB: the difference of blue and luma
+ * @GST_INTEGRAL_HISTOGRAM_FEATURE_CR: the difference of red and luma
+ * @GST_INTEGRAL_HISTOGRAM_FEATURE_HUE: hue of pixels that have one
+ * @GST_INTEGRAL_HISTOGRAM_FEATURE_SATURATION: saturation of HSV
+ * @GST_INTEGRAL_HISTOGRAM_FEATURE_VALUE: value of HSV
+ * @GST_INTEGRAL_HISTOGRAM_FEATURE_RGB: red, green and blue together
+ * @GST_INTEGRAL_HISTOGRAM_FEATURE_YCBCR: luma and both differences together
+ * @GST_INTEGRAL_HISTOGRAM_FEATURE_HUE_SATURATION: hue and saturation together
+ * @GST_INTEGRAL_HISTOGRAM_FEATURE_HSV: hue, saturation and value together
+ * @GST_INTEGRAL_HISTOGRAM_FEATURE_GRADIENT: orientation of luma's gradient
+ * @GST_INTEGRAL_HISTOGRAM_FEATURE_SIGNED_GRADIENT: direction of luma's gradient
+ * @GST_INTEGRAL_HISTOGRAM_FEATURE_LBP: local binary pattern
+ * @GST_INTEGRAL_HISTOGRAM_FEATURE_UNIFORM_LBP: local binary pattern, with all that are not uniform in one bin
+ *
+ * What of a pixel is counted. Since: 0.2
+ */
+typedef enum {
+  GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA,
+  GST_INTEGRAL_HISTOGRAM_FEATURE_LABELS,
+  GST_INTEGRAL_HISTOGRAM_FEATURE_RED,
+  GST_INTEGRAL_HISTOGRAM_FEATURE_GREEN,
+  GST_INTEGRAL_HISTOGRAM_FEATURE_BLUE,
+  GST_INTEGRAL_HISTOGRAM_FEATURE_CB,
+  GST_INTEGRAL_HISTOGRAM_FEATURE_CR,
+  GST_INTEGRAL_HISTOGRAM_FEATURE_HUE,
+  GST_INTEGRAL_HISTOGRAM_FEATURE_SATURATION,
+  GST_INTEGRAL_HISTOGRAM_FEATURE_VALUE,
+  GST_INTEGRAL_HISTOGRAM_FEATURE_RGB,
+  GST_INTEGRAL_HISTOGRAM_FEATURE_YCBCR,
+  GST_INTEGRAL_HISTOGRAM_FEATURE_HUE_SATURATION,
+  GST_INTEGRAL_HISTOGRAM_FEATURE_HSV,
+  GST_INTEGRAL_HISTOGRAM_FEATURE_GRADIENT,
+  GST_INTEGRAL_HISTOGRAM_FEATURE_SIGNED_GRADIENT,
+  GST_INTEGRAL_HISTOGRAM_FEATURE_LBP,
+  GST_INTEGRAL_HISTOGRAM_FEATURE_UNIFORM_LBP,
+} GstIntegralHistogramFeature;
+
+#define GST_TYPE_INTEGRAL_HISTOGRAM_FEATURE (gst_integral_histogram_feature_get_type ())
+
+/**
  * GstIntegralHistogramError:
  * @GST_INTEGRAL_HISTOGRAM_ERROR_FAILED: the tensor could not be computed or read; the message says
  * why
@@ -95,6 +141,7 @@ typedef enum {
 
 GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_get_type (void);
 GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_counter_get_type (void);
+GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_feature_get_type (void);
 GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_content_get_type (void);
 GST_INTEGRAL_HISTOGRAM_API GQuark gst_integral_histogram_error_quark (void);
 
@@ -160,6 +207,29 @@ GstIntegralHistogramContent gst_integral_histogram_get_content (GstIntegralHisto
  */
 GST_INTEGRAL_HISTOGRAM_API
 GstIntegralHistogramCounter gst_integral_histogram_get_counter (GstIntegralHistogram *histogram);
+
+/**
+ * gst_integral_histogram_get_feature:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * Returns: what of a pixel is counted
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstIntegralHistogramFeature gst_integral_histogram_get_feature (GstIntegralHistogram *histogram);
+
+/**
+ * gst_integral_histogram_get_quantization:
+ * @histogram: a #GstIntegralHistogram
+ * @parts: (out caller-allocates) (array fixed-size=3): into how many parts each value of a joint
+ * feature is divided; 0 where the feature has no such value, and three zeros where it is not joint.
+ * Bin (i * parts[1] + j) * parts[2] + k is of parts i, j and k
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+void gst_integral_histogram_get_quantization (GstIntegralHistogram *histogram, guint parts[3]);
 
 /**
  * gst_integral_histogram_get_anchors:

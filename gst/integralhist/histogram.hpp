@@ -5,14 +5,25 @@
 
 #include "tensor.hpp"
 
+namespace integralhist {
+
+/// What a histogram's bins are of.
+struct Counted {
+  inthist::Feature feature = inthist::Feature::luma;
+  inthist::Quantization quantization = {};  // of a joint feature
+};
+
+}  // namespace integralhist
+
 struct _GstIntegralHistogram {
   GstMiniObject parent;
   std::shared_ptr<integralhist::Tensor> tensor;
+  integralhist::Counted counted;
 };
 
 namespace integralhist {
 
-GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor);
+GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor, const Counted &counted = {});
 Tensor &tensor_of (GstIntegralHistogram *histogram);
 
 }  // namespace integralhist

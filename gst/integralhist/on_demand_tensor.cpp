@@ -150,7 +150,7 @@ Expected<> HostOnDemandTensor::keep (const Frame &frame)
   static const inthist::Lut kIdentity = inthist::uniform_lut (256);
   auto *const to = reinterpret_cast<std::uint8_t *> (values_.get ());
   const std::size_t width = shape.width;
-  if (image.format.bytes > 1)
+  if (!image.format.is_plain ())
     return check_host (
         inthist::cpu::bin_image ({ image, kIdentity }, shape.width, shape.height, { to, width }));
   for (int y = 0; y < shape.height; y++)

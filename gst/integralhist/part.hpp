@@ -33,7 +33,10 @@ struct PartLimit {
 /// Returns the part's rows of a frame.
 inline inthist::Image rows_of_part (inthist::Image image, const Part &part)
 {
-  image.data = static_cast<const std::byte *> (image.data) + part.first_row * image.stride;
+  if (image.format.reads_pixels ())
+    image.data = static_cast<const std::byte *> (image.data) + part.first_row * image.stride;
+  else
+    image.first_row = part.first_row;
   return image;
 }
 

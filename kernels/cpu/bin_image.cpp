@@ -1,27 +1,56 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <algorithm>
 
+#include "../features/features.hpp"
 #include "parallel.hpp"
 
 namespace inthist::cpu {
+namespace {
+
+/// Makes the bins of a row from the first plane's pixels.
+void bin_pixels (const std::uint8_t *in, const PixelFormat &format, const Lut &lut, int width,
+                 std::uint8_t *bins)
+{
+  if (format.bytes == 1)
+    for (int x = 0; x < width; x++)
+      bins[x] = lut[in[x]];
+  else
+    for (int x = 0; x < width; x++)
+      bins[x] = lut[pixel_value (in + x * format.bytes, format)];
+}
+
+template <class Feature>
+void bin_feature (const Binning &binning, const Sectors &sectors, int width, int y,
+                  std::uint8_t *bins)
+{
+  for (int x = 0; x < width; x++)
+    bins[x] = binning.lut[Feature::value_of (PixelAt{ binning.image, sectors, width, x, y })];
+}
+
+}  // namespace
 
 int bin_image (const Binning &binning, int width, int height, PixelPlane out,
                const std::atomic<bool> *cancelled)
 {
   const Image &image = binning.image;
-  const Lut &lut = binning.lut;
-  const auto row = [&] (int y) {
-    const std::uint8_t *in = static_cast<const std::uint8_t *> (image.data) + y * image.stride;
-    std::uint8_t *bins = out.data + y * out.stride;
-    if (image.format.bytes == 1)
-      for (int x = 0; x < width; x++)
-        bins[x] = lut[in[x]];
-    else
-      for (int x = 0; x < width; x++)
-        bins[x] = lut[pixel_value (in + x * image.format.bytes, image.format)];
-    std::fill (bins + width, bins + out.stride, 0);
+  const auto for_rows = [&] (auto &&bin_row) {
+    return for_each (height, 64, cancelled, [&] (int y) {
+      std::uint8_t *const bins = out.data + y * out.stride;
+      bin_row (y, bins);
+      std::fill (bins + width, bins + out.stride, 0);
+    });
   };
-  return for_each (height, 64, cancelled, row);
+  if (image.format.reads_pixels ())
+    return for_rows ([&] (int y, std::uint8_t *bins) {
+      bin_pixels (static_cast<const std::uint8_t *> (image.data) + y * image.stride, image.format,
+                  binning.lut, width, bins);
+    });
+  const Sectors sectors = sectors_of (image.format);
+  return with_feature (image.format.feature, [&]<class Feature> (Feature) {
+    return for_rows ([&] (int y, std::uint8_t *bins) {
+      bin_feature<Feature> (binning, sectors, width, image.first_row + y, bins);
+    });
+  });
 }
 
 }  // namespace inthist::cpu

@@ -2,10 +2,13 @@
 //
 // Turns pixels into bin indices, with the LUT in shared memory. Traffic: the image once, and one
 // byte written a pixel, a hundredth of the tensor. A thread has 16 pixels of one byte, else four.
+// Features that read more than a pixel of the first plane have a kernel each; neighbours and chroma
+// that pixels have in common are read from L1.
 #include <algorithm>
 
 #include <cuda_runtime.h>
 
+#include "../features/features.hpp"
 #include "../inthist.hpp"
 #include "device/bytes.cuh"
 #include "device/overlap.cuh"
@@ -59,23 +62,72 @@ bin_pixels (const std::uint8_t *image, std::size_t stride, PixelFormat format,
   *reinterpret_cast<Bytes<kWords> *> (out.data + y * out.stride + x0) = bins;
 }
 
+template <class Feature>
+__global__ void __launch_bounds__ (kThreads)
+bin_feature (const __grid_constant__ Image image, const __grid_constant__ Sectors sectors,
+             const __grid_constant__ LutWords lut, int width, int height, PixelPlane out)
+{
+  constexpr int kPixels = 4;
+  __shared__ std::uint32_t table_words[64];
+  if (threadIdx.x < 64)
+    table_words[threadIdx.x] = lut.words[threadIdx.x];
+  const auto *table = reinterpret_cast<const std::uint8_t *> (table_words);
+  const unsigned i = blockIdx.x * kThreads + threadIdx.x, threads_per_row = out.stride / kPixels,
+                 y = i / threads_per_row;
+  const int x0 = int (i % threads_per_row) * kPixels;
+  wait_for_previous ();
+  let_next_start ();
+  __syncthreads ();
+  if (y >= height)
+    return;
+
+  std::uint32_t bins = 0;
+#pragma unroll
+  for (int j = 0; j < kPixels; j++)
+    if (x0 + j < width) {
+      const PixelAt pixel = { image, sectors, width, x0 + j, image.first_row + int (y) };
+      bins |= std::uint32_t (table[Feature::value_of (pixel)]) << (8 * j);
+    }
+  *reinterpret_cast<std::uint32_t *> (out.data + y * out.stride + x0) = bins;
+}
+
+/// Calls `launch` with rows of a launch, so that a thread's number takes 32 bits.
+template <class Launch>
+int for_rows (std::size_t threads_per_row, int height, Launch &&launch)
+{
+  const int most = int (std::min<std::size_t> (height, (std::size_t (1) << 31) / threads_per_row));
+  for (int y = 0; y < height; y += most) {
+    const int rows = std::min (most, height - y);
+    if (const int error = launch (y, rows, unsigned (divide_up (threads_per_row * rows, kThreads)));
+        error != 0)
+      return error;
+  }
+  return 0;
+}
+
 template <int kWords>
 int launch (const Image &image, const LutWords &lut, int width, int height, PixelPlane out,
             Stream stream)
 {
-  const std::size_t threads_per_row = out.stride / (4 * kWords);
-  // rows of a launch, so that a thread's number takes 32 bits
-  const int most = int (std::min<std::size_t> (height, (std::size_t (1) << 31) / threads_per_row));
-  for (int y = 0; y < height; y += most) {
-    const int rows = std::min (most, height - y);
-    const int error = launch_overlapped (
-        bin_pixels<kWords>, unsigned (divide_up (threads_per_row * rows, kThreads)), kThreads, 0,
-        stream, static_cast<const std::uint8_t *> (image.data) + y * image.stride, image.stride,
-        image.format, lut, width, rows, PixelPlane{ out.data + y * out.stride, out.stride });
-    if (error != 0)
-      return error;
-  }
-  return 0;
+  return for_rows (out.stride / (4 * kWords), height, [&] (int y, int rows, unsigned blocks) {
+    return launch_overlapped (bin_pixels<kWords>, blocks, kThreads, 0, stream,
+                              static_cast<const std::uint8_t *> (image.data) + y * image.stride,
+                              image.stride, image.format, lut, width, rows,
+                              PixelPlane{ out.data + y * out.stride, out.stride });
+  });
+}
+
+template <class Feature>
+int launch_feature (const Image &image, const LutWords &lut, int width, int height, PixelPlane out,
+                    Stream stream)
+{
+  const Sectors sectors = sectors_of (image.format);
+  return for_rows (out.stride / 4, height, [&] (int y, int rows, unsigned blocks) {
+    Image from = image;
+    from.first_row += y;
+    return launch_overlapped (bin_feature<Feature>, blocks, kThreads, 0, stream, from, sectors, lut,
+                              width, rows, PixelPlane{ out.data + y * out.stride, out.stride });
+  });
 }
 
 }  // namespace
@@ -84,6 +136,10 @@ int bin_image (const Binning &binning, int width, int height, PixelPlane out, St
 {
   const Image &image = binning.image;
   const LutWords lut = LutWords::of (binning.lut);
+  if (!image.format.reads_pixels ())
+    return with_feature (image.format.feature, [&]<class Feature> (Feature) {
+      return launch_feature<Feature> (image, lut, width, height, out, stream);
+    });
   return image.format.bytes == 1 ? launch<4> (image, lut, width, height, out, stream)
                                  : launch<1> (image, lut, width, height, out, stream);
 }

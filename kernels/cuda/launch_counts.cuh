@@ -60,7 +60,7 @@ inline Input input_of (const Job &job, const Strips &strips, int alignment)
     return { bin_plane_of (job), BinsBy::nobody };
   const auto &[image, lut] = *job.binning;
   const std::size_t lies = reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width;
-  if (image.format.bytes != 1 || image.stride > UINT32_MAX || lies % 4 != 0)
+  if (!image.format.is_plain () || image.stride > UINT32_MAX || lies % 4 != 0)
     return { bin_plane_of (job), BinsBy::bin_image };
   const auto high_bits = high_bits_of (lut, strips.bins);
   const auto [shift, first] = high_bits.value_or (HighBits{});

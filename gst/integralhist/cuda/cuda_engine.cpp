@@ -86,7 +86,7 @@ public:
   void expect (const PartFrame &frame) override
   {
     const CudaContext::Scope scope (*context_);
-    if (!is_here (frame) && !pictures_.find (frame, 0) && !slots_.has_readers (pictures_.next ()))
+    if (!is_here (frame) && !pictures_.find (frame, {}) && !slots_.has_readers (pictures_.next ()))
       // A failure comes up again with the first part.
       (void) pictures_.fetch (frame, { 0, shape_.bins, 0, shape_.height }, measure_now ());
   }
@@ -94,7 +94,7 @@ public:
   bool has_fetched (const PartFrame &frame) override
   {
     const CudaContext::Scope scope (*context_);
-    const Picture *const picture = pictures_.find (frame, 0);
+    const Picture *const picture = pictures_.find (frame, {});
     return !picture || has_fired (picture->arrived.get ());
   }
 
@@ -212,14 +212,15 @@ private:
             cudaStreamWaitEvent (slot.stream.get (), static_cast<cudaEvent_t> (frame.arrived), 0)));
       return rows_of_part (frame.image, part);
     }
-    Picture *picture = frame.number > 0 ? pictures_.find (frame, part.first_row) : nullptr;
+    Picture *picture = frame.number > 0 ? pictures_.find (frame, part) : nullptr;
     if (!picture)
       picture = TRY (pictures_.fetch (frame, part, slot.measured));
     slot.upload_measured = std::exchange (picture->timed, false);
     TRY (check (cudaStreamWaitEvent (slot.stream.get (), picture->arrived.get (), 0)));
     slot.picture = picture;
-    return inthist::Image{ picture->image.get (), std::ptrdiff_t (picture->pitch),
-                           frame.image.format };
+    inthist::Image image = picture->image;
+    image.first_row = rows_of_part (frame.image, part).first_row;
+    return image;
   }
 
   bool is_here (const Frame &frame) const

@@ -110,7 +110,7 @@ Expected<std::shared_ptr<void>> PeerUpload::upload (PartFrame &frame, int width,
 {
   Device &device = *devices_[uploaded_++ % devices_.size ()];
   return on (*device.context, [&] () -> Expected<std::shared_ptr<void>> {
-    const PictureRows rows = rows_of (frame.image, width, height);
+    const PicturePlanes planes (frame.image, width, height);
     std::unique_ptr<Picture> picture;
     {
       const std::lock_guard lock (mutex_);
@@ -121,11 +121,10 @@ Expected<std::shared_ptr<void>> PeerUpload::upload (PartFrame &frame, int width,
     }
     if (!picture)
       picture = std::make_unique<Picture> (TRY (make_event (cudaEventDisableTiming)));
-    TRY (picture->memory.reserve (rows.size ()));
-    TRY (integralhist::upload (rows, picture->memory.get (), device.stream->get ()));
+    TRY (picture->memory.reserve (planes.size ()));
+    TRY (integralhist::upload (planes, picture->memory.get (), device.stream->get ()));
     TRY (check (cudaEventRecord (picture->arrived.get (), device.stream->get ())));
-    frame.image.data = picture->memory.get ();
-    frame.image.stride = std::ptrdiff_t (rows.pitch);
+    frame.image = planes.image_in (picture->memory.get ());
     frame.place = Place::device;
     frame.context = device.context;
     frame.arrived = picture->arrived.get ();

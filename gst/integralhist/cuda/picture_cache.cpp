@@ -19,8 +19,15 @@ CudaExpected<> PictureCache::open ()
   return {};
 }
 
-Picture *PictureCache::find (const PartFrame &frame, int first_row)
+/// Returns the first row of the picture that has a part's pixels.
+static int first_row_of (const PartFrame &frame, const Part &part)
 {
+  return frame.image.format.reads_pixels () ? part.first_row : 0;
+}
+
+Picture *PictureCache::find (const PartFrame &frame, const Part &part)
+{
+  const int first_row = first_row_of (frame, part);
   const auto found = std::ranges::find_if (*pictures_, [&] (const Picture &p) {
     return p.first_row == first_row && p.frame == frame.number;
   });
@@ -34,28 +41,29 @@ Expected<Picture *> PictureCache::fetch (const PartFrame &frame, const Part &par
   Picture &picture = next ();
   n_fetched_++;
   TRY (forget (picture));
-  PictureRows from = rows_of (image, width_, part.rows);
+  PicturePlanes from (image, width_, part.rows, !on_host);
   if (frame.place == Place::host)
     from = TRY (stage_in (picture, from));
-  picture.pitch = on_host ? from.pitch : image.stride;
-  TRY (reserve (&Picture::image, std::max (picture.pitch, from.bytes) * part.rows));
+  TRY (reserve (&Picture::memory, from.size ()));
+  picture.image = from.image_in (picture.memory.get ());
   cudaStream_t stream = stream_->get ();
   if (measured)
     TRY (check (cudaEventRecord (picture.upload_started.get (), stream)));
   if (on_host) {
-    TRY (upload (from, picture.image.get (), stream));
-    bytes_up_ += from.bytes * from.n;
+    TRY (upload (from, picture.memory.get (), stream));
+    bytes_up_ += from.bytes ();
     if (frame.place == Place::host)
-      bytes_staged_ += from.bytes * from.n;
+      bytes_staged_ += from.bytes ();
   } else {
     if (frame.arrived)
       TRY (check (cudaStreamWaitEvent (stream, static_cast<cudaEvent_t> (frame.arrived), 0)));
-    TRY (context_->copy_from (*frame.context, image.data, picture.image.get (),
-                              image.stride * (part.rows - 1) + from.bytes, stream));
+    for (const PictureRows &rows : from.all ())
+      TRY (context_->copy_from (*frame.context, rows.data, picture.memory.get () + rows.offset,
+                                rows.pitch * (rows.n - 1) + rows.bytes, stream));
   }
   TRY (check (cudaEventRecord (picture.arrived.get (), stream)));
   picture.frame = frame.number;
-  picture.first_row = part.first_row;
+  picture.first_row = first_row_of (frame, part);
   picture.timed = measured;
   return &picture;
 }
@@ -67,12 +75,12 @@ CudaExpected<> PictureCache::forget (Picture &picture)
   return await_readers_ (picture);
 }
 
-/// Copies the rows to the picture's staging buffer.
-CudaExpected<PictureRows> PictureCache::stage_in (Picture &picture, const PictureRows &rows)
+/// Copies the planes to the picture's staging buffer.
+CudaExpected<PicturePlanes> PictureCache::stage_in (Picture &picture, const PicturePlanes &planes)
 {
   const TraceRange range ("integral histogram: copy to pinned memory");
-  TRY (reserve (&Picture::staging, rows.size ()));
-  return stage (rows, picture.staging.get ());
+  TRY (reserve (&Picture::staging, planes.size ()));
+  return planes.stage (picture.staging.get ());
 }
 
 /// Enlarges a buffer of all pictures at once, so that only one frame pays for it.

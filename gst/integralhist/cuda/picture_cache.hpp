@@ -12,7 +12,7 @@
 
 #include "../part.hpp"
 #include "../part_engine.hpp"
-#include "../picture_rows.hpp"
+#include "../picture_planes.hpp"
 #include "in_context.hpp"
 
 namespace integralhist {
@@ -20,12 +20,12 @@ namespace integralhist {
 /// The pixels of a frame, or of a strip of its rows, being uploaded or on the device.
 struct Picture {
   inthist::cuda::GrowingPinnedMemory staging;
-  inthist::cuda::GrowingDeviceMemory image;
+  inthist::cuda::GrowingDeviceMemory memory;
   inthist::cuda::EventOwner upload_started, arrived;
   guint64 frame = 0;
   int first_row = -1;  // none yet
   bool timed = false;  // measured, and not in the statistics yet
-  std::size_t pitch = 0;
+  inthist::Image image;  // of what the memory holds
 };
 
 /// Pictures in turn. One thread uses them, with the context current.
@@ -42,8 +42,8 @@ public:
   }
   inthist::cuda::CudaExpected<> open ();
 
-  /// Returns a frame's picture; null where it is neither on the device nor being uploaded.
-  Picture *find (const PartFrame &frame, int first_row);
+  /// Returns a part's picture; null where it is neither on the device nor being uploaded.
+  Picture *find (const PartFrame &frame, const Part &part);
   /// Returns the picture whose memory the next fetch () takes.
   Picture &next () { return (*pictures_)[n_fetched_ % pictures_->size ()]; }
   /// Enqueues the copy of a part's rows to the device, from the host or another device.
@@ -57,7 +57,8 @@ public:
 
 private:
   inthist::cuda::CudaExpected<> forget (Picture &picture);
-  inthist::cuda::CudaExpected<PictureRows> stage_in (Picture &picture, const PictureRows &rows);
+  inthist::cuda::CudaExpected<PicturePlanes> stage_in (Picture &picture,
+                                                       const PicturePlanes &planes);
   template <class Memory>
   inthist::cuda::CudaExpected<> reserve (Memory Picture::*which, std::size_t bytes);
 

@@ -3,11 +3,12 @@
 
 #include <kernels/cuda/raii.hpp>
 
-#include "../picture_rows.hpp"
+#include "../picture_planes.hpp"
 
 namespace integralhist {
 
-/// Enqueues the upload of rows in pinned memory.
-inthist::cuda::CudaExpected<> upload (const PictureRows &rows, std::byte *to, cudaStream_t stream);
+/// Enqueues the upload of planes in pinned memory.
+inthist::cuda::CudaExpected<> upload (const PicturePlanes &planes, std::byte *to,
+                                      cudaStream_t stream);
 
 }  // namespace integralhist

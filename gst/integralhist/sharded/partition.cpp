@@ -9,7 +9,7 @@
 
 #include "../memory_messages.hpp"
 #include "../part_memory.hpp"
-#include "../picture_rows.hpp"
+#include "../picture_planes.hpp"
 
 namespace integralhist {
 namespace {

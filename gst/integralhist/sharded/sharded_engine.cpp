@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "../check_threads.hpp"
-#include "../picture_rows.hpp"
+#include "../picture_planes.hpp"
 #include "../tensor_pool.hpp"
 #include "../trace.hpp"
 #include "device_worker.hpp"
@@ -91,7 +91,7 @@ public:
       pending->uploaded = TRY (functions_.upload (pending->frame, shape_.width, shape_.height));
     TRY (frames_.add (pending));
     if (for_peers)
-      bytes_up_ += std::size_t (shape_.width) * shape_.height * frame.image.format.bytes;
+      bytes_up_ += PicturePlanes (frame.image, shape_.width, shape_.height).bytes ();
     if (frame.place == Place::host)
       return SubmittedFrame{ tensor };
     return SubmittedFrame{ tensor, [this, tensor, pending] (GstBuffer *buffer) {
@@ -174,13 +174,12 @@ private:
   /// Copies the pixels to a staging buffer, because the devices read them later.
   Expected<> stage (PendingFrame &pending)
   {
-    const PictureRows rows = rows_of (pending.frame.image, shape_.width, shape_.height);
-    pending.staging = TRY (staging_->take (rows.size ()));
-    const PictureRows staged = integralhist::stage (rows, pending.staging.get ());
-    pending.frame.image.data = staged.data;
-    pending.frame.image.stride = staged.stride;
+    const PicturePlanes planes (pending.frame.image, shape_.width, shape_.height);
+    pending.staging = TRY (staging_->take (planes.size ()));
+    (void) planes.stage (pending.staging.get ());
+    pending.frame.image = planes.image_in (pending.staging.get ());
     pending.frame.place = Place::pinned;
-    bytes_staged_ += rows.bytes * rows.n;
+    bytes_staged_ += planes.bytes ();
     return {};
   }
 

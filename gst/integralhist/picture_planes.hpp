@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The planes of a picture, which is copied to a staging buffer or to a device.
+#pragma once
+
+#include <span>
+
+#include <kernels/inthist.hpp>
+
+namespace integralhist {
+
+/// The rows of a plane, and where they are copied to.
+struct PictureRows {
+  const std::byte *data;
+  int n;
+  std::size_t bytes;          // of a row
+  std::ptrdiff_t stride;      // bytes; negative from the bottom up
+  std::size_t pitch, offset;  // of the copy
+
+  std::size_t size () const { return (pitch > bytes ? pitch : bytes) * n; }
+  bool are_close () const { return stride == std::ptrdiff_t (pitch); }
+};
+
+class PicturePlanes {
+public:
+  /// Takes `n` rows of an image, `width` pixels wide; all of the frame's where the image's feature
+  /// reads more than a pixel of the first plane. A stride that suits the kernels stays: one copy
+  /// uploads all rows. Rows that overlap are copied one by one. With `keep_strides` all stay.
+  PicturePlanes (const inthist::Image &image, int width, int n, bool keep_strides = false);
+
+  std::span<const PictureRows> all () const { return { rows_, std::size_t (n_) }; }
+  /// Returns the bytes of the copy.
+  std::size_t size () const { return rows_[n_ - 1].offset + rows_[n_ - 1].size (); }
+  /// Returns the bytes that are copied.
+  std::size_t bytes () const;
+  /// Returns the image of the copy, which lies in `memory`.
+  inthist::Image image_in (const std::byte *memory) const;
+  /// Copies the planes to size () bytes of pinned memory, and returns them there.
+  PicturePlanes stage (std::byte *to) const;
+
+private:
+  inthist::Image image_;
+  int n_ = 0;
+  PictureRows rows_[3];
+};
+
+/// Returns the most bytes of a picture on a device, whoever has allocated it.
+std::size_t most_picture_bytes (int width, int pixel_bytes, int rows);
+
+}  // namespace integralhist

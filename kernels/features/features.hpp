@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// All features: from the number of one to its function.
+#pragma once
+
+#include "gradient.hpp"
+#include "joint.hpp"
+#include "lbp.hpp"
+
+namespace inthist {
+
+struct Luma {
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
+  {
+    return std::uint8_t (pixel.luma ());
+  }
+};
+
+/// Calls `body` with the feature's function, as a type.
+template <class Body>
+auto with_feature (Feature feature, Body &&body)
+{
+  switch (feature) {
+    case Feature::luma:
+    case Feature::labels: break;
+    case Feature::red: return body (OneColour<0>{});
+    case Feature::green:
+    case Feature::cb: return body (OneColour<1>{});
+    case Feature::blue:
+    case Feature::cr: return body (OneColour<2>{});
+    case Feature::hue: return body (Hue{});
+    case Feature::saturation: return body (Saturation{});
+    case Feature::value: return body (Value{});
+    case Feature::rgb:
+    case Feature::ycbcr: return body (JointColour{});
+    case Feature::hue_saturation: return body (HueSaturation{});
+    case Feature::hsv: return body (JointHsv{});
+    case Feature::gradient: return body (Gradient<false>{});
+    case Feature::signed_gradient: return body (Gradient<true>{});
+    case Feature::lbp: return body (Lbp{});
+    case Feature::uniform_lbp: return body (UniformLbp{});
+  }
+  return body (Luma{});
+}
+
+}  // namespace inthist

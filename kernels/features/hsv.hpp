@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Hue, saturation and value of 8 bits, in the integers of OpenCV's cvtColor (COLOR_RGB2HSV): hue is
+// 0 to 179, half of the degrees, and 0 for gray.
+#pragma once
+
+#include "pixel.hpp"
+
+namespace inthist {
+
+struct Hsv {
+  int hue, saturation, value;
+
+  static constexpr int kHues = 180;
+
+  INTHIST_HOST_DEVICE static Hsv of (const Colour &colour)
+  {
+    const auto [r, g, b] = colour.of;
+    const int most = r > g ? (r > b ? r : b) : (g > b ? g : b),
+              least = r < g ? (r < b ? r : b) : (g < b ? g : b), range = most - least;
+    const int sixths = most == r ? g - b : most == g ? b - r + 2 * range : r - g + 4 * range;
+    const int hue = (sixths * share (kHues, 6 * range) + kHalf) >> kBits;
+    return { hue < 0 ? hue + kHues : hue, (range * share (255, most) + kHalf) >> kBits, most };
+  }
+
+private:
+  static constexpr int kBits = 12, kHalf = 1 << (kBits - 1);
+
+  /// Returns whole / n in fixed point, rounded; 0 for none.
+  INTHIST_HOST_DEVICE static int share (int whole, int n)
+  {
+    return n == 0 ? 0 : (2 * (whole << kBits) + n) / (2 * n);
+  }
+};
+
+/// As OpenCV's camshiftdemo, leaves out pixels whose hue says little.
+struct Hue {
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
+  {
+    constexpr int kLeastSaturation = 30, kLeastValue = 10;
+    const Hsv hsv = Hsv::of (pixel.colour ());
+    return hsv.saturation < kLeastSaturation || hsv.value < kLeastValue ? kNoValue
+                                                                        : std::uint8_t (hsv.hue);
+  }
+};
+
+struct Saturation {
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
+  {
+    return std::uint8_t (Hsv::of (pixel.colour ()).saturation);
+  }
+};
+
+struct Value {
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
+  {
+    return std::uint8_t (Hsv::of (pixel.colour ()).value);
+  }
+};
+
+}  // namespace inthist

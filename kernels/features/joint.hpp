@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Colours, one alone or several together. Each value of a joint feature is divided into even parts,
+// and the value is the number of the part: (first * n1 + second) * n2 + third. Trackers take HSV in
+// 16x4x4 or RGB in 6x6x6 parts (Bertinetto et al. 2016 took 32x32x32, which gained nothing).
+#pragma once
+
+#include "hsv.hpp"
+
+namespace inthist {
+
+template <int kChannel>
+struct OneColour {
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
+  {
+    return std::uint8_t (pixel.colour ().of[kChannel]);
+  }
+};
+
+/// RGB or YCbCr.
+struct JointColour {
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
+  {
+    const Quantization &n = pixel.image.format.quantization;
+    const auto [a, b, c] = pixel.colour ().of;
+    return std::uint8_t (((a * n[0] >> 8) * n[1] + (b * n[1] >> 8)) * n[2] + (c * n[2] >> 8));
+  }
+};
+
+struct HueSaturation {
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
+  {
+    const Quantization &n = pixel.image.format.quantization;
+    const auto [h, s, v] = Hsv::of (pixel.colour ());
+    return std::uint8_t (h * n[0] / Hsv::kHues * n[1] + (s * n[1] >> 8));
+  }
+};
+
+struct JointHsv {
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
+  {
+    const int values = pixel.image.format.quantization[2];
+    return std::uint8_t (HueSaturation::value_of (pixel) * values
+                         + (Hsv::of (pixel.colour ()).value * values >> 8));
+  }
+};
+
+}  // namespace inthist

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Local binary patterns (Ojala, Pietikainen and Maenpaa 2002): which of the 8 neighbours are at
+// least as bright as the pixel. Bit 0 is the one to the right, and the next go counterclockwise.
+// Uniform patterns have at most two changes of neighbours around the circle, and are numbered as
+// scikit-image's nri_uniform: 0 without a bit, 57 with all, 1 + 8 * (bits - 1) + turns for others,
+// where so many turns clockwise bring the first bit to the right of the pixel; the rest are 58.
+#pragma once
+
+#include "pixel.hpp"
+
+namespace inthist {
+
+struct Lbp {
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
+  {
+    const int centre = pixel.luma ();
+    const auto is_set = [&] (int dx, int dy) { return pixel.luma (dx, dy) >= centre ? 1 : 0; };
+    return std::uint8_t (is_set (1, 0) | is_set (1, -1) << 1 | is_set (0, -1) << 2
+                         | is_set (-1, -1) << 3 | is_set (-1, 0) << 4 | is_set (-1, 1) << 5
+                         | is_set (0, 1) << 6 | is_set (1, 1) << 7);
+  }
+};
+
+struct UniformLbp {
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
+  {
+    const unsigned pattern = Lbp::value_of (pixel),
+                   turned = (pattern << 1 | pattern >> 7) & 255;  // by one neighbour
+    const int changes = n_bits (pattern ^ turned), bits = n_bits (pattern);
+    if (changes > 2)
+      return 58;
+    if (bits == 0 || bits == 8)
+      return bits == 0 ? 0 : 57;
+    const int first = n_bits ((pattern & ~turned) - 1);
+    return std::uint8_t (1 + 8 * (bits - 1) + (8 - first) % 8);
+  }
+
+private:
+  INTHIST_HOST_DEVICE static int n_bits (unsigned pattern)
+  {
+    int n = 0;
+    for (; pattern; pattern &= pattern - 1)
+      n++;
+    return n;
+  }
+};
+
+}  // namespace inthist
