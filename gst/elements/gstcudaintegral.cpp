@@ -323,7 +323,7 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   }
   if (state.format.feature == inthist::Feature::labels
       && GST_VIDEO_INFO_FORMAT (&state.info) != GST_VIDEO_FORMAT_GRAY8)
-    return error (Error::Kind::bad_frame, "feature=labels counts GRAY8 pixels, not ",
+    return error (Error::Kind::bad_setting, "feature=labels counts GRAY8 pixels, not ",
                   GST_VIDEO_INFO_NAME (&state.info), ": have upstream send GRAY8");
   const GstVideoRectangle area = TRY (frame_area (buffer, state.info));
   set_frame_size (state, area.w, area.h);

@@ -87,7 +87,8 @@ typedef enum {
  * @GST_INTEGRAL_HISTOGRAM_FEATURE_GRADIENT: orientation of luma's gradient
  * @GST_INTEGRAL_HISTOGRAM_FEATURE_SIGNED_GRADIENT: direction of luma's gradient
  * @GST_INTEGRAL_HISTOGRAM_FEATURE_LBP: local binary pattern
- * @GST_INTEGRAL_HISTOGRAM_FEATURE_UNIFORM_LBP: local binary pattern, with all that are not uniform in one bin
+ * @GST_INTEGRAL_HISTOGRAM_FEATURE_UNIFORM_LBP: local binary pattern, with all that are not uniform
+ * in one bin
  *
  * What of a pixel is counted. Since: 0.2
  */

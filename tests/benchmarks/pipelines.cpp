@@ -34,7 +34,7 @@ struct Run {
   int width = 640, height = 480;
   unsigned bins = 32;
   bool table = false;  // of the pixels' values: one plane
-  std::string backend = "cuda", compute = "eager", memory, download, track;
+  std::string backend = "cuda", compute = "eager", memory, download, track, feature = "luma";
   unsigned depth = 3, pipelines = 1;
   double seconds = 0.5;
 };
@@ -77,8 +77,9 @@ public:
     const bool kept = run.download != "never" && run.backend == "cuda";
     GstElement *source = GST_ELEMENT (new_ready_source (run.memory == "plain", &finished_));
     sink_ = new_counting_sink (kept ? run.depth : 0, kept);
-    const std::string what =
-        run.table ? "cudaintegralimage" : "cudaintegralhist bins=" + std::to_string (run.bins);
+    const std::string what = run.table ? "cudaintegralimage"
+                                       : "cudaintegralhist feature=" + run.feature
+                                             + " bins=" + std::to_string (run.bins);
     g_autofree char *line = g_strdup_printf (
         "%s backend=%s compute=%s download=%s async-depth=%u tuning-time=0", what.c_str (),
         run.backend.c_str (), run.compute.c_str (), run.download.c_str (), run.depth);
@@ -310,6 +311,7 @@ How fast whole pipelines are: ready-made frames ! cudaintegralhist ! a sink that
   --depth N        async-depth, 1 to 64, several times for several (1, 2, 3, 8)
   --many           1, 2 and 8 pipelines at once
   --track X,Y,W,H  with an integralhisttrack that follows this box, and so waits for every tensor
+  --feature NAME   what is counted (luma); joint features have their own number of bins
   --compute NAME   eager, on-demand or auto; without --track nobody asks (eager)
   --seconds S      for each line (0.5)
   --backend NAME   cuda, or cpu, which has plain memory and no downloads (cuda)
@@ -360,8 +362,9 @@ int main (int argc, char **argv)
       base.table = true;
       continue;
     }
-    const std::vector<std::string> known = { "--size",    "--bins",    "--memory", "--depth",
-                                             "--seconds", "--backend", "--track",  "--compute" };
+    const std::vector<std::string> known = { "--size",  "--bins",    "--memory",
+                                             "--depth", "--seconds", "--backend",
+                                             "--track", "--compute", "--feature" };
     if (std::ranges::find (known, option) == known.end ())
       return usage ("no option " + option);
     if (++i == argc)
@@ -391,6 +394,8 @@ int main (int argc, char **argv)
       int x, y, w, h;
       understood = std::sscanf (argv[i], "%d,%d,%d,%d", &x, &y, &w, &h) == 4;
       base.track = value;
+    } else if (option == "--feature") {
+      base.feature = value;
     } else if (option == "--compute") {
       understood = value == "eager" || value == "on-demand" || value == "auto";
       base.compute = value;

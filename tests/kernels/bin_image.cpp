@@ -6,6 +6,7 @@
 // Environment: devices.hpp, and
 //   INTHIST_TEST_DATA=folder  where vtest.avi is (package opencv-doc has it, in
 //   /usr/share/doc/opencv-doc/examples/data)
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <memory>
@@ -376,11 +377,148 @@ void run_video (Device device)
   }
 }
 
+/// Where the colours of a pixel lie, in planes that follow each other.
+struct Planes {
+  const char *name;
+  int n;
+  Channel channel[3];
+};
+
+constexpr Planes kPlanes[] = {
+  { "gray", 1, { { 0, 1, 1 } } },
+  { "16-bit gray", 1, { { 0, 2, 2, 0, 8 } } },
+  { "NV12", 2, { { 0, 1, 1 }, { 1, 1, 2, 0, 0, 1, 1 }, { 1, 1, 2, 1, 0, 1, 1 } } },
+  { "YV12", 3, { { 0, 1, 1 }, { 2, 1, 1, 0, 0, 1, 1 }, { 1, 1, 1, 0, 0, 1, 1 } } },
+  { "P010", 2, { { 0, 2, 2, 0, 8 }, { 1, 2, 4, 0, 8, 1, 1 }, { 1, 2, 4, 2, 8, 1, 1 } } },
+  { "Y42B", 3, { { 0, 1, 1 }, { 1, 1, 1, 0, 0, 1 }, { 2, 1, 1, 0, 0, 1 } } },
+  { "YUY2", 1, { { 0, 1, 2 }, { 0, 1, 4, 1, 0, 1 }, { 0, 1, 4, 3, 0, 1 } } },
+  { "BGRx", 1, { { 0, 1, 4, 2 }, { 0, 1, 4, 1 }, { 0, 1, 4, 0 } } },
+  { "RGB10A2", 1, { { 0, 4, 4, 0, 2 }, { 0, 4, 4, 0, 12 }, { 0, 4, 4, 0, 22 } } },
+};
+
+/// An image of noise, and the bytes that it has.
+struct NoiseImage {
+  Image image;
+  Bytes bytes;
+  std::size_t at[3] = {};  // of the planes
+
+  NoiseImage (const Planes &planes, Feature feature, int width, int height, std::mt19937 &random)
+  {
+    PixelFormat &format = image.format;
+    format.feature = feature;
+    format.quantization = info_of (feature).quantization;
+    if (info_of (feature).reads == Reads::luma_3x3)
+      format.quantization[0] = std::uint8_t (1 + random () % 180);
+    const Channel &first = planes.channel[0];
+    format.bytes = first.step;
+    format.shift[0] = first.shift + 8 * first.offset;
+    if (first.bytes == 4 || planes.channel[1].step == 4 * first.bytes) {
+      format.channels = 3;
+      for (int c = 0; c < 3; c++)
+        format.shift[c] = planes.channel[c].shift + 8 * planes.channel[c].offset;
+      format.weight[0] = 19595, format.weight[1] = 38470, format.weight[2] = 7471;
+    }
+    image.rows = height;
+    if (format.reads_colours ()) {
+      format.n_planes = planes.n;
+      std::copy (planes.channel, planes.channel + 3, format.channel);
+      format.transform.is_identity = random () % 2;
+      for (int i = 0; i < 3; i++) {
+        for (std::int32_t &factor : format.transform.factor[i])
+          factor = std::int32_t (random () % (4 << 16)) - (2 << 16);
+        format.transform.offset[i] = std::int32_t (random () % (256 << 16));
+      }
+      image.left = random () % 2, image.top = random () % 2;
+    }
+    for (int plane = 0; plane < format.n_planes; plane++) {
+      std::size_t row = std::size_t (width) * format.bytes;
+      int rows = height;
+      if (format.reads_colours ()) {
+        row = 0;
+        for (const Channel &c : format.channel)
+          if (c.bytes > 0 && c.plane == plane) {
+            row = std::max<std::size_t> (row, ((image.left + width - 1) >> c.right) * c.step
+                                                  + c.offset + c.bytes);
+            rows = ((image.top + height - 1) >> c.down) + 1;
+          }
+      }
+      const std::size_t stride = row + random () % 7;
+      at[plane] = bytes.size ();
+      if (plane == 0)
+        image.stride = std::ptrdiff_t (stride);
+      else
+        image.chroma[plane - 1].stride = std::ptrdiff_t (stride);
+      bytes.resize (bytes.size () + stride * (rows - 1) + row);
+    }
+    for (auto &byte : bytes)
+      byte = std::uint8_t (random () >> 24);
+  }
+
+  Image in (const std::uint8_t *memory) const
+  {
+    Image there = image;
+    there.data = memory;
+    for (int plane = 1; plane < image.format.n_planes; plane++)
+      there.chroma[plane - 1].data = memory + at[plane];
+    return there;
+  }
+};
+
+/// Every feature has the same value on every device, whether the frame's rows come at once or in
+/// parts. tests/python/features.py says which value.
+void run_features (Device device)
+{
+  static constexpr int kSizes[][2] = { { 1, 1 }, { 3, 5 }, { 33, 21 }, { 130, 66 }, { 641, 37 } };
+  std::mt19937 random (seed ());
+  Queue queue (device);
+  const Lut identity = uniform_lut (256);
+  for (int f = 0; f < int (std::size (kFeatures)); f++)
+    for (const Planes &planes : kPlanes)
+      for (const auto &[width, height] : kSizes) {
+        if (small_cases () && width * height > 1000)
+          continue;
+        const NoiseImage noise (planes, Feature (f), width, height, random);
+        const std::size_t stride = bin_stride (width);
+        Bytes wanted (stride * height);
+        fail_unless_equals_int (cpu::bin_image ({ noise.in (noise.bytes.data ()), identity }, width,
+                                                height, { wanted.data (), stride }),
+                                0);
+        Block source (device, noise.bytes.size (), 0, !small_cases ()),
+            bins (device, stride * height, 0, !small_cases ());
+        source.put (noise.bytes.data (), noise.bytes.size ());
+        bins.poison ();
+        for (int y = 0; y < height;) {
+          const int rows = 1 + int (random () % unsigned (height - y));
+          Image image = noise.in (source.data);
+          if (image.format.reads_pixels ())
+            image.data = static_cast<const std::uint8_t *> (image.data) + y * image.stride;
+          else
+            image.first_row = y;
+          const PixelPlane output{ bins.data + y * stride, stride };
+#if INTHIST_CUDA
+          if (device == Device::cuda)
+            fail_unless (cuda::bin_image ({ image, identity }, width, rows, output, queue.stream)
+                         == 0);
+#endif
+          if (device == Device::cpu)
+            fail_unless_equals_int (cpu::bin_image ({ image, identity }, width, rows, output), 0);
+          y += rows;
+        }
+        queue.wait ();
+        const Bytes got = bins.get ();
+        fail_unless (std::equal (wanted.begin (), wanted.end (), got.begin () + bins.front),
+                     "%s of %s, %dx%d: other values, INTHIST_SEED=%u", kFeatures[f].nick,
+                     planes.name, width, height, seed ());
+        fail_unless (bins.guards_hold (), "%s: wrote outside the plane", kFeatures[f].nick);
+      }
+}
+
 }  // namespace
 
 DEVICE_TEST (bin_image)
 DEVICE_TEST (binning)
 DEVICE_TEST (in_a_row)
+DEVICE_TEST (features)
 DEVICE_TEST (video)
 
 static Suite *bin_image_suite ()
@@ -391,6 +529,7 @@ static Suite *bin_image_suite ()
   tcase_add_loop_test (tcase, bin_image, 0, devices);
   tcase_add_loop_test (tcase, binning, 0, devices);
   tcase_add_loop_test (tcase, in_a_row, 0, devices);
+  tcase_add_loop_test (tcase, features, 0, devices);
   tcase_add_loop_test (tcase, video, 0, devices);
   return suite;
 }

@@ -23,8 +23,8 @@ struct Picture {
   inthist::cuda::GrowingDeviceMemory memory;
   inthist::cuda::EventOwner upload_started, arrived;
   guint64 frame = 0;
-  int first_row = -1;  // none yet
-  bool timed = false;  // measured, and not in the statistics yet
+  int first_row = -1;    // none yet
+  bool timed = false;    // measured, and not in the statistics yet
   inthist::Image image;  // of what the memory holds
 };
 
