@@ -211,7 +211,8 @@ public:
   template <Measure kMeasure>
   void run (int model, float *values)
   {
-    const int bins = shape_.bins, numbers = state_size (kMeasure), n = batch_.n_rows * stride_;
+    constexpr int numbers = state_size (kMeasure);
+    const int bins = shape_.bins, n = batch_.n_rows * stride_;
     place (model);
     for (int k = 0; k < numbers; k++)
       std::fill_n (numbers_[k], n, 0.0f);
@@ -228,6 +229,8 @@ public:
         add<kMeasure> (query_.models[std::size_t (model) * bins + b], first, end);
       }
     }
+    if constexpr (numbers > kOfModel)
+      add_of_model<kMeasure> (model, n);
     if (query_.has_bins_after (shape_))
       for_carried (model, numbers, [] (const float *own, float *carried, int columns) {
         std::copy_n (own, columns, carried);
@@ -343,6 +346,19 @@ private:
       sum.add (weights_[i] * float (counts_[i - first]), q);
       store (sum, &numbers_[0][i]);
     }
+  }
+
+  /// Adds all bins to number kOfModel, which `add` leaves as it is.
+  template <Measure kMeasure>
+  void add_of_model (int model, int n)
+  {
+    auto sum = sum_of<kMeasure> (0);
+    for (int b = 0; b < shape_.bins; b++)
+      sum.add (0, query_.models[std::size_t (model) * shape_.bins + b]);
+    sum.for_state ([&] (int k, float number) {
+      if (k == kOfModel)
+        std::fill_n (numbers_[k], n, number);
+    });
   }
 
   template <Measure kMeasure>

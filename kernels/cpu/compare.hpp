@@ -38,6 +38,10 @@ inline Region patch_of (const Query &query, int model)
   return { patch.x, patch.y, std::max (0, patch.width), std::max (0, patch.height) };
 }
 
+/// A correlation's number that depends on the model alone. It is the same in all windows, so it is
+/// added up once: with three numbers a window, a batch would outgrow an L1 cache of 32 KiB.
+constexpr int kOfModel = 2;
+
 /// Moves the numbers of a sum, which lie kWindows apart. Lambdas of an instruction set's own would
 /// not be inlined into for_state.
 template <Measure kMeasure>
@@ -46,10 +50,14 @@ void load (MeasureSum<kMeasure> &sum, const float *numbers)
   sum.for_state ([numbers] (int k, float &number) { number = numbers[k * Batch::kWindows]; });
 }
 
+/// Leaves number kOfModel as it is.
 template <Measure kMeasure>
 void store (MeasureSum<kMeasure> &sum, float *numbers)
 {
-  sum.for_state ([numbers] (int k, float number) { numbers[k * Batch::kWindows] = number; });
+  sum.for_state ([numbers] (int k, float number) {
+    if (k != kOfModel)
+      numbers[k * Batch::kWindows] = number;
+  });
 }
 
 }  // namespace inthist::cpu
