@@ -39,8 +39,10 @@ struct PixelFormat {
   Channel channel[3] = {};
   ColourTransform transform = {};
 
+  /// Returns whether each pixel of the first plane is a byte, its luma.
+  bool is_byte () const { return bytes == 1; }
   /// Returns whether each value is the byte that the first plane has for it.
-  bool is_plain () const { return bytes == 1 && reads_pixels (); }
+  bool is_plain () const { return is_byte () && reads_pixels (); }
   /// Returns whether only a pixel itself is read, of the first plane.
   bool reads_pixels () const { return info_of (feature).reads == Reads::luma; }
   /// Returns the most bytes of a pixel in the planes that are read.

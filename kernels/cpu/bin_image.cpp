@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <algorithm>
 
-#include "../features/features.hpp"
 #include "parallel.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/features-inl.hpp"
+#include <hwy/foreach_target.h>
+
+#include "features-inl.hpp"
 
 namespace inthist::cpu {
 namespace {
+
+HWY_EXPORT (bin_row);
 
 /// Makes the bins of a row from the first plane's pixels.
 void bin_pixels (const std::uint8_t *in, const PixelFormat &format, const Lut &lut, int width,
@@ -17,14 +24,6 @@ void bin_pixels (const std::uint8_t *in, const PixelFormat &format, const Lut &l
   else
     for (int x = 0; x < width; x++)
       bins[x] = lut[pixel_value (in + x * format.bytes, format)];
-}
-
-template <class Feature>
-void bin_feature (const Binning &binning, const Sectors &sectors, int width, int y,
-                  std::uint8_t *bins)
-{
-  for (int x = 0; x < width; x++)
-    bins[x] = binning.lut[Feature::value_of (PixelAt{ binning.image, sectors, width, x, y })];
 }
 
 }  // namespace
@@ -46,10 +45,9 @@ int bin_image (const Binning &binning, int width, int height, PixelPlane out,
                   binning.lut, width, bins);
     });
   const Sectors sectors = sectors_of (image.format);
-  return with_feature (image.format.feature, [&]<class Feature> (Feature) {
-    return for_rows ([&] (int y, std::uint8_t *bins) {
-      bin_feature<Feature> (binning, sectors, width, image.first_row + y, bins);
-    });
+  auto *const bin_row = HWY_DYNAMIC_DISPATCH (bin_row);
+  return for_rows ([&] (int y, std::uint8_t *bins) {
+    bin_row (binning, sectors, width, image.first_row + y, bins);
   });
 }
 

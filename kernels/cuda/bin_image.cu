@@ -62,15 +62,47 @@ bin_pixels (const std::uint8_t *image, std::size_t stride, PixelFormat format,
   *reinterpret_cast<Bytes<kWords> *> (out.data + y * out.stride + x0) = bins;
 }
 
+/// Calls `store (i, value)` for those of kPixels pixels of a row from x on that come before `end`.
+template <class Feature, int kPixels, class Store>
+__device__ void for_values (const RowReader &reader, const Quantization &parts,
+                            const Sectors &sectors, int x, int end, Store &&store)
+{
+  if constexpr (Feature::kReads == Reads::luma_3x3) {
+    int luma[3][kPixels + 2];
+    for (int row = 0; row < 3; row++)
+      for (int i = 0; i < kPixels + 2; i++)
+        luma[row][i] = reader.luma (row, x + i - 1);
+    for (int i = 0; i < kPixels; i++) {
+      Pixel pixel = { {}, {}, parts, sectors };
+      for (int row = 0; row < 3; row++)
+        for (int column = 0; column < 3; column++)
+          pixel.luma[row][column] = luma[row][i + column];
+      if (x + i < end)
+        store (i, Feature::value_of (pixel));
+    }
+  } else {
+    for (int i = 0; i < kPixels; i++)
+      if (x + i < end)
+        store (i, Feature::value_of ({ reader.colour (x + i), {}, parts, sectors }));
+  }
+}
+
 template <class Feature>
 __global__ void __launch_bounds__ (kThreads)
-bin_feature (const __grid_constant__ Image image, const __grid_constant__ Sectors sectors,
+bin_feature (const __grid_constant__ Image image, const __grid_constant__ Sectors all_sectors,
              const __grid_constant__ LutWords lut, int width, int height, PixelPlane out)
 {
   constexpr int kPixels = 4;
   __shared__ std::uint32_t table_words[64];
+  __shared__ Sectors sectors;  // the threads of a warp read different ones
   if (threadIdx.x < 64)
     table_words[threadIdx.x] = lut.words[threadIdx.x];
+  if (Feature::kReads == Reads::luma_3x3 && threadIdx.x < all_sectors.n)
+    sectors.begin[threadIdx.x] = all_sectors.begin[threadIdx.x];
+  if (threadIdx.x == 0) {
+    sectors.n = all_sectors.n;
+    sectors.first_step = all_sectors.first_step;
+  }
   const auto *table = reinterpret_cast<const std::uint8_t *> (table_words);
   const unsigned i = blockIdx.x * kThreads + threadIdx.x, threads_per_row = out.stride / kPixels,
                  y = i / threads_per_row;
@@ -82,12 +114,9 @@ bin_feature (const __grid_constant__ Image image, const __grid_constant__ Sector
     return;
 
   std::uint32_t bins = 0;
-#pragma unroll
-  for (int j = 0; j < kPixels; j++)
-    if (x0 + j < width) {
-      const PixelAt pixel = { image, sectors, width, x0 + j, image.first_row + int (y) };
-      bins |= std::uint32_t (table[Feature::value_of (pixel)]) << (8 * j);
-    }
+  for_values<Feature, kPixels> (
+      RowReader (image, width, image.first_row + int (y)), image.format.quantization, sectors, x0,
+      width, [&] (int j, std::uint8_t value) { bins |= std::uint32_t (table[value]) << (8 * j); });
   *reinterpret_cast<std::uint32_t *> (out.data + y * out.stride + x0) = bins;
 }
 

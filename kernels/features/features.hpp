@@ -9,20 +9,13 @@
 
 namespace inthist {
 
-struct Luma {
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
-  {
-    return std::uint8_t (pixel.luma ());
-  }
-};
-
 /// Calls `body` with the feature's function, as a type.
 template <class Body>
 auto with_feature (Feature feature, Body &&body)
 {
   switch (feature) {
     case Feature::luma:
-    case Feature::labels: break;
+    case Feature::labels:  // which bin_image () reads by itself
     case Feature::red: return body (OneColour<0>{});
     case Feature::green:
     case Feature::cb: return body (OneColour<1>{});
@@ -38,9 +31,9 @@ auto with_feature (Feature feature, Body &&body)
     case Feature::gradient: return body (Gradient<false>{});
     case Feature::signed_gradient: return body (Gradient<true>{});
     case Feature::lbp: return body (Lbp{});
-    case Feature::uniform_lbp: return body (UniformLbp{});
+    case Feature::uniform_lbp: break;
   }
-  return body (Luma{});
+  return body (UniformLbp{});
 }
 
 }  // namespace inthist

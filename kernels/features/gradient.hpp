@@ -16,10 +16,11 @@ namespace inthist {
 
 template <bool kSigned>
 struct Gradient {
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
+  static constexpr Reads kReads = Reads::luma_3x3;
+
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
-    const int dx = pixel.luma (1, 0) - pixel.luma (-1, 0),
-              dy = pixel.luma (0, 1) - pixel.luma (0, -1);
+    const int dx = pixel.luma[1][2] - pixel.luma[1][0], dy = pixel.luma[2][1] - pixel.luma[0][1];
     if (dx == 0 && dy == 0)
       return kNoValue;
     const Sectors &sectors = pixel.sectors;

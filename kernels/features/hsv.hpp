@@ -29,32 +29,40 @@ private:
   /// Returns whole / n in fixed point, rounded; 0 for none.
   INTHIST_HOST_DEVICE static int share (int whole, int n)
   {
-    return n == 0 ? 0 : (2 * (whole << kBits) + n) / (2 * n);
+    // Floats divide faster, and exactly: all of these numbers have at most 22 bits, and a quotient
+    // lies further below the next integer than it is wrong.
+    return n == 0 ? 0 : int (float (2 * (whole << kBits) + n) / float (2 * n));
   }
 };
 
 /// As OpenCV's camshiftdemo, leaves out pixels whose hue says little.
 struct Hue {
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
+  static constexpr Reads kReads = Reads::rgb;
+
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
     constexpr int kLeastSaturation = 30, kLeastValue = 10;
-    const Hsv hsv = Hsv::of (pixel.colour ());
+    const Hsv hsv = Hsv::of (pixel.colour);
     return hsv.saturation < kLeastSaturation || hsv.value < kLeastValue ? kNoValue
                                                                         : std::uint8_t (hsv.hue);
   }
 };
 
 struct Saturation {
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
+  static constexpr Reads kReads = Reads::rgb;
+
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
-    return std::uint8_t (Hsv::of (pixel.colour ()).saturation);
+    return std::uint8_t (Hsv::of (pixel.colour).saturation);
   }
 };
 
 struct Value {
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
+  static constexpr Reads kReads = Reads::rgb;
+
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
-    return std::uint8_t (Hsv::of (pixel.colour ()).value);
+    return std::uint8_t (Hsv::of (pixel.colour).value);
   }
 };
 

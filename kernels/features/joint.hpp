@@ -11,37 +11,45 @@ namespace inthist {
 
 template <int kChannel>
 struct OneColour {
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
+  static constexpr Reads kReads = Reads::rgb;  // or Reads::ycbcr
+
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
-    return std::uint8_t (pixel.colour ().of[kChannel]);
+    return std::uint8_t (pixel.colour.of[kChannel]);
   }
 };
 
 /// RGB or YCbCr.
 struct JointColour {
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
+  static constexpr Reads kReads = Reads::rgb;  // or Reads::ycbcr
+
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
-    const Quantization &n = pixel.image.format.quantization;
-    const auto [a, b, c] = pixel.colour ().of;
+    const Quantization &n = pixel.parts;
+    const auto [a, b, c] = pixel.colour.of;
     return std::uint8_t (((a * n[0] >> 8) * n[1] + (b * n[1] >> 8)) * n[2] + (c * n[2] >> 8));
   }
 };
 
 struct HueSaturation {
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
+  static constexpr Reads kReads = Reads::rgb;
+
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
-    const Quantization &n = pixel.image.format.quantization;
-    const auto [h, s, v] = Hsv::of (pixel.colour ());
+    const Quantization &n = pixel.parts;
+    const auto [h, s, v] = Hsv::of (pixel.colour);
     return std::uint8_t (h * n[0] / Hsv::kHues * n[1] + (s * n[1] >> 8));
   }
 };
 
 struct JointHsv {
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
+  static constexpr Reads kReads = Reads::rgb;
+
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
-    const int values = pixel.image.format.quantization[2];
+    const int values = pixel.parts[2];
     return std::uint8_t (HueSaturation::value_of (pixel) * values
-                         + (Hsv::of (pixel.colour ()).value * values >> 8));
+                         + (Hsv::of (pixel.colour).value * values >> 8));
   }
 };
 

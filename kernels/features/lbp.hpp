@@ -12,10 +12,13 @@
 namespace inthist {
 
 struct Lbp {
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
+  static constexpr Reads kReads = Reads::luma_3x3;
+
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
-    const int centre = pixel.luma ();
-    const auto is_set = [&] (int dx, int dy) { return pixel.luma (dx, dy) >= centre ? 1 : 0; };
+    const auto is_set = [&pixel] (int dx, int dy) {
+      return pixel.luma[1 + dy][1 + dx] >= pixel.luma[1][1] ? 1 : 0;
+    };
     return std::uint8_t (is_set (1, 0) | is_set (1, -1) << 1 | is_set (0, -1) << 2
                          | is_set (-1, -1) << 3 | is_set (-1, 0) << 4 | is_set (-1, 1) << 5
                          | is_set (0, 1) << 6 | is_set (1, 1) << 7);
@@ -23,7 +26,9 @@ struct Lbp {
 };
 
 struct UniformLbp {
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const PixelAt &pixel)
+  static constexpr Reads kReads = Reads::luma_3x3;
+
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
     const unsigned pattern = Lbp::value_of (pixel),
                    turned = (pattern << 1 | pattern >> 7) & 255;  // by one neighbour
@@ -32,17 +37,16 @@ struct UniformLbp {
       return 58;
     if (bits == 0 || bits == 8)
       return bits == 0 ? 0 : 57;
-    const int first = n_bits ((pattern & ~turned) - 1);
+    const int first = n_bits (((pattern & ~turned) - 1) & 255);
     return std::uint8_t (1 + 8 * (bits - 1) + (8 - first) % 8);
   }
 
 private:
   INTHIST_HOST_DEVICE static int n_bits (unsigned pattern)
   {
-    int n = 0;
-    for (; pattern; pattern &= pattern - 1)
-      n++;
-    return n;
+    pattern -= pattern >> 1 & 0x55;
+    pattern = (pattern & 0x33) + (pattern >> 2 & 0x33);
+    return int ((pattern + (pattern >> 4)) & 15);
   }
 };
 

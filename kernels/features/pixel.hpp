@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A pixel as features see it, read from the planes of an image of any format.
+// A pixel as features see it, and how it is read from an image of any format.
 #pragma once
 
 #include "../pixel_format.hpp"
@@ -11,6 +11,14 @@ namespace inthist {
 /// Three values of 8 bits: red, green and blue, or Y, Cb and Cr.
 struct Colour {
   int of[3];
+};
+
+/// What a feature is a function of. Only what it reads is there (FeatureInfo::reads).
+struct Pixel {
+  Colour colour;
+  int luma[3][3];  // of the pixel, in the middle, and its neighbours
+  const Quantization &parts;
+  const Sectors &sectors;  // of a gradient
 };
 
 /// Returns the sectors of a gradient, or whatever of other features.
@@ -26,34 +34,59 @@ INTHIST_HOST_DEVICE inline int clamped (int value, int most)
   return value < 0 ? 0 : value > most ? most : value;
 }
 
-/// A pixel of an image, `x` and `y` from the frame's first.
-struct PixelAt {
-  const Image &image;
-  const Sectors &sectors;  // of a gradient
-  int width, x, y;
-
-  INTHIST_HOST_DEVICE Colour colour () const
+/// Reads pixels of a row, and of the rows beside it.
+class RowReader {
+public:
+  INTHIST_HOST_DEVICE RowReader (const Image &image, int width, int y)
+      : format_ (image.format), left_ (image.left), last_ (width - 1)
   {
-    Colour colour;
-    for (int c = 0; c < 3; c++)
-      colour.of[c] = channel (image.format.channel[c]);
-    return transformed (colour, image.format.transform);
+    const auto row_of = [] (const Plane &plane, int row) {
+      return static_cast<const std::uint8_t *> (plane.data) + row * plane.stride;
+    };
+    const Plane first = { image.data, image.stride };
+    for (int i = 0; i < 3; i++) {
+      const Channel &channel = format_.channel[i];
+      channel_[i] = row_of (channel.plane == 0 ? first : image.chroma[channel.plane - 1],
+                            (image.top + y) >> channel.down)
+                    + channel.offset;
+      luma_[i] = row_of (first, image.top + clamped (y + i - 1, image.rows - 1));
+    }
   }
 
-  /// Returns the luma of the pixel, or of one that is at most one away.
-  INTHIST_HOST_DEVICE int luma (int dx = 0, int dy = 0) const
+  const PixelFormat &format () const { return format_; }
+  int left () const { return left_; }
+
+  INTHIST_HOST_DEVICE Colour colour (int x) const
   {
-    const int column = image.left + clamped (x + dx, width - 1),
-              row = image.top + clamped (y + dy, image.rows - 1);
-    return pixel_value (static_cast<const std::uint8_t *> (image.data) + row * image.stride
-                            + std::ptrdiff_t (column) * image.format.bytes,
-                        image.format);
+    Colour colour;
+    for (int i = 0; i < 3; i++)
+      colour.of[i] = channel (i, x);
+    return format_.transform.is_identity ? colour : transformed (colour, format_.transform);
+  }
+
+  /// Returns 8 bits of the image's i-th colour.
+  INTHIST_HOST_DEVICE int channel (int i, int x) const
+  {
+    const Channel &from = format_.channel[i];
+    const std::uint8_t *const at = first (i, x);
+    if (from.bytes == 1)
+      return *at;
+    if (from.bytes == 0)
+      return 128;  // a gray image's differences
+    std::uint32_t word = at[0];
+    for (int byte = 1; byte < from.bytes; byte++)
+      word |= std::uint32_t (at[byte]) << (8 * byte);
+    return int (word >> from.shift & 255);
+  }
+  /// Returns the first of these.
+  INTHIST_HOST_DEVICE const std::uint8_t *first (int i, int x) const
+  {
+    const Channel &from = format_.channel[i];
+    return channel_[i] + std::ptrdiff_t ((left_ + x) >> from.right) * from.step;
   }
 
   INTHIST_HOST_DEVICE static Colour transformed (const Colour &from, const ColourTransform &by)
   {
-    if (by.is_identity)
-      return from;
     Colour to;
     for (int i = 0; i < 3; i++)
       to.of[i] = clamped ((by.factor[i][0] * from.of[0] + by.factor[i][1] * from.of[1]
@@ -63,21 +96,20 @@ struct PixelAt {
     return to;
   }
 
-private:
-  INTHIST_HOST_DEVICE int channel (const Channel &from) const
+  /// Returns the luma of column x in the row above (0), in this (1) or below (2).
+  INTHIST_HOST_DEVICE int luma (int row, int x) const
   {
-    if (from.bytes == 0)
-      return 128;  // a gray image's differences
-    const Plane plane =
-        from.plane == 0 ? Plane{ image.data, image.stride } : image.chroma[from.plane - 1];
-    const auto *at = static_cast<const std::uint8_t *> (plane.data)
-                     + ((image.top + y) >> from.down) * plane.stride
-                     + std::ptrdiff_t ((image.left + x) >> from.right) * from.step + from.offset;
-    std::uint32_t word = at[0];
-    for (int i = 1; i < from.bytes; i++)
-      word |= std::uint32_t (at[i]) << (8 * i);
-    return int (word >> from.shift & 255);
+    return pixel_value (luma_[row] + std::ptrdiff_t (left_ + clamped (x, last_)) * format_.bytes,
+                        format_);
   }
+
+  /// Returns the first pixel of such a row.
+  const std::uint8_t *luma_row (int row) const { return luma_[row] + left_ * format_.bytes; }
+
+private:
+  const PixelFormat &format_;
+  const int left_, last_;
+  const std::uint8_t *channel_[3], *luma_[3];
 };
 
 }  // namespace inthist

@@ -14,7 +14,7 @@ struct Sectors {
     std::int32_t x, y;
   };
 
-  int n = 1;
+  int n = 1, first_step = 0;  // the largest power of 2 below n
   Direction begin[kMost] = {};
 
   static Sectors of (int n);
@@ -23,15 +23,12 @@ struct Sectors {
   INTHIST_HOST_DEVICE int of_half_turn (int dx, int dy) const
   {
     int sector = 0;
-    for (int step = kMostStep; step > 0; step /= 2)
-      if (const int later = sector + step;
-          later < n && begin[later].x * dy - begin[later].y * dx >= 0)
-        sector = later;
+    for (int step = first_step; step > 0; step /= 2) {
+      const int later = sector + step < n ? sector + step : sector;
+      sector = begin[later].x * dy - begin[later].y * dx >= 0 ? later : sector;
+    }
     return sector;
   }
-
-private:
-  static constexpr int kMostStep = 128;
 };
 
 }  // namespace inthist
