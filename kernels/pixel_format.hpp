@@ -34,7 +34,7 @@ struct PixelFormat {
   std::uint32_t weight[3] = {};  // sum up to 65536
   // what other features read
   Feature feature = Feature::luma;
-  Quantization quantization = {};  // of a joint feature; of a gradient, [0] is its bins
+  Quantization quantization = {};  // of a joint feature; [0] is a gradient's sectors
   int n_planes = 1;
   Channel channel[3] = {};
   ColourTransform transform = {};

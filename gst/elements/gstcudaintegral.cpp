@@ -247,8 +247,8 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
   // The first frame shows whether the new size works: it fails once, not at each negotiation.
   const Counted counted = state.started.counted ();
   inthist::Quantization quantization = counted.quantization;
-  if (inthist::info_of (counted.feature).reads == inthist::Reads::luma_3x3)
-    quantization[0] = guint8 (state.shape.bins);
+  if (const auto &feature = inthist::info_of (counted.feature); feature.is_gradient ())
+    quantization[0] = guint8 (state.started.has_lut () ? feature.n_values : state.shape.bins);
   const inthist::PixelFormat format = pixel_format_of (info, counted.feature, quantization);
   if (GST_VIDEO_INFO_WIDTH (&info) != GST_VIDEO_INFO_WIDTH (&state.info)
       || GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&state.info)

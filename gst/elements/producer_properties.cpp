@@ -185,7 +185,7 @@ PropertyTable<ProducerProperties> make_table (Content content)
   table.text ("lut", FIELD (lut), kReady,
               "Table from the feature's values to bins: up to 256 bins, the first of value 0, "
               "separated by commas. bins is then set as well; values whose bin is bins or more "
-              "count nowhere",
+              "count nowhere. Gradients then have 180 values, of one degree each, or of two",
               [] (const std::string &text) -> Expected<> {
                 if (!text.empty ())
                   TRY (parse_lut (text, "lut"));

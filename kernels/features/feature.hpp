@@ -52,6 +52,7 @@ struct FeatureInfo {
   bool is_bin = false;        // the value is the bin; else values are divided into bins evenly
 
   bool is_joint () const { return quantization[0] > 0; }
+  bool is_gradient () const { return reads == Reads::luma_3x3 && bins == 0; }
 };
 
 /// The value of a pixel that is in no bin.

@@ -24,9 +24,8 @@ struct Pixel {
 /// Returns the sectors of a gradient, or whatever of other features.
 inline Sectors sectors_of (const PixelFormat &format)
 {
-  return info_of (format.feature).reads == Reads::luma_3x3 && format.quantization[0] > 0
-             ? Sectors::of (format.quantization[0])
-             : Sectors ();
+  return info_of (format.feature).is_gradient () ? Sectors::of (format.quantization[0])
+                                                 : Sectors ();
 }
 
 INTHIST_HOST_DEVICE inline int clamped (int value, int most)
