@@ -9,7 +9,7 @@ namespace inthist {
 
 /// Where the sectors of a half turn begin.
 struct Sectors {
-  static constexpr int kMost = 180, kBits = 21;
+  static constexpr int kMost = 180, kBits = 30;
   struct Direction {
     std::int32_t x, y;
   };
@@ -25,7 +25,7 @@ struct Sectors {
     int sector = 0;
     for (int step = kMostStep; step > 0; step /= 2)
       if (const int later = sector + step;
-          later < n && begin[later].x * dy - begin[later].y * dx >= 0)
+          later < n && std::int64_t (begin[later].x) * dy >= std::int64_t (begin[later].y) * dx)
         sector = later;
     return sector;
   }
