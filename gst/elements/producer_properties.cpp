@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "producer_properties.hpp"
 
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+
+#include <glib/gstdio.h>
+
 #include <kernels/registry.hpp>
 #include <kernels/tiles.hpp>
 
@@ -249,6 +255,27 @@ Counted ProducerProperties::counted () const
   return { of, parse_quantization (quantization, of).value_or (inthist::Quantization{}) };
 }
 
+/// Reads a file with a table, and no more of it than a table has.
+static Expected<std::string> read_table (const std::string &path)
+{
+  constexpr std::size_t kMostBytes = 64 << 10;
+  const auto refuse = [&path] (const auto &...why) {
+    g_autofree gchar *name = g_filename_display_name (path.c_str ());
+    return error (Error::Kind::bad_setting, "lut-location=\"", name, "\": ", why...,
+                  "; name a file with up to 256 bins, separated by commas");
+  };
+  const std::unique_ptr<FILE, int (*) (FILE *)> file (g_fopen (path.c_str (), "rb"), fclose);
+  if (!file)
+    return refuse (g_strerror (errno));
+  std::string text (kMostBytes + 1, '\0');
+  text.resize (fread (text.data (), 1, text.size (), file.get ()));
+  if (ferror (file.get ()))
+    return refuse (g_strerror (errno));
+  if (text.size () > kMostBytes)
+    return refuse ("it has more than ", kMostBytes, " bytes");
+  return text;
+}
+
 Expected<inthist::Lut> ProducerProperties::table (Content content) const
 {
   if (content != Content::bins)
@@ -257,16 +284,7 @@ Expected<inthist::Lut> ProducerProperties::table (Content content) const
     return parse_lut (lut, "lut");
   if (lut_location.empty ())
     return inthist::lut_of_feature (inthist::Feature (feature), int (bins));
-  constexpr gsize kMostBytes = 64 << 10;
-  g_autofree gchar *text = nullptr;
-  g_autoptr (GError) problem = nullptr;
-  gsize size = 0;
-  if (!g_file_get_contents (lut_location.c_str (), &text, &size, &problem))
-    return error (Error::Kind::bad_setting, "lut-location: ", problem->message);
-  if (size > kMostBytes)
-    return error (Error::Kind::bad_setting, "lut-location: ", lut_location, " has ", size,
-                  " bytes, and a table at most ", kMostBytes);
-  return parse_lut ({ text, size }, "lut-location");
+  return parse_lut (TRY (read_table (lut_location)), "lut-location");
 }
 
 Expected<> ProducerProperties::check_shape (const inthist::Shape &shape) const

@@ -9,7 +9,7 @@ namespace inthist {
 
 /// Where the sectors of a half turn begin.
 struct Sectors {
-  static constexpr int kMost = 180, kBits = 21;
+  static constexpr int kMost = 180, kBits = 30;
   struct Direction {
     std::int32_t x, y;
   };
@@ -25,7 +25,8 @@ struct Sectors {
     int sector = 0;
     for (int step = first_step; step > 0; step /= 2) {
       const int later = sector + step < n ? sector + step : sector;
-      sector = begin[later].x * dy - begin[later].y * dx >= 0 ? later : sector;
+      const auto &[x, y] = begin[later];
+      sector = std::int64_t (x) * dy >= std::int64_t (y) * dx ? later : sector;
     }
     return sector;
   }
