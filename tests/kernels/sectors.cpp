@@ -48,8 +48,8 @@ GST_START_TEST (every_gradient)
       int wanted = int (std::floor (position));
       if (g.eighths >= 0)
         wanted = g.eighths * n / 4;
-      else
-        fail_unless (std::fabs (position - std::round (position)) > 1e-12L);
+      else if (std::fabs (position - std::round (position)) < 1e-12L)
+        fail ("gradient %d,%d is on a border of %d sectors", g.dx, g.dy, n);
       const int got = sectors.of_half_turn (g.dx, g.dy);
       if (got != wanted)
         fail ("gradient %d,%d is in sector %d of %d, not %d", g.dx, g.dy, got, n, wanted);
