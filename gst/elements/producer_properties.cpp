@@ -190,8 +190,9 @@ PropertyTable<ProducerProperties> make_table (Content content)
               [] (const std::string &) { return Expected<> (); });
   table.text ("lut", FIELD (lut), kReady,
               "Table from the feature's values to bins: up to 256 bins, the first of value 0, "
-              "separated by commas. bins is then set as well; values whose bin is bins or more "
-              "count nowhere. Gradients then have 180 values, of one degree each, or of two",
+              "separated by commas. bins, at most 255, is then set as well; values whose bin is "
+              "bins or more count nowhere. Gradients then have 180 values, of one degree each, or "
+              "of two",
               [] (const std::string &text) -> Expected<> {
                 if (!text.empty ())
                   TRY (parse_lut (text, "lut"));
@@ -241,6 +242,11 @@ Expected<> ProducerProperties::check (Content content) const
   TRY (parse_quantization (quantization, inthist::Feature (feature)));
   if (!lut.empty () && !lut_location.empty ())
     return error (Error::Kind::bad_setting, "lut and lut-location are both set: set one of them");
+  if (has_lut () && bins > inthist::kNoValue)
+    return error (Error::Kind::bad_setting, "bins=", bins, " with a lut: at most ",
+                  int (inthist::kNoValue), " are possible, as bin ", int (inthist::kNoValue),
+                  " is of pixels that count nowhere; set bins=", int (inthist::kNoValue),
+                  " or less");
   const inthist::FeatureInfo &info = inthist::info_of (inthist::Feature (feature));
   const auto most = guint (info.n_values);
   if (info.bins == 0 && bins > most && !has_lut ())

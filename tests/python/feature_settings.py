@@ -78,6 +78,7 @@ class Errors(unittest.TestCase):
         self.check(('"1.5" is no bin', BINS), lut='1.5')
         self.check(('no number', BINS), lut=',')
         self.check(('more than 256 numbers', BINS), lut=','.join(['1'] * 257))
+        self.check(('at most 255', 'set bins=255 or less'), lut='1', bins=256)
         self.check(('lut and lut-location are both set', 'set one of them'),
                    lut='1', lut_location='/nowhere')
 
