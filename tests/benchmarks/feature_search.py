@@ -11,8 +11,9 @@ in the frame, --step pixels apart. It is found where it overlaps the truth by ha
 
 FOLDER ($INTHIST_TEST_DATA/tracking, or else ../shared/data/tracking beside the project) has
 sequences as accuracy.py reads them. --settings are properties of cudaintegralhist; each --settings
-is a column. "possible" is the share of frames in which a window of this size can be a hit at all:
-targets change their size.
+is a column. A model without a pixel in any bin, as the hue of gray video, finds nothing. "possible"
+is the share of frames in which a window of this size can be a hit at all: targets change their
+size.
 """
 import argparse
 import os
@@ -77,6 +78,9 @@ def search(source, truth, settings, measure, step):
             model = histogram.region(x, y, width, height)
             grid = grid_of_frame(histogram, width, height, step)
         elif box[2] > 0 and box[3] > 0:
+            if not any(model):
+                hits.append(False)
+                continue
             _, best = histogram.likelihood_maps(grid, model, measure)
             found = (best.index % grid.columns * step, best.index // grid.columns * step)
             hits.append(is_hit((*found, width, height), box))
