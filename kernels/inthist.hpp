@@ -26,7 +26,7 @@
 //   shape.hpp         what to compute, and where elements lie
 //   anchors.hpp       what makes small elements exact
 //   tiles.hpp         elements of mostly a byte
-//   pixel_format.hpp  images, and the values of their pixels
+//   pixel_format.hpp  images, and where their colours lie; features/ has the values of pixels
 //   binning.hpp       the bins of these values
 //   strategy.hpp      an algorithm, and all that it is given; registry.hpp lists them
 //   tuner.hpp         the fastest of them on this device
