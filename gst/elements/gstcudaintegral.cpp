@@ -324,7 +324,8 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   if (state.format.feature == inthist::Feature::labels
       && GST_VIDEO_INFO_FORMAT (&state.info) != GST_VIDEO_FORMAT_GRAY8)
     return error (Error::Kind::bad_setting, "feature=labels counts GRAY8 pixels, not ",
-                  GST_VIDEO_INFO_NAME (&state.info), ": have upstream send GRAY8");
+                  GST_VIDEO_INFO_NAME (&state.info),
+                  ": put video/x-raw,format=GRAY8 before the element");
   const GstVideoRectangle area = TRY (frame_area (buffer, state.info));
   set_frame_size (state, area.w, area.h);
   TRY (state.regions.update (properties.regions, state.shape));

@@ -21,7 +21,8 @@ static Expected<std::vector<gfloat>> count_region (GstIntegralHistogramMeta *met
   if (std::ranges::all_of (bins, [] (gfloat count) { return count == 0; }))
     return error (
         Error::Kind::bad_setting,
-        "the model has no pixel of the frame before it was scaled: set model to a larger region");
+        "the model has no pixel that counts: set model to a larger region, or to one that has the "
+        "feature, as gray pixels have no hue");
   return bins;
 }
 

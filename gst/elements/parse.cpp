@@ -160,7 +160,8 @@ Expected<inthist::Quantization> parse_quantization (std::string_view text, inthi
   if (reader.is_at_end ())
     return info.quantization;
   if (!info.is_joint ())
-    return reader.refuse ("feature=", info.nick, " is not joint, and has bins instead");
+    return error (Error::Kind::bad_setting, "quantization=", quoted (text), ": feature=", info.nick,
+                  " is not joint: leave quantization empty, and set bins");
   inthist::Quantization parts = {};
   int bins = 1;
   for (int i = 0; i < n; i++) {

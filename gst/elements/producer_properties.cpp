@@ -270,6 +270,9 @@ static Expected<std::string> read_table (const std::string &path)
     return error (Error::Kind::bad_setting, "lut-location=\"", name, "\": ", why...,
                   "; name a file with up to 256 bins, separated by commas");
   };
+  if (g_file_test (path.c_str (), G_FILE_TEST_EXISTS)
+      && !g_file_test (path.c_str (), G_FILE_TEST_IS_REGULAR))
+    return refuse ("it is no regular file");
   const std::unique_ptr<FILE, int (*) (FILE *)> file (g_fopen (path.c_str (), "rb"), fclose);
   if (!file)
     return refuse (g_strerror (errno));

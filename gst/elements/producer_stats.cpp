@@ -25,14 +25,15 @@ GParamSpec *producer_stats_spec ()
 
 GstStructure *producer_stats (const Stats &stats, const Plan &plan, guint64 skipped)
 {
-  const char *compute = g_str_equal (stats.backend, "none") ? "none" : stats.when;
+  const bool computes = !g_str_equal (stats.backend, "none");
+  const char *compute = computes ? stats.when : "none", *why = computes ? stats.why : "none";
   const char *strategy = plan.choice.strategy ? plan.choice.strategy->name : "none";
   GstStructure *structure = gst_structure_new (
       "stats", "frames", G_TYPE_UINT64, stats.frames, "in-flight", G_TYPE_UINT64, stats.in_flight,
       "backend", G_TYPE_STRING, stats.backend, "strategy", G_TYPE_STRING, strategy, "tile",
       G_TYPE_INT, plan.choice.tuning.tile, "threads", G_TYPE_INT, plan.choice.tuning.threads,
       "tuning", G_TYPE_STRING, plan.origin, "compute", G_TYPE_STRING, compute, "compute-reason",
-      G_TYPE_STRING, stats.why, "pixel-answers", G_TYPE_UINT64, stats.pixel_answers, "part-tensors",
+      G_TYPE_STRING, why, "pixel-answers", G_TYPE_UINT64, stats.pixel_answers, "part-tensors",
       G_TYPE_UINT64, stats.part_tensors, "tensors", G_TYPE_UINT64, stats.tensors, "bytes-on-demand",
       G_TYPE_UINT64, stats.bytes_on_demand, "device", G_TYPE_INT, stats.device, "bytes-up",
       G_TYPE_UINT64, stats.bytes_up, "bytes-down", G_TYPE_UINT64, stats.bytes_down, "bytes-staged",

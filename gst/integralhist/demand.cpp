@@ -66,7 +66,8 @@ Region around (const Query &query, const inthist::Shape &shape)
   if (windows.list) {
     for (int i = 0; i < windows.n; i++) {
       add (corner_of (windows, i), windows.list[i].width, windows.list[i].height);
-      if (i % 64 == 63 && is_most (all.within (shape), shape))  // a long list takes long to read
+      if (i % 64 == 63 && !all.is_empty ()
+          && is_most (all.within (shape), shape))  // a long list takes long to read
         return { 0, 0, shape.width, shape.height };
     }
   } else {

@@ -225,7 +225,8 @@ GstIntegralHistogramFeature gst_integral_histogram_get_feature (GstIntegralHisto
  * @histogram: a #GstIntegralHistogram
  * @parts: (out caller-allocates) (array fixed-size=3): into how many parts each value of a joint
  * feature is divided; 0 where the feature has no such value, and three zeros where it is not joint.
- * Bin (i * parts[1] + j) * parts[2] + k is of parts i, j and k
+ * Bin (i * parts[1] + j) * parts[2] + k is of parts i, j and k, or i * parts[1] + j where parts[2]
+ * is 0. Where the producer has a lut, that is the value which it makes a bin of
  *
  * Since: 0.2
  */

@@ -86,6 +86,21 @@ Expected<std::unique_ptr<Engine>> make_eager (const inthist::Shape &shape, const
   return make_eager_once (shape, lut, untuned (options), devices, pixel_bytes);
 }
 
+/// Returns whether a GPU has room for an eager engine's tensors and, while frames turn to on demand
+/// or back, for those of frames on demand beside them.
+Expected<bool> has_room_to_turn (const inthist::Shape &shape, const Options &options,
+                                 const Devices &devices)
+{
+#if INTHIST_CUDA
+  constexpr unsigned kHeld = 4;  // by consumers, besides those in flight; or kept for the next
+  const std::size_t free = TRY (devices.contexts.front ()->free_memory ());
+  return room_for (shape, free, 0) >= 2 * (options.async_depth + kHeld);
+#else
+  (void) shape, (void) options, (void) devices;
+  return false;
+#endif
+}
+
 /// Has an engine serve questions, one at a time and also after a stop. Who asks is told what goes
 /// wrong.
 Options for_questions (Options options)
@@ -108,13 +123,15 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
              // else eager engines say what is wrong, and the CPU computes frames in host memory
       computes = !on_gpu || inthist::preferred_strategy (inthist::Device::cuda, shape),
              automatic = options.compute == Compute::automatic;
-  // Frames that take several devices, or rounds, are computed at once. So are those in host memory
-  // on a GPU with Compute::automatic: to keep them costs as much.
+  // Frames that take several devices, or rounds, are computed at once. So are, on a GPU with
+  // Compute::automatic, those in host memory, which cost as much to keep, and those of a device
+  // whose memory is short.
   const bool stay_on_gpu = on_gpu && computes && !devices.are_several () && options.task_bins == 0
                            && options.max_device_memory == 0;
   const bool are_downloaded = options.download == Download::eager;
   if (options.compute == Compute::eager
-      || (automatic && !plain_cpu && (!stay_on_gpu || are_downloaded)))
+      || (automatic && !plain_cpu
+          && (!stay_on_gpu || are_downloaded || !TRY (has_room_to_turn (shape, options, devices)))))
     return make_eager (shape, lut, options, devices, pixel_bytes);
   GST_DEBUG ("%s: frames are computed when somebody asks%s", describe (shape).c_str (),
              automatic && on_gpu ? ", once less than all is asked" : "");

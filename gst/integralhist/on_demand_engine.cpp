@@ -82,9 +82,9 @@ struct When {
 };
 constexpr When kFirst = { true, "the first frames" },
                kInHostMemory = { true, "frames in host memory" },
-               kElsewhere = { true, "frames of another device" },
-               kAllAsked = { true, "consumers ask for all" },
-               kLessAsked = { false, "consumers ask for less than all" },
+               kElsewhere = { true, "frames that other devices have, or share" },
+               kAllAsked = { true, "all is asked" },
+               kLessAsked = { false, "less than all is asked" },
                kFailed = { false, "to compute ahead has failed" }, kSet = { false, Stats ().why };
 
 class OnDemandEngine final : public Engine {
@@ -275,7 +275,7 @@ private:
         return false;
       }
     }
-    if (now != was)
+    if (now != was || streak.all >= kAll)
       choose (now ? kAllAsked : kLessAsked);
     return now;
   }

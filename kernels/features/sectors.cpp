@@ -9,7 +9,11 @@ namespace inthist {
 
 Sectors Sectors::of (int n)
 {
-  Sectors sectors;
+  thread_local int known = 0;  // a frame has those of the last one: they take microseconds
+  thread_local Sectors sectors;
+  if (n == known)
+    return sectors;
+  known = n;
   sectors.n = n;
   sectors.first_step = n > 1 ? int (std::bit_floor (unsigned (n - 1))) : 0;
   for (int i = 0; i < n; i++) {

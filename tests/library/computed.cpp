@@ -494,9 +494,9 @@ GST_START_TEST (automatic)
   };
   const auto reason = [&] { return Counted (harness.get ()).reason; };
   fail_unless (compute_after (3, Ask::nothing) == "on-demand");
-  fail_unless (reason () == "consumers ask for less than all", "%s", reason ().c_str ());
+  fail_unless (reason () == "less than all is asked", "%s", reason ().c_str ());
   fail_unless (compute_after (20, Ask::tensor) == "eager");
-  fail_unless (reason () == "consumers ask for all", "%s", reason ().c_str ());
+  fail_unless (reason () == "all is asked", "%s", reason ().c_str ());
   fail_unless (compute_after (5, Ask::nothing) == "eager", "a pause ends it");
   fail_unless (compute_after (100, Ask::tensor) == "eager");
   fail_unless (compute_after (20, Ask::nothing) == "on-demand", "it does not end");

@@ -63,7 +63,8 @@ class Errors(unittest.TestCase):
                 ('hsv', '255,255,255', ('16581375 bins', 'at most 256')),
                 ('hue-saturation', '16,8,2', ('has 2 values', TWO)),
                 ('hue-saturation', '99999999999,1', ('out of range', TWO)),
-                ('hue', '6,6,6', ('feature=hue is not joint', 'has bins instead'))):
+                ('hue', '6,6,6', ('feature=hue is not joint',
+                                  'leave quantization empty, and set bins'))):
             self.check(words, feature=feature, quantization=text)
 
     def test_too_many_bins(self):
@@ -86,8 +87,10 @@ class Errors(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, 'table')
             self.check((path, 'No such file', FILE), lut_location=path)
-            self.check((folder, 'Is a directory', FILE), lut_location=folder)
-            self.check(('/dev/zero', 'more than 65536 bytes', FILE), lut_location='/dev/zero')
+            fifo = os.path.join(folder, 'fifo')
+            os.mkfifo(fifo)  # nobody writes: to open it would wait for ever
+            for other in folder, '/dev/zero', fifo:
+                self.check((other, 'it is no regular file', FILE), lut_location=other)
             for content, words in ((b'1, ' * 22000, ('more than 65536 bytes', FILE)),
                                    (b'\xff\0junk', ('is no bin', BINS)),
                                    (b'', ('no number', BINS)),
