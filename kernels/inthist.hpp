@@ -51,9 +51,9 @@ namespace cpu {
 /// and the process would end where one of them cannot start the next. Threads that are busy
 /// elsewhere are waited for some 100 ms.
 [[nodiscard]] int start_workers (const std::atomic<bool> *cancelled = nullptr);
-/// Makes the bins of an image, and 0 in the columns from the width up to the stride; `out` lies as
-/// PixelPlane says. The image may start anywhere and have any stride. Nothing beside its pixels is
-/// read, and it may go once this returns.
+/// Makes the bins of an image, or its weighted pixels, and 0 in the columns from the width up to
+/// the stride; `out` lies as PixelPlane says. The image may start anywhere and have any stride.
+/// Nothing beside its pixels is read, and it may go once this returns.
 [[nodiscard]] int bin_image (const Binning &binning, int width, int height, PixelPlane out,
                              const std::atomic<bool> *cancelled = nullptr);
 /// Makes the anchors from the planes.

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "features/feature.hpp"
+#include "features/weight.hpp"
 #include "host_device.hpp"
 
 namespace inthist {
@@ -24,6 +25,21 @@ struct ColourTransform {
   std::int32_t factor[3][3] = {}, offset[3] = {};
 };
 
+/// Bins that share pixels, two each, where each pixel's value lies between their middles.
+struct SoftBins {
+  static constexpr int kMost = 255;
+
+  std::uint8_t n = 0;  // 0: each pixel has one bin
+  std::uint16_t values = 0;
+  bool is_cyclic = false;
+
+  static SoftBins of (Feature feature, int bins)
+  {
+    const FeatureInfo &info = info_of (feature);
+    return { std::uint8_t (bins), std::uint16_t (info.n_values), info.is_cyclic };
+  }
+};
+
 /// Gets 8 bits of a pixel. Feature::luma, and features that read luma alone, take the first plane's
 /// pixels, little-endian words of `bytes` bytes. One channel: word >> shift[0] & 255. Three (R, G,
 /// B), luma: (sum of weight[c] * (word >> shift[c] & 255) + 32768) >> 16.
@@ -38,13 +54,21 @@ struct PixelFormat {
   int n_planes = 1;
   Channel channel[3] = {};
   ColourTransform transform = {};
+  // what a pixel adds, with Content::weights
+  Weight pixel_weight = Weight::one;
+  SoftBins soft = {};
 
   /// Returns whether each pixel of the first plane is a byte, its luma.
   bool is_byte () const { return bytes == 1; }
   /// Returns whether each value is the byte that the first plane has for it.
-  bool is_plain () const { return is_byte () && reads_pixels (); }
+  bool is_plain () const { return is_byte () && reads_pixels () && !is_weighted (); }
   /// Returns whether only a pixel itself is read, of the first plane.
-  bool reads_pixels () const { return info_of (feature).reads == Reads::luma; }
+  bool reads_pixels () const
+  {
+    return info_of (feature).reads == Reads::luma && pixel_weight == Weight::one;
+  }
+  /// Returns whether pixels have weights (Content::weights).
+  bool is_weighted () const { return pixel_weight != Weight::one || soft.n > 0; }
   /// Returns the most bytes of a pixel in the planes that are read.
   int most_bytes () const
   {

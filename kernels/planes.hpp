@@ -67,6 +67,19 @@ struct OneHot {
   }
 };
 
+/// The Source for Content::weights.
+struct Weights {
+  PixelPlane pixels;
+  int bins;
+
+  INTHIST_HOST_DEVICE std::uint32_t operator() (int plane, int y, int x) const
+  {
+    const auto *const row =
+        reinterpret_cast<const WeightedPixel *> (pixels.data + y * pixels.stride);
+    return row[x].to (plane, bins);
+  }
+};
+
 /// The Source for Content::powers.
 template <class P, class T>
 struct Power {
@@ -114,7 +127,7 @@ auto with_table_types (const Shape &shape, Body &&body)
                                     : body (TableTypes<std::uint32_t, std::uint8_t> ());
 }
 
-/// Calls `body` with the ElementTypes of any valid shape but those of tiles.
+/// Calls `body` with the ElementTypes of any valid shape but those of tiles and of weights.
 template <class Body>
 auto with_element_types (const Shape &shape, Body &&body)
 {

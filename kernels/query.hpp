@@ -118,7 +118,7 @@ namespace cpu {
 [[nodiscard]] int answer (TensorView tensor, const Query &query);
 /// Answers counts or sums, which nothing is carried for, from the pixels of a frame of this shape:
 /// the same numbers, in time that grows with the windows. Pixels are bytes; of a table they are the
-/// values, and the LUT means nothing.
+/// values, and the LUT means nothing. With weights they are WeightedPixels.
 [[nodiscard]] int answer_pixels (const Binning &binning, const Shape &shape, const Query &query);
 }  // namespace cpu
 

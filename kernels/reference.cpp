@@ -33,6 +33,9 @@ int reference (const Job &job)
 {
   if (job.shape.counter == Type::u8_tiled)
     return EINVAL;
+  if (job.shape.content == Content::weights)
+    return fill (planes_of<std::uint32_t> (job.shape, job.layout, job.tensor),
+                 Weights{ job.pixels, job.shape.bins }, job.cancelled);
   return with_element_types (job.shape, [&]<class T, class Source> (ElementTypes<T, Source>) {
     if constexpr (std::is_integral_v<T>)
       return fill (planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels },

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "features/weight.hpp"
 #include "host_device.hpp"
 #include "shape.hpp"
 
@@ -45,9 +46,10 @@ INTHIST_HOST_DEVICE inline Region clip (const Region &region, const Shape &shape
 INTHIST_HOST_DEVICE inline int exact_pixels (const Shape &shape, int plane)
 {
   const std::uint32_t most = shape.counter == Type::u16 ? 0xffffu : 0xffffffffu;
-  const std::uint32_t most_per_pixel = shape.content == Content::bins ? 1
-                                       : plane == 0                   ? 255
-                                                                      : 255 * 255;
+  const std::uint32_t most_per_pixel = shape.content == Content::bins      ? 1
+                                       : shape.content == Content::weights ? WeightedPixel::kMost
+                                       : plane == 0                        ? 255
+                                                                           : 255 * 255;
   const std::uint32_t pixels = most / most_per_pixel;
   return pixels < 0x7fffffffu ? int (pixels) : 0x7fffffff;
 }

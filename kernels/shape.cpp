@@ -19,6 +19,8 @@ bool is_valid (const Shape &shape)
                || (counter == Type::u16_anchored && shape.width <= 65535)
                || (counter == Type::u8_tiled && shape.width <= kMostTiledSide
                    && shape.height <= kMostTiledSide));
+  if (shape.content == Content::weights)
+    return pixel == Type::u32 && counter == Type::u32 && shape.bins <= 256;
   if (pixel == Type::u8)
     return counter == Type::u32 ? shape.bins <= 2
                                 : (counter == Type::s32 || counter == Type::f32) && shape.bins == 1;

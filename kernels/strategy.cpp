@@ -14,6 +14,7 @@ bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning
     return value == 0 || std::ranges::find (list, value) != list.end ();
   };
   return is_valid (shape) && strategy.makes_tiles == (shape.counter == Type::u8_tiled)
+         && (strategy.takes_weights || shape.content != Content::weights)
          && strategy.supports (shape, tuning) && offered (strategy.tiles, tuning.tile)
          && offered (strategy.threads, tuning.threads);
 }

@@ -18,9 +18,10 @@ using Stream = CUstream_st *;  // cudaStream_t; the CPU ignores it
 
 enum class Device { cpu, cuda };
 
-/// Input of a strategy. With `powers` it has pixels of Shape::pixel, on any stride that keeps them
-/// aligned. With `bins` it has bin indices (see Lut), is 16-byte aligned, and its stride is
-/// bin_stride (width); columns from the width up to the stride can be read, but mean nothing.
+/// Input of a strategy. With `powers` it has pixels of Shape::pixel, and with `weights` words of
+/// WeightedPixel, on any stride that keeps them aligned. With `bins` it has bin indices (see Lut),
+/// is 16-byte aligned, and its stride is bin_stride (width); columns from the width up to the
+/// stride can be read, but mean nothing.
 struct PixelPlane {
   std::uint8_t *data = nullptr;
   std::size_t stride = 0;  // bytes
@@ -37,6 +38,12 @@ inline PixelPlane plane_of (const Image &image)
 constexpr std::size_t bin_stride (int width)
 {
   return round_up (std::size_t (width), 256);
+}
+
+/// Returns the stride of what bin_image makes for a shape with `bins` or `weights`.
+constexpr std::size_t binned_stride (const Shape &shape)
+{
+  return bin_stride (shape.width) * bytes_of (shape.pixel);
 }
 
 /// Parameters that the papers vary. 0 is the default, a strategy's first that it supports.
@@ -73,7 +80,8 @@ struct Job {
   Stream stream = nullptr;
   Tuning tuning = {};
   StageListener *listener = nullptr;
-  const Binning *binning = nullptr;  // with `bins`: run () first makes `pixels` from this
+  // with `bins` and `weights`: run () first makes `pixels` from this
+  const Binning *binning = nullptr;
 
   /// CPU strategies poll this about every millisecond; once it is set, run () soon returns
   /// ECANCELED. CUDA strategies only launch, and do not poll.
@@ -105,6 +113,7 @@ struct Strategy {
   bool anchors_itself = false;   // writes the anchors too
   bool keeps_workspace = false;  // see Job::workspace_kept
   bool makes_tiles = false;      // takes shapes with u8_tiled, and no others
+  bool takes_weights = false;    // takes shapes with `weights`, too
   // asked only of valid shapes and of parameters below
   bool (*supports) (const Shape &, const Tuning &) = [] (const Shape &, const Tuning &) {
     return true;

@@ -151,7 +151,7 @@ static Expected<> renew_engine (GstCudaIntegral *self)
   const inthist::Shape &shape = state.shape;
   Options options = state.started.options;
   TRY (state.started.check_shape (shape));
-  const inthist::Lut lut = TRY (state.started.table (shape.content));
+  const inthist::Lut lut = TRY (state.started.table (content_of (self)));
   options.cancelled = state.refusal.flag ();
   options.still_waiting = [self, of = state.started.options] (unsigned most) {
     warn_of_wait (self, most, of);
@@ -249,7 +249,10 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
   inthist::Quantization quantization = counted.quantization;
   if (const auto &feature = inthist::info_of (counted.feature); feature.is_gradient ())
     quantization[0] = guint8 (state.started.has_lut () ? feature.n_values : state.shape.bins);
-  const inthist::PixelFormat format = pixel_format_of (info, counted.feature, quantization);
+  inthist::PixelFormat format = pixel_format_of (info, counted.feature, quantization);
+  format.pixel_weight = counted.weight;
+  if (counted.soft)
+    format.soft = inthist::SoftBins::of (counted.feature, state.shape.bins);
   if (GST_VIDEO_INFO_WIDTH (&info) != GST_VIDEO_INFO_WIDTH (&state.info)
       || GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&state.info)
       || format.most_bytes () > state.format.most_bytes ())

@@ -200,6 +200,11 @@ PropertyTable<ProducerProperties> make_table (Content content)
               });
   table.text ("lut-location", FIELD (lut_location), kReady, "File with such a table",
               [] (const std::string &) { return Expected<> (); });
+  table.choice ("weight", FIELD (weight), GST_TYPE_INTEGRAL_HISTOGRAM_WEIGHT, kReady,
+                "What a pixel adds to its bin. All but one are computed on the CPU, as is soft");
+  table.flag ("soft", FIELD (soft), kReady,
+              "Share a pixel's weight between the two bins whose middles its value lies between, "
+              "in parts of 1/256. Not with patterns, labels, joint features and a lut");
   table.choice ("counter", FIELD (counter), GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER, kReady,
                 "Type of the tensor's elements; region queries are exact with all");
   table.text ("cuda-device-ids", FIELD (cuda_device_ids), kReady,
@@ -248,6 +253,16 @@ Expected<> ProducerProperties::check (Content content) const
                   " is of pixels that count nowhere; set bins=", int (inthist::kNoValue),
                   " or less");
   const inthist::FeatureInfo &info = inthist::info_of (inthist::Feature (feature));
+  if (is_weighted () && counter != GST_INTEGRAL_HISTOGRAM_COUNTER_U32)
+    return error (Error::Kind::bad_setting, soft ? "soft=true" : "weight=gradient",
+                  " wants elements of 32 bits: set counter=u32");
+  if (soft && (has_lut () || !info.can_be_shared ()))
+    return error (Error::Kind::bad_setting, "soft=true with ",
+                  has_lut () ? "a lut" : joined ("feature=", info.nick),
+                  ": these bins have no order in which two are neighbours; set soft=false");
+  if (soft && bins > guint (inthist::SoftBins::kMost))
+    return error (Error::Kind::bad_setting, "soft=true with bins=", bins,
+                  ": set bins=", int (inthist::SoftBins::kMost), " or less");
   const auto most = guint (info.n_values);
   if (info.bins == 0 && bins > most && !has_lut ())
     return error (Error::Kind::bad_setting, "feature=", info.nick, " has at most ", most,
@@ -258,7 +273,8 @@ Expected<> ProducerProperties::check (Content content) const
 Counted ProducerProperties::counted () const
 {
   const auto of = inthist::Feature (feature);
-  return { of, parse_quantization (quantization, of).value_or (inthist::Quantization{}) };
+  return { of, parse_quantization (quantization, of).value_or (inthist::Quantization{}),
+           inthist::Weight (weight), soft };
 }
 
 /// Reads a file with a table, and no more of it than a table has.
@@ -289,6 +305,8 @@ Expected<inthist::Lut> ProducerProperties::table (Content content) const
 {
   if (content != Content::bins)
     return inthist::uniform_lut (256);  // pixels are the values themselves
+  if (soft)
+    return inthist::uniform_lut (256);  // bins are the frame's
   if (!lut.empty ())
     return parse_lut (lut, "lut");
   if (lut_location.empty ())
@@ -339,6 +357,8 @@ inthist::Shape ProducerProperties::shape (Content content) const
       for (const int parts : counted ().quantization)
         n *= std::max (parts, 1);
     }
+    if (is_weighted ())
+      return { 0, 0, n, Type::u32, Content::weights, Type::u32 };
     return { 0, 0, n, kTypes[counter], content, Type::u8 };
   }
   return { 0, 0, squared ? 2 : 1, Type::u32, content, Type::u8 };

@@ -29,6 +29,8 @@ struct ProducerProperties {
   GstIntegralHistogramCounter counter = GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
   GstIntegralHistogramFeature feature = GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA;
   std::string quantization, lut, lut_location;
+  GstIntegralHistogramWeight weight = GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE;
+  bool soft = false;
   // of cudaintegralimage
   bool squared = false;
 
@@ -36,6 +38,7 @@ struct ProducerProperties {
   Expected<> check (inthist::Content content) const;
   /// Returns an error for users where tensors of this shape cannot be computed.
   Expected<> check_shape (const inthist::Shape &shape) const;
+  bool is_weighted () const { return weight != GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE || soft; }
   bool has_lut () const { return !lut.empty () || !lut_location.empty (); }
   /// Returns whether late frames pass without a histogram.
   bool sheds (bool live) const { return qos.value_or (live); }

@@ -174,7 +174,7 @@ private:
   PixelPlane pixels_of (const Slot &slot) const
   {
     return { reinterpret_cast<std::uint8_t *> (slot.pixels.get ()),
-             inthist::bin_stride (shape_.width) };
+             inthist::binned_stride (shape_) };
   }
 
   Expected<> compute (const Slot &slot)

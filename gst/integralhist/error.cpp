@@ -79,6 +79,8 @@ std::string describe (const inthist::Shape &shape)
   if (shape.content == inthist::Content::bins)
     return joined ("the integral histogram", size, " with ", shape.bins, " bins (",
                    inthist::name_of (shape.counter), ")");
+  if (shape.content == inthist::Content::weights)
+    return joined ("the integral histogram of weights", size, " with ", shape.bins, " bins");
   return (shape.bins > 1 ? "the tables of values and squares" : "the summed-area table") + size;
 }
 

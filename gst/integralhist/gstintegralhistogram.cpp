@@ -52,12 +52,25 @@ GType gst_integral_histogram_feature_get_type (void)
   return type;
 }
 
+GType gst_integral_histogram_weight_get_type (void)
+{
+  static const GEnumValue values[] = {
+    { GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE, "1: pixels are counted", "one" },
+    { GST_INTEGRAL_HISTOGRAM_WEIGHT_GRADIENT, "The length of luma's gradient, in eighths",
+      "gradient" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_enum_register_static ("GstIntegralHistogramWeight", values);
+  return type;
+}
+
 GType gst_integral_histogram_content_get_type (void)
 {
   static const GEnumValue values[] = {
     { GST_INTEGRAL_HISTOGRAM_CONTENT_BINS, "Pixels of each bin: an integral histogram", "bins" },
     { GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS,
       "Sums of values and of their squares: summed-area tables", "sums" },
+    { GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS, "Weights of each bin's pixels", "weights" },
     { 0, nullptr, nullptr },
   };
   static const GType type = g_enum_register_static ("GstIntegralHistogramContent", values);
@@ -210,9 +223,12 @@ guint gst_integral_histogram_get_bins (GstIntegralHistogram *histogram)
 GstIntegralHistogramContent gst_integral_histogram_get_content (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
-  return histogram->tensor->shape.content == inthist::Content::bins
-             ? GST_INTEGRAL_HISTOGRAM_CONTENT_BINS
-             : GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
+  switch (histogram->tensor->shape.content) {
+    case inthist::Content::weights: return GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS;
+    case inthist::Content::powers: return GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
+    case inthist::Content::bins: break;
+  }
+  return GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
 }
 
 GstIntegralHistogramFeature gst_integral_histogram_get_feature (GstIntegralHistogram *histogram)
@@ -225,6 +241,24 @@ void gst_integral_histogram_get_quantization (GstIntegralHistogram *histogram, g
 {
   g_return_if_fail (histogram && parts);
   std::ranges::copy (histogram->counted.quantization, parts);
+}
+
+GstIntegralHistogramWeight gst_integral_histogram_get_weight (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE);
+  return GstIntegralHistogramWeight (histogram->counted.weight);
+}
+
+gboolean gst_integral_histogram_get_soft (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, FALSE);
+  return histogram->counted.soft;
+}
+
+guint gst_integral_histogram_get_weight_unit (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, 0);
+  return guint (inthist::unit_of (histogram->counted.weight, histogram->counted.soft));
 }
 
 GstIntegralHistogramCounter gst_integral_histogram_get_counter (GstIntegralHistogram *histogram)

@@ -58,12 +58,15 @@ typedef enum {
  * @GST_INTEGRAL_HISTOGRAM_CONTENT_BINS: plane b counts the pixels of bin b: an integral histogram
  * @GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS: plane 0 adds up the pixels' values, 0 to 255, and plane 1,
  * where there is one, their squares: summed-area tables
+ * @GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS: plane b adds up the weights of bin b's pixels; see
+ * gst_integral_histogram_get_weight_unit(). Since: 0.2
  *
  * What the planes of the tensor add up.
  */
 typedef enum {
   GST_INTEGRAL_HISTOGRAM_CONTENT_BINS,
   GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS,
+  GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS,
 } GstIntegralHistogramContent;
 
 #define GST_TYPE_INTEGRAL_HISTOGRAM_CONTENT (gst_integral_histogram_content_get_type ())
@@ -116,6 +119,21 @@ typedef enum {
 #define GST_TYPE_INTEGRAL_HISTOGRAM_FEATURE (gst_integral_histogram_feature_get_type ())
 
 /**
+ * GstIntegralHistogramWeight:
+ * @GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE: 1
+ * @GST_INTEGRAL_HISTOGRAM_WEIGHT_GRADIENT: the length of luma's gradient by [-1 0 1], so 0 to 361
+ * gray levels
+ *
+ * What a pixel adds to its bin. Since: 0.2
+ */
+typedef enum {
+  GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE,
+  GST_INTEGRAL_HISTOGRAM_WEIGHT_GRADIENT,
+} GstIntegralHistogramWeight;
+
+#define GST_TYPE_INTEGRAL_HISTOGRAM_WEIGHT (gst_integral_histogram_weight_get_type ())
+
+/**
  * GstIntegralHistogramError:
  * @GST_INTEGRAL_HISTOGRAM_ERROR_FAILED: the tensor could not be computed or read; the message says
  * why
@@ -143,6 +161,7 @@ typedef enum {
 GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_get_type (void);
 GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_counter_get_type (void);
 GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_feature_get_type (void);
+GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_weight_get_type (void);
 GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_content_get_type (void);
 GST_INTEGRAL_HISTOGRAM_API GQuark gst_integral_histogram_error_quark (void);
 
@@ -232,6 +251,43 @@ GstIntegralHistogramFeature gst_integral_histogram_get_feature (GstIntegralHisto
  */
 GST_INTEGRAL_HISTOGRAM_API
 void gst_integral_histogram_get_quantization (GstIntegralHistogram *histogram, guint parts[3]);
+
+/**
+ * gst_integral_histogram_get_weight:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * Returns: what a pixel adds to its bin
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstIntegralHistogramWeight gst_integral_histogram_get_weight (GstIntegralHistogram *histogram);
+
+/**
+ * gst_integral_histogram_get_soft:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * Returns: whether a pixel's weight is shared by the two bins whose middles its value lies between
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_get_soft (GstIntegralHistogram *histogram);
+
+/**
+ * gst_integral_histogram_get_weight_unit:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * Weights are integers; divided by this they are what gst_integral_histogram_get_weight() says. A
+ * tensor of weights holds sums modulo 2^32; regions are exact all the same, because large ones are
+ * cut into parts.
+ *
+ * Returns: 8 for lengths of gradients, 256 for soft bins without, else 1
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint gst_integral_histogram_get_weight_unit (GstIntegralHistogram *histogram);
 
 /**
  * gst_integral_histogram_get_anchors:

@@ -120,11 +120,13 @@ GstIntegralHistogramMeta *gst_buffer_add_integral_histogram_meta (GstBuffer *buf
 GstIntegralHistogramMeta *gst_buffer_get_integral_histogram_meta (GstBuffer *buffer)
 {
   g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
-  GstIntegralHistogramMeta *histogram =
-      gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
-  return histogram ? histogram
-                   : gst_buffer_get_integral_histogram_meta_of (
-                       buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS);
+  for (const auto content :
+       { GST_INTEGRAL_HISTOGRAM_CONTENT_BINS, GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS,
+         GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS })
+    if (GstIntegralHistogramMeta *meta =
+            gst_buffer_get_integral_histogram_meta_of (buffer, content))
+      return meta;
+  return nullptr;
 }
 
 GstIntegralHistogramMeta *

@@ -53,7 +53,8 @@ GstIntegralHistogramMeta *gst_buffer_add_integral_histogram_meta (GstBuffer *buf
  * @buffer: a #GstBuffer
  *
  * Returns: (transfer none) (nullable): the first integral histogram of @buffer, or where it has
- * none its first summed-area table; gst_buffer_iterate_meta_filtered() finds all of them
+ * none its first of weights, or else its first summed-area table;
+ * gst_buffer_iterate_meta_filtered() finds all of them
  */
 GST_INTEGRAL_HISTOGRAM_API
 GstIntegralHistogramMeta *gst_buffer_get_integral_histogram_meta (GstBuffer *buffer);

@@ -123,6 +123,9 @@ gboolean ask (GstIntegralHistogram *histogram, const gpointer *stream, GError **
 {
   const auto answer = [&] () -> Expected<> {
     Tensor &tensor = tensor_of (histogram);
+    if (tensor.shape.content == inthist::Content::weights)
+      return refuse ("the bins have weights, which cannot be compared yet: ask "
+                     "gst_integral_histogram_regions_sums, or set weight=one and soft=false");
     if (tensor.shape.content != inthist::Content::bins)
       return refuse ("this is no integral histogram but a summed-area table: ask "
                      "gst_integral_histogram_regions_sums, or use cudaintegralhist");

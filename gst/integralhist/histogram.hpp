@@ -11,6 +11,8 @@ namespace integralhist {
 struct Counted {
   inthist::Feature feature = inthist::Feature::luma;
   inthist::Quantization quantization = {};  // of a joint feature
+  inthist::Weight weight = inthist::Weight::one;
+  bool soft = false;
 };
 
 }  // namespace integralhist

@@ -149,7 +149,8 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
     on_device = make_cuda_frames (devices.contexts.front (), options.download);
 #endif
   std::shared_ptr<WholeFrames> behind;
-  if (computes && !automatic)
+  // which would take the frames' values, not their weights
+  if (computes && !automatic && shape.content != inthist::Content::weights)
     behind = std::make_shared<WholeFrames> (later (for_questions (options)),
                                             on_gpu ? inthist::Device::cuda : inthist::Device::cpu);
   return make_on_demand_engine (shape, lut, options, later (options), std::move (behind),

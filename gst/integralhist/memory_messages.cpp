@@ -40,6 +40,8 @@ std::string no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes
   if (shape.content == inthist::Content::bins)
     message +=
         shape.counter == inthist::Type::u32 ? " lower bins, set counter=u8-tiled," : " lower bins,";
+  else if (shape.content == inthist::Content::weights)
+    message += " lower bins,";
   else if (shape.bins > 1)
     message += " set squared=false,";
   return message + " or scale the video down";

@@ -134,7 +134,7 @@ Expected<std::unique_ptr<EngineTensor>>
 HostOnDemandTensor::create (const std::shared_ptr<OnDemandFrames> &frames, unsigned,
                             const Cancelled &cancelled)
 {
-  const std::size_t bytes = std::size_t (frames->shape.width) * frames->shape.height;
+  const std::size_t bytes = value_bytes (frames->shape);
   HostMemory values = TRY (allocate_on_host (
       bytes,
       [bytes] (const Available &available) {
@@ -150,6 +150,9 @@ Expected<> HostOnDemandTensor::keep (const Frame &frame)
   static const inthist::Lut kIdentity = inthist::uniform_lut (256);
   auto *const to = reinterpret_cast<std::uint8_t *> (values_.get ());
   const std::size_t width = shape.width;
+  if (image.format.is_weighted ())
+    return check_host (inthist::cpu::bin_image ({ image, frames_->lut }, shape.width, shape.height,
+                                                { to, width * inthist::bytes_of (shape.pixel) }));
   if (!image.format.is_plain ())
     return check_host (
         inthist::cpu::bin_image ({ image, kIdentity }, shape.width, shape.height, { to, width }));
@@ -167,7 +170,8 @@ void HostOnDemandTensor::released ()
 
 inthist::Binning HostOnDemandTensor::binning (const Region &region) const
 {
-  return { { values_.get () + std::size_t (region.y) * shape.width + region.x, shape.width, {} },
+  const std::size_t bytes = inthist::bytes_of (shape.pixel), stride = shape.width * bytes;
+  return { { values_.get () + region.y * stride + region.x * bytes, std::ptrdiff_t (stride), {} },
            frames_->lut };
 }
 

@@ -133,7 +133,7 @@ private:
 /// Values in host memory, of which the CPU computes parts.
 class HostOnDemandTensor final : public OnDemandTensor {
 public:
-  ~HostOnDemandTensor () override { frames_->value_bytes -= value_bytes (); }
+  ~HostOnDemandTensor () override { frames_->value_bytes -= value_bytes (shape); }
   /// Allocates the memory of the values; `alive` other tensors exist.
   static Expected<std::unique_ptr<EngineTensor>>
   create (const std::shared_ptr<OnDemandFrames> &frames, unsigned alive,
@@ -154,9 +154,12 @@ private:
   HostOnDemandTensor (std::shared_ptr<OnDemandFrames> frames, HostMemory values)
       : OnDemandTensor (std::move (frames), kCpuCost), values_ (std::move (values))
   {
-    frames_->value_bytes += value_bytes ();
+    frames_->value_bytes += value_bytes (shape);
   }
-  guint64 value_bytes () const { return guint64 (frames_->shape.width) * frames_->shape.height; }
+  static std::size_t value_bytes (const inthist::Shape &shape)
+  {
+    return std::size_t (shape.width) * shape.height * inthist::bytes_of (shape.pixel);
+  }
 
   /// Returns the values from a region's first pixel on, and their bins.
   inthist::Binning binning (const Region &region) const;
@@ -166,7 +169,7 @@ private:
   Expected<std::shared_ptr<Tensor>> try_behind (std::unique_lock<std::mutex> &lock);
   Expected<std::shared_ptr<Tensor>> on_gpu ();
 
-  const HostMemory values_;        // rows lie one behind the other
+  const HostMemory values_;        // or words of WeightedPixel; rows lie one behind the other
   std::shared_ptr<Tensor> whole_;  // of the engine behind; guarded by mutex_
 };
 

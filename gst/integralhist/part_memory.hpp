@@ -16,7 +16,7 @@ struct PartMemory {
 inline PartMemory memory_of (const inthist::Shape &most, const inthist::Strategy *strategy,
                              const inthist::Tuning &tuning)
 {
-  return { inthist::bin_stride (most.width) * most.height,
+  return { inthist::binned_stride (most) * most.height,
            strategy ? strategy->workspace_bytes (most, tuning) : 0,
            sizeof (std::uint32_t) * most.bins * most.width };
 }

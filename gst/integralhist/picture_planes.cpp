@@ -27,6 +27,8 @@ PictureRows rows_of (const inthist::Image &image, int plane, int width, int n)
       rows.n = ((image.top + n - 1) >> channel.down) + 1;
       rows.bytes = std::max (rows.bytes, last * channel.step + channel.offset + channel.bytes);
     }
+  if (plane == 0 && format.pixel_weight == inthist::Weight::gradient)  // which reads luma
+    rows.bytes = std::max (rows.bytes, std::size_t (image.left + width) * format.bytes);
   return rows;
 }
 

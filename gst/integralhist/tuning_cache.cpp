@@ -79,7 +79,9 @@ std::string device_of (const std::string &group)
 std::string key_of (const Shape &shape)
 {
   return joined (shape.width, "x", shape.height, "x", shape.bins,
-                 shape.content == inthist::Content::bins ? "-bins-" : "-powers-",
+                 shape.content == inthist::Content::bins      ? "-bins-"
+                 : shape.content == inthist::Content::weights ? "-weights-"
+                                                              : "-powers-",
                  inthist::name_of (shape.pixel), "-", inthist::name_of (shape.counter));
 }
 

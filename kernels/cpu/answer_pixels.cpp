@@ -53,14 +53,37 @@ void add_up (const Values &values, const Lut &lut, const Shape &shape, Sum *sums
   }
 }
 
+/// Adds the weights in a window to the bins.
+template <class Sum>
+void add_weights (const Image &image, const Region &window, const Shape &shape, Sum *sums)
+{
+  std::fill_n (sums, shape.bins, Sum (0));
+  for (int y = 0; y < window.height; y++) {
+    const auto *const row = reinterpret_cast<const WeightedPixel *> (
+        static_cast<const std::uint8_t *> (image.data) + (window.y + y) * image.stride);
+    for (int x = window.x; x < window.x + window.width; x++) {
+      const std::uint32_t word = row[x].word;
+      const int bin = int (word & 255), next = bin + 1 < shape.bins ? bin + 1 : 0;
+      if (bin < shape.bins) {
+        sums[bin] += word >> 8 & WeightedPixel::kMost;
+        sums[next] += word >> 20;
+      }
+    }
+  }
+}
+
 template <class Sum>
 int answer (const Binning &binning, const Shape &shape, const Query &query)
 {
   auto *const sums = static_cast<Sum *> (query.answers);
   return for_each (query.windows.size (), 16, nullptr, [&] (int i) {
+    const Region window = window_of (query.windows, i, shape);
+    Sum *const its_sums = sums + std::size_t (i) * shape.bins;
+    if (shape.content == Content::weights)
+      return add_weights (binning.image, window, shape, its_sums);
     Values values;
-    count_values (binning.image, window_of (query.windows, i, shape), values);
-    add_up (values, binning.lut, shape, sums + std::size_t (i) * shape.bins);
+    count_values (binning.image, window, values);
+    add_up (values, binning.lut, shape, its_sums);
   });
 }
 

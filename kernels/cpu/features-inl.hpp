@@ -16,7 +16,8 @@
 #include <hwy/highway.h>
 
 #include "../binning.hpp"
-#include "../features/features.hpp"
+#include "../features/soft.hpp"
+#include "looked_up.hpp"
 
 HWY_BEFORE_NAMESPACE ();
 namespace inthist::cpu {
@@ -75,43 +76,118 @@ inline void read_colours (const RowReader &reader, int x, int n, int (&colour)[3
 }
 
 template <class Feature>
-void bin_row_of (const Binning &binning, const Sectors &sectors, int width, int y,
-                 std::uint8_t *bins)
+inline constexpr bool kIsGradient = requires (Pixel pixel)
 {
-  const Quantization parts = binning.image.format.quantization;
-  const RowReader reader (binning.image, width, y);
-  for (int x = 0; x < width; x += kBatch) {
-    const int n = std::min (kBatch, width - x);
-    std::uint8_t values[kBatch];
-    if constexpr (Feature::kReads == Reads::luma_3x3) {
-      int luma[3][kBatch + 2] = {};
+  Feature::position_of (pixel, 1);
+};
+
+/// What features read of kBatch pixels of a row.
+struct Batch {
+  int colour[3][kBatch] = {}, luma[3][kBatch + 2] = {};
+
+  /// Reads pixels from x on, of which `n` are in the row, and their neighbours where wanted.
+  template <class Feature>
+  static Batch of (const RowReader &reader, bool neighbours, int x, int n)
+  {
+    constexpr bool kColours = Feature::kReads == Reads::rgb || Feature::kReads == Reads::ycbcr;
+    Batch batch;
+    if constexpr (kColours)
+      read_colours (reader, x, n, batch.colour);
+    if (neighbours)
       for (int row = 0; row < 3; row++)
-        read_luma (reader, row, x, n, luma[row]);
-      for (int p = 0; p < kBatch; p++) {
-        Pixel pixel = { {}, {}, parts, sectors };
-        for (int row = 0; row < 3; row++)
-          for (int column = 0; column < 3; column++)
-            pixel.luma[row][column] = luma[row][p + column];
-        values[p] = Feature::value_of (pixel);
-      }
-    } else {
-      int colour[3][kBatch] = {};
-      read_colours (reader, x, n, colour);
-      for (int p = 0; p < kBatch; p++)
-        values[p] = Feature::value_of (
-            { { colour[0][p], colour[1][p], colour[2][p] }, {}, parts, sectors });
-    }
-    for (int p = 0; p < n; p++)
-      bins[x + p] = binning.lut[values[p]];
+        read_luma (reader, row, x, n, batch.luma[row]);
+    else if constexpr (!kColours)
+      read_luma (reader, 1, x, n, batch.luma[1]);
+    return batch;
   }
-}
+
+  /// Calls `store (i, pixel)` for all.
+  template <class Store>
+  HWY_INLINE void for_pixels (const Quantization &parts, Store &&store) const
+  {
+    const Sectors none;  // a gradient's value is looked up
+    for (int p = 0; p < kBatch; p++) {
+      Pixel pixel = { { colour[0][p], colour[1][p], colour[2][p] }, {}, parts, none };
+      for (int row = 0; row < 3; row++)
+        for (int column = 0; column < 3; column++)
+          pixel.luma[row][column] = luma[row][p + column];
+      store (p, pixel);
+    }
+  }
+
+  /// Gets the values of all, and where in the table a gradient is.
+  template <class Feature>
+  HWY_INLINE void get_values (const LookedUp &looked_up, const Quantization &parts,
+                              std::uint8_t *values, int *places) const
+  {
+    if constexpr (kIsGradient<Feature>) {
+      for (int p = 0; p < kBatch; p++)
+        places[p] =
+            GradientTable::index_of (luma[1][p + 2] - luma[1][p], luma[2][p + 1] - luma[0][p + 1]);
+      for (int p = 0; p < kBatch; p++)
+        values[p] = looked_up.gradients->values[places[p]];
+    } else {
+      for_pixels (parts,
+                  [&] (int p, const Pixel &pixel) { values[p] = Feature::value_of (pixel); });
+    }
+  }
+};
 
 /// Makes the bins of a row.
-inline void bin_row (const Binning &binning, const Sectors &sectors, int width, int y,
+inline void bin_row (const Binning &binning, const LookedUp &looked_up, int width, int y,
                      std::uint8_t *bins)
 {
+  const RowReader reader (binning.image, width, y);
+  const Quantization parts = binning.image.format.quantization;
   with_feature (binning.image.format.feature, [&]<class Feature> (Feature) {
-    bin_row_of<Feature> (binning, sectors, width, y, bins);
+    for (int x = 0; x < width; x += kBatch) {
+      const int n = std::min (kBatch, width - x);
+      std::uint8_t values[kBatch];
+      int places[kBatch];
+      Batch::of<Feature> (reader, Feature::kReads == Reads::luma_3x3, x, n)
+          .template get_values<Feature> (looked_up, parts, values, places);
+      for (int p = 0; p < n; p++)
+        bins[x + p] = binning.lut[values[p]];
+    }
+  });
+}
+
+/// Makes the weighted pixels of a row.
+inline void weigh_row (const Binning &binning, const LookedUp &looked_up, int width, int y,
+                       std::uint8_t *row)
+{
+  auto *const words = reinterpret_cast<std::uint32_t *> (row);
+  const RowReader reader (binning.image, width, y);
+  const PixelFormat &format = binning.image.format;
+  const SoftBins &bins = format.soft;
+  with_feature (format.feature, [&]<class Feature> (Feature) {
+    const bool neighbours =
+        Feature::kReads == Reads::luma_3x3 || format.pixel_weight == Weight::gradient;
+    for (int x = 0; x < width; x += kBatch) {
+      const int n = std::min (kBatch, width - x);
+      const Batch batch = Batch::of<Feature> (reader, neighbours, x, n);
+      std::uint8_t values[kBatch];
+      int places[kBatch], weights[kBatch];
+      batch.template get_values<Feature> (looked_up, format.quantization, values, places);
+      batch.for_pixels (format.quantization, [&] (int p, const Pixel &pixel) {
+        weights[p] = weight_of (pixel, format);
+      });
+      if (bins.n == 0) {
+        for (int p = 0; p < n; p++)
+          words[x + p] = WeightedPixel::of (binning.lut[values[p]], weights[p], 0).word;
+        continue;
+      }
+      for (int p = 0; p < n; p++) {
+        int from_middle;
+        if constexpr (kIsGradient<Feature>)
+          from_middle = looked_up.gradients->from_middles[places[p]];
+        else
+          from_middle = looked_up.from_middles[values[p]];
+        words[x + p] = values[p] < bins.values
+                           ? shared (from_middle, weights[p], bins, binning.lut.data ()).word
+                           : 0;
+      }
+    }
   });
 }
 

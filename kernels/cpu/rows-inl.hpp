@@ -2,8 +2,8 @@
 //
 // The vector code of rows, which is compiled once for each instruction set. Inside a row, four
 // shifted additions turn 16 equal-or-not bytes into their prefix sum, which widens to counters. Of
-// values, sums of two are scanned in the same way, eight in a block, and their squares four in a
-// block.
+// values, sums of two are scanned in the same way, eight in a block, and their squares and weights
+// four in a block.
 
 // A guard for each instruction set, as Highway's own files have
 #if defined(INTHIST_CPU_ROWS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
@@ -207,6 +207,52 @@ HWY_INLINE void march_row_of_values (const std::uint8_t *HWY_RESTRICT values, in
   }
 }
 
+/// Returns what words of weighted pixels add to a bin, which comes after the bin `before`.
+#if HWY_TARGET != HWY_SCALAR
+HWY_INLINE hn::Vec<Sums> weights_of (hn::Vec<Sums> words, hn::Vec<Sums> bin, hn::Vec<Sums> before)
+{
+  const Sums d;
+  const auto has = hn::And (words, hn::Set (d, 255));
+  const auto to_bin = hn::And (hn::ShiftRight<8> (words), hn::Set (d, WeightedPixel::kMost));
+  return hn::Add (hn::IfThenElseZero (hn::Eq (has, bin), to_bin),
+                  hn::IfThenElseZero (hn::Eq (has, before), hn::ShiftRight<20> (words)));
+}
+#endif
+
+/// Adds one row of weighted pixels to `row`, the row of H above, and writes it to `out`.
+template <bool kStream>
+HWY_INLINE void march_row_of_weights (const WeightedPixel *HWY_RESTRICT pixels, int width, int bin,
+                                      int bins, std::uint32_t *HWY_RESTRICT row,
+                                      std::uint32_t *HWY_RESTRICT out)
+{
+  std::uint32_t left = 0;
+  int x = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const Sums d;
+  const int lanes = int (hn::Lanes (d));
+  const auto wanted = hn::Set (d, std::uint32_t (bin)),
+             before_it = hn::Set (d, std::uint32_t (bin == 0 ? bins - 1 : bin - 1));
+  auto before = hn::Zero (d);
+  for (; x + lanes <= width; x += lanes) {
+    const auto words = hn::LoadU (d, &pixels[x].word);
+    const auto sums = scan_lanes (weights_of (words, wanted, before_it));
+    const auto all = hn::Add (hn::Add (sums, before), hn::Load (d, row + x));
+    before = hn::Add (before, last_lane (sums));  // so that the next vector waits for this alone
+    hn::Store (all, d, row + x);
+    if constexpr (kStream)
+      hn::Stream (all, d, out + x);
+    else
+      hn::StoreU (all, d, out + x);
+  }
+  left = hn::GetLane (before);
+#endif
+  for (; x < width; x++) {
+    left += pixels[x].to (bin, bins);
+    row[x] += left;
+    out[x] = row[x];
+  }
+}
+
 /// Computes rows first..last - 1 of a bin below the columns' sums in row_above. With `past_caches`
 /// rows that are aligned go past the caches. Returns false if it stopped because the job was
 /// cancelled; so do the functions below.
@@ -232,6 +278,9 @@ bool march (const Job &job, int bin, int first, int last, void *row_above, bool 
       if (job.shape.content == Content::bins)
         march_row<T, kStream> (pixels, job.shape.width, std::uint8_t (bin), row, out);
       else if constexpr (sizeof (T) == 4) {
+        if (job.shape.content == Content::weights)
+          return march_row_of_weights<kStream> (reinterpret_cast<const WeightedPixel *> (pixels),
+                                                job.shape.width, bin, job.shape.bins, row, out);
         const T *const above =
             kStream || y == first ? row : out - job.layout.row_pitch / sizeof (T);
         bin == 0 ? march_row_of_values<false, kStream> (pixels, job.shape.width, above, row, out)
@@ -307,11 +356,41 @@ bool add_columns (const Job &job, int first, int last, std::uint32_t *HWY_RESTRI
   return true;
 }
 
+/// Adds to sums[x] the weights for the bin in column x.
+inline bool add_weights (const Job &job, int bin, int first, int last,
+                         std::uint32_t *HWY_RESTRICT sums)
+{
+  const int bins = job.shape.bins;
+  for (int y = first; y < last; y++) {
+    if (is_set (job.cancelled))
+      return false;
+    const auto *const pixels =
+        reinterpret_cast<const WeightedPixel *> (job.pixels.data + y * job.pixels.stride);
+    int x = 0;
+#if HWY_TARGET != HWY_SCALAR
+    const Sums d;
+    const int lanes = int (hn::Lanes (d));
+    const auto wanted = hn::Set (d, std::uint32_t (bin)),
+               before = hn::Set (d, std::uint32_t (bin == 0 ? bins - 1 : bin - 1));
+    for (; x + lanes <= job.shape.width; x += lanes) {
+      const auto words = hn::LoadU (d, &pixels[x].word);
+      hn::StoreU (hn::Add (weights_of (words, wanted, before), hn::LoadU (d, sums + x)), d,
+                  sums + x);
+    }
+#endif
+    for (; x < job.shape.width; x++)
+      sums[x] += pixels[x].to (bin, bins);
+  }
+  return true;
+}
+
 bool count_u32 (const Job &job, int bin, int first, int last, void *counts)
 {
   if (job.shape.content == Content::bins)
     return count_columns (job, bin, first, last, static_cast<std::uint32_t *> (counts));
   auto *const sums = static_cast<std::uint32_t *> (counts);
+  if (job.shape.content == Content::weights)
+    return add_weights (job, bin, first, last, sums);
   return bin == 0 ? add_columns<false> (job, first, last, sums)
                   : add_columns<true> (job, first, last, sums);
 }

@@ -35,7 +35,7 @@ constexpr std::size_t kCachedTable = 8 << 20;
 /// Returns whether the tensor goes past the caches.
 bool goes_past_caches (const Job &job)
 {
-  return job.shape.content == Content::bins
+  return job.shape.content != Content::powers
          || job.layout.plane_pitch * job.shape.bins > kCachedTable;
 }
 
@@ -64,7 +64,8 @@ int run (const Job &job)
 
 bool supports (const Shape &shape, const Tuning &)
 {
-  return shape.pixel == Type::u8 && shape.counter != Type::f32;
+  return (shape.pixel == Type::u8 && shape.counter != Type::f32)
+         || shape.content == Content::weights;
 }
 
 }  // namespace
@@ -76,8 +77,9 @@ extern constinit const Strategy kRows = {
   .device = Device::cpu,
   .workspace_bytes = cpu::workspace_bytes,
   .run = cpu::run,
+  .takes_weights = true,
   .supports = cpu::supports,
-  .limit = "8-bit pixels and integer elements"
+  .limit = "8-bit or weighted pixels, and integer elements"
 };
 
 }  // namespace inthist

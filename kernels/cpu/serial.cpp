@@ -26,6 +26,7 @@ extern constinit const Strategy kSerial = {
       "CPU: the serial algorithm, one thread, slow and obvious (Poostchi et al. 2017, Algorithm 1)",
   .device = Device::cpu,
   .run = run,
+  .takes_weights = true,
   .supports = supports,
   .limit = "integer elements",
   .slow = true

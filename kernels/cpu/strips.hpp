@@ -140,8 +140,9 @@ private:
     const int rows_of_table = kStripsPolicy.least_table_pixels / shape.width,
               rows_of_units =
                   std::max (kStripsPolicy.least_rows, kStripsPolicy.least_units * kUnit),
-              least_rows = shape.content == Content::bins ? rows_of_units
-                                                          : std::max (rows_of_units, rows_of_table);
+              least_rows = shape.content != Content::powers
+                               ? rows_of_units
+                               : std::max (rows_of_units, rows_of_table);
     return std::max (1, shape.height / least_rows);
   }
 
@@ -153,7 +154,7 @@ private:
     if (threads == 1 || is_small (shape))
       return 1;
     const int wanted = divide_up (wanted_tasks (), shape.bins),
-              enough = shape.content == Content::bins ? wanted : std::min (wanted, threads),
+              enough = shape.content != Content::powers ? wanted : std::min (wanted, threads),
               strips = std::clamp (enough, 1, most_strips (shape));
     return strips > threads ? strips / threads * threads : strips;
   }

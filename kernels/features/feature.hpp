@@ -50,9 +50,12 @@ struct FeatureInfo {
   Quantization quantization;  // of a joint feature, the default
   int bins = 0;               // of a feature that has so many, and no others
   bool is_bin = false;        // the value is the bin; else values are divided into bins evenly
+  bool is_cyclic = false;     // the first value follows the last
 
   bool is_joint () const { return quantization[0] > 0; }
   bool is_gradient () const { return reads == Reads::luma_3x3 && bins == 0; }
+  /// Returns whether a value lies between two bins, which may share it.
+  bool can_be_shared () const { return !is_bin || is_gradient (); }
 };
 
 /// The value of a pixel that is in no bin.
@@ -71,7 +74,10 @@ inline constexpr FeatureInfo kFeatures[] = {
     "Hue, 0 to 179; pixels with saturation below 30 or value below 10 count nowhere",
     Reads::rgb,
     180,
-    {} },
+    {},
+    0,
+    false,
+    true },
   { "saturation", "Saturation of HSV", Reads::rgb, 256, {} },
   { "value", "Value of HSV, the largest of red, green and blue", Reads::rgb, 256, {} },
   { "rgb", "Red, green and blue together", Reads::rgb, 256, { 6, 6, 6 }, 0, true },
@@ -84,6 +90,7 @@ inline constexpr FeatureInfo kFeatures[] = {
     180,
     {},
     0,
+    true,
     true },
   { "signed-gradient",
     "Direction of luma's gradient, 0 to 360 degrees; flat pixels count nowhere",
@@ -91,6 +98,7 @@ inline constexpr FeatureInfo kFeatures[] = {
     180,
     {},
     0,
+    true,
     true },
   { "lbp", "Local binary pattern of the 8 neighbours", Reads::luma_3x3, 256, {}, 256, true },
   { "uniform-lbp",

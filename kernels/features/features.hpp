@@ -9,13 +9,23 @@
 
 namespace inthist {
 
+/// The byte of the first plane, which is luma or a label.
+struct PlainPixel {
+  static constexpr Reads kReads = Reads::luma;
+
+  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
+  {
+    return std::uint8_t (pixel.luma[1][1]);
+  }
+};
+
 /// Calls `body` with the feature's function, as a type.
 template <class Body>
 auto with_feature (Feature feature, Body &&body)
 {
   switch (feature) {
     case Feature::luma:
-    case Feature::labels:  // which bin_image () reads by itself
+    case Feature::labels: return body (PlainPixel{});
     case Feature::red: return body (OneColour<0>{});
     case Feature::green:
     case Feature::cb: return body (OneColour<1>{});

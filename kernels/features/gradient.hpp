@@ -8,19 +8,49 @@
 // No angle is computed. A sector begins at a direction in fixed point, and the sign of a cross
 // product tells whether the gradient lies behind it. Gradients of 8 bits differ by more from any
 // border that they do not lie on than the fixed point is wrong, so that every device agrees.
+//
+// Bins that share pixels want the angle itself (soft.hpp). A polynomial in integers gives it.
 #pragma once
 
 #include "pixel.hpp"
 
 namespace inthist {
 
+/// Returns the angle of a gradient that is not flat, in 2^17 parts of a half turn: 0 to 2^18 - 1.
+/// It is off by less than 3.
+INTHIST_HOST_DEVICE inline int angle_of_gradient (int dx, int dy)
+{
+  constexpr int kHalfTurn = 1 << 17, kBits = 15;
+  const bool turned = dy < 0 || (dy == 0 && dx < 0);
+  const int x = dx < 0 ? -dx : dx, y = dy < 0 ? -dy : dy;
+  const int most = x > y ? x : y, least = x > y ? y : x;
+  // Division of floats is rounded alike everywhere, and both have few bits.
+  const int t = int (float (least << kBits) / float (most) + 0.5f), square = (t * t) >> kBits;
+  // atan (t) / t in such parts (Abramowitz and Stegun 1964, 4.4.49; the last digits fit all t)
+  constexpr int kTerms[] = { 872, -3553, 7516, -13781, 41716 };
+  int sum = 0;
+  for (const int term : kTerms)
+    sum = ((sum * square) >> kBits) + term;
+  const int steep = (sum * t + (1 << (kBits - 1))) >> kBits,
+            quarter = y > x ? kHalfTurn / 2 - steep : steep;
+  return ((dx < 0) != turned ? kHalfTurn - quarter : quarter) + (turned ? kHalfTurn : 0);
+}
+
 template <bool kSigned>
 struct Gradient {
   static constexpr Reads kReads = Reads::luma_3x3;
 
+  /// Returns where in the bins a gradient lies, in parts of 1/256.
+  INTHIST_HOST_DEVICE static int position_of (const Pixel &pixel, int bins)
+  {
+    constexpr int kHalfTurn = 1 << 17;
+    const int angle = angle_of_gradient (pixel.dx (), pixel.dy ());
+    return kSigned ? (angle * bins) >> 10 : ((angle & (kHalfTurn - 1)) * bins) >> 9;
+  }
+
   INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
-    const int dx = pixel.luma[1][2] - pixel.luma[1][0], dy = pixel.luma[2][1] - pixel.luma[0][1];
+    const int dx = pixel.dx (), dy = pixel.dy ();
     if (dx == 0 && dy == 0)
       return kNoValue;
     const Sectors &sectors = pixel.sectors;

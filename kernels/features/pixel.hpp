@@ -19,6 +19,10 @@ struct Pixel {
   int luma[3][3];  // of the pixel, in the middle, and its neighbours
   const Quantization &parts;
   const Sectors &sectors;  // of a gradient
+
+  /// Luma's gradient by [-1 0 1].
+  INTHIST_HOST_DEVICE int dx () const { return luma[1][2] - luma[1][0]; }
+  INTHIST_HOST_DEVICE int dy () const { return luma[2][1] - luma[0][1]; }
 };
 
 /// Returns the sectors of a gradient, or whatever of other features.

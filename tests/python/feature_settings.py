@@ -100,7 +100,8 @@ class Errors(unittest.TestCase):
                 self.check(('lut-location', *words), lut_location=path)
 
     def test_labels(self):
-        self.check(('feature=labels counts GRAY8 pixels, not NV12', 'put video/x-raw,format=GRAY8 before the element'),
+        self.check(('feature=labels counts GRAY8 pixels, not NV12',
+                    'put video/x-raw,format=GRAY8 before the element'),
                    feature='labels')
 
 

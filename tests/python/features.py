@@ -15,16 +15,8 @@ import sys
 import unittest
 
 if __name__ == '__main__':
-    PYTHON = os.path.join(os.environ.get('PYTHON_VENV', ''), 'bin', 'python')
-    if not os.path.exists(PYTHON):
-        print(f"SKIP: features: no {PYTHON}; tests/run.sh makes it, with PyPI's NumPy, OpenCV and "
-              'scikit-image, where there is a network')
-        sys.exit(77)
-    if 'GI_TYPELIB_PATH' not in os.environ:
-        print('SKIP: features: built without introspection (no GI_TYPELIB_PATH)')
-        sys.exit(77)
-    if sys.prefix != os.path.abspath(os.environ['PYTHON_VENV']):
-        os.execv(PYTHON, [PYTHON, *sys.argv])
+    import virtual_environment
+    virtual_environment.enter()
 
 import cv2  # noqa: E402
 import gi  # noqa: E402

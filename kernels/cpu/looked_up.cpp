@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "looked_up.hpp"
+
+#include <memory>
+#include <mutex>
+#include <new>
+
+#include "../features/soft.hpp"
+
+namespace inthist::cpu {
+namespace {
+
+template <class Feature>
+void fill (GradientTable &table, const PixelFormat &format)
+{
+  const Sectors sectors = sectors_of (format);
+  Pixel pixel = { {}, {}, format.quantization, sectors };
+  const SoftBins bins = SoftBins::of (format.feature, format.quantization[0]);
+  for (int dy = -255; dy <= 255; dy++)
+    for (int dx = -255; dx <= 255; dx++) {
+      pixel.luma[1][2] = dx, pixel.luma[2][1] = dy;
+      const int i = GradientTable::index_of (dx, dy);
+      table.values[i] = Feature::value_of (pixel);
+      table.from_middles[i] =
+          dx == 0 && dy == 0 ? 0 : std::uint16_t (from_first_middle<Feature> (pixel, bins));
+    }
+}
+
+const GradientTable *gradients_of (const PixelFormat &format)
+{
+  static std::mutex mutex;
+  static std::unique_ptr<GradientTable> tables[2][Sectors::kMost + 1];
+  const bool all_around = format.feature == Feature::signed_gradient;
+  const std::lock_guard lock (mutex);
+  auto &table = tables[all_around][format.quantization[0]];
+  if (!table) {
+    table.reset (new (std::nothrow) GradientTable);
+    if (table)
+      all_around ? fill<Gradient<true>> (*table, format) : fill<Gradient<false>> (*table, format);
+  }
+  return table.get ();
+}
+
+}  // namespace
+
+bool LookedUp::prepare (const PixelFormat &format)
+{
+  if (info_of (format.feature).is_gradient ())
+    return (gradients = gradients_of (format)) != nullptr;
+  for (int value = 0; value < format.soft.values; value++)
+    from_middles[value] = std::uint16_t (from_first_middle_of_value (value, format.soft));
+  return true;
+}
+
+}  // namespace inthist::cpu

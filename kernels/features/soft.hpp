@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A pixel's weight, and how two bins share it.
+#pragma once
+
+#include "../binning.hpp"
+#include "features.hpp"
+
+namespace inthist {
+
+/// Returns what the pixel adds to all bins together.
+INTHIST_HOST_DEVICE inline int weight_of (const Pixel &pixel, const PixelFormat &format)
+{
+  return format.pixel_weight == Weight::gradient ? length_of_gradient (pixel.dx (), pixel.dy ())
+                                                 : unit_of (Weight::one, format.soft.n > 0);
+}
+
+/// Returns how far from the middle of the first bin a position lies, which may be before it.
+INTHIST_HOST_DEVICE inline int from_first_middle_of_position (int position, const SoftBins &bins)
+{
+  const int from_middle = position - 128;
+  return from_middle >= 0 ? from_middle : bins.is_cyclic ? from_middle + 256 * bins.n : 0;
+}
+
+INTHIST_HOST_DEVICE inline int from_first_middle_of_value (int value, const SoftBins &bins)
+{
+  return from_first_middle_of_position ((2 * value + 1) * bins.n * 128 / bins.values, bins);
+}
+
+/// Returns how far from the middle of the first bin a pixel lies, in parts of 1/256 of a bin: the
+/// middle of its value, or the angle of its gradient.
+template <class Feature>
+INTHIST_HOST_DEVICE int from_first_middle (const Pixel &pixel, const SoftBins &bins)
+{
+  if constexpr (requires { Feature::position_of (pixel, 1); })
+    return from_first_middle_of_position (Feature::position_of (pixel, bins.n), bins);
+  else
+    return from_first_middle_of_value (Feature::value_of (pixel), bins);
+}
+
+/// Shares a weight between the two bins whose middles a pixel lies between. `lut` maps the frame's
+/// bins to those that are wanted, of which the others are none (lut_of_bins).
+INTHIST_HOST_DEVICE inline WeightedPixel shared (int from_middle, int weight, const SoftBins &bins,
+                                                 const std::uint8_t *lut)
+{
+  const int bin = from_middle >> 8, next = bin + 1 < bins.n ? bin + 1 : 0;
+  const int share = next > 0 || bins.is_cyclic ? from_middle & 255 : 0,
+            to_next = (weight * share + 128) >> 8;
+  const int first = lut[bin], second = lut[next];
+  if (first == kNoValue)
+    return second == kNoValue ? WeightedPixel{} : WeightedPixel::of (second, to_next, 0);
+  return WeightedPixel::of (first, weight - to_next, second == kNoValue ? 0 : to_next);
+}
+
+}  // namespace inthist

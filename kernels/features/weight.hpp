@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Weights: what a pixel adds to its bin, where that is not 1. A weight may be shared by the two
+// bins whose middles the pixel's value lies between, so that a small change of the value changes
+// the histogram but little (the votes of HOG; Dalal and Triggs 2005). Weights are integers, and the
+// same on every device.
+//
+//   one       1; where bins share it, 256 parts of 1
+//   gradient  eight times the length of luma's gradient by [-1 0 1], rounded: 0 to 2885
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "../host_device.hpp"
+
+namespace inthist {
+
+enum class Weight : std::uint8_t { one, gradient };
+
+/// A pixel of Content::weights: what it adds to its bin, and to the bin after that. The first bin
+/// comes after the last.
+struct WeightedPixel {
+  static constexpr int kMost = 4095;  // of both together
+
+  std::uint32_t word = 0;
+
+  INTHIST_HOST_DEVICE static WeightedPixel of (int bin, int to_bin, int to_next)
+  {
+    return { std::uint32_t (bin) | std::uint32_t (to_bin) << 8 | std::uint32_t (to_next) << 20 };
+  }
+  /// Returns what the pixel adds to plane b of `bins`.
+  INTHIST_HOST_DEVICE std::uint32_t to (int b, int bins) const
+  {
+    const int bin = int (word & 255), before = b == 0 ? bins - 1 : b - 1;
+    return (bin == b ? word >> 8 & kMost : 0) + (bin == before ? word >> 20 : 0);
+  }
+};
+
+/// What a weight of 1 is.
+constexpr int unit_of (Weight weight, bool soft)
+{
+  return weight == Weight::gradient ? 8 : soft ? 256 : 1;
+}
+
+/// Returns the weight of a gradient.
+INTHIST_HOST_DEVICE inline int length_of_gradient (int dx, int dy)
+{
+  constexpr int kUnit = unit_of (Weight::gradient, false);
+  const int square = kUnit * kUnit * (dx * dx + dy * dy);  // below 2^23: a float has it exactly
+  const int root = int (sqrtf (float (square)));           // rounded down, as floats are so near
+  return square - root * root > root ? root + 1 : root;
+}
+
+}  // namespace inthist

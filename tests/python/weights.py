@@ -1,0 +1,197 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Compares what every pixel adds to each bin, with weights and soft bins, with NumPy and OpenCV.
+
+Environment: that of features.py
+"""
+import unittest
+
+if __name__ == '__main__':
+    import virtual_environment
+    virtual_environment.enter()
+
+import cv2  # noqa: E402
+import numpy  # noqa: E402
+from features import DEFAULT_PARTS, SEED, VARIANTS, Gst, Stream, properties_of  # noqa: E402, I100
+from feature_truth import FORMATS, Picture, Variant, bins_of, values_of  # noqa: E402
+from histquery import tensor_view  # noqa: E402
+
+TURNS = {'gradient': numpy.pi, 'signed-gradient': 2 * numpy.pi}
+CYCLIC = ('hue', *TURNS)
+# feature, bins, weight, soft
+CASES = [
+    ('luma', 32, 'gradient', False),
+    ('luma', 32, 'one', True),
+    ('luma', 1, 'one', True),
+    ('luma', 255, 'gradient', True),
+    ('red', 7, 'one', True),
+    ('cb', 16, 'gradient', True),
+    ('hue', 16, 'one', True),
+    ('hue', 180, 'gradient', True),
+    ('hue', 2, 'one', True),
+    ('hsv', 256, 'gradient', False),
+    ('ycbcr', 256, 'gradient', False),
+    ('gradient', 9, 'gradient', False),
+    ('gradient', 9, 'gradient', True),
+    ('gradient', 1, 'gradient', True),
+    ('gradient', 180, 'gradient', True),
+    ('gradient', 9, 'one', True),
+    ('signed-gradient', 18, 'gradient', True),
+    ('signed-gradient', 2, 'one', True),
+    ('lbp', 256, 'gradient', False),
+    ('uniform-lbp', 59, 'gradient', False),
+]
+
+
+def gradient(picture):
+    """(dx, dy) of luma by [-1 0 1], the border repeated"""
+    at = picture.neighbours()
+    return at[0, 1] - at[0, -1], at[1, 0] - at[-1, 0]
+
+
+def weights_of(picture, weight, soft):
+    """What each pixel adds: eighths of a gray level, or 1, or 256"""
+    dx, dy = gradient(picture)
+    if weight == 'gradient':
+        return numpy.rint(8 * numpy.hypot(dx, dy)).astype(numpy.int64)
+    return numpy.full(dx.shape, 256 if soft else 1)
+
+
+def one_hot(bins, weights, n):
+    return numpy.where(bins == numpy.arange(n)[:, None, None], weights, 0)
+
+
+def shares_of(feature, picture, n, weights):
+    """What each pixel adds to each bin, (how far from that an exact fraction may be)"""
+    if feature in TURNS:
+        dx, dy = gradient(picture)
+        turn = TURNS[feature]
+        position = numpy.arctan2(dy, dx) % turn / turn * n
+        none = (dx == 0) & (dy == 0)
+    else:
+        values, n_values = values_of(feature, picture, n, ())
+        position, none = (values + 0.5) * n / n_values, values < 0
+    from_middle = position - 0.5
+    if feature not in CYCLIC:
+        from_middle = from_middle.clip(0, n - 1)
+    first = numpy.floor(from_middle).astype(int)
+    fraction = numpy.floor((from_middle - first) * 256 + 1e-9).astype(int)
+    weights = numpy.where(none, 0, weights)
+    to_next = weights * fraction + 128 >> 8
+    return (one_hot(first % n, weights - to_next, n) + one_hot((first + 1) % n, to_next, n))
+
+
+def pixels_in(histogram):
+    """What each pixel adds, by differences of the tensor"""
+    with histogram.get_buffer().map(Gst.MapFlags.READ) as info:
+        tensor = tensor_view(histogram, info.data).astype(numpy.int64)
+    return numpy.diff(numpy.diff(tensor, axis=1, prepend=0), axis=2, prepend=0)
+
+
+def text_of(feature, bins, weight, soft):
+    return f'{properties_of(feature, bins, (), None)} weight={weight} soft={str(soft).lower()}'
+
+
+class Weights(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        Gst.init(None)
+        random = numpy.random.default_rng(SEED)
+        cls.pictures = [Picture(name, variant, random) for name in FORMATS
+                        for variant in VARIANTS]
+
+    def check(self, stream, picture, feature, bins, weight, soft):
+        histogram = stream.histogram(picture)
+        self.assertEqual(histogram.get_content().value_nick, 'weights')
+        self.assertEqual(histogram.get_weight().value_nick, weight)
+        self.assertEqual(histogram.get_soft(), soft)
+        self.assertEqual(histogram.get_weight_unit(),
+                         8 if weight == 'gradient' else 256 if soft else 1)
+        found = pixels_in(histogram)
+        weights = weights_of(picture, weight, soft)
+        what = f'{feature} {bins} {weight} {soft} of {picture.name} {picture.variant}'
+        if not soft:
+            counted = bins_of(feature, picture, bins, DEFAULT_PARTS.get(feature, ()))
+            numpy.testing.assert_array_equal(found, one_hot(counted, weights, bins), what)
+            return
+        wanted = shares_of(feature, picture, bins, weights)
+        numpy.testing.assert_array_equal(found.sum(axis=0), wanted.sum(axis=0), what)
+        if feature not in TURNS:
+            numpy.testing.assert_array_equal(found, wanted, what)
+            return
+        # the angle is off by up to 3 parts of 2^17 of a half turn, which another 1/256 may follow
+        self.assertTrue((abs(found - wanted) <= weights / 256 + 1).all(), what)
+        self.assertLess((found != wanted).mean(), 0.02 + 0.002 * bins, what)
+
+    def test_every_pixel(self):
+        for case in CASES:
+            with self.subTest(case), Stream(text_of(*case)) as stream:
+                for picture in self.pictures:
+                    self.check(stream, picture, *case)
+
+    def test_ways(self):
+        """Parts of bins, strips of rows and frames on demand have the same weights."""
+        random = numpy.random.default_rng(SEED)
+        variants = [Variant(131, 203, matrix='bt601'), Variant(131, 203, 'padded', (3, 5, 97, 187)),
+                    Variant(130, 200, 'upside-down', (1, 1, 129, 199), 'bt2020')]
+        pictures = [Picture(name, variant, random) for name in ('NV12', 'UYVY', 'BGRx')
+                    for variant in variants]
+        for way in ('compute=eager', 'compute=on-demand', 'compute=eager strategy=serial',
+                    'backend=cpu compute=eager cuda-device-ids=0,1,2 task-bins=2',
+                    'backend=cpu compute=on-demand cuda-device-ids=0,1,2 task-bins=1',
+                    'backend=cpu max-device-memory=250000',
+                    'backend=cpu max-device-memory=1000000 task-bins=2'):
+            for case in (('luma', 8, 'one', True), ('hue', 5, 'gradient', True),
+                         ('gradient', 9, 'gradient', True), ('lbp', 256, 'gradient', False)):
+                with self.subTest(way, case=case), Stream(f'{text_of(*case)} {way}') as stream:
+                    for picture in pictures:
+                        self.check(stream, picture, *case)
+
+    def test_regions(self):
+        """Of any size, with sums of more than 32 bits, too"""
+        width, height = 4096, 1030
+        stripes = numpy.tile(numpy.array([0, 0, 255, 255], numpy.uint8), (height, width // 4))
+        noise = numpy.random.default_rng(SEED)
+        stripes[:, 2000:2200] = noise.integers(0, 256, (height, 200))
+        picture = Picture('GRAY8', Variant(width, height), noise, stripes)
+        wanted = shares_of('gradient', picture, 2, weights_of(picture, 'gradient', True))
+        rectangles = [(0, 0, width, height), (-5, 7, 2100, 1000), (1990, 11, 7, 9),
+                      (1, 1, width - 1, 300), (2000, 0, 200, height), (width, 0, 1, 1)]
+        for compute in ('eager', 'on-demand'):
+            with Stream(f'{text_of("gradient", 2, "gradient", True)} compute={compute}') as stream:
+                histogram = stream.histogram(picture)
+                pixels = pixels_in(histogram) if compute == 'eager' else None
+                if pixels is not None:
+                    wanted = pixels % 2**32  # which test_every_pixel compares; here sums count
+                for x, y, w, h in rectangles:
+                    part = wanted[:, max(y, 0):max(y + h, 0), max(x, 0):max(x + w, 0)]
+                    sums = part.sum(axis=(1, 2))
+                    numpy.testing.assert_array_equal(histogram.region_sums(x, y, w, h), sums)
+                    if sums.max() < 2**32:
+                        numpy.testing.assert_array_equal(histogram.region(x, y, w, h), sums)
+                    else:
+                        with self.assertRaisesRegex(Exception, 'does not fit 32 bits'):
+                            histogram.region(x, y, w, h)
+        self.assertGreater(wanted.sum(), 2**32)
+
+    def test_opencv(self):
+        """HOGDescriptor's votes, but for the border, which it mirrors"""
+        pixels = numpy.random.default_rng(SEED).integers(0, 256, (64, 96), numpy.uint8)
+        picture = Picture('GRAY8', Variant(96, 64), numpy.random.default_rng(SEED), pixels)
+        for feature, bins, signed in (('gradient', 9, False), ('signed-gradient', 18, True),
+                                      ('gradient', 12, False)):
+            hog = cv2.HOGDescriptor((32, 32), (16, 16), (8, 8), (8, 8), bins, 1, -1, 0, 0.2, False,
+                                    64, signed)
+            votes, which = numpy.empty((0,)), numpy.empty((0,))
+            votes, which = hog.computeGradient(pixels, None, None)
+            wanted = sum(one_hot(which[..., i].astype(int), votes[..., i], bins) for i in (0, 1))
+            with Stream(text_of(feature, bins, 'gradient', True)) as stream:
+                found = pixels_in(stream.histogram(picture)) / 8
+            inside = (slice(None), slice(1, -1), slice(1, -1))
+            length = wanted.sum(axis=0)[1:-1, 1:-1]
+            difference = abs(found - wanted)[inside]
+            self.assertTrue((difference <= length / 256 * 1.5 + 1 / 8).all(), difference.max())
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)
