@@ -3,6 +3,7 @@
 
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/histogram.hpp>
+#include <gst/integralhist/picture_planes.hpp>
 #include <gst/integralhist/retire.hpp>
 
 #include "compute_devices.hpp"
@@ -160,8 +161,8 @@ static Expected<> renew_engine (GstCudaIntegral *self)
   };
   options.failed = [self] (const Error &error) { post_error_once (self, error); };
 
-  const std::shared_ptr<Engine> engine = TRY (
-      make_engine (shape, state.lut, options, state.devices.all (), state.format.most_bytes ()));
+  const std::shared_ptr<Engine> engine =
+      TRY (make_engine (shape, state.lut, options, state.devices.all (), state.format));
   const Plan &plan = engine->plan ();
   INFO (self, "strategy %s, tile %d, threads %d: %s", plan.choice.strategy->name,
         plan.choice.tuning.tile, plan.choice.tuning.threads, engine->description ().c_str ());
@@ -313,10 +314,13 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
   if (const auto &feature = inthist::info_of (counted.feature); feature.is_gradient ())
     quantization[0] = guint8 (state.started.has_lut () ? feature.n_values : state.shape.bins);
   const inthist::PixelFormat format = pixel_format_of (info, counted.feature, quantization);
+  const auto picture_bytes = [&shape = state.shape] (const inthist::PixelFormat &of) {
+    return shape.width > 0 ? most_picture_bytes (of, shape.width, shape.height, shape.height) : 0;
+  };
   if (GST_VIDEO_INFO_WIDTH (&info) != GST_VIDEO_INFO_WIDTH (&state.info)
       || GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&state.info)
-      || format.most_bytes () > state.format.most_bytes ())
-    forget_frame_size (state);  // larger pixels leave less memory
+      || picture_bytes (format) > picture_bytes (state.format))
+    forget_frame_size (state);  // larger pictures leave less memory
   state.info = info;
   state.format = format;
   return TRUE;
