@@ -3,6 +3,7 @@
 
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/histogram.hpp>
+#include <gst/integralhist/picture_planes.hpp>
 #include <gst/integralhist/retire.hpp>
 
 #include "compute_devices.hpp"
@@ -28,10 +29,13 @@ struct State {
   // Set in start and stop, used by the streaming thread. Of the properties that the element runs
   // with only sync, interval, regions and qos change later.
   ProducerProperties started;
+  inthist::Lut lut;      // from the pixels' values to bins
   inthist::Shape shape;  // of the last frame; 0x0 before
   GstVideoInfo info = {};
   inthist::PixelFormat format;
   guint64 frames = 0;
+  // The feature of the frames from start to stop, for any thread; -1 else.
+  std::atomic<int> feature = -1;
   bool live = false;  // by the last latency query
   ReportedRegions regions;
   ComputeDevices devices;
@@ -151,7 +155,6 @@ static Expected<> renew_engine (GstCudaIntegral *self)
   const inthist::Shape &shape = state.shape;
   Options options = state.started.options;
   TRY (state.started.check_shape (shape));
-  const inthist::Lut lut = TRY (state.started.table (content_of (self)));
   options.cancelled = state.refusal.flag ();
   options.still_waiting = [self, of = state.started.options] (unsigned most) {
     warn_of_wait (self, most, of);
@@ -159,7 +162,7 @@ static Expected<> renew_engine (GstCudaIntegral *self)
   options.failed = [self] (const Error &error) { post_error_once (self, error); };
 
   const std::shared_ptr<Engine> engine =
-      TRY (make_engine (shape, lut, options, state.devices.all (), state.format.most_bytes ()));
+      TRY (make_engine (shape, state.lut, options, state.devices.all (), state.format));
   const Plan &plan = engine->plan ();
   INFO (self, "strategy %s, tile %d, threads %d: %s", plan.choice.strategy->name,
         plan.choice.tuning.tile, plan.choice.tuning.threads, engine->description ().c_str ());
@@ -191,9 +194,15 @@ static Expected<> start (GstCudaIntegral *self)
   State &state = Element::state_of (self);
   state.started = Element::properties_of (self);
   TRY (state.started.check (content_of (self)));
+  const BinTable table = TRY (state.started.table (content_of (self)));
+  state.lut = table.lut;
+  if (table.n_outside > 0)
+    INFO (self, "numbers of the lut that are bins=%u or more, whose values count nowhere: %d",
+          state.started.bins, table.n_outside);
   state.shape = state.started.shape (content_of (self));
   const std::string description = TRY (state.devices.open (GST_ELEMENT (self), state.started));
   INFO (self, "backend: %s", description.c_str ());
+  state.feature = state.started.feature;
   state.frames = state.attached = state.skipped = 0;
   state.error_posted = false;
   state.shedder.reset ();
@@ -215,6 +224,7 @@ static gboolean gst_cuda_integral_start (GstBaseTransform *trans)
   if (started)
     return TRUE;
   post_error (self, started.error ());
+  Element::state_of (self).feature = -1;
   Element::state_of (self).devices.close ();
   return FALSE;
 }
@@ -231,7 +241,61 @@ static gboolean gst_cuda_integral_stop (GstBaseTransform *trans)
   reporter = nullptr;
   forget_frame_size (state);
   state.devices.close ();
+  state.feature = -1;
   return TRUE;
+}
+
+/// Returns whether frames are labels, which are GRAY8; before the start, whether they would be.
+static bool counts_labels (gpointer self)
+{
+  const int running = Element::state_of (self).feature;
+  return (running >= 0 ? running : int (Element::properties_of (self).feature))
+         == int (inthist::Feature::labels);
+}
+
+/// Returns caps of GRAY8 alone, in any memory.
+static GstCaps *label_caps ()
+{
+  return gst_caps_from_string ("video/x-raw(ANY), format=GRAY8");
+}
+
+static GstCaps *gst_cuda_integral_transform_caps (GstBaseTransform *trans,
+                                                  GstPadDirection direction, GstCaps *caps,
+                                                  GstCaps *filter)
+{
+  g_autoptr (GstCaps) same =
+      GST_BASE_TRANSFORM_CLASS (parent_class)->transform_caps (trans, direction, caps, filter);
+  if (!same || !counts_labels (trans))
+    return static_cast<GstCaps *> (g_steal_pointer (&same));
+  g_autoptr (GstCaps) labels = label_caps ();
+  return gst_caps_intersect_full (same, labels, GST_CAPS_INTERSECT_FIRST);
+}
+
+/// Says why a negotiation will fail: upstream itself only says that it did. `caps` is what upstream
+/// has.
+static void refuse_unless_labels (GstCudaIntegral *self, GstCaps *caps)
+{
+  g_autoptr (GstCaps) labels = label_caps ();
+  if (!counts_labels (self) || gst_caps_is_empty (caps) || gst_caps_can_intersect (caps, labels))
+    return;
+  const char *const format = gst_structure_get_string (gst_caps_get_structure (caps, 0), "format");
+  post_error_once (self, { Error::Kind::bad_setting,
+                           joined ("feature=labels counts GRAY8 pixels, not ",
+                                   format ? format : "what upstream has",
+                                   ": put video/x-raw,format=GRAY8 before the element") });
+}
+
+/// Looks at caps before the pad refuses them.
+static GstPadProbeReturn gst_cuda_integral_probe_caps (GstPad *pad, GstPadProbeInfo *info, gpointer)
+{
+  GstEvent *const event = GST_PAD_PROBE_INFO_EVENT (info);
+  g_autoptr (GstObject) self = gst_pad_get_parent (pad);
+  if (self && GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
+    GstCaps *caps = nullptr;
+    gst_event_parse_caps (event, &caps);
+    refuse_unless_labels (GST_CUDA_INTEGRAL (self), caps);
+  }
+  return GST_PAD_PROBE_OK;
 }
 
 static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *)
@@ -253,10 +317,13 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
   format.pixel_weight = counted.weight;
   if (counted.soft)
     format.soft = inthist::SoftBins::of (counted.feature, state.shape.bins);
+  const auto picture_bytes = [&shape = state.shape] (const inthist::PixelFormat &of) {
+    return shape.width > 0 ? most_picture_bytes (of, shape.width, shape.height, shape.height) : 0;
+  };
   if (GST_VIDEO_INFO_WIDTH (&info) != GST_VIDEO_INFO_WIDTH (&state.info)
       || GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&state.info)
-      || format.most_bytes () > state.format.most_bytes ())
-    forget_frame_size (state);  // larger pixels leave less memory
+      || picture_bytes (format) > picture_bytes (state.format))
+    forget_frame_size (state);  // larger pictures leave less memory
   state.info = info;
   state.format = format;
   return TRUE;
@@ -324,11 +391,6 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
     LOG (self, "frame %" G_GUINT64_FORMAT " is late: it passes", number);
     return {};
   }
-  if (state.format.feature == inthist::Feature::labels
-      && GST_VIDEO_INFO_FORMAT (&state.info) != GST_VIDEO_FORMAT_GRAY8)
-    return error (Error::Kind::bad_setting, "feature=labels counts GRAY8 pixels, not ",
-                  GST_VIDEO_INFO_NAME (&state.info),
-                  ": put video/x-raw,format=GRAY8 before the element");
   const GstVideoRectangle area = TRY (frame_area (buffer, state.info));
   set_frame_size (state, area.w, area.h);
   TRY (state.regions.update (properties.regions, state.shape));
@@ -383,6 +445,13 @@ static gboolean gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent 
       state.shedder.reset ();
       break;
     case GST_EVENT_SEGMENT: state.shedder.reset (); break;
+    case GST_EVENT_STREAM_START:
+      // An upstream that asks what is possible sends no caps where they do not suit.
+      if (g_autoptr (GstCaps) caps = counts_labels (self) ? gst_pad_peer_query_caps (
+                                         GST_BASE_TRANSFORM_SINK_PAD (trans), nullptr)
+                                                          : nullptr)
+        refuse_unless_labels (self, caps);
+      break;
     case GST_EVENT_EOS:
       if (state.reporter)
         state.reporter->drain ();  // all messages come before EOS
@@ -473,6 +542,8 @@ static void gst_cuda_integral_init (GstCudaIntegral *self)
       new State;
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
   gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
+  gst_pad_add_probe (GST_BASE_TRANSFORM_SINK_PAD (self), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+                     gst_cuda_integral_probe_caps, nullptr, nullptr);
 }
 
 void gst_cuda_integral_class_compute (GstCudaIntegralClass *klass, inthist::Content content,
@@ -502,6 +573,7 @@ static void gst_cuda_integral_class_init (GstCudaIntegralClass *klass)
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
   trans_class->start = GST_DEBUG_FUNCPTR (gst_cuda_integral_start);
   trans_class->stop = GST_DEBUG_FUNCPTR (gst_cuda_integral_stop);
+  trans_class->transform_caps = GST_DEBUG_FUNCPTR (gst_cuda_integral_transform_caps);
   trans_class->set_caps = GST_DEBUG_FUNCPTR (gst_cuda_integral_set_caps);
   trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_cuda_integral_transform_ip);
   trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_cuda_integral_sink_event);

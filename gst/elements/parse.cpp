@@ -180,33 +180,43 @@ Expected<inthist::Quantization> parse_quantization (std::string_view text, inthi
   return parts;
 }
 
-Expected<inthist::Lut> parse_lut (std::string_view text, const char *name)
+Expected<ParsedLut> parse_lut (std::string_view text, const char *name)
 {
   const auto refuse = [name] (const auto &...why) {
     return error (Error::Kind::bad_setting, name, ": ", why...,
                   "; write 1 to 256 bins, the first of value 0, separated by commas");
   };
-  inthist::Lut lut;
-  lut.fill (inthist::kNoValue);
-  std::size_t n = 0;
-  for (const char *at = text.data (), *const end = at + text.size ();;) {
-    at = std::find_if_not (at, end, [] (char c) { return g_ascii_isspace (c) || c == ','; });
-    if (at == end)
-      break;
+  ParsedLut parsed;
+  parsed.lut.fill (inthist::kNoValue);
+  int &n = parsed.n;
+  const char *at = text.data (), *const end = at + text.size ();
+  const auto skip_spaces = [&at, end] {
+    at = std::find_if_not (at, end, [] (char c) { return g_ascii_isspace (c); });
+  };
+  skip_spaces ();
+  for (bool comma = false; at != end || comma;) {
+    if (at == end || *at == ',')
+      return refuse ("number ", n + 1, ", the bin of value ", n, ", is empty");
     int bin;
     const auto [after, problem] = std::from_chars (at, end, bin);
     if (problem != std::errc () || bin < 0 || bin > 255
         || (after != end && *after != ',' && !g_ascii_isspace (*after)))
       return refuse (quoted ({ at, std::min<std::size_t> (8, end - at) }),
                      " is no bin from 0 to 255");
-    if (n == lut.size ())
+    if (n == int (parsed.lut.size ()))
       return refuse ("it has more than 256 numbers");
-    lut[n++] = std::uint8_t (bin);
+    parsed.lut[std::size_t (n++)] = std::uint8_t (bin);
     at = after;
+    skip_spaces ();
+    comma = at != end && *at == ',';
+    if (comma) {
+      at++;
+      skip_spaces ();
+    }
   }
   if (n == 0)
     return refuse ("it has no number");
-  return lut;
+  return parsed;
 }
 
 Expected<std::vector<int>> parse_device_ids (std::string_view text)

@@ -30,9 +30,15 @@ Expected<std::vector<gfloat>> parse_histogram (std::string_view text);
 Expected<inthist::Quantization> parse_quantization (std::string_view text,
                                                     inthist::Feature feature);
 
+/// A table from values to bins, and how many numbers its text has.
+struct ParsedLut {
+  inthist::Lut lut;
+  int n = 0;
+};
+
 /// Parses the property `name`, a table from values to bins: 1 to 256 numbers of 0 to 255, separated
-/// by commas or white space. Values that it has no number for are in no bin.
-Expected<inthist::Lut> parse_lut (std::string_view text, const char *name);
+/// by a comma or white space. Values that it has no number for are in no bin.
+Expected<ParsedLut> parse_lut (std::string_view text, const char *name);
 
 /// Parses "0,1,2": CUDA devices, each once.
 Expected<std::vector<int>> parse_device_ids (std::string_view text);

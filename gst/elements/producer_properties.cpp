@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "producer_properties.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <span>
 
 #include <glib/gstdio.h>
 
@@ -152,11 +154,12 @@ PropertyTable<ProducerProperties> make_table (Content content)
                        "Compute every n-th frame; the others pass without the meta");
   table.text ("regions", FIELD (regions), kPlaying,
               bins ? "Regions \"x,y,width,height;...\" in pixels whose histograms go out as an "
-                     "element message \"integral-histogram\" for each frame; one outside of the "
-                     "frame is an error"
+                     "element message \"integral-histogram\" for each frame; one partly outside "
+                     "of the frame is clipped to it, one wholly outside is an error"
                    : "Regions \"x,y,width,height;...\" in pixels whose sum and mean, and with "
                      "squared their sum of squares and variance, go out as an element message "
-                     "\"integral-image\" for each frame; one outside of the frame is an error",
+                     "\"integral-image\" for each frame; one partly outside of the frame is "
+                     "clipped to it, one wholly outside is an error",
               [] (const std::string &text) { return parse_regions (text); });
   table.number<guint> ("tuning-time", FIELD (options.tuning_time), 0, kMaxTuningTime, kReady,
                        "With strategy=auto, about how many milliseconds to spend at most on "
@@ -198,7 +201,8 @@ PropertyTable<ProducerProperties> make_table (Content content)
                   TRY (parse_lut (text, "lut"));
                 return {};
               });
-  table.text ("lut-location", FIELD (lut_location), kReady, "File with such a table",
+  table.text ("lut-location", FIELD (lut_location), kReady,
+              "File with such a table, read when the element goes to PAUSED",
               [] (const std::string &) { return Expected<> (); });
   table.choice ("weight", FIELD (weight), GST_TYPE_INTEGRAL_HISTOGRAM_WEIGHT, kReady,
                 "What a pixel adds to its bin. All but one are computed on the CPU, as is soft");
@@ -301,17 +305,25 @@ static Expected<std::string> read_table (const std::string &path)
   return text;
 }
 
-Expected<inthist::Lut> ProducerProperties::table (Content content) const
+Expected<BinTable> ProducerProperties::table (Content content) const
 {
   if (content != Content::bins)
-    return inthist::uniform_lut (256);  // pixels are the values themselves
+    return BinTable{ inthist::uniform_lut (256) };  // pixels are the values themselves
   if (soft)
-    return inthist::uniform_lut (256);  // bins are the frame's
-  if (!lut.empty ())
-    return parse_lut (lut, "lut");
-  if (lut_location.empty ())
-    return inthist::lut_of_feature (inthist::Feature (feature), int (bins));
-  return parse_lut (TRY (read_table (lut_location)), "lut-location");
+    return BinTable{ inthist::uniform_lut (256) };  // bins are the frame's
+  if (!has_lut ())
+    return BinTable{ inthist::lut_of_feature (inthist::Feature (feature), int (bins)) };
+  const char *const name = lut.empty () ? "lut-location" : "lut";
+  const std::string text = lut.empty () ? TRY (read_table (lut_location)) : lut;
+  const ParsedLut parsed = TRY (parse_lut (text, name));
+  const std::span numbers (parsed.lut.data (), std::size_t (parsed.n));
+  const auto outside =
+      std::ranges::count_if (numbers, [this] (int bin) { return bin >= int (bins); });
+  if (outside == parsed.n)
+    return error (Error::Kind::bad_setting, name, ": no number is below bins=", bins,
+                  ", so that every pixel counts nowhere; write bins from 0 to ", bins - 1,
+                  ", or raise bins above the numbers, to at most ", int (inthist::kNoValue));
+  return BinTable{ parsed.lut, int (outside) };
 }
 
 Expected<> ProducerProperties::check_shape (const inthist::Shape &shape) const

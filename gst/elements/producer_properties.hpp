@@ -16,6 +16,12 @@ namespace integralhist {
 
 enum class Backend { automatic, cuda, cpu };
 
+/// A table from values to bins.
+struct BinTable {
+  inthist::Lut lut;
+  int n_outside = 0;  // of the numbers that a user wrote, those that are no bin
+};
+
 struct ProducerProperties {
   Backend backend = Backend::automatic;
   int cuda_device_id = -1;
@@ -48,8 +54,9 @@ struct ProducerProperties {
   inthist::Shape shape (inthist::Content content) const;
   /// Returns what is counted, once check () has found no error.
   Counted counted () const;
-  /// Returns the table from values to bins. Reads the file that has it.
-  Expected<inthist::Lut> table (inthist::Content content) const;
+  /// Returns the table from values to bins. Reads the file that has it. An error for users where no
+  /// value has a bin.
+  Expected<BinTable> table (inthist::Content content) const;
 };
 
 /// Returns the properties of the element that computes such content.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include <kernels/tensor_view.hpp>
 
@@ -38,10 +39,62 @@ GType gst_integral_histogram_counter_get_type (void)
   return type;
 }
 
+namespace {
+
+/// A feature by all of its names.
+struct FeatureNames {
+  inthist::Feature feature;
+  GstIntegralHistogramFeature value;
+  std::string_view name;
+};
+
+#define FEATURE(name, NAME) \
+  { \
+    inthist::Feature::name, GST_INTEGRAL_HISTOGRAM_FEATURE_##NAME, #name \
+  }
+constexpr FeatureNames kFeatureNames[] = {
+  FEATURE (luma, LUMA),
+  FEATURE (labels, LABELS),
+  FEATURE (red, RED),
+  FEATURE (green, GREEN),
+  FEATURE (blue, BLUE),
+  FEATURE (cb, CB),
+  FEATURE (cr, CR),
+  FEATURE (hue, HUE),
+  FEATURE (saturation, SATURATION),
+  FEATURE (value, VALUE),
+  FEATURE (rgb, RGB),
+  FEATURE (ycbcr, YCBCR),
+  FEATURE (hue_saturation, HUE_SATURATION),
+  FEATURE (hsv, HSV),
+  FEATURE (gradient, GRADIENT),
+  FEATURE (signed_gradient, SIGNED_GRADIENT),
+  FEATURE (lbp, LBP),
+  FEATURE (uniform_lbp, UNIFORM_LBP),
+};
+#undef FEATURE
+
+/// Returns whether a feature has the same row in all tables. Its nick is its name with hyphens.
+constexpr bool have_one_order ()
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (kFeatureNames); i++) {
+    const auto &[feature, value, name] = kFeatureNames[i];
+    const std::string_view nick = inthist::kFeatures[i].nick;
+    if (gsize (feature) != i || gsize (value) != i
+        || !std::ranges::equal (name, nick,
+                                [] (char a, char b) { return (a == '_' ? '-' : a) == b; }))
+      return false;
+  }
+  return G_N_ELEMENTS (kFeatureNames) == G_N_ELEMENTS (inthist::kFeatures);
+}
+static_assert (have_one_order (),
+               "inthist::Feature, kFeatures and GstIntegralHistogramFeature differ");
+
+}  // namespace
+
 GType gst_integral_histogram_feature_get_type (void)
 {
   constexpr gsize kN = G_N_ELEMENTS (inthist::kFeatures);
-  static_assert (kN == GST_INTEGRAL_HISTOGRAM_FEATURE_UNIFORM_LBP + 1);
   static const auto values = [] {
     std::array<GEnumValue, kN + 1> all = {};
     for (gsize i = 0; i < kN; i++)

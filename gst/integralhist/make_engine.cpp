@@ -10,6 +10,7 @@
 #include "cuda/pinned_memory.hpp"
 #include "log.hpp"
 #include "on_demand_engine.hpp"
+#include "picture_planes.hpp"
 #include "sharded/sharded_engine.hpp"
 
 namespace integralhist {
@@ -31,7 +32,8 @@ bool is_plain_cpu (const Options &options, const Devices &devices)
 
 Expected<std::unique_ptr<Engine>> make_eager_once (const inthist::Shape &shape,
                                                    const inthist::Lut &lut, const Options &options,
-                                                   const Devices &devices, int pixel_bytes)
+                                                   const Devices &devices,
+                                                   const inthist::PixelFormat &format)
 {
   if (is_plain_cpu (options, devices)) {
     GST_DEBUG ("%s: one engine, on the CPU", describe (shape).c_str ());
@@ -54,7 +56,9 @@ Expected<std::unique_ptr<Engine>> make_eager_once (const inthist::Shape &shape,
   if (!several) {
     const unsigned room =
         room_for (shape, all.front ().memory,
-                  overhead_of (shape, options, functions.kind, pixel_bytes, options.async_depth));
+                  overhead_of (shape, options, functions.kind,
+                               most_picture_bytes (format, shape.width, shape.height, shape.height),
+                               options.async_depth));
     // Without a limit one tensor is enough; waits for tensors held downstream are warned about.
     GST_DEBUG ("%s: device %d has room for %u tensors", describe (shape).c_str (), all.front ().id,
                room);
@@ -67,15 +71,15 @@ Expected<std::unique_ptr<Engine>> make_eager_once (const inthist::Shape &shape,
     }
   }
   GST_DEBUG ("%s: a sharded engine of %zu devices", describe (shape).c_str (), all.size ());
-  return make_sharded_engine (shape, options, std::move (all), functions, pixel_bytes);
+  return make_sharded_engine (shape, options, std::move (all), functions, format);
 }
 
 /// Makes an engine that computes each frame at once.
 Expected<std::unique_ptr<Engine>> make_eager (const inthist::Shape &shape, const inthist::Lut &lut,
                                               const Options &options, const Devices &devices,
-                                              int pixel_bytes)
+                                              const inthist::PixelFormat &format)
 {
-  auto first = make_eager_once (shape, lut, options, devices, pixel_bytes);
+  auto first = make_eager_once (shape, lut, options, devices, format);
   // A strategy measured to be faster may need more memory than the built-in choice.
   const bool is_large = !first && first.error ().kind == Error::Kind::no_memory && !options.strategy
                         && options.tuning_time > 0;
@@ -83,7 +87,7 @@ Expected<std::unique_ptr<Engine>> make_eager (const inthist::Shape &shape, const
     return first;
   GST_DEBUG ("no memory for the measured strategy (%s): trying the built-in choice",
              first.error ().message.c_str ());
-  return make_eager_once (shape, lut, untuned (options), devices, pixel_bytes);
+  return make_eager_once (shape, lut, untuned (options), devices, format);
 }
 
 /// Returns whether a GPU has room for an eager engine's tensors and, while frames turn to on demand
@@ -117,7 +121,7 @@ Options for_questions (Options options)
 
 Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, const inthist::Lut &lut,
                                                const Options &options, const Devices &devices,
-                                               int pixel_bytes)
+                                               const inthist::PixelFormat &format)
 {
   const bool plain_cpu = is_plain_cpu (options, devices), on_gpu = !devices.contexts.empty (),
              // else eager engines say what is wrong, and the CPU computes frames in host memory
@@ -132,12 +136,12 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
   if (options.compute == Compute::eager
       || (automatic && !plain_cpu
           && (!stay_on_gpu || are_downloaded || !TRY (has_room_to_turn (shape, options, devices)))))
-    return make_eager (shape, lut, options, devices, pixel_bytes);
+    return make_eager (shape, lut, options, devices, format);
   GST_DEBUG ("%s: frames are computed when somebody asks%s", describe (shape).c_str (),
              automatic && on_gpu ? ", once less than all is asked" : "");
   const auto later = [=] (const Options &with) -> LazyEngine::Make {
     return [=] () -> Expected<std::shared_ptr<Engine>> {
-      return TRY (make_eager (shape, lut, with, devices, pixel_bytes));
+      return TRY (make_eager (shape, lut, with, devices, format));
     };
   };
   // when the CPU turns to an eager engine, frames stream: nothing is measured

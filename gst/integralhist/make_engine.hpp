@@ -18,10 +18,10 @@ struct Devices {
 };
 
 /// Makes the engine for a shape: a sharded one for several devices, or where the settings or the
-/// memory need rounds. A pixel of the input takes at most `pixel_bytes`.
+/// memory need rounds. Pictures of the input are no larger than those of `format`.
 Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, const inthist::Lut &lut,
                                                const Options &options, const Devices &devices,
-                                               int pixel_bytes);
+                                               const inthist::PixelFormat &format);
 
 /// Returns the CPU as a device of its own, so that a sharded engine runs without a GPU.
 ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options);

@@ -101,10 +101,18 @@ public:
                    std::shared_ptr<WholeFrames> behind)
   {
     if (begins_eager_) {
-      const auto engine = TRY (eager_.get ());
-      frames_ = std::make_shared<OnDemandFrames> (shape, lut, engine->plan (), std::move (behind));
-      when_ = &kFirst;
-      return {};
+      const auto engine = eager_.get ();
+      if (engine) {
+        frames_ =
+            std::make_shared<OnDemandFrames> (shape, lut, (*engine)->plan (), std::move (behind));
+        when_ = &kFirst;
+        return {};
+      }
+      if (engine.error ().kind != Error::Kind::no_memory)
+        return tl::make_unexpected (engine.error ());
+      begins_eager_ = false;  // frames in host memory wait for questions, too
+      stay_on_demand (engine.error ());
+      choose (kFailed);
     }
     TRY (check_threads (options.cancelled.get ()));
     const bool is_cpu = options.strategy && options.strategy->device == inthist::Device::cpu;
@@ -307,7 +315,7 @@ private:
   const bool automatic_;
   LazyEngine eager_;
   const std::unique_ptr<DeviceFrames> on_device_;
-  const bool begins_eager_;  // and stays so for frames in host memory
+  bool begins_eager_;  // and stays so for frames in host memory; set before the first frame
   std::shared_ptr<OnDemandFrames> frames_;
   std::shared_ptr<TensorPool> pool_;
   bool stays_on_demand_ = false;    // the streaming thread's

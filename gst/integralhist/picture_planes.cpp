@@ -85,10 +85,16 @@ PicturePlanes PicturePlanes::stage (std::byte *to) const
   return staged;
 }
 
-std::size_t most_picture_bytes (int width, int pixel_bytes, int rows)
+std::size_t most_picture_bytes (const inthist::PixelFormat &format, int width, int n, int rows)
 {
-  return inthist::round_up (std::size_t (width) * pixel_bytes, 512)
-         * rows;  // cudaMallocPitch's rows
+  inthist::Image image;
+  image.format = format;
+  image.left = image.top = 1;  // where most of the chroma is copied
+  image.rows = rows;
+  std::size_t bytes = 0;
+  for (const PictureRows &plane : PicturePlanes (image, width, n).all ())
+    bytes += inthist::round_up (plane.bytes, 512) * plane.n;
+  return bytes;
 }
 
 }  // namespace integralhist

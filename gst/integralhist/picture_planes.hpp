@@ -44,7 +44,10 @@ private:
   PictureRows rows_[3];
 };
 
-/// Returns the most bytes of a picture on a device, whoever has allocated it.
-std::size_t most_picture_bytes (int width, int pixel_bytes, int rows);
+/// Returns the most bytes of `n` rows of a picture on a device, whoever has allocated it and
+/// however the frame is cropped: at least PicturePlanes::size (), and rows as far apart as
+/// cudaMallocPitch has them. The frame has `rows` rows, and all count where the feature reads more
+/// than a pixel of the first plane.
+std::size_t most_picture_bytes (const inthist::PixelFormat &format, int width, int n, int rows);
 
 }  // namespace integralhist

@@ -199,9 +199,9 @@ void run_devices (Table &table, const Shape &shape, const Frame &frame, const Co
       options.tuning_time = 0;
       std::unique_ptr<Engine> engine;
       if (n > 1 || options.max_device_memory > 0 || options.task_bins > 0)
-        engine = must (
-            make_sharded_engine (shape, options, devices,
-                                 cuda_functions ({ contexts.begin (), contexts.begin () + n }), 1));
+        engine = must (make_sharded_engine (
+            shape, options, devices, cuda_functions ({ contexts.begin (), contexts.begin () + n }),
+            {}));
       else
         engine = must (make_cuda_engine (shape, lut, options, contexts[0]));
       table.row (shape, where, n,

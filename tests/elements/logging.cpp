@@ -158,6 +158,23 @@ GST_START_TEST (waits)
 }
 GST_END_TEST;
 
+/// Numbers of a table that are no bin are counted once, at the start.
+GST_START_TEST (tables)
+{
+  const auto lines_of = [] (const char *lut) {
+    start ();
+    Alone alone (std::string ("cudaintegralhist backend=cpu tuning-time=0 lut=") + lut, gray ());
+    for (int i = 0; i < 2; i++)
+      gst_buffer_unref (alone.pass (frame ()));
+    fail_unless_equals_int (count ("cudaintegralhist", GST_LEVEL_WARNING), 0);
+    return count ("cudaintegralhist", GST_LEVEL_INFO,
+                  "numbers of the lut that are bins=32 or more, whose values count nowhere: 3");
+  };
+  fail_unless_equals_int (lines_of ("0,31,32,33,255"), 1);
+  fail_unless_equals_int (lines_of ("0,31"), 0);
+}
+GST_END_TEST;
+
 static Suite *logging_suite ()
 {
   Suite *suite = suite_create ("logging");
@@ -167,6 +184,7 @@ static Suite *logging_suite ()
   suite_add_tcase (suite, tests);
   tcase_add_test (tests, errors);
   tcase_add_test (tests, decisions);
+  tcase_add_test (tests, tables);
   tcase_add_test (tests, waits);
   return suite;
 }

@@ -229,7 +229,8 @@ std::unique_ptr<Engine> tight_engine (Options options)
     };
     devices.push_back (std::move (device));
   }
-  return must (make_sharded_engine (shape (), options, std::move (devices), DeviceFunctions (), 1));
+  return must (
+      make_sharded_engine (shape (), options, std::move (devices), DeviceFunctions (), {}));
 }
 
 Frame frame_of (const std::vector<guint8> &pixels)

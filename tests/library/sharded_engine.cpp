@@ -102,7 +102,7 @@ GST_START_TEST (unequal)
   const std::size_t memory = rounds ? 400000 : 1 << 30;
   const auto engine = must (make_sharded_engine (
       kShape, options, { device_of_speed (0, 4, memory), device_of_speed (1, 16, memory) },
-      DeviceFunctions (), 1));
+      DeviceFunctions (), {}));
   for (unsigned i = 0; i < 12; i++) {
     const auto pixels = picture (i);
     const auto tensor = must (engine->submit (frame_of (pixels))).tensor;
@@ -147,7 +147,7 @@ GST_START_TEST (relayed)
   const std::size_t memory = 1 << 30;
   auto engine = must (make_sharded_engine (
       kShape, options, { device_of_speed (0, 0, memory), device_of_speed (1, 3, memory) }, host,
-      1));
+      {}));
   fail_unless (engine->description ().find ("from device to device") != std::string::npos);
   std::vector<std::pair<std::shared_ptr<Tensor>, unsigned>> tensors;
   for (unsigned i = 0; i < 20; i++) {
@@ -164,7 +164,7 @@ GST_START_TEST (relayed)
   // parts that go to the host anyway are not brought twice
   engine = must (make_sharded_engine (
       kShape, options, { device_of_speed (0, 0, 400000), device_of_speed (1, 0, 400000) }, host,
-      1));
+      {}));
   fail_unless (is_right (*must (engine->submit (frame_of (picture (1)))).tensor, picture (1)));
   fail_unless_equals_int (int (brought), 20);
 }
@@ -188,7 +188,7 @@ GST_START_TEST (one_at_a_time)
   };
   const auto engine = must (make_sharded_engine (
       kShape, options, { device_of_speed (0, 0, 400000), device_of_speed (1, 0, 400000) }, host,
-      1));
+      {}));
   const auto pixels = picture (5);
   for (int i = 0; i < repeats (3000); i++)
     fail_unless (engine->submit (frame_of (pixels)));
@@ -211,7 +211,7 @@ GST_START_TEST (held)
                     memory = tensor_bytes * 13 / 10 + 300000;
   auto engine = must (make_sharded_engine (
       kShape, options, { device_of_speed (0, 0, memory), device_of_speed (1, 1, memory) },
-      DeviceFunctions (), 1));
+      DeviceFunctions (), {}));
   const auto pixels = picture (1);
   std::vector<std::shared_ptr<Tensor>> kept = { must (engine->submit (frame_of (pixels))).tensor,
                                                 must (engine->submit (frame_of (pixels))).tensor };
@@ -244,7 +244,7 @@ GST_START_TEST (many)
         must (make_sharded_engine (kShape, options,
                                    { device_of_speed (0, 0, memory), device_of_speed (1, 0, memory),
                                      device_of_speed (2, 1, memory) },
-                                   DeviceFunctions (), 1));
+                                   DeviceFunctions (), {}));
     std::mt19937 random (3);
     std::vector<std::pair<std::shared_ptr<Tensor>, unsigned>> kept;
     for (unsigned i = 0; i < 150; i++) {

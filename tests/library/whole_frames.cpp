@@ -4,6 +4,7 @@
 // says so, and fail when it says so. What they count is the truth.
 #include <gst/integralhist/host_fence.hpp>
 #include <gst/integralhist/interruptible.hpp>
+#include <gst/integralhist/on_demand_engine.hpp>
 #include <gst/integralhist/whole_frames.hpp>
 
 #include <atomic>
@@ -232,6 +233,59 @@ GST_START_TEST (counts)
 }
 GST_END_TEST;
 
+/// Where a device's eager engine finds no memory at the start, frames wait for questions; other
+/// failures stay errors.
+GST_START_TEST (no_memory_at_the_start)
+{
+  class OtherMemory final : public DeviceFrames {
+    bool takes (const Frame &) const override { return false; }
+    Expected<std::unique_ptr<EngineTensor>> make (const std::shared_ptr<OnDemandFrames> &) override
+    {
+      return error (Kind::failed, "nothing lies there");
+    }
+    Expected<MemoryReturns *> returns () override { return nullptr; }
+    Expected<SubmittedFrame> keep (const Frame &, std::shared_ptr<EngineTensor>) override
+    {
+      return error (Kind::failed, "nothing lies there");
+    }
+    int device () const override { return 0; }
+    guint64 bytes () const override { return 0; }
+  };
+  const inthist::Shape shape = {
+    8, 4, 2, inthist::Type::u32, inthist::Content::bins, inthist::Type::u8
+  };
+  const Options options = { .compute = Compute::automatic };
+  for (const Kind kind : { Kind::no_memory, Kind::failed }) {
+    Devices devices;
+    devices.make_fails = kind;
+    auto engine = make_on_demand_engine (shape, inthist::uniform_lut (2), options, maker (devices),
+                                         nullptr, std::make_unique<OtherMemory> ());
+    fail_unless (engine.has_value () == (kind == Kind::no_memory));
+    if (!engine) {
+      fail_unless (engine.error ().kind == kind);
+      continue;
+    }
+    devices.make_fails = {};  // it stays as it is
+    const std::vector<guint8> pixels (8 * 4, 200);
+    Frame frame;
+    frame.image = { pixels.data (), 8, {} };
+    for (int i = 0; i < 10; i++) {
+      const auto tensor = must ((*engine)->submit (frame)).tensor;
+      guint32 counts[2] = {};
+      const inthist::Region all = { 1, 1, 5, 2 };
+      const Query query = { .question = inthist::Question::counts,
+                            .windows = { &all, 1, {} },
+                            .answers = counts };
+      must (tensor->ask ({ &query, 1 }));
+      fail_unless (counts[0] == 0 && counts[1] == 10);
+    }
+    fail_unless_equals_int (devices.made, 0);
+    fail_unless_equals_string ((*engine)->stats ().when, "on-demand");
+    fail_unless_equals_string ((*engine)->stats ().why, "to compute ahead has failed");
+  }
+}
+GST_END_TEST;
+
 static Suite *whole_frames_suite ()
 {
   Suite *suite = suite_create ("whole_frames");
@@ -242,6 +296,7 @@ static Suite *whole_frames_suite ()
   tcase_add_test (tcase, failures);
   tcase_add_test (tcase, end);
   tcase_add_test (tcase, counts);
+  tcase_add_test (tcase, no_memory_at_the_start);
   return suite;
 }
 

@@ -77,9 +77,14 @@ class Errors(unittest.TestCase):
         self.check(('"256" is no bin', BINS), lut='256')
         self.check(('"-1" is no bin', BINS), lut='-1')
         self.check(('"1.5" is no bin', BINS), lut='1.5')
-        self.check(('no number', BINS), lut=',')
+        for text, empty in ((',', 1), ('1,,2', 2), ('1, \n ,2', 2), (',1', 1), ('1,2,', 3)):
+            self.check((f'number {empty}, the bin of value {empty - 1}, is empty', BINS), lut=text)
+        self.check(('no number', BINS), lut=' ')
         self.check(('more than 256 numbers', BINS), lut=','.join(['1'] * 257))
         self.check(('at most 255', 'set bins=255 or less'), lut='1', bins=256)
+        for text, bins in ('3,7 9', 3), ('255', 255), ('1', 1):
+            self.check(('lut: ', f'no number is below bins={bins}', 'every pixel counts nowhere',
+                        f'write bins from 0 to {bins - 1}'), lut=text, bins=bins)
         self.check(('lut and lut-location are both set', 'set one of them'),
                    lut='1', lut_location='/nowhere')
 
@@ -94,15 +99,75 @@ class Errors(unittest.TestCase):
             for content, words in ((b'1, ' * 22000, ('more than 65536 bytes', FILE)),
                                    (b'\xff\0junk', ('is no bin', BINS)),
                                    (b'', ('no number', BINS)),
+                                   (b'1,,2', ('number 2', 'is empty', BINS)),
+                                   (b'32', ('no number is below bins=32',)),
                                    (b'1 ' * 257, ('more than 256 numbers', BINS))):
                 with open(path, 'wb') as file:
                     file.write(content)
                 self.check(('lut-location', *words), lut_location=path)
 
+    def test_the_start_fails(self):
+        """A table that cannot be read is told before a frame comes."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, value in (('lut', '99'), ('lut-location', os.path.join(folder, 'none'))):
+                hist = Gst.ElementFactory.make('cudaintegralhist')
+                bus = Gst.Bus.new()
+                hist.set_bus(bus)
+                hist.set_property('backend', 'cpu')
+                hist.set_property(name, value)
+                self.assertEqual(hist.set_state(Gst.State.PAUSED), Gst.StateChangeReturn.FAILURE)
+                message = bus.pop_filtered(Gst.MessageType.ERROR)
+                self.assertIn(name + ('=' if name == 'lut-location' else ': '),
+                              message.parse_error()[0].message)
+                self.assertIsNone(bus.pop_filtered(Gst.MessageType.ERROR))
+                hist.set_state(Gst.State.NULL)
+                hist.set_bus(None)
+
     def test_labels(self):
-        self.check(('feature=labels counts GRAY8 pixels, not NV12',
-                    'put video/x-raw,format=GRAY8 before the element'),
-                   feature='labels')
+        """Whether upstream asks what is possible, or says what it has."""
+        words = ('feature=labels counts GRAY8 pixels, not NV12',
+                 'put video/x-raw,format=GRAY8 before the element')
+        self.check(words, feature='labels')
+        pipeline = Gst.parse_launch(
+            'appsrc name=source ! cudaintegralhist name=hist backend=cpu ! fakesink')
+        pipeline.get_by_name('hist').set_property('feature', 'labels')
+        pipeline.set_state(Gst.State.PLAYING)
+        caps = Gst.Caps.from_string('video/x-raw,format=NV12,width=20,height=10,framerate=1/1')
+        pipeline.get_by_name('source').push_sample(
+            Gst.Sample.new(Gst.Buffer.new_allocate(None, 300, None), caps, None, None))
+        message = pipeline.get_bus().timed_pop_filtered(20 * Gst.SECOND, Gst.MessageType.ERROR)
+        pipeline.set_state(Gst.State.NULL)
+        for word in words:
+            self.assertIn(word, message.parse_error()[0].message)
+
+
+class Caps(unittest.TestCase):
+    def test_labels(self):
+        """Both pads take GRAY8 alone, and a converter before the element makes it."""
+        pipeline = Gst.parse_launch(
+            'videotestsrc num-buffers=1 ! video/x-raw,format=NV12 ! videoconvert ! '
+            'cudaintegralhist name=hist backend=cpu ! fakesink name=sink')
+        hist = pipeline.get_by_name('hist')
+        pads = [hist.get_static_pad(name) for name in ('sink', 'src')]
+        other = Gst.Caps.from_string('video/x-raw(ANY),format={I420,NV12,RGB}')
+        self.assertTrue(all(pad.query_caps(None).can_intersect(other) for pad in pads))
+        hist.set_property('feature', 'labels')
+        for pad in pads:
+            caps = pad.query_caps(None)
+            self.assertFalse(caps.is_empty())
+            for i in range(caps.get_size()):
+                self.assertEqual(caps.get_structure(i).get_value('format'), 'GRAY8')
+            self.assertTrue(pad.query_caps(other).is_empty())
+        pipeline.set_state(Gst.State.PLAYING)
+        message = pipeline.get_bus().timed_pop_filtered(
+            20 * Gst.SECOND, Gst.MessageType.ERROR | Gst.MessageType.EOS)
+        self.assertEqual(message.type, Gst.MessageType.EOS)
+        self.assertEqual(pads[0].get_current_caps().get_structure(0).get_value('format'), 'GRAY8')
+        hist.set_property('feature', 'luma')  # is for the next start
+        self.assertFalse(pads[0].query_caps(None).can_intersect(other))
+        pipeline.set_state(Gst.State.READY)
+        self.assertTrue(pads[0].query_caps(None).can_intersect(other))
+        pipeline.set_state(Gst.State.NULL)
 
 
 @unittest.skipUnless(GstIntegralHist, 'built without introspection')
@@ -136,6 +201,28 @@ class Answers(unittest.TestCase):
         wanted = [sum(whole[i::3]) for i in range(3)]
         self.assertEqual(from_file.region(0, 0, 20, 10), wanted)
         self.assertEqual(from_text.region(0, 0, 20, 10), wanted)
+
+    def test_the_file_is_read_once(self):
+        """A new frame size makes a new engine, and takes the table that the start has read."""
+        with tempfile.NamedTemporaryFile('w') as file:
+            file.write(' 0 , 1\n2\n\n')
+            file.flush()
+            pipeline = Gst.parse_launch(
+                'appsrc name=source ! cudaintegralhist backend=cpu bins=3 feature=labels '
+                f'lut-location="{file.name}" ! appsink name=sink sync=false')
+            pipeline.set_state(Gst.State.PLAYING)
+            for width, pixels in (4, b'\0\1\1\2'), (8, b'\2\2\2\1\1\0\3\3'):
+                caps = Gst.Caps.from_string(
+                    f'video/x-raw,format=GRAY8,width={width},height=1,framerate=1/1')
+                pipeline.get_by_name('source').push_sample(
+                    Gst.Sample.new(Gst.Buffer.new_wrapped(pixels), caps, None, None))
+                buffer = pipeline.get_by_name('sink').try_pull_sample(20 * Gst.SECOND).get_buffer()
+                histogram = GstIntegralHist.buffer_get_integral_histogram_meta(buffer).histogram
+                self.assertEqual(histogram.region(0, 0, width, 1),
+                                 [pixels.count(value) for value in range(3)])
+                with open(file.name, 'w') as other:
+                    other.write('no table')
+            pipeline.set_state(Gst.State.NULL)
 
 
 if __name__ == '__main__':

@@ -9,7 +9,6 @@
 
 #include "../memory_messages.hpp"
 #include "../part_memory.hpp"
-#include "../picture_planes.hpp"
 
 namespace integralhist {
 namespace {
@@ -176,12 +175,12 @@ private:
 }  // namespace
 
 std::size_t overhead_of (const inthist::Shape &part, const Options &options, inthist::Device kind,
-                         int pixel_bytes, unsigned parts)
+                         std::size_t picture, unsigned parts)
 {
   const PartMemory memory = memory_of (
       part, options.strategy ? options.strategy : inthist::preferred_strategy (kind, part), {});
   return parts * (memory.pixels + memory.workspace) + memory.above
-         + (parts + kPicturesAhead) * most_picture_bytes (part.width, pixel_bytes, part.height);
+         + (parts + kPicturesAhead) * picture;
 }
 
 unsigned room_for (const inthist::Shape &shape, std::size_t memory, std::size_t needed)

@@ -53,8 +53,8 @@ Expected<Partition> divide (const inthist::Shape &shape, std::span<const ShardDe
                             std::size_t pictures = 0);
 
 /// Returns the most bytes that an engine needs besides tensors, with the built-in choice, parts of
-/// this shape, pixels of so many bytes, and so many parts in flight.
+/// this shape, pictures of so many bytes for each, and so many parts in flight.
 std::size_t overhead_of (const inthist::Shape &part, const Options &options, inthist::Device kind,
-                         int pixel_bytes, unsigned parts);
+                         std::size_t picture, unsigned parts);
 
 }  // namespace integralhist

@@ -199,16 +199,18 @@ Expected<std::unique_ptr<Engine>> make_sharded_engine (const inthist::Shape &sha
                                                        const Options &options,
                                                        std::vector<ShardDevice> devices,
                                                        const DeviceFunctions &functions,
-                                                       int pixel_bytes)
+                                                       const inthist::PixelFormat &format)
 {
-  const std::size_t picture = most_picture_bytes (shape.width, pixel_bytes, shape.height);
+  const auto picture = [&] (int rows) {
+    return most_picture_bytes (format, shape.width, rows, shape.height);
+  };
   const auto overhead = [&] (int bins, int rows) {
-    return overhead_of (part_of (shape, bins, rows), options, functions.kind, pixel_bytes,
+    return overhead_of (part_of (shape, bins, rows), options, functions.kind, picture (rows),
                         kPartsAtOnce);
   };
-  const Partition partition =
-      TRY (divide (shape, devices, options, overhead,
-                   functions.peers_copy (shape) ? options.async_depth * picture : 0));
+  const Partition partition = TRY (
+      divide (shape, devices, options, overhead,
+              functions.peers_copy (shape) ? options.async_depth * picture (shape.height) : 0));
   auto engine = std::make_unique<ShardedEngine> (shape, options, partition, functions);
   TRY (engine->open (options, devices));
   return engine;

@@ -42,11 +42,11 @@ struct DeviceFunctions {
   }
 };
 
-/// Makes a sharded engine; a pixel takes at most `pixel_bytes`.
+/// Makes a sharded engine for frames whose pictures are no larger than those of `format`.
 Expected<std::unique_ptr<Engine>> make_sharded_engine (const inthist::Shape &shape,
                                                        const Options &options,
                                                        std::vector<ShardDevice> devices,
                                                        const DeviceFunctions &functions,
-                                                       int pixel_bytes);
+                                                       const inthist::PixelFormat &format);
 
 }  // namespace integralhist

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Pictures on a device are never larger than was counted for them.
+#include <gst/elements/video_formats.hpp>
+#include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/picture_planes.hpp>
+
+#include "formats.hpp"
+
+#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+
+using namespace integralhist;
+
+/// The bound holds for all formats, features and sizes, strips of rows, crops and strides; and it
+/// is the size where each row begins at a multiple of 512.
+GST_START_TEST (bound)
+{
+  constexpr int kSizes[] = { 1, 2, 3, 17, 255, 256, 257, 511, 640 };
+  static std::byte memory[1];  // nothing is read
+  for (const char *const name : kFormats)
+    for (int feature = 0; feature < int (std::size (inthist::kFeatures)); feature++)
+      for (const int width : kSizes)
+        for (const int rows : { 1, 2, 3, 40, 41 })
+          for (const int n : { 1, rows / 2 + 1, rows }) {
+            GstVideoInfo info;
+            gst_video_info_set_format (&info, gst_video_format_from_string (name), guint (width),
+                                       guint (rows));
+            inthist::Image image;
+            image.format = pixel_format_of (info, inthist::Feature (feature));
+            image.data = memory;
+            image.rows = rows;
+            const std::size_t most = most_picture_bytes (image.format, width, n, rows);
+            for (const int odd : { 0, 1 })
+              for (const int stride : { 0, 16, 256, 512 }) {  // a multiple of it; 0 is unsuited
+                image.left = image.top = image.format.reads_colours () ? odd : 0;
+                const PicturePlanes tight (image, width, n);
+                const auto stride_of = [&] (int plane) {
+                  return stride ? std::ptrdiff_t (inthist::round_up (
+                             tight.all ()[std::size_t (plane)].bytes, std::size_t (stride)))
+                                : 0;
+                };
+                image.stride = stride_of (0);
+                for (int p = 1; p < image.format.n_planes; p++)
+                  image.chroma[p - 1] = { memory, stride_of (p) };
+                // a copy from another device keeps all strides
+                const PicturePlanes planes (image, width, n, stride > 0);
+                fail_unless (planes.size () <= most, "%s, %s, %dx%d, %d rows, stride %d: %zu > %zu",
+                             name, inthist::kFeatures[feature].nick, width, rows, n, stride,
+                             planes.size (), most);
+                if (stride == 512 && (odd || !image.format.reads_colours ()))
+                  fail_unless (planes.size () == most, "%zu is more than %zu", most,
+                               planes.size ());
+                image.stride = 0;
+                image.chroma[0] = image.chroma[1] = {};
+              }
+          }
+}
+GST_END_TEST;
+
+static Suite *picture_planes_suite ()
+{
+  Suite *suite = suite_create ("picture_planes");
+  TCase *tcase = tcase_create ("picture_planes");
+  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
+  suite_add_tcase (suite, tcase);
+  tcase_set_timeout (tcase, 120);
+  tcase_add_test (tcase, bound);
+  return suite;
+}
+
+GST_CHECK_MAIN (picture_planes);
