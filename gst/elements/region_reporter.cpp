@@ -118,15 +118,37 @@ Expected<> add_counts (GstStructure *structure, GstIntegralHistogram *histogram,
   return {};
 }
 
-Expected<> add_sums (GstStructure *structure, GstIntegralHistogram *histogram,
-                     const Regions &regions)
+/// Asks what regions add up to, in each plane of each.
+Expected<std::vector<guint64>> sums_of (GstIntegralHistogram *histogram, const Regions &regions)
 {
-  const std::size_t planes = gst_integral_histogram_get_bins (histogram);
-  std::vector<guint64> sums (planes * regions.size ());
+  std::vector<guint64> sums (gst_integral_histogram_get_bins (histogram) * regions.size ());
   GError *problem = nullptr;
   if (!gst_integral_histogram_regions_sums (histogram, regions.data (), guint (regions.size ()),
                                             sums.data (), &problem))
     return take_gerror (problem);
+  return sums;
+}
+
+Expected<> add_weights (GstStructure *structure, GstIntegralHistogram *histogram,
+                        const Regions &regions)
+{
+  const std::size_t bins = gst_integral_histogram_get_bins (histogram);
+  const std::vector<guint64> sums = TRY (sums_of (histogram, regions));
+  set_array (structure, "weights", regions.size (), [&] (std::size_t i) {
+    return gvalue_array (bins, [&] (std::size_t b) {
+      return gvalue<guint64> (G_TYPE_UINT64, g_value_set_uint64, sums[i * bins + b]);
+    });
+  });
+  gst_structure_set (structure, "weight-unit", G_TYPE_UINT,
+                     gst_integral_histogram_get_weight_unit (histogram), nullptr);
+  return {};
+}
+
+Expected<> add_sums (GstStructure *structure, GstIntegralHistogram *histogram,
+                     const Regions &regions)
+{
+  const std::size_t planes = gst_integral_histogram_get_bins (histogram);
+  const std::vector<guint64> sums = TRY (sums_of (histogram, regions));
   const auto add_u64 = [&] (const char *field, std::size_t plane) {
     set_array (structure, field, regions.size (), [&] (std::size_t i) {
       return gvalue<guint64> (G_TYPE_UINT64, g_value_set_uint64, sums[i * planes + plane]);
@@ -157,8 +179,8 @@ Expected<> add_sums (GstStructure *structure, GstIntegralHistogram *histogram,
 bool RegionReporter::post (const Frame &frame, guint flushes)
 {
   GstIntegralHistogram *const histogram = frame.histogram.get ();
-  const bool bins =
-      gst_integral_histogram_get_content (histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
+  const GstIntegralHistogramContent content = gst_integral_histogram_get_content (histogram);
+  const bool bins = content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
   GstStructure *structure =
       frame_message (bins ? "integral-histogram" : "integral-image", frame.times);
   gst_structure_set (structure, "frame", G_TYPE_UINT64, frame.number, nullptr);
@@ -168,7 +190,10 @@ bool RegionReporter::post (const Frame &frame, guint flushes)
       return gvalue<gint> (G_TYPE_INT, g_value_set_int, std::array{ r.x, r.y, r.w, r.h }[n]);
     });
   });
-  const auto added = (bins ? add_counts : add_sums) (structure, histogram, frame.regions);
+  const auto add = !bins                                               ? add_sums
+                   : content == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS ? add_weights
+                                                                       : add_counts;
+  const auto added = add (structure, histogram, frame.regions);
   std::unique_lock lock (mutex_);
   const bool is_stale = flushes != flushes_ || stopping_;
   lock.unlock ();

@@ -12,7 +12,8 @@ if __name__ == '__main__':
 
 import cv2  # noqa: E402
 import numpy  # noqa: E402
-from features import DEFAULT_PARTS, SEED, VARIANTS, Gst, Stream, properties_of  # noqa: E402, I100
+from features import DEFAULT_PARTS, SEED, VARIANTS, Gst, GstIntegralHist, Stream  # noqa: E402
+from features import properties_of  # noqa: E402
 from feature_truth import FORMATS, Picture, Variant, bins_of, values_of  # noqa: E402
 from histquery import tensor_view  # noqa: E402
 
@@ -173,6 +174,48 @@ class Weights(unittest.TestCase):
                         with self.assertRaisesRegex(Exception, 'does not fit 32 bits'):
                             histogram.region(x, y, w, h)
         self.assertGreater(wanted.sum(), 2**32)
+
+    def test_messages(self):
+        """Say what regions add up to, and in which unit."""
+        pipeline = Gst.parse_launch(
+            'videotestsrc num-buffers=1 pattern=snow ! '
+            'video/x-raw,format=GRAY8,width=64,height=48 ! cudaintegralhist feature=gradient '
+            'bins=3 weight=gradient soft=true regions="0,0,64,48;5,6,7,8" ! appsink name=sink')
+        pipeline.set_state(Gst.State.PLAYING)
+        buffer = pipeline.get_by_name('sink').pull_sample().get_buffer()
+        histogram = GstIntegralHist.buffer_get_integral_histogram_meta(buffer).histogram
+        message = pipeline.get_bus().timed_pop_filtered(
+            20 * Gst.SECOND, Gst.MessageType.ELEMENT | Gst.MessageType.ERROR)
+        pipeline.set_state(Gst.State.NULL)
+        structure = message.get_structure()
+        self.assertEqual(structure.get_name(), 'integral-histogram')
+        self.assertEqual(structure.get_value('weight-unit'), 8)
+        self.assertFalse(structure.has_field('counts'))
+        weights = [list(region) for region in structure.get_value('weights')]
+        self.assertEqual(weights, [histogram.region_sums(0, 0, 64, 48),
+                                   histogram.region_sums(5, 6, 7, 8)])
+
+    def test_settings(self):
+        """What does not go together is one error that says what to set."""
+        for properties, word in (
+                ('weight=gradient counter=u16', 'weight=gradient wants elements of 32 bits'),
+                ('soft=true counter=u8-tiled', 'soft=true wants elements of 32 bits'),
+                ('soft=true feature=lbp', 'soft=true with feature=lbp'),
+                ('soft=true feature=hsv', 'soft=true with feature=hsv'),
+                ('soft=true bins=3 lut=0,1,2', 'soft=true with a lut'),
+                ('soft=true bins=256', 'set bins=255 or less'),
+                ('weight=gradient strategy=wavefront', 'strategy=wavefront does not compute'),
+                ('weight=gradient backend=cuda', 'weight and soft are computed on the CPU')):
+            with self.subTest(properties):
+                pipeline = Gst.parse_launch(
+                    'videotestsrc num-buffers=1 ! video/x-raw,format=GRAY8 ! '
+                    f'cudaintegralhist {properties} ! fakesink')
+                pipeline.set_state(Gst.State.PLAYING)
+                message = pipeline.get_bus().timed_pop_filtered(
+                    20 * Gst.SECOND, Gst.MessageType.ERROR | Gst.MessageType.EOS)
+                pipeline.set_state(Gst.State.NULL)
+                self.assertEqual(message.type, Gst.MessageType.ERROR)
+                self.assertIn(word, message.parse_error()[0].message)
 
     def test_opencv(self):
         """HOGDescriptor's votes, but for the border, which it mirrors"""
