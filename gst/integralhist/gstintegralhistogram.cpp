@@ -227,6 +227,12 @@ void gst_integral_histogram_get_quantization (GstIntegralHistogram *histogram, g
   std::ranges::copy (histogram->counted.quantization, parts);
 }
 
+guint32 gst_integral_histogram_get_lut_seqnum (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, GST_SEQNUM_INVALID);
+  return histogram->counted.lut_seqnum;
+}
+
 GstIntegralHistogramCounter gst_integral_histogram_get_counter (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_COUNTER_U32);

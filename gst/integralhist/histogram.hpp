@@ -11,6 +11,7 @@ namespace integralhist {
 struct Counted {
   inthist::Feature feature = inthist::Feature::luma;
   inthist::Quantization quantization = {};  // of a joint feature
+  guint32 lut_seqnum = GST_SEQNUM_INVALID;  // of the event that brought a table's scores
 };
 
 }  // namespace integralhist
