@@ -180,14 +180,15 @@ Expected<inthist::Quantization> parse_quantization (std::string_view text, inthi
   return parts;
 }
 
-Expected<inthist::Lut> parse_lut (std::string_view text, const char *name)
+Expected<inthist::Lut> parse_lut (std::string_view text, const char *name, inthist::Content content)
 {
-  const auto refuse = [name] (const auto &...why) {
-    return error (Error::Kind::bad_setting, name, ": ", why...,
-                  "; write 1 to 256 bins, the first of value 0, separated by commas");
+  const bool bins = content == inthist::Content::bins;
+  const auto refuse = [name, bins] (const auto &...why) {
+    return error (Error::Kind::bad_setting, name, ": ", why..., "; write 1 to 256 ",
+                  bins ? "bins" : "scores", ", the first of value 0, separated by commas");
   };
   inthist::Lut lut;
-  lut.fill (inthist::kNoValue);
+  lut.fill (bins ? inthist::kNoValue : 0);
   std::size_t n = 0;
   for (const char *at = text.data (), *const end = at + text.size ();;) {
     at = std::find_if_not (at, end, [] (char c) { return g_ascii_isspace (c) || c == ','; });
@@ -198,7 +199,7 @@ Expected<inthist::Lut> parse_lut (std::string_view text, const char *name)
     if (problem != std::errc () || bin < 0 || bin > 255
         || (after != end && *after != ',' && !g_ascii_isspace (*after)))
       return refuse (quoted ({ at, std::min<std::size_t> (8, end - at) }),
-                     " is no bin from 0 to 255");
+                     bins ? " is no bin" : " is no score", " from 0 to 255");
     if (n == lut.size ())
       return refuse ("it has more than 256 numbers");
     lut[n++] = std::uint8_t (bin);

@@ -12,6 +12,7 @@
 
 #include <gst/integralhist/error.hpp>
 #include <kernels/binning.hpp>
+#include <kernels/shape.hpp>
 
 namespace integralhist {
 
@@ -30,9 +31,11 @@ Expected<std::vector<gfloat>> parse_histogram (std::string_view text);
 Expected<inthist::Quantization> parse_quantization (std::string_view text,
                                                     inthist::Feature feature);
 
-/// Parses the property `name`, a table from values to bins: 1 to 256 numbers of 0 to 255, separated
-/// by commas or white space. Values that it has no number for are in no bin.
-Expected<inthist::Lut> parse_lut (std::string_view text, const char *name);
+/// Parses the property `name`, a table from values to bins, or to the scores that tables add up: 1
+/// to 256 numbers of 0 to 255, separated by commas or white space. Values that it has no number for
+/// are in no bin, or have score 0.
+Expected<inthist::Lut> parse_lut (std::string_view text, const char *name,
+                                  inthist::Content content = inthist::Content::bins);
 
 /// Parses "0,1,2": CUDA devices, each once.
 Expected<std::vector<int>> parse_device_ids (std::string_view text);

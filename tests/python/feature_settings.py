@@ -20,7 +20,7 @@ except ValueError:
 Gst.init(None)
 THREE, TWO = 'write three numbers, such as "6,6,6"', 'write two numbers, such as "16,8"'
 BINS = 'write 1 to 256 bins, the first of value 0, separated by commas'
-FILE = 'name a file with up to 256 bins, separated by commas'
+FILE = 'name a file with up to 256 numbers, separated by commas'
 
 
 def run(properties, form='NV12'):
@@ -100,8 +100,8 @@ class Errors(unittest.TestCase):
                 self.check(('lut-location', *words), lut_location=path)
 
     def test_labels(self):
-        self.check(('feature=labels counts GRAY8 pixels, not NV12', 'put video/x-raw,format=GRAY8 before the element'),
-                   feature='labels')
+        self.check(('feature=labels counts GRAY8 pixels, not NV12',
+                    'put video/x-raw,format=GRAY8 before the element'), feature='labels')
 
 
 @unittest.skipUnless(GstIntegralHist, 'built without introspection')
