@@ -8,7 +8,8 @@
 //
 // A summed-area table (integral image; Crow 1984) is one such plane, of sums of pixel values. Four
 // elements give the histogram, or the sum, of any rectangle (query.hpp). `bin_image` turns pixels
-// into bin indices, and a `Strategy` turns these into the tensor; a table needs no binning.
+// into bin indices, and a `Strategy` turns these into the tensor. A table takes pixels as they are,
+// or what `bin_image` makes of them.
 //
 // The caller owns all buffers. Calls on different buffers may run at the same time from any thread.
 // Nothing throws. A function returns 0 or its error; after an error its output is undefined. But

@@ -21,7 +21,7 @@ enum class Device { cpu, cuda };
 /// Input of a strategy. With `powers` it has pixels of Shape::pixel, and with `weights` words of
 /// WeightedPixel, on any stride that keeps them aligned. With `bins` it has bin indices (see Lut),
 /// is 16-byte aligned, and its stride is bin_stride (width); columns from the width up to the
-/// stride can be read, but mean nothing.
+/// stride can be read, but mean nothing. What run () makes from Job::binning lies so, too.
 struct PixelPlane {
   std::uint8_t *data = nullptr;
   std::size_t stride = 0;  // bytes
@@ -80,7 +80,8 @@ struct Job {
   Stream stream = nullptr;
   Tuning tuning = {};
   StageListener *listener = nullptr;
-  // with `bins` and `weights`: run () first makes `pixels` from this
+  /// run () first makes `pixels` from this: bins, weighted pixels, or u8 pixels of a table, which
+  /// are then what the LUT makes of the image's values (scores).
   const Binning *binning = nullptr;
 
   /// CPU strategies poll this about every millisecond; once it is set, run () soon returns

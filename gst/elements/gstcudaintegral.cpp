@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstcudaintegral.h"
 
+#include <algorithm>
+
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/histogram.hpp>
 #include <gst/integralhist/picture_planes.hpp>
@@ -23,13 +25,21 @@ using namespace integralhist;
 
 namespace {
 
+/// The scores that a table adds up.
+struct Scores {
+  std::shared_ptr<const inthist::Lut> lut;
+  guint32 seqnum = GST_SEQNUM_INVALID;  // of the event that brought them
+  guint lut_sets = 0;                   // how often the property had been set by then
+};
+
 struct State {
   ProducerProperties properties;  // guarded by the object lock
 
   // Set in start and stop, used by the streaming thread. Of the properties that the element runs
-  // with only sync, interval, regions and qos change later.
+  // with only sync, interval, regions, qos and a table's lut change later.
   ProducerProperties started;
-  inthist::Lut lut;      // from the pixels' values to bins
+  inthist::Lut lut;      // from the pixels' values to bins, or to scores
+  Scores scores;         // of a table, by the properties
   inthist::Shape shape;  // of the last frame; 0x0 before
   GstVideoInfo info = {};
   inthist::PixelFormat format;
@@ -44,8 +54,9 @@ struct State {
   std::atomic<guint64> attached = 0, skipped = 0;  // frames with a histogram, late frames
   Refusal refusal;                                 // ends all waiting
 
-  std::mutex mutex;  // guards all below against flushes and the stats; taken last
+  std::mutex mutex;  // guards all below against flushes, events and the stats; taken last
   std::shared_ptr<Engine> engine;
+  Scores sent_scores;  // by the last event
   // Made in start and dropped in stop, when nothing streams: the streaming thread needs no lock.
   std::unique_ptr<RegionReporter> reporter;
 };
@@ -204,6 +215,7 @@ static Expected<> start (GstCudaIntegral *self)
   INFO (self, "backend: %s", description.c_str ());
   state.feature = state.started.feature;
   state.frames = state.attached = state.skipped = 0;
+  state.scores = {};
   state.error_posted = false;
   state.shedder.reset ();
   auto reporter = TRY (RegionReporter::start (GST_ELEMENT (self), state.started.options.async_depth,
@@ -211,6 +223,7 @@ static Expected<> start (GstCudaIntegral *self)
   {
     const std::lock_guard lock (state.mutex);
     state.reporter = std::move (reporter);
+    state.sent_scores = {};
   }
   set_refusal (state, &Refusal::set_flushing, false);
   set_refusal (state, &Refusal::set_stopping, false);
@@ -312,7 +325,9 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
   const Counted counted = state.started.counted ();
   inthist::Quantization quantization = counted.quantization;
   if (const auto &feature = inthist::info_of (counted.feature); feature.is_gradient ())
-    quantization[0] = guint8 (state.started.has_lut () ? feature.n_values : state.shape.bins);
+    quantization[0] = guint8 (
+        content_of (self) != inthist::Content::bins || state.started.has_lut () ? feature.n_values
+                                                                                : state.shape.bins);
   inthist::PixelFormat format = pixel_format_of (info, counted.feature, quantization);
   format.pixel_weight = counted.weight;
   if (counted.soft)
@@ -339,9 +354,58 @@ static void set_frame_size (State &state, int width, int height)
   state.shape.height = height;
 }
 
-static Expected<SubmittedFrame> submit (State &state, Engine &engine, GstBuffer *buffer)
+/// Returns the scores of the next frame: what came last of the property and events. Those of a
+/// histogram are empty.
+static Expected<Scores> next_scores (GstCudaIntegral *self, const ProducerProperties &properties)
+{
+  State &state = Element::state_of (self);
+  const inthist::Content content = content_of (self);
+  if (content == inthist::Content::bins)
+    return Scores ();
+  if (!state.scores.lut)
+    state.scores = { std::make_shared<const inthist::Lut> (state.lut), GST_SEQNUM_INVALID,
+                     state.started.lut_sets };
+  if (properties.lut_sets != state.scores.lut_sets) {
+    ProducerProperties changed = state.started;
+    changed.lut = properties.lut;
+    TRY (changed.check (content));
+    const auto lut = std::make_shared<const inthist::Lut> (TRY (changed.table (content)).lut);
+    state.scores = { lut, GST_SEQNUM_INVALID, properties.lut_sets };
+    state.started = changed;
+  }
+  const std::lock_guard lock (state.mutex);
+  const bool by_event =
+      state.sent_scores.lut && state.sent_scores.lut_sets >= state.scores.lut_sets;
+  return by_event ? state.sent_scores : state.scores;
+}
+
+/// Takes the scores of an event, from the next frame on.
+static gboolean take_scores (GstCudaIntegral *self, GstEvent *event)
+{
+  State &state = Element::state_of (self);
+  g_autoptr (GError) error = nullptr;
+  g_autoptr (GBytes) scores = gst_integral_image_lut_event_parse (event, &error);
+  if (!scores) {
+    GST_ELEMENT_WARNING (self, STREAM, FAILED, ("The scores stay as they are: %s.", error->message),
+                         (nullptr));
+    return FALSE;
+  }
+  const auto lut = std::make_shared<inthist::Lut> ();
+  std::copy_n (static_cast<const guint8 *> (g_bytes_get_data (scores, nullptr)), lut->size (),
+               lut->begin ());
+  const guint lut_sets = Element::properties_of (self).lut_sets;
+  const guint32 seqnum = gst_event_get_seqnum (event);
+  DEBUG (self, "scores of event %u, from the next frame on", seqnum);
+  const std::lock_guard lock (state.mutex);
+  state.sent_scores = { lut, seqnum, lut_sets };
+  return TRUE;
+}
+
+static Expected<SubmittedFrame> submit (State &state, Engine &engine, GstBuffer *buffer,
+                                        const Scores &scores)
 {
   Frame frame;
+  frame.lut = scores.lut;
   const MappedFrame mapped = TRY (state.devices.map (buffer, state.info, state.format, frame));
   return engine.submit (frame);
 }
@@ -401,13 +465,16 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   if (!engine_of (state))
     TRY (renew_engine (self));
   const auto engine = engine_of (state);
-  const auto [tensor, hold] = TRY (submit (state, *engine, buffer));
+  const Scores scores = TRY (next_scores (self, properties));
+  const auto [tensor, hold] = TRY (submit (state, *engine, buffer, scores));
   if (properties.sync)
     if (const auto done = await (*tensor, [&] { return state.refusal.is_set (); }); !done) {
       (void) hold (buffer);  // other devices than a failed one may still read it
       return done;
     }
-  g_autoptr (GstIntegralHistogram) histogram = new_histogram (tensor, state.started.counted ());
+  Counted counted = state.started.counted ();
+  counted.lut_seqnum = scores.seqnum;
+  g_autoptr (GstIntegralHistogram) histogram = new_histogram (tensor, counted);
   gst_buffer_add_integral_histogram_meta (buffer, histogram);
   state.attached++;
   if (!state.regions.all ().empty ())
@@ -466,6 +533,12 @@ static gboolean gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent 
 
 static gboolean gst_cuda_integral_src_event (GstBaseTransform *trans, GstEvent *event)
 {
+  if (content_of (trans) == inthist::Content::powers
+      && gst_event_has_name (event, GST_INTEGRAL_IMAGE_LUT_EVENT)) {
+    const gboolean taken = take_scores (GST_CUDA_INTEGRAL (trans), event);
+    gst_event_unref (event);
+    return taken;
+  }
   if (GST_EVENT_TYPE (event) == GST_EVENT_QOS) {
     GstClockTimeDiff late;
     GstClockTime timestamp;

@@ -4,8 +4,11 @@
  * @title: cudaintegralimage
  * @see_also: cudaintegralhist
  *
- * Computes the summed-area table (integral image) of every frame's luma, on a GPU or on the CPU,
- * and attaches it to the buffer as a #GstIntegralHistogramMeta. With #GstCudaIntegralImage:squared
+ * Computes the summed-area table (integral image) of every frame, on a GPU or on the CPU, and
+ * attaches it to the buffer as a #GstIntegralHistogramMeta. It adds up the luma, another
+ * #GstCudaIntegralImage:feature, or the scores that #GstCudaIntegralImage:lut gives its values; an
+ * element downstream may change the scores from frame to frame
+ * (gst_integral_image_lut_event_new()). With #GstCudaIntegralImage:squared
  * there is a second table of the squares, so that any rectangle's variance follows too (Viola and
  * Jones 2001). The frame itself passes through untouched and at once; whoever asks the meta for the
  * sum of a rectangle (gst_integral_histogram_region_sums()) waits until it is there.
@@ -15,6 +18,11 @@
  * gst-launch-1.0 -m videotestsrc num-buffers=30 ! video/x-raw,format=I420 ! \
  *     cudaintegralimage squared=true regions="100,100,64,128" ! fakesink
  * ]| prints the sum, the mean and the variance of one rectangle for each frame.
+ * |[
+ * gst-launch-1.0 -m videotestsrc num-buffers=30 ! video/x-raw,format=I420 ! \
+ *     cudaintegralimage feature=hue-saturation quantization=6,2 lut="0,255, 0,255" \
+ *     regions="100,100,64,128" ! fakesink
+ * ]| prints how much of one rectangle is red or yellow: 255 a pixel.
  */
 #include "gstcudaintegral.h"
 
@@ -38,6 +46,7 @@ static void gst_cuda_integral_image_class_init (GstCudaIntegralImageClass *klass
                                    category);
   gst_element_class_set_static_metadata (
       GST_ELEMENT_CLASS (klass), "CUDA integral image", "Filter/Analyzer/Video/Hardware",
-      "Attaches the summed-area table of each video frame's luma, computed with CUDA or on the CPU",
+      "Attaches the summed-area table of each frame's luma or scores, computed with CUDA or on the "
+      "CPU",
       "The gst-cuda-integral-histogram authors");
 }

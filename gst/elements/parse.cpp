@@ -180,14 +180,15 @@ Expected<inthist::Quantization> parse_quantization (std::string_view text, inthi
   return parts;
 }
 
-Expected<ParsedLut> parse_lut (std::string_view text, const char *name)
+Expected<ParsedLut> parse_lut (std::string_view text, const char *name, inthist::Content content)
 {
-  const auto refuse = [name] (const auto &...why) {
-    return error (Error::Kind::bad_setting, name, ": ", why...,
-                  "; write 1 to 256 bins, the first of value 0, separated by commas");
+  const bool bins = content == inthist::Content::bins;
+  const auto refuse = [name, bins] (const auto &...why) {
+    return error (Error::Kind::bad_setting, name, ": ", why..., "; write 1 to 256 ",
+                  bins ? "bins" : "scores", ", the first of value 0, separated by commas");
   };
   ParsedLut parsed;
-  parsed.lut.fill (inthist::kNoValue);
+  parsed.lut.fill (bins ? inthist::kNoValue : 0);
   int &n = parsed.n;
   const char *at = text.data (), *const end = at + text.size ();
   const auto skip_spaces = [&at, end] {
@@ -196,13 +197,14 @@ Expected<ParsedLut> parse_lut (std::string_view text, const char *name)
   skip_spaces ();
   for (bool comma = false; at != end || comma;) {
     if (at == end || *at == ',')
-      return refuse ("number ", n + 1, ", the bin of value ", n, ", is empty");
+      return refuse ("number ", n + 1, bins ? ", the bin of value " : ", the score of value ", n,
+                     ", is empty");
     int bin;
     const auto [after, problem] = std::from_chars (at, end, bin);
     if (problem != std::errc () || bin < 0 || bin > 255
         || (after != end && *after != ',' && !g_ascii_isspace (*after)))
       return refuse (quoted ({ at, std::min<std::size_t> (8, end - at) }),
-                     " is no bin from 0 to 255");
+                     bins ? " is no bin" : " is no score", " from 0 to 255");
     if (n == int (parsed.lut.size ()))
       return refuse ("it has more than 256 numbers");
     parsed.lut[std::size_t (n++)] = std::uint8_t (bin);

@@ -12,6 +12,7 @@
 
 #include <gst/integralhist/error.hpp>
 #include <kernels/binning.hpp>
+#include <kernels/shape.hpp>
 
 namespace integralhist {
 
@@ -36,9 +37,11 @@ struct ParsedLut {
   int n = 0;
 };
 
-/// Parses the property `name`, a table from values to bins: 1 to 256 numbers of 0 to 255, separated
-/// by a comma or white space. Values that it has no number for are in no bin.
-Expected<ParsedLut> parse_lut (std::string_view text, const char *name);
+/// Parses the property `name`, a table from values to bins, or to the scores that tables add up: 1
+/// to 256 numbers of 0 to 255, separated by a comma or white space. Values that it has no number
+/// for are in no bin, or have score 0.
+Expected<ParsedLut> parse_lut (std::string_view text, const char *name,
+                               inthist::Content content = inthist::Content::bins);
 
 /// Parses "0,1,2": CUDA devices, each once.
 Expected<std::vector<int>> parse_device_ids (std::string_view text);

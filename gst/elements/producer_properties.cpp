@@ -119,6 +119,51 @@ int value_of (const inthist::Strategy *strategy)
   return strategy ? int (strategy - inthist::strategies ().data ()) + 1 : 0;
 }
 
+/// Adds what says of each pixel where it is counted, or what is added up.
+void add_feature (PropertyTable<ProducerProperties> &table, Content content)
+{
+  using P = ProducerProperties;
+  const bool bins = content == Content::bins;
+  table.choice ("feature", FIELD (feature), GST_TYPE_INTEGRAL_HISTOGRAM_FEATURE, kReady,
+                bins ? "What of a pixel is counted"
+                     : "What of a pixel is added up, or is given a score by lut");
+  table.text ("quantization", FIELD (quantization), kReady,
+              bins ? "Into how many parts a joint feature divides each of its values, \"16,4,4\"; "
+                     "the bins are all combinations, at most 256. Empty takes 6,6,6 of rgb, 4,8,8 "
+                     "of ycbcr, 16,8 of hue-saturation and 16,4,4 of hsv"
+                   : "Into how many parts a joint feature divides each of its values, \"16,4,4\"; "
+                     "lut has the scores of all combinations, at most 256. Empty takes 6,6,6 of "
+                     "rgb, 4,8,8 of ycbcr, 16,8 of hue-saturation and 16,4,4 of hsv",
+              [] (const std::string &) { return Expected<> (); });
+  table.add (
+      text_spec (
+          "lut",
+          bins ? "Table from the feature's values to bins: up to 256 bins, the first of value 0, "
+                 "separated by commas. bins, at most 255, is then set as well; values whose bin is "
+                 "bins or more count nowhere. Gradients then have 180 values, of one degree each, "
+                 "or of two"
+               : "Table from the feature's values to scores, which are added up instead: up to 256 "
+                 "scores of 0 to 255, the first of value 0, separated by commas; others are 0. "
+                 "Gradients have 180 values, of one degree each, or of two. It may change from "
+                 "frame to frame, as elements downstream may change it by an event "
+                 "\"integral-image-lut\"; what came last holds",
+          "", bins ? kReady : kPlaying),
+      [] (P &p, const GValue *value) {
+        const char *const text = g_value_get_string (value);
+        p.lut = text ? text : "";
+        p.lut_sets++;
+      },
+      [] (const P &p, GValue *value) { g_value_set_string (value, p.lut.c_str ()); },
+      [content] (const P &p) -> Expected<> {
+        if (!p.lut.empty ())
+          TRY (parse_lut (p.lut, "lut", content));
+        return {};
+      });
+  table.text ("lut-location", FIELD (lut_location), kReady,
+              "File with such a table, read when the element goes to PAUSED",
+              [] (const std::string &) { return Expected<> (); });
+}
+
 PropertyTable<ProducerProperties> make_table (Content content)
 {
   using P = ProducerProperties;
@@ -173,37 +218,19 @@ PropertyTable<ProducerProperties> make_table (Content content)
                  true, kPlaying),
       [] (P &p, const GValue *value) { p.qos = g_value_get_boolean (value); },
       [] (const P &p, GValue *value) { g_value_set_boolean (value, p.qos.value_or (true)); });
-  if (!bins) {
+  if (bins)
+    table.number<guint> (
+        "bins", FIELD (bins), 1, kMaxBins, kReady,
+        "Number of histogram bins; a pixel's bin is value * bins / 256, with "
+        "feature=hue value * bins / 180. Of joint features quantization says it, and "
+        "patterns have 256 or 59");
+  else
     table.flag ("squared", FIELD (squared), kReady,
-                "Adds a second table, of the squares of the values. Its elements are modulo 2^32; "
-                "region queries are exact with both");
+                "Adds a second table, of the squares of the values, or of the scores. Its elements "
+                "are modulo 2^32; region queries are exact with both");
+  add_feature (table, content);
+  if (!bins)
     return table;
-  }
-  table.number<guint> (
-      "bins", FIELD (bins), 1, kMaxBins, kReady,
-      "Number of histogram bins; a pixel's bin is value * bins / 256, with "
-      "feature=hue value * bins / 180. Of joint features quantization says it, and "
-      "patterns have 256 or 59");
-  table.choice ("feature", FIELD (feature), GST_TYPE_INTEGRAL_HISTOGRAM_FEATURE, kReady,
-                "What of a pixel is counted");
-  table.text ("quantization", FIELD (quantization), kReady,
-              "Into how many parts a joint feature divides each of its values, \"16,4,4\"; the "
-              "bins are all combinations, at most 256. Empty takes 6,6,6 of rgb, 4,8,8 of ycbcr, "
-              "16,8 of hue-saturation and 16,4,4 of hsv",
-              [] (const std::string &) { return Expected<> (); });
-  table.text ("lut", FIELD (lut), kReady,
-              "Table from the feature's values to bins: up to 256 bins, the first of value 0, "
-              "separated by commas. bins, at most 255, is then set as well; values whose bin is "
-              "bins or more count nowhere. Gradients then have 180 values, of one degree each, or "
-              "of two",
-              [] (const std::string &text) -> Expected<> {
-                if (!text.empty ())
-                  TRY (parse_lut (text, "lut"));
-                return {};
-              });
-  table.text ("lut-location", FIELD (lut_location), kReady,
-              "File with such a table, read when the element goes to PAUSED",
-              [] (const std::string &) { return Expected<> (); });
   table.choice ("weight", FIELD (weight), GST_TYPE_INTEGRAL_HISTOGRAM_WEIGHT, kReady,
                 "What a pixel adds to its bin. All but one are computed on the CPU, as is soft");
   table.flag ("soft", FIELD (soft), kReady,
@@ -246,11 +273,11 @@ Expected<> ProducerProperties::check (Content content) const
   if (!TRY (parse_device_ids (cuda_device_ids)).empty () && cuda_device_id >= 0)
     return error (Error::Kind::bad_setting, "cuda-device-id=", cuda_device_id,
                   " and cuda-device-ids=\"", cuda_device_ids, "\" are both set: set one of them");
-  if (content != Content::bins)
-    return {};
   TRY (parse_quantization (quantization, inthist::Feature (feature)));
   if (!lut.empty () && !lut_location.empty ())
     return error (Error::Kind::bad_setting, "lut and lut-location are both set: set one of them");
+  if (content != Content::bins)
+    return {};
   if (has_lut () && bins > inthist::kNoValue)
     return error (Error::Kind::bad_setting, "bins=", bins, " with a lut: at most ",
                   int (inthist::kNoValue), " are possible, as bin ", int (inthist::kNoValue),
@@ -288,7 +315,7 @@ static Expected<std::string> read_table (const std::string &path)
   const auto refuse = [&path] (const auto &...why) {
     g_autofree gchar *name = g_filename_display_name (path.c_str ());
     return error (Error::Kind::bad_setting, "lut-location=\"", name, "\": ", why...,
-                  "; name a file with up to 256 bins, separated by commas");
+                  "; name a file with up to 256 numbers, separated by commas");
   };
   if (g_file_test (path.c_str (), G_FILE_TEST_EXISTS)
       && !g_file_test (path.c_str (), G_FILE_TEST_IS_REGULAR))
@@ -307,15 +334,22 @@ static Expected<std::string> read_table (const std::string &path)
 
 Expected<BinTable> ProducerProperties::table (Content content) const
 {
-  if (content != Content::bins)
-    return BinTable{ inthist::uniform_lut (256) };  // pixels are the values themselves
   if (soft)
     return BinTable{ inthist::uniform_lut (256) };  // bins are the frame's
-  if (!has_lut ())
-    return BinTable{ inthist::lut_of_feature (inthist::Feature (feature), int (bins)) };
+  if (!has_lut ()) {
+    if (content == Content::bins)
+      return BinTable{ inthist::lut_of_feature (inthist::Feature (feature), int (bins)) };
+    // the values themselves, and nothing of pixels that have none
+    BinTable values = {};
+    for (int value = 0; value < inthist::info_of (inthist::Feature (feature)).n_values; value++)
+      values.lut[value] = std::uint8_t (value);
+    return values;
+  }
   const char *const name = lut.empty () ? "lut-location" : "lut";
   const std::string text = lut.empty () ? TRY (read_table (lut_location)) : lut;
-  const ParsedLut parsed = TRY (parse_lut (text, name));
+  const ParsedLut parsed = TRY (parse_lut (text, name, content));
+  if (content != Content::bins)
+    return BinTable{ parsed.lut };
   const std::span numbers (parsed.lut.data (), std::size_t (parsed.n));
   const auto outside =
       std::ranges::count_if (numbers, [this] (int bin) { return bin >= int (bins); });

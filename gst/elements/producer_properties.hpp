@@ -30,11 +30,12 @@ struct ProducerProperties {
   std::optional<bool> qos;  // unset: on for live sources
   guint interval = 1;
   std::string regions, cuda_device_ids;
+  GstIntegralHistogramFeature feature = GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA;
+  std::string quantization, lut, lut_location;
+  guint lut_sets = 0;  // how often lut was set
   // of cudaintegralhist
   guint bins = 32;
   GstIntegralHistogramCounter counter = GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
-  GstIntegralHistogramFeature feature = GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA;
-  std::string quantization, lut, lut_location;
   GstIntegralHistogramWeight weight = GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE;
   bool soft = false;
   // of cudaintegralimage
@@ -54,8 +55,8 @@ struct ProducerProperties {
   inthist::Shape shape (inthist::Content content) const;
   /// Returns what is counted, once check () has found no error.
   Counted counted () const;
-  /// Returns the table from values to bins. Reads the file that has it. An error for users where no
-  /// value has a bin.
+  /// Returns the table from values to bins, or to scores. Reads the file that has it. An error for
+  /// users where no value has a bin.
   Expected<BinTable> table (inthist::Content content) const;
 };
 

@@ -102,7 +102,7 @@ public:
 
     const gint64 start = now ();
     const inthist::Binning binning = { rows_of_part (frame.image, part),
-                                       lut_of_part (lut_, shape_, part) };
+                                       lut_of_part (frame.lut_or (lut_), shape_, part) };
     const auto binned =
         check_host (inthist::cpu::bin_image (binning, shape_.width, part.rows, pixels_of (*slot)));
     lock.lock ();

@@ -36,6 +36,11 @@ struct Frame {
   inthist::Stream producer = nullptr;
   // On the device: the context of the pixels, where that may be another than the engine's.
   std::shared_ptr<CudaContext> context = nullptr;
+  // Of a table: the scores of the values, where they are not the engine's LUT. Other frames have
+  // others: nothing is made anew for them.
+  std::shared_ptr<const inthist::Lut> lut = nullptr;
+
+  const inthist::Lut &lut_or (const inthist::Lut &engines) const { return lut ? *lut : engines; }
 };
 
 struct Duration {

@@ -2,5 +2,6 @@
 #pragma once
 
 #include <gst/integralhist/gstintegralhistogram.h>
+#include <gst/integralhist/gstintegralhistogramlut.h>
 #include <gst/integralhist/gstintegralhistogrammeta.h>
 #include <gst/integralhist/gstintegralhistogramquery.h>

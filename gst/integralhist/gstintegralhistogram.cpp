@@ -314,6 +314,12 @@ guint gst_integral_histogram_get_weight_unit (GstIntegralHistogram *histogram)
   return guint (inthist::unit_of (histogram->counted.weight, histogram->counted.soft));
 }
 
+guint32 gst_integral_histogram_get_lut_seqnum (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, GST_SEQNUM_INVALID);
+  return histogram->counted.lut_seqnum;
+}
+
 GstIntegralHistogramCounter gst_integral_histogram_get_counter (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_COUNTER_U32);

@@ -19,7 +19,8 @@ G_BEGIN_DECLS
  * host memory or on a GPU.
  *
  * The tensor may also hold summed-area tables (integral images; Crow 1984): plane 0 then adds up
- * the values of the pixels, and plane 1, where there is one, their squares (Viola and Jones 2001).
+ * the values of the pixels, or scores that a LUT gives them, and plane 1, where there is one, their
+ * squares (Viola and Jones 2001).
  * gst_integral_histogram_get_content() says which it is, and the same queries answer.
  *
  * It is immutable and may be used from any thread. It outlives the element and the pipeline that
@@ -56,8 +57,8 @@ typedef enum {
 /**
  * GstIntegralHistogramContent:
  * @GST_INTEGRAL_HISTOGRAM_CONTENT_BINS: plane b counts the pixels of bin b: an integral histogram
- * @GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS: plane 0 adds up the pixels' values, 0 to 255, and plane 1,
- * where there is one, their squares: summed-area tables
+ * @GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS: plane 0 adds up the pixels' values or scores, 0 to 255,
+ * and plane 1, where there is one, their squares: summed-area tables
  * @GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS: plane b adds up the weights of bin b's pixels; see
  * gst_integral_histogram_get_weight_unit(). Since: 0.2
  *
@@ -245,12 +246,27 @@ GstIntegralHistogramFeature gst_integral_histogram_get_feature (GstIntegralHisto
  * @parts: (out caller-allocates) (array fixed-size=3): into how many parts each value of a joint
  * feature is divided; 0 where the feature has no such value, and three zeros where it is not joint.
  * Bin (i * parts[1] + j) * parts[2] + k is of parts i, j and k, or i * parts[1] + j where parts[2]
- * is 0. Where the producer has a lut, that is the value which it makes a bin of
+ * is 0. Where the producer has a lut, that is the value which it makes a bin, or a score, of
  *
  * Since: 0.2
  */
 GST_INTEGRAL_HISTOGRAM_API
 void gst_integral_histogram_get_quantization (GstIntegralHistogram *histogram, guint parts[3]);
+
+/**
+ * gst_integral_histogram_get_lut_seqnum:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * Whose scores a table adds up. An element that changes them with
+ * gst_integral_image_lut_event_new() sees here from which frame on they hold.
+ *
+ * Returns: gst_event_get_seqnum() of the event that brought the scores; %GST_SEQNUM_INVALID (0)
+ * where the element's properties say them, and of histograms
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint32 gst_integral_histogram_get_lut_seqnum (GstIntegralHistogram *histogram);
 
 /**
  * gst_integral_histogram_get_weight:

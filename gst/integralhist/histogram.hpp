@@ -13,6 +13,7 @@ struct Counted {
   inthist::Quantization quantization = {};  // of a joint feature
   inthist::Weight weight = inthist::Weight::one;
   bool soft = false;
+  guint32 lut_seqnum = GST_SEQNUM_INVALID;  // of the event that brought a table's scores
 };
 
 }  // namespace integralhist

@@ -139,25 +139,28 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
     return make_eager (shape, lut, options, devices, format);
   GST_DEBUG ("%s: frames are computed when somebody asks%s", describe (shape).c_str (),
              automatic && on_gpu ? ", once less than all is asked" : "");
-  const auto later = [=] (const Options &with) -> LazyEngine::Make {
+  const auto later = [=] (const inthist::Lut &lut, const Options &with) -> LazyEngine::Make {
     return [=] () -> Expected<std::shared_ptr<Engine>> {
       return TRY (make_eager (shape, lut, with, devices, format));
     };
   };
   // when the CPU turns to an eager engine, frames stream: nothing is measured
   if (plain_cpu)
-    return make_on_demand_engine (shape, lut, options, later (untuned (options)), nullptr);
+    return make_on_demand_engine (shape, lut, options, later (lut, untuned (options)), nullptr);
   std::unique_ptr<DeviceFrames> on_device;
 #if INTHIST_CUDA
   if (stay_on_gpu)
     on_device = make_cuda_frames (devices.contexts.front (), options.download);
 #endif
   std::shared_ptr<WholeFrames> behind;
-  // which would take the frames' values, not their weights
-  if (computes && !automatic && shape.content != inthist::Content::weights)
-    behind = std::make_shared<WholeFrames> (later (for_questions (options)),
-                                            on_gpu ? inthist::Device::cuda : inthist::Device::cpu);
-  return make_on_demand_engine (shape, lut, options, later (options), std::move (behind),
+  if (computes && !automatic && shape.content != inthist::Content::weights) {
+    // what is kept of a table are scores already; of weights, what an engine does not take
+    const bool scored = shape.content == inthist::Content::powers;
+    behind = std::make_shared<WholeFrames> (
+        later (scored ? inthist::uniform_lut (256) : lut, for_questions (options)),
+        on_gpu ? inthist::Device::cuda : inthist::Device::cpu);
+  }
+  return make_on_demand_engine (shape, lut, options, later (lut, options), std::move (behind),
                                 std::move (on_device));
 }
 

@@ -147,15 +147,15 @@ HostOnDemandTensor::create (const std::shared_ptr<OnDemandFrames> &frames, unsig
 Expected<> HostOnDemandTensor::keep (const Frame &frame)
 {
   const inthist::Image &image = frame.image;
-  static const inthist::Lut kIdentity = inthist::uniform_lut (256);
+  const inthist::Lut &lut = frames_->kept_by (frame);
   auto *const to = reinterpret_cast<std::uint8_t *> (values_.get ());
   const std::size_t width = shape.width;
   if (image.format.is_weighted ())
     return check_host (inthist::cpu::bin_image ({ image, frames_->lut }, shape.width, shape.height,
                                                 { to, width * inthist::bytes_of (shape.pixel) }));
-  if (!image.format.is_plain ())
+  if (!image.format.is_plain () || lut != frames_->identity)
     return check_host (
-        inthist::cpu::bin_image ({ image, kIdentity }, shape.width, shape.height, { to, width }));
+        inthist::cpu::bin_image ({ image, lut }, shape.width, shape.height, { to, width }));
   for (int y = 0; y < shape.height; y++)
     std::memcpy (to + y * width, static_cast<const std::byte *> (image.data) + y * image.stride,
                  width);

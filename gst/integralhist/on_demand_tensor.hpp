@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A frame's tensor that is not computed before somebody asks. It keeps the frame's values, a byte
-// a pixel, and answers as Demand says (demand.hpp).
+// a pixel, and answers as Demand says (demand.hpp). Of a table it keeps their scores: what is asked
+// later is of the LUT that the frame came with.
 #pragma once
 
 #include <atomic>
@@ -23,7 +24,7 @@ namespace integralhist {
 /// while tensors are out.
 class OnDemandFrames {
 public:
-  /// `behind` computes whole frames; where it is null, or fails, who asks does.
+  /// `behind` computes whole frames, of what is kept; where it is null, or fails, who asks does.
   OnDemandFrames (const inthist::Shape &shape, const inthist::Lut &lut, const Plan &plan,
                   std::shared_ptr<WholeFrames> behind)
       : shape (shape), lut (lut), plan (plan), behind (std::move (behind))
@@ -31,14 +32,21 @@ public:
   }
 
   const inthist::Shape shape;
-  const inthist::Lut lut;
+  const inthist::Lut lut;  // from what is kept to bins; of a table, its scores by default
   const Plan plan;
   const std::shared_ptr<WholeFrames> behind;
+  const inthist::Lut identity = inthist::uniform_lut (256);
   const std::shared_ptr<RecycledMemory> memory = std::make_shared<RecycledMemory> ();
 
   std::atomic<guint64> pixel_answers = 0, part_tensors = 0, tensors = 0;  // as in Stats
   std::atomic<unsigned> computing = 0;                                    // tensors, now
   std::atomic<guint64> value_bytes = 0;                                   // of frames that are kept
+
+  /// Returns the LUT that makes the bytes which are kept of a frame: values, or a table's scores.
+  const inthist::Lut &kept_by (const Frame &frame) const
+  {
+    return shape.content == inthist::Content::powers ? frame.lut_or (lut) : identity;
+  }
 
   /// Returns the memory that frames hold, or keep for the next, but for tensors on a device.
   guint64 bytes () const { return value_bytes + memory->bytes (); }

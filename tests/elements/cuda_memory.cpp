@@ -110,7 +110,12 @@ constexpr const char *kElements[][2] = {
   { "cudaintegralhist counter=u16", "cudaintegralhist" },
   { "cudaintegralhist compute=on-demand", "cudaintegralhist" },
   { "cudaintegralimage compute=on-demand squared=true", "cudaintegralimage squared=true" },
-  { "cudaintegralimage squared=true", "cudaintegralimage squared=true" }
+  { "cudaintegralimage squared=true", "cudaintegralimage squared=true" },
+  // scores: 200 of nearly no colour, 100 of red
+  { "cudaintegralimage feature=hue-saturation quantization=2,2 lut=200,100",
+    "cudaintegralimage feature=hue-saturation quantization=2,2 lut=200,100" },
+  { "cudaintegralimage compute=on-demand feature=luma lut=9,8,7,6,5,4,3,2,1,255",
+    "cudaintegralimage feature=luma lut=9,8,7,6,5,4,3,2,1,255" },
 };
 
 }  // namespace

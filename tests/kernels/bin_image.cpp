@@ -129,7 +129,7 @@ void run_bin_image (Device device)
     }
 }
 
-/// Pixels of a format with a LUT, and the bins and the tensor that they make.
+/// Pixels of a format with a LUT, and the bins, or a table's scores, and the tensor that they make.
 struct Picture {
   Shape shape;
   Binning binning;
@@ -144,7 +144,10 @@ struct Picture {
     image.resize (stride * (shape.height - 1) + shape.width * bytes);
     for (auto &byte : image)
       byte = std::uint8_t (random () >> 24);
-    if (shape.bins % 5 != 0)
+    if (shape.content == Content::powers)
+      for (auto &score : binning.lut)
+        score = std::uint8_t (random () >> 24);
+    else if (shape.bins % 5 != 0)
       binning.lut = uniform_lut (int (std::bit_floor (
           unsigned (shape.bins))));  // a shift, for which strategies may have a way of their own
     else
@@ -172,55 +175,60 @@ void run_binning (Device device)
   std::mt19937 random (seed ());
   Queue queue (device);
   int number = 0;
+  const auto check = [&] (const NamedFormat &f, const Shape &shape) {
+    const auto &[gap, shift] = kLayouts[number++ / 2 % 4];
+    const Picture picture (shape, f, gap, random);
+    for (const Strategy &strategy : strategies ()) {
+      if (strategy.device != device || !accepts (strategy, shape)
+          || (strategy.slow && shape.width * shape.height * shape.bins > 100000)
+          || (small_cases () && (strategy.slow || shape.width * shape.height * shape.bins > 50000))
+          || (!strategy.bins_itself && number % 3 != 0))
+        continue;
+      Block source (device, picture.image.size (), shift, !small_cases ()),
+          pixels (device, picture.plane.size ()), tensor (device, picture.tensor.size ()),
+          workspace (device, strategy.workspace_bytes (shape, {}));
+      source.put (picture.image.data (), picture.image.size ());
+      pixels.poison ();
+      tensor.poison ();
+      workspace.poison ();
+      Binning binning = picture.binning;
+      binning.image.data = source.data;
+      fail_unless (inthist::run (strategy, { shape,
+                                             layout_of (shape),
+                                             { pixels.data, bin_stride (shape.width) },
+                                             tensor.data,
+                                             workspace.data,
+                                             queue.stream,
+                                             {},
+                                             nullptr,
+                                             &binning })
+                   == 0);
+      queue.wait ();
+      const std::string what = std::string (strategy.name) + ", " + f.name + ", " + name_of (shape)
+                               + ", INTHIST_SEED=" + std::to_string (seed ());
+      const Bytes got_pixels = pixels.get (), got = tensor.get ();
+      for (int y = 0; y < shape.height && !strategy.bins_itself; y++)
+        fail_unless (memcmp (&got_pixels[pixels.front + y * bin_stride (shape.width)],
+                             &picture.plane[y * bin_stride (shape.width)], shape.width)
+                         == 0,
+                     "%s: bins of row %d", what.c_str (), y);
+      fail_unless (memcmp (&got[tensor.front], picture.tensor.data (), picture.tensor.size ()) == 0,
+                   "%s: the tensor", what.c_str ());
+      fail_unless (pixels.guards_hold () && tensor.guards_hold () && workspace.guards_hold (),
+                   "%s: wrote outside", what.c_str ());
+    }
+  };
   for (const NamedFormat &f : { formats ()[0], formats ()[1], formats ().back () })
-    for (const auto &[width, height] : kSizes)
+    for (const auto &[width, height] : kSizes) {
       for (const int bins : { 5, 130, 1, 64, 36 })
-        for (const Type counter : kCounters) {
-          const auto &[gap, shift] = kLayouts[number++ / 2 % 4];
-          const Shape shape = { width, height, bins, counter };
-          const Picture picture (shape, f, gap, random);
-          for (const Strategy &strategy : strategies ()) {
-            if (strategy.device != device || !accepts (strategy, shape)
-                || (strategy.slow && width * height * bins > 100000)
-                || (small_cases () && (strategy.slow || width * height * bins > 50000))
-                || (!strategy.bins_itself && number % 3 != 0))
-              continue;
-            Block source (device, picture.image.size (), shift, !small_cases ()),
-                pixels (device, picture.plane.size ()), tensor (device, picture.tensor.size ()),
-                workspace (device, strategy.workspace_bytes (shape, {}));
-            source.put (picture.image.data (), picture.image.size ());
-            pixels.poison ();
-            tensor.poison ();
-            workspace.poison ();
-            Binning binning = picture.binning;
-            binning.image.data = source.data;
-            fail_unless (inthist::run (strategy, { shape,
-                                                   layout_of (shape),
-                                                   { pixels.data, bin_stride (width) },
-                                                   tensor.data,
-                                                   workspace.data,
-                                                   queue.stream,
-                                                   {},
-                                                   nullptr,
-                                                   &binning })
-                         == 0);
-            queue.wait ();
-            const std::string what = std::string (strategy.name) + ", " + f.name + ", "
-                                     + name_of (shape)
-                                     + ", INTHIST_SEED=" + std::to_string (seed ());
-            const Bytes got_pixels = pixels.get (), got = tensor.get ();
-            for (int y = 0; y < height && !strategy.bins_itself; y++)
-              fail_unless (memcmp (&got_pixels[pixels.front + y * bin_stride (width)],
-                                   &picture.plane[y * bin_stride (width)], width)
-                               == 0,
-                           "%s: bins of row %d", what.c_str (), y);
-            fail_unless (memcmp (&got[tensor.front], picture.tensor.data (), picture.tensor.size ())
-                             == 0,
-                         "%s: the tensor", what.c_str ());
-            fail_unless (pixels.guards_hold () && tensor.guards_hold () && workspace.guards_hold (),
-                         "%s: wrote outside", what.c_str ());
-          }
-        }
+        for (const Type counter : kCounters)
+          check (f, { width, height, bins, counter });
+      for (const Shape &table : { Shape{ width, height, 1, Type::u32, Content::powers },
+                                  Shape{ width, height, 2, Type::u32, Content::powers },
+                                  Shape{ width, height, 1, Type::s32, Content::powers } })
+        for (int times = 0; times < 3; times++)  // in layouts of their own
+          check (f, table);
+    }
 }
 
 /// Frames one behind the other on a stream, none waited for, in one workspace and one plane of

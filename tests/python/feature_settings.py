@@ -20,7 +20,7 @@ except ValueError:
 Gst.init(None)
 THREE, TWO = 'write three numbers, such as "6,6,6"', 'write two numbers, such as "16,8"'
 BINS = 'write 1 to 256 bins, the first of value 0, separated by commas'
-FILE = 'name a file with up to 256 bins, separated by commas'
+FILE = 'name a file with up to 256 numbers, separated by commas'
 
 
 def run(properties, form='NV12'):

@@ -89,12 +89,13 @@ VARIANTS = [
 class Stream:
     """Pictures in, tensors out"""
 
-    def __init__(self, properties):
+    def __init__(self, properties, element='cudaintegralhist'):
         self.pipeline = Gst.parse_launch(
-            f'appsrc name=source format=time ! cudaintegralhist backend={BACKEND} tuning-time=0 '
-            f'{properties} ! appsink name=sink sync=false enable-last-sample=false')
+            f'appsrc name=source format=time ! {element} name=element backend={BACKEND} '
+            f'tuning-time=0 {properties} ! appsink name=sink sync=false enable-last-sample=false')
         self.source = self.pipeline.get_by_name('source')
         self.sink = self.pipeline.get_by_name('sink')
+        self.element = self.pipeline.get_by_name('element')
 
     def __enter__(self):
         self.pipeline.set_state(Gst.State.PLAYING)

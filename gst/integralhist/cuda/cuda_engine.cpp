@@ -189,7 +189,7 @@ private:
                       Slot &slot)
   {
     const inthist::Image image = TRY (fetch_rows (frame, part, slot));
-    TRY (compute (image, part, tensor, slot));
+    TRY (compute ({ image, lut_of_part (frame.lut_or (lut_), shape_, part) }, part, tensor, slot));
     slot.downloads = host || download_ == Download::eager;
     if (slot.downloads)
       TRY (download (tensor, { host, shape_, part }, slot));
@@ -229,14 +229,13 @@ private:
            && (!frame.context || frame.context->handle () == context_->handle ());
   }
 
-  CudaExpected<> compute (const inthist::Image &image, const Part &part, CudaTensor &tensor,
+  CudaExpected<> compute (const inthist::Binning &binning, const Part &part, CudaTensor &tensor,
                           Slot &slot)
   {
     cudaStream_t stream = slot.stream.get ();
     TRY (tensor.reuse (stream));
     if (slot.measured)
       TRY (check (cudaEventRecord (slot.compute_started.get (), stream)));
-    const inthist::Binning binning = { image, lut_of_part (lut_, shape_, part) };
     const inthist::PixelPlane pixels = { reinterpret_cast<guint8 *> (slot.pixels.get ()),
                                          inthist::bin_stride (shape_.width) };
     // after a failure nobody knows what the workspace holds

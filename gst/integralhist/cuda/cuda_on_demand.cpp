@@ -37,14 +37,13 @@ public:
   /// tensor.
   CudaExpected<> keep (const Frame &frame, cudaStream_t stream)
   {
-    static const inthist::Lut kIdentity = inthist::uniform_lut (256);
     if (frame.producer) {
       TRY (check (cudaEventRecord (kept (), frame.producer)));
       TRY (check (cudaStreamWaitEvent (stream, kept (), 0)));
     }
     TRY (check (cudaStreamWaitEvent (stream, own_->read.get (), 0)));
-    TRY (check (inthist::cuda::bin_image ({ frame.image, kIdentity }, shape.width, shape.height,
-                                          { values (), stride () }, stream)));
+    TRY (check (inthist::cuda::bin_image ({ frame.image, frames_->kept_by (frame) }, shape.width,
+                                          shape.height, { values (), stride () }, stream)));
     return check (cudaEventRecord (kept (), stream));
   }
 

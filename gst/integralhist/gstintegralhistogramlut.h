@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gst/integralhist/gstintegralhistogram.h>
+
+G_BEGIN_DECLS
+
+/**
+ * GST_INTEGRAL_IMAGE_LUT_EVENT: (skip)
+ *
+ * The name of the structure of gst_integral_image_lut_event_new(). Its field `lut` is a #GBytes of
+ * 256 scores.
+ *
+ * Since: 0.2
+ */
+#define GST_INTEGRAL_IMAGE_LUT_EVENT "integral-image-lut"
+
+/**
+ * gst_integral_image_lut_event_new:
+ * @scores: (array fixed-size=256): the score of each value of the producer's feature; of a joint
+ * feature, of each combination (gst_integral_histogram_get_quantization())
+ *
+ * An event that gives a cudaintegralimage upstream other scores to add up, as a tracker does whose
+ * model has changed. They hold from the next frame on that comes to that element, until the next
+ * such event or until its property `lut` is set. Frames that were there before keep theirs; see
+ * gst_integral_histogram_get_lut_seqnum().
+ *
+ * Send it with gst_pad_push_event() from a sink pad, or with gst_element_send_event().
+ *
+ * Returns: (transfer full): the event, of type %GST_EVENT_CUSTOM_UPSTREAM
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstEvent *gst_integral_image_lut_event_new (const guint8 *scores);
+
+/**
+ * gst_integral_image_lut_event_parse:
+ * @event: a #GstEvent
+ * @error: return location for a #GError
+ *
+ * Reads such an event.
+ *
+ * Returns: (transfer full): the 256 scores, or %NULL with @error set to
+ * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION where @event is none, or has not 256
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GBytes *gst_integral_image_lut_event_parse (GstEvent *event, GError **error);
+
+G_END_DECLS
