@@ -129,10 +129,10 @@ GstIntegralHistogramMeta *gst_buffer_get_integral_histogram_meta (GstBuffer *buf
   return nullptr;
 }
 
-GstIntegralHistogramMeta *
-gst_buffer_get_integral_histogram_meta_of (GstBuffer *buffer, GstIntegralHistogramContent content)
+/// Returns the first meta whose histogram is of what is visible, and is wanted.
+template <class IsWanted>
+static GstIntegralHistogramMeta *first_meta (GstBuffer *buffer, IsWanted &&is_wanted)
 {
-  g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
   const GstVideoCropMeta *const crop = gst_buffer_get_video_crop_meta (buffer);
   gpointer state = nullptr;
   while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state,
@@ -140,12 +140,37 @@ gst_buffer_get_integral_histogram_meta_of (GstBuffer *buffer, GstIntegralHistogr
     // the frame was cropped since then, so its pixels do not match
     if (crop && (crop->width != cast (meta)->width || crop->height != cast (meta)->height))
       continue;
-    const GstIntegralHistogramContent has =
-        gst_integral_histogram_get_content (cast (meta)->histogram);
-    if (std::memcmp (&has, &content, sizeof has) == 0)  // a C caller may give any number
+    if (is_wanted (cast (meta)->histogram))
       return cast (meta);
   }
   return nullptr;
+}
+
+/// Compares two enumerators, of which a C caller may give any number.
+template <class Enum>
+static bool are_equal (Enum has, Enum wanted)
+{
+  return std::memcmp (&has, &wanted, sizeof has) == 0;
+}
+
+GstIntegralHistogramMeta *
+gst_buffer_get_integral_histogram_meta_of (GstBuffer *buffer, GstIntegralHistogramContent content)
+{
+  g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
+  return first_meta (buffer, [content] (GstIntegralHistogram *histogram) {
+    return are_equal (gst_integral_histogram_get_content (histogram), content);
+  });
+}
+
+GstIntegralHistogramMeta *
+gst_buffer_get_integral_histogram_meta_of_feature (GstBuffer *buffer,
+                                                   GstIntegralHistogramFeature feature)
+{
+  g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
+  return first_meta (buffer, [feature] (GstIntegralHistogram *histogram) {
+    return are_equal (gst_integral_histogram_get_feature (histogram), feature)
+           && gst_integral_histogram_get_content (histogram) != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
+  });
 }
 
 guint32 *gst_integral_histogram_meta_region (GstIntegralHistogramMeta *meta, gint x, gint y,

@@ -74,6 +74,24 @@ GstIntegralHistogramMeta *
 gst_buffer_get_integral_histogram_meta_of (GstBuffer *buffer, GstIntegralHistogramContent content);
 
 /**
+ * gst_buffer_get_integral_histogram_meta_of_feature:
+ * @buffer: a #GstBuffer
+ * @feature: what of a pixel shall be counted
+ *
+ * Tells integral histograms from each other, where several elements have attached one of the same
+ * frame. Whether they are cropped is looked at as in gst_buffer_get_integral_histogram_meta_of().
+ *
+ * Returns: (transfer none) (nullable): the first of @buffer with counts, or weights, of this
+ * feature
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstIntegralHistogramMeta *
+gst_buffer_get_integral_histogram_meta_of_feature (GstBuffer *buffer,
+                                                   GstIntegralHistogramFeature feature);
+
+/**
  * gst_integral_histogram_meta_region:
  * @meta: a #GstIntegralHistogramMeta
  * @x: first column, in pixels of the frame that carries @meta

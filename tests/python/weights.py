@@ -195,6 +195,33 @@ class Weights(unittest.TestCase):
         self.assertEqual(weights, [histogram.region_sums(0, 0, 64, 48),
                                    histogram.region_sums(5, 6, 7, 8)])
 
+    def test_several_features(self):
+        """Elements in a row attach one each, exact and found by its feature."""
+        elements = ('feature=hue bins=6', 'feature=gradient bins=9 weight=gradient soft=true',
+                    'bins=16')
+        names = GstIntegralHist.IntegralHistogramFeature
+        for compute in ('eager', 'on-demand'):
+            row = ' ! '.join(f'cudaintegralhist compute={compute} {text}' for text in elements)
+            source = 'videotestsrc num-buffers=3 pattern=ball ! video/x-raw,width=160,height=120 '
+            together, alone = [], []
+            for launch, all_found in ((row, together),
+                                      *((f'cudaintegralhist {text}', alone) for text in elements)):
+                pipeline = Gst.parse_launch(
+                    f'{source} ! {launch} ! appsink name=sink sync=false')
+                pipeline.set_state(Gst.State.PLAYING)
+                sink = pipeline.get_by_name('sink')
+                buffers = [sink.pull_sample().get_buffer() for _ in range(3)]
+                for feature in (names.HUE, names.GRADIENT, names.LUMA):
+                    for buffer in buffers:
+                        meta = GstIntegralHist.buffer_get_integral_histogram_meta_of_feature(
+                            buffer, feature)
+                        if meta:
+                            self.assertEqual(meta.histogram.get_feature(), feature)
+                            all_found.append(meta.histogram.region_sums(7, 9, 101, 77))
+                pipeline.set_state(Gst.State.NULL)
+            self.assertEqual(len(together), 9)
+            self.assertEqual(together, alone)
+
     def test_settings(self):
         """What does not go together is one error that says what to set."""
         for properties, word in (
