@@ -278,7 +278,7 @@ Counted ProducerProperties::counted () const
 {
   const auto of = inthist::Feature (feature);
   return { of, parse_quantization (quantization, of).value_or (inthist::Quantization{}),
-           inthist::Weight (weight), soft };
+           inthist::Weight (weight), soft, has_lut () };
 }
 
 /// Reads a file with a table, and no more of it than a table has.

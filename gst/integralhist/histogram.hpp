@@ -13,6 +13,9 @@ struct Counted {
   inthist::Quantization quantization = {};  // of a joint feature
   inthist::Weight weight = inthist::Weight::one;
   bool soft = false;
+  bool has_lut = false;  // which makes the bins of its values
+
+  bool operator== (const Counted &) const = default;
 };
 
 }  // namespace integralhist
