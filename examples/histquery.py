@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""histquery.py [FILE | URI]: maps every integral histogram as a NumPy array, without a copy.
+"""histquery.py [--feature NICK] [FILE | URI]: maps integral histograms as NumPy arrays.
 
-The histogram of a rectangle comes from four corners of the tensor, and must equal what the library
-answers. Run it after `tools/setup.sh test` and `tests/run.sh` or `meson compile -C build`, in the
-build directory's environment (paths are relative to build/):
+Nothing is copied. The histogram of a rectangle comes from four corners of the tensor, and must
+equal what the library answers. Run it after `tools/setup.sh test` and `tests/run.sh` or
+`meson compile -C build`, in the build directory's environment (paths are relative to build/):
 
     meson devenv -C build ../examples/histquery.py
 
@@ -101,12 +101,14 @@ def show_frame(number, buffer):
     if not numpy.array_equal(counts, answer):
         sys.exit(f'frame {number}: four corners give {counts}, the library says {answer}')
     if number % 15 == 0:
-        share = 100 * counts / counts.sum()
-        print(f'frame {number:6d}  largest bin {share.argmax():3d} with {share.max():5.1f} %  '
+        share = 100 * counts / max(counts.sum(), 1)
+        feature = histogram.get_feature().value_nick
+        print(f'frame {number:6d}  {feature}  '
+              f'largest bin {share.argmax():3d} with {share.max():5.1f} %  '
               f'mean bin {share @ numpy.arange(len(share)) / 100:5.1f}')
 
 
-def main(argument=None):
+def main(argument=None, feature='luma'):
     Gst.init(None)
     source = ('videotestsrc pattern=smpte horizontal-speed=4 num-buffers=150 ! '
               'video/x-raw,format=I420,width=640,height=480')
@@ -117,7 +119,8 @@ def main(argument=None):
             sys.exit(f'no such file: {name}')
         uri = argument if Gst.uri_is_valid(argument) else Gst.filename_to_uri(name)
         source = f'uridecodebin uri="{uri}"'
-    pipeline = Gst.parse_launch(f'{source} ! videoconvert ! cudaintegralhist name=hist ! '
+    pipeline = Gst.parse_launch(f'{source} ! videoconvert ! '
+                                f'cudaintegralhist name=hist feature={feature} ! '
                                 'appsink name=sink sync=false max-buffers=4')
     sink, bus = pipeline.get_by_name('sink'), pipeline.get_bus()
     pipeline.set_state(Gst.State.PLAYING)
@@ -145,4 +148,8 @@ if __name__ == '__main__':
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('video', nargs='?', metavar='FILE | URI')
-    main(parser.parse_args().video)
+    features = GstIntegralHist.IntegralHistogramFeature.__enum_values__.values()
+    parser.add_argument('--feature', default='luma', help='what is counted (luma)',
+                        choices=[value.value_nick for value in features])
+    options = parser.parse_args()
+    main(options.video, options.feature)

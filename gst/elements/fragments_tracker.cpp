@@ -7,6 +7,8 @@
 
 #include <kernels/likeness.hpp>
 
+#include "counted.hpp"
+
 namespace integralhist {
 
 namespace {
@@ -97,8 +99,11 @@ public:
     for (Target *target : targets) {
       fit (*target);
       firsts.push_back (searches.size ());
-      if (target->bins_ != bins_)
+      const bool is_stale = target->bins_ != bins_ || target->counted_ != counted_of (histogram_);
+      if (!target->is_started () || (is_stale && !target->lost_))
         TRY (start (*target));
+      else if (is_stale || target->is_empty ())
+        continue;  // it stays lost
       else if (target->lost_)
         searches.push_back (look_everywhere (*target));
       else
@@ -109,7 +114,7 @@ public:
     for (std::size_t i = 0; i < targets.size (); i++)
       if (const auto found = std::span (searches).subspan (firsts[i], firsts[i + 1] - firsts[i]);
           found.empty ())
-        continue;  // it starts in this frame
+        continue;  // it starts in this frame, or cannot be found
       else if (targets[i]->lost_)
         TRY (find_again (*targets[i], found[0]));
       else
@@ -169,7 +174,7 @@ private:
                              double (y + (j + 1) * h) });
   }
 
-  /// Takes patches and models from this tensor; restarts a target whose number of bins changed.
+  /// Takes patches and models from this tensor, also again where its bins are of something else.
   Expected<> start (Target &target)
   {
     const int width = std::max (1, rounded (target.box_.width)),
@@ -182,12 +187,33 @@ private:
     tile (target.patches_, width, height, half (width), thin (height));
     tile (target.patches_, width, height, thin (width), half (height));
     target.models_ = TRY (histograms (patches_at (target, 1, true)));
+    drop_empty (target);
     target.bins_ = bins_;
+    target.counted_ = counted_of (histogram_);
     target.good_costs_.clear ();
-    target.confidence_ = 1;
+    target.lost_ = target.models_.empty ();
+    target.confidence_ = target.lost_ ? 0 : 1;
     target.bad_ = 0;
-    target.lost_ = false;
     return {};
+  }
+
+  /// Drops the patches without a pixel that counts, and their models.
+  void drop_empty (Target &target) const
+  {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < target.patches_.size (); i++)
+      if (const auto model = target.models_.begin () + std::ptrdiff_t (i * bins_);
+          !is_empty (&*model)) {
+        std::copy_n (model, bins_, target.models_.begin () + std::ptrdiff_t (kept * bins_));
+        target.patches_[kept++] = target.patches_[i];
+      }
+    target.patches_.resize (kept);
+    target.models_.resize (kept * bins_);
+  }
+
+  bool is_empty (const float *shares) const
+  {
+    return std::all_of (shares, shares + bins_, [] (float share) { return share == 0; });
   }
 
   /// Returns the patches of the box at `scale` in pixels, relative to its corner or `absolute`.
@@ -205,7 +231,7 @@ private:
     return rectangles;
   }
 
-  /// Returns normalised histograms; a rectangle outside the frame gets a uniform one.
+  /// Returns normalised histograms; one without a pixel that counts is 0.
   Expected<std::vector<float>> histograms (const std::vector<GstVideoRectangle> &rectangles) const
   {
     std::vector<guint32> counts (rectangles.size () * bins_);
@@ -219,8 +245,7 @@ private:
       for (unsigned b = 0; b < bins_; b++)
         pixels += counts[first + b];
       for (unsigned b = 0; b < bins_; b++)
-        shares[first + b] = pixels > 0 ? float (double (counts[first + b]) / double (pixels))
-                                       : 1.0f / float (bins_);
+        shares[first + b] = pixels > 0 ? float (double (counts[first + b]) / double (pixels)) : 0;
     }
     return shares;
   }
@@ -447,7 +472,7 @@ private:
     const auto now = TRY (histograms (patches_at (target, 1, true)));
     const float rate = float (settings_.update_rate);
     for (std::size_t first = 0; first < now.size (); first += bins_)
-      if (distance (&now[first], &target.models_[first]) <= cost + kSame)
+      if (!is_empty (&now[first]) && distance (&now[first], &target.models_[first]) <= cost + kSame)
         for (std::size_t b = first; b < first + bins_; b++)
           target.models_[b] += rate * (now[b] - target.models_[b]);
     return {};

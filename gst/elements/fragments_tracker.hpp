@@ -15,8 +15,9 @@
 // With few positions to compare, or equal costs, V > 1.8 m decides. After lost_after bad frames in
 // a row the target is lost: its box returns to where it was before them. The search area around it
 // then grows by the search range each frame, until a cost is nearer to m than to the cost at the
-// loss. Optional are a search for another scale, and updates of the models: of patches that agree,
-// and never in a suspicious frame.
+// loss. Patches without a pixel that counts, as gray ones have no hue, have no vote; a target of
+// such patches alone is lost from the start. Optional are a search for another scale, and updates
+// of the models: of patches that agree, and never in a suspicious frame.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +28,7 @@
 
 #include <gst/integralhist/error.hpp>
 #include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/histogram.hpp>
 
 namespace integralhist {
 
@@ -77,6 +79,8 @@ public:
 
   const TargetBox &box () const { return box_; }
   bool is_lost () const { return lost_; }
+  /// Returns whether it started at a place without a pixel that counts: it cannot be found again.
+  bool is_empty () const { return is_started () && models_.empty (); }
   /// Returns how much the best position stood out: 1 - p, from 0 to 1; 0 when lost.
   double confidence () const { return confidence_; }
 
@@ -88,11 +92,14 @@ private:
     double x0, y0, x1, y1;
   };
 
+  bool is_started () const { return bins_ > 0; }
+
   TargetBox box_;
-  std::vector<Patch> patches_;
+  std::vector<Patch> patches_;  // those with a pixel that counts
   std::vector<float> models_;   // one patch after another
   int width_ = 0, height_ = 0;  // of the tensors of box and patches
-  unsigned bins_ = 0;           // 0 before there are models
+  unsigned bins_ = 0;           // of the models; 0 before it has started
+  Counted counted_;             // what these bins are of
   GstIntegralHistogramMeasure measure_ = {};
   double quantile_ = 0;            // of the costs
   std::deque<double> good_costs_;  // of the last good frames

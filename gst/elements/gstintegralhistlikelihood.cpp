@@ -9,7 +9,8 @@
  * it; one that carries none shows the last map again.
  *
  * The model is the histogram of a region of the first frame, or is given as numbers. It is taken
- * anew after a flush, with a new stream, when it is set, and when the number of bins changes.
+ * anew after a flush, with a new stream, when it is set, and when the number of bins changes. A
+ * histogram of another feature than the model's is an error.
  *
  * A window is centred on its pixel, its first column being width / 2 before it, and has the pixels
  * that are inside of the frame. Windows lie `step` pixels apart, and every pixel shows the nearest
@@ -103,8 +104,9 @@ PropertyTable<LikelihoodProperties> make_table ()
               parse_model);
   table.text ("histogram", FIELD (histogram), kPlaying,
               "The histogram to look for, a number for each bin, separated by commas; what they "
-              "sum up to does not matter. Empty takes that of model, of which otherwise only the "
-              "size counts",
+              "sum up to does not matter. The feature may stand before them, and its parts, as in "
+              "\"hue-saturation 2,2: 5,0,1,0\": another one of the frames is an error then. Empty "
+              "takes that of model, of which otherwise only the size counts",
               parse_histogram);
   table.number<guint> ("window-width", FIELD (window_width), 0, G_MAXINT, kPlaying,
                        "Columns of the windows, in pixels; 0 takes the model's, and scales with "
@@ -170,7 +172,10 @@ static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProp
   const int bins = int (gst_integral_histogram_get_bins (histogram));
   const Interruptible asking = state.consumer.interruptible ();
   TRY (state.consumer.await (histogram));
-  if (int (state.model.bins.size ()) != bins || state.known_changes != properties.model_changes) {
+  const bool is_new = state.model.bins.empty () || state.known_changes != properties.model_changes;
+  if (!is_new)
+    TRY (check_feature (state.model, histogram));
+  if (is_new || int (state.model.bins.size ()) != bins) {
     state.model = TRY (take_model (properties.model, properties.histogram, meta, width, height));
     state.known_changes = properties.model_changes;
   }

@@ -6,7 +6,8 @@
  * Draws on raw video, in place: each #GstVideoRegionOfInterestMeta of a frame as a box with its
  * type, its id and the confidence of a tracker, and where tracks have been of late. Bar charts of
  * the boxes' histograms stand side by side along an edge, where the frame carries a
- * #GstIntegralHistogramMeta. A frame with nothing to draw passes as it is.
+ * #GstIntegralHistogramMeta; bars of hue, hue-saturation, hsv, rgb and ycbcr have the colours of
+ * their bins. A frame with nothing to draw passes as it is.
  *
  * ## Example launch line
  * |[
@@ -23,7 +24,9 @@
 
 #include <gst/integralhist/gstintegralhist.h>
 
+#include "bin_colours.hpp"
 #include "consumer_element.hpp"
+#include "counted.hpp"
 #include "mapped_frame.hpp"
 #include "messages.hpp"
 #include "overlay_painter.hpp"
@@ -59,7 +62,9 @@ PropertyTable<OverlayProperties> make_table ()
   table.flag ("histograms", FIELD (histograms), kPlaying,
               "Draw a bar chart of every region's histogram, where the frame carries its integral "
               "histogram: side by side along the lower edge, or the upper one where that hides "
-              "less; +n says how many do not fit");
+              "less; +n says how many do not fit. Bars of hue, hue-saturation, hsv, rgb and ycbcr "
+              "have the colours of their bins; with labels another feature than luma is named "
+              "behind the charts");
   table.number<guint> ("line-width", FIELD (line_width), 0, 32, kPlaying,
                        "Pixels that lines are wide; 0 goes by the height of the frame, and takes "
                        "at least 2");
@@ -242,7 +247,10 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
   std::vector<Box> boxes;
   for (const Mark &mark : state.marks)
     boxes.push_back (mark.box);
-  return painter.charts (boxes, state.current.labels, [&] (std::size_t i) -> Expected<Chart> {
+  const Counted &counted = counted_of (meta->histogram);
+  const bool is_named = state.current.labels && counted.feature != inthist::Feature::luma;
+  const std::string name = is_named ? inthist::info_of (counted.feature).nick : "";
+  const auto chart_of = [&] (std::size_t i) -> Expected<Chart> {
     const Mark &mark = state.marks[i];
     const Box box = visible (mark.box, state.area.w, state.area.h);
     gsize n = 0;
@@ -251,8 +259,9 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
         meta, int (box.x), int (box.y), int (box.width), int (box.height), &n, &problem);
     if (!counts)
       return take_gerror (problem, "The histogram of a region failed: ");
-    return Chart{ mark.colour, mark.name, { counts, counts + n } };
-  });
+    return Chart{ mark.colour, mark.name, { counts, counts + n }, bin_colours (counted, int (n)) };
+  };
+  return painter.charts (boxes, state.current.labels, name, chart_of);
 }
 
 static Expected<> draw (GstIntegralHistOverlay *self, GstBuffer *buffer)

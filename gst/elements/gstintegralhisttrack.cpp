@@ -20,7 +20,10 @@
  *
  * A lost target has no region of interest, and its message says so, with the place where it was
  * last; it is searched for in a growing area, and starts again where a detection covers it. After a
- * seek the targets of the property start again, and the others are gone.
+ * seek the targets of the property start again, and the others are gone. Where the histograms
+ * become those of another feature, or have other bins, targets start again where they are, and lost
+ * ones stay lost until a detection covers them. A target without a pixel that counts, as a gray one
+ * by its hue, is lost from the start, and a warning says so.
  *
  * ## Example launch line
  * |[

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "counted.hpp"
 #include "parse.hpp"
 
 namespace integralhist {
@@ -26,6 +27,34 @@ static Expected<std::vector<gfloat>> count_region (GstIntegralHistogramMeta *met
   return bins;
 }
 
+/// Refuses numbers that are said to be of something else than the frame's histogram.
+static Expected<> check_numbers (const WrittenHistogram &written, const Counted &counted)
+{
+  Counted of = counted;
+  of.feature = written.feature.value_or (counted.feature);
+  if (of.feature != counted.feature)
+    of.quantization = {};
+  of.quantization = written.quantization.value_or (of.quantization);
+  if (of.feature == counted.feature && of.quantization == counted.quantization)
+    return {};
+  of.has_lut = false;
+  return error (Error::Kind::bad_setting, "histogram is of ", settings_of (of),
+                ", and the frames' histograms are of ", settings_of (counted),
+                ": set cudaintegralhist to ", settings_of (of),
+                ", or write numbers of what it counts");
+}
+
+Expected<> check_feature (const LikelihoodModel &model, const GstIntegralHistogram *histogram)
+{
+  const Counted &now = counted_of (histogram);
+  if (model.counted == now)
+    return {};
+  return error (Error::Kind::bad_setting, "the model is of ", settings_of (model.counted),
+                ", and this frame's histogram is of ", settings_of (now),
+                ": set cudaintegralhist to ", settings_of (model.counted),
+                ", or set model (or histogram) again, which takes it anew from the next frame");
+}
+
 Expected<LikelihoodModel> take_model (const std::string &text, const std::string &histogram,
                                       GstIntegralHistogramMeta *meta, int width, int height)
 {
@@ -35,7 +64,10 @@ Expected<LikelihoodModel> take_model (const std::string &text, const std::string
   region.y = (height - region.h) / 2;
   if (wanted)
     region = *wanted;
-  LikelihoodModel model = { TRY (parse_histogram (histogram)) };
+  const Counted &counted = counted_of (meta->histogram);
+  const WrittenHistogram written = TRY (parse_histogram (histogram));
+  TRY (check_numbers (written, counted));
+  LikelihoodModel model = { written.bins, counted };
   if (model.bins.empty ()) {
     const gint64 right = std::min<gint64> (gint64 (region.x) + region.w, width),
                  bottom = std::min<gint64> (gint64 (region.y) + region.h, height);

@@ -8,17 +8,22 @@
 
 #include <gst/integralhist/error.hpp>
 #include <gst/integralhist/gstintegralhistogrammeta.h>
+#include <gst/integralhist/histogram.hpp>
 #include <gst/video/video.h>
 
 namespace integralhist {
 
 struct LikelihoodModel {
   std::vector<gfloat> bins;      // empty before there is one
+  Counted counted;               // what they are of
   double width = 0, height = 0;  // of its region, as a share of the frame's
 };
 
 /// Makes the model from the two properties for a frame of this size; empty ones mean its middle.
 Expected<LikelihoodModel> take_model (const std::string &text, const std::string &histogram,
                                       GstIntegralHistogramMeta *meta, int width, int height);
+
+/// Refuses a frame whose histogram is of something else than the model.
+Expected<> check_feature (const LikelihoodModel &model, const GstIntegralHistogram *histogram);
 
 }  // namespace integralhist

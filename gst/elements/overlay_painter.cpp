@@ -55,15 +55,22 @@ bool overlap (const Box &a, const Box &b)
   return a.x < b.right () && b.x < a.right () && a.y < b.bottom () && b.y < a.bottom ();
 }
 
+/// The mean count of neighbouring bins, and the one of them that has most.
+struct Bar {
+  double height;
+  std::size_t bin;
+};
+
 /// As many means of neighbours as there are columns, where there are more counts than that.
-std::vector<double> bars_of (std::span<const guint32> counts, gint64 columns)
+std::vector<Bar> bars_of (std::span<const guint32> counts, gint64 columns)
 {
-  std::vector<double> bars (std::min (counts.size (), std::size_t (columns)));
+  std::vector<Bar> bars (std::min (counts.size (), std::size_t (columns)));
   for (std::size_t i = 0; i < bars.size (); i++) {
     const std::size_t first = i * counts.size () / bars.size (),
                       end = (i + 1) * counts.size () / bars.size ();
     const auto part = counts.subspan (first, end - first);
-    bars[i] = std::accumulate (part.begin (), part.end (), 0.0) / double (part.size ());
+    bars[i] = { std::accumulate (part.begin (), part.end (), 0.0) / double (part.size ()),
+                first + std::size_t (std::ranges::max_element (part) - part.begin ()) };
   }
   return bars;
 }
@@ -159,6 +166,7 @@ void OverlayPainter::frame (const Box &box, gint64 across, const Colour &colour,
 }
 
 Expected<> OverlayPainter::charts (std::span<const Box> boxes, bool has_captions,
+                                   const std::string &note,
                                    const std::function<Expected<Chart> (std::size_t)> &chart_of)
 {
   const gint64 bar_height = std::max<gint64> (height_ / 15, 16), margin = bar_height / 16;
@@ -183,19 +191,23 @@ Expected<> OverlayPainter::charts (std::span<const Box> boxes, bool has_captions
     taken_.push_back (place);
     place.x += pitch;
   }
-  if (drawn == boxes.size ())
-    return {};
-  const std::string more = joined ("+", boxes.size () - drawn);
-  if (const auto size = measure (more)) {
-    const Box note = { inside (place.x, size->width, width_), place.bottom () - size->height,
-                       size->width, size->height };
-    paint (note, [&] (cairo_t *cr) {
+  const std::string more = drawn < boxes.size () ? joined ("+", boxes.size () - drawn) : "";
+  std::string text = joined (more, more.empty () || note.empty () ? "" : " ", note);
+  auto size = measure (text);
+  if (size && place.x + size->width > width_) {
+    text = more;
+    size = measure (text);
+  }
+  if (size) {
+    const Box behind = { inside (place.x, size->width, width_), place.bottom () - size->height,
+                         size->width, size->height };
+    paint (behind, [&] (cairo_t *cr) {
       set_colour (cr, kPanel, 0.7);
       cairo_paint (cr);
       set_colour (cr, kWhite);
-      write (cr, note, more);
+      write (cr, behind, text);
     });
-    taken_.push_back (note);
+    taken_.push_back (behind);
   }
   return {};
 }
@@ -203,11 +215,13 @@ Expected<> OverlayPainter::charts (std::span<const Box> boxes, bool has_captions
 void OverlayPainter::chart (const Box &place, const Chart &chart, gint64 bar_height)
 {
   const gint64 margin = bar_height / 16, columns = in_width (2 * bar_height);
-  const std::vector<double> bars = bars_of (chart.counts, columns);
+  const std::vector<Bar> bars = bars_of (chart.counts, columns);
   std::string caption = chart.caption;
   if (const auto size = measure (caption); size && size->width > place.width)
     caption.erase (0, caption.rfind (' ') + 1);
-  const double highest = bars.empty () ? 1 : std::max (*std::ranges::max_element (bars), 1.0);
+  double highest = 1;
+  for (const Bar &bar : bars)
+    highest = std::max (highest, bar.height);
   paint (place, [&] (cairo_t *cr) {
     set_colour (cr, kPanel, 0.7);
     cairo_paint (cr);
@@ -215,12 +229,19 @@ void OverlayPainter::chart (const Box &place, const Chart &chart, gint64 bar_hei
                  bottom = place.bottom () - margin;
     for (gint64 i = 0; i < n; i++) {
       const gint64 left = i * columns / n, right = (i + 1) * columns / n;
-      const gint64 bar = std::llround (bars[std::size_t (i)] / highest * double (bar_height));
-      cairo_rectangle (cr, double (x + left), double (bottom - bar), double (right - left),
-                       double (bar));
+      const Bar &bar = bars[std::size_t (i)];
+      const gint64 height = std::llround (bar.height / highest * double (bar_height));
+      const auto fill_to = [&] (gint64 rows, const Colour &colour) {
+        cairo_rectangle (cr, double (x + left), double (bottom - height), double (right - left),
+                         double (rows));
+        set_colour (cr, colour);
+        cairo_fill (cr);
+      };
+      fill_to (height, chart.bins.empty () ? chart.colour : chart.bins[bar.bin]);
+      if (!chart.bins.empty ())
+        fill_to (std::min (margin, height), chart.colour);  // dark bins show, too
     }
     set_colour (cr, chart.colour);
-    cairo_fill (cr);
     if (measure (caption))
       write (cr, place, caption);
   });

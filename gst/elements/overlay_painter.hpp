@@ -39,6 +39,7 @@ struct Chart {
   Colour colour;
   std::string caption;  // may be empty; where it is too wide, its last word is written
   std::vector<guint32> counts;
+  std::vector<Colour> bins;  // of the bars, which then end in a line of `colour`; may be empty
 };
 
 /// Returns the part of the box inside a frame of this size; all zero where there is none.
@@ -61,8 +62,9 @@ public:
   /// Draws the chart that `chart_of` gives for each box, in a row along the lower edge of the
   /// frame, or along the upper one where that hides less of the boxes. The highest bar of each is
   /// its largest count. Where not all fit, the row ends with how many are left out, which
-  /// `chart_of` is not called for. `has_captions` leaves room for captions.
-  Expected<> charts (std::span<const Box> boxes, bool has_captions,
+  /// `chart_of` is not called for, and with the note, where there is room. `has_captions` leaves
+  /// room for captions.
+  Expected<> charts (std::span<const Box> boxes, bool has_captions, const std::string &note,
                      const std::function<Expected<Chart> (std::size_t)> &chart_of);
   /// Writes valid UTF-8 above the box, else below or in it, else as near as there is room: labels
   /// hide neither each other nor charts. Writes nothing without room or without a font.

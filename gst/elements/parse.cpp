@@ -41,6 +41,18 @@ public:
     return true;
   }
 
+  /// Reads up to `c`, and skips it and the spaces behind it, where there is one.
+  std::optional<std::string_view> take_before (char c)
+  {
+    const char *const found = std::find (at_, end_, c);
+    if (found == end_)
+      return std::nullopt;
+    const std::string_view before (at_, std::size_t (found - at_));
+    at_ = found + 1;
+    skip_spaces ();
+    return before;
+  }
+
   /// Reads a number and the spaces behind it.
   template <class Number>
   Expected<Number> number ()
@@ -126,11 +138,34 @@ Expected<std::optional<GstVideoRectangle>> parse_model (std::string_view text)
   return regions.empty () ? std::optional<GstVideoRectangle> () : regions.front ();
 }
 
-Expected<std::vector<gfloat>> parse_histogram (std::string_view text)
+/// Reads what stands before the numbers of a histogram, "hue" or "hsv 16,4,4".
+static Expected<WrittenHistogram> read_header (const Reader &reader, std::string_view header)
+{
+  const std::size_t end = std::min (header.find (' '), header.size ());
+  const std::string_view nick = header.substr (0, end), parts = header.substr (end);
+  const auto info = std::ranges::find (inthist::kFeatures, nick, &inthist::FeatureInfo::nick);
+  if (info == std::end (inthist::kFeatures))
+    return reader.refuse (quoted (nick),
+                          " is no feature, as hue or \"hsv 16,4,4\" before a colon is");
+  const auto feature = inthist::Feature (info - inthist::kFeatures);
+  WrittenHistogram written = { {}, feature, {} };
+  if (parts.find_first_not_of (' ') != parts.npos)
+    written.quantization =
+        TRY (parse_quantization (parts, feature, "the quantization in histogram"));
+  return written;
+}
+
+Expected<WrittenHistogram> parse_histogram (std::string_view text)
 {
   Reader reader (text, "histogram",
                  "write a number of 0 or more for each bin, separated by commas");
-  std::vector<gfloat> numbers;
+  WrittenHistogram written;
+  if (const auto header = reader.take_before (':')) {
+    written = TRY (read_header (reader, *header));
+    if (reader.is_at_end ())
+      return reader.missing ("a number");
+  }
+  std::vector<gfloat> &numbers = written.bins;
   while (!reader.is_at_end ()) {
     const gfloat number = TRY (reader.number<gfloat> ());
     if (!(number >= 0) || !std::isfinite (number))
@@ -146,21 +181,22 @@ Expected<std::vector<gfloat>> parse_histogram (std::string_view text)
   if (!numbers.empty ()
       && std::ranges::all_of (numbers, [] (gfloat number) { return number == 0; }))
     return reader.refuse ("it is empty, as all of its numbers are 0");
-  return numbers;
+  return written;
 }
 
-Expected<inthist::Quantization> parse_quantization (std::string_view text, inthist::Feature feature)
+Expected<inthist::Quantization> parse_quantization (std::string_view text, inthist::Feature feature,
+                                                    const char *name)
 {
   constexpr int kMostBins = 256;
   const inthist::FeatureInfo &info = inthist::info_of (feature);
   const int n = int (std::ranges::count_if (info.quantization, [] (int parts) { return parts; }));
-  Reader reader (text, "quantization",
+  Reader reader (text, name,
                  n == 2 ? "write two numbers, such as \"16,8\""
                         : "write three numbers, such as \"6,6,6\"");
   if (reader.is_at_end ())
     return info.quantization;
   if (!info.is_joint ())
-    return error (Error::Kind::bad_setting, "quantization=", quoted (text), ": feature=", info.nick,
+    return error (Error::Kind::bad_setting, name, "=", quoted (text), ": feature=", info.nick,
                   " is not joint: leave quantization empty, and set bins");
   inthist::Quantization parts = {};
   int bins = 1;

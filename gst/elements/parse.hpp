@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,13 +24,21 @@ Expected<std::vector<GstVideoRectangle>> parse_regions (std::string_view text,
 /// Parses integralhistlikelihood's `model`: none or one region.
 Expected<std::optional<GstVideoRectangle>> parse_model (std::string_view text);
 
-/// Parses integralhistlikelihood's `histogram`: none, or a number >= 0 for each bin, not all 0.
-Expected<std::vector<gfloat>> parse_histogram (std::string_view text);
+/// A model in numbers, and what these are of where the text says it.
+struct WrittenHistogram {
+  std::vector<gfloat> bins;  // may be empty
+  std::optional<inthist::Feature> feature;
+  std::optional<inthist::Quantization> quantization;
+};
 
-/// Parses the parts of a joint feature's values, "16,4,4"; empty for the default. A feature that is
-/// not joint has none.
-Expected<inthist::Quantization> parse_quantization (std::string_view text,
-                                                    inthist::Feature feature);
+/// Parses integralhistlikelihood's `histogram`: none, or a number >= 0 for each bin, not all 0.
+/// Before them the feature may stand, and its parts: "hue-saturation 2,2: 5,0,1,0".
+Expected<WrittenHistogram> parse_histogram (std::string_view text);
+
+/// Parses the parts of a joint feature's values, "16,4,4", of the property `name`; empty for the
+/// default. A feature that is not joint has none.
+Expected<inthist::Quantization> parse_quantization (std::string_view text, inthist::Feature feature,
+                                                    const char *name = "quantization");
 
 /// A table from values to bins, and how many numbers its text has.
 struct ParsedLut {

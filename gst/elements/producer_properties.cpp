@@ -304,8 +304,11 @@ Expected<> ProducerProperties::check (Content content) const
 Counted ProducerProperties::counted () const
 {
   const auto of = inthist::Feature (feature);
-  return { of, parse_quantization (quantization, of).value_or (inthist::Quantization{}),
-           inthist::Weight (weight), soft };
+  return { .feature = of,
+           .quantization = parse_quantization (quantization, of).value_or (inthist::Quantization{}),
+           .weight = inthist::Weight (weight),
+           .soft = soft,
+           .has_lut = has_lut () };
 }
 
 /// Reads a file with a table, and no more of it than a table has.

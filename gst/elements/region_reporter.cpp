@@ -7,6 +7,8 @@
 #include <gst/integralhist/histogram.hpp>
 #include <gst/integralhist/interruptible.hpp>
 
+#include "counted.hpp"
+
 namespace integralhist {
 
 Expected<std::unique_ptr<RegionReporter>>
@@ -101,6 +103,18 @@ namespace {
 
 using Regions = std::vector<GstVideoRectangle>;
 
+/// Adds what the bins are of: the feature, and the parts of a joint one.
+void add_feature (GstStructure *structure, const Counted &counted)
+{
+  gst_structure_set (structure, "feature", G_TYPE_STRING, inthist::info_of (counted.feature).nick,
+                     nullptr);
+  const auto &parts = counted.quantization;
+  if (const auto n = std::size_t (std::ranges::count_if (parts, [] (int p) { return p > 0; })))
+    set_array (structure, "quantization", n, [&] (std::size_t i) {
+      return gvalue<gint> (G_TYPE_INT, g_value_set_int, parts[i]);
+    });
+}
+
 Expected<> add_counts (GstStructure *structure, GstIntegralHistogram *histogram,
                        const Regions &regions)
 {
@@ -184,6 +198,8 @@ bool RegionReporter::post (const Frame &frame, guint flushes)
   GstStructure *structure =
       frame_message (bins ? "integral-histogram" : "integral-image", frame.times);
   gst_structure_set (structure, "frame", G_TYPE_UINT64, frame.number, nullptr);
+  if (bins)
+    add_feature (structure, counted_of (histogram));
   set_array (structure, "rectangles", frame.regions.size (), [&] (std::size_t i) {
     const GstVideoRectangle &r = frame.regions[i];
     return gvalue_array (4, [&] (std::size_t n) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "counted.hpp"
 #include "parse.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN (integralhisttrack_debug);
@@ -76,6 +77,7 @@ Expected<> TargetList::configure (const std::string &text, const TargetFrame &fr
     add (box, -1, true, frame);
   }
   configured_ = text;
+  empty_warned_ = false;
   return {};
 }
 
@@ -111,6 +113,22 @@ void TargetList::drop_at (double x, double y, const TargetFrame &frame)
   });
 }
 
+void TargetList::warn_of_empty (const Followed &followed, const TargetFrame &frame)
+{
+  if (std::exchange (empty_warned_, true))
+    return;
+  const Target &target = followed.target;
+  const GstVideoRectangle box = frame.in_frame (target.box ());
+  GST_ELEMENT_WARNING (
+      element_, RESOURCE, SETTINGS,
+      ("Target %u has no pixel that counts, and is lost: set targets to a box that "
+       "has some, or feature of cudaintegralhist to one that counts its pixels, as "
+       "hue-saturation counts gray ones, which have no hue.",
+       target.id),
+      ("it is at %d,%d,%d,%d, and counted is %s", box.x, box.y, box.w, box.h,
+       settings_of (counted_of (frame.histogram)).c_str ()));
+}
+
 Expected<> TargetList::follow (const TrackOptions &options, const TargetFrame &frame)
 {
   std::vector<Target *> targets;
@@ -119,6 +137,8 @@ Expected<> TargetList::follow (const TrackOptions &options, const TargetFrame &f
   TRY (integralhist::follow (frame.histogram, options, targets));
   for (const auto &followed : followed_)
     if (followed->target.is_lost ()) {
+      if (followed->target.is_empty ())
+        warn_of_empty (*followed, frame);
       followed->lost_frames++;
     } else {
       followed->lost_frames = 0;

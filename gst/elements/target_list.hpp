@@ -48,6 +48,7 @@ public:
 private:
   struct Followed;
 
+  void warn_of_empty (const Followed &followed, const TargetFrame &frame);
   void add (const GstVideoRectangle &box, gint parent, bool configured, const TargetFrame &frame);
 
   const gpointer element_;
@@ -55,6 +56,7 @@ private:
   std::optional<std::string> configured_;  // the text of the last configure
   guint next_id_ = 1;
   bool excess_warned_ = false;  // of more targets than are followed
+  bool empty_warned_ = false;   // of one that cannot be followed, since the last configure
 };
 
 }  // namespace integralhist

@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Measures how well integralhisttrack follows targets whose true boxes are known, and plots it.
 
-    accuracy.py [--backend cpu|cuda] [--settings PROPERTIES]... [--plot FILE.svg] [--check] [FOLDER]
+    accuracy.py [--backend cpu|cuda] [--settings PROPERTIES]... [--counted PROPERTIES]...
+                [--plot FILE.svg] [--check] [FOLDER]
 
 FOLDER ($INTHIST_TEST_DATA, or else ../shared/data beside the project) has sequences. A sequence is
 NAME.mp4 beside NAME_groundtruth.txt, or a folder with groundtruth_rect.txt and numbered pictures
 (also in img/), as those of OTB (Wu, Lim and Yang 2013). A line of truth is "x y width height" of a
 frame; the first pixel is 1. The tracker gets the first box.
 
---settings are properties of integralhisttrack; each --settings adds a row to every sequence.
+--settings are properties of integralhisttrack, and --counted those of cudaintegralhist ("bins=16",
+of gray frames; frames keep their colours where it is given); each of them adds rows to every
+sequence.
 --check fails where a sequence falls behind the published result of this tracker (OTB-2013, FRAG)
 with the first of the settings.
 
@@ -95,12 +98,13 @@ def find_sequences(folder):
     return sequences
 
 
-def follow(source, box, backend, settings):
+def follow(source, box, backend, settings, counted):
     """For each frame a box, the confidence, and whether the target is lost."""
     targets = ",".join(str(round(number)) for number in box)
+    count = (f"cudaintegralhist {counted}" if counted
+             else "video/x-raw,format=GRAY8 ! cudaintegralhist bins=16")
     pipeline = Gst.parse_launch(
-        f"{source} ! videoconvert ! video/x-raw,format=GRAY8 ! "
-        f"cudaintegralhist bins=16 backend={backend} ! "
+        f"{source} ! videoconvert ! {count} backend={backend} ! "
         f'integralhisttrack targets="{targets}" {settings} ! fakesink sync=false')
     bus = pipeline.get_bus()
     frames = []
@@ -147,11 +151,12 @@ def mean(values):
 
 
 class Result:
-    def __init__(self, name, settings, frames, truth):
+    def __init__(self, name, settings, counted, frames, truth):
         pairs = [(frame, box) for frame, box in zip(frames, truth) if box[2] > 0 and box[3] > 0]
         overlaps = [overlap(frame[0], box) for frame, box in pairs]
         errors = [error(frame[0], box) for frame, box in pairs]
-        self.name, self.settings, self.frames = name, settings or "defaults", len(pairs)
+        self.name, self.frames = name, len(pairs)
+        self.settings = " ".join(filter(None, (settings or "defaults", counted)))
         self.overlap, self.error = mean(overlaps), mean(errors)
         self.success = [mean(o > limit for o in overlaps) for limit in OVERLAPS]
         self.precision = [mean(e <= limit for e in errors) for limit in ERRORS]
@@ -215,6 +220,7 @@ def main():
                         default=os.environ.get("INTHIST_TEST_DATA") or os.path.normpath(beside))
     parser.add_argument("--backend", choices=["auto", "cpu", "cuda"], default="auto")
     parser.add_argument("--settings", action="append", metavar="PROPERTIES")
+    parser.add_argument("--counted", action="append", metavar="PROPERTIES")
     parser.add_argument("--plot", metavar="FILE.svg")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
@@ -224,18 +230,19 @@ def main():
         return 77
     Gst.init(None)
     results, behind = [], []
-    rows = options.settings or [""]
+    rows = [(settings, counted) for settings in options.settings or [""]
+            for counted in options.counted or [""]]
     print(f"{'sequence':<12} {'settings':<28} {'frames':>6} {'overlap':>8} {'published':>9} "
           f"{'error':>7} {'precision':>9} {'AUC':>6} {'lost':>5}")
     for name, (source, truth) in sequences.items():
-        for settings in rows:
-            frames = follow(source, truth[0], options.backend, settings)
-            result = Result(name, settings, frames, truth)
+        for row in rows:
+            frames = follow(source, truth[0], options.backend, *row)
+            result = Result(name, *row, frames, truth)
             published = PUBLISHED.get(name.lower())
             print(f"{name:<12} {result.settings:<28} {result.frames:>6} {result.overlap:>8.3f} "
                   f"{published or '-':>9} {result.error:>7.1f} {result.precision[20]:>9.3f} "
                   f"{mean(result.success):>6.3f} {result.lost:>5.2f}", flush=True)
-            if published and result.overlap < published and settings == rows[0]:
+            if published and result.overlap < published and row == rows[0]:
                 behind.append(name)
             results.append(result)
     if options.plot:
@@ -244,7 +251,7 @@ def main():
     verdict = "none is behind what is published"
     if behind:
         verdict = f"behind what is published: {', '.join(behind)}"
-    print(f"accuracy: {len(results)} measured; with {rows[0] or 'defaults'} {verdict}")
+    print(f"accuracy: {len(results)} measured; with {results[0].settings} {verdict}")
     return 1 if options.check and behind else 0
 
 

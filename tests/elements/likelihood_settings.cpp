@@ -58,6 +58,103 @@ GST_START_TEST (taken)
 }
 GST_END_TEST;
 
+namespace {
+
+/// A table for eight bins of luma, which makes those that there are without one.
+std::string of_lut ()
+{
+  std::string text = "feature=luma lut=0";
+  for (int value = 1; value < 256; value++)
+    text += "," + std::to_string (value / 32);
+  return text;
+}
+
+/// What a frame has counted, in eight bins each; of gray pixels, value and the first hsv are luma.
+const std::string kLuma = "feature=luma", kOfLut = of_lut (), kValue = "feature=value",
+                  kHsv = "feature=hsv quantization=1,1,8",
+                  kOtherHsv = "feature=hsv quantization=2,1,4";
+
+GstBuffer *counted_by (const Picture &picture, const std::string &settings, int bins = 8)
+{
+  return counted (picture.caps (), picture.buffer (), bins, " " + settings);
+}
+
+}  // namespace
+
+/// A histogram of something else than the model's is an error that names both, until the model is
+/// taken anew.
+GST_START_TEST (model_of_another_feature)
+{
+  const Picture first (48, 36, 1), second (48, 36, 2);
+  const Search s = { 48, 36, { 5, 4, 12, 9 }, 12, 9, 2 };
+  struct Case {
+    std::string model, frame, of_model, of_frame;
+  };
+  for (const Case &c : { Case{ kLuma, kValue, kLuma, kValue }, Case{ kValue, kLuma, kValue, kLuma },
+                         Case{ kLuma, kHsv, kLuma, kHsv }, Case{ kOtherHsv, kHsv, kOtherHsv, kHsv },
+                         Case{ kOfLut, kLuma, "feature=luma and a lut", kLuma } })
+    for (const bool is_new_stream : { false, true }) {
+      Likelihood likelihood ("mode=gray model=5,4,12,9", first.caps ());
+      gst_buffer_unref (likelihood.pass (counted_by (first, c.model)));
+      if (is_new_stream) {
+        gst_harness_push_event (likelihood.get (), gst_event_new_stream_start ("another"));
+        push_segment (likelihood.get ());
+      } else {
+        const std::string error = likelihood.error_of (counted_by (second, c.frame));
+        for (const auto &part : { "the model is of " + c.of_model + ", and",
+                                  "histogram is of " + c.of_frame + ": set cudaintegralhist to "
+                                      + c.of_model + ", or set model" })
+          fail_unless (error.find (part) != error.npos, "%s", error.c_str ());
+        gst_buffer_unref (likelihood.pass (counted_by (first, c.model)));
+        likelihood.set ("model", "5,4,12,9");
+      }
+      check_levels (likelihood.bytes (counted_by (second, c.frame)), truth_of (second, s), 48,
+                    c.frame);
+    }
+  // other bins of the same feature have always been taken anew
+  Likelihood likelihood ("mode=gray model=5,4,12,9", first.caps ());
+  gst_buffer_unref (likelihood.pass (counted_by (first, kLuma, 16)));
+  check_levels (likelihood.bytes (counted_by (second, kLuma)), truth_of (second, s), 48, "bins");
+}
+GST_END_TEST;
+
+/// Numbers that say what they are of are taken for that alone; others for the first frame's.
+GST_START_TEST (numbers_of_a_feature)
+{
+  const Picture picture (48, 36, 1);
+  const Search s = { 48, 36, { 5, 4, 12, 9 }, 12, 9, 2 };
+  std::string numbers;
+  for (const double count : picture.histogram (s.model, s.bins))
+    numbers.append (numbers.empty () ? "" : ",").append (std::to_string (count));
+  struct Case {
+    std::string header, frame, refusal;
+  };
+  for (const Case &c :
+       { Case{ "luma:", kLuma, "" }, Case{ " value : ", kValue, "" }, Case{ "hsv:", kHsv, "" },
+         Case{ "hsv 1,1,8: ", kHsv, "" }, Case{ "hsv  1 , 1 , 8 :", kHsv, "" },
+         Case{ "", kValue, "" }, Case{ "luma:", kOfLut, "" },
+         Case{ "luma:", kValue,
+               "histogram is of feature=luma, and the frames' histograms are of "
+               "feature=value: set cudaintegralhist to feature=luma, or write" },
+         Case{ "hsv 2,1,4:", kHsv,
+               "histogram is of feature=hsv quantization=2,1,4, and the frames' histograms are of "
+               "feature=hsv quantization=1,1,8: set" },
+         Case{ "hsv 1,1,8:", kLuma, "histogram is of feature=hsv quantization=1,1,8, and the" } }) {
+    Likelihood likelihood ("mode=gray model=5,4,12,9", picture.caps ());
+    likelihood.set ("histogram", (c.header + numbers).c_str ());
+    if (!c.refusal.empty ()) {
+      const std::string error = likelihood.error_of (counted_by (picture, c.frame));
+      fail_unless (error.find (c.refusal) != error.npos, "%s", error.c_str ());
+    } else {
+      check_levels (likelihood.bytes (counted_by (picture, c.frame)), truth_of (picture, s), 48,
+                    c.header);
+      const std::string error = likelihood.error_of (counted_by (picture, kOtherHsv));
+      fail_unless (error.find ("the model is of ") != error.npos, "%s", error.c_str ());
+    }
+  }
+}
+GST_END_TEST;
+
 /// Every setting that cannot be had is one error: at the start, where it shows without a frame, and
 /// on the way.
 GST_START_TEST (bad_settings)
@@ -88,6 +185,16 @@ GST_START_TEST (bad_settings)
          Case{ "histogram", "inf,1", "inf cannot be", "0 or more" },
          Case{ "histogram", "1,1e99", "1e99 is out of range", "0 or more" },
          Case{ "histogram", "0,0,0.0,0,0,0,0,0", "all of its numbers are 0", "0 or more" },
+         Case{ "histogram", "hues: 1,2", "\"hues\" is no feature", "hsv 16,4,4" },
+         Case{ "histogram", ": 1,2", "\"\" is no feature", "hsv 16,4,4" },
+         Case{ "histogram", "luma:", "number is missing at the end", "for each bin" },
+         Case{ "histogram", "luma: 1: 2", "comma is missing at \": 2\"", "for each bin" },
+         Case{ "histogram", "luma: 1,2,3", "3 numbers", "write 8 numbers", false },
+         Case{ "histogram", "hue 4,2: 1,2", "feature=hue is not joint",
+               "leave quantization empty" },
+         Case{ "histogram", "hsv 4,2: 1,2", "comma is missing at the end", "three numbers" },
+         Case{ "histogram", "hue: 1,2,3,4,5,6,7,8", "histogram is of feature=hue, and",
+               "set cudaintegralhist to feature=hue, or write", false },
          Case{ "window-width", "2147483648", "window-width=2147483648", "0 to 2147483647" },
          Case{ "window-height", "4294967295", "window-height=4294967295", "0 to 2147483647" },
          Case{ "step", "0", "step=0", "1 to 64" },
@@ -160,6 +267,8 @@ static Suite *likelihood_settings_suite ()
   tcase_set_timeout (tests, 120);
   suite_add_tcase (suite, tests);
   tcase_add_test (tests, taken);
+  tcase_add_test (tests, model_of_another_feature);
+  tcase_add_test (tests, numbers_of_a_feature);
   tcase_add_test (tests, bad_settings);
   tcase_add_test (tests, properties);
   return suite;

@@ -272,6 +272,129 @@ GST_START_TEST (bars_where_there_are_histograms)
 }
 GST_END_TEST;
 
+namespace {
+
+/// 320x240 RGB pixels of a colour, and another one from column 120 on.
+GstBuffer *two_coloured (const Overlay &overlay, const Rgb &left, const Rgb &right)
+{
+  GstBuffer *buffer = overlay.even (0);
+  GstMapInfo map;
+  gst_buffer_map (buffer, &map, GST_MAP_WRITE);
+  for (int y = 0; y < 240; y++)
+    for (int x = 0; x < 320; x++) {
+      guint8 *pixel = map.data + y * overlay.info.stride[0] + 3 * x;
+      const Rgb &c = x < 120 ? left : right;
+      pixel[0] = guint8 (c.r);
+      pixel[1] = guint8 (c.g);
+      pixel[2] = guint8 (c.b);
+    }
+  gst_buffer_unmap (buffer, &map);
+  return buffer;
+}
+
+/// Pixels of the colour along the lower edge.
+int count_of (const Overlay &overlay, const std::vector<guint8> &bytes, const Rgb &c)
+{
+  int n = 0;
+  for (int y = 240 - kChartHeight; y < 240; y++)
+    for (int x = 0; x < kChartWidth; x++) {
+      const guint8 *pixel = &bytes[gsize (y * overlay.info.stride[0] + 3 * x)];
+      n += std::abs (pixel[0] - c.r) < 2 && std::abs (pixel[1] - c.g) < 2
+           && std::abs (pixel[2] - c.b) < 2;
+    }
+  return n;
+}
+
+}  // namespace
+
+/// Where bins are colours, bars have the colour in the middle of their bin, and end in a line of
+/// the region's, which is white. Three quarters of the region are of the first colour.
+GST_START_TEST (bars_in_colours)
+{
+  constexpr Rgb kRed = { 255, 0, 0 }, kGreen = { 0, 255, 0 }, kPureBlue = { 0, 0, 255 };
+  struct Case {
+    const char *feature;
+    Rgb left, right, left_bar, right_bar;
+    int left_columns, right_columns;
+  };
+  for (const Case &c : {
+           // 30 and 150 degrees, of 6 bins in 32 columns
+           Case{ "hue bins=6", kRed, kGreen, { 255, 127.5, 0 }, { 0, 255, 127.5 }, 5, 6 },
+           // 45 and 225 degrees, and saturations of 3/4
+           Case{ "hue-saturation quantization=4,2",
+                 kRed,
+                 kPureBlue,
+                 { 255, 207, 64 },
+                 { 64, 111.6, 255 },
+                 4,
+                 4 },
+           Case{ "hsv quantization=2,1,2",
+                 kRed,
+                 kPureBlue,
+                 { 143.4, 191, 96 },
+                 { 143.4, 96, 191 },
+                 8,
+                 8 },
+           Case{ "rgb quantization=2,2,2", kGreen, kRed, { 64, 191, 64 }, { 191, 64, 64 }, 4, 4 },
+           // lumas of 182 and 54, differences of 30 and 12, and of 99 and 255
+           Case{ "ycbcr quantization=2,4,2",
+                 kGreen,
+                 kRed,
+                 { 90.9, 239, 13.8 },
+                 { 164.1, 39.9, 4.6 },
+                 2,
+                 2 },
+           Case{ "saturation bins=2", kRed, kGreen, kWhite, kWhite, 16, 0 },
+           Case{ "hue bins=6 lut=0", kRed, kGreen, kWhite, kWhite, 5, 0 },
+       }) {
+    Overlay overlay ("histograms=true regions=90,100,40,40", caps_of ("RGB", 320, 240),
+                     std::string ("cudaintegralhist backend=cpu tuning-time=0 feature=") + c.feature
+                         + " ! ");
+    const auto bytes = overlay.bytes (two_coloured (overlay, c.left, c.right));
+    // 16 rows, and a third of them
+    if (c.left_bar.b == 255 && c.right_bar.b == 255) {
+      fail_unless_equals_int (count_of (overlay, bytes, kWhite),
+                              16 * c.left_columns + 5 * c.right_columns);
+      continue;
+    }
+    fail_unless_equals_int (count_of (overlay, bytes, c.left_bar), 15 * c.left_columns);
+    fail_unless_equals_int (count_of (overlay, bytes, c.right_bar), 4 * c.right_columns);
+    fail_unless_equals_int (count_of (overlay, bytes, kWhite), c.left_columns + c.right_columns);
+  }
+}
+GST_END_TEST;
+
+/// With labels, what the charts are of is written behind them, but for luma.
+GST_START_TEST (features_are_named)
+{
+  const auto behind = [] (const char *feature, const char *labels, int regions) {
+    Overlay overlay (std::string ("histograms=true labels=") + labels, caps_of ("RGB", 320, 240),
+                     std::string ("cudaintegralhist bins=8 backend=cpu tuning-time=0 feature=")
+                         + feature + " ! ");
+    std::string text;
+    for (int i = 0; i < regions; i++)
+      text += (i ? ";" : "") + std::string ("100,100,12,12");
+    overlay.set ("regions", text.c_str ());
+    const auto bytes = overlay.bytes (overlay.even (100));
+    std::vector<guint8> pixels;
+    int changed = 0;
+    for (int y = 240 - kChartHeight; y < 240; y++)
+      for (int x = std::min (regions, 7) * kPitch; x < 320; x++) {
+        pixels.push_back (bytes[gsize (y * overlay.info.stride[0] + 3 * x)]);
+        changed += pixels.back () != 100;
+      }
+    return std::pair (changed, pixels);
+  };
+  fail_unless_equals_int (behind ("luma", "true", 1).first, 0);
+  fail_unless_equals_int (behind ("value", "false", 1).first, 0);
+  fail_unless (behind ("value", "true", 1).first > 200);
+  fail_unless (behind ("saturation", "true", 1).first > behind ("value", "true", 1).first);
+  // it goes where there is no room, and how many charts are missing stays
+  fail_unless_equals_int (behind ("saturation", "true", 8).first, kChartWidth * kChartHeight);
+  fail_unless (behind ("saturation", "true", 9) == behind ("luma", "true", 9));
+}
+GST_END_TEST;
+
 GST_START_TEST (failed_query)
 {
   Overlay overlay ("histograms=true regions=1,1,20,20;5,5,20,20", caps_of ("GRAY8", 64, 48));
@@ -402,6 +525,8 @@ static Suite *overlay_charts_suite ()
   tcase_add_test (tests, charts_beside_boxes);
   tcase_add_test (tests, captions);
   tcase_add_test (tests, bars_where_there_are_histograms);
+  tcase_add_test (tests, bars_in_colours);
+  tcase_add_test (tests, features_are_named);
   tcase_add_test (tests, failed_query);
   tcase_add_test (tests, labels);
   tcase_add_test (tests, labels_beside_each_other);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <utility>
 
 #include <gst/integralhist/gstintegralhist.h>
 
@@ -143,7 +144,7 @@ public:
     GstBuffer *buffer = push (picture, prepare);
     fail_unless (buffer, "an error: %s", error ().c_str ());
     std::vector<Seen> tracks;
-    if (GstMessage *message = gst_bus_pop_filtered (bus_, GST_MESSAGE_ELEMENT)) {
+    if (GstMessage *message = pop_element ()) {
       const GstStructure *structure = gst_message_get_structure (message);
       fail_unless (gst_structure_has_name (structure, "integral-histogram-track"));
       guint64 timestamp, duration;
@@ -198,9 +199,28 @@ public:
 
   GstHarness *harness () { return harness_; }
 
+  /// The warnings so far, each on a line.
+  std::string take_warnings () { return std::exchange (warnings_, ""); }
+
 private:
+  /// (transfer full): the next element message; warnings before it are kept.
+  GstMessage *pop_element ()
+  {
+    constexpr auto kBoth = GstMessageType (GST_MESSAGE_ELEMENT | GST_MESSAGE_WARNING);
+    while (GstMessage *message = gst_bus_pop_filtered (bus_, kBoth)) {
+      if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ELEMENT)
+        return message;
+      g_autoptr (GError) warning = nullptr;
+      gst_message_parse_warning (message, &warning, nullptr);
+      gst_message_unref (message);
+      warnings_ += std::string (warning->message) + "\n";
+    }
+    return nullptr;
+  }
+
   GstHarness *const harness_;
   GstBus *const bus_;
+  std::string warnings_;
   GstFlowReturn last_ = GST_FLOW_OK;
   int width_ = 0;
   guint64 frames_ = 0;

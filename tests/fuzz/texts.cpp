@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include <gst/elements/counted.hpp>
 #include <gst/elements/parse.hpp>
 #include <gst/integralhist/sharded/fault.hpp>
 #include <gst/integralhist/tuning_cache.hpp>
@@ -94,20 +95,32 @@ void check_model (std::string_view text)
 
 void check_histogram (std::string_view text)
 {
-  const auto numbers = parse_histogram (text);
-  if (!numbers)
-    return check_refusal (numbers.error (), "histogram");
+  const auto written = parse_histogram (text);
+  if (!written)
+    return check_refusal (written.error (), "histogram");
+  const std::vector<gfloat> &numbers = written->bins;
   double sum = 0;
-  for (const gfloat number : *numbers) {
+  for (const gfloat number : numbers) {
     REQUIRE (std::isfinite (number) && number >= 0, "a histogram has the number %g",
              double (number));
     sum += double (number);
   }
-  REQUIRE (numbers->empty () || sum > 0, "all of the histogram's %zu numbers are 0",
-           numbers->size ());
-  const std::string printed = join (*numbers, ",", [] (gfloat number) { return print (number); });
+  REQUIRE (numbers.empty () || sum > 0, "all of the histogram's %zu numbers are 0",
+           numbers.size ());
+  REQUIRE (!numbers.empty () || !written->feature, "a feature without numbers is taken");
+  REQUIRE (written->feature || !written->quantization, "parts of no feature are taken");
+  std::string printed;
+  if (written->feature)
+    printed = inthist::info_of (*written->feature).nick;
+  if (written->quantization)
+    printed.append (" ").append (text_of (*written->quantization));
+  if (written->feature)
+    printed += ":";
+  printed += join (numbers, ",", [] (gfloat number) { return print (number); });
   const auto again = parse_histogram (printed);
-  REQUIRE (again && *again == *numbers, "histogram=\"%s\" is taken otherwise", printed.c_str ());
+  REQUIRE (again && again->bins == numbers && again->feature == written->feature
+               && again->quantization == written->quantization,
+           "histogram=\"%s\" is taken otherwise", printed.c_str ());
 }
 
 void check_device_ids (std::string_view text)

@@ -78,6 +78,7 @@ def launch(bins, regions, *properties):
         raise AssertionError(
             f'{command} ended with {process.returncode}:\n{process.stdout[-3000:]}')
     messages = re.findall(r'\(element\): integral-histogram, .*frame=\(guint64\)(\d+), '
+                          r'feature=\(string\)luma, '
                           r'rectangles=\(int\)(.*), counts=\(uint\)(.*);$',
                           process.stdout, re.MULTILINE)
     frames = [int(frame) for frame, _, _ in messages]
@@ -143,13 +144,25 @@ class Cameras(unittest.TestCase):
 @unittest.skipUnless(os.path.exists(WOMAN),
                      f'no {WOMAN}; set INTHIST_TEST_DATA to a folder with it')
 class Example(unittest.TestCase):
-    def test_histquery(self):
-        process = subprocess.run(
-            [sys.executable, os.path.join(ROOT, 'examples', 'histquery.py'), WOMAN],
+    def run_histquery(self, *arguments):
+        return subprocess.run(
+            [sys.executable, os.path.join(ROOT, 'examples', 'histquery.py'), *arguments],
             timeout=TIMEOUT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             check=False)
+
+    def test_histquery(self):
+        process = self.run_histquery(WOMAN)
         self.assertEqual(process.returncode, 0, process.stdout)
         self.assertIn('596 frames, all equal', process.stdout.splitlines()[-1])
+
+    def test_histquery_of_a_feature(self):
+        process = self.run_histquery('--feature', 'hue')
+        self.assertEqual(process.returncode, 0, process.stdout)
+        self.assertRegex(process.stdout, r'(?m)^frame +15  hue  largest bin')
+        self.assertIn('150 frames, all equal', process.stdout.splitlines()[-1])
+        process = self.run_histquery('--feature', 'hues')
+        self.assertEqual(process.returncode, 2, process.stdout)
+        self.assertIn("invalid choice: 'hues'", process.stdout)
 
 
 if __name__ == '__main__':

@@ -83,6 +83,23 @@ class Messages(unittest.TestCase):
         """A stream that is not timed has no place in stream or running time."""
         self.check(PTS, NONE, {'timestamp': PTS}, form='bytes')
 
+    def test_what_is_counted(self):
+        for settings, feature, parts in (('bins=8', 'luma', None),
+                                         ('feature=hue bins=8', 'hue', None),
+                                         ('feature=hue-saturation', 'hue-saturation', [16, 8]),
+                                         ('feature=hsv quantization=2,3,4', 'hsv', [2, 3, 4]),
+                                         ('feature=uniform-lbp', 'uniform-lbp', None)):
+            found = run('videotestsrc num-buffers=1 ! '
+                        f'video/x-raw,format=RGB,width={WIDTH},height={HEIGHT} ! '
+                        f'cudaintegralhist {settings} regions=0,0,9,9 ! fakesink')
+            self.assertEqual([s.get_value('feature') for s in found], [feature])
+            self.assertEqual(found[0].has_field('quantization'), parts is not None)
+            if parts:
+                self.assertEqual(list(found[0].get_value('quantization')), parts)
+        found = run(f'videotestsrc num-buffers=1 ! video/x-raw,width={WIDTH},height={HEIGHT} ! '
+                    'cudaintegralimage regions=0,0,9,9 ! fakesink')
+        self.assertFalse(found[0].has_field('feature'))
+
     def test_a_source_without_a_frame_rate(self):
         for name, elements in PRODUCERS.items():
             with self.subTest(name):

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// integralhisttrack where histograms become those of another feature, and where pixels count
+// nowhere.
+#include "tracking.hpp"
+
+namespace {
+
+/// Adds the histogram of these pixels by other settings, as another producer upstream would.
+std::function<void (GstBuffer *)> counted_by (const std::string &settings)
+{
+  return [settings] (GstBuffer *buffer) {
+    GstHarness *h = harness ("cudaintegralhist backend=cpu tuning-time=0 " + settings,
+                             "video/x-raw,format=GRAY8,width=160,height=120,framerate=25/1");
+    GstBuffer *const counted = gst_harness_push_and_pull (h, gst_buffer_copy (buffer));
+    gst_buffer_add_integral_histogram_meta (
+        buffer, gst_buffer_get_integral_histogram_meta (counted)->histogram);
+    gst_buffer_unref (counted);
+    gst_harness_teardown (h);
+  };
+}
+
+/// A table for sixteen bins of luma without the first.
+std::string of_bright ()
+{
+  std::string text = "bins=16 lut=99";
+  for (int value = 1; value < 256; value++)
+    text += "," + std::to_string (value < 16 ? 99 : value / 16);
+  return text;
+}
+
+const auto kLuma = counted_by ("bins=16"),
+           kGradient = counted_by ("feature=signed-gradient bins=16"),
+           kBright = counted_by (of_bright ());
+
+}  // namespace
+
+/// A target goes on where it is.
+GST_START_TEST (another_feature)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("targets=" + text_of (way (0)), "");
+  tracking.set_caps (160, 120);
+  for (int frame = 0; frame < 39; frame++) {
+    auto picture = scene.background ();
+    const Place place = way (frame == 20 ? 19 : frame);  // it rests where the feature changes
+    scene.draw (picture, place, 7);
+    const auto tracks = tracking.follow (picture, frame < 20 ? kLuma : kGradient);
+    expect_at (tracks, 0, place, frame);
+    fail_unless (tracks.size () == 1 && tracks[0].id == 1 && !tracks[0].lost);
+    if (frame == 20)
+      fail_unless (tracks[0].confidence == 1, "it has not started again");
+  }
+}
+GST_END_TEST
+
+/// A lost target is not taken for what is where it was last. It is found by its own feature, or
+/// starts where it is detected.
+GST_START_TEST (another_feature_when_lost)
+{
+  const Scene scene (160, 120);
+  for (const bool is_detected : { false, true }) {
+    Tracking tracking ("lost-after=3 targets=" + text_of (kFirst), "");
+    tracking.set_caps (160, 120);
+    const auto frame = [&] (const Place *place, const auto &count, bool detection = false) {
+      auto picture = scene.background ();
+      if (place)
+        scene.draw (picture, *place, 7);
+      const auto tracks = tracking.follow (picture, [&] (GstBuffer *buffer) {
+        count (buffer);
+        if (detection)
+          gst_buffer_add_video_region_of_interest_meta (buffer, "person", guint (place->x),
+                                                        guint (place->y), guint (place->width),
+                                                        guint (place->height));
+      });
+      fail_unless_equals_int (tracks.size (), 1);
+      return tracks[0];
+    };
+    Place place = kFirst;
+    for (int i = 0; i < 8; i++)
+      frame (&place, kLuma);
+    int until_lost = 0;
+    while (!frame (nullptr, kLuma).lost && ++until_lost < 10)
+      ;
+    for (int i = 0; i < 5; i++) {
+      const Seen seen = frame (&place, kGradient);
+      fail_unless (seen.lost && seen.confidence == 0 && seen.box == kFirst, "found by no model");
+    }
+    if (!is_detected) {
+      fail_unless (!frame (&place, kLuma).lost, "not found by its own feature");
+      continue;
+    }
+    place.x += 4;
+    fail_unless (!frame (&place, kGradient, true).lost, "a detection has not started it");
+    for (int i = 0; i < 5; i++) {
+      place.x += 2;
+      expect_at ({ frame (&place, kGradient) }, 0, place, i);
+    }
+  }
+}
+GST_END_TEST
+
+/// Of a target that is mostly of pixels that count nowhere the others are followed.
+GST_START_TEST (mostly_without_a_bin)
+{
+  constexpr Place kLarge = { 20, 30, 48, 64 };
+  for (const char *settings : { "", "update-rate=0.1", "measure=intersection", "measure=l1" }) {
+    Tracking tracking (std::string (settings) + " targets=" + text_of (kLarge), "");
+    tracking.set_caps (160, 120);
+    const Scene scene (160, 120);
+    for (int frame = 0; frame < 12; frame++) {
+      std::vector<guint8> picture (160 * 120, 0);
+      Place place = kLarge;
+      place.x += 3 * frame;
+      Place top = place;
+      top.height = 8;
+      scene.draw (picture, top, 7);
+      const auto tracks = tracking.follow (picture, kBright);
+      fail_unless (!tracks[0].lost, "%s: lost in frame %d", settings, frame);
+      expect_at (tracks, 0, place, frame);
+    }
+    fail_unless (tracking.take_warnings ().empty ());
+  }
+}
+GST_END_TEST
+
+/// A target without a pixel that counts is lost from the start, whatever comes near, and one
+/// warning says so.
+GST_START_TEST (without_a_bin)
+{
+  const Scene scene (160, 120);
+  for (const char *feature : { "hue", "gradient" }) {
+    Tracking tracking ("targets=\"40,30,24,32;90,60,20,20\"",
+                       std::string ("cudaintegralhist bins=16 backend=cpu feature=") + feature);
+    tracking.set_caps (160, 120);
+    for (int frame = 0; frame < 6; frame++) {
+      std::vector<guint8> picture (160 * 120, 50);
+      if (frame > 2)
+        scene.draw (picture, { 30, 30, 24, 32 }, 7);
+      const auto tracks = tracking.follow (picture);
+      fail_unless_equals_int (tracks.size (), 2);
+      for (const Seen &seen : tracks)
+        fail_unless (seen.lost && seen.confidence == 0);
+      fail_unless (tracks[0].box == (Place{ 40, 30, 24, 32 }), "it has moved");
+      const std::string warning = tracking.take_warnings ();
+      fail_unless ((frame == 0) == !warning.empty (), "%s, frame %d: \"%s\"", feature, frame,
+                   warning.c_str ());
+      if (frame == 0)
+        fail_unless (warning.find ("Target 1 has no pixel that counts") != warning.npos
+                         && warning.find ("set targets to a box") != warning.npos
+                         && warning.find ("feature of cudaintegralhist") != warning.npos
+                         && std::ranges::count (warning, '\n') == 1,
+                     "%s", warning.c_str ());
+    }
+    tracking.set ("targets", "2,2,20,20");
+    fail_unless (tracking.follow (std::vector<guint8> (160 * 120, 50))[0].lost);
+    fail_unless (tracking.take_warnings ().find ("Target 3") != std::string::npos);
+  }
+}
+GST_END_TEST
+
+static Suite *track_features_suite ()
+{
+  Suite *const suite = suite_create ("track_features");
+  TCase *const tcase = tcase_create ("track_features");
+  suite_add_tcase (suite, tcase);
+  tcase_set_timeout (tcase, 60);
+  tcase_add_test (tcase, another_feature);
+  tcase_add_test (tcase, another_feature_when_lost);
+  tcase_add_test (tcase, mostly_without_a_bin);
+  tcase_add_test (tcase, without_a_bin);
+  return suite;
+}
+
+GST_CHECK_MAIN (track_features)
