@@ -13,6 +13,7 @@
 #include <random>
 
 #include <gst/app/gstappsink.h>
+#include <kernels/query.hpp>
 #include <kernels/registry.hpp>
 
 #include "devices.hpp"
@@ -449,6 +450,10 @@ struct NoiseImage {
                                                   + c.offset + c.bytes);
             rows = ((image.top + height - 1) >> c.down) + 1;
           }
+        if (plane == 0) {  // luma, for weights
+          row = std::max<std::size_t> (row, std::size_t (image.left + width) * format.bytes);
+          rows = image.top + height;
+        }
       }
       const std::size_t stride = row + random () % 7;
       at[plane] = bytes.size ();
@@ -521,6 +526,117 @@ void run_features (Device device)
       }
 }
 
+/// Makes the weighted pixels of some rows of an image in host memory.
+void weigh (Image image, const Lut &lut, int width, int first, int rows, std::uint8_t *out,
+            std::size_t stride)
+{
+  if (image.format.reads_pixels ())
+    image.data = static_cast<const std::uint8_t *> (image.data) + first * image.stride;
+  else
+    image.first_row = first;
+  fail_unless_equals_int (cpu::bin_image ({ image, lut }, width, rows, { out, stride }), 0);
+}
+
+/// Weights are the same whether rows come at once or in parts, and bins in groups; and all that
+/// adds them up agrees. tests/python/weights.py says which weights.
+void check_weights (const NoiseImage &noise, const Lut &lut, int bins, int width, int height,
+                    const char *what, std::mt19937 &random)
+{
+  const Image image = noise.in (noise.bytes.data ());
+  const Shape shape = { width, height, bins, Type::u32, Content::weights, Type::u32 };
+  const Layout layout = layout_of (shape);
+  const std::size_t stride = binned_stride (shape);
+  Bytes words (stride * height), in_parts (words.size ());
+  weigh (image, lut, width, 0, height, words.data (), stride);
+  for (int y = 0; y < height;) {
+    const int rows = 1 + int (random () % unsigned (height - y));
+    weigh (image, lut, width, y, rows, &in_parts[y * stride], stride);
+    y += rows;
+  }
+  fail_unless (words == in_parts, "%s: other weights in parts of rows", what);
+
+  const auto tensor_of = [&] (const Strategy &strategy, const Shape &of, Bytes &pixels) {
+    Block tensor (Device::cpu, tensor_bytes (of, layout_of (of))),
+        workspace (Device::cpu, strategy.workspace_bytes (of, {}));
+    tensor.poison ();
+    workspace.poison ();
+    fail_unless_equals_int (inthist::run (strategy, { .shape = of,
+                                                      .layout = layout_of (of),
+                                                      .pixels = { pixels.data (), stride },
+                                                      .tensor = tensor.data,
+                                                      .workspace = workspace.data }),
+                            0);
+    fail_unless (tensor.guards_hold () && workspace.guards_hold (), "%s: wrote outside", what);
+    const Bytes all = tensor.get ();
+    return Bytes (all.begin () + tensor.front,
+                  all.begin () + tensor.front + std::ptrdiff_t (tensor_bytes (of, layout_of (of))));
+  };
+  const auto same_rows = [&] (const Bytes &a, const Bytes &b, int first, int planes) {
+    for (int p = 0; p < planes; p++)
+      for (int y = 0; y < height; y++)
+        if (memcmp (&a[(first + p) * layout.plane_pitch + y * layout.row_pitch],
+                    &b[p * layout.plane_pitch + y * layout.row_pitch], 4 * std::size_t (width))
+            != 0)
+          return false;
+    return true;
+  };
+  const Bytes wanted = tensor_of (*find_strategy ("serial"), shape, words);
+  fail_unless (same_rows (wanted, tensor_of (*find_strategy ("rows"), shape, words), 0, bins),
+               "%s: rows is not serial", what);
+
+  const int first = int (random () % unsigned (bins)),
+            n = 1 + int (random () % unsigned (bins - first));
+  Shape group = shape;
+  group.bins = n;
+  Bytes of_group (words.size ());
+  weigh (image, lut_of_bins (lut, first, n), width, 0, height, of_group.data (), stride);
+  fail_unless (same_rows (wanted, tensor_of (*find_strategy ("rows"), group, of_group), first, n),
+               "%s: bins %d to %d are others by themselves", what, first, first + n - 1);
+
+  const Region windows[] = { { 0, 0, width, height },
+                             { int (random () % unsigned (width)), -1, width, height / 2 + 1 } };
+  std::vector<std::uint64_t> sums (2 * bins), from_pixels (sums.size ());
+  Query query = { .question = Question::sums, .windows = { windows, 2, {} } };
+  query.answers = sums.data ();
+  fail_unless_equals_int (cpu::answer ({ shape, layout, wanted.data () }, query), 0);
+  query.answers = from_pixels.data ();
+  const Binning pixels = { { words.data (), std::ptrdiff_t (stride), {} }, lut };
+  fail_unless_equals_int (cpu::answer_pixels (pixels, shape, query), 0);
+  fail_unless (sums == from_pixels, "%s: pixels and tensor answer differently", what);
+}
+
+GST_START_TEST (weights)
+{
+  static constexpr int kSizes[][2] = { { 1, 1 }, { 3, 5 }, { 33, 21 }, { 130, 66 } };
+  std::mt19937 random (seed ());
+  for (int f = 0; f < int (std::size (kFeatures)); f++)
+    for (const Planes &planes : kPlanes)
+      for (const auto &[width, height] : kSizes)
+        for (const Weight weight : { Weight::one, Weight::gradient })
+          for (const bool soft : { false, true }) {
+            const FeatureInfo &info = kFeatures[f];
+            if ((weight == Weight::one && !soft) || (soft && !info.can_be_shared ())
+                || (small_cases () && width > 33))
+              continue;
+            NoiseImage noise (planes, Feature (f), width, height, random);
+            const int bins = info.bins          ? info.bins
+                             : info.is_joint () ? 200
+                                                : 1 + int (random () % unsigned (soft ? 40 : 180));
+            PixelFormat &format = noise.image.format;
+            format.pixel_weight = weight;
+            if (info.is_gradient ())
+              format.quantization[0] = std::uint8_t (bins);
+            if (soft)
+              format.soft = SoftBins::of (Feature (f), bins);
+            const std::string what = std::string (info.nick) + " of " + planes.name + ", "
+                                     + std::to_string (width) + "x" + std::to_string (height)
+                                     + ", INTHIST_SEED=" + std::to_string (seed ());
+            check_weights (noise, soft ? uniform_lut (256) : lut_of_feature (Feature (f), bins),
+                           bins, width, height, what.c_str (), random);
+          }
+}
+GST_END_TEST;
+
 }  // namespace
 
 DEVICE_TEST (bin_image)
@@ -538,6 +654,7 @@ static Suite *bin_image_suite ()
   tcase_add_loop_test (tcase, binning, 0, devices);
   tcase_add_loop_test (tcase, in_a_row, 0, devices);
   tcase_add_loop_test (tcase, features, 0, devices);
+  tcase_add_test (tcase, weights);
   tcase_add_loop_test (tcase, video, 0, devices);
   return suite;
 }
