@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Measures of how alike two histograms are, in one source for both devices. First a window's
-// histogram p is divided by its pixels, which is its sum unless some are in no bin, and a model q by
-// its sum; p of a window without pixels is zero. A MeasureSum takes the bins in turn, b = 0, 1,
+// histogram p is divided by its pixels, which is its sum unless some are in no bin, and a model q
+// by its sum; p of a window without pixels is zero. A MeasureSum takes the bins in turn, b = 0, 1,
 // ..., so that no histogram is stored: the caller subtracts four elements of a plane and adds the
 // result. Only IEEE 754 sums, products and roots are used, none of them fused, so that all devices
 // get the same bits. Where OpenCV's compareHist has the measure, this is compareHist (q, p), with

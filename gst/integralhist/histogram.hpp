@@ -14,7 +14,7 @@ struct Counted {
   inthist::Weight weight = inthist::Weight::one;
   bool soft = false;
   guint32 lut_seqnum = GST_SEQNUM_INVALID;  // of the event that brought a table's scores
-  bool has_lut = false;  // which makes the bins of its values
+  bool has_lut = false;                     // which makes the bins of its values
 
   bool operator== (const Counted &) const = default;
 };
