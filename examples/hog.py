@@ -247,7 +247,9 @@ def frames(video, interval=1):
             meta = GstIntegralHist.buffer_get_integral_histogram_meta(sample.get_buffer())
             if meta:  # interval leaves frames out
                 known, duration = pipeline.query_duration(Gst.Format.TIME)
-                done = sample.get_buffer().pts / duration if known and duration > 0 else None
+                pts = sample.get_buffer().pts
+                timed = known and duration > 0 and pts != Gst.CLOCK_TIME_NONE
+                done = pts / duration if timed else None
                 with meta.histogram.get_buffer().map(Gst.MapFlags.READ) as info:
                     tensor = tensor_view(meta.histogram, info.data)
                     yield Frame(number, meta.histogram, tensor, sample, done)

@@ -368,10 +368,13 @@ static Expected<Scores> next_scores (GstCudaIntegral *self, const ProducerProper
   if (properties.lut_sets != state.scores.lut_sets) {
     ProducerProperties changed = state.started;
     changed.lut = properties.lut;
+    if (!changed.lut.empty ())
+      changed.lut_location.clear ();  // what came last holds
     TRY (changed.check (content));
-    const auto lut = std::make_shared<const inthist::Lut> (TRY (changed.table (content)).lut);
-    state.scores = { lut, GST_SEQNUM_INVALID, properties.lut_sets };
-    state.started = changed;
+    const bool is_file = !changed.lut_location.empty ();  // which was read at the start
+    const inthist::Lut lut = is_file ? state.lut : TRY (changed.table (content)).lut;
+    state.scores = { std::make_shared<const inthist::Lut> (lut), GST_SEQNUM_INVALID,
+                     properties.lut_sets };
   }
   const std::lock_guard lock (state.mutex);
   const bool by_event =

@@ -9,8 +9,8 @@
  * it; one that carries none shows the last map again.
  *
  * The model is the histogram of a region of the first frame, or is given as numbers. It is taken
- * anew after a flush, with a new stream, when it is set, and when the number of bins changes. A
- * histogram of another feature than the model's is an error.
+ * anew after a flush, with a new stream, when it is set, and when `bins` changes. A histogram of
+ * another feature, quantization or table than the model's is an error.
  *
  * A window is centred on its pixel, its first column being width / 2 before it, and has the pixels
  * that are inside of the frame. Windows lie `step` pixels apart, and every pixel shows the nearest
@@ -225,7 +225,7 @@ static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVid
           in->buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS))
     TRY (compute (self, properties, in->buffer, meta, area.w, area.h));
   else if (!gap)
-    TRY (state.consumer.note_missing (GST_BASE_TRANSFORM (self),
+    TRY (state.consumer.note_missing (GST_BASE_TRANSFORM (self), in->buffer,
                                       "... ! cudaintegralhist ! integralhistlikelihood ! ..."));
   if (!state.picture.has_map ())
     return GST_BASE_TRANSFORM_FLOW_DROPPED;  // there is no map to show yet

@@ -234,7 +234,7 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
     return GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP)
                ? Expected<> ()
                : state.consumer.note_missing (
-                   trans, "... ! cudaintegralhist bins=16 ! integralhisttrack ! ...");
+                   trans, buffer, "... ! cudaintegralhist bins=16 ! integralhisttrack ! ...");
   const TrackProperties current = Element::properties_of (self);
   TRY (Element::table ().check (current));
   const TargetFrame frame (buffer, meta);

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include <gst/integralhist/gstintegralhistogrammeta.h>
 #include <gst/integralhist/histogram.hpp>
 
 #include "producer_query.hpp"
@@ -50,10 +51,15 @@ Expected<> HistogramConsumer::await (GstIntegralHistogram *histogram)
   return integralhist::await (tensor_of (histogram), [this] { return refusal_.is_set (); });
 }
 
-Expected<> HistogramConsumer::note_missing (GstBaseTransform *element, const char *usage)
+Expected<> HistogramConsumer::note_missing (GstBaseTransform *element, GstBuffer *buffer,
+                                            const char *usage)
 {
   if (found_)
     return {};
+  if (gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS))
+    return error (Error::Kind::no_histogram, "The frame's histogram is of weights, which ",
+                  GST_OBJECT_NAME (element),
+                  " cannot compare: set weight=one and soft=false on cudaintegralhist");
   missing_++;
   const std::string name = GST_OBJECT_NAME (element);
   const auto producer = find_producer (GST_BASE_TRANSFORM_SINK_PAD (element));

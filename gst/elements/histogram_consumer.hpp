@@ -29,8 +29,9 @@ public:
   Interruptible interruptible () const { return Interruptible (*refusal_.flag ()); }
 
   /// Counts a frame that has no histogram and is no gap. Returns an error, with `usage` as a launch
-  /// line, unless frames had one before or a producer upstream leaves frames out.
-  Expected<> note_missing (GstBaseTransform *element, const char *usage);
+  /// line, unless frames had one before or a producer upstream leaves frames out. A frame whose
+  /// histogram is of weights is an error.
+  Expected<> note_missing (GstBaseTransform *element, GstBuffer *buffer, const char *usage);
 
 private:
   Refusal refusal_;

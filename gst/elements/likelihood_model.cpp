@@ -52,7 +52,7 @@ Expected<> check_feature (const LikelihoodModel &model, const GstIntegralHistogr
   return error (Error::Kind::bad_setting, "the model is of ", settings_of (model.counted),
                 ", and this frame's histogram is of ", settings_of (now),
                 ": set cudaintegralhist to ", settings_of (model.counted),
-                ", or set model (or histogram) again, which takes it anew from the next frame");
+                ", or set model (or histogram) again before such frames come");
 }
 
 Expected<LikelihoodModel> take_model (const std::string &text, const std::string &histogram,

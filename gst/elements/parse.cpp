@@ -197,7 +197,7 @@ Expected<inthist::Quantization> parse_quantization (std::string_view text, inthi
     return info.quantization;
   if (!info.is_joint ())
     return error (Error::Kind::bad_setting, name, "=", quoted (text), ": feature=", info.nick,
-                  " is not joint: leave quantization empty, and set bins");
+                  " is not joint: leave quantization empty");
   inthist::Quantization parts = {};
   int bins = 1;
   for (int i = 0; i < n; i++) {

@@ -380,7 +380,10 @@ Expected<> ProducerProperties::check_shape (const inthist::Shape &shape) const
   const inthist::Strategy *const other = inthist::preferred_strategy (strategy->device, shape);
   return error (Error::Kind::bad_setting, "strategy=", strategy->name, " does not compute ",
                 describe (shape), " (",
-                tiled && !strategy->makes_tiles ? "it makes no tiles" : strategy->limit,
+                shape.content == Content::weights && !strategy->takes_weights
+                    ? "it takes no weights"
+                : tiled && !strategy->makes_tiles ? "it makes no tiles"
+                                                  : strategy->limit,
                 "): set strategy=auto", other ? joined (" or ", other->name) : "");
 }
 

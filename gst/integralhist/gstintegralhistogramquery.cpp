@@ -124,7 +124,7 @@ gboolean ask (GstIntegralHistogram *histogram, const gpointer *stream, GError **
   const auto answer = [&] () -> Expected<> {
     Tensor &tensor = tensor_of (histogram);
     if (tensor.shape.content == inthist::Content::weights)
-      return refuse ("the bins have weights, which cannot be compared yet: ask "
+      return refuse ("the bins have weights, of which only regions are answered yet: ask "
                      "gst_integral_histogram_regions_sums, or set weight=one and soft=false");
     if (tensor.shape.content != inthist::Content::bins)
       return refuse ("this is no integral histogram but a summed-area table: ask "

@@ -394,6 +394,11 @@ private:
   {
     gst_util_set_object_arg (G_OBJECT (element ("hist").get ()), "strategy", "auto");
     gst_util_set_object_arg (G_OBJECT (element ("image").get ()), "strategy", "auto");
+    for (const char *producer : { "hist", "image" })
+      g_object_set (element (producer).get (), "feature", GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA,
+                    "quantization", "", "lut", "", "lut-location", "", nullptr);
+    g_object_set (element ("hist").get (), "weight", GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE, "soft",
+                  FALSE, nullptr);
     g_object_set (element ("hist").get (), "regions", "0,0,1,1", "max-device-memory", guint64 (0),
                   "bins", 8, "cuda-device-ids", "", "task-bins", 0, nullptr);
     g_object_set (element ("image").get (), "regions", "0,0,1,1", nullptr);
@@ -435,6 +440,7 @@ private:
                                   "max-device-memory",
                                   "cuda-device-ids",
                                   "counter",
+                                  "of weights",
                                   "window",
                                   "step",
                                   "strips",

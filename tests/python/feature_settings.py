@@ -64,7 +64,7 @@ class Errors(unittest.TestCase):
                 ('hue-saturation', '16,8,2', ('has 2 values', TWO)),
                 ('hue-saturation', '99999999999,1', ('out of range', TWO)),
                 ('hue', '6,6,6', ('feature=hue is not joint',
-                                  'leave quantization empty, and set bins'))):
+                                  'leave quantization empty'))):
             self.check(words, feature=feature, quantization=text)
 
     def test_too_many_bins(self):

@@ -130,6 +130,13 @@ class Scores(unittest.TestCase):
             file.flush()
             with stream_of(f'feature=cb lut-location={file.name}') as stream:
                 check(stream.histogram(picture), lut[values('cb', (), picture)], 'a file')
+                other = some_lut(random)
+                stream.element.set_property('lut', text_of(other))
+                check(stream.histogram(picture), other[values('cb', (), picture)], 'instead')
+                file.seek(0)
+                file.truncate()  # it was read at the start
+                stream.element.set_property('lut', '')
+                check(stream.histogram(picture), lut[values('cb', (), picture)], 'the file again')
 
     def test_changes(self):
         """By events that a pad probe downstream sends, each while a frame passes it"""
