@@ -2,6 +2,9 @@
 //
 // Events that change the scores of cudaintegralimage. The truth is what the scores of the pixels
 // add up to, one by one.
+#include <array>
+#include <cstdio>
+#include <random>
 #include <thread>
 
 #include "tables.hpp"

@@ -102,7 +102,7 @@ class Usage(unittest.TestCase):
         for said, arguments in (
                 ('"nobody" is neither a strategy (', 'nobody'),
                 ('"opencv" is a peer: it is there to be timed, with --bench', 'opencv'),
-                ('"rows" takes 8-bit pixels and integer elements: not 4x4 f32x4:f32x4',
+                ('"rows" takes 8-bit or weighted pixels, and integer elements: not 4x4 f32x4:f32x4',
                  'rows --size 4x4 --table f32x4:f32x4'),
                 ('"rows" takes 8-bit pixels and integer elements: not 640x480 f32x4:f32x4, ...',
                  '--bench rows --table f32x4:f32x4'),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Pictures on a device are never larger than was counted for them.
+#include <cstdio>
+
 #include <gst/elements/video_formats.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/picture_planes.hpp>

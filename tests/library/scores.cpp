@@ -5,6 +5,7 @@
 //
 // Environment:
 //   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)
+#include <cstdio>
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/make_engine.hpp>
 

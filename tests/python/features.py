@@ -171,7 +171,7 @@ class Features(unittest.TestCase):
         for way in ('compute=eager', 'compute=on-demand',
                     'backend=cpu compute=eager cuda-device-ids=0,1,2 task-bins=3',
                     'backend=cpu compute=on-demand cuda-device-ids=0,1,2 task-bins=3',
-                    'max-device-memory=150000', 'max-device-memory=1000000 task-bins=2'):
+                    'max-device-memory=700000', 'max-device-memory=1000000 task-bins=2'):
             for feature, bins in (('luma', 16), ('hue', 16), ('ycbcr', 256), ('gradient', 9),
                                   ('signed-gradient', 12), ('lbp', 256)):
                 with self.subTest(way, feature=feature), Stream(

@@ -140,7 +140,7 @@ class Weights(unittest.TestCase):
         for way in ('compute=eager', 'compute=on-demand', 'compute=eager strategy=serial',
                     'backend=cpu compute=eager cuda-device-ids=0,1,2 task-bins=2',
                     'backend=cpu compute=on-demand cuda-device-ids=0,1,2 task-bins=1',
-                    'backend=cpu max-device-memory=250000',
+                    'backend=cpu max-device-memory=700000',
                     'backend=cpu max-device-memory=1000000 task-bins=2'):
             for case in (('luma', 8, 'one', True), ('hue', 5, 'gradient', True),
                          ('gradient', 9, 'gradient', True), ('lbp', 256, 'gradient', False)):
