@@ -5,10 +5,10 @@
 //
 // Environment:
 //   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)
-#include <cstdio>
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/make_engine.hpp>
 
+#include <cstdio>
 #include <random>
 
 #if INTHIST_CUDA
