@@ -104,7 +104,8 @@ class Usage(unittest.TestCase):
                 ('"opencv" is a peer: it is there to be timed, with --bench', 'opencv'),
                 ('"rows" takes 8-bit or weighted pixels, and integer elements: not 4x4 f32x4:f32x4',
                  'rows --size 4x4 --table f32x4:f32x4'),
-                ('"rows" takes 8-bit pixels and integer elements: not 640x480 f32x4:f32x4, ...',
+                ('"rows" takes 8-bit or weighted pixels, and integer elements: not 640x480 '
+                 'f32x4:f32x4, ...',
                  '--bench rows --table f32x4:f32x4'),
                 ('"rows" takes no tiles: not 4x4x32 u8-tiled',
                  'rows --counter u8-tiled --size 4x4'),
