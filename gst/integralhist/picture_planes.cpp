@@ -92,7 +92,8 @@ std::size_t most_picture_bytes (const inthist::PixelFormat &format, int width, i
   image.left = image.top = 1;  // where most of the chroma is copied
   image.rows = rows;
   std::size_t bytes = 0;
-  for (const PictureRows &plane : PicturePlanes (image, width, n).all ())
+  const PicturePlanes planes (image, width, n);
+  for (const PictureRows &plane : planes.all ())
     bytes += inthist::round_up (plane.bytes, 512) * plane.n;
   return bytes;
 }
