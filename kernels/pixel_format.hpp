@@ -69,21 +69,6 @@ struct PixelFormat {
   }
   /// Returns whether pixels have weights (Content::weights).
   bool is_weighted () const { return pixel_weight != Weight::one || soft.n > 0; }
-  /// Returns the most bytes of a pixel in the planes that are read.
-  int most_bytes () const
-  {
-    if (!reads_colours ())
-      return bytes;
-    int sum = 0;
-    for (int plane = 0; plane < n_planes; plane++) {
-      int most = 0;
-      for (const Channel &from : channel)
-        if (from.plane == plane && from.step > most)
-          most = from.step;
-      sum += most;
-    }
-    return sum;
-  }
   /// Returns whether `channel` says what is read.
   bool reads_colours () const
   {
