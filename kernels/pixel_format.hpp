@@ -59,7 +59,7 @@ struct PixelFormat {
   SoftBins soft = {};
 
   /// Returns whether each pixel of the first plane is a byte, its luma.
-  bool is_byte () const { return bytes == 1; }
+  constexpr bool is_byte () const { return bytes == 1; }
   /// Returns whether each value is the byte that the first plane has for it.
   bool is_plain () const { return is_byte () && reads_pixels () && !is_weighted (); }
   /// Returns whether only a pixel itself is read, of the first plane.

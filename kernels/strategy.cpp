@@ -20,21 +20,24 @@ bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning
 }
 
 /// Returns whether the workspace, and bins or scores, lie as Job and PixelPlane demand.
-[[maybe_unused]] static bool are_aligned (const Job &job)
+[[maybe_unused]] static bool are_aligned (const Strategy &strategy, const Job &job)
 {
+  const bool lies_freely =
+      job.shape.content == Content::powers
+      || (job.shape.content == Content::weights && strategy.device == Device::cpu);
   const auto is_at = [] (const void *memory, std::size_t alignment) {
     return reinterpret_cast<std::uintptr_t> (memory) % alignment == 0;
   };
   return is_at (job.workspace, 256)
-         && ((job.shape.content != Content::bins && !job.binning) || !job.pixels.data
-             || (is_at (job.pixels.data, 16) && job.pixels.stride == bin_stride (job.shape.width)));
+         && ((lies_freely && !job.binning) || !job.pixels.data
+             || (is_at (job.pixels.data, 16) && job.pixels.stride == binned_stride (job.shape)));
 }
 
 int run (const Strategy &strategy, const Job &job)
 {
   assert (accepts (strategy, job.shape, job.tuning));
-  assert (are_aligned (job));
-  assert (!job.binning || job.shape.pixel == Type::u8);
+  assert (are_aligned (strategy, job));
+  assert (!job.binning || job.shape.pixel == Type::u8 || job.shape.content == Content::weights);
   const bool on_cpu = strategy.device == Device::cpu;
   Job rest = job;
   int error = 0;

@@ -20,8 +20,9 @@ enum class Device { cpu, cuda };
 
 /// Input of a strategy. With `powers` it has pixels of Shape::pixel, and with `weights` words of
 /// WeightedPixel, on any stride that keeps them aligned. With `bins` it has bin indices (see Lut),
-/// is 16-byte aligned, and its stride is bin_stride (width); columns from the width up to the
-/// stride can be read, but mean nothing. What run () makes from Job::binning lies so, too.
+/// is 16-byte aligned, and its stride is binned_stride (shape); columns from the width up to the
+/// stride can be read, but mean nothing. What run () makes from Job::binning lies so, too, and on
+/// a GPU all weights do.
 struct PixelPlane {
   std::uint8_t *data = nullptr;
   std::size_t stride = 0;  // bytes

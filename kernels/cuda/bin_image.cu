@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Turns pixels into bin indices, with the LUT in shared memory. Traffic: the image once, and one
-// byte written a pixel, a hundredth of the tensor. A thread has 16 pixels of one byte, else four.
-// Features that read more than a pixel of the first plane have a kernel each; neighbours and chroma
-// that pixels have in common are read from L1.
+// Turns pixels into bin indices, or into weighted pixels, with the LUT in shared memory. Traffic:
+// the image once, and one byte written a pixel, or four, a hundredth of the tensor. A thread has 16
+// pixels of one byte, else four. Features that read more than a pixel of the first plane have two
+// kernels each, and a thread has eight pixels (device/pixel_run.cuh).
 #include <algorithm>
 
 #include <cuda_runtime.h>
 
-#include "../features/features.hpp"
+#include "../features/soft.hpp"
 #include "../inthist.hpp"
-#include "device/bytes.cuh"
 #include "device/overlap.cuh"
+#include "device/pixel_run.cuh"
 
 namespace inthist::cuda {
 namespace {
@@ -62,62 +62,105 @@ bin_pixels (const std::uint8_t *image, std::size_t stride, PixelFormat format,
   *reinterpret_cast<Bytes<kWords> *> (out.data + y * out.stride + x0) = bins;
 }
 
-/// Calls `store (i, value)` for those of kPixels pixels of a row from x on that come before `end`.
-template <class Feature, int kPixels, class Store>
-__device__ void for_values (const RowReader &reader, const Quantization &parts,
-                            const Sectors &sectors, int x, int end, Store &&store)
-{
-  if constexpr (Feature::kReads == Reads::luma_3x3) {
-    int luma[3][kPixels + 2];
-    for (int row = 0; row < 3; row++)
-      for (int i = 0; i < kPixels + 2; i++)
-        luma[row][i] = reader.luma (row, x + i - 1);
-    for (int i = 0; i < kPixels; i++) {
-      Pixel pixel = { {}, {}, parts, sectors };
-      for (int row = 0; row < 3; row++)
-        for (int column = 0; column < 3; column++)
-          pixel.luma[row][column] = luma[row][i + column];
-      if (x + i < end)
-        store (i, Feature::value_of (pixel));
-    }
-  } else {
-    for (int i = 0; i < kPixels; i++)
-      if (x + i < end)
-        store (i, Feature::value_of ({ reader.colour (x + i), {}, parts, sectors }));
+/// What the threads of a block have in common, in shared memory: lanes read different places.
+struct Tables {
+  std::uint32_t lut[sizeof (Lut) / 4];
+  Sectors sectors;
+
+  /// Called by all threads, with a barrier behind it.
+  __device__ void set (const LutWords &from, const Sectors &all, bool is_gradient)
+  {
+    if (threadIdx.x < sizeof (Lut) / 4)
+      lut[threadIdx.x] = from.words[threadIdx.x];
+    if (is_gradient && threadIdx.x <= all.n)
+      sectors.begin[threadIdx.x] = all.begin[threadIdx.x];
+    if (threadIdx.x == 0)
+      sectors.n = all.n;
   }
-}
+
+  __device__ const std::uint8_t *bins () const
+  {
+    return reinterpret_cast<const std::uint8_t *> (lut);
+  }
+};
+
+template <class Feature>
+constexpr bool kReadsColours = Feature::kReads == Reads::rgb || Feature::kReads == Reads::ycbcr;
+template <class Feature>
+constexpr bool kReadsNeighbours = Feature::kReads == Reads::luma_3x3;
+
+/// Which pixels are a thread's: PixelRun::kPixels from column x on of row y.
+struct Place {
+  int x;
+  unsigned y;
+
+  __device__ explicit Place (std::size_t stride_in_pixels)
+  {
+    const unsigned i = blockIdx.x * kThreads + threadIdx.x,
+                   per_row = unsigned (stride_in_pixels / PixelRun::kPixels);
+    y = i / per_row;
+    x = int (i % per_row) * PixelRun::kPixels;
+  }
+};
 
 template <class Feature>
 __global__ void __launch_bounds__ (kThreads)
-bin_feature (const __grid_constant__ Image image, const __grid_constant__ Sectors all_sectors,
+bin_feature (const __grid_constant__ Image image, const __grid_constant__ Sectors sectors,
              const __grid_constant__ LutWords lut, int width, int height, PixelPlane out)
 {
-  constexpr int kPixels = 4;
-  __shared__ std::uint32_t table_words[64];
-  __shared__ Sectors sectors;  // the threads of a warp read different ones
-  if (threadIdx.x < 64)
-    table_words[threadIdx.x] = lut.words[threadIdx.x];
-  if (Feature::kReads == Reads::luma_3x3 && threadIdx.x < all_sectors.n)
-    sectors.begin[threadIdx.x] = all_sectors.begin[threadIdx.x];
-  if (threadIdx.x == 0) {
-    sectors.n = all_sectors.n;
-    sectors.first_step = all_sectors.first_step;
-  }
-  const auto *table = reinterpret_cast<const std::uint8_t *> (table_words);
-  const unsigned i = blockIdx.x * kThreads + threadIdx.x, threads_per_row = out.stride / kPixels,
-                 y = i / threads_per_row;
-  const int x0 = int (i % threads_per_row) * kPixels;
+  __shared__ Tables tables;
+  tables.set (lut, sectors, kReadsNeighbours<Feature>);
+  const Place at (out.stride);
   wait_for_previous ();
   let_next_start ();
   __syncthreads ();
-  if (y >= height)
+  if (at.y >= height)
     return;
 
-  std::uint32_t bins = 0;
-  for_values<Feature, kPixels> (
-      RowReader (image, width, image.first_row + int (y)), image.format.quantization, sectors, x0,
-      width, [&] (int j, std::uint8_t value) { bins |= std::uint32_t (table[value]) << (8 * j); });
-  *reinterpret_cast<std::uint32_t *> (out.data + y * out.stride + x0) = bins;
+  EightBytes bins = {};
+  if (at.x < width) {
+    const PixelRun pixels (RowReader (image, width, image.first_row + int (at.y)), at.x, width,
+                           kReadsColours<Feature>, kReadsNeighbours<Feature>);
+#pragma unroll
+    for (int i = 0; i < PixelRun::kPixels; i++)
+      if (at.x + i < width)
+        bins.set (
+            i, tables.bins ()[Feature::value_of (pixels.pixel (i, image.format, tables.sectors))]);
+  }
+  *reinterpret_cast<EightBytes *> (out.data + at.y * out.stride + at.x) = bins;
+}
+
+/// Makes words of WeightedPixel.
+template <class Feature>
+__global__ void __launch_bounds__ (kThreads)
+weigh_feature (const __grid_constant__ Image image, const __grid_constant__ Sectors sectors,
+               const __grid_constant__ LutWords lut, int width, int height, PixelPlane out)
+{
+  __shared__ Tables tables;
+  tables.set (lut, sectors, kReadsNeighbours<Feature>);
+  const Place at (out.stride / sizeof (WeightedPixel));
+  wait_for_previous ();
+  let_next_start ();
+  __syncthreads ();
+  if (at.y >= height)
+    return;
+
+  const PixelFormat &format = image.format;
+  WeightedPixel words[PixelRun::kPixels] = {};
+  if (at.x < width) {
+    const PixelRun pixels (RowReader (image, width, image.first_row + int (at.y)), at.x, width,
+                           kReadsColours<Feature>,
+                           kReadsNeighbours<Feature> || format.pixel_weight == Weight::gradient);
+#pragma unroll
+    for (int i = 0; i < PixelRun::kPixels; i++)
+      if (at.x + i < width)
+        words[i] =
+            weighted<Feature> (pixels.pixel (i, format, tables.sectors), format, tables.bins ());
+  }
+  auto *const to = reinterpret_cast<uint4 *> (out.data + at.y * out.stride) + at.x / 4;
+#pragma unroll
+  for (int i = 0; i < PixelRun::kPixels; i += 4)
+    to[i / 4] = make_uint4 (words[i].word, words[i + 1].word, words[i + 2].word, words[i + 3].word);
 }
 
 /// Calls `launch` with rows of a launch, so that a thread's number takes 32 bits.
@@ -147,15 +190,20 @@ int launch (const Image &image, const LutWords &lut, int width, int height, Pixe
 }
 
 template <class Feature>
-int launch_feature (const Image &image, const LutWords &lut, int width, int height, PixelPlane out,
-                    Stream stream)
+int launch_feature (const Binning &binning, int width, int height, PixelPlane out, Stream stream)
 {
-  const Sectors sectors = sectors_of (image.format);
-  return for_rows (out.stride / 4, height, [&] (int y, int rows, unsigned blocks) {
+  const Image &image = binning.image;
+  const bool weighted = image.format.is_weighted ();
+  const auto kernel = weighted ? weigh_feature<Feature> : bin_feature<Feature>;
+  const std::size_t bytes = PixelRun::kPixels * (weighted ? sizeof (WeightedPixel) : 1);
+  return for_rows (out.stride / bytes, height, [&] (int y, int rows, unsigned blocks) {
     Image from = image;
     from.first_row += y;
-    return launch_overlapped (bin_feature<Feature>, blocks, kThreads, 0, stream, from, sectors, lut,
-                              width, rows, PixelPlane{ out.data + y * out.stride, out.stride });
+    if (image.format.reads_pixels ())  // and no row beside the pixel's, wherever the image ends
+      from.rows = height;
+    return launch_overlapped (kernel, blocks, kThreads, 0, stream, from, sectors_of (image.format),
+                              LutWords::of (binning.lut), width, rows,
+                              PixelPlane{ out.data + y * out.stride, out.stride });
   });
 }
 
@@ -164,11 +212,11 @@ int launch_feature (const Image &image, const LutWords &lut, int width, int heig
 int bin_image (const Binning &binning, int width, int height, PixelPlane out, Stream stream)
 {
   const Image &image = binning.image;
-  const LutWords lut = LutWords::of (binning.lut);
-  if (!image.format.reads_pixels ())
+  if (!image.format.reads_pixels () || image.format.is_weighted ())
     return with_feature (image.format.feature, [&]<class Feature> (Feature) {
-      return launch_feature<Feature> (image, lut, width, height, out, stream);
+      return launch_feature<Feature> (binning, width, height, out, stream);
     });
+  const LutWords lut = LutWords::of (binning.lut);
   return image.format.bytes == 1 ? launch<4> (image, lut, width, height, out, stream)
                                  : launch<1> (image, lut, width, height, out, stream);
 }

@@ -5,9 +5,9 @@
 // to before (b + 1) * 180/n, clockwise in the picture as y goes down. Of a direction, which goes
 // all around, a bin is two of 2n sectors.
 //
-// No angle is computed. A sector begins at a direction in fixed point, and the sign of a cross
-// product tells whether the gradient lies behind it. Gradients of 8 bits differ by more from any
-// border that they do not lie on than the fixed point is wrong, so that every device agrees.
+// No angle decides. A sector begins at a direction in fixed point, and the sign of a cross product
+// tells whether the gradient lies behind it. Gradients of 8 bits differ by more from any border
+// that they do not lie on than the fixed point is wrong, so that every device agrees.
 //
 // Bins that share pixels want the angle itself (soft.hpp). A polynomial in integers gives it.
 #pragma once

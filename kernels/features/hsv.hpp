@@ -5,6 +5,7 @@
 #pragma once
 
 #include "pixel.hpp"
+#include "quotient.hpp"
 
 namespace inthist {
 
@@ -29,9 +30,9 @@ private:
   /// Returns whole / n in fixed point, rounded; 0 for none.
   INTHIST_HOST_DEVICE static int share (int whole, int n)
   {
-    // Floats divide faster, and exactly: all of these numbers have at most 22 bits, and a quotient
-    // lies further below the next integer than it is wrong.
-    return n == 0 ? 0 : int (float (2 * (whole << kBits) + n) / float (2 * n));
+    // Floats divide faster, and exactly: all of these numbers have at most 23 bits, and a quotient,
+    // which lies between two of 1 / (2 * n), is further from any integer than it is wrong.
+    return n == 0 ? 0 : int (quotient (float (4 * (whole << kBits) + 2 * n + 1), float (4 * n)));
   }
 };
 

@@ -56,16 +56,8 @@ public:
     }
   }
 
-  const PixelFormat &format () const { return format_; }
-  int left () const { return left_; }
-
-  INTHIST_HOST_DEVICE Colour colour (int x) const
-  {
-    Colour colour;
-    for (int i = 0; i < 3; i++)
-      colour.of[i] = channel (i, x);
-    return format_.transform.is_identity ? colour : transformed (colour, format_.transform);
-  }
+  INTHIST_HOST_DEVICE const PixelFormat &format () const { return format_; }
+  INTHIST_HOST_DEVICE int left () const { return left_; }
 
   /// Returns 8 bits of the image's i-th colour.
   INTHIST_HOST_DEVICE int channel (int i, int x) const
@@ -107,7 +99,10 @@ public:
   }
 
   /// Returns the first pixel of such a row.
-  const std::uint8_t *luma_row (int row) const { return luma_[row] + left_ * format_.bytes; }
+  INTHIST_HOST_DEVICE const std::uint8_t *luma_row (int row) const
+  {
+    return luma_[row] + left_ * format_.bytes;
+  }
 
 private:
   const PixelFormat &format_;

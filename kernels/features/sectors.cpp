@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "sectors.hpp"
 
-#include <bit>
 #include <cmath>
 #include <numbers>
 
@@ -15,8 +14,7 @@ Sectors Sectors::of (int n)
     return sectors;
   known = n;
   sectors.n = n;
-  sectors.first_step = n > 1 ? int (std::bit_floor (unsigned (n - 1))) : 0;
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i <= n; i++) {
     const double angle = std::numbers::pi * i / n;
     sectors.begin[i] = { std::int32_t (std::lround (std::cos (angle) * (1 << kBits))),
                          std::int32_t (std::lround (std::sin (angle) * (1 << kBits))) };

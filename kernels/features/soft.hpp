@@ -52,4 +52,17 @@ INTHIST_HOST_DEVICE inline WeightedPixel shared (int from_middle, int weight, co
   return WeightedPixel::of (first, weight - to_next, second == kNoValue ? 0 : to_next);
 }
 
+/// Returns what a pixel adds, with the format's weight and soft bins.
+template <class Feature>
+INTHIST_HOST_DEVICE WeightedPixel weighted (const Pixel &pixel, const PixelFormat &format,
+                                            const std::uint8_t *lut)
+{
+  const int value = Feature::value_of (pixel), weight = weight_of (pixel, format);
+  if (format.soft.n == 0)
+    return WeightedPixel::of (lut[value], weight, 0);
+  if (value >= format.soft.values)
+    return {};
+  return shared (from_first_middle<Feature> (pixel, format.soft), weight, format.soft, lut);
+}
+
 }  // namespace inthist

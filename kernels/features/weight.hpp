@@ -29,16 +29,19 @@ struct WeightedPixel {
   {
     return { std::uint32_t (bin) | std::uint32_t (to_bin) << 8 | std::uint32_t (to_next) << 20 };
   }
+  INTHIST_HOST_DEVICE int bin () const { return int (word & 255); }
+  INTHIST_HOST_DEVICE std::uint32_t to_bin () const { return word >> 8 & kMost; }
+  INTHIST_HOST_DEVICE std::uint32_t to_next () const { return word >> 20; }
   /// Returns what the pixel adds to plane b of `bins`.
   INTHIST_HOST_DEVICE std::uint32_t to (int b, int bins) const
   {
-    const int bin = int (word & 255), before = b == 0 ? bins - 1 : b - 1;
-    return (bin == b ? word >> 8 & kMost : 0) + (bin == before ? word >> 20 : 0);
+    const int before = b == 0 ? bins - 1 : b - 1;
+    return (bin () == b ? to_bin () : 0) + (bin () == before ? to_next () : 0);
   }
 };
 
 /// What a weight of 1 is.
-constexpr int unit_of (Weight weight, bool soft)
+INTHIST_HOST_DEVICE constexpr int unit_of (Weight weight, bool soft)
 {
   return weight == Weight::gradient ? 8 : soft ? 256 : 1;
 }
