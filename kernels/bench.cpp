@@ -32,8 +32,9 @@ Outcome<Memory> allocate (std::size_t bytes)
 
 std::size_t stride_of (const Shape &shape)
 {
-  return shape.pixel == Type::u8 ? bin_stride (shape.width)
-                                 : std::size_t (shape.width) * bytes_of (shape.pixel);
+  return shape.pixel == Type::u8 || shape.content == Content::weights
+             ? binned_stride (shape)
+             : std::size_t (shape.width) * bytes_of (shape.pixel);
 }
 
 /// Makes pixels of every bin (u8), or zeros. Large frames take a while, so this can be stopped.

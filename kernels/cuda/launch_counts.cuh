@@ -49,7 +49,7 @@ inline BinBytes bin_plane_of (const Job &job)
 {
   return { .data = job.pixels.data,
            .stride = job.pixels.stride,
-           .columns = int (job.pixels.stride) };
+           .columns = int (job.pixels.stride / bytes_of (job.shape.pixel)) };
 }
 
 /// Chooses the image if its high bits are the bins and it lies `alignment` bytes at a time. Else

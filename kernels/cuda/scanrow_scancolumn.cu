@@ -41,8 +41,9 @@ extern constinit const Strategy kScanRowScanColumn = {
   .description =
       "CUDA: rows with shuffles, then columns serially, all in registers (Chen et al. 2018, IV-C)",
   .device = Device::cuda,
-  .workspace_bytes = cuda::OverPlanes<cuda::ScanRowScanColumn>::workspace_bytes,
-  .run = cuda::OverPlanes<cuda::ScanRowScanColumn>::run
+  .workspace_bytes = cuda::OverPlanes<cuda::ScanRowScanColumn, true>::workspace_bytes,
+  .run = cuda::OverPlanes<cuda::ScanRowScanColumn, true>::run,
+  .takes_weights = true
 };
 
 }  // namespace inthist

@@ -2,7 +2,8 @@
 //
 // strip: counts columns, then marches down strips of rows and writes the tensor once. Two launches:
 //
-//   count   counts the pixels of each bin in each column of every strip (device/column_counts.cuh)
+//   count   counts the pixels of each bin in each column of every strip (device/column_counts.cuh),
+//           or adds up their weights (device/column_weights.cuh)
 //   march   walks down every strip of every bin with the current row of H (device/strip_march.cuh)
 //
 // A block waits for no other. It starts from H in the row above its strip: the column counts of all
@@ -12,12 +13,14 @@
 // march reads the picture itself, and its first strip does not wait for count. Else count makes the
 // bins on its way, if a pixel is a byte, or bin_image before it.
 //
+//
 // Traffic, as a share of the tensor: 1, and for the column counts 1 / (2 x rows of a strip) with
-// u32, 1 / rows with u16. The picture comes from L2, once for every bin. What was tuned is in
-// strip_policy.hpp and count_policy.hpp.
+// u32, 1 / rows with u16 and with weights. The picture comes from L2, once for every bin. What was
+// tuned is in strip_policy.hpp and count_policy.hpp.
 #include <algorithm>
 
 #include "device/attribute.cuh"
+#include "device/column_weights.cuh"
 #include "device/strip_march.cuh"
 #include "launch_counts.cuh"
 #include "strip.hpp"
@@ -43,9 +46,9 @@ int strip_rows (const Shape &shape, int processors, int blocks_per_processor,
   strips = std::max (strips, fewest);
   const int least = std::min (
       policy.usual_rows,
-      round_up (divide_up (shape.height, std::max (1, 2 * processors / shape.bins)), kStepRows));
+      round_up (divide_up (shape.height, std::max (1, 2 * processors / shape.bins)), kUnitRows));
   return std::max (
-      { round_up (divide_up (shape.height, strips), kStepRows), least, policy.least_rows });
+      { round_up (divide_up (shape.height, strips), kUnitRows), least, policy.least_rows });
 }
 
 /// A launch of march, as a frame's shape wants it; the number of blocks comes from Strips.
@@ -55,19 +58,19 @@ struct MarchLaunch {
   unsigned threads;
   std::size_t row_above_bytes;  // of shared memory
 
-  template <class T, bool kAnchored>
+  template <class Adds, bool kAnchored>
   static MarchLaunch of (const Shape &shape)
   {
-    using Block = StripMarch<T, false, false, kAnchored>;  // what follows is the same in all
+    using Block = StripMarch<Adds, false, false, kAnchored>;  // what follows is the same in all
     constexpr int kPixels = Block::kPixels;
     const int segments = divide_up (shape.width, kWarp * kPixels),
               ranges = divide_up (segments, Block::kMostWarps);
     const unsigned threads = divide_up (segments, ranges) * kWarp;
     const bool several = ranges > 1, ragged = shape.width % kPixels != 0;
-    const auto kernel = several && ragged ? march_rows<T, true, true, kAnchored>
-                        : several         ? march_rows<T, true, false, kAnchored>
-                        : ragged          ? march_rows<T, false, true, kAnchored>
-                                          : march_rows<T, false, false, kAnchored>;
+    const auto kernel = several && ragged ? march_rows<Adds, true, true, kAnchored>
+                        : several         ? march_rows<Adds, true, false, kAnchored>
+                        : ragged          ? march_rows<Adds, false, true, kAnchored>
+                                          : march_rows<Adds, false, false, kAnchored>;
     return { .kernel = kernel,
              .pixels = kPixels,
              .ranges = ranges,
@@ -77,10 +80,12 @@ struct MarchLaunch {
 
   static MarchLaunch of (const Shape &shape)
   {
+    if (shape.content == Content::weights)
+      return of<WeightsOfBin, false> (shape);
     switch (shape.counter) {
-      case Type::u32: return of<std::uint32_t, false> (shape);
-      case Type::u16: return of<std::uint16_t, false> (shape);
-      case Type::u16_anchored: return of<std::uint16_t, true> (shape);
+      case Type::u32: return of<OnesOfBin<std::uint32_t>, false> (shape);
+      case Type::u16: return of<OnesOfBin<std::uint16_t>, false> (shape);
+      case Type::u16_anchored: return of<OnesOfBin<std::uint16_t>, true> (shape);
       case Type::u8:
       case Type::s32:
       case Type::f32:
@@ -116,16 +121,31 @@ int launch_march (const Job &job, const Strips &strips, const Input &input,
                             launch.ranges, anchors_of (job.shape));
 }
 
+int launch_column_sums (const Job &job, const Strips &strips, const Input &input)
+{
+  if (job.shape.content != Content::weights)
+    return launch_count_columns (job, strips, input);
+  const int cells = strips.counted_cells ();
+  if (cells == 0)
+    return 0;
+  job.stage ("count");
+  const dim3 grid (unsigned (strips.pitch / kCountColumns), divide_up (cells, strips.joined_cells),
+                   divide_up (strips.bins, kCountBins));
+  return launch_overlapped (add_up_columns, grid, kCountWarps * kWarp, 0, job.stream, input.pixels,
+                            strips);
+}
+
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 {
   // the most cells on any device
-  const Strips strips (shape, StripPolicy{}.least_rows, kStepRows, nullptr);
-  return strips.row_of (strips.counted_cells (), 0) * sizeof (std::uint16_t);
+  const Strips strips (shape, StripPolicy{}.least_rows, kUnitRows, nullptr);
+  return strips.row_of (strips.counted_cells (), 0)
+         * (shape.content == Content::weights ? sizeof (std::uint32_t) : sizeof (std::uint16_t));
 }
 
 bool supports (const Shape &shape, const Tuning &)
 {
-  return shape.content == Content::bins && shape.width <= kMostWidth
+  return shape.content != Content::powers && shape.width <= kMostWidth
          && divide_up (shape.height, StripPolicy{}.least_rows) <= kMostCells;
 }
 
@@ -144,13 +164,13 @@ int run_strip (const Job &job, const StripPolicy &policy)
     return error;
   if (const int error = launch.get_room (blocks); error != 0)
     return error;
-  Strips strips (job.shape, strip_rows (job.shape, processors, blocks, policy), kStepRows,
+  Strips strips (job.shape, strip_rows (job.shape, processors, blocks, policy), kUnitRows,
                  job.workspace);
   strips.join_cells (processors, policy.count);
   const Input input = input_of (job, strips, launch.pixels);
   if (const int error = launch_bin_image (job, input); error != 0)
     return error;
-  if (const int error = launch_count_columns (job, strips, input); error != 0)
+  if (const int error = launch_column_sums (job, strips, input); error != 0)
     return error;
   return launch_march (job, strips, input, launch);
 }
@@ -165,6 +185,7 @@ extern constinit const Strategy kStrip = {
   .run = cuda::run,
   .bins_itself = true,
   .anchors_itself = true,
+  .takes_weights = true,
   .supports = cuda::supports,
   .limit = "integral histograms, up to 14336 columns and 1572840 rows"
 };

@@ -10,7 +10,7 @@
 namespace inthist::cuda {
 
 // The kernels are compiled with these numbers.
-constexpr int kStepRows = 8;         // A step of march has 8 rows: each has a bit of a byte.
+constexpr int kUnitRows = 8;         // Cells have a multiple of 8 rows: steps of march are 8 or 4.
 constexpr int kRangeColumns = 2048;  // A range of march has no more columns.
 constexpr int kMarchBlocks = 2;      // A processor has registers for so many blocks of march.
 

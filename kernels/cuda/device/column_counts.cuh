@@ -129,9 +129,9 @@ private:
     if (x_ < strips_.pitch)
 #pragma unroll 1  // a warp has few bins
       for (int b = warp_; b < bins_; b += kCountWarps)
-        store_to_stay (
-            reinterpret_cast<uint2 *> (strips_.counts + strips_.row_of (cell, first_bin_ + b) + x_),
-            make_uint2 (shared_.counters[b][0][lane_], shared_.counters[b][1][lane_]));
+        store_to_stay (reinterpret_cast<uint2 *> (static_cast<std::uint16_t *> (strips_.sums)
+                                                  + strips_.row_of (cell, first_bin_ + b) + x_),
+                       make_uint2 (shared_.counters[b][0][lane_], shared_.counters[b][1][lane_]));
   }
 
   const BinBytes &source_;

@@ -8,7 +8,8 @@
 //   template <class T, class Source>
 //   static int run (const Planes<T> &out, Source source, const Job &job);
 //
-// OverPlanes<Algorithm> has the functions of its Strategy, for every content and type.
+// OverPlanes<Algorithm> has the functions of its Strategy, for every content and type; weights only
+// where kTakesWeights says so.
 #pragma once
 
 #include <algorithm>
@@ -90,7 +91,7 @@ void transpose (const Planes<T> &in, const Planes<T> &out, const Job &job)
   transpose_planes<<<transposing_grid (out), dim3 (32, 8), 0, job.stream>>> (in, out);
 }
 
-template <class Algorithm>
+template <class Algorithm, bool kTakesWeights = false>
 struct OverPlanes {
   static std::size_t workspace_bytes (const Shape &shape, const Tuning &tuning)
   {
@@ -101,6 +102,10 @@ struct OverPlanes {
 
   static int run (const Job &job)
   {
+    if constexpr (kTakesWeights)
+      if (job.shape.content == Content::weights)
+        return Algorithm::run (planes_of<std::uint32_t> (job.shape, job.layout, job.tensor),
+                               Weights{ job.pixels, job.shape.bins }, job);
     return with_element_types (job.shape, [&]<class T, class Source> (ElementTypes<T, Source>) {
       return Algorithm::run (planes_of<T> (job.shape, job.layout, job.tensor), Source{ job.pixels },
                              job);

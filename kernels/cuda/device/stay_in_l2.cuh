@@ -58,6 +58,13 @@ __device__ inline void store_to_stay (uint2 *to, uint2 value)
                "r"(value.y), "l"(stay_in_l2 ())
                : "memory");
 }
+
+__device__ inline void store_to_stay (uint4 *to, uint4 value)
+{
+  asm volatile("st.global.L2::cache_hint.v4.b32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(to),
+               "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w), "l"(stay_in_l2 ())
+               : "memory");
+}
 #else
 template <class T>
 __device__ inline T load_that_stays (const T *from)

@@ -3,40 +3,59 @@
 // The second kernel of strip. A block takes a strip of one bin, its warps side by side over the
 // whole row; a lane keeps 16 bytes of the current row of H and walks down with them:
 //
-//   start        H in the row above the strip: the column counts above, scanned along the row
-//   load         the pixels of eight rows
-//   find         those of the bin, and their counts in the lanes before
-//   left_of      their counts in the warps before
-//   step_down    H grows by both, row by row, and is stored
+//   start        H in the row above the strip: the column sums above, scanned along the row
+//   load         the pixels of a step's rows
+//   find         what they add to the bin, and what those of the lanes before add
+//   left_of      what those of the warps before add
+//   step_down    H grows by all of these, row by row, and is stored
 //
-// A step is eight rows, and three steps are under way at a time. run () calls them
+// What pixels add, AddsToBin says: 1 (strip_ones.cuh) or a weight (strip_weights.cuh). A step is
+// some rows, and three steps are under way at a time. run () calls them
 //
 //   step    being stored; its totals are known
 //   next    found, its totals on their way to the other warps, as soon as it is loaded
 //   then    being loaded
 #pragma once
 
-#include "../strip_policy.hpp"
-#include "bytes.cuh"
+#include <concepts>
+
 #include "overlap.cuh"
-#include "row_counts.cuh"
 #include "split_barrier.cuh"
-#include "stay_in_l2.cuh"
-#include "strips.cuh"
-#include "warp.cuh"
+#include "strip_ones.cuh"
+#include "strip_weights.cuh"
 
 namespace inthist::cuda {
 
-__device__ inline void load_pixels (std::uint32_t (&words)[1], const std::uint8_t *from)
+/// What pixels add to a bin: OnesOfBin and WeightsOfBin. A lane has kPixels elements of a row.
+///
+///   load       loads kStepRows rows of a lane's pixels, columns from x on, of an image so high
+///   find       finds what each adds, and what the warp's lanes before this add to each row, and
+///              writes what the warp adds to it
+///   total_of   returns what was written for a row
+///   add_row    adds what row r of what was found has left of each element and in it; left: of the
+///              warps before
+///   load_sums  loads the sums of a row of Strips::sums in the lane's columns
+///   add_sums   adds these
+template <class Adds>
+concept AddsToBin = requires (Adds adds, const typename Adds::Found &found, const Strips &strips,
+                              typename Adds::RowTotals &totals,
+                              const typename Adds::ColumnSums &sums, int n, std::uint32_t left,
+                              std::uint32_t (&h)[Adds::kPixels])
 {
-  words[0] = load_that_stays (reinterpret_cast<const std::uint32_t *> (from));
-}
-
-__device__ inline void load_pixels (std::uint32_t (&words)[2], const std::uint8_t *from)
-{
-  const uint2 both = load_that_stays (reinterpret_cast<const uint2 *> (from));
-  words[0] = both.x, words[1] = both.y;
-}
+  typename Adds::Element;
+  adds.load (n, n, n);
+  {
+    adds.find (totals)
+    } -> std::same_as<typename Adds::Found>;
+  {
+    Adds::total_of (totals, n)
+    } -> std::same_as<std::uint32_t>;
+  Adds::add_row (found, n, left, h);
+  {
+    Adds::load_sums (strips, std::size_t (n), n)
+    } -> std::same_as<typename Adds::ColumnSums>;
+  Adds::add_sums (sums, h);
+};
 
 __device__ inline uint4 packed (const std::uint32_t (&h)[4])
 {
@@ -52,18 +71,21 @@ __device__ inline uint4 packed (const std::uint32_t (&h)[8])  // modulo 65536
 /// kSeveralRanges: a row takes several ranges of blockDim.x lanes, and H rests in shared memory.
 /// kRagged: some lane has fewer than kPixels columns. kAnchored: anchors are written on the way, as
 /// H is known in full.
-template <class T, bool kSeveralRanges, bool kRagged, bool kAnchored>
+template <AddsToBin Adds, bool kSeveralRanges, bool kRagged, bool kAnchored>
 class StripMarch {
-  static_assert (kStepRows == 8, "Found has a bit of a byte for each row");
+  using T = typename Adds::Element;
+  using Found = typename Adds::Found;
+  static constexpr int kStepRows = Adds::kStepRows;
+  static_assert (kUnitRows % kStepRows == 0);
 
 public:
-  static constexpr int kPixels = 16 / sizeof (T);  // of a lane: a 16-byte store
+  static constexpr int kPixels = Adds::kPixels;
+  static_assert (kPixels * sizeof (T) == 16);  // a store of a lane
   static constexpr int kMostWarps = kRangeColumns / (kWarp * kPixels);
 
   /// What the warps of a block tell each other.
   struct Shared {
-    // [buffer][warp][place_of_row (row)]
-    alignas (8) std::uint16_t row_totals[2][kMostWarps][kStepRows];
+    typename Adds::RowTotals row_totals[2][kMostWarps];  // [buffer][warp]
     std::uint32_t above_totals[2][kMostWarps];
     SplitBarrier totals_written;
   };
@@ -77,9 +99,8 @@ public:
         warp_ (threadIdx.x / kWarp), warps_ (blockDim.x / kWarp),
         // all bins of a strip together, as its pixels are in L2 then
         strip_ (blockIdx.x / strips.bins), bin_ (blockIdx.x % strips.bins),
-        y_end_ (min (strips.height, (strip_ + 1) * strips.rows)), stride_ (image.stride),
-        pitch_ (layout.row_pitch), pattern_ (image.shift, bin_ + image.first),
-        out_ (tensor + bin_ * layout.plane_pitch + threadIdx.x * 16),
+        y_end_ (min (strips.height, (strip_ + 1) * strips.rows)), pitch_ (layout.row_pitch),
+        adds_ (image, strips, bin_), out_ (tensor + bin_ * layout.plane_pitch + threadIdx.x * 16),
         anchor_values_ (
             reinterpret_cast<std::uint32_t *> (tensor + strips.bins * layout.plane_pitch))
   {
@@ -94,7 +115,7 @@ public:
     if (!image_.ready)
       wait_for_previous ();
     load (step);
-    Found found = find (0);
+    Found found = adds_.find (shared_.row_totals[0][warp_]);
     shared_.totals_written.arrive ();
     if (next.y < y_end_)
       load (next);
@@ -110,7 +131,7 @@ public:
       const Step then = step_after (next);
       Found next_found;
       if (more) {
-        next_found = find (parity);
+        next_found = adds_.find (shared_.row_totals[parity][warp_]);
         shared_.totals_written.arrive ();
         if (then.y < y_end_)
           load (then);
@@ -138,9 +159,9 @@ public:
   }
 
 private:
-  static constexpr int kWords = kPixels / 4, kQuads = kStepRows / 4;  // of bin indices; of rows
+  static constexpr int kWords = kPixels / 4;  // of four elements
 
-  /// Eight rows of a range.
+  /// kStepRows rows of a range.
   struct Step {
     int y, range;
   };
@@ -153,51 +174,8 @@ private:
 
   __device__ void load (Step step)
   {
-    const int x =
-        (kSeveralRanges ? step.range * range_columns () : 0) + int (threadIdx.x) * kPixels;
-    const std::uint8_t *const from =
-        image_.data + std::size_t (step.y) * stride_ + min (x, image_.columns - kPixels);
-    if (step.y + kStepRows <= strips_.height)
-#pragma unroll
-      for (int r = 0; r < kStepRows; r++)
-        load_pixels (words_[r], from + std::size_t (stride_) * unsigned (r));
-    else  // rows beyond the last load the last
-#pragma unroll
-      for (int r = 0; r < kStepRows; r++)
-        load_pixels (words_[r],
-                     from
-                         + std::size_t (stride_) * unsigned (min (r, strips_.height - 1 - step.y)));
-  }
-
-  /// Pixels in the bin: bit r of byte j is pixel j of row r. before: their count in the lanes
-  /// before, four rows to a word, each at most 31 x 8, which a byte holds.
-  struct Found {
-    std::uint32_t pixels[kWords], before[kQuads];
-  };
-
-  /// Also writes what the warp has in each row.
-  __device__ Found find (int buffer)
-  {
-    Found found = {};
-#pragma unroll
-    for (int q = 0; q < kQuads; q++) {
-      std::uint32_t own = 0;
-#pragma unroll
-      for (int i = 0; i < 4; i++) {
-        int n = 0;
-#pragma unroll
-        for (int w = 0; w < kWords; w++) {
-          const int ones = pattern_.equal (words_[4 * q + i][w]);
-          n = __dp4a (ones, -1, n);
-          found.pixels[w] |= ones & 0x01010101u << (4 * q + i);
-        }
-        own += std::uint32_t (n) << (8 * i);
-      }
-      found.before[q] = warp_scan (own) - own;
-      if (lane_ == kWarp - 1)
-        store_row_counts (&shared_.row_totals[buffer][warp_][4 * q], found.before[q], own);
-    }
-    return found;
+    adds_.load ((kSeveralRanges ? step.range * range_columns () : 0) + int (threadIdx.x) * kPixels,
+                step.y, strips_.height);
   }
 
   /// Returns what warps and ranges before have in row lane % kStepRows; a lane adds up one row over
@@ -205,12 +183,12 @@ private:
   __device__ std::uint32_t left_of (int buffer, int range)
   {
     constexpr int kParts = kWarp / kStepRows;
-    const int row = lane_ % kStepRows, part = lane_ / kStepRows, place = place_of_row (row);
+    const int row = lane_ % kStepRows, part = lane_ / kStepRows;
     std::uint32_t left = 0, all = 0;
 #pragma unroll
     for (int first = 0; first < kMostWarps; first += kParts) {
       if (first + part < (kSeveralRanges ? warps_ : warp_)) {
-        const std::uint32_t n = shared_.row_totals[buffer][first + part][place];
+        const std::uint32_t n = Adds::total_of (shared_.row_totals[buffer][first + part], row);
         all += n;
         left += first + part < warp_ ? n : 0;
       }
@@ -261,29 +239,21 @@ private:
     }
   }
 
-  /// Adds the column counts above the strip, one for each set of joined cells.
+  /// Adds the column sums above the strip, one for each set of joined cells.
   __device__ void add_columns (int x)
   {
-    const std::uint16_t *const counts = strips_.counts + strips_.row_of (0, bin_) + x;
-    const std::size_t counts_per_cell = strips_.bins * strips_.pitch;
-    const int above = strip_ * strips_.cells_per_strip;
-    constexpr int kInFlight = 32 / kPixels;  // counts
-    const int joined = strips_.joined_cells;
+    const int above = strip_ * strips_.cells_per_strip, joined = strips_.joined_cells;
+    constexpr int kInFlight = Adds::kSumsInFlight;
     for (int cell = 0; cell < above; cell += kInFlight * joined) {
-      uint2 got[kInFlight][kPixels / 4] = {};
+      typename Adds::ColumnSums got[kInFlight] = {};
 #pragma unroll
       for (int i = 0; i < kInFlight; i++)
         if (cell + i * joined < above)
-#pragma unroll
-          for (int w = 0; w < kPixels / 4; w++)
-            got[i][w] = load_that_stays (reinterpret_cast<const uint2 *> (
-                counts + (min (cell + (i + 1) * joined, above) - 1) * counts_per_cell + 4 * w));
+          got[i] = Adds::load_sums (
+              strips_, strips_.row_of (min (cell + (i + 1) * joined, above) - 1, bin_), x);
 #pragma unroll
       for (int i = 0; i < kInFlight; i++)
-#pragma unroll
-        for (int j = 0; j < kPixels; j++)  // a word has two counts: the low one by 1, or the high
-          h_[j] =
-              __dp2a_lo (j % 4 < 2 ? got[i][j / 4].x : got[i][j / 4].y, j % 2 ? 0x100u : 1u, h_[j]);
+        Adds::add_sums (got[i], h_);
     }
   }
 
@@ -292,17 +262,7 @@ private:
   {
 #pragma unroll
     for (int r = 0; r < kStepRows; r++) {
-      std::uint32_t add =
-          __dp4a (found.before[r / 4], 1u << (8 * (r % 4)), __shfl_sync (~0u, left, r));
-#pragma unroll
-      for (int w = 0; w < kWords; w++) {
-        const std::uint32_t ones = found.pixels[w] >> r & 0x01010101u;
-#pragma unroll
-        for (int j = 0; j < 4; j++)  // and the word's pixels up to j
-          h_[4 * w + j] = __dp4a (ones, 0x01010101u >> (24 - 8 * j), h_[4 * w + j] + add);
-        if (w + 1 < kWords)
-          add = __dp4a (ones, 0x01010101u, add);
-      }
+      Adds::add_row (found, r, __shfl_sync (~0u, left, r), h_);
       if (r < rows)
         store (reinterpret_cast<T *> (first + std::size_t (pitch_) * unsigned (r)), y + r, room);
     }
@@ -358,23 +318,22 @@ private:
   Shared &shared_;
   uint4 *const row_above_;
   const int ranges_, lane_, warp_, warps_, strip_, bin_, y_end_;
-  const unsigned stride_, pitch_;
-  const BinPattern pattern_;
+  const unsigned pitch_;
+  Adds adds_;
   std::uint8_t *const out_;
   std::uint32_t *const anchor_values_;
-  std::uint32_t words_[kStepRows][kWords];  // pixels
   std::uint32_t h_[kPixels];
   std::uint32_t ranges_left_ = 0;
 };
 
-template <class T, bool kSeveralRanges, bool kRagged, bool kAnchored>
+template <class Adds, bool kSeveralRanges, bool kRagged, bool kAnchored>
 __global__ void
-__launch_bounds__ (StripMarch<T, kSeveralRanges, kRagged, kAnchored>::kMostWarps *kWarp,
+__launch_bounds__ (StripMarch<Adds, kSeveralRanges, kRagged, kAnchored>::kMostWarps *kWarp,
                    kMarchBlocks)
 march_rows (BinBytes image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges,
             Anchors anchors)
 {
-  using Block = StripMarch<T, kSeveralRanges, kRagged, kAnchored>;
+  using Block = StripMarch<Adds, kSeveralRanges, kRagged, kAnchored>;
   extern __shared__ uint4 row_above[];
   __shared__ typename Block::Shared shared;
   Block (image, strips, layout, tensor, ranges, anchors, shared, row_above).run ();

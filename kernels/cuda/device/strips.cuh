@@ -12,12 +12,12 @@
 
 namespace inthist::cuda {
 
-/// A frame cut into strips, these into cells for count, and the column counts. Consecutive cells
-/// are joined, and counts go on from one to the next.
+/// A frame cut into strips, these into cells for count, and the column sums: counts of 16 bits, or
+/// sums of weights of 32. Consecutive cells are joined, and sums go on from one to the next.
 struct Strips {
   int width, height, bins, cells_per_strip, cell_rows, rows, n, joined_cells = 1;
-  std::size_t pitch;      // columns
-  std::uint16_t *counts;  // [cell][bin][x], each from the first of the joined cells up to this one
+  std::size_t pitch;  // columns
+  void *sums;         // [cell][bin][x], each from the first of the joined cells up to this one
 
   __host__ __device__ std::size_t row_of (int cell, int bin) const
   {
@@ -33,8 +33,7 @@ struct Strips {
         cells_per_strip (divide_up (rows_per_strip, kMostCell / step_rows * step_rows)),
         cell_rows (round_up (divide_up (rows_per_strip, cells_per_strip), step_rows)),
         rows (cell_rows * cells_per_strip), n (divide_up (height, rows)),
-        pitch (round_up (std::size_t (width), kCountColumns)),
-        counts (static_cast<std::uint16_t *> (workspace))
+        pitch (round_up (std::size_t (width), kCountColumns)), sums (workspace)
   {
   }
 

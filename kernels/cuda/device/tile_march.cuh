@@ -207,8 +207,8 @@ private:
   /// Adds the column counts above the strip, one for each set of joined cells.
   __device__ void add_columns (std::uint32_t (&columns)[kTileSide]) const
   {
-    const std::uint16_t *const counts =
-        strips_.counts + strips_.row_of (0, bin_) + threadIdx.x * kTileSide;
+    const std::uint16_t *const counts = static_cast<const std::uint16_t *> (strips_.sums)
+                                        + strips_.row_of (0, bin_) + threadIdx.x * kTileSide;
     const std::size_t counts_per_cell = strips_.bins * strips_.pitch;
     const int above = strip_ * strips_.cells_per_strip, joined = strips_.joined_cells;
 #pragma unroll 4
