@@ -48,8 +48,6 @@ Expected<std::string> ComputeDevices::open (GstElement *element,
 Expected<std::string> ComputeDevices::open_cuda (GstElement *element,
                                                  const ProducerProperties &properties)
 {
-  if (properties.is_weighted ())
-    return std::string ("weight and soft are computed on the CPU");
   const auto counted = CudaContext::device_count ();
   if (!counted)
     return counted.error ().message;

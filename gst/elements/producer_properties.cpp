@@ -232,7 +232,7 @@ PropertyTable<ProducerProperties> make_table (Content content)
   if (!bins)
     return table;
   table.choice ("weight", FIELD (weight), GST_TYPE_INTEGRAL_HISTOGRAM_WEIGHT, kReady,
-                "What a pixel adds to its bin. All but one are computed on the CPU, as is soft");
+                "What a pixel adds to its bin");
   table.flag ("soft", FIELD (soft), kReady,
               "Share a pixel's weight between the two bins whose middles its value lies between, "
               "in parts of 1/256. Not with patterns, labels, joint features and a lut");

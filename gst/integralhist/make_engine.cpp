@@ -127,11 +127,12 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
              // else eager engines say what is wrong, and the CPU computes frames in host memory
       computes = !on_gpu || inthist::preferred_strategy (inthist::Device::cuda, shape),
              automatic = options.compute == Compute::automatic;
-  // Frames that take several devices, or rounds, are computed at once. So are, on a GPU with
-  // Compute::automatic, those in host memory, which cost as much to keep, and those of a device
-  // whose memory is short.
+  // Frames that take several devices, or rounds, are computed at once, and pixels with weights on a
+  // GPU. So are, on a GPU with Compute::automatic, those in host memory, which cost as much to
+  // keep, and those of a device whose memory is short.
   const bool stay_on_gpu = on_gpu && computes && !devices.are_several () && options.task_bins == 0
-                           && options.max_device_memory == 0;
+                           && options.max_device_memory == 0
+                           && shape.content != inthist::Content::weights;
   const bool are_downloaded = options.download == Download::eager;
   if (options.compute == Compute::eager
       || (automatic && !plain_cpu

@@ -55,7 +55,7 @@ std::string numbers (GstMessage *message)
   std::string text;
   if (gst_message_has_name (message, "integral-histogram")
       || gst_message_has_name (message, "integral-image"))
-    for (const char *field : { "counts", "sum", "sum-of-squares" })
+    for (const char *field : { "counts", "weights", "sum", "sum-of-squares" })
       if (const GValue *value =
               gst_structure_get_value (gst_message_get_structure (message), field)) {
         g_autofree char *part = gst_value_serialize (value);
@@ -111,6 +111,12 @@ constexpr const char *kElements[][2] = {
   { "cudaintegralhist compute=on-demand", "cudaintegralhist" },
   { "cudaintegralimage compute=on-demand squared=true", "cudaintegralimage squared=true" },
   { "cudaintegralimage squared=true", "cudaintegralimage squared=true" },
+  { "cudaintegralhist feature=gradient weight=gradient bins=9",
+    "cudaintegralhist feature=gradient weight=gradient bins=9" },
+  { "cudaintegralhist compute=on-demand weight=gradient soft=true",
+    "cudaintegralhist weight=gradient soft=true" },
+  { "cudaintegralhist feature=hue soft=true bins=17 task-bins=5",
+    "cudaintegralhist feature=hue soft=true bins=17" },
   // scores: 200 of nearly no colour, 100 of red
   { "cudaintegralimage feature=hue-saturation quantization=2,2 lut=200,100",
     "cudaintegralimage feature=hue-saturation quantization=2,2 lut=200,100" },

@@ -237,7 +237,7 @@ private:
     if (slot.measured)
       TRY (check (cudaEventRecord (slot.compute_started.get (), stream)));
     const inthist::PixelPlane pixels = { reinterpret_cast<guint8 *> (slot.pixels.get ()),
-                                         inthist::bin_stride (shape_.width) };
+                                         inthist::binned_stride (shape_) };
     // after a failure nobody knows what the workspace holds
     const bool kept = std::exchange (slot.workspace_shape, std::nullopt) == tensor.shape;
     TRY (check (inthist::run (*plan_.choice.strategy, { .shape = tensor.shape,
