@@ -65,7 +65,8 @@ struct BasicQuery {
   Best *best = nullptr;  // of likelihoods and votes, unless null
 
   Measure measure = Measure::chi_square_alt;  // for likelihoods and votes
-  const float *models = nullptr;              // [model][bin] >= 0, of sum 1; votes: one a patch
+  const float *models = nullptr;              // [model][bin] >= 0, of sum 1, or any with linear;
+                                              // votes: one a patch
   double quantile = 0.5;                      // 0 to 1
   const Region *patches = nullptr;            // of votes, from the window's first pixel
   int n_patches = 0, rank = 0;                // rank 0 is the best patch's

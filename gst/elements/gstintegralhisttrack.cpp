@@ -80,7 +80,15 @@ PropertyTable<TrackProperties> make_table ()
               "Follow what the mouse draws a box around in a video window; a click on a target "
               "drops it, until upstream detects it again");
   table.choice ("measure", FIELD (track.measure), GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, kPlaying,
-                "How to compare a patch and its model");
+                "How to compare a patch and its model; linear compares no histograms, and is an "
+                "error",
+                [] (const TrackProperties &properties) -> Expected<> {
+                  if (properties.track.measure == GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR)
+                    return error (Error::Kind::bad_setting,
+                                  "measure=linear: it adds up weights, and compares no histograms: "
+                                  "set another measure, as bhattacharyya");
+                  return {};
+                });
   table.number<double> ("quantile", FIELD (track.quantile), 0, 1, kPlaying,
                         "Which of the patches' distances, from 0 for the least to 1 for the "
                         "largest, is that of a position; the patches above it may be hidden");

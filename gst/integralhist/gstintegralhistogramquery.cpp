@@ -61,7 +61,8 @@ static_assert (int (Measure::intersection) == GST_INTEGRAL_HISTOGRAM_MEASURE_INT
                && int (Measure::chi_square_alt) == GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE_ALT
                && int (Measure::kolmogorov_smirnov)
                       == GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV
-               && inthist::kMeasures == GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV + 1);
+               && int (Measure::linear) == GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR
+               && inthist::kMeasures == GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR + 1);
 static_assert (sizeof (Best) == sizeof (inthist::Best)
                && offsetof (Best, index) == offsetof (inthist::Best, index));
 
@@ -70,17 +71,24 @@ class QueryBuilder {
 public:
   explicit QueryBuilder (Tensor &tensor) : tensor_ (tensor) {}
 
-  /// Returns copies of `n` models that each sum up to 1.
-  Expected<const float *> normalized (const gfloat *models, std::size_t n)
+  /// Returns copies of `n` models as the measure takes them: histograms each sum up to 1.
+  Expected<const float *> models_for (Measure measure, const gfloat *models, std::size_t n)
   {
     const std::size_t bins = tensor_.shape.bins;
     auto &all = models_.emplace_back (models, models + n * bins);
+    if (!inthist::compares_histograms (measure)) {
+      for (const float number : all)
+        if (!std::isfinite (number))
+          return refuse ("a model's bins are numbers, not ", number);
+      return all.data ();
+    }
     for (std::size_t m = 0; m < n; m++) {
       const std::span model (all.data () + m * bins, bins);
       double sum = 0;
       for (float &bin : model) {
         if (!(bin >= 0) || !std::isfinite (bin))
-          return refuse ("a model's bins are numbers of 0 or more, not ", bin);
+          return refuse ("a model's bins are numbers of 0 or more, not ", bin,
+                         "; with measure linear they may be below 0");
         sum += bin;
       }
       if (sum <= 0)
@@ -164,10 +172,11 @@ gboolean ask_likelihoods (GstIntegralHistogram *histogram, const GstVideoRectang
                           const gpointer *stream, GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
+    const Measure how = TRY (measure_of (measure));
     builder.add ({ .question = Question::likelihoods,
                    .windows = TRY (windows_of (rectangles, n)),
-                   .measure = TRY (measure_of (measure)),
-                   .models = TRY (builder.normalized (model, 1)) },
+                   .measure = how,
+                   .models = TRY (builder.models_for (how, model, 1)) },
                  values, best);
     return {};
   });
@@ -178,12 +187,13 @@ gboolean ask_likelihood_maps (GstIntegralHistogram *histogram, const Grid *grids
                               const gpointer *stream, GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
-    const float *const normalized = TRY (builder.normalized (model, 1));
+    const Measure how = TRY (measure_of (measure));
+    const float *const models = TRY (builder.models_for (how, model, 1));
     for (guint i = 0; i < n_grids; i++)
       builder.add ({ .question = Question::likelihoods,
                      .windows = TRY (windows_of_grid (grids[i])),
-                     .measure = TRY (measure_of (measure)),
-                     .models = normalized },
+                     .measure = how,
+                     .models = models },
                    maps, bests ? &bests[i] : nullptr);
     return {};
   });
@@ -221,14 +231,15 @@ gboolean ask_vote_maps (GstIntegralHistogram *histogram, const Search *searches,
                         GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
+    const Measure how = TRY (measure_of (measure));
     for (guint i = 0; i < n_searches; i++) {
       const Search &search = searches[i];
       TRY (check (search));
       const inthist::Windows patches = TRY (windows_of (search.patches, search.n_patches));
       builder.add ({ .question = Question::votes,
                      .windows = TRY (windows_of_grid (search.grid)),
-                     .measure = TRY (measure_of (measure)),
-                     .models = TRY (builder.normalized (search.models, search.n_patches)),
+                     .measure = how,
+                     .models = TRY (builder.models_for (how, search.models, search.n_patches)),
                      .patches = patches.list,
                      .n_patches = patches.n,
                      .rank = int (search.rank) },
@@ -280,6 +291,8 @@ GType gst_integral_histogram_measure_get_type (void)
       "emd" },
     { GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV,
       "Largest difference of the cumulative histograms", "kolmogorov-smirnov" },
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR,
+      "Score that is the sum of the model's numbers times the histogram's shares", "linear" },
     { 0, nullptr, nullptr },
   };
   static const GType type = g_enum_register_static ("GstIntegralHistogramMeasure", values);

@@ -36,6 +36,8 @@ G_BEGIN_DECLS
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_EMD: sum |P - Q|, P and Q being cumulative: the earth mover's
  * distance in one dimension, in bins (Rubner et al. 2000)
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV: max |P - Q|, 0 to 1
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR: sum p q, the more the better; q are any numbers, also
+ * below 0, and are not divided: the score of a linear classifier
  *
  * How alike a window's histogram p and a model q are, each divided by its sum; a window without
  * pixels has p = 0. Where OpenCV's compareHist has the measure, the value is that of compareHist
@@ -52,6 +54,7 @@ typedef enum {
   GST_INTEGRAL_HISTOGRAM_MEASURE_KULLBACK_LEIBLER,
   GST_INTEGRAL_HISTOGRAM_MEASURE_EMD,
   GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV,
+  GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR,
 } GstIntegralHistogramMeasure;
 
 #define GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE (gst_integral_histogram_measure_get_type ())
@@ -97,7 +100,8 @@ typedef struct {
  * @patches: (array length=n_patches): where patches lie, in pixels, relative to a window's first
  * pixel
  * @n_patches: number of patches, 1 to 4096
- * @models: for each patch as many numbers as there are bins, none negative and not all zero
+ * @models: for each patch as many numbers as there are bins, none negative and not all zero, or any
+ * with %GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR
  * @rank: which patch is the answer, 0 being the best
  *
  * Looks for a target by the votes of its patches: in each window each patch is compared with its
@@ -136,7 +140,7 @@ gboolean gst_integral_histogram_grids (GstIntegralHistogram *histogram,
  * @rectangles: (array length=n): windows, in pixels
  * @n: number of windows, at least 1
  * @model: as many numbers as there are bins, none negative and not all zero; what they sum up to
- * does not matter
+ * does not matter. With %GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR any numbers
  * @measure: how to compare
  * @values: (out caller-allocates): room for a number for each window
  * @best: (out caller-allocates) (optional): the window that is most alike
@@ -160,7 +164,7 @@ gboolean gst_integral_histogram_likelihoods (GstIntegralHistogram *histogram,
  * @grids: (array length=n_grids): windows; several grids for several sizes
  * @n_grids: number of grids
  * @model: as many numbers as there are bins, none negative and not all zero; what they sum up to
- * does not matter
+ * does not matter. With %GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR any numbers
  * @measure: how to compare
  * @maps: (out caller-allocates) (optional): room for a number for each window, one grid after
  * another

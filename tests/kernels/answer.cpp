@@ -107,13 +107,13 @@ void run_likelihoods (Device device)
                     for (int m = 0; m < kMeasures; m++) {
                       asked.question = Question::likelihoods;
                       asked.measure = Measure (m);
-                      asked.models = model;
+                      asked.models = tried_with (name_of (asked.measure), model);
                       Best best;
                       const auto got = tensor.ask<float> (asked, &best);
                       for (int i = 0; i < asked.n (); i++)
                         expect_near (c, asked.measure, asked.window (i), got[i],
                                      formula (name_of (asked.measure), histograms[i],
-                                              { model.begin (), model.end () }));
+                                              { asked.models.begin (), asked.models.end () }));
                       expect_best (c, asked, got, best);
                     }
                 }
@@ -171,7 +171,7 @@ void run_maps (Device device)
       Asked asked{ .question = Question::likelihoods, .grid = grid };
       for (int m = 0; m < kMeasures; m++) {
         asked.measure = Measure (m);
-        asked.models = models (image, c.shape, random)[m % 3];
+        asked.models = tried_with (name_of (asked.measure), models (image, c.shape, random)[m % 3]);
         Best best;
         const auto got = tensor.ask<float> (asked, &best);
         for (int i = 0; i < asked.n (); i += 1 + asked.n () / 500) {
@@ -240,6 +240,7 @@ void run_votes (Device device)
             const auto &model = all_models[p % all_models.size ()];
             asked.models.insert (asked.models.end (), model.begin (), model.end ());
           }
+          asked.models = tried_with (name_of (asked.measure), asked.models);
           Best best;
           const auto got = tensor.ask<float> (asked, &best);
           for (int i = 0; i < asked.n (); i++) {
@@ -274,7 +275,7 @@ void run_same_bits (Device device)
           for (int m = 0; m < kMeasures; m++) {
             asked.question = Question::likelihoods;
             asked.measure = Measure (m);
-            asked.models = all_models[0];
+            asked.models = tried_with (name_of (asked.measure), all_models[0]);
             const auto compare = [&] {
               Best best, wanted_best;
               const auto got = tensor.ask<float> (asked, &best),
@@ -379,7 +380,7 @@ void run_groups (Device device)
             for (int m = many ? int (random () % 4) : 0; m < kMeasures; m += many ? 4 : 1) {
               asked.question = Question::likelihoods;
               asked.measure = Measure (m);
-              asked.models = all_models[random () % 3];
+              asked.models = tried_with (name_of (asked.measure), all_models[random () % 3]);
               asked.patches.clear ();
               compare (asked, float (), true, name_of (asked.measure));
               asked.question = Question::votes;
@@ -390,6 +391,7 @@ void run_groups (Device device)
               for (int p = 0; p < n; p++)
                 asked.models.insert (asked.models.end (), all_models[p % 3].begin (),
                                      all_models[p % 3].end ());
+              asked.models = tried_with (name_of (asked.measure), asked.models);
               compare (asked, float (), true, std::string ("votes by ") + name_of (asked.measure));
             }
           }
