@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstintegralhistogramquery.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <deque>
@@ -110,6 +111,29 @@ public:
     queries_.push_back (query);
   }
 
+  /// Adds a query for counts of 32 bits, which weights of large windows may not fit.
+  Expected<> add_counts (const inthist::Windows &windows, guint32 *&counts)
+  {
+    const inthist::Shape &shape = tensor_.shape;
+    const int most = inthist::exact_pixels (shape, 0);
+    const auto fits = [&] (int width, int height) {
+      return gint64 (std::min (width, shape.width)) * std::min (height, shape.height) <= most;
+    };
+    const inthist::Grid &grid = windows.grid;
+    const bool all_fit =
+        shape.content != inthist::Content::weights
+        || (windows.list
+                ? std::all_of (windows.list, windows.list + windows.n,
+                               [&] (const inthist::Region &r) { return fits (r.width, r.height); })
+                : fits (grid.window_width, grid.window_height));
+    if (!all_fit)
+      return refuse ("weights of windows of more than ", most,
+                     " pixels may not fit 32 bits: ask gst_integral_histogram_regions_sums, or in "
+                     "parts");
+    add ({ .question = Question::counts, .windows = windows }, counts, nullptr);
+    return {};
+  }
+
   Expected<> ask (const gpointer *stream)
   {
     if (queries_.empty ())
@@ -131,10 +155,7 @@ gboolean ask (GstIntegralHistogram *histogram, const gpointer *stream, GError **
 {
   const auto answer = [&] () -> Expected<> {
     Tensor &tensor = tensor_of (histogram);
-    if (tensor.shape.content == inthist::Content::weights)
-      return refuse ("the bins have weights, of which only regions are answered yet: ask "
-                     "gst_integral_histogram_regions_sums, or set weight=one and soft=false");
-    if (tensor.shape.content != inthist::Content::bins)
+    if (tensor.shape.content == inthist::Content::powers)
       return refuse ("this is no integral histogram but a summed-area table: ask "
                      "gst_integral_histogram_regions_sums, or use cudaintegralhist");
     QueryBuilder builder (tensor);
@@ -150,9 +171,7 @@ gboolean ask_regions (GstIntegralHistogram *histogram, const GstVideoRectangle *
   if (n == 0)
     return TRUE;
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
-    builder.add ({ .question = Question::counts, .windows = TRY (windows_of (rectangles, n)) },
-                 counts, nullptr);
-    return {};
+    return builder.add_counts (TRY (windows_of (rectangles, n)), counts);
   });
 }
 
@@ -161,8 +180,7 @@ gboolean ask_grids (GstIntegralHistogram *histogram, const Grid *grids, guint n_
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
     for (guint i = 0; i < n_grids; i++)
-      builder.add ({ .question = Question::counts, .windows = TRY (windows_of_grid (grids[i])) },
-                   counts, nullptr);
+      TRY (builder.add_counts (TRY (windows_of_grid (grids[i])), counts));
     return {};
   });
 }

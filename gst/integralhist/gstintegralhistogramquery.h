@@ -9,6 +9,13 @@ G_BEGIN_DECLS
  * Questions about many windows of an integral histogram at once. Windows may hang over the border
  * of the frame and have then the pixels inside; one without pixels has a histogram of zeros.
  *
+ * Where bins have weights (%GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS), weights are what is counted: a
+ * window's histogram is divided by the sum of its weights, and a window without weights is as one
+ * without pixels. Sums are exact, in 64 bits, whatever they add up to; then each bin and the sum
+ * are rounded to the nearest 32-bit float, and so are the sum's reciprocal and the product. So all
+ * devices give the same bits. Counts have 32 bits: windows whose weights may not fit are refused,
+ * which have more than 1,048,832 pixels.
+ *
  * Each question has two forms. The plain one waits, and answers into host memory. The one with
  * `_on_stream` is for CUDA callers: it makes `stream`, a cudaStream_t of
  * gst_integral_histogram_get_cuda_context(), wait for the tensor, enqueues the work there and
@@ -39,9 +46,10 @@ G_BEGIN_DECLS
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR: sum p q, the more the better; q are any numbers, also
  * below 0, and are not divided: the score of a linear classifier
  *
- * How alike a window's histogram p and a model q are, each divided by its sum; a window without
- * pixels has p = 0. Where OpenCV's compareHist has the measure, the value is that of compareHist
- * (q, p). Bhattacharyya's is 1 for a window without pixels.
+ * How alike a window's histogram p and a model q are, each divided by its sum, and p by its pixels
+ * where some are in no bin; a window without pixels has p = 0. Where OpenCV's compareHist has the
+ * measure, the value is that of compareHist (q, p). Bhattacharyya's is 1 for a window without
+ * pixels.
  */
 typedef enum {
   GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION,
@@ -193,7 +201,8 @@ gboolean gst_integral_histogram_likelihood_maps (GstIntegralHistogram *histogram
  * @error: return location for a #GError
  *
  * For each window the first bin up to which, itself included, lie at least @quantile of the
- * window's pixels, and one pixel at least; -1 for a window without pixels.
+ * window's pixels, and one pixel at least; -1 for a window without pixels. Of a histogram of
+ * weights it is @quantile of the sum of the window's weights.
  *
  * Returns: %TRUE, or %FALSE with @error set
  */

@@ -33,26 +33,6 @@ std::vector<std::vector<float>> models (const Bytes &image, const Shape &shape,
   return { { seen.begin (), seen.end () }, few, even };
 }
 
-/// Windows of every kind, in lists and on grids.
-std::vector<Asked> windows_of (const Shape &shape)
-{
-  const int w = shape.width, h = shape.height;
-  const Grid grids[] = {
-    { w / 4 + 1, h / 3 + 1, 0, 0, 1 + w / 30, 1 + h / 8, std::min (w, 30), 5 },  // most inside
-    { w / 2 + 1, h / 2 + 1, -w, -h, w / 5 + 1, h / 2 + 1, 11,
-      5 },                               // over each border, and nowhere near the frame
-    { w, h, 0, 0, 1, 1, 1, 1 },          // the frame
-    { 1, 1, w - 3, h - 2, 1, 1, 7, 4 },  // pixels, and none
-    { 5, 6, -7, -9, 1, 2, std::min (w, 40) + 9, std::min (h, 40) / 2 + 9 },  // many chains
-    { w / 3 + 1, 2 * (h / 6 + 1), -2, w / 2 - h, 1, h / 6 + 1, std::min (w, 9), 14 },  // few
-  };
-  std::vector<Asked> all;
-  for (const Grid &grid : grids)
-    all.push_back ({ .grid = grid });
-  all.push_back ({ .list = rectangles (w, h, 40) });
-  return all;
-}
-
 constexpr struct {
   int width, height, bins;
   Pattern pattern;
@@ -210,19 +190,6 @@ void run_quantiles (Device device)
         }
       }
   });
-}
-
-/// Patches that lie in and around a window, some of no pixels, one of a negative size.
-std::vector<Region> patches_of (const Shape &shape, int n, std::mt19937 &random)
-{
-  std::vector<Region> patches;
-  for (int i = 0; i < n; i++)
-    patches.push_back (
-        { int (random () % (shape.width + 2)) - 2, int (random () % (shape.height + 2)) - 2,
-          int (random () % (shape.width / 2 + 2)), int (random () % (shape.height / 2 + 2)) });
-  if (n > 3)
-    patches[1] = { 0, 0, -300, 2 };
-  return patches;
 }
 
 void run_votes (Device device)
