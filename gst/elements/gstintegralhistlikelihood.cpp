@@ -65,7 +65,7 @@ enum class Mode { gray, heat, blend };
 
 struct LikelihoodProperties {
   Mode mode = Mode::blend;
-  std::string model, histogram;
+  std::string feature, model, histogram;
   guint64 model_changes = 0;  // how often these two were set
   guint window_width = 0, window_height = 0, step = 2;
   GstIntegralHistogramMeasure measure = GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA;
@@ -107,6 +107,8 @@ PropertyTable<LikelihoodProperties> make_table ()
 {
   PropertyTable<LikelihoodProperties> table;
   table.choice ("mode", FIELD (mode), mode_get_type (), kPlaying, "What is shown");
+  table.text ("feature", FIELD (feature), kPlaying, kFeatureBlurb,
+              [] (const std::string &text) { return parse_feature (text); });
   table.text ("model", FIELD (model), kPlaying,
               "Region \"x,y,width,height\" in pixels of the first frame whose histogram is looked "
               "for; empty is the quarter of width and height in the middle. Setting it takes it "
@@ -235,12 +237,10 @@ static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVid
   TRY (Element::table ().check (properties));
   const GstVideoRectangle area = TRY (frame_area (in->buffer, GST_VIDEO_FILTER (self)->in_info));
   const bool gap = GST_BUFFER_FLAG_IS_SET (in->buffer, GST_BUFFER_FLAG_GAP);
-  if (GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (
-          in->buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS))
+  if (GstIntegralHistogramMeta *meta = state.consumer.find (in->buffer, properties.feature))
     TRY (compute (self, properties, in->buffer, meta, area.w, area.h));
   else if (!gap)
-    TRY (state.consumer.note_missing (GST_BASE_TRANSFORM (self), in->buffer,
-                                      "... ! cudaintegralhist ! integralhistlikelihood ! ..."));
+    TRY (state.consumer.note_missing (GST_BASE_TRANSFORM (self)));
   if (!state.picture.has_map ())
     return GST_BASE_TRANSFORM_FLOW_DROPPED;  // there is no map to show yet
   // the caps decide, as the mode may just have changed

@@ -13,11 +13,11 @@ static Expected<std::vector<gfloat>> count_region (GstIntegralHistogramMeta *met
 {
   gsize n = 0;
   GError *problem = nullptr;
-  g_autofree guint32 *counts = gst_integral_histogram_meta_region (
+  g_autofree guint64 *counts = gst_integral_histogram_meta_region_sums (
       meta, region.x, region.y, region.w, region.h, &n, &problem);
   if (!counts)
     return take_gerror (problem, "The histogram of the model failed: ");
-  const guint32 most = *std::max_element (counts, counts + n);
+  const guint64 most = *std::max_element (counts, counts + n);
   if (most == 0)
     return error (
         Error::Kind::bad_setting,
@@ -25,7 +25,7 @@ static Expected<std::vector<gfloat>> count_region (GstIntegralHistogramMeta *met
         "feature, as gray pixels have no hue");
   std::vector<gfloat> bins (n);
   std::transform (counts, counts + n, bins.begin (),
-                  [most] (guint32 count) { return gfloat (double (count) / most); });
+                  [most] (guint64 count) { return gfloat (double (count) / double (most)); });
   return bins;
 }
 

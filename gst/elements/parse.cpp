@@ -188,6 +188,20 @@ Expected<WrittenHistogram> parse_histogram (std::string_view text, bool any_numb
   return written;
 }
 
+Expected<std::optional<inthist::Feature>> parse_feature (std::string_view text)
+{
+  if (text.empty ())
+    return std::nullopt;
+  const auto info = std::ranges::find (inthist::kFeatures, text, &inthist::FeatureInfo::nick);
+  if (info != std::end (inthist::kFeatures))
+    return inthist::Feature (info - inthist::kFeatures);
+  std::string nicks;
+  for (const inthist::FeatureInfo &one : inthist::kFeatures)
+    nicks += joined (nicks.empty () ? "" : ", ", one.nick);
+  return error (Error::Kind::bad_setting, "feature=", quoted (text),
+                " is no feature: leave it empty, or set it to one of ", nicks);
+}
+
 Expected<inthist::Quantization> parse_quantization (std::string_view text, inthist::Feature feature,
                                                     const char *name)
 {

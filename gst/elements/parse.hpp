@@ -36,6 +36,9 @@ struct WrittenHistogram {
 /// parts: "hue-saturation 2,2: 5,0,1,0".
 Expected<WrittenHistogram> parse_histogram (std::string_view text, bool any_numbers = false);
 
+/// Parses a consumer's `feature`: none, or a feature's nick.
+Expected<std::optional<inthist::Feature>> parse_feature (std::string_view text);
+
 /// Parses the parts of a joint feature's values, "16,4,4", of the property `name`; empty for the
 /// default. A feature that is not joint has none.
 Expected<inthist::Quantization> parse_quantization (std::string_view text, inthist::Feature feature,

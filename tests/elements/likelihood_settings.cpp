@@ -255,8 +255,8 @@ GST_START_TEST (properties)
   }
   fail_unless (
       names
-      == std::set<std::string> ({ "histogram", "measure", "messages", "mode", "model", "opacity",
-                                  "scale", "step", "window-height", "window-width" }));
+      == std::set<std::string> ({ "feature", "histogram", "measure", "messages", "mode", "model",
+                                  "opacity", "scale", "step", "window-height", "window-width" }));
   gst_object_unref (element);
 }
 GST_END_TEST;

@@ -336,8 +336,6 @@ class Weights(unittest.TestCase):
                 ('soft=true bins=3 lut=0,1,2', 'soft=true with a lut'),
                 ('soft=true bins=256', 'set bins=255 or less'),
                 ('weight=gradient strategy=wavefront', 'it takes no weights'),
-                ('weight=gradient ! integralhisttrack targets=0,0,9,9', 'is of weights'),
-                ('soft=true ! integralhistlikelihood model=0,0,9,9', 'is of weights'),
                 ('weight=gradient backend=cuda', 'weight and soft are computed on the CPU')):
             with self.subTest(properties):
                 pipeline = Gst.parse_launch(
