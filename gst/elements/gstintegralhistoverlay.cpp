@@ -235,10 +235,9 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
 static std::string note_of (const Counted &counted)
 {
   const char *const nick = inthist::info_of (counted.feature).nick;
-  const bool weighted = counted.weight != inthist::Weight::one;
-  if (!weighted && !counted.soft)
-    return counted.feature == inthist::Feature::luma ? "" : nick;
-  return joined (nick, weighted ? ", weight=gradient" : "", counted.soft ? ", soft" : "");
+  if (counted.weight != inthist::Weight::one || counted.soft)
+    return joined (nick, " weights");
+  return counted.feature == inthist::Feature::luma ? "" : nick;
 }
 
 static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &painter,
