@@ -15,10 +15,11 @@
 typedef struct {
   const char *input; /* FILE, URI or /dev/videoN, or NULL for the scene */
   Scene *scene;
-  const Box *target; /* or NULL: the walker of the scene, or what moves */
-  const char *why;   /* it is the target, printed behind it */
-  const char *video; /* to write, of ten seconds at most; NULL for a window */
-  guint64 limit;     /* of frames, 0 for none */
+  const Box *target;   /* or NULL: the walker of the scene, or what moves */
+  const char *why;     /* it is the target, printed behind it */
+  const char *feature; /* nick of what is followed by; NULL for luma */
+  const char *video;   /* to write, of ten seconds at most; NULL for a window */
+  guint64 limit;       /* of frames, 0 for none */
 } Job;
 
 /* Says what came of it. */

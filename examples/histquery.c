@@ -3,7 +3,7 @@
  * histquery: an application that asks for the histograms of five regions of every frame, and shows
  * them over time.
  *
- *   histquery [--bins N] [--frames N] FILE | URI | /dev/videoN | --test
+ *   histquery [--feature NICK] [--bins N] [--frames N] FILE | URI | /dev/videoN | --test
  */
 #include <locale.h>
 #include <math.h>
@@ -29,7 +29,15 @@ static void on_interrupt (int signum)
   interrupted = 1;
 }
 
-static GstElement *make_pipeline (const char *input, int bins, GError **error)
+static gboolean is_feature (const char *nick)
+{
+  GEnumClass *features = g_type_class_ref (GST_TYPE_INTEGRAL_HISTOGRAM_FEATURE);
+  const gboolean is_one = g_enum_get_value_by_nick (features, nick) != NULL;
+  g_type_class_unref (features);
+  return is_one;
+}
+
+static GstElement *make_pipeline (const char *input, const char *feature, int bins, GError **error)
 {
   const char *source = "videotestsrc name=source pattern=smpte horizontal-speed=4 ! "
                        "video/x-raw,format=I420,width=640,height=480,framerate=30/1";
@@ -52,9 +60,9 @@ static GstElement *make_pipeline (const char *input, int bins, GError **error)
   /* videoconvert passes the formats that the element takes; a few frames under way let it work
    * ahead of the queries */
   g_autofree char *launch =
-      g_strdup_printf ("%s ! videoconvert ! cudaintegralhist name=hist bins=%d ! "
+      g_strdup_printf ("%s ! videoconvert ! cudaintegralhist name=hist feature=%s bins=%d ! "
                        "appsink name=sink sync=false max-buffers=4",
-                       source, bins);
+                       source, feature, bins);
   g_autoptr (GError) problem = NULL;
   g_autoptr (GstElement) pipeline = gst_parse_launch (launch, &problem);
   if (problem) {
@@ -104,17 +112,21 @@ static double likeness (const guint32 *a, guint area_a, const guint32 *b, guint 
   return 100.0 * sum;
 }
 
-static void print_header (guint bins)
+static void print_header (GstIntegralHistogram *histogram)
 {
-  const guint columns = MIN (bins, COLUMNS);
-  g_print (
-      "\nThe histogram of the centre: percent of its pixels, by value from dark to light, and its "
-      "bins\nas bars (of square roots, so that small ones show). Then how alike the quadrants "
-      "are to it,\nin percent: top left, top right, bottom left, bottom right.\n\n"
-      "  time  frame |");
-  for (guint i = 0; i < columns; i++)
-    g_print (" %3u+",
-             (i * bins / columns * 256 + bins - 1) / bins); /* value * bins / 256 is the bin */
+  const guint bins = gst_integral_histogram_get_bins (histogram), columns = MIN (bins, COLUMNS);
+  const gboolean is_luma =
+      gst_integral_histogram_get_feature (histogram) == GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA;
+  g_print ("\nThe histogram of the centre: percent of its pixels, by %s, and its bins\nas bars (of "
+           "square roots, so that small ones show). Then how alike the quadrants are to "
+           "it,\nin percent: top left, top right, bottom left, bottom right.\n\n"
+           "  time  frame |",
+           is_luma ? "value from dark to light" : "number of the bin");
+  for (guint i = 0; i < columns; i++) {
+    const guint bin = i * bins / columns;
+    /* of luma value * bins / 256 is the bin */
+    g_print (" %3u+", is_luma ? (bin * 256 + bins - 1) / bins : bin);
+  }
   g_print (" | %-*s |   TL   TR   BL   BR\n", (int) MIN (bins, BARS), "bins");
 }
 
@@ -220,7 +232,7 @@ static gboolean handle_frame (GstSample *sample, guint64 frame, GError **error)
     g_autofree char *where =
         device < 0 ? g_strdup ("the CPU") : g_strdup_printf ("CUDA device %d", device);
     g_print ("%u x %u pixels, %u bins, computed on %s\n", meta->width, meta->height, bins, where);
-    print_header (bins);
+    print_header (meta->histogram);
   }
   if (seconds >= next_row) {
     print_row (seconds, frame, counts, areas, bins);
@@ -295,8 +307,11 @@ int main (int argc, char **argv)
 {
   int bins = 32, frames = UNSET;
   gboolean test = FALSE;
+  g_autofree char *feature = NULL;
   g_auto (GStrv) inputs = NULL;
   const GOptionEntry entries[] = {
+    { "feature", 0, 0, G_OPTION_ARG_STRING, &feature,
+      "What is counted, as hue; see gst-inspect-1.0 cudaintegralhist (luma)", "NICK" },
     { "bins", 'b', 0, G_OPTION_ARG_INT, &bins, "Bins of the histograms, 1 to 256 (32)", "N" },
     { "frames", 'n', 0, G_OPTION_ARG_INT, &frames,
       "Stop after N frames, 0 for never (150 of a camera or --test, else 0)", "N" },
@@ -324,6 +339,11 @@ int main (int argc, char **argv)
     g_printerr ("histquery: --bins %d is out of range: give 1 to %d\n", bins, MAX_BINS);
     return 2;
   }
+  if (feature && !is_feature (feature)) {
+    g_printerr ("histquery: --feature %s is none; gst-inspect-1.0 cudaintegralhist lists them\n",
+                feature);
+    return 2;
+  }
   if (frames < 0 && frames != UNSET) {
     g_printerr ("histquery: --frames %d is out of range: give 1 or more, or 0 for no limit\n",
                 frames);
@@ -333,7 +353,7 @@ int main (int argc, char **argv)
   if (frames == UNSET)
     frames = test || g_str_has_prefix (input, "/dev/video") ? 150 : 0;
 
-  g_autoptr (GstElement) pipeline = make_pipeline (input, bins, &error);
+  g_autoptr (GstElement) pipeline = make_pipeline (input, feature ? feature : "luma", bins, &error);
   gboolean ok = pipeline != NULL;
   if (ok) {
     signal (SIGINT, on_interrupt);

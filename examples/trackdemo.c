@@ -3,7 +3,7 @@
  * trackdemo: follows something in a video, and shows it: in a window where there is a display, else
  * in a video file and a contact sheet.
  *
- *   trackdemo [--target X,Y,WIDTH,HEIGHT] [--output FOLDER] [--frames N] INPUT
+ *   trackdemo [--target X,Y,WIDTH,HEIGHT] [--feature NICK] [--output FOLDER] [--frames N] INPUT
  *
  * The input is a FILE, a URI, /dev/videoN or --test, a street that is drawn (scene.h). In the
  * street it follows the walker, and says how well, as the scene knows where the walker is.
@@ -13,12 +13,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <gst/integralhist/gstintegralhist.h>
+
 #include "follow.h"
 #include "interrupt.h"
 #include "pipeline.h"
 #include "sheet.h"
 
 #define UNSET G_MININT
+
+static gboolean is_feature (const char *nick)
+{
+  GEnumClass *features = g_type_class_ref (GST_TYPE_INTEGRAL_HISTOGRAM_FEATURE);
+  const gboolean is_one = g_enum_get_value_by_nick (features, nick) != NULL;
+  g_type_class_unref (features);
+  return is_one;
+}
 
 static gboolean parse_box (const char *text, Box *box)
 {
@@ -77,7 +87,8 @@ static gboolean demonstrate (const Job *job, const char *folder, GError **error)
                  "again: meson configure build -Doverlay=enabled && meson compile -C build");
     return FALSE;
   }
-  g_print ("Tracking with " TRACKER "\n");
+  g_print ("Tracking with " TRACKER "%s%s\n", job->feature ? " feature=" : "",
+           job->feature ? job->feature : "");
   return !folder && window_works () ? show (job, error) : record (*job, folder, error);
 }
 
@@ -106,11 +117,14 @@ int main (int argc, char **argv)
 {
   int frames = UNSET;
   gboolean test = FALSE;
-  g_autofree char *target = NULL, *folder = NULL, *clip = NULL;
+  g_autofree char *target = NULL, *feature = NULL, *folder = NULL, *clip = NULL;
   g_auto (GStrv) inputs = NULL;
   const GOptionEntry entries[] = {
     { "target", 't', 0, G_OPTION_ARG_STRING, &target,
       "What to follow from the first frame on (what moves first)", "X,Y,WIDTH,HEIGHT" },
+    { "feature", 0, 0, G_OPTION_ARG_STRING, &feature,
+      "What to follow it by, as hue-saturation; see gst-inspect-1.0 cudaintegralhist (luma)",
+      "NICK" },
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &folder,
       "Write files there, also where there is a display (the current folder)", "FOLDER" },
     { "frames", 'n', 0, G_OPTION_ARG_INT, &frames,
@@ -151,6 +165,11 @@ int main (int argc, char **argv)
     g_printerr ("trackdemo: --target %s is no box: give X,Y,WIDTH,HEIGHT in pixels\n", target);
     return 2;
   }
+  if (feature && !is_feature (feature)) {
+    g_printerr ("trackdemo: --feature %s is none; gst-inspect-1.0 cudaintegralhist lists them\n",
+                feature);
+    return 2;
+  }
   if (frames < 0 && frames != UNSET) {
     g_printerr ("trackdemo: --frames %d is out of range: give 1 or more, or 0 for no limit\n",
                 frames);
@@ -162,9 +181,12 @@ int main (int argc, char **argv)
 
   count_interrupts ();
   Scene *scene = test ? scene_new () : NULL;
-  Job job = {
-    .input = input, .scene = scene, .target = target ? &box : NULL, .why = "", .limit = frames
-  };
+  Job job = { .input = input,
+              .scene = scene,
+              .target = target ? &box : NULL,
+              .why = "",
+              .feature = g_strcmp0 (feature, "luma") == 0 ? NULL : feature,
+              .limit = frames };
   const gboolean ok = demonstrate (&job, folder, &error);
   if (!ok)
     g_printerr ("trackdemo: %s: %s\n", test ? "the street" : input, error->message);

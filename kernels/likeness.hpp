@@ -2,11 +2,11 @@
 //
 // Measures of how alike two histograms are, in one source for both devices. First a window's
 // histogram p is divided by its pixels, which is its sum unless some are in no bin, and a model q
-// by its sum; p of a window without pixels is zero. A MeasureSum takes the bins in turn, b = 0, 1,
-// ..., so that no histogram is stored: the caller subtracts four elements of a plane and adds the
-// result. Only IEEE 754 sums, products and roots are used, none of them fused, so that all devices
-// get the same bits. Where OpenCV's compareHist has the measure, this is compareHist (q, p), with
-// its conventions for what would divide by zero:
+// by its sum, but for linear; p of a window without pixels is zero. A MeasureSum takes the bins in
+// turn, b = 0, 1, ..., so that no histogram is stored: the caller subtracts four elements of a
+// plane and adds the result. Only IEEE 754 sums, products and roots are used, none of them fused,
+// so that all devices get the same bits. Where OpenCV's compareHist has the measure, this is
+// compareHist (q, p), with its conventions for what would divide by zero:
 //
 //   intersection        sum min(p, q), a similarity (Swain and Ballard 1991); HISTCMP_INTERSECT
 //   bhattacharyya       sqrt(1 - sum sqrt(p q)), the Hellinger distance; HISTCMP_BHATTACHARYYA
@@ -20,6 +20,8 @@
 //   emd                 sum |P - Q|, P and Q cumulative: the earth mover's distance between
 //                       histograms in one dimension, in bins (Rubner et al. 2000)
 //   kolmogorov-smirnov  max |P - Q|
+//   linear              sum p q, a score that may be any number, more being better: q is not
+//                       divided and has any sign, as the weights of a linear classifier
 #pragma once
 
 #include <bit>
@@ -42,14 +44,15 @@ enum class Measure {
   kullback_leibler,
   emd,
   kolmogorov_smirnov,
+  linear,
 };
-constexpr int kMeasures = 10;
+constexpr int kMeasures = 11;
 
 constexpr const char *name_of (Measure measure)
 {
   constexpr const char *kNames[] = {
-    "intersection", "bhattacharyya",    "chi-square", "chi-square-alt",    "l1", "l2",
-    "correlation",  "kullback-leibler", "emd",        "kolmogorov-smirnov"
+    "intersection", "bhattacharyya",    "chi-square", "chi-square-alt",     "l1",    "l2",
+    "correlation",  "kullback-leibler", "emd",        "kolmogorov-smirnov", "linear"
   };
   return kNames[int (measure)];
 }
@@ -65,7 +68,14 @@ INTHIST_HOST_DEVICE constexpr int state_size (Measure measure)
 /// Tells whether more is more alike, as in a similarity.
 INTHIST_HOST_DEVICE constexpr bool is_similarity (Measure measure)
 {
-  return measure == Measure::intersection || measure == Measure::correlation;
+  return measure == Measure::intersection || measure == Measure::correlation
+         || measure == Measure::linear;
+}
+
+/// Tells whether a model is a histogram. Else its numbers have any sign, and are taken as they are.
+constexpr bool compares_histograms (Measure measure)
+{
+  return measure != Measure::linear;
 }
 
 // Reciprocal and logarithm start from a guess of the bits and use Newton's method. They are good to
@@ -131,6 +141,8 @@ public:
       c_ += y * y;
     } else if constexpr (kMeasure == Measure::kullback_leibler) {
       a_ += q * log_of (at_least_tiny (q) * reciprocal_of (p > 1e-10f ? p : 1e-10f));
+    } else if constexpr (kMeasure == Measure::linear) {
+      a_ += p * q;
     } else {  // b_ is P - Q so far
       b_ += d;
       const float gap = std::fabs (b_);
@@ -187,9 +199,10 @@ auto with_measure (Measure measure, Body &&body)
     case Measure::correlation: return body (MeasureConstant<Measure::correlation>{});
     case Measure::kullback_leibler: return body (MeasureConstant<Measure::kullback_leibler>{});
     case Measure::emd: return body (MeasureConstant<Measure::emd>{});
-    case Measure::kolmogorov_smirnov: break;
+    case Measure::kolmogorov_smirnov: return body (MeasureConstant<Measure::kolmogorov_smirnov>{});
+    case Measure::linear: break;
   }
-  return body (MeasureConstant<Measure::kolmogorov_smirnov>{});
+  return body (MeasureConstant<Measure::linear>{});
 }
 
 }  // namespace inthist

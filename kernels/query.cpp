@@ -9,6 +9,7 @@ std::size_t answer_bytes (const Shape &shape, const Query &query)
   switch (query.question) {
     case Question::counts: return n * shape.bins * sizeof (std::uint32_t);
     case Question::sums: return n * shape.bins * sizeof (std::uint64_t);
+    case Question::totals: return query.n_totals () * sizeof (std::uint64_t);
     case Question::likelihoods:
     case Question::quantiles:
     case Question::votes: break;

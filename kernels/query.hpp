@@ -6,13 +6,19 @@
 //
 //   counts       u32 x bins a window: its histogram
 //   sums         u64 x planes a window: its sum in each plane
+//   totals       u64 a window: what Content::weights add up to in it, over the tensor's bins. With
+//                patches [patch][window], of each patch
 //   likelihoods  f32 a window: how alike its histogram and a model are (likeness.hpp). On a grid,
 //                the likelihood map that a tracker searches (Palaniappan et al. 2010)
 //   quantiles    s32 a window: the first bin up to which, itself included, lie at least `quantile`
-//                of its pixels, and one at least; -1 without pixels. 0.5 gives the lower median
+//                of its pixels, and one at least; -1 without pixels. 0.5 gives the lower median.
+//                With Content::weights it is weights that are counted
 //   votes        f32 a window: the rank-th best of several patches, each compared with a model of
 //                its own, so that hidden patches do not count (Adam, Rivlin and Shimshoni, CVPR
 //                2006). Patches are relative to a window's first pixel; its size is ignored
+//
+// Where bins have weights, a window's histogram is divided by its total instead of its pixels
+// (weight_of in window.hpp says how that is rounded). So its bins are gone through twice.
 //
 // Both devices compute with the same operations in the same order, and give the same bits. So do
 // tensors with a group of consecutive bins each, of one frame: a query goes from one to the next in
@@ -45,7 +51,7 @@ struct Windows {
   INTHIST_HOST_DEVICE int size () const { return list ? n : grid.columns * grid.rows; }
 };
 
-enum class Question { counts, sums, likelihoods, quantiles, votes };
+enum class Question { counts, sums, totals, likelihoods, quantiles, votes };
 
 /// The best window; of equals the nearest to the middle of a grid, then the first.
 struct Best {
@@ -65,7 +71,8 @@ struct BasicQuery {
   Best *best = nullptr;  // of likelihoods and votes, unless null
 
   Measure measure = Measure::chi_square_alt;  // for likelihoods and votes
-  const float *models = nullptr;              // [model][bin] >= 0, of sum 1; votes: one a patch
+  const float *models = nullptr;              // [model][bin] >= 0, of sum 1, or any with linear;
+                                              // votes: one a patch
   double quantile = 0.5;                      // 0 to 1
   const Region *patches = nullptr;            // of votes, from the window's first pixel
   int n_patches = 0, rank = 0;                // rank 0 is the best patch's
@@ -75,10 +82,17 @@ struct BasicQuery {
   // these are the last bins, which alone write answers and best. Counts and sums carry nothing.
   void *carried = nullptr;
   int first_bin = 0, all_bins = 0;  // of the frame, if something is carried
+  // Of Content::weights, if something is carried: the totals over all of the frame's bins.
+  const std::uint64_t *totals = nullptr;
 
   INTHIST_HOST_DEVICE int n_models () const
   {
     return question == Question::likelihoods ? 1 : question == Question::votes ? n_patches : 0;
+  }
+  /// Returns how many totals there are: of windows, or of patches in them.
+  INTHIST_HOST_DEVICE std::size_t n_totals () const
+  {
+    return std::size_t (n_patches > 0 ? n_patches : 1) * windows.size ();
   }
   INTHIST_HOST_DEVICE int bins_of (const Shape &shape) const
   {

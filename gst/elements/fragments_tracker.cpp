@@ -234,10 +234,10 @@ private:
   /// Returns normalised histograms; one without a pixel that counts is 0.
   Expected<std::vector<float>> histograms (const std::vector<GstVideoRectangle> &rectangles) const
   {
-    std::vector<guint32> counts (rectangles.size () * bins_);
+    std::vector<guint64> counts (rectangles.size () * bins_);
     GError *problem = nullptr;
-    if (!gst_integral_histogram_regions (histogram_, rectangles.data (), guint (rectangles.size ()),
-                                         counts.data (), &problem))
+    if (!gst_integral_histogram_regions_sums (histogram_, rectangles.data (),
+                                              guint (rectangles.size ()), counts.data (), &problem))
       return take_gerror (problem);
     std::vector<float> shares (counts.size ());
     for (std::size_t first = 0; first < counts.size (); first += bins_) {

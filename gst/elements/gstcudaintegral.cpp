@@ -563,11 +563,13 @@ static gboolean gst_cuda_integral_propose_allocation (GstBaseTransform *trans,
 static gboolean gst_cuda_integral_query (GstBaseTransform *trans, GstPadDirection direction,
                                          GstQuery *query)
 {
-  if (direction == GST_PAD_SRC
-      && answer_producer_query (
-          query, content_of (trans),
-          { Element::properties_of (trans).interval, Element::state_of (trans).attached.load () }))
-    return TRUE;
+  if (direction == GST_PAD_SRC) {
+    const auto properties = Element::properties_of (trans);
+    if (answer_producer_query (query, content_of (trans),
+                               inthist::info_of (inthist::Feature (properties.feature)).nick,
+                               { properties.interval, Element::state_of (trans).attached.load () }))
+      return TRUE;
+  }
   if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT
       && Element::state_of (trans).devices.answer_query (GST_ELEMENT (trans), query))
     return TRUE;

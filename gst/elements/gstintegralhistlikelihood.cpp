@@ -20,9 +20,13 @@
  * with mode=heat a small bar shows which colour is 0 and which is 1.
  *
  * Brightness goes from 0 to 1, whatever the measure: intersection is taken as it is, and
- * correlation too, from 0 up. Of a distance d with a bound it is 1 - d / bound: 1 for bhattacharyya
- * and kolmogorov-smirnov, 2 for l1, the root of 2 for l2, 4 for chi-square-alt, bins - 1 for emd.
- * Of chi-square and kullback-leibler, which have none, it is 1 / (1 + d).
+ * correlation and linear too, from 0 to 1. Of a distance d with a bound it is 1 - d / bound: 1 for
+ * bhattacharyya and kolmogorov-smirnov, 2 for l1, the root of 2 for l2, 4 for chi-square-alt, bins
+ * - 1 for emd. Of chi-square and kullback-leibler, which have none, it is 1 / (1 + d).
+ *
+ * With measure=linear the model has a weight for each bin, and a window's value is the mean of its
+ * pixels' weights. `histogram` then takes any numbers, also below 0; a region gives its histogram,
+ * the largest bin being 1: the mean of the histogram's back projection (Swain and Ballard 1991).
  *
  * With `messages`, each map's best window goes out as an element message
  * `integral-histogram-likelihood`: `timestamp`, `stream-time`, `running-time`, `duration`
@@ -61,7 +65,7 @@ enum class Mode { gray, heat, blend };
 
 struct LikelihoodProperties {
   Mode mode = Mode::blend;
-  std::string model, histogram;
+  std::string feature, model, histogram;
   guint64 model_changes = 0;  // how often these two were set
   guint window_width = 0, window_height = 0, step = 2;
   GstIntegralHistogramMeasure measure = GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA;
@@ -93,10 +97,18 @@ GType mode_get_type ()
   return type;
 }
 
+Expected<WrittenHistogram> written_histogram (const LikelihoodProperties &properties)
+{
+  return parse_histogram (properties.histogram,
+                          properties.measure == GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR);
+}
+
 PropertyTable<LikelihoodProperties> make_table ()
 {
   PropertyTable<LikelihoodProperties> table;
   table.choice ("mode", FIELD (mode), mode_get_type (), kPlaying, "What is shown");
+  table.text ("feature", FIELD (feature), kPlaying, kFeatureBlurb,
+              [] (const std::string &text) { return parse_feature (text); });
   table.text ("model", FIELD (model), kPlaying,
               "Region \"x,y,width,height\" in pixels of the first frame whose histogram is looked "
               "for; empty is the quarter of width and height in the middle. Setting it takes it "
@@ -106,8 +118,9 @@ PropertyTable<LikelihoodProperties> make_table ()
               "The histogram to look for, a number for each bin, separated by commas; what they "
               "sum up to does not matter. The feature may stand before them, and its parts, as in "
               "\"hue-saturation 2,2: 5,0,1,0\": another one of the frames is an error then. Empty "
-              "takes that of model, of which otherwise only the size counts",
-              parse_histogram);
+              "takes that of model, of which otherwise only the size counts. With measure=linear "
+              "they are weights, of any sign, which are taken as they are",
+              written_histogram);
   table.number<guint> ("window-width", FIELD (window_width), 0, G_MAXINT, kPlaying,
                        "Columns of the windows, in pixels; 0 takes the model's, and scales with "
                        "the frame");
@@ -117,10 +130,12 @@ PropertyTable<LikelihoodProperties> make_table ()
   table.number<guint> ("step", FIELD (step), 1, 64, kPlaying,
                        "Pixels from one window to the next; the pixels between show the nearest. "
                        "The work goes down with its square");
-  table.choice ("measure", FIELD (measure), GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, kPlaying,
-                "How to compare. Brightness is 0 to 1: a similarity s gives max (0, s), a distance "
-                "d gives 1 - d / its bound, and one without a bound (chi-square, "
-                "kullback-leibler) 1 / (1 + d)");
+  table.choice (
+      "measure", FIELD (measure), GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, kPlaying,
+      "How to compare. Brightness is 0 to 1: a similarity s gives max (0, s), and linear, "
+      "whose values are not bounded, 1 from there on; a distance d gives 1 - d / its bound, and "
+      "one without a bound (chi-square, "
+      "kullback-leibler) 1 / (1 + d)");
   table.number<double> ("opacity", FIELD (opacity), 0, 1, kPlaying,
                         "With mode=blend, how much of the colours is seen where the frame is "
                         "wholly alike; elsewhere less, in proportion. 0 shows the frame alone");
@@ -176,7 +191,8 @@ static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProp
   if (!is_new)
     TRY (check_feature (state.model, histogram));
   if (is_new || int (state.model.bins.size ()) != bins) {
-    state.model = TRY (take_model (properties.model, properties.histogram, meta, width, height));
+    state.model = TRY (
+        take_model (properties.model, TRY (written_histogram (properties)), meta, width, height));
     state.known_changes = properties.model_changes;
   }
 
@@ -221,12 +237,10 @@ static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVid
   TRY (Element::table ().check (properties));
   const GstVideoRectangle area = TRY (frame_area (in->buffer, GST_VIDEO_FILTER (self)->in_info));
   const bool gap = GST_BUFFER_FLAG_IS_SET (in->buffer, GST_BUFFER_FLAG_GAP);
-  if (GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta_of (
-          in->buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS))
+  if (GstIntegralHistogramMeta *meta = state.consumer.find (in->buffer, properties.feature))
     TRY (compute (self, properties, in->buffer, meta, area.w, area.h));
   else if (!gap)
-    TRY (state.consumer.note_missing (GST_BASE_TRANSFORM (self), in->buffer,
-                                      "... ! cudaintegralhist ! integralhistlikelihood ! ..."));
+    TRY (state.consumer.note_missing (GST_BASE_TRANSFORM (self)));
   if (!state.picture.has_map ())
     return GST_BASE_TRANSFORM_FLOW_DROPPED;  // there is no map to show yet
   // the caps decide, as the mode may just have changed

@@ -41,7 +41,7 @@ GST_DEBUG_CATEGORY_STATIC (category);
 namespace {
 
 struct OverlayProperties {
-  std::string regions;
+  std::string feature, regions;
   guint trail = 30, line_width = 0;
   bool labels = true, histograms = true;
 };
@@ -49,6 +49,8 @@ struct OverlayProperties {
 PropertyTable<OverlayProperties> make_table ()
 {
   PropertyTable<OverlayProperties> table;
+  table.text ("feature", FIELD (feature), kPlaying, kFeatureBlurb,
+              [] (const std::string &text) { return parse_feature (text); });
   table.text ("regions", FIELD (regions), kPlaying,
               "Rectangles \"x,y,width,height;...\" in pixels to draw on every frame; what lies "
               "outside of it is not drawn",
@@ -64,7 +66,7 @@ PropertyTable<OverlayProperties> make_table ()
               "histogram: side by side along the lower edge, or the upper one where that hides "
               "less; +n says how many do not fit. Bars of hue, hue-saturation, hsv, rgb and ycbcr "
               "have the colours of their bins; with labels another feature than luma is named "
-              "behind the charts");
+              "behind the charts, and weights are");
   table.number<guint> ("line-width", FIELD (line_width), 0, 32, kPlaying,
                        "Pixels that lines are wide; 0 goes by the height of the frame, and takes "
                        "at least 2");
@@ -229,13 +231,23 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
 
 // drawing
 
+/// Returns what is written behind the charts: a feature other than luma, and weights.
+static std::string note_of (const Counted &counted)
+{
+  const char *const nick = inthist::info_of (counted.feature).nick;
+  if (counted.weight != inthist::Weight::one || counted.soft)
+    return joined (nick, " weights");
+  return counted.feature == inthist::Feature::luma ? "" : nick;
+}
+
 static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &painter,
                                GstBuffer *buffer)
 {
   State &state = *self->state;
-  GstIntegralHistogramMeta *meta =
-      gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
+  GstIntegralHistogramMeta *meta = state.consumer.find (buffer, state.current.feature);
   if (!meta) {
+    if (!state.current.feature.empty () && !state.marks.empty ())
+      return state.consumer.note_missing (GST_BASE_TRANSFORM (self));
     if (!std::exchange (state.absence_logged, true))
       GST_DEBUG_OBJECT (self, "no histograms to draw: the frame has no integral histogram; put "
                               "cudaintegralhist before this element");
@@ -248,14 +260,13 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
   for (const Mark &mark : state.marks)
     boxes.push_back (mark.box);
   const Counted &counted = counted_of (meta->histogram);
-  const bool is_named = state.current.labels && counted.feature != inthist::Feature::luma;
-  const std::string name = is_named ? inthist::info_of (counted.feature).nick : "";
+  const std::string name = state.current.labels ? note_of (counted) : "";
   const auto chart_of = [&] (std::size_t i) -> Expected<Chart> {
     const Mark &mark = state.marks[i];
     const Box box = visible (mark.box, state.area.w, state.area.h);
     gsize n = 0;
     GError *problem = nullptr;
-    g_autofree guint32 *counts = gst_integral_histogram_meta_region (
+    g_autofree guint64 *counts = gst_integral_histogram_meta_region_sums (
         meta, int (box.x), int (box.y), int (box.width), int (box.height), &n, &problem);
     if (!counts)
       return take_gerror (problem, "The histogram of a region failed: ");

@@ -5,7 +5,8 @@
  *
  * Follows targets from frame to frame by the histograms of their fragments (Adam, Rivlin and
  * Shimshoni, CVPR 2006), which it asks of the integral histogram that `cudaintegralhist` has
- * attached. With a histogram on a GPU the search is done there.
+ * attached. With a histogram on a GPU the search is done there. Where elements in a row attached
+ * several, #integralhisttrack:feature says which one it is.
  *
  * A target starts from the property #integralhisttrack:targets, from each
  * #GstVideoRegionOfInterestMeta or object detection of GstAnalytics that no target covers yet, or
@@ -59,7 +60,7 @@ constexpr GstClockTime kContinues = GST_SECOND;  // no seek: segments are nearer
 constexpr double kLeastDrag = 4;                 // pixels each way; less is a click
 
 struct TrackProperties {
-  std::string targets;
+  std::string feature, targets;
   bool detections = true, navigation = true;
   guint forget_after = 100;
   TrackOptions track;
@@ -68,6 +69,8 @@ struct TrackProperties {
 PropertyTable<TrackProperties> make_table ()
 {
   PropertyTable<TrackProperties> table;
+  table.text ("feature", FIELD (feature), kPlaying, kFeatureBlurb,
+              [] (const std::string &text) { return parse_feature (text); });
   table.text ("targets", FIELD (targets), kPlaying,
               "Boxes \"x,y,width,height;...\" in pixels of the first frame to follow from there, "
               "as far as they lie in it; one outside is an error. When it is set later, the "
@@ -80,7 +83,15 @@ PropertyTable<TrackProperties> make_table ()
               "Follow what the mouse draws a box around in a video window; a click on a target "
               "drops it, until upstream detects it again");
   table.choice ("measure", FIELD (track.measure), GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, kPlaying,
-                "How to compare a patch and its model");
+                "How to compare a patch and its model; linear compares no histograms, and is an "
+                "error",
+                [] (const TrackProperties &properties) -> Expected<> {
+                  if (properties.track.measure == GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR)
+                    return error (Error::Kind::bad_setting,
+                                  "measure=linear: it adds up weights, and compares no histograms: "
+                                  "set another measure, as bhattacharyya");
+                  return {};
+                });
   table.number<double> ("quantile", FIELD (track.quantile), 0, 1, kPlaying,
                         "Which of the patches' distances, from 0 for the least to 1 for the "
                         "largest, is that of a position; the patches above it may be hidden");
@@ -228,14 +239,11 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
 {
   GstBaseTransform *const trans = GST_BASE_TRANSFORM (self);
   State &state = *self->state;
-  const GstIntegralHistogramMeta *meta =
-      gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
-  if (!meta)
-    return GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP)
-               ? Expected<> ()
-               : state.consumer.note_missing (
-                   trans, buffer, "... ! cudaintegralhist bins=16 ! integralhisttrack ! ...");
   const TrackProperties current = Element::properties_of (self);
+  const bool gap = GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP);
+  const GstIntegralHistogramMeta *meta = state.consumer.find (buffer, current.feature);
+  if (!meta && (gap || parse_feature (current.feature)))
+    return gap ? Expected<> () : state.consumer.note_missing (trans);
   TRY (Element::table ().check (current));
   const TargetFrame frame (buffer, meta);
   TRY (follow_targets (state, current, buffer, frame));

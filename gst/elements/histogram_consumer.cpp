@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include <gst/integralhist/gstintegralhistogrammeta.h>
 #include <gst/integralhist/histogram.hpp>
 
+#include "parse.hpp"
 #include "producer_query.hpp"
 
 namespace integralhist {
@@ -45,29 +45,45 @@ void HistogramConsumer::take_transition (GstStateChange transition)
     refusal_.set_stopping (true);
 }
 
+GstIntegralHistogramMeta *HistogramConsumer::find (GstBuffer *buffer, const std::string &feature)
+{
+  if (feature != feature_) {  // as at the start
+    feature_ = feature;
+    found_ = false;
+    missing_ = 0;
+  }
+  if (const auto wanted = parse_feature (feature); wanted && *wanted)
+    return gst_buffer_get_integral_histogram_meta_of_feature (
+        buffer, GstIntegralHistogramFeature (int (**wanted)));
+  for (const auto content :
+       { GST_INTEGRAL_HISTOGRAM_CONTENT_BINS, GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS })
+    if (auto *const meta = gst_buffer_get_integral_histogram_meta_of (buffer, content))
+      return meta;
+  return nullptr;
+}
+
 Expected<> HistogramConsumer::await (GstIntegralHistogram *histogram)
 {
   found_ = true;
   return integralhist::await (tensor_of (histogram), [this] { return refusal_.is_set (); });
 }
 
-Expected<> HistogramConsumer::note_missing (GstBaseTransform *element, GstBuffer *buffer,
-                                            const char *usage)
+Expected<> HistogramConsumer::note_missing (GstBaseTransform *element)
 {
   if (found_)
     return {};
-  if (gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS))
-    return error (Error::Kind::no_histogram, "The frame's histogram is of weights, which ",
-                  GST_OBJECT_NAME (element),
-                  " cannot compare: set weight=one and soft=false on cudaintegralhist");
   missing_++;
-  const std::string name = GST_OBJECT_NAME (element);
-  const auto producer = find_producer (GST_BASE_TRANSFORM_SINK_PAD (element));
+  GstElementFactory *const factory = gst_element_get_factory (GST_ELEMENT (element));
+  const std::string name = GST_OBJECT_NAME (element),
+                    setting = feature_.empty () ? "" : " feature=" + feature_;
+  const auto producer = find_producer (GST_BASE_TRANSFORM_SINK_PAD (element), feature_);
   if (!producer) {
     missing_ = 0;  // the end of the stream says nothing more
-    return error (Error::Kind::no_histogram,
-                  "The frames carry no integral histogram: put cudaintegralhist before ", name,
-                  ", as in \"", usage, "\", with nothing between them that drops it");
+    return error (Error::Kind::no_histogram, "The frames carry no integral histogram",
+                  feature_.empty () ? "" : " of", setting, ": put cudaintegralhist", setting,
+                  " before ", name, ", as in \"... ! cudaintegralhist", setting, " bins=16 ! ",
+                  factory ? GST_OBJECT_NAME (factory) : name.c_str (), setting,
+                  " ! ...\", with nothing between them that drops it");
   }
   if (producer->attached < kPatientIntervals || missing_ < kPatience
       || missing_ / kPatientIntervals < producer->interval)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What consumers share: waits, which a flush or a stop ends, and a limit on frames without a
-// histogram.
+// What consumers share: which of a frame's histograms they use, waits, which a flush or a stop
+// ends, and a limit on frames without a histogram.
 #pragma once
 
+#include <string>
+
 #include <gst/base/gstbasetransform.h>
-#include <gst/integralhist/gstintegralhistogram.h>
+#include <gst/integralhist/gstintegralhistogrammeta.h>
 
 #include <gst/integralhist/error.hpp>
 #include <gst/integralhist/interruptible.hpp>
@@ -13,6 +15,12 @@
 #include "refusal.hpp"
 
 namespace integralhist {
+
+/// Of the property `feature`.
+inline constexpr char kFeatureBlurb[] =
+    "Which of the frame's integral histograms to use, where cudaintegralhist elements in a row "
+    "attach several: the nick of its feature, as \"hue\". Empty takes the first, of pixels rather "
+    "than of weights";
 
 class HistogramConsumer {
 public:
@@ -23,18 +31,22 @@ public:
   void take_event (GstBaseTransform *element, GstEvent *event);
   void take_transition (GstStateChange transition);
 
+  /// Returns the frame's first histogram of the feature with this nick; of any where that is empty,
+  /// of pixels rather than of weights. Null where there is none.
+  GstIntegralHistogramMeta *find (GstBuffer *buffer, const std::string &feature);
+
   /// Waits for the tensor. Returns an Error::Kind::flushing after a flush or a stop.
   Expected<> await (GstIntegralHistogram *histogram);
   /// Lets a flush or a stop end what this thread asks, as long as the result lives.
   Interruptible interruptible () const { return Interruptible (*refusal_.flag ()); }
 
-  /// Counts a frame that has no histogram and is no gap. Returns an error, with `usage` as a launch
-  /// line, unless frames had one before or a producer upstream leaves frames out. A frame whose
-  /// histogram is of weights is an error.
-  Expected<> note_missing (GstBaseTransform *element, GstBuffer *buffer, const char *usage);
+  /// Counts a frame in which `find` found none, and which is no gap. Returns an error with a launch
+  /// line, unless frames had one before or a producer upstream leaves frames out.
+  Expected<> note_missing (GstBaseTransform *element);
 
 private:
   Refusal refusal_;
+  std::string feature_;  // last looked for
   bool found_ = false;
   guint missing_ = 0;  // frames since the start
 };

@@ -4,26 +4,28 @@
 #include <algorithm>
 
 #include "counted.hpp"
-#include "parse.hpp"
 
 namespace integralhist {
 
-/// Returns the histogram of the part of a region inside the frame.
+/// Returns the histogram of the part of a region inside the frame, divided by its largest bin.
 static Expected<std::vector<gfloat>> count_region (GstIntegralHistogramMeta *meta,
                                                    const GstVideoRectangle &region)
 {
   gsize n = 0;
   GError *problem = nullptr;
-  g_autofree guint32 *counts = gst_integral_histogram_meta_region (
+  g_autofree guint64 *counts = gst_integral_histogram_meta_region_sums (
       meta, region.x, region.y, region.w, region.h, &n, &problem);
   if (!counts)
     return take_gerror (problem, "The histogram of the model failed: ");
-  std::vector<gfloat> bins (counts, counts + n);
-  if (std::ranges::all_of (bins, [] (gfloat count) { return count == 0; }))
+  const guint64 most = *std::max_element (counts, counts + n);
+  if (most == 0)
     return error (
         Error::Kind::bad_setting,
         "the model has no pixel that counts: set model to a larger region, or to one that has the "
         "feature, as gray pixels have no hue");
+  std::vector<gfloat> bins (n);
+  std::transform (counts, counts + n, bins.begin (),
+                  [most] (guint64 count) { return gfloat (double (count) / double (most)); });
   return bins;
 }
 
@@ -55,7 +57,7 @@ Expected<> check_feature (const LikelihoodModel &model, const GstIntegralHistogr
                 ", or set model (or histogram) again before such frames come");
 }
 
-Expected<LikelihoodModel> take_model (const std::string &text, const std::string &histogram,
+Expected<LikelihoodModel> take_model (const std::string &text, const WrittenHistogram &written,
                                       GstIntegralHistogramMeta *meta, int width, int height)
 {
   const auto wanted = TRY (parse_model (text));
@@ -65,7 +67,6 @@ Expected<LikelihoodModel> take_model (const std::string &text, const std::string
   if (wanted)
     region = *wanted;
   const Counted &counted = counted_of (meta->histogram);
-  const WrittenHistogram written = TRY (parse_histogram (histogram));
   TRY (check_numbers (written, counted));
   LikelihoodModel model = { written.bins, counted };
   if (model.bins.empty ()) {

@@ -11,6 +11,8 @@
 #include <gst/integralhist/histogram.hpp>
 #include <gst/video/video.h>
 
+#include "parse.hpp"
+
 namespace integralhist {
 
 struct LikelihoodModel {
@@ -20,7 +22,8 @@ struct LikelihoodModel {
 };
 
 /// Makes the model from the two properties for a frame of this size; empty ones mean its middle.
-Expected<LikelihoodModel> take_model (const std::string &text, const std::string &histogram,
+/// The largest bin of a region's histogram is 1.
+Expected<LikelihoodModel> take_model (const std::string &text, const WrittenHistogram &written,
                                       GstIntegralHistogramMeta *meta, int width, int height);
 
 /// Refuses a frame whose histogram is of something else than the model.

@@ -25,7 +25,8 @@ double brightness (GstIntegralHistogramMeasure measure, double value, int bins)
   const auto below = [value] (double bound) { return 1 - value / bound; };
   switch (measure) {
     case GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION:
-    case GST_INTEGRAL_HISTOGRAM_MEASURE_CORRELATION: return value;
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_CORRELATION:
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR: return value;
     case GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA:
     case GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV: return below (1);
     case GST_INTEGRAL_HISTOGRAM_MEASURE_L1: return below (2);

@@ -46,9 +46,14 @@ void post_error (gpointer element, const Error &error, const char *doing)
 GstFlowReturn post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &error,
                                       const char *doing)
 {
-  const auto *meta =
-      gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
-  if (meta && tensor_of (meta->histogram).flags->failure_reported)
+  bool is_reported = false;  // of any of its histograms
+  gpointer state = nullptr;
+  while (const GstMeta *meta = gst_buffer_iterate_meta_filtered (
+             buffer, &state, GST_INTEGRAL_HISTOGRAM_META_API_TYPE)) {
+    auto *const histogram = reinterpret_cast<const GstIntegralHistogramMeta *> (meta)->histogram;
+    is_reported = is_reported || tensor_of (histogram).flags->failure_reported;
+  }
+  if (is_reported)
     GST_WARNING_OBJECT (
         element, "giving up: the frame's producer has said why there is no integral histogram");
   else

@@ -62,7 +62,7 @@ struct Bar {
 };
 
 /// As many means of neighbours as there are columns, where there are more counts than that.
-std::vector<Bar> bars_of (std::span<const guint32> counts, gint64 columns)
+std::vector<Bar> bars_of (std::span<const guint64> counts, gint64 columns)
 {
   std::vector<Bar> bars (std::min (counts.size (), std::size_t (columns)));
   for (std::size_t i = 0; i < bars.size (); i++) {

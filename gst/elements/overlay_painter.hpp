@@ -37,9 +37,9 @@ struct Box {
 /// The bar chart of a histogram, and what is written above it.
 struct Chart {
   Colour colour;
-  std::string caption;  // may be empty; where it is too wide, its last word is written
-  std::vector<guint32> counts;
-  std::vector<Colour> bins;  // of the bars, which then end in a line of `colour`; may be empty
+  std::string caption;          // may be empty; where it is too wide, its last word is written
+  std::vector<guint64> counts;  // or weights
+  std::vector<Colour> bins;     // of the bars, which then end in a line of `colour`; may be empty
 };
 
 /// Returns the part of the box inside a frame of this size; all zero where there is none.

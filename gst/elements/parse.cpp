@@ -155,10 +155,11 @@ static Expected<WrittenHistogram> read_header (const Reader &reader, std::string
   return written;
 }
 
-Expected<WrittenHistogram> parse_histogram (std::string_view text)
+Expected<WrittenHistogram> parse_histogram (std::string_view text, bool any_numbers)
 {
   Reader reader (text, "histogram",
-                 "write a number of 0 or more for each bin, separated by commas");
+                 any_numbers ? "write a number for each bin, separated by commas"
+                             : "write a number of 0 or more for each bin, separated by commas");
   WrittenHistogram written;
   if (const auto header = reader.take_before (':')) {
     written = TRY (read_header (reader, *header));
@@ -168,8 +169,11 @@ Expected<WrittenHistogram> parse_histogram (std::string_view text)
   std::vector<gfloat> &numbers = written.bins;
   while (!reader.is_at_end ()) {
     const gfloat number = TRY (reader.number<gfloat> ());
-    if (!(number >= 0) || !std::isfinite (number))
-      return reader.refuse (reader.last (), " cannot be in a histogram");
+    if (!std::isfinite (number) || (number < 0 && !any_numbers))
+      return reader.refuse (reader.last (), " cannot be in a histogram",
+                            number < 0 && std::isfinite (number)
+                                ? " unless measure=linear, which takes weights of any sign"
+                                : "");
     numbers.push_back (number);
     if (reader.is_at_end ())
       break;
@@ -178,10 +182,24 @@ Expected<WrittenHistogram> parse_histogram (std::string_view text)
     if (reader.is_at_end ())
       return reader.missing ("a number");
   }
-  if (!numbers.empty ()
+  if (!numbers.empty () && !any_numbers
       && std::ranges::all_of (numbers, [] (gfloat number) { return number == 0; }))
     return reader.refuse ("it is empty, as all of its numbers are 0");
   return written;
+}
+
+Expected<std::optional<inthist::Feature>> parse_feature (std::string_view text)
+{
+  if (text.empty ())
+    return std::nullopt;
+  const auto info = std::ranges::find (inthist::kFeatures, text, &inthist::FeatureInfo::nick);
+  if (info != std::end (inthist::kFeatures))
+    return inthist::Feature (info - inthist::kFeatures);
+  std::string nicks;
+  for (const inthist::FeatureInfo &one : inthist::kFeatures)
+    nicks += joined (nicks.empty () ? "" : ", ", one.nick);
+  return error (Error::Kind::bad_setting, "feature=", quoted (text),
+                " is no feature: leave it empty, or set it to one of ", nicks);
 }
 
 Expected<inthist::Quantization> parse_quantization (std::string_view text, inthist::Feature feature,

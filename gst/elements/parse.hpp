@@ -31,9 +31,13 @@ struct WrittenHistogram {
   std::optional<inthist::Quantization> quantization;
 };
 
-/// Parses integralhistlikelihood's `histogram`: none, or a number >= 0 for each bin, not all 0.
-/// Before them the feature may stand, and its parts: "hue-saturation 2,2: 5,0,1,0".
-Expected<WrittenHistogram> parse_histogram (std::string_view text);
+/// Parses integralhistlikelihood's `histogram`: none, or a number >= 0 for each bin, not all 0;
+/// with `any_numbers` they are weights of any sign. Before them the feature may stand, and its
+/// parts: "hue-saturation 2,2: 5,0,1,0".
+Expected<WrittenHistogram> parse_histogram (std::string_view text, bool any_numbers = false);
+
+/// Parses a consumer's `feature`: none, or a feature's nick.
+Expected<std::optional<inthist::Feature>> parse_feature (std::string_view text);
 
 /// Parses the parts of a joint feature's values, "16,4,4", of the property `name`; empty for the
 /// default. A feature that is not joint has none.

@@ -5,10 +5,11 @@ namespace integralhist {
 
 static const char *const kName = "GstIntegralHistogramProducer";
 
-std::optional<Producer> find_producer (GstPad *sink_pad)
+std::optional<Producer> find_producer (GstPad *sink_pad, const std::string &feature)
 {
   g_autoptr (GstQuery) query =
-      gst_query_new_custom (GST_QUERY_CUSTOM, gst_structure_new_empty (kName));
+      gst_query_new_custom (GST_QUERY_CUSTOM, gst_structure_new (kName, "feature", G_TYPE_STRING,
+                                                                 feature.c_str (), nullptr));
   Producer producer;
   if (!gst_pad_peer_query (sink_pad, query)
       || !gst_structure_get (gst_query_get_structure (query), "interval", G_TYPE_UINT,
@@ -18,10 +19,14 @@ std::optional<Producer> find_producer (GstPad *sink_pad)
   return producer;
 }
 
-bool answer_producer_query (GstQuery *query, inthist::Content content, const Producer &producer)
+bool answer_producer_query (GstQuery *query, inthist::Content content, const char *feature,
+                            const Producer &producer)
 {
   if (GST_QUERY_TYPE (query) != GST_QUERY_CUSTOM || content != inthist::Content::bins
       || !gst_structure_has_name (gst_query_get_structure (query), kName))
+    return false;
+  const char *const wanted = gst_structure_get_string (gst_query_get_structure (query), "feature");
+  if (wanted && *wanted && !g_str_equal (wanted, feature))
     return false;
   gst_structure_set (gst_query_writable_structure (query), "interval", G_TYPE_UINT,
                      producer.interval, "attached", G_TYPE_UINT64, producer.attached, nullptr);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A custom query by which a consumer finds out whether an element upstream attaches histograms;
-// cudaintegralhist answers it. Only then does a consumer wait for frames that have one.
+// A custom query by which a consumer finds out whether an element upstream attaches histograms, or
+// those of a feature; cudaintegralhist answers it. Only then does a consumer wait for frames that
+// have one.
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include <gst/gst.h>
 
@@ -17,10 +19,13 @@ struct Producer {
   guint64 attached;  // histograms since the start
 };
 
-/// Asks upstream of the pad; returns none where nobody answers.
-std::optional<Producer> find_producer (GstPad *sink_pad);
+/// Asks upstream of the pad for any producer of histograms, or for one of the feature with this
+/// nick; returns none where nobody answers.
+std::optional<Producer> find_producer (GstPad *sink_pad, const std::string &feature = "");
 
-/// Answers a query of this kind that asks for tensors with this content; returns whether it did.
-bool answer_producer_query (GstQuery *query, inthist::Content content, const Producer &producer);
+/// Answers a query of this kind that asks for tensors with this content, and of this feature;
+/// returns whether it did. Others may answer upstream.
+bool answer_producer_query (GstQuery *query, inthist::Content content, const char *feature,
+                            const Producer &producer);
 
 }  // namespace integralhist

@@ -75,7 +75,7 @@ public:
         [=] (const P &p, GValue *value) { g_value_set_boolean (value, field (p)); });
   }
 
-  /// Adds a text; `parse` returns what is wrong with it.
+  /// Adds a text; `parse`, of it or of all properties, returns what is wrong with it.
   template <class Field, class Parse>
   void text (const char *name, Field field, Mutability when, const char *blurb, Parse parse)
   {
@@ -87,20 +87,25 @@ public:
         },
         [=] (const P &p, GValue *value) { g_value_set_string (value, field (p).c_str ()); },
         [=] (const P &p) -> Expected<> {
-          TRY (parse (field (p)));
+          if constexpr (std::is_invocable_v<Parse, const P &>)
+            TRY (parse (p));
+          else
+            TRY (parse (field (p)));
           return {};
         });
   }
 
-  /// Adds a value of the enumeration `type`.
+  /// Adds a value of the enumeration `type`; `check` may refuse some.
   template <class Field>
-  void choice (const char *name, Field field, GType type, Mutability when, const char *blurb)
+  void choice (const char *name, Field field, GType type, Mutability when, const char *blurb,
+               Check check = nullptr)
   {
     using Enum = std::remove_cvref_t<decltype (field (by_default_))>;
     add (
         choice_spec (name, blurb, type, int (field (by_default_)), when),
         [=] (P &p, const GValue *value) { field (p) = Enum (g_value_get_enum (value)); },
-        [=] (const P &p, GValue *value) { g_value_set_enum (value, int (field (p))); });
+        [=] (const P &p, GValue *value) { g_value_set_enum (value, int (field (p))); },
+        std::move (check));
   }
 
   void add (GParamSpec *spec, Set set, Get get, Check check = nullptr)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstintegralhistogramquery.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <deque>
@@ -61,7 +62,8 @@ static_assert (int (Measure::intersection) == GST_INTEGRAL_HISTOGRAM_MEASURE_INT
                && int (Measure::chi_square_alt) == GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE_ALT
                && int (Measure::kolmogorov_smirnov)
                       == GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV
-               && inthist::kMeasures == GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV + 1);
+               && int (Measure::linear) == GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR
+               && inthist::kMeasures == GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR + 1);
 static_assert (sizeof (Best) == sizeof (inthist::Best)
                && offsetof (Best, index) == offsetof (inthist::Best, index));
 
@@ -70,17 +72,24 @@ class QueryBuilder {
 public:
   explicit QueryBuilder (Tensor &tensor) : tensor_ (tensor) {}
 
-  /// Returns copies of `n` models that each sum up to 1.
-  Expected<const float *> normalized (const gfloat *models, std::size_t n)
+  /// Returns copies of `n` models as the measure takes them: histograms each sum up to 1.
+  Expected<const float *> models_for (Measure measure, const gfloat *models, std::size_t n)
   {
     const std::size_t bins = tensor_.shape.bins;
     auto &all = models_.emplace_back (models, models + n * bins);
+    if (!inthist::compares_histograms (measure)) {
+      for (const float number : all)
+        if (!std::isfinite (number))
+          return refuse ("a model's bins are numbers, not ", number);
+      return all.data ();
+    }
     for (std::size_t m = 0; m < n; m++) {
       const std::span model (all.data () + m * bins, bins);
       double sum = 0;
       for (float &bin : model) {
         if (!(bin >= 0) || !std::isfinite (bin))
-          return refuse ("a model's bins are numbers of 0 or more, not ", bin);
+          return refuse ("a model's bins are numbers of 0 or more, not ", bin,
+                         "; with measure linear they may be below 0");
         sum += bin;
       }
       if (sum <= 0)
@@ -100,6 +109,29 @@ public:
     if (answers)
       answers += inthist::answer_bytes (tensor_.shape, query) / sizeof (Answer);
     queries_.push_back (query);
+  }
+
+  /// Adds a query for counts of 32 bits, which weights of large windows may not fit.
+  Expected<> add_counts (const inthist::Windows &windows, guint32 *&counts)
+  {
+    const inthist::Shape &shape = tensor_.shape;
+    const int most = inthist::exact_pixels (shape, 0);
+    const auto fits = [&] (int width, int height) {
+      return gint64 (std::min (width, shape.width)) * std::min (height, shape.height) <= most;
+    };
+    const inthist::Grid &grid = windows.grid;
+    const bool all_fit =
+        shape.content != inthist::Content::weights
+        || (windows.list
+                ? std::all_of (windows.list, windows.list + windows.n,
+                               [&] (const inthist::Region &r) { return fits (r.width, r.height); })
+                : fits (grid.window_width, grid.window_height));
+    if (!all_fit)
+      return refuse ("weights of windows of more than ", most,
+                     " pixels may not fit 32 bits: ask gst_integral_histogram_regions_sums, or in "
+                     "parts");
+    add ({ .question = Question::counts, .windows = windows }, counts, nullptr);
+    return {};
   }
 
   Expected<> ask (const gpointer *stream)
@@ -123,10 +155,7 @@ gboolean ask (GstIntegralHistogram *histogram, const gpointer *stream, GError **
 {
   const auto answer = [&] () -> Expected<> {
     Tensor &tensor = tensor_of (histogram);
-    if (tensor.shape.content == inthist::Content::weights)
-      return refuse ("the bins have weights, of which only regions are answered yet: ask "
-                     "gst_integral_histogram_regions_sums, or set weight=one and soft=false");
-    if (tensor.shape.content != inthist::Content::bins)
+    if (tensor.shape.content == inthist::Content::powers)
       return refuse ("this is no integral histogram but a summed-area table: ask "
                      "gst_integral_histogram_regions_sums, or use cudaintegralhist");
     QueryBuilder builder (tensor);
@@ -142,9 +171,7 @@ gboolean ask_regions (GstIntegralHistogram *histogram, const GstVideoRectangle *
   if (n == 0)
     return TRUE;
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
-    builder.add ({ .question = Question::counts, .windows = TRY (windows_of (rectangles, n)) },
-                 counts, nullptr);
-    return {};
+    return builder.add_counts (TRY (windows_of (rectangles, n)), counts);
   });
 }
 
@@ -153,8 +180,7 @@ gboolean ask_grids (GstIntegralHistogram *histogram, const Grid *grids, guint n_
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
     for (guint i = 0; i < n_grids; i++)
-      builder.add ({ .question = Question::counts, .windows = TRY (windows_of_grid (grids[i])) },
-                   counts, nullptr);
+      TRY (builder.add_counts (TRY (windows_of_grid (grids[i])), counts));
     return {};
   });
 }
@@ -164,10 +190,11 @@ gboolean ask_likelihoods (GstIntegralHistogram *histogram, const GstVideoRectang
                           const gpointer *stream, GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
+    const Measure how = TRY (measure_of (measure));
     builder.add ({ .question = Question::likelihoods,
                    .windows = TRY (windows_of (rectangles, n)),
-                   .measure = TRY (measure_of (measure)),
-                   .models = TRY (builder.normalized (model, 1)) },
+                   .measure = how,
+                   .models = TRY (builder.models_for (how, model, 1)) },
                  values, best);
     return {};
   });
@@ -178,12 +205,13 @@ gboolean ask_likelihood_maps (GstIntegralHistogram *histogram, const Grid *grids
                               const gpointer *stream, GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
-    const float *const normalized = TRY (builder.normalized (model, 1));
+    const Measure how = TRY (measure_of (measure));
+    const float *const models = TRY (builder.models_for (how, model, 1));
     for (guint i = 0; i < n_grids; i++)
       builder.add ({ .question = Question::likelihoods,
                      .windows = TRY (windows_of_grid (grids[i])),
-                     .measure = TRY (measure_of (measure)),
-                     .models = normalized },
+                     .measure = how,
+                     .models = models },
                    maps, bests ? &bests[i] : nullptr);
     return {};
   });
@@ -221,14 +249,15 @@ gboolean ask_vote_maps (GstIntegralHistogram *histogram, const Search *searches,
                         GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
+    const Measure how = TRY (measure_of (measure));
     for (guint i = 0; i < n_searches; i++) {
       const Search &search = searches[i];
       TRY (check (search));
       const inthist::Windows patches = TRY (windows_of (search.patches, search.n_patches));
       builder.add ({ .question = Question::votes,
                      .windows = TRY (windows_of_grid (search.grid)),
-                     .measure = TRY (measure_of (measure)),
-                     .models = TRY (builder.normalized (search.models, search.n_patches)),
+                     .measure = how,
+                     .models = TRY (builder.models_for (how, search.models, search.n_patches)),
                      .patches = patches.list,
                      .n_patches = patches.n,
                      .rank = int (search.rank) },
@@ -280,6 +309,8 @@ GType gst_integral_histogram_measure_get_type (void)
       "emd" },
     { GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV,
       "Largest difference of the cumulative histograms", "kolmogorov-smirnov" },
+    { GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR,
+      "Score that is the sum of the model's numbers times the histogram's shares", "linear" },
     { 0, nullptr, nullptr },
   };
   static const GType type = g_enum_register_static ("GstIntegralHistogramMeasure", values);

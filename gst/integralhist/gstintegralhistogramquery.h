@@ -9,6 +9,13 @@ G_BEGIN_DECLS
  * Questions about many windows of an integral histogram at once. Windows may hang over the border
  * of the frame and have then the pixels inside; one without pixels has a histogram of zeros.
  *
+ * Where bins have weights (%GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS), weights are what is counted: a
+ * window's histogram is divided by the sum of its weights, and a window without weights is as one
+ * without pixels. Sums are exact, in 64 bits, whatever they add up to; then each bin and the sum
+ * are rounded to the nearest 32-bit float, and so are the sum's reciprocal and the product. So all
+ * devices give the same bits. Counts have 32 bits: windows whose weights may not fit are refused,
+ * which have more than 1,048,832 pixels.
+ *
  * Each question has two forms. The plain one waits, and answers into host memory. The one with
  * `_on_stream` is for CUDA callers: it makes `stream`, a cudaStream_t of
  * gst_integral_histogram_get_cuda_context(), wait for the tensor, enqueues the work there and
@@ -36,10 +43,13 @@ G_BEGIN_DECLS
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_EMD: sum |P - Q|, P and Q being cumulative: the earth mover's
  * distance in one dimension, in bins (Rubner et al. 2000)
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV: max |P - Q|, 0 to 1
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR: sum p q, the more the better; q are any numbers, also
+ * below 0, and are not divided: the score of a linear classifier
  *
- * How alike a window's histogram p and a model q are, each divided by its sum; a window without
- * pixels has p = 0. Where OpenCV's compareHist has the measure, the value is that of compareHist
- * (q, p). Bhattacharyya's is 1 for a window without pixels.
+ * How alike a window's histogram p and a model q are, each divided by its sum, and p by its pixels
+ * where some are in no bin; a window without pixels has p = 0. Where OpenCV's compareHist has the
+ * measure, the value is that of compareHist (q, p). Bhattacharyya's is 1 for a window without
+ * pixels.
  */
 typedef enum {
   GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION,
@@ -52,6 +62,7 @@ typedef enum {
   GST_INTEGRAL_HISTOGRAM_MEASURE_KULLBACK_LEIBLER,
   GST_INTEGRAL_HISTOGRAM_MEASURE_EMD,
   GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV,
+  GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR,
 } GstIntegralHistogramMeasure;
 
 #define GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE (gst_integral_histogram_measure_get_type ())
@@ -97,7 +108,8 @@ typedef struct {
  * @patches: (array length=n_patches): where patches lie, in pixels, relative to a window's first
  * pixel
  * @n_patches: number of patches, 1 to 4096
- * @models: for each patch as many numbers as there are bins, none negative and not all zero
+ * @models: for each patch as many numbers as there are bins, none negative and not all zero, or any
+ * with %GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR
  * @rank: which patch is the answer, 0 being the best
  *
  * Looks for a target by the votes of its patches: in each window each patch is compared with its
@@ -136,7 +148,7 @@ gboolean gst_integral_histogram_grids (GstIntegralHistogram *histogram,
  * @rectangles: (array length=n): windows, in pixels
  * @n: number of windows, at least 1
  * @model: as many numbers as there are bins, none negative and not all zero; what they sum up to
- * does not matter
+ * does not matter. With %GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR any numbers
  * @measure: how to compare
  * @values: (out caller-allocates): room for a number for each window
  * @best: (out caller-allocates) (optional): the window that is most alike
@@ -160,7 +172,7 @@ gboolean gst_integral_histogram_likelihoods (GstIntegralHistogram *histogram,
  * @grids: (array length=n_grids): windows; several grids for several sizes
  * @n_grids: number of grids
  * @model: as many numbers as there are bins, none negative and not all zero; what they sum up to
- * does not matter
+ * does not matter. With %GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR any numbers
  * @measure: how to compare
  * @maps: (out caller-allocates) (optional): room for a number for each window, one grid after
  * another
@@ -189,7 +201,8 @@ gboolean gst_integral_histogram_likelihood_maps (GstIntegralHistogram *histogram
  * @error: return location for a #GError
  *
  * For each window the first bin up to which, itself included, lie at least @quantile of the
- * window's pixels, and one pixel at least; -1 for a window without pixels.
+ * window's pixels, and one pixel at least; -1 for a window without pixels. Of a histogram of
+ * weights it is @quantile of the sum of the window's weights.
  *
  * Returns: %TRUE, or %FALSE with @error set
  */

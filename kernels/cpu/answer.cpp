@@ -52,6 +52,18 @@ int count (const Shape &shape, const PlaneAccessor &plane, const Query &query)
 }
 
 template <class PlaneAccessor>
+int totals (const Shape &shape, const PlaneAccessor &plane, const Query &query)
+{
+  auto *const answers = static_cast<std::uint64_t *> (query.answers);
+  const std::size_t n = query.n_totals ();
+  return for_each (int (divide_up (n, std::size_t (kRun))), 1, nullptr, [&] (int run) {
+    for (std::size_t i = std::size_t (run) * kRun; i < std::min (n, (std::size_t (run) + 1) * kRun);
+         i++)
+      answers[i] = total_in (shape, plane, region_of_total (query, i, shape));
+  });
+}
+
+template <class PlaneAccessor>
 int quantiles (const Shape &shape, const PlaneAccessor &plane, const Query &query)
 {
   return in_runs (query.windows.size (), [&] (int first, int n) {
@@ -185,6 +197,7 @@ int answer (TensorView tensor, const Query &query)
     switch (query.question) {
       case Question::counts: return count<std::uint32_t> (shape, plane, query);
       case Question::sums: return count<std::uint64_t> (shape, plane, query);
+      case Question::totals: return totals (shape, plane, query);
       default: return quantiles (shape, plane, query);
     }
   });

@@ -4,7 +4,8 @@
 // from end to end: what the line below a row of windows has at their right sides and not at their
 // left, less the same of the line above, are their counts. The line below a window is also that
 // above the window which begins where this one ends. A model's next bin is fetched meanwhile, whose
-// lines lie a plane further. Windows of a list have no lines, and are counted one by one.
+// lines lie a plane further. Windows of a list have no lines, and are counted one by one. Where
+// bins have weights, all are counted once before, as their sum is what divides them.
 //
 // MeasureSum then takes the counts. Highway has these plain loops over windows compiled for each
 // instruction set, and the compiler turns them into vectors: measures have one source on all
@@ -214,6 +215,8 @@ public:
     constexpr int numbers = state_size (kMeasure);
     const int bins = shape_.bins, n = batch_.n_rows * stride_;
     place (model);
+    if (shape_.content == Content::weights)
+      weigh (model, n);
     for (int k = 0; k < numbers; k++)
       std::fill_n (numbers_[k], n, 0.0f);
     if (query_.has_bins_before ())
@@ -221,12 +224,17 @@ public:
         std::copy_n (carried, columns, own);
       });
     for (int b = 0; b < bins; b++) {
-      line_y_ = -1;
-      ahead_ = b + 1 < bins ? tensor_.layout.plane_pitch : 0;
+      begin (b);
       for (int first = 0; first < n; first += at_once_) {
         const int end = std::min (n, first + at_once_);
-        count (b, first / stride_, end / stride_);
-        add<kMeasure> (query_.models[std::size_t (model) * bins + b], first, end);
+        const float of_model = query_.models[std::size_t (model) * bins + b];
+        if (wide_) {
+          count_wide (b, first, end);
+          add<kMeasure> (of_model, wide_counts_, first, end);
+        } else {
+          count (b, first / stride_, end / stride_);
+          add<kMeasure> (of_model, counts_, first, end);
+        }
       }
     }
     if constexpr (numbers > kOfModel)
@@ -245,7 +253,11 @@ private:
   {
     const Region patch = patch_of (query_, model);
     const int width = std::min (patch.width, shape_.width), most = exact_pixels (shape_, 0);
-    in_lines_ = !query_.windows.list && width <= most;
+    const std::int64_t pixels = std::int64_t (width) * std::min (patch.height, shape_.height);
+    // weights that are not counted at once may add up to more than 32 bits
+    in_lines_ = !query_.windows.list
+                && (shape_.content == Content::weights ? pixels <= most : width <= most);
+    wide_ = shape_.content == Content::weights && !in_lines_;
     if (!in_lines_) {
       place_each (model);
       return;
@@ -257,7 +269,7 @@ private:
     left_ = { x, grid.step_x, one_line_ ? stride_ + steps : stride_, shape_.width };
     right_ = { x + patch.width, grid.step_x, stride_, shape_.width };
     exact_rows_ = std::min (shape_.height, most / std::max (1, width));
-    needs_anchors_ = std::int64_t (width) * std::min (patch.height, shape_.height) > 0xffff;
+    needs_anchors_ = pixels > 0xffff;
     float widths[Batch::kColumns];
     for (int i = 0; i < stride_; i++)
       widths[i] =
@@ -285,6 +297,55 @@ private:
       }
     std::ranges::transform (windows_, weights_,
                             [] (const Region &w) { return weight_of (w.width, w.height); });
+  }
+
+  /// Takes the weights again where bins have weights: what a unit of them is.
+  void weigh (int model, int n)
+  {
+    std::fill_n (totals_, n, 0);
+    if (brings_totals (shape_, query_))
+      for (int r = 0; r < batch_.n_rows; r++)
+        std::copy_n (query_.totals + std::size_t (model) * query_.windows.size ()
+                         + batch_.index (query_.windows, r),
+                     batch_.columns, totals_ + r * stride_);
+    else
+      add_up (n);
+    for (int i = 0; i < n; i++)
+      weights_[i] = weight_of (totals_[i]);
+  }
+
+  /// Adds all bins to the totals.
+  void add_up (int n)
+  {
+    for (int b = 0; b < shape_.bins; b++) {
+      begin (b);
+      for (int first = 0; first < n; first += at_once_) {
+        const int end = std::min (n, first + at_once_);
+        if (wide_)
+          count_wide (b, first, end);
+        else
+          count (b, first / stride_, end / stride_);
+        for (int i = first; i < end; i++)
+          totals_[i] += wide_ ? wide_counts_[i - first] : counts_[i - first];
+      }
+    }
+  }
+
+  void begin (int bin)
+  {
+    line_y_ = -1;
+    ahead_ = bin + 1 < shape_.bins ? tensor_.layout.plane_pitch : 0;
+  }
+
+  /// Adds up the weights of a bin in windows one by one.
+  void count_wide (int bin, int first, int end)
+  {
+    tensor_.with_planes ([&] (const auto &plane) {
+      const auto at = plane (bin);
+      for (int i = first; i < end; i++)
+        wide_counts_[i - first] =
+            sum_region<std::uint64_t> (at, windows_[i], exact_pixels (shape_, bin));
+    });
   }
 
   /// Counts the pixels of a bin in the windows of some rows.
@@ -337,13 +398,13 @@ private:
   }
 
   /// Adds a bin to the sums of windows first..end - 1, whose counts are at hand.
-  template <Measure kMeasure>
-  void add (float bin_of_model, int first, int end)
+  template <Measure kMeasure, class Count>
+  void add (float bin_of_model, const Count *HWY_RESTRICT counts, int first, int end)
   {
     const float q = MeasureSum<kMeasure>::prepared (bin_of_model);
     for (int i = first; i < end; i++) {
       auto sum = sum_of<kMeasure> (i);
-      sum.add (weights_[i] * float (counts_[i - first]), q);
+      sum.add (weights_[i] * float (counts[i - first]), q);
       store (sum, &numbers_[0][i]);
     }
   }
@@ -397,7 +458,7 @@ private:
   const int stride_, at_once_;  // windows of a row, and of rows that are counted at once
 
   // of the model at hand
-  bool in_lines_;
+  bool in_lines_, wide_;         // wide_: counts have 64 bits, as weights may want
   std::vector<Region> windows_;  // unless in lines
   bool one_line_;                // in which right sides follow left ones
   Sides left_, right_;
@@ -405,10 +466,12 @@ private:
   int exact_rows_;                                 // a part of so many does not overflow a counter
   bool needs_anchors_;
   float weights_[Batch::kWindows], numbers_[3][Batch::kWindows];
+  std::uint64_t totals_[Batch::kWindows];  // of weights
 
   // of the bin at hand
   std::size_t ahead_;  // bytes to the next bin's plane
   std::uint32_t counts_[Batch::kColumns];
+  std::uint64_t wide_counts_[Batch::kColumns];
   Line line_;  // the last one taken
   int line_y_, lines_at_ = 0;
   static constexpr int kLine = Batch::kColumns + kTilesMore;

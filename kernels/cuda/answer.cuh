@@ -5,6 +5,7 @@
 //   counts, sums  a block a window, a thread a bin, four loads each (eight with anchors; more where
 //                 the window must be cut, see region.hpp). In tiles, a warp some bins
 //                 (tiled_window.cuh)
+//   totals        a thread a window, or a patch of one
 //   likelihoods   a warp a window, a lane a bin; what the lanes find is added in the bins' order.
 //                 Maps of one window size have a better way (likelihood_map.cuh)
 //   quantiles     a thread a window, which runs through the bins
@@ -61,6 +62,18 @@ __global__ void count_windows_in_tiles (TensorInTiles tensor, Query query)
   }
 }
 
+/// Weights lie in rows alone.
+template <class Tensor>
+__global__ void totals (Tensor tensor, Query query)
+{
+  const std::size_t i = std::size_t (blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < query.n_totals ())
+    tensor.with_planes ([&] (const auto &plane) {
+      static_cast<std::uint64_t *> (query.answers)[i] =
+          total_in (tensor.shape, plane, region_of_total (query, i, tensor.shape));
+    });
+}
+
 template <class Tensor, class AnyQuery>
 __global__ void quantiles (Tensor tensor, AnyQuery query)
 {
@@ -69,8 +82,8 @@ __global__ void quantiles (Tensor tensor, AnyQuery query)
     tensor.with_planes ([&] (const auto &plane) { quantile (tensor.shape, plane, query, i); });
 }
 
-/// Calls `body` with a function of a bin, `first`, that returns to each lane of a warp the pixels
-/// in bin first + lane, where there is one.
+/// Calls `body` with a function of a bin, `first`, that returns to each lane of a warp the pixels,
+/// or weights, in bin first + lane, where there is one.
 template <class Tensor, class Body>
 __device__ void with_lanes_counts (const Tensor &tensor, const Region &window, Body body)
 {
@@ -82,10 +95,31 @@ __device__ void with_lanes_counts (const Tensor &tensor, const Region &window, B
     tensor.with_planes ([&] (const auto &plane) {
       body ([&] (int first) {
         const int own = min (first + int (threadIdx.x % kWarp), shape.bins - 1);
-        return sum_region<std::uint32_t> (plane (own), window, exact_pixels (shape, own));
+        return amount_in (shape, plane, own, window);
       });
     });
   }
+}
+
+/// Returns weight_in () to the lanes of a warp, of which each adds up some of the bins.
+template <class Tensor, class AnyQuery>
+__device__ float weight_in_warp (const Tensor &tensor, const AnyQuery &query, std::size_t i,
+                                 const Region &window)
+{
+  const Shape &shape = tensor.shape;
+  if constexpr (std::is_same_v<Tensor, TensorInRows>)
+    if (shape.content == Content::weights) {
+      if (brings_totals (shape, query))
+        return weight_of (query.totals[i]);
+      unsigned long long total = 0;  // which shuffles know
+      tensor.with_planes ([&] (const auto &plane) {
+        total = total_in (shape, plane, window, int (threadIdx.x % kWarp), kWarp);
+      });
+      for (int step = kWarp / 2; step > 0; step /= 2)
+        total += shuffle_xor (total, step);
+      return weight_of (std::uint64_t (total));
+    }
+  return weight_of (window.width, window.height);
 }
 
 template <Measure kMeasure, class Tensor, class AnyQuery>
@@ -97,7 +131,7 @@ likelihoods (Tensor tensor, AnyQuery query)
   if (i >= query.windows.size ())
     return;
   const Region window = window_of (query.windows, i, shape);
-  const float weight = weight_of (window.width, window.height);
+  const float weight = weight_in_warp (tensor, query, i, window);
   MeasureSum<kMeasure> sum (query.bins_of (shape), weight == 0);
   resume (query, i, sum);
   with_lanes_counts (tensor, window, [&] (const auto &count) {
@@ -119,13 +153,19 @@ template <Measure kMeasure, class PlaneAccessor, class AnyQuery, class Store>
 __device__ void likelihood (const Shape &shape, const PlaneAccessor &plane, const AnyQuery &query,
                             std::size_t i, const Region &window, const float *model, Store &&store)
 {
-  const float weight = weight_of (window.width, window.height);
+  const float weight = weight_in (shape, plane, query, i, window);
   MeasureSum<kMeasure> sum (query.bins_of (shape), weight == 0);
   resume (query, i, sum);
-  for (int b = 0; b < shape.bins; b++)
-    sum.add (weight
-                 * float (sum_region<std::uint32_t> (plane (b), window, exact_pixels (shape, b))),
-             sum.prepared (model[b]));
+  const auto add_bins = [&] (auto zero) {
+    for (int b = 0; b < shape.bins; b++)
+      sum.add (
+          weight * float (sum_region<decltype (zero)> (plane (b), window, exact_pixels (shape, b))),
+          sum.prepared (model[b]));
+  };
+  if (shape.content == Content::weights)
+    add_bins (std::uint64_t ());
+  else
+    add_bins (std::uint32_t ());
   finish (shape, query, i, sum, store);
 }
 
@@ -183,6 +223,16 @@ void launch_count_windows (const Tensor &tensor, const Query &query, Stream stre
   }
 }
 
+template <class Tensor>
+void launch_totals (const Tensor &tensor, const Query &query, Stream stream)
+{
+  if constexpr (std::is_same_v<Tensor, TensorInRows>) {
+    const std::size_t threads = kAnswerThreads;
+    totals<<<unsigned (divide_up (query.n_totals (), threads)), kAnswerThreads, 0, stream>>> (
+        tensor, query);
+  }
+}
+
 /// Launches kernels for questions that may carry something; those for a Query have more code and
 /// registers than those for a WholeQuery.
 template <class Tensor, class AnyQuery>
@@ -212,7 +262,8 @@ void launch_comparison (const Tensor &tensor, const AnyQuery &query, Stream stre
       });
       break;
     case Question::counts:
-    case Question::sums: break;  // launch_count_windows is for them
+    case Question::sums:
+    case Question::totals: break;  // launch () has others for them
   }
 }
 
@@ -224,6 +275,8 @@ void launch (const Tensor &tensor, const Query &query, Stream stream)
     launch_count_windows<std::uint32_t> (tensor, query, stream);
   else if (query.question == Question::sums)
     launch_count_windows<std::uint64_t> (tensor, query, stream);
+  else if (query.question == Question::totals)
+    launch_totals (tensor, query, stream);
   else if (query.has_bins_before () || query.has_bins_after (tensor.shape))
     launch_comparison (tensor, query, stream);
   else

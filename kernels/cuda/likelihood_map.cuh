@@ -69,11 +69,39 @@ private:
 
   __device__ void start ()
   {
-    for (int k = 0; k < kChain; k++) {
+    for (int k = 0; k < kChain; k++)
       weight_[k] = weight_of (x1_ - x0_, y_[k + 1] - y_[k]);
+    if (shape_.content == Content::weights)
+      weigh ();
+    for (int k = 0; k < kChain; k++)
       sums_[k] = { query_.bins_of (shape_), weight_[k] == 0 };
-    }
     for_each_window ([&] (int k, std::int64_t at) { resume (query_, at, sums_[k]); });
+  }
+
+  /// Takes the weights again where bins have weights. Totals of windows that are counted at once
+  /// fit 32 bits.
+  __device__ void weigh ()
+  {
+    if (brings_totals (shape_, query_)) {
+      for_each_window (
+          [&] (int k, std::int64_t at) { weight_[k] = weight_of (query_.totals[at]); });
+      return;
+    }
+    std::uint32_t totals[kChain] = {};
+    for (int b = 0; b < shape_.bins; b++) {
+      const ChainElements elements = load (b);
+#pragma unroll
+      for (int k = 0; k < kChain; k++)
+        totals[k] += row_of (elements, k + 1) - row_of (elements, k);
+    }
+    for (int k = 0; k < kChain; k++)
+      weight_[k] = weight_of (std::uint64_t (totals[k]));
+  }
+
+  /// Returns what the windows have in a row and all above.
+  __device__ std::uint32_t row_of (const ChainElements &elements, int k) const
+  {
+    return (elements.in[k] - (elements.before[k] & keep_before_)) & keep_[k];
   }
 
   __device__ ChainElements load (int bin) const
@@ -105,7 +133,7 @@ private:
         std::uint32_t row[kChain + 1];
 #pragma unroll
         for (int k = 0; k <= kChain; k++)
-          row[k] = (ahead[a].in[k] - (ahead[a].before[k] & keep_before_)) & keep_[k];
+          row[k] = row_of (ahead[a], k);
         ahead[a] = load (first + a + kAhead);
         if (first + a < shape_.bins)
 #pragma unroll

@@ -121,6 +121,23 @@ GST_START_TEST (numbers)
 }
 GST_END_TEST;
 
+/// Weights of any sign are a linear score, and a model for nothing else.
+GST_START_TEST (weights)
+{
+  const Picture picture (48, 36, 4);
+  const Numbers model = { 0.5, -1, 2, 0, 1.5, -0.25, 1, 0 };
+  Likelihood likelihood ("mode=gray measure=linear histogram=.5,-1,2,0,1.5,-.25,1,-0",
+                         picture.caps ());
+  const Truth truth = truth_of (picture, { 48, 36, {}, 12, 9, 2, "linear" }, model);
+  fail_unless (std::ranges::min (truth.values) < 0.2 && std::ranges::max (truth.values) > 0.8);
+  check_levels (likelihood.bytes (counted (picture)), truth, 48, "weights");
+  likelihood.set_text ("measure", "l1");
+  const std::string error = likelihood.error_of (counted (picture));
+  fail_unless (error.find ("-1 cannot be in a histogram unless measure=linear") != error.npos, "%s",
+               error.c_str ());
+}
+GST_END_TEST;
+
 namespace {
 
 /// Compares a blend with the colours over the frame, each pixel as opaque as it is alike. The
@@ -360,6 +377,7 @@ static Suite *likelihood_suite ()
   tcase_add_test (tests, bins);
   tcase_add_test (tests, models);
   tcase_add_test (tests, numbers);
+  tcase_add_test (tests, weights);
   tcase_add_test (tests, formats);
   tcase_add_test (tests, opacities);
   tcase_add_test (tests, ends_of_a_blend);

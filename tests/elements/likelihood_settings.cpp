@@ -180,7 +180,8 @@ GST_START_TEST (bad_settings)
          Case{ "histogram", "1 2", "comma is missing at \"2\"", "commas" },
          Case{ "histogram", "1;2", "comma is missing at \";2\"", "commas" },
          Case{ "histogram", "1,x", "missing at \"x\"", "0 or more" },
-         Case{ "histogram", "1,-2", "-2 cannot be", "0 or more" },
+         Case{ "histogram", "1,-2", "-2 cannot be in a histogram unless measure=linear",
+               "0 or more" },
          Case{ "histogram", "1,nan", "nan cannot be", "0 or more" },
          Case{ "histogram", "inf,1", "inf cannot be", "0 or more" },
          Case{ "histogram", "1,1e99", "1e99 is out of range", "0 or more" },
@@ -254,8 +255,8 @@ GST_START_TEST (properties)
   }
   fail_unless (
       names
-      == std::set<std::string> ({ "histogram", "measure", "messages", "mode", "model", "opacity",
-                                  "scale", "step", "window-height", "window-width" }));
+      == std::set<std::string> ({ "feature", "histogram", "measure", "messages", "mode", "model",
+                                  "opacity", "scale", "step", "window-height", "window-width" }));
   gst_object_unref (element);
 }
 GST_END_TEST;

@@ -68,7 +68,7 @@ inline std::vector<std::string> measures ()
 inline double level (const std::string &measure, double value, int bins)
 {
   if (is_similarity (measure))
-    return 255 * std::max (value, 0.0);
+    return 255 * std::clamp (value, 0.0, 1.0);
   if (measure == "chi-square" || measure == "kullback-leibler")
     return 255 / (1 + value);
   const double bound = measure == "l1"               ? 2
@@ -130,8 +130,9 @@ inline Truth truth_of (const Picture &picture, const Search &s, const Numbers &m
   for (const int y : ys)
     for (const int x : xs) {
       truth.windows.push_back ({ x - w / 2, y - h / 2, w, h });
-      truth.values.push_back (formula (
-          s.measure, shares (picture.histogram (truth.windows.back (), s.bins)), shares (model)));
+      truth.values.push_back (formula (s.measure,
+                                       shares (picture.histogram (truth.windows.back (), s.bins)),
+                                       model_of (s.measure, model)));
       const double value = truth.values.back (), best = truth.values[truth.best];
       if (is_similarity (s.measure) ? value > best : value < best)
         truth.best = truth.values.size () - 1;
@@ -147,7 +148,11 @@ inline Truth truth_of (const Picture &picture, const Search &s, const Numbers &m
 
 inline Truth truth_of (const Picture &picture, const Search &s)
 {
-  return truth_of (picture, s, picture.histogram (s.model, s.bins));
+  Numbers model = picture.histogram (s.model, s.bins);
+  const double most = std::ranges::max (model);
+  for (double &bin : model)
+    bin /= most;
+  return truth_of (picture, s, model);
 }
 
 /// The frame with its integral histogram, and behind that perhaps more elements.

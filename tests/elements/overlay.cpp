@@ -448,9 +448,9 @@ GST_START_TEST (properties)
     fail_unless (g_param_value_defaults (specs[i], &value), "%s", specs[i]->name);
     g_value_unset (&value);
   }
-  fail_unless (
-      names
-      == std::set<std::string> ({ "histograms", "labels", "line-width", "regions", "trail" }));
+  fail_unless (names
+               == std::set<std::string> (
+                   { "feature", "histograms", "labels", "line-width", "regions", "trail" }));
   gst_object_unref (element);
 }
 GST_END_TEST;

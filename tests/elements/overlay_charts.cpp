@@ -389,6 +389,10 @@ GST_START_TEST (features_are_named)
   fail_unless_equals_int (behind ("value", "false", 1).first, 0);
   fail_unless (behind ("value", "true", 1).first > 200);
   fail_unless (behind ("saturation", "true", 1).first > behind ("value", "true", 1).first);
+  // as are weights
+  fail_unless (behind ("luma weight=gradient", "true", 1).first > 200);
+  fail_unless (behind ("value soft=true", "true", 1).first > behind ("value", "true", 1).first);
+  fail_unless_equals_int (behind ("value soft=true", "false", 1).first, 0);
   // it goes where there is no room, and how many charts are missing stays
   fail_unless_equals_int (behind ("saturation", "true", 8).first, kChartWidth * kChartHeight);
   fail_unless (behind ("saturation", "true", 9) == behind ("luma", "true", 9));

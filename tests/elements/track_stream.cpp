@@ -337,6 +337,7 @@ GST_START_TEST (bad_settings)
                                    { "search-range=0",
                                      "search-range=0 is out of range: set it to 1 to 256" },
                                    { "strips=99", "strips=99 is out of range" },
+                                   { "measure=linear", "set another measure, as bhattacharyya" },
                                    { "targets=1,1,0,4", "is empty" } };
   for (const auto &[setting, wanted] : cases) {
     g_autoptr (GstElement) track =

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,67 @@ struct Setup {
   std::string line, counter, strategy;
   bool limited;  // by max-device-memory
   guint interval;
+  bool weighted = false, soft = false;  // weight=gradient, and soft=true
+
+  GstIntegralHistogramContent content () const
+  {
+    return tables             ? GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS
+           : weighted || soft ? GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS
+                              : GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
+  }
 };
+
+/// What a pixel adds to its bin, and to the next one.
+struct Votes {
+  guint bin, own, next;
+
+  guint64 to (guint plane) const
+  {
+    return (plane == bin ? own : 0) + (plane == bin + 1 ? next : 0);
+  }
+};
+
+/// Returns the votes of a pixel, by the length of the gradient or by one; with soft bins it lies
+/// between the middles of two of them, in parts of 1/256.
+inline Votes votes_of (const Picture &picture, const Setup &setup, int x, int y)
+{
+  const auto at = [&] (int column, int row) {
+    column = std::clamp (column, 0, picture.width - 1);
+    row = std::clamp (row, 0, picture.height - 1);
+    return int (picture.values[gsize (row) * gsize (picture.width) + gsize (column)]);
+  };
+  const int value = at (x, y), bins = int (setup.planes);
+  guint weight = setup.soft ? 256 : 1;
+  if (setup.weighted)
+    weight = guint (std::lround (
+        8 * std::hypot (at (x + 1, y) - at (x - 1, y), at (x, y + 1) - at (x, y - 1))));
+  if (!setup.soft)
+    return { guint (value * bins / 256), weight, 0 };
+  // in 512ths of a bin, from the first one's middle
+  const int place = std::clamp ((2 * value + 1) * bins - 256, 0, 512 * (bins - 1));
+  const guint next = (weight * guint (place % 512 / 2) + 128) >> 8;
+  return { guint (place / 512), weight - next, next };
+}
+
+inline Sums add_votes (const Picture &picture, const Setup &setup, const GstVideoRectangle &r)
+{
+  Sums sums (setup.planes);
+  const gint64 right = std::min<gint64> (gint64 (r.x) + r.w, picture.width),
+               bottom = std::min<gint64> (gint64 (r.y) + r.h, picture.height);
+  for (gint64 y = std::max (r.y, 0); y < bottom; y++)
+    for (gint64 x = std::max (r.x, 0); x < right; x++) {
+      const Votes votes = votes_of (picture, setup, int (x), int (y));
+      sums[votes.bin] += votes.own;
+      if (votes.next > 0)
+        sums[votes.bin + 1] += votes.next;
+    }
+  return sums;
+}
 
 inline Sums add_up (const Picture &picture, const Setup &setup, const GstVideoRectangle &r)
 {
+  if (setup.content () == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS)
+    return add_votes (picture, setup, r);
   return setup.tables ? add_pixels (picture.values, picture.width, r, int (setup.planes))
                       : count_pixels (picture.values, picture.width, r, int (setup.planes));
 }
@@ -48,6 +106,7 @@ inline void check_every_element (GstIntegralHistogram *histogram, const Picture 
   const gsize row_pitch = gst_integral_histogram_get_row_pitch (histogram),
               plane_pitch = gst_integral_histogram_get_plane_pitch (histogram);
   const bool tiled = setup.counter == "u8-tiled", narrow = !tiled && setup.counter != "u32";
+  const bool weights = setup.content () == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS;
   for (guint plane = 0; plane < setup.planes; plane++) {
     std::vector<guint32> above (gsize (picture.width));
     for (int y = 0; y < picture.height; y++) {
@@ -55,9 +114,10 @@ inline void check_every_element (GstIntegralHistogram *histogram, const Picture 
       const guint8 *const row = map.data + plane * plane_pitch + gsize (y) * row_pitch;
       for (int x = 0; x < picture.width; x++) {
         const guint32 value = picture.values[gsize (y) * gsize (picture.width) + gsize (x)];
-        so_far += !setup.tables ? value * setup.planes / 256 == plane
-                  : plane == 0  ? value
-                                : value * value;
+        so_far += weights         ? guint32 (votes_of (picture, setup, x, y).to (plane))
+                  : !setup.tables ? value * setup.planes / 256 == plane
+                  : plane == 0    ? value
+                                  : value * value;
         above[gsize (x)] += so_far;
         const guint32 element =
             tiled    ? gst_integral_histogram_get_element (histogram, map.data, plane, x, y)
@@ -95,7 +155,8 @@ inline void check_histogram (GstIntegralHistogram *histogram, const Picture &pic
                "plane %u of %d,%d,%d,%d is %" G_GUINT64_FORMAT " instead of %" G_GUINT64_FORMAT, p,
                r.x, r.y, r.w, r.h, answers[i * setup.planes + p], truth[p]);
   }
-  if (picture.values.size () * setup.planes < 400000)
+  const bool weights = setup.content () == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS;
+  if (picture.values.size () * setup.planes < (weights ? 100000 : 400000))
     check_every_element (histogram, picture, setup);
 }
 

@@ -150,9 +150,11 @@ inline std::vector<float> models_from (Bytes &bytes, gsize n)
   return models;
 }
 
-/// Tells whether each run of `bins` numbers is a model.
-inline bool are_models (const std::vector<float> &numbers, gsize bins)
+/// Tells whether each run of `bins` numbers is a model for the measure.
+inline bool are_models (const std::vector<float> &numbers, gsize bins, guint measure)
 {
+  if (measure == GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR)
+    return std::ranges::all_of (numbers, [] (float number) { return std::isfinite (number); });
   for (gsize from = 0; from < numbers.size (); from += bins) {
     double sum = 0;
     for (gsize b = 0; b < bins; b++) {

@@ -144,11 +144,11 @@ void ask_likelihoods (const Tensor &tensor, Bytes &bytes)
   std::vector<float> values (rectangles.size ());
   Best best;
   Verdict verdict;
-  if (!verdict.check (gst_integral_histogram_likelihoods (tensor.histogram, rectangles.data (),
-                                                          guint (rectangles.size ()), model.data (),
-                                                          Measure (measure), values.data (), &best,
-                                                          verdict.error ()),
-                      !tensor.sums && are_models (model, tensor.planes) && is_measure (measure)))
+  if (!verdict.check (
+          gst_integral_histogram_likelihoods (
+              tensor.histogram, rectangles.data (), guint (rectangles.size ()), model.data (),
+              Measure (measure), values.data (), &best, verdict.error ()),
+          !tensor.sums && are_models (model, tensor.planes, measure) && is_measure (measure)))
     return;
   for (gsize i = 0; i < values.size (); i++)
     check_likelihood (tensor, window_of (rectangles[i]), model.data (), Measure (measure),
@@ -164,8 +164,8 @@ void ask_likelihood_maps (const Tensor &tensor, Bytes &bytes)
   std::vector<float> maps (count_windows (grids) + 1);
   std::vector<Best> bests (grids.size () + 1), bests_alone (grids.size () + 1);
   Verdict verdict, alone;
-  const bool valid = !tensor.sums && are_models (model, tensor.planes) && all_valid (grids)
-                     && (grids.empty () || is_measure (measure));
+  const bool valid = !tensor.sums && are_models (model, tensor.planes, measure) && all_valid (grids)
+                     && is_measure (measure);
   const guint n_grids = guint (grids.size ());
   if (!verdict.check (gst_integral_histogram_likelihood_maps (
                           tensor.histogram, grids.data (), n_grids, model.data (),
@@ -267,7 +267,7 @@ void ask_vote_maps (const Tensor &tensor, Bytes &bytes)
                                                         Measure (measure), map.data (), &best,
                                                         verdict.error ()),
                       !tensor.sums && !patches.empty () && rank < patches.size () && is_valid (grid)
-                          && is_measure (measure) && are_models (models, tensor.planes)))
+                          && is_measure (measure) && are_models (models, tensor.planes, measure)))
     return;
   const gint64 n = gint64 (grid.columns) * grid.rows;
   for (gint64 i = 0; i < n; i += 1 + n / 8)
@@ -300,7 +300,8 @@ void ask_maps_in_bytes (const Tensor &tensor, Bytes &bytes)
   g_autoptr (GBytes) likelihoods = gst_integral_histogram_query_likelihood_map (
       tensor.histogram, &grid, model.data (), n_model, Measure (measure), &best, compared.error ());
   compared.check (likelihoods, askable && n_model == tensor.planes
-                                   && are_models (model, tensor.planes) && is_measure (measure));
+                                   && are_models (model, tensor.planes, measure)
+                                   && is_measure (measure));
   g_autoptr (GBytes) quantiles = gst_integral_histogram_query_quantile_map (
       tensor.histogram, &grid, quantile, ranked.error ());
   ranked.check (quantiles, askable && quantile >= 0 && quantile <= 1);
@@ -309,7 +310,7 @@ void ask_maps_in_bytes (const Tensor &tensor, Bytes &bytes)
       Measure (measure), nullptr, voted.error ());
   voted.check (votes, askable && n_values % 4 == 0 && n_values > 0
                           && n_models == n_values / 4 * tensor.planes && rank < n_values / 4
-                          && are_models (models, tensor.planes) && is_measure (measure));
+                          && are_models (models, tensor.planes, measure) && is_measure (measure));
 }
 
 /// Looks where the tensor lies, and at each of its elements.

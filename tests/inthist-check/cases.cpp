@@ -70,6 +70,24 @@ void draw (const Case &c, int channels, Bytes &pixels)
     }
 }
 
+/// Any bin but for some pixels in none, and what that and the next one get: as much as there may
+/// be, or all of it where the picture is bright.
+void draw_weights (const Case &c, Bytes &pixels)
+{
+  std::mt19937 random (c.seed);
+  const Shape &shape = c.shape;
+  for (int y = 0; y < shape.height; y++)
+    for (int x = 0; x < shape.width; x++) {
+      const int value = luma (c.pattern, x, y, shape.width, shape.height, random),
+                own = value == 255 ? 4095 : int (random () % 4096) * value / 255,
+                next = int (random () % unsigned (4096 - own));
+      const bool none = c.pattern == Pattern::noise && random () % 16 == 0 && shape.bins < 256;
+      const std::uint32_t bin = none ? 255 : unsigned (value * shape.bins / 256),
+                          word = bin | unsigned (own) << 8 | unsigned (next) << 20;
+      std::memcpy (&pixels[y * c.stride () + x * sizeof word], &word, sizeof word);
+    }
+}
+
 /// Layouts, alignments and gaps in turn, by the number of the case.
 Case laid_out (const Shape &shape, Pattern pattern, std::size_t number, unsigned seed)
 {
@@ -87,18 +105,18 @@ Case laid_out (const Shape &shape, Pattern pattern, std::size_t number, unsigned
   return c;
 }
 
+constexpr int kSizes[][2] = {
+  { 1, 1 },     { 1, 37 },    { 37, 1 },    { 2, 2 },     { 15, 31 },   { 16, 32 },   { 17, 33 },
+  { 63, 63 },   { 64, 64 },   { 65, 65 },   { 127, 63 },  { 128, 64 },  { 129, 65 },  { 255, 63 },
+  { 256, 64 },  { 257, 65 },  { 127, 129 }, { 128, 128 }, { 129, 127 }, { 101, 77 },  { 3, 191 },
+  { 333, 97 },  { 1021, 41 }, { 511, 192 }, { 512, 95 },  { 640, 480 }, { 641, 479 }, { 2049, 5 },
+  { 3840, 4 },  { 4225, 4 },  { 2049, 67 }, { 4100, 33 }, { 4369, 17 }, { 4370, 17 }, { 17, 4370 },
+  { 8192, 20 }, { 14336, 5 }, { 14337, 5 }, { 70000, 3 }, { 3, 70000 },
+};
+constexpr int kBins[] = { 1, 2, 3, 16, 17, 32, 255, 256 };
+
 void add_histograms (std::vector<Case> &list, std::mt19937 &random, bool small)
 {
-  static constexpr int kSizes[][2] = {
-    { 1, 1 },     { 1, 37 },    { 37, 1 },    { 2, 2 },     { 15, 31 },   { 16, 32 },
-    { 17, 33 },   { 63, 63 },   { 64, 64 },   { 65, 65 },   { 127, 63 },  { 128, 64 },
-    { 129, 65 },  { 255, 63 },  { 256, 64 },  { 257, 65 },  { 127, 129 }, { 128, 128 },
-    { 129, 127 }, { 101, 77 },  { 3, 191 },   { 333, 97 },  { 1021, 41 }, { 511, 192 },
-    { 512, 95 },  { 640, 480 }, { 641, 479 }, { 2049, 5 },  { 3840, 4 },  { 4225, 4 },
-    { 2049, 67 }, { 4100, 33 }, { 4369, 17 }, { 4370, 17 }, { 17, 4370 }, { 8192, 20 },
-    { 14336, 5 }, { 14337, 5 }, { 70000, 3 }, { 3, 70000 },
-  };
-  static constexpr int kBins[] = { 1, 2, 3, 16, 17, 32, 255, 256 };
   const std::size_t most_pixels = small ? 20000 : SIZE_MAX,
                     most_elements = small ? 1 << 20 : 10 << 20;
   std::size_t turn = 0;
@@ -131,6 +149,27 @@ void add_histograms (std::vector<Case> &list, std::mt19937 &random, bool small)
          1 + random () % std::min<std::size_t> (256, most_elements / 4 / width / height),
          Pattern (random () % kPictures));
   }
+}
+
+/// Weighted pixels of all sizes and bins, and sums of more than 32 bits.
+void add_weights (std::vector<Case> &list, std::mt19937 &random, bool small)
+{
+  const std::size_t most_elements = small ? 1 << 18 : 4 << 20;
+  std::size_t turn = 0;
+  const auto add = [&] (int width, int height, int bins, Pattern pattern) {
+    list.push_back (laid_out ({ width, height, bins, Type::u32, Content::weights, Type::u32 },
+                              pattern, list.size (), random ()));
+  };
+  for (const auto &[width, height] : kSizes)
+    for (const int bins : kBins) {
+      if (std::size_t (width) * height * bins > most_elements || (small && ++turn % 5 != 0))
+        continue;
+      add (width, height, bins, Pattern::noise);
+      if (!small)
+        add (width, height, bins, Pattern (++turn % kPictures));
+    }
+  if (!small)
+    add (1301, 1170, 2, Pattern::full);
 }
 
 void add_tables (std::vector<Case> &list, std::mt19937 &random, bool small)
@@ -325,6 +364,10 @@ Bytes pixels_of (const Case &c)
   // 0xff between rows is a NaN in a float and much in an integer
   Bytes pixels (c.stride () * (c.shape.height - 1) + c.shape.width * bytes_of (c.shape.pixel),
                 0xff);
+  if (c.shape.content == Content::weights) {
+    draw_weights (c, pixels);
+    return pixels;
+  }
   switch (c.shape.pixel) {
     case Type::u8: draw<std::uint8_t> (c, 1, pixels); break;
     case Type::u32: draw<std::uint32_t> (c, 1, pixels); break;
@@ -341,6 +384,8 @@ std::string name_of (const Shape &shape)
   if (shape.content == Content::bins)
     return text ("%dx%dx%d %s", shape.width, shape.height, shape.bins,
                  inthist::name_of (shape.counter));
+  if (shape.content == Content::weights)
+    return text ("%dx%dx%d weights", shape.width, shape.height, shape.bins);
   return text ("%dx%d %s:%s%s", shape.width, shape.height, inthist::name_of (shape.pixel),
                inthist::name_of (shape.counter), shape.bins == 1 ? "" : "x2");
 }
@@ -362,7 +407,8 @@ std::vector<Shape> kinds ()
            table (Type::u32, Type::u32, 1),
            table (Type::f32, Type::f32, 1),
            table (Type::f64, Type::f64, 1),
-           table (Type::f32x4, Type::f32x4, 1) };
+           table (Type::f32x4, Type::f32x4, 1),
+           { 1, 1, 1, Type::u32, Content::weights, Type::u32 } };
 }
 
 std::vector<Case> case_list (unsigned seed, bool small)
@@ -374,6 +420,7 @@ std::vector<Case> case_list (unsigned seed, bool small)
   if (!small)
     add_video (list);
   add_groups (list, random, small);
+  add_weights (list, random, small);
   return list;
 }
 

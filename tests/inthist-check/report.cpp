@@ -53,7 +53,7 @@ std::string in_csv (const std::string &plain)
 
 const char *name_of (Content content)
 {
-  return content == Content::bins ? "bins" : "powers";
+  return content == Content::bins ? "bins" : content == Content::weights ? "weights" : "powers";
 }
 
 std::string stages_of (const Row &row, const char *between)

@@ -179,6 +179,30 @@ void sum_powers (const Shape &shape, const Bytes &pixels, std::size_t stride, co
   }
 }
 
+/// Adds up what each pixel gives a bin: its own share to its bin, and the other to the next, the
+/// first being next to the last. The third number of a word is for that one.
+void sum_weights (const Shape &shape, const Bytes &pixels, std::size_t stride, const Layout &layout,
+                  Bytes &wanted)
+{
+  tbb::parallel_for (0, shape.bins, [&] (int b) {
+    std::vector<std::uint32_t> above (shape.width);
+    for (int y = 0; y < shape.height; y++) {
+      std::uint32_t row = 0;
+      for (int x = 0; x < shape.width; x++) {
+        const auto word = at<std::uint32_t> (&pixels[y * stride], x);
+        const int bin = int (word % 256);
+        if (bin < shape.bins && bin == b)
+          row += word / 256 % 4096;
+        if (bin < shape.bins && (bin + 1) % shape.bins == b)
+          row += word / (256 * 4096);
+        above[x] += row;
+      }
+      std::memcpy (&wanted[b * layout.plane_pitch + y * layout.row_pitch], above.data (),
+                   above.size () * sizeof above[0]);
+    }
+  });
+}
+
 /// Follows the definition, for frames that are small enough to count every rectangle.
 void count_every_pixel (const Shape &shape, const Bytes &pixels, std::size_t stride,
                         const Layout &layout, const Bytes &wanted)
@@ -259,6 +283,8 @@ Truth::Truth (const Shape &s, Bytes pixels, std::size_t stride)
       count_anchors (shape, pixels_, stride_, &wanted_[shape.bins * layout_.plane_pitch]);
     if (std::int64_t (shape.width) * shape.height <= 300)
       count_every_pixel (shape, pixels_, stride_, layout_, wanted_);
+  } else if (shape.content == Content::weights) {
+    sum_weights (shape, pixels_, stride_, layout_, wanted_);
   } else if (shape.pixel == Type::u8) {
     sum_powers<std::uint8_t> (shape, pixels_, stride_, layout_, wanted_);
   } else {

@@ -45,7 +45,7 @@ Shape shape_of (Shape kind, int width, int height, int bins)
 {
   kind.width = width;
   kind.height = height;
-  if (kind.content == Content::bins)
+  if (kind.content != Content::powers)
     kind.bins = bins;
   return kind;
 }
@@ -274,6 +274,8 @@ private:
                                   shape_of (kind, 8192, 8192, 128) }) {
         if (!is_valid (shape))
           continue;
+        if (kind.content == Content::weights && !strategy.takes_weights)
+          continue;  // which is no limit, but a property
         const bool takes = accepts (strategy, shape);
         if (!takes && strategy.makes_tiles != (shape.counter == Type::u8_tiled)) {
           refuses = refuses || strategy.makes_tiles;  // no other strategy states that limit

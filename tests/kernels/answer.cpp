@@ -33,26 +33,6 @@ std::vector<std::vector<float>> models (const Bytes &image, const Shape &shape,
   return { { seen.begin (), seen.end () }, few, even };
 }
 
-/// Windows of every kind, in lists and on grids.
-std::vector<Asked> windows_of (const Shape &shape)
-{
-  const int w = shape.width, h = shape.height;
-  const Grid grids[] = {
-    { w / 4 + 1, h / 3 + 1, 0, 0, 1 + w / 30, 1 + h / 8, std::min (w, 30), 5 },  // most inside
-    { w / 2 + 1, h / 2 + 1, -w, -h, w / 5 + 1, h / 2 + 1, 11,
-      5 },                               // over each border, and nowhere near the frame
-    { w, h, 0, 0, 1, 1, 1, 1 },          // the frame
-    { 1, 1, w - 3, h - 2, 1, 1, 7, 4 },  // pixels, and none
-    { 5, 6, -7, -9, 1, 2, std::min (w, 40) + 9, std::min (h, 40) / 2 + 9 },  // many chains
-    { w / 3 + 1, 2 * (h / 6 + 1), -2, w / 2 - h, 1, h / 6 + 1, std::min (w, 9), 14 },  // few
-  };
-  std::vector<Asked> all;
-  for (const Grid &grid : grids)
-    all.push_back ({ .grid = grid });
-  all.push_back ({ .list = rectangles (w, h, 40) });
-  return all;
-}
-
 constexpr struct {
   int width, height, bins;
   Pattern pattern;
@@ -107,13 +87,13 @@ void run_likelihoods (Device device)
                     for (int m = 0; m < kMeasures; m++) {
                       asked.question = Question::likelihoods;
                       asked.measure = Measure (m);
-                      asked.models = model;
+                      asked.models = tried_with (name_of (asked.measure), model);
                       Best best;
                       const auto got = tensor.ask<float> (asked, &best);
                       for (int i = 0; i < asked.n (); i++)
                         expect_near (c, asked.measure, asked.window (i), got[i],
                                      formula (name_of (asked.measure), histograms[i],
-                                              { model.begin (), model.end () }));
+                                              { asked.models.begin (), asked.models.end () }));
                       expect_best (c, asked, got, best);
                     }
                 }
@@ -171,7 +151,7 @@ void run_maps (Device device)
       Asked asked{ .question = Question::likelihoods, .grid = grid };
       for (int m = 0; m < kMeasures; m++) {
         asked.measure = Measure (m);
-        asked.models = models (image, c.shape, random)[m % 3];
+        asked.models = tried_with (name_of (asked.measure), models (image, c.shape, random)[m % 3]);
         Best best;
         const auto got = tensor.ask<float> (asked, &best);
         for (int i = 0; i < asked.n (); i += 1 + asked.n () / 500) {
@@ -212,19 +192,6 @@ void run_quantiles (Device device)
   });
 }
 
-/// Patches that lie in and around a window, some of no pixels, one of a negative size.
-std::vector<Region> patches_of (const Shape &shape, int n, std::mt19937 &random)
-{
-  std::vector<Region> patches;
-  for (int i = 0; i < n; i++)
-    patches.push_back (
-        { int (random () % (shape.width + 2)) - 2, int (random () % (shape.height + 2)) - 2,
-          int (random () % (shape.width / 2 + 2)), int (random () % (shape.height / 2 + 2)) });
-  if (n > 3)
-    patches[1] = { 0, 0, -300, 2 };
-  return patches;
-}
-
 void run_votes (Device device)
 {
   for_frames (
@@ -240,6 +207,7 @@ void run_votes (Device device)
             const auto &model = all_models[p % all_models.size ()];
             asked.models.insert (asked.models.end (), model.begin (), model.end ());
           }
+          asked.models = tried_with (name_of (asked.measure), asked.models);
           Best best;
           const auto got = tensor.ask<float> (asked, &best);
           for (int i = 0; i < asked.n (); i++) {
@@ -274,7 +242,7 @@ void run_same_bits (Device device)
           for (int m = 0; m < kMeasures; m++) {
             asked.question = Question::likelihoods;
             asked.measure = Measure (m);
-            asked.models = all_models[0];
+            asked.models = tried_with (name_of (asked.measure), all_models[0]);
             const auto compare = [&] {
               Best best, wanted_best;
               const auto got = tensor.ask<float> (asked, &best),
@@ -379,7 +347,7 @@ void run_groups (Device device)
             for (int m = many ? int (random () % 4) : 0; m < kMeasures; m += many ? 4 : 1) {
               asked.question = Question::likelihoods;
               asked.measure = Measure (m);
-              asked.models = all_models[random () % 3];
+              asked.models = tried_with (name_of (asked.measure), all_models[random () % 3]);
               asked.patches.clear ();
               compare (asked, float (), true, name_of (asked.measure));
               asked.question = Question::votes;
@@ -390,6 +358,7 @@ void run_groups (Device device)
               for (int p = 0; p < n; p++)
                 asked.models.insert (asked.models.end (), all_models[p % 3].begin (),
                                      all_models[p % 3].end ());
+              asked.models = tried_with (name_of (asked.measure), asked.models);
               compare (asked, float (), true, std::string ("votes by ") + name_of (asked.measure));
             }
           }

@@ -52,6 +52,27 @@ void run_models (const char *backend)
   }
 }
 
+/// Weights of a linear score are any numbers, but numbers.
+void run_weights (const char *backend)
+{
+  const Frame frame (kFourBins, backend);
+  Answers to;
+  const auto ask = [&] (const Model &model, GError **error) {
+    return gst_integral_histogram_likelihoods (frame.histogram, &kRectangle, 1, model.data (),
+                                               GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR, to.values,
+                                               nullptr, error);
+  };
+  for (const Model &model : { Model{ 0, 0, 0, 0 }, Model{ -1, -2, -3, -4 } }) {
+    expect_answer ([&] (GError **error) { return ask (model, error); });
+    fail_unless (model[0] == 0 ? to.values[0] == 0 : to.values[0] < 0);
+  }
+  for (const float bad :
+       { std::numeric_limits<float>::quiet_NaN (), -std::numeric_limits<float>::infinity () })
+    expect_refusal ("a model's bins are numbers, not", [&] (GError **error) {
+      return ask ({ 1, bad, 1, 1 }, error);
+    });
+}
+
 /// A list is refused for the second of its grids.
 void run_grids (const char *backend)
 {
@@ -135,15 +156,15 @@ void run_measures (const char *backend)
   const Frame frame (kFourBins, backend);
   Answers to;
   const auto measure = Measure (kMeasures);
-  expect_refusal ("no measure number 10", [&] (GError **error) {
+  expect_refusal ("no measure number 11", [&] (GError **error) {
     return gst_integral_histogram_likelihoods (frame.histogram, &kRectangle, 1, kModel.data (),
                                                measure, to.values, nullptr, error);
   });
-  expect_refusal ("no measure number 10", [&] (GError **error) {
+  expect_refusal ("no measure number 11", [&] (GError **error) {
     return gst_integral_histogram_likelihood_maps (frame.histogram, &kGrid, 1, kModel.data (),
                                                    measure, to.values, nullptr, error);
   });
-  expect_refusal ("no measure number 10", [&] (GError **error) {
+  expect_refusal ("no measure number 11", [&] (GError **error) {
     return gst_integral_histogram_vote_maps (frame.histogram, &kSearch, 1, measure, to.values,
                                              nullptr, error);
   });
@@ -241,6 +262,7 @@ BACKEND_TEST (grids)
 BACKEND_TEST (searches)
 BACKEND_TEST (quantiles)
 BACKEND_TEST (measures)
+BACKEND_TEST (weights)
 BACKEND_TEST (tables)
 BACKEND_TEST (bindings)
 BACKEND_TEST (nothing)
@@ -258,6 +280,7 @@ static Suite *query_refusals_suite ()
   tcase_add_loop_test (tcase, searches, 0, kEnd);
   tcase_add_loop_test (tcase, quantiles, 0, kEnd);
   tcase_add_loop_test (tcase, measures, 0, kEnd);
+  tcase_add_loop_test (tcase, weights, 0, kEnd);
   tcase_add_loop_test (tcase, tables, 0, kEnd);
   tcase_add_loop_test (tcase, bindings, 0, kEnd);
   tcase_add_loop_test (tcase, nothing, 0, kEnd);

@@ -246,7 +246,7 @@ struct Target {
       const std::span model (models.data () + p * frame.bins, frame.bins);
       votes.push_back (formula (name_of (measure),
                                 shares (frame.count (frame.clip (x + dx, y + dy, w, h))),
-                                shares (model)));
+                                model_of (name_of (measure), model)));
     }
     std::ranges::sort (votes);
     return is_similarity (name_of (measure)) ? votes[votes.size () - 1 - rank] : votes[rank];

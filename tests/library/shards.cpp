@@ -5,6 +5,7 @@
 //
 // Environment: devices.hpp
 #include <gst/integralhist/cpu_engine.hpp>
+#include <gst/integralhist/cpu_tensor.hpp>
 #include <gst/integralhist/cuda/cuda_engine.hpp>
 #include <gst/integralhist/sharded/shards.hpp>
 
@@ -226,6 +227,22 @@ constexpr Shape kShapes[] = {
   { 320, 240, 3, Type::u16 },  // windows of more than 65535 pixels
 };
 
+/// Weights in host memory.
+class Held final : public Tensor {
+public:
+  Held (const Shape &shape, Bytes bytes) : Tensor (shape), bytes_ (std::move (bytes)) {}
+
+  integralhist::Expected<> wait (GstClockTime) override { return {}; }
+  integralhist::Expected<> ask (std::span<const Query> queries) override
+  {
+    return integralhist::answer_on_host ({ shape, layout, bytes_.data () }, queries);
+  }
+  integralhist::Expected<const void *> host () override { return bytes_.data (); }
+
+private:
+  const Bytes bytes_;
+};
+
 /// Shards take turns on the devices.
 void check_shards (Device of_whole, std::span<const Device> devices)
 {
@@ -279,6 +296,39 @@ void run_mixed (Device device)
 DEVICE_TEST (shards)
 DEVICE_TEST (mixed)
 
+/// What weights add up to is the same in shards: the tests of kernels/ see to the truth.
+GST_START_TEST (weights)
+{
+  std::mt19937 random (seed ());
+  for (const auto &[width, height, bins, pattern] :
+       { std::tuple (133, 97, 17, Pattern::noise), std::tuple (1301, 1170, 2, Pattern::full) }) {
+    const Case c =
+        case_of ({ width, height, bins, Type::u32, Content::weights, Type::u32 }, pattern);
+    const Bytes all = right_tensor (Input (c));
+    Held whole (c.shape, all);
+    Batch batch (c.shape, random);
+    const auto wanted =
+        batch.answers ([&] (std::span<const Query> queries) { must (whole.ask (queries)); });
+    for (const std::vector<int> &sizes : cuts (bins, random)) {
+      std::vector<Shard> shards;
+      int first_bin = 0;
+      for (const int n : sizes) {
+        Shape part = c.shape;
+        part.bins = n;
+        shards.push_back (
+            { first_bin, std::make_shared<Held> (
+                             part, group_of (c.shape, c.layout (), all.data (), first_bin, n)) });
+        first_bin += n;
+      }
+      const auto got = batch.answers ([&] (std::span<const Query> queries) {
+        must (integralhist::ask_shards (c.shape, shards, queries));
+      });
+      fail_unless (got == wanted, "%s in %zu shards", name_of (c.shape).c_str (), sizes.size ());
+    }
+  }
+}
+GST_END_TEST
+
 GST_START_TEST (broken)
 {
   const Shape shape{ 64, 48, 5 };
@@ -304,6 +354,7 @@ static Suite *shards_suite ()
   const int devices = int (std::size (kDevices));
   tcase_add_loop_test (tcase, shards, 0, devices);
   tcase_add_loop_test (tcase, mixed, 1, devices);
+  tcase_add_test (tcase, weights);
   tcase_add_test (tcase, broken);
   return suite;
 }

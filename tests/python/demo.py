@@ -218,6 +218,15 @@ class Demo(unittest.TestCase):
         self.assertIn('Following 0,0,40,40; from frame 0', said)
         self.assertEqual(len(self.video()), 20)
 
+    def test_feature(self):
+        """By colour the walker is followed, too, and by luma something that moves is found."""
+        said = self.demo('--test', '--feature', 'hue-saturation', '--frames', '45')
+        self.assertIn('update-rate=0.1 feature=hue-saturation\n', said)
+        seen = re.search(r'^  seen +(\d+) +(\d+) ', said, re.M)
+        self.assertGreaterEqual(int(seen[2]), 0.7 * int(seen[1]), said)
+        self.assertIn('Following ', self.demo('--feature', 'gradient', self.clip))
+        self.assertIn('--feature hues is none', self.demo('--feature', 'hues', '--test', status=2))
+
     def test_one_frame(self):
         launch('videotestsrc num-buffers=1 ! video/x-raw,width=321,height=241 ! videoconvert !',
                f'pngenc ! filesink location={self.file("one.png")}')
@@ -246,6 +255,11 @@ class Histquery(unittest.TestCase):
             self.assertEqual(len(re.findall(r'^ *[\d.]+ s +\d+ \|', said, re.M)),
                              (frames + 14) // 15)
             self.assertLessEqual(max(map(len, said.splitlines())), 100)
+
+    def test_feature(self):
+        said = self.query('--feature', 'hue-saturation', '--frames', '9')
+        self.assertIn('640 x 480 pixels, 128 bins', said)
+        self.assertRegex(said, r'by number of the bin[^|]*time  frame \|   0\+  32\+  64\+  96\+ ')
 
     def test_no_zeros(self):
         """What a CPU has none of is not there"""

@@ -121,6 +121,31 @@ class Scores(unittest.TestCase):
                                   table[values(feature, parts, picture)],
                                   f'{feature} of {picture.name} {picture.variant}')
 
+    def test_linear(self):
+        """Divided by its pixels a window's sum of scores is the linear measure of its histogram."""
+        random = numpy.random.default_rng(SEED)
+        picture = Picture('RGB', Variant(64, 48), random)
+        grid = GstIntegralHist.IntegralHistogramGrid()
+        fields = {'window_width': 13, 'window_height': 9, 'x': -4, 'y': -3, 'step_x': 3,
+                  'step_y': 5, 'columns': 22, 'rows': 11}
+        for name, value in fields.items():
+            setattr(grid, name, value)
+        for feature, bins in (('luma', 256), ('hue-saturation', 128), ('uniform-lbp', 59)):
+            scores = some_lut(random)[:bins]
+            with Stream(f'feature={feature} bins={bins if feature == "luma" else 16}') as stream:
+                values, best = stream.histogram(picture).likelihood_maps(
+                    grid, scores.tolist(), GstIntegralHist.IntegralHistogramMeasure.LINEAR)
+            found = numpy.frombuffer(values.get_data(), numpy.float32)
+            with stream_of(f'feature={feature} lut="{text_of(scores)}"') as stream:
+                table = stream.histogram(picture)
+                wanted = []
+                for i in range(found.size):
+                    x, y = grid.x + i % 22 * 3, grid.y + i // 22 * 5
+                    pixels = ((min(x + 13, 64) - max(x, 0)) * (min(y + 9, 48) - max(y, 0)))
+                    wanted.append(table.region_sums(x, y, 13, 9)[0] / max(pixels, 1))
+            numpy.testing.assert_allclose(found, wanted, rtol=1e-5, err_msg=feature)
+            self.assertEqual(best.value, found.max())
+
     def test_location(self):
         random = numpy.random.default_rng(SEED)
         lut = some_lut(random)

@@ -90,6 +90,10 @@ def intersection(counts, model):
     return numpy.minimum(shares(counts), shares(model)).sum()
 
 
+def linear(counts, weights):
+    return shares(counts) @ weights
+
+
 def emd(counts, model):
     return numpy.abs((shares(counts) - shares(model)).cumsum()).sum()
 
@@ -106,7 +110,8 @@ class Questions(unittest.TestCase):
         cls.luma, cls.histogram = frame('cudaintegralhist', f'bins={BINS}')
         measures = GstIntegralHist.IntegralHistogramMeasure
         cls.measures = ((measures.INTERSECTION, intersection, numpy.argmax),
-                        (measures.EMD, emd, numpy.argmin))
+                        (measures.EMD, emd, numpy.argmin),
+                        (measures.LINEAR, linear, numpy.argmax))
 
     def windows(self, grid):
         return [counts_of(self.luma, x, y, grid.window_width, grid.window_height)
@@ -122,9 +127,11 @@ class Questions(unittest.TestCase):
             numpy.testing.assert_array_equal(counts.reshape(-1, BINS), self.windows(grid))
 
     def test_likelihood_maps(self):
-        model = counts_of(self.luma, 20, 10, 30, 20)
+        seen = counts_of(self.luma, 20, 10, 30, 20)
+        weights = numpy.linspace(-1, 1, BINS)
         for grid in map(grid_of, GRIDS):
             for measure, formula, arg in self.measures:
+                model = weights if formula is linear else seen
                 answers, best = self.histogram.likelihood_maps(grid, model.tolist(), measure)
                 values = array_of(answers, numpy.float32, grid)
                 wanted = [formula(counts, model) for counts in self.windows(grid)]

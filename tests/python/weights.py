@@ -4,6 +4,8 @@
 
 Environment: that of features.py
 """
+import os
+import sys
 import unittest
 
 if __name__ == '__main__':
@@ -16,6 +18,9 @@ from features import DEFAULT_PARTS, SEED, VARIANTS, Gst, GstIntegralHist, Stream
 from features import properties_of  # noqa: E402
 from feature_truth import FORMATS, Picture, Variant, bins_of, values_of  # noqa: E402
 from histquery import tensor_view  # noqa: E402
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from questions import GRIDS, corners, emd, grid_of, intersection, linear, shares  # noqa: E402
 
 TURNS = {'gradient': numpy.pi, 'signed-gradient': 2 * numpy.pi}
 CYCLIC = ('hue', *TURNS)
@@ -42,6 +47,10 @@ CASES = [
     ('lbp', 256, 'gradient', False),
     ('uniform-lbp', 59, 'gradient', False),
 ]
+
+
+def bhattacharyya(sums, model):
+    return numpy.sqrt(max(0, 1 - numpy.sqrt(shares(sums) * shares(model)).sum()))
 
 
 def gradient(picture):
@@ -175,6 +184,101 @@ class Weights(unittest.TestCase):
                             histogram.region(x, y, w, h)
         self.assertGreater(wanted.sum(), 2**32)
 
+    def test_questions(self):
+        """Measures, quantiles and votes of weights: of any frame, the same bits in all ways"""
+        random = numpy.random.default_rng(SEED)
+        picture = Picture('BGRx', Variant(131, 97, 'padded', (3, 5, 101, 67)), random)
+        nicks = GstIntegralHist.IntegralHistogramMeasure
+        patches = [(0, 0, 20, 10), (20, 0, 9, 30), (-30, -30, 5, 5), (7, 3, 11, 13)]
+        for case in (('luma', 8, 'one', True), ('hue', 5, 'gradient', True),
+                     ('gradient', 9, 'gradient', True), ('lbp', 256, 'gradient', False)):
+            bins, answers = case[1], []
+            model = random.random(bins)
+            signed = random.random(bins) * 2 - 1
+            for way in ('compute=eager', 'compute=on-demand', 'compute=eager strategy=serial',
+                        'backend=cpu compute=eager cuda-device-ids=0,1,2 task-bins=2',
+                        'backend=cpu compute=on-demand cuda-device-ids=0,1,2 task-bins=1'):
+                answers.append([])
+                with Stream(f'{text_of(*case)} {way}') as stream:
+                    histogram = stream.histogram(picture)
+                for fields in GRIDS:
+                    grid = grid_of(fields)
+                    for measure, formula in ((nicks.INTERSECTION, intersection), (nicks.EMD, emd),
+                                             (nicks.BHATTACHARYYA, bhattacharyya),
+                                             (nicks.LINEAR, linear)):
+                        of = signed if formula is linear else model
+                        values, best = histogram.likelihood_maps(grid, of.tolist(), measure)
+                        answers[-1].append((formula, grid, of, values.get_data(), best.index))
+                        votes, best = histogram.vote_maps(
+                            grid, numpy.ravel(patches).tolist(), of.tolist() * 4, 1, measure)
+                        answers[-1].append((formula, grid, of, votes.get_data(), best.index))
+                    for q in (0, 0.3, 0.5, 1):
+                        answers[-1].append((q, grid, None, histogram.quantile_maps(
+                            grid, q).get_data(), 0))
+                    answers[-1].append((None, grid, None, histogram.grids(grid).get_data(), 0))
+                if way == 'compute=eager':
+                    pixels = pixels_in(histogram)  # which test_every_pixel compares
+
+            def sums_of(x, y, width, height):
+                part = pixels[:, max(y, 0):max(y + height, 0), max(x, 0):max(x + width, 0)]
+                return part.sum(axis=(1, 2))
+
+            for i, (what, grid, of, data, index) in enumerate(answers[0]):
+                for way in answers[1:]:
+                    self.assertEqual((data, index), way[i][3:])
+                windows = [sums_of(x, y, grid.window_width, grid.window_height)
+                           for x, y in corners(grid)]
+                if what is None:
+                    numpy.testing.assert_array_equal(
+                        numpy.frombuffer(data, numpy.uint32).reshape(-1, bins), windows)
+                elif callable(what):
+                    found = numpy.frombuffer(data, numpy.float32)
+                    similar = what in (intersection, linear)
+                    if i % 13 % 2 == 0:  # a map, and else votes
+                        wanted = [what(sums, of) for sums in windows]
+                    else:
+                        wanted = [sorted((what(sums_of(x + dx, y + dy, w, h), of)
+                                          for dx, dy, w, h in patches), reverse=similar)[1]
+                                  for x, y in corners(grid)]
+                    # the root of a difference has half of its digits
+                    atol = 1e-3 if what is bhattacharyya else 1e-5
+                    numpy.testing.assert_allclose(found, wanted, 1e-5, atol, err_msg=str(case))
+                    self.assertEqual(found[index], found.max() if similar else found.min())
+                else:
+                    totals = [sums.sum() for sums in windows]
+                    wanted = [-1 if total == 0 else int(numpy.argmax(
+                        sums.cumsum() >= max(1, numpy.ceil(what * total))))
+                        for sums, total in zip(windows, totals)]
+                    numpy.testing.assert_array_equal(
+                        numpy.frombuffer(data, numpy.int32), wanted, str(case))
+
+    def test_large_windows(self):
+        """Of more weights than 32 bits have"""
+        stripes = numpy.tile(numpy.array([0, 0, 255, 255], numpy.uint8), (1030, 1024))
+        stripes[:300, :1000] //= 2
+        picture = Picture('GRAY8', Variant(4096, 1030), numpy.random.default_rng(SEED), stripes)
+        measures = GstIntegralHist.IntegralHistogramMeasure
+        grid = grid_of({'window_width': 4000, 'window_height': 1030, 'x': -50, 'y': 0,
+                        'step_x': 60, 'step_y': 1, 'columns': 3, 'rows': 1})
+        for compute in ('eager', 'on-demand'):
+            with Stream(f'{text_of("luma", 3, "gradient", False)} compute={compute}') as stream:
+                histogram = stream.histogram(picture)
+            lengths = weights_of(picture, 'gradient', False)
+            dark = bins_of('luma', picture, 3, ())
+            wanted = one_hot(dark, lengths, 3)
+            for i, (x, _) in enumerate(corners(grid)):
+                sums = wanted[:, :, max(x, 0):x + 4000].sum(axis=(1, 2))
+                values, _ = histogram.likelihood_maps(grid, [1, 2, 3], measures.L1)
+                numpy.testing.assert_allclose(
+                    numpy.frombuffer(values.get_data(), numpy.float32)[i],
+                    abs(shares(sums) - shares([1, 2, 3])).sum(), atol=1e-6)
+                found = numpy.frombuffer(histogram.quantile_maps(grid, 0.5).get_data(),
+                                         numpy.int32)[i]
+                self.assertEqual(found, numpy.argmax(2 * sums.cumsum() >= sums.sum()))
+            self.assertGreater(sums.sum(), 2**32)
+            with self.assertRaisesRegex(Exception, 'more than 1048832 pixels may not fit 32 bits'):
+                histogram.grids(grid)
+
     def test_messages(self):
         """Say what regions add up to, and in which unit."""
         pipeline = Gst.parse_launch(
@@ -232,8 +336,6 @@ class Weights(unittest.TestCase):
                 ('soft=true bins=3 lut=0,1,2', 'soft=true with a lut'),
                 ('soft=true bins=256', 'set bins=255 or less'),
                 ('weight=gradient strategy=wavefront', 'it takes no weights'),
-                ('weight=gradient ! integralhisttrack targets=0,0,9,9', 'is of weights'),
-                ('soft=true ! integralhistlikelihood model=0,0,9,9', 'is of weights'),
                 ('weight=gradient backend=cuda', 'weight and soft are computed on the CPU')):
             with self.subTest(properties):
                 pipeline = Gst.parse_launch(

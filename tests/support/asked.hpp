@@ -37,6 +37,7 @@ struct Asked {
 struct Carried {
   int first_bin = 0, all_bins = 0;
   Bytes bytes = {};
+  std::vector<std::uint64_t> totals = {};  // of weights
 };
 
 class AskedTensor {
@@ -63,9 +64,13 @@ public:
     query.windows.list = put (inputs, asked.list);
     query.models = put (inputs, asked.models);
     query.patches = put (inputs, asked.patches);
+    if (carried)
+      query.totals = put (inputs, carried->totals);
 
     const bool per_plane = query.question == Question::counts || query.question == Question::sums;
-    std::vector<Answer> answers (std::size_t (asked.n ()) * (per_plane ? shape_.bins : 1));
+    const std::size_t n =
+        query.question == Question::totals ? query.n_totals () : std::size_t (asked.n ());
+    std::vector<Answer> answers (n * (per_plane ? shape_.bins : 1));
     fail_unless_equals_int (answer_bytes (shape_, query), answers.size () * sizeof (Answer));
     Block out (device_, answers.size () * sizeof (Answer), 0, !small_cases ()),
         best_out (device_, sizeof (Best), 0, !small_cases ());
@@ -156,6 +161,39 @@ inline std::vector<Region> rectangles (int width, int height, int n)
                       int (random () % (2 * height + 1)) - height / 2, w, h });
   }
   return list;
+}
+
+/// Windows of every kind, in lists and on grids.
+inline std::vector<Asked> windows_of (const Shape &shape)
+{
+  const int w = shape.width, h = shape.height;
+  const Grid grids[] = {
+    { w / 4 + 1, h / 3 + 1, 0, 0, 1 + w / 30, 1 + h / 8, std::min (w, 30), 5 },  // most inside
+    { w / 2 + 1, h / 2 + 1, -w, -h, w / 5 + 1, h / 2 + 1, 11,
+      5 },                               // over each border, and nowhere near the frame
+    { w, h, 0, 0, 1, 1, 1, 1 },          // the frame
+    { 1, 1, w - 3, h - 2, 1, 1, 7, 4 },  // pixels, and none
+    { 5, 6, -7, -9, 1, 2, std::min (w, 40) + 9, std::min (h, 40) / 2 + 9 },  // many chains
+    { w / 3 + 1, 2 * (h / 6 + 1), -2, w / 2 - h, 1, h / 6 + 1, std::min (w, 9), 14 },  // few
+  };
+  std::vector<Asked> all;
+  for (const Grid &grid : grids)
+    all.push_back ({ .grid = grid });
+  all.push_back ({ .list = rectangles (w, h, 40) });
+  return all;
+}
+
+/// Patches that lie in and around a window, some of no pixels, one of a negative size.
+inline std::vector<Region> patches_of (const Shape &shape, int n, std::mt19937 &random)
+{
+  std::vector<Region> patches;
+  for (int i = 0; i < n; i++)
+    patches.push_back (
+        { int (random () % (shape.width + 2)) - 2, int (random () % (shape.height + 2)) - 2,
+          int (random () % (shape.width / 2 + 2)), int (random () % (shape.height / 2 + 2)) });
+  if (n > 3)
+    patches[1] = { 0, 0, -300, 2 };
+  return patches;
 }
 
 /// The tensor of a group of bins, out of the tensor of all.

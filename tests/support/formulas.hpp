@@ -26,8 +26,24 @@ inline Weights shares (const auto &numbers)
   return weights;
 }
 
+/// Returns a model as the measure has it: histograms sum to 1, weights are what they are.
+inline Weights model_of (std::string_view measure, const auto &numbers)
+{
+  return measure == "linear" ? Weights (numbers.begin (), numbers.end ()) : shares (numbers);
+}
+
+/// Returns a model to try the measure with: of any model weights from -1 to 1 for linear.
+template <class Number>
+std::vector<Number> tried_with (std::string_view measure, std::vector<Number> model)
+{
+  const Number most = *std::max_element (model.begin (), model.end ());
+  for (std::size_t b = 0; measure == "linear" && b < model.size (); b++)
+    model[b] *= Number (b % 2 ? -1 : 1) / most;
+  return model;
+}
+
 /// Compares histograms that sum to 1, or an empty window's p, which is all zero. The measure is
-/// given by its name.
+/// given by its name; of linear q is weights.
 inline double formula (std::string_view measure, const Weights &p, const Weights &q)
 {
   const auto sum = [&] (auto &&term) {
@@ -37,6 +53,8 @@ inline double formula (std::string_view measure, const Weights &p, const Weights
     std::partial_sum (weights.begin (), weights.end (), weights.begin ());
     return weights;
   };
+  if (measure == "linear")
+    return std::inner_product (p.begin (), p.end (), q.begin (), 0.0);
   if (measure == "intersection")
     return sum ([] (double a, double b) { return std::min (a, b); });
   if (measure == "bhattacharyya")
@@ -78,7 +96,7 @@ inline double formula (std::string_view measure, const Weights &p, const Weights
 /// Tells whether more is more alike.
 inline bool is_similarity (std::string_view measure)
 {
-  return measure == "intersection" || measure == "correlation";
+  return measure == "intersection" || measure == "correlation" || measure == "linear";
 }
 
 /// Finds the best answer: of equals the first, on a grid of so many columns the one nearest to the

@@ -5,7 +5,7 @@
 
 #include <gst/integralhist/gstintegralhist.h>
 
-constexpr int kMeasures = GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV + 1;
+constexpr int kMeasures = GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR + 1;
 
 inline const char *name_of (GstIntegralHistogramMeasure measure)
 {

@@ -23,6 +23,7 @@ void for_inputs (const inthist::Shape &shape, Query &query, Array &&array)
   visit (query.windows.list, query.windows.n);
   visit (query.models, std::size_t (query.n_models ()) * shape.bins);
   visit (query.patches, query.n_patches);
+  visit (query.totals, query.n_totals ());
 }
 
 /// Calls `array (pointer, bytes, goes_up, comes_back)` for each carried and answered array. Those

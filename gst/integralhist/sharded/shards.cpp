@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "shards.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 #include "../memory_messages.hpp"
@@ -26,6 +28,28 @@ bool is_per_bin (const Query &query)
   return query.question == Question::counts || query.question == Question::sums;
 }
 
+/// Returns the totals that a query of weights divides by, which all shards add up to; empty for
+/// others.
+Expected<HostMemory> totals_of (const Shape &whole, std::span<const Shard> shards, Query query)
+{
+  if (whole.content != inthist::Content::weights || is_per_bin (query))
+    return HostMemory ();
+  query.question = Question::totals;
+  query.best = nullptr;
+  const std::size_t n = query.n_totals (), size = inthist::answer_bytes (whole, query);
+  HostMemory totals = TRY (bytes (size));
+  const HostMemory part = TRY (bytes (size));
+  auto *const sums = reinterpret_cast<std::uint64_t *> (totals.get ());
+  const auto *const of_shard = reinterpret_cast<const std::uint64_t *> (part.get ());
+  std::fill_n (sums, n, 0);
+  query.answers = part.get ();
+  for (const Shard &shard : shards) {
+    TRY (shard.tensor->ask ({ &query, 1 }));
+    std::transform (sums, sums + n, of_shard, sums, std::plus<> ());
+  }
+  return totals;
+}
+
 /// Returns columns `first` to `first + n` of `rows` rows of `all` columns.
 std::vector<float> cut (const float *numbers, int rows, int all, int first, int n)
 {
@@ -42,9 +66,12 @@ Expected<> ask_shards (const Shape &whole, std::span<const Shard> shards,
                        std::span<const Query> queries)
 {
   std::vector<HostMemory> carried (queries.size ());  // from shard to shard
-  for (std::size_t i = 0; i < queries.size (); i++)
+  std::vector<HostMemory> totals (queries.size ());
+  for (std::size_t i = 0; i < queries.size (); i++) {
+    totals[i] = TRY (totals_of (whole, shards, queries[i]));
     if (!is_per_bin (queries[i]))
       carried[i] = TRY (bytes (inthist::carried_bytes (queries[i])));
+  }
 
   for (const auto &[first_bin, tensor] : shards) {
     const int bins = tensor->shape.bins;
@@ -60,6 +87,7 @@ Expected<> ask_shards (const Shape &whole, std::span<const Shard> shards,
         models[i] = cut (query.models, query.n_models (), whole.bins, first_bin, bins);
         query.models = models[i].data ();
         query.carried = carried[i].get ();
+        query.totals = reinterpret_cast<const std::uint64_t *> (totals[i].get ());
         query.first_bin = first_bin;
         query.all_bins = whole.bins;
       }
