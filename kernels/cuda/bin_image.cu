@@ -89,19 +89,21 @@ constexpr bool kReadsColours = Feature::kReads == Reads::rgb || Feature::kReads 
 template <class Feature>
 constexpr bool kReadsNeighbours = Feature::kReads == Reads::luma_3x3;
 
-/// Which pixels are a thread's: PixelRun::kPixels from column x on of row y.
+/// Which pixels are a thread's: some runs of them from column x on of row y.
 struct Place {
   int x;
   unsigned y;
 
-  __device__ explicit Place (std::size_t stride_in_pixels)
+  __device__ Place (std::size_t stride_in_pixels, int runs)
   {
-    const unsigned i = blockIdx.x * kThreads + threadIdx.x,
-                   per_row = unsigned (stride_in_pixels / PixelRun::kPixels);
+    const unsigned i = blockIdx.x * kThreads + threadIdx.x, pixels = runs * PixelRun::kPixels,
+                   per_row = unsigned (stride_in_pixels) / pixels;
     y = i / per_row;
-    x = int (i % per_row) * PixelRun::kPixels;
+    x = int (i % per_row * pixels);
   }
 };
+
+constexpr int kRuns = 2;  // of a thread that makes bins, both of which are loaded at once
 
 template <class Feature>
 __global__ void __launch_bounds__ (kThreads)
@@ -110,24 +112,33 @@ bin_feature (const __grid_constant__ Image image, const __grid_constant__ Sector
 {
   __shared__ Tables tables;
   tables.set (lut, sectors, kReadsNeighbours<Feature>);
-  const Place at (out.stride);
+  const Place at (out.stride, kRuns);
   wait_for_previous ();
   let_next_start ();
   __syncthreads ();
   if (at.y >= height)
     return;
 
-  EightBytes bins = {};
-  if (at.x < width) {
-    const PixelRun pixels (RowReader (image, width, image.first_row + int (at.y)), at.x, width,
-                           kReadsColours<Feature>, kReadsNeighbours<Feature>);
+  auto *const to = reinterpret_cast<uint4 *> (out.data + at.y * out.stride + at.x);
+  if (at.x >= width) {
+    *to = {};
+    return;
+  }
+  const RowReader reader (image, width, image.first_row + int (at.y));
+  const auto run = [&] (int i) {
+    return PixelRun (reader, at.x + i * PixelRun::kPixels, width, kReadsColours<Feature>,
+                     kReadsNeighbours<Feature>);
+  };
+  const PixelRun runs[kRuns] = { run (0), run (1) };
+  EightBytes bins[kRuns] = {};
+#pragma unroll
+  for (int r = 0; r < kRuns; r++)
 #pragma unroll
     for (int i = 0; i < PixelRun::kPixels; i++)
-      if (at.x + i < width)
-        bins.set (
-            i, tables.bins ()[Feature::value_of (pixels.pixel (i, image.format, tables.sectors))]);
-  }
-  *reinterpret_cast<EightBytes *> (out.data + at.y * out.stride + at.x) = bins;
+      if (at.x + r * PixelRun::kPixels + i < width)
+        bins[r].set (
+            i, tables.bins ()[Feature::value_of (runs[r].pixel (i, image.format, tables.sectors))]);
+  *to = make_uint4 (bins[0].words[0], bins[0].words[1], bins[1].words[0], bins[1].words[1]);
 }
 
 /// Makes words of WeightedPixel.
@@ -138,7 +149,7 @@ weigh_feature (const __grid_constant__ Image image, const __grid_constant__ Sect
 {
   __shared__ Tables tables;
   tables.set (lut, sectors, kReadsNeighbours<Feature>);
-  const Place at (out.stride / sizeof (WeightedPixel));
+  const Place at (out.stride / sizeof (WeightedPixel), 1);
   wait_for_previous ();
   let_next_start ();
   __syncthreads ();
@@ -195,7 +206,7 @@ int launch_feature (const Binning &binning, int width, int height, PixelPlane ou
   const Image &image = binning.image;
   const bool weighted = image.format.is_weighted ();
   const auto kernel = weighted ? weigh_feature<Feature> : bin_feature<Feature>;
-  const std::size_t bytes = PixelRun::kPixels * (weighted ? sizeof (WeightedPixel) : 1);
+  const std::size_t bytes = PixelRun::kPixels * (weighted ? sizeof (WeightedPixel) : kRuns);
   return for_rows (out.stride / bytes, height, [&] (int y, int rows, unsigned blocks) {
     Image from = image;
     from.first_row += y;

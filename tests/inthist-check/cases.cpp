@@ -328,13 +328,13 @@ Layout Case::layout () const
 
 std::size_t Case::stride () const
 {
-  return shape.content == Content::bins ? bin_stride (shape.width)
-                                        : (shape.width + pixel_gap) * bytes_of (shape.pixel);
+  return shape.content == Content::powers ? (shape.width + pixel_gap) * bytes_of (shape.pixel)
+                                          : binned_stride (shape);
 }
 
 std::size_t Case::input_shift () const
 {
-  return shape.content == Content::bins ? shift : pixel_shift * bytes_of (shape.pixel);
+  return shape.content == Content::powers ? pixel_shift * bytes_of (shape.pixel) : shift;
 }
 
 std::string Case::name () const
@@ -362,9 +362,10 @@ Bytes pixels_of (const Case &c)
   if (c.shape.content == Content::bins)
     return bin_plane (c);
   // 0xff between rows is a NaN in a float and much in an integer
-  Bytes pixels (c.stride () * (c.shape.height - 1) + c.shape.width * bytes_of (c.shape.pixel),
-                0xff);
-  if (c.shape.content == Content::weights) {
+  const bool weights = c.shape.content == Content::weights;
+  const std::size_t last_row = weights ? c.stride () : c.shape.width * bytes_of (c.shape.pixel);
+  Bytes pixels (c.stride () * (c.shape.height - 1) + last_row, 0xff);
+  if (weights) {
     draw_weights (c, pixels);
     return pixels;
   }
