@@ -167,7 +167,7 @@ for tool in memcheck racecheck initcheck synccheck; do
   if [ -x "$sanitizer" ]; then
     part "inthist-check-$tool" "$sanitizer" --tool "$tool" --error-exitcode 1 \
       "$check" --cases small --device cuda
-    for test in bin_image add_above region answer look_back; do
+    for test in bin_image add_above region answer answer_weights look_back; do
       # a sanitizer runs one kernel after the other, and look_back's other case wants two at once
       only=$([ $test != look_back ] || echo CK_RUN_CASE=look_back)
       # shellcheck disable=SC2086  # nothing where it is empty
@@ -231,13 +231,14 @@ for compute in eager on-demand auto; do
   timed_part "pipelines-$compute" "$build/tests/benchmarks/pipelines" --seconds 0.3 --memory cuda \
     --size 640x480 --size 3840x2160 --depth 3 --bins 16 --track 150,100,80,160 --compute $compute
 done
+timed_part features-bench "$build/tests/benchmarks/features" --device cuda --in-flight 3
 timed_part queries-bench "$build/tests/benchmarks/queries" --device cuda
 # large frames over all devices, downloaded and not, and in rounds (Poostchi et al., section 4.6)
 timed_part devices "$build/tests/benchmarks/devices" --csv "$logs/devices.csv"
 wait
 for name in bench bench-tables bench-transfers strip-policies pipelines pipelines-many \
-  pipelines-table pipelines-track pipelines-eager pipelines-on-demand pipelines-auto queries-bench \
-  devices; do
+  pipelines-table pipelines-track pipelines-eager pipelines-on-demand pipelines-auto \
+  features-bench queries-bench devices; do
   if [[ $name =~ ^($parts)$ ]]; then
     cat "$logs/$name.log"
   fi
