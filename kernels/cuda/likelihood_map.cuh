@@ -94,8 +94,8 @@ private:
       for (int k = 0; k < kChain; k++)
         totals[k] += row_of (elements, k + 1) - row_of (elements, k);
     }
-    for (int k = 0; k < kChain; k++)
-      weight_[k] = weight_of (std::uint64_t (totals[k]));
+    for (int k = 0; k < kChain; k++)  // windows left of the frame have read its first column
+      weight_[k] = x1_ > x0_ ? weight_of (std::uint64_t (totals[k])) : 0;
   }
 
   /// Returns what the windows have in a row and all above.
