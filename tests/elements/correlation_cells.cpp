@@ -102,6 +102,49 @@ GST_START_TEST (exact)
 }
 GST_END_TEST;
 
+// edges of large cells are whole pixels
+GST_START_TEST (large)
+{
+  Frames frames (kWidth, kHeight);
+  const FrameTensors frame = frames.of (squares (kWidth, kHeight, 3, 0, 255));
+  const CellGrid grid = { -3.4, 5.7, 10.3, 8.2, 7, 5 };
+  const auto edge = [] (double first, double cell, int i, int most) {
+    return int (std::clamp (std::round (first + i * cell), 0.0, double (most)));
+  };
+  const auto cells = ask_cells (frame.gradients, std::span (&grid, 1));
+  const auto areas = areas_of (grid, kWidth, kHeight);
+  fail_unless (cells.has_value ());
+  const std::int64_t *got = cells->data (), *area = areas.data ();
+  for (int row = 0; row < grid.rows; row++)
+    for (int column = 0; column < grid.columns; column++) {
+      const int x0 = edge (grid.x, grid.width, column, kWidth),
+                x1 = edge (grid.x, grid.width, column + 1, kWidth),
+                y0 = edge (grid.y, grid.height, row, kHeight),
+                y1 = edge (grid.y, grid.height, row + 1, kHeight);
+      guint64 sums[kDirections] = {};
+      if (x1 > x0 && y1 > y0)
+        fail_unless (gst_integral_histogram_region_sums (frame.gradients, x0, y0, x1 - x0, y1 - y0,
+                                                         sums, nullptr));
+      fail_unless (double (*area++) / kCellUnit == (x1 - x0) * (y1 - y0));
+      for (const guint64 sum : sums)
+        fail_unless (double (*got++) / kCellUnit == double (sum));
+    }
+}
+GST_END_TEST;
+
+GST_START_TEST (outside)
+{
+  Frames frames (kWidth, kHeight);
+  const FrameTensors frame = frames.of (squares (kWidth, kHeight, 3, 0, 255));
+  for (const CellGrid &grid :
+       { CellGrid{ 500, 10, 2, 2, 3, 4 }, CellGrid{ 5, -300.5, 20, 12, 3, 4 } }) {
+    const auto cells = ask_cells (frame.gradients, std::span (&grid, 1));
+    fail_unless (cells.has_value () && cells->size () == grid.size () * kDirections
+                 && std::ranges::all_of (*cells, [] (std::int64_t sum) { return sum == 0; }));
+  }
+}
+GST_END_TEST;
+
 GST_START_TEST (areas)
 {
   const CellGrid grid = { -2.5, 40.25, 4, 3.5, 20, 3 };
@@ -150,6 +193,8 @@ static Suite *correlation_cells_suite ()
   suite_add_tcase (suite, tests);
   tcase_add_test (tests, anywhere);
   tcase_add_test (tests, exact);
+  tcase_add_test (tests, large);
+  tcase_add_test (tests, outside);
   tcase_add_test (tests, areas);
   tcase_add_test (tests, channels);
   return suite;

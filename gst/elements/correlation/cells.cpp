@@ -13,22 +13,22 @@ namespace {
 
 constexpr int kFine = 256;  // places of an edge in a pixel
 
-/// The edges of cells along an axis, and the whole places that they lie between.
+/// The edges of cells along an axis, and the whole places that they lie on or between.
 struct Axis {
   std::vector<int> lines;     // the whole places, in order; the first is where sums begin
   std::vector<int> at;        // of each edge, the line before it
   std::vector<int> fraction;  // and how far behind that it lies, in 1/kFine
 
-  Axis (double first, double cell, int cells, int frame)
+  Axis (double first, double cell, int cells, int frame, bool rounded)
   {
     std::vector<int> whole;
     for (int i = 0; i <= cells; i++) {
       const double place = std::clamp (first + i * cell, 0.0, double (frame));
-      const int fine = int (std::lround (place * kFine)),
-                before = std::min (fine / kFine, frame - 1);
+      const int fine = int (std::lround (place * (rounded ? 1 : kFine))) * (rounded ? kFine : 1);
+      const int before = fine / kFine;
       whole.push_back (before);
       fraction.push_back (fine - before * kFine);
-      for (const int line : { before, before + 1 })
+      for (int line = before; line <= before + (fraction.back () > 0); line++)
         if (lines.empty () || lines.back () < line)
           lines.push_back (line);
     }
@@ -45,7 +45,8 @@ struct Axis {
 struct Axes {
   Axis x, y;
   Axes (const CellGrid &grid, int width, int height)
-      : x (grid.x, grid.width, grid.columns, width), y (grid.y, grid.height, grid.rows, height)
+      : x (grid.x, grid.width, grid.columns, width, grid.is_rounded ()),
+        y (grid.y, grid.height, grid.rows, height, grid.is_rounded ())
   {
   }
 };
@@ -76,8 +77,9 @@ const guint64 *write_cells (const Axes &axes, const CellGrid &grid, const guint6
     for (int column = 0; column <= grid.columns; column++, to += bins) {
       const int i = axes.x.at[column], j = axes.y.at[row];
       const std::int64_t fx = axes.x.fraction[column], fy = axes.y.fraction[row];
-      const guint64 *a = sums_at (i, j), *b = sums_at (i + 1, j), *c = sums_at (i, j + 1),
-                    *d = sums_at (i + 1, j + 1);
+      const int right = i + (fx > 0), below = j + (fy > 0);
+      const guint64 *a = sums_at (i, j), *b = sums_at (right, j), *c = sums_at (i, below),
+                    *d = sums_at (right, below);
       for (int bin = 0; bin < bins; bin++)
         to[bin] = (kFine - fy) * ((kFine - fx) * std::int64_t (a[bin]) + fx * std::int64_t (b[bin]))
                   + fy * ((kFine - fx) * std::int64_t (c[bin]) + fx * std::int64_t (d[bin]));
@@ -134,8 +136,10 @@ Expected<std::vector<std::int64_t>> ask_cells (GstIntegralHistogram *histogram,
     add_rectangles (axes.back (), rectangles);
     n += grid.size () * std::size_t (bins);
   }
-  const auto sums = TRY (sums_of (histogram, rectangles));
   std::vector<std::int64_t> cells (n);
+  if (rectangles.empty ())  // all outside of the frame
+    return cells;
+  const auto sums = TRY (sums_of (histogram, rectangles));
   const guint64 *next = sums.data ();
   std::int64_t *to = cells.data ();
   for (std::size_t i = 0; i < grids.size (); i++) {

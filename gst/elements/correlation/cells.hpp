@@ -5,7 +5,8 @@
 // Cells lie anywhere and have any size: their edges fall between pixels. What lies left of and
 // above such a place is the bilinear mean of what the integral histogram says of the four whole
 // places around it. So a cell is a weighted sum of pixels, exact in integers for places rounded to
-// 1/256 pixel, and no picture is resampled.
+// 1/256 pixel, and no picture is resampled. Edges of large cells are rounded to whole pixels, which
+// are fewer questions.
 //
 // The channels are those of P. Felzenszwalb et al., "Object detection with discriminatively trained
 // part-based models", PAMI 2010: 18 directions of the gradient and 9 orientations, each divided by
@@ -37,6 +38,12 @@ struct CellGrid {
   double width, height;  // of a cell
   int columns, rows;
 
+  /// Returns whether edges are whole pixels.
+  bool is_rounded () const
+  {
+    constexpr double kLarge = 8;
+    return width >= kLarge && height >= kLarge;
+  }
   std::size_t size () const { return std::size_t (columns) * std::size_t (rows); }
   static CellGrid around (double x, double y, double width, double height, int columns, int rows)
   {

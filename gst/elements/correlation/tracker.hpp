@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Follows a target by a correlation filter on cells of gradients (filter.hpp), by its colours
-// (colour.hpp), and by a filter of its size (scale.hpp). All three ask integral histograms, so a
-// target of any size costs the same.
+// (colour.hpp), and by a filter of its size (scale.hpp). All three ask integral histograms, as much
+// of a large target as of a small one.
 //
 // In each frame the filter and the colours have a response for each shift by a cell; the target is
 // where their sum is largest. The better the filter's response there, beside the usual one, the
