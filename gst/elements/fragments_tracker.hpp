@@ -30,6 +30,8 @@
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/histogram.hpp>
 
+#include "target_box.hpp"
+
 namespace integralhist {
 
 struct TrackOptions {
@@ -61,18 +63,11 @@ struct Verdict {
 Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
                     const TrackOptions &settings);
 
-/// A box in pixels of the tensor; its corner is whole.
-struct TargetBox {
-  double x = 0, y = 0, width = 0, height = 0;
-};
-
 class Target {
 public:
-  const guint id;
-  const gint parent;  // the detection that started it, or -1
-
-  /// Makes a target of the part of the box inside the frame; there must be one.
-  Target (guint id, gint parent, const TargetBox &box) : id (id), parent (parent), box_ (box) {}
+  /// Makes a target of the part of the box inside the frame; there must be one. Its corner is
+  /// whole from the first tensor on.
+  explicit Target (const TargetBox &box) : box_ (box) {}
 
   /// Starts again from this box in the next tensor.
   void restart (const TargetBox &box);

@@ -8,6 +8,11 @@
  * attached. With a histogram on a GPU the search is done there. Where elements in a row attached
  * several, #integralhisttrack:feature says which one it is.
  *
+ * With #integralhisttrack:method `correlation` it follows them by a correlation filter on cells of
+ * gradients, by their colours, and by a filter of their size. That wants frames with three of them:
+ * behind `cudaintegralhist feature=signed-gradient bins=18 weight=gradient soft=true !
+ * cudaintegralhist feature=hsv ! cudaintegralimage`.
+ *
  * A target starts from the property #integralhisttrack:targets, from each
  * #GstVideoRegionOfInterestMeta or object detection of GstAnalytics that no target covers yet, or
  * from a box that is drawn with the mouse in a video window; a click drops the target under it,
@@ -39,6 +44,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gst/video/navigation.h>
@@ -59,16 +65,38 @@ namespace {
 constexpr GstClockTime kContinues = GST_SECOND;  // no seek: segments are nearer than this
 constexpr double kLeastDrag = 4;                 // pixels each way; less is a click
 
+enum class Method { fragments, correlation };
+
 struct TrackProperties {
+  Method method = Method::fragments;
   std::string feature, targets;
   bool detections = true, navigation = true;
   guint forget_after = 100;
   TrackOptions track;
 };
 
+GType method_get_type ()
+{
+  static const GEnumValue values[] = {
+    { int (Method::fragments), "By the histograms of its fragments", "fragments" },
+    { int (Method::correlation),
+      "By a correlation filter on gradients, its colours, and a filter of its size",
+      "correlation" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_enum_register_static ("GstIntegralHistTrackMethod", values);
+  return type;
+}
+
 PropertyTable<TrackProperties> make_table ()
 {
   PropertyTable<TrackProperties> table;
+  table.choice (
+      "method", FIELD (method), method_get_type (), kPlaying,
+      "How to follow targets. Correlation wants frames with more than one histogram, and "
+      "the properties feature, measure, min-confidence, quantile, scale-search, "
+      "search-range, strips and update-rate are not for it; when it is set later, targets "
+      "start again where they are");
   table.text ("feature", FIELD (feature), kPlaying, kFeatureBlurb,
               [] (const std::string &text) { return parse_feature (text); });
   table.text ("targets", FIELD (targets), kPlaying,
@@ -132,6 +160,7 @@ struct State {
 
   // of the streaming thread
   TargetList targets;
+  Method method = Method::fragments;  // of the last frame
   GstClockTime last_stream_time = GST_CLOCK_TIME_NONE;
 
   std::mutex mutex;  // guards the mouse, which comes from downstream
@@ -197,8 +226,10 @@ void write_tracks (GstBaseTransform *trans, GstBuffer *buffer, const std::vector
   post_message (trans, message);
 }
 
+/// Has the targets followed in a frame; `follow` waits for its tensors, and does.
+template <class Follow>
 Expected<> follow_targets (State &state, const TrackProperties &properties, GstBuffer *buffer,
-                           const TargetFrame &frame)
+                           const TargetFrame &frame, Follow &&follow)
 {
   TRY (state.targets.configure (properties.targets, frame));
   if (properties.detections)
@@ -206,8 +237,7 @@ Expected<> follow_targets (State &state, const TrackProperties &properties, GstB
       state.targets.detect (detection, frame);
   take_mouse (state, frame);
   const Interruptible asking = state.consumer.interruptible ();
-  TRY (state.consumer.await (frame.histogram));
-  TRY (state.targets.follow (properties.track, frame));
+  TRY (follow ());
   state.targets.forget (properties.forget_after);
   return {};
 }
@@ -235,22 +265,65 @@ static gboolean gst_integral_hist_track_stop (GstBaseTransform *trans)
   return TRUE;
 }
 
+/// Writes what was found in a frame.
+static void finish_frame (GstBaseTransform *trans, State &state, GstBuffer *buffer,
+                          const TargetFrame &frame)
+{
+  write_tracks (trans, buffer, state.targets.tracks (frame));
+  if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buffer))
+    state.last_stream_time =
+        gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+}
+
+/// Follows the targets with method=correlation. A frame that lacks something is left out where
+/// producers may leave it out.
+static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
+                                   const TrackProperties &properties, GstBuffer *buffer)
+{
+  const CorrelationMetas metas = CorrelationMetas::of (buffer);
+  if (!metas.are_complete ()) {
+    static constexpr const char *kFeatures[] = { "signed-gradient", "hsv" };
+    // nobody upstream says that it attaches these
+    const bool stays_so = (metas.gradients && metas.colours) || metas.has_other_gradients;
+    if (GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP)
+        || (state.consumer.may_come (trans, kFeatures)
+            && (state.consumer.has_found () || !stays_so)))
+      return {};
+    return error (Error::Kind::no_histogram, "method=correlation: The frames carry ",
+                  metas.missing (), ": put \"", kCorrelationProducers, "\" before ",
+                  GST_OBJECT_NAME (trans), ", with nothing between them that drops it");
+  }
+  const TargetFrame frame (buffer, metas.gradients);
+  const FrameTensors tensors = metas.tensors ();
+  TRY (follow_targets (state, properties, buffer, frame, [&] () -> Expected<> {
+    for (GstIntegralHistogram *tensor : { tensors.gradients, tensors.colours, tensors.luma })
+      TRY (state.consumer.await (tensor));
+    return state.targets.follow (tensors, properties.track.lost_after, frame);
+  }));
+  finish_frame (trans, state, buffer, frame);
+  return {};
+}
+
 static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
 {
   GstBaseTransform *const trans = GST_BASE_TRANSFORM (self);
   State &state = *self->state;
   const TrackProperties current = Element::properties_of (self);
   const bool gap = GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP);
+  if (std::exchange (state.method, current.method) != current.method)
+    state.consumer.start_again ();
+  if (current.method == Method::correlation)
+    return correlate_frame (trans, state, current, buffer);
   const GstIntegralHistogramMeta *meta = state.consumer.find (buffer, current.feature);
   if (!meta && (gap || parse_feature (current.feature)))
     return gap ? Expected<> () : state.consumer.note_missing (trans);
   TRY (Element::table ().check (current));
   const TargetFrame frame (buffer, meta);
-  TRY (follow_targets (state, current, buffer, frame));
-  write_tracks (trans, buffer, state.targets.tracks (frame));
-  if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buffer))
-    state.last_stream_time =
-        gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+  TRY (follow_targets (state, current, buffer, frame, [&] () -> Expected<> {
+    TRY (state.consumer.await (frame.histogram));
+    return state.targets.follow (current.track, frame);
+  }));
+  finish_frame (trans, state, buffer, frame);
   return {};
 }
 

@@ -15,10 +15,22 @@ namespace integralhist {
 // the producer's intervals, and as many frames to which it has attached one (few under load).
 static constexpr guint kPatience = 100, kPatientIntervals = 10;
 
+/// Returns whether some of so many frames should have carried one of the producer's histograms.
+static bool has_attached_enough (const Producer &producer, guint frames)
+{
+  return producer.attached >= kPatientIntervals && frames >= kPatience
+         && frames / kPatientIntervals >= producer.interval;
+}
+
 void HistogramConsumer::start ()
 {
   refusal_.set_flushing (false);
   refusal_.set_stopping (false);
+  start_again ();
+}
+
+void HistogramConsumer::start_again ()
+{
   found_ = false;
   missing_ = 0;
 }
@@ -47,10 +59,9 @@ void HistogramConsumer::take_transition (GstStateChange transition)
 
 GstIntegralHistogramMeta *HistogramConsumer::find (GstBuffer *buffer, const std::string &feature)
 {
-  if (feature != feature_) {  // as at the start
+  if (feature != feature_) {
     feature_ = feature;
-    found_ = false;
-    missing_ = 0;
+    start_again ();
   }
   if (const auto wanted = parse_feature (feature); wanted && *wanted)
     return gst_buffer_get_integral_histogram_meta_of_feature (
@@ -85,14 +96,27 @@ Expected<> HistogramConsumer::note_missing (GstBaseTransform *element)
                   factory ? GST_OBJECT_NAME (factory) : name.c_str (), setting,
                   " ! ...\", with nothing between them that drops it");
   }
-  if (producer->attached < kPatientIntervals || missing_ < kPatience
-      || missing_ / kPatientIntervals < producer->interval)
+  if (!has_attached_enough (*producer, missing_))
     return {};
   return error (Error::Kind::no_histogram, "None of ", std::exchange (missing_, 0),
                 " frames carried an integral histogram, and cudaintegralhist has attached ",
                 producer->attached, ": something between it and ", name,
                 " drops the meta, or each frame that has one. Put ", name,
                 " right behind cudaintegralhist");
+}
+
+bool HistogramConsumer::may_come (GstBaseTransform *element, std::span<const char *const> features)
+{
+  if (found_)
+    return true;
+  missing_++;
+  for (const char *const feature : features)
+    if (const auto producer = find_producer (GST_BASE_TRANSFORM_SINK_PAD (element), feature);
+        !producer || has_attached_enough (*producer, missing_)) {
+      missing_ = 0;  // the end of the stream says nothing more
+      return false;
+    }
+  return true;
 }
 
 }  // namespace integralhist

@@ -4,6 +4,7 @@
 // ends, and a limit on frames without a histogram.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include <gst/base/gstbasetransform.h>
@@ -26,6 +27,8 @@ class HistogramConsumer {
 public:
   /// Resets the counts at the start of a stream.
   void start ();
+  /// Does so where something else is wanted from now on.
+  void start_again ();
   /// Notes an event from upstream before it is handled, or a change of state. Warns at the end of a
   /// stream that wanted histograms and had none.
   void take_event (GstBaseTransform *element, GstEvent *event);
@@ -37,12 +40,18 @@ public:
 
   /// Waits for the tensor. Returns an Error::Kind::flushing after a flush or a stop.
   Expected<> await (GstIntegralHistogram *histogram);
+  /// Returns whether a frame had what is wanted, since the start.
+  bool has_found () const { return found_; }
   /// Lets a flush or a stop end what this thread asks, as long as the result lives.
   Interruptible interruptible () const { return Interruptible (*refusal_.flag ()); }
 
   /// Counts a frame in which `find` found none, and which is no gap. Returns an error with a launch
   /// line, unless frames had one before or a producer upstream leaves frames out.
   Expected<> note_missing (GstBaseTransform *element);
+  /// Counts a frame that lacks some of the histograms of several features, likewise. Returns
+  /// whether later ones may have all: frames had before, or a producer of each is upstream and
+  /// leaves frames out.
+  bool may_come (GstBaseTransform *element, std::span<const char *const> features);
 
 private:
   Refusal refusal_;

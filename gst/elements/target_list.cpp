@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "counted.hpp"
 #include "parse.hpp"
@@ -18,10 +19,40 @@ static constexpr double kCovers = 0.3, kContains = 0.7;
 
 /// A target, and what the list knows of it.
 struct TargetList::Followed {
-  Target target;
-  bool configured;
+  const guint id;
+  const gint parent;  // the detection that started it, or -1
+  const bool configured;
+  std::variant<Target, CorrelationTarget> target;
   GstClockTime first_seen, last_seen;
   guint lost_frames = 0;
+
+  TargetBox box () const
+  {
+    return std::visit ([] (const auto &its) { return its.box (); }, target);
+  }
+  bool is_lost () const
+  {
+    return std::visit ([] (const auto &its) { return its.is_lost (); }, target);
+  }
+  bool is_empty () const
+  {
+    return std::visit ([] (const auto &its) { return its.is_empty (); }, target);
+  }
+  double confidence () const
+  {
+    return std::visit ([] (const auto &its) { return its.confidence (); }, target);
+  }
+  void restart (const TargetBox &at)
+  {
+    std::visit ([&] (auto &its) { its.restart (at); }, target);
+  }
+  /// Returns the target as one of this kind; it starts again if it was of the other.
+  template <class Kind>
+  Kind &as ()
+  {
+    Kind *const its = std::get_if<Kind> (&target);
+    return its ? *its : target.emplace<Kind> (box ());
+  }
 };
 
 static double area_of (const GstVideoRectangle &box)
@@ -60,7 +91,7 @@ void TargetList::add (const GstVideoRectangle &box, gint parent, bool configured
   const guint id = next_id_++;
   GST_INFO_OBJECT (element_, "target %u starts at %d,%d %dx%d", id, box.x, box.y, box.w, box.h);
   followed_.push_back (std::make_unique<Followed> (
-      Followed{ Target (id, parent, frame.in_tensor (box)), configured, frame.time, frame.time }));
+      Followed{ id, parent, configured, Target (frame.in_tensor (box)), frame.time, frame.time }));
 }
 
 Expected<> TargetList::configure (const std::string &text, const TargetFrame &frame)
@@ -86,15 +117,15 @@ void TargetList::detect (const Detection &detection, const TargetFrame &frame)
   const GstVideoRectangle box = frame.clip (detection.box);
   Followed *lost = nullptr;
   for (const auto &followed : followed_)
-    if (is_covered (box, frame.in_frame (followed->target.box ()))) {
-      if (!followed->target.is_lost ())
+    if (is_covered (box, frame.in_frame (followed->box ()))) {
+      if (!followed->is_lost ())
         return;
       lost = followed.get ();
     }
   if (box.w == 0)
     return;
   if (lost)
-    lost->target.restart (frame.in_tensor (box));
+    lost->restart (frame.in_tensor (box));
   else
     add (box, detection.id, false, frame);
 }
@@ -108,7 +139,7 @@ void TargetList::start (const GstVideoRectangle &box, const TargetFrame &frame)
 void TargetList::drop_at (double x, double y, const TargetFrame &frame)
 {
   std::erase_if (followed_, [&] (const auto &followed) {
-    const GstVideoRectangle box = frame.in_frame (followed->target.box ());
+    const GstVideoRectangle box = frame.in_frame (followed->box ());
     return x >= box.x && x < box.x + box.w && y >= box.y && y < box.y + box.h;
   });
 }
@@ -117,14 +148,13 @@ void TargetList::warn_of_empty (const Followed &followed, const TargetFrame &fra
 {
   if (std::exchange (empty_warned_, true))
     return;
-  const Target &target = followed.target;
-  const GstVideoRectangle box = frame.in_frame (target.box ());
+  const GstVideoRectangle box = frame.in_frame (followed.box ());
   GST_ELEMENT_WARNING (
       element_, RESOURCE, SETTINGS,
       ("Target %u has no pixel that counts, and is lost: set targets to a box that "
        "has some, or feature of cudaintegralhist to one that counts its pixels, as "
        "hue-saturation counts gray ones, which have no hue.",
-       target.id),
+       followed.id),
       ("it is at %d,%d,%d,%d, and counted is %s", box.x, box.y, box.w, box.h,
        settings_of (counted_of (frame.histogram)).c_str ()));
 }
@@ -133,18 +163,32 @@ Expected<> TargetList::follow (const TrackOptions &options, const TargetFrame &f
 {
   std::vector<Target *> targets;
   for (const auto &followed : followed_)
-    targets.push_back (&followed->target);
+    targets.push_back (&followed->as<Target> ());
   TRY (integralhist::follow (frame.histogram, options, targets));
+  note_followed (frame);
+  return {};
+}
+
+Expected<> TargetList::follow (const FrameTensors &tensors, unsigned lost_after,
+                               const TargetFrame &frame)
+{
   for (const auto &followed : followed_)
-    if (followed->target.is_lost ()) {
-      if (followed->target.is_empty ())
+    TRY (followed->as<CorrelationTarget> ().follow (tensors, lost_after));
+  note_followed (frame);
+  return {};
+}
+
+void TargetList::note_followed (const TargetFrame &frame)
+{
+  for (const auto &followed : followed_)
+    if (followed->is_lost ()) {
+      if (followed->is_empty ())
         warn_of_empty (*followed, frame);
       followed->lost_frames++;
     } else {
       followed->lost_frames = 0;
       followed->last_seen = frame.time;
     }
-  return {};
 }
 
 void TargetList::forget (guint frames)
@@ -158,12 +202,10 @@ void TargetList::forget (guint frames)
 std::vector<Track> TargetList::tracks (const TargetFrame &frame) const
 {
   std::vector<Track> tracks;
-  for (const auto &followed : followed_) {
-    const Target &target = followed->target;
-    tracks.push_back ({ target.id, target.parent, frame.in_frame (target.box ()),
-                        target.confidence (), target.is_lost (), followed->first_seen,
+  for (const auto &followed : followed_)
+    tracks.push_back ({ followed->id, followed->parent, frame.in_frame (followed->box ()),
+                        followed->confidence (), followed->is_lost (), followed->first_seen,
                         followed->last_seen });
-  }
   return tracks;
 }
 

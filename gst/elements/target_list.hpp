@@ -8,6 +8,7 @@
 
 #include <gst/integralhist/error.hpp>
 
+#include "correlation_target.hpp"
 #include "fragments_tracker.hpp"
 #include "frame_boxes.hpp"
 #include "target_frame.hpp"
@@ -31,8 +32,10 @@ public:
   /// Drops the targets under a point of the frame.
   void drop_at (double x, double y, const TargetFrame &frame);
 
-  /// Looks for all targets in the next frame, whose tensor is computed.
+  /// Looks for all targets in the next frame, whose tensors are computed; by their fragments, or by
+  /// a correlation filter. Those that were followed otherwise before start again.
   Expected<> follow (const TrackOptions &options, const TargetFrame &frame);
+  Expected<> follow (const FrameTensors &tensors, unsigned lost_after, const TargetFrame &frame);
   /// Drops targets that have been lost for more than so many frames, but for the configured ones;
   /// 0 drops none.
   void forget (guint frames);
@@ -49,6 +52,7 @@ private:
   struct Followed;
 
   void warn_of_empty (const Followed &followed, const TargetFrame &frame);
+  void note_followed (const TargetFrame &frame);
   void add (const GstVideoRectangle &box, gint parent, bool configured, const TargetFrame &frame);
 
   const gpointer element_;

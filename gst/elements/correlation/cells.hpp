@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Cells of a target's surroundings, and what a correlation filter sees of them.
+//
+// Cells lie anywhere and have any size: their edges fall between pixels. What lies left of and
+// above such a place is the bilinear mean of what the integral histogram says of the four whole
+// places around it. So a cell is a weighted sum of pixels, exact in integers for places rounded to
+// 1/256 pixel, and no picture is resampled. Edges of large cells are rounded to whole pixels, which
+// are fewer questions.
+//
+// The channels are those of P. Felzenszwalb et al., "Object detection with discriminatively trained
+// part-based models", PAMI 2010: 18 directions of the gradient and 9 orientations, each divided by
+// the energy of the four blocks of cells around and clipped; four sums of those; and luma.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <gst/integralhist/error.hpp>
+#include <gst/integralhist/gstintegralhist.h>
+
+namespace integralhist {
+
+/// What the tracker asks of a frame. All have the frame's size.
+struct FrameTensors {
+  GstIntegralHistogram *gradients;  // 18 directions, weighted and soft
+  GstIntegralHistogram *colours;    // hsv, at most 256 bins
+  GstIntegralHistogram *luma;       // a table of sums
+
+  int width () const { return int (gst_integral_histogram_get_width (gradients)); }
+  int height () const { return int (gst_integral_histogram_get_height (gradients)); }
+};
+
+/// Cells side by side, in pixels.
+struct CellGrid {
+  double x, y;           // the left top corner
+  double width, height;  // of a cell
+  int columns, rows;
+
+  /// Returns whether edges are whole pixels.
+  bool is_rounded () const
+  {
+    constexpr double kLarge = 8;
+    return width >= kLarge && height >= kLarge;
+  }
+  std::size_t size () const { return std::size_t (columns) * std::size_t (rows); }
+  static CellGrid around (double x, double y, double width, double height, int columns, int rows)
+  {
+    return { x - width / 2, y - height / 2, width / columns, height / rows, columns, rows };
+  }
+};
+
+/// Parts of a pixel's area that cells are rounded to.
+inline constexpr double kCellUnit = 256 * 256;
+
+/// Returns what each cell of each grid has of each bin, in 1/kCellUnit: [cell][bin], one grid after
+/// another. Nothing is outside of the frame.
+Expected<std::vector<std::int64_t>> ask_cells (GstIntegralHistogram *histogram,
+                                               std::span<const CellGrid> grids);
+/// Returns the area of each cell inside the frame, in the same unit.
+std::vector<std::int64_t> areas_of (const CellGrid &grid, int width, int height);
+
+inline constexpr int kDirections = 18, kOrientations = 9;
+inline constexpr int kGrid = 32;      // cells of the filter, each way
+inline constexpr int kChannels = 32;  // of a cell of the filter
+
+/// 1 / the energy of the four cells around each corner of the cells: (columns + 1) x (rows + 1)
+/// numbers. Cells outside of the grid are as those at its border.
+std::vector<float> block_norms (std::span<const float> energies, int columns, int rows);
+
+/// Returns the sum of a value's shares of the four blocks, each clipped.
+float clipped_sum (float value, const float norms[4]);
+
+/// Returns the channels of kGrid x kGrid cells of the square with this middle, [y][x][channel], and
+/// fades them out towards its border.
+Expected<std::vector<float>> describe (const FrameTensors &frame, double x, double y, double side);
+
+}  // namespace integralhist

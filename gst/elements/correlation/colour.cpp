@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "colour.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "asked.hpp"
+
+namespace integralhist {
+namespace {
+
+constexpr double kRate = 0.04;
+
+int rounded (double at)
+{
+  return int (std::lround (at));
+}
+
+GstVideoRectangle box_around (double x, double y, double width, double height)
+{
+  const int x0 = rounded (x - width / 2), y0 = rounded (y - height / 2);
+  return { x0, y0, std::max (1, rounded (x + width / 2) - x0),
+           std::max (1, rounded (y + height / 2) - y0) };
+}
+
+/// Moves shares by a rate towards those of the counts.
+void approach (std::vector<double> &shares, std::span<const double> counts, double rate)
+{
+  double sum = 0;
+  for (const double count : counts)
+    sum += count;
+  shares.resize (counts.size ());
+  for (std::size_t i = 0; i < counts.size (); i++)
+    shares[i] += rate * ((sum > 0 ? counts[i] / sum : 0) - shares[i]);
+}
+
+/// Returns the edges of cells in whole pixels inside of the frame, in order, each once.
+std::vector<int> edges_of (double first, double cell, int cells, int frame)
+{
+  std::vector<int> edges;
+  for (int i = 0; i <= cells; i++)
+    if (const int edge = std::clamp (rounded (first + i * cell), 0, frame);
+        edges.empty () || edges.back () < edge)
+      edges.push_back (edge);
+  return edges;
+}
+
+}  // namespace
+
+Expected<> ColourModel::learn (GstIntegralHistogram *colours, double x, double y, double width,
+                               double height, double rate)
+{
+  const double side = (width + height) / 2;
+  // away from the border, where pixels may be of the surroundings
+  const auto inner = [&] (double length) { return std::max (length - 0.2 * side, length / 2); };
+  const auto counts = TRY (counts_of (colours, { box_around (x, y, inner (width), inner (height)),
+                                                 box_around (x, y, width, height),
+                                                 box_around (x, y, width + side, height + side) }));
+  const std::size_t bins = counts.size () / 3;
+  std::vector<double> target (counts.begin (), counts.begin () + std::ptrdiff_t (bins)), around;
+  if (std::ranges::all_of (target, [] (double count) { return count == 0; }))
+    return {};
+  for (std::size_t i = 0; i < bins; i++)
+    around.push_back (double (counts[2 * bins + i]) - counts[bins + i]);
+  const double share = target_.empty () ? 1 : rate * kRate;
+  approach (target_, target, share);
+  approach (around_, around, share);
+  scores_.assign (bins, 0);
+  for (std::size_t i = 0; i < bins; i++)
+    if (const double both = target_[i] + around_[i]; both > 0)
+      scores_[i] = std::uint8_t (std::lround (255 * target_[i] / both));
+  return {};
+}
+
+Expected<ScoreMap> ScoreMap::ask (GstIntegralHistogram *colours,
+                                  std::span<const std::uint8_t> scores, const CellGrid &grid)
+{
+  constexpr std::size_t kAtOnce = 4096;  // cells: a histogram each
+  ScoreMap map;
+  map.x_ =
+      edges_of (grid.x, grid.width, grid.columns, int (gst_integral_histogram_get_width (colours)));
+  map.y_ =
+      edges_of (grid.y, grid.height, grid.rows, int (gst_integral_histogram_get_height (colours)));
+  std::vector<double> cells;
+  std::vector<GstVideoRectangle> rectangles;
+  const auto weigh = [&] () -> Expected<> {
+    const auto counts = TRY (counts_of (colours, rectangles));
+    const std::size_t bins = counts.size () / rectangles.size ();
+    for (std::size_t first = 0; first < counts.size (); first += bins) {
+      guint64 sum = 0;
+      for (std::size_t i = 0; i < std::min (bins, scores.size ()); i++)
+        sum += guint64 (counts[first + i]) * scores[i];
+      cells.push_back (double (sum));
+    }
+    rectangles.clear ();
+    return {};
+  };
+  for (std::size_t j = 0; j + 1 < map.y_.size (); j++)
+    for (std::size_t i = 0; i + 1 < map.x_.size (); i++) {
+      rectangles.push_back (
+          { map.x_[i], map.y_[j], map.x_[i + 1] - map.x_[i], map.y_[j + 1] - map.y_[j] });
+      if (rectangles.size () == kAtOnce)
+        TRY (weigh ());
+    }
+  if (!rectangles.empty ())
+    TRY (weigh ());
+  const std::size_t columns = map.x_.size ();
+  map.sums_.assign (columns * map.y_.size (), 0);
+  const double *cell = cells.data ();
+  for (std::size_t j = 1; j < map.y_.size (); j++) {
+    double row = 0;
+    for (std::size_t i = 1; i < columns; i++)
+      map.sums_[j * columns + i] = (row += *cell++) + map.sums_[(j - 1) * columns + i];
+  }
+  return map;
+}
+
+ScoreMap::Place ScoreMap::place (const std::vector<int> &edges, double at)
+{
+  if (edges.size () < 2 || at <= edges.front ())
+    return { 0, 0 };
+  if (at >= edges.back ())
+    return { edges.size () - 2, 1 };
+  const std::size_t edge = std::size_t (std::ranges::upper_bound (edges, at) - edges.begin ()) - 1;
+  return { edge, (at - edges[edge]) / (edges[edge + 1] - edges[edge]) };
+}
+
+double ScoreMap::sum_before (const Place &x, const Place &y) const
+{
+  const std::size_t columns = x_.size ();
+  const double *const at = &sums_[y.edge * columns + x.edge];
+  return (1 - y.share) * ((1 - x.share) * at[0] + x.share * at[1])
+         + y.share * ((1 - x.share) * at[columns] + x.share * at[columns + 1]);
+}
+
+double ScoreMap::score (double x, double y, double width, double height) const
+{
+  if (x_.size () < 2 || y_.size () < 2)
+    return 0;
+  const Place x0 = place (x_, x - width / 2), x1 = place (x_, x + width / 2);
+  const Place y0 = place (y_, y - height / 2), y1 = place (y_, y + height / 2);
+  return (sum_before (x1, y1) - sum_before (x0, y1) - sum_before (x1, y0) + sum_before (x0, y0))
+         / (255 * width * height);
+}
+
+}  // namespace integralhist

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The colours of a target and of its surroundings. A colour's score is the share of the target in
+// both, from 0 to 255; a box's score is the mean of its pixels'. That survives changes of shape,
+// which a correlation filter does not (L. Bertinetto et al., "Staple: complementary learners for
+// real-time tracking", CVPR 2016).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cells.hpp"
+
+namespace integralhist {
+
+class ColourModel {
+public:
+  /// Learns from a box with this middle and size, and from a ring around it; the first time wholly.
+  Expected<> learn (GstIntegralHistogram *colours, double x, double y, double width, double height,
+                    double rate);
+  /// Returns the score of each bin.
+  std::span<const std::uint8_t> scores () const { return scores_; }
+
+private:
+  std::vector<double> target_, around_;  // shares of the pixels; empty at first
+  std::vector<std::uint8_t> scores_;
+};
+
+/// Scores of boxes in a part of a frame. It is asked once, cell by cell: each cell's histogram is
+/// weighed by the scores. Inside a cell scores are taken as even.
+class ScoreMap {
+public:
+  static Expected<ScoreMap> ask (GstIntegralHistogram *colours,
+                                 std::span<const std::uint8_t> scores, const CellGrid &grid);
+
+  /// Returns the mean score of a box with this middle and size, 0 to 1. Outside of the frame and of
+  /// the cells it is 0.
+  double score (double x, double y, double width, double height) const;
+
+private:
+  /// A place between two edges: the first of them, and how far behind it lies, 0 to 1.
+  struct Place {
+    std::size_t edge;
+    double share;
+  };
+  static Place place (const std::vector<int> &edges, double at);
+  double sum_before (const Place &x, const Place &y) const;
+
+  std::vector<int> x_, y_;    // the edges of the cells, whole pixels
+  std::vector<double> sums_;  // of scores left of and above each corner
+};
+
+}  // namespace integralhist

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A Fourier transform of many signals at once, in an order of operations that is always the same:
+// so tracks are the same wherever they are computed. Signals lie side by side (lanes), and each
+// butterfly is a plain loop over them. The method is Stockham's: radix 4 while it divides the
+// length, then radix 2; no pass reorders anything (Cochran et al., "What is the fast Fourier
+// transform?", 1967).
+#pragma once
+
+#include <vector>
+
+namespace integralhist {
+
+/// Complex numbers, with the two parts apart.
+struct Complexes {
+  std::vector<float> re, im;
+
+  Complexes () = default;
+  explicit Complexes (std::size_t n) : re (n), im (n) {}
+  std::size_t size () const { return re.size (); }
+};
+
+/// Transforms of one length, a power of two from 4 on: X[k] = sum x[n] exp (-2 pi i k n / length),
+/// not divided by anything.
+class Fft {
+public:
+  explicit Fft (int length);
+
+  /// Transforms `lanes` signals in place: element n of lane l is [n * lanes + l].
+  void run (float *re, float *im, int lanes);
+  /// Transforms pictures of length x length: element (x, y) is [(y * length + x) * lanes + l].
+  void forward_2d (Complexes &pictures, int lanes);
+  /// The way back, times length x length.
+  void inverse_2d (Complexes &spectra, int lanes);
+
+private:
+  struct Pass {
+    int radix;
+    std::vector<float> re, im;  // twiddles: `radix` for each butterfly
+  };
+
+  void run_2d (float *re, float *im, int lanes);
+
+  const int length_;
+  std::vector<Pass> passes_;
+  Complexes scratch_;
+};
+
+}  // namespace integralhist

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A correlation filter that finds a target in its surroundings: multiplied with the surroundings'
+// spectrum, it gives a peak where the target is.
+//
+// Only cells inside the target's box have a weight, so the surroundings may be large: all shifts of
+// them are true examples of what is not the target (H. Kiani Galoogahi, A. Fagg and S. Lucey,
+// "Learning background-aware correlation filters for visual tracking", ICCV 2017). A new filter
+// stays near the last one, the less it learns (F. Li et al., "Learning spatial-temporal regularized
+// correlation filters for visual tracking", CVPR 2018). With the spectra x of the channels, the
+// wanted response y and the last filter p it minimises
+//
+//     | sum x v - y |^2 + mu |v - p|^2     where v has weights inside the box alone.
+//
+// ADMM does that in turns: v solves each frequency by itself, in closed form; g is v with the
+// weights outside of the box gone; and h is what they still disagree in.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "cells.hpp"
+#include "fft.hpp"
+
+namespace integralhist {
+
+/// Spectra of kChannels real pictures of kGrid x kGrid: [y][x][channel], for x up to kGrid / 2.
+/// The others are the conjugates of those at (-x, -y).
+inline constexpr int kHalf = kGrid / 2 + 1;
+Complexes spectra_of (std::span<const float> pictures);
+
+class CorrelationFilter {
+public:
+  /// Learns from the first surroundings, in which the target is in the middle; its box has this
+  /// size in cells.
+  void start (const Complexes &spectra, double width, double height);
+  /// Learns from the next ones, by a rate above 0, up to 1.
+  void learn (const Complexes &spectra, double rate);
+  /// Returns how much the target is at each shift by whole cells, [y][x]; shifts from kGrid / 2 on
+  /// are those to the left or up, less by kGrid.
+  std::vector<float> respond (const Complexes &spectra) const;
+  /// Returns the weights of all channels, [y][x][channel], mirrored: x cells left of the middle are
+  /// at kGrid / 2 - 1 + x.
+  std::vector<float> weights () const;
+
+private:
+  struct Settings {
+    float mu, rho;
+    int rounds;
+  };
+  void solve (const Complexes &spectra, const Settings &settings);
+  void solve_frequencies (const Complexes &spectra, float mu, float rho);
+  void keep_inside ();
+
+  std::vector<float> wanted_;  // the spectrum of the response that is wanted, which is real
+  std::vector<float> inside_;  // share of each cell in the box
+  float energy_ = 0;           // of the first surroundings
+  Complexes v_, g_, h_, last_;
+};
+
+}  // namespace integralhist

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "scale.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "peak.hpp"
+
+namespace integralhist {
+namespace {
+
+constexpr int kSizes = 16, kMiddle = kSizes / 2;
+constexpr double kStep = 1.03;  // from a size to the next
+constexpr int kCells = 64;      // of a box, about
+constexpr float kRate = 0.025F;
+
+double angle (int i)
+{
+  return 2 * std::numbers::pi * (i % kSizes) / kSizes;
+}
+
+/// The spectrum of the wanted response, a peak one size wide at the middle.
+Complexes wanted ()
+{
+  Complexes spectrum (kSizes);
+  for (int k = 0; k < kSizes; k++) {
+    double re = 0, im = 0;
+    for (int i = 0; i < kSizes; i++) {
+      const double peak = std::exp (-0.5 * (i - kMiddle) * (i - kMiddle));
+      re += peak * std::cos (angle (k * i));
+      im -= peak * std::sin (angle (k * i));
+    }
+    spectrum.re[k] = float (re), spectrum.im[k] = float (im);
+  }
+  return spectrum;
+}
+
+}  // namespace
+
+void ScaleFilter::start (double width, double height)
+{
+  const auto some = [] (double cells) { return std::clamp (int (std::lround (cells)), 3, 21); };
+  columns_ = some (std::sqrt (kCells * width / height));
+  rows_ = some (double (kCells) / columns_);
+  numerator_ = {};
+  denominator_.clear ();
+}
+
+/// Returns the spectra along the sizes of the box, [frequency][channel].
+Expected<Complexes> ScaleFilter::spectra (const FrameTensors &frame, double x, double y,
+                                          double width, double height) const
+{
+  std::vector<CellGrid> grids;
+  for (int i = 0; i < kSizes; i++) {
+    const double size = std::pow (kStep, i - kMiddle);
+    grids.push_back (CellGrid::around (x, y, width * size, height * size, columns_, rows_));
+  }
+  const auto cells = TRY (ask_cells (frame.gradients, grids));
+  const double unit = gst_integral_histogram_get_weight_unit (frame.gradients);
+  const int n = columns_ * rows_, channels = n * kOrientations;
+  Complexes samples (std::size_t (kSizes) * channels);
+  const std::int64_t *from = cells.data ();
+  float *to = samples.re.data ();
+  for (int i = 0; i < kSizes; i++) {
+    const auto scale = float (1 / (grids[i].width * grids[i].height * kCellUnit * unit));
+    const auto fade = float (0.5 - 0.5 * std::cos (angle (i)));
+    std::vector<float> values, energies;
+    for (int cell = 0; cell < n; cell++, from += kDirections) {
+      float energy = 0;
+      for (int b = 0; b < kOrientations; b++) {
+        const float value = float (from[b] + from[b + kOrientations]) * scale;
+        values.push_back (value);
+        energy += value * value;
+      }
+      energies.push_back (energy);
+    }
+    const auto norms = block_norms (energies, columns_, rows_);
+    for (int row = 0; row < rows_; row++)
+      for (int column = 0; column < columns_; column++) {
+        const float *const corner = &norms[row * (columns_ + 1) + column];
+        const float around[4] = { corner[0], corner[1], corner[columns_ + 1],
+                                  corner[columns_ + 2] };
+        for (int b = 0; b < kOrientations; b++)
+          *to++ = 0.5F * fade
+                  * clipped_sum (values[(row * columns_ + column) * kOrientations + b], around);
+      }
+  }
+  Fft (kSizes).run (samples.re.data (), samples.im.data (), channels);
+  return samples;
+}
+
+Expected<> ScaleFilter::learn (const FrameTensors &frame, double x, double y, double width,
+                               double height, double rate)
+{
+  static const Complexes target = wanted ();
+  const Complexes sample = TRY (spectra (frame, x, y, width, height));
+  const std::size_t channels = sample.size () / kSizes;
+  const bool is_first = denominator_.empty ();
+  if (is_first) {
+    numerator_ = Complexes (sample.size ());
+    denominator_.assign (kSizes, 0);
+  }
+  const float share = is_first ? 1 : float (rate) * kRate;
+  for (int k = 0; k < kSizes; k++) {
+    const float yr = target.re[k], yi = target.im[k];
+    float power = 0;
+    for (std::size_t i = k * channels; i < (k + 1) * channels; i++) {
+      const float xr = sample.re[i], xi = sample.im[i];
+      numerator_.re[i] += share * (yr * xr + yi * xi - numerator_.re[i]);
+      numerator_.im[i] += share * (yr * xi - yi * xr - numerator_.im[i]);
+      power += xr * xr + xi * xi;
+    }
+    denominator_[k] += share * (power - denominator_[k]);
+  }
+  if (is_first) {
+    float sum = 0;
+    for (const float power : denominator_)
+      sum += power;
+    regular_ = std::max (0.01F * sum / kSizes, 1e-6F);
+  }
+  return {};
+}
+
+Expected<double> ScaleFilter::find (const FrameTensors &frame, double x, double y, double width,
+                                    double height) const
+{
+  const Complexes sample = TRY (spectra (frame, x, y, width, height));
+  const std::size_t channels = sample.size () / kSizes;
+  std::array<double, kSizes> re{}, im{}, response{};
+  for (int k = 0; k < kSizes; k++) {
+    for (std::size_t i = k * channels; i < (k + 1) * channels; i++) {
+      re[k] += double (numerator_.re[i]) * sample.re[i] + double (numerator_.im[i]) * sample.im[i];
+      im[k] += double (numerator_.re[i]) * sample.im[i] - double (numerator_.im[i]) * sample.re[i];
+    }
+    re[k] /= denominator_[k] + regular_;
+    im[k] /= denominator_[k] + regular_;
+  }
+  for (int i = 0; i < kSizes; i++)
+    for (int k = 0; k < kSizes; k++)
+      response[i] += re[k] * std::cos (angle (k * i)) - im[k] * std::sin (angle (k * i));
+  const int best = int (std::ranges::max_element (response) - response.begin ());
+  const double between = best > 0 && best < kSizes - 1
+                             ? peak_between (response[best - 1], response[best], response[best + 1])
+                             : 0;
+  return std::pow (kStep, best + between - kMiddle);
+}
+
+}  // namespace integralhist

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Follows a target by a correlation filter on cells of gradients (filter.hpp), by its colours
+// (colour.hpp), and by a filter of its size (scale.hpp). All three ask integral histograms, as much
+// of a large target as of a small one.
+//
+// In each frame the filter and the colours have a response for each shift by a cell; the target is
+// where their sum is largest. The better the filter's response there, beside the usual one, the
+// more is learned; nothing is while the target may be hidden, since a filter learns what hides it.
+// A target that could not be learned from for some frames is lost. It is looked for where it was,
+// and at the places of the whole frame that have its colours.
+#pragma once
+
+#include "cells.hpp"
+#include "colour.hpp"
+#include "filter.hpp"
+#include "scale.hpp"
+
+namespace integralhist {
+
+class CorrelationTracker {
+public:
+  /// Starts with the box that has this middle and size.
+  static Expected<CorrelationTracker> start (const FrameTensors &frame, double x, double y,
+                                             double width, double height);
+  /// Looks for the target in the next frame. It is lost after so many frames of which it learned
+  /// nothing; 0 for never.
+  Expected<> follow (const FrameTensors &frame, unsigned lost_after);
+  /// Goes on in frames of another size.
+  void resize (double x_factor, double y_factor);
+
+  double x () const { return x_; }  // the middle
+  double y () const { return y_; }
+  double width () const { return width_ * scale_; }
+  double height () const { return height_ * scale_; }
+  bool is_lost () const { return lost_; }
+  /// Returns the filter's response beside the usual one, 0 to 1; 0 when lost.
+  double confidence () const { return lost_ ? 0 : confidence_; }
+
+private:
+  /// The best place of a search.
+  struct Found {
+    double x, y;
+    double peak;   // the filter's response
+    double score;  // of the colours
+  };
+
+  CorrelationTracker () = default;
+  double side () const;  // of the square that is searched, and learned from
+  bool looks_right (const Found &found) const;
+  Expected<Complexes> surroundings (const FrameTensors &frame, double x, double y) const;
+  Expected<Found> search (const FrameTensors &frame, double x, double y) const;
+  Expected<Found> search_everywhere (const FrameTensors &frame, Found best) const;
+  double judge (const Found &found, unsigned lost_after);
+  Expected<> learn (const FrameTensors &frame, const Found &found, double rate);
+
+  double x_ = 0, y_ = 0, width_ = 0, height_ = 0, scale_ = 1;
+  unsigned age_ = 0;  // frames since the first
+  CorrelationFilter filter_;
+  ScaleFilter sizes_;
+  ColourModel colours_;
+  double usual_peak_ = 0, usual_score_ = 0;
+  double confidence_ = 1;
+  unsigned unlearned_ = 0;  // frames in a row
+  bool lost_ = false;
+};
+
+}  // namespace integralhist

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "correlation_target.hpp"
+
+#include <algorithm>
+
+namespace integralhist {
+namespace {
+
+/// Returns the first histogram of the frame that is as wanted.
+template <class IsWanted>
+GstIntegralHistogramMeta *find (GstBuffer *buffer, IsWanted &&is_wanted)
+{
+  gpointer state = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state,
+                                                           GST_INTEGRAL_HISTOGRAM_META_API_TYPE))
+    if (auto *const found = reinterpret_cast<GstIntegralHistogramMeta *> (meta);
+        is_wanted (found->histogram))
+      return found;
+  return nullptr;
+}
+
+}  // namespace
+
+CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
+{
+  CorrelationMetas metas{};
+  metas.gradients = find (buffer, [] (GstIntegralHistogram *histogram) {
+    return gst_integral_histogram_get_content (histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS
+           && gst_integral_histogram_get_feature (histogram)
+                  == GST_INTEGRAL_HISTOGRAM_FEATURE_SIGNED_GRADIENT
+           && gst_integral_histogram_get_weight (histogram)
+                  == GST_INTEGRAL_HISTOGRAM_WEIGHT_GRADIENT
+           && gst_integral_histogram_get_soft (histogram)
+           && gst_integral_histogram_get_bins (histogram) == kDirections;
+  });
+  metas.has_other_gradients = !metas.gradients
+                              && gst_buffer_get_integral_histogram_meta_of_feature (
+                                  buffer, GST_INTEGRAL_HISTOGRAM_FEATURE_SIGNED_GRADIENT);
+  const auto has_its_size = [&] (GstIntegralHistogram *histogram) {
+    return !metas.gradients
+           || (gst_integral_histogram_get_width (histogram)
+                   == gst_integral_histogram_get_width (metas.gradients->histogram)
+               && gst_integral_histogram_get_height (histogram)
+                      == gst_integral_histogram_get_height (metas.gradients->histogram));
+  };
+  metas.colours = find (buffer, [&] (GstIntegralHistogram *histogram) {
+    return gst_integral_histogram_get_content (histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS
+           && gst_integral_histogram_get_feature (histogram) == GST_INTEGRAL_HISTOGRAM_FEATURE_HSV
+           && has_its_size (histogram);
+  });
+  metas.luma = find (buffer, [&] (GstIntegralHistogram *histogram) {
+    return gst_integral_histogram_get_content (histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS
+           && gst_integral_histogram_get_feature (histogram) == GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA
+           && has_its_size (histogram);
+  });
+  return metas;
+}
+
+std::string CorrelationMetas::missing () const
+{
+  std::string text;
+  const auto add = [&] (const GstIntegralHistogramMeta *meta, const char *what) {
+    if (!meta)
+      text += std::string (text.empty () ? "" : ", and ") + what;
+  };
+  add (gradients, "no integral histogram of weighted gradients");
+  add (colours, "no integral histogram of hsv");
+  add (luma, "no integral image of luma");
+  return text;
+}
+
+FrameTensors CorrelationMetas::tensors () const
+{
+  return { gradients->histogram, colours->histogram, luma->histogram };
+}
+
+void CorrelationTarget::restart (const TargetBox &box)
+{
+  box_ = box;
+  width_ = 0;
+  tracker_.reset ();
+}
+
+Expected<> CorrelationTarget::follow (const FrameTensors &frame, unsigned lost_after)
+{
+  const int width = frame.width (), height = frame.height ();
+  if (!tracker_) {
+    const double x0 = std::clamp (box_.x, 0.0, width - 1.0),
+                 y0 = std::clamp (box_.y, 0.0, height - 1.0);
+    const double w = std::clamp (box_.x + box_.width, x0 + 1, double (width)) - x0,
+                 h = std::clamp (box_.y + box_.height, y0 + 1, double (height)) - y0;
+    tracker_ = TRY (CorrelationTracker::start (frame, x0 + w / 2, y0 + h / 2, w, h));
+  } else {
+    if (width != width_ || height != height_)
+      tracker_->resize (double (width) / width_, double (height) / height_);
+    TRY (tracker_->follow (frame, lost_after));
+  }
+  width_ = width;
+  height_ = height;
+  box_ = { tracker_->x () - tracker_->width () / 2, tracker_->y () - tracker_->height () / 2,
+           tracker_->width (), tracker_->height () };
+  return {};
+}
+
+}  // namespace integralhist

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A target of integralhisttrack that the correlation tracker follows, and what of a frame that
+// wants.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <gst/integralhist/gstintegralhistogrammeta.h>
+
+#include "correlation/tracker.hpp"
+#include "target_box.hpp"
+
+namespace integralhist {
+
+/// The elements that give all that is wanted.
+inline constexpr char kCorrelationProducers[] =
+    "cudaintegralhist feature=signed-gradient bins=18 weight=gradient soft=true ! "
+    "cudaintegralhist feature=hsv ! cudaintegralimage";
+
+/// What a frame carries of it; null where something is missing, or has other settings.
+struct CorrelationMetas {
+  GstIntegralHistogramMeta *gradients, *colours, *luma;
+  bool has_other_gradients;  // gradients with other settings
+
+  static CorrelationMetas of (GstBuffer *buffer);
+  bool are_complete () const { return gradients && colours && luma; }
+  /// Returns what is missing, for users.
+  std::string missing () const;
+  FrameTensors tensors () const;
+};
+
+class CorrelationTarget {
+public:
+  explicit CorrelationTarget (const TargetBox &box) : box_ (box) {}
+
+  /// Starts again from this box in the next frame.
+  void restart (const TargetBox &box);
+  /// Looks for the target in the next frame; a new one starts there.
+  Expected<> follow (const FrameTensors &frame, unsigned lost_after);
+
+  const TargetBox &box () const { return box_; }
+  bool is_lost () const { return tracker_ && tracker_->is_lost (); }
+  double confidence () const { return tracker_ ? tracker_->confidence () : 1; }
+  bool is_empty () const { return false; }
+
+private:
+  TargetBox box_;
+  int width_ = 0, height_ = 0;  // of the tensors of the box
+  std::optional<CorrelationTracker> tracker_;
+};
+
+}  // namespace integralhist

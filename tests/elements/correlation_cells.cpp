@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Cells of the correlation tracker, against the weighted sum of each pixel's share in each cell.
+#include "../../gst/elements/correlation/cells.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "correlation_frames.hpp"
+
+using namespace integralhist;
+
+namespace {
+
+constexpr int kWidth = 61, kHeight = 47;
+
+/// Returns what each pixel has of each bin.
+std::vector<guint64> pixels_of (GstIntegralHistogram *histogram)
+{
+  std::vector<GstVideoRectangle> pixels;
+  for (int y = 0; y < kHeight; y++)
+    for (int x = 0; x < kWidth; x++)
+      pixels.push_back ({ x, y, 1, 1 });
+  std::vector<guint64> sums (pixels.size () * gst_integral_histogram_get_bins (histogram));
+  fail_unless (gst_integral_histogram_regions_sums (histogram, pixels.data (),
+                                                    guint (pixels.size ()), sums.data (), nullptr));
+  return sums;
+}
+
+double overlap (double a0, double a1, double b0, double b1)
+{
+  return std::max (0.0, std::min (a1, b1) - std::max (a0, b0));
+}
+
+/// Returns what a cell has of a bin, each pixel by its share of the area; of 1s its area.
+double sum_of (const CellGrid &grid, int column, int row, const std::vector<guint64> &pixels,
+               unsigned bins, unsigned bin)
+{
+  const double x = grid.x + column * grid.width, y = grid.y + row * grid.height;
+  double sum = 0;
+  for (int j = 0; j < kHeight; j++)
+    for (int i = 0; i < kWidth; i++)
+      sum += overlap (x, x + grid.width, i, i + 1) * overlap (y, y + grid.height, j, j + 1)
+             * double (pixels[std::size_t (j * kWidth + i) * bins + bin]);
+  return sum;
+}
+
+}  // namespace
+
+GST_START_TEST (anywhere)
+{
+  Frames frames (kWidth, kHeight);
+  const FrameTensors frame = frames.of (squares (kWidth, kHeight, 1, 0, 255));
+  const CellGrid grids[] = {
+    { 3, 5, 4, 4, 6, 5 },                       // whole pixels
+    { 7.3, 2.71, 3.37, 5.9, 7, 6 },             // none
+    { 10.1, 11.7, 0.23, 0.31, 9, 8 },           // several in a pixel
+    { -20.6, -9.2, 5.5, 3.3, 16, 20 },          // over all borders
+    { 500, -300, 2, 2, 3, 3 },                  // outside
+    CellGrid::around (30.5, 20, 40, 9, 32, 3),  // by the middle
+  };
+  for (GstIntegralHistogram *histogram : { frame.gradients, frame.luma, frame.colours }) {
+    const unsigned bins = gst_integral_histogram_get_bins (histogram);
+    const auto pixels = pixels_of (histogram);
+    const auto cells = ask_cells (histogram, grids);
+    fail_unless (cells.has_value ());
+    const std::int64_t *got = cells->data ();
+    for (const CellGrid &grid : grids)
+      for (int row = 0; row < grid.rows; row++)
+        for (int column = 0; column < grid.columns; column++)
+          for (unsigned bin = 0; bin < bins; bin++, got++) {
+            if (bins > 18 && bin % 37 != 0)
+              continue;  // it takes long
+            // edges are rounded to 1/256 pixel: half of that, at four sides
+            const double wanted = sum_of (grid, column, row, pixels, bins, bin);
+            const double most = bins == 256 ? 1 : bins == 1 ? 255 : 2885;
+            const double exact = (grid.width + grid.height + 2) * most / 256 + 1e-6;
+            fail_unless (std::fabs (double (*got) / kCellUnit - wanted) <= exact,
+                         "cell %d, %d of %gx%g, bin %u: %g, must be %g", column, row, grid.width,
+                         grid.height, bin, double (*got) / kCellUnit, wanted);
+          }
+    fail_unless (got == cells->data () + cells->size ());
+  }
+}
+GST_END_TEST;
+
+// edges at 1/256 pixel are exact
+GST_START_TEST (exact)
+{
+  Frames frames (kWidth, kHeight);
+  const FrameTensors frame = frames.of (squares (kWidth, kHeight, 2, 0, 255));
+  const CellGrid grid = { 5.25, 3.375, 4.0625, 2.125, 6, 7 };
+  const auto pixels = pixels_of (frame.gradients);
+  const auto cells = ask_cells (frame.gradients, std::span (&grid, 1));
+  fail_unless (cells.has_value ());
+  const std::int64_t *got = cells->data ();
+  for (int row = 0; row < grid.rows; row++)
+    for (int column = 0; column < grid.columns; column++)
+      for (unsigned bin = 0; bin < kDirections; bin++)
+        fail_unless (double (*got++) / kCellUnit
+                     == sum_of (grid, column, row, pixels, kDirections, bin));
+}
+GST_END_TEST;
+
+// edges of large cells are whole pixels
+GST_START_TEST (large)
+{
+  Frames frames (kWidth, kHeight);
+  const FrameTensors frame = frames.of (squares (kWidth, kHeight, 3, 0, 255));
+  const CellGrid grid = { -3.4, 5.7, 10.3, 8.2, 7, 5 };
+  const auto edge = [] (double first, double cell, int i, int most) {
+    return int (std::clamp (std::round (first + i * cell), 0.0, double (most)));
+  };
+  const auto cells = ask_cells (frame.gradients, std::span (&grid, 1));
+  const auto areas = areas_of (grid, kWidth, kHeight);
+  fail_unless (cells.has_value ());
+  const std::int64_t *got = cells->data (), *area = areas.data ();
+  for (int row = 0; row < grid.rows; row++)
+    for (int column = 0; column < grid.columns; column++) {
+      const int x0 = edge (grid.x, grid.width, column, kWidth),
+                x1 = edge (grid.x, grid.width, column + 1, kWidth),
+                y0 = edge (grid.y, grid.height, row, kHeight),
+                y1 = edge (grid.y, grid.height, row + 1, kHeight);
+      guint64 sums[kDirections] = {};
+      if (x1 > x0 && y1 > y0)
+        fail_unless (gst_integral_histogram_region_sums (frame.gradients, x0, y0, x1 - x0, y1 - y0,
+                                                         sums, nullptr));
+      fail_unless (double (*area++) / kCellUnit == (x1 - x0) * (y1 - y0));
+      for (const guint64 sum : sums)
+        fail_unless (double (*got++) / kCellUnit == double (sum));
+    }
+}
+GST_END_TEST;
+
+GST_START_TEST (outside)
+{
+  Frames frames (kWidth, kHeight);
+  const FrameTensors frame = frames.of (squares (kWidth, kHeight, 3, 0, 255));
+  for (const CellGrid &grid :
+       { CellGrid{ 500, 10, 2, 2, 3, 4 }, CellGrid{ 5, -300.5, 20, 12, 3, 4 } }) {
+    const auto cells = ask_cells (frame.gradients, std::span (&grid, 1));
+    fail_unless (cells.has_value () && cells->size () == grid.size () * kDirections
+                 && std::ranges::all_of (*cells, [] (std::int64_t sum) { return sum == 0; }));
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (areas)
+{
+  const CellGrid grid = { -2.5, 40.25, 4, 3.5, 20, 3 };
+  const auto areas = areas_of (grid, kWidth, kHeight);
+  const std::vector<guint64> ones (kWidth * kHeight, 1);
+  for (int row = 0; row < grid.rows; row++)
+    for (int column = 0; column < grid.columns; column++)
+      fail_unless (double (areas[std::size_t (row * grid.columns + column)]) / kCellUnit
+                   == sum_of (grid, column, row, ones, 1, 0));
+}
+GST_END_TEST;
+
+// Of a picture with one edge, from dark to bright to the right, only direction 0 and its other
+// neighbour have a channel; each channel is at most the sum of four clipped shares.
+GST_START_TEST (channels)
+{
+  Frames frames (128, 128);
+  Picture picture (128, 128);
+  for (int y = 0; y < 128; y++)
+    for (int x = 0; x < 128; x++)
+      std::fill_n (picture.at (x, y), 3, x < 64 ? 50 : 200);
+  const auto channels = describe (frames.of (picture), 64, 64, 64);
+  fail_unless (channels.has_value () && channels->size () == kGrid * kGrid * kChannels);
+  const auto at = [&] (int x, int y, int channel) {
+    return (*channels)[std::size_t (y * kGrid + x) * kChannels + channel];
+  };
+  for (int y = 0; y < kGrid; y++)
+    for (int x = 0; x < kGrid; x++) {
+      for (int c = 0; c < kChannels - 1; c++) {
+        const bool of_edge = c == 0 || c == 17 || c == 18 || c == 26 || c >= 27;
+        fail_unless (at (x, y, c) >= 0 && at (x, y, c) <= 0.4001F * (c < 27 ? 1 : 2));
+        fail_unless (of_edge || at (x, y, c) == 0, "channel %d at %d, %d", c, x, y);
+      }
+      fail_unless ((at (x, y, kChannels - 1) < 0) == (x < 16), "luma at %d, %d", x, y);
+    }
+  fail_unless (at (15, 15, 0) > 0.3F && at (16, 15, 0) > 0.3F && at (4, 15, 0) == 0);
+  // faded out towards the border, alike on both sides
+  fail_unless (at (15, 0, 0) < 0.01F && std::fabs (at (15, 0, 0) - at (16, 31, 0)) < 1e-5);
+}
+GST_END_TEST;
+
+static Suite *correlation_cells_suite ()
+{
+  Suite *suite = suite_create ("correlation_cells");
+  TCase *tests = tcase_create ("general");
+  suite_add_tcase (suite, tests);
+  tcase_add_test (tests, anywhere);
+  tcase_add_test (tests, exact);
+  tcase_add_test (tests, large);
+  tcase_add_test (tests, outside);
+  tcase_add_test (tests, areas);
+  tcase_add_test (tests, channels);
+  return suite;
+}
+
+GST_CHECK_MAIN (correlation_cells);

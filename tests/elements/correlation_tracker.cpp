@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The correlation tracker and its parts, on pictures of targets whose places, sizes and colours are
+// known.
+#include "../../gst/elements/correlation/tracker.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "correlation_frames.hpp"
+
+using namespace integralhist;
+
+namespace {
+
+constexpr int kWidth = 320, kHeight = 240;
+constexpr unsigned kLostAfter = 5;
+
+double overlap (const CorrelationTracker &target, double x, double y, double width, double height)
+{
+  const auto shared = [] (double a, double a_side, double b, double b_side) {
+    return std::max (0.0, std::min (a + a_side / 2, b + b_side / 2)
+                              - std::max (a - a_side / 2, b - b_side / 2));
+  };
+  const double both = shared (target.x (), target.width (), x, width)
+                      * shared (target.y (), target.height (), y, height);
+  return both / (target.width () * target.height () + width * height - both);
+}
+
+/// A street with a target in it.
+struct Scene {
+  Picture background = squares (kWidth, kHeight, 1, 20, 120);
+  Picture target = squares (36, 48, 2, 80, 255);
+
+  Picture at (double x, double y, double scale = 1) const
+  {
+    Picture picture = background;
+    draw (picture, target, x, y, scale);
+    return picture;
+  }
+};
+
+CorrelationTracker start (Frames &frames, const Picture &picture, double x, double y)
+{
+  auto tracker = CorrelationTracker::start (frames.of (picture), x, y, 36, 48);
+  fail_unless (tracker.has_value ());
+  return std::move (*tracker);
+}
+
+void follow (CorrelationTracker &tracker, Frames &frames, const Picture &picture)
+{
+  fail_unless (tracker.follow (frames.of (picture), kLostAfter).has_value ());
+}
+
+}  // namespace
+
+GST_START_TEST (colour_scores)
+{
+  // a red target in a ring of blue and red, 3 to 1
+  Picture picture (kWidth, kHeight);
+  for (int y = 0; y < kHeight; y++)
+    for (int x = 0; x < kWidth; x++) {
+      const bool red = (x >= 100 && x < 140 && y >= 100 && y < 140) || (x + y) % 4 == 0;
+      picture.at (x, y)[red ? 0 : 2] = 255;
+    }
+  Frames frames (kWidth, kHeight);
+  const FrameTensors frame = frames.of (picture);
+  ColourModel model;
+  fail_unless (model.learn (frame.colours, 120, 120, 40, 40, 0.1).has_value ());
+  // bins of 16 hues, 4 saturations, 4 values; of 1 in the target and 0.25 in the ring: 0.8
+  const int red = 15, blue = 120 * 16 / 180 * 16 + 15;
+  fail_unless (model.scores ()[red] == 204 && model.scores ()[blue] == 0, "%d %d",
+               model.scores ()[red], model.scores ()[blue]);
+
+  const auto map = ScoreMap::ask (frame.colours, model.scores (), { 40.3, 50.2, 7.7, 6.1, 25, 20 });
+  fail_unless (map.has_value ());
+  const auto expect = [&] (double x, double y, double width, double height, double wanted,
+                           double exact) {
+    const double got = map->score (x, y, width, height);
+    fail_unless (std::fabs (got - wanted) <= exact, "%g, %g: %g, must be %g", x, y, got, wanted);
+  };
+  expect (120, 120, 30, 24, 0.8, 0.01);        // but for cells over the border
+  expect (180, 90, 40, 40, 0.2, 0.01);         // a quarter
+  expect (20, 20, 30, 30, 0, 0);               // outside of the cells
+  expect (232.8, 80, 40, 40, 0.2 / 2, 0.005);  // half of it, at the edge of the cells
+}
+GST_END_TEST;
+
+// Cells of one pixel give the sum over the pixels' scores.
+GST_START_TEST (score_of_pixels)
+{
+  Frames frames (kWidth, kHeight);
+  const FrameTensors frame = frames.of (squares (kWidth, kHeight, 5, 0, 255));
+  std::vector<std::uint8_t> scores (256);
+  for (int i = 0; i < 256; i++)
+    scores[i] = std::uint8_t (i * 7);
+  const auto map = ScoreMap::ask (frame.colours, scores, { 10, 20, 1, 1, 30, 25 });
+  fail_unless (map.has_value ());
+  guint32 counts[256];
+  fail_unless (gst_integral_histogram_region (frame.colours, 15, 23, 12, 9, counts, nullptr));
+  double sum = 0;
+  for (int i = 0; i < 256; i++)
+    sum += double (counts[i]) * scores[i];
+  fail_unless (std::fabs (map->score (21, 27.5, 12, 9) - sum / (255 * 12 * 9)) < 1e-9);
+}
+GST_END_TEST;
+
+GST_START_TEST (sizes)
+{
+  const Scene scene;
+  Frames frames (kWidth, kHeight);
+  ScaleFilter filter;
+  filter.start (36, 48);
+  fail_unless (filter.learn (frames.of (scene.at (150, 120)), 150, 120, 36, 48, 1).has_value ());
+  for (const double scale : { 0.94, 0.97, 1.0, 1.03, 1.06 }) {
+    const auto found = filter.find (frames.of (scene.at (150, 120, scale)), 150, 120, 36, 48);
+    fail_unless (found.has_value () && std::fabs (*found / scale - 1) < 0.03, "%g, must be %g",
+                 *found, scale);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (motion)
+{
+  const Scene scene;
+  Frames frames (kWidth, kHeight);
+  CorrelationTracker tracker = start (frames, scene.at (100, 100), 100, 100);
+  double x = 100, y = 100;
+  for (int i = 1; i <= 40; i++) {
+    x += 9 * std::cos (i * 0.2), y += 7 * std::sin (i * 0.15);
+    follow (tracker, frames, scene.at (x, y));
+    fail_unless (!tracker.is_lost () && overlap (tracker, x, y, 36, 48) > 0.85,
+                 "frame %d: %gx%g at %g, %g, must be at %g, %g", i, tracker.width (),
+                 tracker.height (), tracker.x (), tracker.y (), x, y);
+  }
+  fail_unless (tracker.confidence () > 0.5);
+}
+GST_END_TEST;
+
+GST_START_TEST (growth)
+{
+  const Scene scene;
+  Frames frames (kWidth, kHeight);
+  CorrelationTracker tracker = start (frames, scene.at (160, 120), 160, 120);
+  double scale = 1;
+  for (int i = 1; i <= 50; i++) {
+    scale *= i <= 25 ? 1.02 : 0.98;
+    const double x = 160 + i;
+    follow (tracker, frames, scene.at (x, 120, scale));
+    fail_unless (overlap (tracker, x, 120, 36 * scale, 48 * scale) > 0.75,
+                 "frame %d: %gx%g, must be %gx%g", i, tracker.width (), tracker.height (),
+                 36 * scale, 48 * scale);
+  }
+}
+GST_END_TEST;
+
+// A target that is gone stays where it was, and is lost; elsewhere it is found again.
+GST_START_TEST (lost_and_found)
+{
+  const Scene scene;
+  Frames frames (kWidth, kHeight);
+  CorrelationTracker tracker = start (frames, scene.at (80, 100), 80, 100);
+  for (int i = 1; i <= 10; i++)
+    follow (tracker, frames, scene.at (80 + i, 100));
+  for (int i = 1; i <= int (kLostAfter); i++)
+    follow (tracker, frames, scene.background);
+  fail_unless (!tracker.is_lost ());
+  for (int i = 0; i < 8; i++)
+    follow (tracker, frames, scene.background);
+  fail_unless (tracker.is_lost () && tracker.confidence () == 0);
+  fail_unless (std::fabs (tracker.x () - 90) < 20 && std::fabs (tracker.y () - 100) < 20);
+  for (int i = 0; i < 3; i++)
+    follow (tracker, frames, scene.at (250, 180));
+  fail_unless (!tracker.is_lost () && overlap (tracker, 250, 180, 36, 48) > 0.7, "at %g, %g",
+               tracker.x (), tracker.y ());
+}
+GST_END_TEST;
+
+// what hides a target is not learned
+GST_START_TEST (hidden)
+{
+  const Scene scene;
+  Frames frames (kWidth, kHeight);
+  CorrelationTracker tracker = start (frames, scene.at (160, 120), 160, 120);
+  for (int i = 1; i <= 10; i++)
+    follow (tracker, frames, scene.at (160, 120));
+  const Picture wall = squares (60, 80, 9, 150, 200);
+  for (int i = 0; i < 12; i++) {
+    Picture picture = scene.at (160, 120);
+    draw (picture, wall, 160, 120);
+    follow (tracker, frames, picture);
+  }
+  for (int i = 0; i < 3; i++)
+    follow (tracker, frames, scene.at (166, 120));
+  fail_unless (!tracker.is_lost () && overlap (tracker, 166, 120, 36, 48) > 0.7, "at %g, %g",
+               tracker.x (), tracker.y ());
+}
+GST_END_TEST;
+
+// targets of a pixel, as large as the frame, and over its border are no error
+GST_START_TEST (anywhere)
+{
+  const Scene scene;
+  Frames frames (kWidth, kHeight);
+  const struct {
+    double x, y, width, height;
+  } boxes[] = { { 100.5, 100.5, 1, 1 },   { 160, 120, kWidth, kHeight }, { 160, 120, kWidth, 1 },
+                { 0, 0, 40, 40 },         { kWidth, kHeight, 30, 60 },   { 0.5, 120, 1, 240 },
+                { kWidth - 0.5, 3, 1, 6 } };
+  for (const auto &box : boxes) {
+    auto tracker = CorrelationTracker::start (frames.of (scene.at (100, 100)), box.x, box.y,
+                                              box.width, box.height);
+    fail_unless (tracker.has_value ());
+    for (int i = 0; i < 10; i++) {
+      follow (*tracker, frames, i < 3 ? scene.at (100 + i, 100) : Picture (kWidth, kHeight));
+      fail_unless (tracker->x () >= 0 && tracker->x () <= kWidth && tracker->y () >= 0
+                   && tracker->y () <= kHeight && tracker->width () >= 1
+                   && tracker->width () <= 5 * kWidth && tracker->confidence () >= 0);
+    }
+  }
+}
+GST_END_TEST;
+
+// a flat picture has no gradient, and one colour
+GST_START_TEST (flat)
+{
+  Frames frames (kWidth, kHeight);
+  const Picture black (kWidth, kHeight);
+  CorrelationTracker tracker = start (frames, black, 160, 120);
+  for (int i = 0; i < 20; i++)
+    follow (tracker, frames, black);
+  fail_unless (tracker.x () >= 0 && tracker.x () <= kWidth && std::isfinite (tracker.width ()));
+}
+GST_END_TEST;
+
+static Suite *correlation_tracker_suite ()
+{
+  Suite *suite = suite_create ("correlation_tracker");
+  TCase *tests = tcase_create ("general");
+  suite_add_tcase (suite, tests);
+  tcase_set_timeout (tests, 60);
+  tcase_add_test (tests, colour_scores);
+  tcase_add_test (tests, score_of_pixels);
+  tcase_add_test (tests, sizes);
+  tcase_add_test (tests, motion);
+  tcase_add_test (tests, growth);
+  tcase_add_test (tests, lost_and_found);
+  tcase_add_test (tests, hidden);
+  tcase_add_test (tests, anywhere);
+  tcase_add_test (tests, flat);
+  return suite;
+}
+
+GST_CHECK_MAIN (correlation_tracker);

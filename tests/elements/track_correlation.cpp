@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// integralhisttrack with method=correlation: what it wants of the frames, what it asks of them, and
+// that all else is as with fragments.
+#include "missing.hpp"
+#include "tracking.hpp"
+
+namespace {
+
+const std::string kGradients = "cudaintegralhist backend=cpu feature=signed-gradient bins=18 "
+                               "weight=gradient soft=true name=gradients ",
+                  kColours = "cudaintegralhist backend=cpu feature=hsv name=colours ",
+                  kLuma = "cudaintegralimage backend=cpu name=luma ";
+const std::string kAll = kGradients + "! " + kColours + "! " + kLuma;
+
+double overlap (const Place &a, const Place &b)
+{
+  const double w = std::min (a.x + a.width, b.x + b.width) - std::max (a.x, b.x),
+               h = std::min (a.y + a.height, b.y + b.height) - std::max (a.y, b.y);
+  const double both = w > 0 && h > 0 ? w * h : 0;
+  return both / (double (a.width) * a.height + double (b.width) * b.height - both);
+}
+
+void expect_near (const std::vector<Seen> &tracks, std::size_t which, const Place &wanted,
+                  int frame)
+{
+  fail_unless (tracks.size () > which, "frame %d: no track", frame);
+  fail_unless (!tracks[which].lost && overlap (tracks[which].box, wanted) > 0.7,
+               "frame %d: %s, must be %s", frame, text_of (tracks[which].box).c_str (),
+               text_of (wanted).c_str ());
+}
+
+std::vector<guint8> picture_at (const Scene &scene, const Place &place)
+{
+  auto picture = scene.background ();
+  scene.draw (picture, place, 7);
+  return picture;
+}
+
+}  // namespace
+
+GST_START_TEST (follows)
+{
+  const Scene scene (200, 140);
+  const Place firsts[] = { kFirst, { 130, 20, 30, 20 } };
+  Tracking tracking ("method=correlation targets=\"" + text_of (way (0, firsts[0])) + ";"
+                         + text_of (way (0, firsts[1])) + "\"",
+                     kAll);
+  tracking.set_caps (200, 140);
+  for (int frame = 0; frame < 38; frame++) {
+    auto picture = scene.background ();
+    for (int i = 0; i < 2; i++)
+      scene.draw (picture, way (frame, firsts[i]), 7 + i);
+    const auto tracks = tracking.follow (picture);
+    fail_unless_equals_int (tracks.size (), 2);
+    for (int i = 0; i < 2; i++) {
+      expect_near (tracks, i, way (frame, firsts[i]), frame);
+      fail_unless (tracks[i].id == guint (i + 1) && tracks[i].confidence > 0.3
+                   && tracks[i].confidence <= 1);
+    }
+  }
+}
+GST_END_TEST
+
+/// Of a large frame only what is around the target is computed.
+GST_START_TEST (asks_what_is_near)
+{
+  const Scene scene (800, 600);
+  Tracking tracking ("method=correlation targets=" + text_of (way (0)), kAll);
+  tracking.set_caps (800, 600);
+  for (int frame = 0; frame < 12; frame++)
+    expect_near (tracking.follow (picture_at (scene, way (frame))), 0, way (frame), frame);
+  for (const char *name : { "gradients", "colours", "luma" }) {
+    GstElement *const element = gst_bin_get_by_name (GST_BIN (tracking.harness ()->element), name);
+    GstStructure *stats = nullptr;
+    g_object_get (element, "stats", &stats, nullptr);
+    guint64 whole, parts, pixels;
+    fail_unless (gst_structure_get (stats, "tensors", G_TYPE_UINT64, &whole, "part-tensors",
+                                    G_TYPE_UINT64, &parts, "pixel-answers", G_TYPE_UINT64, &pixels,
+                                    nullptr));
+    fail_unless (whole == 0 && parts + pixels > 0, "%s: %d whole tensors", name, int (whole));
+    gst_structure_free (stats);
+    gst_object_unref (element);
+  }
+}
+GST_END_TEST
+
+/// The error says what is missing, and which elements give all.
+GST_START_TEST (missing)
+{
+  const struct {
+    std::string before, missing;
+  } cases[] = {
+    { "", "weighted gradients, and no integral histogram of hsv, and no integral image of luma" },
+    { kColours + "! " + kLuma + "! ", "carry no integral histogram of weighted gradients:" },
+    { kGradients + "! " + kLuma + "! ", "carry no integral histogram of hsv:" },
+    { kGradients + "! " + kColours + "! ", "carry no integral image of luma:" },
+    { kGradients + "! " + kColours + "! cudaintegralimage backend=cpu feature=hue ! ", "of luma:" },
+  };
+  for (const auto &c : cases) {
+    const Outcome outcome =
+        run_with ("integralhisttrack method=correlation targets=10,10,20,20", c.before, 5);
+    fail_unless (outcome.errors.size () == 1, "%s: no error", c.before.c_str ());
+    const std::string &text = outcome.errors[0];
+    fail_unless (text.find (c.missing) != std::string::npos
+                     && text.find ("\"cudaintegralhist feature=signed-gradient bins=18 "
+                                   "weight=gradient soft=true ! cudaintegralhist feature=hsv ! "
+                                   "cudaintegralimage\" before asks")
+                            != std::string::npos,
+                 "%s", text.c_str ());
+  }
+}
+GST_END_TEST
+
+/// Gradients with other settings are not taken for what is wanted.
+GST_START_TEST (other_settings)
+{
+  const char *const others[] = { "bins=9 weight=gradient soft=true", "bins=18 weight=gradient",
+                                 "bins=18" };
+  for (const char *const other : others) {
+    const Outcome outcome =
+        run_with ("integralhisttrack method=correlation targets=10,10,20,20",
+                  std::string ("cudaintegralhist backend=cpu feature=signed-gradient ") + other
+                      + " ! " + kColours + "! " + kLuma + "! ",
+                  1);
+    fail_unless (outcome.errors.size () == 1
+                     && outcome.errors[0].find ("no integral histogram of weighted gradients")
+                            != std::string::npos,
+                 "%s", other);
+  }
+}
+GST_END_TEST
+
+/// Frames that producers leave out have no track, and are no error.
+GST_START_TEST (interval)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("method=correlation targets=" + text_of (way (0)),
+                     kGradients + "interval=3 ! " + kColours + "interval=2 ! " + kLuma);
+  tracking.set_caps (160, 120);
+  for (int frame = 0; frame < 36; frame++) {
+    const auto tracks = tracking.follow (picture_at (scene, way (frame / 3)));
+    fail_unless_equals_int (tracks.size (), frame % 6 == 0 ? 1 : 0);
+    if (frame % 6 == 0)
+      expect_near (tracks, 0, way (frame / 3), frame);
+  }
+}
+GST_END_TEST
+
+/// A target keeps its id and its place where the method changes.
+GST_START_TEST (method_changes)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("feature=luma targets=" + text_of (way (0)),
+                     kAll + "! cudaintegralhist backend=cpu bins=16");
+  tracking.set_caps (160, 120);
+  for (int frame = 0; frame < 39; frame++) {
+    if (frame == 13 || frame == 26)
+      tracking.set ("method", frame == 13 ? "correlation" : "fragments");
+    const Place place = way (frame == 13 || frame == 26 ? frame - 1 : frame);
+    const auto tracks = tracking.follow (picture_at (scene, place));
+    expect_near (tracks, 0, place, frame);
+    fail_unless (tracks.size () == 1 && tracks[0].id == 1);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (caps_change)
+{
+  Tracking tracking ("method=correlation targets=" + text_of (kFirst), kAll);
+  for (const int scale : { 1, 2 }) {
+    const Scene scene (160 * scale, 120 * scale, scale);
+    tracking.set_caps (160 * scale, 120 * scale);
+    for (int frame = 0; frame < 8; frame++) {
+      const Place place = { (kFirst.x + frame) * scale, kFirst.y * scale, kFirst.width * scale,
+                            kFirst.height * scale };
+      expect_near (tracking.follow (picture_at (scene, place)), 0, place, frame);
+    }
+  }
+}
+GST_END_TEST
+
+/// A lost target has no region of interest, and starts again where it is detected.
+GST_START_TEST (lost_and_detected)
+{
+  const Scene scene (320, 240);
+  const Place first = { 40, 40, 36, 48 }, elsewhere = { 200, 150, 36, 48 };
+  Tracking tracking ("method=correlation lost-after=3 targets=" + text_of (first), kAll);
+  tracking.set_caps (320, 240);
+  for (int frame = 0; frame < 10; frame++)
+    expect_near (tracking.follow (picture_at (scene, first)), 0, first, frame);
+  std::vector<Seen> tracks;
+  for (int frame = 0; frame < 8; frame++)
+    tracks = tracking.follow (scene.background ());
+  fail_unless (tracks.size () == 1 && tracks[0].lost && tracks[0].confidence == 0);
+  tracks = tracking.follow (picture_at (scene, first), [&] (GstBuffer *buffer) {
+    gst_buffer_add_video_region_of_interest_meta (buffer, "thing", tracks[0].box.x, tracks[0].box.y,
+                                                  tracks[0].box.width, tracks[0].box.height);
+  });
+  fail_unless (tracks.size () == 1 && tracks[0].id == 1 && !tracks[0].lost);
+  for (int frame = 0; frame < 4; frame++)
+    expect_near (tracking.follow (picture_at (scene, first)), 0, first, frame);
+  for (int frame = 0; frame < 8; frame++)
+    tracks = tracking.follow (scene.background ());
+  fail_unless (tracks[0].lost);
+  for (int frame = 0; frame < 4; frame++)  // seen again anywhere
+    tracks = tracking.follow (picture_at (scene, elsewhere));
+  expect_near (tracks, 0, elsewhere, 4);
+}
+GST_END_TEST
+
+/// Who computes what makes no difference: one track, to the pixel and the bit.
+GST_START_TEST (devices_agree)
+{
+  const Scene scene (160, 120);
+  std::vector<std::vector<Seen>> all[2];
+  const std::string line =
+      kGradients + "compute=eager ! " + kColours + "compute=eager ! " + kLuma + "compute=eager";
+  const bool has_cuda = have ("cuda");
+  std::string other = has_cuda ? line : kAll;
+  for (std::size_t at = 0; has_cuda && (at = other.find ("backend=cpu", at)) != std::string::npos;)
+    other.replace (at, 11, "backend=cuda");
+  for (int i = 0; i < 2; i++) {
+    Tracking tracking ("method=correlation targets=" + text_of (way (0)), i == 0 ? line : other);
+    tracking.set_caps (160, 120);
+    for (int frame = 0; frame < 30; frame++)
+      all[i].push_back (tracking.follow (picture_at (scene, way (frame))));
+  }
+  fail_unless (all[0] == all[1]);
+}
+GST_END_TEST
+
+static Suite *track_correlation_suite ()
+{
+  Suite *suite = suite_create ("track_correlation");
+  TCase *tests = tcase_create ("general");
+  suite_add_tcase (suite, tests);
+  tcase_set_timeout (tests, 120);
+  tcase_add_test (tests, follows);
+  tcase_add_test (tests, asks_what_is_near);
+  tcase_add_test (tests, missing);
+  tcase_add_test (tests, other_settings);
+  tcase_add_test (tests, interval);
+  tcase_add_test (tests, method_changes);
+  tcase_add_test (tests, caps_change);
+  tcase_add_test (tests, lost_and_detected);
+  tcase_add_test (tests, devices_agree);
+  return suite;
+}
+
+GST_CHECK_MAIN (track_correlation);
