@@ -105,7 +105,7 @@ struct Batch {
   template <class Store>
   HWY_INLINE void for_pixels (const Quantization &parts, Store &&store) const
   {
-    const Sectors none;  // a gradient's value is looked up
+    const Sectors none = {};  // a gradient's value is looked up
     for (int p = 0; p < kBatch; p++) {
       Pixel pixel = { { colour[0][p], colour[1][p], colour[2][p] }, {}, parts, none };
       for (int row = 0; row < 3; row++)

@@ -14,8 +14,8 @@ struct Sectors {
     std::int32_t x, y;
   };
 
-  int n = 1;
-  Direction begin[kMost + 1] = {};  // and where the last one ends
+  int n;
+  Direction begin[kMost + 1];  // and where the last one ends
 
   static Sectors of (int n);
 
