@@ -2,19 +2,22 @@
 #include "correlation_target.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace integralhist {
 namespace {
 
-/// Returns the first histogram of the frame that is as wanted.
+/// Returns the first histogram of what is visible of the frame that is as wanted.
 template <class IsWanted>
 GstIntegralHistogramMeta *find (GstBuffer *buffer, IsWanted &&is_wanted)
 {
+  const GstVideoCropMeta *const crop = gst_buffer_get_video_crop_meta (buffer);
   gpointer state = nullptr;
   while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state,
                                                            GST_INTEGRAL_HISTOGRAM_META_API_TYPE))
     if (auto *const found = reinterpret_cast<GstIntegralHistogramMeta *> (meta);
-        is_wanted (found->histogram))
+        (!crop || (crop->width == found->width && crop->height == found->height))
+        && !counted_of (found->histogram).has_lut && is_wanted (found->histogram))
       return found;
   return nullptr;
 }
@@ -84,6 +87,14 @@ void CorrelationTarget::restart (const TargetBox &box)
 Expected<> CorrelationTarget::follow (const FrameTensors &frame, unsigned lost_after)
 {
   const int width = frame.width (), height = frame.height ();
+  const auto colours =
+      std::pair (counted_of (frame.colours), gst_integral_histogram_get_bins (frame.colours));
+  if (tracker_ && colours != colours_) {  // models of other bins are worth nothing
+    if (is_lost ())
+      return {};
+    tracker_.reset ();
+  }
+  colours_ = colours;
   if (!tracker_) {
     const double x0 = std::clamp (box_.x, 0.0, width - 1.0),
                  y0 = std::clamp (box_.y, 0.0, height - 1.0);

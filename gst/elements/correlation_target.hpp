@@ -6,10 +6,12 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <gst/integralhist/gstintegralhistogrammeta.h>
 
 #include "correlation/tracker.hpp"
+#include "counted.hpp"
 #include "target_box.hpp"
 
 namespace integralhist {
@@ -47,7 +49,8 @@ public:
 
 private:
   TargetBox box_;
-  int width_ = 0, height_ = 0;  // of the tensors of the box
+  int width_ = 0, height_ = 0;            // of the tensors of the box
+  std::pair<Counted, unsigned> colours_;  // and of their bins
   std::optional<CorrelationTracker> tracker_;
 };
 

@@ -203,9 +203,9 @@ std::vector<Track> TargetList::tracks (const TargetFrame &frame) const
 {
   std::vector<Track> tracks;
   for (const auto &followed : followed_)
-    tracks.push_back ({ followed->id, followed->parent, frame.in_frame (followed->box ()),
-                        followed->confidence (), followed->is_lost (), followed->first_seen,
-                        followed->last_seen });
+    tracks.push_back ({ followed->id, followed->parent,
+                        frame.clip (frame.in_frame (followed->box ())), followed->confidence (),
+                        followed->is_lost (), followed->first_seen, followed->last_seen });
   return tracks;
 }
 

@@ -213,6 +213,8 @@ GST_START_TEST (anywhere)
     fail_unless (tracker.has_value ());
     for (int i = 0; i < 10; i++) {
       follow (*tracker, frames, i < 3 ? scene.at (100 + i, 100) : Picture (kWidth, kHeight));
+      fail_unless (i > 0 || tracker->height () < 1.5 * box.height, "grew at once to %g",
+                   tracker->height ());
       fail_unless (tracker->x () >= 0 && tracker->x () <= kWidth && tracker->y () >= 0
                    && tracker->y () <= kHeight && tracker->width () >= 1
                    && tracker->width () <= 5 * kWidth && tracker->confidence () >= 0);

@@ -85,6 +85,29 @@ GST_START_TEST (asks_what_is_near)
 }
 GST_END_TEST
 
+/// Of a box that leaves the frame, frames carry what lies inside.
+GST_START_TEST (leaves_the_frame)
+{
+  const Scene scene (200, 140);
+  Place place = { 60, 60, 40, 32 };
+  Tracking tracking ("method=correlation targets=" + text_of (place), kAll);
+  tracking.set_caps (200, 140);
+  int cut = 0;
+  for (int frame = 0; frame < 18; frame++, place.x -= 4) {
+    auto picture = scene.background ();
+    scene.draw (picture, place, 7);
+    for (const Seen &track : tracking.follow (picture)) {
+      const Place &box = track.box;
+      fail_unless (box.x >= 0 && box.y >= 0 && box.x + box.width <= 200
+                       && box.y + box.height <= 140,
+                   "frame %d: %s", frame, text_of (box).c_str ());
+      cut += box.x == 0 && box.width < 36;
+    }
+  }
+  fail_unless (cut > 0);
+}
+GST_END_TEST
+
 /// The error says what is missing, and which elements give all.
 GST_START_TEST (missing)
 {
@@ -96,6 +119,7 @@ GST_START_TEST (missing)
     { kGradients + "! " + kLuma + "! ", "carry no integral histogram of hsv:" },
     { kGradients + "! " + kColours + "! ", "carry no integral image of luma:" },
     { kGradients + "! " + kColours + "! cudaintegralimage backend=cpu feature=hue ! ", "of luma:" },
+    { kGradients + "! " + kColours + "! cudaintegralimage backend=cpu lut=0,1,2 ! ", "of luma:" },
   };
   for (const auto &c : cases) {
     const Outcome outcome =
@@ -238,6 +262,7 @@ static Suite *track_correlation_suite ()
   tcase_set_timeout (tests, 120);
   tcase_add_test (tests, follows);
   tcase_add_test (tests, asks_what_is_near);
+  tcase_add_test (tests, leaves_the_frame);
   tcase_add_test (tests, missing);
   tcase_add_test (tests, other_settings);
   tcase_add_test (tests, interval);

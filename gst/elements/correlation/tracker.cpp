@@ -21,6 +21,7 @@ constexpr double kMemory = 0.02;                             // of what is usual
 constexpr double kBetter = 1.2;                              // elsewhere than where it was lost
 constexpr double kSmallest = 0.2, kLargest = 5, kLeast = 4;  // of the first size; pixels
 constexpr std::size_t kCandidates = 3;
+constexpr double kMostPlaces = 20000;  // of the frame, whose colours are looked at
 
 int shift_of (int index)
 {
@@ -113,8 +114,9 @@ Expected<CorrelationTracker::Found> CorrelationTracker::search (const FrameTenso
 Expected<CorrelationTracker::Found>
 CorrelationTracker::search_everywhere (const FrameTensors &frame, Found best) const
 {
-  const double step_x = std::max (2.0, width () / 4), step_y = std::max (2.0, height () / 4);
   const double frame_width = frame.width (), frame_height = frame.height ();
+  const double least = std::max (2.0, std::sqrt (frame_width * frame_height / kMostPlaces)),
+               step_x = std::max (least, width () / 4), step_y = std::max (least, height () / 4);
   const ScoreMap scores =
       TRY (ScoreMap::ask (frame.colours, colours_.scores (),
                           { 0, 0, step_x, step_y, int (std::ceil (frame_width / step_x)),
@@ -186,7 +188,8 @@ Expected<> CorrelationTracker::learn (const FrameTensors &frame, const Found &fo
 {
   scale_ *= TRY (sizes_.find (frame, x_, y_, width (), height ()));
   scale_ = std::clamp (scale_, kSmallest, kLargest);
-  scale_ = std::max ({ scale_, kLeast / width_, kLeast / height_ });
+  // a first box that is smaller than that may stay as small
+  scale_ = std::max ({ scale_, std::min (1.0, kLeast / width_), std::min (1.0, kLeast / height_) });
   usual_peak_ += rate * kMemory * (found.peak - usual_peak_);
   usual_score_ += rate * kMemory * (found.score - usual_score_);
   TRY (colours_.learn (frame.colours, x_, y_, width (), height (), rate));
