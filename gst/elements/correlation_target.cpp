@@ -2,7 +2,6 @@
 #include "correlation_target.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace integralhist {
 namespace {
