@@ -179,6 +179,8 @@ private:
       return random.one_of ({ "", "", "0,1,2", "0", "0,0" });
     if (property == "histogram")
       return random.one_of ({ "", "", "", "1,2,3,4,5,6,7,8", "1,nan" });
+    if (property == "feature")
+      return random.one_of ({ "", "", "", "luma", "hue", "1,2" });
     if (property == "model")
       return random.one_of ({ "", "", "0,0,9,9", "-5,-5,9,9", "1,1" });
     return random.one_of ({ "", "0,0,1,1", "0,0,9,9;0,0,1000,1000", "-5,-5,20,20",
@@ -404,6 +406,10 @@ private:
     g_object_set (element ("image").get (), "regions", "0,0,1,1", nullptr);
     g_object_set (element ("track").get (), "targets", "0,0,9,9", "search-range", 3, "strips", 4,
                   nullptr);
+    gst_util_set_object_arg (G_OBJECT (element ("track").get ()), "method", "fragments");
+    gst_util_set_object_arg (G_OBJECT (element ("track").get ()), "measure", "chi-square-alt");
+    for (const char *consumer : { "track", "overlay", "likelihood" })
+      g_object_set (element (consumer).get (), "feature", "", nullptr);
     g_object_set (element ("overlay").get (), "regions", "", "trail", 3, "line-width", 1, nullptr);
     g_object_set (element ("likelihood").get (), "model", "", "histogram", "", "step", 2,
                   "window-width", 0, "window-height", 0, nullptr);
@@ -431,6 +437,8 @@ private:
                                   "regions",
                                   "targets",
                                   "model",
+                                  "method",
+                                  "measure",
                                   "histogram",
                                   "bins",
                                   "quantization",
