@@ -3,7 +3,9 @@
 // What a feature costs: a frame in I420 to its integral histogram, beside luma's.
 //
 //   features [--device cpu|cuda] [--size WxH] [--bins N] [--in-flight N] [--seconds S]
+//            [--frame FILE]
 //
+// FILE has a frame in I420, whose rows have whole fours of bytes; without it pixels are noise.
 // Frames lie on the device. On a GPU two are in flight, each on a stream of its own; on the CPU all
 // cores work on one. Rows take turns with luma's, which is measured anew before each, and times are
 // medians of laps. Joint features and patterns have their own number of bins: they are compared
@@ -13,7 +15,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <random>
 
 #include <kernels/features/weight.hpp>
@@ -32,6 +36,7 @@ struct Settings {
   Device device = Device::cpu;
   int width = 1920, height = 1080, bins = 32, in_flight = 2;
   double seconds = 0.05;
+  Bytes frame;
 };
 
 /// BT.601 of 8 bits to RGB, nearly: what a frame's colours are does not matter here.
@@ -80,11 +85,17 @@ public:
     const int height = settings.height, stride = stride_of (settings), half = stride / 2;
     const std::size_t luma = std::size_t (stride) * height,
                       chroma = std::size_t (half) * ((height + 1) / 2);
-    std::mt19937 random (1);
-    Bytes noise (luma + 2 * chroma);
-    for (auto &byte : noise)
-      byte = std::uint8_t (random () >> 24);
-    copy (settings.device, image_.get (), noise.data (), noise.size ());
+    Bytes frame = settings.frame;
+    if (frame.empty ()) {
+      std::mt19937 random (1);
+      frame.resize (luma + 2 * chroma);
+      for (auto &byte : frame)
+        byte = std::uint8_t (random () >> 24);
+    }
+    if (frame.size () != luma + 2 * chroma)
+      throw std::runtime_error ("the frame has " + std::to_string (frame.size ()) + " bytes, not "
+                                + std::to_string (luma + 2 * chroma));
+    copy (settings.device, image_.get (), frame.data (), frame.size ());
     Image &image = binning_.image;
     image.data = image_.get ();
     image.stride = stride;
@@ -224,7 +235,7 @@ int run_rows (const Settings &settings)
 int usage ()
 {
   fprintf (stderr, "usage: features [--device cpu|cuda] [--size WxH] [--bins N] [--in-flight N] "
-                   "[--seconds S]\n");
+                   "[--seconds S] [--frame FILE]\n");
   return 2;
 }
 
@@ -253,6 +264,8 @@ int main (int argc, char **argv)
     else if (option == "--seconds" && sscanf (value.c_str (), "%lf%c", &settings.seconds, &end) == 1
              && settings.seconds > 0)
       continue;
+    else if (std::ifstream file (value, std::ios::binary); option == "--frame" && file)
+      settings.frame.assign (std::istreambuf_iterator<char> (file), {});
     else
       return usage ();
   }
