@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Measures how well integralhisttrack follows targets whose true boxes are known, and plots it.
+"""Measures how well trackers follow targets whose true boxes are known, and how fast, and plots it.
 
     accuracy.py [--backend cpu|cuda] [--settings PROPERTIES]... [--counted PROPERTIES]...
+                [--opencv NAME,...] [--starts N] [--restart]
                 [--plot FILE.svg] [--check] [--at-least AUC] [FOLDER]
 
 FOLDER ($INTHIST_TEST_DATA, or else ../shared/data beside the project) has sequences. A sequence is
@@ -13,7 +14,13 @@ frame; the first pixel is 1. The tracker gets the first box.
 --settings are properties of integralhisttrack, and --counted those of cudaintegralhist ("bins=16",
 of gray frames; frames keep their colours where it is given); each of them adds rows to every
 sequence. With method=correlation in --settings the frames have all that this method wants, whatever
---counted says.
+--counted says. --opencv adds OpenCV's trackers over the same frames: csrt, kcf, mil and mosse with
+their defaults, and kcf-raw, which has no threshold of detection. All frames are decoded before.
+
+--starts follows from N boxes: the first true box, eight that are shifted by a tenth of it, and four
+of 0.8 to 1.2 times its size, as OTB's spatial robustness has them (N up to 13). --restart starts
+again five frames after each failure, as VOT does; a failure is an overlap of 0.
+
 --check fails where a sequence falls behind the published result of this tracker (OTB-2013, FRAG)
 with the first of the settings. --at-least fails where the mean AUC of the first of them is less.
 
@@ -22,11 +29,14 @@ with the first of the settings. --at-least fails where the mean AUC of the first
     precision  share of frames with an error up to 20
     AUC        mean share of frames with an overlap above 0, 0.05, ... 1
     lost       share of frames in which the tracker said so; they count with the target's last place
+    fps        frames a second, without decoding
+    ms         processor time of all threads for a frame, milliseconds
+    accuracy   with --restart: overlap, without failures and the ten frames after a restart
+    robust     with --restart: the chance of 100 frames without a failure, exp(-100 failures/frames)
 """
 import argparse
-import math
 import os
-import re
+import statistics
 import sys
 
 try:
@@ -37,6 +47,10 @@ try:
 except (ImportError, ValueError) as error:
     sys.exit(f"accuracy: {error}: it wants Python's bindings of GStreamer (python3-gst-1.0), "
              "with the interpreter that has them (/usr/bin/python3)")
+from curves import plot
+from scores import Result, Run, follow_restarting, mean, start_boxes
+from sequences import Clip, find_sequences
+from trackers import OPENCV, Cost, IntegralHistTrack, OpenCV
 
 PUBLISHED = {
     "woman": 0.147,
@@ -60,167 +74,82 @@ PUBLISHED = {
     "tiger2": 0.118,
     "skiing": 0.033,
 }
-CORRELATION = ("cudaintegralhist feature=signed-gradient bins=18 weight=gradient soft=true ! "
-               "cudaintegralhist feature=hsv ! cudaintegralimage")
-OVERLAPS = [i / 20 for i in range(21)]
-ERRORS = list(range(51))
 
 
-def read_truth(path):
-    with open(path, encoding="ascii") as file:
-        lines = [re.split(r"[,\s]+", line.strip()) for line in file if line.strip()]
-    boxes = [[float(number) for number in line] for line in lines]
-    return [(x - 1, y - 1, width, height) for x, y, width, height in boxes]
+def measure(name, tracker, clip, truth, starts, restart):
+    """The result of a tracker in a sequence, from all starts"""
+    runs, cost = [], Cost()
+    for box in start_boxes(truth[0], clip.size, starts):
+        def follow(first, box):
+            return tracker.follow(clip, first, box, cost)
+
+        runs.append(follow_restarting(follow, truth, box, clip.size) if restart
+                    else Run(list(follow(0, box))))
+    return Result(name, tracker.name, runs, truth, cost)
 
 
-def find_sequences(folder):
-    """{name: (launch line of a source, boxes)}"""
-    sequences = {}
-    if os.path.exists(os.path.join(folder, "groundtruth_rect.txt")):  # it is one itself
-        parent, name = os.path.split(os.path.abspath(folder))
-        beside = find_sequences(parent)
-        return {name: beside[name]} if name in beside else {}
-    for entry in sorted(os.listdir(folder)):
-        path = os.path.join(folder, entry)
-        stem, extension = os.path.splitext(path)
-        truth = stem + "_groundtruth.txt"
-        if extension == ".mp4" and os.path.exists(truth):
-            source = f'filesrc location="{path}" ! decodebin'
-            sequences[os.path.basename(stem)] = (source, read_truth(truth))
-        truth = os.path.join(path, "groundtruth_rect.txt")
-        if os.path.exists(truth):
-            pictures = os.path.join(path, "img")
-            if not os.path.isdir(pictures):
-                pictures = path
-            names = sorted(name for name in os.listdir(pictures) if re.fullmatch(r"\d+\.jpg", name))
-            if names:
-                digits, first = len(names[0]) - 4, int(names[0][:-4])
-                source = (f'multifilesrc location="{pictures}/%0{digits}d.jpg" start-index={first} '
-                          'caps=image/jpeg,framerate=25/1 ! jpegdec')
-                sequences[entry] = (source, read_truth(truth))
-    return sequences
+def print_row(result, restart):
+    """A line for a sequence and a tracker"""
+    published = PUBLISHED.get(result.name.lower())
+    more = (f" {result.accuracy:>8.3f} {result.failures:>8.2f} {result.robustness:>6.3f}"
+            if restart else "")
+    print(f"{result.name:<15} {result.tracker:<31} {result.frames:>6} {result.overlap:>7.3f} "
+          f"{published or '-':>9} {result.error:>6.1f} {result.precision[20]:>9.3f} "
+          f"{result.auc:>5.3f} {result.lost:>4.2f} {result.rate:>7.1f} "
+          f"{result.milliseconds:>6.2f}{more}", flush=True)
 
 
-def follow(source, box, backend, settings, counted):
-    """For each frame a box, the confidence, and whether the target is lost."""
-    targets = ",".join(str(round(number)) for number in box)
-    if "method=correlation" in settings:
-        elements = CORRELATION
-    elif counted:
-        elements = f"cudaintegralhist {counted}"
-    else:
-        elements = "video/x-raw,format=GRAY8 ! cudaintegralhist bins=16"
-    count = re.sub(r"\b(cudaintegral\w+)", rf"\1 backend={backend}", elements)
-    pipeline = Gst.parse_launch(
-        f"{source} ! videoconvert ! {count} ! "
-        f'integralhisttrack targets="{targets}" {settings} ! fakesink sync=false')
-    bus = pipeline.get_bus()
-    frames = []
-    try:
-        pipeline.set_state(Gst.State.PLAYING)
-        read_tracks(bus, frames)
-    finally:
-        pipeline.set_state(Gst.State.NULL)
-    return frames
+def table(title, head, rows):
+    """A table of Markdown"""
+    print(f"\n{title}\n\n| {' | '.join(head)} |\n|{'---|' * len(head)}")
+    for row in rows:
+        print(f"| {' | '.join(row)} |")
 
 
-def read_tracks(bus, frames):
-    field = re.compile(r"\b(x|y|width|height|confidence|lost)=\((?:int|double|boolean)\)([^,;]+)")
-    kinds = Gst.MessageType.ELEMENT | Gst.MessageType.EOS | Gst.MessageType.ERROR
-    while True:
-        message = bus.timed_pop_filtered(60 * Gst.SECOND, kinds)
-        if message is None:
-            raise RuntimeError("no frame for a minute")
-        if message.type == Gst.MessageType.ERROR:
-            raise RuntimeError(message.parse_error().gerror.message)
-        if message.type == Gst.MessageType.EOS:
-            break
-        structure = message.get_structure()
-        if structure.get_name() == "integral-histogram-track":
-            track = dict(field.findall(structure.to_string().replace("\\", "")))
-            box = tuple(int(track[name]) for name in ("x", "y", "width", "height"))
-            frames.append((box, float(track["confidence"]), track["lost"] == "true"))
+def by_sequence(title, rows, value):
+    """Sequences by trackers, with the means; value(result) is None where there is none"""
+    names = [result.name for result in next(iter(rows.values()))]
+    table(title, ["sequence", *rows],
+          [[name, *(f"{value(results[i]):.3f}" for results in rows.values())]
+           for i, name in enumerate(names)]
+          + [["mean", *(f"{mean(map(value, results)):.3f}" for results in rows.values())]])
 
 
-def overlap(a, b):
-    width = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
-    height = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
-    shared = width * height if width > 0 and height > 0 else 0
-    return shared / (a[2] * a[3] + b[2] * b[3] - shared)
+def print_tables(rows, restart):
+    """AUC and speed of {tracker: its results}"""
+    by_sequence("AUC", rows, lambda result: result.auc)
+    csrt = {result.name: result for result in rows.get("csrt", [])}
+    if csrt:
+        by_sequence("Frames a second, over those of CSRT", rows,
+                    lambda result: result.rate / csrt[result.name].rate)
+        by_sequence("Processor time of a frame, over that of CSRT", rows,
+                    lambda result: result.milliseconds / csrt[result.name].milliseconds)
+    head = ["mean of sequences", "AUC", "precision", "overlap", "lost", "fps", "ms"]
+    if csrt:
+        head += ["fps over CSRT's, median", "least", "ms over CSRT's, median", "most"]
+    if restart:
+        head += ["accuracy", "failures", "robust"]
+    lines = []
+    for name, results in rows.items():
+        line = [name, *(f"{mean(value(r) for r in results):.{digits}f}" for value, digits in (
+            (lambda r: r.auc, 3), (lambda r: r.precision[20], 3), (lambda r: r.overlap, 3),
+            (lambda r: r.lost, 2), (lambda r: r.rate, 1), (lambda r: r.milliseconds, 2)))]
+        if csrt:
+            rates = [r.rate / csrt[r.name].rate for r in results]
+            times = [r.milliseconds / csrt[r.name].milliseconds for r in results]
+            line += [f"{statistics.median(rates):.2f}", f"{min(rates):.2f}",
+                     f"{statistics.median(times):.2f}", f"{max(times):.2f}"]
+        if restart:
+            line += [f"{mean(r.accuracy for r in results):.3f}",
+                     f"{mean(r.failures for r in results):.2f}",
+                     f"{mean(r.robustness for r in results):.3f}"]
+        lines.append(line)
+    table("Means", head, lines)
+    print()
 
 
-def error(a, b):
-    return math.hypot(a[0] + a[2] / 2 - b[0] - b[2] / 2, a[1] + a[3] / 2 - b[1] - b[3] / 2)
-
-
-def mean(values):
-    values = list(values)
-    return sum(values) / len(values)
-
-
-class Result:
-    def __init__(self, name, settings, counted, frames, truth):
-        pairs = [(frame, box) for frame, box in zip(frames, truth) if box[2] > 0 and box[3] > 0]
-        overlaps = [overlap(frame[0], box) for frame, box in pairs]
-        errors = [error(frame[0], box) for frame, box in pairs]
-        self.name, self.frames = name, len(pairs)
-        self.settings = " ".join(filter(None, (settings or "defaults", counted)))
-        self.overlap, self.error = mean(overlaps), mean(errors)
-        self.success = [mean(o > limit for o in overlaps) for limit in OVERLAPS]
-        self.precision = [mean(e <= limit for e in errors) for limit in ERRORS]
-        self.lost = mean(frame[2] for frame, _ in pairs)
-
-
-def plot(results, path):
-    """Draws success and precision of all results as an SVG."""
-    colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]
-    dashes = ["", "6 3", "2 3", "8 3 2 3"]
-    names = list(dict.fromkeys(r.name for r in results))
-    rows = list(dict.fromkeys(r.settings for r in results))
-
-    def stroke(result):
-        """The colour stands for the sequence, the dashes for the settings."""
-        colour = colours[names.index(result.name) % len(colours)]
-        dash = dashes[rows.index(result.settings) % len(dashes)]
-        return f'stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"'
-
-    width, height, left, top = 420, 300, 60, 40
-    bottom = top + height
-    total = bottom + 60 + 20 * len(results)
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{2 * (left + width) + 40}" '
-           f'height="{total}" font-family="sans-serif" font-size="13">',
-           '<rect width="100%" height="100%" fill="white"/>']
-    curves = [("Success", "overlap above", 1, "success"),
-              ("Precision", "centre error up to, pixels", 50, "precision")]
-    for column, (title, xlabel, most, attribute) in enumerate(curves):
-        x0 = left + column * (left + width)
-        out.append(f'<text x="{x0 + width / 2}" y="{top - 14}" text-anchor="middle" '
-                   f'font-size="15">{title}: share of frames</text>')
-        out.append(f'<text x="{x0 + width / 2}" y="{bottom + 40}" '
-                   f'text-anchor="middle">{xlabel}</text>')
-        for i in range(6):
-            x, y = x0 + width * i / 5, top + height * i / 5
-            out.append(f'<path d="M{x} {top}V{bottom}M{x0} {y}H{x0 + width}" stroke="#dddddd"/>')
-            out.append(f'<text x="{x}" y="{bottom + 18}" '
-                       f'text-anchor="middle">{most * i / 5:g}</text>')
-            out.append(f'<text x="{x0 - 8}" y="{y + 4}" text-anchor="end">{1 - i / 5:g}</text>')
-        for result in results:
-            values = getattr(result, attribute)
-            points = " ".join(
-                f"{x0 + width * i / (len(values) - 1):.1f},{top + height * (1 - v):.1f}"
-                for i, v in enumerate(values))
-            out.append(f'<polyline points="{points}" fill="none" {stroke(result)}/>')
-    for i, result in enumerate(results):
-        y = bottom + 66 + 20 * i
-        out.append(f'<path d="M{left} {y - 4}h40" {stroke(result)}/>')
-        out.append(f'<text x="{left + 50}" y="{y}">{result.name}, {result.settings}: '
-                   f'AUC {mean(result.success):.3f}, '
-                   f'{result.precision[20]:.3f} within 20 pixels</text>')
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("\n".join(out + ["</svg>"]) + "\n")
-
-
-def main():
+def read_options():
+    """The command line"""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../shared/data")
@@ -229,41 +158,56 @@ def main():
     parser.add_argument("--backend", choices=["auto", "cpu", "cuda"], default="auto")
     parser.add_argument("--settings", action="append", metavar="PROPERTIES")
     parser.add_argument("--counted", action="append", metavar="PROPERTIES")
+    parser.add_argument("--opencv", default="", metavar="NAME,...")
+    parser.add_argument("--starts", type=int, choices=range(1, 14), default=1, metavar="N")
+    parser.add_argument("--restart", action="store_true")
     parser.add_argument("--plot", metavar="FILE.svg")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--at-least", type=float, default=0, metavar="AUC")
     options = parser.parse_args()
+    options.opencv = options.opencv.split(",") if options.opencv else []
+    for name in options.opencv:
+        if name not in OPENCV:
+            parser.error(f"--opencv: {name} is none of {', '.join(OPENCV)}")
+    return options
+
+
+def main():
+    """Measures and prints; the exit status"""
+    options = read_options()
     sequences = find_sequences(options.folder) if os.path.isdir(options.folder) else {}
     if not sequences:
         print(f"SKIP: accuracy: no sequences in {options.folder}")
         return 77
     Gst.init(None)
-    results, behind = [], []
-    rows = [(settings, counted) for settings in options.settings or [""]
-            for counted in options.counted or [""]]
-    print(f"{'sequence':<12} {'settings':<28} {'frames':>6} {'overlap':>8} {'published':>9} "
-          f"{'error':>7} {'precision':>9} {'AUC':>6} {'lost':>5}")
+    trackers = [IntegralHistTrack(options.backend, settings, counted)
+                for settings in options.settings or [""] for counted in options.counted or [""]]
+    trackers += [OpenCV(name) for name in options.opencv]
+    rows, behind = {tracker.name: [] for tracker in trackers}, []
+    more = f" {'accuracy':>8} {'failures':>8} {'robust':>6}" if options.restart else ""
+    print(f"{'sequence':<15} {'tracker':<31} {'frames':>6} {'overlap':>7} {'published':>9} "
+          f"{'error':>6} {'precision':>9} {'AUC':>5} {'lost':>4} {'fps':>7} {'ms':>6}{more}")
     for name, (source, truth) in sequences.items():
-        for row in rows:
-            frames = follow(source, truth[0], options.backend, *row)
-            result = Result(name, *row, frames, truth)
+        clip = Clip(source)
+        truth = truth[:len(clip)]
+        for tracker in trackers:
+            result = measure(name, tracker, clip, truth, options.starts, options.restart)
+            print_row(result, options.restart)
             published = PUBLISHED.get(name.lower())
-            print(f"{name:<12} {result.settings:<28} {result.frames:>6} {result.overlap:>8.3f} "
-                  f"{published or '-':>9} {result.error:>7.1f} {result.precision[20]:>9.3f} "
-                  f"{mean(result.success):>6.3f} {result.lost:>5.2f}", flush=True)
-            if published and result.overlap < published and row == rows[0]:
+            if published and result.overlap < published and tracker is trackers[0]:
                 behind.append(name)
-            results.append(result)
+            rows[tracker.name].append(result)
+    if len(trackers) > 1 or options.restart:
+        print_tables(rows, options.restart)
     if options.plot:
-        plot(results, options.plot)
+        plot(rows, options.plot)
         print(f"plot: {os.path.abspath(options.plot)}")
     verdict = "none is behind what is published"
     if behind:
         verdict = f"behind what is published: {', '.join(behind)}"
-    first = [r for r in results if r.settings == results[0].settings]
-    auc = mean(mean(r.success) for r in first)
-    print(f"accuracy: {len(results)} measured; with {results[0].settings} mean AUC {auc:.3f}, and "
-          f"{verdict}")
+    auc = mean(result.auc for result in rows[trackers[0].name])
+    print(f"accuracy: {sum(map(len, rows.values()))} measured; with {trackers[0].name} mean AUC "
+          f"{auc:.3f}, and {verdict}")
     if auc < options.at_least:
         print(f"accuracy: the mean AUC must be at least {options.at_least}")
     return 1 if (options.check and behind) or auc < options.at_least else 0

@@ -19,7 +19,8 @@ import argparse
 import os
 import sys
 
-from accuracy import find_sequences, mean, overlap
+from scores import mean, overlap
+from sequences import find_sequences
 
 try:
     import gi
