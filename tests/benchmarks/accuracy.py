@@ -22,6 +22,8 @@ with the first of the settings. --at-least fails where the mean AUC of the first
     precision  share of frames with an error up to 20
     AUC        mean share of frames with an overlap above 0, 0.05, ... 1
     lost       share of frames in which the tracker said so; they count with the target's last place
+    calibration error  how far confidence is from the share of frames with an overlap of 0.5, in ten
+               even parts of the confidence; mean over all frames but the first
 """
 import argparse
 import math
@@ -158,6 +160,12 @@ def mean(values):
     return sum(values) / len(values)
 
 
+def calibration_error(results):
+    judged = [(min(int(10 * c), 9), c, o >= 0.5) for r in results for c, o in r.judged]
+    parts = [[(c, right) for part, c, right in judged if part == i] for i in range(10)]
+    return sum(abs(sum(c - right for c, right in part)) for part in parts) / max(1, len(judged))
+
+
 class Result:
     def __init__(self, name, settings, counted, frames, truth):
         pairs = [(frame, box) for frame, box in zip(frames, truth) if box[2] > 0 and box[3] > 0]
@@ -169,6 +177,7 @@ class Result:
         self.success = [mean(o > limit for o in overlaps) for limit in OVERLAPS]
         self.precision = [mean(e <= limit for e in errors) for limit in ERRORS]
         self.lost = mean(frame[2] for frame, _ in pairs)
+        self.judged = [(frame[1], o) for (frame, _), o in zip(pairs, overlaps)][1:]
 
 
 def plot(results, path):
@@ -264,6 +273,7 @@ def main():
     auc = mean(mean(r.success) for r in first)
     print(f"accuracy: {len(results)} measured; with {results[0].settings} mean AUC {auc:.3f}, and "
           f"{verdict}")
+    print(f"accuracy: the calibration error of these is {calibration_error(first):.3f}")
     if auc < options.at_least:
         print(f"accuracy: the mean AUC must be at least {options.at_least}")
     return 1 if (options.check and behind) or auc < options.at_least else 0

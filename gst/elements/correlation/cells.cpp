@@ -85,6 +85,19 @@ std::vector<std::vector<Share>> shares_along (const Axis &axis)
   return cells;
 }
 
+/// Adds n numbers times kFine, or a part of it. Most are of whole pixels, which is a shift.
+template <class Number>
+void add_share (const Number *__restrict from, std::int64_t of_side, std::size_t n,
+                std::int64_t *__restrict to)
+{
+  if (of_side == kFine)
+    for (std::size_t i = 0; i < n; i++)
+      to[i] += std::int64_t (from[i]) * kFine;
+  else
+    for (std::size_t i = 0; i < n; i++)
+      to[i] += std::int64_t (from[i]) * of_side;
+}
+
 /// Writes what the cells of a grid have; `sums` are of its rectangles. Returns the next sums.
 const guint64 *write_cells (const Axes &axes, const guint64 *sums, int bins, std::int64_t *cells)
 {
@@ -93,17 +106,11 @@ const guint64 *write_cells (const Axes &axes, const guint64 *sums, int bins, std
   std::vector<std::int64_t> row (across);
   for (const auto &shares_y : ys) {
     std::ranges::fill (row, 0);
-    for (const auto &[j, of_side] : shares_y) {
-      const guint64 *__restrict from = sums + j * across;
-      for (std::size_t i = 0; i < across; i++)
-        row[i] += of_side * std::int64_t (from[i]);
-    }
+    for (const auto &[j, of_side] : shares_y)
+      add_share (sums + j * across, of_side, across, row.data ());
     for (const auto &shares_x : xs) {
-      for (const auto &[i, of_side] : shares_x) {
-        const std::int64_t *const from = &row[i * std::size_t (bins)];
-        for (int bin = 0; bin < bins; bin++)
-          cells[bin] += of_side * from[bin];
-      }
+      for (const auto &[i, of_side] : shares_x)
+        add_share (&row[i * std::size_t (bins)], of_side, std::size_t (bins), cells);
       cells += bins;
     }
   }
