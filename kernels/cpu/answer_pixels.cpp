@@ -143,10 +143,13 @@ private:
 template <class Sum>
 int answer (const Binning &binning, const Shape &shape, const Query &query)
 {
-  constexpr int kRun = 64;
+  constexpr int kRun = 16;  // windows
   auto *const all_sums = static_cast<Sum *> (query.answers);
   const int n = query.windows.size ();
-  return for_each (divide_up (n, kRun), 1, nullptr, [&] (int run) {
+  // so many small windows that a thread is worth to be woken for them
+  constexpr int kRunsAtOnce = 32;
+  const bool are_small = n > kRun * kRunsAtOnce;
+  return for_each (divide_up (n, kRun), are_small ? kRunsAtOnce : 1, nullptr, [&] (int run) {
     WeightSums weights;
     for (int i = run * kRun; i < std::min (n, (run + 1) * kRun); i++) {
       const Region window = window_of (query.windows, i, shape);

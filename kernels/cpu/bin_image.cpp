@@ -74,7 +74,7 @@ int bin_regions (const Binning &binning, int width, int height, std::span<const 
                  PixelPlane out, const std::atomic<bool> *cancelled)
 {
   return with_rows_of (binning, width, height, [&] (auto &&make_row) {
-    return for_each (int (regions.size ()), 2, cancelled, [&] (int i) {
+    return for_each (int (regions.size ()), 4, cancelled, [&] (int i) {
       const Region &region = regions[i];
       for (int y = region.y; y < region.y + region.height; y++)
         make_row (y, Columns{ region.x, region.x + region.width }, out.data + y * out.stride);
