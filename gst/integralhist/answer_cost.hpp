@@ -26,7 +26,7 @@ struct AnswerCost {
 };
 
 /// Two cores of an AMD EPYC (Zen 4), 2026-11-25. tests/benchmarks/probes/answer_costs.cpp measures
-/// them again.
+/// them again, but for those of bins and lookups. These, and a small window's, are judged.
 inline constexpr AnswerCost kCpuCost = { .pixel = 0.6,
                                          .window = 20,
                                          .bin = 0.3,
