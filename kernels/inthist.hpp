@@ -38,6 +38,7 @@
 #pragma once
 
 #include "anchors.hpp"
+#include "region.hpp"
 #include "strategy.hpp"
 
 namespace inthist {
@@ -57,6 +58,11 @@ namespace cpu {
 /// Nothing beside its pixels is read, and it may go once this returns.
 [[nodiscard]] int bin_image (const Binning &binning, int width, int height, PixelPlane out,
                              const std::atomic<bool> *cancelled = nullptr);
+/// Makes those of regions of a frame of this size alone, each where it lies in `out`. Regions lie
+/// in the frame, and share no pixel.
+[[nodiscard]] int bin_regions (const Binning &binning, int width, int height,
+                               std::span<const Region> regions, PixelPlane out,
+                               const std::atomic<bool> *cancelled = nullptr);
 /// Makes the anchors from the planes.
 [[nodiscard]] int write_anchors (const Job &job);
 /// Turns a strip of a frame's rows, computed like a frame of its own, into rows of the frame's

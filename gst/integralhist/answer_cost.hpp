@@ -13,6 +13,8 @@ struct AnswerCost {
 
   double pixel,  // to count a pixel of a window, on one core
       window,    // for each window that is counted, besides its pixels
+      bin,       // for each bin of such a window
+      lookup,    // of a bin of a window in a tensor that is there
       element,   // to compute an element of a tensor
       tensor,    // to start a tensor
       at_once;   // share of the whole tensor's cost: above, that had better be computed at once
@@ -24,15 +26,23 @@ struct AnswerCost {
 };
 
 /// Two cores of an AMD EPYC (Zen 4), 2026-11-25. tests/benchmarks/probes/answer_costs.cpp measures
-/// them again.
-inline constexpr AnswerCost kCpuCost = {
-  .pixel = 0.28, .window = 270, .element = 0.19, .tensor = 14000, .at_once = 1
-};
+/// them again, but for those of bins and lookups. These, and a small window's, are judged.
+inline constexpr AnswerCost kCpuCost = { .pixel = 0.6,
+                                         .window = 20,
+                                         .bin = 0.3,
+                                         .lookup = 2,
+                                         .element = 0.19,
+                                         .tensor = 14000,
+                                         .at_once = 1 };
 
 /// A GPU, which counts no pixels: on an H100 1920x1080x32 takes 90 us, and a small tensor 10. Who
 /// asks waits for a box, but not for a whole tensor that was computed meanwhile.
-inline constexpr AnswerCost kGpuCost = {
-  .pixel = AnswerCost::kNever, .window = 0, .element = 0.0012, .tensor = 10000, .at_once = 0.45
-};
+inline constexpr AnswerCost kGpuCost = { .pixel = AnswerCost::kNever,
+                                         .window = 0,
+                                         .bin = 0,
+                                         .lookup = 0,
+                                         .element = 0.0012,
+                                         .tensor = 10000,
+                                         .at_once = 0.45 };
 
 }  // namespace integralhist

@@ -119,8 +119,13 @@ bool Demand::is_worth_counting (const Query &query, const Region &all)
 {
   if (answer_cost_->pixel == AnswerCost::kNever)
     return false;
-  const double cost = answer_cost_->pixel * pixels_of (query, shape_)
-                      + answer_cost_->window * query.windows.size ();
+  const double windows = query.windows.size (), bins = shape_.bins,
+               counting = answer_cost_->pixel * pixels_of (query, shape_)
+                          + windows * (answer_cost_->window + answer_cost_->bin * bins),
+               // more than from a tensor that is there
+      cost = std::max (0.0, counting - windows * answer_cost_->lookup * bins);
+  if (cost == 0)
+    return true;
   if (spent_ + cost >= cost_of (all) || spent_in_all_ + cost >= cost_of (frame_))
     return false;
   spent_ += cost;

@@ -14,6 +14,7 @@
 #include "interruptible.hpp"
 #include "log.hpp"
 #include "memory_messages.hpp"
+#include "picture_planes.hpp"
 
 namespace integralhist {
 namespace {
@@ -141,7 +142,8 @@ HostOnDemandTensor::create (const std::shared_ptr<OnDemandFrames> &frames, unsig
         return no_memory ("the pixels of a frame", bytes, available) + ": lower max-tensors";
       },
       cancelled));
-  return std::unique_ptr<EngineTensor> (new HostOnDemandTensor (frames, std::move (values)));
+  return std::unique_ptr<EngineTensor> (
+      new HostOnDemandTensor (frames, std::move (values), cancelled));
 }
 
 Expected<> HostOnDemandTensor::keep (const Frame &frame)
@@ -150,9 +152,9 @@ Expected<> HostOnDemandTensor::keep (const Frame &frame)
   const inthist::Lut &lut = frames_->kept_by (frame);
   auto *const to = reinterpret_cast<std::uint8_t *> (values_.get ());
   const std::size_t width = shape.width;
-  if (image.format.is_weighted ())
-    return check_host (inthist::cpu::bin_image ({ image, frames_->lut }, shape.width, shape.height,
-                                                { to, width * inthist::bytes_of (shape.pixel) }));
+  source_.reset ();
+  if (image.format.is_weighted () || !image.format.reads_pixels ())
+    return keep_picture (frame);
   if (!image.format.is_plain () || lut != frames_->identity)
     return check_host (
         inthist::cpu::bin_image ({ image, lut }, shape.width, shape.height, { to, width }));
@@ -160,6 +162,70 @@ Expected<> HostOnDemandTensor::keep (const Frame &frame)
     std::memcpy (to + y * width, static_cast<const std::byte *> (image.data) + y * image.stride,
                  width);
   return {};
+}
+
+Expected<> HostOnDemandTensor::keep_picture (const Frame &frame)
+{
+  const PicturePlanes planes (frame.image, shape.width, shape.height);
+  const std::size_t bytes = planes.size ();
+  if (bytes > picture_bytes_) {
+    frames_->value_bytes -= std::exchange (picture_bytes_, 0);
+    picture_ = nullptr;
+    picture_ = TRY (allocate_on_host (
+        bytes,
+        [bytes] (const Available &available) {
+          return no_memory ("the picture of a frame", bytes, available) + ": lower max-tensors";
+        },
+        cancelled_));
+    frames_->value_bytes += picture_bytes_ = bytes;
+  }
+  source_ = { planes.stage (picture_.get ()).image_in (picture_.get ()),
+              frame.image.format.is_weighted () ? frames_->lut : frames_->kept_by (frame) };
+  made_.assign (std::size_t (inthist::divide_up (shape.width, kTileColumns))
+                    * inthist::divide_up (shape.height, kTileRows),
+                false);
+  return {};
+}
+
+template <class RegionOf>
+Expected<> HostOnDemandTensor::make_values (int n, RegionOf &&region)
+{
+  if (!source_)
+    return {};
+  const int columns = inthist::divide_up (shape.width, kTileColumns);
+  std::vector<int> tiles;
+  for (int i = 0; i < n; i++) {
+    const Region r = region (i);
+    if (r.width == 0 || r.height == 0)
+      continue;
+    const int first = r.x / kTileColumns, last = (r.x + r.width - 1) / kTileColumns;
+    for (int y = r.y / kTileRows; y <= (r.y + r.height - 1) / kTileRows; y++)
+      for (int tile = y * columns + first; tile <= y * columns + last; tile++)
+        if (!made_[tile]) {
+          made_[tile] = true;
+          tiles.push_back (tile);
+        }
+  }
+  if (tiles.empty ())
+    return {};
+  std::ranges::sort (tiles);
+  std::vector<Region> runs;  // of tiles in a row
+  for (std::size_t i = 0; i < tiles.size (); i++) {
+    const int x = tiles[i] % columns * kTileColumns, y = tiles[i] / columns * kTileRows,
+              width = std::min (kTileColumns, shape.width - x);
+    if (i > 0 && tiles[i] == tiles[i - 1] + 1 && x > 0)
+      runs.back ().width += width;
+    else
+      runs.push_back ({ x, y, width, std::min (kTileRows, shape.height - y) });
+  }
+  auto *const to = reinterpret_cast<std::uint8_t *> (values_.get ());
+  auto made = check_host (inthist::cpu::bin_regions (
+      *source_, shape.width, shape.height, runs,
+      { to, std::size_t (shape.width) * inthist::bytes_of (shape.pixel) }, Interruptible::flag ()));
+  if (!made)
+    for (const int tile : tiles)
+      made_[tile] = false;
+  return made;
 }
 
 void HostOnDemandTensor::released ()
@@ -182,18 +248,26 @@ Expected<> HostOnDemandTensor::ask (std::span<const Query> queries)
   return {};
 }
 
+/// Answers a query without the lock, once the values of its windows are there.
+Expected<> HostOnDemandTensor::answer_from_pixels (std::unique_lock<std::mutex> locked,
+                                                   const Query &query)
+{
+  if (source_)
+    TRY (unlocked (locked, [&] {
+      return make_values (query.windows.size (),
+                          [&] (int i) { return window_of (query.windows, i, shape); });
+    }));
+  locked.unlock ();
+  frames_->pixel_answers++;
+  return check_host (inthist::cpu::answer_pixels (binning ({}), shape, query));
+}
+
 Expected<> HostOnDemandTensor::ask_one (const Query &query)
 {
-  const auto answer_from_pixels = [&] {
-    frames_->pixel_answers++;
-    return check_host (inthist::cpu::answer_pixels (binning ({}), shape, query));
-  };
   auto locked = TRY (lock ());
   const std::optional<Region> part = demand_.tensor_for (query);
-  if (!part) {
-    locked.unlock ();
-    return answer_from_pixels ();
-  }
+  if (!part)
+    return answer_from_pixels (std::move (locked), query);
   if (is_whole (*part))
     if (const auto all = TRY (try_behind (locked))) {
       locked.unlock ();
@@ -206,7 +280,7 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
   const auto found = box_of (locked, *part);
   locked.unlock ();
   if (!found && adds_up (query) && found.error ().kind == Error::Kind::no_memory)
-    return answer_from_pixels ();
+    return answer_from_pixels (TRY (lock ()), query);
   return ask_box (*TRY (found), query, [] (Tensor &tensor, std::span<const Query> queries) {
     return tensor.ask (queries);
   });
@@ -215,6 +289,7 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
 Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &region)
 {
   const auto start = std::chrono::steady_clock::now ();
+  TRY (make_values (1, [&] (int) { return region; }));
   const inthist::Shape of = shape_of (region);
   const inthist::Layout layout = inthist::layout_of (of);
   const inthist::Strategy *strategy = frames_->plan.choice.strategy;
@@ -264,7 +339,10 @@ HostOnDemandTensor::whole_behind (std::unique_lock<std::mutex> &lock)
 {
   if (whole_)
     return whole_;
-  auto computed = unlocked (lock, [&] { return frames_->behind->compute (binning ({}).image); });
+  auto computed = unlocked (lock, [&] () -> Expected<std::shared_ptr<Tensor>> {
+    TRY (make_values (1, [&] (int) { return demand_.frame (); }));
+    return frames_->behind->compute (binning ({}).image);
+  });
   whole_ = TRY (std::move (computed));
   demand_.note_computed (demand_.frame ());
   frames_->count (true);

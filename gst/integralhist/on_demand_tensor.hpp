@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A frame's tensor that is not computed before somebody asks. It keeps the frame's values, a byte
-// a pixel, and answers as Demand says (demand.hpp). Of a table it keeps their scores: what is asked
-// later is of the LUT that the frame came with.
+// a pixel, and answers as Demand says (demand.hpp). Of a feature that costs more than a copy, the
+// CPU keeps the picture instead, and makes the values of what is asked, tile by tile. Of a table it
+// keeps their scores: what is asked later is of the LUT that the frame came with.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 #include "demand.hpp"
 #include "engine.hpp"
@@ -141,13 +144,14 @@ private:
 /// Values in host memory, of which the CPU computes parts.
 class HostOnDemandTensor final : public OnDemandTensor {
 public:
-  ~HostOnDemandTensor () override { frames_->value_bytes -= value_bytes (shape); }
+  ~HostOnDemandTensor () override { frames_->value_bytes -= value_bytes (shape) + picture_bytes_; }
   /// Allocates the memory of the values; `alive` other tensors exist.
   static Expected<std::unique_ptr<EngineTensor>>
   create (const std::shared_ptr<OnDemandFrames> &frames, unsigned alive,
           const Cancelled &cancelled);
 
-  /// Copies the frame's values. The engine calls this before anybody else has the tensor.
+  /// Copies the frame's values, or its picture. The engine calls this before anybody else has the
+  /// tensor.
   Expected<> keep (const Frame &frame);
 
   Expected<> ask (std::span<const Query> queries) override;
@@ -159,8 +163,12 @@ public:
   void released () override;
 
 private:
-  HostOnDemandTensor (std::shared_ptr<OnDemandFrames> frames, HostMemory values)
-      : OnDemandTensor (std::move (frames), kCpuCost), values_ (std::move (values))
+  static constexpr int kTileColumns = 64, kTileRows = 16;
+
+  HostOnDemandTensor (std::shared_ptr<OnDemandFrames> frames, HostMemory values,
+                      Cancelled cancelled)
+      : OnDemandTensor (std::move (frames), kCpuCost), values_ (std::move (values)),
+        cancelled_ (std::move (cancelled))
   {
     frames_->value_bytes += value_bytes (shape);
   }
@@ -169,16 +177,27 @@ private:
     return std::size_t (shape.width) * shape.height * inthist::bytes_of (shape.pixel);
   }
 
-  /// Returns the values from a region's first pixel on, and their bins.
+  Expected<> keep_picture (const Frame &frame);
+  /// Makes the values of the tiles that n regions are in, `region (i)` being within the frame.
+  /// Nobody else may do so meanwhile.
+  template <class RegionOf>
+  Expected<> make_values (int n, RegionOf &&region);
+  /// Returns the values from a region's first pixel on, and their bins. They must have been made.
   inthist::Binning binning (const Region &region) const;
+  Expected<> answer_from_pixels (std::unique_lock<std::mutex> locked, const Query &query);
   Expected<> ask_one (const Query &query);
   Expected<std::shared_ptr<Tensor>> compute (const Region &region) override;
   Expected<std::shared_ptr<Tensor>> whole_behind (std::unique_lock<std::mutex> &lock);
   Expected<std::shared_ptr<Tensor>> try_behind (std::unique_lock<std::mutex> &lock);
   Expected<std::shared_ptr<Tensor>> on_gpu ();
 
-  const HostMemory values_;        // or words of WeightedPixel; rows lie one behind the other
-  std::shared_ptr<Tensor> whole_;  // of the engine behind; guarded by mutex_
+  const HostMemory values_;  // or words of WeightedPixel; rows lie one behind the other
+  const Cancelled cancelled_;
+  HostMemory picture_;
+  std::size_t picture_bytes_ = 0;
+  std::optional<inthist::Binning> source_;  // the picture that values are made from, if they are
+  std::vector<bool> made_;                  // by tile, row by row; who computes has it
+  std::shared_ptr<Tensor> whole_;           // of the engine behind; guarded by mutex_
 };
 
 }  // namespace integralhist

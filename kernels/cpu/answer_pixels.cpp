@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Counts and sums straight from the pixels of a window, for few and small windows: no tensor is
-// needed. How often each value occurs says both: a bin's count is that of its values, and a sum is
-// that of value times count. Four histograms take turns, as a counter that has just been written is
-// slow to read.
+// Counts and sums straight from the pixels of a window, for few or small windows: no tensor is
+// needed. In a large window how often each value occurs is counted, which says all: a bin's count
+// is that of its values. Four histograms take turns, as a counter that has just been written is
+// slow to read. A small window's pixels are counted where the answer is.
 #include <algorithm>
 #include <cstring>
 
@@ -14,6 +14,13 @@ namespace inthist::cpu {
 namespace {
 
 using Values = std::array<std::uint64_t, 256>;  // how often each occurs
+
+constexpr int kSmall = 1024;  // pixels of a window whose values are not counted first
+
+int pixels_of (const Region &window)
+{
+  return window.width * window.height;
+}
 
 void count_values (const Image &image, const Region &window, Values &values)
 {
@@ -53,37 +60,113 @@ void add_up (const Values &values, const Lut &lut, const Shape &shape, Sum *sums
   }
 }
 
-/// Adds the weights in a window to the bins.
+/// Counts the bins of a small window.
 template <class Sum>
-void add_weights (const Image &image, const Region &window, const Shape &shape, Sum *sums)
+void count_bins (const Binning &binning, const Region &window, const Shape &shape, Sum *counts)
 {
-  std::fill_n (sums, shape.bins, Sum (0));
-  for (int y = 0; y < window.height; y++) {
-    const auto *const row = reinterpret_cast<const WeightedPixel *> (
-        static_cast<const std::uint8_t *> (image.data) + (window.y + y) * image.stride);
-    for (int x = window.x; x < window.x + window.width; x++) {
-      const std::uint32_t word = row[x].word;
-      const int bin = int (word & 255), next = bin + 1 < shape.bins ? bin + 1 : 0;
-      if (bin < shape.bins) {
-        sums[bin] += word >> 8 & WeightedPixel::kMost;
-        sums[next] += word >> 20;
+  std::fill_n (counts, shape.bins, Sum (0));
+  for (int y = window.y; y < window.y + window.height; y++) {
+    const auto *const row =
+        static_cast<const std::uint8_t *> (binning.image.data) + y * binning.image.stride;
+    for (int x = window.x; x < window.x + window.width; x++)
+      if (const int bin = binning.lut[row[x]]; bin < shape.bins)
+        counts[bin]++;
+  }
+}
+
+/// Adds up the values of a small window, and their squares.
+template <class Sum>
+void add_values (const Image &image, const Region &window, const Shape &shape, Sum *sums)
+{
+  std::uint32_t sum = 0, squares = 0;
+  for (int y = window.y; y < window.y + window.height; y++) {
+    const auto *const row =
+        static_cast<const std::uint8_t *> (image.data) + y * image.stride + window.x;
+    for (int x = 0; x < window.width; x++) {
+      sum += row[x];
+      squares += std::uint32_t (row[x]) * row[x];
+    }
+  }
+  sums[0] = Sum (sum);
+  if (shape.bins > 1)
+    sums[1] = Sum (squares);
+}
+
+/// Adds up the weights of windows. A pixel has one number for both of its bins: the sum of what
+/// they get is below 2^32 in either half.
+class WeightSums {
+public:
+  template <class Sum>
+  void add (const Image &image, const Region &window, const Shape &shape, Sum *sums)
+  {
+    constexpr int kMostPixels = 1 << 20;  // of which no half overflows
+    std::fill_n (sums, shape.bins, Sum (0));
+    const int rows = std::max (1, kMostPixels / std::max (1, window.width)),
+              end = window.y + window.height;
+    for (int y = window.y; y < end; y += rows)
+      add_rows (image, { window.x, y, window.width, std::min (rows, end - y) }, shape.bins, sums);
+  }
+
+private:
+  template <class Sum>
+  void add_rows (const Image &image, const Region &window, int bins, Sum *sums)
+  {
+    constexpr std::uint32_t kMost = WeightedPixel::kMost;
+    const int turns = pixels_of (window) < 256 ? 1 : kTurns;
+    for (int turn = 0; turn < turns; turn++)
+      std::fill_n (of_bins_[turn], bins, 0);
+    for (int y = window.y; y < window.y + window.height; y++) {
+      const auto *const row = reinterpret_cast<const WeightedPixel *> (
+                                  static_cast<const std::uint8_t *> (image.data) + y * image.stride)
+                              + window.x;
+      for (int x = 0; x < window.width; x++) {
+        const std::uint32_t word = row[x].word;
+        of_bins_[x & (turns - 1)][word & 255] +=
+            (word >> 8 & kMost) | std::uint64_t (word >> 20) << 32;
+      }
+    }
+    for (int turn = 0; turn < turns; turn++) {
+      std::uint64_t before = of_bins_[turn][bins - 1];
+      for (int b = 0; b < bins; b++) {
+        const std::uint64_t both = of_bins_[turn][b];
+        sums[b] += Sum (std::uint32_t (both)) + Sum (before >> 32);
+        before = both;
       }
     }
   }
-}
+
+  static constexpr int kTurns = 4;
+  // also of bins that are none, which nobody reads
+  alignas (64) std::uint64_t of_bins_[kTurns][256] = {};
+};
 
 template <class Sum>
 int answer (const Binning &binning, const Shape &shape, const Query &query)
 {
-  auto *const sums = static_cast<Sum *> (query.answers);
-  return for_each (query.windows.size (), 16, nullptr, [&] (int i) {
-    const Region window = window_of (query.windows, i, shape);
-    Sum *const its_sums = sums + std::size_t (i) * shape.bins;
-    if (shape.content == Content::weights)
-      return add_weights (binning.image, window, shape, its_sums);
-    Values values;
-    count_values (binning.image, window, values);
-    add_up (values, binning.lut, shape, its_sums);
+  constexpr int kRun = 16;  // windows
+  auto *const all_sums = static_cast<Sum *> (query.answers);
+  const int n = query.windows.size ();
+  // so many small windows that a thread is worth to be woken for them
+  constexpr int kRunsAtOnce = 32;
+  const bool are_small = n > kRun * kRunsAtOnce;
+  return for_each (divide_up (n, kRun), are_small ? kRunsAtOnce : 1, nullptr, [&] (int run) {
+    WeightSums weights;
+    for (int i = run * kRun; i < std::min (n, (run + 1) * kRun); i++) {
+      const Region window = window_of (query.windows, i, shape);
+      Sum *const sums = all_sums + std::size_t (i) * shape.bins;
+      if (shape.content == Content::weights) {
+        weights.add (binning.image, window, shape, sums);
+      } else if (std::int64_t (window.width) * window.height <= kSmall) {
+        if (shape.content == Content::powers)
+          add_values (binning.image, window, shape, sums);
+        else
+          count_bins (binning, window, shape, sums);
+      } else {
+        Values values;
+        count_values (binning.image, window, values);
+        add_up (values, binning.lut, shape, sums);
+      }
+    }
   });
 }
 

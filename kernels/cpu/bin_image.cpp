@@ -15,31 +15,42 @@ namespace {
 HWY_EXPORT (bin_row);
 HWY_EXPORT (weigh_row);
 
-/// Makes the bins of a row from the first plane's pixels.
-void bin_pixels (const std::uint8_t *in, const PixelFormat &format, const Lut &lut, int width,
+/// Makes the bins of some columns of a row from the first plane's pixels.
+void bin_pixels (const std::uint8_t *in, const PixelFormat &format, const Lut &lut, Columns columns,
                  std::uint8_t *bins)
 {
   if (format.bytes == 1)
-    for (int x = 0; x < width; x++)
+    for (int x = columns.first; x < columns.end; x++)
       bins[x] = lut[in[x]];
   else
-    for (int x = 0; x < width; x++)
+    for (int x = columns.first; x < columns.end; x++)
       bins[x] = lut[pixel_value (in + x * format.bytes, format)];
 }
 
-/// Calls `make (binning, looked_up, width, row, out)` for each row of an image whose feature or
-/// weight reads more than a pixel of the first plane, or whose pixels have weights.
-template <class ForRows, class Make>
-int make_rows (Binning binning, int width, int height, ForRows &&for_rows, Make &&make)
+/// Calls `for_rows` with what makes columns of row y of a frame of this size: a function (y,
+/// columns, row), where `row` is the first of the frame's.
+template <class ForRows>
+int with_rows_of (Binning binning, int width, int height, ForRows &&for_rows)
 {
   Image &image = binning.image;
-  if (image.format.reads_pixels ())  // and no row beside the pixel's, wherever the image ends
-    image.rows = height;
-  LookedUp looked_up;
-  if (!looked_up.prepare (image.format))
-    return ENOMEM;
-  return for_rows ([&] (int y, std::uint8_t *row) {
-    make (binning, looked_up, width, image.first_row + y, row);
+  const PixelFormat &format = image.format;
+  const auto make_rows = [&] (auto make) {
+    if (format.reads_pixels ())  // and no row beside the pixel's, wherever the image ends
+      image.rows = height;
+    LookedUp looked_up;
+    if (!looked_up.prepare (binning))
+      return ENOMEM;
+    return for_rows ([&] (int y, Columns columns, std::uint8_t *row) {
+      make (binning, looked_up, width, image.first_row + y, columns, row);
+    });
+  };
+  if (format.is_weighted ())
+    return make_rows (HWY_DYNAMIC_DISPATCH (weigh_row));
+  if (!format.reads_pixels ())
+    return make_rows (HWY_DYNAMIC_DISPATCH (bin_row));
+  return for_rows ([&] (int y, Columns columns, std::uint8_t *bins) {
+    bin_pixels (static_cast<const std::uint8_t *> (image.data) + y * image.stride, format,
+                binning.lut, columns, bins);
   });
 }
 
@@ -48,22 +59,26 @@ int make_rows (Binning binning, int width, int height, ForRows &&for_rows, Make 
 int bin_image (const Binning &binning, int width, int height, PixelPlane out,
                const std::atomic<bool> *cancelled)
 {
-  const Image &image = binning.image;
-  const auto for_rows = [&] (auto &&make_row) {
-    const std::size_t bytes = width * (image.format.is_weighted () ? sizeof (WeightedPixel) : 1);
+  const std::size_t bytes =
+      width * (binning.image.format.is_weighted () ? sizeof (WeightedPixel) : 1);
+  return with_rows_of (binning, width, height, [&] (auto &&make_row) {
     return for_each (height, 64, cancelled, [&] (int y) {
       std::uint8_t *const row = out.data + y * out.stride;
-      make_row (y, row);
+      make_row (y, Columns{ 0, width }, row);
       std::fill (row + bytes, row + out.stride, 0);
     });
-  };
-  if (image.format.is_weighted ())
-    return make_rows (binning, width, height, for_rows, HWY_DYNAMIC_DISPATCH (weigh_row));
-  if (!image.format.reads_pixels ())
-    return make_rows (binning, width, height, for_rows, HWY_DYNAMIC_DISPATCH (bin_row));
-  return for_rows ([&] (int y, std::uint8_t *bins) {
-    bin_pixels (static_cast<const std::uint8_t *> (image.data) + y * image.stride, image.format,
-                binning.lut, width, bins);
+  });
+}
+
+int bin_regions (const Binning &binning, int width, int height, std::span<const Region> regions,
+                 PixelPlane out, const std::atomic<bool> *cancelled)
+{
+  return with_rows_of (binning, width, height, [&] (auto &&make_row) {
+    return for_each (int (regions.size ()), 4, cancelled, [&] (int i) {
+      const Region &region = regions[i];
+      for (int y = region.y; y < region.y + region.height; y++)
+        make_row (y, Columns{ region.x, region.x + region.width }, out.data + y * out.stride);
+    });
   });
 }
 

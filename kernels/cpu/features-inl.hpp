@@ -133,15 +133,15 @@ struct Batch {
   }
 };
 
-/// Makes the bins of a row.
+/// Makes the bins of some columns of a row.
 inline void bin_row (const Binning &binning, const LookedUp &looked_up, int width, int y,
-                     std::uint8_t *bins)
+                     Columns columns, std::uint8_t *bins)
 {
   const RowReader reader (binning.image, width, y);
   const Quantization parts = binning.image.format.quantization;
   with_feature (binning.image.format.feature, [&]<class Feature> (Feature) {
-    for (int x = 0; x < width; x += kBatch) {
-      const int n = std::min (kBatch, width - x);
+    for (int x = columns.first; x < columns.end; x += kBatch) {
+      const int n = std::min (kBatch, columns.end - x);
       std::uint8_t values[kBatch];
       int places[kBatch];
       Batch::of<Feature> (reader, Feature::kReads == Reads::luma_3x3, x, n)
@@ -152,19 +152,39 @@ inline void bin_row (const Binning &binning, const LookedUp &looked_up, int widt
   });
 }
 
-/// Makes the weighted pixels of a row.
+/// Makes the weighted pixels of some columns of a row whose gradients say all.
+inline void look_up_weights (const RowReader &reader, const LookedUp &looked_up, Columns columns,
+                             std::uint32_t *words)
+{
+  const std::uint32_t *const all = looked_up.weighted->data ();
+  for (int x = columns.first; x < columns.end; x += kBatch) {
+    const int n = std::min (kBatch, columns.end - x);
+    int luma[3][kBatch + 2], places[kBatch];
+    for (int row = 0; row < 3; row++)
+      read_luma (reader, row, x, n, luma[row]);
+    for (int p = 0; p < n; p++)
+      places[p] =
+          GradientTable::index_of (luma[1][p + 2] - luma[1][p], luma[2][p + 1] - luma[0][p + 1]);
+    for (int p = 0; p < n; p++)
+      words[x + p] = all[places[p]];
+  }
+}
+
+/// Makes the weighted pixels of some columns of a row.
 inline void weigh_row (const Binning &binning, const LookedUp &looked_up, int width, int y,
-                       std::uint8_t *row)
+                       Columns columns, std::uint8_t *row)
 {
   auto *const words = reinterpret_cast<std::uint32_t *> (row);
   const RowReader reader (binning.image, width, y);
   const PixelFormat &format = binning.image.format;
   const SoftBins &bins = format.soft;
+  if (looked_up.weighted)
+    return look_up_weights (reader, looked_up, columns, words);
   with_feature (format.feature, [&]<class Feature> (Feature) {
     const bool neighbours =
         Feature::kReads == Reads::luma_3x3 || format.pixel_weight == Weight::gradient;
-    for (int x = 0; x < width; x += kBatch) {
-      const int n = std::min (kBatch, width - x);
+    for (int x = columns.first; x < columns.end; x += kBatch) {
+      const int n = std::min (kBatch, columns.end - x);
       const Batch batch = Batch::of<Feature> (reader, neighbours, x, n);
       std::uint8_t values[kBatch];
       int places[kBatch], weights[kBatch];

@@ -41,12 +41,42 @@ const GradientTable *gradients_of (const PixelFormat &format)
   return table.get ();
 }
 
+/// Returns the words of all gradients where these are all that a pixel's word is made of, and null
+/// elsewhere, or without memory.
+const WeightTable *weights_of (const GradientTable &gradients, const PixelFormat &format)
+{
+  static std::mutex mutex;
+  static std::unique_ptr<WeightTable> tables[2][Sectors::kMost + 1];
+  const bool all_around = format.feature == Feature::signed_gradient;
+  const SoftBins &bins = format.soft;
+  if (format.pixel_weight != Weight::gradient || bins.n != format.quantization[0])
+    return nullptr;
+  const std::lock_guard lock (mutex);
+  auto &table = tables[all_around][bins.n];
+  if (table)
+    return table.get ();
+  table.reset (new (std::nothrow) WeightTable ());
+  const Lut to_themselves = uniform_lut (256);
+  for (int dy = -255; table && dy <= 255; dy++)
+    for (int dx = -255; dx <= 255; dx++)
+      if (const int i = GradientTable::index_of (dx, dy); gradients.values[i] < bins.values)
+        (*table)[i] = shared (gradients.from_middles[i], length_of_gradient (dx, dy), bins,
+                              to_themselves.data ())
+                          .word;
+  return table.get ();
+}
+
 }  // namespace
 
-bool LookedUp::prepare (const PixelFormat &format)
+bool LookedUp::prepare (const Binning &binning)
 {
-  if (info_of (format.feature).is_gradient ())
-    return (gradients = gradients_of (format)) != nullptr;
+  const PixelFormat &format = binning.image.format;
+  if (info_of (format.feature).is_gradient ()) {
+    gradients = gradients_of (format);
+    if (gradients && binning.lut == uniform_lut (256))
+      weighted = weights_of (*gradients, format);
+    return gradients != nullptr;
+  }
   for (int value = 0; value < format.soft.values; value++)
     from_middles[value] = std::uint16_t (from_first_middle_of_value (value, format.soft));
   return true;

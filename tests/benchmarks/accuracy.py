@@ -33,6 +33,8 @@ with the first of the settings. --at-least fails where the mean AUC of the first
     ms         processor time of all threads for a frame, milliseconds
     accuracy   with --restart: overlap, without failures and the ten frames after a restart
     robust     with --restart: the chance of 100 frames without a failure, exp(-100 failures/frames)
+    calibration error  how far confidence is from the share of frames with an overlap of 0.5, in ten
+               even parts of the confidence; mean over all frames but the first
 """
 import argparse
 import os
@@ -48,7 +50,7 @@ except (ImportError, ValueError) as error:
     sys.exit(f"accuracy: {error}: it wants Python's bindings of GStreamer (python3-gst-1.0), "
              "with the interpreter that has them (/usr/bin/python3)")
 from curves import plot
-from scores import Result, Run, follow_restarting, mean, start_boxes
+from scores import Result, Run, calibration_error, follow_restarting, mean, start_boxes
 from sequences import Clip, find_sequences
 from trackers import OPENCV, Cost, IntegralHistTrack, OpenCV
 
@@ -208,6 +210,8 @@ def main():
     auc = mean(result.auc for result in rows[trackers[0].name])
     print(f"accuracy: {sum(map(len, rows.values()))} measured; with {trackers[0].name} mean AUC "
           f"{auc:.3f}, and {verdict}")
+    print(f"accuracy: the calibration error of {trackers[0].name} is "
+          f"{calibration_error(rows[trackers[0].name]):.3f}")
     if auc < options.at_least:
         print(f"accuracy: the mean AUC must be at least {options.at_least}")
     return 1 if (options.check and behind) or auc < options.at_least else 0

@@ -59,6 +59,16 @@ def inside(box, size):
     return left, top, max(right - left, 1), max(bottom - top, 1)
 
 
+def calibration_error(results):
+    """How far confidence is from the share of frames with an overlap of 0.5
+
+    Frames are put into ten even parts of the confidence. Starts are left out.
+    """
+    judged = [(min(int(10 * c), 9), c, o >= 0.5) for r in results for c, o in r.judged]
+    parts = [[(c, right) for part, c, right in judged if part == i] for i in range(10)]
+    return sum(abs(sum(c - right for c, right in part)) for part in parts) / max(1, len(judged))
+
+
 class Run:
     """A tracker's frames from one start, with the failures, and where it started again"""
 
@@ -103,6 +113,9 @@ class Result:
                   if frame and is_there(box)]
         overlaps = [overlap(frame[0], box) for frame, box, _ in scored]
         errors = [error(frame[0], box) for frame, box, _ in scored]
+        self.judged = [(frame[1], overlap(frame[0], box)) for run in runs
+                       for i, (frame, box) in enumerate(zip(run.frames, truth))
+                       if frame and is_there(box) and i > 0 and i not in run.restarts]
         self.name, self.tracker, self.frames = name, tracker, len(scored)
         self.overlap, self.error = mean(overlaps), mean(errors)
         self.success = [mean(o > limit for o in overlaps) for limit in OVERLAPS]

@@ -120,6 +120,44 @@ GST_START_TEST (sizes)
 }
 GST_END_TEST;
 
+/// The confidence is the map that docs/tracking.md says.
+void expect_logistic (double confidence, const Evidence &evidence)
+{
+  const double odds = std::pow (std::max (evidence.sharpness, 0.1), 0.8)
+                      * std::exp (1.8 * std::min (evidence.share, 1.5) - 2);
+  fail_unless (std::fabs (confidence - odds / (1 + odds)) < 1e-9, "%g of %g and %g", confidence,
+               evidence.sharpness, evidence.share);
+}
+
+GST_START_TEST (confidence)
+{
+  // a peak of 8 on rows of 1 and -1, whose deviation is 1; what is near the peak does not count
+  std::vector<float> response (kGrid * kGrid);
+  for (int y = 0; y < kGrid; y++)
+    for (int x = 0; x < kGrid; x++)
+      response[y * kGrid + x] = y % 2 ? 1.F : -1.F;
+  const int row = 2, column = 30;
+  for (int y = -5; y <= 5; y++)
+    for (int x = -5; x <= 5; x++)
+      response[(row + y + kGrid) % kGrid * kGrid + (column + x + kGrid) % kGrid] = 100;
+  response[row * kGrid + column] = 8;
+  double n = 0, sum = 0;  // 11 rows are not as many odd as even ones
+  for (const float value : response)
+    if (std::fabs (value) == 1)
+      n++, sum += value;
+  const double mean = sum / n, wanted = (8 - mean) / std::sqrt (1 - mean * mean);
+  const double sharpness = sharpness_of (response, row, column);
+  fail_unless (std::fabs (sharpness - wanted) < 1e-9, "%g, must be %g", sharpness, wanted);
+  for (const double share : { -0.1, 0.0, 0.3, 1.0, 1.5, 9.0 })
+    for (const double s : { -1.0, 0.0, 2.0, 10.0, 50.0 }) {
+      const Evidence evidence = { s, share };
+      expect_logistic (confidence_of (evidence), { s, std::max (share, 0.0) });
+      fail_unless (confidence_of ({ s + 1, share }) >= confidence_of (evidence)
+                   && confidence_of ({ s, share + 0.1 }) >= confidence_of (evidence));
+    }
+}
+GST_END_TEST;
+
 GST_START_TEST (motion)
 {
   const Scene scene;
@@ -129,6 +167,7 @@ GST_START_TEST (motion)
   for (int i = 1; i <= 40; i++) {
     x += 9 * std::cos (i * 0.2), y += 7 * std::sin (i * 0.15);
     follow (tracker, frames, scene.at (x, y));
+    expect_logistic (tracker.confidence (), tracker.evidence ());
     fail_unless (!tracker.is_lost () && overlap (tracker, x, y, 36, 48) > 0.85,
                  "frame %d: %gx%g at %g, %g, must be at %g, %g", i, tracker.width (),
                  tracker.height (), tracker.x (), tracker.y (), x, y);
@@ -244,6 +283,7 @@ static Suite *correlation_tracker_suite ()
   tcase_add_test (tests, colour_scores);
   tcase_add_test (tests, score_of_pixels);
   tcase_add_test (tests, sizes);
+  tcase_add_test (tests, confidence);
   tcase_add_test (tests, motion);
   tcase_add_test (tests, growth);
   tcase_add_test (tests, lost_and_found);

@@ -493,6 +493,32 @@ void bin_rows (Device device, Image image, const Lut &lut, int width, int first,
     fail_unless_equals_int (cpu::bin_image ({ image, lut }, width, rows, out), 0);
 }
 
+/// Regions alone are made as in the whole frame, and nothing beside them.
+void check_regions (const Binning &binning, int width, int height, std::size_t bytes,
+                    const Bytes &wanted, std::size_t stride, const char *what, std::mt19937 &random)
+{
+  const int x = int (random () % unsigned (width)), y = int (random () % unsigned (height)),
+            right = 1 + int (random () % unsigned (width - x)),
+            below = 1 + int (random () % unsigned (height - y));
+  const Region regions[] = { { 0, 0, x, y }, { x, y, right, below } };
+  Block plane (Device::cpu, stride * height, 0, !small_cases ());
+  plane.poison ();
+  const Bytes before = plane.get ();
+  fail_unless_equals_int (
+      cpu::bin_regions (binning, width, height, regions, { plane.data, stride }), 0);
+  const Bytes got = plane.get ();
+  for (int row = 0; row < height; row++)
+    for (std::size_t i = 0; i < stride; i++) {
+      const int column = int (i / bytes);
+      const bool made = (column < x && row < y)
+                        || (column >= x && column < x + right && row >= y && row < y + below);
+      const std::size_t at = row * stride + i;
+      fail_unless (got[plane.front + at] == (made ? wanted[at] : before[plane.front + at]),
+                   "%s, %dx%d: byte %zu of row %d, with regions to and from %d,%d, %dx%d", what,
+                   width, height, i, row, x, y, right, below);
+    }
+}
+
 /// Every feature has the same value on every device, whether the frame's rows come at once or in
 /// parts. tests/python/features.py says which value.
 void run_features (Device device)
@@ -512,6 +538,8 @@ void run_features (Device device)
         fail_unless_equals_int (cpu::bin_image ({ noise.in (noise.bytes.data ()), identity }, width,
                                                 height, { wanted.data (), stride }),
                                 0);
+        check_regions ({ noise.in (noise.bytes.data ()), identity }, width, height, 1, wanted,
+                       stride, kFeatures[f].nick, random);
         Block source (device, noise.bytes.size (), 0, !small_cases ()),
             bins (device, stride * height, 0, !small_cases ());
         source.put (noise.bytes.data (), noise.bytes.size ());
@@ -546,6 +574,8 @@ void check_weights (Device device, const NoiseImage &noise, const Lut &lut, int 
     return words;
   };
   const Bytes words = weigh (lut);
+  check_regions ({ noise.in (noise.bytes.data ()), lut }, width, height, sizeof (WeightedPixel),
+                 words, stride, what, random);
   Block source (device, noise.bytes.size (), 0, !small_cases ()),
       in_parts (device, words.size (), 0, !small_cases ());
   source.put (noise.bytes.data (), noise.bytes.size ());
@@ -608,10 +638,16 @@ void check_weights (Device device, const NoiseImage &noise, const Lut &lut, int 
   if (device != Device::cpu)
     return;
 
-  const Region windows[] = { { 0, 0, width, height },
-                             { int (random () % unsigned (width)), -1, width, height / 2 + 1 } };
-  std::vector<std::uint64_t> sums (2 * bins), from_pixels (sums.size ());
-  Query query = { .question = Question::sums, .windows = { windows, 2, {} } };
+  std::vector<Region> windows = {
+    { 0, 0, width, height }, { int (random () % unsigned (width)), -1, width, height / 2 + 1 }
+  };
+  for (int i = 0; i < 70; i++)  // small ones
+    windows.push_back (
+        { int (random () % unsigned (width)), int (random () % unsigned (height)), i % 9, i / 9 });
+  std::vector<std::uint64_t> sums (windows.size () * std::size_t (bins)),
+      from_pixels (sums.size ());
+  Query query = { .question = Question::sums,
+                  .windows = { windows.data (), int (windows.size ()), {} } };
   query.answers = sums.data ();
   fail_unless_equals_int (cpu::answer ({ shape, layout, wanted.data () }, query), 0);
   query.answers = from_pixels.data ();

@@ -12,8 +12,8 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, 'tests', 'benchmarks'))
-from scores import (BURN_IN, GAP, Result, Run, error, follow_restarting, overlap,  # noqa: E402
-                    start_boxes)
+from scores import (BURN_IN, GAP, Result, Run, calibration_error, error,  # noqa: E402
+                    follow_restarting, overlap, start_boxes)
 
 SEED = 20261126
 NAN = (math.nan,) * 4
@@ -175,6 +175,15 @@ class Restarts(unittest.TestCase):
         got = result([Run(frames, [20], 1)], truth)
         self.assertEqual(got.accuracy, 1)
         self.assertAlmostEqual(got.overlap, (30 + 10 * 0.5) / 40)
+
+    def test_calibration_error(self):
+        """Of 0.75 half are right, of 0.35 all; starts say nothing."""
+        truth = [self.RIGHT] * 11
+        wrong = (50, 50, 10, 10)
+        frames = [(wrong, 1.0, False)] + [(self.RIGHT, 0.75, False), (wrong, 0.75, False)] * 3
+        frames += [(self.RIGHT, 0.35, False)] * 4
+        got = calibration_error([result([Run(frames)], truth)])
+        self.assertAlmostEqual(got, (6 * 0.25 + 4 * 0.65) / 10)
 
     def test_frames_may_end_before_the_truth(self):
         run = follow_restarting(lambda first, box: iter([(self.RIGHT, 1.0, False)] * 5),

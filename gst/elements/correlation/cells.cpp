@@ -51,47 +51,70 @@ struct Axes {
   }
 };
 
-/// Adds the rectangles from the first lines to all others.
+/// Adds the rectangles between neighbouring lines. They share no pixel: small ones are counted.
 void add_rectangles (const Axes &axes, std::vector<GstVideoRectangle> &rectangles)
 {
-  const int x = axes.x.lines[0], y = axes.y.lines[0];
-  for (std::size_t j = 1; j < axes.y.lines.size (); j++)
-    for (std::size_t i = 1; i < axes.x.lines.size (); i++)
-      rectangles.push_back ({ x, y, axes.x.lines[i] - x, axes.y.lines[j] - y });
+  const auto &xs = axes.x.lines, &ys = axes.y.lines;
+  for (std::size_t j = 1; j < ys.size (); j++)
+    for (std::size_t i = 1; i < xs.size (); i++)
+      rectangles.push_back ({ xs[i - 1], ys[j - 1], xs[i] - xs[i - 1], ys[j] - ys[j - 1] });
+}
+
+/// A rectangle between lines that lies in a cell, and how much of its side does, in 1/kFine.
+struct Share {
+  std::size_t rectangle;
+  std::int64_t of_side;
+};
+
+/// Returns the shares of each cell along an axis. What lies between two edges is the same with
+/// them: a cell has part of the pixels that an edge goes through, and all between.
+std::vector<std::vector<Share>> shares_along (const Axis &axis)
+{
+  std::vector<std::vector<Share>> cells (axis.at.size () - 1);
+  for (std::size_t cell = 0; cell < cells.size (); cell++)
+    for (int i = axis.at[cell]; i + 1 < int (axis.lines.size ()); i++) {
+      const std::int64_t first = std::int64_t (axis.lines[i]) * kFine,
+                         end = std::int64_t (axis.lines[i + 1]) * kFine,
+                         inside = std::min (end, axis.place (int (cell) + 1))
+                                  - std::max (first, axis.place (int (cell)));
+      if (inside <= 0)
+        break;
+      // a rectangle that is cut is one pixel wide
+      cells[cell].push_back ({ std::size_t (i), inside == end - first ? kFine : inside });
+    }
+  return cells;
+}
+
+/// Adds n numbers times kFine, or a part of it. Most are of whole pixels, which is a shift.
+template <class Number>
+void add_share (const Number *__restrict from, std::int64_t of_side, std::size_t n,
+                std::int64_t *__restrict to)
+{
+  if (of_side == kFine)
+    for (std::size_t i = 0; i < n; i++)
+      to[i] += std::int64_t (from[i]) * kFine;
+  else
+    for (std::size_t i = 0; i < n; i++)
+      to[i] += std::int64_t (from[i]) * of_side;
 }
 
 /// Writes what the cells of a grid have; `sums` are of its rectangles. Returns the next sums.
-const guint64 *write_cells (const Axes &axes, const CellGrid &grid, const guint64 *sums, int bins,
-                            std::int64_t *cells)
+const guint64 *write_cells (const Axes &axes, const guint64 *sums, int bins, std::int64_t *cells)
 {
-  const std::size_t rectangles = axes.x.lines.size () - 1;
-  const std::vector<guint64> nothing (bins);
-  const auto sums_at = [&] (int column, int row) {
-    return column == 0 || row == 0 ? nothing.data ()
-                                   : sums + ((row - 1) * rectangles + (column - 1)) * bins;
-  };
-  // at each corner of the cells, what lies left of and above it
-  std::vector<std::int64_t> corners ((grid.columns + 1) * (grid.rows + 1) * std::size_t (bins));
-  std::int64_t *to = corners.data ();
-  for (int row = 0; row <= grid.rows; row++)
-    for (int column = 0; column <= grid.columns; column++, to += bins) {
-      const int i = axes.x.at[column], j = axes.y.at[row];
-      const std::int64_t fx = axes.x.fraction[column], fy = axes.y.fraction[row];
-      const int right = i + (fx > 0), below = j + (fy > 0);
-      const guint64 *a = sums_at (i, j), *b = sums_at (right, j), *c = sums_at (i, below),
-                    *d = sums_at (right, below);
-      for (int bin = 0; bin < bins; bin++)
-        to[bin] = (kFine - fy) * ((kFine - fx) * std::int64_t (a[bin]) + fx * std::int64_t (b[bin]))
-                  + fy * ((kFine - fx) * std::int64_t (c[bin]) + fx * std::int64_t (d[bin]));
+  const std::size_t across = (axes.x.lines.size () - 1) * std::size_t (bins);
+  const auto xs = shares_along (axes.x), ys = shares_along (axes.y);
+  std::vector<std::int64_t> row (across);
+  for (const auto &shares_y : ys) {
+    std::ranges::fill (row, 0);
+    for (const auto &[j, of_side] : shares_y)
+      add_share (sums + j * across, of_side, across, row.data ());
+    for (const auto &shares_x : xs) {
+      for (const auto &[i, of_side] : shares_x)
+        add_share (&row[i * std::size_t (bins)], of_side, std::size_t (bins), cells);
+      cells += bins;
     }
-  const std::size_t next_row = (grid.columns + 1) * std::size_t (bins);
-  for (int row = 0; row < grid.rows; row++)
-    for (int column = 0; column < grid.columns; column++) {
-      const std::int64_t *corner = &corners[row * next_row + column * std::size_t (bins)];
-      for (int bin = 0; bin < bins; bin++, corner++)
-        *cells++ = corner[next_row + bins] - corner[next_row] - corner[bins] + corner[0];
-    }
-  return sums + rectangles * (axes.y.lines.size () - 1) * bins;
+  }
+  return sums + across * (axes.y.lines.size () - 1);
 }
 
 /// Makes each number of a plane a mean of it and its neighbours along one way; `step` numbers lie
@@ -143,7 +166,7 @@ Expected<std::vector<std::int64_t>> ask_cells (GstIntegralHistogram *histogram,
   const guint64 *next = sums.data ();
   std::int64_t *to = cells.data ();
   for (std::size_t i = 0; i < grids.size (); i++) {
-    next = write_cells (axes[i], grids[i], next, bins, to);
+    next = write_cells (axes[i], next, bins, to);
     to += grids[i].size () * std::size_t (bins);
   }
   return cells;

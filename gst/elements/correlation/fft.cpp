@@ -6,52 +6,16 @@
 #include <numbers>
 #include <utility>
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "fft-inl.hpp"
+#include <hwy/foreach_target.h>
+
+#include "fft-inl.hpp"
+
 namespace integralhist {
 namespace {
 
-/// The numbers that one butterfly reads and writes: `n` of them, and as many `step` further.
-struct Butterfly {
-  const float *re, *im;
-  std::size_t step;
-  float *to_re, *to_im;
-  int n;
-};
-
-void radix_2 (const Butterfly &b, float wr, float wi)
-{
-  const float *const re = b.re, *const im = b.im;
-  float *__restrict r0 = b.to_re, *__restrict i0 = b.to_im;
-  float *__restrict r1 = b.to_re + b.n, *__restrict i1 = b.to_im + b.n;
-  for (int i = 0; i < b.n; i++) {
-    const float ar = re[i], ai = im[i], br = re[i + b.step], bi = im[i + b.step];
-    const float dr = ar - br, di = ai - bi;
-    r0[i] = ar + br, i0[i] = ai + bi;
-    r1[i] = dr * wr - di * wi, i1[i] = dr * wi + di * wr;
-  }
-}
-
-void radix_4 (const Butterfly &b, const float *wr, const float *wi)
-{
-  const float *const re = b.re, *const im = b.im;
-  float *__restrict r0 = b.to_re, *__restrict i0 = b.to_im;
-  float *__restrict r1 = b.to_re + b.n, *__restrict i1 = b.to_im + b.n;
-  float *__restrict r2 = r1 + b.n, *__restrict i2 = i1 + b.n;
-  float *__restrict r3 = r2 + b.n, *__restrict i3 = i2 + b.n;
-  const float w1r = wr[1], w1i = wi[1], w2r = wr[2], w2i = wi[2], w3r = wr[3], w3i = wi[3];
-  for (int i = 0; i < b.n; i++) {
-    const float ar = re[i], ai = im[i], br = re[i + b.step], bi = im[i + b.step];
-    const float cr = re[i + 2 * b.step], ci = im[i + 2 * b.step];
-    const float dr = re[i + 3 * b.step], di = im[i + 3 * b.step];
-    const float sr = ar + cr, si = ai + ci, tr = ar - cr, ti = ai - ci;
-    const float ur = br + dr, ui = bi + di, hr = br - dr, hi = bi - di;
-    const float e1r = tr + hi, e1i = ti - hr, e2r = sr - ur, e2i = si - ui;
-    const float e3r = tr - hi, e3i = ti + hr;
-    r0[i] = sr + ur, i0[i] = si + ui;
-    r1[i] = e1r * w1r - e1i * w1i, i1[i] = e1r * w1i + e1i * w1r;
-    r2[i] = e2r * w2r - e2i * w2i, i2[i] = e2r * w2i + e2i * w2r;
-    r3[i] = e3r * w3r - e3i * w3i, i3[i] = e3r * w3i + e3i * w3r;
-  }
-}
+HWY_EXPORT (run_pass);
 
 }  // namespace
 
@@ -81,16 +45,8 @@ void Fft::run (float *re, float *im, int lanes)
   int left = length_, n = lanes;
   for (const Pass &pass : passes_) {
     const int butterflies = left / pass.radix;
-    for (int p = 0; p < butterflies; p++) {
-      const std::size_t in = std::size_t (p) * n, out = in * pass.radix;
-      const Butterfly butterfly{ from_re + in, from_im + in, std::size_t (butterflies) * n,
-                                 to_re + out,  to_im + out,  n };
-      const float *const wr = &pass.re[p * pass.radix], *const wi = &pass.im[p * pass.radix];
-      if (pass.radix == 4)
-        radix_4 (butterfly, wr, wi);
-      else
-        radix_2 (butterfly, wr[1], wi[1]);
-    }
+    HWY_DYNAMIC_DISPATCH (run_pass)
+    (pass.radix, butterflies, n, pass.re.data (), pass.im.data (), from_re, from_im, to_re, to_im);
     std::swap (from_re, to_re);
     std::swap (from_im, to_im);
     left = butterflies;

@@ -16,6 +16,7 @@ constexpr double kColours = 0.3;     // of the sum of both responses
 // Of the usual response: from where on something is learned, and all; the target moves; it is
 // found again.
 constexpr double kLearnsFrom = 0.3, kLearnsAll = 0.7, kMoves = 0.35, kFoundAgain = 0.6;
+constexpr double kSure = 0.5;                                // below it a frame may lose the target
 constexpr double kLeastScore = 0.5;                          // of the usual one
 constexpr double kMemory = 0.02;                             // of what is usual
 constexpr double kBetter = 1.2;                              // elsewhere than where it was lost
@@ -106,6 +107,7 @@ Expected<CorrelationTracker::Found> CorrelationTracker::search (const FrameTenso
                   * (shift_of (row)
                      + peak_between (at (row - 1, column), both[best], at (row + 1, column)));
   found.peak = response[best];
+  found.sharpness = sharpness_of (response, row, column);
   found.score = scores.score (found.x, found.y, width (), height ());
   return found;
 }
@@ -155,14 +157,14 @@ double CorrelationTracker::judge (const Found &found, unsigned lost_after)
       right ? std::clamp ((share - kLearnsFrom) / (kLearnsAll - kLearnsFrom), 0.0, 1.0) : 0;
   if (age_ == 1)
     rate = 1;
-  unlearned_ = rate > 0 ? 0 : unlearned_ + 1;
+  evidence_ = { found.sharpness, share };
+  unsure_ = confidence_of (evidence_) >= kSure ? 0 : unsure_ + 1;
   if (!lost_)
-    lost_ = lost_after > 0 && unlearned_ > lost_after;
+    lost_ = lost_after > 0 && unsure_ > lost_after;
   else if (share > kFoundAgain && right)
     lost_ = false;
   else
     rate = 0;
-  confidence_ = std::clamp (share, 0.0, 1.0);
   return rate;
 }
 

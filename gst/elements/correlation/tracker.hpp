@@ -7,12 +7,13 @@
 // In each frame the filter and the colours have a response for each shift by a cell; the target is
 // where their sum is largest. The better the filter's response there, beside the usual one, the
 // more is learned; nothing is while the target may be hidden, since a filter learns what hides it.
-// A target that could not be learned from for some frames is lost. It is looked for where it was,
-// and at the places of the whole frame that have its colours.
+// A target of which there is little confidence (confidence.hpp) for some frames is lost. It is
+// looked for where it was, and at the places of the whole frame that have its colours.
 #pragma once
 
 #include "cells.hpp"
 #include "colour.hpp"
+#include "confidence.hpp"
 #include "filter.hpp"
 #include "scale.hpp"
 
@@ -23,8 +24,8 @@ public:
   /// Starts with the box that has this middle and size.
   static Expected<CorrelationTracker> start (const FrameTensors &frame, double x, double y,
                                              double width, double height);
-  /// Looks for the target in the next frame. It is lost after so many frames of which it learned
-  /// nothing; 0 for never.
+  /// Looks for the target in the next frame. It is lost after more than so many frames in a row of
+  /// little confidence; 0 for never.
   Expected<> follow (const FrameTensors &frame, unsigned lost_after);
   /// Goes on in frames of another size.
   void resize (double x_factor, double y_factor);
@@ -34,15 +35,17 @@ public:
   double width () const { return width_ * scale_; }
   double height () const { return height_ * scale_; }
   bool is_lost () const { return lost_; }
-  /// Returns the filter's response beside the usual one, 0 to 1; 0 when lost.
-  double confidence () const { return lost_ ? 0 : confidence_; }
+  /// Returns how likely the place is right (confidence.hpp); 1 in the first frame, 0 when lost.
+  double confidence () const { return lost_ ? 0 : age_ == 0 ? 1 : confidence_of (evidence_); }
+  const Evidence &evidence () const { return evidence_; }
 
 private:
   /// The best place of a search.
   struct Found {
     double x, y;
-    double peak;   // the filter's response
-    double score;  // of the colours
+    double peak;       // the filter's response
+    double sharpness;  // of its peak
+    double score;      // of the colours
   };
 
   CorrelationTracker () = default;
@@ -60,8 +63,8 @@ private:
   ScaleFilter sizes_;
   ColourModel colours_;
   double usual_peak_ = 0, usual_score_ = 0;
-  double confidence_ = 1;
-  unsigned unlearned_ = 0;  // frames in a row
+  Evidence evidence_;
+  unsigned unsure_ = 0;  // frames in a row
   bool lost_ = false;
 };
 
