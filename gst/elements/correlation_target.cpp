@@ -37,9 +37,9 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
            && gst_integral_histogram_get_soft (histogram)
            && gst_integral_histogram_get_bins (histogram) == kDirections;
   });
-  metas.has_other_gradients = !metas.gradients
-                              && gst_buffer_get_integral_histogram_meta_of_feature (
-                                  buffer, GST_INTEGRAL_HISTOGRAM_FEATURE_SIGNED_GRADIENT);
+  metas.has_other = !metas.gradients
+                    && gst_buffer_get_integral_histogram_meta_of_feature (
+                        buffer, GST_INTEGRAL_HISTOGRAM_FEATURE_SIGNED_GRADIENT);
   const auto has_its_size = [&] (GstIntegralHistogram *histogram) {
     return !metas.gradients
            || (gst_integral_histogram_get_width (histogram)
@@ -57,6 +57,9 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
            && gst_integral_histogram_get_feature (histogram) == GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA
            && has_its_size (histogram);
   });
+  const GstIntegralHistogramMeta *const sums =
+      gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS);
+  metas.has_other |= !metas.luma && sums && counted_of (sums->histogram).has_lut;
   return metas;
 }
 

@@ -24,7 +24,7 @@ inline constexpr char kCorrelationProducers[] =
 /// What a frame carries of it; null where something is missing, or has other settings.
 struct CorrelationMetas {
   GstIntegralHistogramMeta *gradients, *colours, *luma;
-  bool has_other_gradients;  // gradients with other settings
+  bool has_other;  // of gradients or luma, with other settings
 
   static CorrelationMetas of (GstBuffer *buffer);
   bool are_complete () const { return gradients && colours && luma; }

@@ -303,12 +303,14 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
 {
   const CorrelationMetas metas = CorrelationMetas::of (buffer);
   if (!metas.are_complete ()) {
-    static constexpr const char *kFeatures[] = { "signed-gradient", "hsv" };
-    // nobody upstream says that it attaches these
-    const bool stays_so = (metas.gradients && metas.colours) || metas.has_other_gradients;
+    static constexpr HistogramConsumer::Wanted kAll[] = {
+      { "signed-gradient", inthist::Content::bins },
+      { "hsv", inthist::Content::bins },
+      { "luma", inthist::Content::powers },
+    };
     if (GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP)
-        || (state.consumer.may_come (trans, kFeatures)
-            && (state.consumer.has_found () || !stays_so)))
+        || (state.consumer.may_come (trans, kAll)
+            && (state.consumer.has_found () || !metas.has_other)))
       return {};
     return error (Error::Kind::no_histogram, "method=correlation: The frames carry ",
                   metas.missing (), ": put \"", kCorrelationProducers, "\" before ",
