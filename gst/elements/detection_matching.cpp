@@ -17,7 +17,7 @@ struct Least {
 };
 constexpr Least kOfPresent = { 0.1, 0.4 }, kOfAbsent = { 0.3, 0.75 };
 constexpr double kMostGrowth = 1.6;  // of a side of it
-constexpr double kOneSpot = 0.7;  // overlap from which on boxes are one object, whatever its kind
+constexpr double kOneSpot = 0.55;  // overlap from which on boxes are one object, whatever its kind
 
 bool differ (const std::string &a, const std::string &b)
 {

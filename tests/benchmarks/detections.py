@@ -209,7 +209,7 @@ class KalmanBox:
         return (x - width / 2, y - height / 2, width, height)
 
 
-def sort(detections, every, most_misses=5, least_overlap=0.3):
+def sort(detections, every, most_misses=1, least_overlap=0.3):
     """[{id: box}] of each frame, by the detections alone; it knows which frames were looked at"""
     known, following, frames = 0, [], []
     for number, boxes in enumerate(detections):
