@@ -438,6 +438,7 @@ private:
     for (const char *expected : { "strategy",
                                   "regions",
                                   "targets",
+                                  "area",
                                   "model",
                                   "method",
                                   "measure",
