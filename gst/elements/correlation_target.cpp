@@ -6,6 +6,8 @@
 namespace integralhist {
 namespace {
 
+constexpr double kSame = 0.2;  // overlap from which models are kept
+
 /// Returns the first histogram of what is visible of the frame that is as wanted.
 template <class IsWanted>
 GstIntegralHistogramMeta *find (GstBuffer *buffer, IsWanted &&is_wanted)
@@ -35,9 +37,9 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
            && gst_integral_histogram_get_soft (histogram)
            && gst_integral_histogram_get_bins (histogram) == kDirections;
   });
-  metas.has_other_gradients = !metas.gradients
-                              && gst_buffer_get_integral_histogram_meta_of_feature (
-                                  buffer, GST_INTEGRAL_HISTOGRAM_FEATURE_SIGNED_GRADIENT);
+  metas.has_other = !metas.gradients
+                    && gst_buffer_get_integral_histogram_meta_of_feature (
+                        buffer, GST_INTEGRAL_HISTOGRAM_FEATURE_SIGNED_GRADIENT);
   const auto has_its_size = [&] (GstIntegralHistogram *histogram) {
     return !metas.gradients
            || (gst_integral_histogram_get_width (histogram)
@@ -55,6 +57,9 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
            && gst_integral_histogram_get_feature (histogram) == GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA
            && has_its_size (histogram);
   });
+  const GstIntegralHistogramMeta *const sums =
+      gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS);
+  metas.has_other |= !metas.luma && sums && counted_of (sums->histogram).has_lut;
   return metas;
 }
 
@@ -78,32 +83,38 @@ FrameTensors CorrelationMetas::tensors () const
 
 void CorrelationTarget::restart (const TargetBox &box)
 {
+  if (overlap (box, box_) < kSame)  // it may have followed something else
+    tracker_.reset ();
   box_ = box;
-  width_ = 0;
-  tracker_.reset ();
+  is_corrected_ = true;
 }
 
-Expected<> CorrelationTarget::follow (const FrameTensors &frame, unsigned lost_after)
+Expected<> CorrelationTarget::follow (const FrameTensors &frame, unsigned lost_after,
+                                      const ExpectedMotion &motion)
 {
   const int width = frame.width (), height = frame.height ();
   const auto colours =
       std::pair (counted_of (frame.colours), gst_integral_histogram_get_bins (frame.colours));
   if (tracker_ && colours != colours_) {  // models of other bins are worth nothing
-    if (is_lost ())
+    if (is_lost () && !is_corrected_)
       return {};
     tracker_.reset ();
   }
   colours_ = colours;
-  if (!tracker_) {
+  const bool corrected = std::exchange (is_corrected_, false);
+  if (!tracker_ || corrected) {
     const double x0 = std::clamp (box_.x, 0.0, width - 1.0),
                  y0 = std::clamp (box_.y, 0.0, height - 1.0);
     const double w = std::clamp (box_.x + box_.width, x0 + 1, double (width)) - x0,
                  h = std::clamp (box_.y + box_.height, y0 + 1, double (height)) - y0;
-    tracker_ = TRY (CorrelationTracker::start (frame, x0 + w / 2, y0 + h / 2, w, h));
+    if (tracker_)
+      TRY (tracker_->correct (frame, x0 + w / 2, y0 + h / 2, w, h));
+    else
+      tracker_ = TRY (CorrelationTracker::start (frame, x0 + w / 2, y0 + h / 2, w, h));
   } else {
     if (width != width_ || height != height_)
       tracker_->resize (double (width) / width_, double (height) / height_);
-    TRY (tracker_->follow (frame, lost_after));
+    TRY (tracker_->follow (frame, lost_after, motion));
   }
   width_ = width;
   height_ = height;

@@ -24,7 +24,7 @@ inline constexpr char kCorrelationProducers[] =
 /// What a frame carries of it; null where something is missing, or has other settings.
 struct CorrelationMetas {
   GstIntegralHistogramMeta *gradients, *colours, *luma;
-  bool has_other_gradients;  // gradients with other settings
+  bool has_other;  // of gradients or luma, with other settings
 
   static CorrelationMetas of (GstBuffer *buffer);
   bool are_complete () const { return gradients && colours && luma; }
@@ -37,13 +37,14 @@ class CorrelationTarget {
 public:
   explicit CorrelationTarget (const TargetBox &box) : box_ (box) {}
 
-  /// Starts again from this box in the next frame.
+  /// Goes on from this box in the next frame. Of the models half is kept, unless it is elsewhere.
   void restart (const TargetBox &box);
   /// Looks for the target in the next frame; a new one starts there.
-  Expected<> follow (const FrameTensors &frame, unsigned lost_after);
+  Expected<> follow (const FrameTensors &frame, unsigned lost_after,
+                     const ExpectedMotion &motion = {});
 
   const TargetBox &box () const { return box_; }
-  bool is_lost () const { return tracker_ && tracker_->is_lost (); }
+  bool is_lost () const { return tracker_ && !is_corrected_ && tracker_->is_lost (); }
   double confidence () const { return tracker_ ? tracker_->confidence () : 1; }
   bool is_empty () const { return false; }
 
@@ -52,6 +53,7 @@ private:
   int width_ = 0, height_ = 0;            // of the tensors of the box
   std::pair<Counted, unsigned> colours_;  // and of their bins
   std::optional<CorrelationTracker> tracker_;
+  bool is_corrected_ = false;  // it goes on from the box
 };
 
 }  // namespace integralhist

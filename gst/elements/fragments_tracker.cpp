@@ -188,9 +188,10 @@ private:
     tile (target.patches_, width, height, thin (width), half (height));
     target.models_ = TRY (histograms (patches_at (target, 1, true)));
     drop_empty (target);
+    if (target.bins_ > 0 || target.counted_ != counted_of (histogram_))
+      target.good_costs_.clear ();  // costs of another kind
     target.bins_ = bins_;
     target.counted_ = counted_of (histogram_);
-    target.good_costs_.clear ();
     target.lost_ = target.models_.empty ();
     target.confidence_ = target.lost_ ? 0 : 1;
     target.bad_ = 0;
@@ -499,6 +500,7 @@ void Target::restart (const TargetBox &box)
   box_ = box;
   width_ = height_ = 0;
   bins_ = 0;
+  lost_ = false;
 }
 
 Expected<> follow (GstIntegralHistogram *histogram, const TrackOptions &settings,

@@ -69,7 +69,7 @@ public:
   /// whole from the first tensor on.
   explicit Target (const TargetBox &box) : box_ (box) {}
 
-  /// Starts again from this box in the next tensor.
+  /// Starts again from this box in the next tensor; its costs are as usual then as they were.
   void restart (const TargetBox &box);
 
   const TargetBox &box () const { return box_; }

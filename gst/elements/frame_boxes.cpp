@@ -9,6 +9,22 @@ namespace integralhist {
 
 static const char *const kTrack = "track";
 
+static std::string name_of (GQuark quark)
+{
+  const char *const text = g_quark_to_string (quark);
+  return text ? text : "";
+}
+
+/// Returns the first confidence among the region's parameters, as detectors write them.
+static std::optional<double> confidence_of (const GstVideoRegionOfInterestMeta *roi)
+{
+  for (const GList *param = roi->params; param; param = param->next)
+    if (gdouble confidence; gst_structure_get_double (
+            static_cast<const GstStructure *> (param->data), "confidence", &confidence))
+      return confidence;
+  return std::nullopt;
+}
+
 std::vector<Detection> read_detections (GstBuffer *buffer)
 {
   std::vector<Detection> detections;
@@ -17,8 +33,10 @@ std::vector<Detection> read_detections (GstBuffer *buffer)
              buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
     const auto *roi = reinterpret_cast<const GstVideoRegionOfInterestMeta *> (meta);
     if (roi->roi_type != g_quark_from_static_string (kTrack))
-      detections.push_back (
-          { roi->id, { gint (roi->x), gint (roi->y), gint (roi->w), gint (roi->h) } });
+      detections.push_back ({ roi->id,
+                              { gint (roi->x), gint (roi->y), gint (roi->w), gint (roi->h) },
+                              name_of (roi->roi_type),
+                              confidence_of (roi) });
   }
 #if HAVE_ANALYTICS
   if (GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (buffer)) {
@@ -28,13 +46,23 @@ std::vector<Detection> read_detections (GstBuffer *buffer)
                                                 gst_analytics_od_mtd_get_mtd_type (), &mtd)) {
       GstVideoRectangle box;
       gfloat confidence;
-      if (gst_analytics_od_mtd_get_obj_type (&mtd) != g_quark_from_static_string (kTrack)
+      const GQuark kind = gst_analytics_od_mtd_get_obj_type (&mtd);
+      if (kind != g_quark_from_static_string (kTrack)
           && gst_analytics_od_mtd_get_location (&mtd, &box.x, &box.y, &box.w, &box.h, &confidence))
-        detections.push_back ({ gint (mtd.id), box });
+        detections.push_back ({ gint (mtd.id), box, name_of (kind), confidence });
     }
   }
 #endif
   return detections;
+}
+
+void add_detection (GstStructure *structure, const Track &track)
+{
+  if (!track.kind.empty ())
+    gst_structure_set (structure, "class", G_TYPE_STRING, track.kind.c_str (), nullptr);
+  if (track.detection_confidence)
+    gst_structure_set (structure, "detection-confidence", G_TYPE_DOUBLE,
+                       *track.detection_confidence, nullptr);
 }
 
 void write_track (GstBuffer *buffer, const Track &track)
@@ -45,8 +73,10 @@ void write_track (GstBuffer *buffer, const Track &track)
         buffer, kTrack, guint (box.x), guint (box.y), guint (box.w), guint (box.h));
     roi->id = gint (track.id);
     roi->parent_id = track.parent;
-    gst_video_region_of_interest_meta_add_param (
-        roi, gst_structure_new (kTrack, "confidence", G_TYPE_DOUBLE, track.confidence, nullptr));
+    GstStructure *const param =
+        gst_structure_new (kTrack, "confidence", G_TYPE_DOUBLE, track.confidence, nullptr);
+    add_detection (param, track);
+    gst_video_region_of_interest_meta_add_param (roi, param);
   }
 #if HAVE_ANALYTICS
   GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (buffer);
@@ -65,6 +95,13 @@ void write_track (GstBuffer *buffer, const Track &track)
     gst_analytics_tracking_mtd_set_lost (&mtd);
   gst_analytics_relation_meta_set_relation (relations, GST_ANALYTICS_REL_TYPE_RELATE_TO, where.id,
                                             mtd.id);
+  GstAnalyticsClsMtd kind;
+  if (!track.kind.empty ()
+      && gst_analytics_relation_meta_add_one_cls_mtd (
+          relations, gfloat (track.detection_confidence.value_or (1)),
+          g_quark_from_string (track.kind.c_str ()), &kind))
+    gst_analytics_relation_meta_set_relation (relations, GST_ANALYTICS_REL_TYPE_RELATE_TO, where.id,
+                                              kind.id);
 #endif
 }
 

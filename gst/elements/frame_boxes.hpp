@@ -3,6 +3,8 @@
 // Boxes in buffers: regions of interest, and GstAnalytics detections and tracks (GStreamer 1.24).
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <gst/video/video.h>
@@ -13,6 +15,8 @@ namespace integralhist {
 struct Detection {
   gint id;  // of its meta
   GstVideoRectangle box;
+  std::string kind;  // what was detected, as "person"; may be empty
+  std::optional<double> confidence;
 };
 
 /// Returns all boxes of a frame but those of write_track.
@@ -25,10 +29,16 @@ struct Track {
   double confidence;
   bool lost;
   GstClockTime first_seen, last_seen;
+  std::string kind;  // of the last detection; empty where there was none
+  std::optional<double> detection_confidence;
 };
 
-/// Writes a region of interest of type "track" with the confidence in a parameter "track", unless
-/// the track is lost. A tracking mtd of GstAnalytics says that it is lost, and where it was last.
+/// Adds what the last detection said, `class` and `detection-confidence`, as far as it is known.
+void add_detection (GstStructure *structure, const Track &track);
+
+/// Writes a region of interest of type "track" with the confidence and what add_detection says in a
+/// parameter "track", unless the track is lost. A tracking mtd of GstAnalytics says that it is
+/// lost, and where it was last; a classification mtd beside it has its class.
 void write_track (GstBuffer *buffer, const Track &track);
 
 }  // namespace integralhist

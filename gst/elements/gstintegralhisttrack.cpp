@@ -14,22 +14,27 @@
  * cudaintegralhist feature=hsv ! cudaintegralimage`.
  *
  * A target starts from the property #integralhisttrack:targets, from each
- * #GstVideoRegionOfInterestMeta or object detection of GstAnalytics that no target covers yet, or
+ * #GstVideoRegionOfInterestMeta or object detection of GstAnalytics that is no target's yet, or
  * from a box that is drawn with the mouse in a video window; a click drops the target under it,
- * until upstream detects it again. Every frame with an integral histogram then carries, for each
- * target, a #GstVideoRegionOfInterestMeta of the type `track` with the target's id, the id of what
- * it was started from as its parent, and a parameter `track` with a field `confidence`; where
- * GstAnalytics is there, a tracking mtd with an object detection of the type `track` as well. And
- * for each frame with targets there is an element message `integral-histogram-track` with
+ * until upstream detects it again. Each later detection of a target, also of a lost one, says where
+ * it is and how large, and a target without any for #integralhisttrack:max-misses frames of the
+ * detector is lost. Every frame with an integral histogram then carries, for each target, a
+ * #GstVideoRegionOfInterestMeta of the type `track` with the target's id, the id of what it was
+ * started from as its parent, and a parameter `track` with a field `confidence`; where GstAnalytics
+ * is there, a tracking mtd with an object detection of the type `track` as well. And for each frame
+ * with targets there is an element message `integral-histogram-track` with
  * `timestamp`, `stream-time`, `running-time`, `duration` and `tracks`, an array of structures with
- * `id`, `parent`, `x`, `y`, `width`, `height`, `confidence` and `lost`.
+ * `id`, `parent`, `x`, `y`, `width`, `height`, `confidence` and `lost`. A target that was detected
+ * has the fields `class` and `detection-confidence` in both, of its last detection, as far as that
+ * says so.
  *
  * A lost target has no region of interest, and its message says so, with the place where it was
- * last; it is searched for in a growing area, and starts again where a detection covers it. After a
- * seek the targets of the property start again, and the others are gone. Where the histograms
- * become those of another feature, or have other bins, targets start again where they are, and lost
- * ones stay lost until a detection covers them. A target without a pixel that counts, as a gray one
- * by its hue, is lost from the start, and a warning says so.
+ * last; it is searched for in a growing area, and starts again where it is detected. One that was
+ * detected before, by a detector that goes on, is not searched for. After a seek the targets of the
+ * property start again, and the others are gone. Where the histograms become those of another
+ * feature, or have other bins, or the method changes, targets start again where they are, and lost
+ * ones stay lost until they are detected. A target without a pixel that counts, as a gray one by
+ * its hue, is lost from the start, and a warning says so.
  *
  * ## Example launch line
  * |[
@@ -69,9 +74,9 @@ enum class Method { fragments, correlation };
 
 struct TrackProperties {
   Method method = Method::fragments;
-  std::string feature, targets;
+  std::string feature;
   bool detections = true, navigation = true;
-  guint forget_after = 100;
+  ListOptions list;
   TrackOptions track;
 };
 
@@ -99,14 +104,24 @@ PropertyTable<TrackProperties> make_table ()
       "start again where they are");
   table.text ("feature", FIELD (feature), kPlaying, kFeatureBlurb,
               [] (const std::string &text) { return parse_feature (text); });
-  table.text ("targets", FIELD (targets), kPlaying,
+  table.text ("targets", FIELD (list.targets), kPlaying,
               "Boxes \"x,y,width,height;...\" in pixels of the first frame to follow from there, "
               "as far as they lie in it; one outside is an error. When it is set later, the "
               "targets that it gave before are dropped, and these start in the next frame",
               [] (const std::string &text) { return parse_regions (text, "targets"); });
   table.flag ("detections", FIELD (detections), kPlaying,
-              "Follow each region of interest, and object detection of GstAnalytics, of a frame "
-              "that no target covers yet");
+              "Follow each region of interest, and object detection of GstAnalytics, of a frame. "
+              "One that is a target's, also a lost one's, says where that target is and how large; "
+              "another starts a target");
+  table.number<guint> ("max-misses", FIELD (list.max_misses), 0, G_MAXUINT, kPlaying,
+                       "After how many frames with detections in a row, none of which is its, a "
+                       "target is lost that had some; a frame without any counts where one is "
+                       "overdue by the usual interval; 0 for never");
+  table.text ("area", FIELD (list.area), kPlaying,
+              "Regions \"x,y,width,height;...\" in pixels of the frame: detections with their "
+              "middle outside start nothing, and a target whose middle leaves them ends; empty for "
+              "the whole frame",
+              [] (const std::string &text) { return parse_regions (text, "area"); });
   table.flag ("navigation", FIELD (navigation), kPlaying,
               "Follow what the mouse draws a box around in a video window; a click on a target "
               "drops it, until upstream detects it again");
@@ -136,7 +151,7 @@ PropertyTable<TrackProperties> make_table ()
               "Look for the target 5 % smaller and larger, too");
   table.number<guint> ("lost-after", FIELD (track.lost_after), 0, 1000, kPlaying,
                        "After how many bad frames in a row a target is lost; 0 for never");
-  table.number<guint> ("forget-after", FIELD (forget_after), 0, G_MAXUINT, kPlaying,
+  table.number<guint> ("forget-after", FIELD (list.forget_after), 0, G_MAXUINT, kPlaying,
                        "After how many frames a lost target is given up, unless it is one of the "
                        "property targets; 0 for never");
   table.number<double> ("min-confidence", FIELD (track.min_confidence), 0, 1, kPlaying,
@@ -221,24 +236,30 @@ void write_tracks (GstBaseTransform *trans, GstBuffer *buffer, const std::vector
         track.box.x, "y", G_TYPE_INT, track.box.y, "width", G_TYPE_INT, track.box.w, "height",
         G_TYPE_INT, track.box.h, "confidence", G_TYPE_DOUBLE, track.confidence, "lost",
         G_TYPE_BOOLEAN, track.lost, nullptr);
+    add_detection (structure, track);
     return gvalue<gconstpointer> (GST_TYPE_STRUCTURE, g_value_take_boxed, structure);
   });
   post_message (trans, message);
 }
 
-/// Has the targets followed in a frame; `follow` waits for its tensors, and does.
+/// Has the targets followed in a frame, all of whose tensors are awaited. `colours` is the one that
+/// tells targets apart.
 template <class Follow>
 Expected<> follow_targets (State &state, const TrackProperties &properties, GstBuffer *buffer,
-                           const TargetFrame &frame, Follow &&follow)
+                           const TargetFrame &frame,
+                           std::initializer_list<GstIntegralHistogram *> tensors,
+                           GstIntegralHistogram *colours, Follow &&follow)
 {
-  TRY (state.targets.configure (properties.targets, frame));
-  if (properties.detections)
-    for (const Detection &detection : read_detections (buffer))
-      state.targets.detect (detection, frame);
+  TRY (state.targets.configure (properties.list, frame));
   take_mouse (state, frame);
   const Interruptible asking = state.consumer.interruptible ();
+  for (GstIntegralHistogram *const tensor : tensors)
+    TRY (state.consumer.await (tensor));
+  TRY (state.targets.detect (properties.detections ? read_detections (buffer)
+                                                   : std::vector<Detection> (),
+                             colours, frame));
   TRY (follow ());
-  state.targets.forget (properties.forget_after);
+  state.targets.end (frame);
   return {};
 }
 
@@ -282,12 +303,14 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
 {
   const CorrelationMetas metas = CorrelationMetas::of (buffer);
   if (!metas.are_complete ()) {
-    static constexpr const char *kFeatures[] = { "signed-gradient", "hsv" };
-    // nobody upstream says that it attaches these
-    const bool stays_so = (metas.gradients && metas.colours) || metas.has_other_gradients;
+    static constexpr HistogramConsumer::Wanted kAll[] = {
+      { "signed-gradient", inthist::Content::bins },
+      { "hsv", inthist::Content::bins },
+      { "luma", inthist::Content::powers },
+    };
     if (GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP)
-        || (state.consumer.may_come (trans, kFeatures)
-            && (state.consumer.has_found () || !stays_so)))
+        || (state.consumer.may_come (trans, kAll)
+            && (state.consumer.has_found () || !metas.has_other)))
       return {};
     return error (Error::Kind::no_histogram, "method=correlation: The frames carry ",
                   metas.missing (), ": put \"", kCorrelationProducers, "\" before ",
@@ -295,11 +318,10 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
   }
   const TargetFrame frame (buffer, metas.gradients);
   const FrameTensors tensors = metas.tensors ();
-  TRY (follow_targets (state, properties, buffer, frame, [&] () -> Expected<> {
-    for (GstIntegralHistogram *tensor : { tensors.gradients, tensors.colours, tensors.luma })
-      TRY (state.consumer.await (tensor));
-    return state.targets.follow (tensors, properties.track.lost_after, frame);
-  }));
+  TRY (follow_targets (state, properties, buffer, frame,
+                       { tensors.gradients, tensors.colours, tensors.luma }, tensors.colours, [&] {
+                         return state.targets.follow (tensors, properties.track.lost_after, frame);
+                       }));
   finish_frame (trans, state, buffer, frame);
   return {};
 }
@@ -319,10 +341,8 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
     return gap ? Expected<> () : state.consumer.note_missing (trans);
   TRY (Element::table ().check (current));
   const TargetFrame frame (buffer, meta);
-  TRY (follow_targets (state, current, buffer, frame, [&] () -> Expected<> {
-    TRY (state.consumer.await (frame.histogram));
-    return state.targets.follow (current.track, frame);
-  }));
+  TRY (follow_targets (state, current, buffer, frame, { frame.histogram }, frame.histogram,
+                       [&] { return state.targets.follow (current.track, frame); }));
   finish_frame (trans, state, buffer, frame);
   return {};
 }

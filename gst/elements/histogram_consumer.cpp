@@ -105,13 +105,14 @@ Expected<> HistogramConsumer::note_missing (GstBaseTransform *element)
                 " right behind cudaintegralhist");
 }
 
-bool HistogramConsumer::may_come (GstBaseTransform *element, std::span<const char *const> features)
+bool HistogramConsumer::may_come (GstBaseTransform *element, std::span<const Wanted> all)
 {
   if (found_)
     return true;
   missing_++;
-  for (const char *const feature : features)
-    if (const auto producer = find_producer (GST_BASE_TRANSFORM_SINK_PAD (element), feature);
+  for (const auto &[feature, content] : all)
+    if (const auto producer =
+            find_producer (GST_BASE_TRANSFORM_SINK_PAD (element), feature, content);
         !producer || has_attached_enough (*producer, missing_)) {
       missing_ = 0;  // the end of the stream says nothing more
       return false;

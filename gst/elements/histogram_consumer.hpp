@@ -12,6 +12,7 @@
 
 #include <gst/integralhist/error.hpp>
 #include <gst/integralhist/interruptible.hpp>
+#include <kernels/inthist.hpp>
 
 #include "refusal.hpp"
 
@@ -48,10 +49,14 @@ public:
   /// Counts a frame in which `find` found none, and which is no gap. Returns an error with a launch
   /// line, unless frames had one before or a producer upstream leaves frames out.
   Expected<> note_missing (GstBaseTransform *element);
-  /// Counts a frame that lacks some of the histograms of several features, likewise. Returns
-  /// whether later ones may have all: frames had before, or a producer of each is upstream and
-  /// leaves frames out.
-  bool may_come (GstBaseTransform *element, std::span<const char *const> features);
+  /// What a producer attaches.
+  struct Wanted {
+    const char *feature;
+    inthist::Content content;
+  };
+  /// Counts a frame that lacks some of several tensors, likewise. Returns whether later ones may
+  /// have all: frames had before, or a producer of each is upstream and leaves frames out.
+  bool may_come (GstBaseTransform *element, std::span<const Wanted> all);
 
 private:
   Refusal refusal_;

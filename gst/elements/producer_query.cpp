@@ -5,11 +5,12 @@ namespace integralhist {
 
 static const char *const kName = "GstIntegralHistogramProducer";
 
-std::optional<Producer> find_producer (GstPad *sink_pad, const std::string &feature)
+std::optional<Producer> find_producer (GstPad *sink_pad, const std::string &feature,
+                                       inthist::Content content)
 {
-  g_autoptr (GstQuery) query =
-      gst_query_new_custom (GST_QUERY_CUSTOM, gst_structure_new (kName, "feature", G_TYPE_STRING,
-                                                                 feature.c_str (), nullptr));
+  g_autoptr (GstQuery) query = gst_query_new_custom (
+      GST_QUERY_CUSTOM, gst_structure_new (kName, "feature", G_TYPE_STRING, feature.c_str (),
+                                           "content", G_TYPE_INT, int (content), nullptr));
   Producer producer;
   if (!gst_pad_peer_query (sink_pad, query)
       || !gst_structure_get (gst_query_get_structure (query), "interval", G_TYPE_UINT,
@@ -22,8 +23,11 @@ std::optional<Producer> find_producer (GstPad *sink_pad, const std::string &feat
 bool answer_producer_query (GstQuery *query, inthist::Content content, const char *feature,
                             const Producer &producer)
 {
-  if (GST_QUERY_TYPE (query) != GST_QUERY_CUSTOM || content != inthist::Content::bins
-      || !gst_structure_has_name (gst_query_get_structure (query), kName))
+  gint wanted_content;
+  if (GST_QUERY_TYPE (query) != GST_QUERY_CUSTOM
+      || !gst_structure_has_name (gst_query_get_structure (query), kName)
+      || !gst_structure_get_int (gst_query_get_structure (query), "content", &wanted_content)
+      || wanted_content != int (content))
     return false;
   const char *const wanted = gst_structure_get_string (gst_query_get_structure (query), "feature");
   if (wanted && *wanted && !g_str_equal (wanted, feature))

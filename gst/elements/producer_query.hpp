@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A custom query by which a consumer finds out whether an element upstream attaches histograms, or
-// those of a feature; cudaintegralhist answers it. Only then does a consumer wait for frames that
-// have one.
+// those of a feature, or integral images of one; the producers answer it. Only then does a consumer
+// wait for frames that have one.
 #pragma once
 
 #include <optional>
@@ -19,9 +19,10 @@ struct Producer {
   guint64 attached;  // histograms since the start
 };
 
-/// Asks upstream of the pad for any producer of histograms, or for one of the feature with this
-/// nick; returns none where nobody answers.
-std::optional<Producer> find_producer (GstPad *sink_pad, const std::string &feature = "");
+/// Asks upstream of the pad for any producer of tensors with this content, or for one of the
+/// feature with this nick; returns none where nobody answers.
+std::optional<Producer> find_producer (GstPad *sink_pad, const std::string &feature = "",
+                                       inthist::Content content = inthist::Content::bins);
 
 /// Answers a query of this kind that asks for tensors with this content, and of this feature;
 /// returns whether it did. Others may answer upstream.

@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <algorithm>
+
 namespace integralhist {
 
 /// A box in pixels of a tensor.
 struct TargetBox {
   double x = 0, y = 0, width = 0, height = 0;
 };
+
+/// Returns the area that two boxes share, of what both cover together: 0 to 1.
+inline double overlap (const TargetBox &a, const TargetBox &b)
+{
+  const double w = std::min (a.x + a.width, b.x + b.width) - std::max (a.x, b.x),
+               h = std::min (a.y + a.height, b.y + b.height) - std::max (a.y, b.y);
+  const double both = w > 0 && h > 0 ? w * h : 0;
+  return both > 0 ? both / (a.width * a.height + b.width * b.height - both) : 0;
+}
 
 }  // namespace integralhist

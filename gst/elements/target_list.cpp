@@ -5,7 +5,10 @@
 #include <utility>
 #include <variant>
 
+#include "appearance.hpp"
 #include "counted.hpp"
+#include "detection_matching.hpp"
+#include "motion.hpp"
 #include "parse.hpp"
 
 GST_DEBUG_CATEGORY_EXTERN (integralhisttrack_debug);
@@ -14,8 +17,12 @@ GST_DEBUG_CATEGORY_EXTERN (integralhisttrack_debug);
 namespace integralhist {
 
 static constexpr guint kMaxTargets = 1000;
-// Shares of both boxes, or of the smaller one, from which on a detection is a target's.
-static constexpr double kCovers = 0.3, kContains = 0.7;
+// How far a target may be from where it is expected, in sides of its box: at once, more with each
+// frame, and at most.
+static constexpr double kReach = 0.5, kReachGrows = 0.1, kMostReach = 3;
+// How far a target may come from where its velocity takes it in one frame, likewise.
+static constexpr double kSwerve = 0.5;
+static constexpr guint kMostShared = 5;  // frames on one spot
 
 /// A target, and what the list knows of it.
 struct TargetList::Followed {
@@ -26,76 +33,100 @@ struct TargetList::Followed {
   GstClockTime first_seen, last_seen;
   guint lost_frames = 0;
 
+  bool is_detected = false;         // some detection was its
+  bool is_matched = false;          // one of this frame is
+  bool waits = false;               // lost, and only a detection brings it back
+  TargetBox place = {};             // where it waits
+  guint misses = 0;                 // frames of the detector in a row
+  guint shares = 0;                 // frames in a row on one spot with another
+  std::string kind = {};            // of the last detection,
+  std::optional<double> sure = {};  // and its confidence
+  Appearance appearance = {};       // when it was detected last
+  Motion motion = {};
+
   TargetBox box () const
   {
-    return std::visit ([] (const auto &its) { return its.box (); }, target);
+    return waits ? place : std::visit ([] (const auto &its) { return its.box (); }, target);
   }
   bool is_lost () const
   {
-    return std::visit ([] (const auto &its) { return its.is_lost (); }, target);
+    return waits || std::visit ([] (const auto &its) { return its.is_lost (); }, target);
   }
   bool is_empty () const
   {
-    return std::visit ([] (const auto &its) { return its.is_empty (); }, target);
+    return !waits && std::visit ([] (const auto &its) { return its.is_empty (); }, target);
   }
   double confidence () const
   {
-    return std::visit ([] (const auto &its) { return its.confidence (); }, target);
+    return waits ? 0 : std::visit ([] (const auto &its) { return its.confidence (); }, target);
+  }
+  void wait ()
+  {
+    place = box ();
+    waits = true;
   }
   void restart (const TargetBox &at)
   {
+    waits = false;
     std::visit ([&] (auto &its) { its.restart (at); }, target);
   }
-  /// Returns the target as one of this kind; it starts again if it was of the other.
+  /// Returns the target as one of this kind. If it was of the other it starts again, or waits where
+  /// it is lost: nothing is known by which to look for it. Null while it waits.
   template <class Kind>
-  Kind &as ()
+  Kind *as ()
   {
-    Kind *const its = std::get_if<Kind> (&target);
-    return its ? *its : target.emplace<Kind> (box ());
+    if (!waits && !std::holds_alternative<Kind> (target)) {
+      if (is_lost ())
+        wait ();
+      else
+        target.emplace<Kind> (box ());
+    }
+    return waits ? nullptr : &std::get<Kind> (target);
+  }
+  /// Returns what its detections tell of how it moves.
+  ExpectedMotion expected_motion () const
+  {
+    if (!motion.has_velocity () || is_lost ())
+      return {};
+    const TargetBox now = box (), next = motion.expected (now);
+    return { next.x - now.x, next.y - now.y, kSwerve };
+  }
+  /// Returns how far it may be from where it is expected, in sides of its box.
+  double reach () const
+  {
+    return std::min (kReach + kReachGrows * (is_lost () ? motion.unseen () : motion.undetected ()),
+                     kMostReach);
   }
 };
-
-static double area_of (const GstVideoRectangle &box)
-{
-  return double (box.w) * box.h;
-}
-
-/// Returns the area that two boxes share, in pixels.
-static double shared_area (const GstVideoRectangle &a, const GstVideoRectangle &b)
-{
-  const double w = std::min (a.x + double (a.w), b.x + double (b.w)) - std::max (a.x, b.x);
-  const double h = std::min (a.y + double (a.h), b.y + double (b.h)) - std::max (a.y, b.y);
-  return w > 0 && h > 0 ? w * h : 0;
-}
-
-static bool is_covered (const GstVideoRectangle &detection, const GstVideoRectangle &target)
-{
-  const double both = shared_area (detection, target);
-  const double a = area_of (detection), b = area_of (target);
-  return both > kCovers * (a + b - both) || both > kContains * std::min (a, b);
-}
 
 TargetList::TargetList (gpointer element) : element_ (element) {}
 
 TargetList::~TargetList () = default;
 
-void TargetList::add (const GstVideoRectangle &box, gint parent, bool configured,
-                      const TargetFrame &frame)
+TargetList::Followed *TargetList::add (const GstVideoRectangle &box, gint parent, bool configured,
+                                       const TargetFrame &frame)
 {
   if (followed_.size () >= kMaxTargets) {
     if (!std::exchange (excess_warned_, true))
       GST_WARNING_OBJECT (element_, "%u targets are the most: others are not followed",
                           kMaxTargets);
-    return;
+    return nullptr;
   }
   const guint id = next_id_++;
   GST_INFO_OBJECT (element_, "target %u starts at %d,%d %dx%d", id, box.x, box.y, box.w, box.h);
   followed_.push_back (std::make_unique<Followed> (
       Followed{ id, parent, configured, Target (frame.in_tensor (box)), frame.time, frame.time }));
+  return followed_.back ().get ();
 }
 
-Expected<> TargetList::configure (const std::string &text, const TargetFrame &frame)
+Expected<> TargetList::configure (const ListOptions &options, const TargetFrame &frame)
 {
+  if (options.area != area_text_) {
+    area_ = TRY (parse_regions (options.area, "area"));
+    area_text_ = options.area;
+  }
+  options_ = options;
+  const std::string &text = options.targets;
   if (configured_ == text)
     return {};
   const auto boxes = TRY (parse_regions (text, "targets"));
@@ -112,22 +143,121 @@ Expected<> TargetList::configure (const std::string &text, const TargetFrame &fr
   return {};
 }
 
-void TargetList::detect (const Detection &detection, const TargetFrame &frame)
+bool TargetList::is_in_area (const GstVideoRectangle &box) const
 {
-  const GstVideoRectangle box = frame.clip (detection.box);
-  Followed *lost = nullptr;
-  for (const auto &followed : followed_)
-    if (is_covered (box, frame.in_frame (followed->box ()))) {
-      if (!followed->is_lost ())
-        return;
-      lost = followed.get ();
+  const double x = box.x + box.w / 2.0, y = box.y + box.h / 2.0;
+  return area_.empty () || std::ranges::any_of (area_, [&] (const GstVideoRectangle &part) {
+           return x >= part.x && x < double (part.x) + part.w && y >= part.y
+                  && y < double (part.y) + part.h;
+         });
+}
+
+/// Lets all targets go on in this frame's tensor, which may be of another size or feature.
+void TargetList::fit (const TargetFrame &frame, GstIntegralHistogram *colours)
+{
+  const int width = int (gst_integral_histogram_get_width (frame.histogram)),
+            height = int (gst_integral_histogram_get_height (frame.histogram));
+  if (width_ > 0 && (width != width_ || height != height_)) {
+    const double x = double (width) / width_, y = double (height) / height_;
+    for (const auto &followed : followed_) {
+      TargetBox &place = followed->place;
+      place = { place.x * x, place.y * y, place.width * x, place.height * y };
+      followed->motion.forget_places ();
     }
-  if (box.w == 0)
-    return;
-  if (lost)
-    lost->restart (frame.in_tensor (box));
-  else
-    add (box, detection.id, false, frame);
+  }
+  width_ = width;
+  height_ = height;
+  if (counted_ && *counted_ != counted_of (colours))
+    for (const auto &followed : followed_)
+      followed->appearance.clear ();
+  counted_ = counted_of (colours);
+}
+
+namespace {
+
+/// Returns the detections inside of the frame, in pixels of the tensor. Of several on one spot the
+/// surest counts, or the first.
+std::vector<std::pair<const Detection *, SoughtDetection>>
+sought (const std::vector<Detection> &detections, const TargetFrame &frame)
+{
+  std::vector<std::pair<const Detection *, SoughtDetection>> kept;
+  std::vector<const Detection *> order;
+  for (const Detection &detection : detections)
+    order.push_back (&detection);
+  std::ranges::stable_sort (order, std::ranges::greater{},
+                            [] (const Detection *its) { return its->confidence.value_or (1); });
+  for (const Detection *const detection : order) {
+    const GstVideoRectangle part = frame.clip (detection->box);
+    const TargetBox box = frame.in_tensor (part);
+    if (part.w > 0 && std::ranges::none_of (kept, [&] (const auto &other) {
+          return are_on_one_spot (box, other.second.box);
+        }))
+      kept.push_back ({ detection, { box, {}, detection->kind } });
+  }
+  return kept;
+}
+
+}  // namespace
+
+Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHistogram *colours,
+                               const TargetFrame &frame)
+{
+  fit (frame, colours);
+  for (const auto &followed : followed_)
+    followed->is_matched = false;
+  const bool has_looked = pace_.note (!all.empty ());
+  const auto kept = sought (all, frame);
+  std::vector<SoughtDetection> detections;
+  std::vector<TargetBox> boxes;
+  for (const auto &[its, detection] : kept) {
+    detections.push_back (detection);
+    boxes.push_back (detection.box);
+  }
+  const auto appearances = TRY (appearances_of (colours, boxes));
+  for (std::size_t d = 0; d < detections.size (); d++)
+    detections[d].appearance = appearances[d];
+  std::vector<SoughtTarget> targets;
+  if (!detections.empty ())
+    for (const auto &followed : followed_)
+      targets.push_back ({ { followed->motion.expected (followed->box ()),
+                             followed->motion.expected_by_detections (followed->box ()) },
+                           followed->is_detected && !followed->is_lost () && followed->misses == 0,
+                           followed->reach (),
+                           followed->appearance,
+                           followed->kind });
+  const std::vector<int> detection_of = match_detections (targets, detections);
+
+  const auto take = [&] (Followed &followed, std::size_t d) {
+    followed.is_detected = followed.is_matched = true;
+    followed.misses = 0;
+    followed.kind = kept[d].first->kind;
+    followed.sure = kept[d].first->confidence;
+    followed.appearance = appearances[d];
+    followed.motion.detect (boxes[d]);
+  };
+  std::vector<char> taken (detections.size ());
+  for (std::size_t t = 0; t < detection_of.size (); t++)
+    if (const int d = detection_of[t]; d >= 0) {
+      followed_[t]->restart (boxes[std::size_t (d)]);
+      take (*followed_[t], std::size_t (d));
+      taken[std::size_t (d)] = 1;
+    }
+  if (has_looked)
+    for (const auto &followed : followed_)
+      if (followed->is_detected && !followed->is_matched)
+        followed->misses++;
+  // a second box of what is there already starts nothing
+  const auto is_there = [&] (std::size_t d) {
+    return std::ranges::any_of (followed_, [&] (const auto &followed) {
+      return !followed->is_lost () && are_on_one_spot (followed->box (), boxes[d]);
+    });
+  };
+  for (std::size_t d = 0; d < detections.size (); d++)
+    if (const GstVideoRectangle box = frame.clip (kept[d].first->box);
+        !taken[d] && is_in_area (box) && !is_there (d))
+      if (Followed *const followed = add (box, kept[d].first->id, false, frame))
+        take (*followed, d);
+  return {};
 }
 
 void TargetList::start (const GstVideoRectangle &box, const TargetFrame &frame)
@@ -163,7 +293,8 @@ Expected<> TargetList::follow (const TrackOptions &options, const TargetFrame &f
 {
   std::vector<Target *> targets;
   for (const auto &followed : followed_)
-    targets.push_back (&followed->as<Target> ());
+    if (Target *const target = followed->as<Target> ())
+      targets.push_back (target);
   TRY (integralhist::follow (frame.histogram, options, targets));
   note_followed (frame);
   return {};
@@ -173,7 +304,8 @@ Expected<> TargetList::follow (const FrameTensors &tensors, unsigned lost_after,
                                const TargetFrame &frame)
 {
   for (const auto &followed : followed_)
-    TRY (followed->as<CorrelationTarget> ().follow (tensors, lost_after));
+    if (CorrelationTarget *const target = followed->as<CorrelationTarget> ())
+      TRY (target->follow (tensors, lost_after, followed->expected_motion ()));
   note_followed (frame);
   return {};
 }
@@ -185,18 +317,53 @@ void TargetList::note_followed (const TargetFrame &frame)
       if (followed->is_empty ())
         warn_of_empty (*followed, frame);
       followed->lost_frames++;
+      followed->motion.miss ();
+      // the detector tells better than a search of the frame where it is
+      if (followed->is_detected && pace_.is_known () && !followed->waits)
+        followed->wait ();
     } else {
       followed->lost_frames = 0;
       followed->last_seen = frame.time;
+      if (!followed->is_matched)
+        followed->motion.follow (followed->box ());
     }
 }
 
-void TargetList::forget (guint frames)
+/// Ends one of two targets that are on one spot for some frames: the one that the detector has not
+/// seen for longer, or else the younger.
+void TargetList::end_on_one_spot ()
 {
-  if (frames > 0)
-    std::erase_if (followed_, [&] (const auto &followed) {
-      return !followed->configured && followed->lost_frames > frames;
-    });
+  std::vector<char> shares (followed_.size ());
+  for (std::size_t i = 0; i < followed_.size (); i++)
+    for (std::size_t j = i + 1; j < followed_.size (); j++) {
+      const Followed &a = *followed_[i], &b = *followed_[j];
+      if (a.is_lost () || b.is_lost () || (a.is_matched && b.is_matched)
+          || !are_on_one_spot (a.box (), b.box ()))
+        continue;
+      const bool first_goes = a.is_detected && !a.configured && a.misses > b.misses;
+      if (const std::size_t goes = first_goes ? i : j;
+          followed_[goes]->is_detected && !followed_[goes]->configured)
+        shares[goes] = 1;
+    }
+  for (std::size_t i = 0; i < followed_.size (); i++) {
+    Followed &followed = *followed_[i];
+    followed.shares = shares[i] ? followed.shares + 1 : 0;
+    if (followed.shares >= kMostShared)
+      followed.wait ();
+  }
+}
+
+void TargetList::end (const TargetFrame &frame)
+{
+  for (const auto &followed : followed_)
+    if (options_.max_misses > 0 && followed->misses >= options_.max_misses && !followed->waits)
+      followed->wait ();
+  end_on_one_spot ();
+  std::erase_if (followed_, [&] (const auto &followed) {
+    return !is_in_area (frame.in_frame (followed->box ()))
+           || (options_.forget_after > 0 && !followed->configured
+               && followed->lost_frames > options_.forget_after);
+  });
 }
 
 std::vector<Track> TargetList::tracks (const TargetFrame &frame) const
@@ -205,7 +372,8 @@ std::vector<Track> TargetList::tracks (const TargetFrame &frame) const
   for (const auto &followed : followed_)
     tracks.push_back ({ followed->id, followed->parent,
                         frame.clip (frame.in_frame (followed->box ())), followed->confidence (),
-                        followed->is_lost (), followed->first_seen, followed->last_seen });
+                        followed->is_lost (), followed->first_seen, followed->last_seen,
+                        followed->kind, followed->sure });
   return tracks;
 }
 
@@ -213,6 +381,7 @@ void TargetList::clear ()
 {
   followed_.clear ();
   configured_.reset ();
+  pace_ = {};
 }
 
 void TargetList::reset ()

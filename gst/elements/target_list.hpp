@@ -9,11 +9,21 @@
 #include <gst/integralhist/error.hpp>
 
 #include "correlation_target.hpp"
+#include "counted.hpp"
+#include "detector_pace.hpp"
 #include "fragments_tracker.hpp"
 #include "frame_boxes.hpp"
 #include "target_frame.hpp"
 
 namespace integralhist {
+
+/// Where targets start, and when they end.
+struct ListOptions {
+  std::string targets;       // boxes to start (parse_regions)
+  std::string area;          // regions that targets stay in, likewise; empty for the whole frame
+  guint max_misses = 5;      // frames of the detector; 0 for any number
+  guint forget_after = 100;  // frames; 0 for never
+};
 
 /// The targets of integralhisttrack. Decides which start, restart and end; has them followed.
 class TargetList {
@@ -22,11 +32,14 @@ public:
   explicit TargetList (gpointer element);
   ~TargetList ();
 
-  /// Starts the targets of a text (parse_regions) and drops those of the last one; does nothing
-  /// while the text stays the same. A box outside of the frame is an error.
-  Expected<> configure (const std::string &text, const TargetFrame &frame);
-  /// Starts a target from a detection, or restarts a lost one there, unless one is there already.
-  void detect (const Detection &detection, const TargetFrame &frame);
+  /// Takes the options. Where `targets` is another text than before, its boxes start, and those of
+  /// the last one are dropped. A box outside of the frame is an error.
+  Expected<> configure (const ListOptions &options, const TargetFrame &frame);
+  /// Notes the detections of the next frame, none for most frames of a detector that leaves some
+  /// out. Targets go on from the ones that are theirs, lost ones too; others start targets. What a
+  /// box looks like is asked of `colours`, whose tensor is computed.
+  Expected<> detect (const std::vector<Detection> &detections, GstIntegralHistogram *colours,
+                     const TargetFrame &frame);
   /// Starts a target from a box, unless it lies outside of the frame.
   void start (const GstVideoRectangle &box, const TargetFrame &frame);
   /// Drops the targets under a point of the frame.
@@ -36,9 +49,9 @@ public:
   /// a correlation filter. Those that were followed otherwise before start again.
   Expected<> follow (const TrackOptions &options, const TargetFrame &frame);
   Expected<> follow (const FrameTensors &tensors, unsigned lost_after, const TargetFrame &frame);
-  /// Drops targets that have been lost for more than so many frames, but for the configured ones;
-  /// 0 drops none.
-  void forget (guint frames);
+  /// Ends targets whose middle has left the area, those on one spot with another, and, but for the
+  /// configured ones, those that have been lost for long.
+  void end (const TargetFrame &frame);
 
   /// Returns all targets, lost ones too, in pixels of the frame.
   std::vector<Track> tracks (const TargetFrame &frame) const;
@@ -52,15 +65,25 @@ private:
   struct Followed;
 
   void warn_of_empty (const Followed &followed, const TargetFrame &frame);
+  void fit (const TargetFrame &frame, GstIntegralHistogram *colours);
   void note_followed (const TargetFrame &frame);
-  void add (const GstVideoRectangle &box, gint parent, bool configured, const TargetFrame &frame);
+  void end_on_one_spot ();
+  bool is_in_area (const GstVideoRectangle &box) const;
+  Followed *add (const GstVideoRectangle &box, gint parent, bool configured,
+                 const TargetFrame &frame);
 
   const gpointer element_;
   std::vector<std::unique_ptr<Followed>> followed_;
-  std::optional<std::string> configured_;  // the text of the last configure
+  ListOptions options_;
+  std::optional<std::string> configured_;  // the text whose targets have started
+  std::string area_text_;
+  std::vector<GstVideoRectangle> area_;
   guint next_id_ = 1;
-  bool excess_warned_ = false;  // of more targets than are followed
-  bool empty_warned_ = false;   // of one that cannot be followed, since the last configure
+  DetectorPace pace_;
+  int width_ = 0, height_ = 0;      // of the last tensor
+  std::optional<Counted> counted_;  // what the appearances are of
+  bool excess_warned_ = false;      // of more targets than are followed
+  bool empty_warned_ = false;       // of one that cannot be followed, since the last configure
 };
 
 }  // namespace integralhist

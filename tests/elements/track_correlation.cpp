@@ -189,6 +189,56 @@ GST_START_TEST (method_changes)
 }
 GST_END_TEST
 
+/// The method changes at a frame that a producer has left out, which is no error.
+GST_START_TEST (method_changes_at_a_gap)
+{
+  const Scene scene (160, 120);
+  for (const int left_out : { 0, 1, 2 }) {
+    const auto line = [&] (int which, const std::string &producer) {
+      return producer + (which == left_out ? "interval=2 ! " : "! ");
+    };
+    Tracking tracking ("feature=luma targets=" + text_of (kFirst),
+                       line (0, kGradients) + line (1, kColours) + line (2, kLuma)
+                           + "cudaintegralhist backend=cpu bins=16");
+    tracking.set_caps (160, 120);
+    for (int frame = 0; frame < 16; frame++) {
+      if (frame == 5)
+        tracking.set ("method", "correlation");
+      const auto tracks = tracking.follow (picture_at (scene, kFirst));
+      fail_unless_equals_int (tracks.size (), frame < 5 || frame % 2 == 0);
+    }
+  }
+}
+GST_END_TEST
+
+/// A lost target is not found by a change of the method, which knows nothing of it.
+GST_START_TEST (lost_while_the_method_changes)
+{
+  const Scene scene (160, 120);
+  for (const bool to_fragments : { false, true }) {
+    Tracking tracking (std::string ("feature=luma lost-after=3 method=")
+                           + (to_fragments ? "correlation" : "fragments")
+                           + " targets=" + text_of (kFirst),
+                       kAll + "! cudaintegralhist backend=cpu bins=16");
+    tracking.set_caps (160, 120);
+    for (int frame = 0; frame < 10; frame++)
+      tracking.follow (picture_at (scene, kFirst));
+    for (int frame = 0; frame < 8; frame++)
+      tracking.follow (scene.background ());
+    fail_unless (tracking.follow (scene.background ())[0].lost);
+    tracking.set ("method", to_fragments ? "fragments" : "correlation");
+    for (int frame = 0; frame < 8; frame++)
+      fail_unless (tracking.follow (scene.background ())[0].lost);
+    const auto tracks = tracking.follow (picture_at (scene, kFirst), [&] (GstBuffer *buffer) {
+      gst_buffer_add_video_region_of_interest_meta (buffer, "thing", kFirst.x, kFirst.y,
+                                                    kFirst.width, kFirst.height);
+    });
+    fail_unless (tracks.size () == 1 && tracks[0].id == 1);
+    expect_near (tracks, 0, kFirst, 0);
+  }
+}
+GST_END_TEST
+
 GST_START_TEST (caps_change)
 {
   Tracking tracking ("method=correlation targets=" + text_of (kFirst), kAll);
@@ -267,6 +317,8 @@ static Suite *track_correlation_suite ()
   tcase_add_test (tests, other_settings);
   tcase_add_test (tests, interval);
   tcase_add_test (tests, method_changes);
+  tcase_add_test (tests, method_changes_at_a_gap);
+  tcase_add_test (tests, lost_while_the_method_changes);
   tcase_add_test (tests, caps_change);
   tcase_add_test (tests, lost_and_detected);
   tcase_add_test (tests, devices_agree);

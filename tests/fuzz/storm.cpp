@@ -181,6 +181,8 @@ private:
       return random.one_of ({ "", "", "", "1,2,3,4,5,6,7,8", "1,nan" });
     if (property == "feature")
       return random.one_of ({ "", "", "", "luma", "hue", "1,2" });
+    if (property == "area")
+      return random.one_of ({ "", "", "", "0,0,40,40", "-5,-5,60,60;50,0,60,90", "1,2,3" });
     if (property == "model")
       return random.one_of ({ "", "", "0,0,9,9", "-5,-5,9,9", "1,1" });
     return random.one_of ({ "", "0,0,1,1", "0,0,9,9;0,0,1000,1000", "-5,-5,20,20",
@@ -404,8 +406,8 @@ private:
     g_object_set (element ("hist").get (), "regions", "0,0,1,1", "max-device-memory", guint64 (0),
                   "bins", 8, "cuda-device-ids", "", "task-bins", 0, nullptr);
     g_object_set (element ("image").get (), "regions", "0,0,1,1", nullptr);
-    g_object_set (element ("track").get (), "targets", "0,0,9,9", "search-range", 3, "strips", 4,
-                  nullptr);
+    g_object_set (element ("track").get (), "targets", "0,0,9,9", "area", "", "search-range", 3,
+                  "strips", 4, nullptr);
     gst_util_set_object_arg (G_OBJECT (element ("track").get ()), "method", "fragments");
     gst_util_set_object_arg (G_OBJECT (element ("track").get ()), "measure", "chi-square-alt");
     for (const char *consumer : { "track", "overlay", "likelihood" })
@@ -436,6 +438,7 @@ private:
     for (const char *expected : { "strategy",
                                   "regions",
                                   "targets",
+                                  "area",
                                   "model",
                                   "method",
                                   "measure",

@@ -132,6 +132,15 @@ void CorrelationFilter::start (const Complexes &spectra, double width, double he
   solve (spectra, { 0, 0.1F * energy_, 4 });
 }
 
+void CorrelationFilter::remember (const CorrelationFilter &before, double share)
+{
+  const float its = float (share);
+  for (std::size_t i = 0; i < v_.size (); i++) {
+    v_.re[i] += its * (before.v_.re[i] - v_.re[i]);
+    v_.im[i] += its * (before.v_.im[i] - v_.im[i]);
+  }
+}
+
 void CorrelationFilter::learn (const Complexes &spectra, double rate)
 {
   last_ = v_;

@@ -31,6 +31,8 @@ Complexes spectra_of (std::span<const float> pictures);
 
 class CorrelationFilter {
 public:
+  /// Takes so much of another filter, which was of the same target before.
+  void remember (const CorrelationFilter &before, double share);
   /// Learns from the first surroundings, in which the target is in the middle; its box has this
   /// size in cells.
   void start (const Complexes &spectra, double width, double height);

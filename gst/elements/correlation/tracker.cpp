@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "peak.hpp"
@@ -19,6 +20,7 @@ constexpr double kLearnsFrom = 0.3, kLearnsAll = 0.7, kMoves = 0.35, kFoundAgain
 constexpr double kSure = 0.5;                                // below it a frame may lose the target
 constexpr double kLeastScore = 0.5;                          // of the usual one
 constexpr double kMemory = 0.02;                             // of what is usual
+constexpr double kRemembered = 0.5;                          // of the filter, when corrected
 constexpr double kBetter = 1.2;                              // elsewhere than where it was lost
 constexpr double kSmallest = 0.2, kLargest = 5, kLeast = 4;  // of the first size; pixels
 constexpr std::size_t kCandidates = 3;
@@ -71,9 +73,9 @@ void CorrelationTracker::resize (double x_factor, double y_factor)
   height_ *= y_factor;
 }
 
-/// Looks at all shifts of the square with this middle.
+/// Looks at all shifts of the square with this middle; they count less from so many sides on.
 Expected<CorrelationTracker::Found> CorrelationTracker::search (const FrameTensors &frame, double x,
-                                                                double y) const
+                                                                double y, double reach) const
 {
   const double cell = side () / kGrid;
   const std::vector<float> response = filter_.respond (TRY (surroundings (frame, x, y)));
@@ -92,6 +94,13 @@ Expected<CorrelationTracker::Found> CorrelationTracker::search (const FrameTenso
                             + kColours
                                   * scores.score (x + shift_of (i) * cell, y + shift_of (j) * cell,
                                                   width (), height ());
+  if (reach > 0) {
+    const double spread = reach * std::sqrt (width () * height ()) / cell;
+    for (int i = 0; i < kGrid * kGrid; i++)
+      both[i] *=
+          std::exp (-(std::pow (shift_of (i % kGrid), 2) + std::pow (shift_of (i / kGrid), 2))
+                    / (2 * spread * spread));
+  }
   const int best = int (std::ranges::max_element (both) - both.begin ());
   const int row = best / kGrid, column = best % kGrid;
   const auto at = [&] (int j, int i) {
@@ -160,7 +169,7 @@ double CorrelationTracker::judge (const Found &found, unsigned lost_after)
   evidence_ = { found.sharpness, share };
   unsure_ = confidence_of (evidence_) >= kSure ? 0 : unsure_ + 1;
   if (!lost_)
-    lost_ = lost_after > 0 && unsure_ > lost_after;
+    lost_ = lost_after > 0 && unsure_ >= lost_after;
   else if (share > kFoundAgain && right)
     lost_ = false;
   else
@@ -168,10 +177,11 @@ double CorrelationTracker::judge (const Found &found, unsigned lost_after)
   return rate;
 }
 
-Expected<> CorrelationTracker::follow (const FrameTensors &frame, unsigned lost_after)
+Expected<> CorrelationTracker::follow (const FrameTensors &frame, unsigned lost_after,
+                                       const ExpectedMotion &motion)
 {
   age_++;
-  Found found = TRY (search (frame, x_, y_));
+  Found found = TRY (search (frame, x_ + motion.x, y_ + motion.y, motion.reach));
   if (age_ == 1) {
     usual_peak_ = found.peak;
     usual_score_ = found.score;
@@ -184,6 +194,26 @@ Expected<> CorrelationTracker::follow (const FrameTensors &frame, unsigned lost_
     y_ = std::clamp (found.y, 0.0, double (frame.height ()));
   }
   return rate > 0 ? learn (frame, found, rate) : Expected<> ();
+}
+
+Expected<> CorrelationTracker::correct (const FrameTensors &frame, double x, double y, double width,
+                                        double height)
+{
+  x_ = x;
+  y_ = y;
+  width_ = width;
+  height_ = height;
+  scale_ = 1;
+  age_ = 0;
+  lost_ = false;
+  unsure_ = 0;
+  TRY (colours_.learn (frame.colours, x_, y_, width_, height_, 1));
+  const double cell = side () / kGrid;
+  CorrelationFilter fresh;
+  fresh.start (TRY (surroundings (frame, x_, y_)), width / cell, height / cell);
+  fresh.remember (filter_, kRemembered);
+  filter_ = std::move (fresh);
+  return sizes_.learn (frame, x_, y_, width_, height_, 1);
 }
 
 Expected<> CorrelationTracker::learn (const FrameTensors &frame, const Found &found, double rate)

@@ -19,14 +19,24 @@
 
 namespace integralhist {
 
+/// How a target is known to move; nothing is where `reach` is 0.
+struct ExpectedMotion {
+  double x = 0, y = 0;  // pixels, to the next frame
+  double reach = 0;     // how far from there it may be, in sides of its box
+};
+
 class CorrelationTracker {
 public:
   /// Starts with the box that has this middle and size.
   static Expected<CorrelationTracker> start (const FrameTensors &frame, double x, double y,
                                              double width, double height);
-  /// Looks for the target in the next frame. It is lost after more than so many frames in a row of
-  /// little confidence; 0 for never.
-  Expected<> follow (const FrameTensors &frame, unsigned lost_after);
+  /// Looks for the target in the next frame. It is lost after so many frames in a row of little
+  /// confidence; 0 for never.
+  Expected<> follow (const FrameTensors &frame, unsigned lost_after,
+                     const ExpectedMotion &motion = {});
+  /// Goes on from the box that has this middle and size in the next frame. It learns the target
+  /// anew there, and keeps half of what it knew: the box may show what hides the target.
+  Expected<> correct (const FrameTensors &frame, double x, double y, double width, double height);
   /// Goes on in frames of another size.
   void resize (double x_factor, double y_factor);
 
@@ -52,7 +62,7 @@ private:
   double side () const;  // of the square that is searched, and learned from
   bool looks_right (const Found &found) const;
   Expected<Complexes> surroundings (const FrameTensors &frame, double x, double y) const;
-  Expected<Found> search (const FrameTensors &frame, double x, double y) const;
+  Expected<Found> search (const FrameTensors &frame, double x, double y, double reach = 0) const;
   Expected<Found> search_everywhere (const FrameTensors &frame, Found best) const;
   double judge (const Found &found, unsigned lost_after);
   Expected<> learn (const FrameTensors &frame, const Found &found, double rate);

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The Hungarian method (H. W. Kuhn, "The Hungarian method for the assignment problem", Naval
+// Research Logistics 2, 1955), by shortest augmenting paths (R. Jonker and A. Volgenant, "A
+// shortest augmenting path algorithm for dense and sparse linear assignment problems", Computing
+// 38, 1987).
+//
+// Rows are added one after another. Each looks for the cheapest path of pairs to change that ends
+// at a free column; potentials of rows and columns keep all costs at 0 or above, so that this is
+// Dijkstra's algorithm. That takes rows^2 x columns steps at most, and few where most gains are 0.
+#include "assignment.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace integralhist {
+
+std::vector<int> assign (std::span<const double> gains, std::size_t rows, std::size_t columns)
+{
+  // Pairs without a gain cost nothing, and stand for none. With enough of them no row is left over.
+  const std::size_t width = std::max (rows, columns);
+  const auto gain = [&] (std::size_t row, std::size_t column) {
+    const double its = column < columns ? gains[row * columns + column] : 0;
+    return its > 0 ? its : 0;
+  };
+  // Row and column 0 stand for none; the others are counted from 1.
+  std::vector<double> of_row (rows + 1, 0), of_column (width + 1, 0), least (width + 1);
+  std::vector<std::size_t> row_of (width + 1, 0), before (width + 1, 0);
+  std::vector<char> visited (width + 1);
+  for (std::size_t row = 1; row <= rows; row++) {
+    std::ranges::fill (least, std::numeric_limits<double>::infinity ());
+    std::ranges::fill (visited, 0);
+    std::size_t column = 0;
+    row_of[0] = row;
+    do {
+      visited[column] = 1;
+      const std::size_t from = row_of[column];
+      double step = std::numeric_limits<double>::infinity ();
+      std::size_t next = 0;
+      for (std::size_t c = 1; c <= width; c++) {
+        if (visited[c])
+          continue;
+        if (const double cost = -gain (from - 1, c - 1) - of_row[from] - of_column[c];
+            cost < least[c]) {
+          least[c] = cost;
+          before[c] = column;
+        }
+        if (least[c] < step) {
+          step = least[c];
+          next = c;
+        }
+      }
+      for (std::size_t c = 0; c <= width; c++)
+        if (visited[c]) {
+          of_row[row_of[c]] += step;
+          of_column[c] -= step;
+        } else {
+          least[c] -= step;
+        }
+      column = next;
+    } while (row_of[column] != 0);
+    for (; column != 0; column = before[column])
+      row_of[column] = row_of[before[column]];
+  }
+  std::vector<int> column_of (rows, -1);
+  for (std::size_t c = 1; c <= columns; c++)
+    if (row_of[c] > 0 && gain (row_of[c] - 1, c - 1) > 0)
+      column_of[row_of[c] - 1] = int (c - 1);
+  return column_of;
+}
+
+}  // namespace integralhist

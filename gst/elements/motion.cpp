@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "motion.hpp"
+
+#include <cmath>
+
+namespace integralhist {
+
+// What is left of the old velocity after a frame, and of the velocity where it is not seen.
+static constexpr double kKept = 0.8, kSlower = 0.95;
+
+void Motion::learn (const TargetBox &from, const TargetBox &to, unsigned frames)
+{
+  const double rate = 1 - std::pow (kKept, frames);
+  const double x = (to.x + to.width / 2 - from.x - from.width / 2) / frames / to.width,
+               y = (to.y + to.height / 2 - from.y - from.height / 2) / frames / to.height;
+  x_ += rate * (x - x_);
+  y_ += rate * (y - y_);
+}
+
+void Motion::follow (const TargetBox &box)
+{
+  if (last_ && !has_velocity_)
+    learn (*last_, box, unseen_ + 1);
+  last_ = box;
+  unseen_ = 0;
+  undetected_++;
+}
+
+void Motion::detect (const TargetBox &box)
+{
+  if (detected_) {
+    learn (*detected_, box, undetected_ + 1);
+    has_velocity_ = true;
+  }
+  last_ = detected_ = box;
+  unseen_ = undetected_ = 0;
+}
+
+void Motion::miss ()
+{
+  unseen_++;
+  undetected_++;
+}
+
+void Motion::forget_places ()
+{
+  last_.reset ();
+  detected_.reset ();
+}
+
+TargetBox Motion::moved (const TargetBox &box, unsigned frames) const
+{
+  const double as_many = (1 - std::pow (kSlower, frames)) / (1 - kSlower);
+  return { box.x + x_ * as_many * box.width, box.y + y_ * as_many * box.height, box.width,
+           box.height };
+}
+
+TargetBox Motion::expected (const TargetBox &last) const
+{
+  return moved (last, unseen_ + 1);
+}
+
+TargetBox Motion::expected_by_detections (const TargetBox &last) const
+{
+  return detected_ ? moved (*detected_, undetected_ + 1) : expected (last);
+}
+
+}  // namespace integralhist

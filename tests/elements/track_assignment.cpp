@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The assignment of detections to targets, next to all permutations; and the pace of a detector.
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include <gst/check/gstcheck.h>
+
+#include "../../gst/elements/assignment.hpp"
+#include "../../gst/elements/detector_pace.hpp"
+
+using namespace integralhist;
+
+namespace {
+
+double sum_of (const std::vector<double> &gains, std::size_t columns, const std::vector<int> &pairs)
+{
+  double sum = 0;
+  for (std::size_t row = 0; row < pairs.size (); row++)
+    if (pairs[row] >= 0)
+      sum += gains[row * columns + std::size_t (pairs[row])];
+  return sum;
+}
+
+/// Returns the largest sum over all ways to give each row a column of its own, or none.
+double best_of_all (const std::vector<double> &gains, std::size_t rows, std::size_t columns)
+{
+  std::vector<int> order (rows + columns);  // from `columns` on it is none
+  std::iota (order.begin (), order.end (), 0);
+  double best = 0;
+  do {
+    double sum = 0;
+    for (std::size_t row = 0; row < rows; row++)
+      if (std::size_t (order[row]) < columns)
+        sum += gains[row * columns + std::size_t (order[row])];
+    best = std::max (best, sum);
+  } while (std::next_permutation (order.begin (), order.end ()));
+  return best;
+}
+
+}  // namespace
+
+/// Whole numbers, with many ties, and others; gains below 0 are never worth it.
+GST_START_TEST (all_permutations)
+{
+  std::mt19937 random (1);
+  for (int round = 0; round < 600; round++) {
+    const std::size_t rows = random () % 5, columns = random () % 5;
+    std::vector<double> gains (rows * columns);
+    for (double &gain : gains)
+      gain = round % 2 ? double (random () % 4) - 1 : double (random ()) / 4e9 - 0.3;
+    const auto pairs = assign (gains, rows, columns);
+    fail_unless (pairs == assign (gains, rows, columns));
+    fail_unless_equals_int (pairs.size (), rows);
+    for (std::size_t row = 0; row < rows; row++)
+      if (pairs[row] >= 0)
+        fail_unless (std::size_t (pairs[row]) < columns
+                     && gains[row * columns + std::size_t (pairs[row])] > 0
+                     && std::ranges::count (pairs, pairs[row]) == 1);
+    const double wanted = best_of_all (gains, rows, columns), got = sum_of (gains, columns, pairs);
+    fail_unless (std::abs (wanted - got) < 1e-9, "round %d, %zux%zu: %g, must be %g", round, rows,
+                 columns, got, wanted);
+  }
+}
+GST_END_TEST
+
+/// The greedy choice is wrong here; and a hundred have one best way.
+GST_START_TEST (not_greedy)
+{
+  fail_unless (assign (std::vector<double>{ 9, 8, 8, 1 }, 2, 2) == (std::vector<int>{ 1, 0 }));
+  constexpr std::size_t kMany = 100;
+  std::vector<double> gains (kMany * kMany, 1);
+  std::vector<int> wanted (kMany);
+  for (std::size_t i = 0; i < kMany; i++) {
+    wanted[i] = int ((i * 37 + 11) % kMany);
+    gains[i * kMany + std::size_t (wanted[i])] = 3;
+  }
+  fail_unless (assign (gains, kMany, kMany) == wanted);
+}
+GST_END_TEST
+
+/// A frame without detections counts where some are overdue, and a detector that misses some frames
+/// keeps its pace.
+GST_START_TEST (pace)
+{
+  DetectorPace pace;
+  const auto looks = [&] (int frames, auto &&has_detections) {
+    int looked = 0;
+    for (int frame = 0; frame < frames; frame++)
+      looked += pace.note (has_detections (frame));
+    return looked;
+  };
+  const auto never = [] (int) { return false; };
+  fail_unless_equals_int (looks (50, never), 0);
+  fail_unless (!pace.is_known ());
+  fail_unless_equals_int (looks (100, [] (int frame) { return frame % 10 == 0; }), 10);
+  fail_unless (pace.is_known ());
+  const int looked =
+      looks (100, [] (int frame) { return frame % 10 == 0 && frame != 30 && frame != 60; });
+  fail_unless (looked == 10, "%d looks", looked);
+  const int silent = looks (100, never);
+  fail_unless (silent == 9 || silent == 10, "%d looks", silent);
+}
+GST_END_TEST
+
+static Suite *track_assignment_suite ()
+{
+  Suite *const suite = suite_create ("track_assignment");
+  TCase *const tcase = tcase_create ("track_assignment");
+  suite_add_tcase (suite, tcase);
+  tcase_add_test (tcase, all_permutations);
+  tcase_add_test (tcase, not_greedy);
+  tcase_add_test (tcase, pace);
+  return suite;
+}
+
+GST_CHECK_MAIN (track_assignment)

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// integralhisttrack behind a detector that looks at some frames, misses some targets there, gives
+// others twice, and is not exact: by both methods a target has one id.
+#include "tracking.hpp"
+
+namespace {
+
+const std::string kMethods[][2] = {
+  { "", "cudaintegralhist bins=16 backend=cpu" },
+  { "method=correlation",
+    "cudaintegralhist backend=cpu feature=signed-gradient bins=18 weight=gradient soft=true ! "
+    "cudaintegralhist backend=cpu feature=hsv ! cudaintegralimage backend=cpu" },
+};
+
+struct Found {
+  Place box;
+  const char *kind = "thing";
+  double confidence = -1;  // none
+};
+
+/// Adds detections as an element upstream does.
+auto detected (std::vector<Found> all)
+{
+  return [all] (GstBuffer *buffer) {
+    for (const auto &[box, kind, confidence] : all) {
+      auto *roi = gst_buffer_add_video_region_of_interest_meta (
+          buffer, kind, guint (box.x), guint (box.y), guint (box.width), guint (box.height));
+      if (confidence >= 0)
+        gst_video_region_of_interest_meta_add_param (
+            roi, gst_structure_new ("detection", "confidence", G_TYPE_DOUBLE, confidence, nullptr));
+    }
+  };
+}
+
+double overlap (const Place &a, const Place &b)
+{
+  const double w = std::min (a.x + a.width, b.x + b.width) - std::max (a.x, b.x),
+               h = std::min (a.y + a.height, b.y + b.height) - std::max (a.y, b.y);
+  const double both = w > 0 && h > 0 ? w * h : 0;
+  return both / (double (a.width) * a.height + double (b.width) * b.height - both);
+}
+
+std::vector<Seen> visible (std::vector<Seen> tracks)
+{
+  std::erase_if (tracks, [] (const Seen &track) { return track.lost; });
+  return tracks;
+}
+
+/// A scene with one target.
+class Walk {
+public:
+  Walk (int method, const std::string &properties)
+      : scene (240, 160), tracking (kMethods[method][0] + " " + properties, kMethods[method][1])
+  {
+    tracking.set_caps (scene.width, scene.height);
+  }
+
+  std::vector<Seen> with (const std::vector<Place> &targets, const std::vector<Found> &found = {})
+  {
+    auto picture = scene.background ();
+    for (std::size_t i = 0; i < targets.size (); i++)
+      scene.draw (picture, targets[i], 7 + unsigned (i));
+    return tracking.follow (picture, detected (found));
+  }
+
+  const Scene scene;
+  Tracking tracking;
+};
+
+constexpr Place kOther = { 150, 60, 30, 40 };
+
+}  // namespace
+
+/// A detector of every fourth frame misses a third of them, and is not exact.
+GST_START_TEST (one_id_over_misses)
+{
+  Walk walk (__i__, "");
+  std::mt19937 random (5);
+  for (int frame = 0; frame < 40; frame++) {
+    const Place place = way (frame);
+    const auto off = [&] (int side) { return int (random () % 3 * side / 40) - side / 40; };
+    const Place found = { place.x + off (place.width), place.y + off (place.height), place.width,
+                          place.height };
+    const bool looks = frame % 4 == 0 && frame % 12 != 8;
+    const auto tracks =
+        walk.with ({ place }, looks ? std::vector<Found>{ { found } } : std::vector<Found> ());
+    fail_unless (tracks.size () == 1 && tracks[0].id == 1 && !tracks[0].lost, "frame %d", frame);
+    fail_unless (overlap (tracks[0].box, place) > 0.6, "frame %d: %s, must be %s", frame,
+                 text_of (tracks[0].box).c_str (), text_of (place).c_str ());
+    if (looks)
+      fail_unless (overlap (tracks[0].box, found) > 0.95, "frame %d: not at the detection", frame);
+  }
+}
+GST_END_TEST
+
+/// A target that the detector does not see any more is lost after so many of its frames, not of
+/// all; and when it comes back nearby it has its id again.
+GST_START_TEST (lost_and_back)
+{
+  Walk walk (__i__, "max-misses=3 lost-after=0");
+  const Place at = kFirst, back = { at.x + 20, at.y + 8, at.width, at.height };
+  for (int frame = 0; frame < 20; frame++) {
+    const std::vector<Found> both = { { at }, { kOther } };
+    const auto tracks = walk.with ({ at, kOther }, frame % 5 ? std::vector<Found> () : both);
+    fail_unless_equals_int (tracks.size (), 2);
+  }
+  int until_lost = 0;
+  for (; until_lost < 30; until_lost++) {
+    const auto tracks = walk.with (
+        { at, kOther }, until_lost % 5 ? std::vector<Found> () : std::vector<Found>{ { kOther } });
+    fail_unless (tracks.size () == 2 && !tracks[1].lost);
+    if (tracks[0].lost)
+      break;
+  }
+  fail_unless (until_lost == 10, "lost after %d frames", until_lost);
+  for (int frame = 0; frame < 12; frame++)  // it does not come back by itself
+    fail_unless (walk.with ({ at, kOther })[0].lost);
+  const auto tracks = walk.with ({ back, kOther }, { { back }, { kOther } });
+  fail_unless (tracks.size () == 2 && !tracks[0].lost && tracks[0].id == 1 && tracks[1].id == 2,
+               "%zu tracks", tracks.size ());
+  fail_unless (overlap (tracks[0].box, back) > 0.95);
+}
+GST_END_TEST
+
+/// No target is left where the detector, which looks at every third frame, finds nothing any more.
+GST_START_TEST (no_ghost)
+{
+  Walk walk (__i__, "lost-after=0");
+  for (int frame = 0; frame < 15; frame++)
+    walk.with ({ kFirst }, frame % 3 ? std::vector<Found> () : std::vector<Found>{ { kFirst } });
+  std::vector<Seen> tracks;
+  for (int frame = 0; frame < 20; frame++)
+    tracks = walk.with ({ kFirst });
+  fail_unless (visible (tracks).empty ());
+}
+GST_END_TEST
+
+/// What no detection has found is not lost for the lack of one.
+GST_START_TEST (configured_without_detections)
+{
+  Walk walk (__i__, "max-misses=2 targets=" + text_of (kFirst));
+  for (int frame = 0; frame < 20; frame++)
+    fail_unless_equals_int (visible (walk.with ({ kFirst, kOther }, { { kOther } })).size (), 2);
+}
+GST_END_TEST
+
+/// A detector gives most objects twice.
+GST_START_TEST (duplicates)
+{
+  Walk walk (__i__, "");
+  for (int frame = 0; frame < 24; frame++) {
+    const Place place = way (frame),
+                again = { place.x + 1, place.y - 1, place.width, place.height };
+    std::vector<Found> found;
+    if (frame % 3 == 0)
+      found = { { place }, { again, frame % 2 ? "thing" : "other" } };
+    const auto tracks = walk.with ({ place }, found);
+    fail_unless (tracks.size () == 1 && tracks[0].id == 1, "frame %d: %zu tracks", frame,
+                 tracks.size ());
+  }
+}
+GST_END_TEST
+
+/// Two targets come to one spot, of which the detector sees one: one is left, with the older id.
+GST_START_TEST (one_spot)
+{
+  Walk walk (__i__, "lost-after=0 max-misses=0");
+  const Place left = { 40, 60, 30, 40 };
+  walk.with ({ left, kOther }, { { left }, { kOther } });
+  std::vector<Seen> tracks;
+  for (int frame = 1; frame < 45; frame++) {
+    // the second walks in front of the first, and stays there
+    const Place right = { std::max (left.x, kOther.x - 4 * frame), left.y, 30, 40 };
+    tracks = walk.with ({ left, right },
+                        frame % 4 ? std::vector<Found> () : std::vector<Found>{ { right } });
+  }
+  fail_unless_equals_int (visible (tracks).size (), 1);
+}
+GST_END_TEST
+
+GST_START_TEST (area)
+{
+  Walk walk (__i__, "area=0,0,120,160;200,0,40,40");
+  auto tracks = walk.with ({ kFirst, kOther }, { { kFirst }, { kOther }, { { 210, 10, 20, 20 } } });
+  fail_unless (tracks.size () == 2 && tracks[0].box == kFirst && tracks[1].box.x == 210);
+  Place place = kFirst;
+  for (; place.x + place.width / 2 < 112; place.x += 3) {
+    tracks = walk.with ({ place });
+    fail_unless (!tracks.empty () && tracks[0].id == 1, "gone at %d", place.x);
+  }
+  for (int frame = 0; frame < 8; frame++, place.x += 3)
+    tracks = walk.with ({ place });
+  fail_unless (std::ranges::count (tracks, 1u, &Seen::id) == 0);
+  walk.tracking.set ("area", "");  // the whole frame again
+  fail_unless_equals_int (visible (walk.with ({ kFirst, kOther }, { { kOther } })).back ().box.x,
+                          kOther.x);
+}
+GST_END_TEST
+
+/// Class and confidence of the last detection go along, where there is one.
+GST_START_TEST (class_and_confidence)
+{
+  Walk walk (__i__, "targets=" + text_of (kOther));
+  for (int frame = 0; frame < 4; frame++) {
+    auto picture = walk.scene.background ();
+    walk.scene.draw (picture, kFirst, 7);
+    walk.scene.draw (picture, kOther, 8);
+    std::vector<Found> found;
+    if (frame == 0)
+      found = { { kFirst, "person", 0.75 } };
+    if (frame == 2)
+      found = { { kFirst, "person" } };
+    GstBuffer *buffer = walk.tracking.push (picture, detected (found));
+    fail_unless (buffer);
+    gpointer state = nullptr;
+    int seen = 0;
+    while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
+               buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+      auto *roi = reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
+      if (roi->roi_type != g_quark_from_string ("track"))
+        continue;
+      seen++;
+      const GstStructure *param = gst_video_region_of_interest_meta_get_param (roi, "track");
+      const char *kind = gst_structure_get_string (param, "class");
+      double confidence = -1;
+      gst_structure_get_double (param, "detection-confidence", &confidence);
+      fail_unless (g_strcmp0 (kind, roi->id == 2 ? "person" : nullptr) == 0);
+      fail_unless (confidence == (roi->id == 2 && frame < 2 ? 0.75 : -1), "frame %d: %g", frame,
+                   confidence);
+    }
+    fail_unless_equals_int (seen, 2);
+    gst_buffer_unref (buffer);
+  }
+}
+GST_END_TEST
+
+/// Detections of each frame: a box that grows is followed in its size, too.
+GST_START_TEST (size_of_the_detection)
+{
+  Walk walk (__i__, "");
+  for (int frame = 0; frame < 25; frame++) {
+    const Place place = { 40 + frame, 30, 20 + 2 * frame, 24 + 2 * frame };
+    const auto tracks = walk.with ({ place }, { { place } });
+    fail_unless (tracks.size () == 1 && tracks[0].id == 1 && overlap (tracks[0].box, place) > 0.95,
+                 "frame %d", frame);
+  }
+}
+GST_END_TEST
+
+static Suite *track_detections_suite ()
+{
+  Suite *const suite = suite_create ("track_detections");
+  TCase *const tcase = tcase_create ("track_detections");
+  suite_add_tcase (suite, tcase);
+  tcase_set_timeout (tcase, 60);
+  tcase_add_loop_test (tcase, one_id_over_misses, 0, 2);
+  tcase_add_loop_test (tcase, lost_and_back, 0, 2);
+  tcase_add_loop_test (tcase, no_ghost, 0, 2);
+  tcase_add_loop_test (tcase, configured_without_detections, 0, 2);
+  tcase_add_loop_test (tcase, duplicates, 0, 2);
+  tcase_add_loop_test (tcase, one_spot, 0, 2);
+  tcase_add_loop_test (tcase, area, 0, 2);
+  tcase_add_loop_test (tcase, class_and_confidence, 0, 2);
+  tcase_add_loop_test (tcase, size_of_the_detection, 0, 2);
+  return suite;
+}
+
+GST_CHECK_MAIN (track_detections)
