@@ -7,7 +7,8 @@
 //
 // Rows are added one after another. Each looks for the cheapest path of pairs to change that ends
 // at a free column; potentials of rows and columns keep all costs at 0 or above, so that this is
-// Dijkstra's algorithm. That takes rows^2 x columns steps at most, and few where most gains are 0.
+// Dijkstra's algorithm. That takes rows^2 x columns steps at most, where rows without a gain do not
+// count.
 #include "assignment.hpp"
 
 #include <algorithm>
@@ -23,11 +24,17 @@ std::vector<int> assign (std::span<const double> gains, std::size_t rows, std::s
     const double its = column < columns ? gains[row * columns + column] : 0;
     return its > 0 ? its : 0;
   };
+  const auto has_gain = [&] (std::size_t row) {
+    return std::ranges::any_of (gains.subspan (row * columns, columns),
+                                [] (double its) { return its > 0; });
+  };
   // Row and column 0 stand for none; the others are counted from 1.
   std::vector<double> of_row (rows + 1, 0), of_column (width + 1, 0), least (width + 1);
   std::vector<std::size_t> row_of (width + 1, 0), before (width + 1, 0);
   std::vector<char> visited (width + 1);
   for (std::size_t row = 1; row <= rows; row++) {
+    if (!has_gain (row - 1))
+      continue;
     std::ranges::fill (least, std::numeric_limits<double>::infinity ());
     std::ranges::fill (visited, 0);
     std::size_t column = 0;

@@ -47,8 +47,10 @@ double gain_of (const SoughtTarget &target, const SoughtDetection &detection)
     near = std::max (near, 1 - distance_of (place, box) / target.reach);
   }
   const Least least = target.is_present ? kOfPresent : kOfAbsent;
-  const double alike = likeness (target.appearance, detection.appearance);
   const bool is_other = differ (target.kind, detection.kind);
+  if (near <= 0 && both < (is_other ? kOneSpot : least.overlap))
+    return 0;  // most pairs, whose histograms need no look
+  const double alike = likeness (target.appearance, detection.appearance);
   const bool is_its = near > 0 && alike >= least.likeness && !is_other
                       && !is_resized (target.places[0].width, box.width)
                       && !is_resized (target.places[0].height, box.height);

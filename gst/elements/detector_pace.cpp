@@ -8,6 +8,7 @@
 namespace integralhist {
 
 static constexpr std::size_t kLeastGaps = 3, kMostGaps = 9;
+static constexpr unsigned kSilence = 20;  // usual gaps, after which there is no detector any more
 
 bool DetectorPace::note (bool has_detections)
 {
@@ -27,6 +28,8 @@ bool DetectorPace::note (bool has_detections)
     since_detections_ = since_look_ = 0;
     return true;
   }
+  if (usual_ > 0 && since_detections_ > kSilence * usual_)
+    *this = {};
   // half a gap late is not overdue
   if (usual_ == 0 || since_look_ < usual_ + usual_ / 2)
     return false;

@@ -2,7 +2,8 @@
 //
 // Which frames a detector upstream has looked at. One that looks at every n-th frame does not say
 // so, and where it finds nothing the frame is as one that it left out. So a frame without
-// detections counts where one is overdue by the usual gap between frames that have some.
+// detections counts where one is overdue by the usual gap between frames that have some. After many
+// such gaps there is no detector any more.
 #pragma once
 
 #include <deque>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "frame_boxes.hpp"
 
+#include <cmath>
+
 #if HAVE_ANALYTICS
 #include <gst/analytics/analytics.h>
 #endif
@@ -19,8 +21,10 @@ static std::string name_of (GQuark quark)
 static std::optional<double> confidence_of (const GstVideoRegionOfInterestMeta *roi)
 {
   for (const GList *param = roi->params; param; param = param->next)
-    if (gdouble confidence; gst_structure_get_double (
-            static_cast<const GstStructure *> (param->data), "confidence", &confidence))
+    if (gdouble confidence;
+        gst_structure_get_double (static_cast<const GstStructure *> (param->data), "confidence",
+                                  &confidence)
+        && std::isfinite (confidence))
       return confidence;
   return std::nullopt;
 }
@@ -49,7 +53,9 @@ std::vector<Detection> read_detections (GstBuffer *buffer)
       const GQuark kind = gst_analytics_od_mtd_get_obj_type (&mtd);
       if (kind != g_quark_from_static_string (kTrack)
           && gst_analytics_od_mtd_get_location (&mtd, &box.x, &box.y, &box.w, &box.h, &confidence))
-        detections.push_back ({ gint (mtd.id), box, name_of (kind), confidence });
+        detections.push_back (
+            { gint (mtd.id), box, name_of (kind),
+              std::isfinite (confidence) ? std::optional<double> (confidence) : std::nullopt });
     }
   }
 #endif

@@ -187,6 +187,8 @@ sought (const std::vector<Detection> &detections, const TargetFrame &frame)
   std::ranges::stable_sort (order, std::ranges::greater{},
                             [] (const Detection *its) { return its->confidence.value_or (1); });
   for (const Detection *const detection : order) {
+    if (kept.size () == kMaxTargets)
+      break;  // the least sure
     const GstVideoRectangle part = frame.clip (detection->box);
     const TargetBox box = frame.in_tensor (part);
     if (part.w > 0 && std::ranges::none_of (kept, [&] (const auto &other) {
@@ -340,10 +342,11 @@ void TargetList::end_on_one_spot ()
       if (a.is_lost () || b.is_lost () || (a.is_matched && b.is_matched)
           || !are_on_one_spot (a.box (), b.box ()))
         continue;
-      const bool first_goes = a.is_detected && !a.configured && a.misses > b.misses;
-      if (const std::size_t goes = first_goes ? i : j;
-          followed_[goes]->is_detected && !followed_[goes]->configured)
-        shares[goes] = 1;
+      const auto may_go = [] (const Followed &its) { return its.is_detected && !its.configured; };
+      if (may_go (a) && (a.misses > b.misses || !may_go (b)))
+        shares[i] = 1;
+      else if (may_go (b))
+        shares[j] = 1;
     }
   for (std::size_t i = 0; i < followed_.size (); i++) {
     Followed &followed = *followed_[i];

@@ -81,7 +81,7 @@ GST_START_TEST (not_greedy)
 GST_END_TEST
 
 /// A frame without detections counts where some are overdue, and a detector that misses some frames
-/// keeps its pace.
+/// keeps its pace. One that is silent for long is none.
 GST_START_TEST (pace)
 {
   DetectorPace pace;
@@ -101,6 +101,10 @@ GST_START_TEST (pace)
   fail_unless (looked == 10, "%d looks", looked);
   const int silent = looks (100, never);
   fail_unless (silent == 9 || silent == 10, "%d looks", silent);
+  fail_unless (pace.is_known ());
+  looks (100, never);
+  fail_unless (!pace.is_known ());  // after twenty intervals
+  fail_unless_equals_int (looks (100, never), 0);
 }
 GST_END_TEST
 
