@@ -47,6 +47,7 @@ try:
 except ImportError as error:
     print(f"SKIP: detections: {error}: it wants motmetrics of PyPI")
     sys.exit(77)
+from scores import overlap
 
 BEFORE = {
     "correlation": "cudaintegralhist feature=signed-gradient bins=18 weight=gradient soft=true ! "
@@ -231,13 +232,6 @@ def sort(detections, every, most_misses=1, least_overlap=0.3):
             following = [track for track in following if track.misses < most_misses]
         frames.append({track.number: track.box() for track in following})
     return frames
-
-
-def overlap(a, b):
-    width = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
-    height = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
-    shared = width * height if width > 0 and height > 0 else 0
-    return shared / (a[2] * a[3] + b[2] * b[3] - shared)
 
 
 def judge(truth, tracks):
