@@ -35,6 +35,7 @@
 //   tensor_view.hpp   the tensor as planes, as answers read it
 //   query.hpp         what is asked of a tensor: rectangles (region.hpp), measures (likeness.hpp),
 //                     and what both devices compute for a window (window.hpp)
+//   cells.hpp         what is asked of rectangles whose edges fall between pixels
 #pragma once
 
 #include "anchors.hpp"

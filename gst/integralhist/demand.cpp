@@ -114,16 +114,11 @@ double Demand::cost_of (const Region &part) const
   return answer_cost_->of_tensor (part, shape_.bins);
 }
 
-/// Returns whether to count a query's windows from pixels, `all` being around all those that were.
-bool Demand::is_worth_counting (const Query &query, const Region &all)
+/// Returns whether to count windows from pixels, which costs so much, and would cost so much from a
+/// tensor that is there; `all` is around all those that were.
+bool Demand::is_worth_counting (double counting, double lookups, const Region &all)
 {
-  if (answer_cost_->pixel == AnswerCost::kNever)
-    return false;
-  const double windows = query.windows.size (), bins = shape_.bins,
-               counting = answer_cost_->pixel * pixels_of (query, shape_)
-                          + windows * (answer_cost_->window + answer_cost_->bin * bins),
-               // more than from a tensor that is there
-      cost = std::max (0.0, counting - windows * answer_cost_->lookup * bins);
+  const double cost = std::max (0.0, counting - lookups);
   if (cost == 0)
     return true;
   if (spent_ + cost >= cost_of (all) || spent_in_all_ + cost >= cost_of (frame_))
@@ -136,9 +131,14 @@ bool Demand::is_worth_counting (const Query &query, const Region &all)
 std::optional<Region> Demand::tensor_for (const Query &query)
 {
   const Region asked = around (query, shape_), all = both (asked_, asked);
-  if (adds_up (query) && !is_within (asked, box_) && is_worth_counting (query, all)) {
-    asked_ = all;
-    return {};
+  if (adds_up (query) && !is_within (asked, box_) && answer_cost_->pixel != AnswerCost::kNever) {
+    const double windows = query.windows.size (), bins = shape_.bins,
+                 counting = answer_cost_->pixel * pixels_of (query, shape_)
+                            + windows * (answer_cost_->window + answer_cost_->bin * bins);
+    if (is_worth_counting (counting, windows * answer_cost_->lookup * bins, all)) {
+      asked_ = all;
+      return {};
+    }
   }
   const bool movable = can_move (query, asked);
   if (is_within (movable ? asked : frame_, box_))
@@ -151,6 +151,26 @@ std::optional<Region> Demand::tensor_for (const Query &query)
       || spent_in_all_ + cost_of (wanted) > cost_of (frame_))
     wanted = frame_;
   return wanted;
+}
+
+bool Demand::counts_cells (std::span<const Region> parts, std::size_t n)
+{
+  if (answer_cost_->pixel == AnswerCost::kNever)
+    return false;
+  Region asked, all = asked_;
+  double pixels = 0;
+  for (const Region &part : parts) {
+    asked = both (asked, part);
+    pixels += double (part.width) * part.height;
+  }
+  all = both (all, asked);
+  const double bins = shape_.bins;
+  if (is_within (asked, box_)
+      || !is_worth_counting (answer_cost_->pixel * pixels + double (n) * answer_cost_->bin * bins,
+                             double (n) * answer_cost_->lookup * bins, all))
+    return false;
+  asked_ = all;
+  return true;
 }
 
 void Demand::note_computed (const Region &part)

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include <kernels/query.hpp>
 
@@ -45,6 +46,8 @@ public:
   /// Returns the part of the frame to answer a query from: what the last tensor is of, or what to
   /// compute a tensor of. Returns nothing where the query's windows are counted from pixels.
   std::optional<Region> tensor_for (const Query &query);
+  /// Returns whether n cells (kernels/cells.hpp) are counted from pixels: those of some parts.
+  bool counts_cells (std::span<const Region> parts, std::size_t n);
   /// Notes that a tensor of this part has replaced the last one.
   void note_computed (const Region &part);
   /// Returns whether the frame had better been computed at once, and whole.
@@ -57,7 +60,7 @@ public:
 
 private:
   double cost_of (const Region &part) const;
-  bool is_worth_counting (const Query &query, const Region &all);
+  bool is_worth_counting (double counting, double lookups, const Region &all);
 
   inthist::Shape shape_;
   const AnswerCost *answer_cost_;

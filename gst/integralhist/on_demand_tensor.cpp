@@ -262,6 +262,41 @@ Expected<> HostOnDemandTensor::answer_from_pixels (std::unique_lock<std::mutex> 
   return check_host (inthist::cpu::answer_pixels (binning ({}), shape, query));
 }
 
+/// Cells of a grid share no pixel: they are counted where that costs less than a tensor. Histograms
+/// of many bins are not.
+Expected<> HostOnDemandTensor::ask_cells (const CellsQuery &query)
+{
+  std::vector<Region> parts;
+  std::size_t n = 0;
+  int widest = 0;
+  for (const inthist::Cells &cells : query.grids) {
+    parts.push_back (cells.around ());
+    n += cells.size ();
+    for (int i = 0; i < cells.columns (); i++)
+      widest = std::max (widest, (cells.x[i + 1] - cells.x[i]) / inthist::kCellParts + 1);
+  }
+  auto locked = TRY (lock ());
+  const bool has_numbers = shape.content != inthist::Content::bins || !query.scores.empty ();
+  if (!has_numbers || widest > inthist::cpu::kMostCellColumns || !demand_.counts_cells (parts, n)) {
+    locked.unlock ();
+    return Tensor::ask_cells (query);
+  }
+  if (source_)
+    TRY (unlocked (locked, [&] {
+      return make_values (int (parts.size ()), [&] (int i) { return parts[i]; });
+    }));
+  locked.unlock ();
+  frames_->pixel_answers++;
+  const inthist::Binning binning = this->binning ({});
+  const int planes = query.scores.empty () ? shape.bins : 1;
+  std::int64_t *to = query.sums;
+  for (const inthist::Cells &cells : query.grids) {
+    TRY (check_host (inthist::cpu::add_up_cells (binning, shape, cells, query.scores, to)));
+    to += cells.size () * std::size_t (planes);
+  }
+  return {};
+}
+
 Expected<> HostOnDemandTensor::ask_one (const Query &query)
 {
   auto locked = TRY (lock ());

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include <kernels/cells.hpp>
 #include <kernels/query.hpp>
 
 #include "error.hpp"
@@ -24,6 +25,14 @@ struct CudaView {
   guint64 pointer = 0;
   void *event = nullptr, *context = nullptr;
   int device = -1;
+};
+
+/// Asks for cells of several grids: [cell][plane] in 1/kCellParts^2 pixel, or with scores of an
+/// integral histogram's bins a number a cell (kernels/cells.hpp).
+struct CellsQuery {
+  std::span<const inthist::Cells> grids;
+  inthist::Scores scores;
+  std::int64_t *sums;  // of one grid after another
 };
 
 /// One frame's tensor. Any thread may query it; queries wait for the fence.
@@ -44,6 +53,8 @@ public:
   virtual Expected<> wait (GstClockTime timeout) = 0;
   /// Answers into host memory, where carried values lie, too. Null `answers` ask for the best only.
   virtual Expected<> ask (std::span<const Query> queries) = 0;
+  /// Answers likewise; by rectangles of whole pixels, unless a tensor can do better.
+  virtual Expected<> ask_cells (const CellsQuery &query);
   /// Enqueues queries on `stream`, which is of the tensor's context. Answers and carried values lie
   /// in device memory. The inputs lie in host memory and are read before this returns.
   virtual Expected<> ask_on (inthist::Stream /*stream*/, std::span<const Query>)

@@ -6,116 +6,34 @@
 #include <cmath>
 #include <numbers>
 
-#include "asked.hpp"
+#include <gst/integralhist/histogram.hpp>
 
 namespace integralhist {
 namespace {
 
-constexpr int kFine = 256;  // places of an edge in a pixel
+using inthist::kCellParts;
 
-/// The edges of cells along an axis, and the whole places that they lie on or between.
-struct Axis {
-  std::vector<int> lines;     // the whole places, in order; the first is where sums begin
-  std::vector<int> at;        // of each edge, the line before it
-  std::vector<int> fraction;  // and how far behind that it lies, in 1/kFine
-
-  Axis (double first, double cell, int cells, int frame, bool rounded)
-  {
-    std::vector<int> whole;
-    for (int i = 0; i <= cells; i++) {
-      const double place = std::clamp (first + i * cell, 0.0, double (frame));
-      const int fine = int (std::lround (place * (rounded ? 1 : kFine))) * (rounded ? kFine : 1);
-      const int before = fine / kFine;
-      whole.push_back (before);
-      fraction.push_back (fine - before * kFine);
-      for (int line = before; line <= before + (fraction.back () > 0); line++)
-        if (lines.empty () || lines.back () < line)
-          lines.push_back (line);
-    }
-    for (const int line : whole)
-      at.push_back (int (std::ranges::lower_bound (lines, line) - lines.begin ()));
+/// Returns the edges of cells along an axis, within the frame.
+std::vector<int> edges_of (double first, double cell, int cells, int frame, bool rounded)
+{
+  std::vector<int> edges;
+  for (int i = 0; i <= cells; i++) {
+    const double place = std::clamp (first + i * cell, 0.0, double (frame));
+    edges.push_back (int (std::lround (place * (rounded ? 1 : kCellParts)))
+                     * (rounded ? kCellParts : 1));
   }
-  /// Returns the place of an edge, in 1/kFine.
-  std::int64_t place (int edge) const
-  {
-    return std::int64_t (lines[at[edge]]) * kFine + fraction[edge];
-  }
-};
+  return edges;
+}
 
-struct Axes {
-  Axis x, y;
-  Axes (const CellGrid &grid, int width, int height)
-      : x (grid.x, grid.width, grid.columns, width, grid.is_rounded ()),
-        y (grid.y, grid.height, grid.rows, height, grid.is_rounded ())
+/// The edges of a grid's cells.
+struct Edges {
+  std::vector<int> x, y;
+  Edges (const CellGrid &grid, int width, int height)
+      : x (edges_of (grid.x, grid.width, grid.columns, width, grid.is_rounded ())),
+        y (edges_of (grid.y, grid.height, grid.rows, height, grid.is_rounded ()))
   {
   }
 };
-
-/// Adds the rectangles between neighbouring lines. They share no pixel: small ones are counted.
-void add_rectangles (const Axes &axes, std::vector<GstVideoRectangle> &rectangles)
-{
-  const auto &xs = axes.x.lines, &ys = axes.y.lines;
-  for (std::size_t j = 1; j < ys.size (); j++)
-    for (std::size_t i = 1; i < xs.size (); i++)
-      rectangles.push_back ({ xs[i - 1], ys[j - 1], xs[i] - xs[i - 1], ys[j] - ys[j - 1] });
-}
-
-/// A rectangle between lines that lies in a cell, and how much of its side does, in 1/kFine.
-struct Share {
-  std::size_t rectangle;
-  std::int64_t of_side;
-};
-
-/// Returns the shares of each cell along an axis. What lies between two edges is the same with
-/// them: a cell has part of the pixels that an edge goes through, and all between.
-std::vector<std::vector<Share>> shares_along (const Axis &axis)
-{
-  std::vector<std::vector<Share>> cells (axis.at.size () - 1);
-  for (std::size_t cell = 0; cell < cells.size (); cell++)
-    for (int i = axis.at[cell]; i + 1 < int (axis.lines.size ()); i++) {
-      const std::int64_t first = std::int64_t (axis.lines[i]) * kFine,
-                         end = std::int64_t (axis.lines[i + 1]) * kFine,
-                         inside = std::min (end, axis.place (int (cell) + 1))
-                                  - std::max (first, axis.place (int (cell)));
-      if (inside <= 0)
-        break;
-      // a rectangle that is cut is one pixel wide
-      cells[cell].push_back ({ std::size_t (i), inside == end - first ? kFine : inside });
-    }
-  return cells;
-}
-
-/// Adds n numbers times kFine, or a part of it. Most are of whole pixels, which is a shift.
-template <class Number>
-void add_share (const Number *__restrict from, std::int64_t of_side, std::size_t n,
-                std::int64_t *__restrict to)
-{
-  if (of_side == kFine)
-    for (std::size_t i = 0; i < n; i++)
-      to[i] += std::int64_t (from[i]) * kFine;
-  else
-    for (std::size_t i = 0; i < n; i++)
-      to[i] += std::int64_t (from[i]) * of_side;
-}
-
-/// Writes what the cells of a grid have; `sums` are of its rectangles. Returns the next sums.
-const guint64 *write_cells (const Axes &axes, const guint64 *sums, int bins, std::int64_t *cells)
-{
-  const std::size_t across = (axes.x.lines.size () - 1) * std::size_t (bins);
-  const auto xs = shares_along (axes.x), ys = shares_along (axes.y);
-  std::vector<std::int64_t> row (across);
-  for (const auto &shares_y : ys) {
-    std::ranges::fill (row, 0);
-    for (const auto &[j, of_side] : shares_y)
-      add_share (sums + j * across, of_side, across, row.data ());
-    for (const auto &shares_x : xs) {
-      for (const auto &[i, of_side] : shares_x)
-        add_share (&row[i * std::size_t (bins)], of_side, std::size_t (bins), cells);
-      cells += bins;
-    }
-  }
-  return sums + across * (axes.y.lines.size () - 1);
-}
 
 /// Makes each number of a plane a mean of it and its neighbours along one way; `step` numbers lie
 /// from one to the next.
@@ -148,38 +66,29 @@ std::array<float, kGrid> hann ()
 Expected<std::vector<std::int64_t>> ask_cells (GstIntegralHistogram *histogram,
                                                std::span<const CellGrid> grids)
 {
-  const int width = int (gst_integral_histogram_get_width (histogram)),
-            height = int (gst_integral_histogram_get_height (histogram)),
-            bins = int (gst_integral_histogram_get_bins (histogram));
-  std::vector<Axes> axes;
-  std::vector<GstVideoRectangle> rectangles;
+  Tensor &tensor = tensor_of (histogram);
+  std::vector<Edges> edges;
+  std::vector<inthist::Cells> all;
+  edges.reserve (grids.size ());
   std::size_t n = 0;
   for (const CellGrid &grid : grids) {
-    axes.emplace_back (grid, width, height);
-    add_rectangles (axes.back (), rectangles);
-    n += grid.size () * std::size_t (bins);
+    const Edges &its = edges.emplace_back (grid, tensor.shape.width, tensor.shape.height);
+    all.push_back ({ its.x, its.y });
+    n += grid.size () * std::size_t (tensor.shape.bins);
   }
   std::vector<std::int64_t> cells (n);
-  if (rectangles.empty ())  // all outside of the frame
-    return cells;
-  const auto sums = TRY (sums_of (histogram, rectangles));
-  const guint64 *next = sums.data ();
-  std::int64_t *to = cells.data ();
-  for (std::size_t i = 0; i < grids.size (); i++) {
-    next = write_cells (axes[i], next, bins, to);
-    to += grids[i].size () * std::size_t (bins);
-  }
+  TRY (tensor.ask_cells ({ all, {}, cells.data () }));
   return cells;
 }
 
 std::vector<std::int64_t> areas_of (const CellGrid &grid, int width, int height)
 {
-  const Axes axes (grid, width, height);
+  const Edges edges (grid, width, height);
   std::vector<std::int64_t> areas;
   for (int row = 0; row < grid.rows; row++)
     for (int column = 0; column < grid.columns; column++)
-      areas.push_back ((axes.x.place (column + 1) - axes.x.place (column))
-                       * (axes.y.place (row + 1) - axes.y.place (row)));
+      areas.push_back (std::int64_t (edges.x[column + 1] - edges.x[column])
+                       * (edges.y[row + 1] - edges.y[row]));
   return areas;
 }
 

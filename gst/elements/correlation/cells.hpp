@@ -2,11 +2,8 @@
 //
 // Cells of a target's surroundings, and what a correlation filter sees of them.
 //
-// Cells lie anywhere and have any size: their edges fall between pixels. What lies left of and
-// above such a place is the bilinear mean of what the integral histogram says of the four whole
-// places around it. So a cell is a weighted sum of pixels, exact in integers for places rounded to
-// 1/256 pixel, and no picture is resampled. Edges of large cells are rounded to whole pixels, which
-// are fewer questions.
+// Cells lie anywhere and have any size (kernels/cells.hpp), so no picture is resampled. Edges of
+// large cells are rounded to whole pixels, which is faster.
 //
 // The channels are those of P. Felzenszwalb et al., "Object detection with discriminatively trained
 // part-based models", PAMI 2010: 18 directions of the gradient and 9 orientations, each divided by
@@ -19,6 +16,7 @@
 
 #include <gst/integralhist/error.hpp>
 #include <gst/integralhist/gstintegralhist.h>
+#include <kernels/cells.hpp>
 
 namespace integralhist {
 
@@ -52,7 +50,7 @@ struct CellGrid {
 };
 
 /// Parts of a pixel's area that cells are rounded to.
-inline constexpr double kCellUnit = 256 * 256;
+inline constexpr double kCellUnit = inthist::kCellParts * inthist::kCellParts;
 
 /// Returns what each cell of each grid has of each bin, in 1/kCellUnit: [cell][bin], one grid after
 /// another. Nothing is outside of the frame.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <gst/integralhist/histogram.hpp>
+
 #include "asked.hpp"
 
 namespace integralhist {
@@ -75,42 +77,28 @@ Expected<> ColourModel::learn (GstIntegralHistogram *colours, double x, double y
 Expected<ScoreMap> ScoreMap::ask (GstIntegralHistogram *colours,
                                   std::span<const std::uint8_t> scores, const CellGrid &grid)
 {
-  constexpr std::size_t kAtOnce = 4096;  // cells: a histogram each
+  Tensor &tensor = tensor_of (colours);
   ScoreMap map;
-  map.x_ =
-      edges_of (grid.x, grid.width, grid.columns, int (gst_integral_histogram_get_width (colours)));
-  map.y_ =
-      edges_of (grid.y, grid.height, grid.rows, int (gst_integral_histogram_get_height (colours)));
-  std::vector<double> cells;
-  std::vector<GstVideoRectangle> rectangles;
-  const auto weigh = [&] () -> Expected<> {
-    const auto counts = TRY (counts_of (colours, rectangles));
-    const std::size_t bins = counts.size () / rectangles.size ();
-    for (std::size_t first = 0; first < counts.size (); first += bins) {
-      guint64 sum = 0;
-      for (std::size_t i = 0; i < std::min (bins, scores.size ()); i++)
-        sum += guint64 (counts[first + i]) * scores[i];
-      cells.push_back (double (sum));
-    }
-    rectangles.clear ();
-    return {};
+  map.x_ = edges_of (grid.x, grid.width, grid.columns, tensor.shape.width);
+  map.y_ = edges_of (grid.y, grid.height, grid.rows, tensor.shape.height);
+  const auto in_parts = [] (std::vector<int> edges) {
+    for (int &edge : edges)
+      edge *= inthist::kCellParts;
+    return edges;
   };
-  for (std::size_t j = 0; j + 1 < map.y_.size (); j++)
-    for (std::size_t i = 0; i + 1 < map.x_.size (); i++) {
-      rectangles.push_back (
-          { map.x_[i], map.y_[j], map.x_[i + 1] - map.x_[i], map.y_[j + 1] - map.y_[j] });
-      if (rectangles.size () == kAtOnce)
-        TRY (weigh ());
-    }
-  if (!rectangles.empty ())
-    TRY (weigh ());
+  const std::vector<int> x = in_parts (map.x_), y = in_parts (map.y_);
+  const inthist::Cells its = { x, y };
+  std::vector<std::int64_t> cells (its.size ());
+  if (!scores.empty ())  // else all have 0
+    TRY (tensor.ask_cells ({ std::span (&its, 1), scores, cells.data () }));
   const std::size_t columns = map.x_.size ();
   map.sums_.assign (columns * map.y_.size (), 0);
-  const double *cell = cells.data ();
+  const std::int64_t *cell = cells.data ();
   for (std::size_t j = 1; j < map.y_.size (); j++) {
     double row = 0;
     for (std::size_t i = 1; i < columns; i++)
-      map.sums_[j * columns + i] = (row += *cell++) + map.sums_[(j - 1) * columns + i];
+      map.sums_[j * columns + i] =
+          (row += double (*cell++) / kCellUnit) + map.sums_[(j - 1) * columns + i];
   }
   return map;
 }

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Cells (kernels/cells.hpp) of a tensor. Edges fall on whole places or between two: the rectangles
+// between such places have whole pixels, and a cell has all or a part of each. They share no pixel.
+#include <algorithm>
+#include <vector>
+
+#include "tensor.hpp"
+
+namespace integralhist {
+namespace {
+
+using inthist::Cells;
+using inthist::kCellParts;
+using inthist::Region;
+
+/// A strip between neighbouring places that lies in a cell, and how much of its width does.
+struct Share {
+  std::size_t strip;
+  std::int64_t part;  // in 1/kCellParts
+};
+
+/// The places along an axis, and what cells have of the strips between them.
+struct Axis {
+  std::vector<int> places;
+  std::vector<std::vector<Share>> cells;
+
+  explicit Axis (std::span<const int> edges)
+  {
+    for (const int edge : edges)
+      for (int at = edge / kCellParts; at <= inthist::divide_up (edge, kCellParts); at++)
+        if (places.empty () || places.back () < at)
+          places.push_back (at);
+    std::size_t strip = 0;
+    for (std::size_t i = 0; i + 1 < edges.size (); i++) {
+      std::vector<Share> &cell = cells.emplace_back ();
+      while (strip > 0 && places[strip] * kCellParts > edges[i])
+        strip--;
+      for (std::size_t k = strip; k < strips (); k++) {
+        const int first = places[k] * kCellParts, end = places[k + 1] * kCellParts,
+                  inside = std::min (end, edges[i + 1]) - std::max (first, edges[i]);
+        if (first >= edges[i + 1])
+          break;
+        // a strip that is cut is one pixel wide
+        if (inside > 0)
+          cell.push_back ({ k, inside == end - first ? kCellParts : inside });
+        strip = k;
+      }
+    }
+  }
+  std::size_t strips () const { return places.size () - 1; }
+};
+
+struct Axes {
+  Axis x, y;
+  explicit Axes (const Cells &cells) : x (cells.x), y (cells.y) {}
+
+  std::size_t size () const { return x.strips () * y.strips (); }
+  void add_rectangles (std::vector<Region> &to) const
+  {
+    for (std::size_t j = 0; j < y.strips (); j++)
+      for (std::size_t i = 0; i < x.strips (); i++)
+        to.push_back ({ x.places[i], y.places[j], x.places[i + 1] - x.places[i],
+                        y.places[j + 1] - y.places[j] });
+  }
+};
+
+/// Adds n numbers times kCellParts, or a part of it. Most are of whole pixels, which is a shift.
+template <class Number>
+void add_share (const Number *__restrict from, std::int64_t part, std::size_t n,
+                std::int64_t *__restrict to)
+{
+  if (part == kCellParts)
+    for (std::size_t i = 0; i < n; i++)
+      to[i] += std::int64_t (from[i]) * kCellParts;
+  else
+    for (std::size_t i = 0; i < n; i++)
+      to[i] += std::int64_t (from[i]) * part;
+}
+
+/// Writes what the cells have of their rectangles' sums. Returns where the next cells go.
+std::int64_t *write_cells (const Axes &axes, const guint64 *sums, std::size_t planes,
+                           std::int64_t *to)
+{
+  const std::size_t across = axes.x.strips () * planes;
+  std::vector<std::int64_t> row (across);
+  for (const auto &of_row : axes.y.cells) {
+    std::ranges::fill (row, 0);
+    for (const auto &[j, part] : of_row)
+      add_share (sums + j * across, part, across, row.data ());
+    for (const auto &of_column : axes.x.cells) {
+      std::fill_n (to, planes, 0);
+      for (const auto &[i, part] : of_column)
+        add_share (&row[i * planes], part, planes, to);
+      to += planes;
+    }
+  }
+  return to;
+}
+
+/// Asks what rectangles have of each plane.
+Expected<> ask_sums (Tensor &tensor, const std::vector<Region> &rectangles, guint64 *sums)
+{
+  const Query query = {
+    .question = inthist::Question::sums,
+    .windows = { .list = rectangles.data (), .n = int (rectangles.size ()), .grid = {} },
+    .answers = sums
+  };
+  return tensor.ask ({ &query, 1 });
+}
+
+/// Asks for the scores of rectangles: their histograms, some at a time.
+Expected<> ask_scores (Tensor &tensor, const std::vector<Region> &rectangles,
+                       inthist::Scores scores, guint64 *sums)
+{
+  constexpr std::size_t kAtOnce = 4096;
+  const std::size_t bins = std::size_t (tensor.shape.bins), n = rectangles.size (),
+                    n_scores = std::min (bins, scores.size ());
+  std::vector<guint32> counts (std::min (n, kAtOnce) * bins);
+  for (std::size_t first = 0; first < n; first += kAtOnce) {
+    const std::size_t some = std::min (kAtOnce, n - first);
+    const Query query = { .question = inthist::Question::counts,
+                          .windows = { .list = &rectangles[first], .n = int (some), .grid = {} },
+                          .answers = counts.data () };
+    TRY (tensor.ask ({ &query, 1 }));
+    for (std::size_t i = 0; i < some; i++) {
+      guint64 sum = 0;
+      for (std::size_t b = 0; b < n_scores; b++)
+        sum += guint64 (counts[i * bins + b]) * scores[b];
+      sums[first + i] = sum;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<> Tensor::ask_cells (const CellsQuery &query)
+{
+  std::vector<Axes> all;
+  std::vector<Region> rectangles;
+  for (const Cells &cells : query.grids) {
+    all.emplace_back (cells);
+    all.back ().add_rectangles (rectangles);
+  }
+  const std::size_t planes = query.scores.empty () ? std::size_t (shape.bins) : 1;
+  std::vector<guint64> sums (rectangles.size () * planes);
+  if (!rectangles.empty ())  // else all cells are empty
+    TRY (query.scores.empty () ? ask_sums (*this, rectangles, sums.data ())
+                               : ask_scores (*this, rectangles, query.scores, sums.data ()));
+  const guint64 *from = sums.data ();
+  std::int64_t *to = query.sums;
+  for (const Axes &axes : all) {
+    to = write_cells (axes, from, planes, to);
+    from += axes.size () * planes;
+  }
+  return {};
+}
+
+}  // namespace integralhist

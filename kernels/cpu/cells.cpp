@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Cells of a frame from its pixels (cells.hpp), in one pass over them. A row of pixels is added to
+// the row of cells that it lies in, each pixel to its cell with the part of its width that is
+// inside; rows of pixels that lie wholly in the cells are added to the same sums. These then count
+// with the part of the rows' height. A row of pixels that an edge goes through is added up once,
+// and counts for the cells above and below.
+#include <algorithm>
+#include <vector>
+
+#include "../cells.hpp"
+#include "parallel.hpp"
+
+namespace inthist::cpu {
+namespace {
+
+/// Columns of pixels in a cell: a part of the first, all from `first` to before `end`, and a part
+/// of the last.
+struct Span {
+  int before = 0, of_before = 0;
+  int first = 0, end = 0;
+  int after = 0, of_after = 0;
+
+  static Span between (int from, int to)
+  {
+    Span span;
+    span.first = divide_up (from, kCellParts);
+    span.end = to / kCellParts;
+    if (span.first > span.end) {  // in one pixel
+      span.before = span.end;
+      span.of_before = to - from;
+      span.end = span.first;
+      return span;
+    }
+    span.before = span.first - 1;
+    span.of_before = span.first * kCellParts - from;
+    span.after = span.end;
+    span.of_after = to - span.end * kCellParts;
+    return span;
+  }
+};
+
+/// Sums of weights. A pixel has one number for both of its bins: what they add up to, with parts of
+/// up to kMostPixels pixels, is below 2^32 in either half.
+struct WeightSums {
+  using Pixel = WeightedPixel;
+  static constexpr int kMostPixels = 4096;
+  int planes;
+
+  int slots () const { return planes + 1; }  // also of bins that are none, which nobody reads
+  void add (Pixel pixel, std::uint32_t part, std::uint64_t *cell) const
+  {
+    const std::uint64_t both = pixel.to_bin () | std::uint64_t (pixel.to_next ()) << 32;
+    cell[std::min (pixel.bin (), planes)] += both * part;
+  }
+  void add (const Pixel *first, const Pixel *end, std::uint64_t *cell) const
+  {
+    for (; first < end; first++)
+      add (*first, kCellParts, cell);
+  }
+  void read (const std::uint64_t *cell, std::int64_t part, std::int64_t *sums) const
+  {
+    std::uint64_t before = cell[planes - 1];
+    for (int b = 0; b < planes; b++) {
+      sums[b] += part * std::int64_t ((cell[b] & 0xffffffff) + (before >> 32));
+      before = cell[b];
+    }
+  }
+};
+
+/// Sums of what a table says of the values of pixels: a number for each plane.
+template <int kPlanes>
+struct TableSums {
+  using Pixel = std::uint8_t;
+  static constexpr int kMostPixels = 1 << 15;
+  std::array<std::array<std::uint32_t, 256>, kPlanes> table;
+
+  int slots () const { return kPlanes; }
+  void add (Pixel pixel, std::uint32_t part, std::uint64_t *cell) const
+  {
+    for (int p = 0; p < kPlanes; p++)
+      cell[p] += table[p][pixel] * part;
+  }
+  void add (const Pixel *first, const Pixel *end, std::uint64_t *cell) const
+  {
+    std::uint32_t sums[kPlanes] = {};  // of a row of pixels, at most kMostCellColumns
+    for (; first < end; first++)
+      for (int p = 0; p < kPlanes; p++)
+        sums[p] += table[p][*first];
+    for (int p = 0; p < kPlanes; p++)
+      cell[p] += std::uint64_t (sums[p]) * kCellParts;
+  }
+  void read (const std::uint64_t *cell, std::int64_t part, std::int64_t *sums) const
+  {
+    for (int p = 0; p < kPlanes; p++)
+      sums[p] += part * std::int64_t (cell[p]);
+  }
+};
+
+/// Adds up the cells of some rows.
+template <class Sums>
+class Sweep {
+public:
+  Sweep (const Image &image, const Cells &cells, const Sums &sums, std::size_t planes)
+      : image_ (image), cells_ (cells), sums_ (sums), planes_ (planes),
+        row_ (std::size_t (cells.columns ()) * sums.slots ())
+  {
+    int widest = 1;
+    for (int i = 0; i < cells.columns (); i++) {
+      spans_.push_back (Span::between (cells.x[i], cells.x[i + 1]));
+      widest = std::max (widest, spans_.back ().end - spans_.back ().first + 2);
+    }
+    most_rows_ = std::max (1, Sums::kMostPixels / widest);
+  }
+
+  void add_up (int first_row, int end_row, std::int64_t *sums)
+  {
+    for (int row = first_row; row < end_row; row++) {
+      std::int64_t *const to = sums + std::size_t (row) * cells_.columns () * planes_;
+      std::fill_n (to, cells_.columns () * planes_, 0);
+      const Span rows = Span::between (cells_.y[row], cells_.y[row + 1]);
+      read (rows.before, rows.before + 1, rows.of_before, to);
+      for (int y = rows.first; y < rows.end; y += most_rows_)
+        read (y, std::min (y + most_rows_, rows.end), kCellParts, to);
+      read (rows.after, rows.after + 1, rows.of_after, to);
+    }
+  }
+
+private:
+  /// Adds a part of rows of pixels to a row of cells.
+  void read (int first, int end, int part, std::int64_t *to)
+  {
+    if (part == 0)
+      return;
+    if (first != first_ || end != end_) {
+      std::ranges::fill (row_, 0);
+      for (int y = first; y < end; y++)
+        add (y);
+      first_ = first, end_ = end;
+    }
+    for (int i = 0; i < cells_.columns (); i++)
+      sums_.read (&row_[std::size_t (i) * sums_.slots ()], part, to + i * planes_);
+  }
+
+  void add (int y)
+  {
+    const auto *const pixels = reinterpret_cast<const typename Sums::Pixel *> (
+        static_cast<const std::byte *> (image_.data) + y * image_.stride);
+    std::uint64_t *cell = row_.data ();
+    for (const Span &span : spans_) {
+      if (span.of_before > 0)
+        sums_.add (pixels[span.before], std::uint32_t (span.of_before), cell);
+      sums_.add (pixels + span.first, pixels + span.end, cell);
+      if (span.of_after > 0)
+        sums_.add (pixels[span.after], std::uint32_t (span.of_after), cell);
+      cell += sums_.slots ();
+    }
+  }
+
+  const Image &image_;
+  const Cells &cells_;
+  const Sums &sums_;
+  const std::size_t planes_;
+  std::vector<Span> spans_;
+  int most_rows_ = 1;
+  std::vector<std::uint64_t> row_;  // [column][slot], of pixel rows first_ to before end_
+  int first_ = 0, end_ = 0;
+};
+
+/// Has rows added up by as many threads as the pixels are worth.
+template <class Sums>
+int add_up (const Image &image, const Cells &cells, const Sums &sums, std::size_t planes,
+            std::int64_t *to)
+{
+  constexpr std::int64_t kWorthAThread = 50'000;  // pixels
+  const Region around = cells.around ();
+  const std::int64_t pixels = std::int64_t (around.width) * around.height;
+  const int parts = int (std::clamp<std::int64_t> (pixels / kWorthAThread, 1, cells.rows ()));
+  const auto add_part = [&] (int part) {
+    Sweep (image, cells, sums, planes)
+        .add_up (part * cells.rows () / parts, (part + 1) * cells.rows () / parts, to);
+  };
+  if (parts > 1)
+    return for_each (parts, 1, nullptr, add_part);
+  return guarded ([&] {
+    add_part (0);
+    return 0;
+  });
+}
+
+}  // namespace
+
+int add_up_cells (const Binning &binning, const Shape &shape, const Cells &cells, Scores scores,
+                  std::int64_t *sums)
+{
+  if (shape.content == Content::weights)
+    return add_up (binning.image, cells, WeightSums{ shape.bins }, std::size_t (shape.bins), sums);
+  TableSums<2> both = {};
+  TableSums<1> one = {};
+  for (int v = 0; v < 256; v++) {
+    const std::size_t bin = binning.lut[v];
+    if (shape.content == Content::bins)
+      one.table[0][v] = bin < std::size_t (shape.bins) && bin < scores.size () ? scores[bin] : 0;
+    else
+      one.table[0][v] = both.table[0][v] = v, both.table[1][v] = v * v;
+  }
+  if (shape.content == Content::powers && shape.bins > 1)
+    return add_up (binning.image, cells, both, 2, sums);
+  return add_up (binning.image, cells, one, 1, sums);
+}
+
+}  // namespace inthist::cpu
