@@ -14,7 +14,7 @@ namespace {
 constexpr int kSizes = 16, kMiddle = kSizes / 2;
 constexpr double kStep = 1.03;  // from a size to the next
 constexpr int kCells = 64;      // of a box, about
-constexpr float kRate = 0.025F;
+constexpr float kRate = 0.035F;
 
 double angle (int i)
 {

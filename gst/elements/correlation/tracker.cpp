@@ -218,16 +218,21 @@ Expected<> CorrelationTracker::correct (const FrameTensors &frame, double x, dou
 
 Expected<> CorrelationTracker::learn (const FrameTensors &frame, const Found &found, double rate)
 {
-  scale_ *= TRY (sizes_.find (frame, x_, y_, width (), height ()));
-  scale_ = std::clamp (scale_, kSmallest, kLargest);
-  // a first box that is smaller than that may stay as small
-  scale_ = std::max ({ scale_, std::min (1.0, kLeast / width_), std::min (1.0, kLeast / height_) });
+  const bool sizes = age_ % 2 == 1;  // they and the filter take turns
+  if (sizes) {
+    scale_ *= TRY (sizes_.find (frame, x_, y_, width (), height ()));
+    scale_ = std::clamp (scale_, kSmallest, kLargest);
+    // a first box that is smaller than that may stay as small
+    scale_ =
+        std::max ({ scale_, std::min (1.0, kLeast / width_), std::min (1.0, kLeast / height_) });
+  }
   usual_peak_ += rate * kMemory * (found.peak - usual_peak_);
   usual_score_ += rate * kMemory * (found.score - usual_score_);
   TRY (colours_.learn (frame.colours, x_, y_, width (), height (), rate));
-  if (age_ % 2 == 0)
-    filter_.learn (TRY (surroundings (frame, x_, y_)), rate);
-  return sizes_.learn (frame, x_, y_, width (), height (), rate);
+  if (sizes)
+    return sizes_.learn (frame, x_, y_, width (), height (), rate);
+  filter_.learn (TRY (surroundings (frame, x_, y_)), rate);
+  return {};
 }
 
 }  // namespace integralhist
