@@ -39,6 +39,11 @@ public:
 
   /// Goes on from this box in the next frame. Of the models half is kept, unless it is elsewhere.
   void restart (const TargetBox &box);
+  /// Returns what of the frame follow () will ask for; nothing where that is not known.
+  inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const
+  {
+    return tracker_ && !is_lost () ? tracker_->region (frame, motion) : inthist::Region ();
+  }
   /// Looks for the target in the next frame; a new one starts there.
   Expected<> follow (const FrameTensors &frame, unsigned lost_after,
                      const ExpectedMotion &motion = {});

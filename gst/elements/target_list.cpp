@@ -5,6 +5,9 @@
 #include <utility>
 #include <variant>
 
+#include <gst/integralhist/histogram.hpp>
+#include <gst/integralhist/tasks.hpp>
+
 #include "appearance.hpp"
 #include "counted.hpp"
 #include "detection_matching.hpp"
@@ -305,9 +308,21 @@ Expected<> TargetList::follow (const TrackOptions &options, const TargetFrame &f
 Expected<> TargetList::follow (const FrameTensors &tensors, unsigned lost_after,
                                const TargetFrame &frame)
 {
+  std::vector<std::pair<CorrelationTarget *, ExpectedMotion>> targets;
   for (const auto &followed : followed_)
     if (CorrelationTarget *const target = followed->as<CorrelationTarget> ())
-      TRY (target->follow (tensors, lost_after, followed->expected_motion ()));
+      targets.push_back ({ target, followed->expected_motion () });
+  if (targets.size () > 1) {
+    std::vector<inthist::Region> regions;
+    for (const auto &[target, motion] : targets)
+      regions.push_back (target->region (tensors, motion));
+    for (GstIntegralHistogram *const tensor : { tensors.gradients, tensors.colours })
+      TRY (tensor_of (tensor).expect (regions));
+  }
+  TRY (in_parallel (int (targets.size ()), [&] (int i) {
+    const auto &[target, motion] = targets[std::size_t (i)];
+    return target->follow (tensors, lost_after, motion);
+  }));
   note_followed (frame);
   return {};
 }

@@ -135,7 +135,7 @@ Expected<> ask_scores (Tensor &tensor, const std::vector<Region> &rectangles,
 
 }  // namespace
 
-Expected<> Tensor::ask_cells (const CellsQuery &query)
+Expected<> ask_cells_by_rectangles (Tensor &tensor, const CellsQuery &query)
 {
   std::vector<Axes> all;
   std::vector<Region> rectangles;
@@ -143,11 +143,11 @@ Expected<> Tensor::ask_cells (const CellsQuery &query)
     all.emplace_back (cells);
     all.back ().add_rectangles (rectangles);
   }
-  const std::size_t planes = query.scores.empty () ? std::size_t (shape.bins) : 1;
+  const std::size_t planes = query.scores.empty () ? std::size_t (tensor.shape.bins) : 1;
   std::vector<guint64> sums (rectangles.size () * planes);
   if (!rectangles.empty ())  // else all cells are empty
-    TRY (query.scores.empty () ? ask_sums (*this, rectangles, sums.data ())
-                               : ask_scores (*this, rectangles, query.scores, sums.data ()));
+    TRY (query.scores.empty () ? ask_sums (tensor, rectangles, sums.data ())
+                               : ask_scores (tensor, rectangles, query.scores, sums.data ()));
   const guint64 *from = sums.data ();
   std::int64_t *to = query.sums;
   for (const Axes &axes : all) {

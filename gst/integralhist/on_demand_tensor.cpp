@@ -187,13 +187,12 @@ Expected<> HostOnDemandTensor::keep_picture (const Frame &frame)
   return {};
 }
 
-template <class RegionOf>
-Expected<> HostOnDemandTensor::make_values (int n, RegionOf &&region)
+template <class RegionOf, class See>
+void HostOnDemandTensor::each_missing_tile (int n, RegionOf &&region, See &&see) const
 {
   if (!source_)
-    return {};
+    return;
   const int columns = inthist::divide_up (shape.width, kTileColumns);
-  std::vector<int> tiles;
   for (int i = 0; i < n; i++) {
     const Region r = region (i);
     if (r.width == 0 || r.height == 0)
@@ -201,11 +200,29 @@ Expected<> HostOnDemandTensor::make_values (int n, RegionOf &&region)
     const int first = r.x / kTileColumns, last = (r.x + r.width - 1) / kTileColumns;
     for (int y = r.y / kTileRows; y <= (r.y + r.height - 1) / kTileRows; y++)
       for (int tile = y * columns + first; tile <= y * columns + last; tile++)
-        if (!made_[tile]) {
-          made_[tile] = true;
-          tiles.push_back (tile);
-        }
+        if (!made_[tile])
+          see (tile);
   }
+}
+
+template <class RegionOf>
+Expected<> HostOnDemandTensor::need_values (std::unique_lock<std::mutex> &lock, int n,
+                                            RegionOf &&region)
+{
+  bool some = false;
+  each_missing_tile (n, region, [&] (int) { some = true; });
+  return some ? unlocked (lock, [&] { return make_values (n, region); }) : Expected<> ();
+}
+
+template <class RegionOf>
+Expected<> HostOnDemandTensor::make_values (int n, RegionOf &&region)
+{
+  const int columns = inthist::divide_up (shape.width, kTileColumns);
+  std::vector<int> tiles;
+  each_missing_tile (n, region, [&] (int tile) {
+    made_[tile] = true;
+    tiles.push_back (tile);
+  });
   if (tiles.empty ())
     return {};
   std::ranges::sort (tiles);
@@ -252,14 +269,17 @@ Expected<> HostOnDemandTensor::ask (std::span<const Query> queries)
 Expected<> HostOnDemandTensor::answer_from_pixels (std::unique_lock<std::mutex> locked,
                                                    const Query &query)
 {
-  if (source_)
-    TRY (unlocked (locked, [&] {
-      return make_values (query.windows.size (),
-                          [&] (int i) { return window_of (query.windows, i, shape); });
-    }));
+  TRY (need_values (locked, query.windows.size (),
+                    [&] (int i) { return window_of (query.windows, i, shape); }));
   locked.unlock ();
   frames_->pixel_answers++;
   return check_host (inthist::cpu::answer_pixels (binning ({}), shape, query));
+}
+
+Expected<> HostOnDemandTensor::expect (std::span<const Region> regions)
+{
+  auto locked = TRY (lock ());
+  return need_values (locked, int (regions.size ()), [&] (int i) { return regions[i]; });
 }
 
 /// Cells of a grid share no pixel: they are counted where that costs less than a tensor. Histograms
@@ -281,10 +301,7 @@ Expected<> HostOnDemandTensor::ask_cells (const CellsQuery &query)
     locked.unlock ();
     return Tensor::ask_cells (query);
   }
-  if (source_)
-    TRY (unlocked (locked, [&] {
-      return make_values (int (parts.size ()), [&] (int i) { return parts[i]; });
-    }));
+  TRY (need_values (locked, int (parts.size ()), [&] (int i) { return parts[i]; }));
   locked.unlock ();
   frames_->pixel_answers++;
   const inthist::Binning binning = this->binning ({});

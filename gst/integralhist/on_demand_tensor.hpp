@@ -156,6 +156,7 @@ public:
 
   Expected<> ask (std::span<const Query> queries) override;
   Expected<> ask_cells (const CellsQuery &query) override;
+  Expected<> expect (std::span<const Region> regions) override;
   Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override;
   Expected<const void *> host () override;
   CudaView cuda () override;
@@ -179,10 +180,16 @@ private:
   }
 
   Expected<> keep_picture (const Frame &frame);
-  /// Makes the values of the tiles that n regions are in, `region (i)` being within the frame.
-  /// Nobody else may do so meanwhile.
+  /// Calls `see` with the number of each tile that n regions are in, `region (i)` being within the
+  /// frame, and that has no values yet.
+  template <class RegionOf, class See>
+  void each_missing_tile (int n, RegionOf &&region, See &&see) const;
+  /// Makes the values of these tiles. Nobody else may do so meanwhile.
   template <class RegionOf>
   Expected<> make_values (int n, RegionOf &&region);
+  /// Does so without the lock, if some are missing.
+  template <class RegionOf>
+  Expected<> need_values (std::unique_lock<std::mutex> &lock, int n, RegionOf &&region);
   /// Returns the values from a region's first pixel on, and their bins. They must have been made.
   inthist::Binning binning (const Region &region) const;
   Expected<> answer_from_pixels (std::unique_lock<std::mutex> locked, const Query &query);

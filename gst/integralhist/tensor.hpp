@@ -35,6 +35,10 @@ struct CellsQuery {
   std::int64_t *sums;  // of one grid after another
 };
 
+class Tensor;
+/// Answers by rectangles of whole pixels.
+Expected<> ask_cells_by_rectangles (Tensor &tensor, const CellsQuery &query);
+
 /// One frame's tensor. Any thread may query it; queries wait for the fence.
 class Tensor {
 public:
@@ -53,8 +57,14 @@ public:
   virtual Expected<> wait (GstClockTime timeout) = 0;
   /// Answers into host memory, where carried values lie, too. Null `answers` ask for the best only.
   virtual Expected<> ask (std::span<const Query> queries) = 0;
-  /// Answers likewise; by rectangles of whole pixels, unless a tensor can do better.
-  virtual Expected<> ask_cells (const CellsQuery &query);
+  /// Says that these regions, which lie in the frame, will be asked for, in questions to come: what
+  /// they have in common is done at once.
+  virtual Expected<> expect (std::span<const inthist::Region> /*regions*/) { return {}; }
+  /// Answers likewise.
+  virtual Expected<> ask_cells (const CellsQuery &query)
+  {
+    return ask_cells_by_rectangles (*this, query);
+  }
   /// Enqueues queries on `stream`, which is of the tensor's context. Answers and carried values lie
   /// in device memory. The inputs lie in host memory and are read before this returns.
   virtual Expected<> ask_on (inthist::Stream /*stream*/, std::span<const Query>)

@@ -73,8 +73,14 @@ int bin_image (const Binning &binning, int width, int height, PixelPlane out,
 int bin_regions (const Binning &binning, int width, int height, std::span<const Region> regions,
                  PixelPlane out, const std::atomic<bool> *cancelled)
 {
+  constexpr std::int64_t kWorthAThread = 10'000;  // pixels
+  std::int64_t pixels = 0;
+  for (const Region &region : regions)
+    pixels += std::int64_t (region.width) * region.height;
+  const int n = int (regions.size ()),
+            grain = int (divide_up (n, std::max<std::int64_t> (1, pixels / kWorthAThread)));
   return with_rows_of (binning, width, height, [&] (auto &&make_row) {
-    return for_each (int (regions.size ()), 4, cancelled, [&] (int i) {
+    return for_each (n, grain, cancelled, [&] (int i) {
       const Region &region = regions[i];
       for (int y = region.y; y < region.y + region.height; y++)
         make_row (y, Columns{ region.x, region.x + region.width }, out.data + y * out.stride);

@@ -58,13 +58,15 @@ struct WeightSums {
     for (; first < end; first++)
       add (*first, kCellParts, cell);
   }
-  void read (const std::uint64_t *cell, std::int64_t part, std::int64_t *sums) const
+  void read (const std::uint64_t *__restrict cell, std::uint32_t part,
+             std::int64_t *__restrict sums) const
   {
-    std::uint64_t before = cell[planes - 1];
-    for (int b = 0; b < planes; b++) {
-      sums[b] += part * std::int64_t ((cell[b] & 0xffffffff) + (before >> 32));
-      before = cell[b];
-    }
+    const auto times = [&] (std::uint64_t half) {
+      return std::int64_t (std::uint64_t (std::uint32_t (half)) * part);
+    };
+    sums[0] += times (cell[0]) + times (cell[planes - 1] >> 32);
+    for (int b = 1; b < planes; b++)
+      sums[b] += times (cell[b]) + times (cell[b - 1] >> 32);
   }
 };
 
@@ -90,10 +92,10 @@ struct TableSums {
     for (int p = 0; p < kPlanes; p++)
       cell[p] += std::uint64_t (sums[p]) * kCellParts;
   }
-  void read (const std::uint64_t *cell, std::int64_t part, std::int64_t *sums) const
+  void read (const std::uint64_t *cell, std::uint32_t part, std::int64_t *sums) const
   {
     for (int p = 0; p < kPlanes; p++)
-      sums[p] += part * std::int64_t (cell[p]);
+      sums[p] += std::int64_t (cell[p] * part);
   }
 };
 
@@ -139,7 +141,7 @@ private:
       first_ = first, end_ = end;
     }
     for (int i = 0; i < cells_.columns (); i++)
-      sums_.read (&row_[std::size_t (i) * sums_.slots ()], part, to + i * planes_);
+      sums_.read (&row_[std::size_t (i) * sums_.slots ()], std::uint32_t (part), to + i * planes_);
   }
 
   void add (int y)
@@ -172,7 +174,7 @@ template <class Sums>
 int add_up (const Image &image, const Cells &cells, const Sums &sums, std::size_t planes,
             std::int64_t *to)
 {
-  constexpr std::int64_t kWorthAThread = 50'000;  // pixels
+  constexpr std::int64_t kWorthAThread = 60'000;  // pixels
   const Region around = cells.around ();
   const std::int64_t pixels = std::int64_t (around.width) * around.height;
   const int parts = int (std::clamp<std::int64_t> (pixels / kWorthAThread, 1, cells.rows ()));

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <gst/integralhist/histogram.hpp>
+
 #include "correlation_frames.hpp"
 
 using namespace integralhist;
@@ -25,6 +27,14 @@ std::vector<guint64> pixels_of (GstIntegralHistogram *histogram)
   fail_unless (gst_integral_histogram_regions_sums (histogram, pixels.data (),
                                                     guint (pixels.size ()), sums.data (), nullptr));
   return sums;
+}
+
+std::vector<std::int64_t> cells_of (GstIntegralHistogram *histogram,
+                                    std::span<const CellGrid> grids)
+{
+  std::vector<std::int64_t> cells;
+  fail_unless (ask_cells (histogram, grids, cells).has_value ());
+  return cells;
 }
 
 double overlap (double a0, double a1, double b0, double b1)
@@ -62,9 +72,8 @@ GST_START_TEST (anywhere)
   for (GstIntegralHistogram *histogram : { frame.gradients, frame.luma, frame.colours }) {
     const unsigned bins = gst_integral_histogram_get_bins (histogram);
     const auto pixels = pixels_of (histogram);
-    const auto cells = ask_cells (histogram, grids);
-    fail_unless (cells.has_value ());
-    const std::int64_t *got = cells->data ();
+    const auto cells = cells_of (histogram, grids);
+    const std::int64_t *got = cells.data ();
     for (const CellGrid &grid : grids)
       for (int row = 0; row < grid.rows; row++)
         for (int column = 0; column < grid.columns; column++)
@@ -79,7 +88,7 @@ GST_START_TEST (anywhere)
                          "cell %d, %d of %gx%g, bin %u: %g, must be %g", column, row, grid.width,
                          grid.height, bin, double (*got) / kCellUnit, wanted);
           }
-    fail_unless (got == cells->data () + cells->size ());
+    fail_unless (got == cells.data () + cells.size ());
   }
 }
 GST_END_TEST;
@@ -91,9 +100,8 @@ GST_START_TEST (exact)
   const FrameTensors frame = frames.of (squares (kWidth, kHeight, 2, 0, 255));
   const CellGrid grid = { 5.25, 3.375, 4.0625, 2.125, 6, 7 };
   const auto pixels = pixels_of (frame.gradients);
-  const auto cells = ask_cells (frame.gradients, std::span (&grid, 1));
-  fail_unless (cells.has_value ());
-  const std::int64_t *got = cells->data ();
+  const auto cells = cells_of (frame.gradients, std::span (&grid, 1));
+  const std::int64_t *got = cells.data ();
   for (int row = 0; row < grid.rows; row++)
     for (int column = 0; column < grid.columns; column++)
       for (unsigned bin = 0; bin < kDirections; bin++)
@@ -111,10 +119,9 @@ GST_START_TEST (large)
   const auto edge = [] (double first, double cell, int i, int most) {
     return int (std::clamp (std::round (first + i * cell), 0.0, double (most)));
   };
-  const auto cells = ask_cells (frame.gradients, std::span (&grid, 1));
+  const auto cells = cells_of (frame.gradients, std::span (&grid, 1));
   const auto areas = areas_of (grid, kWidth, kHeight);
-  fail_unless (cells.has_value ());
-  const std::int64_t *got = cells->data (), *area = areas.data ();
+  const std::int64_t *got = cells.data (), *area = areas.data ();
   for (int row = 0; row < grid.rows; row++)
     for (int column = 0; column < grid.columns; column++) {
       const int x0 = edge (grid.x, grid.width, column, kWidth),
@@ -138,10 +145,39 @@ GST_START_TEST (outside)
   const FrameTensors frame = frames.of (squares (kWidth, kHeight, 3, 0, 255));
   for (const CellGrid &grid :
        { CellGrid{ 500, 10, 2, 2, 3, 4 }, CellGrid{ 5, -300.5, 20, 12, 3, 4 } }) {
-    const auto cells = ask_cells (frame.gradients, std::span (&grid, 1));
-    fail_unless (cells.has_value () && cells->size () == grid.size () * kDirections
-                 && std::ranges::all_of (*cells, [] (std::int64_t sum) { return sum == 0; }));
+    const auto cells = cells_of (frame.gradients, std::span (&grid, 1));
+    fail_unless (cells.size () == grid.size () * kDirections
+                 && std::ranges::all_of (cells, [] (std::int64_t sum) { return sum == 0; }));
   }
+}
+GST_END_TEST;
+
+// what is counted from pixels is what rectangles of whole pixels add up to; so are scores
+GST_START_TEST (by_rectangles)
+{
+  Frames frames (kWidth, kHeight);
+  const FrameTensors frame = frames.of (squares (kWidth, kHeight, 4, 0, 255));
+  std::vector<std::uint8_t> scores (256);
+  for (std::size_t bin = 0; bin < scores.size (); bin++)
+    scores[bin] = std::uint8_t (bin * 37 + 11);
+  const std::vector<int> x = { 0, 0, 77, 256, 300, 1024, 1025, 9000, kWidth * 256 },
+                         y = { 130, 131, 700, 768, 5000, 5000, kHeight * 256 - 3 },
+                         right = { 2560, 5120, 7680 }, below = { 0, 256 * kHeight };
+  const inthist::Cells grids[] = { { x, y }, { right, below }, { x, below } };
+  const std::size_t n = grids[0].size () + grids[1].size () + grids[2].size ();
+  const auto expect_alike = [&] (GstIntegralHistogram *histogram, inthist::Scores its) {
+    Tensor &tensor = tensor_of (histogram);
+    const std::size_t planes = its.empty () ? std::size_t (tensor.shape.bins) : 1;
+    std::vector<std::int64_t> got (n * planes, -1), wanted (n * planes, -2);
+    fail_unless (ask_cells_by_rectangles (tensor, { grids, its, wanted.data () }).has_value ());
+    fail_unless (tensor.ask_cells ({ grids, its, got.data () }).has_value ());
+    fail_unless (got == wanted);
+    fail_unless (std::ranges::any_of (got, [] (std::int64_t sum) { return sum > 0; }));
+  };
+  expect_alike (frame.gradients, {});
+  expect_alike (frame.luma, {});
+  expect_alike (frame.colours, scores);
+  expect_alike (frame.colours, std::span (scores).first (5));
 }
 GST_END_TEST;
 
@@ -166,10 +202,11 @@ GST_START_TEST (channels)
   for (int y = 0; y < 128; y++)
     for (int x = 0; x < 128; x++)
       std::fill_n (picture.at (x, y), 3, x < 64 ? 50 : 200);
-  const auto channels = describe (frames.of (picture), 64, 64, 64);
-  fail_unless (channels.has_value () && channels->size () == kGrid * kGrid * kChannels);
+  std::vector<float> channels;
+  fail_unless (describe (frames.of (picture), 64, 64, 64, channels).has_value ());
+  fail_unless (channels.size () == kGrid * kGrid * kChannels);
   const auto at = [&] (int x, int y, int channel) {
-    return (*channels)[std::size_t (y * kGrid + x) * kChannels + channel];
+    return channels[std::size_t (y * kGrid + x) * kChannels + channel];
   };
   for (int y = 0; y < kGrid; y++)
     for (int x = 0; x < kGrid; x++) {
@@ -195,6 +232,7 @@ static Suite *correlation_cells_suite ()
   tcase_add_test (tests, exact);
   tcase_add_test (tests, large);
   tcase_add_test (tests, outside);
+  tcase_add_test (tests, by_rectangles);
   tcase_add_test (tests, areas);
   tcase_add_test (tests, channels);
   return suite;

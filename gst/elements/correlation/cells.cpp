@@ -61,10 +61,30 @@ std::array<float, kGrid> hann ()
   return window;
 }
 
+/// Writes the channels of a cell, whose values are directions and luma.
+void write_channels (const float *__restrict cell, const float around[4], float fade,
+                     float *__restrict channels)
+{
+  float values[kDirections + kOrientations], sums[4] = {};
+  for (int v = 0; v < kDirections; v++)
+    values[v] = cell[v];
+  for (int v = 0; v < kOrientations; v++)
+    values[kDirections + v] = cell[v] + cell[v + kOrientations];
+  const float half = 0.5F * fade;
+  for (int v = 0; v < kDirections + kOrientations; v++)
+    channels[v] = half * clipped_sum (values[v], around);
+  for (int v = 0; v < kDirections; v++)
+    for (int k = 0; k < 4; k++)
+      sums[k] += std::min (cell[v] * around[k], kMostShare);
+  for (int k = 0; k < 4; k++)
+    channels[kDirections + kOrientations + k] = 0.2357F * fade * sums[k];  // 1 / sqrt (18)
+  channels[kChannels - 1] = cell[kDirections] * fade;
+}
+
 }  // namespace
 
-Expected<std::vector<std::int64_t>> ask_cells (GstIntegralHistogram *histogram,
-                                               std::span<const CellGrid> grids)
+Expected<> ask_cells (GstIntegralHistogram *histogram, std::span<const CellGrid> grids,
+                      std::vector<std::int64_t> &cells)
 {
   Tensor &tensor = tensor_of (histogram);
   std::vector<Edges> edges;
@@ -76,9 +96,8 @@ Expected<std::vector<std::int64_t>> ask_cells (GstIntegralHistogram *histogram,
     all.push_back ({ its.x, its.y });
     n += grid.size () * std::size_t (tensor.shape.bins);
   }
-  std::vector<std::int64_t> cells (n);
-  TRY (tensor.ask_cells ({ all, {}, cells.data () }));
-  return cells;
+  cells.resize (n);
+  return tensor.ask_cells ({ all, {}, cells.data () });
 }
 
 std::vector<std::int64_t> areas_of (const CellGrid &grid, int width, int height)
@@ -107,30 +126,25 @@ std::vector<float> block_norms (std::span<const float> energies, int columns, in
   return norms;
 }
 
-float clipped_sum (float value, const float norms[4])
-{
-  constexpr float kMost = 0.2F;
-  float sum = 0;
-  for (int k = 0; k < 4; k++)
-    sum += std::min (value * norms[k], kMost);
-  return sum;
-}
-
-Expected<std::vector<float>> describe (const FrameTensors &frame, double x, double y, double side)
+Expected<> describe (const FrameTensors &frame, double x, double y, double side,
+                     std::vector<float> &channels)
 {
   static const std::array<float, kGrid> window = hann ();
   constexpr int kValues = kDirections + 1;  // and luma
   constexpr std::size_t kRow = std::size_t (kGrid) * kValues;
   const CellGrid grid = CellGrid::around (x, y, side, side, kGrid, kGrid);
-  const auto gradients = TRY (ask_cells (frame.gradients, std::span (&grid, 1)));
-  const auto luma = TRY (ask_cells (frame.luma, std::span (&grid, 1)));
+  // what takes long to allocate is kept
+  static thread_local std::vector<std::int64_t> gradients, luma;
+  static thread_local std::vector<float> cells;
+  TRY (ask_cells (frame.gradients, std::span (&grid, 1), gradients));
+  TRY (ask_cells (frame.luma, std::span (&grid, 1), luma));
   const auto areas = areas_of (grid, frame.width (), frame.height ());
   const unsigned tables = gst_integral_histogram_get_bins (frame.luma);
   // mean gray levels a pixel, and luma from -0.5 to 0.5
   const double unit = gst_integral_histogram_get_weight_unit (frame.gradients);
   const double pixels = grid.width * grid.height * kCellUnit;
   const auto per_length = float (1 / (pixels * unit)), per_luma = float (1 / (pixels * 256));
-  std::vector<float> cells (grid.size () * kValues);
+  cells.resize (grid.size () * kValues);
   for (std::size_t i = 0; i < grid.size (); i++) {
     for (int b = 0; b < kDirections; b++)
       cells[i * kValues + b] = float (gradients[i * kDirections + b]) * per_length;
@@ -149,27 +163,16 @@ Expected<std::vector<float>> describe (const FrameTensors &frame, double x, doub
     energies.push_back (energy);
   }
   const auto norms = block_norms (energies, kGrid, kGrid);
-  std::vector<float> channels (grid.size () * kChannels);
+  channels.resize (grid.size () * kChannels);
   for (int row = 0; row < kGrid; row++)
     for (int column = 0; column < kGrid; column++) {
       const float *const cell = &cells[row * kRow + std::size_t (column) * kValues];
       const float *const corner = &norms[row * (kGrid + 1) + column];
       const float around[4] = { corner[0], corner[1], corner[kGrid + 1], corner[kGrid + 2] };
-      const float fade = window[row] * window[column];
-      float *to = &channels[std::size_t (row * kGrid + column) * kChannels];
-      for (int b = 0; b < kDirections; b++)
-        *to++ = 0.5F * clipped_sum (cell[b], around) * fade;
-      for (int b = 0; b < kOrientations; b++)
-        *to++ = 0.5F * clipped_sum (cell[b] + cell[b + kOrientations], around) * fade;
-      for (const float norm : around) {
-        float sum = 0;
-        for (int b = 0; b < kDirections; b++)
-          sum += std::min (cell[b] * norm, 0.2F);
-        *to++ = 0.2357F * sum * fade;  // 1 / sqrt (18)
-      }
-      *to++ = cell[kDirections] * fade;
+      write_channels (cell, around, window[row] * window[column],
+                      &channels[std::size_t (row * kGrid + column) * kChannels]);
     }
-  return channels;
+  return {};
 }
 
 }  // namespace integralhist

@@ -10,6 +10,7 @@
 // the energy of the four blocks of cells around and clipped; four sums of those; and luma.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -52,10 +53,10 @@ struct CellGrid {
 /// Parts of a pixel's area that cells are rounded to.
 inline constexpr double kCellUnit = inthist::kCellParts * inthist::kCellParts;
 
-/// Returns what each cell of each grid has of each bin, in 1/kCellUnit: [cell][bin], one grid after
+/// Gets what each cell of each grid has of each bin, in 1/kCellUnit: [cell][bin], one grid after
 /// another. Nothing is outside of the frame.
-Expected<std::vector<std::int64_t>> ask_cells (GstIntegralHistogram *histogram,
-                                               std::span<const CellGrid> grids);
+Expected<> ask_cells (GstIntegralHistogram *histogram, std::span<const CellGrid> grids,
+                      std::vector<std::int64_t> &cells);
 /// Returns the area of each cell inside the frame, in the same unit.
 std::vector<std::int64_t> areas_of (const CellGrid &grid, int width, int height);
 
@@ -67,11 +68,18 @@ inline constexpr int kChannels = 32;  // of a cell of the filter
 /// numbers. Cells outside of the grid are as those at its border.
 std::vector<float> block_norms (std::span<const float> energies, int columns, int rows);
 
-/// Returns the sum of a value's shares of the four blocks, each clipped.
-float clipped_sum (float value, const float norms[4]);
+inline constexpr float kMostShare = 0.2F;  // of a block
 
-/// Returns the channels of kGrid x kGrid cells of the square with this middle, [y][x][channel], and
+/// Returns the sum of a value's shares of the four blocks, each clipped.
+inline float clipped_sum (float value, const float norms[4])
+{
+  const auto share = [&] (int k) { return std::min (value * norms[k], kMostShare); };
+  return share (0) + share (1) + share (2) + share (3);
+}
+
+/// Gets the channels of kGrid x kGrid cells of the square with this middle, [y][x][channel], and
 /// fades them out towards its border.
-Expected<std::vector<float>> describe (const FrameTensors &frame, double x, double y, double side);
+Expected<> describe (const FrameTensors &frame, double x, double y, double side,
+                     std::vector<float> &channels);
 
 }  // namespace integralhist

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <gst/integralhist/histogram.hpp>
 
@@ -121,14 +122,24 @@ double ScoreMap::sum_before (const Place &x, const Place &y) const
          + y.share * ((1 - x.share) * at[columns] + x.share * at[columns + 1]);
 }
 
-double ScoreMap::score (double x, double y, double width, double height) const
+std::vector<double> ScoreMap::scores (std::span<const double> x, std::span<const double> y,
+                                      double width, double height) const
 {
+  std::vector<double> scores (x.size () * y.size ());
   if (x_.size () < 2 || y_.size () < 2)
-    return 0;
-  const Place x0 = place (x_, x - width / 2), x1 = place (x_, x + width / 2);
-  const Place y0 = place (y_, y - height / 2), y1 = place (y_, y + height / 2);
-  return (sum_before (x1, y1) - sum_before (x0, y1) - sum_before (x1, y0) + sum_before (x0, y0))
-         / (255 * width * height);
+    return scores;
+  std::vector<std::pair<Place, Place>> columns;
+  for (const double middle : x)
+    columns.push_back ({ place (x_, middle - width / 2), place (x_, middle + width / 2) });
+  double *score = scores.data ();
+  for (const double middle : y) {
+    const Place y0 = place (y_, middle - height / 2), y1 = place (y_, middle + height / 2);
+    for (const auto &[x0, x1] : columns)
+      *score++ =
+          (sum_before (x1, y1) - sum_before (x0, y1) - sum_before (x1, y0) + sum_before (x0, y0))
+          / (255 * width * height);
+  }
+  return scores;
 }
 
 }  // namespace integralhist

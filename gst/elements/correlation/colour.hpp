@@ -36,7 +36,13 @@ public:
 
   /// Returns the mean score of a box with this middle and size, 0 to 1. Outside of the frame and of
   /// the cells it is 0.
-  double score (double x, double y, double width, double height) const;
+  double score (double x, double y, double width, double height) const
+  {
+    return scores ({ &x, 1 }, { &y, 1 }, width, height).front ();
+  }
+  /// Returns those of boxes with their middles in some columns and rows, [row][column].
+  std::vector<double> scores (std::span<const double> x, std::span<const double> y, double width,
+                              double height) const;
 
 private:
   /// A place between two edges: the first of them, and how far behind it lies, 0 to 1.

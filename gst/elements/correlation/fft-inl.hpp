@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The butterflies of a transform (fft.hpp), compiled once for each instruction set. The loops are
-// plain: what is added and multiplied is the same in vectors of any size.
+// The butterflies of a transform (fft.hpp), compiled once for each instruction set. What is added
+// and multiplied, and in which order, is the same in vectors of any size.
 
 // A guard for each instruction set, as Highway's own files have
 #if defined(CORRELATION_FFT_INL) == defined(HWY_TARGET_TOGGLE)
@@ -18,62 +18,91 @@
 HWY_BEFORE_NAMESPACE ();
 namespace integralhist::HWY_NAMESPACE {
 
+namespace hn = hwy::HWY_NAMESPACE;
+
 /// The numbers that one butterfly reads and writes: `n` of them, and as many `step` further.
 struct Butterfly {
   const float *re, *im;
   std::size_t step;
   float *to_re, *to_im;
-  int n;
+  std::size_t n;
 };
 
-inline void radix_2 (const Butterfly &b, float wr, float wi)
-{
-  const float *const re = b.re, *const im = b.im;
-  float *__restrict r0 = b.to_re, *__restrict i0 = b.to_im;
-  float *__restrict r1 = b.to_re + b.n, *__restrict i1 = b.to_im + b.n;
-  for (int i = 0; i < b.n; i++) {
-    const float ar = re[i], ai = im[i], br = re[i + b.step], bi = im[i + b.step];
-    const float dr = ar - br, di = ai - bi;
-    r0[i] = ar + br, i0[i] = ai + bi;
-    r1[i] = dr * wr - di * wi, i1[i] = dr * wi + di * wr;
+/// Complex numbers of neighbouring signals.
+template <class D>
+struct Several {
+  using Numbers = hn::Vec<D>;
+  Numbers re, im;
+
+  static Several load (const float *re, const float *im)
+  {
+    return { hn::LoadU (D (), re), hn::LoadU (D (), im) };
   }
+  void store (float *to_re, float *to_im) const
+  {
+    hn::StoreU (re, D (), to_re);
+    hn::StoreU (im, D (), to_im);
+  }
+  Several operator+ (const Several &b) const { return { hn::Add (re, b.re), hn::Add (im, b.im) }; }
+  Several operator- (const Several &b) const { return { hn::Sub (re, b.re), hn::Sub (im, b.im) }; }
+  Several times (float wr, float wi) const
+  {
+    const Numbers r = hn::Set (D (), wr), i = hn::Set (D (), wi);
+    return { hn::Sub (hn::Mul (re, r), hn::Mul (im, i)),
+             hn::Add (hn::Mul (re, i), hn::Mul (im, r)) };
+  }
+  /// Returns it times -i.
+  Several turned () const { return { im, hn::Neg (re) }; }
+};
+
+/// Does the signals of a vector, from the i-th on.
+template <class D>
+HWY_INLINE void radix_2 (const Butterfly &b, std::size_t i, const float *wr, const float *wi)
+{
+  const auto x0 = Several<D>::load (b.re + i, b.im + i),
+             x1 = Several<D>::load (b.re + i + b.step, b.im + i + b.step);
+  (x0 + x1).store (b.to_re + i, b.to_im + i);
+  (x0 - x1).times (wr[1], wi[1]).store (b.to_re + b.n + i, b.to_im + b.n + i);
 }
 
-inline void radix_4 (const Butterfly &b, const float *wr, const float *wi)
+template <class D>
+HWY_INLINE void radix_4 (const Butterfly &b, std::size_t i, const float *wr, const float *wi)
 {
-  const float *const re = b.re, *const im = b.im;
-  float *__restrict r0 = b.to_re, *__restrict i0 = b.to_im;
-  float *__restrict r1 = b.to_re + b.n, *__restrict i1 = b.to_im + b.n;
-  float *__restrict r2 = r1 + b.n, *__restrict i2 = i1 + b.n;
-  float *__restrict r3 = r2 + b.n, *__restrict i3 = i2 + b.n;
-  const float w1r = wr[1], w1i = wi[1], w2r = wr[2], w2i = wi[2], w3r = wr[3], w3i = wi[3];
-  for (int i = 0; i < b.n; i++) {
-    const float ar = re[i], ai = im[i], br = re[i + b.step], bi = im[i + b.step];
-    const float cr = re[i + 2 * b.step], ci = im[i + 2 * b.step];
-    const float dr = re[i + 3 * b.step], di = im[i + 3 * b.step];
-    const float sr = ar + cr, si = ai + ci, tr = ar - cr, ti = ai - ci;
-    const float ur = br + dr, ui = bi + di, hr = br - dr, hi = bi - di;
-    const float e1r = tr + hi, e1i = ti - hr, e2r = sr - ur, e2i = si - ui;
-    const float e3r = tr - hi, e3i = ti + hr;
-    r0[i] = sr + ur, i0[i] = si + ui;
-    r1[i] = e1r * w1r - e1i * w1i, i1[i] = e1r * w1i + e1i * w1r;
-    r2[i] = e2r * w2r - e2i * w2i, i2[i] = e2r * w2i + e2i * w2r;
-    r3[i] = e3r * w3r - e3i * w3i, i3[i] = e3r * w3i + e3i * w3r;
-  }
+  const auto at = [&] (std::size_t k) {
+    return Several<D>::load (b.re + i + k * b.step, b.im + i + k * b.step);
+  };
+  const auto x0 = at (0), x1 = at (1), x2 = at (2), x3 = at (3);
+  const auto s = x0 + x2, t = x0 - x2, u = x1 + x3, h = (x1 - x3).turned ();
+  float *const re = b.to_re + i, *const im = b.to_im + i;
+  (s + u).store (re, im);
+  (t + h).times (wr[1], wi[1]).store (re + b.n, im + b.n);
+  (s - u).times (wr[2], wi[2]).store (re + 2 * b.n, im + 2 * b.n);
+  (t - h).times (wr[3], wi[3]).store (re + 3 * b.n, im + 3 * b.n);
 }
 
 /// What a pass of a transform does to all signals.
-inline void run_pass (int radix, int butterflies, int n, const float *wr, const float *wi,
+inline void run_pass (int radix, int butterflies, std::size_t n, const float *wr, const float *wi,
                       const float *from_re, const float *from_im, float *to_re, float *to_im)
 {
+  using Many = hn::ScalableTag<float>;
+  using One = hn::CappedTag<float, 1>;
+  const std::size_t many = n - n % hn::Lanes (Many ());
   for (int p = 0; p < butterflies; p++, wr += radix, wi += radix) {
     const std::size_t in = std::size_t (p) * n, out = in * radix;
     const Butterfly butterfly{ from_re + in, from_im + in, std::size_t (butterflies) * n,
                                to_re + out,  to_im + out,  n };
+    const auto run = [&] (auto &&on_many, auto &&on_one) {
+      for (std::size_t i = 0; i < many; i += hn::Lanes (Many ()))
+        on_many (i);
+      for (std::size_t i = many; i < n; i++)
+        on_one (i);
+    };
     if (radix == 4)
-      radix_4 (butterfly, wr, wi);
+      run ([&] (std::size_t i) { radix_4<Many> (butterfly, i, wr, wi); },
+           [&] (std::size_t i) { radix_4<One> (butterfly, i, wr, wi); });
     else
-      radix_2 (butterfly, wr[1], wi[1]);
+      run ([&] (std::size_t i) { radix_2<Many> (butterfly, i, wr, wi); },
+           [&] (std::size_t i) { radix_2<One> (butterfly, i, wr, wi); });
   }
 }
 

@@ -46,7 +46,8 @@ void Fft::run (float *re, float *im, int lanes)
   for (const Pass &pass : passes_) {
     const int butterflies = left / pass.radix;
     HWY_DYNAMIC_DISPATCH (run_pass)
-    (pass.radix, butterflies, n, pass.re.data (), pass.im.data (), from_re, from_im, to_re, to_im);
+    (pass.radix, butterflies, std::size_t (n), pass.re.data (), pass.im.data (), from_re, from_im,
+     to_re, to_im);
     std::swap (from_re, to_re);
     std::swap (from_im, to_im);
     left = butterflies;
@@ -58,23 +59,48 @@ void Fft::run (float *re, float *im, int lanes)
   }
 }
 
-void Fft::run_2d (float *re, float *im, int lanes)
+void Fft::run_rows (float *re, float *im, int lanes, std::span<const std::uint8_t> rows)
 {
   const std::size_t row = std::size_t (length_) * std::size_t (lanes);
   for (int y = 0; y < length_; y++)
-    run (re + y * row, im + y * row, lanes);
-  run (re, im, int (row));
+    if (rows.empty () || rows[std::size_t (y)])
+      run (re + y * row, im + y * row, lanes);
 }
 
-void Fft::forward_2d (Complexes &pictures, int lanes)
+/// Transforms columns, so few at a time that they stay in a cache.
+void Fft::run_columns (float *re, float *im, int lanes)
 {
-  run_2d (pictures.re.data (), pictures.im.data (), lanes);
+  constexpr int kLanes = 32;  // of columns at a time
+  const int some = std::clamp (kLanes / lanes, 1, length_);
+  const std::size_t n = std::size_t (some) * std::size_t (lanes),
+                    row = std::size_t (length_) * std::size_t (lanes),
+                    all = n * std::size_t (length_);
+  if (columns_.size () < all)
+    columns_ = Complexes (all);
+  const auto copy_rows = [&] (const float *from, std::size_t step, float *to, std::size_t to_step) {
+    for (int y = 0; y < length_; y++, from += step, to += to_step)
+      std::copy_n (from, n, to);
+  };
+  for (std::size_t first = 0; first < row; first += n) {
+    copy_rows (re + first, row, columns_.re.data (), n);
+    copy_rows (im + first, row, columns_.im.data (), n);
+    run (columns_.re.data (), columns_.im.data (), int (n));
+    copy_rows (columns_.re.data (), n, re + first, row);
+    copy_rows (columns_.im.data (), n, im + first, row);
+  }
 }
 
-void Fft::inverse_2d (Complexes &spectra, int lanes)
+void Fft::forward_2d (Complexes &pictures, int lanes, std::span<const std::uint8_t> rows)
+{
+  run_rows (pictures.re.data (), pictures.im.data (), lanes, rows);
+  run_columns (pictures.re.data (), pictures.im.data (), lanes);
+}
+
+void Fft::inverse_2d (Complexes &spectra, int lanes, std::span<const std::uint8_t> rows)
 {
   // the parts change places: that conjugates, but for a factor that is undone after
-  run_2d (spectra.im.data (), spectra.re.data (), lanes);
+  run_columns (spectra.im.data (), spectra.re.data (), lanes);
+  run_rows (spectra.im.data (), spectra.re.data (), lanes, rows);
 }
 
 }  // namespace integralhist

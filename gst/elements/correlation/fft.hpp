@@ -7,6 +7,8 @@
 // transform?", 1967).
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 namespace integralhist {
@@ -28,10 +30,11 @@ public:
 
   /// Transforms `lanes` signals in place: element n of lane l is [n * lanes + l].
   void run (float *re, float *im, int lanes);
-  /// Transforms pictures of length x length: element (x, y) is [(y * length + x) * lanes + l].
-  void forward_2d (Complexes &pictures, int lanes);
-  /// The way back, times length x length.
-  void inverse_2d (Complexes &spectra, int lanes);
+  /// Transforms pictures of length x length: element (x, y) is [(y * length + x) * lanes + l]. Rows
+  /// may be left out that are 0, being told which are not; none for all.
+  void forward_2d (Complexes &pictures, int lanes, std::span<const std::uint8_t> rows = {});
+  /// The way back, times length x length. Rows that are left out are undefined.
+  void inverse_2d (Complexes &spectra, int lanes, std::span<const std::uint8_t> rows = {});
 
 private:
   struct Pass {
@@ -39,11 +42,12 @@ private:
     std::vector<float> re, im;  // twiddles: `radix` for each butterfly
   };
 
-  void run_2d (float *re, float *im, int lanes);
+  void run_rows (float *re, float *im, int lanes, std::span<const std::uint8_t> rows);
+  void run_columns (float *re, float *im, int lanes);
 
   const int length_;
   std::vector<Pass> passes_;
-  Complexes scratch_;
+  Complexes scratch_, columns_;
 };
 
 }  // namespace integralhist

@@ -102,7 +102,7 @@ std::vector<float> shares_in_box (double width, double height)
 
 Complexes spectra_of (std::span<const float> pictures)
 {
-  Complexes pairs (std::size_t (kCells) * kPairs);
+  static thread_local Complexes pairs (std::size_t (kCells) * kPairs);
   for (std::size_t i = 0; i < kCells; i++) {
     std::copy_n (&pictures[i * kChannels], kPairs, &pairs.re[i * kPairs]);
     std::copy_n (&pictures[i * kChannels + kPairs], kPairs, &pairs.im[i * kPairs]);
@@ -117,6 +117,10 @@ void CorrelationFilter::start (const Complexes &spectra, double width, double he
 {
   wanted_ = spectrum_of_peak (kPeak * std::sqrt (width * height));
   inside_ = shares_in_box (width, height);
+  rows_inside_.clear ();
+  for (int y = 0; y < kGrid; y++)
+    rows_inside_.push_back (std::any_of (&inside_[cell_at (y, 0)], &inside_[cell_at (y, 0)] + kGrid,
+                                         [] (float share) { return share > 0; }));
   double sum = 0;
   for (int y = 0; y < kGrid; y++)
     for (int x = 0; x < kHalf; x++) {
@@ -145,7 +149,8 @@ void CorrelationFilter::learn (const Complexes &spectra, double rate)
 {
   last_ = v_;
   g_ = v_;
-  h_ = Complexes (v_.size ());
+  std::ranges::fill (h_.re, 0);
+  std::ranges::fill (h_.im, 0);
   solve (spectra, { float (8 * energy_ / rate), 10 * energy_, 2 });
 }
 
@@ -203,15 +208,15 @@ void CorrelationFilter::solve_frequencies (const Complexes &spectra, float mu, f
 /// Takes the weights of `g_` outside of the box away.
 void CorrelationFilter::keep_inside ()
 {
-  Complexes pairs (std::size_t (kCells) * kPairs);
+  static thread_local Complexes pairs (std::size_t (kCells) * kPairs);
   pack (g_, pairs);
-  transform ().inverse_2d (pairs, kPairs);
+  transform ().inverse_2d (pairs, kPairs, rows_inside_);
   for (std::size_t i = 0; i < kCells; i++)
     for (std::size_t c = i * kPairs; c < (i + 1) * kPairs; c++) {
       pairs.re[c] *= inside_[i] / kCells;
       pairs.im[c] *= inside_[i] / kCells;
     }
-  transform ().forward_2d (pairs, kPairs);
+  transform ().forward_2d (pairs, kPairs, rows_inside_);
   unpack (pairs, g_);
 }
 

@@ -56,7 +56,8 @@ private:
 
   std::vector<float> wanted_;  // the spectrum of the response that is wanted, which is real
   std::vector<float> inside_;  // share of each cell in the box
-  float energy_ = 0;           // of the first surroundings
+  std::vector<std::uint8_t> rows_inside_;  // whether a row has such cells
+  float energy_ = 0;                       // of the first surroundings
   Complexes v_, g_, h_, last_;
 };
 

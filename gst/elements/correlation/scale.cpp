@@ -57,7 +57,8 @@ Expected<Complexes> ScaleFilter::spectra (const FrameTensors &frame, double x, d
     const double size = std::pow (kStep, i - kMiddle);
     grids.push_back (CellGrid::around (x, y, width * size, height * size, columns_, rows_));
   }
-  const auto cells = TRY (ask_cells (frame.gradients, grids));
+  static thread_local std::vector<std::int64_t> cells;
+  TRY (ask_cells (frame.gradients, grids, cells));
   const double unit = gst_integral_histogram_get_weight_unit (frame.gradients);
   const int n = columns_ * rows_, channels = n * kOrientations;
   Complexes samples (std::size_t (kSizes) * channels);

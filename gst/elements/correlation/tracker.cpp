@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <gst/integralhist/tasks.hpp>
+
 #include "peak.hpp"
 
 // The constants were chosen on sixteen sequences; docs/measurements says how, and what it is worth.
@@ -46,7 +48,9 @@ bool CorrelationTracker::looks_right (const Found &found) const
 Expected<Complexes> CorrelationTracker::surroundings (const FrameTensors &frame, double x,
                                                       double y) const
 {
-  return spectra_of (TRY (describe (frame, x, y, side ())));
+  static thread_local std::vector<float> channels;
+  TRY (describe (frame, x, y, side (), channels));
+  return spectra_of (channels);
 }
 
 Expected<CorrelationTracker> CorrelationTracker::start (const FrameTensors &frame, double x,
@@ -73,27 +77,48 @@ void CorrelationTracker::resize (double x_factor, double y_factor)
   height_ *= y_factor;
 }
 
+inthist::Region CorrelationTracker::region (const FrameTensors &frame,
+                                            const ExpectedMotion &motion) const
+{
+  const double x = x_ + motion.x, y = y_ + motion.y, beyond = 2 * side () / kGrid;
+  const auto edge = [] (double at, int most) { return int (std::clamp (at, 0.0, double (most))); };
+  const double across = (side () + width ()) / 2 + beyond,
+               down = (side () + height ()) / 2 + beyond;
+  const int x0 = edge (x - across, frame.width ()), x1 = edge (x + across, frame.width ()),
+            y0 = edge (y - down, frame.height ()), y1 = edge (y + down, frame.height ());
+  return { x0, y0, x1 - x0, y1 - y0 };
+}
+
 /// Looks at all shifts of the square with this middle; they count less from so many sides on.
 Expected<CorrelationTracker::Found> CorrelationTracker::search (const FrameTensors &frame, double x,
                                                                 double y, double reach) const
 {
   const double cell = side () / kGrid;
-  const std::vector<float> response = filter_.respond (TRY (surroundings (frame, x, y)));
-  // the boxes of the outer shifts reach beyond the square
-  const auto cells_with = [&] (double length) { return kGrid + 2 * int (length / cell / 2 + 1); };
-  const int columns = cells_with (width ()), rows = cells_with (height ());
-  const ScoreMap scores =
-      TRY (ScoreMap::ask (frame.colours, colours_.scores (),
-                          CellGrid::around (x, y, columns * cell, rows * cell, columns, rows)));
-
+  std::vector<float> response;
+  ScoreMap scores;
+  TRY (in_parallel (2, [&] (int which) -> Expected<> {
+    if (which == 0) {
+      response = filter_.respond (TRY (surroundings (frame, x, y)));
+      return {};
+    }
+    // the boxes of the outer shifts reach beyond the square
+    const auto cells_with = [&] (double length) { return kGrid + 2 * int (length / cell / 2 + 1); };
+    const int columns = cells_with (width ()), rows = cells_with (height ());
+    scores =
+        TRY (ScoreMap::ask (frame.colours, colours_.scores (),
+                            CellGrid::around (x, y, columns * cell, rows * cell, columns, rows)));
+    return {};
+  }));
+  std::vector<double> xs, ys;
+  for (int i = 0; i < kGrid; i++) {
+    xs.push_back (x + shift_of (i) * cell);
+    ys.push_back (y + shift_of (i) * cell);
+  }
+  const std::vector<double> score = scores.scores (xs, ys, width (), height ());
   const double per_peak = age_ > 1 ? 1 / std::max (1e-3, usual_peak_) : 1;
   std::vector<double> both (response.size ());
-  for (int j = 0; j < kGrid; j++)
-    for (int i = 0; i < kGrid; i++)
-      both[j * kGrid + i] = (1 - kColours) * response[j * kGrid + i] * per_peak
-                            + kColours
-                                  * scores.score (x + shift_of (i) * cell, y + shift_of (j) * cell,
-                                                  width (), height ());
+  for (std::size_t i = 0; i < both.size (); i++)
+    both[i] = (1 - kColours) * response[i] * per_peak + kColours * score[i];
   if (reach > 0) {
     const double spread = reach * std::sqrt (width () * height ()) / cell;
     for (int i = 0; i < kGrid * kGrid; i++)

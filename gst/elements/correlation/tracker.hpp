@@ -34,6 +34,8 @@ public:
   /// confidence; 0 for never.
   Expected<> follow (const FrameTensors &frame, unsigned lost_after,
                      const ExpectedMotion &motion = {});
+  /// Returns what of the frame follow () will ask for, unless the target is lost.
+  inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const;
   /// Goes on from the box that has this middle and size in the next frame. It learns the target
   /// anew there, and keeps half of what it knew: the box may show what hides the target.
   Expected<> correct (const FrameTensors &frame, double x, double y, double width, double height);

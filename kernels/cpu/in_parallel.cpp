@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "parallel.hpp"
+
+namespace inthist::cpu {
+
+int in_parallel (int n, const std::function<void (int)> &body)
+{
+  return for_each (n, 1, nullptr, body);
+}
+
+}  // namespace inthist::cpu
