@@ -15,9 +15,12 @@
 #include "log.hpp"
 #include "memory_messages.hpp"
 #include "picture_planes.hpp"
+#include "tasks.hpp"
 
 namespace integralhist {
 namespace {
+
+constexpr double kWorthATask = 10'000;  // pixels of cells
 
 /// A part's tensor in host memory, computed.
 class HostBox final : public Tensor {
@@ -305,13 +308,21 @@ Expected<> HostOnDemandTensor::ask_cells (const CellsQuery &query)
   locked.unlock ();
   frames_->pixel_answers++;
   const inthist::Binning binning = this->binning ({});
-  const int planes = query.scores.empty () ? shape.bins : 1;
-  std::int64_t *to = query.sums;
-  for (const inthist::Cells &cells : query.grids) {
-    TRY (check_host (inthist::cpu::add_up_cells (binning, shape, cells, query.scores, to)));
-    to += cells.size () * std::size_t (planes);
+  const std::size_t planes = query.scores.empty () ? std::size_t (shape.bins) : 1;
+  std::vector<std::int64_t *> to;
+  double pixels = 0;
+  for (std::size_t i = 0; i < parts.size (); i++) {
+    to.push_back (i == 0 ? query.sums : to.back () + query.grids[i - 1].size () * planes);
+    pixels += double (parts[i].width) * parts[i].height;
   }
-  return {};
+  const int grids = int (parts.size ()),
+            tasks = std::clamp (int (pixels / kWorthATask), 1, std::max (grids, 1));
+  return in_parallel (tasks, [&] (int task) -> Expected<> {
+    for (int i = task * grids / tasks; i < (task + 1) * grids / tasks; i++)
+      TRY (check_host (inthist::cpu::add_up_cells (binning, shape, query.grids[std::size_t (i)],
+                                                   query.scores, to[std::size_t (i)])));
+    return {};
+  });
 }
 
 Expected<> HostOnDemandTensor::ask_one (const Query &query)

@@ -174,7 +174,7 @@ template <class Sums>
 int add_up (const Image &image, const Cells &cells, const Sums &sums, std::size_t planes,
             std::int64_t *to)
 {
-  constexpr std::int64_t kWorthAThread = 60'000;  // pixels
+  constexpr std::int64_t kWorthAThread = 10'000;  // pixels
   const Region around = cells.around ();
   const std::int64_t pixels = std::int64_t (around.width) * around.height;
   const int parts = int (std::clamp<std::int64_t> (pixels / kWorthAThread, 1, cells.rows ()));

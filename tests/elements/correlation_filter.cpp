@@ -256,6 +256,7 @@ GST_START_TEST (no_weight_outside_of_the_box)
       }
     fail_unless (inside > 0.1);
     filter.learn (spectra_of (noise (6)), 0.5);
+    filter.renew ();
   }
 }
 GST_END_TEST;
@@ -284,6 +285,7 @@ GST_START_TEST (same_as_in_double)
   CorrelationFilter filter;
   filter.start (spectra_of (first), kWidth, kHeight);
   filter.learn (spectra_of (next), 0.6);
+  filter.renew ();
 
   Dense dense (first, kWidth, kHeight);
   dense.solve (first, 0, 0.1 * dense.energy, 4);
@@ -320,6 +322,7 @@ GST_START_TEST (learns_by_the_rate)
   for (const double rate : { 1e-6, 0.1, 0.4, 1.0 }) {
     CorrelationFilter filter = start;
     filter.learn (next, rate);
+    filter.renew ();
     const auto a = start.weights (), b = filter.weights ();
     double change = 0, all = 0;
     for (std::size_t i = 0; i < a.size (); i++) {

@@ -134,6 +134,7 @@ void CorrelationFilter::start (const Complexes &spectra, double width, double he
   for (Complexes *spectrum : { &v_, &g_, &h_, &last_ })
     *spectrum = Complexes (spectra.size ());
   solve (spectra, { 0, 0.1F * energy_, 4 });
+  renew ();
 }
 
 void CorrelationFilter::remember (const CorrelationFilter &before, double share)
@@ -143,6 +144,7 @@ void CorrelationFilter::remember (const CorrelationFilter &before, double share)
     v_.re[i] += its * (before.v_.re[i] - v_.re[i]);
     v_.im[i] += its * (before.v_.im[i] - v_.im[i]);
   }
+  renew ();
 }
 
 void CorrelationFilter::learn (const Complexes &spectra, double rate)
@@ -228,8 +230,8 @@ std::vector<float> CorrelationFilter::respond (const Complexes &spectra) const
       const std::size_t o = std::size_t (y * kHalf + x) * kChannels;
       float re = 0, im = 0;
       for (std::size_t i = o; i < o + kChannels; i++) {
-        re += v_.re[i] * spectra.re[i] - v_.im[i] * spectra.im[i];
-        im += v_.re[i] * spectra.im[i] + v_.im[i] * spectra.re[i];
+        re += used_.re[i] * spectra.re[i] - used_.im[i] * spectra.im[i];
+        im += used_.re[i] * spectra.im[i] + used_.im[i] * spectra.re[i];
       }
       response.re[mirrored (y, x)] = re, response.im[mirrored (y, x)] = -im;
       response.re[cell_at (y, x)] = re, response.im[cell_at (y, x)] = im;
@@ -243,7 +245,7 @@ std::vector<float> CorrelationFilter::respond (const Complexes &spectra) const
 std::vector<float> CorrelationFilter::weights () const
 {
   Complexes pairs (std::size_t (kCells) * kPairs);
-  pack (v_, pairs);
+  pack (used_, pairs);
   transform ().inverse_2d (pairs, kPairs);
   std::vector<float> weights (std::size_t (kCells) * kChannels);
   for (std::size_t i = 0; i < kCells; i++)

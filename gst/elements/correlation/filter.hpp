@@ -36,8 +36,10 @@ public:
   /// Learns from the first surroundings, in which the target is in the middle; its box has this
   /// size in cells.
   void start (const Complexes &spectra, double width, double height);
-  /// Learns from the next ones, by a rate above 0, up to 1.
+  /// Learns from the next ones, by a rate above 0, up to 1. Responses stay as they are until
+  /// renew (), so another thread may ask for them meanwhile.
   void learn (const Complexes &spectra, double rate);
+  void renew () { used_ = v_; }
   /// Returns how much the target is at each shift by whole cells, [y][x]; shifts from kGrid / 2 on
   /// are those to the left or up, less by kGrid.
   std::vector<float> respond (const Complexes &spectra) const;
@@ -59,6 +61,7 @@ private:
   std::vector<std::uint8_t> rows_inside_;  // whether a row has such cells
   float energy_ = 0;                       // of the first surroundings
   Complexes v_, g_, h_, last_;
+  Complexes used_;  // v_, when it was renewed
 };
 
 }  // namespace integralhist

@@ -15,6 +15,7 @@ namespace integralhist {
 namespace {
 
 constexpr double kSurroundings = 4;  // sides of the square, for one of the target's
+constexpr int kReach = 12;           // cells that the target may move, of kGrid / 2
 constexpr double kColours = 0.3;     // of the sum of both responses
 // Of the usual response: from where on something is learned, and all; the target moves; it is
 // found again.
@@ -27,6 +28,11 @@ constexpr double kBetter = 1.2;                              // elsewhere than w
 constexpr double kSmallest = 0.2, kLargest = 5, kLeast = 4;  // of the first size; pixels
 constexpr std::size_t kCandidates = 3;
 constexpr double kMostPlaces = 20000;  // of the frame, whose colours are looked at
+
+std::size_t index_of (int row, int column)
+{
+  return std::size_t ((row + kGrid) % kGrid * kGrid + (column + kGrid) % kGrid);
+}
 
 int shift_of (int index)
 {
@@ -102,23 +108,30 @@ Expected<CorrelationTracker::Found> CorrelationTracker::search (const FrameTenso
       return {};
     }
     // the boxes of the outer shifts reach beyond the square
-    const auto cells_with = [&] (double length) { return kGrid + 2 * int (length / cell / 2 + 1); };
+    const auto cells_with = [&] (double length) {
+      return 2 * (kReach + int (length / cell / 2 + 1));
+    };
     const int columns = cells_with (width ()), rows = cells_with (height ());
     scores =
         TRY (ScoreMap::ask (frame.colours, colours_.scores (),
                             CellGrid::around (x, y, columns * cell, rows * cell, columns, rows)));
     return {};
   }));
+  // colours are known of the nearer shifts
   std::vector<double> xs, ys;
-  for (int i = 0; i < kGrid; i++) {
-    xs.push_back (x + shift_of (i) * cell);
-    ys.push_back (y + shift_of (i) * cell);
+  for (int shift = -kReach; shift <= kReach; shift++) {
+    xs.push_back (x + shift * cell);
+    ys.push_back (y + shift * cell);
   }
-  const std::vector<double> score = scores.scores (xs, ys, width (), height ());
+  const std::vector<double> near = scores.scores (xs, ys, width (), height ());
   const double per_peak = age_ > 1 ? 1 / std::max (1e-3, usual_peak_) : 1;
   std::vector<double> both (response.size ());
-  for (std::size_t i = 0; i < both.size (); i++)
-    both[i] = (1 - kColours) * response[i] * per_peak + kColours * score[i];
+  const double *score = near.data ();
+  for (int j = -kReach; j <= kReach; j++)
+    for (int i = -kReach; i <= kReach; i++) {
+      const std::size_t at = index_of (j, i);
+      both[at] = (1 - kColours) * response[at] * per_peak + kColours * *score++;
+    }
   if (reach > 0) {
     const double spread = reach * std::sqrt (width () * height ()) / cell;
     for (int i = 0; i < kGrid * kGrid; i++)
@@ -128,9 +141,7 @@ Expected<CorrelationTracker::Found> CorrelationTracker::search (const FrameTenso
   }
   const int best = int (std::ranges::max_element (both) - both.begin ());
   const int row = best / kGrid, column = best % kGrid;
-  const auto at = [&] (int j, int i) {
-    return both[(j + kGrid) % kGrid * kGrid + (i + kGrid) % kGrid];
-  };
+  const auto at = [&] (int j, int i) { return both[index_of (j, i)]; };
   Found found{};
   found.x = x
             + cell
@@ -206,7 +217,17 @@ Expected<> CorrelationTracker::follow (const FrameTensors &frame, unsigned lost_
                                        const ExpectedMotion &motion)
 {
   age_++;
-  Found found = TRY (search (frame, x_ + motion.x, y_ + motion.y, motion.reach));
+  Found found = {};
+  TRY (in_parallel (example_ ? 2 : 1, [&] (int which) -> Expected<> {
+    if (which == 0)
+      found = TRY (search (frame, x_ + motion.x, y_ + motion.y, motion.reach));
+    else
+      filter_.learn (example_->spectra, example_->rate);
+    return {};
+  }));
+  if (example_)
+    filter_.renew ();
+  example_.reset ();
   if (age_ == 1) {
     usual_peak_ = found.peak;
     usual_score_ = found.score;
@@ -232,6 +253,7 @@ Expected<> CorrelationTracker::correct (const FrameTensors &frame, double x, dou
   age_ = 0;
   lost_ = false;
   unsure_ = 0;
+  example_.reset ();
   TRY (colours_.learn (frame.colours, x_, y_, width_, height_, 1));
   const double cell = side () / kGrid;
   CorrelationFilter fresh;
@@ -256,7 +278,7 @@ Expected<> CorrelationTracker::learn (const FrameTensors &frame, const Found &fo
   TRY (colours_.learn (frame.colours, x_, y_, width (), height (), rate));
   if (sizes)
     return sizes_.learn (frame, x_, y_, width (), height (), rate);
-  filter_.learn (TRY (surroundings (frame, x_, y_)), rate);
+  example_ = { TRY (surroundings (frame, x_, y_)), rate };
   return {};
 }
 

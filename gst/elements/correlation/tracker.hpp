@@ -11,6 +11,8 @@
 // looked for where it was, and at the places of the whole frame that have its colours.
 #pragma once
 
+#include <optional>
+
 #include "cells.hpp"
 #include "colour.hpp"
 #include "confidence.hpp"
@@ -72,6 +74,12 @@ private:
   double x_ = 0, y_ = 0, width_ = 0, height_ = 0, scale_ = 1;
   unsigned age_ = 0;  // frames since the first
   CorrelationFilter filter_;
+  // What the filter learns from while the next frame is searched.
+  struct Example {
+    Complexes spectra;
+    double rate;
+  };
+  std::optional<Example> example_;
   ScaleFilter sizes_;
   ColourModel colours_;
   double usual_peak_ = 0, usual_score_ = 0;
