@@ -38,8 +38,6 @@
 //   cells.hpp         what is asked of rectangles whose edges fall between pixels
 #pragma once
 
-#include <functional>
-
 #include "anchors.hpp"
 #include "region.hpp"
 #include "strategy.hpp"
@@ -56,9 +54,6 @@ namespace cpu {
 /// and the process would end where one of them cannot start the next. Threads that are busy
 /// elsewhere are waited for some 100 ms.
 [[nodiscard]] int start_workers (const std::atomic<bool> *cancelled = nullptr);
-/// Calls `body (i)` for 0 to n - 1, in parallel. What a body does in parallel itself is shared
-/// among the threads that are idle.
-[[nodiscard]] int in_parallel (int n, const std::function<void (int)> &body);
 /// Makes the bins of an image, or its weighted pixels, and 0 in the columns from the width up to
 /// the stride; `out` lies as PixelPlane says. The image may start anywhere and have any stride.
 /// Nothing beside its pixels is read, and it may go once this returns.

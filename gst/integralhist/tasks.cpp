@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include <kernels/inthist.hpp>
+#include <kernels/cpu/in_parallel.hpp>
 
 #include "interruptible.hpp"
 

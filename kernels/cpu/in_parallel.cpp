@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "in_parallel.hpp"
+
 #include "parallel.hpp"
 
 namespace inthist::cpu {
