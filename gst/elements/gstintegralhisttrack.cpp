@@ -9,9 +9,8 @@
  * several, #integralhisttrack:feature says which one it is.
  *
  * With #integralhisttrack:method `correlation` it follows them by a correlation filter on cells of
- * gradients, by their colours, and by a filter of their size. That wants frames with three of them:
- * behind `cudaintegralhist feature=signed-gradient bins=18 weight=gradient soft=true !
- * cudaintegralhist feature=hsv ! cudaintegralimage`.
+ * gradients, by their colours, and by a filter of their size. What that wants of a frame
+ * `cudatrackfeatures` attaches.
  *
  * A target starts from the property #integralhisttrack:targets, from each
  * #GstVideoRegionOfInterestMeta or object detection of GstAnalytics that is no target's yet, or
@@ -313,7 +312,7 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
             && (state.consumer.has_found () || !metas.has_other)))
       return {};
     return error (Error::Kind::no_histogram, "method=correlation: The frames carry ",
-                  metas.missing (), ": put \"", kCorrelationProducers, "\" before ",
+                  metas.missing (), ": put ", kCorrelationProducer, " before ",
                   GST_OBJECT_NAME (trans), ", with nothing between them that drops it");
   }
   const TargetFrame frame (buffer, metas.gradients);
