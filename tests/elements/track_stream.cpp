@@ -295,13 +295,13 @@ GST_END_TEST
 /// The first frames with a histogram do not arrive.
 GST_START_TEST (lost_frames)
 {
-  check_lost ("integralhisttrack targets=8,8,12,12");
+  check_lost ("integralhisttrack method=fragments targets=8,8,12,12");
 }
 GST_END_TEST
 
 GST_START_TEST (no_histograms)
 {
-  check_none ("integralhisttrack targets=8,8,12,12");
+  check_none ("integralhisttrack method=fragments targets=8,8,12,12");
 }
 GST_END_TEST
 
