@@ -176,6 +176,22 @@ GST_START_TEST (tracks)
 }
 GST_END_TEST
 
+/// It is what the tracker wants by default. Frames that it leaves out have no track, and are no
+/// error.
+GST_START_TEST (leaves_out_frames)
+{
+  g_autoptr (GstElement) track = gst_element_factory_make ("integralhisttrack", nullptr);
+  fail_unless_equals_string (text_of_property (track, "method").c_str (), "correlation");
+  const Scene scene (160, 120);
+  Tracking tracking ("method=correlation targets=" + text_of (kFirst), kBin + " interval=3");
+  tracking.set_caps (160, 120);
+  auto picture = scene.background ();
+  scene.draw (picture, kFirst, 7);
+  for (int frame = 0; frame < 12; frame++)
+    fail_unless_equals_int (tracking.follow (picture).size (), frame % 3 == 0);
+}
+GST_END_TEST
+
 /// It runs again after a stop, with other caps, and after a flush.
 GST_START_TEST (runs_again)
 {
@@ -261,6 +277,7 @@ static Suite *track_producers_suite ()
   tcase_add_test (tests, attaches);
   tcase_add_test (tests, properties);
   tcase_add_test (tests, tracks);
+  tcase_add_test (tests, leaves_out_frames);
   tcase_add_test (tests, runs_again);
   tcase_add_test (tests, bad_settings);
   return suite;
