@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""cameras.py [--streams N] [--seconds S] [--size WxH] [--compute HOW]: many live streams
+"""cameras.py [--streams N] [--seconds S] [--size WxH] [--method HOW]: many live streams
 
 Each stream is a live source of 30 frames a second with a tracker of its own, which follows a box.
-Once a second it prints how many frames all streams had, how many passed without a histogram because
+Once a second it prints how many frames all streams had, how many passed without a track because
 they were late, and how busy the processors were. The last line says whether all streams held their
-rate; frames of the first second, while they start, may be late. --compute=eager shows what it costs
-to compute what nobody asks.
+rate; frames of the first second, while they start, may be late. --method=fragments takes the
+tracker that costs less, and --compute=eager shows what it costs to compute what nobody asks.
 
     meson devenv -C build ../examples/cameras.py
 
@@ -27,38 +27,57 @@ from gi.repository import Gst  # noqa: E402
 RATE = 30  # frames a second
 
 
+# what the tracker wants before it
+PRODUCERS = {'correlation': 'cudatrackfeatures', 'fragments': 'cudaintegralhist bins=16'}
+
+
 def launch_line(options):
-    width, height = options.size.split('x')
-    branch = (f'videotestsrc is-live=true pattern=ball ! video/x-raw,format=GRAY8,width={width},'
-              f'height={height},framerate={RATE}/1 ! cudaintegralhist name=hist%d bins=16 '
-              f'compute={options.compute} ! '
-              f'integralhisttrack targets={options.target} ! queue ! fakesink sync=true')
+    width, height = map(int, options.size.split('x'))
+    target = options.target or f'{width // 2 - 24},{height // 2 - 24},48,48'  # around the ball
+    branch = (f'videotestsrc is-live=true pattern=ball ! video/x-raw,format=I420,width={width},'
+              f'height={height},framerate={RATE}/1 ! {PRODUCERS[options.method]} name=features%d '
+              f'compute={options.compute} ! integralhisttrack method={options.method} '
+              f'targets={target} ! queue ! fakesink sync=true')
     return '  '.join(branch % i for i in range(options.streams))
 
 
-def counts(elements):
-    """(frames, late frames) of all streams, and the fewest frames of one"""
-    stats = [element.get_property('stats') for element in elements]
-    skipped = [s.get_uint64('skipped').value for s in stats]
-    frames = [s.get_uint64('frames').value + n for s, n in zip(stats, skipped)]
+def counts(streams):
+    """(frames, late frames) of all streams, and the fewest frames of one
+
+    Of a stream there are the elements that compute. Each leaves out frames that are late.
+    """
+    skipped, frames = [], []
+    for elements in streams:
+        stats = [element.get_property('stats') for element in elements]
+        skipped.append(max(s.get_uint64('skipped').value for s in stats))
+        frames.append(max(s.get_uint64('frames').value + s.get_uint64('skipped').value
+                          for s in stats))
     return sum(frames), sum(skipped), min(frames)
+
+
+def producers(element):
+    """The element, or those in it"""
+    if not isinstance(element, Gst.Bin):
+        return [element]
+    return [element.get_by_name(name) for name in ('gradients', 'colours', 'luma')]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--streams', type=int, default=16)
+    parser.add_argument('--streams', type=int, default=8)
     parser.add_argument('--seconds', type=int, default=10)
     parser.add_argument('--size', default='640x480')
     parser.add_argument('--compute', default='auto', choices=('auto', 'eager', 'on-demand'))
-    parser.add_argument('--target', default='310,230,40,80')
+    parser.add_argument('--method', default='correlation', choices=tuple(PRODUCERS))
+    parser.add_argument('--target', metavar='X,Y,WIDTH,HEIGHT')
     options = parser.parse_args()
     Gst.init(None)
     try:
         pipeline = Gst.parse_launch(launch_line(options))
     except gi.repository.GLib.Error as problem:
         sys.exit(f'cameras.py: {problem.message}')
-    elements = [pipeline.get_by_name(f'hist{i}') for i in range(options.streams)]
+    streams = [producers(pipeline.get_by_name(f'features{i}')) for i in range(options.streams)]
     bus = pipeline.get_bus()
     pipeline.set_state(Gst.State.PLAYING)
     print('second   frames     late   processors busy')
@@ -73,7 +92,7 @@ def main():
             pipeline.set_state(Gst.State.NULL)
             sys.exit(f'cameras.py: {problem.message} ({detail})')
         before, used = (seen, late), busy
-        seen, late, fewest = counts(elements)
+        seen, late, fewest = counts(streams)
         busy = sum(os.times()[:2])
         if second == 1:
             late_at_start = late

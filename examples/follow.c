@@ -156,15 +156,15 @@ static GstElement *pipeline_for (const Job *job, GError **error)
   const char *sink = job->video ? "queue max-size-buffers=2 ! videoconvert ! " TO_FILE
                                 : "videoconvert ! autovideosink name=window";
   /* what moves is found by luma, also where another histogram is there to follow by */
+  const gboolean is_other = job->feature && g_strcmp0 (job->feature, "luma") != 0;
   g_autofree char *choice =
       job->feature ? g_strdup_printf ("feature=%s", job->feature) : g_strdup ("");
-  g_autofree char *other = job->feature
-                               ? g_strdup_printf ("cudaintegralhist %s bins=%d ! ", choice, BINS)
-                               : g_strdup ("");
-  g_autofree char *rest =
-      g_strdup_printf ("cudaintegralhist bins=%d ! %s" TRACKER " name=track %s ! "
-                       "integralhistoverlay line-width=3 %s ! %s",
-                       BINS, other, choice, choice, sink);
+  g_autofree char *other =
+      is_other ? g_strdup_printf ("cudaintegralhist %s bins=%d ! ", choice, BINS) : g_strdup ("");
+  g_autofree char *rest = g_strdup_printf ("cudaintegralhist bins=%d ! %s%s name=track %s ! "
+                                           "integralhistoverlay line-width=3 %s ! %s",
+                                           BINS, other, job->feature ? FRAGMENTS_TRACKER : TRACKER,
+                                           choice, choice, sink);
   g_autoptr (GstElement) pipeline = make_pipeline (job->input, job->scene, rest, error);
   if (!pipeline)
     return NULL;

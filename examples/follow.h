@@ -7,9 +7,10 @@
 #include "report.h"
 #include "search.h"
 
-/* A larger search range than by default, as people at a few frames a second are faster than that.
- */
-#define TRACKER "integralhisttrack search-range=12 update-rate=0.1"
+#define TRACKER "cudatrackfeatures ! integralhisttrack"
+/* By histograms of one feature. A larger search range than by default, as people at a few frames a
+ * second are faster than that. */
+#define FRAGMENTS_TRACKER "integralhisttrack method=fragments search-range=12 update-rate=0.1"
 
 /* Says what to follow. */
 typedef struct {
@@ -17,7 +18,7 @@ typedef struct {
   Scene *scene;
   const Box *target;   /* or NULL: the walker of the scene, or what moves */
   const char *why;     /* it is the target, printed behind it */
-  const char *feature; /* nick of what is followed by; NULL for luma */
+  const char *feature; /* nick of what fragments are followed by; NULL for no fragments */
   const char *video;   /* to write, of ten seconds at most; NULL for a window */
   guint64 limit;       /* of frames, 0 for none */
 } Job;

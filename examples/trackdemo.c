@@ -6,7 +6,8 @@
  *   trackdemo [--target X,Y,WIDTH,HEIGHT] [--feature NICK] [--output FOLDER] [--frames N] INPUT
  *
  * The input is a FILE, a URI, /dev/videoN or --test, a street that is drawn (scene.h). In the
- * street it follows the walker, and says how well, as the scene knows where the walker is.
+ * street it follows the walker by the fragments tracker, which notices that a column hides him
+ * wholly, and says how well, as the scene knows where the walker is.
  * Elsewhere and without a target it finds something that moves, by the histograms of small cells in
  * the first frames.
  */
@@ -87,8 +88,10 @@ static gboolean demonstrate (const Job *job, const char *folder, GError **error)
                  "again: meson configure build -Doverlay=enabled && meson compile -C build");
     return FALSE;
   }
-  g_print ("Tracking with " TRACKER "%s%s\n", job->feature ? " feature=" : "",
-           job->feature ? job->feature : "");
+  if (job->feature)
+    g_print ("Tracking with " FRAGMENTS_TRACKER " feature=%s\n", job->feature);
+  else
+    g_print ("Tracking with " TRACKER "\n");
   return !folder && window_works () ? show (job, error) : record (*job, folder, error);
 }
 
@@ -123,7 +126,8 @@ int main (int argc, char **argv)
     { "target", 't', 0, G_OPTION_ARG_STRING, &target,
       "What to follow from the first frame on (what moves first)", "X,Y,WIDTH,HEIGHT" },
     { "feature", 0, 0, G_OPTION_ARG_STRING, &feature,
-      "What to follow it by, as hue-saturation; see gst-inspect-1.0 cudaintegralhist (luma)",
+      "Follow it by the fragments tracker and this feature, as hue-saturation; see "
+      "gst-inspect-1.0 cudaintegralhist",
       "NICK" },
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &folder,
       "Write files there, also where there is a display (the current folder)", "FOLDER" },
@@ -185,7 +189,9 @@ int main (int argc, char **argv)
               .scene = scene,
               .target = target ? &box : NULL,
               .why = "",
-              .feature = g_strcmp0 (feature, "luma") == 0 ? NULL : feature,
+              .feature = feature ? feature
+                         : test  ? "luma"
+                                 : NULL,
               .limit = frames };
   const gboolean ok = demonstrate (&job, folder, &error);
   if (!ok)

@@ -16,10 +16,8 @@
 
 namespace integralhist {
 
-/// The elements that give all that is wanted.
-inline constexpr char kCorrelationProducers[] =
-    "cudaintegralhist feature=signed-gradient bins=18 weight=gradient soft=true ! "
-    "cudaintegralhist feature=hsv ! cudaintegralimage";
+/// The element that gives all that is wanted.
+inline constexpr char kCorrelationProducer[] = "cudatrackfeatures";
 
 /// What a frame carries of it; null where something is missing, or has other settings.
 struct CorrelationMetas {

@@ -3,15 +3,13 @@
  * SECTION:element-integralhisttrack
  * @title: integralhisttrack
  *
- * Follows targets from frame to frame by the histograms of their fragments (Adam, Rivlin and
- * Shimshoni, CVPR 2006), which it asks of the integral histogram that `cudaintegralhist` has
- * attached. With a histogram on a GPU the search is done there. Where elements in a row attached
- * several, #integralhisttrack:feature says which one it is.
+ * Follows targets from frame to frame by a correlation filter on cells of gradients, by their
+ * colours, and by a filter of their size. What that wants of a frame `cudatrackfeatures` attaches.
  *
- * With #integralhisttrack:method `correlation` it follows them by a correlation filter on cells of
- * gradients, by their colours, and by a filter of their size. That wants frames with three of them:
- * behind `cudaintegralhist feature=signed-gradient bins=18 weight=gradient soft=true !
- * cudaintegralhist feature=hsv ! cudaintegralimage`.
+ * With #integralhisttrack:method `fragments` it follows them by the histograms of their fragments
+ * (Adam, Rivlin and Shimshoni, CVPR 2006), which wants one integral histogram, as
+ * `cudaintegralhist bins=16` attaches it. With a histogram on a GPU the search is done there. Where
+ * elements in a row attached several, #integralhisttrack:feature says which one it is.
  *
  * A target starts from the property #integralhisttrack:targets, from each
  * #GstVideoRegionOfInterestMeta or object detection of GstAnalytics that is no target's yet, or
@@ -39,7 +37,7 @@
  * ## Example launch line
  * |[
  * gst-launch-1.0 filesrc location=video.mp4 ! decodebin ! videoconvert ! \
- *     cudaintegralhist bins=16 ! integralhisttrack targets="210,117,30,100" ! \
+ *     cudatrackfeatures ! integralhisttrack targets="210,117,30,100" ! \
  *     integralhistoverlay ! videoconvert ! autovideosink
  * ]| follows what is in the box in the first frame.
  */
@@ -72,8 +70,10 @@ constexpr double kLeastDrag = 4;                 // pixels each way; less is a c
 
 enum class Method { fragments, correlation };
 
+#define OF_FRAGMENTS "method=fragments: "  // before what one method alone uses
+
 struct TrackProperties {
-  Method method = Method::fragments;
+  Method method = Method::correlation;
   std::string feature;
   bool detections = true, navigation = true;
   ListOptions list;
@@ -83,9 +83,12 @@ struct TrackProperties {
 GType method_get_type ()
 {
   static const GEnumValue values[] = {
-    { int (Method::fragments), "By the histograms of its fragments", "fragments" },
+    { int (Method::fragments),
+      "By the histograms of its fragments; wants cudaintegralhist before it, as with bins=16",
+      "fragments" },
     { int (Method::correlation),
-      "By a correlation filter on gradients, its colours, and a filter of its size",
+      "By a correlation filter on gradients, its colours, and a filter of its size; wants "
+      "cudatrackfeatures before it",
       "correlation" },
     { 0, nullptr, nullptr },
   };
@@ -96,13 +99,10 @@ GType method_get_type ()
 PropertyTable<TrackProperties> make_table ()
 {
   PropertyTable<TrackProperties> table;
-  table.choice (
-      "method", FIELD (method), method_get_type (), kPlaying,
-      "How to follow targets. Correlation wants frames with more than one histogram, and "
-      "the properties feature, measure, min-confidence, quantile, scale-search, "
-      "search-range, strips and update-rate are not for it; when it is set later, targets "
-      "start again where they are");
-  table.text ("feature", FIELD (feature), kPlaying, kFeatureBlurb,
+  table.choice ("method", FIELD (method), method_get_type (), kPlaying,
+                "How to follow targets. When it is set later, they start again where they are");
+  table.text ("feature", FIELD (feature), kPlaying,
+              g_intern_string (joined (OF_FRAGMENTS, kFeatureBlurb).c_str ()),
               [] (const std::string &text) { return parse_feature (text); });
   table.text ("targets", FIELD (list.targets), kPlaying,
               "Boxes \"x,y,width,height;...\" in pixels of the first frame to follow from there, "
@@ -110,13 +110,13 @@ PropertyTable<TrackProperties> make_table ()
               "targets that it gave before are dropped, and these start in the next frame",
               [] (const std::string &text) { return parse_regions (text, "targets"); });
   table.flag ("detections", FIELD (detections), kPlaying,
-              "Follow each region of interest, and object detection of GstAnalytics, of a frame. "
-              "One that is a target's, also a lost one's, says where that target is and how large; "
-              "another starts a target");
+              "Follow each region of interest of a frame, and, with GStreamer 1.24 or newer, each "
+              "object detection of GstAnalytics. One that is a target's, also a lost one's, says "
+              "where that target is and how large; another starts a target");
   table.number<guint> ("max-misses", FIELD (list.max_misses), 0, G_MAXUINT, kPlaying,
-                       "After how many frames with detections in a row, none of which is its, a "
-                       "target is lost that had some; a frame without any counts where one is "
-                       "overdue by the usual interval; 0 for never");
+                       "A target that was detected is lost once so many frames in a row had "
+                       "detections, but none of it; 0 for never. A frame without any counts, too, "
+                       "where one with some is overdue by the usual interval");
   table.text ("area", FIELD (list.area), kPlaying,
               "Regions \"x,y,width,height;...\" in pixels of the frame: detections with their "
               "middle outside start nothing, and a target whose middle leaves them ends; empty for "
@@ -126,6 +126,7 @@ PropertyTable<TrackProperties> make_table ()
               "Follow what the mouse draws a box around in a video window; a click on a target "
               "drops it, until upstream detects it again");
   table.choice ("measure", FIELD (track.measure), GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, kPlaying,
+                OF_FRAGMENTS
                 "How to compare a patch and its model; linear compares no histograms, and is an "
                 "error",
                 [] (const TrackProperties &properties) -> Expected<> {
@@ -136,25 +137,33 @@ PropertyTable<TrackProperties> make_table ()
                   return {};
                 });
   table.number<double> ("quantile", FIELD (track.quantile), 0, 1, kPlaying,
+                        OF_FRAGMENTS
                         "Which of the patches' distances, from 0 for the least to 1 for the "
                         "largest, is that of a position; the patches above it may be hidden");
   table.number<guint> ("search-range", FIELD (track.search_range), 1, 256, kPlaying,
+                       OF_FRAGMENTS
                        "How far a target moves at most from frame to frame, in pixels each way");
   table.number<guint> ("strips", FIELD (track.strips), 1, 32, kPlaying,
+                       OF_FRAGMENTS
                        "How many strips of patches a box is cut into along each side, each of two "
                        "patches; for targets that start from now on");
   table.number<double> ("update-rate", FIELD (track.update_rate), 0, 1, kPlaying,
+                        OF_FRAGMENTS
                         "How much of a patch's histogram goes into its model with each frame, for "
-                        "patches that agree, and none while the target may be hidden; 0 keeps the "
-                        "first frame's models, as the paper does, 0.1 follows slow changes");
+                        "patches that agree, and none while the target may be hidden. 0 keeps the "
+                        "first frame's models, as in the paper; 0.1 follows slow changes, and is "
+                        "better on most video");
   table.flag ("scale-search", FIELD (track.scale_search), kPlaying,
-              "Look for the target 5 % smaller and larger, too");
+              OF_FRAGMENTS "Look for the target 5 % smaller and larger, too");
   table.number<guint> ("lost-after", FIELD (track.lost_after), 0, 1000, kPlaying,
-                       "After how many bad frames in a row a target is lost; 0 for never");
+                       "After how many bad frames in a row a target is lost; 0 for never. A frame "
+                       "is bad with a confidence below 0.5, and with method=fragments below "
+                       "min-confidence");
   table.number<guint> ("forget-after", FIELD (list.forget_after), 0, G_MAXUINT, kPlaying,
                        "After how many frames a lost target is given up, unless it is one of the "
                        "property targets; 0 for never");
   table.number<double> ("min-confidence", FIELD (track.min_confidence), 0, 1, kPlaying,
+                        OF_FRAGMENTS
                         "Below which confidence a frame is bad; confidence is how much less the "
                         "best position costs than half of those nearby, 0 to 1. Where all "
                         "positions are the same, as of a flat target on a flat ground, it is 0 and "
@@ -175,7 +184,7 @@ struct State {
 
   // of the streaming thread
   TargetList targets;
-  Method method = Method::fragments;  // of the last frame
+  Method method = Method::correlation;  // of the last frame
   GstClockTime last_stream_time = GST_CLOCK_TIME_NONE;
 
   std::mutex mutex;  // guards the mouse, which comes from downstream
@@ -313,8 +322,11 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
             && (state.consumer.has_found () || !metas.has_other)))
       return {};
     return error (Error::Kind::no_histogram, "method=correlation: The frames carry ",
-                  metas.missing (), ": put \"", kCorrelationProducers, "\" before ",
-                  GST_OBJECT_NAME (trans), ", with nothing between them that drops it");
+                  metas.missing (), ": put ", kCorrelationProducer, " before ",
+                  GST_OBJECT_NAME (trans), ", with nothing between them that drops it",
+                  state.consumer.find (buffer, properties.feature)
+                      ? "; or set method=fragments, which follows by one integral histogram"
+                      : "");
   }
   const TargetFrame frame (buffer, metas.gradients);
   const FrameTensors tensors = metas.tensors ();
@@ -436,7 +448,7 @@ static void gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass
   g_autoptr (GstCaps) caps = gst_caps_from_string ("video/x-raw(ANY)");
   Element::init_class (klass,
                        { "Integral histogram tracker", "Filter/Analyzer/Video",
-                         "Follows targets by the integral histogram that cudaintegralhist attaches",
+                         "Follows targets by what cudatrackfeatures or cudaintegralhist attaches",
                          caps, caps });
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
   trans_class->stop = GST_DEBUG_FUNCPTR (gst_integral_hist_track_stop);

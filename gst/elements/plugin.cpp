@@ -3,6 +3,7 @@
 
 GST_ELEMENT_REGISTER_DECLARE (cudaintegralhist)
 GST_ELEMENT_REGISTER_DECLARE (cudaintegralimage)
+GST_ELEMENT_REGISTER_DECLARE (cudatrackfeatures)
 GST_ELEMENT_REGISTER_DECLARE (integralhistlikelihood)
 GST_ELEMENT_REGISTER_DECLARE (integralhistoverlay)
 GST_ELEMENT_REGISTER_DECLARE (integralhisttrack)
@@ -16,6 +17,7 @@ static gboolean plugin_init (GstPlugin *plugin)
 #endif
   return GST_ELEMENT_REGISTER (cudaintegralhist, plugin)
          && GST_ELEMENT_REGISTER (cudaintegralimage, plugin)
+         && GST_ELEMENT_REGISTER (cudatrackfeatures, plugin)
          && GST_ELEMENT_REGISTER (integralhistlikelihood, plugin)
          && GST_ELEMENT_REGISTER (integralhisttrack, plugin);
 }

@@ -267,6 +267,18 @@ const PropertyTable<ProducerProperties> &producer_properties (Content content)
   return content == Content::bins ? of_histograms : of_tables;
 }
 
+const PropertyTable<ProducerProperties> &shared_producer_properties ()
+{
+  static const auto shared = [] {
+    auto table = make_table (Content::bins);
+    table.keep ({ "backend", "cuda-device-id", "cuda-device-ids", "download", "compute",
+                  "async-depth", "max-tensors", "max-device-memory", "sync", "interval",
+                  "tuning-time", "qos" });
+    return table;
+  }();
+  return shared;
+}
+
 Expected<> ProducerProperties::check (Content content) const
 {
   TRY (producer_properties (content).check (*this));

@@ -63,4 +63,8 @@ struct ProducerProperties {
 /// Returns the properties of the element that computes such content.
 const PropertyTable<ProducerProperties> &producer_properties (inthist::Content content);
 
+/// Returns those that say where, when and in how much memory to compute, for an element that has
+/// producers in it. An integral image has all but cuda-device-ids and max-device-memory.
+const PropertyTable<ProducerProperties> &shared_producer_properties ();
+
 }  // namespace integralhist

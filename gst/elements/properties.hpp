@@ -4,8 +4,11 @@
 // value. The table installs, sets, gets and checks them.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -111,6 +114,17 @@ public:
   void add (GParamSpec *spec, Set set, Get get, Check check = nullptr)
   {
     rows_.push_back ({ spec, std::move (set), std::move (get), std::move (check) });
+  }
+
+  /// Leaves out all others than these; before the table is installed.
+  void keep (std::initializer_list<std::string_view> names)
+  {
+    std::erase_if (rows_, [&] (const Row &row) {
+      if (std::ranges::count (names, std::string_view (row.spec->name)) > 0)
+        return false;
+      g_param_spec_unref (g_param_spec_ref_sink (row.spec));
+      return true;
+    });
   }
 
   /// Installs the properties with ids from 1 on. Returns the id after the last.

@@ -11,18 +11,19 @@ NAME.mp4 beside NAME_groundtruth.txt, or a folder with groundtruth_rect.txt and 
 (also in img/), as those of OTB (Wu, Lim and Yang 2013). A line of truth is "x y width height" of a
 frame; the first pixel is 1. The tracker gets the first box.
 
---settings are properties of integralhisttrack, and --counted those of cudaintegralhist ("bins=16",
-of gray frames; frames keep their colours where it is given); each of them adds rows to every
-sequence. With method=correlation in --settings the frames have all that this method wants, whatever
---counted says. --opencv adds OpenCV's trackers over the same frames: csrt, kcf, mil and mosse with
-their defaults, and kcf-raw, which has no threshold of detection. All frames are decoded before.
+--settings are properties of integralhisttrack; each adds rows to every sequence. With
+method=fragments among them --counted are properties of cudaintegralhist ("bins=16", of gray frames;
+frames keep their colours where it is given), and each adds rows, too. --opencv adds OpenCV's
+trackers over the same frames: csrt, kcf, mil and mosse with their defaults, and kcf-raw, which has
+no threshold of detection. All frames are decoded before.
 
 --starts follows from N boxes: the first true box, eight that are shifted by a tenth of it, and four
 of 0.8 to 1.2 times its size, as OTB's spatial robustness has them (N up to 13). --restart starts
 again five frames after each failure, as VOT does; a failure is an overlap of 0.
 
---check fails where a sequence falls behind the published result of this tracker (OTB-2013, FRAG)
-with the first of the settings. --at-least fails where the mean AUC of the first of them is less.
+--check fails where a sequence falls behind the published result of the fragments tracker (OTB-2013,
+FRAG) with the first of the settings. --at-least fails where the mean AUC of the first of them is
+less.
 
     overlap    mean of intersection over union
     error      mean distance of the centres, pixels

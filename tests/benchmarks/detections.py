@@ -50,8 +50,7 @@ except ImportError as error:
 from scores import overlap
 
 BEFORE = {
-    "correlation": "cudaintegralhist feature=signed-gradient bins=18 weight=gradient soft=true ! "
-                   "cudaintegralhist feature=hsv ! cudaintegralimage",
+    "correlation": "cudatrackfeatures",
     "fragments": "cudaintegralhist bins=16",
 }
 # What holds with a detector of every tenth frame: of one target, of many.
@@ -112,8 +111,8 @@ def detect(truth, options):
 
 def follow(path, detections, settings, backend):
     """[{id: box}] of each frame: tracks that are not lost"""
-    method = "correlation" if "method=correlation" in settings else "fragments"
-    count = re.sub(r"\b(cudaintegral\w+)", rf"\1 backend={backend}", BEFORE[method])
+    method = "fragments" if "method=fragments" in settings else "correlation"
+    count = re.sub(r"\b(cuda\w+)", rf"\1 backend={backend}", BEFORE[method])
     source = Gst.parse_launch(f'filesrc location="{path}" ! decodebin ! videoconvert ! '
                               "video/x-raw,format=I420 ! appsink name=out sync=false max-buffers=4")
     tracker = Gst.parse_launch("appsrc name=in format=time block=true max-bytes=4000000 ! "

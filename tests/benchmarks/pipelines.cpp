@@ -93,8 +93,9 @@ public:
     gst_element_link_filtered (source, element_, caps);
     GstElement *last = element_;
     if (!run.track.empty ()) {
-      last = gst_parse_launch (("integralhisttrack lost-after=0 targets=" + run.track).c_str (),
-                               nullptr);
+      last = gst_parse_launch (
+          ("integralhisttrack method=fragments lost-after=0 targets=" + run.track).c_str (),
+          nullptr);
       gst_bin_add (GST_BIN (pipeline_), last);
       gst_element_link (element_, last);
     }

@@ -9,8 +9,6 @@ import time
 
 from sequences import play
 
-CORRELATION = ("cudaintegralhist feature=signed-gradient bins=18 weight=gradient soft=true ! "
-               "cudaintegralhist feature=hsv ! cudaintegralimage")
 OPENCV = {"csrt": "TrackerCSRT", "kcf": "TrackerKCF", "kcf-raw": "TrackerKCF",
           "mil": "TrackerMIL", "mosse": "legacy.TrackerMOSSE"}
 
@@ -35,13 +33,13 @@ class IntegralHistTrack:
 
     def __init__(self, backend, settings, counted):
         self.name = " ".join(filter(None, (settings or "defaults", counted)))
-        if "method=correlation" in settings:
-            elements = CORRELATION
+        if "method=fragments" not in settings:
+            elements = "cudatrackfeatures"
         elif counted:
             elements = f"cudaintegralhist {counted}"
         else:
             elements = "video/x-raw,format=GRAY8 ! cudaintegralhist bins=16"
-        count = re.sub(r"\b(cudaintegral\w+)", rf"\1 backend={backend}", elements)
+        count = re.sub(r"\b(cuda\w+)", rf"\1 backend={backend}", elements)
         self.elements = f"videoconvert ! {count} ! integralhisttrack {settings}"
 
     def follow(self, clip, first, box, cost):

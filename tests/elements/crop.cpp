@@ -319,7 +319,7 @@ GST_START_TEST (tracks)
   const GstVideoRectangle part = { 31, 17, 101, 85 };
   const std::string caps = caps_of ("GRAY8", part.w, part.h),
                     line = "cudaintegralhist backend=cpu bins=16 tuning-time=0 ! "
-                           "integralhisttrack targets=20,30,24,20";
+                           "integralhisttrack method=fragments targets=20,30,24,20";
   const GstVideoInfo tight = info_of (caps);
   Alone cropped (line, caps), plain (line, caps);
   GstBuffer *const background = padded_noise (picture, 9);

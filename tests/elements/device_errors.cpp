@@ -123,7 +123,7 @@ GST_START_TEST (fault)
        { "task-bins=2", "task-bins=2 regions=0,0,9,9", "task-bins=3 max-device-memory=30000",
          "task-bins=1 sync=true regions=1,1,5,5", "task-bins=1 download=eager",
          // those who ask for the histogram leave it to its producer to say so
-         "task-bins=2 ! integralhisttrack targets=8,8,20,20",
+         "task-bins=2 ! integralhisttrack method=fragments targets=8,8,20,20",
          "task-bins=2 ! queue ! integralhistlikelihood",
          "task-bins=2 regions=3,3,9,9 ! integralhistoverlay regions=3,3,20,20" })
     check_one_error (where + " bins=16 cuda-device-ids=" + ids + " " + how,

@@ -327,7 +327,8 @@ static bool keeps_up (const char *behind)
 GST_START_TEST (live)
 {
   const char *const behinds[] = {
-    "sync=true ! ", "async-depth=2 ! queue ! integralhisttrack targets=9,9,30,30 ! "
+    "sync=true ! ",
+    "async-depth=2 ! queue ! integralhisttrack method=fragments targets=9,9,30,30 ! "
   };
   fail_unless (one_of_three ([behind = behinds[__i__]] { return keeps_up (behind); }),
                "in each of three attempts the delay was too long, or no histogram came");

@@ -65,7 +65,7 @@ const struct {
   { "frames in flight", "", "" },
   { "sync", "sync=true", "" },
   { "regions", "regions=3,3,50,50", "" },
-  { "a tracker that waits", "", "integralhisttrack targets=9,9,50,50 ! " },
+  { "a tracker that waits", "", "integralhisttrack method=fragments targets=9,9,50,50 ! " },
   { "a likelihood map that waits", "", "integralhistlikelihood step=16 ! " },
   { "a likelihood map that computes", "compute=on-demand", "integralhistlikelihood step=16 ! " },
   { "an overlay that waits", "", "integralhistoverlay regions=9,9,50,50 histograms=true ! " },
@@ -73,7 +73,7 @@ const struct {
   { "pretended devices, sync", "cuda-device-ids=0,1 sync=true regions=3,3,50,50", "" },
   { "rounds", "max-device-memory=300000000", "" },
   { "rounds that are waited for", "max-device-memory=300000000",
-    "queue ! integralhisttrack targets=9,9,50,50 ! " },
+    "queue ! integralhisttrack method=fragments targets=9,9,50,50 ! " },
   { "pretended devices that a likelihood map waits for", "compute=on-demand cuda-device-ids=0,1",
     "integralhistlikelihood step=16 ! " },
 };

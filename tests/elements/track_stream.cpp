@@ -4,10 +4,6 @@
 // settings change, seeks come, and what goes wrong is one error.
 #include <gst/video/navigation.h>
 
-#if HAVE_ANALYTICS
-#include <gst/analytics/analytics.h>
-#endif
-
 #include "missing.hpp"
 #include "tracking.hpp"
 
@@ -88,65 +84,6 @@ GST_START_TEST (detected_on_each_frame)
   while (!lost.follow (black).empty ())
     fail_unless (++frames < 20, "not forgotten");
   fail_unless (frames > 10, "forgotten after %d frames", frames);
-}
-GST_END_TEST
-
-/// The same with GstAnalytics, which also says what is lost.
-GST_START_TEST (with_analytics)
-{
-#if HAVE_ANALYTICS
-  const Scene scene (160, 120);
-  Tracking tracking ("lost-after=2");
-  tracking.set_caps (160, 120);
-  int lost_frames = 0;
-  for (int frame = 0; frame < 40; frame++) {
-    auto picture = scene.background ();
-    if (frame < 25)
-      scene.draw (picture, way (frame), 7);
-    const auto detect = [&] (GstBuffer *buffer) {
-      const Place place = way (frame);
-      GstAnalyticsODMtd mtd;
-      fail_unless (gst_analytics_relation_meta_add_od_mtd (
-          gst_buffer_add_analytics_relation_meta (buffer), g_quark_from_string ("face"), place.x,
-          place.y, place.width, place.height, 0.9f, &mtd));
-    };
-    GstBuffer *buffer = frame == 3 ? tracking.push (picture, detect) : tracking.push (picture);
-    fail_unless (buffer);
-    GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (buffer);
-    fail_unless ((frame >= 3) == (relations != nullptr));
-    GstAnalyticsTrackingMtd track;
-    gpointer state = nullptr;
-    int tracks = 0;
-    while (relations
-           && gst_analytics_relation_meta_iterate (
-               relations, &state, gst_analytics_tracking_mtd_get_mtd_type (), &track)) {
-      guint64 id;
-      GstClockTime first, last;
-      gboolean lost;
-      fail_unless (gst_analytics_tracking_mtd_get_info (&track, &id, &first, &last, &lost));
-      fail_unless (id == 1 && first == 3 * 40 * GST_MSECOND);
-      fail_unless (lost || last == GST_BUFFER_PTS (buffer));
-      lost_frames += lost;
-      tracks++;
-      GstAnalyticsODMtd where;
-      fail_unless (gst_analytics_relation_meta_get_direct_related (
-                       relations, track.id, GST_ANALYTICS_REL_TYPE_ANY,
-                       gst_analytics_od_mtd_get_mtd_type (), nullptr, &where)
-                   || gst_analytics_relation_meta_get_od_mtd (relations, track.id - 1, &where));
-      Place at;
-      float confidence;
-      fail_unless (gst_analytics_od_mtd_get_location (&where, &at.x, &at.y, &at.width, &at.height,
-                                                      &confidence));
-      if (frame < 25)
-        fail_unless (std::abs (at.x - way (frame).x) <= 1 && std::abs (at.y - way (frame).y) <= 1);
-    }
-    fail_unless_equals_int (tracks, frame >= 3);
-    gst_buffer_unref (buffer);
-  }
-  fail_unless (lost_frames > 5 && lost_frames < 15, "lost for %d frames", lost_frames);
-#else
-  printf ("SKIP: tracks of GstAnalytics: this build has none (GStreamer 1.24)\n");
-#endif
 }
 GST_END_TEST
 
@@ -295,13 +232,13 @@ GST_END_TEST
 /// The first frames with a histogram do not arrive.
 GST_START_TEST (lost_frames)
 {
-  check_lost ("integralhisttrack targets=8,8,12,12");
+  check_lost ("integralhisttrack method=fragments targets=8,8,12,12");
 }
 GST_END_TEST
 
 GST_START_TEST (no_histograms)
 {
-  check_none ("integralhisttrack targets=8,8,12,12");
+  check_none ("integralhisttrack method=fragments targets=8,8,12,12");
 }
 GST_END_TEST
 
@@ -389,7 +326,6 @@ static Suite *track_stream_suite ()
   tcase_set_timeout (tcase, 60);
   tcase_add_test (tcase, from_detections);
   tcase_add_test (tcase, detected_on_each_frame);
-  tcase_add_test (tcase, with_analytics);
   tcase_add_test (tcase, from_the_mouse);
   tcase_add_test (tcase, caps_change);
   tcase_add_test (tcase, seek);

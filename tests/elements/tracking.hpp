@@ -91,13 +91,15 @@ private:
   const std::vector<guint8> background_;
 };
 
+/// Follows by fragments, unless the properties say otherwise.
 class Tracking {
 public:
   explicit Tracking (const std::string &properties,
                      const std::string &producer = "cudaintegralhist bins=16 backend=cpu")
-      : harness_ (gst_harness_new_parse ((producer + (producer.empty () ? "" : " ! ")
-                                          + "integralhisttrack name=track " + properties)
-                                             .c_str ())),
+      : harness_ (
+          gst_harness_new_parse ((producer + (producer.empty () ? "" : " ! ")
+                                  + "integralhisttrack name=track method=fragments " + properties)
+                                     .c_str ())),
         bus_ (gst_bus_new ())
   {
     gst_element_set_bus (harness_->element, bus_);

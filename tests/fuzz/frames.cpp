@@ -70,11 +70,11 @@ Setup make_setup (const std::string &backend, Random &random)
               backend.c_str (), random.one_of ({ "auto", "eager", "on-demand" }),
               setup.strategy.c_str (), setup.interval, random.between (1, 4), random.with (0.2));
   if (random.with (0.2) && !setup.tables)
-    setup.line +=
-        random.one_of ({ " ! integralhistlikelihood messages=true mode=gray",
-                         " ! integralhistlikelihood mode=blend step=5",
-                         " ! integralhisttrack targets=0,0,9,9;0,0,200,100 update-rate=0.3",
-                         " ! integralhisttrack targets=-1,-3,9,19 ! integralhistoverlay" });
+    setup.line += random.one_of (
+        { " ! integralhistlikelihood messages=true mode=gray",
+          " ! integralhistlikelihood mode=blend step=5",
+          " ! integralhisttrack method=fragments targets=0,0,9,9;0,0,200,100 update-rate=0.3",
+          " ! integralhisttrack method=fragments targets=-1,-3,9,19 ! integralhistoverlay" });
   return setup;
 }
 

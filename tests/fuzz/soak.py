@@ -46,8 +46,9 @@ class Soak:
             f"video/x-raw,format=I420,width={width},height={height},framerate={args.fps}/1 ! "
             f"cudaintegralhist name=hist backend={args.backend} compute={args.compute} bins={BINS} "
             f"qos=true regions=0,0,64,64 ! tee name=t "
-            f"t. ! queue max-size-buffers=4 ! integralhisttrack targets=8,8,64,64 ! "
-            f"integralhistoverlay ! fakesink name=sink qos=true sync=true "
+            f"t. ! queue max-size-buffers=4 ! "
+            f"integralhisttrack method=fragments targets=8,8,64,64 ! integralhistoverlay ! "
+            f"fakesink name=sink qos=true sync=true "
             f"t. ! queue leaky=downstream max-size-buffers=4 ! "
             f"appsink name=app sync=false max-buffers=2 drop=true")
         self.hist = self.pipeline.get_by_name("hist")

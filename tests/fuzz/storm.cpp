@@ -47,7 +47,8 @@ public:
         + hist
         + " bins=8 regions=0,0,1,1 ! queue leaky=downstream max-size-buffers=3 max-size-time=0 ! "
           "tee name=tee allow-not-linked=true "
-          "tee. ! queue ! integralhisttrack name=track targets=1,1,8,8 ! integralhistoverlay "
+          "tee. ! queue ! integralhisttrack name=track method=fragments targets=1,1,8,8 ! "
+          "integralhistoverlay "
           "name=overlay ! "
           "appsink name=first drop=true max-buffers=3 sync=false async=false "
           "tee. ! queue ! cudaintegralimage name=image squared=true "
@@ -263,7 +264,8 @@ private:
     static constexpr struct {
       const char *elements, *behind;  // the backend; null where nothing computes
     } kBranches[] = {
-      { "integralhisttrack targets=0,0,9,9 ! integralhistoverlay", nullptr },
+      { "integralhisttrack method=fragments targets=0,0,9,9 ! integralhistoverlay", nullptr },
+      { "cudatrackfeatures tuning-time=0 backend=", " ! integralhisttrack targets=0,0,9,9" },
       { "integralhistlikelihood", nullptr },
       { "cudaintegralimage tuning-time=0 regions=0,0,1,1 backend=", "" },
       { "cudaintegralhist tuning-time=0 bins=3 cuda-device-ids=0,1,2 backend=", "" },

@@ -259,7 +259,8 @@ GST_START_TEST (track)
     Pipeline pipeline ("videotestsrc pattern=ball num-buffers=" + std::to_string (kCount)
                        + " ! video/x-raw,format=GRAY8,width=320,height=240 ! "
                          "cudaintegralhist bins=16 backend=cpu compute="
-                       + compute + " ! integralhisttrack targets=20,100,60,60 ! fakesink");
+                       + compute
+                       + " ! integralhisttrack method=fragments targets=20,100,60,60 ! fakesink");
     pipeline.set_state (GST_STATE_PLAYING);
     std::string all;
     for (int i = 0; i < kCount; i++) {

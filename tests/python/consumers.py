@@ -58,7 +58,7 @@ class Run:
 
 CONSUMERS = [
     'integralhistlikelihood model=60,40,30,30 messages=true',
-    'integralhisttrack targets="60,40,40,40;10,10,30,50"',
+    'integralhisttrack method=fragments targets="60,40,40,40;10,10,30,50"',
     'integralhistoverlay regions="60,40,40,40"',
 ]
 

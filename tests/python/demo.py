@@ -111,6 +111,7 @@ class Demo(unittest.TestCase):
     def test_scene(self):
         """The walker is followed, and what is said of it is so"""
         said = self.demo('--test')
+        self.assertIn('update-rate=0.1 feature=luma\n', said)
         self.assertIn('Following', said)
         rows = re.findall(r'^  (seen|half or more hidden) +(\d+) +(\d+) +([\d.]+)$', said, re.M)
         (_, seen, followed, overlap), (_, hidden, followed_hidden, overlap_hidden) = rows
@@ -169,15 +170,17 @@ class Demo(unittest.TestCase):
 
     def test_file_is_not_graded(self):
         """Nobody knows what is right in a file"""
-        for arguments in (), ('--target', '0,0,40,40'):
+        black = '--target', '0,0,40,40'
+        for arguments in (), black, (*black, '--feature', 'luma'):
             said = self.demo(*arguments, self.clip)
             self.assertRegex(said, r'\d+ frames with 1 target; .* reported one as lost in \d')
             self.assertNotRegex(said, 'overlap|followed')
-        # black on black is never lost, but is nowhere in particular
+        # by its fragments black on black is never lost, but is nowhere in particular
         self.assertIn('as lost in 0,\nand could not tell one from what is around it in', said)
 
     def test_what_moves(self):
         said = self.demo(self.clip)
+        self.assertIn('Tracking with cudatrackfeatures ! integralhisttrack\n', said)
         self.assertIn(self.file('trackdemo.webm'), said)
         self.assertIn(self.file('trackdemo.png'), said)
         box_text, start = re.search(r'Following (\S+), which moves; from frame (\d+)',

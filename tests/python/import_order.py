@@ -29,6 +29,7 @@ def picture(width, height):
 
 PICTURE = picture(64, 48)
 HISTOGRAM = 'cudaintegralhist backend=cpu tuning-time=0'
+FRAGMENTS = f'{HISTOGRAM} ! integralhisttrack method=fragments'
 IMAGE = 'cudaintegralimage backend=cpu tuning-time=0'
 INT_MAX, INT_MIN = 2**31 - 1, -2**31
 
@@ -58,7 +59,7 @@ NUMBERS = {  # of the properties that say themselves what is out of range
         'interval=2147483648', 'tuning-time=60001', 'task-bins=257', 'cuda-device-id=-2'],
     IMAGE: [
         'async-depth=0', 'async-depth=65', 'interval=0', 'tuning-time=60001', 'cuda-device-id=-2'],
-    f'{HISTOGRAM} ! integralhisttrack': [
+    FRAGMENTS: [
         'search-range=0', 'search-range=100000', 'strips=0', 'strips=100000', 'quantile=-1',
         'quantile=2', 'lost-after=4000000000', 'update-rate=1.5', 'min-confidence=-0.1'],
     f'{HISTOGRAM} ! integralhistlikelihood': [
@@ -101,7 +102,7 @@ def refused_settings():
     """(launch line, a part of what it must say)"""
     for text, why in REGIONS:
         yield f'{PICTURE} ! {HISTOGRAM} regions="{text}" ! fakesink', why
-        yield f'{PICTURE} ! {HISTOGRAM} ! integralhisttrack targets="{text}" ! fakesink', why
+        yield f'{PICTURE} ! {FRAGMENTS} targets="{text}" ! fakesink', why
         if 'outside' not in why:
             yield f'{PICTURE} ! {IMAGE} regions="{text}" ! fakesink', why
             yield f'{PICTURE} ! integralhistoverlay regions="{text}" ! fakesink', why
@@ -141,7 +142,8 @@ def refused_settings():
     yield f'{PICTURE} ! integralhistlikelihood ! fakesink', 'no integral histogram'
     # a device whose first part fails, as INTEGRALHIST_FAULT has it
     failing = f'{HISTOGRAM} bins=8 cuda-device-ids=0 task-bins=4 regions="1,1,9,9"'
-    for element in ('integralhisttrack targets="1,1,9,9"', 'integralhistlikelihood', 'identity'):
+    for element in ('integralhisttrack method=fragments targets="1,1,9,9"',
+                    'integralhistlikelihood', 'identity'):
         yield f'{PICTURE} ! {failing} ! {element} ! fakesink', 'INTEGRALHIST_FAULT'
 
 

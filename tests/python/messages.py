@@ -17,7 +17,8 @@ HISTOGRAM = 'cudaintegralhist backend=cpu tuning-time=0'
 PRODUCERS = {
     'integral-histogram': f'{HISTOGRAM} regions="1,1,9,9"',
     'integral-image': 'cudaintegralimage backend=cpu tuning-time=0 regions="1,1,9,9"',
-    'integral-histogram-track': f'{HISTOGRAM} ! integralhisttrack targets="1,1,20,20"',
+    'integral-histogram-track':
+        'cudatrackfeatures backend=cpu ! integralhisttrack targets="1,1,20,20"',
     'integral-histogram-likelihood': f'{HISTOGRAM} ! integralhistlikelihood messages=true',
 }
 TIMES = {'timestamp', 'stream-time', 'running-time', 'duration'}

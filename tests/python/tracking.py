@@ -71,7 +71,7 @@ class Tracking(unittest.TestCase):
         x0, y0, x1, y1 = balls[0]
         target = f"{x0 - 1},{y0 - 1},{x1 - x0 + 3},{y1 - y0 + 3}"
         tracks, (rendered, dropped) = run(
-            f"videotestsrc is-live=true {BALL} ! cudaintegralhist bins=16 qos=false ! "
+            f"videotestsrc is-live=true {BALL} ! cudatrackfeatures qos=false ! "
             f"integralhisttrack targets={target} ! fakesink name=sink sync=true qos=true")
         self.assertEqual((rendered, dropped, len(tracks)), (FRAMES, 0, FRAMES))
         for frame, ((x, y, width, height, lost), ball) in enumerate(zip(tracks, balls)):
@@ -89,7 +89,7 @@ class Tracking(unittest.TestCase):
         target = f"{x0 - 1},{y0 - 1},{x1 - x0 + 3},{y1 - y0 + 3}"
         drawn = frames(
             f"videotestsrc {BALL} ! "
-            f"cudaintegralhist bins=16 ! integralhisttrack targets={target} ! "
+            f"cudatrackfeatures ! integralhisttrack targets={target} ! "
             "integralhistoverlay trail=0 labels=false histograms=false line-width=2 ! "
             "appsink name=sink sync=false")
         plain = frames(f"videotestsrc {BALL} ! appsink name=sink sync=false")
@@ -113,7 +113,7 @@ class Tracking(unittest.TestCase):
             return
         tracks, (rendered, dropped) = run(
             f'filesrc location="{video}" ! avidemux ! avdec_msmpeg4 ! identity eos-after=30 ! '
-            'videoconvert ! cudaintegralhist bins=16 ! '
+            'videoconvert ! cudatrackfeatures ! '
             'integralhisttrack targets="297,187,30,70;600,120,24,60" ! '
             "fakesink name=sink sync=true qos=true")
         self.assertEqual(dropped, 0)

@@ -1,0 +1,170 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""detect.py [--boxes FILE] [--every N] [--show] VIDEO: follows what a detector finds now and then
+
+The detector is an element in Python, which looks at every N-th frame and attaches a region of
+interest for each person that it finds. integralhisttrack follows them in the frames between, and
+keeps their ids. To use another detector, write a function as people_finder() returns.
+
+It is OpenCV's detector of people, or with --boxes a file: a line "frame,x,y,width,height" for each
+box, in pixels; the first frame is 0.
+
+    meson devenv -C build ../examples/detect.py video.mp4
+
+It needs the distribution's Python with python3-gi, python3-gst-1.0 and python3-numpy, and
+python3-opencv without --boxes.
+"""
+import argparse
+import os
+import sys
+
+try:
+    import gi
+    import numpy
+
+    gi.require_versions({'Gst': '1.0', 'GstBase': '1.0', 'GstVideo': '1.0'})
+except (ImportError, ValueError) as error:
+    sys.exit(f'{error}\n{__doc__}')
+from gi.repository import GLib, Gst, GstBase, GstVideo  # noqa: E402
+
+Gst.init(None)
+CAPS = Gst.Caps.from_string('video/x-raw,format=BGR')
+
+
+class Detector(GstBase.BaseTransform):
+    """Attaches what `find (number of the frame, pixels[y, x, BGR])` returns for every n-th frame:
+    (x, y, width, height, confidence) of each person"""
+
+    __gstmetadata__ = ('Detector', 'Filter/Analyzer/Video', 'Attaches regions of interest',
+                       'The gst-cuda-integral-histogram authors')
+    __gsttemplates__ = tuple(
+        Gst.PadTemplate.new(name, direction, Gst.PadPresence.ALWAYS, CAPS)
+        for name, direction in (('sink', Gst.PadDirection.SINK), ('src', Gst.PadDirection.SRC)))
+
+    def __init__(self, find, every):
+        super().__init__()
+        self.find, self.every, self.number, self.info = find, every, 0, None
+
+    def do_set_caps(self, caps, _):
+        self.info = GstVideo.VideoInfo.new_from_caps(caps)
+        return True
+
+    def do_transform_ip(self, buffer):
+        if self.number % self.every == 0:
+            with buffer.map(Gst.MapFlags.READ) as mapped:
+                people = self.find(self.number, self.pixels(mapped.data))
+            for x, y, width, height, confidence in people:
+                region = GstVideo.buffer_add_video_region_of_interest_meta(
+                    buffer, 'person', max(x, 0), max(y, 0), width + min(x, 0), height + min(y, 0))
+                region.add_param(Gst.Structure.new_from_string(
+                    f'detection, confidence=(double){confidence}'))
+        self.number += 1
+        return Gst.FlowReturn.OK
+
+    def pixels(self, data):
+        width, height, stride = self.info.width, self.info.height, self.info.stride[0]
+        rows = numpy.frombuffer(data, numpy.uint8, stride * height).reshape(height, stride)
+        return rows[:, :3 * width].reshape(height, width, 3)
+
+
+def people_finder():
+    """OpenCV's HOG and its classifier, at their own speed"""
+    try:
+        import cv2
+    except ImportError:
+        sys.exit('detect.py: there is no OpenCV: install python3-opencv, or give --boxes FILE')
+    hog = cv2.HOGDescriptor()
+    hog.setSVMDetector(cv2.HOGDescriptor_getDefaultPeopleDetector())
+
+    def find(_, pixels):
+        boxes, scores = hog.detectMultiScale(numpy.ascontiguousarray(pixels), winStride=(8, 8))
+        # a person is the middle of a box: half as wide, two thirds as high
+        return [(int(x + w / 4), int(y + h / 6), int(w / 2), int(h * 2 / 3),
+                 1 / (1 + numpy.exp(-score)))
+                for (x, y, w, h), score in zip(boxes, numpy.ravel(scores))]
+
+    return find
+
+
+def boxes_finder(name):
+    boxes = {}
+    try:
+        with open(name, encoding='utf-8') as file:
+            for line, text in enumerate(file, 1):
+                numbers = text.split(',') if text.strip() else []
+                if numbers:
+                    frame, x, y, width, height = map(int, numbers)
+                    boxes.setdefault(frame, []).append((x, y, width, height, 1.0))
+    except OSError as problem:
+        sys.exit(f'detect.py: {name}: {problem.strerror}')
+    except ValueError:
+        sys.exit(f'detect.py: {name}:{line}: write frame,x,y,width,height in whole numbers')
+    return lambda number, _: boxes.get(number, [])
+
+
+def print_tracks(structure):
+    tracks = structure.get_value('tracks')
+    texts = []
+    for track in tracks:
+        box = ','.join(str(track.get_value(side)) for side in ('x', 'y', 'width', 'height'))
+        state = 'lost' if track.get_value('lost') else f'{track.get_value("confidence"):.2f}'
+        texts.append(f'{track.get_value("id")}:{box}:{state}')
+    time = structure.get_value('timestamp') / Gst.SECOND
+    print(f'{time:8.3f} {len(texts):7d}  {"  ".join(texts)}', flush=True)
+
+
+def run(pipeline):
+    """Prints until the end; returns what went wrong, or None"""
+    bus = pipeline.get_bus()
+    kinds = Gst.MessageType.ELEMENT | Gst.MessageType.EOS | Gst.MessageType.ERROR
+    pipeline.set_state(Gst.State.PLAYING)
+    while True:
+        message = bus.timed_pop_filtered(Gst.SECOND // 4, kinds)
+        if message is None:
+            continue
+        if message.type == Gst.MessageType.EOS:
+            return None
+        if message.type == Gst.MessageType.ERROR:
+            return message.parse_error()[0].message
+        if message.get_structure().get_name() == 'integral-histogram-track':
+            print_tracks(message.get_structure())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('video', metavar='VIDEO')
+    parser.add_argument('--boxes', metavar='FILE')
+    parser.add_argument('--every', type=int, default=10, metavar='N',
+                        help='look at every N-th frame (default: 10)')
+    parser.add_argument('--show', action='store_true', help='show the tracks in a window')
+    options = parser.parse_args()
+    if options.every < 1:
+        parser.error(f'--every {options.every}: give 1 or more')
+    detector = Detector(boxes_finder(options.boxes) if options.boxes else people_finder(),
+                        options.every)
+    end = ('integralhistoverlay ! videoconvert ! autovideosink' if options.show else
+           'fakesink sync=false')
+    try:
+        pipeline = Gst.parse_launch(
+            'filesrc name=file ! decodebin ! videoconvert name=before  '
+            f'cudatrackfeatures name=behind ! integralhisttrack ! {end}')
+    except GLib.Error as problem:
+        sys.exit(f'detect.py: {problem.message}')
+    pipeline.get_by_name('file').set_property('location', options.video)
+    pipeline.add(detector)
+    pipeline.get_by_name('before').link(detector)
+    detector.link(pipeline.get_by_name('behind'))
+    print('    time  tracks  id:x,y,width,height:confidence')
+    problem = None
+    try:
+        problem = run(pipeline)
+    except (KeyboardInterrupt, BrokenPipeError):  # stopped, or nobody reads on
+        sys.stdout = open(os.devnull, 'w')
+    pipeline.set_state(Gst.State.NULL)
+    if problem:
+        sys.exit(f'detect.py: {options.video}: {problem}')
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// integralhisttrack takes object detections of GstAnalytics, and says with its metadata where its
+// targets are, and what.
+#include <cstdio>
+
+#include <gst/check/gstcheck.h>
+
+#if HAVE_ANALYTICS
+#include <gst/analytics/analytics.h>
+
+#include "tracking.hpp"
+
+namespace {
+
+/// What the tracking mtds of a frame say, each with the mtds that it is related to.
+struct Mtds {
+  guint64 id;
+  GstClockTime first_seen, last_seen;
+  gboolean lost;
+  Place box;
+  float confidence;
+  std::string kind;  // empty without a classification
+  float kind_confidence;
+};
+
+std::vector<Mtds> mtds_of (GstBuffer *buffer)
+{
+  std::vector<Mtds> all;
+  GstAnalyticsRelationMeta *const relations = gst_buffer_get_analytics_relation_meta (buffer);
+  GstAnalyticsODMtd where;
+  gpointer state = nullptr;
+  while (relations
+         && gst_analytics_relation_meta_iterate (relations, &state,
+                                                 gst_analytics_od_mtd_get_mtd_type (), &where)) {
+    if (gst_analytics_od_mtd_get_obj_type (&where) != g_quark_from_string ("track"))
+      continue;
+    GstAnalyticsTrackingMtd track;
+    GstAnalyticsClsMtd kind;
+    Mtds mtds = {};
+    fail_unless (gst_analytics_relation_meta_get_direct_related (
+        relations, where.id, GST_ANALYTICS_REL_TYPE_RELATE_TO,
+        gst_analytics_tracking_mtd_get_mtd_type (), nullptr, &track));
+    fail_unless (gst_analytics_tracking_mtd_get_info (&track, &mtds.id, &mtds.first_seen,
+                                                      &mtds.last_seen, &mtds.lost));
+    fail_unless (gst_analytics_od_mtd_get_location (
+        &where, &mtds.box.x, &mtds.box.y, &mtds.box.width, &mtds.box.height, &mtds.confidence));
+    if (gst_analytics_relation_meta_get_direct_related (
+            relations, where.id, GST_ANALYTICS_REL_TYPE_RELATE_TO,
+            gst_analytics_cls_mtd_get_mtd_type (), nullptr, &kind)) {
+      fail_unless_equals_int (gst_analytics_cls_mtd_get_length (&kind), 1);
+      mtds.kind = g_quark_to_string (gst_analytics_cls_mtd_get_quark (&kind, 0));
+      mtds.kind_confidence = gst_analytics_cls_mtd_get_level (&kind, 0);
+    }
+    all.push_back (mtds);
+  }
+  return all;
+}
+
+void detect (GstBuffer *buffer, const char *what, const Place &place, float confidence)
+{
+  GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (buffer);
+  if (!relations)
+    relations = gst_buffer_add_analytics_relation_meta (buffer);
+  GstAnalyticsODMtd mtd;
+  fail_unless (gst_analytics_relation_meta_add_od_mtd (relations, g_quark_from_string (what),
+                                                       place.x, place.y, place.width, place.height,
+                                                       confidence, &mtd));
+}
+
+bool is_near (const Place &a, const Place &b, int pixels)
+{
+  return std::abs (a.x - b.x) <= pixels && std::abs (a.y - b.y) <= pixels
+         && std::abs (a.width - b.width) <= pixels && std::abs (a.height - b.height) <= pixels;
+}
+
+}  // namespace
+
+/// A detector of two things looks at every fifth frame. Their ids and classes go on in all others.
+GST_START_TEST (behind_a_detector)
+{
+  const Scene scene (240, 160);
+  const Place firsts[] = { kFirst, { 150, 40, 36, 28 } };
+  const char *const kinds[] = { "face", "plate" };
+  Tracking tracking ("method=correlation", "cudatrackfeatures backend=cpu");
+  tracking.set_caps (240, 160);
+  for (int frame = 0; frame < 36; frame++) {
+    auto picture = scene.background ();
+    for (int i = 0; i < 2; i++)
+      scene.draw (picture, way (frame, firsts[i]), 7 + i);
+    const bool looks = frame % 5 == 2;
+    GstBuffer *const buffer = tracking.push (picture, [&] (GstBuffer *pushed) {
+      for (int i = 0; looks && i < 2; i++)
+        detect (pushed, kinds[i], way (frame, firsts[i]), 0.5f + 0.25f * float (i));
+    });
+    fail_unless (buffer, "%s", tracking.error ().c_str ());
+    const auto tracks = mtds_of (buffer);
+    fail_unless_equals_int (tracks.size (), frame < 2 ? 0 : 2);
+    for (const Mtds &track : tracks) {
+      const int i = track.kind == kinds[1];  // the surer one comes first
+      fail_unless_equals_string (track.kind.c_str (), kinds[i]);
+      fail_unless (track.kind_confidence == 0.5f + 0.25f * float (i));
+      fail_unless (track.id == guint64 (2 - i) && track.first_seen == 2 * 40 * GST_MSECOND
+                   && track.last_seen == GST_BUFFER_PTS (buffer) && !track.lost);
+      fail_unless (is_near (track.box, way (frame, firsts[i]), looks ? 0 : 4), "frame %d: %s",
+                   frame, text_of (track.box).c_str ());
+      fail_unless (track.confidence > 0 && track.confidence <= 1);
+    }
+    gst_buffer_unref (buffer);
+  }
+}
+GST_END_TEST
+
+/// What is lost says so, with its last place, and is there again where it is detected.
+GST_START_TEST (lost_and_detected)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("method=correlation lost-after=2", "cudatrackfeatures backend=cpu");
+  tracking.set_caps (160, 120);
+  const auto pass = [&] (bool drawn, bool detected) {
+    auto picture = scene.background ();
+    if (drawn)
+      scene.draw (picture, kFirst, 7);
+    GstBuffer *const buffer = tracking.push (picture, [&] (GstBuffer *pushed) {
+      if (detected)
+        detect (pushed, "face", kFirst, 0.9f);
+    });
+    fail_unless (buffer, "%s", tracking.error ().c_str ());
+    const auto tracks = mtds_of (buffer);
+    gst_buffer_unref (buffer);
+    fail_unless (tracks.size () == 1 && tracks[0].id == 1);
+    return tracks[0];
+  };
+  for (int frame = 0; frame < 8; frame++)
+    fail_unless (!pass (true, frame == 0).lost);
+  Mtds last = {};
+  for (int frame = 0; frame < 8; frame++)
+    last = pass (false, false);
+  fail_unless (last.lost && last.confidence == 0 && is_near (last.box, kFirst, 20));
+  fail_unless (!pass (true, true).lost);
+}
+GST_END_TEST
+
+/// The same with the fragments tracker.
+GST_START_TEST (with_fragments)
+{
+  const Scene scene (160, 120);
+  Tracking tracking ("lost-after=2");
+  tracking.set_caps (160, 120);
+  int lost_frames = 0;
+  for (int frame = 0; frame < 40; frame++) {
+    auto picture = scene.background ();
+    if (frame < 25)
+      scene.draw (picture, way (frame), 7);
+    const auto detect = [&] (GstBuffer *buffer) {
+      const Place place = way (frame);
+      GstAnalyticsODMtd mtd;
+      fail_unless (gst_analytics_relation_meta_add_od_mtd (
+          gst_buffer_add_analytics_relation_meta (buffer), g_quark_from_string ("face"), place.x,
+          place.y, place.width, place.height, 0.9f, &mtd));
+    };
+    GstBuffer *buffer = frame == 3 ? tracking.push (picture, detect) : tracking.push (picture);
+    fail_unless (buffer);
+    GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (buffer);
+    fail_unless ((frame >= 3) == (relations != nullptr));
+    GstAnalyticsTrackingMtd track;
+    gpointer state = nullptr;
+    int tracks = 0;
+    while (relations
+           && gst_analytics_relation_meta_iterate (
+               relations, &state, gst_analytics_tracking_mtd_get_mtd_type (), &track)) {
+      guint64 id;
+      GstClockTime first, last;
+      gboolean lost;
+      fail_unless (gst_analytics_tracking_mtd_get_info (&track, &id, &first, &last, &lost));
+      fail_unless (id == 1 && first == 3 * 40 * GST_MSECOND);
+      fail_unless (lost || last == GST_BUFFER_PTS (buffer));
+      lost_frames += lost;
+      tracks++;
+      GstAnalyticsODMtd where;
+      fail_unless (gst_analytics_relation_meta_get_direct_related (
+                       relations, track.id, GST_ANALYTICS_REL_TYPE_ANY,
+                       gst_analytics_od_mtd_get_mtd_type (), nullptr, &where)
+                   || gst_analytics_relation_meta_get_od_mtd (relations, track.id - 1, &where));
+      Place at;
+      float confidence;
+      fail_unless (gst_analytics_od_mtd_get_location (&where, &at.x, &at.y, &at.width, &at.height,
+                                                      &confidence));
+      if (frame < 25)
+        fail_unless (std::abs (at.x - way (frame).x) <= 1 && std::abs (at.y - way (frame).y) <= 1);
+    }
+    fail_unless_equals_int (tracks, frame >= 3);
+    gst_buffer_unref (buffer);
+  }
+  fail_unless (lost_frames > 5 && lost_frames < 15, "lost for %d frames", lost_frames);
+}
+GST_END_TEST
+
+#else
+
+/// Says loudly that nothing is tested.
+GST_START_TEST (no_analytics)
+{
+  printf ("SKIP: track_analytics: built without gstreamer-analytics-1.0, which GStreamer 1.24 has "
+          "(package libgstreamer-plugins-bad1.0-dev)\n");
+}
+GST_END_TEST
+
+#endif
+
+static Suite *track_analytics_suite ()
+{
+  Suite *suite = suite_create ("track_analytics");
+  TCase *tests = tcase_create ("general");
+  setvbuf (stdout, nullptr, _IOLBF, 0);
+  suite_add_tcase (suite, tests);
+#if HAVE_ANALYTICS
+  tcase_add_test (tests, behind_a_detector);
+  tcase_add_test (tests, lost_and_detected);
+  tcase_add_test (tests, with_fragments);
+#else
+  tcase_add_test (tests, no_analytics);
+#endif
+  return suite;
+}
+
+GST_CHECK_MAIN (track_analytics);

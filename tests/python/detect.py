@@ -1,0 +1,134 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""examples/detect.py behind a detector that is a file, and behind OpenCV's.
+
+The file has boxes of the walker in the drawn street, whose speed is known; those of people in
+vtest.avi are its truth.
+
+Environment:
+  TRACKDEMO=program        build/examples/trackdemo
+  PYTHON_VENV=folder       an environment with OpenCV
+  INTHIST_TEST_DATA=folder where vtest.avi and its truth are
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
+TRACKDEMO = os.environ.get('TRACKDEMO', '')
+VENV_PYTHON = os.path.join(os.environ.get('PYTHON_VENV', ''), 'bin', 'python')
+DATA = os.environ.get('INTHIST_TEST_DATA') or os.path.join(ROOT, '..', 'shared', 'data')
+VTEST = os.path.join(DATA, 'vtest.avi')
+TIMEOUT = 120
+FRAMES, RATE = 150, 30
+HIDDEN = range(105, 126)  # by the column
+
+
+def walker(frame):
+    """Four pixels a frame, less the camera's 0.8"""
+    return 41 + 4 * frame - round(0.8 * frame), 252, 62, 150
+
+
+def overlap(a, b):
+    width = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
+    height = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
+    both = max(width, 0) * max(height, 0)
+    return both / (a[2] * a[3] + b[2] * b[3] - both)
+
+
+def read_tracks(text):
+    """{frame: {id: (box, lost)}}"""
+    frames = {}
+    for line in text.splitlines()[1:]:
+        time, count, *tracks = line.split()
+        seen = {}
+        for track in tracks:
+            number, box, state = track.split(':')
+            seen[int(number)] = tuple(map(int, box.split(','))), state == 'lost'
+        assert len(seen) == int(count), line
+        frames[round(float(time) * RATE)] = seen
+    return frames
+
+
+class Detect(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def detect(self, *arguments, python=sys.executable, status=0):
+        process = subprocess.run(
+            [python, os.path.join(ROOT, 'examples', 'detect.py'), *arguments], timeout=TIMEOUT,
+            cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            check=False)
+        self.assertEqual(process.returncode, status, process.stdout)
+        return process.stdout
+
+    def write(self, name, lines):
+        with open(os.path.join(self.folder, name), 'w', encoding='utf-8') as file:
+            file.write('\n'.join(lines) + '\n')
+        return name
+
+    @unittest.skipUnless(os.path.exists(TRACKDEMO), 'built without the examples (no TRACKDEMO)')
+    def test_boxes(self):
+        """One id, also behind the column, which hides the walker in two of the frames that the
+        detector sees"""
+        subprocess.run([TRACKDEMO, '--write-test', 'street.webm'], cwd=self.folder, check=True,
+                       stdout=subprocess.DEVNULL)
+        boxes = self.write('boxes.csv', [','.join(map(str, (frame, *walker(frame))))
+                                         for frame in range(FRAMES) if frame not in HIDDEN])
+        tracks = read_tracks(self.detect('street.webm', '--boxes', boxes))
+        self.assertEqual(sorted(tracks), list(range(FRAMES)))
+        overlaps = []
+        for frame, seen in tracks.items():
+            self.assertEqual(list(seen), [1], frame)
+            box, lost = seen[1]
+            if frame in HIDDEN:
+                continue
+            if frame % 10 == 0:
+                self.assertEqual((box, lost), (walker(frame), False), frame)
+            overlaps.append(0 if lost else overlap(box, walker(frame)))
+        self.assertGreater(sum(overlaps) / len(overlaps), 0.85)
+
+        # a detector that looks once
+        tracks = read_tracks(self.detect('street.webm', '--boxes', boxes, '--every', '1000'))
+        self.assertEqual(tracks[0], {1: (walker(0), False)})
+        self.assertNotEqual(tracks[10][1][0], walker(10))
+
+    @unittest.skipUnless(os.path.exists(VENV_PYTHON),
+                         f'no {VENV_PYTHON} with OpenCV; tests/run.sh makes it')
+    @unittest.skipUnless(os.path.exists(VTEST), f'no {VTEST}; set INTHIST_TEST_DATA')
+    def test_people(self):
+        """What OpenCV finds first are people"""
+        subprocess.run(
+            ['gst-launch-1.0', '-q', 'filesrc', f'location={VTEST}', '!', 'decodebin', '!',
+             'identity', 'eos-after=12', '!', 'videoconvert', '!', 'jpegenc', 'quality=95', '!',
+             'avimux', '!', 'filesink', f'location={self.folder}/people.avi'], check=True)
+        said = self.detect('people.avi', python=VENV_PYTHON)
+        truth = []
+        with open(os.path.join(DATA, 'vtest_groundtruth_mot.txt'), encoding='utf-8') as file:
+            for line in file:
+                frame, _, *box = map(float, line.split(',')[:6])
+                if frame == 1:
+                    truth.append(box)
+        first = read_tracks(said)[0]
+        self.assertGreaterEqual(len(first), 2, said)
+        for box, _ in first.values():
+            self.assertGreater(max(overlap(box, person) for person in truth), 0.3, said)
+
+    def test_errors(self):
+        for arguments, said in (
+                (('--boxes', 'nothing.csv', 'x.avi'), 'nothing.csv: No such file'),
+                (('--boxes', self.write('bad.csv', ['1,2,3,4,5', '', '1,2,3']), 'x.avi'),
+                 'bad.csv:3: write frame,x,y,width,height'),
+                (('--boxes', self.write('good.csv', ['0,2,3,4,5']), 'x.avi'), 'x.avi: ')):
+            text = self.detect(*arguments, status=1)
+            self.assertRegex(text.splitlines()[-1], '^detect.py: ' + re.escape(said))
+        self.detect('--every', '0', 'x.avi', status=2)
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)
