@@ -115,8 +115,8 @@ PropertyTable<TrackProperties> make_table ()
               "another starts a target");
   table.number<guint> ("max-misses", FIELD (list.max_misses), 0, G_MAXUINT, kPlaying,
                        "After how many frames with detections in a row, none of which is its, a "
-                       "target is lost that had some; a frame without any counts where one is "
-                       "overdue by the usual interval; 0 for never");
+                       "target is lost that had some; where there are none for more than three "
+                       "usual intervals, each interval counts; 0 for never");
   table.text ("area", FIELD (list.area), kPlaying,
               "Regions \"x,y,width,height;...\" in pixels of the frame: detections with their "
               "middle outside start nothing, and a target whose middle leaves them ends; empty for "

@@ -207,7 +207,7 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
   fit (frame, colours);
   for (const auto &followed : followed_)
     followed->is_matched = false;
-  const bool has_looked = pace_.note (!all.empty ());
+  const unsigned looks = pace_.note (!all.empty ());
   const auto kept = sought (all, frame);
   std::vector<SoughtDetection> detections;
   std::vector<TargetBox> boxes;
@@ -244,10 +244,9 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
       take (*followed_[t], std::size_t (d));
       taken[std::size_t (d)] = 1;
     }
-  if (has_looked)
-    for (const auto &followed : followed_)
-      if (followed->is_detected && !followed->is_matched)
-        followed->misses++;
+  for (const auto &followed : followed_)
+    if (followed->is_detected && !followed->is_matched)
+      followed->misses += looks;
   // a second box of what is there already starts nothing
   const auto is_there = [&] (std::size_t d) {
     return std::ranges::any_of (followed_, [&] (const auto &followed) {

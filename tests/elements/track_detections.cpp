@@ -123,6 +123,22 @@ GST_START_TEST (lost_and_back)
 }
 GST_END_TEST
 
+/// A detector that becomes slower, at once and by much, loses nothing, also one that is lost soon.
+GST_START_TEST (slower_detector)
+{
+  Walk walk (__i__, "max-misses=2");
+  int next = 0;
+  for (int frame = 0; frame < 100; frame++) {
+    const bool looks = frame == next;
+    const Place place = { way (frame).x, 60, kFirst.width, kFirst.height };
+    next += !looks ? 0 : frame < 40 ? 4 : 12;
+    const auto tracks =
+        walk.with ({ place }, looks ? std::vector<Found>{ { place } } : std::vector<Found> ());
+    fail_unless (tracks.size () == 1 && tracks[0].id == 1 && !tracks[0].lost, "frame %d", frame);
+  }
+}
+GST_END_TEST
+
 /// No target is left where the detector, which looks at every third frame, finds nothing any more.
 GST_START_TEST (no_ghost)
 {
@@ -256,6 +272,7 @@ static Suite *track_detections_suite ()
   tcase_set_timeout (tcase, 60);
   tcase_add_loop_test (tcase, one_id_over_misses, 0, 2);
   tcase_add_loop_test (tcase, lost_and_back, 0, 2);
+  tcase_add_loop_test (tcase, slower_detector, 0, 2);
   tcase_add_loop_test (tcase, no_ghost, 0, 2);
   tcase_add_loop_test (tcase, configured_without_detections, 0, 2);
   tcase_add_loop_test (tcase, duplicates, 0, 2);
