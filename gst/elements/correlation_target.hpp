@@ -39,6 +39,8 @@ public:
 
   /// Goes on from this box in the next frame. Of the models half is kept, unless it is elsewhere.
   void restart (const TargetBox &box);
+  /// Goes on in frames of another size.
+  void resize (double x_factor, double y_factor);
   /// Looks for the target in the next frame; a new one starts there.
   Expected<> follow (const FrameTensors &frame, unsigned lost_after,
                      const ExpectedMotion &motion = {});
@@ -50,8 +52,7 @@ public:
 
 private:
   TargetBox box_;
-  int width_ = 0, height_ = 0;            // of the tensors of the box
-  std::pair<Counted, unsigned> colours_;  // and of their bins
+  std::pair<Counted, unsigned> colours_;  // of the last frame, and their bins
   std::optional<CorrelationTracker> tracker_;
   bool is_corrected_ = false;  // it goes on from the box
 };

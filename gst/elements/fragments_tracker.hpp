@@ -71,6 +71,8 @@ public:
 
   /// Starts again from this box in the next tensor; its costs are as usual then as they were.
   void restart (const TargetBox &box);
+  /// Goes on in tensors of another size.
+  void resize (double x_factor, double y_factor);
 
   const TargetBox &box () const { return box_; }
   bool is_lost () const { return lost_; }
@@ -92,7 +94,7 @@ private:
   TargetBox box_;
   std::vector<Patch> patches_;  // those with a pixel that counts
   std::vector<float> models_;   // one patch after another
-  int width_ = 0, height_ = 0;  // of the tensors of box and patches
+  bool is_placed_ = false;      // its corner is whole, and inside of the tensor
   unsigned bins_ = 0;           // of the models; 0 before it has started
   Counted counted_;             // what these bins are of
   GstIntegralHistogramMeasure measure_ = {};

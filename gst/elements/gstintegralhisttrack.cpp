@@ -250,6 +250,7 @@ Expected<> follow_targets (State &state, const TrackProperties &properties, GstB
                            std::initializer_list<GstIntegralHistogram *> tensors,
                            GstIntegralHistogram *colours, Follow &&follow)
 {
+  state.targets.fit (colours, frame);
   TRY (state.targets.configure (properties.list, frame));
   take_mouse (state, frame);
   const Interruptible asking = state.consumer.interruptible ();

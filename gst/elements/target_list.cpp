@@ -152,16 +152,15 @@ bool TargetList::is_in_area (const GstVideoRectangle &box) const
          });
 }
 
-/// Lets all targets go on in this frame's tensor, which may be of another size or feature.
-void TargetList::fit (const TargetFrame &frame, GstIntegralHistogram *colours)
+void TargetList::fit (GstIntegralHistogram *colours, const TargetFrame &frame)
 {
   const int width = int (gst_integral_histogram_get_width (frame.histogram)),
             height = int (gst_integral_histogram_get_height (frame.histogram));
   if (width_ > 0 && (width != width_ || height != height_)) {
     const double x = double (width) / width_, y = double (height) / height_;
     for (const auto &followed : followed_) {
-      TargetBox &place = followed->place;
-      place = { place.x * x, place.y * y, place.width * x, place.height * y };
+      followed->place = resized (followed->place, x, y);
+      std::visit ([&] (auto &its) { its.resize (x, y); }, followed->target);
       followed->motion.forget_places ();
     }
   }
@@ -204,7 +203,6 @@ sought (const std::vector<Detection> &detections, const TargetFrame &frame)
 Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHistogram *colours,
                                const TargetFrame &frame)
 {
-  fit (frame, colours);
   for (const auto &followed : followed_)
     followed->is_matched = false;
   const unsigned looks = pace_.note (!all.empty ());

@@ -4,6 +4,8 @@
 // others twice, and is not exact: by both methods a target has one id.
 #include "tracking.hpp"
 
+#include <gst/video/navigation.h>
+
 namespace {
 
 const std::string kMethods[][2] = {
@@ -264,6 +266,41 @@ GST_START_TEST (size_of_the_detection)
 }
 GST_END_TEST
 
+/// Frames become twice as large, and with the first of them come detections, or a click: both are
+/// of the targets there.
+GST_START_TEST (frame_size)
+{
+  const Scene large (480, 320, 2);
+  const auto twice = [] (const Place &its) {
+    return Place{ its.x * 2, its.y * 2, its.width * 2, its.height * 2 };
+  };
+  for (const bool clicks : { false, true }) {
+    Walk walk (__i__, "");
+    for (int frame = 0; frame < 6; frame++)
+      walk.with ({ kFirst, kOther }, { { kFirst }, { kOther } });
+    walk.tracking.set_caps (large.width, large.height);
+    auto picture = large.background ();
+    large.draw (picture, twice (kFirst), 7);
+    large.draw (picture, twice (kOther), 8);
+    std::vector<Found> found = { { twice (kFirst) }, { twice (kOther) } };
+    if (clicks) {
+      found.clear ();
+      const double x = 2 * kOther.x + kOther.width, y = 2 * kOther.y + kOther.height;
+      for (const char *event : { "mouse-button-press", "mouse-button-release" })
+        gst_harness_push_upstream_event (
+            walk.tracking.harness (),
+            gst_event_new_navigation (gst_structure_new (
+                "application/x-gst-navigation", "event", G_TYPE_STRING, event, "button", G_TYPE_INT,
+                1, "pointer_x", G_TYPE_DOUBLE, x, "pointer_y", G_TYPE_DOUBLE, y, nullptr)));
+    }
+    const auto tracks = walk.tracking.follow (picture, detected (found));
+    fail_unless (tracks.size () == (clicks ? 1 : 2), "%zu tracks", tracks.size ());
+    fail_unless (tracks[0].id == 1 && overlap (tracks[0].box, twice (kFirst)) > 0.9);
+    fail_unless (clicks || (tracks[1].id == 2 && overlap (tracks[1].box, twice (kOther)) > 0.9));
+  }
+}
+GST_END_TEST
+
 static Suite *track_detections_suite ()
 {
   Suite *const suite = suite_create ("track_detections");
@@ -280,6 +317,7 @@ static Suite *track_detections_suite ()
   tcase_add_loop_test (tcase, area, 0, 2);
   tcase_add_loop_test (tcase, class_and_confidence, 0, 2);
   tcase_add_loop_test (tcase, size_of_the_detection, 0, 2);
+  tcase_add_loop_test (tcase, frame_size, 0, 2);
   return suite;
 }
 
