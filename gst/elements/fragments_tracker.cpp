@@ -101,7 +101,7 @@ public:
       fit (*target);
       firsts.push_back (searches.size ());
       const bool is_stale = target->bins_ != bins_ || target->counted_ != counted_of (histogram_);
-      if (!target->is_started () || (is_stale && !target->lost_))
+      if (!target->is_started_ || (is_stale && !target->lost_))
         TRY (start (*target));
       else if (is_stale || target->is_empty ())
         continue;  // it stays lost
@@ -178,8 +178,9 @@ private:
     tile (target.patches_, width, height, thin (width), half (height));
     target.models_ = TRY (histograms (patches_at (target, 1, true)));
     drop_empty (target);
-    if (target.bins_ > 0 || target.counted_ != counted_of (histogram_))
+    if (target.bins_ != bins_ || target.counted_ != counted_of (histogram_))
       target.good_costs_.clear ();  // costs of another kind
+    target.is_started_ = true;
     target.bins_ = bins_;
     target.counted_ = counted_of (histogram_);
     target.lost_ = target.models_.empty ();
@@ -488,8 +489,7 @@ private:
 void Target::restart (const TargetBox &box)
 {
   box_ = box;
-  is_placed_ = false;
-  bins_ = 0;
+  is_placed_ = is_started_ = false;
   lost_ = false;
 }
 
