@@ -35,8 +35,9 @@ struct TargetList::Followed {
 
   bool is_detected = false;         // some detection was its
   bool is_matched = false;          // one of this frame is
-  bool waits = false;               // lost, and only a detection brings it back
-  TargetBox place = {};             // where it waits
+  bool waits = false;               // lost, and only a detection brings it back,
+  bool waits_for_detector = false;  // as long as there is a detector,
+  TargetBox place = {};             // to here
   guint misses = 0;                 // frames of the detector in a row
   guint shares = 0;                 // frames in a row on one spot with another
   std::string kind = {};            // of the last detection,
@@ -60,10 +61,12 @@ struct TargetList::Followed {
   {
     return waits ? 0 : std::visit ([] (const auto &its) { return its.confidence (); }, target);
   }
-  void wait ()
+  void wait (bool for_detector = false)
   {
-    place = box ();
+    if (!waits)
+      place = box ();
     waits = true;
+    waits_for_detector = for_detector;
   }
   void restart (const TargetBox &at)
   {
@@ -206,6 +209,10 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
   for (const auto &followed : followed_)
     followed->is_matched = false;
   const unsigned looks = pace_.note (!all.empty ());
+  if (!pace_.is_known ())
+    for (const auto &followed : followed_)
+      if (std::exchange (followed->waits_for_detector, false))
+        followed->waits = false;
   const auto kept = sought (all, frame);
   std::vector<SoughtDetection> detections;
   std::vector<TargetBox> boxes;
@@ -319,7 +326,7 @@ void TargetList::note_followed (const TargetFrame &frame)
       followed->motion.miss ();
       // the detector tells better than a search of the frame where it is
       if (followed->is_detected && pace_.is_known () && !followed->waits)
-        followed->wait ();
+        followed->wait (true);
     } else {
       followed->lost_frames = 0;
       followed->last_seen = frame.time;
@@ -356,7 +363,7 @@ void TargetList::end_on_one_spot ()
 void TargetList::end (const TargetFrame &frame)
 {
   for (const auto &followed : followed_)
-    if (options_.max_misses > 0 && followed->misses >= options_.max_misses && !followed->waits)
+    if (options_.max_misses > 0 && followed->misses >= options_.max_misses)
       followed->wait ();
   end_on_one_spot ();
   std::erase_if (followed_, [&] (const auto &followed) {

@@ -154,6 +154,28 @@ GST_START_TEST (no_ghost)
 }
 GST_END_TEST
 
+/// A lost target is looked for once the detector has gone, unless its silence has ended the target.
+GST_START_TEST (detector_gone)
+{
+  for (const bool ends : { false, true }) {
+    Walk walk (__i__, std::string ("forget-after=0 lost-after=3 ")
+                          + (ends ? "max-misses=5" : "max-misses=0"));
+    for (int frame = 0; frame < 15; frame++)
+      walk.with ({ kFirst }, frame % 3 ? std::vector<Found> () : std::vector<Found>{ { kFirst } });
+    std::vector<Seen> tracks;
+    for (int frame = 0; frame < 15; frame++)
+      tracks = walk.with ({});
+    fail_unless (tracks.size () == 1 && tracks[0].lost);
+    for (int frame = 15; frame < 45; frame++)  // the detector may go on
+      fail_unless (walk.with ({ kFirst })[0].lost);
+    for (int frame = 45; frame < 90; frame++)
+      tracks = walk.with ({ kFirst });
+    fail_unless (tracks.size () == 1 && tracks[0].id == 1 && tracks[0].lost == ends);
+    fail_unless (ends || overlap (tracks[0].box, kFirst) > 0.8);
+  }
+}
+GST_END_TEST
+
 /// What no detection has found is not lost for the lack of one.
 GST_START_TEST (configured_without_detections)
 {
@@ -311,6 +333,7 @@ static Suite *track_detections_suite ()
   tcase_add_loop_test (tcase, lost_and_back, 0, 2);
   tcase_add_loop_test (tcase, slower_detector, 0, 2);
   tcase_add_loop_test (tcase, no_ghost, 0, 2);
+  tcase_add_loop_test (tcase, detector_gone, 0, 2);
   tcase_add_loop_test (tcase, configured_without_detections, 0, 2);
   tcase_add_loop_test (tcase, duplicates, 0, 2);
   tcase_add_loop_test (tcase, one_spot, 0, 2);
