@@ -71,6 +71,7 @@ private:
   unsigned age_ = 0;  // frames since the first
   CorrelationFilter filter_;
   ScaleFilter sizes_;
+  double shape_ = 1;  // of the box whose cells the sizes have, its width by its height
   ColourModel colours_;
   double usual_peak_ = 0, usual_score_ = 0;
   Evidence evidence_;
