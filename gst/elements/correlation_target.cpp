@@ -89,10 +89,16 @@ void CorrelationTarget::restart (const TargetBox &box)
   is_corrected_ = true;
 }
 
+void CorrelationTarget::resize (double x_factor, double y_factor)
+{
+  box_ = resized (box_, x_factor, y_factor);
+  if (tracker_)
+    tracker_->resize (x_factor, y_factor);
+}
+
 Expected<> CorrelationTarget::follow (const FrameTensors &frame, unsigned lost_after,
                                       const ExpectedMotion &motion)
 {
-  const int width = frame.width (), height = frame.height ();
   const auto colours =
       std::pair (counted_of (frame.colours), gst_integral_histogram_get_bins (frame.colours));
   if (tracker_ && colours != colours_) {  // models of other bins are worth nothing
@@ -103,6 +109,7 @@ Expected<> CorrelationTarget::follow (const FrameTensors &frame, unsigned lost_a
   colours_ = colours;
   const bool corrected = std::exchange (is_corrected_, false);
   if (!tracker_ || corrected) {
+    const int width = frame.width (), height = frame.height ();
     const double x0 = std::clamp (box_.x, 0.0, width - 1.0),
                  y0 = std::clamp (box_.y, 0.0, height - 1.0);
     const double w = std::clamp (box_.x + box_.width, x0 + 1, double (width)) - x0,
@@ -112,12 +119,8 @@ Expected<> CorrelationTarget::follow (const FrameTensors &frame, unsigned lost_a
     else
       tracker_ = TRY (CorrelationTracker::start (frame, x0 + w / 2, y0 + h / 2, w, h));
   } else {
-    if (width != width_ || height != height_)
-      tracker_->resize (double (width) / width_, double (height) / height_);
     TRY (tracker_->follow (frame, lost_after, motion));
   }
-  width_ = width;
-  height_ = height;
   box_ = { tracker_->x () - tracker_->width () / 2, tracker_->y () - tracker_->height () / 2,
            tracker_->width (), tracker_->height () };
   return {};

@@ -42,6 +42,8 @@ public:
   {
     return tracker_ && !is_lost () ? tracker_->region (frame, motion) : inthist::Region ();
   }
+  /// Goes on in frames of another size.
+  void resize (double x_factor, double y_factor);
   /// Looks for the target in the next frame; a new one starts there.
   Expected<> follow (const FrameTensors &frame, unsigned lost_after,
                      const ExpectedMotion &motion = {});
@@ -53,8 +55,7 @@ public:
 
 private:
   TargetBox box_;
-  int width_ = 0, height_ = 0;            // of the tensors of the box
-  std::pair<Counted, unsigned> colours_;  // and of their bins
+  std::pair<Counted, unsigned> colours_;  // of the last frame, and their bins
   std::optional<CorrelationTracker> tracker_;
   bool is_corrected_ = false;  // it goes on from the box
 };

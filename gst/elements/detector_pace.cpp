@@ -3,38 +3,43 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace integralhist {
 
 static constexpr std::size_t kLeastGaps = 3, kMostGaps = 9;
+static constexpr unsigned kSlower = 3;    // usual gaps, that a gap may have become
 static constexpr unsigned kSilence = 20;  // usual gaps, after which there is no detector any more
 
-bool DetectorPace::note (bool has_detections)
+/// The usual gap is a median. A pace that has become slower holds from its second gap on: one alone
+/// may be a frame in which nothing was found.
+void DetectorPace::learn (unsigned gap)
 {
-  since_detections_++;
-  since_look_++;
+  gaps_.push_back (gap);
+  if (gaps_.size () > kMostGaps)
+    gaps_.pop_front ();
+  if (gaps_.size () < kLeastGaps)
+    return;
+  std::vector<unsigned> sorted (gaps_.begin (), gaps_.end ());
+  std::ranges::sort (sorted);
+  usual_ = std::max (sorted[(sorted.size () - 1) / 2], std::min (gap, gaps_.end ()[-2]));
+}
+
+unsigned DetectorPace::note (bool has_detections)
+{
+  silence_++;
   if (has_detections) {
-    if (has_begun_)
-      gaps_.push_back (since_detections_);
-    has_begun_ = true;
-    if (gaps_.size () > kMostGaps)
-      gaps_.pop_front ();
-    if (gaps_.size () >= kLeastGaps) {
-      std::vector<unsigned> sorted (gaps_.begin (), gaps_.end ());
-      std::ranges::sort (sorted);
-      usual_ = sorted[(sorted.size () - 1) / 2];
-    }
-    since_detections_ = since_look_ = 0;
-    return true;
+    if (std::exchange (has_begun_, true))
+      learn (silence_);
+    silence_ = looks_ = 0;
+    return 1;
   }
-  if (usual_ > 0 && since_detections_ > kSilence * usual_)
+  if (usual_ > 0 && silence_ > kSilence * usual_)
     *this = {};
   // half a gap late is not overdue
-  if (usual_ == 0 || since_look_ < usual_ + usual_ / 2)
-    return false;
-  since_look_ = usual_ / 2;
-  return true;
+  const unsigned overdue = usual_ > 0 ? (silence_ - std::min (silence_, usual_ / 2)) / usual_ : 0;
+  return overdue < kSlower ? 0 : overdue - std::exchange (looks_, overdue);
 }
 
 }  // namespace integralhist

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include <kernels/likeness.hpp>
 
@@ -100,7 +101,7 @@ public:
       fit (*target);
       firsts.push_back (searches.size ());
       const bool is_stale = target->bins_ != bins_ || target->counted_ != counted_of (histogram_);
-      if (!target->is_started () || (is_stale && !target->lost_))
+      if (!target->is_started_ || (is_stale && !target->lost_))
         TRY (start (*target));
       else if (is_stale || target->is_empty ())
         continue;  // it stays lost
@@ -125,10 +126,10 @@ public:
 private:
   using Patch = Target::Patch;
 
-  /// Scales the target to pixels of this tensor.
+  /// Prepares the target for this tensor, and these settings.
   void fit (Target &target) const
   {
-    if (target.width_ == 0) {
+    if (!std::exchange (target.is_placed_, true)) {
       const auto inside = [] (double at, double least, double most) {
         return std::clamp (std::round (at), least, most);
       };
@@ -138,15 +139,6 @@ private:
       const double y0 = inside (box.y, 0, height_ - 1),
                    y1 = inside (box.y + box.height, y0 + 1, height_);
       target.box_ = { x0, y0, x1 - x0, y1 - y0 };
-    } else if (target.width_ != width_ || target.height_ != height_) {
-      const double fx = double (width_) / target.width_, fy = double (height_) / target.height_;
-      for (TargetBox *box : { &target.box_, &target.before_ })
-        *box = { std::round (box->x * fx), std::round (box->y * fy), box->width * fx,
-                 box->height * fy };
-      for (Patch &patch : target.patches_)
-        patch = { patch.x0 * fx, patch.y0 * fy, patch.x1 * fx, patch.y1 * fy };
-      target.good_costs_.clear ();
-      target.radius_ = int (target.radius_ * std::max (fx, fy));
     }
     if (target.measure_ != settings_.measure
         || target.quantile_ != settings_.quantile) {  // costs of another kind
@@ -156,8 +148,6 @@ private:
       target.measure_ = settings_.measure;
       target.quantile_ = settings_.quantile;
     }
-    target.width_ = width_;
-    target.height_ = height_;
   }
 
   /// Adds as many whole strips of the box as fit, in its middle.
@@ -188,8 +178,9 @@ private:
     tile (target.patches_, width, height, thin (width), half (height));
     target.models_ = TRY (histograms (patches_at (target, 1, true)));
     drop_empty (target);
-    if (target.bins_ > 0 || target.counted_ != counted_of (histogram_))
+    if (target.bins_ != bins_ || target.counted_ != counted_of (histogram_))
       target.good_costs_.clear ();  // costs of another kind
+    target.is_started_ = true;
     target.bins_ = bins_;
     target.counted_ = counted_of (histogram_);
     target.lost_ = target.models_.empty ();
@@ -498,9 +489,23 @@ private:
 void Target::restart (const TargetBox &box)
 {
   box_ = box;
-  width_ = height_ = 0;
-  bins_ = 0;
+  is_placed_ = is_started_ = false;
   lost_ = false;
+}
+
+void Target::resize (double x_factor, double y_factor)
+{
+  for (TargetBox *box : { &box_, &before_ }) {
+    *box = resized (*box, x_factor, y_factor);
+    if (is_placed_) {
+      box->x = std::round (box->x);
+      box->y = std::round (box->y);
+    }
+  }
+  for (Patch &patch : patches_)
+    patch = { patch.x0 * x_factor, patch.y0 * y_factor, patch.x1 * x_factor, patch.y1 * y_factor };
+  good_costs_.clear ();
+  radius_ = int (radius_ * std::max (x_factor, y_factor));
 }
 
 Expected<> follow (GstIntegralHistogram *histogram, const TrackOptions &settings,

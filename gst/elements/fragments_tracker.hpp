@@ -71,11 +71,13 @@ public:
 
   /// Starts again from this box in the next tensor; its costs are as usual then as they were.
   void restart (const TargetBox &box);
+  /// Goes on in tensors of another size.
+  void resize (double x_factor, double y_factor);
 
   const TargetBox &box () const { return box_; }
   bool is_lost () const { return lost_; }
   /// Returns whether it started at a place without a pixel that counts: it cannot be found again.
-  bool is_empty () const { return is_started () && models_.empty (); }
+  bool is_empty () const { return is_started_ && models_.empty (); }
   /// Returns how much the best position stood out: 1 - p, from 0 to 1; 0 when lost.
   double confidence () const { return confidence_; }
 
@@ -87,13 +89,12 @@ private:
     double x0, y0, x1, y1;
   };
 
-  bool is_started () const { return bins_ > 0; }
-
   TargetBox box_;
   std::vector<Patch> patches_;  // those with a pixel that counts
   std::vector<float> models_;   // one patch after another
-  int width_ = 0, height_ = 0;  // of the tensors of box and patches
-  unsigned bins_ = 0;           // of the models; 0 before it has started
+  bool is_placed_ = false;      // its corner is whole, and inside of the tensor
+  bool is_started_ = false;     // it has models of its box
+  unsigned bins_ = 0;           // of the last models, and of the costs
   Counted counted_;             // what these bins are of
   GstIntegralHistogramMeasure measure_ = {};
   double quantile_ = 0;            // of the costs

@@ -115,8 +115,8 @@ PropertyTable<TrackProperties> make_table ()
               "where that target is and how large; another starts a target");
   table.number<guint> ("max-misses", FIELD (list.max_misses), 0, G_MAXUINT, kPlaying,
                        "A target that was detected is lost once so many frames in a row had "
-                       "detections, but none of it; 0 for never. A frame without any counts, too, "
-                       "where one with some is overdue by the usual interval");
+                       "detections, but none of it; where there are none for more than three usual "
+                       "intervals, each interval counts; 0 for never");
   table.text ("area", FIELD (list.area), kPlaying,
               "Regions \"x,y,width,height;...\" in pixels of the frame: detections with their "
               "middle outside start nothing, and a target whose middle leaves them ends; empty for "
@@ -259,6 +259,7 @@ Expected<> follow_targets (State &state, const TrackProperties &properties, GstB
                            std::initializer_list<GstIntegralHistogram *> tensors,
                            GstIntegralHistogram *colours, Follow &&follow)
 {
+  state.targets.fit (colours, frame);
   TRY (state.targets.configure (properties.list, frame));
   take_mouse (state, frame);
   const Interruptible asking = state.consumer.interruptible ();

@@ -19,4 +19,10 @@ inline double overlap (const TargetBox &a, const TargetBox &b)
   return both > 0 ? both / (a.width * a.height + b.width * b.height - both) : 0;
 }
 
+/// Returns the box in a tensor that is so many times as large.
+inline TargetBox resized (const TargetBox &box, double x_factor, double y_factor)
+{
+  return { box.x * x_factor, box.y * y_factor, box.width * x_factor, box.height * y_factor };
+}
+
 }  // namespace integralhist

@@ -38,8 +38,9 @@ struct TargetList::Followed {
 
   bool is_detected = false;         // some detection was its
   bool is_matched = false;          // one of this frame is
-  bool waits = false;               // lost, and only a detection brings it back
-  TargetBox place = {};             // where it waits
+  bool waits = false;               // lost, and only a detection brings it back,
+  bool waits_for_detector = false;  // as long as there is a detector,
+  TargetBox place = {};             // to here
   guint misses = 0;                 // frames of the detector in a row
   guint shares = 0;                 // frames in a row on one spot with another
   std::string kind = {};            // of the last detection,
@@ -63,10 +64,12 @@ struct TargetList::Followed {
   {
     return waits ? 0 : std::visit ([] (const auto &its) { return its.confidence (); }, target);
   }
-  void wait ()
+  void wait (bool for_detector = false)
   {
-    place = box ();
+    if (!waits)
+      place = box ();
     waits = true;
+    waits_for_detector = for_detector;
   }
   void restart (const TargetBox &at)
   {
@@ -155,16 +158,15 @@ bool TargetList::is_in_area (const GstVideoRectangle &box) const
          });
 }
 
-/// Lets all targets go on in this frame's tensor, which may be of another size or feature.
-void TargetList::fit (const TargetFrame &frame, GstIntegralHistogram *colours)
+void TargetList::fit (GstIntegralHistogram *colours, const TargetFrame &frame)
 {
   const int width = int (gst_integral_histogram_get_width (frame.histogram)),
             height = int (gst_integral_histogram_get_height (frame.histogram));
   if (width_ > 0 && (width != width_ || height != height_)) {
     const double x = double (width) / width_, y = double (height) / height_;
     for (const auto &followed : followed_) {
-      TargetBox &place = followed->place;
-      place = { place.x * x, place.y * y, place.width * x, place.height * y };
+      followed->place = resized (followed->place, x, y);
+      std::visit ([&] (auto &its) { its.resize (x, y); }, followed->target);
       followed->motion.forget_places ();
     }
   }
@@ -207,10 +209,13 @@ sought (const std::vector<Detection> &detections, const TargetFrame &frame)
 Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHistogram *colours,
                                const TargetFrame &frame)
 {
-  fit (frame, colours);
   for (const auto &followed : followed_)
     followed->is_matched = false;
-  const bool has_looked = pace_.note (!all.empty ());
+  const unsigned looks = pace_.note (!all.empty ());
+  if (!pace_.is_known ())
+    for (const auto &followed : followed_)
+      if (std::exchange (followed->waits_for_detector, false))
+        followed->waits = false;
   const auto kept = sought (all, frame);
   std::vector<SoughtDetection> detections;
   std::vector<TargetBox> boxes;
@@ -247,10 +252,9 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
       take (*followed_[t], std::size_t (d));
       taken[std::size_t (d)] = 1;
     }
-  if (has_looked)
-    for (const auto &followed : followed_)
-      if (followed->is_detected && !followed->is_matched)
-        followed->misses++;
+  for (const auto &followed : followed_)
+    if (followed->is_detected && !followed->is_matched)
+      followed->misses += looks;
   // a second box of what is there already starts nothing
   const auto is_there = [&] (std::size_t d) {
     return std::ranges::any_of (followed_, [&] (const auto &followed) {
@@ -337,7 +341,7 @@ void TargetList::note_followed (const TargetFrame &frame)
       followed->motion.miss ();
       // the detector tells better than a search of the frame where it is
       if (followed->is_detected && pace_.is_known () && !followed->waits)
-        followed->wait ();
+        followed->wait (true);
     } else {
       followed->lost_frames = 0;
       followed->last_seen = frame.time;
@@ -374,7 +378,7 @@ void TargetList::end_on_one_spot ()
 void TargetList::end (const TargetFrame &frame)
 {
   for (const auto &followed : followed_)
-    if (options_.max_misses > 0 && followed->misses >= options_.max_misses && !followed->waits)
+    if (options_.max_misses > 0 && followed->misses >= options_.max_misses)
       followed->wait ();
   end_on_one_spot ();
   std::erase_if (followed_, [&] (const auto &followed) {

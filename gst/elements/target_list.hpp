@@ -32,6 +32,9 @@ public:
   explicit TargetList (gpointer element);
   ~TargetList ();
 
+  /// Lets the targets go on in the next frame, before all else: its tensor may be of another size,
+  /// and `colours`, by which detections are told apart, of another feature.
+  void fit (GstIntegralHistogram *colours, const TargetFrame &frame);
   /// Takes the options. Where `targets` is another text than before, its boxes start, and those of
   /// the last one are dropped. A box outside of the frame is an error.
   Expected<> configure (const ListOptions &options, const TargetFrame &frame);
@@ -65,7 +68,6 @@ private:
   struct Followed;
 
   void warn_of_empty (const Followed &followed, const TargetFrame &frame);
-  void fit (const TargetFrame &frame, GstIntegralHistogram *colours);
   void note_followed (const TargetFrame &frame);
   void end_on_one_spot ();
   bool is_in_area (const GstVideoRectangle &box) const;

@@ -193,6 +193,29 @@ GST_START_TEST (growth)
 }
 GST_END_TEST;
 
+// A box of another shape is as a first one for the sizes: both find how the target grows.
+GST_START_TEST (other_shape)
+{
+  const Scene scene;
+  for (const double width : { 12, 110 }) {
+    Frames frames (kWidth, kHeight);
+    auto first = CorrelationTracker::start (frames.of (scene.at (160, 120)), 160, 120, width, 40);
+    fail_unless (first.has_value ());
+    for (int i = 0; i < 10; i++)
+      follow (*first, frames, scene.at (160, 120));
+    fail_unless (first->correct (frames.of (scene.at (160, 120)), 160, 120, 36, 48).has_value ());
+    double scale = 1;
+    for (int i = 1; i <= 20; i++) {
+      scale *= 1.02;
+      follow (*first, frames, scene.at (160, 120, scale));
+      fail_unless (overlap (*first, 160, 120, 36 * scale, 48 * scale) > 0.85,
+                   "frame %d: %gx%g, must be %gx%g", i, first->width (), first->height (),
+                   36 * scale, 48 * scale);
+    }
+  }
+}
+GST_END_TEST;
+
 // A target that is gone stays where it was, and is lost; elsewhere it is found again.
 GST_START_TEST (lost_and_found)
 {
@@ -287,6 +310,7 @@ static Suite *correlation_tracker_suite ()
   tcase_add_test (tests, confidence);
   tcase_add_test (tests, motion);
   tcase_add_test (tests, growth);
+  tcase_add_test (tests, other_shape);
   tcase_add_test (tests, lost_and_found);
   tcase_add_test (tests, hidden);
   tcase_add_test (tests, anywhere);

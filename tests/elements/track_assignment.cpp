@@ -80,15 +80,15 @@ GST_START_TEST (not_greedy)
 }
 GST_END_TEST
 
-/// A frame without detections counts where some are overdue, and a detector that misses some frames
-/// keeps its pace. One that is silent for long is none.
+/// A silence counts where it is long, for all looks that are overdue; a detector that misses some
+/// frames keeps its pace. One that is silent for long is none.
 GST_START_TEST (pace)
 {
   DetectorPace pace;
   const auto looks = [&] (int frames, auto &&has_detections) {
     int looked = 0;
     for (int frame = 0; frame < frames; frame++)
-      looked += pace.note (has_detections (frame));
+      looked += int (pace.note (has_detections (frame)));
     return looked;
   };
   const auto never = [] (int) { return false; };
@@ -98,13 +98,48 @@ GST_START_TEST (pace)
   fail_unless (pace.is_known ());
   const int looked =
       looks (100, [] (int frame) { return frame % 10 == 0 && frame != 30 && frame != 60; });
-  fail_unless (looked == 10, "%d looks", looked);
-  const int silent = looks (100, never);
+  fail_unless (looked == 8, "%d looks", looked);
+  fail_unless_equals_int (looks (25, never), 0);
+  const int silent = looks (75, never);
   fail_unless (silent == 9 || silent == 10, "%d looks", silent);
   fail_unless (pace.is_known ());
   looks (100, never);
   fail_unless (!pace.is_known ());  // after twenty intervals
   fail_unless_equals_int (looks (100, never), 0);
+}
+GST_END_TEST
+
+/// A detector slows down, up to three times at once: no silence counts, before its new pace is
+/// known nor after. Then its silence counts by the new pace, and again by the old one after that.
+GST_START_TEST (slower_pace)
+{
+  for (unsigned usual : { 1u, 2u, 5u, 10u })
+    for (unsigned slower = 2 * usual; slower <= 3 * usual; slower++) {
+      DetectorPace pace;
+      const auto every = [&] (unsigned gap, int gaps) {
+        for (int i = 0; i < gaps; i++) {
+          for (unsigned silence = 1; silence < gap; silence++)
+            fail_unless (pace.note (false) == 0, "%u after %u: silence %u counts", gap, usual,
+                         silence);
+          fail_unless (pace.note (true) == 1);
+        }
+      };
+      const auto silent_looks = [&] (unsigned frames) {
+        unsigned looks = 0;
+        for (unsigned i = 0; i < frames; i++)
+          looks += pace.note (false);
+        return looks;
+      };
+      every (usual, 12);
+      every (slower, 2);
+      fail_unless_equals_int (silent_looks (3 * slower - 1), 0);  // one that it misses, or two
+      fail_unless (pace.note (true) == 1);
+      every (slower, 9);
+      fail_unless_equals_int (silent_looks (5 * slower + slower / 2), 5);
+      fail_unless (pace.note (true) == 1);
+      every (usual, 9);
+      fail_unless_equals_int (silent_looks (5 * usual + usual / 2), 5);
+    }
 }
 GST_END_TEST
 
@@ -116,6 +151,7 @@ static Suite *track_assignment_suite ()
   tcase_add_test (tcase, all_permutations);
   tcase_add_test (tcase, not_greedy);
   tcase_add_test (tcase, pace);
+  tcase_add_test (tcase, slower_pace);
   return suite;
 }
 

@@ -4,6 +4,8 @@
 // others twice, and is not exact: by both methods a target has one id.
 #include "tracking.hpp"
 
+#include <gst/video/navigation.h>
+
 namespace {
 
 const std::string kMethods[][2] = {
@@ -123,6 +125,22 @@ GST_START_TEST (lost_and_back)
 }
 GST_END_TEST
 
+/// A detector that becomes slower, at once and by much, loses nothing, also one that is lost soon.
+GST_START_TEST (slower_detector)
+{
+  Walk walk (__i__, "max-misses=2");
+  int next = 0;
+  for (int frame = 0; frame < 100; frame++) {
+    const bool looks = frame == next;
+    const Place place = { way (frame).x, 60, kFirst.width, kFirst.height };
+    next += !looks ? 0 : frame < 40 ? 4 : 12;
+    const auto tracks =
+        walk.with ({ place }, looks ? std::vector<Found>{ { place } } : std::vector<Found> ());
+    fail_unless (tracks.size () == 1 && tracks[0].id == 1 && !tracks[0].lost, "frame %d", frame);
+  }
+}
+GST_END_TEST
+
 /// No target is left where the detector, which looks at every third frame, finds nothing any more.
 GST_START_TEST (no_ghost)
 {
@@ -133,6 +151,28 @@ GST_START_TEST (no_ghost)
   for (int frame = 0; frame < 20; frame++)
     tracks = walk.with ({ kFirst });
   fail_unless (visible (tracks).empty ());
+}
+GST_END_TEST
+
+/// A lost target is looked for once the detector has gone, unless its silence has ended the target.
+GST_START_TEST (detector_gone)
+{
+  for (const bool ends : { false, true }) {
+    Walk walk (__i__, std::string ("forget-after=0 lost-after=3 ")
+                          + (ends ? "max-misses=5" : "max-misses=0"));
+    for (int frame = 0; frame < 15; frame++)
+      walk.with ({ kFirst }, frame % 3 ? std::vector<Found> () : std::vector<Found>{ { kFirst } });
+    std::vector<Seen> tracks;
+    for (int frame = 0; frame < 15; frame++)
+      tracks = walk.with ({});
+    fail_unless (tracks.size () == 1 && tracks[0].lost);
+    for (int frame = 15; frame < 45; frame++)  // the detector may go on
+      fail_unless (walk.with ({ kFirst })[0].lost);
+    for (int frame = 45; frame < 90; frame++)
+      tracks = walk.with ({ kFirst });
+    fail_unless (tracks.size () == 1 && tracks[0].id == 1 && tracks[0].lost == ends);
+    fail_unless (ends || overlap (tracks[0].box, kFirst) > 0.8);
+  }
 }
 GST_END_TEST
 
@@ -248,6 +288,41 @@ GST_START_TEST (size_of_the_detection)
 }
 GST_END_TEST
 
+/// Frames become twice as large, and with the first of them come detections, or a click: both are
+/// of the targets there.
+GST_START_TEST (frame_size)
+{
+  const Scene large (480, 320, 2);
+  const auto twice = [] (const Place &its) {
+    return Place{ its.x * 2, its.y * 2, its.width * 2, its.height * 2 };
+  };
+  for (const bool clicks : { false, true }) {
+    Walk walk (__i__, "");
+    for (int frame = 0; frame < 6; frame++)
+      walk.with ({ kFirst, kOther }, { { kFirst }, { kOther } });
+    walk.tracking.set_caps (large.width, large.height);
+    auto picture = large.background ();
+    large.draw (picture, twice (kFirst), 7);
+    large.draw (picture, twice (kOther), 8);
+    std::vector<Found> found = { { twice (kFirst) }, { twice (kOther) } };
+    if (clicks) {
+      found.clear ();
+      const double x = 2 * kOther.x + kOther.width, y = 2 * kOther.y + kOther.height;
+      for (const char *event : { "mouse-button-press", "mouse-button-release" })
+        gst_harness_push_upstream_event (
+            walk.tracking.harness (),
+            gst_event_new_navigation (gst_structure_new (
+                "application/x-gst-navigation", "event", G_TYPE_STRING, event, "button", G_TYPE_INT,
+                1, "pointer_x", G_TYPE_DOUBLE, x, "pointer_y", G_TYPE_DOUBLE, y, nullptr)));
+    }
+    const auto tracks = walk.tracking.follow (picture, detected (found));
+    fail_unless (tracks.size () == (clicks ? 1 : 2), "%zu tracks", tracks.size ());
+    fail_unless (tracks[0].id == 1 && overlap (tracks[0].box, twice (kFirst)) > 0.9);
+    fail_unless (clicks || (tracks[1].id == 2 && overlap (tracks[1].box, twice (kOther)) > 0.9));
+  }
+}
+GST_END_TEST
+
 static Suite *track_detections_suite ()
 {
   Suite *const suite = suite_create ("track_detections");
@@ -256,13 +331,16 @@ static Suite *track_detections_suite ()
   tcase_set_timeout (tcase, 60);
   tcase_add_loop_test (tcase, one_id_over_misses, 0, 2);
   tcase_add_loop_test (tcase, lost_and_back, 0, 2);
+  tcase_add_loop_test (tcase, slower_detector, 0, 2);
   tcase_add_loop_test (tcase, no_ghost, 0, 2);
+  tcase_add_loop_test (tcase, detector_gone, 0, 2);
   tcase_add_loop_test (tcase, configured_without_detections, 0, 2);
   tcase_add_loop_test (tcase, duplicates, 0, 2);
   tcase_add_loop_test (tcase, one_spot, 0, 2);
   tcase_add_loop_test (tcase, area, 0, 2);
   tcase_add_loop_test (tcase, class_and_confidence, 0, 2);
   tcase_add_loop_test (tcase, size_of_the_detection, 0, 2);
+  tcase_add_loop_test (tcase, frame_size, 0, 2);
   return suite;
 }
 

@@ -29,7 +29,7 @@ std::string of_bright ()
   return text;
 }
 
-const auto kLuma = counted_by ("bins=16"),
+const auto kLuma = counted_by ("bins=16"), kFine = counted_by ("bins=256"),
            kGradient = counted_by ("feature=signed-gradient bins=16"),
            kBright = counted_by (of_bright ());
 
@@ -159,6 +159,31 @@ GST_START_TEST (without_a_bin)
 }
 GST_END_TEST
 
+/// A detection comes with the first frame of other bins, which cost more: they are not compared
+/// with the old ones. At the frame's corner there are few positions, so that the costs decide.
+GST_START_TEST (bins_with_a_detection)
+{
+  const Scene scene (160, 120);
+  const Place corner = { 0, 0, 32, 32 };
+  Tracking tracking ("method=fragments lost-after=3 targets=" + text_of (corner), "");
+  tracking.set_caps (160, 120);
+  std::mt19937 random (3);
+  for (int frame = 0; frame < 24; frame++) {
+    auto picture = scene.background ();
+    scene.draw (picture, corner, 7);
+    for (auto &value : picture)
+      value = guint8 (std::clamp (value + int (random () % 21) - 10, 0, 255));
+    const auto tracks = tracking.follow (picture, [&] (GstBuffer *buffer) {
+      (frame < 12 ? kLuma : kFine) (buffer);
+      if (frame == 12)
+        gst_buffer_add_video_region_of_interest_meta (buffer, "thing", 0, 0, 32, 32);
+    });
+    fail_unless (tracks.size () == 1 && !tracks[0].lost, "frame %d: %zu tracks", frame,
+                 tracks.size ());
+  }
+}
+GST_END_TEST
+
 static Suite *track_features_suite ()
 {
   Suite *const suite = suite_create ("track_features");
@@ -169,6 +194,7 @@ static Suite *track_features_suite ()
   tcase_add_test (tcase, another_feature_when_lost);
   tcase_add_test (tcase, mostly_without_a_bin);
   tcase_add_test (tcase, without_a_bin);
+  tcase_add_test (tcase, bins_with_a_detection);
   return suite;
 }
 

@@ -24,6 +24,7 @@ constexpr double kSure = 0.5;                                // below it a frame
 constexpr double kLeastScore = 0.5;                          // of the usual one
 constexpr double kMemory = 0.02;                             // of what is usual
 constexpr double kRemembered = 0.5;                          // of the filter, when corrected
+constexpr double kOtherShape = 1.25;                         // of its sides' ratio: other cells
 constexpr double kBetter = 1.2;                              // elsewhere than where it was lost
 constexpr double kSmallest = 0.2, kLargest = 5, kLeast = 4;  // of the first size; pixels
 constexpr std::size_t kCandidates = 3;
@@ -71,6 +72,7 @@ Expected<CorrelationTracker> CorrelationTracker::start (const FrameTensors &fram
   TRY (self.colours_.learn (frame.colours, x, y, width, height, 1));
   self.filter_.start (TRY (self.surroundings (frame, x, y)), width / cell, height / cell);
   self.sizes_.start (width, height);
+  self.shape_ = width / height;
   TRY (self.sizes_.learn (frame, x, y, width, height, 1));
   return self;
 }
@@ -260,6 +262,11 @@ Expected<> CorrelationTracker::correct (const FrameTensors &frame, double x, dou
   fresh.start (TRY (surroundings (frame, x_, y_)), width / cell, height / cell);
   fresh.remember (filter_, kRemembered);
   filter_ = std::move (fresh);
+  const double shape = width / height;
+  if (std::max (shape / shape_, shape_ / shape) > kOtherShape) {
+    sizes_.start (width, height);
+    shape_ = shape;
+  }
   return sizes_.learn (frame, x_, y_, width_, height_, 1);
 }
 

@@ -81,6 +81,7 @@ private:
   };
   std::optional<Example> example_;
   ScaleFilter sizes_;
+  double shape_ = 1;  // of the box whose cells the sizes have, its width by its height
   ColourModel colours_;
   double usual_peak_ = 0, usual_score_ = 0;
   Evidence evidence_;

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What on-demand tensors choose to count, and to compute: with costs that are worked out by hand.
+#include <algorithm>
+#include <optional>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include <gst/check/gstcheck.h>
+
+#include <gst/integralhist/demand.hpp>
+
+using namespace integralhist;
+using inthist::Question;
+using inthist::Shape;
+
+namespace {
+
+constexpr AnswerCost kCost = { .pixel = 1,
+                               .window = 10,
+                               .bin = 1,
+                               .lookup = 1,
+                               .element = 1,
+                               .tensor = 100,
+                               .at_once = 0.5 },
+                     kNoPixels = { .pixel = AnswerCost::kNever,
+                                   .window = 0,
+                                   .bin = 0,
+                                   .lookup = 0,
+                                   .element = 1,
+                                   .tensor = 100,
+                                   .at_once = 0.5 };
+constexpr int kSide = 100, kBins = 4;
+constexpr double kWhole = 100 + kSide * kSide * kBins;
+
+Shape frame_shape ()
+{
+  Shape shape;
+  shape.width = shape.height = kSide;
+  shape.bins = kBins;
+  return shape;
+}
+
+/// A list of windows that is asked for something.
+struct Asked {
+  std::vector<Region> windows;
+  int answers[1];
+  Query query;
+
+  explicit Asked (std::vector<Region> all, Question question = Question::counts)
+      : windows (std::move (all))
+  {
+    query.question = question;
+    query.windows.list = windows.data ();
+    query.windows.n = int (windows.size ());
+    query.answers = answers;
+  }
+  Asked (const Asked &) = delete;
+};
+
+std::optional<Region> ask (Demand &demand, std::vector<Region> windows,
+                           Question question = Question::counts)
+{
+  const Asked asked (std::move (windows), question);
+  return demand.tensor_for (asked.query);
+}
+
+/// Asks, and computes what is wanted.
+Region compute (Demand &demand, std::vector<Region> windows, Question question = Question::counts)
+{
+  const auto part = ask (demand, std::move (windows), question);
+  fail_unless (part.has_value (), "counted from pixels");
+  demand.note_computed (*part);
+  return *part;
+}
+
+void expect (const Region &got, const Region &wanted)
+{
+  fail_unless (got.x == wanted.x && got.y == wanted.y && got.width == wanted.width
+                   && got.height == wanted.height,
+               "%d,%d %dx%d, must be %d,%d %dx%d", got.x, got.y, got.width, got.height, wanted.x,
+               wanted.y, wanted.width, wanted.height);
+}
+
+}  // namespace
+
+/// 5x5 pixels cost 25 + 10 + 4 - 4 = 35 each time, and their tensor 200: that is due at the sixth.
+GST_START_TEST (pixels_until_a_box_is_cheaper)
+{
+  const Shape shape = frame_shape ();
+  Demand demand (shape, kCost);
+  for (int i = 0; i < 5; i++)
+    fail_unless (!ask (demand, { { 20, 30, 5, 5 } }), "question %d", i);
+  expect (compute (demand, { { 20, 30, 5, 5 } }), { 20, 30, 5, 5 });
+  for (int i = 0; i < 5; i++)  // it is kept
+    expect (*ask (demand, { { 21, 31, 3, 4 } }), { 20, 30, 5, 5 });
+  fail_unless (!ask (demand, { { 60, 30, 5, 5 } }), "another place is counted again");
+  demand.forget ();
+  fail_unless (!ask (demand, { { 20, 30, 5, 5 } }), "the next frame has no box");
+  // likelihoods are never counted
+  expect (*ask (demand, { { 70, 70, 5, 5 } }, Question::likelihoods), { 70, 70, 5, 5 });
+}
+GST_END_TEST
+
+/// A box grows where that costs at most twice what is asked now, and the last box.
+GST_START_TEST (boxes_that_grow)
+{
+  const Shape shape = frame_shape ();
+  Demand near (shape, kNoPixels), far (shape, kNoPixels);
+  expect (compute (near, { { 0, 0, 10, 10 } }), { 0, 0, 10, 10 });   // 500
+  expect (compute (near, { { 12, 0, 10, 10 } }), { 0, 0, 22, 10 });  // 980 of 1500
+  expect (compute (near, { { 30, 0, 10, 10 } }), { 0, 0, 40, 10 });  // 1700 of 1980
+  expect (compute (far, { { 0, 0, 10, 10 } }), { 0, 0, 10, 10 });
+  expect (compute (far, { { 50, 50, 10, 10 } }), { 50, 50, 10, 10 });  // 14500 of 1500
+  // and clipped to the frame, of which a pixel is left at least
+  Demand clipped (shape, kNoPixels);
+  expect (compute (clipped, { { -20, 95, 40, 40 } }), { 0, 95, 20, 5 });
+  Demand outside (shape, kNoPixels);
+  const Region pixel = compute (outside, { { 300, 300, 5, 5 } });
+  fail_unless (pixel.width == 1 && pixel.height == 1);
+}
+GST_END_TEST
+
+/// The whole frame is computed where the box is most of it, where the frame has cost too much, and
+/// for votes of a list, which cannot be moved.
+GST_START_TEST (whole)
+{
+  const Shape shape = frame_shape ();
+  const Region frame = { 0, 0, kSide, kSide };
+  Demand most (shape, kNoPixels), less (shape, kNoPixels), votes (shape, kNoPixels);
+  expect (compute (most, { { 5, 5, 90, 80 } }), frame);  // 28900; 0.7 of 40100 is 28070
+  expect (compute (less, { { 5, 5, 80, 80 } }), { 5, 5, 80, 80 });
+  fail_unless (most.is_for_all () && less.is_for_all ());  // more than a half
+  expect (compute (less, { { 0, 0, 80, 80 } }), frame);    // 29000
+  Demand often (shape, kNoPixels);
+  for (int i = 0; i < 23; i++) {  // 1700 each
+    const Region part = { i % 2 ? 70 : 0, i % 2 ? 70 : 0, 20, 20 };
+    expect (compute (often, { part }), part);
+  }
+  expect (compute (often, { { 70, 70, 20, 20 } }), frame);
+  Asked asked ({ { 5, 5, 10, 10 } }, Question::votes);
+  const Region patch = { 0, 0, 4, 4 };
+  asked.query.patches = &patch;
+  asked.query.n_patches = 1;
+  expect (*votes.tensor_for (asked.query), frame);
+  fail_unless (!votes.is_for_all ());
+}
+GST_END_TEST
+
+/// Of any questions: what is asked lies in the tensor, and all cost at most two whole tensors.
+GST_START_TEST (never_more_than_twice)
+{
+  const Shape shape = frame_shape ();
+  std::mt19937 random (7);
+  const auto below = [&] (int n) { return int (random () % unsigned (n)); };
+  for (int round = 0; round < 400; round++) {
+    Demand demand (shape, kCost);
+    const int most = 1 + below (60);  // sides of the windows
+    double spent = 0;
+    int counted = 0, computed = 0;
+    Region box{};
+    for (int i = 0; i < 300; i++) {
+      std::vector<Region> windows (std::size_t (1 + below (4)));
+      double pixels = 0;
+      for (Region &window : windows) {
+        const int w = 1 + below (most), h = 1 + below (most);
+        window = { below (kSide - w), below (kSide - h), w, h };
+        pixels += w * h;
+      }
+      const auto part = ask (demand, windows, below (3) ? Question::counts : Question::quantiles);
+      if (!part) {
+        spent += std::max (0.0, pixels + double (windows.size ()) * 10);
+        counted++;
+        continue;
+      }
+      for (const Region &window : windows)
+        fail_unless (is_within (window, *part));
+      if (is_within (*part, box))
+        continue;
+      box = *part;
+      spent += 100 + double (box.width) * box.height * kBins;
+      computed++;
+      demand.note_computed (box);
+    }
+    fail_unless (spent <= 2 * kWhole, "%g of %g: %d counted, %d computed, round %d", spent, kWhole,
+                 counted, computed, round);
+  }
+}
+GST_END_TEST
+
+static Suite *demand_suite ()
+{
+  Suite *const suite = suite_create ("demand");
+  TCase *const tcase = tcase_create ("demand");
+  suite_add_tcase (suite, tcase);
+  tcase_add_test (tcase, pixels_until_a_box_is_cheaper);
+  tcase_add_test (tcase, boxes_that_grow);
+  tcase_add_test (tcase, whole);
+  tcase_add_test (tcase, never_more_than_twice);
+  return suite;
+}
+
+GST_CHECK_MAIN (demand)
