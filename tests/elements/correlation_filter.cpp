@@ -341,6 +341,29 @@ GST_START_TEST (learns_by_the_rate)
 }
 GST_END_TEST;
 
+// what moves by whole cells is the picture that does so itself; there and back is as before
+GST_START_TEST (moves)
+{
+  const auto picture = smooth_noise (8);
+  std::vector<float> moved (picture.size ());
+  for (int y = 0; y < kGrid; y++)
+    for (int x = 0; x < kGrid; x++)
+      std::copy_n (&picture[at (x, y) * kChannels], kChannels,
+                   &moved[at (x + 3, y - 2) * kChannels]);
+  const auto expect_same = [] (const Complexes &got, const Complexes &wanted) {
+    for (std::size_t i = 0; i < wanted.size (); i++)
+      fail_unless (std::fabs (got.re[i] - wanted.re[i]) < 1e-3
+                   && std::fabs (got.im[i] - wanted.im[i]) < 1e-3);
+  };
+  Complexes spectra = spectra_of (picture);
+  move (spectra, 3, -2);
+  expect_same (spectra, spectra_of (moved));
+  move (spectra, -3.3, 1.6);
+  move (spectra, 0.3, 0.4);
+  expect_same (spectra, spectra_of (picture));
+}
+GST_END_TEST;
+
 static Suite *correlation_filter_suite ()
 {
   Suite *suite = suite_create ("correlation_filter");
@@ -350,6 +373,7 @@ static Suite *correlation_filter_suite ()
   tcase_add_test (tests, response);
   tcase_add_test (tests, no_weight_outside_of_the_box);
   tcase_add_test (tests, peak_moves_with_the_picture);
+  tcase_add_test (tests, moves);
   tcase_add_test (tests, same_as_in_double);
   tcase_add_test (tests, misses_less_than_no_filter);
   tcase_add_test (tests, learns_by_the_rate);

@@ -113,6 +113,23 @@ Complexes spectra_of (std::span<const float> pictures)
   return spectra;
 }
 
+void move (Complexes &spectra, double x, double y)
+{
+  for (int j = 0; j < kGrid; j++)
+    for (int i = 0; i < kHalf; i++) {
+      const int row = j < kGrid / 2 ? j : j - kGrid;
+      const double turn = -2 * std::numbers::pi / kGrid * (i * x + row * y);
+      const auto re = float (std::cos (turn)), im = float (std::sin (turn));
+      float *const at_re = &spectra.re[std::size_t (j * kHalf + i) * kChannels],
+                   *const at_im = &spectra.im[std::size_t (j * kHalf + i) * kChannels];
+      for (int c = 0; c < kChannels; c++) {
+        const float before = at_re[c];
+        at_re[c] = before * re - at_im[c] * im;
+        at_im[c] = before * im + at_im[c] * re;
+      }
+    }
+}
+
 void CorrelationFilter::start (const Complexes &spectra, double width, double height)
 {
   wanted_ = spectrum_of_peak (kPeak * std::sqrt (width * height));

@@ -29,6 +29,10 @@ namespace integralhist {
 inline constexpr int kHalf = kGrid / 2 + 1;
 Complexes spectra_of (std::span<const float> pictures);
 
+/// Moves the pictures by cells, also by parts of one; what leaves on one side comes in on the
+/// other.
+void move (Complexes &spectra, double x, double y);
+
 class CorrelationFilter {
 public:
   /// Takes so much of another filter, which was of the same target before.

@@ -48,9 +48,9 @@ void ScaleFilter::start (double width, double height)
   denominator_.clear ();
 }
 
-/// Returns the spectra along the sizes of the box, [frequency][channel].
-Expected<Complexes> ScaleFilter::spectra (const FrameTensors &frame, double x, double y,
-                                          double width, double height) const
+/// The spectra are [frequency][channel].
+Expected<Complexes> ScaleFilter::sample (const FrameTensors &frame, double x, double y,
+                                         double width, double height) const
 {
   std::vector<CellGrid> grids;
   for (int i = 0; i < kSizes; i++) {
@@ -92,11 +92,9 @@ Expected<Complexes> ScaleFilter::spectra (const FrameTensors &frame, double x, d
   return samples;
 }
 
-Expected<> ScaleFilter::learn (const FrameTensors &frame, double x, double y, double width,
-                               double height, double rate)
+void ScaleFilter::learn (const Complexes &sample, double rate)
 {
   static const Complexes target = wanted ();
-  const Complexes sample = TRY (spectra (frame, x, y, width, height));
   const std::size_t channels = sample.size () / kSizes;
   const bool is_first = denominator_.empty ();
   if (is_first) {
@@ -121,13 +119,10 @@ Expected<> ScaleFilter::learn (const FrameTensors &frame, double x, double y, do
       sum += power;
     regular_ = std::max (0.01F * sum / kSizes, 1e-6F);
   }
-  return {};
 }
 
-Expected<double> ScaleFilter::find (const FrameTensors &frame, double x, double y, double width,
-                                    double height) const
+double ScaleFilter::find (const Complexes &sample) const
 {
-  const Complexes sample = TRY (spectra (frame, x, y, width, height));
   const std::size_t channels = sample.size () / kSizes;
   std::array<double, kSizes> re{}, im{}, response{};
   for (int k = 0; k < kSizes; k++) {

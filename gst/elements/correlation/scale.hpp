@@ -16,17 +16,15 @@ class ScaleFilter {
 public:
   /// Chooses the cells for a box of these sides, and forgets what was learned.
   void start (double width, double height);
-  /// Learns how the box with this middle and size looks; the first time wholly.
-  Expected<> learn (const FrameTensors &frame, double x, double y, double width, double height,
-                    double rate);
-  /// Returns by how much the target is larger than this box; 1 where it is as large.
-  Expected<double> find (const FrameTensors &frame, double x, double y, double width,
-                         double height) const;
+  /// Returns what 16 sizes of the box with this middle and size look like: spectra along them.
+  Expected<Complexes> sample (const FrameTensors &frame, double x, double y, double width,
+                              double height) const;
+  /// Returns by how much the target is larger than the sample's box; 1 where it is as large.
+  double find (const Complexes &sample) const;
+  /// Learns from a sample of the target's box; the first time wholly.
+  void learn (const Complexes &sample, double rate);
 
 private:
-  Expected<Complexes> spectra (const FrameTensors &frame, double x, double y, double width,
-                               double height) const;
-
   int columns_ = 0, rows_ = 0;
   Complexes numerator_;  // [frequency][channel]
   std::vector<float> denominator_;

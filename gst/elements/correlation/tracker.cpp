@@ -73,7 +73,7 @@ Expected<CorrelationTracker> CorrelationTracker::start (const FrameTensors &fram
   self.filter_.start (TRY (self.surroundings (frame, x, y)), width / cell, height / cell);
   self.sizes_.start (width, height);
   self.shape_ = width / height;
-  TRY (self.sizes_.learn (frame, x, y, width, height, 1));
+  self.sizes_.learn (TRY (self.sizes_.sample (frame, x, y, width, height)), 1);
   return self;
 }
 
@@ -102,11 +102,13 @@ Expected<CorrelationTracker::Found> CorrelationTracker::search (const FrameTenso
                                                                 double y, double reach) const
 {
   const double cell = side () / kGrid;
+  Complexes spectra;
   std::vector<float> response;
   ScoreMap scores;
   TRY (in_parallel (2, [&] (int which) -> Expected<> {
     if (which == 0) {
-      response = filter_.respond (TRY (surroundings (frame, x, y)));
+      spectra = TRY (surroundings (frame, x, y));
+      response = filter_.respond (spectra);
       return {};
     }
     // the boxes of the outer shifts reach beyond the square
@@ -153,6 +155,9 @@ Expected<CorrelationTracker::Found> CorrelationTracker::search (const FrameTenso
             + cell
                   * (shift_of (row)
                      + peak_between (at (row - 1, column), both[best], at (row + 1, column)));
+  found.middle_x = x;
+  found.middle_y = y;
+  found.spectra = std::move (spectra);
   found.peak = response[best];
   found.sharpness = sharpness_of (response, row, column);
   found.score = scores.score (found.x, found.y, width (), height ());
@@ -189,9 +194,9 @@ CorrelationTracker::search_everywhere (const FrameTensors &frame, Found best) co
       chosen.push_back (candidate);
   }
   for (const Candidate &candidate : chosen)
-    if (const Found found = TRY (search (frame, candidate.x, candidate.y));
+    if (Found found = TRY (search (frame, candidate.x, candidate.y));
         found.peak > kBetter * best.peak && looks_right (found))
-      best = found;
+      best = std::move (found);
   return best;
 }
 
@@ -241,7 +246,7 @@ Expected<> CorrelationTracker::follow (const FrameTensors &frame, unsigned lost_
     x_ = std::clamp (found.x, 0.0, double (frame.width ()));
     y_ = std::clamp (found.y, 0.0, double (frame.height ()));
   }
-  return rate > 0 ? learn (frame, found, rate) : Expected<> ();
+  return rate > 0 ? learn (frame, std::move (found), rate) : Expected<> ();
 }
 
 Expected<> CorrelationTracker::correct (const FrameTensors &frame, double x, double y, double width,
@@ -267,26 +272,38 @@ Expected<> CorrelationTracker::correct (const FrameTensors &frame, double x, dou
     sizes_.start (width, height);
     shape_ = shape;
   }
-  return sizes_.learn (frame, x_, y_, width_, height_, 1);
+  sizes_.learn (TRY (sizes_.sample (frame, x_, y_, width_, height_)), 1);
+  return {};
 }
 
-Expected<> CorrelationTracker::learn (const FrameTensors &frame, const Found &found, double rate)
+/// Returns the spectra of the target's surroundings. Those of what was searched do, moved, where
+/// the target is not far from the middle: the border is faded out.
+Expected<Complexes> CorrelationTracker::surroundings (const FrameTensors &frame, Found &found) const
 {
-  const bool sizes = age_ % 2 == 1;  // they and the filter take turns
-  if (sizes) {
-    scale_ *= TRY (sizes_.find (frame, x_, y_, width (), height ()));
-    scale_ = std::clamp (scale_, kSmallest, kLargest);
-    // a first box that is smaller than that may stay as small
-    scale_ =
-        std::max ({ scale_, std::min (1.0, kLeast / width_), std::min (1.0, kLeast / height_) });
-  }
+  constexpr double kMostMoved = 2;  // cells
+  const double cell = side () / kGrid, x = (found.middle_x - x_) / cell,
+               y = (found.middle_y - y_) / cell;
+  if (std::max (std::fabs (x), std::fabs (y)) > kMostMoved)
+    return surroundings (frame, x_, y_);
+  move (found.spectra, x, y);
+  return std::move (found.spectra);
+}
+
+Expected<> CorrelationTracker::learn (const FrameTensors &frame, Found found, double rate)
+{
   usual_peak_ += rate * kMemory * (found.peak - usual_peak_);
   usual_score_ += rate * kMemory * (found.score - usual_score_);
-  TRY (colours_.learn (frame.colours, x_, y_, width (), height (), rate));
-  if (sizes)
-    return sizes_.learn (frame, x_, y_, width (), height (), rate);
-  example_ = { TRY (surroundings (frame, x_, y_)), rate };
-  return {};
+  if (age_ % 2 == 0) {  // the filter and the sizes take turns
+    TRY (colours_.learn (frame.colours, x_, y_, width (), height (), rate));
+    example_ = { TRY (surroundings (frame, found)), rate };
+    return {};
+  }
+  scale_ *= sizes_.find (TRY (sizes_.sample (frame, x_, y_, width (), height ())));
+  scale_ = std::clamp (scale_, kSmallest, kLargest);
+  // a first box that is smaller than that may stay as small
+  scale_ = std::max ({ scale_, std::min (1.0, kLeast / width_), std::min (1.0, kLeast / height_) });
+  sizes_.learn (TRY (sizes_.sample (frame, x_, y_, width (), height ())), rate);
+  return colours_.learn (frame.colours, x_, y_, width (), height (), rate);
 }
 
 }  // namespace integralhist

@@ -57,19 +57,22 @@ private:
   /// The best place of a search.
   struct Found {
     double x, y;
-    double peak;       // the filter's response
-    double sharpness;  // of its peak
-    double score;      // of the colours
+    double peak;                // the filter's response
+    double sharpness;           // of its peak
+    double score;               // of the colours
+    double middle_x, middle_y;  // of what was searched,
+    Complexes spectra;          // and its spectra
   };
 
   CorrelationTracker () = default;
   double side () const;  // of the square that is searched, and learned from
   bool looks_right (const Found &found) const;
   Expected<Complexes> surroundings (const FrameTensors &frame, double x, double y) const;
+  Expected<Complexes> surroundings (const FrameTensors &frame, Found &found) const;
   Expected<Found> search (const FrameTensors &frame, double x, double y, double reach = 0) const;
   Expected<Found> search_everywhere (const FrameTensors &frame, Found best) const;
   double judge (const Found &found, unsigned lost_after);
-  Expected<> learn (const FrameTensors &frame, const Found &found, double rate);
+  Expected<> learn (const FrameTensors &frame, Found found, double rate);
 
   double x_ = 0, y_ = 0, width_ = 0, height_ = 0, scale_ = 1;
   unsigned age_ = 0;  // frames since the first
