@@ -7,7 +7,8 @@
  * Attaches all that `integralhisttrack` follows targets by with its
  * #integralhisttrack:method `correlation`, the default: integral histograms of weighted gradients
  * and of colours, and an integral image of luma. The frame itself passes through untouched and at
- * once. On the CPU only what is around the targets is computed, when the tracker asks.
+ * once. What is around the targets is computed, when the tracker asks: of frames in host memory by
+ * the CPU, also beside a GPU.
  *
  * It is a bin with three elements in a row: `gradients`, which is `cudaintegralhist
  * feature=signed-gradient bins=18 weight=gradient soft=true`, `colours`, which is `cudaintegralhist
@@ -91,6 +92,8 @@ static void gst_cuda_track_features_init (GstCudaTrackFeatures *self)
                 guint (kDirections), "weight", GST_INTEGRAL_HISTOGRAM_WEIGHT_GRADIENT, "soft", TRUE,
                 nullptr);
   g_object_set (self->colours, "feature", GST_INTEGRAL_HISTOGRAM_FEATURE_HSV, nullptr);
+  for (GstElement *const child : { self->gradients, self->colours, self->luma })
+    gst_util_set_object_arg (G_OBJECT (child), "compute", "on-demand");
   gst_bin_add_many (GST_BIN (self), self->gradients, self->colours, self->luma, nullptr);
   gst_element_link_many (self->gradients, self->colours, self->luma, nullptr);
   add_pad (self, "sink", self->gradients);

@@ -164,11 +164,12 @@ void add_feature (PropertyTable<ProducerProperties> &table, Content content)
               [] (const std::string &) { return Expected<> (); });
 }
 
-PropertyTable<ProducerProperties> make_table (Content content)
+PropertyTable<ProducerProperties> make_table (Content content,
+                                              const ProducerProperties &by_default = {})
 {
   using P = ProducerProperties;
   const bool bins = content == Content::bins;
-  PropertyTable<P> table;
+  PropertyTable<P> table (by_default);
   table.choice ("backend", FIELD (backend), backend_get_type (), kReady, "Where to compute");
   table.add (
       choice_spec ("strategy",
@@ -270,7 +271,9 @@ const PropertyTable<ProducerProperties> &producer_properties (Content content)
 const PropertyTable<ProducerProperties> &shared_producer_properties ()
 {
   static const auto shared = [] {
-    auto table = make_table (Content::bins);
+    ProducerProperties by_default;
+    by_default.options.compute = Compute::on_demand;
+    auto table = make_table (Content::bins, by_default);
     table.keep ({ "backend", "cuda-device-id", "cuda-device-ids", "download", "compute",
                   "async-depth", "max-tensors", "max-device-memory", "sync", "interval",
                   "tuning-time", "qos" });

@@ -64,7 +64,9 @@ struct ProducerProperties {
 const PropertyTable<ProducerProperties> &producer_properties (inthist::Content content);
 
 /// Returns those that say where, when and in how much memory to compute, for an element that has
-/// producers in it. An integral image has all but cuda-device-ids and max-device-memory.
+/// producers in it, which compute when somebody asks by default: who asks for parts of frames
+/// waits least so, also beside a GPU. An integral image has all but cuda-device-ids and
+/// max-device-memory.
 const PropertyTable<ProducerProperties> &shared_producer_properties ();
 
 }  // namespace integralhist

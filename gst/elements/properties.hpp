@@ -49,14 +49,15 @@ constexpr auto kAccess<guint64> = std::pair (&g_value_get_uint64, &g_value_set_u
 template <>
 constexpr auto kAccess<double> = std::pair (&g_value_get_double, &g_value_set_double);
 
-/// The properties in a struct P. A `field` returns a P's member, const or not; P{} has the
-/// defaults.
+/// The properties in a struct P. A `field` returns a P's member, const or not.
 template <class P>
 class PropertyTable {
 public:
   using Set = std::function<void (P &, const GValue *)>;
   using Get = std::function<void (const P &, GValue *)>;
   using Check = std::function<Expected<> (const P &)>;
+
+  explicit PropertyTable (const P &by_default = {}) : by_default_ (by_default) {}
 
   template <class Number, class Field>
   void number (const char *name, Field field, std::type_identity_t<Number> min,
@@ -157,7 +158,7 @@ private:
   };
 
   std::vector<Row> rows_;
-  const P by_default_ = {};
+  const P by_default_;
 };
 
 /// Returns a function that finds a member of a struct; FIELD (options.async_depth), for instance.

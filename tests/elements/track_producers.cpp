@@ -98,7 +98,7 @@ GST_START_TEST (attaches)
 }
 GST_END_TEST
 
-/// All properties are those of the elements, with their defaults, and reach them.
+/// All properties are those of the elements, with their defaults but for compute, and reach them.
 GST_START_TEST (properties)
 {
   const struct {
@@ -129,7 +129,13 @@ GST_START_TEST (properties)
   GstElement *const other = gst_element_factory_make ("cudaintegralhist", nullptr);
   for (const auto &[name, text, of_luma] : cases) {
     const std::string by_default = text_of_property (other, name);
-    fail_unless_equals_string (text_of_property (bin, name).c_str (), by_default.c_str ());
+    const bool is_compute = g_str_equal (name, "compute");
+    fail_unless_equals_string (text_of_property (bin, name).c_str (),
+                               is_compute ? "on-demand" : by_default.c_str ());
+    for (const char *const child : kChildren) {
+      g_autoptr (GstElement) element = gst_bin_get_by_name (GST_BIN (bin), child);
+      fail_unless (!is_compute || text_of_property (element, name) == "on-demand");
+    }
     gst_util_set_object_arg (G_OBJECT (other), name, text);
     gst_util_set_object_arg (G_OBJECT (bin), name, text);
     const std::string wanted = text_of_property (other, name);
