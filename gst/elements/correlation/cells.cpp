@@ -8,8 +8,16 @@
 
 #include <gst/integralhist/histogram.hpp>
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "channels-inl.hpp"
+#include <hwy/foreach_target.h>
+
+#include "channels-inl.hpp"
+
 namespace integralhist {
 namespace {
+
+HWY_EXPORT (write_channels);
 
 using inthist::kCellParts;
 
@@ -59,26 +67,6 @@ std::array<float, kGrid> hann ()
   for (int i = 0; i < kGrid; i++)
     window[i] = float (0.5 - 0.5 * std::cos (2 * std::numbers::pi * (i + 0.5) / kGrid));
   return window;
-}
-
-/// Writes the channels of a cell, whose values are directions and luma.
-void write_channels (const float *__restrict cell, const float around[4], float fade,
-                     float *__restrict channels)
-{
-  float values[kDirections + kOrientations], sums[4] = {};
-  for (int v = 0; v < kDirections; v++)
-    values[v] = cell[v];
-  for (int v = 0; v < kOrientations; v++)
-    values[kDirections + v] = cell[v] + cell[v + kOrientations];
-  const float half = 0.5F * fade;
-  for (int v = 0; v < kDirections + kOrientations; v++)
-    channels[v] = half * clipped_sum (values[v], around);
-  for (int v = 0; v < kDirections; v++)
-    for (int k = 0; k < 4; k++)
-      sums[k] += std::min (cell[v] * around[k], kMostShare);
-  for (int k = 0; k < 4; k++)
-    channels[kDirections + kOrientations + k] = 0.2357F * fade * sums[k];  // 1 / sqrt (18)
-  channels[kChannels - 1] = cell[kDirections] * fade;
 }
 
 }  // namespace
@@ -163,14 +151,15 @@ Expected<> describe (const FrameTensors &frame, double x, double y, double side,
     energies.push_back (energy);
   }
   const auto norms = block_norms (energies, kGrid, kGrid);
+  const auto write = HWY_DYNAMIC_DISPATCH (write_channels);
   channels.resize (grid.size () * kChannels);
   for (int row = 0; row < kGrid; row++)
     for (int column = 0; column < kGrid; column++) {
       const float *const cell = &cells[row * kRow + std::size_t (column) * kValues];
       const float *const corner = &norms[row * (kGrid + 1) + column];
       const float around[4] = { corner[0], corner[1], corner[kGrid + 1], corner[kGrid + 2] };
-      write_channels (cell, around, window[row] * window[column],
-                      &channels[std::size_t (row * kGrid + column) * kChannels]);
+      write (cell, around, window[row] * window[column],
+             &channels[std::size_t (row * kGrid + column) * kChannels]);
     }
   return {};
 }
