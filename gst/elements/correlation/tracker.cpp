@@ -293,7 +293,7 @@ Expected<> CorrelationTracker::learn (const FrameTensors &frame, Found found, do
 {
   usual_peak_ += rate * kMemory * (found.peak - usual_peak_);
   usual_score_ += rate * kMemory * (found.score - usual_score_);
-  if (age_ % 2 == 1) {  // the filter and the sizes take turns; it is new after a first frame
+  if (age_ % 2 == 1) {  // the filter and the sizes take turns; after a new box it is first
     TRY (colours_.learn (frame.colours, x_, y_, width (), height (), rate));
     example_ = { TRY (surroundings (frame, found)), rate };
     return {};
