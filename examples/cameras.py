@@ -34,9 +34,10 @@ PRODUCERS = {'correlation': 'cudatrackfeatures', 'fragments': 'cudaintegralhist 
 def launch_line(options):
     width, height = map(int, options.size.split('x'))
     target = options.target or f'{width // 2 - 24},{height // 2 - 24},48,48'  # around the ball
+    compute = f'compute={options.compute}' if options.compute else ''
     branch = (f'videotestsrc is-live=true pattern=ball ! video/x-raw,format=I420,width={width},'
               f'height={height},framerate={RATE}/1 ! {PRODUCERS[options.method]} name=features%d '
-              f'compute={options.compute} ! integralhisttrack method={options.method} '
+              f'{compute} ! integralhisttrack method={options.method} '
               f'targets={target} ! queue ! fakesink sync=true')
     return '  '.join(branch % i for i in range(options.streams))
 
@@ -68,7 +69,7 @@ def main():
     parser.add_argument('--streams', type=int, default=8)
     parser.add_argument('--seconds', type=int, default=10)
     parser.add_argument('--size', default='640x480')
-    parser.add_argument('--compute', default='auto', choices=('auto', 'eager', 'on-demand'))
+    parser.add_argument('--compute', choices=('auto', 'eager', 'on-demand'))
     parser.add_argument('--method', default='correlation', choices=tuple(PRODUCERS))
     parser.add_argument('--target', metavar='X,Y,WIDTH,HEIGHT')
     options = parser.parse_args()

@@ -50,15 +50,19 @@ class Detector(GstBase.BaseTransform):
         return True
 
     def do_transform_ip(self, buffer):
-        if self.number % self.every == 0:
+        number = self.number
+        self.number += 1
+        if number % self.every == 0:
             with buffer.map(Gst.MapFlags.READ) as mapped:
-                people = self.find(self.number, self.pixels(mapped.data))
+                people = self.find(number, self.pixels(mapped.data))
             for x, y, width, height, confidence in people:
+                width, height = width + min(x, 0), height + min(y, 0)
+                if width <= 0 or height <= 0:
+                    continue  # nothing of it is in the frame
                 region = GstVideo.buffer_add_video_region_of_interest_meta(
-                    buffer, 'person', max(x, 0), max(y, 0), width + min(x, 0), height + min(y, 0))
+                    buffer, 'person', max(x, 0), max(y, 0), width, height)
                 region.add_param(Gst.Structure.new_from_string(
                     f'detection, confidence=(double){confidence}'))
-        self.number += 1
         return Gst.FlowReturn.OK
 
     def pixels(self, data):

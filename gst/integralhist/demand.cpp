@@ -160,6 +160,8 @@ bool Demand::counts_cells (std::span<const Region> parts, std::size_t n)
   Region asked, all = asked_;
   double pixels = 0;
   for (const Region &part : parts) {
+    if (part.width == 0 || part.height == 0)
+      continue;
     asked = both (asked, part);
     pixels += double (part.width) * part.height;
   }

@@ -299,7 +299,7 @@ Expected<> HostOnDemandTensor::ask_cells (const CellsQuery &query)
       widest = std::max (widest, (cells.x[i + 1] - cells.x[i]) / inthist::kCellParts + 1);
   }
   auto locked = TRY (lock ());
-  const bool has_numbers = shape.content != inthist::Content::bins || !query.scores.empty ();
+  const bool has_numbers = (shape.content == inthist::Content::bins) != query.scores.empty ();
   if (!has_numbers || widest > inthist::cpu::kMostCellColumns || !demand_.counts_cells (parts, n)) {
     locked.unlock ();
     return Tensor::ask_cells (query);

@@ -20,7 +20,8 @@ Expected<> in_parallel (int n, const std::function<Expected<> (int)> &body)
     std::optional<Interruptible> its;
     if (flag)
       its.emplace (*flag);
-    outcomes[std::size_t (i)] = body (i);
+    outcomes[std::size_t (i)] =
+        Interruptible::is_interrupted () ? error (Error::Kind::flushing, "flushing") : body (i);
   })));
   for (Expected<> &outcome : outcomes)
     TRY (std::move (outcome));

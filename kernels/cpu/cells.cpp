@@ -6,6 +6,7 @@
 // with the part of the rows' height. A row of pixels that an edge goes through is added up once,
 // and counts for the cells above and below.
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "../cells.hpp"
@@ -174,6 +175,8 @@ template <class Sums>
 int add_up (const Image &image, const Cells &cells, const Sums &sums, std::size_t planes,
             std::int64_t *to)
 {
+  if (cells.size () == 0)
+    return 0;
   constexpr std::int64_t kWorthAThread = 10'000;  // pixels
   const Region around = cells.around ();
   const std::int64_t pixels = std::int64_t (around.width) * around.height;

@@ -7,7 +7,7 @@ namespace inthist::cpu {
 
 int in_parallel (int n, const std::function<void (int)> &body)
 {
-  return for_each (n, 1, nullptr, body);
+  return for_each (n, 1, nullptr, [&] (int i) noexcept { body (i); });
 }
 
 }  // namespace inthist::cpu

@@ -341,7 +341,7 @@ GST_START_TEST (learns_by_the_rate)
 }
 GST_END_TEST;
 
-// what moves by whole cells is the picture that does so itself; there and back is as before
+// what moves by whole cells is the picture that does so itself, and waves move by any part of one
 GST_START_TEST (moves)
 {
   const auto picture = smooth_noise (8);
@@ -358,12 +358,28 @@ GST_START_TEST (moves)
   Complexes spectra = spectra_of (picture);
   move (spectra, 3, -2);
   expect_same (spectra, spectra_of (moved));
-  move (spectra, -3.3, 1.6);
-  move (spectra, 0.3, 0.4);
-  expect_same (spectra, spectra_of (picture));
+
+  // waves of low and of the highest frequencies, drawn where they are then
+  const auto waves = [] (double right, double down) {
+    std::vector<float> drawn (kGrid * kGrid * kChannels);
+    for (int y = 0; y < kGrid; y++)
+      for (int x = 0; x < kGrid; x++)
+        for (int c = 0; c < kChannels; c++) {
+          const auto wave = [&] (int along, int across) {
+            const double u = along * (x - right), v = across * (y - down);
+            return std::cos (2 * std::numbers::pi * (u + v) / kGrid + (along < kGrid / 2 ? c : 0));
+          };
+          drawn[at (x, y) * kChannels + c] =
+              float (wave (1, 2) + wave (5, -3) + wave (kGrid / 2, 0) + wave (0, 0));
+        }
+    return drawn;
+  };
+  spectra = spectra_of (waves (0, 0));
+  move (spectra, -0.3, 1.6);
+  // of the highest wave only what cells can show is left
+  expect_same (spectra, spectra_of (waves (-0.3, 1.6)));
 }
 GST_END_TEST;
-
 static Suite *correlation_filter_suite ()
 {
   Suite *suite = suite_create ("correlation_filter");

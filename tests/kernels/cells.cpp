@@ -135,6 +135,16 @@ GST_START_TEST (anywhere)
 }
 GST_END_TEST;
 
+GST_START_TEST (none)
+{
+  for (const auto &[content, planes] : kContents) {
+    const Frame frame = frame_of (9, 7, planes, content);
+    expect_truth (frame, { 0, 256 }, { 512 }, {});
+    expect_truth (frame, { 512 }, { 0, 256 }, {});
+  }
+}
+GST_END_TEST;
+
 // sums near their limits, and more pixels than one thread adds up
 GST_START_TEST (large)
 {
@@ -161,6 +171,7 @@ static Suite *cells_suite ()
   TCase *const tcase = tcase_create ("cells");
   tcase_set_timeout (tcase, 120);
   tcase_add_test (tcase, anywhere);
+  tcase_add_test (tcase, none);
   tcase_add_test (tcase, large);
   suite_add_tcase (suite, tcase);
   return suite;

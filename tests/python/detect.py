@@ -78,8 +78,10 @@ class Detect(unittest.TestCase):
         detector sees"""
         subprocess.run([TRACKDEMO, '--write-test', 'street.webm'], cwd=self.folder, check=True,
                        stdout=subprocess.DEVNULL)
-        boxes = self.write('boxes.csv', [','.join(map(str, (frame, *walker(frame))))
-                                         for frame in range(FRAMES) if frame not in HIDDEN])
+        beside = '0,-50,10,20,20'  # of the frame, and so nobody
+        boxes = self.write('boxes.csv', [beside] + [','.join(map(str, (frame, *walker(frame))))
+                                                    for frame in range(FRAMES)
+                                                    if frame not in HIDDEN])
         tracks = read_tracks(self.detect('street.webm', '--boxes', boxes))
         self.assertEqual(sorted(tracks), list(range(FRAMES)))
         overlaps = []

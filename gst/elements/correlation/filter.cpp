@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <numbers>
 
 namespace integralhist {
@@ -115,11 +116,15 @@ Complexes spectra_of (std::span<const float> pictures)
 
 void move (Complexes &spectra, double x, double y)
 {
+  // the highest frequency of an axis is its own conjugate, and stays so
+  const auto turned = [] (int frequency, double cells) {
+    const double turn = -2 * std::numbers::pi * frequency * cells / kGrid;
+    return frequency == kGrid / 2 ? std::complex<double> (std::cos (turn)) : std::polar (1.0, turn);
+  };
   for (int j = 0; j < kGrid; j++)
     for (int i = 0; i < kHalf; i++) {
-      const int row = j < kGrid / 2 ? j : j - kGrid;
-      const double turn = -2 * std::numbers::pi / kGrid * (i * x + row * y);
-      const auto re = float (std::cos (turn)), im = float (std::sin (turn));
+      const auto factor = turned (i, x) * turned (j <= kGrid / 2 ? j : j - kGrid, y);
+      const auto re = float (factor.real ()), im = float (factor.imag ());
       float *const at_re = &spectra.re[std::size_t (j * kHalf + i) * kChannels],
                    *const at_im = &spectra.im[std::size_t (j * kHalf + i) * kChannels];
       for (int c = 0; c < kChannels; c++) {

@@ -225,16 +225,17 @@ Expected<> CorrelationTracker::follow (const FrameTensors &frame, unsigned lost_
 {
   age_++;
   Found found = {};
-  TRY (in_parallel (example_ ? 2 : 1, [&] (int which) -> Expected<> {
+  const auto searched = in_parallel (example_ ? 2 : 1, [&] (int which) -> Expected<> {
     if (which == 0)
       found = TRY (search (frame, x_ + motion.x, y_ + motion.y, motion.reach));
     else
       filter_.learn (example_->spectra, example_->rate);
     return {};
-  }));
+  });
   if (example_)
     filter_.renew ();
   example_.reset ();
+  TRY (searched);
   if (age_ == 1) {
     usual_peak_ = found.peak;
     usual_score_ = found.score;
