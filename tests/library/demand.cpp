@@ -103,6 +103,31 @@ GST_START_TEST (pixels_until_a_box_is_cheaper)
 }
 GST_END_TEST
 
+/// 2 x 2 cells of 5x5 pixels cost 25 + 4 x 4 - 4 x 4 each time, and their tensor 200.
+GST_START_TEST (cells_until_a_box_is_cheaper)
+{
+  const Shape shape = frame_shape ();
+  Demand demand (shape, kCost);
+  const Region part = { 20, 30, 5, 5 }, other = { 60, 30, 5, 5 };
+  for (int i = 0; i < 7; i++)
+    fail_unless (demand.counts_cells ({ &part, 1 }, 4), "question %d", i);
+  fail_unless (!demand.counts_cells ({ &part, 1 }, 4));
+  demand.note_computed (part);
+  fail_unless (!demand.counts_cells ({ &part, 1 }, 4), "the box is kept");
+  fail_unless (demand.counts_cells ({ &other, 1 }, 4), "another place is counted");
+  // all of several parts counts, and what is outside of the frame costs nothing
+  Demand several (shape, kCost), never (shape, kNoPixels), outside (shape, kCost);
+  const Region parts[] = { { 0, 0, 5, 5 }, { 0, 0, 5, 5 }, { 0, 0, 5, 5 }, { 0, 0, 5, 5 } };
+  fail_unless (several.counts_cells (parts, 16));
+  fail_unless (!several.counts_cells (parts, 16));
+  fail_unless (!never.counts_cells ({ &part, 1 }, 4));
+  const Region border[] = { part, { kSide, 0, 0, 5 }, { 0, kSide, 5, 0 } };
+  for (int i = 0; i < 7; i++)
+    fail_unless (outside.counts_cells (border, 4), "question %d", i);
+  fail_unless (!outside.counts_cells (border, 4), "a border is no part");
+}
+GST_END_TEST
+
 /// A box grows where that costs at most twice what is asked now, and the last box.
 GST_START_TEST (boxes_that_grow)
 {
@@ -195,6 +220,7 @@ static Suite *demand_suite ()
   TCase *const tcase = tcase_create ("demand");
   suite_add_tcase (suite, tcase);
   tcase_add_test (tcase, pixels_until_a_box_is_cheaper);
+  tcase_add_test (tcase, cells_until_a_box_is_cheaper);
   tcase_add_test (tcase, boxes_that_grow);
   tcase_add_test (tcase, whole);
   tcase_add_test (tcase, never_more_than_twice);
