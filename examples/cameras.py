@@ -3,8 +3,9 @@
 """cameras.py [--streams N] [--seconds S] [--size WxH] [--method HOW]: many live streams
 
 Each stream is a live source of 30 frames a second with a tracker of its own, which follows a box.
-Once a second it prints how many frames all streams had, how many passed without a track because
-they were late, and how busy the processors were. The last line says whether all streams held their
+Once a second it prints how many frames all streams had, how many were late, and how busy the
+processors were. A late frame has no track; of elements that compute, the one counts that left out
+most. The last line says whether all streams held their
 rate; frames of the first second, while they start, may be late. --method=fragments takes the
 tracker that costs less, and --compute=eager shows what it costs to compute what nobody asks.
 

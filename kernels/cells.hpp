@@ -5,6 +5,7 @@
 // integers where edges are rounded to parts of a pixel, and no picture is resampled to ask it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -23,6 +24,14 @@ struct Cells {
   int columns () const { return int (x.size ()) - 1; }
   int rows () const { return int (y.size ()) - 1; }
   std::size_t size () const { return std::size_t (columns ()) * std::size_t (rows ()); }
+  /// Returns how many pixels wide the widest is, or wider by one.
+  int widest () const
+  {
+    int most = 0;
+    for (int i = 0; i < columns (); i++)
+      most = std::max (most, (x[i + 1] - x[i]) / kCellParts + 1);
+    return most;
+  }
   /// Returns the frame's pixels that some cell has a part of.
   Region around () const
   {

@@ -153,23 +153,29 @@ std::optional<Region> Demand::tensor_for (const Query &query)
   return wanted;
 }
 
-bool Demand::counts_cells (std::span<const Region> parts, std::size_t n)
+bool Demand::counts_cells (const CellsQuery &query)
 {
-  if (answer_cost_->pixel == AnswerCost::kNever)
+  // of histograms there are scores alone: many bins of a cell are 0
+  const bool may_count = (shape_.content == inthist::Content::bins) != query.scores.empty ();
+  if (answer_cost_->pixel == AnswerCost::kNever || !may_count)
     return false;
-  Region asked, all = asked_;
-  double pixels = 0;
-  for (const Region &part : parts) {
+  Region asked;
+  double pixels = 0, n = 0;
+  for (const inthist::Cells &cells : query.grids) {
+    if (cells.widest () > inthist::cpu::kMostCellColumns)
+      return false;
+    const Region part = cells.around ();
     if (part.width == 0 || part.height == 0)
       continue;
     asked = both (asked, part);
     pixels += double (part.width) * part.height;
+    n += double (cells.size ());
   }
-  all = both (all, asked);
+  const Region all = both (asked_, asked);
   const double bins = shape_.bins;
   if (is_within (asked, box_)
-      || !is_worth_counting (answer_cost_->pixel * pixels + double (n) * answer_cost_->bin * bins,
-                             double (n) * answer_cost_->lookup * bins, all))
+      || !is_worth_counting (answer_cost_->pixel * pixels + n * answer_cost_->bin * bins,
+                             n * answer_cost_->lookup * bins, all))
     return false;
   asked_ = all;
   return true;

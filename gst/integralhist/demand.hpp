@@ -11,15 +11,14 @@
 #pragma once
 
 #include <optional>
-#include <span>
 
 #include <kernels/query.hpp>
 
 #include "answer_cost.hpp"
+#include "tensor.hpp"
 
 namespace integralhist {
 
-using inthist::Query;
 using inthist::Region;
 
 inline bool is_within (const Region &inner, const Region &outer)
@@ -46,8 +45,8 @@ public:
   /// Returns the part of the frame to answer a query from: what the last tensor is of, or what to
   /// compute a tensor of. Returns nothing where the query's windows are counted from pixels.
   std::optional<Region> tensor_for (const Query &query);
-  /// Returns whether n cells (kernels/cells.hpp) are counted from pixels: those of some parts.
-  bool counts_cells (std::span<const Region> parts, std::size_t n);
+  /// Returns whether cells are counted from pixels: those of a grid share none.
+  bool counts_cells (const CellsQuery &query);
   /// Notes that a tensor of this part has replaced the last one.
   void note_computed (const Region &part);
   /// Returns whether the frame had better been computed at once, and whole.

@@ -37,6 +37,14 @@ public:
     note (queries);
     return tensor_->ask (queries);
   }
+  Expected<> ask_cells (const CellsQuery &query) override
+  {
+    const bool would_count = [&] {
+      const std::lock_guard lock (mutex_);
+      return demand_.counts_cells (query);
+    }();
+    return would_count ? tensor_->ask_cells (query) : Tensor::ask_cells (query);
+  }
   Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override
   {
     note (queries);

@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include <kernels/cpu/in_parallel.hpp>
 #include <kernels/registry.hpp>
 #include <kernels/window.hpp>
 
@@ -19,8 +20,6 @@
 
 namespace integralhist {
 namespace {
-
-constexpr double kWorthATask = 10'000;  // pixels of cells
 
 /// A part's tensor in host memory, computed.
 class HostBox final : public Tensor {
@@ -285,38 +284,32 @@ Expected<> HostOnDemandTensor::expect (std::span<const Region> regions)
   return need_values (locked, int (regions.size ()), [&] (int i) { return regions[i]; });
 }
 
-/// Cells of a grid share no pixel: they are counted where that costs less than a tensor. Histograms
-/// of many bins are not.
+/// Counts cells from pixels where that costs less than a tensor.
 Expected<> HostOnDemandTensor::ask_cells (const CellsQuery &query)
 {
-  std::vector<Region> parts;
-  std::size_t n = 0;
-  int widest = 0;
-  for (const inthist::Cells &cells : query.grids) {
-    parts.push_back (cells.around ());
-    n += cells.size ();
-    for (int i = 0; i < cells.columns (); i++)
-      widest = std::max (widest, (cells.x[i + 1] - cells.x[i]) / inthist::kCellParts + 1);
-  }
   auto locked = TRY (lock ());
-  const bool has_numbers = (shape.content == inthist::Content::bins) != query.scores.empty ();
-  if (!has_numbers || widest > inthist::cpu::kMostCellColumns || !demand_.counts_cells (parts, n)) {
+  if (!demand_.counts_cells (query)) {
     locked.unlock ();
     return Tensor::ask_cells (query);
   }
-  TRY (need_values (locked, int (parts.size ()), [&] (int i) { return parts[i]; }));
+  const auto part = [&] (int i) { return query.grids[std::size_t (i)].around (); };
+  const int grids = int (query.grids.size ());
+  TRY (need_values (locked, grids, part));
   locked.unlock ();
   frames_->pixel_answers++;
-  const inthist::Binning binning = this->binning ({});
+
   const std::size_t planes = query.scores.empty () ? std::size_t (shape.bins) : 1;
-  std::vector<std::int64_t *> to;
+  std::vector<std::int64_t *> to;  // of each grid
   double pixels = 0;
-  for (std::size_t i = 0; i < parts.size (); i++) {
-    to.push_back (i == 0 ? query.sums : to.back () + query.grids[i - 1].size () * planes);
-    pixels += double (parts[i].width) * parts[i].height;
+  for (int i = 0; i < grids; i++) {
+    to.push_back (i == 0 ? query.sums
+                         : to.back () + query.grids[std::size_t (i - 1)].size () * planes);
+    pixels += double (part (i).width) * part (i).height;
   }
-  const int grids = int (parts.size ()),
-            tasks = std::clamp (int (pixels / kWorthATask), 1, std::max (grids, 1));
+  const inthist::Binning binning = this->binning ({});
+  // small grids share a task, and a large one is cut into several by add_up_cells
+  const int tasks =
+      std::clamp (int (pixels / inthist::cpu::kPixelsOfATask), 1, std::max (grids, 1));
   return in_parallel (tasks, [&] (int task) -> Expected<> {
     for (int i = task * grids / tasks; i < (task + 1) * grids / tasks; i++)
       TRY (check_host (inthist::cpu::add_up_cells (binning, shape, query.grids[std::size_t (i)],

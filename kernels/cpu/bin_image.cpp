@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <algorithm>
 
+#include "in_parallel.hpp"
 #include "parallel.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -73,12 +74,11 @@ int bin_image (const Binning &binning, int width, int height, PixelPlane out,
 int bin_regions (const Binning &binning, int width, int height, std::span<const Region> regions,
                  PixelPlane out, const std::atomic<bool> *cancelled)
 {
-  constexpr std::int64_t kWorthAThread = 10'000;  // pixels
   std::int64_t pixels = 0;
   for (const Region &region : regions)
     pixels += std::int64_t (region.width) * region.height;
   const int n = int (regions.size ()),
-            grain = int (divide_up (n, std::max<std::int64_t> (1, pixels / kWorthAThread)));
+            grain = int (divide_up (n, std::max<std::int64_t> (1, pixels / kPixelsOfATask)));
   return with_rows_of (binning, width, height, [&] (auto &&make_row) {
     return for_each (n, grain, cancelled, [&] (int i) {
       const Region &region = regions[i];

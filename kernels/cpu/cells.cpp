@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "../cells.hpp"
+#include "in_parallel.hpp"
 #include "parallel.hpp"
 
 namespace inthist::cpu {
@@ -177,10 +178,9 @@ int add_up (const Image &image, const Cells &cells, const Sums &sums, std::size_
 {
   if (cells.size () == 0)
     return 0;
-  constexpr std::int64_t kWorthAThread = 10'000;  // pixels
   const Region around = cells.around ();
   const std::int64_t pixels = std::int64_t (around.width) * around.height;
-  const int parts = int (std::clamp<std::int64_t> (pixels / kWorthAThread, 1, cells.rows ()));
+  const int parts = int (std::clamp<std::int64_t> (pixels / kPixelsOfATask, 1, cells.rows ()));
   const auto add_part = [&] (int part) {
     Sweep (image, cells, sums, planes)
         .add_up (part * cells.rows () / parts, (part + 1) * cells.rows () / parts, to);

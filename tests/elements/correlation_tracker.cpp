@@ -290,6 +290,30 @@ GST_START_TEST (anywhere)
 }
 GST_END_TEST;
 
+// a target that is expected outside of the frame is looked for there, and goes on where it is seen
+GST_START_TEST (expected_outside)
+{
+  const Scene scene;
+  Frames frames (kWidth, kHeight);
+  for (const ExpectedMotion &motion :
+       { ExpectedMotion{ 0, -900, 0.5 }, ExpectedMotion{ 0, 900, 0.5 },
+         ExpectedMotion{ -900, 0, 0.5 }, ExpectedMotion{ 900, 900, 0.5 } }) {
+    CorrelationTracker tracker = start (frames, scene.at (160, 120), 160, 120);
+    for (int i = 0; i < 5; i++)
+      follow (tracker, frames, scene.at (160, 120));
+    const FrameTensors frame = frames.of (scene.at (160, 120));
+    fail_unless (tracker.follow (frame, kLostAfter, motion).has_value ());
+    const inthist::Region region = tracker.region (frame, motion);
+    fail_unless (region.width == 0 || region.height == 0);
+    fail_unless (tracker.x () >= 0 && tracker.x () <= kWidth && tracker.y () >= 0
+                 && tracker.y () <= kHeight);
+    follow (tracker, frames, scene.at (160, 120));
+    fail_unless (overlap (tracker, 160, 120, 36, 48) > 0.8, "at %g, %g", tracker.x (),
+                 tracker.y ());
+  }
+}
+GST_END_TEST;
+
 // a flat picture has no gradient, and one colour
 GST_START_TEST (flat)
 {
@@ -318,6 +342,7 @@ static Suite *correlation_tracker_suite ()
   tcase_add_test (tests, lost_and_found);
   tcase_add_test (tests, hidden);
   tcase_add_test (tests, anywhere);
+  tcase_add_test (tests, expected_outside);
   tcase_add_test (tests, flat);
   return suite;
 }

@@ -2,6 +2,10 @@
 //
 // integralhisttrack with method=correlation: what it wants of the frames, what it asks of them, and
 // that all else is as with fragments.
+#include <optional>
+
+#include <tbb/global_control.h>
+
 #include "missing.hpp"
 #include "tracking.hpp"
 
@@ -303,6 +307,37 @@ GST_START_TEST (devices_agree)
 }
 GST_END_TEST
 
+/// Nor does it matter how many threads follow how many targets.
+GST_START_TEST (threads_agree)
+{
+  const Scene scene (320, 240);
+  const auto place = [] (int target, int frame) {
+    return Place{ 30 + 60 * target + frame, 40 + 50 * (target % 3) + frame / 2, 30, 36 };
+  };
+  for (const int targets : { 1, 4 }) {
+    std::string boxes;
+    for (int target = 0; target < targets; target++)
+      boxes += (target > 0 ? ";" : "") + text_of (place (target, 0));
+    std::vector<std::vector<Seen>> all[2];
+    for (int i = 0; i < 2; i++) {
+      std::optional<tbb::global_control> alone;
+      if (i == 0)
+        alone.emplace (tbb::global_control::max_allowed_parallelism, 1);
+      Tracking tracking ("method=correlation targets=" + boxes, kAll);
+      tracking.set_caps (320, 240);
+      for (int frame = 0; frame < 25; frame++) {
+        auto picture = scene.background ();
+        for (int target = 0; target < targets; target++)
+          scene.draw (picture, place (target, frame), unsigned (target));
+        all[i].push_back (tracking.follow (picture));
+        fail_unless_equals_int (all[i].back ().size (), targets);
+      }
+    }
+    fail_unless (all[0] == all[1], "%d targets", targets);
+  }
+}
+GST_END_TEST
+
 static Suite *track_correlation_suite ()
 {
   Suite *suite = suite_create ("track_correlation");
@@ -321,6 +356,7 @@ static Suite *track_correlation_suite ()
   tcase_add_test (tests, caps_change);
   tcase_add_test (tests, lost_and_detected);
   tcase_add_test (tests, devices_agree);
+  tcase_add_test (tests, threads_agree);
   return suite;
 }
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include <gst/check/gstcheck.h>
-
 #include <gst/integralhist/demand.hpp>
+
+#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
 
 using namespace integralhist;
 using inthist::Question;
@@ -106,25 +106,40 @@ GST_END_TEST
 /// 2 x 2 cells of 5x5 pixels cost 25 + 4 x 4 - 4 x 4 each time, and their tensor 200.
 GST_START_TEST (cells_until_a_box_is_cheaper)
 {
-  const Shape shape = frame_shape ();
+  Shape shape = frame_shape (), of_bins = shape;
+  shape.content = inthist::Content::weights;
+  const auto in_parts = [] (std::vector<double> pixels) {
+    std::vector<int> edges;
+    for (const double at : pixels)
+      edges.push_back (int (at * inthist::kCellParts));
+    return edges;
+  };
+  const auto x = in_parts ({ 20.2, 22, 24.5 }), y = in_parts ({ 30, 33.1, 35 }),
+             other = in_parts ({ 60, 61, 65 }), at_end = in_parts ({ kSide, kSide, kSide });
+  const inthist::Cells part = { x, y }, beside = { other, y }, outside = { at_end, y };
+  const std::vector<std::uint8_t> scores (kBins);
+  const auto counts = [] (Demand &demand, std::vector<inthist::Cells> grids,
+                          inthist::Scores its = {}) {
+    return demand.counts_cells ({ grids, its, nullptr });
+  };
   Demand demand (shape, kCost);
-  const Region part = { 20, 30, 5, 5 }, other = { 60, 30, 5, 5 };
   for (int i = 0; i < 7; i++)
-    fail_unless (demand.counts_cells ({ &part, 1 }, 4), "question %d", i);
-  fail_unless (!demand.counts_cells ({ &part, 1 }, 4));
-  demand.note_computed (part);
-  fail_unless (!demand.counts_cells ({ &part, 1 }, 4), "the box is kept");
-  fail_unless (demand.counts_cells ({ &other, 1 }, 4), "another place is counted");
-  // all of several parts counts, and what is outside of the frame costs nothing
-  Demand several (shape, kCost), never (shape, kNoPixels), outside (shape, kCost);
-  const Region parts[] = { { 0, 0, 5, 5 }, { 0, 0, 5, 5 }, { 0, 0, 5, 5 }, { 0, 0, 5, 5 } };
-  fail_unless (several.counts_cells (parts, 16));
-  fail_unless (!several.counts_cells (parts, 16));
-  fail_unless (!never.counts_cells ({ &part, 1 }, 4));
-  const Region border[] = { part, { kSide, 0, 0, 5 }, { 0, kSide, 5, 0 } };
+    fail_unless (counts (demand, { part }), "question %d", i);
+  fail_unless (!counts (demand, { part }));
+  demand.note_computed ({ 20, 30, 5, 5 });
+  fail_unless (!counts (demand, { part }), "the box is kept");
+  fail_unless (counts (demand, { beside }), "another place is counted");
+  // all grids of a query cost something, but for those outside of the frame
+  Demand several (shape, kCost), border (shape, kCost);
+  fail_unless (counts (several, { part, part, part, part }));
+  fail_unless (!counts (several, { part, part, part, part }));
   for (int i = 0; i < 7; i++)
-    fail_unless (outside.counts_cells (border, 4), "question %d", i);
-  fail_unless (!outside.counts_cells (border, 4), "a border is no part");
+    fail_unless (counts (border, { part, outside }), "question %d", i);
+  fail_unless (!counts (border, { part, outside }), "nothing outside is asked");
+  // whole histograms of cells are asked of tensors, and so is what a GPU has
+  Demand never (shape, kNoPixels), of_histograms (of_bins, kCost), of_scores (of_bins, kCost);
+  fail_unless (!counts (never, { part }));
+  fail_unless (!counts (of_histograms, { part }) && counts (of_scores, { part }, scores));
 }
 GST_END_TEST
 

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Tasks run once each, also those of tasks; the first error in their order comes back, whoever is
+// done first; and a flag ends what has not begun.
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include <gst/integralhist/interruptible.hpp>
+#include <gst/integralhist/tasks.hpp>
+
+#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+
+using namespace integralhist;
+
+GST_START_TEST (each_once)
+{
+  for (const int n : { 0, 1, 2, 3, 100 }) {
+    std::vector<std::atomic<int>> runs (std::size_t (n) * 3);
+    const auto done = in_parallel (n, [&] (int i) {
+      return in_parallel (3, [&, i] (int j) -> Expected<> {
+        runs[std::size_t (i * 3 + j)]++;
+        return {};
+      });
+    });
+    fail_unless (done.has_value ());
+    for (const auto &times : runs)
+      fail_unless_equals_int (times, 1);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (first_error)
+{
+  for (int round = 0; round < 20; round++) {
+    const auto done = in_parallel (40, [&] (int i) -> Expected<> {
+      if (i == 7)  // which others may overtake
+        std::this_thread::sleep_for (std::chrono::milliseconds (1));
+      if (i >= 7 && i % 3 == 1)
+        return error (Error::Kind::bad_question, "task ", i);
+      return {};
+    });
+    fail_unless (!done && done.error ().message == "task 7");
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (interrupted)
+{
+  std::atomic<bool> flag = false;
+  const Interruptible asking (flag);
+  std::atomic<int> runs = 0;
+  const auto done = in_parallel (1000, [&] (int) -> Expected<> {
+    fail_unless (Interruptible::flag () == &flag);
+    runs++;
+    flag = true;
+    return {};
+  });
+  fail_unless (!done && done.error ().kind == Error::Kind::flushing);
+  fail_unless (runs >= 1 && runs < 1000, "%d", runs.load ());
+  fail_unless (Interruptible::flag () == &flag);
+}
+GST_END_TEST
+
+static Suite *tasks_suite ()
+{
+  Suite *const suite = suite_create ("tasks");
+  TCase *const tcase = tcase_create ("tasks");
+  suite_add_tcase (suite, tcase);
+  tcase_add_test (tcase, each_once);
+  tcase_add_test (tcase, first_error);
+  tcase_add_test (tcase, interrupted);
+  return suite;
+}
+
+GST_CHECK_MAIN (tasks)
