@@ -96,34 +96,42 @@ void CorrelationTarget::resize (double x_factor, double y_factor)
     tracker_->resize (x_factor, y_factor);
 }
 
-Expected<> CorrelationTarget::follow (const FrameTensors &frame, unsigned lost_after,
-                                      const ExpectedMotion &motion)
+CorrelationTracker *CorrelationTarget::follow (const FrameTensors &frame, unsigned lost_after,
+                                               const ExpectedMotion &motion)
 {
   const auto colours =
       std::pair (counted_of (frame.colours), gst_integral_histogram_get_bins (frame.colours));
   if (tracker_ && colours != colours_) {  // models of other bins are worth nothing
     if (is_lost () && !is_corrected_)
-      return {};
+      return nullptr;
     tracker_.reset ();
   }
   colours_ = colours;
+  if (tracker_ && !tracker_->has_started ())  // a flush came between
+    tracker_.reset ();
   const bool corrected = std::exchange (is_corrected_, false);
-  if (!tracker_ || corrected) {
-    const int width = frame.width (), height = frame.height ();
-    const double x0 = std::clamp (box_.x, 0.0, width - 1.0),
-                 y0 = std::clamp (box_.y, 0.0, height - 1.0);
-    const double w = std::clamp (box_.x + box_.width, x0 + 1, double (width)) - x0,
-                 h = std::clamp (box_.y + box_.height, y0 + 1, double (height)) - y0;
-    if (tracker_)
-      TRY (tracker_->correct (frame, x0 + w / 2, y0 + h / 2, w, h));
-    else
-      tracker_ = TRY (CorrelationTracker::start (frame, x0 + w / 2, y0 + h / 2, w, h));
-  } else {
-    TRY (tracker_->follow (frame, lost_after, motion));
+  if (tracker_ && !corrected) {
+    tracker_->follow (frame, lost_after, motion);
+    return &*tracker_;
   }
+  const int width = frame.width (), height = frame.height ();
+  const double x0 = std::clamp (box_.x, 0.0, width - 1.0),
+               y0 = std::clamp (box_.y, 0.0, height - 1.0);
+  const double w = std::clamp (box_.x + box_.width, x0 + 1, double (width)) - x0,
+               h = std::clamp (box_.y + box_.height, y0 + 1, double (height)) - y0;
+  if (tracker_) {
+    tracker_->correct (frame, x0 + w / 2, y0 + h / 2, w, h);
+  } else {
+    tracker_.emplace (x0 + w / 2, y0 + h / 2, w, h);
+    tracker_->start (frame);
+  }
+  return &*tracker_;
+}
+
+void CorrelationTarget::take_box ()
+{
   box_ = { tracker_->x () - tracker_->width () / 2, tracker_->y () - tracker_->height () / 2,
            tracker_->width (), tracker_->height () };
-  return {};
 }
 
 }  // namespace integralhist

@@ -44,9 +44,12 @@ public:
   }
   /// Goes on in frames of another size.
   void resize (double x_factor, double y_factor);
-  /// Looks for the target in the next frame; a new one starts there.
-  Expected<> follow (const FrameTensors &frame, unsigned lost_after,
-                     const ExpectedMotion &motion = {});
+  /// Begins to look for the target in the next frame; a new one starts there. Returns what finishes
+  /// that (tracker.hpp), or null where there is nothing to do.
+  CorrelationTracker *follow (const FrameTensors &frame, unsigned lost_after,
+                              const ExpectedMotion &motion = {});
+  /// Takes the place once that is finished.
+  void take_box ();
 
   const TargetBox &box () const { return box_; }
   bool is_lost () const { return tracker_ && !is_corrected_ && tracker_->is_lost (); }

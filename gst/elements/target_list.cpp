@@ -312,21 +312,26 @@ Expected<> TargetList::follow (const TrackOptions &options, const TargetFrame &f
 Expected<> TargetList::follow (const FrameTensors &tensors, unsigned lost_after,
                                const TargetFrame &frame)
 {
-  std::vector<std::pair<CorrelationTarget *, ExpectedMotion>> targets;
+  std::vector<CorrelationTarget *> targets;
+  std::vector<inthist::Region> regions;
+  std::vector<CorrelationTracker *> trackers;
   for (const auto &followed : followed_)
-    if (CorrelationTarget *const target = followed->as<CorrelationTarget> ())
-      targets.push_back ({ target, followed->expected_motion () });
-  if (targets.size () > 1) {
-    std::vector<inthist::Region> regions;
-    for (const auto &[target, motion] : targets)
-      regions.push_back (target->region (tensors, motion));
+    if (CorrelationTarget *const target = followed->as<CorrelationTarget> ()) {
+      const ExpectedMotion motion = followed->expected_motion ();
+      const inthist::Region region = target->region (tensors, motion);
+      if (CorrelationTracker *const tracker = target->follow (tensors, lost_after, motion)) {
+        targets.push_back (target);
+        regions.push_back (region);
+        trackers.push_back (tracker);
+      }
+    }
+  if (targets.size () > 1)
     for (GstIntegralHistogram *const tensor : { tensors.gradients, tensors.colours })
       TRY (tensor_of (tensor).expect (regions));
-  }
-  TRY (in_parallel (int (targets.size ()), [&] (int i) {
-    const auto &[target, motion] = targets[std::size_t (i)];
-    return target->follow (tensors, lost_after, motion);
-  }));
+  TRY (in_parallel (int (trackers.size ()),
+                    [&] (int i) { return finish (tensors, std::span (&trackers[i], 1)); }));
+  for (CorrelationTarget *const target : targets)
+    target->take_box ();
   note_followed (frame);
   return {};
 }

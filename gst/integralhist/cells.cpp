@@ -133,9 +133,7 @@ Expected<> ask_scores (Tensor &tensor, const std::vector<Region> &rectangles,
   return {};
 }
 
-}  // namespace
-
-Expected<> ask_cells_by_rectangles (Tensor &tensor, const CellsQuery &query)
+Expected<> ask_by_rectangles (Tensor &tensor, const CellsQuery &query)
 {
   std::vector<Axes> all;
   std::vector<Region> rectangles;
@@ -154,6 +152,15 @@ Expected<> ask_cells_by_rectangles (Tensor &tensor, const CellsQuery &query)
     to = write_cells (axes, from, planes, to);
     from += axes.size () * planes;
   }
+  return {};
+}
+
+}  // namespace
+
+Expected<> ask_cells_by_rectangles (Tensor &tensor, std::span<const CellsQuery> queries)
+{
+  for (const CellsQuery &query : queries)
+    TRY (ask_by_rectangles (tensor, query));
   return {};
 }
 

@@ -153,23 +153,26 @@ std::optional<Region> Demand::tensor_for (const Query &query)
   return wanted;
 }
 
-bool Demand::counts_cells (const CellsQuery &query)
+bool Demand::counts_cells (std::span<const CellsQuery> queries)
 {
-  // of histograms there are scores alone: many bins of a cell are 0
-  const bool may_count = (shape_.content == inthist::Content::bins) != query.scores.empty ();
-  if (answer_cost_->pixel == AnswerCost::kNever || !may_count)
+  if (answer_cost_->pixel == AnswerCost::kNever)
     return false;
   Region asked;
   double pixels = 0, n = 0;
-  for (const inthist::Cells &cells : query.grids) {
-    if (cells.widest () > inthist::cpu::kMostCellColumns)
+  for (const CellsQuery &query : queries) {
+    // of histograms there are scores alone: many bins of a cell are 0
+    if ((shape_.content == inthist::Content::bins) == query.scores.empty ())
       return false;
-    const Region part = cells.around ();
-    if (part.width == 0 || part.height == 0)
-      continue;
-    asked = both (asked, part);
-    pixels += double (part.width) * part.height;
-    n += double (cells.size ());
+    for (const inthist::Cells &cells : query.grids) {
+      if (cells.widest () > inthist::cpu::kMostCellColumns)
+        return false;
+      const Region part = cells.around ();
+      if (part.width == 0 || part.height == 0)
+        continue;
+      asked = both (asked, part);
+      pixels += double (part.width) * part.height;
+      n += double (cells.size ());
+    }
   }
   const Region all = both (asked_, asked);
   const double bins = shape_.bins;

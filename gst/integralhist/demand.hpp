@@ -46,7 +46,7 @@ public:
   /// compute a tensor of. Returns nothing where the query's windows are counted from pixels.
   std::optional<Region> tensor_for (const Query &query);
   /// Returns whether cells are counted from pixels: those of a grid share none.
-  bool counts_cells (const CellsQuery &query);
+  bool counts_cells (std::span<const CellsQuery> queries);
   /// Notes that a tensor of this part has replaced the last one.
   void note_computed (const Region &part);
   /// Returns whether the frame had better been computed at once, and whole.

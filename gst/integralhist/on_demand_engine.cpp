@@ -37,13 +37,13 @@ public:
     note (queries);
     return tensor_->ask (queries);
   }
-  Expected<> ask_cells (const CellsQuery &query) override
+  Expected<> ask_cells (std::span<const CellsQuery> queries) override
   {
     const bool would_count = [&] {
       const std::lock_guard lock (mutex_);
-      return demand_.counts_cells (query);
+      return demand_.counts_cells (queries);
     }();
-    return would_count ? tensor_->ask_cells (query) : Tensor::ask_cells (query);
+    return would_count ? tensor_->ask_cells (queries) : Tensor::ask_cells (queries);
   }
   Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override
   {

@@ -285,35 +285,42 @@ Expected<> HostOnDemandTensor::expect (std::span<const Region> regions)
 }
 
 /// Counts cells from pixels where that costs less than a tensor.
-Expected<> HostOnDemandTensor::ask_cells (const CellsQuery &query)
+Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
 {
   auto locked = TRY (lock ());
-  if (!demand_.counts_cells (query)) {
+  if (!demand_.counts_cells (queries)) {
     locked.unlock ();
-    return Tensor::ask_cells (query);
+    return Tensor::ask_cells (queries);
   }
-  const auto part = [&] (int i) { return query.grids[std::size_t (i)].around (); };
-  const int grids = int (query.grids.size ());
-  TRY (need_values (locked, grids, part));
+  struct Part {
+    const inthist::Cells &cells;
+    inthist::Scores scores;
+    std::int64_t *sums;
+  };
+  std::vector<Part> parts;
+  double pixels = 0;
+  for (const CellsQuery &query : queries) {
+    std::int64_t *to = query.sums;
+    for (const inthist::Cells &cells : query.grids) {
+      parts.push_back ({ cells, query.scores, to });
+      to += cells.size () * (query.scores.empty () ? std::size_t (shape.bins) : 1);
+      pixels += double (cells.around ().width) * cells.around ().height;
+    }
+  }
+  const int n = int (parts.size ());
+  TRY (need_values (locked, n, [&] (int i) { return parts[std::size_t (i)].cells.around (); }));
   locked.unlock ();
   frames_->pixel_answers++;
 
-  const std::size_t planes = query.scores.empty () ? std::size_t (shape.bins) : 1;
-  std::vector<std::int64_t *> to;  // of each grid
-  double pixels = 0;
-  for (int i = 0; i < grids; i++) {
-    to.push_back (i == 0 ? query.sums
-                         : to.back () + query.grids[std::size_t (i - 1)].size () * planes);
-    pixels += double (part (i).width) * part (i).height;
-  }
   const inthist::Binning binning = this->binning ({});
   // small grids share a task, and a large one is cut into several by add_up_cells
-  const int tasks =
-      std::clamp (int (pixels / inthist::cpu::kPixelsOfATask), 1, std::max (grids, 1));
+  const int tasks = std::clamp (int (pixels / inthist::cpu::kPixelsOfATask), 1, std::max (n, 1));
   return in_parallel (tasks, [&] (int task) -> Expected<> {
-    for (int i = task * grids / tasks; i < (task + 1) * grids / tasks; i++)
-      TRY (check_host (inthist::cpu::add_up_cells (binning, shape, query.grids[std::size_t (i)],
-                                                   query.scores, to[std::size_t (i)])));
+    for (int i = task * n / tasks; i < (task + 1) * n / tasks; i++) {
+      const Part &part = parts[std::size_t (i)];
+      TRY (check_host (
+          inthist::cpu::add_up_cells (binning, shape, part.cells, part.scores, part.sums)));
+    }
     return {};
   });
 }

@@ -155,7 +155,7 @@ public:
   Expected<> keep (const Frame &frame);
 
   Expected<> ask (std::span<const Query> queries) override;
-  Expected<> ask_cells (const CellsQuery &query) override;
+  Expected<> ask_cells (std::span<const CellsQuery> queries) override;
   Expected<> expect (std::span<const Region> regions) override;
   Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override;
   Expected<const void *> host () override;

@@ -37,7 +37,7 @@ struct CellsQuery {
 
 class Tensor;
 /// Answers by rectangles of whole pixels.
-Expected<> ask_cells_by_rectangles (Tensor &tensor, const CellsQuery &query);
+Expected<> ask_cells_by_rectangles (Tensor &tensor, std::span<const CellsQuery> queries);
 
 /// One frame's tensor. Any thread may query it; queries wait for the fence.
 class Tensor {
@@ -61,9 +61,9 @@ public:
   /// they have in common is done at once.
   virtual Expected<> expect (std::span<const inthist::Region> /*regions*/) { return {}; }
   /// Answers likewise.
-  virtual Expected<> ask_cells (const CellsQuery &query)
+  virtual Expected<> ask_cells (std::span<const CellsQuery> queries)
   {
-    return ask_cells_by_rectangles (*this, query);
+    return ask_cells_by_rectangles (*this, queries);
   }
   /// Enqueues queries on `stream`, which is of the tensor's context. Answers and carried values lie
   /// in device memory. The inputs lie in host memory and are read before this returns.

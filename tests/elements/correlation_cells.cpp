@@ -32,8 +32,20 @@ std::vector<guint64> pixels_of (GstIntegralHistogram *histogram)
 std::vector<std::int64_t> cells_of (GstIntegralHistogram *histogram,
                                     std::span<const CellGrid> grids)
 {
-  std::vector<std::int64_t> cells;
-  fail_unless (ask_cells (histogram, grids, cells).has_value ());
+  const int width = int (gst_integral_histogram_get_width (histogram)),
+            height = int (gst_integral_histogram_get_height (histogram));
+  std::vector<CellEdges> edges;
+  std::vector<inthist::Cells> all;
+  edges.reserve (grids.size ());
+  std::size_t n = 0;
+  for (const CellGrid &grid : grids) {
+    const CellEdges &its = edges.emplace_back (CellEdges::of (grid, width, height));
+    all.push_back ({ its.x, its.y });
+    n += grid.size () * gst_integral_histogram_get_bins (histogram);
+  }
+  std::vector<std::int64_t> cells (n);
+  const CellsQuery query = { all, {}, cells.data () };
+  fail_unless (tensor_of (histogram).ask_cells ({ &query, 1 }).has_value ());
   return cells;
 }
 
@@ -169,8 +181,9 @@ GST_START_TEST (by_rectangles)
     Tensor &tensor = tensor_of (histogram);
     const std::size_t planes = its.empty () ? std::size_t (tensor.shape.bins) : 1;
     std::vector<std::int64_t> got (n * planes, -1), wanted (n * planes, -2);
-    fail_unless (ask_cells_by_rectangles (tensor, { grids, its, wanted.data () }).has_value ());
-    fail_unless (tensor.ask_cells ({ grids, its, got.data () }).has_value ());
+    const CellsQuery query = { grids, its, got.data () }, same = { grids, its, wanted.data () };
+    fail_unless (ask_cells_by_rectangles (tensor, { &same, 1 }).has_value ());
+    fail_unless (tensor.ask_cells ({ &query, 1 }).has_value ());
     fail_unless (got == wanted);
     fail_unless (std::ranges::any_of (got, [] (std::int64_t sum) { return sum > 0; }));
   };
@@ -202,8 +215,11 @@ GST_START_TEST (channels)
   for (int y = 0; y < 128; y++)
     for (int x = 0; x < 128; x++)
       std::fill_n (picture.at (x, y), 3, x < 64 ? 50 : 200);
+  const FrameTensors frame = frames.of (picture);
+  const CellGrid square = square_around (64, 64, 64);
   std::vector<float> channels;
-  fail_unless (describe (frames.of (picture), 64, 64, 64, channels).has_value ());
+  describe (frame, square, cells_of (frame.gradients, { &square, 1 }),
+            cells_of (frame.luma, { &square, 1 }), channels);
   fail_unless (channels.size () == kGrid * kGrid * kChannels);
   const auto at = [&] (int x, int y, int channel) {
     return channels[std::size_t (y * kGrid + x) * kChannels + channel];

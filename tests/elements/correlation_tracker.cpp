@@ -40,16 +40,60 @@ struct Scene {
   }
 };
 
-CorrelationTracker start (Frames &frames, const Picture &picture, double x, double y)
+/// Has a tracker's step done.
+void finish (CorrelationTracker &tracker, const FrameTensors &frame)
 {
-  auto tracker = CorrelationTracker::start (frames.of (picture), x, y, 36, 48);
-  fail_unless (tracker.has_value ());
-  return std::move (*tracker);
+  CorrelationTracker *const its = &tracker;
+  fail_unless (integralhist::finish (frame, { &its, 1 }).has_value ());
 }
 
-void follow (CorrelationTracker &tracker, Frames &frames, const Picture &picture)
+CorrelationTracker start (Frames &frames, const Picture &picture, double x, double y,
+                          double width = 36, double height = 48)
 {
-  fail_unless (tracker.follow (frames.of (picture), kLostAfter).has_value ());
+  CorrelationTracker tracker (x, y, width, height);
+  const FrameTensors frame = frames.of (picture);
+  tracker.start (frame);
+  finish (tracker, frame);
+  return tracker;
+}
+
+void follow (CorrelationTracker &tracker, Frames &frames, const Picture &picture,
+             const ExpectedMotion &motion = {})
+{
+  const FrameTensors frame = frames.of (picture);
+  tracker.follow (frame, kLostAfter, motion);
+  finish (tracker, frame);
+}
+
+void correct (CorrelationTracker &tracker, Frames &frames, const Picture &picture, double x,
+              double y, double width, double height)
+{
+  const FrameTensors frame = frames.of (picture);
+  tracker.correct (frame, x, y, width, height);
+  finish (tracker, frame);
+}
+
+/// Asks for a map of scores.
+ScoreMap map_of (const FrameTensors &frame, std::span<const std::uint8_t> scores,
+                 const CellGrid &grid)
+{
+  ScoreMap map (grid, frame.width (), frame.height ());
+  Questions questions, *const all = &questions;
+  questions.scores = map.question (scores);
+  fail_unless (ask (frame, { &all, 1 }).has_value ());
+  map.take (questions.scores);
+  return map;
+}
+
+/// Returns the sample of a box of 36x48 at 150, 120, times a scale.
+ScaleFilter::Sample sample (const ScaleFilter &filter, const FrameTensors &frame, double scale)
+{
+  const auto grids = filter.grids (150, 120, 36 * scale, 48 * scale);
+  Questions questions, *const all = &questions;
+  for (const CellGrid &grid : grids)
+    questions.sizes.grids.push_back (CellEdges::of (grid, kWidth, kHeight));
+  fail_unless (ask (frame, { &all, 1 }).has_value ());
+  return filter.sample (frame, grids, questions.sizes.cells);
 }
 
 }  // namespace
@@ -66,17 +110,19 @@ GST_START_TEST (colour_scores)
   Frames frames (kWidth, kHeight);
   const FrameTensors frame = frames.of (picture);
   ColourModel model;
-  fail_unless (model.learn (frame.colours, 120, 120, 40, 40, 0.1).has_value ());
+  Questions questions, *const all = &questions;
+  questions.boxes = ColourModel::boxes (120, 120, 40, 40);
+  fail_unless (ask (frame, { &all, 1 }).has_value ());
+  model.learn (questions.counts, 0.1);
   // bins of 16 hues, 4 saturations, 4 values; of 1 in the target and 0.25 in the ring: 0.8
   const int red = 15, blue = 120 * 16 / 180 * 16 + 15;
   fail_unless (model.scores ()[red] == 204 && model.scores ()[blue] == 0, "%d %d",
                model.scores ()[red], model.scores ()[blue]);
 
-  const auto map = ScoreMap::ask (frame.colours, model.scores (), { 40.3, 50.2, 7.7, 6.1, 25, 20 });
-  fail_unless (map.has_value ());
+  const ScoreMap map = map_of (frame, model.scores (), { 40.3, 50.2, 7.7, 6.1, 25, 20 });
   const auto expect = [&] (double x, double y, double width, double height, double wanted,
                            double exact) {
-    const double got = map->score (x, y, width, height);
+    const double got = map.score (x, y, width, height);
     fail_unless (std::fabs (got - wanted) <= exact, "%g, %g: %g, must be %g", x, y, got, wanted);
   };
   expect (120, 120, 30, 24, 0.8, 0.01);        // but for cells over the border
@@ -94,14 +140,13 @@ GST_START_TEST (score_of_pixels)
   std::vector<std::uint8_t> scores (256);
   for (int i = 0; i < 256; i++)
     scores[i] = std::uint8_t (i * 7);
-  const auto map = ScoreMap::ask (frame.colours, scores, { 10, 20, 1, 1, 30, 25 });
-  fail_unless (map.has_value ());
+  const ScoreMap map = map_of (frame, scores, { 10, 20, 1, 1, 30, 25 });
   guint32 counts[256];
   fail_unless (gst_integral_histogram_region (frame.colours, 15, 23, 12, 9, counts, nullptr));
   double sum = 0;
   for (int i = 0; i < 256; i++)
     sum += double (counts[i]) * scores[i];
-  fail_unless (std::fabs (map->score (21, 27.5, 12, 9) - sum / (255 * 12 * 9)) < 1e-9);
+  fail_unless (std::fabs (map.score (21, 27.5, 12, 9) - sum / (255 * 12 * 9)) < 1e-9);
 }
 GST_END_TEST;
 
@@ -111,16 +156,39 @@ GST_START_TEST (sizes)
   Frames frames (kWidth, kHeight);
   ScaleFilter filter;
   filter.start (36, 48);
-  const auto sample = [&] (double scale) {
-    auto its = filter.sample (frames.of (scene.at (150, 120, scale)), 150, 120, 36, 48);
-    fail_unless (its.has_value ());
-    return *std::move (its);
-  };
-  filter.learn (sample (1), 1);
+  filter.learn (sample (filter, frames.of (scene.at (150, 120)), 1), 1);
   for (const double scale : { 0.94, 0.97, 1.0, 1.03, 1.06 }) {
-    const double found = filter.find (sample (scale));
+    const double found = filter.find (sample (filter, frames.of (scene.at (150, 120, scale)), 1));
     fail_unless (std::fabs (found / scale - 1) < 0.03, "%g, must be %g", found, scale);
   }
+}
+GST_END_TEST;
+
+// A sample that is made larger or smaller is nearly the one of such a box.
+GST_START_TEST (resized_sample)
+{
+  const Scene scene;
+  Frames frames (kWidth, kHeight);
+  ScaleFilter filter;
+  filter.start (36, 48);
+  const FrameTensors frame = frames.of (scene.at (150, 120));
+  const auto distance = [] (const ScaleFilter::Sample &a, const ScaleFilter::Sample &b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.size (); i++)
+      sum += std::pow (a[i] - b[i], 2);
+    return std::sqrt (sum);
+  };
+  const ScaleFilter::Sample before = sample (filter, frame, 1);
+  for (const double factor : { 0.975, 0.985, 1.0, 1.013, 1.025 }) {
+    ScaleFilter::Sample moved = before;
+    fail_unless (ScaleFilter::resize (moved, factor));
+    const ScaleFilter::Sample wanted = sample (filter, frame, factor);
+    const double off = distance (moved, wanted), was = distance (before, wanted);
+    fail_unless (factor == 1 ? off == 0 : off < 0.7 * was, "%g: %g, and %g before", factor, off,
+                 was);
+  }
+  ScaleFilter::Sample moved = before;
+  fail_unless (!ScaleFilter::resize (moved, 1.031) && !ScaleFilter::resize (moved, 0.97));
 }
 GST_END_TEST;
 
@@ -203,18 +271,17 @@ GST_START_TEST (other_shape)
   const Scene scene;
   for (const double width : { 12, 110 }) {
     Frames frames (kWidth, kHeight);
-    auto first = CorrelationTracker::start (frames.of (scene.at (160, 120)), 160, 120, width, 40);
-    fail_unless (first.has_value ());
+    CorrelationTracker first = start (frames, scene.at (160, 120), 160, 120, width, 40);
     for (int i = 0; i < 10; i++)
-      follow (*first, frames, scene.at (160, 120));
-    fail_unless (first->correct (frames.of (scene.at (160, 120)), 160, 120, 36, 48).has_value ());
+      follow (first, frames, scene.at (160, 120));
+    correct (first, frames, scene.at (160, 120), 160, 120, 36, 48);
     double scale = 1;
     for (int i = 1; i <= 20; i++) {
       scale *= 1.02;
-      follow (*first, frames, scene.at (160, 120, scale));
-      fail_unless (overlap (*first, 160, 120, 36 * scale, 48 * scale) > 0.85,
-                   "frame %d: %gx%g, must be %gx%g", i, first->width (), first->height (),
-                   36 * scale, 48 * scale);
+      follow (first, frames, scene.at (160, 120, scale));
+      fail_unless (overlap (first, 160, 120, 36 * scale, 48 * scale) > 0.85,
+                   "frame %d: %gx%g, must be %gx%g", i, first.width (), first.height (), 36 * scale,
+                   48 * scale);
     }
   }
 }
@@ -264,6 +331,42 @@ GST_START_TEST (hidden)
 }
 GST_END_TEST;
 
+// targets whose questions are asked together take the same tracks as each alone
+GST_START_TEST (together)
+{
+  const Scene scene;
+  Frames frames (kWidth, kHeight);
+  const struct {
+    double x, y, width, height;
+  } boxes[] = { { 100, 100, 36, 48 }, { 200, 60, 20, 20 }, { 60, 180, 90, 30 }, { 5, 5, 12, 9 } };
+  std::vector<CorrelationTracker> alone, together;
+  std::vector<CorrelationTracker *> all;
+  for (const auto &box : boxes) {
+    alone.push_back (start (frames, scene.at (100, 100), box.x, box.y, box.width, box.height));
+    together.emplace_back (box.x, box.y, box.width, box.height);
+  }
+  for (CorrelationTracker &tracker : together)
+    all.push_back (&tracker);
+  for (int i = 0; i < 30; i++) {
+    // it grows, leaves, and comes back
+    const Picture picture =
+        i > 12 && i < 20 ? scene.background : scene.at (100 + 2 * i, 100, 1 + 0.02 * i);
+    const FrameTensors frame = frames.of (picture);
+    for (CorrelationTracker *const tracker : all)
+      i == 0 ? tracker->start (frame) : tracker->follow (frame, kLostAfter);
+    fail_unless (integralhist::finish (frame, all).has_value ());
+    for (std::size_t t = 0; t < all.size (); t++) {
+      if (i > 0)
+        follow (alone[t], frames, picture);
+      const CorrelationTracker &a = alone[t], &b = *all[t];
+      fail_unless (a.x () == b.x () && a.y () == b.y () && a.width () == b.width ()
+                       && a.confidence () == b.confidence () && !all[t]->questions (),
+                   "target %zu, frame %d: %g, %g and %g, %g", t, i, a.x (), a.y (), b.x (), b.y ());
+    }
+  }
+}
+GST_END_TEST;
+
 // targets of a pixel, as large as the frame, and over its border are no error
 GST_START_TEST (anywhere)
 {
@@ -275,16 +378,15 @@ GST_START_TEST (anywhere)
                 { 0, 0, 40, 40 },         { kWidth, kHeight, 30, 60 },   { 0.5, 120, 1, 240 },
                 { kWidth - 0.5, 3, 1, 6 } };
   for (const auto &box : boxes) {
-    auto tracker = CorrelationTracker::start (frames.of (scene.at (100, 100)), box.x, box.y,
-                                              box.width, box.height);
-    fail_unless (tracker.has_value ());
+    CorrelationTracker tracker =
+        start (frames, scene.at (100, 100), box.x, box.y, box.width, box.height);
     for (int i = 0; i < 10; i++) {
-      follow (*tracker, frames, i < 3 ? scene.at (100 + i, 100) : Picture (kWidth, kHeight));
-      fail_unless (i > 0 || tracker->height () < 1.5 * box.height, "grew at once to %g",
-                   tracker->height ());
-      fail_unless (tracker->x () >= 0 && tracker->x () <= kWidth && tracker->y () >= 0
-                   && tracker->y () <= kHeight && tracker->width () >= 1
-                   && tracker->width () <= 5 * kWidth && tracker->confidence () >= 0);
+      follow (tracker, frames, i < 3 ? scene.at (100 + i, 100) : Picture (kWidth, kHeight));
+      fail_unless (i > 0 || tracker.height () < 1.5 * box.height, "grew at once to %g",
+                   tracker.height ());
+      fail_unless (tracker.x () >= 0 && tracker.x () <= kWidth && tracker.y () >= 0
+                   && tracker.y () <= kHeight && tracker.width () >= 1
+                   && tracker.width () <= 5 * kWidth && tracker.confidence () >= 0);
     }
   }
 }
@@ -301,9 +403,8 @@ GST_START_TEST (expected_outside)
     CorrelationTracker tracker = start (frames, scene.at (160, 120), 160, 120);
     for (int i = 0; i < 5; i++)
       follow (tracker, frames, scene.at (160, 120));
-    const FrameTensors frame = frames.of (scene.at (160, 120));
-    fail_unless (tracker.follow (frame, kLostAfter, motion).has_value ());
-    const inthist::Region region = tracker.region (frame, motion);
+    follow (tracker, frames, scene.at (160, 120), motion);
+    const inthist::Region region = tracker.region (frames.of (scene.at (160, 120)), motion);
     fail_unless (region.width == 0 || region.height == 0);
     fail_unless (tracker.x () >= 0 && tracker.x () <= kWidth && tracker.y () >= 0
                  && tracker.y () <= kHeight);
@@ -335,12 +436,14 @@ static Suite *correlation_tracker_suite ()
   tcase_add_test (tests, colour_scores);
   tcase_add_test (tests, score_of_pixels);
   tcase_add_test (tests, sizes);
+  tcase_add_test (tests, resized_sample);
   tcase_add_test (tests, confidence);
   tcase_add_test (tests, motion);
   tcase_add_test (tests, growth);
   tcase_add_test (tests, other_shape);
   tcase_add_test (tests, lost_and_found);
   tcase_add_test (tests, hidden);
+  tcase_add_test (tests, together);
   tcase_add_test (tests, anywhere);
   tcase_add_test (tests, expected_outside);
   tcase_add_test (tests, flat);

@@ -120,7 +120,8 @@ GST_START_TEST (cells_until_a_box_is_cheaper)
   const std::vector<std::uint8_t> scores (kBins);
   const auto counts = [] (Demand &demand, std::vector<inthist::Cells> grids,
                           inthist::Scores its = {}) {
-    return demand.counts_cells ({ grids, its, nullptr });
+    const CellsQuery query = { grids, its, nullptr };
+    return demand.counts_cells ({ &query, 1 });
   };
   Demand demand (shape, kCost);
   for (int i = 0; i < 7; i++)

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <numbers>
 
-#include <gst/integralhist/histogram.hpp>
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "channels-inl.hpp"
 #include <hwy/foreach_target.h>
@@ -32,16 +30,6 @@ std::vector<int> edges_of (double first, double cell, int cells, int frame, bool
   }
   return edges;
 }
-
-/// The edges of a grid's cells.
-struct Edges {
-  std::vector<int> x, y;
-  Edges (const CellGrid &grid, int width, int height)
-      : x (edges_of (grid.x, grid.width, grid.columns, width, grid.is_rounded ())),
-        y (edges_of (grid.y, grid.height, grid.rows, height, grid.is_rounded ()))
-  {
-  }
-};
 
 /// Makes each number of a plane a mean of it and its neighbours along one way; `step` numbers lie
 /// from one to the next.
@@ -71,26 +59,15 @@ std::array<float, kGrid> hann ()
 
 }  // namespace
 
-Expected<> ask_cells (GstIntegralHistogram *histogram, std::span<const CellGrid> grids,
-                      std::vector<std::int64_t> &cells)
+CellEdges CellEdges::of (const CellGrid &grid, int width, int height)
 {
-  Tensor &tensor = tensor_of (histogram);
-  std::vector<Edges> edges;
-  std::vector<inthist::Cells> all;
-  edges.reserve (grids.size ());
-  std::size_t n = 0;
-  for (const CellGrid &grid : grids) {
-    const Edges &its = edges.emplace_back (grid, tensor.shape.width, tensor.shape.height);
-    all.push_back ({ its.x, its.y });
-    n += grid.size () * std::size_t (tensor.shape.bins);
-  }
-  cells.resize (n);
-  return tensor.ask_cells ({ all, {}, cells.data () });
+  return { edges_of (grid.x, grid.width, grid.columns, width, grid.is_rounded ()),
+           edges_of (grid.y, grid.height, grid.rows, height, grid.is_rounded ()) };
 }
 
 std::vector<std::int64_t> areas_of (const CellGrid &grid, int width, int height)
 {
-  const Edges edges (grid, width, height);
+  const CellEdges edges = CellEdges::of (grid, width, height);
   std::vector<std::int64_t> areas;
   for (int row = 0; row < grid.rows; row++)
     for (int column = 0; column < grid.columns; column++)
@@ -114,18 +91,14 @@ std::vector<float> block_norms (std::span<const float> energies, int columns, in
   return norms;
 }
 
-Expected<> describe (const FrameTensors &frame, double x, double y, double side,
-                     std::vector<float> &channels)
+void describe (const FrameTensors &frame, const CellGrid &grid,
+               std::span<const std::int64_t> gradients, std::span<const std::int64_t> luma,
+               std::vector<float> &channels)
 {
   static const std::array<float, kGrid> window = hann ();
   constexpr int kValues = kDirections + 1;  // and luma
   constexpr std::size_t kRow = std::size_t (kGrid) * kValues;
-  const CellGrid grid = CellGrid::around (x, y, side, side, kGrid, kGrid);
-  // what takes long to allocate is kept
-  static thread_local std::vector<std::int64_t> gradients, luma;
-  static thread_local std::vector<float> cells;
-  TRY (ask_cells (frame.gradients, std::span (&grid, 1), gradients));
-  TRY (ask_cells (frame.luma, std::span (&grid, 1), luma));
+  static thread_local std::vector<float> cells;  // takes long to allocate
   const auto areas = areas_of (grid, frame.width (), frame.height ());
   const unsigned tables = gst_integral_histogram_get_bins (frame.luma);
   // mean gray levels a pixel, and luma from -0.5 to 0.5
@@ -161,7 +134,6 @@ Expected<> describe (const FrameTensors &frame, double x, double y, double side,
       write (cell, around, window[row] * window[column],
              &channels[std::size_t (row * kGrid + column) * kChannels]);
     }
-  return {};
 }
 
 }  // namespace integralhist

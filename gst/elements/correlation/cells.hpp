@@ -53,10 +53,13 @@ struct CellGrid {
 /// Parts of a pixel's area that cells are rounded to.
 inline constexpr double kCellUnit = inthist::kCellParts * inthist::kCellParts;
 
-/// Gets what each cell of each grid has of each bin, in 1/kCellUnit: [cell][bin], one grid after
-/// another. Nothing is outside of the frame.
-Expected<> ask_cells (GstIntegralHistogram *histogram, std::span<const CellGrid> grids,
-                      std::vector<std::int64_t> &cells);
+/// The edges of a grid's cells inside of a frame, in 1/kCellParts pixel.
+struct CellEdges {
+  std::vector<int> x, y;
+
+  static CellEdges of (const CellGrid &grid, int width, int height);
+};
+
 /// Returns the area of each cell inside the frame, in the same unit.
 std::vector<std::int64_t> areas_of (const CellGrid &grid, int width, int height);
 
@@ -77,9 +80,16 @@ inline float clipped_sum (float value, const float norms[4])
   return share (0) + share (1) + share (2) + share (3);
 }
 
-/// Gets the channels of kGrid x kGrid cells of the square with this middle, [y][x][channel], and
-/// fades them out towards its border.
-Expected<> describe (const FrameTensors &frame, double x, double y, double side,
-                     std::vector<float> &channels);
+/// Returns the cells of the square with this middle.
+inline CellGrid square_around (double x, double y, double side)
+{
+  return CellGrid::around (x, y, side, side, kGrid, kGrid);
+}
+
+/// Gets the channels of such a square from what its cells have of gradients and luma,
+/// [y][x][channel], and fades them out towards its border.
+void describe (const FrameTensors &frame, const CellGrid &square,
+               std::span<const std::int64_t> gradients, std::span<const std::int64_t> luma,
+               std::vector<float> &channels);
 
 }  // namespace integralhist

@@ -5,10 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include <gst/integralhist/histogram.hpp>
-
-#include "asked.hpp"
-
 namespace integralhist {
 namespace {
 
@@ -50,19 +46,21 @@ std::vector<int> edges_of (double first, double cell, int cells, int frame)
 
 }  // namespace
 
-Expected<> ColourModel::learn (GstIntegralHistogram *colours, double x, double y, double width,
-                               double height, double rate)
+std::vector<GstVideoRectangle> ColourModel::boxes (double x, double y, double width, double height)
 {
   const double side = (width + height) / 2;
   // away from the border, where pixels may be of the surroundings
   const auto inner = [&] (double length) { return std::max (length - 0.2 * side, length / 2); };
-  const auto counts = TRY (counts_of (colours, { box_around (x, y, inner (width), inner (height)),
-                                                 box_around (x, y, width, height),
-                                                 box_around (x, y, width + side, height + side) }));
+  return { box_around (x, y, inner (width), inner (height)), box_around (x, y, width, height),
+           box_around (x, y, width + side, height + side) };
+}
+
+void ColourModel::learn (std::span<const guint32> counts, double rate)
+{
   const std::size_t bins = counts.size () / 3;
   std::vector<double> target (counts.begin (), counts.begin () + std::ptrdiff_t (bins)), around;
   if (std::ranges::all_of (target, [] (double count) { return count == 0; }))
-    return {};
+    return;
   for (std::size_t i = 0; i < bins; i++)
     around.push_back (double (counts[2 * bins + i]) - counts[bins + i]);
   const double share = target_.empty () ? 1 : rate * kRate;
@@ -72,36 +70,37 @@ Expected<> ColourModel::learn (GstIntegralHistogram *colours, double x, double y
   for (std::size_t i = 0; i < bins; i++)
     if (const double both = target_[i] + around_[i]; both > 0)
       scores_[i] = std::uint8_t (std::lround (255 * target_[i] / both));
-  return {};
 }
 
-Expected<ScoreMap> ScoreMap::ask (GstIntegralHistogram *colours,
-                                  std::span<const std::uint8_t> scores, const CellGrid &grid)
+ScoreMap::ScoreMap (const CellGrid &grid, int frame_width, int frame_height)
+    : x_ (edges_of (grid.x, grid.width, grid.columns, frame_width)),
+      y_ (edges_of (grid.y, grid.height, grid.rows, frame_height)), sums_ (x_.size () * y_.size ())
 {
-  Tensor &tensor = tensor_of (colours);
-  ScoreMap map;
-  map.x_ = edges_of (grid.x, grid.width, grid.columns, tensor.shape.width);
-  map.y_ = edges_of (grid.y, grid.height, grid.rows, tensor.shape.height);
+}
+
+CellQuestion ScoreMap::question (std::span<const std::uint8_t> scores) const
+{
   const auto in_parts = [] (std::vector<int> edges) {
     for (int &edge : edges)
       edge *= inthist::kCellParts;
     return edges;
   };
-  const std::vector<int> x = in_parts (map.x_), y = in_parts (map.y_);
-  const inthist::Cells its = { x, y };
-  std::vector<std::int64_t> cells (its.size ());
-  if (!scores.empty ())  // else all have 0
-    TRY (tensor.ask_cells ({ std::span (&its, 1), scores, cells.data () }));
-  const std::size_t columns = map.x_.size ();
-  map.sums_.assign (columns * map.y_.size (), 0);
-  const std::int64_t *cell = cells.data ();
-  for (std::size_t j = 1; j < map.y_.size (); j++) {
+  if (scores.empty () || x_.size () < 2 || y_.size () < 2)
+    return {};
+  return { { { in_parts (x_), in_parts (y_) } }, scores };
+}
+
+void ScoreMap::take (const CellQuestion &answered)
+{
+  if (answered.grids.empty ())
+    return;
+  const std::size_t columns = x_.size ();
+  const std::int64_t *cell = answered.cells.data ();
+  for (std::size_t j = 1; j < y_.size (); j++) {
     double row = 0;
     for (std::size_t i = 1; i < columns; i++)
-      map.sums_[j * columns + i] =
-          (row += double (*cell++) / kCellUnit) + map.sums_[(j - 1) * columns + i];
+      sums_[j * columns + i] = (row += double (*cell++) / kCellUnit) + sums_[(j - 1) * columns + i];
   }
-  return map;
 }
 
 ScoreMap::Place ScoreMap::place (const std::vector<int> &edges, double at)

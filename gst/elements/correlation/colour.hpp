@@ -10,15 +10,17 @@
 #include <span>
 #include <vector>
 
-#include "cells.hpp"
+#include "questions.hpp"
 
 namespace integralhist {
 
 class ColourModel {
 public:
-  /// Learns from a box with this middle and size, and from a ring around it; the first time wholly.
-  Expected<> learn (GstIntegralHistogram *colours, double x, double y, double width, double height,
-                    double rate);
+  /// Returns the boxes to learn from, of a target with this middle and size: its inner part, itself
+  /// and what is around it.
+  static std::vector<GstVideoRectangle> boxes (double x, double y, double width, double height);
+  /// Learns from what these have of each bin; the first time wholly.
+  void learn (std::span<const guint32> counts, double rate);
   /// Returns the score of each bin.
   std::span<const std::uint8_t> scores () const { return scores_; }
 
@@ -31,8 +33,13 @@ private:
 /// weighed by the scores. Inside a cell scores are taken as even.
 class ScoreMap {
 public:
-  static Expected<ScoreMap> ask (GstIntegralHistogram *colours,
-                                 std::span<const std::uint8_t> scores, const CellGrid &grid);
+  ScoreMap () = default;
+  /// Its cells have edges of whole pixels, inside of the frame.
+  ScoreMap (const CellGrid &grid, int frame_width, int frame_height);
+  /// Returns what to ask of the colours; nothing where there are no scores, which are all 0 then.
+  CellQuestion question (std::span<const std::uint8_t> scores) const;
+  /// Takes the answer.
+  void take (const CellQuestion &answered);
 
   /// Returns the mean score of a box with this middle and size, 0 to 1. Outside of the frame and of
   /// the cells it is 0.

@@ -35,6 +35,7 @@ void move (Complexes &spectra, double x, double y);
 
 class CorrelationFilter {
 public:
+  bool has_started () const { return v_.size () > 0; }
   /// Takes so much of another filter, which was of the same target before.
   void remember (const CorrelationFilter &before, double share);
   /// Learns from the first surroundings, in which the target is in the middle; its box has this

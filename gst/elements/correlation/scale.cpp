@@ -37,6 +37,21 @@ Complexes wanted ()
   return spectrum;
 }
 
+/// Returns the spectra of a sample along its sizes, [frequency][channel]. It is faded out towards
+/// both ends.
+Complexes faded_spectra (const ScaleFilter::Sample &sample)
+{
+  const std::size_t channels = sample.size () / kSizes;
+  Complexes spectra (sample.size ());
+  for (int i = 0; i < kSizes; i++) {
+    const auto fade = float (0.5 - 0.5 * std::cos (angle (i)));
+    for (std::size_t k = i * channels; k < (i + 1) * channels; k++)
+      spectra.re[k] = fade * sample[k];
+  }
+  Fft (kSizes).run (spectra.re.data (), spectra.im.data (), int (channels));
+  return spectra;
+}
+
 }  // namespace
 
 void ScaleFilter::start (double width, double height)
@@ -48,25 +63,26 @@ void ScaleFilter::start (double width, double height)
   denominator_.clear ();
 }
 
-/// The spectra are [frequency][channel].
-Expected<Complexes> ScaleFilter::sample (const FrameTensors &frame, double x, double y,
-                                         double width, double height) const
+std::vector<CellGrid> ScaleFilter::grids (double x, double y, double width, double height) const
 {
   std::vector<CellGrid> grids;
   for (int i = 0; i < kSizes; i++) {
     const double size = std::pow (kStep, i - kMiddle);
     grids.push_back (CellGrid::around (x, y, width * size, height * size, columns_, rows_));
   }
-  static thread_local std::vector<std::int64_t> cells;
-  TRY (ask_cells (frame.gradients, grids, cells));
+  return grids;
+}
+
+ScaleFilter::Sample ScaleFilter::sample (const FrameTensors &frame, std::span<const CellGrid> grids,
+                                         std::span<const std::int64_t> cells) const
+{
   const double unit = gst_integral_histogram_get_weight_unit (frame.gradients);
   const int n = columns_ * rows_, channels = n * kOrientations;
-  Complexes samples (std::size_t (kSizes) * channels);
+  Sample sample (std::size_t (kSizes) * channels);
   const std::int64_t *from = cells.data ();
-  float *to = samples.re.data ();
+  float *to = sample.data ();
   for (int i = 0; i < kSizes; i++) {
     const auto scale = float (1 / (grids[i].width * grids[i].height * kCellUnit * unit));
-    const auto fade = float (0.5 - 0.5 * std::cos (angle (i)));
     std::vector<float> values, energies;
     for (int cell = 0; cell < n; cell++, from += kDirections) {
       float energy = 0;
@@ -84,16 +100,38 @@ Expected<Complexes> ScaleFilter::sample (const FrameTensors &frame, double x, do
         const float around[4] = { corner[0], corner[1], corner[columns_ + 1],
                                   corner[columns_ + 2] };
         for (int b = 0; b < kOrientations; b++)
-          *to++ = 0.5F * fade
-                  * clipped_sum (values[(row * columns_ + column) * kOrientations + b], around);
+          *to++ =
+              0.5F * clipped_sum (values[(row * columns_ + column) * kOrientations + b], around);
       }
   }
-  Fft (kSizes).run (samples.re.data (), samples.im.data (), channels);
-  return samples;
+  return sample;
 }
 
-void ScaleFilter::learn (const Complexes &sample, double rate)
+bool ScaleFilter::resize (Sample &sample, double factor)
 {
+  const double sizes = std::log (factor) / std::log (kStep);
+  if (std::fabs (sizes) > 1)
+    return false;
+  const std::size_t channels = sample.size () / kSizes;
+  const auto share = float (std::fabs (sizes));
+  const auto approach = [&] (int i, int neighbour) {
+    const float *const from = &sample[neighbour * channels];
+    float *const to = &sample[i * channels];
+    for (std::size_t c = 0; c < channels; c++)
+      to[c] += share * (from[c] - to[c]);
+  };
+  if (sizes > 0)
+    for (int i = 0; i + 1 < kSizes; i++)
+      approach (i, i + 1);
+  else
+    for (int i = kSizes - 1; i > 0; i--)
+      approach (i, i - 1);
+  return true;
+}
+
+void ScaleFilter::learn (const Sample &of, double rate)
+{
+  const Complexes sample = faded_spectra (of);
   static const Complexes target = wanted ();
   const std::size_t channels = sample.size () / kSizes;
   const bool is_first = denominator_.empty ();
@@ -121,8 +159,9 @@ void ScaleFilter::learn (const Complexes &sample, double rate)
   }
 }
 
-double ScaleFilter::find (const Complexes &sample) const
+double ScaleFilter::find (const Sample &of) const
 {
+  const Complexes sample = faded_spectra (of);
   const std::size_t channels = sample.size () / kSizes;
   std::array<double, kSizes> re{}, im{}, response{};
   for (int k = 0; k < kSizes; k++) {

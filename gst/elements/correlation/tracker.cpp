@@ -15,7 +15,7 @@ namespace integralhist {
 namespace {
 
 constexpr double kSurroundings = 4;  // sides of the square, for one of the target's
-constexpr int kReach = 12;           // cells that the target may move, of kGrid / 2
+constexpr int kReach = 10;           // cells that the target may move, of kGrid / 2
 constexpr double kColours = 0.3;     // of the sum of both responses
 // Of the usual response: from where on something is learned, and all; the target moves; it is
 // found again.
@@ -52,29 +52,83 @@ bool CorrelationTracker::looks_right (const Found &found) const
   return found.score > kLeastScore * usual_score_;
 }
 
-Expected<Complexes> CorrelationTracker::surroundings (const FrameTensors &frame, double x,
-                                                      double y) const
+void CorrelationTracker::ask (Stage next)
+{
+  stage_ = next;
+  questions_ = {};
+}
+
+void CorrelationTracker::ask_of (const FrameTensors &frame, const CellGrid &square)
+{
+  const CellEdges edges = CellEdges::of (square, frame.width (), frame.height ());
+  questions_.gradients.grids = { edges };
+  questions_.luma.grids = { edges };
+}
+
+void CorrelationTracker::ask_of_sizes (const FrameTensors &frame)
+{
+  for (const CellGrid &grid : sizes_.grids (x_, y_, width (), height ()))
+    questions_.sizes.grids.push_back (CellEdges::of (grid, frame.width (), frame.height ()));
+}
+
+void CorrelationTracker::ask_of_box ()
+{
+  questions_.boxes = ColourModel::boxes (x_, y_, width (), height ());
+}
+
+/// Returns the spectra of the square with this middle, which was asked for.
+Complexes CorrelationTracker::surroundings (const FrameTensors &frame, double x, double y) const
 {
   static thread_local std::vector<float> channels;
-  TRY (describe (frame, x, y, side (), channels));
+  describe (frame, square_around (x, y, side ()), questions_.gradients.cells, questions_.luma.cells,
+            channels);
   return spectra_of (channels);
 }
 
-Expected<CorrelationTracker> CorrelationTracker::start (const FrameTensors &frame, double x,
-                                                        double y, double width, double height)
+/// Returns the sample of the box's sizes, which was asked for.
+ScaleFilter::Sample CorrelationTracker::sizes (const FrameTensors &frame) const
 {
-  CorrelationTracker self;
-  self.x_ = x;
-  self.y_ = y;
-  self.width_ = width;
-  self.height_ = height;
-  const double cell = self.side () / kGrid;
-  TRY (self.colours_.learn (frame.colours, x, y, width, height, 1));
-  self.filter_.start (TRY (self.surroundings (frame, x, y)), width / cell, height / cell);
-  self.sizes_.start (width, height);
-  self.shape_ = width / height;
-  self.sizes_.learn (TRY (self.sizes_.sample (frame, x, y, width, height)), 1);
-  return self;
+  return sizes_.sample (frame, sizes_.grids (x_, y_, width (), height ()), questions_.sizes.cells);
+}
+
+void CorrelationTracker::start (const FrameTensors &frame)
+{
+  correct (frame, x_, y_, width_, height_);
+}
+
+void CorrelationTracker::correct (const FrameTensors &frame, double x, double y, double width,
+                                  double height)
+{
+  x_ = x;
+  y_ = y;
+  width_ = width;
+  height_ = height;
+  scale_ = 1;
+  age_ = 0;
+  lost_ = false;
+  unsure_ = 0;
+  example_.reset ();
+  const double shape = width / height;
+  if (shape_ == 0 || std::max (shape / shape_, shape_ / shape) > kOtherShape) {
+    sizes_.start (width, height);
+    shape_ = shape;
+  }
+  ask (Stage::start);
+  ask_of (frame, square_around (x_, y_, side ()));
+  ask_of_sizes (frame);
+  ask_of_box ();
+}
+
+void CorrelationTracker::learn_start (const FrameTensors &frame)
+{
+  colours_.learn (questions_.counts, 1);
+  const double cell = side () / kGrid;
+  CorrelationFilter fresh;
+  fresh.start (surroundings (frame, x_, y_), width () / cell, height () / cell);
+  if (filter_.has_started ())
+    fresh.remember (filter_, kRemembered);
+  filter_ = std::move (fresh);
+  sizes_.learn (sizes (frame), 1);
 }
 
 void CorrelationTracker::resize (double x_factor, double y_factor)
@@ -97,30 +151,33 @@ inthist::Region CorrelationTracker::region (const FrameTensors &frame,
   return { x0, y0, x1 - x0, y1 - y0 };
 }
 
-/// Looks at all shifts of the square with this middle; they count less from so many sides on.
-Expected<CorrelationTracker::Found> CorrelationTracker::search (const FrameTensors &frame, double x,
-                                                                double y, double reach) const
+/// Asks for what a search looks at.
+CorrelationTracker::Search CorrelationTracker::begin_search (const FrameTensors &frame, double x,
+                                                             double y, double reach)
 {
   const double cell = side () / kGrid;
-  Complexes spectra;
-  std::vector<float> response;
-  ScoreMap scores;
-  TRY (in_parallel (2, [&] (int which) -> Expected<> {
-    if (which == 0) {
-      spectra = TRY (surroundings (frame, x, y));
-      response = filter_.respond (spectra);
-      return {};
-    }
-    // the boxes of the outer shifts reach beyond the square
-    const auto cells_with = [&] (double length) {
-      return 2 * (kReach + int (length / cell / 2 + 1));
-    };
-    const int columns = cells_with (width ()), rows = cells_with (height ());
-    scores =
-        TRY (ScoreMap::ask (frame.colours, colours_.scores (),
-                            CellGrid::around (x, y, columns * cell, rows * cell, columns, rows)));
-    return {};
-  }));
+  // the boxes of the outer shifts reach beyond the square
+  const auto cells_with = [&] (double length) {
+    return 2 * (kReach + int (length / cell / 2 + 1));
+  };
+  const int columns = cells_with (width ()), rows = cells_with (height ());
+  Search search = { x, y, reach,
+                    ScoreMap (CellGrid::around (x, y, columns * cell, rows * cell, columns, rows),
+                              frame.width (), frame.height ()) };
+  ask (Stage::search);
+  ask_of (frame, square_around (x, y, side ()));
+  questions_.scores = search.scores.question (colours_.scores ());
+  return search;
+}
+
+/// Returns the best of all shifts, while the filter learns from the last frame.
+CorrelationTracker::Found CorrelationTracker::find (const FrameTensors &frame, Search search)
+{
+  const double cell = side () / kGrid, x = search.x, y = search.y;
+  ScoreMap &scores = search.scores;
+  scores.take (questions_.scores);
+  Complexes spectra = surroundings (frame, x, y);
+  const std::vector<float> response = filter_.respond (spectra);
   // colours are known of the nearer shifts
   std::vector<double> xs, ys;
   for (int shift = -kReach; shift <= kReach; shift++) {
@@ -136,8 +193,8 @@ Expected<CorrelationTracker::Found> CorrelationTracker::search (const FrameTenso
       const std::size_t at = index_of (j, i);
       both[at] = (1 - kColours) * response[at] * per_peak + kColours * *score++;
     }
-  if (reach > 0) {
-    const double spread = reach * std::sqrt (width () * height ()) / cell;
+  if (search.reach > 0) {
+    const double spread = search.reach * std::sqrt (width () * height ()) / cell;
     for (int i = 0; i < kGrid * kGrid; i++)
       both[i] *=
           std::exp (-(std::pow (shift_of (i % kGrid), 2) + std::pow (shift_of (i / kGrid), 2))
@@ -166,15 +223,19 @@ Expected<CorrelationTracker::Found> CorrelationTracker::search (const FrameTenso
 
 /// Looks at the places of the frame that have the target's colours, too.
 Expected<CorrelationTracker::Found>
-CorrelationTracker::search_everywhere (const FrameTensors &frame, Found best) const
+CorrelationTracker::search_everywhere (const FrameTensors &frame, Found best)
 {
   const double frame_width = frame.width (), frame_height = frame.height ();
   const double least = std::max (2.0, std::sqrt (frame_width * frame_height / kMostPlaces)),
                step_x = std::max (least, width () / 4), step_y = std::max (least, height () / 4);
-  const ScoreMap scores =
-      TRY (ScoreMap::ask (frame.colours, colours_.scores (),
-                          { 0, 0, step_x, step_y, int (std::ceil (frame_width / step_x)),
-                            int (std::ceil (frame_height / step_y)) }));
+  ScoreMap scores ({ 0, 0, step_x, step_y, int (std::ceil (frame_width / step_x)),
+                     int (std::ceil (frame_height / step_y)) },
+                   frame.width (), frame.height ());
+  Questions *const mine = &questions_;
+  questions_ = {};
+  questions_.scores = scores.question (colours_.scores ());
+  TRY (integralhist::ask (frame, std::span (&mine, 1)));
+  scores.take (questions_.scores);
   struct Candidate {
     double score, x, y;
   };
@@ -193,10 +254,13 @@ CorrelationTracker::search_everywhere (const FrameTensors &frame, Found best) co
         }))
       chosen.push_back (candidate);
   }
-  for (const Candidate &candidate : chosen)
-    if (Found found = TRY (search (frame, candidate.x, candidate.y));
+  for (const Candidate &candidate : chosen) {
+    Search search = begin_search (frame, candidate.x, candidate.y, 0);
+    TRY (integralhist::ask (frame, std::span (&mine, 1)));
+    if (Found found = find (frame, std::move (search));
         found.peak > kBetter * best.peak && looks_right (found))
       best = std::move (found);
+  }
   return best;
 }
 
@@ -220,14 +284,21 @@ double CorrelationTracker::judge (const Found &found, unsigned lost_after)
   return rate;
 }
 
-Expected<> CorrelationTracker::follow (const FrameTensors &frame, unsigned lost_after,
-                                       const ExpectedMotion &motion)
+void CorrelationTracker::follow (const FrameTensors &frame, unsigned lost_after,
+                                 const ExpectedMotion &motion)
 {
   age_++;
+  lost_after_ = lost_after;
+  search_ = begin_search (frame, x_ + motion.x, y_ + motion.y, motion.reach);
+}
+
+/// Looks for the target, and asks for what is learned.
+Expected<> CorrelationTracker::look (const FrameTensors &frame)
+{
   Found found = {};
   const auto searched = in_parallel (example_ ? 2 : 1, [&] (int which) -> Expected<> {
     if (which == 0)
-      found = TRY (search (frame, x_ + motion.x, y_ + motion.y, motion.reach));
+      found = find (frame, std::move (search_));
     else
       filter_.learn (example_->spectra, example_->rate);
     return {};
@@ -241,70 +312,109 @@ Expected<> CorrelationTracker::follow (const FrameTensors &frame, unsigned lost_
     usual_score_ = found.score;
   }
   if (lost_)
-    found = TRY (search_everywhere (frame, found));
-  const double rate = judge (found, lost_after);
+    found = TRY (search_everywhere (frame, std::move (found)));
+  rate_ = judge (found, lost_after_);
   if (!lost_ && found.peak >= kMoves * usual_peak_) {
     x_ = std::clamp (found.x, 0.0, double (frame.width ()));
     y_ = std::clamp (found.y, 0.0, double (frame.height ()));
   }
-  return rate > 0 ? learn (frame, std::move (found), rate) : Expected<> ();
-}
-
-Expected<> CorrelationTracker::correct (const FrameTensors &frame, double x, double y, double width,
-                                        double height)
-{
-  x_ = x;
-  y_ = y;
-  width_ = width;
-  height_ = height;
-  scale_ = 1;
-  age_ = 0;
-  lost_ = false;
-  unsure_ = 0;
-  example_.reset ();
-  TRY (colours_.learn (frame.colours, x_, y_, width_, height_, 1));
-  const double cell = side () / kGrid;
-  CorrelationFilter fresh;
-  fresh.start (TRY (surroundings (frame, x_, y_)), width / cell, height / cell);
-  fresh.remember (filter_, kRemembered);
-  filter_ = std::move (fresh);
-  const double shape = width / height;
-  if (std::max (shape / shape_, shape_ / shape) > kOtherShape) {
-    sizes_.start (width, height);
-    shape_ = shape;
-  }
-  sizes_.learn (TRY (sizes_.sample (frame, x_, y_, width_, height_)), 1);
+  if (rate_ > 0)
+    ask_to_learn (frame, std::move (found));
+  else
+    ask (Stage::done);
   return {};
 }
 
-/// Returns the spectra of the target's surroundings. Those of what was searched do, moved, where
-/// the target is not far from the middle: the border is faded out.
-Expected<Complexes> CorrelationTracker::surroundings (const FrameTensors &frame, Found &found) const
+/// The filter and the sizes take turns; after a new box the filter is first.
+void CorrelationTracker::ask_to_learn (const FrameTensors &frame, Found found)
 {
   constexpr double kMostMoved = 2;  // cells
+  usual_peak_ += rate_ * kMemory * (found.peak - usual_peak_);
+  usual_score_ += rate_ * kMemory * (found.score - usual_score_);
+  if (age_ % 2 == 0) {
+    ask (Stage::find_size);
+    ask_of_sizes (frame);
+    return;
+  }
+  ask (Stage::learn_place);
+  ask_of_box ();
+  // The target's surroundings are what was searched, moved, where it is not far from the middle:
+  // the border is faded out.
   const double cell = side () / kGrid, x = (found.middle_x - x_) / cell,
                y = (found.middle_y - y_) / cell;
-  if (std::max (std::fabs (x), std::fabs (y)) > kMostMoved)
-    return surroundings (frame, x_, y_);
-  move (found.spectra, x, y);
-  return std::move (found.spectra);
+  spectra_ = {};
+  if (std::max (std::fabs (x), std::fabs (y)) > kMostMoved) {
+    ask_of (frame, square_around (x_, y_, side ()));
+  } else {
+    move (found.spectra, x, y);
+    spectra_ = std::move (found.spectra);
+  }
 }
 
-Expected<> CorrelationTracker::learn (const FrameTensors &frame, Found found, double rate)
+void CorrelationTracker::learn_place (const FrameTensors &frame)
 {
-  usual_peak_ += rate * kMemory * (found.peak - usual_peak_);
-  usual_score_ += rate * kMemory * (found.score - usual_score_);
-  if (age_ % 2 == 1) {  // the filter and the sizes take turns; after a new box it is first
-    TRY (colours_.learn (frame.colours, x_, y_, width (), height (), rate));
-    example_ = { TRY (surroundings (frame, found)), rate };
-    return {};
-  }
-  scale_ *= sizes_.find (TRY (sizes_.sample (frame, x_, y_, width (), height ())));
-  scale_ = std::clamp (scale_, kSmallest, kLargest);
+  colours_.learn (questions_.counts, rate_);
+  if (spectra_.size () == 0)
+    spectra_ = surroundings (frame, x_, y_);
+  example_ = { std::move (spectra_), rate_ };
+  ask (Stage::done);
+}
+
+void CorrelationTracker::find_size (const FrameTensors &frame)
+{
+  ScaleFilter::Sample sample = sizes (frame);
+  const double before = scale_;
+  scale_ = std::clamp (scale_ * sizes_.find (sample), kSmallest, kLargest);
   // a first box that is smaller than that may stay as small
   scale_ = std::max ({ scale_, std::min (1.0, kLeast / width_), std::min (1.0, kLeast / height_) });
-  sizes_.learn (TRY (sizes_.sample (frame, x_, y_, width (), height ())), rate);
-  return colours_.learn (frame.colours, x_, y_, width (), height (), rate);
+  ask (Stage::learn_size);
+  ask_of_box ();
+  if (ScaleFilter::resize (sample, scale_ / before))
+    sizes_.learn (sample, rate_);
+  else
+    ask_of_sizes (frame);
+}
+
+void CorrelationTracker::learn_size (const FrameTensors &frame)
+{
+  colours_.learn (questions_.counts, rate_);
+  if (!questions_.sizes.grids.empty ())
+    sizes_.learn (sizes (frame), rate_);
+  ask (Stage::done);
+}
+
+Expected<> CorrelationTracker::go_on (const FrameTensors &frame)
+{
+  switch (stage_) {
+    case Stage::done: break;
+    case Stage::start:
+      learn_start (frame);
+      ask (Stage::done);
+      break;
+    case Stage::search: return look (frame);
+    case Stage::learn_place: learn_place (frame); break;
+    case Stage::find_size: find_size (frame); break;
+    case Stage::learn_size: learn_size (frame); break;
+  }
+  return {};
+}
+
+Expected<> finish (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
+{
+  for (;;) {
+    std::vector<CorrelationTracker *> asking;
+    std::vector<Questions *> questions;
+    for (CorrelationTracker *const tracker : trackers)
+      if (Questions *const its = tracker->questions ()) {
+        asking.push_back (tracker);
+        questions.push_back (its);
+      }
+    if (asking.empty ())
+      return {};
+    TRY (ask (frame, questions));
+    TRY (in_parallel (int (asking.size ()),
+                      [&] (int i) { return asking[std::size_t (i)]->go_on (frame); }));
+  }
 }
 
 }  // namespace integralhist

@@ -17,6 +17,7 @@
 #include "colour.hpp"
 #include "confidence.hpp"
 #include "filter.hpp"
+#include "questions.hpp"
 #include "scale.hpp"
 
 namespace integralhist {
@@ -27,20 +28,34 @@ struct ExpectedMotion {
   double reach = 0;     // how far from there it may be, in sides of its box
 };
 
+/// A frame is a step of some rounds: questions () are asked, and go_on () takes the answers, until
+/// there are none. finish () does that for many targets at once.
 class CorrelationTracker {
 public:
-  /// Starts with the box that has this middle and size.
-  static Expected<CorrelationTracker> start (const FrameTensors &frame, double x, double y,
-                                             double width, double height);
+  /// Of the box that has this middle and size; nothing is known of it before start ().
+  CorrelationTracker (double x, double y, double width, double height)
+      : x_ (x), y_ (y), width_ (width), height_ (height)
+  {
+  }
+
+  // What begins a step.
+  /// Learns what is in the box.
+  void start (const FrameTensors &frame);
   /// Looks for the target in the next frame. It is lost after so many frames in a row of little
   /// confidence; 0 for never.
-  Expected<> follow (const FrameTensors &frame, unsigned lost_after,
-                     const ExpectedMotion &motion = {});
-  /// Returns what of the frame follow () will ask for, unless the target is lost.
-  inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const;
+  void follow (const FrameTensors &frame, unsigned lost_after, const ExpectedMotion &motion = {});
   /// Goes on from the box that has this middle and size in the next frame. It learns the target
   /// anew there, and keeps half of what it knew: the box may show what hides the target.
-  Expected<> correct (const FrameTensors &frame, double x, double y, double width, double height);
+  void correct (const FrameTensors &frame, double x, double y, double width, double height);
+
+  /// Returns what to ask of the frame; null where the step is done.
+  Questions *questions () { return stage_ == Stage::done ? nullptr : &questions_; }
+  Expected<> go_on (const FrameTensors &frame);
+  /// Returns whether something was learned.
+  bool has_started () const { return filter_.has_started (); }
+
+  /// Returns what of the frame follow () will ask for, unless the target is lost.
+  inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const;
   /// Goes on in frames of another size.
   void resize (double x_factor, double y_factor);
 
@@ -54,6 +69,13 @@ public:
   const Evidence &evidence () const { return evidence_; }
 
 private:
+  enum class Stage { done, start, search, learn_place, find_size, learn_size };
+  /// What is searched: all shifts of the square with this middle.
+  struct Search {
+    double x, y;
+    double reach;  // shifts count less from so many sides on; 0 for none
+    ScoreMap scores;
+  };
   /// The best place of a search.
   struct Found {
     double x, y;
@@ -64,15 +86,24 @@ private:
     Complexes spectra;          // and its spectra
   };
 
-  CorrelationTracker () = default;
   double side () const;  // of the square that is searched, and learned from
+  void ask (Stage next);
+  void ask_of (const FrameTensors &frame, const CellGrid &square);
+  void ask_of_sizes (const FrameTensors &frame);
+  void ask_of_box ();
+  Complexes surroundings (const FrameTensors &frame, double x, double y) const;
+  ScaleFilter::Sample sizes (const FrameTensors &frame) const;
+  void learn_start (const FrameTensors &frame);
+  Search begin_search (const FrameTensors &frame, double x, double y, double reach);
+  Found find (const FrameTensors &frame, Search search);
   bool looks_right (const Found &found) const;
-  Expected<Complexes> surroundings (const FrameTensors &frame, double x, double y) const;
-  Expected<Complexes> surroundings (const FrameTensors &frame, Found &found) const;
-  Expected<Found> search (const FrameTensors &frame, double x, double y, double reach = 0) const;
-  Expected<Found> search_everywhere (const FrameTensors &frame, Found best) const;
+  Expected<Found> search_everywhere (const FrameTensors &frame, Found best);
   double judge (const Found &found, unsigned lost_after);
-  Expected<> learn (const FrameTensors &frame, Found found, double rate);
+  Expected<> look (const FrameTensors &frame);
+  void ask_to_learn (const FrameTensors &frame, Found found);
+  void learn_place (const FrameTensors &frame);
+  void find_size (const FrameTensors &frame);
+  void learn_size (const FrameTensors &frame);
 
   double x_ = 0, y_ = 0, width_ = 0, height_ = 0, scale_ = 1;
   unsigned age_ = 0;  // frames since the first
@@ -84,12 +115,23 @@ private:
   };
   std::optional<Example> example_;
   ScaleFilter sizes_;
-  double shape_ = 1;  // of the box whose cells the sizes have, its width by its height
+  double shape_ = 0;  // of the box whose cells the sizes have, its width by its height
   ColourModel colours_;
   double usual_peak_ = 0, usual_score_ = 0;
   Evidence evidence_;
   unsigned unsure_ = 0;  // frames in a row
   bool lost_ = false;
+
+  // of the step
+  Stage stage_ = Stage::done;
+  Questions questions_;
+  Search search_;
+  unsigned lost_after_ = 0;
+  double rate_ = 0;    // of learning,
+  Complexes spectra_;  // from these; none where they are asked for
 };
+
+/// Has the steps of some targets done, whose questions are asked together.
+Expected<> finish (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers);
 
 }  // namespace integralhist
