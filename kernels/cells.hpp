@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include "binning.hpp"
 #include "inthist.hpp"
 
 namespace inthist {
@@ -53,5 +54,32 @@ namespace cpu {
                                 Scores scores, std::int64_t *sums);
 inline constexpr int kMostCellColumns = 4000;
 }  // namespace cpu
+
+namespace cuda {
+/// A grid of cells in device memory.
+struct CellsOnDevice {
+  const int *x, *y;  // as in Cells
+  int columns, rows, widest;
+  // Of other tensors than weights: what a value counts for, in each plane.
+  const std::uint16_t *table;
+  std::int64_t *sums;  // [cell][plane]
+};
+
+struct CellGrids {
+  const CellsOnDevice *grids;
+  int n, most_columns, most_rows;
+};
+
+/// Adds up what the cells of many grids have, from the values that bin_image () made of a frame of
+/// this shape; sums are those of cpu::add_up_cells (). A row of cells has at most kMostCellSums
+/// numbers, of weights, and columns are as wide as on the CPU.
+[[nodiscard]] int add_up_cells (PixelPlane values, const Shape &shape, const CellGrids &grids,
+                                Stream stream);
+inline constexpr int kMostCellSums = 4096;
+
+/// Counts the bins of windows in the frame, from values a byte each: [window][bin].
+[[nodiscard]] int count_windows (PixelPlane values, const Lut &lut, int bins, const Region *windows,
+                                 int n, std::uint32_t *counts, Stream stream);
+}  // namespace cuda
 
 }  // namespace inthist

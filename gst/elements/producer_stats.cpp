@@ -13,8 +13,9 @@ GParamSpec *producer_stats_spec ()
       "tile and threads (0 for its own defaults) and where that choice is from (tuning), "
       "compute (whether the next frame is computed at once or on demand) and compute-reason, "
       "of frames on demand "
-      "pixel-answers, part-tensors and tensors (questions answered without a tensor, tensors of a "
-      "part of a frame, and of all of it) and bytes-on-demand (of memory, which they hold or "
+      "pixel-answers and device-answers (questions answered without a tensor, by the CPU and by a "
+      "GPU), part-tensors and tensors (of a part of a frame, and of all of it) and bytes-on-demand "
+      "(of memory, which they hold or "
       "keep for the next), device, microseconds of upload, compute and download, "
       "bytes each way, bytes-staged of "
       "those up that were copied to pinned memory first; skipped, how many late frames passed "
@@ -33,11 +34,12 @@ GstStructure *producer_stats (const Stats &stats, const Plan &plan, guint64 skip
       "backend", G_TYPE_STRING, stats.backend, "strategy", G_TYPE_STRING, strategy, "tile",
       G_TYPE_INT, plan.choice.tuning.tile, "threads", G_TYPE_INT, plan.choice.tuning.threads,
       "tuning", G_TYPE_STRING, plan.origin, "compute", G_TYPE_STRING, compute, "compute-reason",
-      G_TYPE_STRING, why, "pixel-answers", G_TYPE_UINT64, stats.pixel_answers, "part-tensors",
-      G_TYPE_UINT64, stats.part_tensors, "tensors", G_TYPE_UINT64, stats.tensors, "bytes-on-demand",
-      G_TYPE_UINT64, stats.bytes_on_demand, "device", G_TYPE_INT, stats.device, "bytes-up",
-      G_TYPE_UINT64, stats.bytes_up, "bytes-down", G_TYPE_UINT64, stats.bytes_down, "bytes-staged",
-      G_TYPE_UINT64, stats.bytes_staged, "skipped", G_TYPE_UINT64, skipped, nullptr);
+      G_TYPE_STRING, why, "pixel-answers", G_TYPE_UINT64, stats.pixel_answers, "device-answers",
+      G_TYPE_UINT64, stats.device_answers, "part-tensors", G_TYPE_UINT64, stats.part_tensors,
+      "tensors", G_TYPE_UINT64, stats.tensors, "bytes-on-demand", G_TYPE_UINT64,
+      stats.bytes_on_demand, "device", G_TYPE_INT, stats.device, "bytes-up", G_TYPE_UINT64,
+      stats.bytes_up, "bytes-down", G_TYPE_UINT64, stats.bytes_down, "bytes-staged", G_TYPE_UINT64,
+      stats.bytes_staged, "skipped", G_TYPE_UINT64, skipped, nullptr);
   const auto add = [&] (const char *mean, const char *max, const Duration &duration) {
     gst_structure_set (structure, mean, G_TYPE_DOUBLE,
                        duration.count ? duration.sum / 1e3 / duration.count : 0.0, max,

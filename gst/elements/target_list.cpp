@@ -26,6 +26,7 @@ static constexpr double kReach = 0.5, kReachGrows = 0.1, kMostReach = 3;
 // How far a target may come from where its velocity takes it in one frame, likewise.
 static constexpr double kSwerve = 0.5;
 static constexpr guint kMostShared = 5;  // frames on one spot
+static constexpr int kGroups = 4;        // of targets that ask together
 
 /// A target, and what the list knows of it.
 struct TargetList::Followed {
@@ -325,11 +326,17 @@ Expected<> TargetList::follow (const FrameTensors &tensors, unsigned lost_after,
         trackers.push_back (tracker);
       }
     }
+  bool together = false;
   if (targets.size () > 1)
-    for (GstIntegralHistogram *const tensor : { tensors.gradients, tensors.colours })
-      TRY (tensor_of (tensor).expect (regions));
-  TRY (in_parallel (int (trackers.size ()),
-                    [&] (int i) { return finish (tensors, std::span (&trackers[i], 1)); }));
+    for (GstIntegralHistogram *const tensor : { tensors.gradients, tensors.colours, tensors.luma })
+      together |= TRY (tensor_of (tensor).expect (regions));
+  // each target alone, or some together, so that some go on while others are answered
+  const int n = int (trackers.size ()), groups = together ? std::min (n, kGroups) : n;
+  TRY (in_parallel (groups, [&] (int group) {
+    const int first = group * n / groups, end = (group + 1) * n / groups;
+    return finish (tensors,
+                   std::span (trackers).subspan (std::size_t (first), std::size_t (end - first)));
+  }));
   for (CorrelationTarget *const target : targets)
     target->take_box ();
   note_followed (frame);

@@ -64,7 +64,8 @@ struct Stats {
   const char *when = "eager";  // or "on-demand": how the next frame is computed
   const char *why = "set, or needed by other settings";
   // of frames that are computed on demand
-  guint64 pixel_answers = 0;              // from the pixels, without a tensor
+  guint64 pixel_answers = 0;              // from the pixels, without a tensor,
+  guint64 device_answers = 0;             // by a GPU, of frames in host memory
   guint64 part_tensors = 0, tensors = 0;  // computed, of a part of a frame and of all of it
   guint64 bytes_on_demand = 0;            // of memory, which they hold or keep for the next
 

@@ -6,6 +6,7 @@
 #include "cpu_engine.hpp"
 #include "cuda/cuda_engine.hpp"
 #include "cuda/cuda_on_demand.hpp"
+#include "cuda/cuda_values.hpp"
 #include "cuda/peer_upload.hpp"
 #include "cuda/pinned_memory.hpp"
 #include "log.hpp"
@@ -149,7 +150,10 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
   if (plain_cpu)
     return make_on_demand_engine (shape, lut, options, later (lut, untuned (options)), nullptr);
   std::unique_ptr<DeviceFrames> on_device;
+  std::optional<DeviceBeside> beside;
 #if INTHIST_CUDA
+  if (on_gpu)
+    beside = cuda_beside (devices.contexts.front ());
   if (stay_on_gpu)
     on_device = make_cuda_frames (devices.contexts.front (), options.download);
 #endif
@@ -162,7 +166,7 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
         on_gpu ? inthist::Device::cuda : inthist::Device::cpu);
   }
   return make_on_demand_engine (shape, lut, options, later (lut, options), std::move (behind),
-                                std::move (on_device));
+                                std::move (on_device), std::move (beside));
 }
 
 ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options)

@@ -106,13 +106,13 @@ public:
   }
 
   Expected<> open (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-                   std::shared_ptr<WholeFrames> behind)
+                   std::shared_ptr<WholeFrames> behind, std::optional<DeviceBeside> beside)
   {
     if (begins_eager_) {
       const auto engine = eager_.get ();
       if (engine) {
-        frames_ =
-            std::make_shared<OnDemandFrames> (shape, lut, (*engine)->plan (), std::move (behind));
+        frames_ = std::make_shared<OnDemandFrames> (shape, lut, (*engine)->plan (),
+                                                    std::move (behind), std::nullopt);
         when_ = &kFirst;
         return {};
       }
@@ -127,7 +127,8 @@ public:
     Plan plan = TRY (plan_for (inthist::Device::cpu, shape, is_cpu ? options.strategy : nullptr, 0,
                                1, nullptr, options.cancelled.get ()));
     plan.description += ", when somebody asks";
-    frames_ = std::make_shared<OnDemandFrames> (shape, lut, plan, std::move (behind));
+    frames_ =
+        std::make_shared<OnDemandFrames> (shape, lut, plan, std::move (behind), std::move (beside));
     pool_ = TRY (TensorPool::create (
         [frames = frames_, cancelled = options.cancelled] (unsigned alive) {
           return HostOnDemandTensor::create (frames, alive, cancelled);
@@ -211,6 +212,7 @@ public:
       stats.device = std::max (stats.device, on_device_->device ());
     stats.in_flight += frames_->computing;
     stats.pixel_answers = frames_->pixel_answers;
+    stats.device_answers = frames_->device_answers;
     stats.part_tensors = frames_->part_tensors;
     stats.tensors = frames_->tensors;
     stats.bytes_on_demand = frames_->bytes () + (on_device_ ? on_device_->bytes () : 0);
@@ -340,11 +342,11 @@ private:
 Expected<std::unique_ptr<Engine>>
 make_on_demand_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
                        LazyEngine::Make make_eager, std::shared_ptr<WholeFrames> behind,
-                       std::unique_ptr<DeviceFrames> on_device)
+                       std::unique_ptr<DeviceFrames> on_device, std::optional<DeviceBeside> beside)
 {
   auto engine =
       std::make_unique<OnDemandEngine> (options, std::move (make_eager), std::move (on_device));
-  TRY (engine->open (shape, lut, options, std::move (behind)));
+  TRY (engine->open (shape, lut, options, std::move (behind), std::move (beside)));
   return engine;
 }
 

@@ -32,10 +32,12 @@ public:
 /// has them. Where all is asked of frames in host memory, `behind` computes it, unless that is
 /// null. With Compute::automatic frames are computed at once, as the engine that `make_eager` makes
 /// does, while consumers keep asking for whole tensors. Frames on a device always are that
-/// `on_device` does not take, or all if that is null.
+/// `on_device` does not take, or all if that is null. `beside` is a GPU for many questions at once
+/// of frames in host memory.
 Expected<std::unique_ptr<Engine>>
 make_on_demand_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
                        LazyEngine::Make make_eager, std::shared_ptr<WholeFrames> behind,
-                       std::unique_ptr<DeviceFrames> on_device = nullptr);
+                       std::unique_ptr<DeviceFrames> on_device = nullptr,
+                       std::optional<DeviceBeside> beside = {});
 
 }  // namespace integralhist

@@ -138,7 +138,7 @@ HostOnDemandTensor::create (const std::shared_ptr<OnDemandFrames> &frames, unsig
                             const Cancelled &cancelled)
 {
   const std::size_t bytes = value_bytes (frames->shape);
-  HostMemory values = TRY (allocate_on_host (
+  HostMemory values = TRY (frames->allocate (
       bytes,
       [bytes] (const Available &available) {
         return no_memory ("the pixels of a frame", bytes, available) + ": lower max-tensors";
@@ -155,6 +155,7 @@ Expected<> HostOnDemandTensor::keep (const Frame &frame)
   auto *const to = reinterpret_cast<std::uint8_t *> (values_.get ());
   const std::size_t width = shape.width;
   source_.reset ();
+  on_device_ = false;
   if (image.format.is_weighted () || !image.format.reads_pixels ())
     return keep_picture (frame);
   if (!image.format.is_plain () || lut != frames_->identity)
@@ -173,7 +174,7 @@ Expected<> HostOnDemandTensor::keep_picture (const Frame &frame)
   if (bytes > picture_bytes_) {
     frames_->value_bytes -= std::exchange (picture_bytes_, 0);
     picture_ = nullptr;
-    picture_ = TRY (allocate_on_host (
+    picture_ = TRY (frames_->allocate (
         bytes,
         [bytes] (const Available &available) {
           return no_memory ("the picture of a frame", bytes, available) + ": lower max-tensors";
@@ -278,16 +279,69 @@ Expected<> HostOnDemandTensor::answer_from_pixels (std::unique_lock<std::mutex> 
   return check_host (inthist::cpu::answer_pixels (binning ({}), shape, query));
 }
 
-Expected<> HostOnDemandTensor::expect (std::span<const Region> regions)
+Expected<bool> HostOnDemandTensor::expect (std::span<const Region> regions)
 {
+  if (frames_->beside && TRY (expect_on_device (regions)))
+    return true;
   auto locked = TRY (lock ());
-  return need_values (locked, int (regions.size ()), [&] (int i) { return regions[i]; });
+  TRY (need_values (locked, int (regions.size ()), [&] (int i) { return regions[i]; }));
+  return false;
+}
+
+/// Makes the values on the GPU, if that is worth it. Returns whether they are there.
+Expected<bool> HostOnDemandTensor::expect_on_device (std::span<const Region> regions)
+{
+  constexpr double kEnough = 500000;  // pixels that are asked for; judged, not measured
+  double pixels = 0;
+  for (const Region &region : regions)
+    pixels += double (region.width) * region.height;
+  auto locked = TRY (lock ());
+  if (on_device_ || pixels < kEnough)
+    return on_device_;
+  const auto kept = unlocked (locked, [&] () -> Expected<> {
+    if (!device_values_)
+      device_values_ = TRY (frames_->beside->make (shape));
+    return device_values_->keep (
+        source_ ? *source_ : inthist::Binning{ binning ({}).image, frames_->identity });
+  });
+  on_device_ = kept.has_value ();
+  if (!kept && !is_mended_here (kept.error ()))
+    return tl::make_unexpected (kept.error ());
+  if (!kept)
+    note_failure (kept.error ());
+  return on_device_;
+}
+
+/// Returns whether the GPU counts the windows of a query from its pixels.
+bool HostOnDemandTensor::is_counted_on_device (const Query &query) const
+{
+  return on_device_ && query.question == inthist::Question::counts && query.answers
+         && query.windows.list && shape.content == inthist::Content::bins;
+}
+
+Expected<> HostOnDemandTensor::count_on_device (const Query &query)
+{
+  std::vector<Region> windows;
+  for (int i = 0; i < query.windows.n; i++)
+    windows.push_back (window_of (query.windows, i, shape));
+  return device_values_->count (windows, frames_->lut, static_cast<guint32 *> (query.answers));
 }
 
 /// Counts cells from pixels where that costs less than a tensor.
 Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
 {
   auto locked = TRY (lock ());
+  if (on_device_ && device_values_->takes (queries)) {
+    locked.unlock ();
+    const auto added = device_values_->add_up_cells (queries, frames_->lut);
+    if (added || !is_mended_here (added.error ())) {
+      frames_->device_answers++;
+      return added;
+    }
+    note_failure (added.error ());
+    locked = TRY (lock ());
+    on_device_ = false;
+  }
   if (!demand_.counts_cells (queries)) {
     locked.unlock ();
     return Tensor::ask_cells (queries);
@@ -328,6 +382,17 @@ Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
 Expected<> HostOnDemandTensor::ask_one (const Query &query)
 {
   auto locked = TRY (lock ());
+  if (is_counted_on_device (query)) {
+    locked.unlock ();
+    const auto counted = count_on_device (query);
+    if (counted || !is_mended_here (counted.error ())) {
+      frames_->device_answers++;
+      return counted;
+    }
+    note_failure (counted.error ());
+    locked = TRY (lock ());
+    on_device_ = false;
+  }
   const std::optional<Region> part = demand_.tensor_for (query);
   if (!part)
     return answer_from_pixels (std::move (locked), query);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "demand.hpp"
+#include "device_values.hpp"
 #include "engine.hpp"
 #include "engine_tensor.hpp"
 #include "host_memory.hpp"
@@ -28,9 +29,11 @@ namespace integralhist {
 class OnDemandFrames {
 public:
   /// `behind` computes whole frames, of what is kept; where it is null, or fails, who asks does.
+  /// `beside` is a GPU for many questions at once, if there is one.
   OnDemandFrames (const inthist::Shape &shape, const inthist::Lut &lut, const Plan &plan,
-                  std::shared_ptr<WholeFrames> behind)
-      : shape (shape), lut (lut), plan (plan), behind (std::move (behind))
+                  std::shared_ptr<WholeFrames> behind, std::optional<DeviceBeside> beside)
+      : shape (shape), lut (lut), plan (plan), behind (std::move (behind)),
+        beside (std::move (beside))
   {
   }
 
@@ -38,17 +41,27 @@ public:
   const inthist::Lut lut;  // from what is kept to bins; of a table, its scores by default
   const Plan plan;
   const std::shared_ptr<WholeFrames> behind;
+  const std::optional<DeviceBeside> beside;
   const inthist::Lut identity = inthist::uniform_lut (256);
   const std::shared_ptr<RecycledMemory> memory = std::make_shared<RecycledMemory> ();
 
-  std::atomic<guint64> pixel_answers = 0, part_tensors = 0, tensors = 0;  // as in Stats
-  std::atomic<unsigned> computing = 0;                                    // tensors, now
-  std::atomic<guint64> value_bytes = 0;                                   // of frames that are kept
+  std::atomic<guint64> pixel_answers = 0, device_answers = 0, part_tensors = 0,
+                       tensors = 0;      // as in Stats
+  std::atomic<unsigned> computing = 0;   // tensors, now
+  std::atomic<guint64> value_bytes = 0;  // of frames that are kept
 
   /// Returns the LUT that makes the bytes which are kept of a frame: values, or a table's scores.
   const inthist::Lut &kept_by (const Frame &frame) const
   {
     return shape.content == inthist::Content::powers ? frame.lut_or (lut) : identity;
+  }
+
+  /// Allocates the memory of a frame, which a GPU beside reads in place.
+  Expected<HostMemory> allocate (std::size_t bytes, const NoMemoryMessage &message,
+                                 const Cancelled &cancelled) const
+  {
+    return (beside ? beside->allocate : AllocateHost (allocate_on_host)) (bytes, message,
+                                                                          cancelled);
   }
 
   /// Returns the memory that frames hold, or keep for the next, but for tensors on a device.
@@ -156,7 +169,7 @@ public:
 
   Expected<> ask (std::span<const Query> queries) override;
   Expected<> ask_cells (std::span<const CellsQuery> queries) override;
-  Expected<> expect (std::span<const Region> regions) override;
+  Expected<bool> expect (std::span<const Region> regions) override;
   Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override;
   Expected<const void *> host () override;
   CudaView cuda () override;
@@ -192,6 +205,9 @@ private:
   Expected<> need_values (std::unique_lock<std::mutex> &lock, int n, RegionOf &&region);
   /// Returns the values from a region's first pixel on, and their bins. They must have been made.
   inthist::Binning binning (const Region &region) const;
+  Expected<bool> expect_on_device (std::span<const Region> regions);
+  bool is_counted_on_device (const Query &query) const;
+  Expected<> count_on_device (const Query &query);
   Expected<> answer_from_pixels (std::unique_lock<std::mutex> locked, const Query &query);
   Expected<> ask_one (const Query &query);
   Expected<std::shared_ptr<Tensor>> compute (const Region &region) override;
@@ -206,6 +222,8 @@ private:
   std::optional<inthist::Binning> source_;  // the picture that values are made from, if they are
   std::vector<bool> made_;                  // by tile, row by row; who computes has it
   std::shared_ptr<Tensor> whole_;           // of the engine behind; guarded by mutex_
+  std::unique_ptr<DeviceValues> device_values_;  // once they were wanted
+  bool on_device_ = false;                       // this frame's are there; guarded by mutex_
 };
 
 }  // namespace integralhist

@@ -58,8 +58,8 @@ public:
   /// Answers into host memory, where carried values lie, too. Null `answers` ask for the best only.
   virtual Expected<> ask (std::span<const Query> queries) = 0;
   /// Says that these regions, which lie in the frame, will be asked for, in questions to come: what
-  /// they have in common is done at once.
-  virtual Expected<> expect (std::span<const inthist::Region> /*regions*/) { return {}; }
+  /// they have in common is done at once. Returns whether these had better come together.
+  virtual Expected<bool> expect (std::span<const inthist::Region> /*regions*/) { return false; }
   /// Answers likewise.
   virtual Expected<> ask_cells (std::span<const CellsQuery> queries)
   {

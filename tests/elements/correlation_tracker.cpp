@@ -79,7 +79,7 @@ ScoreMap map_of (const FrameTensors &frame, std::span<const std::uint8_t> scores
 {
   ScoreMap map (grid, frame.width (), frame.height ());
   Questions questions, *const all = &questions;
-  questions.scores = map.question (scores);
+  map.ask (scores, questions.scores);
   fail_unless (ask (frame, { &all, 1 }).has_value ());
   map.take (questions.scores);
   return map;

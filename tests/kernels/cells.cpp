@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Cells of a frame's pixels are what each pixel has times its share of their area: pixel by pixel,
-// in integers, for edges anywhere, several in a pixel, and cells as wide as they may be.
+// in integers, for edges anywhere, several in a pixel, and cells as wide as they may be. Many grids
+// at once, and windows whose bins are counted, are a GPU's.
+//
+// Environment: devices.hpp
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <random>
 #include <vector>
 
-#include <gst/check/gstcheck.h>
-
 #include <kernels/cells.hpp>
 
-namespace {
+#include "devices.hpp"
 
-using namespace inthist;
+namespace {
 
 struct Frame {
   Shape shape;
@@ -46,7 +48,7 @@ struct Frame {
   }
 };
 
-std::mt19937 random_numbers (20261126);
+std::mt19937 random_numbers;
 
 int number (int most)
 {
@@ -79,28 +81,141 @@ std::int64_t overlap (int a0, int a1, int b0, int b1)
   return std::max (0, std::min (a1, b1) - std::max (a0, b0));
 }
 
-void expect_truth (const Frame &frame, const std::vector<int> &x, const std::vector<int> &y,
-                   Scores scores)
+/// A grid's edges, and the scores that it is asked with.
+struct Grid {
+  std::vector<int> x, y;
+  Scores scores;
+
+  Cells cells () const { return { x, y }; }
+};
+
+int planes_of (const Frame &frame)
 {
-  const int planes = frame.shape.content == Content::bins ? 1 : frame.shape.bins;
-  const Cells cells = { x, y };
-  std::vector<std::int64_t> sums (cells.size () * planes, -1);
-  fail_unless (cpu::add_up_cells (frame.binning (), frame.shape, cells, scores, sums.data ()) == 0);
-  const std::int64_t *got = sums.data ();
-  for (int row = 0; row < cells.rows (); row++)
-    for (int column = 0; column < cells.columns (); column++)
-      for (int plane = 0; plane < planes; plane++) {
-        std::int64_t sum = 0;
-        for (int j = y[row] / kCellParts; j * kCellParts < y[row + 1]; j++)
-          for (int i = x[column] / kCellParts; i * kCellParts < x[column + 1]; i++)
-            sum += overlap (x[column], x[column + 1], i * kCellParts, (i + 1) * kCellParts)
-                   * overlap (y[row], y[row + 1], j * kCellParts, (j + 1) * kCellParts)
-                   * frame.at (i, j, plane, scores);
-        fail_unless (*got == sum,
-                     "cell %d, %d, plane %d of %d: %" G_GINT64_FORMAT ", must be %" G_GINT64_FORMAT,
-                     column, row, plane, planes, gint64 (*got), gint64 (sum));
-        got++;
-      }
+  return frame.shape.content == Content::bins ? 1 : frame.shape.bins;
+}
+
+#if INTHIST_CUDA
+/// A frame's values on a device.
+struct DeviceFrame {
+  std::size_t stride;
+  Block memory;
+
+  explicit DeviceFrame (const Frame &frame)
+      : stride (round_up (frame.stride (), 64) + 64),
+        memory (Device::cuda, stride * std::size_t (frame.shape.height), 0, !small_cases ())
+  {
+    memory.poison ();
+    for (int y = 0; y < frame.shape.height; y++)
+      copy (Device::cuda, memory.data + std::size_t (y) * stride,
+            &frame.bytes[std::size_t (y) * frame.stride ()], frame.stride ());
+  }
+  PixelPlane plane () const { return { memory.data, stride }; }
+};
+
+/// Puts values on the device, where they stay as long as the list.
+template <class T>
+const T *put (std::deque<Block> &inputs, const std::vector<T> &values)
+{
+  Block &block =
+      inputs.emplace_back (Device::cuda, values.size () * sizeof (T), 0, !small_cases ());
+  block.put (values.data (), values.size () * sizeof (T));
+  return reinterpret_cast<const T *> (block.data);
+}
+
+/// Returns what a value counts for in each plane.
+std::vector<std::uint16_t> table_of (const Frame &frame, Scores scores)
+{
+  std::vector<std::uint16_t> table;
+  for (int plane = 0; plane < planes_of (frame); plane++)
+    for (int v = 0; v < 256; v++) {
+      const std::size_t bin = frame.lut[std::size_t (v)];
+      table.push_back (std::uint16_t (
+          frame.shape.content == Content::powers ? (plane == 0 ? v : v * v)
+          : bin < std::min (std::size_t (frame.shape.bins), scores.size ()) ? scores[bin]
+                                                                            : 0));
+    }
+  return table;
+}
+
+/// All grids in one launch.
+std::vector<std::vector<std::int64_t>> on_device (const Frame &frame,
+                                                  const std::vector<Grid> &grids)
+{
+  const DeviceFrame there (frame);
+  std::deque<Block> inputs;
+  std::vector<Block *> sums;
+  std::vector<cuda::CellsOnDevice> all;
+  cuda::CellGrids job = {};
+  for (const Grid &grid : grids) {
+    const Cells cells = grid.cells ();
+    const int *const x = put (inputs, grid.x), *const y = put (inputs, grid.y);
+    const std::uint16_t *const table = put (inputs, table_of (frame, grid.scores));
+    Block &out = inputs.emplace_back (Device::cuda,
+                                      cells.size () * planes_of (frame) * sizeof (std::int64_t), 0,
+                                      !small_cases ());
+    out.poison ();
+    sums.push_back (&out);
+    all.push_back ({ x, y, cells.columns (), cells.rows (), cells.widest (), table,
+                     reinterpret_cast<std::int64_t *> (out.data) });
+    job.most_columns = std::max (job.most_columns, cells.columns ());
+    job.most_rows = std::max (job.most_rows, cells.rows ());
+  }
+  job.grids = put (inputs, all);
+  job.n = int (all.size ());
+  Queue queue (Device::cuda);
+  fail_unless_equals_int (cuda::add_up_cells (there.plane (), frame.shape, job, queue.stream), 0);
+  queue.wait ();
+  std::vector<std::vector<std::int64_t>> answers;
+  for (std::size_t i = 0; i < grids.size (); i++) {
+    fail_unless (sums[i]->guards_hold ());
+    auto &answer = answers.emplace_back (grids[i].cells ().size () * planes_of (frame));
+    copy (Device::cuda, answer.data (), sums[i]->data, answer.size () * sizeof (std::int64_t));
+  }
+  return answers;
+}
+#endif
+
+std::vector<std::vector<std::int64_t>> sums_of (Device device, const Frame &frame,
+                                                const std::vector<Grid> &grids)
+{
+#if INTHIST_CUDA
+  if (device == Device::cuda)
+    return on_device (frame, grids);
+#endif
+  (void) device;
+  std::vector<std::vector<std::int64_t>> answers;
+  for (const Grid &grid : grids) {
+    auto &answer = answers.emplace_back (grid.cells ().size () * planes_of (frame), -1);
+    fail_unless (cpu::add_up_cells (frame.binning (), frame.shape, grid.cells (), grid.scores,
+                                    answer.data ())
+                 == 0);
+  }
+  return answers;
+}
+
+void expect_truth (Device device, const Frame &frame, const std::vector<Grid> &grids)
+{
+  const int planes = planes_of (frame);
+  const auto answers = sums_of (device, frame, grids);
+  for (std::size_t g = 0; g < grids.size (); g++) {
+    const auto &[x, y, scores] = grids[g];
+    const std::int64_t *got = answers[g].data ();
+    for (std::size_t row = 0; row + 1 < y.size (); row++)
+      for (std::size_t column = 0; column + 1 < x.size (); column++)
+        for (int plane = 0; plane < planes; plane++) {
+          std::int64_t sum = 0;
+          for (int j = y[row] / kCellParts; j * kCellParts < y[row + 1]; j++)
+            for (int i = x[column] / kCellParts; i * kCellParts < x[column + 1]; i++)
+              sum += overlap (x[column], x[column + 1], i * kCellParts, (i + 1) * kCellParts)
+                     * overlap (y[row], y[row + 1], j * kCellParts, (j + 1) * kCellParts)
+                     * frame.at (i, j, plane, scores);
+          fail_unless (*got == sum,
+                       "grid %zu, cell %zu, %zu, plane %d of %d: %" G_GINT64_FORMAT
+                       ", must be %" G_GINT64_FORMAT,
+                       g, column, row, plane, planes, gint64 (*got), gint64 (sum));
+          got++;
+        }
+  }
 }
 
 std::vector<int> some_edges (int cells, int side)
@@ -118,35 +233,38 @@ constexpr struct {
 } kContents[] = { { Content::weights, 18 }, { Content::weights, 1 }, { Content::powers, 1 },
                   { Content::powers, 2 },   { Content::bins, 256 },  { Content::bins, 7 } };
 
-}  // namespace
-
-GST_START_TEST (anywhere)
+void run_anywhere (Device device)
 {
-  std::vector<std::uint8_t> scores (200);
-  for (auto &score : scores)
-    score = std::uint8_t (number (255));
+  std::vector<std::uint8_t> scores (200), others (256);
+  for (auto *const its : { &scores, &others })
+    for (auto &score : *its)
+      score = std::uint8_t (number (255));
   for (const auto &[content, planes] : kContents)
     for (int round = 0; round < 20; round++) {
       const Frame frame = frame_of (1 + number (60), 1 + number (40), planes, content);
-      const int columns = 1 + number (round < 10 ? 80 : 6), rows = 1 + number (12);
-      expect_truth (frame, some_edges (columns, frame.shape.width),
-                    some_edges (rows, frame.shape.height), scores);
+      std::vector<Grid> grids;
+      for (int n = 1 + number (4); n > 0; n--)
+        grids.push_back ({ some_edges (1 + number (round < 10 ? 80 : 6), frame.shape.width),
+                           some_edges (1 + number (12), frame.shape.height),
+                           n % 2 ? scores : others });
+      expect_truth (device, frame, grids);
     }
 }
-GST_END_TEST;
+DEVICE_TEST (anywhere)
 
-GST_START_TEST (none)
+void run_none (Device device)
 {
   for (const auto &[content, planes] : kContents) {
     const Frame frame = frame_of (9, 7, planes, content);
-    expect_truth (frame, { 0, 256 }, { 512 }, {});
-    expect_truth (frame, { 512 }, { 0, 256 }, {});
+    expect_truth (device, frame, { { { 0, 256 }, { 512 }, {} }, { { 512 }, { 0, 256 }, {} } });
+    expect_truth (device, frame, { { { 0, 256 }, { 512 }, {} } });
+    expect_truth (device, frame, {});
   }
 }
-GST_END_TEST;
+DEVICE_TEST (none)
 
 // sums near their limits, and more pixels than one thread adds up
-GST_START_TEST (large)
+void run_large (Device device)
 {
   const std::vector<std::uint8_t> scores (256, 255);
   for (const auto &[content, planes] : kContents) {
@@ -160,20 +278,71 @@ GST_START_TEST (large)
       frame.lut[255] = std::uint8_t (planes - 1);
     }
     const int first = 1, end = first + cpu::kMostCellColumns * kCellParts;
-    expect_truth (frame, { first, end, end + 700 }, { 3, 256 * 17 + 5, 256 * 40 }, scores);
+    expect_truth (device, frame,
+                  { { { first, end, end + 700 }, { 3, 256 * 17 + 5, 256 * 40 }, scores } });
   }
 }
-GST_END_TEST;
+DEVICE_TEST (large)
+
+#if INTHIST_CUDA
+// windows of the frame, also of nothing, by a LUT of which some bins count nowhere
+GST_START_TEST (windows)
+{
+  if (!have (Device::cuda, "windows"))
+    return;
+  for (const int bins : { 1, 7, 200, 256 })
+    for (int round = 0; round < 10; round++) {
+      const Frame frame = frame_of (1 + number (200), 1 + number (90), bins, Content::bins);
+      std::vector<Region> windows = { { 0, 0, 0, 0 },
+                                      { 0, 0, frame.shape.width, frame.shape.height } };
+      for (int n = 0; n < 20; n++) {
+        const int x = number (frame.shape.width - 1), y = number (frame.shape.height - 1);
+        windows.push_back (
+            { x, y, number (frame.shape.width - x), number (frame.shape.height - y) });
+      }
+      const DeviceFrame there (frame);
+      std::deque<Block> inputs;
+      Block out (Device::cuda, windows.size () * std::size_t (bins) * sizeof (guint32), 0,
+                 !small_cases ());
+      out.poison ();
+      Queue queue (Device::cuda);
+      fail_unless_equals_int (cuda::count_windows (there.plane (), frame.lut, bins,
+                                                   put (inputs, windows), int (windows.size ()),
+                                                   reinterpret_cast<guint32 *> (out.data),
+                                                   queue.stream),
+                              0);
+      queue.wait ();
+      std::vector<guint32> got (windows.size () * std::size_t (bins));
+      copy (Device::cuda, got.data (), out.data, got.size () * sizeof (guint32));
+      fail_unless (out.guards_hold ());
+      std::vector<guint32> wanted (got.size ());
+      for (std::size_t w = 0; w < windows.size (); w++)
+        for (int y = windows[w].y; y < windows[w].y + windows[w].height; y++)
+          for (int x = windows[w].x; x < windows[w].x + windows[w].width; x++)
+            if (const int bin =
+                    frame.lut[frame.bytes[std::size_t (y) * frame.stride () + std::size_t (x)]];
+                bin < bins)
+              wanted[w * std::size_t (bins) + std::size_t (bin)]++;
+      fail_unless (got == wanted);
+    }
+}
+GST_END_TEST
+#endif
+
+}  // namespace
 
 static Suite *cells_suite ()
 {
   Suite *const suite = suite_create ("cells");
-  TCase *const tcase = tcase_create ("cells");
-  tcase_set_timeout (tcase, 120);
-  tcase_add_test (tcase, anywhere);
-  tcase_add_test (tcase, none);
-  tcase_add_test (tcase, large);
-  suite_add_tcase (suite, tcase);
+  TCase *const tcase = case_of_suite (suite, "cells");
+  random_numbers.seed (seed ());
+  const int devices = int (std::size (kDevices));
+  tcase_add_loop_test (tcase, anywhere, 0, devices);
+  tcase_add_loop_test (tcase, none, 0, devices);
+  tcase_add_loop_test (tcase, large, 0, devices);
+#if INTHIST_CUDA
+  tcase_add_test (tcase, windows);
+#endif
   return suite;
 }
 

@@ -78,7 +78,7 @@ ScoreMap::ScoreMap (const CellGrid &grid, int frame_width, int frame_height)
 {
 }
 
-CellQuestion ScoreMap::question (std::span<const std::uint8_t> scores) const
+void ScoreMap::ask (std::span<const std::uint8_t> scores, CellQuestion &question) const
 {
   const auto in_parts = [] (std::vector<int> edges) {
     for (int &edge : edges)
@@ -86,8 +86,9 @@ CellQuestion ScoreMap::question (std::span<const std::uint8_t> scores) const
     return edges;
   };
   if (scores.empty () || x_.size () < 2 || y_.size () < 2)
-    return {};
-  return { { { in_parts (x_), in_parts (y_) } }, scores };
+    return;
+  question.grids = { { in_parts (x_), in_parts (y_) } };
+  question.scores = scores;
 }
 
 void ScoreMap::take (const CellQuestion &answered)

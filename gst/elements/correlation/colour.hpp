@@ -36,8 +36,8 @@ public:
   ScoreMap () = default;
   /// Its cells have edges of whole pixels, inside of the frame.
   ScoreMap (const CellGrid &grid, int frame_width, int frame_height);
-  /// Returns what to ask of the colours; nothing where there are no scores, which are all 0 then.
-  CellQuestion question (std::span<const std::uint8_t> scores) const;
+  /// Asks the colours; not where there are no scores, which are all 0 then.
+  void ask (std::span<const std::uint8_t> scores, CellQuestion &question) const;
   /// Takes the answer.
   void take (const CellQuestion &answered);
 

@@ -20,6 +20,13 @@ struct CellQuestion {
   std::vector<CellEdges> grids;
   inthist::Scores scores = {};
   std::vector<std::int64_t> cells = {};
+
+  /// Asks for nothing. The memory of answers stays.
+  void clear ()
+  {
+    grids.clear ();
+    scores = {};
+  }
 };
 
 struct Questions {
@@ -28,6 +35,13 @@ struct Questions {
       scores = {};                         // of colours
   std::vector<GstVideoRectangle> boxes = {};
   std::vector<guint32> counts = {};  // of colours in the boxes, [box][bin]
+
+  void clear ()
+  {
+    for (CellQuestion *const question : { &gradients, &luma, &sizes, &scores })
+      question->clear ();
+    boxes.clear ();
+  }
 };
 
 /// Has all questions answered.

@@ -2,6 +2,7 @@
 #include "tracker.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -55,7 +56,7 @@ bool CorrelationTracker::looks_right (const Found &found) const
 void CorrelationTracker::ask (Stage next)
 {
   stage_ = next;
-  questions_ = {};
+  questions_.clear ();
 }
 
 void CorrelationTracker::ask_of (const FrameTensors &frame, const CellGrid &square)
@@ -166,7 +167,7 @@ CorrelationTracker::Search CorrelationTracker::begin_search (const FrameTensors 
                               frame.width (), frame.height ()) };
   ask (Stage::search);
   ask_of (frame, square_around (x, y, side ()));
-  questions_.scores = search.scores.question (colours_.scores ());
+  search.scores.ask (colours_.scores (), questions_.scores);
   return search;
 }
 
@@ -195,10 +196,11 @@ CorrelationTracker::Found CorrelationTracker::find (const FrameTensors &frame, S
     }
   if (search.reach > 0) {
     const double spread = search.reach * std::sqrt (width () * height ()) / cell;
+    std::array<double, kGrid> less;  // of a shift along an axis
+    for (int i = 0; i < kGrid; i++)
+      less[i] = std::exp (-0.5 * std::pow (shift_of (i) / spread, 2));
     for (int i = 0; i < kGrid * kGrid; i++)
-      both[i] *=
-          std::exp (-(std::pow (shift_of (i % kGrid), 2) + std::pow (shift_of (i / kGrid), 2))
-                    / (2 * spread * spread));
+      both[i] *= less[i % kGrid] * less[i / kGrid];
   }
   const int best = int (std::ranges::max_element (both) - both.begin ());
   const int row = best / kGrid, column = best % kGrid;
@@ -232,8 +234,8 @@ CorrelationTracker::search_everywhere (const FrameTensors &frame, Found best)
                      int (std::ceil (frame_height / step_y)) },
                    frame.width (), frame.height ());
   Questions *const mine = &questions_;
-  questions_ = {};
-  questions_.scores = scores.question (colours_.scores ());
+  questions_.clear ();
+  scores.ask (colours_.scores (), questions_.scores);
   TRY (integralhist::ask (frame, std::span (&mine, 1)));
   scores.take (questions_.scores);
   struct Candidate {

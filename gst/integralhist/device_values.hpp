@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The values of a frame in host memory on a GPU, too. Where many small questions come together, as
+// those of many targets, a GPU answers faster from its pixels than the CPU does.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+
+#include <kernels/binning.hpp>
+
+#include "host_memory.hpp"
+#include "tensor.hpp"
+
+namespace integralhist {
+
+/// Any thread may ask; one is answered at a time.
+class DeviceValues {
+public:
+  virtual ~DeviceValues () = default;
+  /// Makes the values of a picture in host memory, which stays until the next one.
+  virtual Expected<> keep (const inthist::Binning &picture) = 0;
+  /// Returns whether it answers such a question.
+  virtual bool takes (std::span<const CellsQuery> queries) const = 0;
+  /// Adds up cells; `lut` is from values to bins.
+  virtual Expected<> add_up_cells (std::span<const CellsQuery> queries,
+                                   const inthist::Lut &lut) = 0;
+  /// Counts windows of the frame: [window][bin].
+  virtual Expected<> count (std::span<const inthist::Region> windows, const inthist::Lut &lut,
+                            guint32 *counts) = 0;
+};
+
+/// A GPU beside frames in host memory.
+struct DeviceBeside {
+  /// Allocates memory that it reads in place, or other memory where no more can be pinned.
+  AllocateHost allocate;
+  std::function<Expected<std::unique_ptr<DeviceValues>> (const inthist::Shape &shape)> make;
+};
+
+}  // namespace integralhist
