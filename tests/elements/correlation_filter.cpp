@@ -11,6 +11,7 @@
 #include <random>
 
 #include <gst/check/gstcheck.h>
+#include <hwy/targets.h>
 
 using namespace integralhist;
 
@@ -380,6 +381,36 @@ GST_START_TEST (moves)
   expect_same (spectra, spectra_of (waves (-0.3, 1.6)));
 }
 GST_END_TEST;
+
+// the same bits with each instruction set of this machine
+GST_START_TEST (instruction_sets)
+{
+  const auto first = smooth_noise (11), next = smooth_noise (12);
+  std::vector<float> wanted;
+  for (std::int64_t left = hwy::SupportedTargets () | HWY_SCALAR; left != 0; left &= left - 1) {
+    const std::int64_t target = left & -left;
+    if ((target & HWY_TARGETS) == 0)
+      continue;  // not compiled
+    hwy::SetSupportedTargetsForTest (target);
+    hwy::GetChosenTarget ().Update (hwy::SupportedTargets ());
+    Complexes spectra = spectra_of (next);
+    move (spectra, 0.7, -1.2);
+    CorrelationFilter filter;
+    filter.start (spectra_of (first), 9.3, 6);
+    filter.learn (spectra, 0.4);
+    filter.renew ();
+    std::vector<float> got = filter.respond (spectra);
+    const auto weights = filter.weights ();
+    got.insert (got.end (), weights.begin (), weights.end ());
+    if (wanted.empty ())
+      wanted = got;
+    fail_unless (got == wanted, "%s", hwy::TargetName (target));
+  }
+  hwy::SetSupportedTargetsForTest (0);
+  hwy::GetChosenTarget ().Update (hwy::SupportedTargets ());
+}
+GST_END_TEST;
+
 static Suite *correlation_filter_suite ()
 {
   Suite *suite = suite_create ("correlation_filter");
@@ -393,6 +424,7 @@ static Suite *correlation_filter_suite ()
   tcase_add_test (tests, same_as_in_double);
   tcase_add_test (tests, misses_less_than_no_filter);
   tcase_add_test (tests, learns_by_the_rate);
+  tcase_add_test (tests, instruction_sets);
   return suite;
 }
 

@@ -2,16 +2,31 @@
 #include "filter.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
 #include <numbers>
+#include <utility>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "filter-inl.hpp"
+#include <hwy/foreach_target.h>
+
+#include "filter-inl.hpp"
 
 namespace integralhist {
 namespace {
 
-constexpr int kCells = kGrid * kGrid, kFrequencies = kGrid * kHalf;
-// Two real channels are one complex number each: that of a channel, and i times that of another.
-constexpr int kPairs = kChannels / 2;
+HWY_EXPORT (unpack);
+HWY_EXPORT (pack);
+HWY_EXPORT (solve_frequencies);
+HWY_EXPORT (add);
+HWY_EXPORT (disagree);
+HWY_EXPORT (scale_cells);
+HWY_EXPORT (turn);
+HWY_EXPORT (respond);
+
+constexpr int kCells = kGrid * kGrid;
 // Of the box's side: how wide the wanted peak is.
 constexpr double kPeak = 0.1;
 
@@ -24,44 +39,6 @@ Fft &transform ()
 constexpr std::size_t cell_at (int y, int x)
 {
   return std::size_t (y) * kGrid + std::size_t (x);
-}
-
-/// Returns where the conjugate of a frequency is.
-constexpr std::size_t mirrored (int y, int x)
-{
-  return cell_at ((kGrid - y) % kGrid, (kGrid - x) % kGrid);
-}
-
-/// Takes pairs of channels apart.
-void unpack (const Complexes &pairs, Complexes &spectra)
-{
-  for (int y = 0; y < kGrid; y++)
-    for (int x = 0; x < kHalf; x++) {
-      const std::size_t k = cell_at (y, x) * kPairs, m = mirrored (y, x) * kPairs;
-      const float *const ar = &pairs.re[k], *const ai = &pairs.im[k];
-      const float *const br = &pairs.re[m], *const bi = &pairs.im[m];
-      const std::size_t to = std::size_t (y * kHalf + x) * kChannels;
-      float *__restrict re = &spectra.re[to], *__restrict im = &spectra.im[to];
-      for (int c = 0; c < kPairs; c++) {
-        re[c] = 0.5F * (ar[c] + br[c]), im[c] = 0.5F * (ai[c] - bi[c]);
-        re[c + kPairs] = 0.5F * (ai[c] + bi[c]), im[c + kPairs] = 0.5F * (br[c] - ar[c]);
-      }
-    }
-}
-
-/// Puts pairs of channels together.
-void pack (const Complexes &spectra, Complexes &pairs)
-{
-  for (int y = 0; y < kGrid; y++)
-    for (int x = 0; x < kHalf; x++) {
-      const std::size_t from = std::size_t (y * kHalf + x) * kChannels;
-      const float *const re = &spectra.re[from], *const im = &spectra.im[from];
-      const std::size_t k = cell_at (y, x) * kPairs, m = mirrored (y, x) * kPairs;
-      for (int c = 0; c < kPairs; c++) {
-        pairs.re[k + c] = re[c] - im[c + kPairs], pairs.im[k + c] = im[c] + re[c + kPairs];
-        pairs.re[m + c] = re[c] + im[c + kPairs], pairs.im[m + c] = re[c + kPairs] - im[c];
-      }
-    }
 }
 
 /// Returns the spectrum of a peak at shift 0, `sigma` cells wide.
@@ -110,7 +87,7 @@ Complexes spectra_of (std::span<const float> pictures)
   }
   transform ().forward_2d (pairs, kPairs);
   Complexes spectra (std::size_t (kFrequencies) * kChannels);
-  unpack (pairs, spectra);
+  HWY_DYNAMIC_DISPATCH (unpack) (pairs, spectra);
   return spectra;
 }
 
@@ -121,18 +98,18 @@ void move (Complexes &spectra, double x, double y)
     const double turn = -2 * std::numbers::pi * frequency * cells / kGrid;
     return frequency == kGrid / 2 ? std::complex<double> (std::cos (turn)) : std::polar (1.0, turn);
   };
-  for (int j = 0; j < kGrid; j++)
+  std::array<std::complex<double>, kHalf> right;
+  for (int i = 0; i < kHalf; i++)
+    right[i] = turned (i, x);
+  const auto turn = HWY_DYNAMIC_DISPATCH (turn);
+  for (int j = 0; j < kGrid; j++) {
+    const auto down = turned (j <= kGrid / 2 ? j : j - kGrid, y);
     for (int i = 0; i < kHalf; i++) {
-      const auto factor = turned (i, x) * turned (j <= kGrid / 2 ? j : j - kGrid, y);
-      const auto re = float (factor.real ()), im = float (factor.imag ());
-      float *const at_re = &spectra.re[std::size_t (j * kHalf + i) * kChannels],
-                   *const at_im = &spectra.im[std::size_t (j * kHalf + i) * kChannels];
-      for (int c = 0; c < kChannels; c++) {
-        const float before = at_re[c];
-        at_re[c] = before * re - at_im[c] * im;
-        at_im[c] = before * im + at_im[c] * re;
-      }
+      const auto factor = right[i] * down;
+      const std::size_t k = std::size_t (j * kHalf + i) * kChannels;
+      turn (float (factor.real ()), float (factor.imag ()), &spectra.re[k], &spectra.im[k]);
     }
+  }
 }
 
 void CorrelationFilter::start (const Complexes &spectra, double width, double height)
@@ -183,81 +160,33 @@ void CorrelationFilter::solve (const Complexes &spectra, const Settings &setting
   constexpr float kFaster = 10;  // times rho, each round
   float rho = settings.rho;
   for (int round = 0; round < settings.rounds; round++, rho *= kFaster) {
-    solve_frequencies (spectra, settings.mu, rho);
-    for (std::size_t i = 0; i < g_.size (); i++) {
-      g_.re[i] = v_.re[i] + h_.re[i];
-      g_.im[i] = v_.im[i] + h_.im[i];
-    }
+    HWY_DYNAMIC_DISPATCH (solve_frequencies)
+    (spectra, wanted_.data (), NearTo{ g_, h_, last_, settings.mu, rho }, v_);
+    HWY_DYNAMIC_DISPATCH (add) (v_, h_, g_);
     keep_inside ();
-    for (std::size_t i = 0; i < h_.size (); i++) {  // it is of the next rho
-      h_.re[i] = (h_.re[i] + v_.re[i] - g_.re[i]) / kFaster;
-      h_.im[i] = (h_.im[i] + v_.im[i] - g_.im[i]) / kFaster;
-    }
+    if (round + 1 < settings.rounds)
+      HWY_DYNAMIC_DISPATCH (disagree) (v_, g_, kFaster, h_);  // it is of the next rho
   }
-  v_ = g_;
-}
-
-/// Makes `v_` the best filter without a box, near to `g_` - `h_` and to the last one: of each
-/// frequency the solution of (conj (x) x' + tau) v = b, by Sherman and Morrison.
-void CorrelationFilter::solve_frequencies (const Complexes &spectra, float mu, float rho)
-{
-  const float tau = mu + rho;
-  for (int k = 0; k < kFrequencies; k++) {
-    const std::size_t o = std::size_t (k) * kChannels;
-    const float *const xr = &spectra.re[o], *const xi = &spectra.im[o];
-    const float *const gr = &g_.re[o], *const gi = &g_.im[o];
-    const float *const hr = &h_.re[o], *const hi = &h_.im[o];
-    const float *const pr = &last_.re[o], *const pi = &last_.im[o];
-    const float y = wanted_[k];
-    float br[kChannels], bi[kChannels], power = 0, sr = 0, si = 0;
-    for (int c = 0; c < kChannels; c++) {
-      br[c] = xr[c] * y + rho * (gr[c] - hr[c]) + mu * pr[c];
-      bi[c] = -xi[c] * y + rho * (gi[c] - hi[c]) + mu * pi[c];
-    }
-    for (int c = 0; c < kChannels; c++) {
-      power += xr[c] * xr[c] + xi[c] * xi[c];
-      sr += xr[c] * br[c] - xi[c] * bi[c];
-      si += xr[c] * bi[c] + xi[c] * br[c];
-    }
-    const float scale = 1 / (tau + power), share = 1 / tau;
-    sr *= scale;
-    si *= scale;
-    for (int c = 0; c < kChannels; c++) {
-      v_.re[o + c] = (br[c] - (xr[c] * sr + xi[c] * si)) * share;
-      v_.im[o + c] = (bi[c] - (xr[c] * si - xi[c] * sr)) * share;
-    }
-  }
+  std::swap (v_, g_);
 }
 
 /// Takes the weights of `g_` outside of the box away.
 void CorrelationFilter::keep_inside ()
 {
   static thread_local Complexes pairs (std::size_t (kCells) * kPairs);
-  pack (g_, pairs);
+  std::array<float, kCells> factors;
+  std::ranges::transform (inside_, factors.begin (), [] (float share) { return share / kCells; });
+  HWY_DYNAMIC_DISPATCH (pack) (g_, pairs);
   transform ().inverse_2d (pairs, kPairs, rows_inside_);
-  for (std::size_t i = 0; i < kCells; i++)
-    for (std::size_t c = i * kPairs; c < (i + 1) * kPairs; c++) {
-      pairs.re[c] *= inside_[i] / kCells;
-      pairs.im[c] *= inside_[i] / kCells;
-    }
+  HWY_DYNAMIC_DISPATCH (scale_cells) (factors.data (), pairs);
   transform ().forward_2d (pairs, kPairs, rows_inside_);
-  unpack (pairs, g_);
+  HWY_DYNAMIC_DISPATCH (unpack) (pairs, g_);
 }
 
 std::vector<float> CorrelationFilter::respond (const Complexes &spectra) const
 {
   Complexes response (kCells);
-  for (int y = 0; y < kGrid; y++)
-    for (int x = 0; x < kHalf; x++) {
-      const std::size_t o = std::size_t (y * kHalf + x) * kChannels;
-      float re = 0, im = 0;
-      for (std::size_t i = o; i < o + kChannels; i++) {
-        re += used_.re[i] * spectra.re[i] - used_.im[i] * spectra.im[i];
-        im += used_.re[i] * spectra.im[i] + used_.im[i] * spectra.re[i];
-      }
-      response.re[mirrored (y, x)] = re, response.im[mirrored (y, x)] = -im;
-      response.re[cell_at (y, x)] = re, response.im[cell_at (y, x)] = im;
-    }
+  HWY_DYNAMIC_DISPATCH (respond) (used_, spectra, response);
   transform ().inverse_2d (response, 1);
   for (float &value : response.re)
     value /= kCells;
@@ -267,7 +196,7 @@ std::vector<float> CorrelationFilter::respond (const Complexes &spectra) const
 std::vector<float> CorrelationFilter::weights () const
 {
   Complexes pairs (std::size_t (kCells) * kPairs);
-  pack (used_, pairs);
+  HWY_DYNAMIC_DISPATCH (pack) (used_, pairs);
   transform ().inverse_2d (pairs, kPairs);
   std::vector<float> weights (std::size_t (kCells) * kChannels);
   for (std::size_t i = 0; i < kCells; i++)

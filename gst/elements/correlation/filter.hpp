@@ -26,12 +26,21 @@ namespace integralhist {
 
 /// Spectra of kChannels real pictures of kGrid x kGrid: [y][x][channel], for x up to kGrid / 2.
 /// The others are the conjugates of those at (-x, -y).
-inline constexpr int kHalf = kGrid / 2 + 1;
+inline constexpr int kHalf = kGrid / 2 + 1, kFrequencies = kGrid * kHalf;
+/// Two real channels are transformed as one complex number: that of a channel, and i times that of
+/// another.
+inline constexpr int kPairs = kChannels / 2;
 Complexes spectra_of (std::span<const float> pictures);
 
 /// Moves the pictures by cells, also by parts of one; what leaves on one side comes in on the
 /// other.
 void move (Complexes &spectra, double x, double y);
+
+/// What the best weights of a frequency are near to: g - h by rho, and the last ones by mu.
+struct NearTo {
+  const Complexes &g, &h, &last;
+  float mu, rho;
+};
 
 class CorrelationFilter {
 public:
@@ -58,7 +67,6 @@ private:
     int rounds;
   };
   void solve (const Complexes &spectra, const Settings &settings);
-  void solve_frequencies (const Complexes &spectra, float mu, float rho);
   void keep_inside ();
 
   std::vector<float> wanted_;  // the spectrum of the response that is wanted, which is real
