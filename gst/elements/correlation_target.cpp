@@ -96,8 +96,9 @@ void CorrelationTarget::resize (double x_factor, double y_factor)
     tracker_->resize (x_factor, y_factor);
 }
 
-CorrelationTracker *CorrelationTarget::follow (const FrameTensors &frame, unsigned lost_after,
-                                               const ExpectedMotion &motion)
+Expected<CorrelationTracker *> CorrelationTarget::follow (const FrameTensors &frame,
+                                                          unsigned lost_after,
+                                                          const ExpectedMotion &motion)
 {
   const auto colours =
       std::pair (counted_of (frame.colours), gst_integral_histogram_get_bins (frame.colours));
@@ -111,7 +112,7 @@ CorrelationTracker *CorrelationTarget::follow (const FrameTensors &frame, unsign
     tracker_.reset ();
   const bool corrected = std::exchange (is_corrected_, false);
   if (tracker_ && !corrected) {
-    tracker_->follow (frame, lost_after, motion);
+    TRY (tracker_->follow (frame, lost_after, motion));
     return &*tracker_;
   }
   const int width = frame.width (), height = frame.height ();
@@ -120,16 +121,18 @@ CorrelationTracker *CorrelationTarget::follow (const FrameTensors &frame, unsign
   const double w = std::clamp (box_.x + box_.width, x0 + 1, double (width)) - x0,
                h = std::clamp (box_.y + box_.height, y0 + 1, double (height)) - y0;
   if (tracker_) {
-    tracker_->correct (frame, x0 + w / 2, y0 + h / 2, w, h);
+    TRY (tracker_->correct (frame, x0 + w / 2, y0 + h / 2, w, h));
   } else {
     tracker_.emplace (x0 + w / 2, y0 + h / 2, w, h);
-    tracker_->start (frame);
+    TRY (tracker_->start (frame));
   }
   return &*tracker_;
 }
 
 void CorrelationTarget::take_box ()
 {
+  if (!tracker_)
+    return;
   box_ = { tracker_->x () - tracker_->width () / 2, tracker_->y () - tracker_->height () / 2,
            tracker_->width (), tracker_->height () };
 }

@@ -46,8 +46,8 @@ public:
   void resize (double x_factor, double y_factor);
   /// Begins to look for the target in the next frame; a new one starts there. Returns what finishes
   /// that (tracker.hpp), or null where there is nothing to do.
-  CorrelationTracker *follow (const FrameTensors &frame, unsigned lost_after,
-                              const ExpectedMotion &motion = {});
+  Expected<CorrelationTracker *> follow (const FrameTensors &frame, unsigned lost_after,
+                                         const ExpectedMotion &motion = {});
   /// Takes the place once that is finished.
   void take_box ();
 

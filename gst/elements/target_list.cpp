@@ -26,7 +26,6 @@ static constexpr double kReach = 0.5, kReachGrows = 0.1, kMostReach = 3;
 // How far a target may come from where its velocity takes it in one frame, likewise.
 static constexpr double kSwerve = 0.5;
 static constexpr guint kMostShared = 5;  // frames on one spot
-static constexpr int kGroups = 4;        // of targets that ask together
 
 /// A target, and what the list knows of it.
 struct TargetList::Followed {
@@ -310,34 +309,32 @@ Expected<> TargetList::follow (const TrackOptions &options, const TargetFrame &f
   return {};
 }
 
-Expected<> TargetList::follow (const FrameTensors &tensors, unsigned lost_after,
+Expected<> TargetList::follow (const FrameTensors &of_frame, unsigned lost_after,
                                const TargetFrame &frame)
 {
-  std::vector<CorrelationTarget *> targets;
+  std::vector<std::pair<CorrelationTarget *, ExpectedMotion>> targets;
   std::vector<inthist::Region> regions;
-  std::vector<CorrelationTracker *> trackers;
   for (const auto &followed : followed_)
     if (CorrelationTarget *const target = followed->as<CorrelationTarget> ()) {
-      const ExpectedMotion motion = followed->expected_motion ();
-      const inthist::Region region = target->region (tensors, motion);
-      if (CorrelationTracker *const tracker = target->follow (tensors, lost_after, motion)) {
-        targets.push_back (target);
-        regions.push_back (region);
-        trackers.push_back (tracker);
-      }
+      targets.push_back ({ target, followed->expected_motion () });
+      regions.push_back (target->region (of_frame, targets.back ().second));
     }
-  bool together = false;
-  if (targets.size () > 1)
+  FrameTensors tensors = of_frame;
+  bool together = targets.size () > 1;  // where a GPU answers
+  if (together) {
     for (GstIntegralHistogram *const tensor : { tensors.gradients, tensors.colours, tensors.luma })
-      together |= TRY (tensor_of (tensor).expect (regions));
-  // each target alone, or some together, so that some go on while others are answered
-  const int n = int (trackers.size ()), groups = together ? std::min (n, kGroups) : n;
-  TRY (in_parallel (groups, [&] (int group) {
-    const int first = group * n / groups, end = (group + 1) * n / groups;
-    return finish (tensors,
-                   std::span (trackers).subspan (std::size_t (first), std::size_t (end - first)));
+      together &= TRY (tensor_of (tensor).expect (regions));
+    if (together)
+      tensors.filters = tensor_of (tensors.gradients).device_filters ();
+  }
+  std::vector<CorrelationTracker *> trackers;
+  for (const auto &[target, motion] : targets)
+    if (CorrelationTracker *const tracker = TRY (target->follow (tensors, lost_after, motion)))
+      trackers.push_back (tracker);
+  TRY (together ? finish (tensors, trackers) : in_parallel (int (trackers.size ()), [&] (int i) {
+    return finish (tensors, std::span (&trackers[std::size_t (i)], 1));
   }));
-  for (CorrelationTarget *const target : targets)
+  for (const auto &[target, motion] : targets)
     target->take_box ();
   note_followed (frame);
   return {};

@@ -10,6 +10,7 @@
 
 #include <kernels/binning.hpp>
 
+#include "device_filters.hpp"
 #include "host_memory.hpp"
 #include "tensor.hpp"
 
@@ -36,6 +37,7 @@ struct DeviceBeside {
   /// Allocates memory that it reads in place, or other memory where no more can be pinned.
   AllocateHost allocate;
   std::function<Expected<std::unique_ptr<DeviceValues>> (const inthist::Shape &shape)> make;
+  std::shared_ptr<DeviceFilters> filters;
 };
 
 }  // namespace integralhist

@@ -312,6 +312,18 @@ Expected<bool> HostOnDemandTensor::expect_on_device (std::span<const Region> reg
   return on_device_;
 }
 
+DeviceValues *HostOnDemandTensor::device_values ()
+{
+  const std::lock_guard lock (mutex_);
+  return on_device_ ? device_values_.get () : nullptr;
+}
+
+std::shared_ptr<DeviceFilters> HostOnDemandTensor::device_filters ()
+{
+  const std::lock_guard lock (mutex_);
+  return on_device_ ? frames_->beside->filters : nullptr;
+}
+
 /// Returns whether the GPU counts the windows of a query from its pixels.
 bool HostOnDemandTensor::is_counted_on_device (const Query &query) const
 {

@@ -170,6 +170,8 @@ public:
   Expected<> ask (std::span<const Query> queries) override;
   Expected<> ask_cells (std::span<const CellsQuery> queries) override;
   Expected<bool> expect (std::span<const Region> regions) override;
+  DeviceValues *device_values () override;
+  std::shared_ptr<DeviceFilters> device_filters () override;
   Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override;
   Expected<const void *> host () override;
   CudaView cuda () override;

@@ -19,6 +19,8 @@ namespace integralhist {
 using inthist::Query;
 
 struct Shard;
+class DeviceValues;
+class DeviceFilters;
 
 /// What CUDA callers need; all null for a tensor in host memory.
 struct CudaView {
@@ -60,6 +62,10 @@ public:
   /// Says that these regions, which lie in the frame, will be asked for, in questions to come: what
   /// they have in common is done at once. Returns whether these had better come together.
   virtual Expected<bool> expect (std::span<const inthist::Region> /*regions*/) { return false; }
+  /// Returns its values on a GPU, and the filters there, where expect () has said that questions
+  /// had better come together for a GPU's sake; else null.
+  virtual DeviceValues *device_values () { return nullptr; }
+  virtual std::shared_ptr<DeviceFilters> device_filters () { return nullptr; }
   /// Answers likewise.
   virtual Expected<> ask_cells (std::span<const CellsQuery> queries)
   {

@@ -52,7 +52,7 @@ CorrelationTracker start (Frames &frames, const Picture &picture, double x, doub
 {
   CorrelationTracker tracker (x, y, width, height);
   const FrameTensors frame = frames.of (picture);
-  tracker.start (frame);
+  fail_unless (tracker.start (frame).has_value ());
   finish (tracker, frame);
   return tracker;
 }
@@ -61,7 +61,7 @@ void follow (CorrelationTracker &tracker, Frames &frames, const Picture &picture
              const ExpectedMotion &motion = {})
 {
   const FrameTensors frame = frames.of (picture);
-  tracker.follow (frame, kLostAfter, motion);
+  fail_unless (tracker.follow (frame, kLostAfter, motion).has_value ());
   finish (tracker, frame);
 }
 
@@ -69,7 +69,7 @@ void correct (CorrelationTracker &tracker, Frames &frames, const Picture &pictur
               double y, double width, double height)
 {
   const FrameTensors frame = frames.of (picture);
-  tracker.correct (frame, x, y, width, height);
+  fail_unless (tracker.correct (frame, x, y, width, height).has_value ());
   finish (tracker, frame);
 }
 
@@ -353,7 +353,8 @@ GST_START_TEST (together)
         i > 12 && i < 20 ? scene.background : scene.at (100 + 2 * i, 100, 1 + 0.02 * i);
     const FrameTensors frame = frames.of (picture);
     for (CorrelationTracker *const tracker : all)
-      i == 0 ? tracker->start (frame) : tracker->follow (frame, kLostAfter);
+      fail_unless (
+          (i == 0 ? tracker->start (frame) : tracker->follow (frame, kLostAfter)).has_value ());
     fail_unless (integralhist::finish (frame, all).has_value ());
     for (std::size_t t = 0; t < all.size (); t++) {
       if (i > 0)

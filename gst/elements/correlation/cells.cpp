@@ -49,6 +49,8 @@ void smooth (std::vector<float> &cells, std::size_t step, std::size_t other_step
   }
 }
 
+}  // namespace
+
 std::array<float, kGrid> hann ()
 {
   std::array<float, kGrid> window;
@@ -56,8 +58,6 @@ std::array<float, kGrid> hann ()
     window[i] = float (0.5 - 0.5 * std::cos (2 * std::numbers::pi * (i + 0.5) / kGrid));
   return window;
 }
-
-}  // namespace
 
 CellEdges CellEdges::of (const CellGrid &grid, int width, int height)
 {
@@ -101,10 +101,7 @@ void describe (const FrameTensors &frame, const CellGrid &grid,
   static thread_local std::vector<float> cells;  // takes long to allocate
   const auto areas = areas_of (grid, frame.width (), frame.height ());
   const unsigned tables = gst_integral_histogram_get_bins (frame.luma);
-  // mean gray levels a pixel, and luma from -0.5 to 0.5
-  const double unit = gst_integral_histogram_get_weight_unit (frame.gradients);
-  const double pixels = grid.width * grid.height * kCellUnit;
-  const auto per_length = float (1 / (pixels * unit)), per_luma = float (1 / (pixels * 256));
+  const auto [per_length, per_luma] = CellScale::of (frame, grid);
   cells.resize (grid.size () * kValues);
   for (std::size_t i = 0; i < grid.size (); i++) {
     for (int b = 0; b < kDirections; b++)

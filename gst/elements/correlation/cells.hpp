@@ -11,21 +11,27 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include <gst/integralhist/error.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 #include <kernels/cells.hpp>
+#include <kernels/filters.hpp>
 
 namespace integralhist {
 
+class DeviceFilters;
+
 /// What the tracker asks of a frame. All have the frame's size.
 struct FrameTensors {
-  GstIntegralHistogram *gradients;  // 18 directions, weighted and soft
-  GstIntegralHistogram *colours;    // hsv, at most 256 bins
-  GstIntegralHistogram *luma;       // a table of sums
+  GstIntegralHistogram *gradients;                   // 18 directions, weighted and soft
+  GstIntegralHistogram *colours;                     // hsv, at most 256 bins
+  GstIntegralHistogram *luma;                        // a table of sums
+  std::shared_ptr<DeviceFilters> filters = nullptr;  // of a GPU that has their values
 
   int width () const { return int (gst_integral_histogram_get_width (gradients)); }
   int height () const { return int (gst_integral_histogram_get_height (gradients)); }
@@ -63,9 +69,10 @@ struct CellEdges {
 /// Returns the area of each cell inside the frame, in the same unit.
 std::vector<std::int64_t> areas_of (const CellGrid &grid, int width, int height);
 
-inline constexpr int kDirections = 18, kOrientations = 9;
-inline constexpr int kGrid = 32;      // cells of the filter, each way
-inline constexpr int kChannels = 32;  // of a cell of the filter
+inline constexpr int kDirections = inthist::kFilterDirections,
+                     kOrientations = inthist::kFilterOrientations;
+inline constexpr int kGrid = inthist::kFilterGrid;          // cells of the filter, each way
+inline constexpr int kChannels = inthist::kFilterChannels;  // of a cell of the filter
 
 /// 1 / the energy of the four cells around each corner of the cells: (columns + 1) x (rows + 1)
 /// numbers. Cells outside of the grid are as those at its border.
@@ -85,6 +92,21 @@ inline CellGrid square_around (double x, double y, double side)
 {
   return CellGrid::around (x, y, side, side, kGrid, kGrid);
 }
+
+/// Returns by how much a square's channels fade out, along either axis.
+std::array<float, kGrid> hann ();
+
+/// What makes sums of cells mean gray levels a pixel; luma from -0.5 to 0.5.
+struct CellScale {
+  float per_length, per_luma;
+
+  static CellScale of (const FrameTensors &frame, const CellGrid &grid)
+  {
+    const double unit = gst_integral_histogram_get_weight_unit (frame.gradients),
+                 pixels = grid.width * grid.height * kCellUnit;
+    return { float (1 / (pixels * unit)), float (1 / (pixels * 256)) };
+  }
+};
 
 /// Gets the channels of such a square from what its cells have of gradients and luma,
 /// [y][x][channel], and fades them out towards its border.

@@ -28,6 +28,15 @@ class Fft {
 public:
   explicit Fft (int length);
 
+  /// Calls `see (re, im)` with the twiddles of all passes, in their order.
+  template <class See>
+  void for_twiddles (See &&see) const
+  {
+    for (const Pass &pass : passes_)
+      for (std::size_t i = 0; i < pass.re.size (); i++)
+        see (pass.re[i], pass.im[i]);
+  }
+
   /// Transforms `lanes` signals in place: element n of lane l is [n * lanes + l].
   void run (float *re, float *im, int lanes);
   /// Transforms pictures of length x length: element (x, y) is [(y * length + x) * lanes + l]. Rows

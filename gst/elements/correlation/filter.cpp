@@ -91,25 +91,46 @@ Complexes spectra_of (std::span<const float> pictures)
   return spectra;
 }
 
-void move (Complexes &spectra, double x, double y)
+std::vector<std::complex<double>> turns_of (double x, double y)
 {
   // the highest frequency of an axis is its own conjugate, and stays so
   const auto turned = [] (int frequency, double cells) {
     const double turn = -2 * std::numbers::pi * frequency * cells / kGrid;
     return frequency == kGrid / 2 ? std::complex<double> (std::cos (turn)) : std::polar (1.0, turn);
   };
-  std::array<std::complex<double>, kHalf> right;
+  std::vector<std::complex<double>> turns;
   for (int i = 0; i < kHalf; i++)
-    right[i] = turned (i, x);
+    turns.push_back (turned (i, x));
+  for (int j = 0; j < kGrid; j++)
+    turns.push_back (turned (j <= kGrid / 2 ? j : j - kGrid, y));
+  return turns;
+}
+
+void move (Complexes &spectra, double x, double y)
+{
+  const auto turns = turns_of (x, y);
   const auto turn = HWY_DYNAMIC_DISPATCH (turn);
-  for (int j = 0; j < kGrid; j++) {
-    const auto down = turned (j <= kGrid / 2 ? j : j - kGrid, y);
+  for (int j = 0; j < kGrid; j++)
     for (int i = 0; i < kHalf; i++) {
-      const auto factor = right[i] * down;
+      const auto factor = turns[i] * turns[kHalf + j];
       const std::size_t k = std::size_t (j * kHalf + i) * kChannels;
       turn (float (factor.real ()), float (factor.imag ()), &spectra.re[k], &spectra.im[k]);
     }
-  }
+}
+
+const inthist::cuda::FilterTables &filter_tables ()
+{
+  static const inthist::cuda::FilterTables tables = [] {
+    inthist::cuda::FilterTables all;
+    std::ranges::copy (hann (), all.window);
+    int i = 0;
+    transform ().for_twiddles ([&] (float re, float im) {
+      all.twiddle_re[i] = re, all.twiddle_im[i] = im;
+      i++;
+    });
+    return all;
+  }();
+  return tables;
 }
 
 void CorrelationFilter::start (const Complexes &spectra, double width, double height)
@@ -152,7 +173,8 @@ void CorrelationFilter::learn (const Complexes &spectra, double rate)
   g_ = v_;
   std::ranges::fill (h_.re, 0);
   std::ranges::fill (h_.im, 0);
-  solve (spectra, { float (8 * energy_ / rate), 10 * energy_, 2 });
+  const auto [mu, rho] = nearness (rate);
+  solve (spectra, { mu, rho, 2 });
 }
 
 void CorrelationFilter::solve (const Complexes &spectra, const Settings &settings)
@@ -170,12 +192,18 @@ void CorrelationFilter::solve (const Complexes &spectra, const Settings &setting
   std::swap (v_, g_);
 }
 
+std::array<float, kCells> CorrelationFilter::inside () const
+{
+  std::array<float, kCells> factors;
+  std::ranges::transform (inside_, factors.begin (), [] (float share) { return share / kCells; });
+  return factors;
+}
+
 /// Takes the weights of `g_` outside of the box away.
 void CorrelationFilter::keep_inside ()
 {
   static thread_local Complexes pairs (std::size_t (kCells) * kPairs);
-  std::array<float, kCells> factors;
-  std::ranges::transform (inside_, factors.begin (), [] (float share) { return share / kCells; });
+  const auto factors = inside ();
   HWY_DYNAMIC_DISPATCH (pack) (g_, pairs);
   transform ().inverse_2d (pairs, kPairs, rows_inside_);
   HWY_DYNAMIC_DISPATCH (scale_cells) (factors.data (), pairs);

@@ -16,6 +16,8 @@
 // weights outside of the box gone; and h is what they still disagree in.
 #pragma once
 
+#include <array>
+#include <complex>
 #include <span>
 #include <vector>
 
@@ -35,6 +37,12 @@ Complexes spectra_of (std::span<const float> pictures);
 /// Moves the pictures by cells, also by parts of one; what leaves on one side comes in on the
 /// other.
 void move (Complexes &spectra, double x, double y);
+/// Returns the turns of frequencies that do that: a complex number for each x up to kGrid / 2, then
+/// for each y.
+std::vector<std::complex<double>> turns_of (double x, double y);
+
+/// What filters on a GPU have in common.
+const inthist::cuda::FilterTables &filter_tables ();
 
 /// What the best weights of a frequency are near to: g - h by rho, and the last ones by mu.
 struct NearTo {
@@ -54,12 +62,28 @@ public:
   /// renew (), so another thread may ask for them meanwhile.
   void learn (const Complexes &spectra, double rate);
   void renew () { used_ = v_; }
+  /// By what a new filter is held near to the last one, and to g - h: mu and rho.
+  std::pair<float, float> nearness (double rate) const
+  {
+    return { float (8 * energy_ / rate), 10 * energy_ };
+  }
   /// Returns how much the target is at each shift by whole cells, [y][x]; shifts from kGrid / 2 on
   /// are those to the left or up, less by kGrid.
   std::vector<float> respond (const Complexes &spectra) const;
   /// Returns the weights of all channels, [y][x][channel], mirrored: x cells left of the middle are
   /// at kGrid / 2 - 1 + x.
   std::vector<float> weights () const;
+
+  // For a copy on a GPU.
+  const Complexes &spectra () const { return v_; }
+  void set_spectra (Complexes spectra)
+  {
+    v_ = std::move (spectra);
+    renew ();
+  }
+  const std::vector<float> &wanted () const { return wanted_; }
+  /// Returns the share of each cell in the box, by the number of cells.
+  std::array<float, kGrid * kGrid> inside () const;
 
 private:
   struct Settings {

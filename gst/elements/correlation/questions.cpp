@@ -45,6 +45,35 @@ Expected<> ask_boxes (GstIntegralHistogram *colours, std::span<Questions *const>
   return {};
 }
 
+/// Has filters on a GPU do what is asked of them.
+Expected<> ask_filters (const FrameTensors &frame, std::span<Questions *const> questions)
+{
+  std::vector<FilterQuery> queries[2];  // for responses, and for examples
+  std::vector<FilterMove> moves;
+  for (Questions *const its : questions) {
+    if (!its->move.turns.empty ())
+      moves.push_back ({ its->move.filter,
+                         { reinterpret_cast<const double *> (its->move.turns.data ()),
+                           2 * its->move.turns.size () } });
+    if (FilterQuestion &its_filter = its->filter; its_filter.square) {
+      its_filter.response.resize (std::size_t (kGrid) * kGrid);
+      queries[its_filter.makes_example].push_back ({ its_filter.filter,
+                                                     { its_filter.square->x, its_filter.square->y },
+                                                     its_filter.scale.per_length,
+                                                     its_filter.scale.per_luma,
+                                                     its_filter.response.data (),
+                                                     its_filter.mu,
+                                                     its_filter.rho });
+    }
+  }
+  Tensor &gradients = tensor_of (frame.gradients), &luma = tensor_of (frame.luma);
+  if (!moves.empty ())
+    TRY (frame.filters->move (moves));
+  if (!queries[1].empty ())
+    TRY (frame.filters->make_examples (gradients, luma, queries[1]));
+  return queries[0].empty () ? Expected<> () : frame.filters->respond (gradients, luma, queries[0]);
+}
+
 }  // namespace
 
 Expected<> ask (const FrameTensors &frame, std::span<Questions *const> questions)
@@ -63,7 +92,12 @@ Expected<> ask (const FrameTensors &frame, std::span<Questions *const> questions
   add (frame.gradients, { &Questions::gradients, &Questions::sizes });
   add (frame.colours, { &Questions::scores });
   add (frame.luma, { &Questions::luma });
-  std::vector<Questions *> with_boxes;
+  std::vector<Questions *> with_boxes, with_filters;
+  for (Questions *const its : questions)
+    if (its->filter.square || !its->move.turns.empty ())
+      with_filters.push_back (its);
+  if (!with_filters.empty ())
+    asking.push_back ([&] { return ask_filters (frame, with_filters); });
   for (Questions *const its : questions)
     if (!its->boxes.empty ())
       with_boxes.push_back (its);

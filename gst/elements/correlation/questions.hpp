@@ -4,10 +4,13 @@
 // answers a thousand questions about as fast as one.
 #pragma once
 
+#include <complex>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include <gst/integralhist/device_filters.hpp>
 #include <gst/integralhist/tensor.hpp>
 
 #include "cells.hpp"
@@ -29,6 +32,22 @@ struct CellQuestion {
   }
 };
 
+/// Asks a filter on a GPU for its response to a square, or has it make an example of one.
+struct FilterQuestion {
+  std::optional<CellEdges> square;
+  bool makes_example = false;
+  CellScale scale = {};
+  DeviceFilter *filter = nullptr;
+  float mu = 0, rho = 0;  // by which to learn from the example afterwards; 0 for not
+  std::vector<float> response = {};
+};
+
+/// Has what such a filter has searched made an example, by turns of its frequencies.
+struct MoveQuestion {
+  DeviceFilter *filter = nullptr;
+  std::vector<std::complex<double>> turns = {};
+};
+
 struct Questions {
   CellQuestion gradients = {}, luma = {},  // of the target's surroundings
       sizes = {},                          // gradients, too
@@ -36,8 +55,14 @@ struct Questions {
   std::vector<GstVideoRectangle> boxes = {};
   std::vector<guint32> counts = {};  // of colours in the boxes, [box][bin]
 
+  FilterQuestion filter = {};
+  MoveQuestion move = {};
+
   void clear ()
   {
+    filter.square.reset ();
+    filter.rho = 0;
+    move.turns.clear ();
     for (CellQuestion *const question : { &gradients, &luma, &sizes, &scores })
       question->clear ();
     boxes.clear ();

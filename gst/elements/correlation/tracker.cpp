@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -61,7 +62,14 @@ void CorrelationTracker::ask (Stage next)
 
 void CorrelationTracker::ask_of (const FrameTensors &frame, const CellGrid &square)
 {
-  const CellEdges edges = CellEdges::of (square, frame.width (), frame.height ());
+  CellEdges edges = CellEdges::of (square, frame.width (), frame.height ());
+  if (on_device_) {
+    questions_.filter.square = std::move (edges);
+    questions_.filter.makes_example = stage_ != Stage::search;
+    questions_.filter.scale = CellScale::of (frame, square);
+    questions_.filter.filter = device_filter_.get ();
+    return;
+  }
   questions_.gradients.grids = { edges };
   questions_.luma.grids = { edges };
 }
@@ -92,14 +100,60 @@ ScaleFilter::Sample CorrelationTracker::sizes (const FrameTensors &frame) const
   return sizes_.sample (frame, sizes_.grids (x_, y_, width (), height ()), questions_.sizes.cells);
 }
 
-void CorrelationTracker::start (const FrameTensors &frame)
+/// Has the filter on a GPU be the one that is used.
+Expected<> CorrelationTracker::enter_device (const std::shared_ptr<DeviceFilters> &filters)
 {
-  correct (frame, x_, y_, width_, height_);
+  if (on_device_ && device_filters_ == filters)
+    return {};
+  TRY (leave_device ());
+  if (device_filters_ != filters) {
+    device_filter_ = nullptr;
+    device_filters_ = filters;
+  }
+  if (!device_filter_)
+    device_filter_ = TRY (filters->make (filter_tables ()));
+  const Complexes &weights = filter_.spectra ();
+  const auto inside = filter_.inside ();
+  DeviceFilterValues values = { weights.re, weights.im, {}, {}, filter_.wanted (), inside };
+  if (example_)
+    values.example_re = example_->spectra.re, values.example_im = example_->spectra.im;
+  TRY (filters->write (*device_filter_, values));
+  if (example_)
+    example_->spectra = {};
+  on_device_ = true;
+  return {};
 }
 
-void CorrelationTracker::correct (const FrameTensors &frame, double x, double y, double width,
-                                  double height)
+/// Has the filter here be used again.
+Expected<> CorrelationTracker::leave_device ()
 {
+  if (!std::exchange (on_device_, false))
+    return {};
+  constexpr std::size_t kNumbers = inthist::cuda::kFilterNumbers;
+  const auto apart = [] (const std::vector<float> &both) {
+    Complexes spectra (kNumbers);
+    std::copy_n (both.begin (), kNumbers, spectra.re.begin ());
+    std::copy_n (both.begin () + kNumbers, kNumbers, spectra.im.begin ());
+    return spectra;
+  };
+  std::vector<float> weights (2 * kNumbers), example (example_ ? 2 * kNumbers : 0);
+  TRY (device_filters_->read (*device_filter_, weights, example));
+  filter_.set_spectra (apart (weights));
+  if (example_)
+    example_->spectra = apart (example);
+  return {};
+}
+
+Expected<> CorrelationTracker::start (const FrameTensors &frame)
+{
+  return correct (frame, x_, y_, width_, height_);
+}
+
+Expected<> CorrelationTracker::correct (const FrameTensors &frame, double x, double y, double width,
+                                        double height)
+{
+  example_.reset ();
+  TRY (leave_device ());
   x_ = x;
   y_ = y;
   width_ = width;
@@ -108,7 +162,6 @@ void CorrelationTracker::correct (const FrameTensors &frame, double x, double y,
   age_ = 0;
   lost_ = false;
   unsure_ = 0;
-  example_.reset ();
   const double shape = width / height;
   if (shape_ == 0 || std::max (shape / shape_, shape_ / shape) > kOtherShape) {
     sizes_.start (width, height);
@@ -118,6 +171,7 @@ void CorrelationTracker::correct (const FrameTensors &frame, double x, double y,
   ask_of (frame, square_around (x_, y_, side ()));
   ask_of_sizes (frame);
   ask_of_box ();
+  return {};
 }
 
 void CorrelationTracker::learn_start (const FrameTensors &frame)
@@ -167,6 +221,8 @@ CorrelationTracker::Search CorrelationTracker::begin_search (const FrameTensors 
                               frame.width (), frame.height ()) };
   ask (Stage::search);
   ask_of (frame, square_around (x, y, side ()));
+  if (on_device_ && example_)
+    std::tie (questions_.filter.mu, questions_.filter.rho) = filter_.nearness (example_->rate);
   search.scores.ask (colours_.scores (), questions_.scores);
   return search;
 }
@@ -177,8 +233,9 @@ CorrelationTracker::Found CorrelationTracker::find (const FrameTensors &frame, S
   const double cell = side () / kGrid, x = search.x, y = search.y;
   ScoreMap &scores = search.scores;
   scores.take (questions_.scores);
-  Complexes spectra = surroundings (frame, x, y);
-  const std::vector<float> response = filter_.respond (spectra);
+  Complexes spectra = on_device_ ? Complexes () : surroundings (frame, x, y);
+  const std::vector<float> response =
+      on_device_ ? std::move (questions_.filter.response) : filter_.respond (spectra);
   // colours are known of the nearer shifts
   std::vector<double> xs, ys;
   for (int shift = -kReach; shift <= kReach; shift++) {
@@ -286,26 +343,30 @@ double CorrelationTracker::judge (const Found &found, unsigned lost_after)
   return rate;
 }
 
-void CorrelationTracker::follow (const FrameTensors &frame, unsigned lost_after,
-                                 const ExpectedMotion &motion)
+Expected<> CorrelationTracker::follow (const FrameTensors &frame, unsigned lost_after,
+                                       const ExpectedMotion &motion)
 {
+  // what is lost is looked for in several places
+  TRY (frame.filters && !lost_ ? enter_device (frame.filters) : leave_device ());
   age_++;
   lost_after_ = lost_after;
   search_ = begin_search (frame, x_ + motion.x, y_ + motion.y, motion.reach);
+  return {};
 }
 
 /// Looks for the target, and asks for what is learned.
 Expected<> CorrelationTracker::look (const FrameTensors &frame)
 {
   Found found = {};
-  const auto searched = in_parallel (example_ ? 2 : 1, [&] (int which) -> Expected<> {
+  const bool learns = example_ && !on_device_;
+  const auto searched = in_parallel (learns ? 2 : 1, [&] (int which) -> Expected<> {
     if (which == 0)
       found = find (frame, std::move (search_));
     else
       filter_.learn (example_->spectra, example_->rate);
     return {};
   });
-  if (example_)
+  if (learns)
     filter_.renew ();
   example_.reset ();
   TRY (searched);
@@ -347,6 +408,8 @@ void CorrelationTracker::ask_to_learn (const FrameTensors &frame, Found found)
   spectra_ = {};
   if (std::max (std::fabs (x), std::fabs (y)) > kMostMoved) {
     ask_of (frame, square_around (x_, y_, side ()));
+  } else if (on_device_) {
+    questions_.move = { device_filter_.get (), turns_of (x, y) };
   } else {
     move (found.spectra, x, y);
     spectra_ = std::move (found.spectra);
@@ -356,7 +419,7 @@ void CorrelationTracker::ask_to_learn (const FrameTensors &frame, Found found)
 void CorrelationTracker::learn_place (const FrameTensors &frame)
 {
   colours_.learn (questions_.counts, rate_);
-  if (spectra_.size () == 0)
+  if (spectra_.size () == 0 && !on_device_)
     spectra_ = surroundings (frame, x_, y_);
   example_ = { std::move (spectra_), rate_ };
   ask (Stage::done);

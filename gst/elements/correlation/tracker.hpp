@@ -11,6 +11,7 @@
 // looked for where it was, and at the places of the whole frame that have its colours.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "cells.hpp"
@@ -40,13 +41,14 @@ public:
 
   // What begins a step.
   /// Learns what is in the box.
-  void start (const FrameTensors &frame);
+  Expected<> start (const FrameTensors &frame);
   /// Looks for the target in the next frame. It is lost after so many frames in a row of little
   /// confidence; 0 for never.
-  void follow (const FrameTensors &frame, unsigned lost_after, const ExpectedMotion &motion = {});
+  Expected<> follow (const FrameTensors &frame, unsigned lost_after,
+                     const ExpectedMotion &motion = {});
   /// Goes on from the box that has this middle and size in the next frame. It learns the target
   /// anew there, and keeps half of what it knew: the box may show what hides the target.
-  void correct (const FrameTensors &frame, double x, double y, double width, double height);
+  Expected<> correct (const FrameTensors &frame, double x, double y, double width, double height);
 
   /// Returns what to ask of the frame; null where the step is done.
   Questions *questions () { return stage_ == Stage::done ? nullptr : &questions_; }
@@ -86,6 +88,8 @@ private:
     Complexes spectra;          // and its spectra
   };
 
+  Expected<> enter_device (const std::shared_ptr<DeviceFilters> &filters);
+  Expected<> leave_device ();
   double side () const;  // of the square that is searched, and learned from
   void ask (Stage next);
   void ask_of (const FrameTensors &frame, const CellGrid &square);
@@ -110,10 +114,14 @@ private:
   CorrelationFilter filter_;
   // What the filter learns from while the next frame is searched.
   struct Example {
-    Complexes spectra;
+    Complexes spectra;  // none on a GPU
     double rate;
   };
   std::optional<Example> example_;
+  // The filter on a GPU, which is newer than the one here while it is used.
+  std::shared_ptr<DeviceFilters> device_filters_;
+  std::unique_ptr<DeviceFilter> device_filter_;
+  bool on_device_ = false;
   ScaleFilter sizes_;
   double shape_ = 0;  // of the box whose cells the sizes have, its width by its height
   ColourModel colours_;

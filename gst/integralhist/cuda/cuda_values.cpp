@@ -10,255 +10,213 @@
 #include "../tasks.hpp"
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
+#include "cuda_filters.hpp"
 #include "in_context.hpp"
 #include "picture_upload.hpp"
 #include "pinned_memory.hpp"
 #include "query_buffers.hpp"
 
 namespace integralhist {
-namespace {
-
 using namespace inthist::cuda;
 using inthist::Content;
 
+namespace {
+
 constexpr std::size_t kMostShared = 40 << 10;  // bytes of a block's sums
 
-class CudaValues final : public DeviceValues {
-public:
-  CudaValues (Context context, std::shared_ptr<QueryBufferPool> buffers,
-              const inthist::Shape &shape)
-      : context_ (context), buffers_ (std::move (buffers)), shape_ (shape),
-        own_ (std::move (context))
-  {
-  }
-
-  Expected<> open ()
-  {
-    return on (*context_, [&] () -> Expected<> {
-      own_->stream = TRY (make_stream ());
-      own_->kept = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
-      TRY (own_->values.reserve (stride () * shape_.height));
-      return {};
-    });
-  }
-
-  Expected<> keep (const inthist::Binning &picture) override
-  {
-    return on (*context_, [&] () -> Expected<> {
-      cudaStream_t stream = own_->stream.get ();
-      const PicturePlanes planes (picture.image, shape_.width, shape_.height);
-      TRY (own_->picture.reserve (planes.size ()));
-      TRY (upload (planes, own_->picture.get (), stream));
-      const inthist::Binning there = { planes.image_in (own_->picture.get ()), picture.lut };
-      TRY (
-          check (inthist::cuda::bin_image (there, shape_.width, shape_.height, values (), stream)));
-      TRY (check (cudaEventRecord (own_->kept.get (), stream)));
-      return {};
-    });
-  }
-
-  bool takes (std::span<const CellsQuery> queries) const override
-  {
-    const bool bins = shape_.content == Content::bins;
-    const std::size_t planes = bins ? 1 : std::size_t (shape_.bins);
-    return std::ranges::all_of (queries, [&] (const CellsQuery &query) {
-      return bins != query.scores.empty ()
-             && std::ranges::all_of (query.grids, [&] (const inthist::Cells &cells) {
-                  return cells.columns () * planes <= kMostCellSums
-                         && cells.columns () * planes * sizeof (std::int64_t) <= kMostShared
-                         && cells.widest () <= inthist::cpu::kMostCellColumns;
-                });
-    });
-  }
-
-  Expected<> add_up_cells (std::span<const CellsQuery> queries, const inthist::Lut &lut) override
-  {
-    const Job job = job_of (queries);
-    return with_buffers (
-        job.bytes, job.sums * sizeof (std::int64_t),
-        [&] (const QueryBuffers &at) {
-          const inthist::cuda::CellGrids grids = stage (queries, lut, job, at);
-          return [this, grids] (cudaStream_t stream) {
-            return inthist::cuda::add_up_cells (values (), shape_, grids, stream);
-          };
-        },
-        [&] (const std::byte *answer) { return copy (queries, job, answer); });
-  }
-
-  Expected<> count (std::span<const inthist::Region> windows, const inthist::Lut &lut,
-                    guint32 *counts) override
-  {
-    const std::size_t bytes = windows.size () * std::size_t (shape_.bins) * sizeof *counts;
-    return with_buffers (
-        windows.size_bytes (), bytes,
-        [&] (const QueryBuffers &at) {
-          std::memcpy (at.host_inputs.get (), windows.data (), windows.size_bytes ());
-          return [&, this] (cudaStream_t stream) {
-            return inthist::cuda::count_windows (
-                values (), lut, shape_.bins,
-                reinterpret_cast<const inthist::Region *> (at.inputs.get ()), int (windows.size ()),
-                reinterpret_cast<guint32 *> (at.answers.get ()), stream);
-          };
-        },
-        [&] (const std::byte *answer) -> Expected<> {
-          std::memcpy (counts, answer, bytes);
-          return {};
-        });
-  }
-
-private:
-  struct Resources {
-    StreamOwner stream;
-    EventOwner kept;  // the values are here
-    GrowingDeviceMemory picture, values;
-
-    ~Resources ()
-    {
-      if (stream)
-        cudaStreamSynchronize (stream.get ());  // some of it may run
-    }
-  };
-  /// What a question has: grids, then their edges, then tables.
-  struct Job {
-    std::size_t grids = 0, edges = 0, tables = 0, sums = 0;  // numbers of each
-    std::size_t bytes = 0;
-  };
-
-  std::size_t stride () const
-  {
-    return inthist::bin_stride (shape_.width) * inthist::bytes_of (shape_.pixel);
-  }
-  inthist::PixelPlane values () const
-  {
-    return { reinterpret_cast<std::uint8_t *> (own_->values.get ()), stride () };
-  }
-  std::size_t planes_of (const CellsQuery &query) const
-  {
-    return query.scores.empty () ? std::size_t (shape_.bins) : 1;
-  }
-
-  Job job_of (std::span<const CellsQuery> queries) const
-  {
-    Job job;
-    for (const CellsQuery &query : queries) {
-      job.grids += query.grids.size ();
-      job.tables += planes_of (query);
-      for (const inthist::Cells &cells : query.grids) {
-        job.edges += cells.x.size () + cells.y.size ();
-        job.sums += cells.size () * planes_of (query);
-      }
-    }
-    if (shape_.content == Content::weights)
-      job.tables = 0;
-    job.bytes = job.grids * sizeof (CellsOnDevice) + job.edges * sizeof (int)
-                + job.tables * 256 * sizeof (std::uint16_t);
-    return job;
-  }
-
-  /// Has an answer computed: `stage (buffers)` writes the inputs, and returns what launches;
-  /// `take (answer)` copies what has come back.
-  template <class Stage, class Take>
-  Expected<> with_buffers (std::size_t inputs, std::size_t answer, Stage &&stage, Take &&take)
-  {
-    std::unique_ptr<QueryBuffers> at;
-    TRY (on (*context_, [&] () -> Expected<> {
-      at = TRY (buffers_->acquire ());
-      TRY (at->reserve (inputs, answer, answer));
-      const auto launch = stage (*at);
-      cudaStream_t stream = at->stream.get ();
-      TRY (check (cudaMemcpyAsync (at->inputs.get (), at->host_inputs.get (), inputs,
-                                   cudaMemcpyHostToDevice, stream)));
-      TRY (check (cudaStreamWaitEvent (stream, own_->kept.get (), 0)));
-      TRY (check (launch (stream)));
-      TRY (check (cudaMemcpyAsync (at->host_answers.get (), at->answers.get (), answer,
-                                   cudaMemcpyDeviceToHost, stream)));
-      TRY (check (cudaEventRecord (at->done.get (), stream)));
-      TRY (await (at->done.get ()));
-      return {};
-    }));
-    auto taken = take (at->host_answers.get ());
-    buffers_->give_back (std::move (at));
-    return taken;
-  }
-
-  /// Writes the inputs to the staging buffer, with pointers to where they will lie.
-  inthist::cuda::CellGrids stage (std::span<const CellsQuery> queries, const inthist::Lut &lut,
-                                  const Job &job, const QueryBuffers &at) const
-  {
-    auto *grid = reinterpret_cast<CellsOnDevice *> (at.host_inputs.get ());
-    auto *edges = reinterpret_cast<int *> (grid + job.grids);
-    auto *table = reinterpret_cast<std::uint16_t *> (edges + job.edges);
-    const auto there = [&]<class T> (T *here) {
-      return reinterpret_cast<T *> (
-          at.inputs.get () + (reinterpret_cast<std::byte *> (here) - at.host_inputs.get ()));
-    };
-    inthist::cuda::CellGrids all = { there (grid), int (job.grids), 0, 0 };
-    auto *sums = reinterpret_cast<std::int64_t *> (at.answers.get ());
-    for (const CellsQuery &query : queries) {
-      for (const inthist::Cells &cells : query.grids) {
-        int *const x = edges, *const y = std::ranges::copy (cells.x, x).out;
-        edges = std::ranges::copy (cells.y, y).out;
-        *grid++ = { there (x),     there (y), cells.columns (), cells.rows (), cells.widest (),
-                    there (table), sums };
-        sums += cells.size () * planes_of (query);
-        all.most_columns = std::max (all.most_columns, cells.columns ());
-        all.most_rows = std::max (all.most_rows, cells.rows ());
-      }
-      if (job.tables > 0)
-        table = write_tables (query, lut, table);
-    }
-    return all;
-  }
-
-  /// Writes what each value counts for.
-  std::uint16_t *write_tables (const CellsQuery &query, const inthist::Lut &lut,
-                               std::uint16_t *table) const
-  {
-    for (int v = 0; v < 256; v++) {
-      const std::size_t bin = lut[v];
-      if (shape_.content == Content::powers) {
-        table[v] = std::uint16_t (v);
-        if (shape_.bins > 1)
-          table[256 + v] = std::uint16_t (v * v);
-      } else {
-        table[v] =
-            bin < std::size_t (shape_.bins) && bin < query.scores.size () ? query.scores[bin] : 0;
-      }
-    }
-    return table + planes_of (query) * 256;
-  }
-
-  /// Copies the answers to where they are wanted.
-  Expected<> copy (std::span<const CellsQuery> queries, const Job &job, const std::byte *next) const
-  {
-    constexpr std::size_t kOfATask = 1 << 17;  // bytes
-    std::vector<const std::byte *> from;
-    std::vector<std::size_t> bytes;
-    for (const CellsQuery &query : queries) {
-      from.push_back (next);
-      std::size_t n = 0;
-      for (const inthist::Cells &cells : query.grids)
-        n += cells.size () * planes_of (query) * sizeof (std::int64_t);
-      bytes.push_back (n);
-      next += n;
-    }
-    const int n = int (queries.size ()),
-              tasks = int (std::clamp<std::size_t> (job.sums * sizeof (std::int64_t) / kOfATask, 1,
-                                                    std::max (n, 1)));
-    return in_parallel (tasks, [&] (int task) -> Expected<> {
-      for (int i = task * n / tasks; i < (task + 1) * n / tasks; i++)
-        std::memcpy (queries[std::size_t (i)].sums, from[std::size_t (i)], bytes[std::size_t (i)]);
-      return {};
-    });
-  }
-
-  const Context context_;
-  const std::shared_ptr<QueryBufferPool> buffers_;
-  const inthist::Shape shape_;
-  InContext<Resources> own_;
-};
+/// Copies answers back, and waits for them.
+Expected<> fetch (const QueryBuffers &at, std::size_t bytes)
+{
+  cudaStream_t stream = at.stream.get ();
+  TRY (check (cudaMemcpyAsync (at.host_answers.get (), at.answers.get (), bytes,
+                               cudaMemcpyDeviceToHost, stream)));
+  TRY (check (cudaEventRecord (at.done.get (), stream)));
+  TRY (await (at.done.get ()));
+  return {};
+}
 
 }  // namespace
+
+Expected<> CudaValues::open ()
+{
+  return on (*context_, [&] () -> Expected<> {
+    own_->stream = TRY (make_stream ());
+    own_->kept = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
+    TRY (own_->values.reserve (stride () * shape_.height));
+    return {};
+  });
+}
+
+Expected<> CudaValues::keep (const inthist::Binning &picture)
+{
+  return on (*context_, [&] () -> Expected<> {
+    cudaStream_t stream = own_->stream.get ();
+    const PicturePlanes planes (picture.image, shape_.width, shape_.height);
+    TRY (own_->picture.reserve (planes.size ()));
+    TRY (upload (planes, own_->picture.get (), stream));
+    const inthist::Binning there = { planes.image_in (own_->picture.get ()), picture.lut };
+    TRY (check (inthist::cuda::bin_image (there, shape_.width, shape_.height, values (), stream)));
+    TRY (check (cudaEventRecord (own_->kept.get (), stream)));
+    return {};
+  });
+}
+
+bool CudaValues::takes (std::span<const CellsQuery> queries) const
+{
+  const bool bins = shape_.content == Content::bins;
+  const std::size_t planes = bins ? 1 : std::size_t (shape_.bins);
+  return std::ranges::all_of (queries, [&] (const CellsQuery &query) {
+    return bins != query.scores.empty ()
+           && std::ranges::all_of (query.grids, [&] (const inthist::Cells &cells) {
+                return cells.columns () * planes <= kMostCellSums
+                       && cells.columns () * planes * sizeof (std::int64_t) <= kMostShared
+                       && cells.widest () <= inthist::cpu::kMostCellColumns;
+              });
+  });
+}
+
+CudaExpected<> CudaValues::enqueue_cells (std::span<const CellsQuery> queries,
+                                          const inthist::Lut &lut, QueryBuffers &at,
+                                          cudaStream_t stream) const
+{
+  const Job job = job_of (queries);
+  TRY (at.reserve (job.bytes, job.sums * sizeof (std::int64_t), 0));
+  const inthist::cuda::CellGrids grids = stage (queries, lut, job, at);
+  TRY (check (cudaMemcpyAsync (at.inputs.get (), at.host_inputs.get (), job.bytes,
+                               cudaMemcpyHostToDevice, stream)));
+  TRY (check (cudaStreamWaitEvent (stream, own_->kept.get (), 0)));
+  return check (inthist::cuda::add_up_cells (values (), shape_, grids, stream));
+}
+
+Expected<> CudaValues::add_up_cells (std::span<const CellsQuery> queries, const inthist::Lut &lut)
+{
+  const Job job = job_of (queries);
+  const std::size_t bytes = job.sums * sizeof (std::int64_t);
+  std::unique_ptr<QueryBuffers> at;
+  TRY (on (*context_, [&] () -> Expected<> {
+    at = TRY (buffers_->acquire ());
+    TRY (at->reserve (0, bytes, bytes));
+    TRY (enqueue_cells (queries, lut, *at, at->stream.get ()));
+    return fetch (*at, bytes);
+  }));
+  auto copied = copy (queries, job, at->host_answers.get ());
+  buffers_->give_back (std::move (at));
+  return copied;
+}
+
+Expected<> CudaValues::count (std::span<const inthist::Region> windows, const inthist::Lut &lut,
+                              guint32 *counts)
+{
+  const std::size_t bytes = windows.size () * std::size_t (shape_.bins) * sizeof *counts;
+  std::unique_ptr<QueryBuffers> at;
+  TRY (on (*context_, [&] () -> Expected<> {
+    at = TRY (buffers_->acquire ());
+    TRY (at->reserve (windows.size_bytes (), bytes, bytes));
+    std::memcpy (at->host_inputs.get (), windows.data (), windows.size_bytes ());
+    cudaStream_t stream = at->stream.get ();
+    TRY (check (cudaMemcpyAsync (at->inputs.get (), at->host_inputs.get (), windows.size_bytes (),
+                                 cudaMemcpyHostToDevice, stream)));
+    TRY (check (cudaStreamWaitEvent (stream, own_->kept.get (), 0)));
+    TRY (check (inthist::cuda::count_windows (
+        values (), lut, shape_.bins, reinterpret_cast<const inthist::Region *> (at->inputs.get ()),
+        int (windows.size ()), reinterpret_cast<guint32 *> (at->answers.get ()), stream)));
+    return fetch (*at, bytes);
+  }));
+  std::memcpy (counts, at->host_answers.get (), bytes);
+  buffers_->give_back (std::move (at));
+  return {};
+}
+
+CudaValues::Job CudaValues::job_of (std::span<const CellsQuery> queries) const
+{
+  Job job;
+  for (const CellsQuery &query : queries) {
+    job.grids += query.grids.size ();
+    job.tables += planes_of (query);
+    for (const inthist::Cells &cells : query.grids) {
+      job.edges += cells.x.size () + cells.y.size ();
+      job.sums += cells.size () * planes_of (query);
+    }
+  }
+  if (shape_.content == Content::weights)
+    job.tables = 0;
+  job.bytes = job.grids * sizeof (CellsOnDevice) + job.edges * sizeof (int)
+              + job.tables * 256 * sizeof (std::uint16_t);
+  return job;
+}
+
+/// Writes the inputs to the staging buffer, with pointers to where they will lie.
+inthist::cuda::CellGrids CudaValues::stage (std::span<const CellsQuery> queries,
+                                            const inthist::Lut &lut, const Job &job,
+                                            const QueryBuffers &at) const
+{
+  auto *grid = reinterpret_cast<CellsOnDevice *> (at.host_inputs.get ());
+  auto *edges = reinterpret_cast<int *> (grid + job.grids);
+  auto *table = reinterpret_cast<std::uint16_t *> (edges + job.edges);
+  const auto there = [&]<class T> (T *here) {
+    return reinterpret_cast<T *> (at.inputs.get ()
+                                  + (reinterpret_cast<std::byte *> (here) - at.host_inputs.get ()));
+  };
+  inthist::cuda::CellGrids all = { there (grid), int (job.grids), 0, 0 };
+  auto *sums = reinterpret_cast<std::int64_t *> (at.answers.get ());
+  for (const CellsQuery &query : queries) {
+    for (const inthist::Cells &cells : query.grids) {
+      int *const x = edges, *const y = std::ranges::copy (cells.x, x).out;
+      edges = std::ranges::copy (cells.y, y).out;
+      *grid++ = { there (x),     there (y), cells.columns (), cells.rows (), cells.widest (),
+                  there (table), sums };
+      sums += cells.size () * planes_of (query);
+      all.most_columns = std::max (all.most_columns, cells.columns ());
+      all.most_rows = std::max (all.most_rows, cells.rows ());
+    }
+    if (job.tables > 0)
+      table = write_tables (query, lut, table);
+  }
+  return all;
+}
+
+/// Writes what each value counts for.
+std::uint16_t *CudaValues::write_tables (const CellsQuery &query, const inthist::Lut &lut,
+                                         std::uint16_t *table) const
+{
+  for (int v = 0; v < 256; v++) {
+    const std::size_t bin = lut[v];
+    if (shape_.content == Content::powers) {
+      table[v] = std::uint16_t (v);
+      if (shape_.bins > 1)
+        table[256 + v] = std::uint16_t (v * v);
+    } else {
+      table[v] =
+          bin < std::size_t (shape_.bins) && bin < query.scores.size () ? query.scores[bin] : 0;
+    }
+  }
+  return table + planes_of (query) * 256;
+}
+
+/// Copies the answers to where they are wanted.
+Expected<> CudaValues::copy (std::span<const CellsQuery> queries, const Job &job,
+                             const std::byte *next) const
+{
+  constexpr std::size_t kOfATask = 1 << 17;  // bytes
+  std::vector<const std::byte *> from;
+  std::vector<std::size_t> bytes;
+  for (const CellsQuery &query : queries) {
+    from.push_back (next);
+    std::size_t n = 0;
+    for (const inthist::Cells &cells : query.grids)
+      n += cells.size () * planes_of (query) * sizeof (std::int64_t);
+    bytes.push_back (n);
+    next += n;
+  }
+  const int n = int (queries.size ()),
+            tasks = int (std::clamp<std::size_t> (job.sums * sizeof (std::int64_t) / kOfATask, 1,
+                                                  std::max (n, 1)));
+  return in_parallel (tasks, [&] (int task) -> Expected<> {
+    for (int i = task * n / tasks; i < (task + 1) * n / tasks; i++)
+      std::memcpy (queries[std::size_t (i)].sums, from[std::size_t (i)], bytes[std::size_t (i)]);
+    return {};
+  });
+}
 
 DeviceBeside cuda_beside (std::shared_ptr<CudaContext> context)
 {
@@ -275,7 +233,7 @@ DeviceBeside cuda_beside (std::shared_ptr<CudaContext> context)
     TRY (values->open ());
     return values;
   };
-  return { allocate, make };
+  return { allocate, make, make_cuda_filters (context) };
 }
 
 }  // namespace integralhist

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Correlation filters of many targets on a GPU. The CPU's are gst/elements/correlation/filter.hpp,
+// and what they see is cells.hpp there: the same operations in the same order, and the same bits.
+#pragma once
+
+#include <cstdint>
+
+#include "inthist.hpp"
+
+namespace inthist {
+
+inline constexpr int kFilterGrid = 32;      // cells each way
+inline constexpr int kFilterChannels = 32;  // of a cell
+inline constexpr int kFilterDirections = 18, kFilterOrientations = kFilterDirections / 2;
+
+namespace cuda {
+
+inline constexpr int kFilterCells = kFilterGrid * kFilterGrid,
+                     kFilterFrequencies = kFilterGrid * (kFilterGrid / 2 + 1),
+                     kFilterNumbers = kFilterFrequencies * kFilterChannels;  // of a spectrum
+
+/// Complex numbers with their parts apart: the imaginary ones lie kFilterNumbers behind.
+using FilterSpectrum = float[2 * kFilterNumbers];
+
+/// A target's filter in device memory.
+struct DeviceFilterMemory {
+  FilterSpectrum weights,  // of the filter
+      searched,            // of the last search,
+      example;             // and what is learned from next
+  float wanted[kFilterFrequencies];
+  float inside[kFilterCells];  // share of each cell in the box, by kFilterCells
+  // what is used meanwhile
+  FilterSpectrum v, g, h;
+  float pairs[2 * kFilterCells * kFilterChannels / 2];
+  float response[2 * kFilterCells];
+};
+
+/// What all filters have in common, in device memory.
+struct FilterTables {
+  static constexpr int kTwiddles = 42;  // of passes of radix 4, 4 and 2
+
+  float window[kFilterGrid];
+  float twiddle_re[kTwiddles], twiddle_im[kTwiddles];
+};
+
+/// What is done to a filter, in device memory.
+struct FilterJob {
+  DeviceFilterMemory *filter;
+  // What the cells of a square have: their edges, as in Cells, and sums of gradients [cell][bin]
+  // and of luma [cell][plane], and what makes these mean gray levels a pixel.
+  const int *x, *y;
+  const std::int64_t *gradients, *luma;
+  int luma_planes;
+  float per_length, per_luma;
+  // The response, [y][x].
+  float *response;
+  // What to learn by (CorrelationFilter::solve), or a rho of 0 for nothing.
+  float mu, rho;
+  // Turns of frequencies, x up to half and all y: a complex number each, by which to move.
+  const double *turns;
+};
+
+/// Computes the spectra of n squares, those that were searched, or examples to learn from.
+[[nodiscard]] int describe_squares (const FilterJob *jobs, int n, const FilterTables *tables,
+                                    bool examples, Stream stream);
+/// Computes the responses to what was searched.
+[[nodiscard]] int respond (const FilterJob *jobs, int n, const FilterTables *tables, Stream stream);
+/// Moves what was searched, to be an example.
+[[nodiscard]] int move_searched (const FilterJob *jobs, int n, Stream stream);
+/// Learns from examples.
+[[nodiscard]] int learn (const FilterJob *jobs, int n, const FilterTables *tables, Stream stream);
+
+}  // namespace cuda
+}  // namespace inthist
