@@ -57,8 +57,21 @@ struct WeightSums {
   }
   void add (const Pixel *first, const Pixel *end, std::uint64_t *cell) const
   {
-    for (; first < end; first++)
-      add (*first, kCellParts, cell);
+    for (; first + 2 <= end; first += 2) {  // both are read before either is added
+      const Pixel one = first[0], other = first[1];
+      add_whole (one, cell);
+      add_whole (other, cell);
+    }
+    if (first < end)
+      add_whole (*first, cell);
+  }
+  void add_whole (Pixel pixel, std::uint64_t *cell) const
+  {
+    // kCellParts times both, as they lie in the word
+    static_assert (kCellParts == 1 << 8 && WeightedPixel::kMost == 0xfff);
+    const std::uint64_t both =
+        (pixel.word & 0xfff00) | std::uint64_t (pixel.word >> 20) << (32 + 8);
+    cell[std::min (pixel.bin (), planes)] += both;
   }
   void read (const std::uint64_t *__restrict cell, std::uint32_t part,
              std::int64_t *__restrict sums) const

@@ -25,6 +25,28 @@ namespace HWY_NAMESPACE {
 
 inline constexpr int kBatch = 64;
 
+/// Reads every kStep-th byte: a constant makes better loops.
+template <int kStep>
+HWY_INLINE void read_apart (const std::uint8_t *at, int n, int *to)
+{
+  for (int p = 0; p < n; p++)
+    to[p] = at[p * kStep];
+}
+
+/// Reads bytes that two columns each have in common; the first is of the second of its columns
+/// where `odd` is 1.
+template <int kStep>
+HWY_INLINE void read_shared (const std::uint8_t *at, int odd, int n, int *to)
+{
+  if (odd == 0 && n == kBatch) {  // a length that is known makes better vectors
+    for (int p = 0; p < kBatch / 2; p++)
+      to[2 * p] = to[2 * p + 1] = at[p * kStep];
+    return;
+  }
+  for (int p = 0; p < n; p++)
+    to[p] = at[((odd + p) >> 1) * kStep];
+}
+
 /// Reads 8 bits of the i-th colour of `n` pixels from x on.
 inline void read_channel (const RowReader &reader, int i, int x, int n, int *to)
 {
@@ -34,9 +56,17 @@ inline void read_channel (const RowReader &reader, int i, int x, int n, int *to)
   if (from.bytes == 1 && from.right == 0 && from.step == 1)
     for (int p = 0; p < n; p++)
       to[p] = at[p];
+  else if (from.bytes == 1 && from.right == 0 && from.step == 3)
+    read_apart<3> (at, n, to);
+  else if (from.bytes == 1 && from.right == 0 && from.step == 4)
+    read_apart<4> (at, n, to);
   else if (from.bytes == 1 && from.right == 0)
     for (int p = 0; p < n; p++)
       to[p] = at[p * from.step];
+  else if (from.bytes == 1 && from.right == 1 && from.step == 1)
+    read_shared<1> (at, odd, n, to);
+  else if (from.bytes == 1 && from.right == 1 && from.step == 2)
+    read_shared<2> (at, odd, n, to);
   else if (from.bytes == 1 && from.right == 1)
     for (int p = 0; p < n; p++)
       to[p] = at[((odd + p) >> 1) * from.step];
@@ -83,7 +113,7 @@ inline constexpr bool kIsGradient = requires (Pixel pixel)
 
 /// What features read of kBatch pixels of a row.
 struct Batch {
-  int colour[3][kBatch] = {}, luma[3][kBatch + 2] = {};
+  int colour[3][kBatch], luma[3][kBatch + 2];
 
   /// Reads pixels from x on, of which `n` are in the row, and their neighbours where wanted.
   template <class Feature>
@@ -91,6 +121,8 @@ struct Batch {
   {
     constexpr bool kColours = Feature::kReads == Reads::rgb || Feature::kReads == Reads::ycbcr;
     Batch batch;
+    if (n < kBatch)  // the others are computed, too
+      batch = {};
     if constexpr (kColours)
       read_colours (reader, x, n, batch.colour);
     if (neighbours)
@@ -139,6 +171,7 @@ inline void bin_row (const Binning &binning, const LookedUp &looked_up, int widt
 {
   const RowReader reader (binning.image, width, y);
   const Quantization parts = binning.image.format.quantization;
+  const std::uint8_t *const lut = binning.lut.data ();
   with_feature (binning.image.format.feature, [&]<class Feature> (Feature) {
     for (int x = columns.first; x < columns.end; x += kBatch) {
       const int n = std::min (kBatch, columns.end - x);
@@ -146,8 +179,9 @@ inline void bin_row (const Binning &binning, const LookedUp &looked_up, int widt
       int places[kBatch];
       Batch::of<Feature> (reader, Feature::kReads == Reads::luma_3x3, x, n)
           .template get_values<Feature> (looked_up, parts, values, places);
+      std::uint8_t *const to = bins + x;
       for (int p = 0; p < n; p++)
-        bins[x + p] = binning.lut[values[p]];
+        to[p] = lut[values[p]];
     }
   });
 }

@@ -15,17 +15,19 @@
 
 #include <hwy/highway.h>
 
+#include "fft.hpp"
+
 HWY_BEFORE_NAMESPACE ();
 namespace integralhist::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The numbers that one butterfly reads and writes: `n` of them, and as many `step` further.
+/// Where one butterfly reads and writes: each signal lies `step` further, and `to_step`.
 struct Butterfly {
   const float *re, *im;
   std::size_t step;
   float *to_re, *to_im;
-  std::size_t n;
+  std::size_t to_step;
 };
 
 /// Complex numbers of neighbouring signals.
@@ -62,7 +64,7 @@ HWY_INLINE void radix_2 (const Butterfly &b, std::size_t i, const float *wr, con
   const auto x0 = Several<D>::load (b.re + i, b.im + i),
              x1 = Several<D>::load (b.re + i + b.step, b.im + i + b.step);
   (x0 + x1).store (b.to_re + i, b.to_im + i);
-  (x0 - x1).times (wr[1], wi[1]).store (b.to_re + b.n + i, b.to_im + b.n + i);
+  (x0 - x1).times (wr[1], wi[1]).store (b.to_re + b.to_step + i, b.to_im + b.to_step + i);
 }
 
 template <class D>
@@ -75,35 +77,46 @@ HWY_INLINE void radix_4 (const Butterfly &b, std::size_t i, const float *wr, con
   const auto s = x0 + x2, t = x0 - x2, u = x1 + x3, h = (x1 - x3).turned ();
   float *const re = b.to_re + i, *const im = b.to_im + i;
   (s + u).store (re, im);
-  (t + h).times (wr[1], wi[1]).store (re + b.n, im + b.n);
-  (s - u).times (wr[2], wi[2]).store (re + 2 * b.n, im + 2 * b.n);
-  (t - h).times (wr[3], wi[3]).store (re + 3 * b.n, im + 3 * b.n);
+  (t + h).times (wr[1], wi[1]).store (re + b.to_step, im + b.to_step);
+  (s - u).times (wr[2], wi[2]).store (re + 2 * b.to_step, im + 2 * b.to_step);
+  (t - h).times (wr[3], wi[3]).store (re + 3 * b.to_step, im + 3 * b.to_step);
 }
 
-/// What a pass of a transform does to all signals.
-inline void run_pass (int radix, int butterflies, std::size_t n, const float *wr, const float *wi,
-                      const float *from_re, const float *from_im, float *to_re, float *to_im)
+/// Does `n` signals beside each other.
+HWY_INLINE void run_butterfly (int radix, const Butterfly &b, std::size_t n, const float *wr,
+                               const float *wi)
 {
   using Many = hn::ScalableTag<float>;
   using One = hn::CappedTag<float, 1>;
   const std::size_t many = n - n % hn::Lanes (Many ());
-  for (int p = 0; p < butterflies; p++, wr += radix, wi += radix) {
-    const std::size_t in = std::size_t (p) * n, out = in * radix;
-    const Butterfly butterfly{ from_re + in, from_im + in, std::size_t (butterflies) * n,
-                               to_re + out,  to_im + out,  n };
-    const auto run = [&] (auto &&on_many, auto &&on_one) {
-      for (std::size_t i = 0; i < many; i += hn::Lanes (Many ()))
-        on_many (i);
-      for (std::size_t i = many; i < n; i++)
-        on_one (i);
-    };
-    if (radix == 4)
-      run ([&] (std::size_t i) { radix_4<Many> (butterfly, i, wr, wi); },
-           [&] (std::size_t i) { radix_4<One> (butterfly, i, wr, wi); });
-    else
-      run ([&] (std::size_t i) { radix_2<Many> (butterfly, i, wr, wi); },
-           [&] (std::size_t i) { radix_2<One> (butterfly, i, wr, wi); });
-  }
+  const auto run = [&] (auto &&on_many, auto &&on_one) {
+    for (std::size_t i = 0; i < many; i += hn::Lanes (Many ()))
+      on_many (i);
+    for (std::size_t i = many; i < n; i++)
+      on_one (i);
+  };
+  if (radix == 4)
+    run ([&] (std::size_t i) { radix_4<Many> (b, i, wr, wi); },
+         [&] (std::size_t i) { radix_4<One> (b, i, wr, wi); });
+  else
+    run ([&] (std::size_t i) { radix_2<Many> (b, i, wr, wi); },
+         [&] (std::size_t i) { radix_2<One> (b, i, wr, wi); });
+}
+
+/// What a pass of a transform does to all signals.
+inline void run_pass (const Butterflies &all, const float *from_re, const float *from_im,
+                      float *to_re, float *to_im)
+{
+  const float *wr = all.wr, *wi = all.wi;
+  for (int p = 0; p < all.n; p++, wr += all.radix, wi += all.radix)
+    for (int group = 0; group < all.groups; group++) {
+      const std::size_t in = std::size_t (p) * all.in + std::size_t (group) * all.group_in,
+                        out = std::size_t (p) * all.out + std::size_t (group) * all.group_out;
+      run_butterfly (
+          all.radix,
+          { from_re + in, from_im + in, all.step, to_re + out, to_im + out, all.to_step },
+          all.lanes, wr, wi);
+    }
 }
 
 }  // namespace integralhist::HWY_NAMESPACE

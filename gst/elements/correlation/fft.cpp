@@ -38,24 +38,43 @@ Fft::Fft (int length) : length_ (length)
 
 void Fft::run (float *re, float *im, int lanes)
 {
+  run (re, im, std::size_t (lanes), lanes);
+}
+
+/// Transforms signals whose elements lie `stride` numbers apart. Only the first pass reads them and
+/// only the last one writes them.
+void Fft::run (float *re, float *im, std::size_t stride, int lanes)
+{
   const std::size_t all = std::size_t (length_) * std::size_t (lanes);
-  if (scratch_.size () < all)
-    scratch_ = Complexes (all);
-  float *from_re = re, *from_im = im, *to_re = scratch_.re.data (), *to_im = scratch_.im.data ();
-  int left = length_, n = lanes;
-  for (const Pass &pass : passes_) {
-    const int butterflies = left / pass.radix;
-    HWY_DYNAMIC_DISPATCH (run_pass)
-    (pass.radix, butterflies, std::size_t (n), pass.re.data (), pass.im.data (), from_re, from_im,
-     to_re, to_im);
-    std::swap (from_re, to_re);
-    std::swap (from_im, to_im);
+  for (Complexes &scratch : scratch_)
+    if (scratch.size () < all)
+      scratch = Complexes (all);
+  const float *from_re = re, *from_im = im;
+  std::size_t left = std::size_t (length_), n = std::size_t (lanes);
+  for (std::size_t i = 0; i < passes_.size (); i++) {
+    const Pass &pass = passes_[i];
+    const bool is_first = i == 0, is_last = i + 1 == passes_.size ();
+    const std::size_t radix = std::size_t (pass.radix), butterflies = left / radix;
+    const std::size_t in = is_first ? stride : n;
+    Butterflies all_of_pass = {
+      pass.radix,      int (butterflies), in, butterflies * in, n * radix, n, 1, n, 0, 0,
+      pass.re.data (), pass.im.data ()
+    };
+    if (is_last) {
+      all_of_pass.to_step = n / std::size_t (lanes) * stride;
+      if (stride != std::size_t (lanes)) {
+        all_of_pass.groups = int (n / std::size_t (lanes));
+        all_of_pass.lanes = all_of_pass.group_in = std::size_t (lanes);
+        all_of_pass.group_out = stride;
+      }
+    }
+    Complexes &scratch = scratch_[i % 2];
+    float *const to_re = is_last ? re : scratch.re.data (), *const to_im =
+                                                                is_last ? im : scratch.im.data ();
+    HWY_DYNAMIC_DISPATCH (run_pass) (all_of_pass, from_re, from_im, to_re, to_im);
+    from_re = to_re, from_im = to_im;
     left = butterflies;
-    n *= pass.radix;
-  }
-  if (from_re != re) {
-    std::copy_n (from_re, all, re);
-    std::copy_n (from_im, all, im);
+    n *= radix;
   }
 }
 
@@ -72,22 +91,9 @@ void Fft::run_columns (float *re, float *im, int lanes)
 {
   constexpr int kLanes = 32;  // of columns at a time
   const int some = std::clamp (kLanes / lanes, 1, length_);
-  const std::size_t n = std::size_t (some) * std::size_t (lanes),
-                    row = std::size_t (length_) * std::size_t (lanes),
-                    all = n * std::size_t (length_);
-  if (columns_.size () < all)
-    columns_ = Complexes (all);
-  const auto copy_rows = [&] (const float *from, std::size_t step, float *to, std::size_t to_step) {
-    for (int y = 0; y < length_; y++, from += step, to += to_step)
-      std::copy_n (from, n, to);
-  };
-  for (std::size_t first = 0; first < row; first += n) {
-    copy_rows (re + first, row, columns_.re.data (), n);
-    copy_rows (im + first, row, columns_.im.data (), n);
-    run (columns_.re.data (), columns_.im.data (), int (n));
-    copy_rows (columns_.re.data (), n, re + first, row);
-    copy_rows (columns_.im.data (), n, im + first, row);
-  }
+  const std::size_t row = std::size_t (length_) * std::size_t (lanes);
+  for (std::size_t first = 0; first < row; first += std::size_t (some * lanes))
+    run (re + first, im + first, row, some * lanes);
 }
 
 void Fft::forward_2d (Complexes &pictures, int lanes, std::span<const std::uint8_t> rows)

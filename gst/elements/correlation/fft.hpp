@@ -22,6 +22,17 @@ struct Complexes {
   std::size_t size () const { return re.size (); }
 };
 
+/// The butterflies of a pass, and how many numbers lie from one thing to the next: from a butterfly
+/// to the next where they are read and written, and from each of its signals, which are as many as
+/// its radix.
+struct Butterflies {
+  int radix, n;
+  std::size_t in, step, out, to_step;
+  int groups;  // that each does, with signals beside each other
+  std::size_t lanes, group_in, group_out;
+  const float *wr, *wi;  // twiddles
+};
+
 /// Transforms of one length, a power of two from 4 on: X[k] = sum x[n] exp (-2 pi i k n / length),
 /// not divided by anything.
 class Fft {
@@ -51,12 +62,13 @@ private:
     std::vector<float> re, im;  // twiddles: `radix` for each butterfly
   };
 
+  void run (float *re, float *im, std::size_t stride, int lanes);
   void run_rows (float *re, float *im, int lanes, std::span<const std::uint8_t> rows);
   void run_columns (float *re, float *im, int lanes);
 
   const int length_;
   std::vector<Pass> passes_;
-  Complexes scratch_, columns_;
+  Complexes scratch_[2];
 };
 
 }  // namespace integralhist

@@ -12,7 +12,9 @@
 #define CORRELATION_FILTER_INL
 #endif
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 #include <hwy/highway.h>
 
@@ -32,6 +34,18 @@ HWY_INLINE float sum_of (float *values)
       values[c] += values[c + kLength / 2];
     return sum_of<kLength / 2> (values);
   }
+}
+
+inline constexpr float kNone[kChannels] = {};
+
+/// Returns the numbers of a frequency, or zeros.
+inline const float *re_of (const Complexes *spectra, std::size_t i)
+{
+  return spectra ? &spectra->re[i] : kNone;
+}
+inline const float *im_of (const Complexes *spectra, std::size_t i)
+{
+  return spectra ? &spectra->im[i] : kNone;
 }
 
 /// Calls `body (i, k, m)`: i is where a frequency is in spectra, and the others are where it and
@@ -59,20 +73,25 @@ inline void unpack (const Complexes &pairs, Complexes &spectra)
   });
 }
 
-/// Puts pairs of channels together.
-inline void pack (const Complexes &spectra, Complexes &pairs)
+/// Puts pairs of channels together, of the sum of two spectra; the second may be null for none.
+inline void pack (const Complexes &spectra, const Complexes *others, Complexes &pairs)
 {
+  float *const pairs_re = pairs.re.data (), *const pairs_im = pairs.im.data ();
   for_frequencies ([&] (std::size_t from, std::size_t k, std::size_t m) HWY_ATTR {
     const float *const re = &spectra.re[from], *const im = &spectra.im[from];
-    for (int mirrored = 0; mirrored < 2; mirrored++) {  // which may be the same place
-      const float sign = mirrored ? -1 : 1;
-      const std::size_t place = mirrored ? m : k;
-      float *__restrict to_re = &pairs.re[place], *__restrict to_im = &pairs.im[place];
-      for (int c = 0; c < kPairs; c++) {
-        to_re[c] = re[c] - sign * im[c + kPairs];
-        to_im[c] = re[c + kPairs] + sign * im[c];
-      }
-    }
+    const float *const more_re = re_of (others, from), *const more_im = im_of (others, from);
+    alignas (64) float sum_re[kChannels], sum_im[kChannels];
+    for (int c = 0; c < kChannels; c++)
+      sum_re[c] = re[c] + more_re[c], sum_im[c] = im[c] + more_im[c];
+    const float *const next_re = sum_re + kPairs, *const next_im = sum_im + kPairs;
+    for (int c = 0; c < kPairs; c++)
+      pairs_re[k + c] = sum_re[c] - next_im[c];
+    for (int c = 0; c < kPairs; c++)
+      pairs_im[k + c] = sum_im[c] + next_re[c];
+    for (int c = 0; c < kPairs; c++)  // which may be the same place
+      pairs_re[m + c] = sum_re[c] + next_im[c];
+    for (int c = 0; c < kPairs; c++)
+      pairs_im[m + c] = next_re[c] - sum_im[c];
   });
 }
 
@@ -86,7 +105,7 @@ inline void solve_frequencies (const Complexes &spectra, const float *wanted, co
     const std::size_t o = std::size_t (k) * kChannels;
     const float *const xr = &spectra.re[o], *const xi = &spectra.im[o];
     const float *const gr = &near.g.re[o], *const gi = &near.g.im[o];
-    const float *const hr = &near.h.re[o], *const hi = &near.h.im[o];
+    const float *const hr = re_of (near.h, o), *const hi = im_of (near.h, o);
     const float *const pr = &near.last.re[o], *const pi = &near.last.im[o];
     const float y = wanted[k];
     alignas (64) float br[kChannels], bi[kChannels], power[kChannels], re[kChannels], im[kChannels];
@@ -107,36 +126,41 @@ inline void solve_frequencies (const Complexes &spectra, const float *wanted, co
   }
 }
 
-/// Makes `sum` a + b.
-inline void add (const Complexes &a, const Complexes &b, Complexes &sum)
+/// Makes `to` what h, which may be null for none, v and g disagree in, of a rho that is `faster`
+/// times as large. `to` may be h.
+inline void disagree (const Complexes *h, const Complexes &v, const Complexes &g, float faster,
+                      Complexes &to)
 {
-  const auto run = [] (const float *x, const float *y, float *__restrict to) HWY_ATTR {
-    for (int i = 0; i < kFrequencies * kChannels; i++)
-      to[i] = x[i] + y[i];
-  };
-  run (a.re.data (), b.re.data (), sum.re.data ());
-  run (a.im.data (), b.im.data (), sum.im.data ());
+  for_frequencies ([&] (std::size_t i, std::size_t, std::size_t) HWY_ATTR {
+    const float *const vr = &v.re[i], *const vi = &v.im[i];
+    const float *const gr = &g.re[i], *const gi = &g.im[i];
+    const float *const hr = re_of (h, i), *const hi = im_of (h, i);
+    alignas (64) float re[kChannels], im[kChannels];
+    for (int c = 0; c < kChannels; c++) {
+      re[c] = (hr[c] + vr[c] - gr[c]) / faster;
+      im[c] = (hi[c] + vi[c] - gi[c]) / faster;
+    }
+    std::copy_n (re, kChannels, &to.re[i]);
+    std::copy_n (im, kChannels, &to.im[i]);
+  });
 }
 
-/// Makes `h` what v and g still disagree in, of a rho that is `faster` times as large.
-inline void disagree (const Complexes &v, const Complexes &g, float faster, Complexes &h)
+/// Multiplies all pairs of each cell; rows that are not inside become 0.
+inline void scale_cells (const float *factors, const std::uint8_t *inside, Complexes &pairs)
 {
-  const auto run = [=] (const float *x, const float *y, float *__restrict to) HWY_ATTR {
-    for (int i = 0; i < kFrequencies * kChannels; i++)
-      to[i] = (to[i] + x[i] - y[i]) / faster;
-  };
-  run (v.re.data (), g.re.data (), h.re.data ());
-  run (v.im.data (), g.im.data (), h.im.data ());
-}
-
-/// Multiplies all pairs of each cell.
-inline void scale_cells (const float *factors, Complexes &pairs)
-{
-  for (std::size_t i = 0; i < std::size_t (kGrid) * kGrid; i++) {
-    float *__restrict re = &pairs.re[i * kPairs], *__restrict im = &pairs.im[i * kPairs];
-    const float factor = factors[i];
-    for (int c = 0; c < kPairs; c++)
-      re[c] *= factor, im[c] *= factor;
+  constexpr std::size_t kRow = std::size_t (kGrid) * kPairs;
+  for (std::size_t y = 0; y < kGrid; y++) {
+    float *__restrict re = &pairs.re[y * kRow], *__restrict im = &pairs.im[y * kRow];
+    if (!inside[y]) {
+      std::fill_n (re, kRow, 0.0F);
+      std::fill_n (im, kRow, 0.0F);
+      continue;
+    }
+    for (std::size_t x = 0; x < kGrid; x++) {
+      const float factor = factors[y * kGrid + x];
+      for (std::size_t c = x * kPairs; c < (x + 1) * kPairs; c++)
+        re[c] *= factor, im[c] *= factor;
+    }
   }
 }
 

@@ -20,7 +20,6 @@ namespace {
 HWY_EXPORT (unpack);
 HWY_EXPORT (pack);
 HWY_EXPORT (solve_frequencies);
-HWY_EXPORT (add);
 HWY_EXPORT (disagree);
 HWY_EXPORT (scale_cells);
 HWY_EXPORT (turn);
@@ -169,10 +168,7 @@ void CorrelationFilter::remember (const CorrelationFilter &before, double share)
 
 void CorrelationFilter::learn (const Complexes &spectra, double rate)
 {
-  last_ = v_;
-  g_ = v_;
-  std::ranges::fill (h_.re, 0);
-  std::ranges::fill (h_.im, 0);
+  std::swap (last_, v_);
   const auto [mu, rho] = nearness (rate);
   solve (spectra, { mu, rho, 2 });
 }
@@ -182,14 +178,14 @@ void CorrelationFilter::solve (const Complexes &spectra, const Settings &setting
   constexpr float kFaster = 10;  // times rho, each round
   float rho = settings.rho;
   for (int round = 0; round < settings.rounds; round++, rho *= kFaster) {
+    const bool is_first = round == 0, is_last = round + 1 == settings.rounds;
+    const Complexes *const h = is_first ? nullptr : &h_;
     HWY_DYNAMIC_DISPATCH (solve_frequencies)
-    (spectra, wanted_.data (), NearTo{ g_, h_, last_, settings.mu, rho }, v_);
-    HWY_DYNAMIC_DISPATCH (add) (v_, h_, g_);
-    keep_inside ();
-    if (round + 1 < settings.rounds)
-      HWY_DYNAMIC_DISPATCH (disagree) (v_, g_, kFaster, h_);  // it is of the next rho
+    (spectra, wanted_.data (), NearTo{ is_first ? last_ : g_, h, last_, settings.mu, rho }, v_);
+    keep_inside (h, is_last ? v_ : g_);
+    if (!is_last)
+      HWY_DYNAMIC_DISPATCH (disagree) (h, v_, g_, kFaster, h_);  // it is of the next rho
   }
-  std::swap (v_, g_);
 }
 
 std::array<float, kCells> CorrelationFilter::inside () const
@@ -199,16 +195,16 @@ std::array<float, kCells> CorrelationFilter::inside () const
   return factors;
 }
 
-/// Takes the weights of `g_` outside of the box away.
-void CorrelationFilter::keep_inside ()
+/// Makes `weights` `v_`, or the sum of it and more, without those outside of the box.
+void CorrelationFilter::keep_inside (const Complexes *more, Complexes &weights)
 {
   static thread_local Complexes pairs (std::size_t (kCells) * kPairs);
   const auto factors = inside ();
-  HWY_DYNAMIC_DISPATCH (pack) (g_, pairs);
+  HWY_DYNAMIC_DISPATCH (pack) (v_, more, pairs);
   transform ().inverse_2d (pairs, kPairs, rows_inside_);
-  HWY_DYNAMIC_DISPATCH (scale_cells) (factors.data (), pairs);
+  HWY_DYNAMIC_DISPATCH (scale_cells) (factors.data (), rows_inside_.data (), pairs);
   transform ().forward_2d (pairs, kPairs, rows_inside_);
-  HWY_DYNAMIC_DISPATCH (unpack) (pairs, g_);
+  HWY_DYNAMIC_DISPATCH (unpack) (pairs, weights);
 }
 
 std::vector<float> CorrelationFilter::respond (const Complexes &spectra) const
@@ -224,7 +220,7 @@ std::vector<float> CorrelationFilter::respond (const Complexes &spectra) const
 std::vector<float> CorrelationFilter::weights () const
 {
   Complexes pairs (std::size_t (kCells) * kPairs);
-  HWY_DYNAMIC_DISPATCH (pack) (used_, pairs);
+  HWY_DYNAMIC_DISPATCH (pack) (used_, nullptr, pairs);
   transform ().inverse_2d (pairs, kPairs);
   std::vector<float> weights (std::size_t (kCells) * kChannels);
   for (std::size_t i = 0; i < kCells; i++)

@@ -44,9 +44,10 @@ std::vector<std::complex<double>> turns_of (double x, double y);
 /// What filters on a GPU have in common.
 const inthist::cuda::FilterTables &filter_tables ();
 
-/// What the best weights of a frequency are near to: g - h by rho, and the last ones by mu.
+/// What the best weights of a frequency are near to: g - h by rho, and the last ones by mu. No h is
+/// as zeros.
 struct NearTo {
-  const Complexes &g, &h, &last;
+  const Complexes &g, *h, &last;
   float mu, rho;
 };
 
@@ -91,7 +92,7 @@ private:
     int rounds;
   };
   void solve (const Complexes &spectra, const Settings &settings);
-  void keep_inside ();
+  void keep_inside (const Complexes *more, Complexes &weights);
 
   std::vector<float> wanted_;  // the spectrum of the response that is wanted, which is real
   std::vector<float> inside_;  // share of each cell in the box
