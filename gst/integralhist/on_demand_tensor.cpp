@@ -315,7 +315,10 @@ Expected<bool> HostOnDemandTensor::expect_on_device (std::span<const Region> reg
 DeviceValues *HostOnDemandTensor::device_values ()
 {
   const std::lock_guard lock (mutex_);
-  return on_device_ ? device_values_.get () : nullptr;
+  if (!on_device_)
+    return nullptr;
+  frames_->device_answers++;
+  return device_values_.get ();
 }
 
 std::shared_ptr<DeviceFilters> HostOnDemandTensor::device_filters ()

@@ -42,6 +42,36 @@ int shift_of (int index)
   return index < kGrid / 2 ? index : index - kGrid;
 }
 
+struct Spot {
+  double x, y;
+};
+
+/// Returns the spots with the highest scores, at most n, of which none is near another. Of equals
+/// the first counts; scores are [y][x].
+std::vector<Spot> best_apart (std::span<const double> xs, std::span<const double> ys,
+                              std::span<const double> scores, double apart, std::size_t n)
+{
+  std::vector<Spot> spots;
+  while (spots.size () < n) {
+    std::optional<Spot> best;
+    double highest = 0;
+    const double *score = scores.data ();
+    for (const double y : ys)
+      for (const double x : xs)
+        if (const double its = *score++;
+            (!best || its > highest) && std::ranges::none_of (spots, [&] (const Spot &other) {
+              return std::fabs (other.x - x) < apart && std::fabs (other.y - y) < apart;
+            })) {
+          best = { x, y };
+          highest = its;
+        }
+    if (!best)
+      break;
+    spots.push_back (*best);
+  }
+  return spots;
+}
+
 }  // namespace
 
 double CorrelationTracker::side () const
@@ -295,26 +325,14 @@ CorrelationTracker::search_everywhere (const FrameTensors &frame, Found best)
   scores.ask (colours_.scores (), questions_.scores);
   TRY (integralhist::ask (frame, std::span (&mine, 1)));
   scores.take (questions_.scores);
-  struct Candidate {
-    double score, x, y;
-  };
-  std::vector<Candidate> all, chosen;
+  std::vector<double> xs, ys;
+  for (double x = width () / 2; x <= frame_width - width () / 2; x += step_x)
+    xs.push_back (x);
   for (double y = height () / 2; y <= frame_height - height () / 2; y += step_y)
-    for (double x = width () / 2; x <= frame_width - width () / 2; x += step_x)
-      all.push_back ({ scores.score (x, y, width (), height ()), x, y });
-  std::ranges::stable_sort (all, std::ranges::greater{}, &Candidate::score);
-  const double apart = side () / 4;
-  for (const Candidate &candidate : all) {
-    if (chosen.size () == kCandidates)
-      break;
-    if (std::ranges::none_of (chosen, [&] (const Candidate &other) {
-          return std::fabs (other.x - candidate.x) < apart
-                 && std::fabs (other.y - candidate.y) < apart;
-        }))
-      chosen.push_back (candidate);
-  }
-  for (const Candidate &candidate : chosen) {
-    Search search = begin_search (frame, candidate.x, candidate.y, 0);
+    ys.push_back (y);
+  for (const auto &[x, y] :
+       best_apart (xs, ys, scores.scores (xs, ys, width (), height ()), side () / 4, kCandidates)) {
+    Search search = begin_search (frame, x, y, 0);
     TRY (integralhist::ask (frame, std::span (&mine, 1)));
     if (Found found = find (frame, std::move (search));
         found.peak > kBetter * best.peak && looks_right (found))
