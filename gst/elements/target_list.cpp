@@ -327,13 +327,25 @@ Expected<> TargetList::follow (const FrameTensors &of_frame, unsigned lost_after
     if (together)
       tensors.filters = tensor_of (tensors.gradients).device_filters ();
   }
-  std::vector<CorrelationTracker *> trackers;
-  for (const auto &[target, motion] : targets)
-    if (CorrelationTracker *const tracker = TRY (target->follow (tensors, lost_after, motion)))
-      trackers.push_back (tracker);
-  TRY (together ? finish (tensors, trackers) : in_parallel (int (trackers.size ()), [&] (int i) {
-    return finish (tensors, std::span (&trackers[std::size_t (i)], 1));
-  }));
+  std::vector<CorrelationTracker *> trackers (targets.size ());
+  const auto begin = [&] (int i) -> Expected<> {
+    const auto &[target, motion] = targets[std::size_t (i)];
+    trackers[std::size_t (i)] = TRY (target->follow (tensors, lost_after, motion));
+    return {};
+  };
+  const auto finish_one = [&] (int i) -> Expected<> {
+    TRY (begin (i));
+    return trackers[std::size_t (i)] ? finish (tensors, std::span (&trackers[std::size_t (i)], 1))
+                                     : Expected<> ();
+  };
+  const int n = int (targets.size ());
+  if (together) {
+    TRY (in_parallel (n, begin));
+    std::erase (trackers, nullptr);
+    TRY (finish (tensors, trackers));
+  } else {
+    TRY (in_parallel (n, finish_one));
+  }
   for (const auto &[target, motion] : targets)
     target->take_box ();
   note_followed (frame);

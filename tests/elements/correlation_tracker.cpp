@@ -81,7 +81,7 @@ ScoreMap map_of (const FrameTensors &frame, std::span<const std::uint8_t> scores
   Questions questions, *const all = &questions;
   map.ask (scores, questions.scores);
   fail_unless (ask (frame, { &all, 1 }).has_value ());
-  map.take (questions.scores);
+  map.take (questions.scores.cells);
   return map;
 }
 

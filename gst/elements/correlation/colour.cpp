@@ -85,18 +85,18 @@ void ScoreMap::ask (std::span<const std::uint8_t> scores, CellQuestion &question
       edge *= inthist::kCellParts;
     return edges;
   };
-  if (scores.empty () || x_.size () < 2 || y_.size () < 2)
+  if (scores.empty () || cells () == 0)
     return;
-  question.grids = { { in_parts (x_), in_parts (y_) } };
+  question.grids.push_back ({ in_parts (x_), in_parts (y_) });
   question.scores = scores;
 }
 
-void ScoreMap::take (const CellQuestion &answered)
+void ScoreMap::take (std::span<const std::int64_t> cells)
 {
-  if (answered.grids.empty ())
+  if (cells.empty ())
     return;
   const std::size_t columns = x_.size ();
-  const std::int64_t *cell = answered.cells.data ();
+  const std::int64_t *cell = cells.data ();
   for (std::size_t j = 1; j < y_.size (); j++) {
     double row = 0;
     for (std::size_t i = 1; i < columns; i++)

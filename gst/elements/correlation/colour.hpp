@@ -38,8 +38,13 @@ public:
   ScoreMap (const CellGrid &grid, int frame_width, int frame_height);
   /// Asks the colours; not where there are no scores, which are all 0 then.
   void ask (std::span<const std::uint8_t> scores, CellQuestion &question) const;
-  /// Takes the answer.
-  void take (const CellQuestion &answered);
+  /// Takes the answer; nothing where nothing was asked.
+  void take (std::span<const std::int64_t> cells);
+  /// Returns how many cells it asks for.
+  std::size_t cells () const
+  {
+    return x_.size () < 2 || y_.size () < 2 ? 0 : (x_.size () - 1) * (y_.size () - 1);
+  }
 
   /// Returns the mean score of a box with this middle and size, 0 to 1. Outside of the frame and of
   /// the cells it is 0.

@@ -81,27 +81,28 @@ ScaleFilter::Sample ScaleFilter::sample (const FrameTensors &frame, std::span<co
   Sample sample (std::size_t (kSizes) * channels);
   const std::int64_t *from = cells.data ();
   float *to = sample.data ();
+  std::vector<float> values (std::size_t (n) * kOrientations),
+      energies (static_cast<std::size_t> (n));
   for (int i = 0; i < kSizes; i++) {
     const auto scale = float (1 / (grids[i].width * grids[i].height * kCellUnit * unit));
-    std::vector<float> values, energies;
     for (int cell = 0; cell < n; cell++, from += kDirections) {
+      float *const its = &values[std::size_t (cell) * kOrientations];
+      for (int b = 0; b < kOrientations; b++)
+        its[b] = float (from[b] + from[b + kOrientations]) * scale;
       float energy = 0;
-      for (int b = 0; b < kOrientations; b++) {
-        const float value = float (from[b] + from[b + kOrientations]) * scale;
-        values.push_back (value);
-        energy += value * value;
-      }
-      energies.push_back (energy);
+      for (int b = 0; b < kOrientations; b++)
+        energy += its[b] * its[b];
+      energies[cell] = energy;
     }
     const auto norms = block_norms (energies, columns_, rows_);
+    const float *its = values.data ();
     for (int row = 0; row < rows_; row++)
-      for (int column = 0; column < columns_; column++) {
+      for (int column = 0; column < columns_; column++, its += kOrientations, to += kOrientations) {
         const float *const corner = &norms[row * (columns_ + 1) + column];
         const float around[4] = { corner[0], corner[1], corner[columns_ + 1],
                                   corner[columns_ + 2] };
         for (int b = 0; b < kOrientations; b++)
-          *to++ =
-              0.5F * clipped_sum (values[(row * columns_ + column) * kOrientations + b], around);
+          to[b] = 0.5F * clipped_sum (its[b], around);
       }
   }
   return sample;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -42,36 +43,6 @@ int shift_of (int index)
   return index < kGrid / 2 ? index : index - kGrid;
 }
 
-struct Spot {
-  double x, y;
-};
-
-/// Returns the spots with the highest scores, at most n, of which none is near another. Of equals
-/// the first counts; scores are [y][x].
-std::vector<Spot> best_apart (std::span<const double> xs, std::span<const double> ys,
-                              std::span<const double> scores, double apart, std::size_t n)
-{
-  std::vector<Spot> spots;
-  while (spots.size () < n) {
-    std::optional<Spot> best;
-    double highest = 0;
-    const double *score = scores.data ();
-    for (const double y : ys)
-      for (const double x : xs)
-        if (const double its = *score++;
-            (!best || its > highest) && std::ranges::none_of (spots, [&] (const Spot &other) {
-              return std::fabs (other.x - x) < apart && std::fabs (other.y - y) < apart;
-            })) {
-          best = { x, y };
-          highest = its;
-        }
-    if (!best)
-      break;
-    spots.push_back (*best);
-  }
-  return spots;
-}
-
 }  // namespace
 
 double CorrelationTracker::side () const
@@ -88,6 +59,7 @@ void CorrelationTracker::ask (Stage next)
 {
   stage_ = next;
   questions_.clear ();
+  searches_.clear ();
 }
 
 void CorrelationTracker::ask_of (const FrameTensors &frame, const CellGrid &square)
@@ -95,13 +67,13 @@ void CorrelationTracker::ask_of (const FrameTensors &frame, const CellGrid &squa
   CellEdges edges = CellEdges::of (square, frame.width (), frame.height ());
   if (on_device_) {
     questions_.filter.square = std::move (edges);
-    questions_.filter.makes_example = stage_ != Stage::search;
+    questions_.filter.makes_example = stage_ == Stage::learn_place;
     questions_.filter.scale = CellScale::of (frame, square);
     questions_.filter.filter = device_filter_.get ();
     return;
   }
-  questions_.gradients.grids = { edges };
-  questions_.luma.grids = { edges };
+  questions_.gradients.grids.push_back (edges);
+  questions_.luma.grids.push_back (std::move (edges));
 }
 
 void CorrelationTracker::ask_of_sizes (const FrameTensors &frame)
@@ -115,11 +87,16 @@ void CorrelationTracker::ask_of_box ()
   questions_.boxes = ColourModel::boxes (x_, y_, width (), height ());
 }
 
-/// Returns the spectra of the square with this middle, which was asked for.
-Complexes CorrelationTracker::surroundings (const FrameTensors &frame, double x, double y) const
+/// Returns the spectra of the square with this middle, the which-th that was asked for.
+Complexes CorrelationTracker::surroundings (const FrameTensors &frame, double x, double y,
+                                            std::size_t which) const
 {
   static thread_local std::vector<float> channels;
-  describe (frame, square_around (x, y, side ()), questions_.gradients.cells, questions_.luma.cells,
+  const auto its = [which] (const CellQuestion &question) {
+    const std::size_t n = question.cells.size () / question.grids.size ();
+    return std::span (question.cells).subspan (which * n, n);
+  };
+  describe (frame, square_around (x, y, side ()), its (questions_.gradients), its (questions_.luma),
             channels);
   return spectra_of (channels);
 }
@@ -236,9 +213,8 @@ inthist::Region CorrelationTracker::region (const FrameTensors &frame,
   return { x0, y0, x1 - x0, y1 - y0 };
 }
 
-/// Asks for what a search looks at.
-CorrelationTracker::Search CorrelationTracker::begin_search (const FrameTensors &frame, double x,
-                                                             double y, double reach)
+/// Asks for what one more search looks at.
+void CorrelationTracker::search (const FrameTensors &frame, double x, double y, double reach)
 {
   const double cell = side () / kGrid;
   // the boxes of the outer shifts reach beyond the square
@@ -246,26 +222,31 @@ CorrelationTracker::Search CorrelationTracker::begin_search (const FrameTensors 
     return 2 * (kReach + int (length / cell / 2 + 1));
   };
   const int columns = cells_with (width ()), rows = cells_with (height ());
-  Search search = { x, y, reach,
-                    ScoreMap (CellGrid::around (x, y, columns * cell, rows * cell, columns, rows),
-                              frame.width (), frame.height ()) };
-  ask (Stage::search);
+  const std::size_t first =
+      searches_.empty () ? 0 : searches_.back ().first_score + searches_.back ().scores.cells ();
+  searches_.push_back (
+      { { x, y },
+        reach,
+        ScoreMap (CellGrid::around (x, y, columns * cell, rows * cell, columns, rows),
+                  frame.width (), frame.height ()),
+        first });
   ask_of (frame, square_around (x, y, side ()));
-  if (on_device_ && example_)
-    std::tie (questions_.filter.mu, questions_.filter.rho) = filter_.nearness (example_->rate);
-  search.scores.ask (colours_.scores (), questions_.scores);
-  return search;
+  searches_.back ().scores.ask (colours_.scores (), questions_.scores);
 }
 
-/// Returns the best of all shifts, while the filter learns from the last frame.
-CorrelationTracker::Found CorrelationTracker::find (const FrameTensors &frame, Search search)
+/// Returns the best of all shifts of a search.
+CorrelationTracker::Found CorrelationTracker::find (const FrameTensors &frame,
+                                                    std::size_t which) const
 {
-  const double cell = side () / kGrid, x = search.x, y = search.y;
-  ScoreMap &scores = search.scores;
-  scores.take (questions_.scores);
-  Complexes spectra = on_device_ ? Complexes () : surroundings (frame, x, y);
+  const Search &search = searches_[which];
+  const auto [x, y] = search.middle;
+  const double cell = side () / kGrid;
+  ScoreMap scores = search.scores;
+  if (!questions_.scores.grids.empty ())
+    scores.take (std::span (questions_.scores.cells).subspan (search.first_score, scores.cells ()));
+  Complexes spectra = on_device_ ? Complexes () : surroundings (frame, x, y, which);
   const std::vector<float> response =
-      on_device_ ? std::move (questions_.filter.response) : filter_.respond (spectra);
+      on_device_ ? questions_.filter.response : filter_.respond (spectra);
   // colours are known of the nearer shifts
   std::vector<double> xs, ys;
   for (int shift = -kReach; shift <= kReach; shift++) {
@@ -310,35 +291,54 @@ CorrelationTracker::Found CorrelationTracker::find (const FrameTensors &frame, S
   return found;
 }
 
-/// Looks at the places of the frame that have the target's colours, too.
-Expected<CorrelationTracker::Found>
-CorrelationTracker::search_everywhere (const FrameTensors &frame, Found best)
+/// Asks for the places of the frame that have the target's colours, too.
+void CorrelationTracker::search_everywhere (const FrameTensors &frame)
 {
-  const double frame_width = frame.width (), frame_height = frame.height ();
-  const double least = std::max (2.0, std::sqrt (frame_width * frame_height / kMostPlaces)),
+  const double frame_width = frame.width (), frame_height = frame.height (),
+               least = std::max (2.0, std::sqrt (frame_width * frame_height / kMostPlaces)),
                step_x = std::max (least, width () / 4), step_y = std::max (least, height () / 4);
-  ScoreMap scores ({ 0, 0, step_x, step_y, int (std::ceil (frame_width / step_x)),
-                     int (std::ceil (frame_height / step_y)) },
-                   frame.width (), frame.height ());
-  Questions *const mine = &questions_;
-  questions_.clear ();
-  scores.ask (colours_.scores (), questions_.scores);
-  TRY (integralhist::ask (frame, std::span (&mine, 1)));
-  scores.take (questions_.scores);
-  std::vector<double> xs, ys;
+  everywhere_ = { ScoreMap ({ 0, 0, step_x, step_y, int (std::ceil (frame_width / step_x)),
+                              int (std::ceil (frame_height / step_y)) },
+                            frame.width (), frame.height ()),
+                  {},
+                  {} };
   for (double x = width () / 2; x <= frame_width - width () / 2; x += step_x)
-    xs.push_back (x);
+    everywhere_.x.push_back (x);
   for (double y = height () / 2; y <= frame_height - height () / 2; y += step_y)
-    ys.push_back (y);
-  for (const auto &[x, y] :
-       best_apart (xs, ys, scores.scores (xs, ys, width (), height ()), side () / 4, kCandidates)) {
-    Search search = begin_search (frame, x, y, 0);
-    TRY (integralhist::ask (frame, std::span (&mine, 1)));
-    if (Found found = find (frame, std::move (search));
-        found.peak > kBetter * best.peak && looks_right (found))
-      best = std::move (found);
+    everywhere_.y.push_back (y);
+  everywhere_.scores.ask (colours_.scores (), questions_.scores);
+}
+
+/// Returns the places with the highest scores of which none is near another. Of equals the first
+/// counts.
+std::vector<CorrelationTracker::Spot> CorrelationTracker::candidates ()
+{
+  auto &[map, xs, ys] = everywhere_;
+  if (!questions_.scores.grids.empty ())
+    map.take (std::span (questions_.scores.cells).last (map.cells ()));
+  const std::vector<double> scores = map.scores (xs, ys, width (), height ());
+  const double apart = side () / 4;
+  std::vector<Spot> chosen;
+  const auto is_near = [&] (double x, double y) {
+    return std::ranges::any_of (chosen, [&] (const Spot &other) {
+      return std::fabs (other.x - x) < apart && std::fabs (other.y - y) < apart;
+    });
+  };
+  while (chosen.size () < kCandidates) {
+    std::optional<Spot> best;
+    double highest = 0;
+    const double *score = scores.data ();
+    for (const double y : ys)
+      for (const double x : xs)
+        if (const double its = *score++; (!best || its > highest) && !is_near (x, y)) {
+          best = { x, y };
+          highest = its;
+        }
+    if (!best)
+      break;
+    chosen.push_back (*best);
   }
-  return best;
+  return chosen;
 }
 
 /// Decides where the target is, and whether it is lost; returns how much to learn, 0 to 1.
@@ -368,32 +368,52 @@ Expected<> CorrelationTracker::follow (const FrameTensors &frame, unsigned lost_
   TRY (frame.filters && !lost_ ? enter_device (frame.filters) : leave_device ());
   age_++;
   lost_after_ = lost_after;
-  search_ = begin_search (frame, x_ + motion.x, y_ + motion.y, motion.reach);
+  ask (Stage::search);
+  search (frame, x_ + motion.x, y_ + motion.y, motion.reach);
+  if (lost_)
+    search_everywhere (frame);
+  if (on_device_ && example_)
+    std::tie (questions_.filter.mu, questions_.filter.rho) = filter_.nearness (example_->rate);
   return {};
 }
 
-/// Looks for the target, and asks for what is learned.
-Expected<> CorrelationTracker::look (const FrameTensors &frame)
+/// Looks for the target where it was.
+void CorrelationTracker::look (const FrameTensors &frame)
 {
-  Found found = {};
-  const bool learns = example_ && !on_device_;
-  const auto searched = in_parallel (learns ? 2 : 1, [&] (int which) -> Expected<> {
-    if (which == 0)
-      found = find (frame, std::move (search_));
-    else
-      filter_.learn (example_->spectra, example_->rate);
-    return {};
-  });
-  if (learns)
-    filter_.renew ();
-  example_.reset ();
-  TRY (searched);
+  Found found = find (frame, 0);
+  if (on_device_)
+    example_.reset ();  // the GPU learns from it
   if (age_ == 1) {
     usual_peak_ = found.peak;
     usual_score_ = found.score;
   }
-  if (lost_)
-    found = TRY (search_everywhere (frame, std::move (found)));
+  const auto elsewhere = lost_ ? candidates () : std::vector<Spot> ();
+  if (elsewhere.empty ())
+    return decide (frame, std::move (found));
+  found_ = std::move (found);
+  ask (Stage::search_elsewhere);
+  for (const auto &[x, y] : elsewhere)
+    search (frame, x, y, 0);
+}
+
+/// Looks for a lost target at the candidates.
+Expected<> CorrelationTracker::look_elsewhere (const FrameTensors &frame)
+{
+  std::vector<Found> all (searches_.size ());
+  TRY (in_parallel (int (all.size ()), [&] (int i) -> Expected<> {
+    all[std::size_t (i)] = find (frame, std::size_t (i));
+    return {};
+  }));
+  for (Found &found : all)
+    if (found.peak > kBetter * found_.peak && looks_right (found))
+      found_ = std::move (found);
+  decide (frame, std::move (found_));
+  return {};
+}
+
+/// Decides where the target is, and asks for what is learned.
+void CorrelationTracker::decide (const FrameTensors &frame, Found found)
+{
   rate_ = judge (found, lost_after_);
   if (!lost_ && found.peak >= kMoves * usual_peak_) {
     x_ = std::clamp (found.x, 0.0, double (frame.width ()));
@@ -403,7 +423,6 @@ Expected<> CorrelationTracker::look (const FrameTensors &frame)
     ask_to_learn (frame, std::move (found));
   else
     ask (Stage::done);
-  return {};
 }
 
 /// The filter and the sizes take turns; after a new box the filter is first.
@@ -474,7 +493,8 @@ Expected<> CorrelationTracker::go_on (const FrameTensors &frame)
       learn_start (frame);
       ask (Stage::done);
       break;
-    case Stage::search: return look (frame);
+    case Stage::search: look (frame); break;
+    case Stage::search_elsewhere: return look_elsewhere (frame);
     case Stage::learn_place: learn_place (frame); break;
     case Stage::find_size: find_size (frame); break;
     case Stage::learn_size: learn_size (frame); break;
@@ -482,22 +502,45 @@ Expected<> CorrelationTracker::go_on (const FrameTensors &frame)
   return {};
 }
 
+namespace {
+
+/// Has all questions asked, and goes on with the answers. Returns whether there were any.
+Expected<bool> run_round (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
+{
+  std::vector<CorrelationTracker *> asking;
+  std::vector<Questions *> questions;
+  for (CorrelationTracker *const tracker : trackers)
+    if (Questions *const its = tracker->questions ()) {
+      asking.push_back (tracker);
+      questions.push_back (its);
+    }
+  if (asking.empty ())
+    return false;
+  TRY (ask (frame, questions));
+  TRY (in_parallel (int (asking.size ()),
+                    [&] (int i) { return asking[std::size_t (i)]->go_on (frame); }));
+  return true;
+}
+
+}  // namespace
+
 Expected<> finish (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
 {
-  for (;;) {
-    std::vector<CorrelationTracker *> asking;
-    std::vector<Questions *> questions;
-    for (CorrelationTracker *const tracker : trackers)
-      if (Questions *const its = tracker->questions ()) {
-        asking.push_back (tracker);
-        questions.push_back (its);
-      }
-    if (asking.empty ())
-      return {};
-    TRY (ask (frame, questions));
-    TRY (in_parallel (int (asking.size ()),
-                      [&] (int i) { return asking[std::size_t (i)]->go_on (frame); }));
-  }
+  std::vector<CorrelationTracker *> learning;
+  std::ranges::copy_if (trackers, std::back_inserter (learning), &CorrelationTracker::learns);
+  const auto first = in_parallel (1 + int (learning.size ()), [&] (int i) -> Expected<> {
+    if (i == 0)
+      TRY (run_round (frame, trackers));
+    else
+      learning[std::size_t (i - 1)]->learn ();
+    return {};
+  });
+  for (CorrelationTracker *const tracker : learning)
+    tracker->renew ();
+  TRY (first);
+  while (TRY (run_round (frame, trackers)))
+    ;
+  return {};
 }
 
 }  // namespace integralhist

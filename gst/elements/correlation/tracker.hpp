@@ -53,6 +53,15 @@ public:
   /// Returns what to ask of the frame; null where the step is done.
   Questions *questions () { return stage_ == Stage::done ? nullptr : &questions_; }
   Expected<> go_on (const FrameTensors &frame);
+  /// Returns whether the filter learns in the step, from the last frame. That may be done during
+  /// the first round; then comes renew ().
+  bool learns () const { return example_ && !on_device_; }
+  void learn () { filter_.learn (example_->spectra, example_->rate); }
+  void renew ()
+  {
+    filter_.renew ();
+    example_.reset ();
+  }
   /// Returns whether something was learned.
   bool has_started () const { return filter_.has_started (); }
 
@@ -71,12 +80,16 @@ public:
   const Evidence &evidence () const { return evidence_; }
 
 private:
-  enum class Stage { done, start, search, learn_place, find_size, learn_size };
+  enum class Stage { done, start, search, search_elsewhere, learn_place, find_size, learn_size };
+  struct Spot {
+    double x, y;
+  };
   /// What is searched: all shifts of the square with this middle.
   struct Search {
-    double x, y;
+    Spot middle;
     double reach;  // shifts count less from so many sides on; 0 for none
     ScoreMap scores;
+    std::size_t first_score;  // in the answer
   };
   /// The best place of a search.
   struct Found {
@@ -95,15 +108,19 @@ private:
   void ask_of (const FrameTensors &frame, const CellGrid &square);
   void ask_of_sizes (const FrameTensors &frame);
   void ask_of_box ();
-  Complexes surroundings (const FrameTensors &frame, double x, double y) const;
+  Complexes surroundings (const FrameTensors &frame, double x, double y,
+                          std::size_t which = 0) const;
   ScaleFilter::Sample sizes (const FrameTensors &frame) const;
   void learn_start (const FrameTensors &frame);
-  Search begin_search (const FrameTensors &frame, double x, double y, double reach);
-  Found find (const FrameTensors &frame, Search search);
+  void search (const FrameTensors &frame, double x, double y, double reach);
+  void search_everywhere (const FrameTensors &frame);
+  Found find (const FrameTensors &frame, std::size_t which) const;
+  std::vector<Spot> candidates ();
   bool looks_right (const Found &found) const;
-  Expected<Found> search_everywhere (const FrameTensors &frame, Found best);
   double judge (const Found &found, unsigned lost_after);
-  Expected<> look (const FrameTensors &frame);
+  void look (const FrameTensors &frame);
+  Expected<> look_elsewhere (const FrameTensors &frame);
+  void decide (const FrameTensors &frame, Found found);
   void ask_to_learn (const FrameTensors &frame, Found found);
   void learn_place (const FrameTensors &frame);
   void find_size (const FrameTensors &frame);
@@ -112,7 +129,7 @@ private:
   double x_ = 0, y_ = 0, width_ = 0, height_ = 0, scale_ = 1;
   unsigned age_ = 0;  // frames since the first
   CorrelationFilter filter_;
-  // What the filter learns from while the next frame is searched.
+  // What the filter learns from.
   struct Example {
     Complexes spectra;  // none on a GPU
     double rate;
@@ -133,7 +150,12 @@ private:
   // of the step
   Stage stage_ = Stage::done;
   Questions questions_;
-  Search search_;
+  std::vector<Search> searches_;
+  struct {
+    ScoreMap scores;
+    std::vector<double> x, y;  // of places
+  } everywhere_;               // of a lost target
+  Found found_ = {};           // where it was lost
   unsigned lost_after_ = 0;
   double rate_ = 0;    // of learning,
   Complexes spectra_;  // from these; none where they are asked for
