@@ -320,7 +320,7 @@ Expected<> TargetList::follow (const FrameTensors &of_frame, unsigned lost_after
       regions.push_back (target->region (of_frame, targets.back ().second));
     }
   FrameTensors tensors = of_frame;
-  bool together = targets.size () > 1;  // where a GPU answers
+  bool together = !targets.empty ();  // where a GPU answers
   if (together) {
     for (GstIntegralHistogram *const tensor : { tensors.gradients, tensors.colours, tensors.luma })
       together &= TRY (tensor_of (tensor).expect (regions));

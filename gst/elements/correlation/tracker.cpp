@@ -107,7 +107,7 @@ ScaleFilter::Sample CorrelationTracker::sizes (const FrameTensors &frame) const
   return sizes_.sample (frame, sizes_.grids (x_, y_, width (), height ()), questions_.sizes.cells);
 }
 
-/// Has the filter on a GPU be the one that is used.
+/// Has the filter on a GPU be the one that is used, where that has memory for it.
 Expected<> CorrelationTracker::enter_device (const std::shared_ptr<DeviceFilters> &filters)
 {
   if (on_device_ && device_filters_ == filters)
@@ -117,8 +117,12 @@ Expected<> CorrelationTracker::enter_device (const std::shared_ptr<DeviceFilters
     device_filter_ = nullptr;
     device_filters_ = filters;
   }
-  if (!device_filter_)
-    device_filter_ = TRY (filters->make (filter_tables ()));
+  if (!device_filter_) {
+    auto made = filters->make (filter_tables ());
+    if (!made && made.error ().kind == Error::Kind::no_memory)
+      return {};  // the filter here is as good
+    device_filter_ = TRY (std::move (made));
+  }
   const Complexes &weights = filter_.spectra ();
   const auto inside = filter_.inside ();
   DeviceFilterValues values = { weights.re, weights.im, {}, {}, filter_.wanted (), inside };
