@@ -61,6 +61,19 @@ struct FilterJob {
   const double *turns;
 };
 
+/// A box's cells at one size, in device memory: their sums of gradients, [cell][direction], and
+/// what makes these mean gray levels a pixel.
+struct SizeJob {
+  const std::int64_t *gradients;
+  int columns, rows;
+  float scale;
+  float *sample;  // [cell][orientation]
+};
+inline constexpr int kMostSizeCells = 256;
+
+/// Computes what n boxes at a size look like, as ScaleFilter::sample.
+[[nodiscard]] int sample_sizes (const SizeJob *jobs, int n, Stream stream);
+
 /// Computes the spectra of n squares, those that were searched, or examples to learn from.
 [[nodiscard]] int describe_squares (const FilterJob *jobs, int n, const FilterTables *tables,
                                     bool examples, Stream stream);

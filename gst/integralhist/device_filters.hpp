@@ -43,6 +43,13 @@ struct FilterMove {
   std::span<const double> turns;
 };
 
+/// Asks what a box looks like at some sizes, each of as many cells.
+struct SizesQuery {
+  std::span<const inthist::Cells> grids;
+  std::span<const float> scales;
+  float *sample;  // [size][cell][orientation], in host memory
+};
+
 /// The filters of a GPU. Each call is about many; what it enqueues is done in the order of calls.
 class DeviceFilters {
 public:
@@ -58,6 +65,8 @@ public:
   virtual Expected<> make_examples (Tensor &gradients, Tensor &luma,
                                     std::span<const FilterQuery> queries) = 0;
   virtual Expected<> move (std::span<const FilterMove> moves) = 0;
+  /// Returns when the samples are here. Boxes have at most kMostSizeCells cells.
+  virtual Expected<> sample (Tensor &gradients, std::span<const SizesQuery> queries) = 0;
 };
 
 }  // namespace integralhist

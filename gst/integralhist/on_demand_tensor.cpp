@@ -295,7 +295,7 @@ Expected<bool> HostOnDemandTensor::expect_on_device (std::span<const Region> reg
 {
   // Pixels that are asked for: in all, and of those of a frame, which are all uploaded. On an H100
   // one target is 1.2 times as fast with them at 352x288; the rest is judged, not measured.
-  constexpr double kEnough = 20000, kEnoughOfFrame = 1.0 / 8;
+  constexpr double kEnough = 8000, kEnoughOfFrame = 1.0 / 8;
   double pixels = 0;
   for (const Region &region : regions)
     pixels += double (region.width) * region.height;

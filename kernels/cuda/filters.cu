@@ -171,6 +171,19 @@ __device__ float sum_of (float value)
   return __shfl_sync (kAllLanes, value, 0);
 }
 
+constexpr float kMostShare = 0.2F;  // of a block
+
+/// Returns 1 / the energy of the four cells around a corner (block_norms of the CPU).
+__device__ float block_norm (const float *energies, int columns, int rows, int x, int y)
+{
+  constexpr float kFlat = 1;
+  const int above = max (0, y - 1) * columns, below = min (rows - 1, y) * columns,
+            left = max (0, x - 1), right = min (columns - 1, x);
+  return 1
+         / sqrtf (energies[above + left] + energies[above + right] + energies[below + left]
+                  + energies[below + right] + kFlat);
+}
+
 /// Makes each number a mean of it and its neighbours along one way.
 __device__ void smooth (const float *from, float *to, bool along_x)
 {
@@ -215,16 +228,9 @@ __device__ void describe (const FilterJob &job, const FilterTables &tables)
     energies[cell] = energy;
   }
   __syncthreads ();
-  for (int i = threadIdx.x; i < (kGrid + 1) * (kGrid + 1); i += kThreads) {
-    constexpr float kFlat = 1;
-    const int y = i / (kGrid + 1), x = i % (kGrid + 1), above = max (0, y - 1) * kGrid,
-              below = min (kGrid - 1, y) * kGrid, left = max (0, x - 1), right = min (kGrid - 1, x);
-    norms[i] = 1
-               / sqrtf (energies[above + left] + energies[above + right] + energies[below + left]
-                        + energies[below + right] + kFlat);
-  }
+  for (int i = threadIdx.x; i < (kGrid + 1) * (kGrid + 1); i += kThreads)
+    norms[i] = block_norm (energies, kGrid, kGrid, i % (kGrid + 1), i / (kGrid + 1));
   __syncthreads ();
-  constexpr float kMostShare = 0.2F;
   const Complexes pairs = pairs_of (filter);
   const int c = lane ();
   for (int cell = warp (); cell < kCells; cell += kWarps) {
@@ -375,7 +381,46 @@ learn_example (const FilterJob *jobs, const FilterTables *tables)
   keep_inside (filter, g, last, *tables);
 }
 
+constexpr int kSizeThreads = 128;
+
+/// A block has a box at one size.
+__global__ void __launch_bounds__ (kSizeThreads)
+sample_size (const SizeJob *jobs)
+{
+  __shared__ float values[kMostSizeCells * kOrientations], energies[kMostSizeCells];
+  const SizeJob job = jobs[blockIdx.x];
+  const int n = job.columns * job.rows;
+  for (int i = threadIdx.x; i < n * kOrientations; i += kSizeThreads) {
+    const std::int64_t *const from = job.gradients + i / kOrientations * kDirections;
+    const int b = i % kOrientations;
+    values[i] = float (from[b] + from[b + kOrientations]) * job.scale;
+  }
+  __syncthreads ();
+  for (int cell = threadIdx.x; cell < n; cell += kSizeThreads) {
+    float energy = 0;
+    for (int b = 0; b < kOrientations; b++)
+      energy += values[cell * kOrientations + b] * values[cell * kOrientations + b];
+    energies[cell] = energy;
+  }
+  __syncthreads ();
+  for (int i = threadIdx.x; i < n * kOrientations; i += kSizeThreads) {
+    const int cell = i / kOrientations, row = cell / job.columns, column = cell % job.columns;
+    float shares[4];
+    for (int k = 0; k < 4; k++)
+      shares[k] = fminf (
+          values[i] * block_norm (energies, job.columns, job.rows, column + k % 2, row + k / 2),
+          kMostShare);
+    job.sample[i] = 0.5F * (shares[0] + shares[1] + shares[2] + shares[3]);
+  }
+}
+
 }  // namespace
+
+int sample_sizes (const SizeJob *jobs, int n, Stream stream)
+{
+  sample_size<<<n, kSizeThreads, 0, stream>>> (jobs);
+  return cudaGetLastError ();
+}
 
 int describe_squares (const FilterJob *jobs, int n, const FilterTables *tables, bool examples,
                       Stream stream)

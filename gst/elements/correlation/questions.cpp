@@ -29,6 +29,23 @@ Expected<> ask_cells (GstIntegralHistogram *histogram, std::span<CellQuestion *c
   return tensor.ask_cells (queries);
 }
 
+Expected<> ask_samples (const FrameTensors &frame, std::span<Questions *const> questions)
+{
+  std::vector<std::vector<inthist::Cells>> grids;
+  std::vector<SizesQuery> queries;
+  grids.reserve (questions.size ());
+  for (Questions *const its : questions) {
+    SampleQuestion &asked = its->sample;
+    auto &all = grids.emplace_back ();
+    std::size_t n = 0;
+    for (const CellEdges &edges : asked.grids)
+      n += all.emplace_back (inthist::Cells{ edges.x, edges.y }).size ();
+    asked.sample.resize (n * kOrientations);
+    queries.push_back ({ all, asked.scales, asked.sample.data () });
+  }
+  return frame.filters->sample (tensor_of (frame.gradients), queries);
+}
+
 Expected<> ask_boxes (GstIntegralHistogram *colours, std::span<Questions *const> questions)
 {
   std::vector<GstVideoRectangle> boxes;
@@ -92,7 +109,12 @@ Expected<> ask (const FrameTensors &frame, std::span<Questions *const> questions
   add (frame.gradients, { &Questions::gradients, &Questions::sizes });
   add (frame.colours, { &Questions::scores });
   add (frame.luma, { &Questions::luma });
-  std::vector<Questions *> with_boxes, with_filters;
+  std::vector<Questions *> with_boxes, with_filters, with_samples;
+  for (Questions *const its : questions)
+    if (!its->sample.grids.empty ())
+      with_samples.push_back (its);
+  if (!with_samples.empty ())
+    asking.push_back ([&] { return ask_samples (frame, with_samples); });
   for (Questions *const its : questions)
     if (its->filter.square || !its->move.turns.empty ())
       with_filters.push_back (its);

@@ -48,6 +48,13 @@ struct MoveQuestion {
   std::vector<std::complex<double>> turns = {};
 };
 
+/// Asks for a box's sample on a GPU (scale.hpp).
+struct SampleQuestion {
+  std::vector<CellEdges> grids;
+  std::vector<float> scales = {};
+  std::vector<float> sample = {};
+};
+
 struct Questions {
   CellQuestion gradients = {}, luma = {},  // of the target's surroundings
       sizes = {},                          // gradients, too
@@ -57,12 +64,15 @@ struct Questions {
 
   FilterQuestion filter = {};
   MoveQuestion move = {};
+  SampleQuestion sample = {};
 
   void clear ()
   {
     filter.square.reset ();
     filter.rho = 0;
     move.turns.clear ();
+    sample.grids.clear ();
+    sample.scales.clear ();
     for (CellQuestion *const question : { &gradients, &luma, &sizes, &scores })
       question->clear ();
     boxes.clear ();

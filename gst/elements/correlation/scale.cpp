@@ -73,10 +73,15 @@ std::vector<CellGrid> ScaleFilter::grids (double x, double y, double width, doub
   return grids;
 }
 
+float ScaleFilter::scale_of (const FrameTensors &frame, const CellGrid &grid)
+{
+  const double unit = gst_integral_histogram_get_weight_unit (frame.gradients);
+  return float (1 / (grid.width * grid.height * kCellUnit * unit));
+}
+
 ScaleFilter::Sample ScaleFilter::sample (const FrameTensors &frame, std::span<const CellGrid> grids,
                                          std::span<const std::int64_t> cells) const
 {
-  const double unit = gst_integral_histogram_get_weight_unit (frame.gradients);
   const int n = columns_ * rows_, channels = n * kOrientations;
   Sample sample (std::size_t (kSizes) * channels);
   const std::int64_t *from = cells.data ();
@@ -84,7 +89,7 @@ ScaleFilter::Sample ScaleFilter::sample (const FrameTensors &frame, std::span<co
   std::vector<float> values (std::size_t (n) * kOrientations),
       energies (static_cast<std::size_t> (n));
   for (int i = 0; i < kSizes; i++) {
-    const auto scale = float (1 / (grids[i].width * grids[i].height * kCellUnit * unit));
+    const float scale = scale_of (frame, grids[i]);
     for (int cell = 0; cell < n; cell++, from += kDirections) {
       float *const its = &values[std::size_t (cell) * kOrientations];
       for (int b = 0; b < kOrientations; b++)

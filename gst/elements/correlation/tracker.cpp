@@ -78,8 +78,15 @@ void CorrelationTracker::ask_of (const FrameTensors &frame, const CellGrid &squa
 
 void CorrelationTracker::ask_of_sizes (const FrameTensors &frame)
 {
-  for (const CellGrid &grid : sizes_.grids (x_, y_, width (), height ()))
-    questions_.sizes.grids.push_back (CellEdges::of (grid, frame.width (), frame.height ()));
+  for (const CellGrid &grid : sizes_.grids (x_, y_, width (), height ())) {
+    CellEdges edges = CellEdges::of (grid, frame.width (), frame.height ());
+    if (frame.filters) {
+      questions_.sample.grids.push_back (std::move (edges));
+      questions_.sample.scales.push_back (ScaleFilter::scale_of (frame, grid));
+    } else {
+      questions_.sizes.grids.push_back (std::move (edges));
+    }
+  }
 }
 
 void CorrelationTracker::ask_of_box ()
@@ -104,6 +111,8 @@ Complexes CorrelationTracker::surroundings (const FrameTensors &frame, double x,
 /// Returns the sample of the box's sizes, which was asked for.
 ScaleFilter::Sample CorrelationTracker::sizes (const FrameTensors &frame) const
 {
+  if (!questions_.sample.grids.empty ())
+    return questions_.sample.sample;
   return sizes_.sample (frame, sizes_.grids (x_, y_, width (), height ()), questions_.sizes.cells);
 }
 
@@ -484,7 +493,7 @@ void CorrelationTracker::find_size (const FrameTensors &frame)
 void CorrelationTracker::learn_size (const FrameTensors &frame)
 {
   colours_.learn (questions_.counts, rate_);
-  if (!questions_.sizes.grids.empty ())
+  if (!questions_.sizes.grids.empty () || !questions_.sample.grids.empty ())
     sizes_.learn (sizes (frame), rate_);
   ask (Stage::done);
 }

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "../tasks.hpp"
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
 #include "cuda_values.hpp"
@@ -33,6 +34,23 @@ public:
 private:
   InContext<DeviceMemory> memory_;
 };
+
+/// Returns the grids that enqueue_cells () has staged.
+const CellsOnDevice *staged (const QueryBuffers &at)
+{
+  return reinterpret_cast<const CellsOnDevice *> (at.host_inputs.get ());
+}
+
+/// Calls `enqueue` with a tensor's values on the GPU.
+template <class Enqueue>
+Expected<> values_of (Tensor &tensor, Enqueue &&enqueue)
+{
+  const auto *const values = static_cast<const CudaValues *> (tensor.device_values ());
+  if (!values)
+    return error (Error::Kind::failed, "the values of a frame are not on the GPU");
+  TRY (enqueue (*values));
+  return {};
+}
 
 DeviceFilterMemory *memory_of (DeviceFilter &filter)
 {
@@ -156,7 +174,65 @@ public:
     });
   }
 
+  Expected<> sample (Tensor &gradients, std::span<const SizesQuery> queries) override
+  {
+    constexpr std::size_t kOfATask = 1 << 17;  // bytes
+    std::vector<inthist::Cells> grids;
+    std::vector<float> scales;
+    std::vector<std::size_t> first = { 0 };  // byte of each answer, and behind the last
+    for (const SizesQuery &query : queries) {
+      grids.insert (grids.end (), query.grids.begin (), query.grids.end ());
+      scales.insert (scales.end (), query.scales.begin (), query.scales.end ());
+      std::size_t cells = 0;
+      for (const inthist::Cells &grid : query.grids)
+        cells += grid.size ();
+      first.push_back (first.back () + cells * kOrientations * sizeof (float));
+    }
+    std::unique_ptr<QueryBuffers> sums, list;
+    TRY (on (*context_, [&] () -> Expected<> {
+      const std::size_t n = grids.size ();
+      sums = TRY (buffers_.acquire ());
+      list = TRY (buffers_.acquire ());
+      cudaStream_t stream = list->stream.get ();
+      TRY (values_of (gradients, [&] (const CudaValues &values) {
+        const CellsQuery cells = { grids, {}, nullptr };
+        return values.enqueue_cells ({ &cells, 1 }, inthist::Lut (), *sums, stream);
+      }));
+      TRY (list->reserve (n * sizeof (SizeJob), first.back (), first.back ()));
+      auto *const jobs = reinterpret_cast<SizeJob *> (list->host_inputs.get ());
+      auto *to = reinterpret_cast<float *> (list->answers.get ());
+      for (std::size_t i = 0; i < n; i++) {
+        const CellsOnDevice &grid = staged (*sums)[i];
+        jobs[i] = { grid.sums, grid.columns, grid.rows, scales[i], to };
+        to += grids[i].size () * kOrientations;
+      }
+      TRY (check (cudaMemcpyAsync (list->inputs.get (), jobs, n * sizeof (SizeJob),
+                                   cudaMemcpyHostToDevice, stream)));
+      TRY (check (
+          sample_sizes (reinterpret_cast<const SizeJob *> (list->inputs.get ()), int (n), stream)));
+      TRY (check (cudaMemcpyAsync (list->host_answers.get (), list->answers.get (), first.back (),
+                                   cudaMemcpyDeviceToHost, stream)));
+      for (QueryBuffers *const at : { sums.get (), list.get () })
+        TRY (check (cudaEventRecord (at->done.get (), stream)));
+      TRY (await (list->done.get ()));
+      return {};
+    }));
+    const int n = int (queries.size ()),
+              tasks = int (std::clamp<std::size_t> (first.back () / kOfATask, 1, queries.size ()));
+    TRY (in_parallel (tasks, [&] (int task) -> Expected<> {
+      for (int i = task * n / tasks; i < (task + 1) * n / tasks; i++)
+        std::memcpy (queries[std::size_t (i)].sample, list->host_answers.get () + first[i],
+                     first[std::size_t (i) + 1] - first[std::size_t (i)]);
+      return {};
+    }));
+    buffers_.give_back (std::move (sums));
+    buffers_.give_back (std::move (list));
+    return {};
+  }
+
 private:
+  static constexpr std::size_t kOrientations = inthist::kFilterOrientations;
+
   struct Resources {
     StreamOwner stream;
     EventOwner answered;
@@ -191,27 +267,23 @@ private:
   /// Enqueues the sums of squares, and the list of jobs with them.
   Expected<Batch> begin (Tensor &gradients, Tensor &luma, std::span<const FilterQuery> queries)
   {
-    static const inthist::Lut identity = inthist::uniform_lut (256);
     std::vector<inthist::Cells> squares;
     for (const FilterQuery &query : queries)
       squares.push_back (query.square);
     const CellsQuery cells = { squares, {}, nullptr };
-    const auto values_of = [] (Tensor &tensor) {
-      return static_cast<CudaValues *> (tensor.device_values ());
-    };
-    const CudaValues *const of_gradients = values_of (gradients), *const of_luma = values_of (luma);
-    if (!of_gradients || !of_luma)
-      return error (Error::Kind::failed, "the values of a frame are not on the GPU");
     const std::size_t n = queries.size ();
+    int luma_planes = 0;
     Batch batch{ TRY (buffers_.acquire ()), TRY (buffers_.acquire ()), TRY (buffers_.acquire ()),
                  nullptr };
-    TRY (of_gradients->enqueue_cells ({ &cells, 1 }, identity, *batch.gradients, stream ()));
-    TRY (of_luma->enqueue_cells ({ &cells, 1 }, identity, *batch.luma, stream ()));
+    TRY (values_of (gradients, [&] (const CudaValues &values) {
+      return values.enqueue_cells ({ &cells, 1 }, inthist::Lut (), *batch.gradients, stream ());
+    }));
+    TRY (values_of (luma, [&] (const CudaValues &values) {
+      luma_planes = values.shape ().bins;
+      return values.enqueue_cells ({ &cells, 1 }, inthist::Lut (), *batch.luma, stream ());
+    }));
     const std::size_t answer = n * kFilterCells * sizeof (float);
     TRY (batch.list->reserve (n * sizeof (FilterJob), answer, answer));
-    const auto staged = [] (const QueryBuffers &at) {
-      return reinterpret_cast<const CellsOnDevice *> (at.host_inputs.get ());
-    };
     auto *const jobs = reinterpret_cast<FilterJob *> (batch.list->host_inputs.get ());
     for (std::size_t i = 0; i < n; i++) {
       const CellsOnDevice &square = staged (*batch.gradients)[i];
@@ -220,7 +292,7 @@ private:
                   square.y,
                   square.sums,
                   staged (*batch.luma)[i].sums,
-                  of_luma->shape ().bins,
+                  luma_planes,
                   queries[i].per_length,
                   queries[i].per_luma,
                   reinterpret_cast<float *> (batch.list->answers.get ()) + i * kFilterCells,
@@ -247,7 +319,7 @@ private:
 
   const Context context_;
   QueryBufferPool buffers_;
-  std::mutex mutex_;  // guards all below, and the order of what is enqueued
+  std::mutex mutex_;  // guards all below, and the order of what is done to filters
   InContext<Resources> own_;
 };
 
