@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "cuda_event.hpp"
 
-#include <chrono>
 #include <thread>
 
 #include "../host_fence.hpp"
@@ -11,8 +10,6 @@ namespace integralhist {
 
 using namespace inthist::cuda;
 using Clock = std::chrono::steady_clock;
-
-static constexpr std::chrono::microseconds kAsking (50);  // a wait polls for so long
 
 static cudaError_t state_of (cudaEvent_t event)
 {
@@ -27,20 +24,20 @@ bool has_fired (cudaEvent_t event)
   return state_of (event) != cudaErrorNotReady;
 }
 
-CudaExpected<> await (cudaEvent_t event, Location where)
+CudaExpected<> await (cudaEvent_t event, std::chrono::microseconds polling, Location where)
 {
   const auto start = Clock::now ();
   cudaError_t state;
   do
     state = state_of (event);
-  while (state == cudaErrorNotReady && Clock::now () - start <= kAsking);
+  while (state == cudaErrorNotReady && Clock::now () - start <= polling);
   return check (state == cudaErrorNotReady ? cudaEventSynchronize (event) : state, where);
 }
 
 Expected<> await (cudaEvent_t event, GstClockTime timeout, Location where)
 {
   if (timeout == GST_CLOCK_TIME_NONE) {
-    TRY (await (event, where));
+    TRY (await (event, kPolling, where));
     return {};
   }
   const auto start = Clock::now ();
@@ -49,7 +46,7 @@ Expected<> await (cudaEvent_t event, GstClockTime timeout, Location where)
     const auto waited = Clock::now () - start;
     if (waited >= duration_of (timeout))
       return not_ready ();
-    if (waited > kAsking)
+    if (waited > kPolling)
       std::this_thread::sleep_for (std::chrono::microseconds (20));
   }
   TRY (check (state, where));

@@ -3,6 +3,8 @@
 // Waits for CUDA events, with their context current.
 #pragma once
 
+#include <chrono>
+
 #include <kernels/cuda/raii.hpp>
 
 #include "../error.hpp"
@@ -11,10 +13,12 @@ namespace integralhist {
 
 /// Returns whether the event's work is done or has failed; the next use reports a failure.
 bool has_fired (cudaEvent_t event);
-/// Waits for an event made with cudaEventBlockingSync. It polls for 50 microseconds, because a
-/// blocked thread wakes later than a small frame takes.
+/// How long a wait polls: a blocked thread wakes later than a small frame takes.
+inline constexpr std::chrono::microseconds kPolling (50);
+/// Waits for an event made with cudaEventBlockingSync.
 inthist::cuda::CudaExpected<>
-await (cudaEvent_t event, inthist::cuda::Location where = inthist::cuda::Location::current ());
+await (cudaEvent_t event, std::chrono::microseconds polling = kPolling,
+       inthist::cuda::Location where = inthist::cuda::Location::current ());
 
 /// Waits at most `timeout` nanoseconds for an event, then returns an Error::Kind::timeout.
 Expected<> await (cudaEvent_t event, GstClockTime timeout,

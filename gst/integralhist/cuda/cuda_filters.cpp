@@ -126,7 +126,7 @@ public:
       if (std::ranges::any_of (queries, [] (const FilterQuery &query) { return query.rho > 0; }))
         TRY (check (learn (batch.jobs, n, tables (), stream ())));
       TRY (check (cudaEventRecord (batch.list->done.get (), stream ())));
-      TRY (await (own_->answered.get ()));
+      TRY (await (own_->answered.get (), kAnswering));
       for (int i = 0; i < n; i++)
         std::memcpy (queries[std::size_t (i)].response,
                      batch.list->host_answers.get () + i * kBytes, kBytes);
@@ -214,7 +214,7 @@ public:
                                    cudaMemcpyDeviceToHost, stream)));
       for (QueryBuffers *const at : { sums.get (), list.get () })
         TRY (check (cudaEventRecord (at->done.get (), stream)));
-      TRY (await (list->done.get ()));
+      TRY (await (list->done.get (), kAnswering));
       return {};
     }));
     const int n = int (queries.size ()),

@@ -31,7 +31,7 @@ Expected<> fetch (const QueryBuffers &at, std::size_t bytes)
   TRY (check (cudaMemcpyAsync (at.host_answers.get (), at.answers.get (), bytes,
                                cudaMemcpyDeviceToHost, stream)));
   TRY (check (cudaEventRecord (at.done.get (), stream)));
-  TRY (await (at.done.get ()));
+  TRY (await (at.done.get (), kAnswering));
   return {};
 }
 
