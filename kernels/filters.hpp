@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Correlation filters of many targets on a GPU. The CPU's are gst/elements/correlation/filter.hpp,
-// and what they see is cells.hpp there: the same operations in the same order, and the same bits.
+// Correlation filters of many targets on a GPU, for the plugin's tracker. That has the same filters
+// on the CPU, and says there what they are: the same operations in the same order, and the same
+// bits.
 #pragma once
 
 #include <cstdint>

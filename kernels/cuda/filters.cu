@@ -40,7 +40,7 @@ __device__ Complexes pairs_of (DeviceFilterMemory &filter)
   return { filter.pairs, filter.pairs + kCells * kPairs };
 }
 
-// A transform of 32 numbers: the passes of gst/elements/correlation/fft.hpp.
+// A transform of 32 numbers: Stockham's passes of radix 4, 4 and 2.
 
 struct Number {
   float re, im;

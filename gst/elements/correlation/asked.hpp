@@ -8,18 +8,6 @@
 
 namespace integralhist {
 
-/// Returns the sums of rectangles, [rectangle][bin].
-inline Expected<std::vector<guint64>> sums_of (GstIntegralHistogram *histogram,
-                                               const std::vector<GstVideoRectangle> &rectangles)
-{
-  std::vector<guint64> sums (rectangles.size () * gst_integral_histogram_get_bins (histogram));
-  GError *problem = nullptr;
-  if (!gst_integral_histogram_regions_sums (histogram, rectangles.data (),
-                                            guint (rectangles.size ()), sums.data (), &problem))
-    return take_gerror (problem);
-  return sums;
-}
-
 /// Returns the counts of rectangles, [rectangle][bin].
 inline Expected<std::vector<guint32>> counts_of (GstIntegralHistogram *histogram,
                                                  const std::vector<GstVideoRectangle> &rectangles)

@@ -143,6 +143,7 @@ public:
       TRY (
           check (describe_squares (batch.jobs, int (queries.size ()), tables (), true, stream ())));
       TRY (check (cudaEventRecord (batch.list->done.get (), stream ())));
+      TRY (await (batch.list->done.get (), kAnswering));  // the next frame has other values
       return end (std::move (batch));
     });
   }
