@@ -15,6 +15,13 @@ inline constexpr int kFilterGrid = 32;      // cells each way
 inline constexpr int kFilterChannels = 32;  // of a cell
 inline constexpr int kFilterDirections = 18, kFilterOrientations = kFilterDirections / 2;
 
+// What both devices compute by.
+inline constexpr float kMostShare = 0.2F,  // of a block
+    kFlat = 1,                             // square of gray levels: noise is not made an edge
+    kNeighbour = 0.3F,                     // what a cell has of those beside it
+    kBlockShare = 0.2357F,                 // of what a block adds up to, 1 / sqrt (18)
+    kFasterRounds = 10;                    // times rho, each round of learning
+
 namespace cuda {
 
 inline constexpr int kFilterCells = kFilterGrid * kFilterGrid,

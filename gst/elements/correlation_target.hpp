@@ -48,6 +48,12 @@ public:
   /// that (tracker.hpp), or null where there is nothing to do.
   Expected<CorrelationTracker *> follow (const FrameTensors &frame, unsigned lost_after,
                                          const ExpectedMotion &motion = {});
+  /// Goes on where that has failed by a fault of a GPU.
+  void give_up_device ()
+  {
+    if (tracker_)
+      tracker_->give_up_device ();
+  }
   /// Takes the place once that is finished.
   void take_box ();
 

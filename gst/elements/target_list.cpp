@@ -105,6 +105,12 @@ struct TargetList::Followed {
   }
 };
 
+/// Returns whether the CPU may go on after an error of a GPU.
+static bool is_of_device (const Error &error)
+{
+  return error.kind == Error::Kind::failed || error.kind == Error::Kind::no_memory;
+}
+
 TargetList::TargetList (gpointer element) : element_ (element) {}
 
 TargetList::~TargetList () = default;
@@ -320,12 +326,14 @@ Expected<> TargetList::follow (const FrameTensors &of_frame, unsigned lost_after
       regions.push_back (target->region (of_frame, targets.back ().second));
     }
   FrameTensors tensors = of_frame;
-  bool together = !targets.empty ();  // where a GPU answers
-  if (together) {
+  bool together = false;  // where a GPU answers
+  if (!targets.empty ())
     for (GstIntegralHistogram *const tensor : { tensors.gradients, tensors.colours, tensors.luma })
-      together &= TRY (tensor_of (tensor).expect (regions));
-    if (together)
-      tensors.filters = tensor_of (tensors.gradients).device_filters ();
+      together |= TRY (tensor_of (tensor).expect (regions));
+  if (together && !device_failed_) {
+    tensors.filters = tensor_of (tensors.gradients).device_filters ();
+    if (tensors.filters && !tensors.filters->takes (tensor_of (tensors.luma)))
+      tensors.filters = nullptr;
   }
   std::vector<CorrelationTracker *> trackers (targets.size ());
   const auto begin = [&] (int i) -> Expected<> {
@@ -339,12 +347,20 @@ Expected<> TargetList::follow (const FrameTensors &of_frame, unsigned lost_after
                                      : Expected<> ();
   };
   const int n = int (targets.size ());
-  if (together) {
+  const auto finish_all = [&] () -> Expected<> {
     TRY (in_parallel (n, begin));
     std::erase (trackers, nullptr);
-    TRY (finish (tensors, trackers));
+    return finish (tensors, trackers);
+  };
+  const auto followed = together ? finish_all () : in_parallel (n, finish_one);
+  if (!followed && tensors.filters && is_of_device (followed.error ())) {
+    GST_WARNING_OBJECT (element_, "the CPU goes on with the filters of a GPU: %s",
+                        followed.error ().message.c_str ());
+    device_failed_ = true;
+    for (const auto &[target, motion] : targets)
+      target->give_up_device ();
   } else {
-    TRY (in_parallel (n, finish_one));
+    TRY (followed);
   }
   for (const auto &[target, motion] : targets)
     target->take_box ();
@@ -431,6 +447,7 @@ void TargetList::reset ()
 {
   clear ();
   next_id_ = 1;
+  device_failed_ = false;
 }
 
 }  // namespace integralhist

@@ -81,6 +81,7 @@ private:
   std::string area_text_;
   std::vector<GstVideoRectangle> area_;
   guint next_id_ = 1;
+  bool device_failed_ = false;  // a GPU, which has no filters any more
   DetectorPace pace_;
   int width_ = 0, height_ = 0;      // of the last tensor
   std::optional<Counted> counted_;  // what the appearances are of

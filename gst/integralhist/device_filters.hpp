@@ -24,7 +24,8 @@ public:
 
 /// What is copied to one: spectra as Complexes, their parts one behind the other.
 struct DeviceFilterValues {
-  std::span<const float> weights_re, weights_im, example_re, example_im;  // no example may be there
+  std::span<const float> weights_re, weights_im, example_re,
+      example_im;  // empty where there is no example
   std::span<const float> wanted, inside;
 };
 
@@ -54,6 +55,8 @@ struct SizesQuery {
 class DeviceFilters {
 public:
   virtual ~DeviceFilters () = default;
+  /// Returns whether a tensor's values are where these filters are.
+  virtual bool takes (Tensor &tensor) const = 0;
   virtual Expected<std::unique_ptr<DeviceFilter>> make (const inthist::cuda::FilterTables &) = 0;
   virtual Expected<> write (DeviceFilter &filter, const DeviceFilterValues &values) = 0;
   /// Copies weights and example back.

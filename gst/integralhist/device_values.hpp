@@ -4,6 +4,7 @@
 // those of many targets, a GPU answers faster from its pixels than the CPU does.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <span>
@@ -16,13 +17,15 @@
 
 namespace integralhist {
 
-/// Any thread may ask; one is answered at a time.
+/// Any thread may ask, also while others do.
 class DeviceValues {
 public:
   virtual ~DeviceValues () = default;
   /// Makes the values of a picture in host memory, which stays until the next one.
   virtual Expected<> keep (const inthist::Binning &picture) = 0;
-  /// Returns whether it answers such a question.
+  /// Returns the memory that it has on the GPU.
+  virtual std::size_t bytes () const = 0;
+  /// Returns whether it answers such a question; what fits no memory by far is not for it.
   virtual bool takes (std::span<const CellsQuery> queries) const = 0;
   /// Adds up cells; `lut` is from values to bins.
   virtual Expected<> add_up_cells (std::span<const CellsQuery> queries,
@@ -36,7 +39,10 @@ public:
 struct DeviceBeside {
   /// Allocates memory that it reads in place, or other memory where no more can be pinned.
   AllocateHost allocate;
-  std::function<Expected<std::unique_ptr<DeviceValues>> (const inthist::Shape &shape)> make;
+  /// Makes values of frames, which count their answers.
+  std::function<Expected<std::unique_ptr<DeviceValues>> (const inthist::Shape &shape,
+                                                         std::atomic<guint64> &answers)>
+      make;
   std::shared_ptr<DeviceFilters> filters;
 };
 

@@ -152,7 +152,7 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
   std::unique_ptr<DeviceFrames> on_device;
   std::optional<DeviceBeside> beside;
 #if INTHIST_CUDA
-  if (on_gpu)
+  if (on_gpu && !devices.are_several () && options.task_bins == 0 && options.max_device_memory == 0)
     beside = cuda_beside (devices.contexts.front ());
   if (stay_on_gpu)
     on_device = make_cuda_frames (devices.contexts.front (), options.download);

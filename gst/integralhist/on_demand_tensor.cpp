@@ -138,12 +138,13 @@ HostOnDemandTensor::create (const std::shared_ptr<OnDemandFrames> &frames, unsig
                             const Cancelled &cancelled)
 {
   const std::size_t bytes = value_bytes (frames->shape);
-  HostMemory values = TRY (frames->allocate (
-      bytes,
-      [bytes] (const Available &available) {
-        return no_memory ("the pixels of a frame", bytes, available) + ": lower max-tensors";
-      },
-      cancelled));
+  const auto message = [bytes] (const Available &available) {
+    return no_memory ("the pixels of a frame", bytes, available) + ": lower max-tensors";
+  };
+  // a GPU reads the values of a table, else the picture
+  HostMemory values = TRY (frames->shape.content == inthist::Content::powers
+                               ? frames->allocate (bytes, message, cancelled)
+                               : allocate_on_host (bytes, message, cancelled));
   return std::unique_ptr<EngineTensor> (
       new HostOnDemandTensor (frames, std::move (values), cancelled));
 }
@@ -293,37 +294,44 @@ Expected<bool> HostOnDemandTensor::expect (std::span<const Region> regions)
 /// Makes the values on the GPU, if that is worth it. Returns whether they are there.
 Expected<bool> HostOnDemandTensor::expect_on_device (std::span<const Region> regions)
 {
-  // Pixels that are asked for: in all, and of those of a frame, which are all uploaded. On an H100
-  // one target is 1.2 times as fast with them at 352x288; the rest is judged, not measured.
+  // Pixels that are asked for: in all, and of those of a frame, which are all uploaded; half of
+  // that where the last frame was there, so that targets stay. Measured on an H100 with one target
+  // of 352x288 and 100 of 1920x1080, and judged between.
   constexpr double kEnough = 8000, kEnoughOfFrame = 1.0 / 8;
   double pixels = 0;
   for (const Region &region : regions)
     pixels += double (region.width) * region.height;
+  const double enough = std::max (kEnough, kEnoughOfFrame * double (shape.width) * shape.height);
   auto locked = TRY (lock ());
-  if (on_device_
-      || pixels < std::max (kEnough, kEnoughOfFrame * double (shape.width) * shape.height))
-    return on_device_;
+  if (on_device_)
+    return true;
+  if (frames_->beside_failed || pixels < (frames_->beside_was_used ? enough / 2 : enough)) {
+    frames_->beside_was_used = false;
+    return false;
+  }
   const auto kept = unlocked (locked, [&] () -> Expected<> {
     if (!device_values_)
-      device_values_ = TRY (frames_->beside->make (shape));
-    return device_values_->keep (
-        source_ ? *source_ : inthist::Binning{ binning ({}).image, frames_->identity });
+      device_values_ = TRY (frames_->beside->make (shape, frames_->device_answers));
+    TRY (device_values_->keep (
+        source_ ? *source_ : inthist::Binning{ binning ({}).image, frames_->identity }));
+    frames_->value_bytes +=
+        device_values_->bytes () - std::exchange (device_bytes_, device_values_->bytes ());
+    return {};
   });
-  on_device_ = kept.has_value ();
+  frames_->beside_was_used = on_device_ = kept.has_value ();
   if (!kept && !is_mended_here (kept.error ()))
     return tl::make_unexpected (kept.error ());
-  if (!kept)
+  if (!kept) {
+    frames_->beside_failed = true;
     note_failure (kept.error ());
+  }
   return on_device_;
 }
 
 DeviceValues *HostOnDemandTensor::device_values ()
 {
   const std::lock_guard lock (mutex_);
-  if (!on_device_)
-    return nullptr;
-  frames_->device_answers++;
-  return device_values_.get ();
+  return on_device_ ? device_values_.get () : nullptr;
 }
 
 std::shared_ptr<DeviceFilters> HostOnDemandTensor::device_filters ()
@@ -332,19 +340,25 @@ std::shared_ptr<DeviceFilters> HostOnDemandTensor::device_filters ()
   return on_device_ ? frames_->beside->filters : nullptr;
 }
 
-/// Returns whether the GPU counts the windows of a query from its pixels.
-bool HostOnDemandTensor::is_counted_on_device (const Query &query) const
+/// Has the GPU count the windows of a query from its pixels. Returns false where it had better not,
+/// as for very many.
+Expected<bool> HostOnDemandTensor::count_on_device (const Query &query)
 {
-  return on_device_ && query.question == inthist::Question::counts && query.answers
-         && query.windows.list && shape.content == inthist::Content::bins;
-}
-
-Expected<> HostOnDemandTensor::count_on_device (const Query &query)
-{
+  constexpr int kMostWindows = 20000;
+  constexpr double kMostFrames = 64;  // whose pixels are counted
+  if (query.question != inthist::Question::counts || !query.answers || !query.windows.list
+      || query.windows.n > kMostWindows || shape.content != inthist::Content::bins)
+    return false;
   std::vector<Region> windows;
-  for (int i = 0; i < query.windows.n; i++)
+  double pixels = 0;
+  for (int i = 0; i < query.windows.n; i++) {
     windows.push_back (window_of (query.windows, i, shape));
-  return device_values_->count (windows, frames_->lut, static_cast<guint32 *> (query.answers));
+    pixels += double (windows.back ().width) * windows.back ().height;
+  }
+  if (pixels > kMostFrames * shape.width * shape.height)
+    return false;
+  TRY (device_values_->count (windows, frames_->lut, static_cast<guint32 *> (query.answers)));
+  return true;
 }
 
 /// Counts cells from pixels where that costs less than a tensor.
@@ -354,10 +368,8 @@ Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
   if (on_device_ && device_values_->takes (queries)) {
     locked.unlock ();
     const auto added = device_values_->add_up_cells (queries, frames_->lut);
-    if (added || !is_mended_here (added.error ())) {
-      frames_->device_answers++;
+    if (added || !is_mended_here (added.error ()))
       return added;
-    }
     note_failure (added.error ());
     locked = TRY (lock ());
     on_device_ = false;
@@ -402,16 +414,16 @@ Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
 Expected<> HostOnDemandTensor::ask_one (const Query &query)
 {
   auto locked = TRY (lock ());
-  if (is_counted_on_device (query)) {
+  if (on_device_) {
     locked.unlock ();
     const auto counted = count_on_device (query);
-    if (counted || !is_mended_here (counted.error ())) {
-      frames_->device_answers++;
-      return counted;
-    }
-    note_failure (counted.error ());
+    if (counted ? *counted : !is_mended_here (counted.error ()))
+      return counted ? Expected<> () : tl::make_unexpected (counted.error ());
     locked = TRY (lock ());
-    on_device_ = false;
+    if (!counted) {
+      note_failure (counted.error ());
+      on_device_ = false;
+    }
   }
   const std::optional<Region> part = demand_.tensor_for (query);
   if (!part)

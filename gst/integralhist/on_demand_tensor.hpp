@@ -46,9 +46,10 @@ public:
   const std::shared_ptr<RecycledMemory> memory = std::make_shared<RecycledMemory> ();
 
   std::atomic<guint64> pixel_answers = 0, device_answers = 0, part_tensors = 0,
-                       tensors = 0;      // as in Stats
-  std::atomic<unsigned> computing = 0;   // tensors, now
-  std::atomic<guint64> value_bytes = 0;  // of frames that are kept
+                       tensors = 0;                                  // as in Stats
+  std::atomic<bool> beside_failed = false, beside_was_used = false;  // for the last frame
+  std::atomic<unsigned> computing = 0;                               // tensors, now
+  std::atomic<guint64> value_bytes = 0;                              // of frames that are kept
 
   /// Returns the LUT that makes the bytes which are kept of a frame: values, or a table's scores.
   const inthist::Lut &kept_by (const Frame &frame) const
@@ -157,7 +158,10 @@ private:
 /// Values in host memory, of which the CPU computes parts.
 class HostOnDemandTensor final : public OnDemandTensor {
 public:
-  ~HostOnDemandTensor () override { frames_->value_bytes -= value_bytes (shape) + picture_bytes_; }
+  ~HostOnDemandTensor () override
+  {
+    frames_->value_bytes -= value_bytes (shape) + picture_bytes_ + device_bytes_;
+  }
   /// Allocates the memory of the values; `alive` other tensors exist.
   static Expected<std::unique_ptr<EngineTensor>>
   create (const std::shared_ptr<OnDemandFrames> &frames, unsigned alive,
@@ -208,8 +212,7 @@ private:
   /// Returns the values from a region's first pixel on, and their bins. They must have been made.
   inthist::Binning binning (const Region &region) const;
   Expected<bool> expect_on_device (std::span<const Region> regions);
-  bool is_counted_on_device (const Query &query) const;
-  Expected<> count_on_device (const Query &query);
+  Expected<bool> count_on_device (const Query &query);
   Expected<> answer_from_pixels (std::unique_lock<std::mutex> locked, const Query &query);
   Expected<> ask_one (const Query &query);
   Expected<std::shared_ptr<Tensor>> compute (const Region &region) override;
@@ -224,6 +227,7 @@ private:
   std::optional<inthist::Binning> source_;  // the picture that values are made from, if they are
   std::vector<bool> made_;                  // by tile, row by row; who computes has it
   std::shared_ptr<Tensor> whole_;           // of the engine behind; guarded by mutex_
+  std::size_t device_bytes_ = 0;
   std::unique_ptr<DeviceValues> device_values_;  // once they were wanted
   bool on_device_ = false;                       // this frame's are there; guarded by mutex_
 };

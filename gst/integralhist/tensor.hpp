@@ -66,7 +66,7 @@ public:
   /// had better come together for a GPU's sake; else null.
   virtual DeviceValues *device_values () { return nullptr; }
   virtual std::shared_ptr<DeviceFilters> device_filters () { return nullptr; }
-  /// Answers likewise.
+  /// Answers into host memory.
   virtual Expected<> ask_cells (std::span<const CellsQuery> queries)
   {
     return ask_cells_by_rectangles (*this, queries);

@@ -164,6 +164,8 @@ count_pixels (PixelPlane values, const __grid_constant__ LutWords lut, int bins,
 
 }  // namespace
 
+static_assert (kMostCellSums * (sizeof (std::uint64_t) + sizeof (std::uint32_t)) <= 48 << 10);
+
 int add_up_cells (PixelPlane values, const Shape &shape, const CellGrids &grids, Stream stream)
 {
   constexpr int kMostAtOnce = 65535;

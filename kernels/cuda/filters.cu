@@ -171,12 +171,9 @@ __device__ float sum_of (float value)
   return __shfl_sync (kAllLanes, value, 0);
 }
 
-constexpr float kMostShare = 0.2F;  // of a block
-
 /// Returns 1 / the energy of the four cells around a corner (block_norms of the CPU).
 __device__ float block_norm (const float *energies, int columns, int rows, int x, int y)
 {
-  constexpr float kFlat = 1;
   const int above = max (0, y - 1) * columns, below = min (rows - 1, y) * columns,
             left = max (0, x - 1), right = min (columns - 1, x);
   return 1
@@ -188,7 +185,7 @@ __device__ float block_norm (const float *energies, int columns, int rows, int x
 __device__ void smooth (const float *from, float *to, bool along_x)
 {
   constexpr int kValues = kDirections + 1;
-  constexpr float kNeighbour = 0.3F, kScale = 1 / (1 + 2 * kNeighbour);
+  constexpr float kScale = 1 / (1 + 2 * kNeighbour);
   const int step = (along_x ? 1 : kGrid) * kValues;
   for (int i = threadIdx.x; i < kCells * kValues; i += kThreads) {
     const int cell = i / kValues, at = along_x ? cell % kGrid : cell / kGrid;
@@ -250,7 +247,7 @@ __device__ void describe (const FilterJob &job, const FilterTables &tables)
       float sum = 0;
       for (int v = 0; v < kDirections; v++)
         sum += fminf (values[v] * norm, kMostShare);
-      channel = 0.2357F * fade * sum;
+      channel = kBlockShare * fade * sum;
     } else {
       channel = values[kDirections] * fade;
     }
@@ -364,7 +361,6 @@ learn_example (const FilterJob *jobs, const FilterTables *tables)
   const FilterJob job = jobs[blockIdx.x];
   if (!(job.rho > 0))
     return;
-  constexpr float kFaster = 10;
   DeviceFilterMemory &filter = *job.filter;
   const Complexes spectra = spectrum (filter.example), last = spectrum (filter.weights),
                   v = spectrum (filter.v), g = spectrum (filter.g), h = spectrum (filter.h);
@@ -372,9 +368,9 @@ learn_example (const FilterJob *jobs, const FilterTables *tables)
   solve_frequencies (spectra, filter.wanted, job.mu, job.rho, last, nullptr, last, v);
   keep_inside (filter, v, g, *tables);
   for (int i = threadIdx.x; i < 2 * kNumbers; i += kThreads)
-    h.re[i] = (v.re[i] - g.re[i]) / kFaster;
+    h.re[i] = (v.re[i] - g.re[i]) / kFasterRounds;
   __syncthreads ();
-  solve_frequencies (spectra, filter.wanted, job.mu, job.rho * kFaster, g, &h, last, v);
+  solve_frequencies (spectra, filter.wanted, job.mu, job.rho * kFasterRounds, g, &h, last, v);
   for (int i = threadIdx.x; i < 2 * kNumbers; i += kThreads)
     g.re[i] = v.re[i] + h.re[i];
   __syncthreads ();

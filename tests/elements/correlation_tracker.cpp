@@ -368,6 +368,101 @@ GST_START_TEST (together)
 }
 GST_END_TEST;
 
+/// Filters of no GPU: they keep what is written, see a target that stays where it is, of no size
+/// that could be told, and fail when they are told to.
+class PretendedFilters final : public DeviceFilters {
+public:
+  unsigned responses = 0;
+  bool fails = false, loses_all = false;
+
+  bool takes (Tensor &) const override { return true; }
+  Expected<std::unique_ptr<DeviceFilter>> make (const inthist::cuda::FilterTables &) override
+  {
+    return std::unique_ptr<DeviceFilter> (std::make_unique<Filter> ());
+  }
+  Expected<> write (DeviceFilter &filter, const DeviceFilterValues &values) override
+  {
+    auto &weights = static_cast<Filter &> (filter).weights;
+    weights.assign (values.weights_re.begin (), values.weights_re.end ());
+    weights.insert (weights.end (), values.weights_im.begin (), values.weights_im.end ());
+    return {};
+  }
+  Expected<> read (DeviceFilter &filter, std::span<float> weights, std::span<float>) override
+  {
+    if (loses_all)
+      return error (Error::Kind::failed, "pretended");
+    std::ranges::copy (static_cast<Filter &> (filter).weights, weights.begin ());
+    return {};
+  }
+  Expected<> respond (Tensor &, Tensor &, std::span<const FilterQuery> queries) override
+  {
+    if (fails)
+      return error (Error::Kind::failed, "pretended");
+    for (const FilterQuery &query : queries) {  // it has not moved
+      std::fill_n (query.response, kGrid * kGrid, 0.0F);
+      query.response[0] = 1;
+    }
+    responses += unsigned (queries.size ());
+    return {};
+  }
+  Expected<> make_examples (Tensor &, Tensor &, std::span<const FilterQuery>) override
+  {
+    return {};
+  }
+  Expected<> move (std::span<const FilterMove>) override { return {}; }
+  Expected<> sample (Tensor &, std::span<const SizesQuery> queries) override
+  {
+    for (const SizesQuery &query : queries) {
+      std::size_t n = 0;
+      for (const inthist::Cells &grid : query.grids)
+        n += grid.size () * kOrientations;
+      std::fill_n (query.sample, n, 0.0F);
+    }
+    return {};
+  }
+
+private:
+  struct Filter final : DeviceFilter {
+    std::vector<float> weights;
+  };
+};
+
+// The filters of a GPU that fails are used again here: as they were, or as before where that is
+// lost. Frames with the GPU ask it, and no others.
+GST_START_TEST (failing_gpu)
+{
+  const Scene scene;
+  for (const bool loses_all : { false, true }) {
+    Frames frames (kWidth, kHeight);
+    CorrelationTracker tracker = start (frames, scene.at (160, 120), 160, 120);
+    for (int i = 0; i < 6; i++)
+      follow (tracker, frames, scene.at (160, 120));
+    const auto filters = std::make_shared<PretendedFilters> ();
+    CorrelationTracker *const its = &tracker;
+    for (int i = 0; i < 4; i++) {
+      FrameTensors frame = frames.of (scene.at (160, 120));
+      frame.filters = filters;
+      fail_unless (tracker.follow (frame, kLostAfter).has_value ());
+      fail_unless (integralhist::finish (frame, { &its, 1 }).has_value ());
+    }
+    fail_unless_equals_int (filters->responses, 4);
+    filters->fails = true;
+    filters->loses_all = loses_all;
+    FrameTensors frame = frames.of (scene.at (162, 120));
+    frame.filters = filters;
+    fail_unless (tracker.follow (frame, kLostAfter).has_value ());
+    fail_unless (!integralhist::finish (frame, { &its, 1 }).has_value ());
+    tracker.give_up_device ();
+    fail_unless (!tracker.questions ());
+    for (int i = 0; i < 12; i++)
+      follow (tracker, frames, scene.at (162 + i, 120));
+    fail_unless (filters->responses == 4 && !tracker.is_lost ()
+                     && std::hypot (tracker.x () - 173, tracker.y () - 120) < 4,
+                 "%d: at %g, %g", loses_all, tracker.x (), tracker.y ());
+  }
+}
+GST_END_TEST;
+
 // targets of a pixel, as large as the frame, and over its border are no error
 GST_START_TEST (anywhere)
 {
@@ -445,6 +540,7 @@ static Suite *correlation_tracker_suite ()
   tcase_add_test (tests, lost_and_found);
   tcase_add_test (tests, hidden);
   tcase_add_test (tests, together);
+  tcase_add_test (tests, failing_gpu);
   tcase_add_test (tests, anywhere);
   tcase_add_test (tests, expected_outside);
   tcase_add_test (tests, flat);

@@ -189,8 +189,10 @@ for tool in memcheck racecheck initcheck synccheck; do
           "$sanitizer" --tool memcheck --report-api-errors no --leak-check full \
           --error-exitcode 1 "$build/tests/elements/$test"
       done
-      part track-memcheck env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
-        "$sanitizer" --tool memcheck --error-exitcode 1 "$build/tests/elements/track"
+      for test in track track_correlation; do
+        part "$test-memcheck" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
+          "$sanitizer" --tool memcheck --error-exitcode 1 "$build/tests/elements/$test"
+      done
     fi
   else
     part "$tool" sh -c "echo 'SKIP: $tool: no compute-sanitizer on this machine'; exit 77"

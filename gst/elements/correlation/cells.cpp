@@ -35,7 +35,8 @@ std::vector<int> edges_of (double first, double cell, int cells, int frame, bool
 /// from one to the next.
 void smooth (std::vector<float> &cells, std::size_t step, std::size_t other_step, int values)
 {
-  constexpr float kNeighbour = 0.3F, kScale = 1 / (1 + 2 * kNeighbour);
+  using inthist::kNeighbour;
+  constexpr float kScale = 1 / (1 + 2 * kNeighbour);
   std::vector<float> line (std::size_t (kGrid + 2) * values);  // with nothing at both ends
   for (int other = 0; other < kGrid; other++) {
     for (int i = 0; i < kGrid; i++)
@@ -78,7 +79,6 @@ std::vector<std::int64_t> areas_of (const CellGrid &grid, int width, int height)
 
 std::vector<float> block_norms (std::span<const float> energies, int columns, int rows)
 {
-  constexpr float kFlat = 1;  // square of gray levels a pixel: noise is not made an edge
   std::vector<float> norms;
   for (int y = 0; y <= rows; y++)
     for (int x = 0; x <= columns; x++) {
@@ -86,7 +86,8 @@ std::vector<float> block_norms (std::span<const float> energies, int columns, in
       const int left = std::max (0, x - 1), right = std::min (columns - 1, x);
       norms.push_back (1
                        / std::sqrt (energies[above + left] + energies[above + right]
-                                    + energies[below + left] + energies[below + right] + kFlat));
+                                    + energies[below + left] + energies[below + right]
+                                    + inthist::kFlat));
     }
   return norms;
 }

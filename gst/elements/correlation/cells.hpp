@@ -78,7 +78,7 @@ inline constexpr int kChannels = inthist::kFilterChannels;  // of a cell of the 
 /// numbers. Cells outside of the grid are as those at its border.
 std::vector<float> block_norms (std::span<const float> energies, int columns, int rows);
 
-inline constexpr float kMostShare = 0.2F;  // of a block
+using inthist::kMostShare;
 
 /// Returns the sum of a value's shares of the four blocks, each clipped.
 inline float clipped_sum (float value, const float norms[4])

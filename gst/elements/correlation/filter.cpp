@@ -175,16 +175,16 @@ void CorrelationFilter::learn (const Complexes &spectra, double rate)
 
 void CorrelationFilter::solve (const Complexes &spectra, const Settings &settings)
 {
-  constexpr float kFaster = 10;  // times rho, each round
+  using inthist::kFasterRounds;
   float rho = settings.rho;
-  for (int round = 0; round < settings.rounds; round++, rho *= kFaster) {
+  for (int round = 0; round < settings.rounds; round++, rho *= kFasterRounds) {
     const bool is_first = round == 0, is_last = round + 1 == settings.rounds;
     const Complexes *const h = is_first ? nullptr : &h_;
     HWY_DYNAMIC_DISPATCH (solve_frequencies)
     (spectra, wanted_.data (), NearTo{ is_first ? last_ : g_, h, last_, settings.mu, rho }, v_);
     keep_inside (h, is_last ? v_ : g_);
     if (!is_last)
-      HWY_DYNAMIC_DISPATCH (disagree) (h, v_, g_, kFaster, h_);  // it is of the next rho
+      HWY_DYNAMIC_DISPATCH (disagree) (h, v_, g_, kFasterRounds, h_);  // it is of the next rho
   }
 }
 

@@ -147,7 +147,7 @@ Expected<> CorrelationTracker::enter_device (const std::shared_ptr<DeviceFilters
 /// Has the filter here be used again.
 Expected<> CorrelationTracker::leave_device ()
 {
-  if (!std::exchange (on_device_, false))
+  if (!on_device_)
     return {};
   constexpr std::size_t kNumbers = inthist::cuda::kFilterNumbers;
   const auto apart = [] (const std::vector<float> &both) {
@@ -161,7 +161,20 @@ Expected<> CorrelationTracker::leave_device ()
   filter_.set_spectra (apart (weights));
   if (example_)
     example_->spectra = apart (example);
+  on_device_ = false;
+  if (lost_)
+    device_filter_ = nullptr;  // its memory is for others
   return {};
+}
+
+void CorrelationTracker::give_up_device ()
+{
+  ask (Stage::done);
+  if (!leave_device ()) {
+    on_device_ = false;
+    example_.reset ();
+  }
+  device_filter_ = nullptr;
 }
 
 Expected<> CorrelationTracker::start (const FrameTensors &frame)

@@ -65,6 +65,10 @@ public:
   /// Returns whether something was learned.
   bool has_started () const { return filter_.has_started (); }
 
+  /// Ends the step, and goes on without a GPU that has failed: from the filter there if that can
+  /// still be read, or else from what it was before.
+  void give_up_device ();
+
   /// Returns what of the frame follow () will ask for, unless the target is lost.
   inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const;
   /// Goes on in frames of another size.

@@ -64,14 +64,23 @@ public:
   {
   }
 
+  bool takes (Tensor &tensor) const override
+  {
+    const auto *const values = static_cast<const CudaValues *> (tensor.device_values ());
+    return values && values->context ().handle () == context_->handle ();
+  }
+
   Expected<std::unique_ptr<DeviceFilter>> make (const FilterTables &tables) override
   {
     const std::lock_guard lock (mutex_);
+    if (is_full_)
+      return error (Error::Kind::no_memory, "the GPU has no memory for more filters");
     return on (*context_, [&] () -> Expected<std::unique_ptr<DeviceFilter>> {
       if (!own_->stream)
         TRY (open (tables));
-      return std::unique_ptr<DeviceFilter> (
-          new CudaFilter (context_, TRY (make_device_memory (sizeof (DeviceFilterMemory)))));
+      auto memory = make_device_memory (sizeof (DeviceFilterMemory));
+      is_full_ = !memory && memory.error ().code == cudaErrorMemoryAllocation;
+      return std::unique_ptr<DeviceFilter> (new CudaFilter (context_, TRY (std::move (memory))));
     });
   }
 
@@ -189,7 +198,12 @@ public:
         cells += grid.size ();
       first.push_back (first.back () + cells * kOrientations * sizeof (float));
     }
-    std::unique_ptr<QueryBuffers> sums, list;
+    if (std::ranges::any_of (grids, [] (const inthist::Cells &grid) {
+          return grid.size () > std::size_t (kMostSizeCells);
+        }))
+      return error (Error::Kind::failed, "a box has too many cells for the GPU");
+    InContext<std::unique_ptr<QueryBuffers>> own_sums (context_), own_list (context_);
+    std::unique_ptr<QueryBuffers> &sums = *own_sums, &list = *own_list;
     TRY (on (*context_, [&] () -> Expected<> {
       const std::size_t n = grids.size ();
       sums = TRY (buffers_.acquire ());
@@ -220,15 +234,15 @@ public:
     }));
     const int n = int (queries.size ()),
               tasks = int (std::clamp<std::size_t> (first.back () / kOfATask, 1, queries.size ()));
-    TRY (in_parallel (tasks, [&] (int task) -> Expected<> {
+    auto copied = in_parallel (tasks, [&] (int task) -> Expected<> {
       for (int i = task * n / tasks; i < (task + 1) * n / tasks; i++)
         std::memcpy (queries[std::size_t (i)].sample, list->host_answers.get () + first[i],
                      first[std::size_t (i) + 1] - first[std::size_t (i)]);
       return {};
-    }));
+    });
     buffers_.give_back (std::move (sums));
     buffers_.give_back (std::move (list));
-    return {};
+    return copied;
   }
 
 private:
@@ -261,8 +275,12 @@ private:
   {
     own_->tables = TRY (make_device_memory (sizeof tables));
     own_->answered = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
-    own_->stream = TRY (make_stream ());
-    return check (cudaMemcpy (own_->tables.get (), &tables, sizeof tables, cudaMemcpyDefault));
+    StreamOwner stream = TRY (make_stream ());
+    TRY (check (cudaMemcpyAsync (own_->tables.get (), &tables, sizeof tables,
+                                 cudaMemcpyHostToDevice, stream.get ())));
+    TRY (check (cudaStreamSynchronize (stream.get ())));
+    own_->stream = std::move (stream);  // says that all is there
+    return {};
   }
 
   /// Enqueues the sums of squares, and the list of jobs with them.
@@ -321,6 +339,7 @@ private:
   const Context context_;
   QueryBufferPool buffers_;
   std::mutex mutex_;  // guards all below, and the order of what is done to filters
+  bool is_full_ = false;
   InContext<Resources> own_;
 };
 

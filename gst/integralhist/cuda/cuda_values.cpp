@@ -22,7 +22,7 @@ using inthist::Content;
 
 namespace {
 
-constexpr std::size_t kMostShared = 40 << 10;  // bytes of a block's sums
+constexpr std::size_t kMostAnswer = 256 << 20;  // bytes
 
 /// Copies answers back, and waits for them.
 Expected<> fetch (const QueryBuffers &at, std::size_t bytes)
@@ -65,14 +65,14 @@ bool CudaValues::takes (std::span<const CellsQuery> queries) const
 {
   const bool bins = shape_.content == Content::bins;
   const std::size_t planes = bins ? 1 : std::size_t (shape_.bins);
-  return std::ranges::all_of (queries, [&] (const CellsQuery &query) {
-    return bins != query.scores.empty ()
-           && std::ranges::all_of (query.grids, [&] (const inthist::Cells &cells) {
-                return cells.columns () * planes <= kMostCellSums
-                       && cells.columns () * planes * sizeof (std::int64_t) <= kMostShared
-                       && cells.widest () <= inthist::cpu::kMostCellColumns;
-              });
-  });
+  return job_of (queries).sums * sizeof (std::int64_t) <= kMostAnswer
+         && std::ranges::all_of (queries, [&] (const CellsQuery &query) {
+              return bins != query.scores.empty ()
+                     && std::ranges::all_of (query.grids, [&] (const inthist::Cells &cells) {
+                          return cells.columns () * planes <= kMostCellSums
+                                 && cells.widest () <= inthist::cpu::kMostCellColumns;
+                        });
+            });
 }
 
 CudaExpected<> CudaValues::enqueue_cells (std::span<const CellsQuery> queries,
@@ -85,22 +85,24 @@ CudaExpected<> CudaValues::enqueue_cells (std::span<const CellsQuery> queries,
   TRY (check (cudaMemcpyAsync (at.inputs.get (), at.host_inputs.get (), job.bytes,
                                cudaMemcpyHostToDevice, stream)));
   TRY (check (cudaStreamWaitEvent (stream, own_->kept.get (), 0)));
-  return check (inthist::cuda::add_up_cells (values (), shape_, grids, stream));
+  TRY (check (inthist::cuda::add_up_cells (values (), shape_, grids, stream)));
+  answers_++;
+  return {};
 }
 
 Expected<> CudaValues::add_up_cells (std::span<const CellsQuery> queries, const inthist::Lut &lut)
 {
   const Job job = job_of (queries);
   const std::size_t bytes = job.sums * sizeof (std::int64_t);
-  std::unique_ptr<QueryBuffers> at;
+  InContext<std::unique_ptr<QueryBuffers>> at (context_);
   TRY (on (*context_, [&] () -> Expected<> {
-    at = TRY (buffers_->acquire ());
-    TRY (at->reserve (0, bytes, bytes));
-    TRY (enqueue_cells (queries, lut, *at, at->stream.get ()));
-    return fetch (*at, bytes);
+    *at = TRY (buffers_->acquire ());
+    TRY ((*at)->reserve (0, bytes, bytes));
+    TRY (enqueue_cells (queries, lut, **at, (*at)->stream.get ()));
+    return fetch (**at, bytes);
   }));
-  auto copied = copy (queries, job, at->host_answers.get ());
-  buffers_->give_back (std::move (at));
+  auto copied = copy (queries, job, (*at)->host_answers.get ());
+  buffers_->give_back (std::move (*at));
   return copied;
 }
 
@@ -108,22 +110,24 @@ Expected<> CudaValues::count (std::span<const inthist::Region> windows, const in
                               guint32 *counts)
 {
   const std::size_t bytes = windows.size () * std::size_t (shape_.bins) * sizeof *counts;
-  std::unique_ptr<QueryBuffers> at;
+  InContext<std::unique_ptr<QueryBuffers>> owner (context_);
   TRY (on (*context_, [&] () -> Expected<> {
-    at = TRY (buffers_->acquire ());
-    TRY (at->reserve (windows.size_bytes (), bytes, bytes));
-    std::memcpy (at->host_inputs.get (), windows.data (), windows.size_bytes ());
-    cudaStream_t stream = at->stream.get ();
-    TRY (check (cudaMemcpyAsync (at->inputs.get (), at->host_inputs.get (), windows.size_bytes (),
+    *owner = TRY (buffers_->acquire ());
+    QueryBuffers &at = **owner;
+    TRY (at.reserve (windows.size_bytes (), bytes, bytes));
+    std::memcpy (at.host_inputs.get (), windows.data (), windows.size_bytes ());
+    cudaStream_t stream = at.stream.get ();
+    TRY (check (cudaMemcpyAsync (at.inputs.get (), at.host_inputs.get (), windows.size_bytes (),
                                  cudaMemcpyHostToDevice, stream)));
     TRY (check (cudaStreamWaitEvent (stream, own_->kept.get (), 0)));
     TRY (check (inthist::cuda::count_windows (
-        values (), lut, shape_.bins, reinterpret_cast<const inthist::Region *> (at->inputs.get ()),
-        int (windows.size ()), reinterpret_cast<guint32 *> (at->answers.get ()), stream)));
-    return fetch (*at, bytes);
+        values (), lut, shape_.bins, reinterpret_cast<const inthist::Region *> (at.inputs.get ()),
+        int (windows.size ()), reinterpret_cast<guint32 *> (at.answers.get ()), stream)));
+    return fetch (at, bytes);
   }));
-  std::memcpy (counts, at->host_answers.get (), bytes);
-  buffers_->give_back (std::move (at));
+  answers_++;
+  std::memcpy (counts, (*owner)->host_answers.get (), bytes);
+  buffers_->give_back (std::move (*owner));
   return {};
 }
 
@@ -223,13 +227,14 @@ DeviceBeside cuda_beside (std::shared_ptr<CudaContext> context)
   const auto allocate = [context] (std::size_t bytes, const NoMemoryMessage &message,
                                    const Cancelled &cancelled) -> Expected<HostMemory> {
     auto pinned = allocate_pinned (context, bytes, message);
-    if (pinned || pinned.error ().kind != Error::Kind::no_memory)
+    if (pinned)
       return pinned;
     return allocate_on_host (bytes, message, cancelled);
   };
   const auto make = [context, buffers = std::make_shared<QueryBufferPool> (context)] (
-                        const inthist::Shape &shape) -> Expected<std::unique_ptr<DeviceValues>> {
-    auto values = std::make_unique<CudaValues> (context, buffers, shape);
+                        const inthist::Shape &shape,
+                        std::atomic<guint64> &answers) -> Expected<std::unique_ptr<DeviceValues>> {
+    auto values = std::make_unique<CudaValues> (context, buffers, shape, answers);
     TRY (values->open ());
     return values;
   };

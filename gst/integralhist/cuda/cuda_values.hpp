@@ -18,14 +18,15 @@ inline constexpr std::chrono::microseconds kAnswering (200);
 class CudaValues final : public DeviceValues {
 public:
   CudaValues (Context context, std::shared_ptr<QueryBufferPool> buffers,
-              const inthist::Shape &shape)
-      : context_ (context), buffers_ (std::move (buffers)), shape_ (shape),
+              const inthist::Shape &shape, std::atomic<guint64> &answers)
+      : context_ (context), buffers_ (std::move (buffers)), shape_ (shape), answers_ (answers),
         own_ (std::move (context))
   {
   }
   Expected<> open ();
 
   Expected<> keep (const inthist::Binning &picture) override;
+  std::size_t bytes () const override { return own_->picture.bytes () + own_->values.bytes (); }
   bool takes (std::span<const CellsQuery> queries) const override;
   Expected<> add_up_cells (std::span<const CellsQuery> queries, const inthist::Lut &lut) override;
   Expected<> count (std::span<const inthist::Region> windows, const inthist::Lut &lut,
@@ -37,6 +38,7 @@ public:
                                                const inthist::Lut &lut, QueryBuffers &at,
                                                cudaStream_t stream) const;
   const inthist::Shape &shape () const { return shape_; }
+  const CudaContext &context () const { return *context_; }
 
 private:
   struct Resources {
@@ -79,6 +81,7 @@ private:
   const Context context_;
   const std::shared_ptr<QueryBufferPool> buffers_;
   const inthist::Shape shape_;
+  std::atomic<guint64> &answers_;
   InContext<Resources> own_;
 };
 
