@@ -4,9 +4,9 @@
 #include <kernels/registry.hpp>
 
 #include "cpu_engine.hpp"
+#include "cuda/cuda_beside.hpp"
 #include "cuda/cuda_engine.hpp"
 #include "cuda/cuda_on_demand.hpp"
-#include "cuda/cuda_values.hpp"
 #include "cuda/peer_upload.hpp"
 #include "cuda/pinned_memory.hpp"
 #include "log.hpp"

@@ -8,6 +8,7 @@
 
 #include "../picture_planes.hpp"
 #include "../tasks.hpp"
+#include "cuda_beside.hpp"
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
 #include "cuda_filters.hpp"

@@ -85,6 +85,4 @@ private:
   InContext<Resources> own_;
 };
 
-DeviceBeside cuda_beside (std::shared_ptr<CudaContext> context);
-
 }  // namespace integralhist

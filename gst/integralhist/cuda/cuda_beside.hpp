@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include "../device_values.hpp"
+#include "cuda_context.hpp"
+
+namespace integralhist {
+
+/// Has a context's GPU answer beside the CPU.
+DeviceBeside cuda_beside (std::shared_ptr<CudaContext> context);
+
+}  // namespace integralhist
