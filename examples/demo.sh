@@ -77,7 +77,7 @@ build_demo() {
   trap 'kill "$teller" 2>/dev/null || true' EXIT
   (
     configure "$root/build" -Dexamples=enabled "${meson_options[@]}"
-    build "$root/build" histquery trackdemo gstcudaintegralhist bindings
+    build "$root/build" histquery trackdemo gstintegralhist bindings
   ) >"$log" 2>&1 || status=$?
   kill "$teller" 2>/dev/null || true
   wait "$teller" 2>/dev/null || true

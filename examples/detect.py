@@ -36,7 +36,7 @@ class Detector(GstBase.BaseTransform):
     (x, y, width, height, confidence) of each person"""
 
     __gstmetadata__ = ('Detector', 'Filter/Analyzer/Video', 'Attaches regions of interest',
-                       'The gst-cuda-integral-histogram authors')
+                       'The gst-integralhist authors')
     __gsttemplates__ = tuple(
         Gst.PadTemplate.new(name, direction, Gst.PadPresence.ALWAYS, CAPS)
         for name, direction in (('sink', Gst.PadDirection.SINK), ('src', Gst.PadDirection.SRC)))

@@ -11,7 +11,7 @@ void describe (GstElementClass *klass, const ConsumerDescription &description)
   gst_element_class_add_pad_template (
       klass, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, src_caps));
   gst_element_class_set_static_metadata (klass, name, category, summary,
-                                         "The gst-cuda-integral-histogram authors");
+                                         "The gst-integralhist authors");
 }
 
 }  // namespace integralhist

@@ -36,5 +36,5 @@ static void gst_cuda_integral_hist_class_init (GstCudaIntegralHistClass *klass)
   gst_element_class_set_static_metadata (
       GST_ELEMENT_CLASS (klass), "CUDA integral histogram", "Filter/Analyzer/Video/Hardware",
       "Attaches the integral histogram of each video frame, computed with CUDA or on the CPU",
-      "The gst-cuda-integral-histogram authors");
+      "The gst-integralhist authors");
 }

@@ -48,5 +48,5 @@ static void gst_cuda_integral_image_class_init (GstCudaIntegralImageClass *klass
       GST_ELEMENT_CLASS (klass), "CUDA integral image", "Filter/Analyzer/Video/Hardware",
       "Attaches the summed-area table of each frame's luma or scores, computed with CUDA or on the "
       "CPU",
-      "The gst-cuda-integral-histogram authors");
+      "The gst-integralhist authors");
 }

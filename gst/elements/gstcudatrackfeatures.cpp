@@ -116,5 +116,5 @@ static void gst_cuda_track_features_class_init (GstCudaTrackFeaturesClass *klass
   gst_element_class_set_static_metadata (
       element_class, "Features to track by", "Filter/Analyzer/Video/Hardware",
       "Attaches all that integralhisttrack follows targets by, computed with CUDA or on the CPU",
-      "The gst-cuda-integral-histogram authors");
+      "The gst-integralhist authors");
 }

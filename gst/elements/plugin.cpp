@@ -23,6 +23,6 @@ static gboolean plugin_init (GstPlugin *plugin)
 }
 
 GST_PLUGIN_DEFINE (
-    GST_VERSION_MAJOR, GST_VERSION_MINOR, cudaintegralhist,
+    GST_VERSION_MAJOR, GST_VERSION_MINOR, integralhist,
     "Integral histograms and integral images of video frames, with CUDA or on the CPU", plugin_init,
     PACKAGE_VERSION, "LGPL", PACKAGE_NAME, PACKAGE_ORIGIN)

@@ -67,8 +67,7 @@ void ready_source_class_init (ReadySourceClass *klass)
   gst_element_class_add_pad_template (
       element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
   gst_element_class_set_static_metadata (element_class, "Ready source", "Source/Video",
-                                         "Ready-made frames",
-                                         "The gst-cuda-integral-histogram authors");
+                                         "Ready-made frames", "The gst-integralhist authors");
   GST_BASE_SRC_CLASS (klass)->set_caps = ready_source_set_caps;
   GST_BASE_SRC_CLASS (klass)->decide_allocation = ready_source_decide_allocation;
   GST_PUSH_SRC_CLASS (klass)->fill = ready_source_fill;
@@ -125,8 +124,7 @@ void counting_sink_class_init (CountingSinkClass *klass)
   gst_element_class_add_pad_template (
       element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_CAPS_ANY));
   gst_element_class_set_static_metadata (element_class, "Counting sink", "Sink/Video",
-                                         "Counts frames",
-                                         "The gst-cuda-integral-histogram authors");
+                                         "Counts frames", "The gst-integralhist authors");
   G_OBJECT_CLASS (klass)->finalize = counting_sink_finalize;
   GST_BASE_SINK_CLASS (klass)->render = counting_sink_render;
   GST_BASE_SINK_CLASS (klass)->stop = counting_sink_stop;

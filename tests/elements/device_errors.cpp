@@ -18,7 +18,7 @@ bool is_ours (GstMessage *message)
           : nullptr;
   return factory
          && g_strcmp0 (gst_plugin_feature_get_plugin_name (GST_PLUGIN_FEATURE (factory)),
-                       "cudaintegralhist")
+                       "integralhist")
                 == 0;
 }
 

@@ -188,7 +188,7 @@ class Trials:
         while message := bus.timed_pop_filtered(wait, kinds):
             if message.type == self.gst.MessageType.EOS:
                 return
-            if message.src.get_factory().get_plugin_name() == 'cudaintegralhist':
+            if message.src.get_factory().get_plugin_name() == 'integralhist':
                 yield message.parse_error()[0].message
 
     def end(self, pipeline, first=''):

@@ -71,7 +71,7 @@ class PkgConfig(unittest.TestCase):
 class Inspect(unittest.TestCase):
     def test_plugin(self):
         said = output('gst-inspect-1.0', 'cudaintegralhist')
-        self.assertRegex(said, r'Origin URL\s+gst-cuda-integral-histogram\n')
+        self.assertRegex(said, r'Origin URL\s+gst-integralhist\n')
         self.assertRegex(said, rf'Version\s+{re.escape(VERSION)}\.')
 
     def test_exists(self):
@@ -113,7 +113,7 @@ class Install(unittest.TestCase):
             output('meson', 'setup', place, ROOT, '-Dcuda=disabled')
             targets = json.loads(output('meson', 'introspect', '--targets', place))
             self.assertEqual([t['name'] for t in targets if t['type'] == 'executable'], [])
-            self.assertIn('gstcudaintegralhist', [t['name'] for t in targets])
+            self.assertIn('gstintegralhist', [t['name'] for t in targets])
 
 
 if __name__ == '__main__':
