@@ -56,6 +56,7 @@ private:
 };
 
 extern const char *const kReadableCaps;  // what an element can read, for pad templates
+extern const char *const kCanvasCaps;    // CUDA memory that it can draw on; may be empty
 extern const int kMapCuda;               // the flag that maps CUDA memory where it lies
 
 }  // namespace integralhist

@@ -16,6 +16,9 @@
  * that are inside of the frame. Windows lie `step` pixels apart, and every pixel shows the nearest
  * one. On a frame that was scaled behind cudaintegralhist, they are windows of the original.
  *
+ * Frames in CUDA memory are drawn on where they lie, in their own format: with mode=gray and
+ * mode=heat the map covers them.
+ *
  * With mode=blend the colours are laid over the frame: the more alike, the more of them. There and
  * with mode=heat a small bar shows which colour is 0 and which is 1.
  *
@@ -47,10 +50,12 @@
 #include <gst/video/gstvideofilter.h>
 
 #include "consumer_element.hpp"
+#include "cuda_drawing.hpp"
 #include "likelihood_model.hpp"
 #include "likelihood_picture.hpp"
 #include "mapped_frame.hpp"
 #include "messages.hpp"
+#include "overlay_canvas.hpp"
 #include "parse.hpp"
 #include "properties.hpp"
 
@@ -82,6 +87,7 @@ struct State {
   guint64 known_changes = 0;   // LikelihoodProperties::model_changes when it was taken
   std::vector<gfloat> values;  // of the map, kept for its memory
   LikelihoodPicture picture;
+  CudaDrawing cuda;
 };
 
 GType mode_get_type ()
@@ -229,20 +235,36 @@ static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProp
 
 // GstVideoFilter
 
+/// Computes the map of a frame that carries a histogram. Returns false where there is none to show
+/// yet.
+static Expected<bool> make_map (GstIntegralHistLikelihood *self,
+                                const LikelihoodProperties &properties, GstBuffer *buffer,
+                                const GstVideoRectangle &area)
+{
+  State &state = *self->state;
+  TRY (Element::table ().check (properties));
+  const bool gap = GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP);
+  if (GstIntegralHistogramMeta *meta = state.consumer.find (buffer, properties.feature))
+    TRY (compute (self, properties, buffer, meta, area.w, area.h));
+  else if (!gap)
+    TRY (state.consumer.note_missing (GST_BASE_TRANSFORM (self)));
+  return state.picture.has_map ();
+}
+
+static bool shows_scale (const LikelihoodProperties &properties)
+{
+  const bool is_frame_alone = properties.mode == Mode::blend && properties.opacity == 0;
+  return properties.scale && properties.mode != Mode::gray && !is_frame_alone;
+}
+
 static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVideoFrame *in,
                                          GstVideoFrame *out)
 {
   State &state = *self->state;
   const LikelihoodProperties properties = Element::properties_of (self);
-  TRY (Element::table ().check (properties));
   const GstVideoRectangle area = TRY (frame_area (in->buffer, GST_VIDEO_FILTER (self)->in_info));
-  const bool gap = GST_BUFFER_FLAG_IS_SET (in->buffer, GST_BUFFER_FLAG_GAP);
-  if (GstIntegralHistogramMeta *meta = state.consumer.find (in->buffer, properties.feature))
-    TRY (compute (self, properties, in->buffer, meta, area.w, area.h));
-  else if (!gap)
-    TRY (state.consumer.note_missing (GST_BASE_TRANSFORM (self)));
-  if (!state.picture.has_map ())
-    return GST_BASE_TRANSFORM_FLOW_DROPPED;  // there is no map to show yet
+  if (!TRY (make_map (self, properties, in->buffer, area)))
+    return GST_BASE_TRANSFORM_FLOW_DROPPED;
   // the caps decide, as the mode may just have changed
   if (GST_VIDEO_FRAME_FORMAT (out) == GST_VIDEO_FORMAT_GRAY8) {
     state.picture.paint_gray (*out);
@@ -252,9 +274,32 @@ static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVid
     state.picture.paint_heat (*out);
   else
     TRY (state.picture.paint_blend (*in, area, properties.opacity, *out));
-  const bool is_frame_alone = properties.mode == Mode::blend && properties.opacity == 0;
-  if (properties.scale && !is_frame_alone)
+  if (shows_scale (properties))
     LikelihoodPicture::draw_scale (*out);
+  return GST_FLOW_OK;
+}
+
+/// Lays the map over a frame in CUDA memory.
+static Expected<GstFlowReturn> draw_map (GstIntegralHistLikelihood *self, GstBuffer *buffer)
+{
+  State &state = *self->state;
+  const GstVideoInfo &info = GST_VIDEO_FILTER (self)->in_info;
+  const LikelihoodProperties properties = Element::properties_of (self);
+  const GstVideoRectangle area = TRY (frame_area (buffer, info));
+  if (!TRY (make_map (self, properties, buffer, area)))
+    return GST_BASE_TRANSFORM_FLOW_DROPPED;
+  const LevelColours colours = properties.mode == Mode::gray   ? gray_levels ()
+                               : properties.mode == Mode::heat ? heat_levels ()
+                                                               : blend_levels (properties.opacity);
+  const LevelPicture map = state.picture.over (area, colours);
+  DrawingList list;
+  if (const auto scale = LevelScale::of (area.w, area.h); scale && shows_scale (properties)) {
+    GstVideoRectangle place = scale->place;
+    place.x += area.x;
+    place.y += area.y;
+    TRY (list.blend (scale->pixels, place));
+  }
+  TRY (state.cuda.draw (buffer, info, &map, list.drawings ()));
   return GST_FLOW_OK;
 }
 
@@ -282,10 +327,20 @@ static GstFlowReturn gst_integral_hist_likelihood_transform (GstBaseTransform *t
   return GST_BASE_TRANSFORM_CLASS (parent_class)->transform (trans, in, out);
 }
 
-static gboolean gst_integral_hist_likelihood_set_info (GstVideoFilter *filter, GstCaps *,
+static GstFlowReturn gst_integral_hist_likelihood_transform_ip (GstBaseTransform *trans,
+                                                                GstBuffer *buffer)
+{
+  const auto flow = draw_map (GST_INTEGRAL_HIST_LIKELIHOOD (trans), buffer);
+  if (flow)
+    return *flow;
+  return post_error_of_consumer (trans, buffer, flow.error ());
+}
+
+static gboolean gst_integral_hist_likelihood_set_info (GstVideoFilter *filter, GstCaps *in_caps,
                                                        GstVideoInfo *, GstCaps *, GstVideoInfo *)
 {
   Element::state_of (filter).picture.forget_formats ();
+  gst_base_transform_set_in_place (GST_BASE_TRANSFORM (filter), is_cuda (in_caps));
   return TRUE;
 }
 
@@ -297,6 +352,7 @@ static gboolean gst_integral_hist_likelihood_stop (GstBaseTransform *trans)
   state.model = {};
   state.values = {};
   state.picture = {};
+  state.cuda.clear ();
   return TRUE;
 }
 
@@ -309,18 +365,22 @@ static gboolean gst_integral_hist_likelihood_sink_event (GstBaseTransform *trans
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
 }
 
-/// Changes the pixels' format only.
+/// Changes the format of pixels in system memory only.
 static GstCaps *gst_integral_hist_likelihood_transform_caps (GstBaseTransform *trans,
                                                              GstPadDirection direction,
                                                              GstCaps *caps, GstCaps *filter)
 {
   const char *format = Element::properties_of (trans).mode == Mode::gray ? "GRAY8" : "BGRx";
-  GstCaps *other = gst_caps_copy (caps);
+  GstCaps *other = gst_caps_new_empty (), *in_place = gst_caps_new_empty ();
+  for (guint i = 0; i < gst_caps_get_size (caps); i++) {
+    g_autoptr (GstCaps) one = gst_caps_copy_nth (caps, i);
+    gst_caps_append (is_cuda (one) ? in_place : other, g_steal_pointer (&one));
+  }
   if (direction == GST_PAD_SRC) {
     g_autoptr (GstCaps) made =
         gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING, format, nullptr);
     gst_caps_take (&other, gst_caps_make_writable (
-                               gst_caps_intersect_full (caps, made, GST_CAPS_INTERSECT_FIRST)));
+                               gst_caps_intersect_full (other, made, GST_CAPS_INTERSECT_FIRST)));
   }
   for (guint i = 0; i < gst_caps_get_size (other); i++) {
     GstStructure *structure = gst_caps_get_structure (other, i);
@@ -328,9 +388,10 @@ static GstCaps *gst_integral_hist_likelihood_transform_caps (GstBaseTransform *t
     if (direction == GST_PAD_SINK)
       gst_structure_set (structure, "format", G_TYPE_STRING, format, nullptr);
   }
+  gst_caps_append (in_place, other);
   if (filter)
-    gst_caps_take (&other, gst_caps_intersect_full (filter, other, GST_CAPS_INTERSECT_FIRST));
-  return other;
+    gst_caps_take (&in_place, gst_caps_intersect_full (filter, in_place, GST_CAPS_INTERSECT_FIRST));
+  return in_place;
 }
 
 /// Keeps metas about places in the frame, which hold for the picture too.
@@ -374,8 +435,9 @@ static void gst_integral_hist_likelihood_class_init (GstIntegralHistLikelihoodCl
   GST_DEBUG_CATEGORY_INIT (category, "integralhistlikelihood", 0, "likelihood maps as pictures");
 
   g_autoptr (GstCaps) sink_caps =
-      gst_caps_from_string (GST_VIDEO_CAPS_MAKE (GST_VIDEO_FORMATS_ALL));
-  g_autoptr (GstCaps) src_caps = gst_caps_from_string (GST_VIDEO_CAPS_MAKE ("{ BGRx, GRAY8 }"));
+      with_canvas_caps (gst_caps_from_string (GST_VIDEO_CAPS_MAKE (GST_VIDEO_FORMATS_ALL)));
+  g_autoptr (GstCaps) src_caps =
+      with_canvas_caps (gst_caps_from_string (GST_VIDEO_CAPS_MAKE ("{ BGRx, GRAY8 }")));
   Element::init_class (klass,
                        { "Integral histogram likelihood", "Filter/Effect/Video",
                          "Shows where video frames look like a model, by their integral histograms",
@@ -387,6 +449,7 @@ static void gst_integral_hist_likelihood_class_init (GstIntegralHistLikelihoodCl
   trans_class->transform_caps = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_caps);
   trans_class->transform_meta = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_meta);
   trans_class->transform = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform);
+  trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_ip);
   auto *filter_class = GST_VIDEO_FILTER_CLASS (klass);
   filter_class->set_info = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_set_info);
   filter_class->transform_frame = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_frame);

@@ -3,11 +3,11 @@
  * SECTION:element-integralhistoverlay
  * @title: integralhistoverlay
  *
- * Draws on raw video, in place: each #GstVideoRegionOfInterestMeta of a frame as a box with its
- * type, its id and the confidence of a tracker, and where tracks have been of late. Bar charts of
- * the boxes' histograms stand side by side along an edge, where the frame carries a
- * #GstIntegralHistogramMeta; bars of hue, hue-saturation, hsv, rgb and ycbcr have the colours of
- * their bins. A frame with nothing to draw passes as it is.
+ * Draws on raw video, in place, also in CUDA memory: each #GstVideoRegionOfInterestMeta of a frame
+ * as a box with its type, its id and the confidence of a tracker, and where tracks have been of
+ * late. Bar charts of the boxes' histograms stand side by side along an edge, where the frame
+ * carries a #GstIntegralHistogramMeta; bars of hue, hue-saturation, hsv, rgb and ycbcr have the
+ * colours of their bins. A frame with nothing to draw passes as it is.
  *
  * ## Example launch line
  * |[
@@ -27,8 +27,10 @@
 #include "bin_colours.hpp"
 #include "consumer_element.hpp"
 #include "counted.hpp"
+#include "cuda_drawing.hpp"
 #include "mapped_frame.hpp"
 #include "messages.hpp"
+#include "overlay_canvas.hpp"
 #include "overlay_painter.hpp"
 #include "parse.hpp"
 #include "properties.hpp"
@@ -91,6 +93,8 @@ struct State {
 
   // of the streaming thread
   GstVideoInfo info = {};
+  bool is_cuda = false;  // frames are in CUDA memory
+  CudaDrawing cuda;
   std::string parsed_text;                 // regions of the last frame's OverlayProperties,
   std::vector<GstVideoRectangle> regions;  // parsed
   std::map<gint, Trail> trails;            // by id
@@ -275,13 +279,10 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
   return painter.charts (boxes, state.current.labels, name, chart_of);
 }
 
-static Expected<> draw (GstIntegralHistOverlay *self, GstBuffer *buffer)
+static Expected<> paint (GstIntegralHistOverlay *self, OverlayCanvas &canvas, GstBuffer *buffer)
 {
   State &state = *self->state;
-  MappedFrame frame = TRY (MappedFrame::map (
-      buffer, state.info, int (GST_MAP_READWRITE) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF)));
-  TRY (check_planes (frame.video ()));
-  OverlayPainter painter (frame.video (), frame.area, state.current.line_width);
+  OverlayPainter painter (canvas, state.info, state.area, state.current.line_width);
   for (const auto &[id, trail] : state.trails)
     if (is_in_frame (state, trail))
       painter.trail (trail.points, colour_of (id),
@@ -295,12 +296,29 @@ static Expected<> draw (GstIntegralHistOverlay *self, GstBuffer *buffer)
   return painter.outcome ();
 }
 
+static Expected<> draw (GstIntegralHistOverlay *self, GstBuffer *buffer)
+{
+  State &state = *self->state;
+  if (state.is_cuda) {
+    DrawingList list;
+    TRY (paint (self, list, buffer));
+    return state.cuda.draw (buffer, state.info, nullptr, list.drawings ());
+  }
+  MappedFrame frame = TRY (MappedFrame::map (
+      buffer, state.info, int (GST_MAP_READWRITE) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF)));
+  TRY (check_planes (frame.video ()));
+  SystemCanvas canvas (frame.video ());
+  return paint (self, canvas, buffer);
+}
+
 // GstBaseTransform
 
 static gboolean gst_integral_hist_overlay_stop (GstBaseTransform *trans)
 {
-  Element::state_of (trans).trails.clear ();
-  Element::state_of (trans).absence_logged = false;
+  State &state = Element::state_of (trans);
+  state.trails.clear ();
+  state.absence_logged = false;
+  state.cuda.clear ();
   return TRUE;
 }
 
@@ -317,6 +335,7 @@ static gboolean gst_integral_hist_overlay_set_caps (GstBaseTransform *trans, Gst
   if (!state.info.finfo || !gst_video_info_is_equal (&info, &state.info))
     state.trails.clear ();
   state.info = info;
+  state.is_cuda = is_cuda (in_caps);
   return TRUE;
 }
 
@@ -369,14 +388,14 @@ static void gst_integral_hist_overlay_init (GstIntegralHistOverlay *self)
   gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
 }
 
-/// Raw video in system memory, of all formats that can be drawn on.
+/// Raw video of all formats that can be drawn on.
 static GstCaps *paintable_caps ()
 {
   std::vector<GstVideoFormat> formats;
   guint n;
   const GstVideoFormat *all = gst_video_formats_raw (&n);
   std::copy_if (all, all + n, std::back_inserter (formats), can_paint);
-  return gst_video_make_raw_caps (formats.data (), guint (formats.size ()));
+  return with_canvas_caps (gst_video_make_raw_caps (formats.data (), guint (formats.size ())));
 }
 
 static void gst_integral_hist_overlay_class_init (GstIntegralHistOverlayClass *klass)

@@ -52,7 +52,54 @@ void mix_row (guint8 *out, const guint8 *row, gsize bytes)
       out[c] = guint8 ((out[c] * (255 - row[i + 3]) + row[c] * row[i + 3] + 127) / 255);
 }
 
+/// Returns a colour, premultiplied by an alpha of 0 to 255.
+inthist::Argb argb (const Bgrx &colour, guint alpha)
+{
+  const auto part = [alpha] (guint8 value) { return (value * alpha + 127) / 255; };
+  return alpha << 24 | part (colour[2]) << 16 | part (colour[1]) << 8 | part (colour[0]);
+}
+
+inthist::Argb opaque (const Bgrx &colour)
+{
+  return argb (colour, 255);
+}
+
+/// Returns how much of a level's colour is seen, 0 to 255.
+guint8 opacity_of (double opacity, int level)
+{
+  return guint8 (std::lround (opacity * level));
+}
+
+template <class ColourOf>
+LevelColours each_level (ColourOf &&colour_of)
+{
+  LevelColours colours;
+  for (int level = 0; level < 256; level++)
+    colours[gsize (level)] = colour_of (level);
+  return colours;
+}
+
 }  // namespace
+
+LevelColours gray_levels ()
+{
+  return each_level ([] (int level) {
+    const auto gray = guint8 (level);
+    return opaque ({ gray, gray, gray, 255 });
+  });
+}
+
+LevelColours heat_levels ()
+{
+  return each_level ([] (int level) { return opaque (kColours[gsize (level)]); });
+}
+
+LevelColours blend_levels (double opacity)
+{
+  return each_level ([opacity] (int level) {
+    return argb (kColours[gsize (level)], opacity_of (opacity, level));
+  });
+}
 
 MapSide::MapSide (int pixels, int of_frame, guint window_of_frame, guint step_of_frame)
     : pixels (pixels)
@@ -144,29 +191,39 @@ Expected<> LikelihoodPicture::paint_blend (const GstVideoFrame &in, const GstVid
       out,
       [opacity] (guint8 level) {
         Bgrx pixel = kColours[level];
-        pixel[3] = guint8 (std::lround (opacity * level));
+        pixel[3] = opacity_of (opacity, level);
         return pixel;
       },
       mix_row);
   return {};
 }
 
-void LikelihoodPicture::draw_scale (GstVideoFrame &out)
+LevelPicture LikelihoodPicture::over (const GstVideoRectangle &area, const LevelColours &colours)
 {
-  const int width = GST_VIDEO_FRAME_WIDTH (&out), height = GST_VIDEO_FRAME_HEIGHT (&out);
+  const auto nearest = [] (const MapSide &side, std::vector<int> &pixels, int length) {
+    pixels.resize (gsize (length));
+    for (int i = 0; i < length; i++)
+      pixels[gsize (i)] = side.nearest (i, length);
+  };
+  nearest (x_, columns_, area.w);
+  nearest (y_, rows_, area.h);
+  return { levels_, x_.windows, columns_, rows_, colours, area.x, area.y };
+}
+
+std::optional<LevelScale> LevelScale::of (int width, int height)
+{
   if (width < 160 || height < 120)
-    return;
+    return {};
   // the digits, of three by five points each, the left one of a row in the highest bit
   constexpr int kZero[] = { 7, 5, 5, 5, 7 }, kOne[] = { 2, 6, 2, 2, 7 };
-  constexpr Bgrx kPanel = { 40, 40, 40, 255 }, kInk = { 255, 255, 255, 255 };
+  constexpr inthist::Argb kPanel = 0xff282828, kInk = 0xffffffff;
   const int dot = std::clamp (height / 240, 1, width / 84), gap = 3 * dot, tall = 5 * dot,
             digit = 3 * dot;
-  const int bar = width / 4, all = bar + 2 * digit + 4 * gap;
-  const int left = width - all - gap, top = height - tall - 3 * gap;
-  const auto put = [&] (int x, int y, const Bgrx &colour) {
-    std::ranges::copy (colour, static_cast<guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&out, 0))
-                                   + gssize (top + y) * GST_VIDEO_FRAME_PLANE_STRIDE (&out, 0)
-                                   + gssize (left + x) * 4);
+  const int bar = width / 4, all = bar + 2 * digit + 4 * gap, high = tall + 2 * gap;
+  LevelScale scale = { { width - all - gap, height - high - gap, all, high }, {} };
+  scale.pixels.assign (gsize (all) * gsize (high), kPanel);
+  const auto put = [&] (int x, int y, inthist::Argb colour) {
+    scale.pixels[gsize (y) * gsize (all) + gsize (x)] = colour;
   };
   const auto write = [&] (const int (&rows)[5], int at) {
     for (int y = 0; y < tall; y++)
@@ -174,14 +231,26 @@ void LikelihoodPicture::draw_scale (GstVideoFrame &out)
         if (rows[y / dot] & (4 >> (x / dot)))
           put (at + x, gap + y, kInk);
   };
-  for (int y = 0; y < tall + 2 * gap; y++)
-    for (int x = 0; x < all; x++)
-      put (x, y, kPanel);
   for (int y = gap; y < gap + tall; y++)
     for (int x = 0; x < bar; x++)
-      put (2 * gap + digit + x, y, kColours[gsize (x * 255 / (bar - 1))]);
+      put (2 * gap + digit + x, y, opaque (kColours[gsize (x * 255 / (bar - 1))]));
   write (kZero, gap);
   write (kOne, 3 * gap + digit + bar);
+  return scale;
+}
+
+void LikelihoodPicture::draw_scale (GstVideoFrame &out)
+{
+  const auto scale = LevelScale::of (GST_VIDEO_FRAME_WIDTH (&out), GST_VIDEO_FRAME_HEIGHT (&out));
+  if (!scale)
+    return;
+  const GstVideoRectangle &at = scale->place;
+  for (int y = 0; y < at.h; y++) {
+    auto *to = static_cast<guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&out, 0))
+               + gssize (at.y + y) * GST_VIDEO_FRAME_PLANE_STRIDE (&out, 0) + gssize (at.x) * 4;
+    for (int x = 0; x < at.w; x++, to += 4)
+      GST_WRITE_UINT32_LE (to, scale->pixels[gsize (y) * gsize (at.w) + gsize (x)]);
+  }
 }
 
 }  // namespace integralhist

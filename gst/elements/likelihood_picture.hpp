@@ -6,10 +6,11 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include <gst/integralhist/error.hpp>
+#include <gst/integralhist/device_canvas.hpp>
 #include <gst/integralhist/gstintegralhistogramquery.h>
 #include <gst/video/video.h>
 
@@ -31,6 +32,21 @@ struct MapSide {
   int nearest (int pixel, int length) const;
 };
 
+/// Pixels to lay over a frame for each level.
+using LevelColours = std::array<inthist::Argb, 256>;
+LevelColours gray_levels ();
+LevelColours heat_levels ();
+LevelColours blend_levels (double opacity);
+
+/// A bar with the colours of 0 to 1, and where it lies on a frame.
+struct LevelScale {
+  GstVideoRectangle place;
+  std::vector<inthist::Argb> pixels;
+
+  /// Returns none for a frame that is too small.
+  static std::optional<LevelScale> of (int width, int height);
+};
+
 class LikelihoodPicture {
 public:
   /// Takes the map to paint from now on: a value of each window, row by row.
@@ -48,7 +64,10 @@ public:
   /// Forgets the formats of frames, which new caps change.
   void forget_formats () { converter_.reset (); }
 
-  /// Draws a bar with the colours of 0 to 1 in the lower right corner of a frame of BGRx.
+  /// Returns the map to lay over a rectangle of a frame, until the next one is made.
+  LevelPicture over (const GstVideoRectangle &area, const LevelColours &colours);
+
+  /// Draws the scale on a frame of BGRx.
   static void draw_scale (GstVideoFrame &out);
 
 private:
@@ -56,7 +75,8 @@ private:
   void each_row (GstVideoFrame &frame, PixelOf &&pixel_of, Paint &&paint) const;
 
   MapSide x_, y_;
-  std::vector<guint8> levels_;  // how alike the windows are, row by row
+  std::vector<guint8> levels_;       // how alike the windows are, row by row
+  std::vector<int> columns_, rows_;  // of each pixel of an area
   std::unique_ptr<GstVideoConverter, void (*) (GstVideoConverter *)> converter_ = {
     nullptr, gst_video_converter_free
   };

@@ -7,6 +7,7 @@
 namespace integralhist {
 
 const char *const kReadableCaps = GST_VIDEO_CAPS_MAKE (INTEGRALHIST_SYSTEM_FORMATS);
+const char *const kCanvasCaps = "EMPTY";
 const int kMapCuda = 0;
 
 void CudaDevice::set_context (GstElement *, GstContext *, int) {}

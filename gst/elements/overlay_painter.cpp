@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -84,41 +83,6 @@ void each_tile (const Box &box, gint64 size, Visit &&visit)
       visit (Box{ x, y, std::min (box.right () - x, size), std::min (box.bottom () - y, size) });
 }
 
-/// The part of the frame around the box as a frame of its own, and the box in it: blending unpacks
-/// and packs whole rows of what it blends to.
-GstVideoFrame part_of (const GstVideoFrame &frame, Box &box)
-{
-  constexpr gint64 kStep = 16;  // a multiple of what the samples of any chroma plane cover
-  GstVideoFrame part = frame;
-  const GstVideoFormatInfo *format = frame.info.finfo;
-  // an unused byte would be taken for alpha, which the formula for premultiplied pixels does not
-  // look at
-  if (!GST_VIDEO_FORMAT_INFO_HAS_ALPHA (format))
-    part.info.flags = GstVideoFlags (part.info.flags | GST_VIDEO_FLAG_PREMULTIPLIED_ALPHA);
-  const bool is_plain =
-      std::all_of (format->pixel_stride, format->pixel_stride + format->n_components,
-                   [] (int bytes) { return bytes > 0; });
-  if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX (format) || !is_plain)
-    return part;  // its pixels are not one after another
-  const gint64 x = box.x / kStep * kStep, y = box.y / kStep * kStep;
-  for (guint p = 0; p < GST_VIDEO_FORMAT_INFO_N_PLANES (format); p++)
-    for (guint c = 0; c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format); c++)
-      if (GST_VIDEO_FORMAT_INFO_PLANE (format, c) == p) {
-        part.data[p] = static_cast<guint8 *> (frame.data[p])
-                       + (y >> GST_VIDEO_FORMAT_INFO_H_SUB (format, c))
-                             * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p)
-                       + (x >> GST_VIDEO_FORMAT_INFO_W_SUB (format, c))
-                             * GST_VIDEO_FORMAT_INFO_PSTRIDE (format, c);
-        break;
-      }
-  const auto up = [] (gint64 n) { return (n + kStep - 1) / kStep * kStep; };
-  part.info.width = int (std::min<gint64> (up (box.right ()), frame.info.width) - x);
-  part.info.height = int (std::min<gint64> (up (box.bottom ()), frame.info.height) - y);
-  box.x -= x;
-  box.y -= y;
-  return part;
-}
-
 }  // namespace
 
 Box visible (const Box &box, gint64 frame_width, gint64 frame_height)
@@ -129,16 +93,10 @@ Box visible (const Box &box, gint64 frame_width, gint64 frame_height)
   return width > 0 && height > 0 ? Box{ x, y, width, height } : Box{};
 }
 
-bool can_paint (GstVideoFormat format)
-{
-  const GstVideoFormatInfo *info = gst_video_format_get_info (format);
-  return info->pack_func && info->unpack_func && !GST_VIDEO_FORMAT_INFO_HAS_PALETTE (info);
-}
-
-OverlayPainter::OverlayPainter (const GstVideoFrame &picture, const GstVideoRectangle &area,
-                                unsigned line_width)
-    : picture_ (picture), area_ (area), width_ (area.w), height_ (area.h),
-      stretch_ (stretch_of (picture.info)),
+OverlayPainter::OverlayPainter (OverlayCanvas &canvas, const GstVideoInfo &info,
+                                const GstVideoRectangle &area, unsigned line_width)
+    : canvas_ (canvas), area_ (area), width_ (area.w), height_ (area.h),
+      stretch_ (stretch_of (info)),
       line_ (line_width ? line_width : std::max (std::lround (height_ / 360.0), 2l)),
       font_size_ (std::max (std::round (height_ / 45.0), 11.0)),
       font_ (nullptr, cairo_scaled_font_destroy)
@@ -411,56 +369,18 @@ void OverlayPainter::paint (const Box &box, const Draw &draw)
 Expected<> OverlayPainter::paint_tile (const Box &tile, const Draw &draw)
 {
   const int width = int (tile.width), height = int (tile.height), stride = 4 * width;
-  g_autoptr (GstBuffer) pixels =
-      gst_buffer_new_allocate (nullptr, gsize (stride) * height, nullptr);
-  GstMapInfo map;
-  if (!pixels || !gst_buffer_map (pixels, &map, GST_MAP_WRITE))
-    return error (Error::Kind::no_memory, "there is none to draw in");
-  std::memset (map.data, 0, map.size);
-  cairo_surface_t *surface =
-      cairo_image_surface_create_for_data (map.data, CAIRO_FORMAT_ARGB32, width, height, stride);
+  std::vector<inthist::Argb> pixels (gsize (width) * gsize (height));
+  cairo_surface_t *surface = cairo_image_surface_create_for_data (
+      reinterpret_cast<guint8 *> (pixels.data ()), CAIRO_FORMAT_ARGB32, width, height, stride);
   cairo_t *cr = cairo_create (surface);
   cairo_translate (cr, -double (tile.x), -double (tile.y));
   draw (cr);
   const cairo_status_t status = cairo_status (cr);
   cairo_destroy (cr);
   cairo_surface_destroy (surface);
-  gst_buffer_unmap (pixels, &map);
   if (status != CAIRO_STATUS_SUCCESS)
     return error (Error::Kind::failed, "cairo: ", cairo_status_to_string (status));
-  gst_buffer_add_video_meta (pixels, GST_VIDEO_FRAME_FLAG_NONE,
-                             GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB, guint (width),
-                             guint (height));
-  return blend (pixels, tile);
-}
-
-Expected<> OverlayPainter::blend (GstBuffer *pixels, const Box &box)
-{
-  Box at = { box.x + area_.x, box.y + area_.y, box.width, box.height };
-  GstVideoFrame part = part_of (picture_, at);
-  const auto rectangle_of = [&] (GstBuffer *buffer, GstVideoOverlayFormatFlags flags) {
-    return gst_video_overlay_rectangle_new_raw (buffer, int (at.x), int (at.y), guint (at.width),
-                                                guint (at.height), flags);
-  };
-  g_autoptr (GstVideoOverlayRectangle) rectangle =
-      rectangle_of (pixels, GST_VIDEO_OVERLAY_FORMAT_FLAG_PREMULTIPLIED_ALPHA);
-  // GstVideo's sums of premultiplied pixels pass 32 bits here
-  const GstVideoFormatInfo *format = picture_.info.finfo,
-                           *unpacked = gst_video_format_get_info (format->unpack_format);
-  if (GST_VIDEO_FORMAT_INFO_IS_RGB (format) && GST_VIDEO_FORMAT_INFO_HAS_ALPHA (format)
-      && GST_VIDEO_FORMAT_INFO_BITS (unpacked) == 16) {
-    GstBuffer *straight = gst_video_overlay_rectangle_get_pixels_unscaled_argb (
-        rectangle, GST_VIDEO_OVERLAY_FORMAT_FLAG_NONE);
-    GstVideoOverlayRectangle *premultiplied =
-        std::exchange (rectangle, rectangle_of (straight, GST_VIDEO_OVERLAY_FORMAT_FLAG_NONE));
-    gst_video_overlay_rectangle_unref (premultiplied);
-  }
-  g_autoptr (GstVideoOverlayComposition) composition =
-      gst_video_overlay_composition_new (rectangle);
-  if (!gst_video_overlay_composition_blend (composition, &part))
-    return error (Error::Kind::failed, "GstVideo cannot blend to ",
-                  GST_VIDEO_INFO_NAME (&picture_.info));
-  return {};
+  return canvas_.blend (pixels, { int (tile.x) + area_.x, int (tile.y) + area_.y, width, height });
 }
 
 }  // namespace integralhist

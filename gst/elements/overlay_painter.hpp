@@ -16,6 +16,8 @@
 #include <gst/integralhist/error.hpp>
 #include <gst/video/video.h>
 
+#include "overlay_canvas.hpp"
+
 namespace integralhist {
 
 struct Colour {
@@ -45,14 +47,13 @@ struct Chart {
 /// Returns the part of the box inside a frame of this size; all zero where there is none.
 Box visible (const Box &box, gint64 width, gint64 height);
 
-/// Returns whether GstVideo can blend to this format without touching the pixels beside.
-bool can_paint (GstVideoFormat format);
-
-/// Draws on one frame: the `area` of a picture that is mapped for reading and writing.
+/// Draws on one frame: the `area` of a picture.
 class OverlayPainter {
 public:
-  /// With a `line_width` of 0 lines are as wide as the frame's height asks for.
-  OverlayPainter (const GstVideoFrame &picture, const GstVideoRectangle &area, unsigned line_width);
+  /// The info says how wide pixels are. With a `line_width` of 0 lines are as wide as the frame's
+  /// height asks for.
+  OverlayPainter (OverlayCanvas &canvas, const GstVideoInfo &info, const GstVideoRectangle &area,
+                  unsigned line_width);
 
   /// Returns the first failure, after which nothing is drawn.
   const Expected<> &outcome () const { return outcome_; }
@@ -93,9 +94,8 @@ private:
   /// Calls `draw`, in coordinates of the frame, and keeps what falls into the box.
   void paint (const Box &box, const Draw &draw);
   Expected<> paint_tile (const Box &tile, const Draw &draw);
-  Expected<> blend (GstBuffer *pixels, const Box &box);
 
-  const GstVideoFrame &picture_;
+  OverlayCanvas &canvas_;
   const GstVideoRectangle area_;  // of the picture, that is the frame
   const int width_, height_;      // of the frame
   const double stretch_;          // pixels that are as wide as one is high

@@ -4,6 +4,7 @@
 GST_ELEMENT_REGISTER_DECLARE (cudaintegralhist)
 GST_ELEMENT_REGISTER_DECLARE (cudaintegralimage)
 GST_ELEMENT_REGISTER_DECLARE (cudatrackfeatures)
+GST_ELEMENT_REGISTER_DECLARE (integralhistkeepmetas)
 GST_ELEMENT_REGISTER_DECLARE (integralhistlikelihood)
 GST_ELEMENT_REGISTER_DECLARE (integralhistoverlay)
 GST_ELEMENT_REGISTER_DECLARE (integralhisttrack)
@@ -18,6 +19,7 @@ static gboolean plugin_init (GstPlugin *plugin)
   return GST_ELEMENT_REGISTER (cudaintegralhist, plugin)
          && GST_ELEMENT_REGISTER (cudaintegralimage, plugin)
          && GST_ELEMENT_REGISTER (cudatrackfeatures, plugin)
+         && GST_ELEMENT_REGISTER (integralhistkeepmetas, plugin)
          && GST_ELEMENT_REGISTER (integralhistlikelihood, plugin)
          && GST_ELEMENT_REGISTER (integralhisttrack, plugin);
 }

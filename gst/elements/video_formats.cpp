@@ -56,12 +56,14 @@ inthist::Channel channel_of (const GstVideoInfo &info, int component)
 {
   const GstVideoFormatInfo *const format = info.finfo;
   const bool packed = has_10_bits_of_32 (info);
+  const int words = GST_VIDEO_FORMAT_INFO_DEPTH (format, component) > 8 ? 2 : 1;
+  int offset = packed ? 0 : GST_VIDEO_FORMAT_INFO_POFFSET (format, component);
+  if (words == 2 && offset % 2 == 1)
+    offset *= 2;  // GStreamer 1.22 counts words where P010_10LE and P016_LE have Cr
   return { .plane = guint8 (GST_VIDEO_FORMAT_INFO_PLANE (format, component)),
-           .bytes = guint8 (packed                                                ? 4
-                            : GST_VIDEO_FORMAT_INFO_DEPTH (format, component) > 8 ? 2
-                                                                                  : 1),
+           .bytes = guint8 (packed ? 4 : words),
            .step = guint8 (GST_VIDEO_FORMAT_INFO_PSTRIDE (format, component)),
-           .offset = guint8 (packed ? 0 : GST_VIDEO_FORMAT_INFO_POFFSET (format, component)),
+           .offset = guint8 (offset),
            .shift = guint8 (shift_of (info, component)),
            .right = guint8 (GST_VIDEO_FORMAT_INFO_W_SUB (format, component)),
            .down = guint8 (GST_VIDEO_FORMAT_INFO_H_SUB (format, component)) };
@@ -139,6 +141,23 @@ inthist::PixelFormat pixel_format_of (const GstVideoInfo &info, inthist::Feature
   if (rgb != wants_rgb)
     format.transform = wants_rgb ? rgb_of_ycbcr (info) : ycbcr_of_rgb (info);
   return format;
+}
+
+inthist::Canvas canvas_of (const GstVideoFrame &picture)
+{
+  const GstVideoFormatInfo *const format = picture.info.finfo;
+  inthist::Canvas canvas = { .width = GST_VIDEO_FRAME_WIDTH (&picture),
+                             .height = GST_VIDEO_FRAME_HEIGHT (&picture),
+                             .is_rgb = bool (GST_VIDEO_FORMAT_INFO_IS_RGB (format)),
+                             .has_alpha = bool (GST_VIDEO_FORMAT_INFO_HAS_ALPHA (format)) };
+  for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES (&picture); p++) {
+    canvas.planes[p] = static_cast<guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&picture, p));
+    canvas.strides[p] = GST_VIDEO_FRAME_PLANE_STRIDE (&picture, p);
+  }
+  for (guint c = 0; c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format); c++)
+    canvas.samples[c] = { channel_of (picture.info, int (c)),
+                          guint8 (GST_VIDEO_FORMAT_INFO_DEPTH (format, c)) };
+  return canvas;
 }
 
 }  // namespace integralhist

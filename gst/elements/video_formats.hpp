@@ -3,6 +3,7 @@
 
 #include <gst/video/video.h>
 
+#include <kernels/blend.hpp>
 #include <kernels/pixel_format.hpp>
 
 namespace integralhist {
@@ -18,6 +19,11 @@ namespace integralhist {
   "Y444_16LE, YUY2, UYVY, " \
   "RGB, BGR, RGBx, BGRx, RGBA, BGRA, ARGB, ABGR, RGB10A2_LE, BGR10A2_LE }"
 
+/// Those of them that can be drawn on in CUDA memory.
+#define INTEGRALHIST_CANVAS_FORMATS \
+  "{ NV12, NV21, I420, YV12, Y42B, Y444, P010_10LE, P016_LE, I420_10LE, I422_10LE, I422_12LE, " \
+  "Y444_16LE, YUY2, UYVY, RGB, BGR, RGBx, BGRx, RGBA, BGRA, ARGB, ABGR }"
+
 /// Returns how the kernels read the first plane: luma unchanged (the top 8 bits of deeper samples),
 /// or the luma of RGB. RGB takes the colorimetry's matrix, or for RGB caps the one of its primaries
 /// (BT.709 where unknown). Ranges stay unchanged.
@@ -28,5 +34,8 @@ namespace integralhist {
 inthist::PixelFormat pixel_format_of (const GstVideoInfo &info,
                                       inthist::Feature feature = inthist::Feature::luma,
                                       const inthist::Quantization &quantization = {});
+
+/// Returns a mapped picture of INTEGRALHIST_CANVAS_FORMATS to draw on.
+inthist::Canvas canvas_of (const GstVideoFrame &picture);
 
 }  // namespace integralhist

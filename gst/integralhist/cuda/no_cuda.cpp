@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What callers need of CudaContext and pinned memory in builds without CUDA: there is no device.
+// What callers need of CUDA in builds without it: there is no device.
+#include "../device_canvas.hpp"
 #include "pinned_memory.hpp"
 
 namespace integralhist {
@@ -11,6 +12,11 @@ Expected<int> CudaContext::device_count ()
 }
 
 Expected<std::shared_ptr<CudaContext>> CudaContext::primary (int)
+{
+  return error (Error::Kind::no_device, kNoCuda);
+}
+
+Expected<std::unique_ptr<DeviceCanvas>> make_device_canvas (std::shared_ptr<CudaContext>)
 {
   return error (Error::Kind::no_device, kNoCuda);
 }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What an OverlayPainter draws on: a picture in system memory, by GstVideo, or one in a GPU's.
+#pragma once
+
+#include <vector>
+
+#include <gst/integralhist/device_canvas.hpp>
+#include <gst/video/video.h>
+
+namespace integralhist {
+
+class OverlayCanvas {
+public:
+  virtual ~OverlayCanvas () = default;
+  /// Lays pixels over a rectangle inside of the picture, row by row without gaps: premultiplied, as
+  /// cairo's.
+  virtual Expected<> blend (std::span<const inthist::Argb> pixels,
+                            const GstVideoRectangle &place) = 0;
+};
+
+/// Returns whether GstVideo can blend to this format without touching the pixels beside.
+bool can_paint (GstVideoFormat format);
+
+/// A picture in system memory that is mapped for reading and writing.
+class SystemCanvas final : public OverlayCanvas {
+public:
+  explicit SystemCanvas (const GstVideoFrame &picture) : picture_ (picture) {}
+
+  Expected<> blend (std::span<const inthist::Argb> pixels, const GstVideoRectangle &place) override;
+
+private:
+  const GstVideoFrame &picture_;
+};
+
+/// Keeps what is drawn until a GPU draws it.
+class DrawingList final : public OverlayCanvas {
+public:
+  Expected<> blend (std::span<const inthist::Argb> pixels, const GstVideoRectangle &place) override
+  {
+    all_.push_back ({ place.x, place.y, place.w, place.h, pixels_.size () });
+    pixels_.insert (pixels_.end (), pixels.begin (), pixels.end ());
+    return {};
+  }
+  Drawings drawings () const { return { all_, pixels_ }; }
+
+private:
+  std::vector<inthist::Drawing> all_;
+  std::vector<inthist::Argb> pixels_;
+};
+
+}  // namespace integralhist

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <numeric>
+
+#include "../device_canvas.hpp"
+#include "cuda_error.hpp"
+#include "cuda_event.hpp"
+#include "in_context.hpp"
+
+namespace integralhist {
+namespace {
+
+using namespace inthist::cuda;
+
+/// What a frame's drawings take. The host writes its part anew when the device has read it.
+struct Staged {
+  GrowingPinnedMemory here;
+  GrowingDeviceMemory there;
+  EventOwner drawn;
+};
+
+/// Arrays one behind the other, where a device reads 8-byte words.
+class Layout {
+public:
+  template <class T, std::size_t kSize>
+  std::size_t add (std::span<T, kSize> array)
+  {
+    const std::size_t at = bytes_;
+    bytes_ += inthist::round_up (array.size_bytes (), 16);
+    parts_.push_back ({ at, array.data (), array.size_bytes () });
+    return at;
+  }
+  std::size_t bytes () const { return bytes_; }
+  void write (std::byte *to) const
+  {
+    for (const Part &part : parts_)
+      if (part.bytes > 0)
+        std::memcpy (to + part.at, part.from, part.bytes);
+  }
+
+private:
+  struct Part {
+    std::size_t at;
+    const void *from;
+    std::size_t bytes;
+  };
+  std::vector<Part> parts_;
+  std::size_t bytes_ = 0;
+};
+
+class CudaCanvas final : public DeviceCanvas {
+public:
+  explicit CudaCanvas (Context context) : context_ (context), own_ (std::move (context)) {}
+
+  Expected<> draw (const inthist::Canvas &picture, const LevelPicture *map,
+                   const Drawings &drawings, inthist::Stream stream) override
+  {
+    return on (*context_, [&] () -> Expected<> {
+      TRY (enqueue (picture, map, drawings, stream));
+      return {};
+    });
+  }
+
+private:
+  struct Own {
+    StreamOwner stream;
+    std::array<Staged, 3> staged;  // frames whose drawings may be on their way
+    std::size_t turn = 0;
+  };
+
+  CudaExpected<> enqueue (const inthist::Canvas &picture, const LevelPicture *map,
+                          const Drawings &drawings, inthist::Stream given)
+  {
+    if (!own_->stream && !given)
+      own_->stream = TRY (make_stream ());
+    const cudaStream_t stream = given ? given : own_->stream.get ();
+    Staged &staged = own_->staged[own_->turn++ % own_->staged.size ()];
+    if (staged.drawn)
+      TRY (await (staged.drawn.get ()));
+    else
+      staged.drawn = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
+
+    // drawings in the order of their layers, which are runs of them then
+    const std::vector<int> layers = layers_of (drawings.all);
+    std::vector<std::size_t> order (layers.size ());
+    std::iota (order.begin (), order.end (), 0);
+    std::ranges::stable_sort (order, {}, [&] (std::size_t i) { return layers[i]; });
+    std::vector<inthist::Drawing> sorted;
+    for (const std::size_t i : order)
+      sorted.push_back (drawings.all[i]);
+
+    Layout layout;
+    const std::size_t all = layout.add (std::span (sorted)), pixels = layout.add (drawings.pixels);
+    std::size_t levels = 0, columns = 0, rows = 0, colours = 0;
+    if (map) {
+      levels = layout.add (map->levels);
+      columns = layout.add (map->columns);
+      rows = layout.add (map->rows);
+      colours = layout.add (map->colours);
+    }
+    if (layout.bytes () == 0)
+      return {};
+    TRY (staged.here.reserve (layout.bytes ()));
+    TRY (staged.there.reserve (layout.bytes ()));
+    layout.write (staged.here.get ());
+    std::byte *const there = staged.there.get ();
+    TRY (check (cudaMemcpyAsync (there, staged.here.get (), layout.bytes (), cudaMemcpyHostToDevice,
+                                 stream)));
+    if (map)
+      TRY (check (inthist::cuda::blend (
+          picture,
+          inthist::LevelMap{ reinterpret_cast<const std::uint8_t *> (there + levels), map->stride,
+                             reinterpret_cast<const int *> (there + columns),
+                             reinterpret_cast<const int *> (there + rows),
+                             reinterpret_cast<const inthist::Argb *> (there + colours), map->x,
+                             map->y, int (map->columns.size ()), int (map->rows.size ()) },
+          stream)));
+    for (std::size_t first = 0, end; first < order.size (); first = end) {
+      for (end = first; end < order.size () && layers[order[end]] == layers[order[first]];)
+        end++;
+      TRY (check (inthist::cuda::blend (
+          picture, reinterpret_cast<const inthist::Drawing *> (there + all) + first,
+          int (end - first), reinterpret_cast<const inthist::Argb *> (there + pixels), stream)));
+    }
+    TRY (check (cudaEventRecord (staged.drawn.get (), stream)));
+    if (!given)
+      TRY (await (staged.drawn.get ()));
+    return {};
+  }
+
+  const Context context_;
+  InContext<Own> own_;
+};
+
+}  // namespace
+
+Expected<std::unique_ptr<DeviceCanvas>> make_device_canvas (std::shared_ptr<CudaContext> context)
+{
+  return std::unique_ptr<DeviceCanvas> (new CudaCanvas (std::move (context)));
+}
+
+}  // namespace integralhist

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Lays pixels with alpha over a picture in the picture's own format, "over" of Porter and Duff
+// (Compositing Digital Images, 1984). Colour lines and labels become Y'CbCr once, a picture never
+// becomes RGB: only what is drawn on changes. The integers are those of GstVideo's blending, so
+// that a frame looks the same wherever it is drawn on. Chroma that pixels share takes the first of
+// them, in rows and in columns.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "host_device.hpp"
+#include "inthist.hpp"
+#include "pixel_format.hpp"
+
+namespace inthist {
+
+/// Where a picture has a colour, or alpha: in `bits` of each word, the top 8 of which `at` shifts
+/// to 0.
+struct CanvasSample {
+  Channel at;
+  std::uint8_t bits;
+};
+
+/// A picture to draw on: R, G, B or Y', Cb, Cr, all of 8 bits, or Y'CbCr of more; and alpha, which
+/// only R, G, B of 8 bits have.
+struct Canvas {
+  std::uint8_t *planes[4] = {};
+  std::ptrdiff_t strides[4] = {};  // bytes
+  int width = 0, height = 0;
+  bool is_rgb = false, has_alpha = false;
+  CanvasSample samples[4] = {};
+};
+
+/// A pixel to lay over: A, R, G, B from the highest byte on, premultiplied.
+using Argb = std::uint32_t;
+
+/// Pixels of a box, row by row; its first one is number `first` of all pixels. The box lies inside
+/// of the picture.
+struct Drawing {
+  int x, y, width, height;
+  std::size_t first;
+};
+
+/// A picture as large as `box` made of a map of levels: the pixel of a column and a row has the
+/// colour of the level [rows[row]][columns[column]].
+struct LevelMap {
+  const std::uint8_t *levels;
+  int stride;                 // levels from one row to the next
+  const int *columns, *rows;  // as many as the box has
+  const Argb *colours;        // 256
+  int x, y, width, height;    // the box
+};
+
+INTHIST_HOST_DEVICE inline Argb pixel_of (const LevelMap &map, int x, int y)
+{
+  return map.colours[map.levels[std::ptrdiff_t (map.rows[y]) * map.stride + map.columns[x]]];
+}
+
+/// A word of a picture's plane, little-endian.
+struct CanvasWord {
+  std::uint8_t *bytes;
+  int n;
+
+  INTHIST_HOST_DEVICE std::uint32_t read () const
+  {
+    return n == 1 ? bytes[0] : std::uint32_t (bytes[0] | bytes[1] << 8);
+  }
+  INTHIST_HOST_DEVICE void write (std::uint32_t value) const
+  {
+    bytes[0] = std::uint8_t (value);
+    if (n == 2)
+      bytes[1] = std::uint8_t (value >> 8);
+  }
+};
+
+/// Lays a pixel over the one at x, y of the picture.
+INTHIST_HOST_DEVICE inline void blend (const Canvas &canvas, int x, int y, Argb pixel)
+{
+  const int alpha = int (pixel >> 24);
+  if (alpha == 0)
+    return;
+  int colour[3] = { int (pixel >> 16 & 255), int (pixel >> 8 & 255), int (pixel & 255) };
+  if (!canvas.is_rgb) {
+    int straight[3];
+    for (int c = 0; c < 3; c++)
+      straight[c] = (colour[c] * 255 + alpha / 2) / alpha;
+    constexpr int kOfRgb[3][4] = { { 47, 157, 16, 4096 },
+                                   { -26, -87, 112, 32768 },
+                                   { 112, -102, -10, 32768 } };
+    for (int c = 0; c < 3; c++) {
+      const int value = (kOfRgb[c][0] * straight[0] + kOfRgb[c][1] * straight[1]
+                         + kOfRgb[c][2] * straight[2] + kOfRgb[c][3])
+                        >> 8;
+      colour[c] = value < 0 ? 0 : value > 255 ? 255 : value;
+    }
+  }
+  const auto word_at = [&] (const CanvasSample &sample) {
+    const Channel &at = sample.at;
+    return CanvasWord{ canvas.planes[at.plane] + (y >> at.down) * canvas.strides[at.plane]
+                           + std::ptrdiff_t (x >> at.right) * at.step + at.offset,
+                       at.bytes };
+  };
+  if (canvas.has_alpha) {
+    const CanvasWord under = word_at (canvas.samples[3]);
+    const int before = int (under.read ()), through = before * (255 - alpha) / 255,
+              after = alpha + through;
+    for (int c = 0; c < 3; c++) {
+      const CanvasWord word = word_at (canvas.samples[c]);
+      const int mixed =
+          (colour[c] * 255 + int (word.read ()) * before * (255 - alpha) / 255) / after;
+      word.write (std::uint32_t (mixed < 255 ? mixed : 255));
+    }
+    under.write (std::uint32_t (after));
+    return;
+  }
+  for (int c = 0; c < 3; c++) {
+    const CanvasSample &sample = canvas.samples[c];
+    if ((x & ((1 << sample.at.right) - 1)) || (y & ((1 << sample.at.down) - 1)))
+      continue;  // another pixel's chroma
+    const CanvasWord word = word_at (sample);
+    if (sample.at.bytes == 1) {
+      const int over = colour[c] * (canvas.is_rgb ? 255 : alpha);
+      const int mixed = (over + int (word.read ()) * (255 - alpha)) / 255;
+      word.write (std::uint32_t (mixed < 255 ? mixed : 255));
+    } else {  // as if it had 16 bits, of which the drawing has the upper 8
+      const int lowest = sample.at.shift + 8 - sample.bits, less = 16 - sample.bits;
+      std::uint32_t value = (word.read () >> lowest & ((1u << sample.bits) - 1)) << less;
+      value |= less > 0 ? value >> sample.bits : 0;
+      const std::uint32_t opaque = 65535, over = std::uint32_t (alpha) << 8;
+      const std::uint32_t mixed =
+          ((std::uint32_t (colour[c]) << 8) * over + value * (opaque - over)) / opaque;
+      word.write ((mixed < opaque ? mixed : opaque) >> less << lowest);
+    }
+  }
+}
+
+namespace cuda {
+/// Lays drawings over a picture in device memory, as are all arrays. No two drawings may have a
+/// pixel in common.
+[[nodiscard]] int blend (const Canvas &canvas, const Drawing *drawings, int n, const Argb *pixels,
+                         Stream stream);
+/// Lays a map over it.
+[[nodiscard]] int blend (const Canvas &canvas, const LevelMap &map, Stream stream);
+}  // namespace cuda
+
+}  // namespace inthist
