@@ -33,9 +33,8 @@ void CudaDrawing::clear ()
 
 GstCaps *with_canvas_caps (GstCaps *others)
 {
-  GstCaps *caps = gst_caps_from_string (kCanvasCaps);
-  gst_caps_append (caps, others);
-  return caps;
+  gst_caps_append (others, gst_caps_from_string (kCanvasCaps));
+  return others;
 }
 
 bool is_cuda (GstCaps *caps)

@@ -24,7 +24,7 @@ private:
   std::unique_ptr<DeviceCanvas> canvas_;  // of this context
 };
 
-/// Returns the caps with those of CUDA memory that can be drawn on in front. (transfer full)
+/// Returns the caps, which it takes, and behind them those of CUDA memory that can be drawn on.
 GstCaps *with_canvas_caps (GstCaps *others);
 /// Returns whether frames of these caps are in CUDA memory.
 bool is_cuda (GstCaps *caps);

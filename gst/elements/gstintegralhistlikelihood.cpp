@@ -373,8 +373,8 @@ static GstCaps *gst_integral_hist_likelihood_transform_caps (GstBaseTransform *t
   const char *format = Element::properties_of (trans).mode == Mode::gray ? "GRAY8" : "BGRx";
   GstCaps *other = gst_caps_new_empty (), *in_place = gst_caps_new_empty ();
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
-    g_autoptr (GstCaps) one = gst_caps_copy_nth (caps, i);
-    gst_caps_append (is_cuda (one) ? in_place : other, g_steal_pointer (&one));
+    GstCaps *const one = gst_caps_copy_nth (caps, i);
+    gst_caps_append (is_cuda (one) ? in_place : other, one);
   }
   if (direction == GST_PAD_SRC) {
     g_autoptr (GstCaps) made =

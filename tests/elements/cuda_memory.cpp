@@ -3,7 +3,7 @@
 // The element reads CUDA memory where it lies, of cudaupload and of nvh264dec. The histograms are
 // those that it computes on the CPU from the same frames after cudadownload.
 //
-//   INTHIST_TEST_DATA=folder  where vtest.avi and woman.mp4 are
+//   INTHIST_TEST_DATA=folder  gpu_pipelines.hpp
 //   INTHIST_TEST_FRAMES=file  frames of 768x576 GRAY8 to take instead of vtest.avi, for hosts that
 //   cannot decode it
 #include <cstdio>
@@ -14,40 +14,11 @@
 #include <cuda_runtime.h>
 #endif
 
-#include <gst/check/gstcheck.h>
+#include "gpu_pipelines.hpp"
 
 namespace {
 
 constexpr const char *kRegions = "100,100,64,128;0,0,1,1;-20,-20,3000,3000;300,200,5,7";
-
-/// Says loudly what is missing.
-bool have (const std::string &what, std::vector<const char *> elements)
-{
-  GstElement *element = gst_element_factory_make ("cudaintegralhist", nullptr);
-  gst_util_set_object_arg (G_OBJECT (element), "backend", "cuda");
-  const bool device = gst_element_set_state (element, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE;
-  gst_element_set_state (element, GST_STATE_NULL);
-  gst_object_unref (element);
-  if (!device) {
-    printf ("SKIP: %s: no CUDA device\n", what.c_str ());
-    return false;
-  }
-  for (const char *name : elements) {
-    GstElementFactory *factory = gst_element_factory_find (name);
-    if (!factory) {
-      printf ("SKIP: %s: no element %s\n", what.c_str (), name);
-      return false;
-    }
-    gst_object_unref (factory);
-  }
-  return true;
-}
-
-std::string data (const char *name)
-{
-  const char *folder = g_getenv ("INTHIST_TEST_DATA");
-  return std::string (folder ? folder : SOURCE_ROOT "/../shared/data") + "/" + name;
-}
 
 /// The numbers of an element's message, as text; empty for any other message.
 std::string numbers (GstMessage *message)
@@ -195,14 +166,9 @@ GST_END_TEST;
 /// The decoder's own surfaces, which it takes back as soon as the frame is released.
 GST_START_TEST (hardware_decoder)
 {
-  if (!have ("nvh264dec", { "nvh264dec", "cudadownload", "h264parse" }))
+  const std::string source = decoded_on_gpu ("woman.mp4");
+  if (source.empty ())
     return;
-  const std::string file = data ("woman.mp4");
-  if (!g_file_test (file.c_str (), G_FILE_TEST_EXISTS)) {
-    printf ("SKIP: nvh264dec: no %s; set INTHIST_TEST_DATA to a folder with it\n", file.c_str ());
-    return;
-  }
-  const std::string source = "filesrc location=" + file + " ! qtdemux ! h264parse ! nvh264dec";
   for (const auto &[on_gpu, on_cpu] : kElements)
     fail_unless_equals_uint64 (compare (source, on_gpu, on_cpu), 596);
 }

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// integralhistkeepmetas puts metas back that elements drop: those of the same frame, once, scaled
+// where the frame is. The truth is what the frames carry before, and that the elements without it
+// drop the metas.
+#include <map>
+
+#include "pipelines.hpp"
+
+namespace {
+
+constexpr int kFrames = 30;
+constexpr const char *kBytes = "gdppay ! gdpdepay";  // which hand on no metas
+
+/// The region of interest of a frame, and its histogram.
+struct Metas {
+  std::vector<GstVideoRectangle> boxes;
+  std::vector<GstIntegralHistogram *> histograms;  // (transfer none)
+  guint width = 0, height = 0;                     // of the histogram's meta
+};
+
+Metas metas_of (GstBuffer *buffer)
+{
+  Metas metas;
+  gpointer state = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta (buffer, &state))
+    if (meta->info->api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE) {
+      const auto *roi = reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
+      metas.boxes.push_back ({ gint (roi->x), gint (roi->y), gint (roi->w), gint (roi->h) });
+    } else if (meta->info->api == GST_INTEGRAL_HISTOGRAM_META_API_TYPE) {
+      const auto *histogram = reinterpret_cast<GstIntegralHistogramMeta *> (meta);
+      metas.histograms.push_back (histogram->histogram);
+      metas.width = histogram->width;
+      metas.height = histogram->height;
+    }
+  return metas;
+}
+
+/// A pipeline whose frames have a histogram and two boxes, which move from frame to frame.
+class Stream {
+public:
+  explicit Stream (const std::string &elements, const std::string &end = "appsink name=sink")
+      : pipeline_ ("videotestsrc pattern=ball num-buffers=" + std::to_string (kFrames)
+                   + " ! video/x-raw,format=I420,width=320,height=240,framerate=30/1 ! "
+                     "cudaintegralhist backend=cpu bins=8 ! identity name=here ! "
+                   + elements + " ! " + end + " sync=false")
+  {
+    GstElement *here = pipeline_.element ("here");
+    g_autoptr (GstPad) pad = gst_element_get_static_pad (here, "src");
+    gst_object_unref (here);
+    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, mark, this, nullptr);
+    pipeline_.set_state (GST_STATE_PLAYING);
+  }
+
+  Pipeline &operator* () { return pipeline_; }
+  Sample pull () { return pipeline_.pull (); }
+
+  std::map<GstClockTime, Metas> before;
+
+private:
+  static GstPadProbeReturn mark (GstPad *, GstPadProbeInfo *info, gpointer self)
+  {
+    GstBuffer *buffer = gst_buffer_make_writable (GST_PAD_PROBE_INFO_BUFFER (info));
+    GST_PAD_PROBE_INFO_DATA (info) = buffer;
+    const guint i = guint (GST_BUFFER_PTS (buffer) * 30 / GST_SECOND);
+    gst_buffer_add_video_region_of_interest_meta (buffer, "one", 2 * i, 10, 40, 20);
+    gst_buffer_add_video_region_of_interest_meta (buffer, "two", 100, 4 * i, 20, 40);
+    static_cast<Stream *> (self)->before[GST_BUFFER_PTS (buffer)] = metas_of (buffer);
+    return GST_PAD_PROBE_OK;
+  }
+
+  Pipeline pipeline_;
+};
+
+std::string keep (const std::string &element)
+{
+  return "integralhistkeepmetas element=\"" + element + "\"";
+}
+
+/// Pulls frames, compares them with what they were, with boxes `divided`, and returns how many
+/// came.
+int compare (Stream &stream, int most, int divided, guint width, guint height)
+{
+  int n = 0;
+  for (; n < most; n++) {
+    const Sample sample (gst_app_sink_pull_sample (GST_APP_SINK ((*stream).sink)),
+                         gst_sample_unref);
+    if (!sample)
+      break;
+    GstBuffer *buffer = gst_sample_get_buffer (sample.get ());
+    const auto before = stream.before.find (GST_BUFFER_PTS (buffer));
+    fail_unless (before != stream.before.end ());
+    const Metas is = metas_of (buffer), &was = before->second;
+    fail_unless_equals_uint64 (is.boxes.size (), 2);
+    for (std::size_t i = 0; i < 2; i++) {
+      fail_unless_equals_int (is.boxes[i].x, was.boxes[i].x / divided);
+      fail_unless_equals_int (is.boxes[i].y, was.boxes[i].y / divided);
+      fail_unless_equals_int (is.boxes[i].w, was.boxes[i].w / divided);
+      fail_unless_equals_int (is.boxes[i].h, was.boxes[i].h / divided);
+    }
+    fail_unless (is.histograms == was.histograms);
+    fail_unless_equals_int (int (is.width), int (width));
+    fail_unless_equals_int (int (is.height), int (height));
+  }
+  return n;
+}
+
+int n_metas (const Sample &sample)
+{
+  const Metas metas = metas_of (gst_sample_get_buffer (sample.get ()));
+  return int (metas.boxes.size () + metas.histograms.size ());
+}
+
+/// What the error is of a pipeline that does not start.
+std::string refusal (const std::string &elements)
+{
+  g_autoptr (GError) error = nullptr;
+  GstElement *pipeline =
+      gst_parse_launch (("videotestsrc ! " + elements + " ! fakesink").c_str (), &error);
+  if (!pipeline || error)
+    return error ? error->message : "";
+  fail_unless (gst_element_set_state (pipeline, GST_STATE_READY) == GST_STATE_CHANGE_FAILURE,
+               "%s starts", elements.c_str ());
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  fail_unless (message != nullptr);
+  gst_message_parse_error (message, &error, nullptr);
+  gst_message_unref (message);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+  return error->message;
+}
+
+}  // namespace
+
+GST_START_TEST (kept)
+{
+  Stream without (kBytes);
+  fail_unless_equals_int (n_metas (without.pull ()), 0);  // else this test shows nothing
+
+  Stream stream (keep (kBytes));
+  fail_unless_equals_int (compare (stream, kFrames + 1, 1, 320, 240), kFrames);
+  // elements with threads of their own
+  Stream queued (keep ("queue ! gdppay ! queue ! gdpdepay ! queue"));
+  fail_unless_equals_int (compare (queued, kFrames + 1, 1, 320, 240), kFrames);
+}
+GST_END_TEST;
+
+GST_START_TEST (scaled)
+{
+  Stream stream (keep ("videoscale ! video/x-raw,width=160,height=120 ! gdppay ! gdpdepay"));
+  fail_unless_equals_int (compare (stream, kFrames + 1, 2, 160, 120), kFrames);
+  // there may be borders
+  Stream square (keep (
+      "videoscale ! video/x-raw,width=160,height=160,pixel-aspect-ratio=1/1 ! gdppay ! gdpdepay"));
+  fail_unless_equals_int (n_metas (square.pull ()), 0);
+}
+GST_END_TEST;
+
+/// What the elements hand on is there once.
+GST_START_TEST (handed_on)
+{
+  Stream stream (keep ("identity"));
+  fail_unless_equals_int (compare (stream, kFrames + 1, 1, 320, 240), kFrames);
+}
+GST_END_TEST;
+
+/// Frames that are dropped inside do not shift what others get.
+GST_START_TEST (dropped)
+{
+  Stream stream (
+      keep ("videorate drop-only=true ! video/x-raw,framerate=10/1 ! gdppay ! gdpdepay"));
+  const int n = compare (stream, kFrames + 1, 1, 320, 240);
+  fail_unless (n >= 9 && n <= 11, "%d frames of 10", n);
+}
+GST_END_TEST;
+
+/// Without timestamps frames come out in the order in which they went in. A flush forgets those
+/// that did not.
+GST_START_TEST (no_timestamps)
+{
+  GstHarness *harness =
+      gst_harness_new_parse (keep ("valve name=valve ! " + std::string (kBytes)).c_str ());
+  gst_harness_set_src_caps_str (harness, caps_text ("I420", 32, 24).c_str ());
+  GstElement *valve = gst_bin_get_by_name (GST_BIN (harness->element), "valve");
+  for (int i = 0; i < 4; i++) {
+    g_object_set (valve, "drop", i == 2, nullptr);
+    GstBuffer *buffer = gst_buffer_new_allocate (nullptr, 32 * 24 * 3 / 2, nullptr);
+    gst_buffer_memset (buffer, 0, guint8 (i), gsize (-1));
+    gst_buffer_add_video_region_of_interest_meta (buffer, "one", guint (i), 0, 5, 5);
+    fail_unless_equals_int (gst_harness_push (harness, buffer), GST_FLOW_OK);
+    if (i == 2) {
+      gst_harness_push_event (harness, gst_event_new_flush_start ());
+      gst_harness_push_event (harness, gst_event_new_flush_stop (TRUE));
+      GstSegment segment;
+      gst_segment_init (&segment, GST_FORMAT_TIME);
+      gst_harness_push_event (harness, gst_event_new_segment (&segment));
+      continue;
+    }
+    GstBuffer *out = gst_harness_pull (harness);
+    const Metas metas = metas_of (out);
+    fail_unless_equals_uint64 (metas.boxes.size (), 1);
+    fail_unless_equals_int (metas.boxes[0].x, i);
+    gst_buffer_unref (out);
+  }
+  gst_object_unref (valve);
+  gst_harness_teardown (harness);
+}
+GST_END_TEST;
+
+/// A second run, with other elements inside.
+GST_START_TEST (again)
+{
+  GstElement *bin = gst_element_factory_make ("integralhistkeepmetas", nullptr);
+  for (const char *element : { "identity", "gdppay ! gdpdepay", "" }) {
+    g_object_set (bin, "element", element, nullptr);
+    g_autofree gchar *is = nullptr;
+    g_object_get (bin, "element", &is, nullptr);
+    fail_unless_equals_string (is, element);
+    fail_unless_equals_int (GST_BIN_NUMCHILDREN (bin), *element ? 1 : 0);
+    fail_unless_equals_int (
+        gst_element_set_state (bin, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE, bool (*element));
+    gst_element_set_state (bin, GST_STATE_NULL);
+  }
+  gst_object_unref (bin);
+}
+GST_END_TEST;
+
+GST_START_TEST (refused)
+{
+  const auto expect = [] (const std::string &said, const char *part) {
+    fail_unless (strstr (said.c_str (), part) != nullptr, "%s instead of %s", said.c_str (), part);
+  };
+  expect (refusal ("integralhistkeepmetas"), "set element to what drops metas");
+  expect (refusal (keep ("nosuchelement")), "nosuchelement");
+  expect (refusal (keep ("videocrop left=2")), "videocrop0 crops the picture");
+  expect (refusal (keep ("gdppay ! gdpdepay ! videobox top=4")), "videobox0 crops the picture");
+  expect (refusal (keep ("videoflip video-direction=90r")), "videoflip0 turns the picture");
+}
+GST_END_TEST;
+
+/// A frame in GL's memory and back. Where no GL is to be had, it is said.
+GST_START_TEST (gl)
+{
+  g_setenv ("GST_GL_PLATFORM", "egl", FALSE);
+  g_setenv ("GST_GL_WINDOW", "egl-device", FALSE);  // which needs no display
+  g_autoptr (GError) error = nullptr;
+  GstElement *probe = gst_parse_launch ("videotestsrc num-buffers=1 ! glupload ! fakesink", &error);
+  const bool can_run =
+      probe && !error && gst_element_set_state (probe, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE
+      && gst_element_get_state (probe, nullptr, nullptr, 20 * GST_SECOND)
+             == GST_STATE_CHANGE_SUCCESS;
+  if (probe) {
+    gst_element_set_state (probe, GST_STATE_NULL);
+    gst_object_unref (probe);
+  }
+  if (!can_run) {
+    printf ("SKIP: gldownload: no element glupload, or no OpenGL (package gstreamer1.0-gl)\n");
+    return;
+  }
+  Stream without ("glupload ! gldownload");
+  printf ("glupload and gldownload alone leave %d of 3 metas\n", n_metas (without.pull ()));
+  Stream stream (keep ("glupload ! gldownload"));
+  fail_unless_equals_int (compare (stream, kFrames + 1, 1, 320, 240), kFrames);
+  Stream apart (keep ("glupload") + " ! " + keep ("gldownload"));
+  fail_unless_equals_int (compare (apart, kFrames + 1, 1, 320, 240), kFrames);
+}
+GST_END_TEST;
+
+static Suite *keep_metas_suite ()
+{
+  Suite *suite = suite_create ("keep_metas");
+  TCase *tests = tcase_create ("general");
+  tcase_set_timeout (tests, 120);
+  suite_add_tcase (suite, tests);
+  tcase_add_test (tests, kept);
+  tcase_add_test (tests, scaled);
+  tcase_add_test (tests, handed_on);
+  tcase_add_test (tests, dropped);
+  tcase_add_test (tests, no_timestamps);
+  tcase_add_test (tests, again);
+  tcase_add_test (tests, refused);
+  tcase_add_test (tests, gl);
+  return suite;
+}
+
+GST_CHECK_MAIN (keep_metas);
