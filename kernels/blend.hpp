@@ -2,7 +2,7 @@
 //
 // Lays pixels with alpha over a picture in the picture's own format, "over" of Porter and Duff
 // (Compositing Digital Images, 1984). Colour lines and labels become Y'CbCr once, a picture never
-// becomes RGB: only what is drawn on changes. The integers are those of GstVideo's blending, so
+// becomes RGB: only what is drawn on changes. The integers are those of tests/elements/canvas.cpp, so
 // that a frame looks the same wherever it is drawn on. Chroma that pixels share takes the first of
 // them, in rows and in columns.
 #pragma once
