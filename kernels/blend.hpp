@@ -2,9 +2,9 @@
 //
 // Lays pixels with alpha over a picture in the picture's own format, "over" of Porter and Duff
 // (Compositing Digital Images, 1984). Colour lines and labels become Y'CbCr once, a picture never
-// becomes RGB: only what is drawn on changes. The integers are those of tests/elements/canvas.cpp, so
-// that a frame looks the same wherever it is drawn on. Chroma that pixels share takes the first of
-// them, in rows and in columns.
+// becomes RGB: only what is drawn on changes. Chroma that pixels share takes the first of them, in
+// rows and in columns. A frame in system memory gets the same integers from the overlay's own
+// blending, which tests/elements/canvas.cpp compares.
 #pragma once
 
 #include <cstddef>

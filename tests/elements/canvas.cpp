@@ -149,11 +149,17 @@ void draw_here (Picture &picture, const LevelPicture *map, const Drawings &drawi
                         drawings.pixels[d.first + std::size_t (y) * d.width + x]);
 }
 
+Expected<std::shared_ptr<CudaContext>> gpu ()
+{
+  TRY (CudaContext::device_count ());  // which starts the driver
+  return CudaContext::primary (0);
+}
+
 /// Draws on a GPU: on a stream, or at once. Returns false where there is none.
 bool draw_there (Picture &picture, const LevelPicture *map, const Drawings &drawings,
                  bool has_stream)
 {
-  const auto context = CudaContext::primary (0);
+  const auto context = gpu ();
   if (!context)
     return false;
 #if INTHIST_CUDA
@@ -188,7 +194,7 @@ bool draw_there (Picture &picture, const LevelPicture *map, const Drawings &draw
 void say_skipped (bool there)
 {
   if (!there)
-    printf ("SKIP: drawing on CUDA: %s\n", CudaContext::primary (0).error ().message.c_str ());
+    printf ("SKIP: drawing on CUDA: %s\n", gpu ().error ().message.c_str ());
 }
 
 }  // namespace
