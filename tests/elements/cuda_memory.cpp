@@ -6,13 +6,19 @@
 //   INTHIST_TEST_DATA=folder  gpu_pipelines.hpp
 //   INTHIST_TEST_FRAMES=file  frames of 768x576 GRAY8 to take instead of vtest.avi, for hosts that
 //   cannot decode it
+#include <csignal>
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #if INTHIST_CUDA
 #include <cuda_runtime.h>
 #endif
+
+#include <glib/gstdio.h>
 
 #include "gpu_pipelines.hpp"
 
@@ -163,6 +169,48 @@ GST_START_TEST (shared_out)
 }
 GST_END_TEST;
 
+/// Frames of another process, which GStreamer 1.24 and newer share.
+GST_START_TEST (other_process)
+{
+  // forked before this process knows CUDA, which a child cannot inherit
+  g_autofree gchar *address =
+      g_strdup_printf ("%s/inthist-%d.sock", g_get_tmp_dir (), int (getpid ()));
+  const std::string sink = std::string ("cudaipcsink address=") + address;
+  int go[2];
+  fail_unless_equals_int (pipe (go), 0);
+  const pid_t child = fork ();
+  fail_unless (child >= 0);
+  if (child == 0) {
+    char wanted = 0;
+    if (read (go[0], &wanted, 1) != 1 || !wanted)
+      _exit (0);
+    GstElement *pipeline = gst_parse_launch (
+        ("videotestsrc is-live=true pattern=snow ! "
+         "video/x-raw,format=NV12,width=640,height=480,framerate=60/1 ! cudaupload ! "
+         + sink)
+            .c_str (),
+        nullptr);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    pause ();  // until the test ends it
+    _exit (0);
+  }
+  const bool can =
+      have ("frames of another process", { "cudaupload", "cudadownload", "cudaipcsink" });
+  const char wanted = can;
+  fail_unless_equals_int (write (go[1], &wanted, 1), 1);
+  if (can) {
+    for (int i = 0; i < 200 && !g_file_test (address, G_FILE_TEST_EXISTS); i++)
+      g_usleep (50000);
+    const std::string source = std::string ("cudaipcsrc num-buffers=30 address=") + address;
+    for (const int i : { 0, 2 })
+      fail_unless_equals_uint64 (compare (source, kElements[i][0], kElements[i][1]), 30);
+  }
+  kill (child, SIGTERM);
+  waitpid (child, nullptr, 0);
+  g_unlink (address);
+}
+GST_END_TEST;
+
 /// The decoder's own surfaces, which it takes back as soon as the frame is released.
 GST_START_TEST (hardware_decoder)
 {
@@ -180,6 +228,7 @@ static Suite *cuda_memory_suite ()
   TCase *tests = tcase_create ("general");
   tcase_set_timeout (tests, 120);
   suite_add_tcase (suite, tests);
+  tcase_add_test (tests, other_process);
   tcase_add_test (tests, formats);
   tcase_add_test (tests, surveillance_video);
   tcase_add_test (tests, hardware_decoder);
