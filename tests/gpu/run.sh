@@ -174,6 +174,8 @@ for tool in memcheck racecheck initcheck synccheck; do
       part "$test-$tool" env $only INTHIST_CASES=small CK_FORK=no CK_TIMEOUT_MULTIPLIER=4 \
         "$sanitizer" --tool "$tool" --error-exitcode 1 "$build/tests/kernels/$test"
     done
+    part "canvas-$tool" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=4 \
+      "$sanitizer" --tool "$tool" --error-exitcode 1 "$build/tests/elements/canvas"
     if [ "$tool" = memcheck ]; then
       part histogram-memcheck env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
         "$sanitizer" --tool memcheck --leak-check full --error-exitcode 1 \
@@ -189,7 +191,7 @@ for tool in memcheck racecheck initcheck synccheck; do
           "$sanitizer" --tool memcheck --report-api-errors no --leak-check full \
           --error-exitcode 1 "$build/tests/elements/$test"
       done
-      for test in track track_correlation; do
+      for test in track track_correlation cuda_drawing; do
         part "$test-memcheck" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
           "$sanitizer" --tool memcheck --error-exitcode 1 "$build/tests/elements/$test"
       done
