@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "check_threads.hpp"
+#include "forwarding_tensor.hpp"
 #include "log.hpp"
 #include "on_demand_tensor.hpp"
 #include "tensor_pool.hpp"
@@ -21,17 +22,15 @@ namespace integralhist {
 namespace {
 
 /// An eager engine's tensor that notes what, on demand, would have been computed.
-class ObservedTensor final : public Tensor {
+class ObservedTensor final : public ForwardingTensor {
 public:
   ObservedTensor (std::shared_ptr<OnDemandFrames> frames, std::shared_ptr<Tensor> tensor,
                   const AnswerCost &cost)
-      : Tensor (*tensor, tensor->flags), frames_ (std::move (frames)), tensor_ (std::move (tensor)),
-        demand_ (shape, cost)
+      : ForwardingTensor (std::move (tensor)), frames_ (std::move (frames)), demand_ (shape, cost)
   {
   }
   ~ObservedTensor () override { frames_->note_released (demand_.is_for_all ()); }
 
-  Expected<> wait (GstClockTime timeout) override { return tensor_->wait (timeout); }
   Expected<> ask (std::span<const Query> queries) override
   {
     note (queries);
@@ -60,8 +59,6 @@ public:
     note_all ();
     return tensor_->cuda ();
   }
-  Expected<> add_reader (inthist::Stream stream) override { return tensor_->add_reader (stream); }
-  Expected<std::span<const Shard>> shards () override { return tensor_->shards (); }
 
 private:
   void note (std::span<const Query> queries)
@@ -78,9 +75,40 @@ private:
   }
 
   const std::shared_ptr<OnDemandFrames> frames_;
-  const std::shared_ptr<Tensor> tensor_;
   std::mutex mutex_;
   Demand demand_;
+};
+
+/// A tensor of a frame in a GPU's memory, and the frame's values there, for many questions at once.
+class TensorWithValues final : public ForwardingTensor {
+public:
+  TensorWithValues (std::shared_ptr<OnDemandFrames> frames, std::shared_ptr<Tensor> tensor,
+                    std::unique_ptr<DeviceValues> values)
+      : ForwardingTensor (std::move (tensor)), frames_ (std::move (frames)),
+        values_ (std::move (values))
+  {
+  }
+  ~TensorWithValues () override { frames_->give_back (std::move (values_)); }
+
+  Expected<bool> expect (std::span<const Region>) override { return true; }
+  DeviceValues *device_values () override { return values_.get (); }
+  std::shared_ptr<DeviceFilters> device_filters () override { return frames_->beside->filters; }
+  Expected<> ask (std::span<const Query> queries) override
+  {
+    for (const Query &query : queries)
+      if (!TRY (count_windows (*values_, shape, frames_->lut, query)))
+        TRY (tensor_->ask ({ &query, 1 }));
+    return {};
+  }
+  Expected<> ask_cells (std::span<const CellsQuery> queries) override
+  {
+    return values_->takes (queries) ? values_->add_up_cells (queries, frames_->lut)
+                                    : tensor_->ask_cells (queries);
+  }
+
+private:
+  const std::shared_ptr<OnDemandFrames> frames_;
+  std::unique_ptr<DeviceValues> values_;
 };
 
 /// When frames are computed, and why.
@@ -148,20 +176,18 @@ public:
 
   Expected<SubmittedFrame> submit (const Frame &frame) override
   {
-    const bool on_device = frame.place == Place::device;
-    // The pixels of other devices would have to be fetched.
-    if (on_device ? !on_device_ || !on_device_->takes (frame) : begins_eager_) {
-      TRY (eager_.get ());
-      choose (on_device ? kElsewhere : kInHostMemory);
-      return eager_.engine ()->submit (frame);
-    }
-    if (TRY (is_eager ())) {
-      auto submitted = submit_at_once (frame);
-      if (submitted || submitted.error ().kind != Error::Kind::no_memory)
-        return submitted;
-      stay_on_demand (submitted.error ());
-    }
-    return on_device ? keep_on_device (frame) : keep (frame);
+    const bool has_values = frame.place == Place::device && !automatic_ && frames_->beside
+                            && !frame.context && !frames_->beside_failed;
+    auto values = has_values ? take_values (frame) : nullptr;
+    if (!values)
+      return submit_tensor (frame);
+    // who waits for the stream that makes the values has them read the pixels, too
+    Frame behind = frame;
+    behind.producer = values->stream ();
+    auto submitted = TRY (submit_tensor (behind));
+    submitted.tensor = std::make_shared<TensorWithValues> (frames_, std::move (submitted.tensor),
+                                                           std::move (values));
+    return submitted;
   }
 
   void set_flushing (bool flushing) override
@@ -234,6 +260,36 @@ private:
   static constexpr unsigned kAll = 4;     // begin to compute at once: one look at a tensor does not
   static constexpr unsigned kLess = 8;    // end that: a short pause of the consumers does not
   static constexpr unsigned kIdle = 256;  // free the engine's memory: it takes long to make again
+
+  /// Makes the values of a frame in the GPU's memory; null where there is no room for them.
+  std::unique_ptr<DeviceValues> take_values (const Frame &frame)
+  {
+    auto values = frames_->values_for (frame);
+    if (values)
+      return std::move (*values);
+    frames_->beside_failed = true;
+    GST_WARNING ("the GPU keeps no values of frames, and answers from tensors alone: %s",
+                 values.error ().message.c_str ());
+    return nullptr;
+  }
+
+  Expected<SubmittedFrame> submit_tensor (const Frame &frame)
+  {
+    const bool on_device = frame.place == Place::device;
+    // The pixels of other devices would have to be fetched.
+    if (on_device ? !on_device_ || !on_device_->takes (frame) : begins_eager_) {
+      TRY (eager_.get ());
+      choose (on_device ? kElsewhere : kInHostMemory);
+      return eager_.engine ()->submit (frame);
+    }
+    if (TRY (is_eager ())) {
+      auto submitted = submit_at_once (frame);
+      if (submitted || submitted.error ().kind != Error::Kind::no_memory)
+        return submitted;
+      stay_on_demand (submitted.error ());
+    }
+    return on_device ? keep_on_device (frame) : keep (frame);
+  }
 
   Expected<SubmittedFrame> submit_at_once (const Frame &frame)
   {

@@ -53,6 +53,31 @@ void note_failure (const Error &error)
 
 }  // namespace
 
+Expected<std::unique_ptr<DeviceValues>> OnDemandFrames::values_for (const Frame &frame)
+{
+  std::unique_ptr<DeviceValues> values;
+  {
+    const std::lock_guard lock (mutex_);
+    if (!free_values_.empty ()) {
+      values = std::move (free_values_.back ());
+      free_values_.pop_back ();
+    }
+  }
+  if (!values) {
+    values = TRY (beside->make (shape, device_answers));
+    value_bytes += values->bytes ();
+  }
+  TRY (values->keep_in_place (
+      { frame.image, frame.image.format.is_weighted () ? lut : kept_by (frame) }, frame.producer));
+  return values;
+}
+
+void OnDemandFrames::give_back (std::unique_ptr<DeviceValues> values)
+{
+  const std::lock_guard lock (mutex_);
+  free_values_.push_back (std::move (values));
+}
+
 void OnDemandFrames::add_time (guint64 nanoseconds)
 {
   const std::lock_guard lock (mutex_);
@@ -340,27 +365,6 @@ std::shared_ptr<DeviceFilters> HostOnDemandTensor::device_filters ()
   return on_device_ ? frames_->beside->filters : nullptr;
 }
 
-/// Has the GPU count the windows of a query from its pixels. Returns false where it had better not,
-/// as for very many.
-Expected<bool> HostOnDemandTensor::count_on_device (const Query &query)
-{
-  constexpr int kMostWindows = 20000;
-  constexpr double kMostFrames = 64;  // whose pixels are counted
-  if (query.question != inthist::Question::counts || !query.answers || !query.windows.list
-      || query.windows.n > kMostWindows || shape.content != inthist::Content::bins)
-    return false;
-  std::vector<Region> windows;
-  double pixels = 0;
-  for (int i = 0; i < query.windows.n; i++) {
-    windows.push_back (window_of (query.windows, i, shape));
-    pixels += double (windows.back ().width) * windows.back ().height;
-  }
-  if (pixels > kMostFrames * shape.width * shape.height)
-    return false;
-  TRY (device_values_->count (windows, frames_->lut, static_cast<guint32 *> (query.answers)));
-  return true;
-}
-
 /// Counts cells from pixels where that costs less than a tensor.
 Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
 {
@@ -416,7 +420,7 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
   auto locked = TRY (lock ());
   if (on_device_) {
     locked.unlock ();
-    const auto counted = count_on_device (query);
+    const auto counted = count_windows (*device_values_, shape, frames_->lut, query);
     if (counted ? *counted : !is_mended_here (counted.error ()))
       return counted ? Expected<> () : tl::make_unexpected (counted.error ());
     locked = TRY (lock ());

@@ -65,6 +65,11 @@ public:
                                                                           cancelled);
   }
 
+  /// Makes the values of a frame in the memory of the GPU beside.
+  Expected<std::unique_ptr<DeviceValues>> values_for (const Frame &frame);
+  /// Takes values that nobody asks any more, for another frame.
+  void give_back (std::unique_ptr<DeviceValues> values);
+
   /// Returns the memory that frames hold, or keep for the next, but for tensors on a device.
   guint64 bytes () const { return value_bytes + memory->bytes (); }
 
@@ -86,6 +91,7 @@ private:
   std::mutex mutex_;  // guards all below
   Streak streak_;
   Duration time_;
+  std::vector<std::unique_ptr<DeviceValues>> free_values_;
 };
 
 /// What all such tensors are, wherever the values lie.
@@ -212,7 +218,6 @@ private:
   /// Returns the values from a region's first pixel on, and their bins. They must have been made.
   inthist::Binning binning (const Region &region) const;
   Expected<bool> expect_on_device (std::span<const Region> regions);
-  Expected<bool> count_on_device (const Query &query);
   Expected<> answer_from_pixels (std::unique_lock<std::mutex> locked, const Query &query);
   Expected<> ask_one (const Query &query);
   Expected<std::shared_ptr<Tensor>> compute (const Region &region) override;

@@ -92,6 +92,20 @@ public:
     return true;
   }
 
+  /// Returns the number in the stats of an element.
+  guint64 stat (const char *element, const char *field)
+  {
+    GstElement *of = gst_bin_get_by_name (GST_BIN (pipeline_), element);
+    fail_unless (of != nullptr);
+    GstStructure *stats = nullptr;
+    guint64 number = 0;
+    g_object_get (of, "stats", &stats, nullptr);
+    fail_unless (gst_structure_get_uint64 (stats, field, &number));
+    gst_structure_free (stats);
+    gst_object_unref (of);
+    return number;
+  }
+
 private:
   const std::string line_;
   GstElement *pipeline_, *sink_;
@@ -157,6 +171,22 @@ GST_START_TEST (overlay)
         fail_unless_equals_int (compared.frames, 12);
         fail_unless (compared.tracks > 0);
       }
+}
+GST_END_TEST;
+
+/// A tracker in CUDA memory has its filters there.
+GST_START_TEST (filters)
+{
+  if (!have ("filters of frames in CUDA memory", { "cudaupload" }))
+    return;
+  Frames frames (source ("NV12", "width=640,height=480") + " ! cudaupload ! " + kCorrelation
+                 + "60,60,50,50 ! cudadownload");
+  int n = 0;
+  for (Frame frame; n < 8 && frames.next (frame);)
+    n++;
+  fail_unless_equals_int (n, 8);
+  for (const char *producer : { "gradients", "colours", "luma" })
+    fail_unless (frames.stat (producer, "device-answers") >= 8, "%s", producer);
 }
 GST_END_TEST;
 
@@ -269,6 +299,7 @@ static Suite *cuda_drawing_suite ()
   tcase_set_timeout (tests, 300);
   suite_add_tcase (suite, tests);
   tcase_add_test (tests, overlay);
+  tcase_add_test (tests, filters);
   tcase_add_test (tests, shared_frames);
   tcase_add_test (tests, likelihood);
   tcase_add_test (tests, kept);

@@ -62,6 +62,21 @@ Expected<> CudaValues::keep (const inthist::Binning &picture)
   });
 }
 
+Expected<> CudaValues::keep_in_place (const inthist::Binning &picture, inthist::Stream producer)
+{
+  return on (*context_, [&] () -> Expected<> {
+    cudaStream_t stream = own_->stream.get ();
+    if (producer) {
+      TRY (check (cudaEventRecord (own_->kept.get (), producer)));
+      TRY (check (cudaStreamWaitEvent (stream, own_->kept.get (), 0)));
+    }
+    TRY (
+        check (inthist::cuda::bin_image (picture, shape_.width, shape_.height, values (), stream)));
+    TRY (check (cudaEventRecord (own_->kept.get (), stream)));
+    return {};
+  });
+}
+
 bool CudaValues::takes (std::span<const CellsQuery> queries) const
 {
   const bool bins = shape_.content == Content::bins;

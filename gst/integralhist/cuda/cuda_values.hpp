@@ -26,6 +26,8 @@ public:
   Expected<> open ();
 
   Expected<> keep (const inthist::Binning &picture) override;
+  Expected<> keep_in_place (const inthist::Binning &picture, inthist::Stream producer) override;
+  inthist::Stream stream () const override { return own_->stream.get (); }
   std::size_t bytes () const override { return own_->picture.bytes () + own_->values.bytes (); }
   bool takes (std::span<const CellsQuery> queries) const override;
   Expected<> add_up_cells (std::span<const CellsQuery> queries, const inthist::Lut &lut) override;
