@@ -35,9 +35,9 @@ struct LevelPicture {
 class DeviceCanvas {
 public:
   virtual ~DeviceCanvas () = default;
-  /// Enqueues on `stream`; where that is null, returns when all is drawn. The picture's planes lie
-  /// in the context's memory, the rest in the host's, which may change afterwards. A map comes
-  /// first where there is one.
+  /// Enqueues on `stream`; where that is null, behind the legacy default stream, and returns when
+  /// all is drawn. The picture's planes lie in the context's memory, the rest in the host's, which
+  /// may change afterwards. A map comes first where there is one.
   virtual Expected<> draw (const inthist::Canvas &picture, const LevelPicture *map,
                            const Drawings &drawings, inthist::Stream stream) = 0;
 };

@@ -70,11 +70,20 @@ private:
     std::size_t turn = 0;
   };
 
+  /// Makes a stream that waits for the legacy default stream: GStreamer 1.22 copies memory there,
+  /// before it is written to, and does not wait.
+  static CudaExpected<StreamOwner> make_waiting_stream ()
+  {
+    cudaStream_t stream;
+    TRY (check (cudaStreamCreateWithFlags (&stream, cudaStreamDefault)));
+    return StreamOwner (stream);
+  }
+
   CudaExpected<> enqueue (const inthist::Canvas &picture, const LevelPicture *map,
                           const Drawings &drawings, inthist::Stream given)
   {
     if (!own_->stream && !given)
-      own_->stream = TRY (make_stream ());
+      own_->stream = TRY (make_waiting_stream ());
     const cudaStream_t stream = given ? given : own_->stream.get ();
     Staged &staged = own_->staged[own_->turn++ % own_->staged.size ()];
     if (staged.drawn)
