@@ -7,8 +7,9 @@
  * Attaches all that `integralhisttrack` follows targets by with its
  * #integralhisttrack:method `correlation`, the default: integral histograms of weighted gradients
  * and of colours, and an integral image of luma. The frame itself passes through untouched and at
- * once. What is around the targets is computed, when the tracker asks: of frames in host memory by
- * a GPU, if there is one and the targets are a good part of the frame, or else by the CPU.
+ * once. What is around the targets is computed, when the tracker asks: of frames in CUDA memory by
+ * their GPU, and of those in host memory by a GPU, if there is one and the targets are a good part
+ * of the frame, or else by the CPU.
  *
  * It is a bin with three elements in a row: `gradients`, which is `cudaintegralhist
  * feature=signed-gradient bins=18 weight=gradient soft=true`, `colours`, which is `cudaintegralhist
