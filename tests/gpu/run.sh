@@ -167,7 +167,7 @@ for tool in memcheck racecheck initcheck synccheck; do
   if [ -x "$sanitizer" ]; then
     part "inthist-check-$tool" "$sanitizer" --tool "$tool" --error-exitcode 1 \
       "$check" --cases small --device cuda
-    for test in bin_image add_above region cells answer answer_weights look_back; do
+    for test in bin_image bin_features add_above region cells answer answer_weights look_back; do
       # a sanitizer runs one kernel after the other, and look_back's other case wants two at once
       only=$([ $test != look_back ] || echo CK_RUN_CASE=look_back)
       # shellcheck disable=SC2086  # nothing where it is empty
