@@ -405,13 +405,10 @@ Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
   const inthist::Binning binning = this->binning ({});
   // small grids share a task, and a large one is cut into several by add_up_cells
   const int tasks = std::clamp (int (pixels / inthist::cpu::kPixelsOfATask), 1, std::max (n, 1));
-  return in_parallel (tasks, [&] (int task) -> Expected<> {
-    for (int i = task * n / tasks; i < (task + 1) * n / tasks; i++) {
-      const Part &part = parts[std::size_t (i)];
-      TRY (check_host (
-          inthist::cpu::add_up_cells (binning, shape, part.cells, part.scores, part.sums)));
-    }
-    return {};
+  return in_parallel (n, tasks, [&] (int i) -> Expected<> {
+    const Part &part = parts[std::size_t (i)];
+    return check_host (
+        inthist::cpu::add_up_cells (binning, shape, part.cells, part.scores, part.sums));
   });
 }
 

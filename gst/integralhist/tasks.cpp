@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "tasks.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <optional>
 #include <vector>
 
@@ -26,6 +28,31 @@ Expected<> in_parallel (int n, const std::function<Expected<> (int)> &body)
   for (Expected<> &outcome : outcomes)
     TRY (std::move (outcome));
   return {};
+}
+
+Expected<> in_parallel (int n, int tasks, const std::function<Expected<> (int)> &body)
+{
+  return in_parallel (tasks, [&] (int task) -> Expected<> {
+    for (int i = task * n / tasks; i < (task + 1) * n / tasks; i++)
+      TRY (body (i));
+    return {};
+  });
+}
+
+Expected<> copy_in_parallel (std::span<const Copy> copies)
+{
+  constexpr std::size_t kOfATask = 1 << 17;  // bytes
+  std::size_t bytes = 0;
+  for (const Copy &copy : copies)
+    bytes += copy.bytes;
+  const int n = int (copies.size ()),
+            tasks =
+                int (std::clamp<std::size_t> (bytes / kOfATask, 1, std::size_t (std::max (n, 1))));
+  return in_parallel (n, tasks, [&] (int i) -> Expected<> {
+    const Copy &copy = copies[std::size_t (i)];
+    std::memcpy (copy.to, copy.from, copy.bytes);
+    return {};
+  });
 }
 
 }  // namespace integralhist

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tasks run once each, also those of tasks; the first error in their order comes back, whoever is
-// done first; and a flag ends what has not begun.
+// Tasks run once each, also those of tasks and those that share one; the first error in their order
+// comes back, whoever is done first; and a flag ends what has not begun. What is copied by several
+// threads is copied.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -46,6 +47,46 @@ GST_START_TEST (first_error)
 }
 GST_END_TEST
 
+GST_START_TEST (neighbours)
+{
+  for (const int n : { 0, 1, 2, 7, 100 })
+    for (const int tasks : { 1, 2, 3, 7 }) {
+      std::vector<std::atomic<int>> runs (std::size_t (n) + 1);  // the last for none
+      const auto body = [&] (int i) -> Expected<> {
+        runs[std::size_t (i)]++;
+        if (i >= n / 2)
+          return error (Error::Kind::bad_question, "item ", i);
+        return {};
+      };
+      const auto done = in_parallel (n, tasks, body);
+      fail_unless (done.has_value () == (n == 0));
+      fail_unless (n == 0 || done.error ().message == joined ("item ", n / 2));
+      for (int i = 0; i < n; i++)  // a task ends at its error
+        fail_unless (runs[std::size_t (i)] <= 1 && (i > n / 2 || runs[std::size_t (i)] == 1));
+    }
+}
+GST_END_TEST
+
+GST_START_TEST (copies)
+{
+  // none, too little for two threads, and as much as several have, of any size
+  for (const int n : { 0, 1, 5, 60 }) {
+    std::vector<std::vector<guint8>> from, to;
+    std::vector<Copy> all;
+    for (int i = 0; i < n; i++) {
+      from.emplace_back (std::size_t (i) * 997 + i % 2, guint8 (i + 1));
+      to.emplace_back (from.back ().size () + 1);  // of zeros
+      all.push_back ({ to.back ().data (), from.back ().data (), from.back ().size () });
+    }
+    fail_unless (copy_in_parallel (all).has_value ());
+    for (std::size_t i = 0; i < from.size (); i++) {
+      from[i].push_back (0);
+      fail_unless (from[i] == to[i], "%zu of %d", i, n);
+    }
+  }
+}
+GST_END_TEST
+
 GST_START_TEST (interrupted)
 {
   std::atomic<bool> flag = false;
@@ -70,6 +111,8 @@ static Suite *tasks_suite ()
   suite_add_tcase (suite, tcase);
   tcase_add_test (tcase, each_once);
   tcase_add_test (tcase, first_error);
+  tcase_add_test (tcase, neighbours);
+  tcase_add_test (tcase, copies);
   tcase_add_test (tcase, interrupted);
   return suite;
 }

@@ -186,7 +186,6 @@ public:
 
   Expected<> sample (Tensor &gradients, std::span<const SizesQuery> queries) override
   {
-    constexpr std::size_t kOfATask = 1 << 17;  // bytes
     std::vector<inthist::Cells> grids;
     std::vector<float> scales;
     std::vector<std::size_t> first = { 0 };  // byte of each answer, and behind the last
@@ -232,14 +231,11 @@ public:
       TRY (await (list->done.get (), kAnswering));
       return {};
     }));
-    const int n = int (queries.size ()),
-              tasks = int (std::clamp<std::size_t> (first.back () / kOfATask, 1, queries.size ()));
-    auto copied = in_parallel (tasks, [&] (int task) -> Expected<> {
-      for (int i = task * n / tasks; i < (task + 1) * n / tasks; i++)
-        std::memcpy (queries[std::size_t (i)].sample, list->host_answers.get () + first[i],
-                     first[std::size_t (i) + 1] - first[std::size_t (i)]);
-      return {};
-    });
+    std::vector<Copy> copies;
+    for (std::size_t i = 0; i < queries.size (); i++)
+      copies.push_back (
+          { queries[i].sample, list->host_answers.get () + first[i], first[i + 1] - first[i] });
+    auto copied = copy_in_parallel (copies);
     buffers_.give_back (std::move (sums));
     buffers_.give_back (std::move (list));
     return copied;

@@ -117,7 +117,7 @@ Expected<> CudaValues::add_up_cells (std::span<const CellsQuery> queries, const 
     TRY (enqueue_cells (queries, lut, **at, (*at)->stream.get ()));
     return fetch (**at, bytes);
   }));
-  auto copied = copy (queries, job, (*at)->host_answers.get ());
+  auto copied = copy (queries, (*at)->host_answers.get ());
   buffers_->give_back (std::move (*at));
   return copied;
 }
@@ -214,28 +214,17 @@ std::uint16_t *CudaValues::write_tables (const CellsQuery &query, const inthist:
 }
 
 /// Copies the answers to where they are wanted.
-Expected<> CudaValues::copy (std::span<const CellsQuery> queries, const Job &job,
-                             const std::byte *next) const
+Expected<> CudaValues::copy (std::span<const CellsQuery> queries, const std::byte *next) const
 {
-  constexpr std::size_t kOfATask = 1 << 17;  // bytes
-  std::vector<const std::byte *> from;
-  std::vector<std::size_t> bytes;
+  std::vector<Copy> copies;
   for (const CellsQuery &query : queries) {
-    from.push_back (next);
-    std::size_t n = 0;
+    std::size_t bytes = 0;
     for (const inthist::Cells &cells : query.grids)
-      n += cells.size () * planes_of (query) * sizeof (std::int64_t);
-    bytes.push_back (n);
-    next += n;
+      bytes += cells.size () * planes_of (query) * sizeof (std::int64_t);
+    copies.push_back ({ query.sums, next, bytes });
+    next += bytes;
   }
-  const int n = int (queries.size ()),
-            tasks = int (std::clamp<std::size_t> (job.sums * sizeof (std::int64_t) / kOfATask, 1,
-                                                  std::max (n, 1)));
-  return in_parallel (tasks, [&] (int task) -> Expected<> {
-    for (int i = task * n / tasks; i < (task + 1) * n / tasks; i++)
-      std::memcpy (queries[std::size_t (i)].sums, from[std::size_t (i)], bytes[std::size_t (i)]);
-    return {};
-  });
+  return copy_in_parallel (copies);
 }
 
 DeviceBeside cuda_beside (std::shared_ptr<CudaContext> context)

@@ -77,8 +77,7 @@ private:
                                   const Job &job, const QueryBuffers &at) const;
   std::uint16_t *write_tables (const CellsQuery &query, const inthist::Lut &lut,
                                std::uint16_t *table) const;
-  Expected<> copy (std::span<const CellsQuery> queries, const Job &job,
-                   const std::byte *next) const;
+  Expected<> copy (std::span<const CellsQuery> queries, const std::byte *next) const;
 
   const Context context_;
   const std::shared_ptr<QueryBufferPool> buffers_;
