@@ -158,13 +158,14 @@ static std::string name_of (GstVideoRegionOfInterestMeta *roi)
   return joined (valid, " ", roi->id);
 }
 
-/// Returns the name, and how sure a tracker is.
+/// Returns the name, and how sure a tracker is. A confidence of 1 is left out: targets start with
+/// it.
 static std::string label_of (GstVideoRegionOfInterestMeta *roi)
 {
   const GstStructure *track = gst_video_region_of_interest_meta_get_param (roi, "track");
   double confidence;
   if (!track || !gst_structure_get_double (track, "confidence", &confidence)
-      || !std::isfinite (confidence))
+      || !std::isfinite (confidence) || confidence >= 1)
     return name_of (roi);
   return joined (name_of (roi), " ", std::lround (CLAMP (confidence, 0, 1) * 100), "%");
 }

@@ -436,6 +436,7 @@ GST_START_TEST (labels)
   fail_unless (plain > 200, "%d", plain);
   fail_unless (drawn ("labels=true", "track", 0.5, 100).first > plain);
   fail_unless_equals_int (drawn ("labels=true", "track", NAN, 100).first, plain);
+  fail_unless_equals_int (drawn ("labels=true", "track", 1, 100).first, plain);  // a start
   fail_unless (drawn ("labels=true", "a track of another kind", -1, 100).first > plain);
   fail_unless (drawn ("labels=true", "\xff\xfe no UTF-8", -1, 100).first > plain);
   // no room above: elsewhere
