@@ -43,6 +43,7 @@ NOT_HERE = {
     r'.*\bnvh264dec\b': 'it needs an NVIDIA decoder',
     r'(\S*/)?(build\S*/\S+|inthist-check)\b': 'it is a test or a benchmark of its own',
     r'(\S*/)?trackdemo\b': 'demo.py runs it',
+    r'eval "\$\(tools/environment PREFIX\)"': 'installed.py runs it',
     r'(\S*/)?(meson|ninja)\b': 'it builds or installs, as tests/run.sh does',
     r'(examples/demo|(\S*/)?tests/\S+|\.ci/run|tools/\S+)\b':
         'it installs, builds or tests, as .ci/run does',

@@ -89,6 +89,8 @@ class Install(unittest.TestCase):
     def test_environment(self):
         """tools/environment prints all that an install outside the system's paths wants."""
         tool = os.path.join(ROOT, 'tools', 'environment')
+        with open(os.path.join(ROOT, 'docs', 'installing.md'), encoding='utf-8') as file:
+            self.assertIn('\neval "$(tools/environment PREFIX)"', file.read())
         with tempfile.TemporaryDirectory() as place:
             nothing = subprocess.run([tool, place], stderr=subprocess.PIPE, text=True, check=False)
             self.assertEqual(nothing.returncode, 1)
