@@ -20,8 +20,8 @@ G_BEGIN_DECLS
  *
  * The tensor may also hold summed-area tables (integral images; Crow 1984): plane 0 then adds up
  * the values of the pixels, or scores that a LUT gives them, and plane 1, where there is one, their
- * squares (Viola and Jones 2001).
- * gst_integral_histogram_get_content() says which it is, and the same queries answer.
+ * squares (Viola and Jones 2001). [method@IntegralHistogram.get_content] says which it is, and the
+ * same queries answer.
  *
  * It is immutable and may be used from any thread. It outlives the element and the pipeline that
  * made it; its memory goes back for reuse with the last reference, so that a consumer which keeps
@@ -38,10 +38,10 @@ typedef struct _GstIntegralHistogram GstIntegralHistogram;
  * all the same, because regions of more than 65535 pixels are cut into parts
  * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED: the same elements, and behind them a sparse grid of
  * 32-bit counts, the anchors, from which any region is exact in one step; see
- * gst_integral_histogram_get_anchors(). At most 65535 columns
+ * [method@IntegralHistogram.get_anchors]. At most 65535 columns
  * @GST_INTEGRAL_HISTOGRAM_COUNTER_U8_TILED: tiles of 16x16 counts, in which most counts are a byte:
- * 1.125 bytes a count, and any region is exact in one step; see gst_integral_histogram_get_tiles().
- * At most 2^20 columns and rows. Since: 0.2
+ * 1.125 bytes a count, and any region is exact in one step; see
+ * [method@IntegralHistogram.get_tiles]. At most 2^20 columns and rows. Since: 0.2
  *
  * The type of the tensor's elements.
  */
@@ -60,7 +60,7 @@ typedef enum {
  * @GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS: plane 0 adds up the pixels' values or scores, 0 to 255,
  * and plane 1, where there is one, their squares: summed-area tables
  * @GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS: plane b adds up the weights of bin b's pixels; see
- * gst_integral_histogram_get_weight_unit(). Since: 0.2
+ * [method@IntegralHistogram.get_weight_unit]. Since: 0.2
  *
  * What the planes of the tensor add up.
  */
@@ -144,9 +144,11 @@ typedef enum {
  * @GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED: a host copy was asked of a tensor whose producer
  * was told never to download
  * @GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW: an answer takes more than 32 bits;
- * gst_integral_histogram_regions_sums() gives it
+ * [method@IntegralHistogram.regions_sums] gives it
  * @GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION: the question makes no sense, such as one with an
  * empty model; the message says why
+ *
+ * Why a question has no answer. The message of the error names the limit and the remedy, for users.
  */
 typedef enum {
   GST_INTEGRAL_HISTOGRAM_ERROR_FAILED,
@@ -164,11 +166,21 @@ GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_counter_get_type (void);
 GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_feature_get_type (void);
 GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_weight_get_type (void);
 GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_content_get_type (void);
+
+/**
+ * gst_integral_histogram_error_quark:
+ *
+ * The domain of [error@IntegralHistogramError], `GST_INTEGRAL_HISTOGRAM_ERROR` in C.
+ *
+ * Returns: the domain
+ */
 GST_INTEGRAL_HISTOGRAM_API GQuark gst_integral_histogram_error_quark (void);
 
 /**
  * gst_integral_histogram_ref:
  * @histogram: a #GstIntegralHistogram
+ *
+ * Adds a reference; [method@IntegralHistogram.unref] drops it.
  *
  * Returns: (transfer full): @histogram
  */
@@ -178,6 +190,8 @@ GstIntegralHistogram *gst_integral_histogram_ref (GstIntegralHistogram *histogra
 /**
  * gst_integral_histogram_unref:
  * @histogram: (transfer full): a #GstIntegralHistogram
+ *
+ * Drops a reference. With the last one the memory of the tensor goes back for reuse.
  */
 GST_INTEGRAL_HISTOGRAM_API
 void gst_integral_histogram_unref (GstIntegralHistogram *histogram);
@@ -188,6 +202,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstIntegralHistogram, gst_integral_histogram_unre
  * gst_integral_histogram_get_width:
  * @histogram: a #GstIntegralHistogram
  *
+ * Says how wide the frame is that was computed.
+ *
  * Returns: columns of the tensor, the frame's width in pixels
  */
 GST_INTEGRAL_HISTOGRAM_API
@@ -196,6 +212,8 @@ guint gst_integral_histogram_get_width (GstIntegralHistogram *histogram);
 /**
  * gst_integral_histogram_get_height:
  * @histogram: a #GstIntegralHistogram
+ *
+ * Says how high the frame is that was computed.
  *
  * Returns: rows of the tensor, the frame's height in pixels
  */
@@ -206,6 +224,8 @@ guint gst_integral_histogram_get_height (GstIntegralHistogram *histogram);
  * gst_integral_histogram_get_bins:
  * @histogram: a #GstIntegralHistogram
  *
+ * Says how many planes the tensor has: one for each bin, or one for each table.
+ *
  * Returns: planes of the tensor: 1 to 256 bins, or 1 or 2 tables
  */
 GST_INTEGRAL_HISTOGRAM_API
@@ -214,6 +234,8 @@ guint gst_integral_histogram_get_bins (GstIntegralHistogram *histogram);
 /**
  * gst_integral_histogram_get_content:
  * @histogram: a #GstIntegralHistogram
+ *
+ * Tells integral histograms, weights and summed-area tables from each other.
  *
  * Returns: what the planes add up
  */
@@ -224,6 +246,8 @@ GstIntegralHistogramContent gst_integral_histogram_get_content (GstIntegralHisto
  * gst_integral_histogram_get_counter:
  * @histogram: a #GstIntegralHistogram
  *
+ * Says of which type the elements are, for those who read the tensor themselves.
+ *
  * Returns: the type of the tensor's elements
  */
 GST_INTEGRAL_HISTOGRAM_API
@@ -232,6 +256,8 @@ GstIntegralHistogramCounter gst_integral_histogram_get_counter (GstIntegralHisto
 /**
  * gst_integral_histogram_get_feature:
  * @histogram: a #GstIntegralHistogram
+ *
+ * Says which feature's values make the bins; it is the element's property `feature`.
  *
  * Returns: what of a pixel is counted
  *
@@ -248,6 +274,8 @@ GstIntegralHistogramFeature gst_integral_histogram_get_feature (GstIntegralHisto
  * Bin (i * parts[1] + j) * parts[2] + k is of parts i, j and k, or i * parts[1] + j where parts[2]
  * is 0. Where the producer has a lut, that is the value which it makes a bin, or a score, of
  *
+ * Says how the bins of a joint feature are made of its values.
+ *
  * Since: 0.2
  */
 GST_INTEGRAL_HISTOGRAM_API
@@ -258,10 +286,10 @@ void gst_integral_histogram_get_quantization (GstIntegralHistogram *histogram, g
  * @histogram: a #GstIntegralHistogram
  *
  * Whose scores a table adds up. An element that changes them with
- * gst_integral_image_lut_event_new() sees here from which frame on they hold.
+ * [func@integral_image_lut_event_new] sees here from which frame on they hold.
  *
- * Returns: gst_event_get_seqnum() of the event that brought the scores; %GST_SEQNUM_INVALID (0)
- * where the element's properties say them, and of histograms
+ * Returns: [method@Gst.Event.get_seqnum] of the event that brought the scores; %GST_SEQNUM_INVALID
+ * (0) where the element's properties say them, and of histograms
  *
  * Since: 0.2
  */
@@ -271,6 +299,8 @@ guint32 gst_integral_histogram_get_lut_seqnum (GstIntegralHistogram *histogram);
 /**
  * gst_integral_histogram_get_weight:
  * @histogram: a #GstIntegralHistogram
+ *
+ * Says what each pixel counts; it is the element's property `weight`.
  *
  * Returns: what a pixel adds to its bin
  *
@@ -283,6 +313,8 @@ GstIntegralHistogramWeight gst_integral_histogram_get_weight (GstIntegralHistogr
  * gst_integral_histogram_get_soft:
  * @histogram: a #GstIntegralHistogram
  *
+ * Says whether pixels are shared by neighbouring bins; it is the element's property `soft`.
+ *
  * Returns: whether a pixel's weight is shared by the two bins whose middles its value lies between
  *
  * Since: 0.2
@@ -294,7 +326,7 @@ gboolean gst_integral_histogram_get_soft (GstIntegralHistogram *histogram);
  * gst_integral_histogram_get_weight_unit:
  * @histogram: a #GstIntegralHistogram
  *
- * Weights are integers; divided by this they are what gst_integral_histogram_get_weight() says. A
+ * Weights are integers; divided by this they are what [method@IntegralHistogram.get_weight] says. A
  * tensor of weights holds sums modulo 2^32; regions are exact all the same, because large ones are
  * cut into parts.
  *
@@ -346,7 +378,7 @@ gboolean gst_integral_histogram_get_anchors (GstIntegralHistogram *histogram, gs
  *   0, then bits 16..23 of left[1..15]
  * - then one line for each i = 1..15: bits 0..7 of left[i], then inside[i][1..15]
  *
- * gst_integral_histogram_get_element() reads one.
+ * [method@IntegralHistogram.get_element] reads one.
  *
  * Returns: whether there are tiles; if not, all is 0
  *
@@ -360,6 +392,8 @@ gboolean gst_integral_histogram_get_tiles (GstIntegralHistogram *histogram, guin
  * gst_integral_histogram_get_row_pitch:
  * @histogram: a #GstIntegralHistogram
  *
+ * Says how far apart rows are in memory, which may be more than a row is long.
+ *
  * Returns: bytes from H[b][y][x] to H[b][y + 1][x], a multiple of 16; of a u8-tiled tensor those
  * from a row of tiles to the next
  */
@@ -369,6 +403,8 @@ gsize gst_integral_histogram_get_row_pitch (GstIntegralHistogram *histogram);
 /**
  * gst_integral_histogram_get_plane_pitch:
  * @histogram: a #GstIntegralHistogram
+ *
+ * Says how far apart planes are in memory.
  *
  * Returns: bytes from H[b][y][x] to H[b + 1][y][x], a multiple of 16
  */
@@ -380,7 +416,7 @@ gsize gst_integral_histogram_get_plane_pitch (GstIntegralHistogram *histogram);
  * @histogram: a #GstIntegralHistogram
  *
  * A tensor may lie in shards: groups of bins, each on the device that computed it (see
- * cudaintegralhist's cuda-device-ids). Queries and gst_integral_histogram_get_buffer() put them
+ * cudaintegralhist's cuda-device-ids). Queries and [method@IntegralHistogram.get_buffer] put them
  * together, so that only those who read device memory themselves need to know. Waits until the
  * tensor is computed.
  *
@@ -392,7 +428,7 @@ guint gst_integral_histogram_get_n_shards (GstIntegralHistogram *histogram);
 /**
  * gst_integral_histogram_get_shard:
  * @histogram: a #GstIntegralHistogram
- * @index: 0 to gst_integral_histogram_get_n_shards() - 1; shards are in the order of their bins
+ * @index: 0 to [method@IntegralHistogram.get_n_shards] - 1; shards are in the order of their bins
  * @first_bin: (out) (optional): the bin of @histogram that is bin 0 of the shard
  *
  * One of the shards, as a histogram of its bins: it has a device pointer and an event, and is asked
@@ -425,7 +461,7 @@ gboolean gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockT
 /**
  * gst_integral_histogram_add_reader:
  * @histogram: a #GstIntegralHistogram on a GPU
- * @stream: (nullable): a cudaStream_t of gst_integral_histogram_get_cuda_context(); %NULL is the
+ * @stream: (nullable): a cudaStream_t of [method@IntegralHistogram.get_cuda_context]; %NULL is the
  * legacy default stream
  * @error: return location for a #GError
  *
@@ -459,7 +495,7 @@ gboolean gst_integral_histogram_add_reader (GstIntegralHistogram *histogram, gpo
  * is left of it.
  *
  * Of tables, what the rectangle adds up to in each plane, if that fits 32 bits;
- * gst_integral_histogram_region_sums() is made for them.
+ * [method@IntegralHistogram.region_sums] is made for them.
  *
  * Returns: %TRUE, or %FALSE with @error set, %GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW for a sum of
  * 2^32 or more
@@ -476,8 +512,8 @@ gboolean gst_integral_histogram_region (GstIntegralHistogram *histogram, gint x,
  * @counts: (out caller-allocates): room for @n x bins counts, one rectangle after another
  * @error: return location for a #GError
  *
- * The histograms of many rectangles at once, each as gst_integral_histogram_region(). On a GPU that
- * is one kernel launch and one small copy for all of them.
+ * The histograms of many rectangles at once, each as [method@IntegralHistogram.region]. On a GPU
+ * that is one kernel launch and one small copy for all of them.
  *
  * Returns: %TRUE, or %FALSE with @error set
  */
@@ -515,8 +551,8 @@ gboolean gst_integral_histogram_region_sums (GstIntegralHistogram *histogram, gi
  * @sums: (out caller-allocates): room for @n x planes sums, one rectangle after another
  * @error: return location for a #GError
  *
- * The sums of many rectangles at once, each as gst_integral_histogram_region_sums(). On a GPU that
- * is one kernel launch and one small copy for all of them.
+ * The sums of many rectangles at once, each as [method@IntegralHistogram.region_sums]. On a GPU
+ * that is one kernel launch and one small copy for all of them.
  *
  * Returns: %TRUE, or %FALSE with @error set
  */
@@ -535,10 +571,10 @@ gboolean gst_integral_histogram_regions_sums (GstIntegralHistogram *histogram,
  * @n_counts: (out) (optional): number of counts, the bins
  * @error: return location for a #GError
  *
- * gst_integral_histogram_region() for language bindings.
+ * [method@IntegralHistogram.region] for language bindings.
  *
  * Returns: (transfer full) (array length=n_counts): the counts, or %NULL with @error set; free with
- * g_free()
+ * [func@GLib.free]
  */
 GST_INTEGRAL_HISTOGRAM_API
 guint32 *gst_integral_histogram_query_region (GstIntegralHistogram *histogram, gint x, gint y,
@@ -553,7 +589,7 @@ guint32 *gst_integral_histogram_query_region (GstIntegralHistogram *histogram, g
  * @n_values: four times the number of rectangles
  * @error: return location for a #GError
  *
- * gst_integral_histogram_regions() for language bindings.
+ * [method@IntegralHistogram.regions] for language bindings.
  *
  * Returns: (transfer full): native-endian 32-bit counts, rectangles x bins, or %NULL with @error
  * set
@@ -573,10 +609,10 @@ GBytes *gst_integral_histogram_query_regions (GstIntegralHistogram *histogram,
  * @n_sums: (out) (optional): number of sums, the planes
  * @error: return location for a #GError
  *
- * gst_integral_histogram_region_sums() for language bindings.
+ * [method@IntegralHistogram.region_sums] for language bindings.
  *
  * Returns: (transfer full) (array length=n_sums): the sums, or %NULL with @error set; free with
- * g_free()
+ * [func@GLib.free]
  */
 GST_INTEGRAL_HISTOGRAM_API
 guint64 *gst_integral_histogram_query_region_sums (GstIntegralHistogram *histogram, gint x, gint y,
@@ -591,7 +627,7 @@ guint64 *gst_integral_histogram_query_region_sums (GstIntegralHistogram *histogr
  * @n_values: four times the number of rectangles
  * @error: return location for a #GError
  *
- * gst_integral_histogram_regions_sums() for language bindings.
+ * [method@IntegralHistogram.regions_sums] for language bindings.
  *
  * Returns: (transfer full): native-endian 64-bit sums, rectangles x planes, or %NULL with @error
  * set
@@ -609,17 +645,17 @@ GBytes *gst_integral_histogram_query_regions_sums (GstIntegralHistogram *histogr
  * The whole tensor in host memory, as a read-only buffer: H[b][y][x] is at byte b x plane pitch + y
  * x row pitch + x x element size. A tensor in host memory is not copied; one on a GPU is, once. The
  * buffer keeps @histogram alive. That of a u16-anchored tensor has the anchors behind the planes:
- * see gst_integral_histogram_get_anchors(). That of a u8-tiled tensor is of tiles: see
- * gst_integral_histogram_get_tiles().
+ * see [method@IntegralHistogram.get_anchors]. That of a u8-tiled tensor is of tiles: see
+ * [method@IntegralHistogram.get_tiles].
  *
  * Tables have 32-bit elements too, modulo 2^32: exact as they are below 2^32 / 255 pixels, 16.8
  * million, in plane 0; in plane 1 they wrap. The difference of four corners, taken modulo 2^32 as
  * unsigned arithmetic does by itself, is the exact sum of squares of any rectangle of up to 66051
- * pixels; gst_integral_histogram_region_sums() is exact for all.
+ * pixels; [method@IntegralHistogram.region_sums] is exact for all.
  *
  * Returns: (transfer full): the buffer, or %NULL with @error set: to
  * %GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED with `download=never`, or as in
- * gst_integral_histogram_wait()
+ * [method@IntegralHistogram.wait]
  */
 GST_INTEGRAL_HISTOGRAM_API
 GstBuffer *gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, GError **error);
@@ -627,8 +663,8 @@ GstBuffer *gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, G
 /**
  * gst_integral_histogram_get_element: (skip)
  * @histogram: a #GstIntegralHistogram
- * @tensor: the bytes of gst_integral_histogram_get_buffer(), mapped
- * @bin: the plane, less than gst_integral_histogram_get_bins()
+ * @tensor: the bytes of [method@IntegralHistogram.get_buffer], mapped
+ * @bin: the plane, less than [method@IntegralHistogram.get_bins]
  * @x: the column, less than the width; -1 is left of the frame
  * @y: the row, less than the height; -1 is above the frame
  *
@@ -646,13 +682,13 @@ guint32 gst_integral_histogram_get_element (GstIntegralHistogram *histogram, gco
 /**
  * gst_integral_histogram_query_element: (rename-to gst_integral_histogram_get_element)
  * @histogram: a #GstIntegralHistogram
- * @buffer: what gst_integral_histogram_get_buffer() has returned
+ * @buffer: what [method@IntegralHistogram.get_buffer] has returned
  * @bin: the plane
  * @x: the column; -1 is left of the frame
  * @y: the row; -1 is above the frame
  * @error: return location for a #GError
  *
- * gst_integral_histogram_get_element() for language bindings.
+ * [method@IntegralHistogram.get_element] for language bindings.
  *
  * Returns: H[b][y][x], or 0 with @error set, to %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION where
  * there is no such place
@@ -667,11 +703,11 @@ guint32 gst_integral_histogram_query_element (GstIntegralHistogram *histogram, G
  * gst_integral_histogram_get_device_pointer:
  * @histogram: a #GstIntegralHistogram
  *
- * For CUDA callers: where the tensor lies, laid out as in gst_integral_histogram_get_buffer().
- * Order your work after gst_integral_histogram_get_cuda_event(), and call
- * gst_integral_histogram_add_reader() behind it, or keep a reference until it is done.
+ * For CUDA callers: where the tensor lies, laid out as in [method@IntegralHistogram.get_buffer].
+ * Order your work after [method@IntegralHistogram.get_cuda_event], and call
+ * [method@IntegralHistogram.add_reader] behind it, or keep a reference until it is done.
  *
- * Returns: the address in gst_integral_histogram_get_cuda_context(), or 0 when the tensor is in
+ * Returns: the address in [method@IntegralHistogram.get_cuda_context], or 0 when the tensor is in
  * host memory
  */
 GST_INTEGRAL_HISTOGRAM_API
@@ -680,6 +716,8 @@ guint64 gst_integral_histogram_get_device_pointer (GstIntegralHistogram *histogr
 /**
  * gst_integral_histogram_get_cuda_event:
  * @histogram: a #GstIntegralHistogram
+ *
+ * For CUDA callers: what to wait for before the tensor is read.
  *
  * Returns: (transfer none) (nullable): the cudaEvent_t that fires when the tensor is computed, for
  * cudaStreamWaitEvent(); %NULL in host memory
@@ -691,6 +729,9 @@ gpointer gst_integral_histogram_get_cuda_event (GstIntegralHistogram *histogram)
  * gst_integral_histogram_get_cuda_context:
  * @histogram: a #GstIntegralHistogram
  *
+ * For CUDA callers: the context in which [method@IntegralHistogram.get_device_pointer] is an
+ * address.
+ *
  * Returns: (transfer none) (nullable): the CUcontext that the tensor and the event belong to; %NULL
  * in host memory
  */
@@ -700,6 +741,8 @@ gpointer gst_integral_histogram_get_cuda_context (GstIntegralHistogram *histogra
 /**
  * gst_integral_histogram_get_cuda_device:
  * @histogram: a #GstIntegralHistogram
+ *
+ * Says on which GPU the tensor lies.
  *
  * Returns: the number of the GPU that the tensor is on, or -1 when it is in host memory
  */

@@ -8,8 +8,8 @@ G_BEGIN_DECLS
 /**
  * GST_INTEGRAL_IMAGE_LUT_EVENT: (skip)
  *
- * The name of the structure of gst_integral_image_lut_event_new(). Its field `lut` is a #GBytes of
- * 256 scores.
+ * The name of the structure of [func@integral_image_lut_event_new]. Its field `lut` is a
+ * [struct@GLib.Bytes] of 256 scores.
  *
  * Since: 0.2
  */
@@ -18,14 +18,15 @@ G_BEGIN_DECLS
 /**
  * gst_integral_image_lut_event_new:
  * @scores: (array fixed-size=256): the score of each value of the producer's feature; of a joint
- * feature, of each combination (gst_integral_histogram_get_quantization())
+ * feature, of each combination ([method@IntegralHistogram.get_quantization])
  *
  * An event that gives a cudaintegralimage upstream other scores to add up, as a tracker does whose
  * model has changed. They hold from the next frame on that comes to that element, until the next
  * such event or until its property `lut` is set. Frames that were there before keep theirs; see
- * gst_integral_histogram_get_lut_seqnum().
+ * [method@IntegralHistogram.get_lut_seqnum].
  *
- * Send it with gst_pad_push_event() from a sink pad, or with gst_element_send_event().
+ * Send it with [method@Gst.Pad.push_event] from a sink pad, or with
+ * [method@Gst.Element.send_event].
  *
  * Returns: (transfer full): the event, of type %GST_EVENT_CUSTOM_UPSTREAM
  *

@@ -15,8 +15,9 @@ typedef struct _GstIntegralHistogramMeta GstIntegralHistogramMeta;
  * @height: height of the frame that carries the meta, in pixels
  *
  * A frame's integral histogram, or summed-area table, on its buffer. A scaled copy of the frame
- * keeps it: @width and @height are then those of the copy, and gst_integral_histogram_meta_region()
- * takes coordinates of the copy. What cuts, turns or pads the picture drops the meta.
+ * keeps it: @width and @height are then those of the copy, and
+ * [method@IntegralHistogramMeta.region] takes coordinates of the copy. What cuts, turns or pads the
+ * picture drops the meta.
  *
  * The histogram is of the frame as it was where it was computed. Filters that change values and not
  * places keep the meta, as GStreamer has no word for that: videobalance, gamma, coloreffects,
@@ -34,13 +35,32 @@ struct _GstIntegralHistogramMeta {
 
 #define GST_INTEGRAL_HISTOGRAM_META_API_TYPE (gst_integral_histogram_meta_api_get_type ())
 
+/**
+ * gst_integral_histogram_meta_api_get_type:
+ *
+ * The API of [struct@IntegralHistogramMeta], `GST_INTEGRAL_HISTOGRAM_META_API_TYPE` in C; with it
+ * [method@Gst.Buffer.iterate_meta_filtered] finds all of a buffer.
+ *
+ * Returns: the type
+ */
 GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_meta_api_get_type (void);
+
+/**
+ * gst_integral_histogram_meta_get_info:
+ *
+ * What GStreamer knows of [struct@IntegralHistogramMeta]: its size, its tags, and what it does when
+ * a buffer is copied.
+ *
+ * Returns: (transfer none): the description, which is static
+ */
 GST_INTEGRAL_HISTOGRAM_API const GstMetaInfo *gst_integral_histogram_meta_get_info (void);
 
 /**
  * gst_buffer_add_integral_histogram_meta:
  * @buffer: a writable #GstBuffer
  * @histogram: (transfer none): the histogram of the frame in @buffer
+ *
+ * Attaches an integral histogram to a buffer, as the elements do.
  *
  * Returns: (transfer none): the meta, which holds a reference to @histogram
  */
@@ -52,9 +72,11 @@ GstIntegralHistogramMeta *gst_buffer_add_integral_histogram_meta (GstBuffer *buf
  * gst_buffer_get_integral_histogram_meta:
  * @buffer: a #GstBuffer
  *
+ * Finds the histogram of a frame, where one will do.
+ *
  * Returns: (transfer none) (nullable): the first integral histogram of @buffer, or where it has
  * none its first of weights, or else its first summed-area table;
- * gst_buffer_iterate_meta_filtered() finds all of them
+ * [method@Gst.Buffer.iterate_meta_filtered] finds all of them
  */
 GST_INTEGRAL_HISTOGRAM_API
 GstIntegralHistogramMeta *gst_buffer_get_integral_histogram_meta (GstBuffer *buffer);
@@ -65,7 +87,8 @@ GstIntegralHistogramMeta *gst_buffer_get_integral_histogram_meta (GstBuffer *buf
  * @content: what the planes shall add up
  *
  * Tells histograms from tables, where a buffer may carry both. One that is of more than a
- * #GstVideoCropMeta leaves visible is passed over, as a frame that is cropped has none.
+ * [struct@GstVideo.VideoCropMeta] leaves visible is passed over, as a frame that is cropped has
+ * none.
  *
  * Returns: (transfer none) (nullable): the first of @buffer with this content
  */
@@ -79,7 +102,7 @@ gst_buffer_get_integral_histogram_meta_of (GstBuffer *buffer, GstIntegralHistogr
  * @feature: what of a pixel shall be counted
  *
  * Tells integral histograms from each other, where several elements have attached one of the same
- * frame. Whether they are cropped is looked at as in gst_buffer_get_integral_histogram_meta_of().
+ * frame. Whether they are cropped is looked at as in [func@buffer_get_integral_histogram_meta_of].
  *
  * Returns: (transfer none) (nullable): the first of @buffer with counts, or weights, of this
  * feature
@@ -106,7 +129,7 @@ gst_buffer_get_integral_histogram_meta_of_feature (GstBuffer *buffer,
  * original.
  *
  * Returns: (transfer full) (array length=n_counts): the counts, or %NULL with @error set; free with
- * g_free()
+ * [func@GLib.free]
  */
 GST_INTEGRAL_HISTOGRAM_API
 guint32 *gst_integral_histogram_meta_region (GstIntegralHistogramMeta *meta, gint x, gint y,
@@ -123,11 +146,11 @@ guint32 *gst_integral_histogram_meta_region (GstIntegralHistogramMeta *meta, gin
  * @n_sums: (out) (optional): number of sums, the planes
  * @error: return location for a #GError
  *
- * gst_integral_histogram_region_sums() for a rectangle of the frame that carries @meta, as
- * gst_integral_histogram_meta_region().
+ * [method@IntegralHistogram.region_sums] for a rectangle of the frame that carries @meta, as
+ * [method@IntegralHistogramMeta.region].
  *
  * Returns: (transfer full) (array length=n_sums): the sums, or %NULL with @error set; free with
- * g_free()
+ * [func@GLib.free]
  */
 GST_INTEGRAL_HISTOGRAM_API
 guint64 *gst_integral_histogram_meta_region_sums (GstIntegralHistogramMeta *meta, gint x, gint y,

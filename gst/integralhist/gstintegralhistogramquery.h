@@ -133,7 +133,7 @@ typedef struct {
  * @counts: (out caller-allocates): room for bins counts for each window, one grid after another
  * @error: return location for a #GError
  *
- * The histograms of windows on grids, each as gst_integral_histogram_region().
+ * The histograms of windows on grids, each as [method@IntegralHistogram.region].
  *
  * Returns: %TRUE, or %FALSE with @error set
  */
@@ -243,7 +243,7 @@ gboolean gst_integral_histogram_vote_maps (GstIntegralHistogram *histogram,
  * @stream: a cudaStream_t
  * @error: return location for a #GError
  *
- * gst_integral_histogram_regions() for CUDA callers; of integral histograms only.
+ * [method@IntegralHistogram.regions] for CUDA callers; of integral histograms only.
  *
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set
  */
@@ -258,12 +258,12 @@ gboolean gst_integral_histogram_regions_on_stream (GstIntegralHistogram *histogr
  * @histogram: a #GstIntegralHistogram on a GPU
  * @grids: (array length=n_grids): windows
  * @n_grids: number of grids
- * @counts: memory of the device, as much as gst_integral_histogram_grids() writes
+ * @counts: memory of the device, as much as [method@IntegralHistogram.grids] writes
  * @stream: a cudaStream_t
  * @error: return location for a #GError
  *
- * gst_integral_histogram_grids() for CUDA callers: enqueues the work on @stream, behind
- * the tensor, and returns. @histogram may be released at once.
+ * [method@IntegralHistogram.grids] for CUDA callers: enqueues the work on @stream, behind the
+ * tensor, and returns. @histogram may be released at once.
  *
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set
  */
@@ -285,8 +285,8 @@ gboolean gst_integral_histogram_grids_on_stream (GstIntegralHistogram *histogram
  * @stream: a cudaStream_t
  * @error: return location for a #GError
  *
- * gst_integral_histogram_likelihoods() for CUDA callers: enqueues the work on @stream, behind
- * the tensor, and returns. @histogram may be released at once.
+ * [method@IntegralHistogram.likelihoods] for CUDA callers: enqueues the work on @stream, behind the
+ * tensor, and returns. @histogram may be released at once.
  *
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set
  */
@@ -303,13 +303,13 @@ gboolean gst_integral_histogram_likelihoods_on_stream (
  * @n_grids: number of grids
  * @model: as many numbers as there are bins, in host memory
  * @measure: how to compare
- * @maps: memory of the device, not %NULL, as much as
- * gst_integral_histogram_likelihood_maps() writes
+ * @maps: memory of the device, not %NULL, as much as [method@IntegralHistogram.likelihood_maps]
+ * writes
  * @bests: (nullable): memory of the device, one for each map
  * @stream: a cudaStream_t
  * @error: return location for a #GError
  *
- * gst_integral_histogram_likelihood_maps() for CUDA callers: enqueues the work on @stream, behind
+ * [method@IntegralHistogram.likelihood_maps] for CUDA callers: enqueues the work on @stream, behind
  * the tensor, and returns. @histogram may be released at once.
  *
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set
@@ -326,12 +326,12 @@ gboolean gst_integral_histogram_likelihood_maps_on_stream (
  * @grids: (array length=n_grids): windows
  * @n_grids: number of grids
  * @quantile: 0 to 1
- * @maps: memory of the device, not %NULL, as much as
- * gst_integral_histogram_quantile_maps() writes
+ * @maps: memory of the device, not %NULL, as much as [method@IntegralHistogram.quantile_maps]
+ * writes
  * @stream: a cudaStream_t
  * @error: return location for a #GError
  *
- * gst_integral_histogram_quantile_maps() for CUDA callers: enqueues the work on @stream, behind
+ * [method@IntegralHistogram.quantile_maps] for CUDA callers: enqueues the work on @stream, behind
  * the tensor, and returns. @histogram may be released at once.
  *
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set
@@ -349,14 +349,13 @@ gboolean gst_integral_histogram_quantile_maps_on_stream (GstIntegralHistogram *h
  * @searches: (array length=n_searches): where to look for what, in host memory
  * @n_searches: number of searches
  * @measure: how to compare
- * @maps: memory of the device, not %NULL, as much as
- * gst_integral_histogram_vote_maps() writes
+ * @maps: memory of the device, not %NULL, as much as [method@IntegralHistogram.vote_maps] writes
  * @bests: (nullable): memory of the device, one for each map
  * @stream: a cudaStream_t
  * @error: return location for a #GError
  *
- * gst_integral_histogram_vote_maps() for CUDA callers: enqueues the work on @stream, behind
- * the tensor, and returns. @histogram may be released at once.
+ * [method@IntegralHistogram.vote_maps] for CUDA callers: enqueues the work on @stream, behind the
+ * tensor, and returns. @histogram may be released at once.
  *
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set
  */
@@ -374,7 +373,7 @@ gboolean gst_integral_histogram_vote_maps_on_stream (GstIntegralHistogram *histo
  * @grid: windows
  * @error: return location for a #GError
  *
- * gst_integral_histogram_grids() for language bindings, of one grid.
+ * [method@IntegralHistogram.grids] for language bindings, of one grid.
  *
  * Returns: (transfer full): native-endian 32-bit counts, rows x columns x bins, or %NULL with
  * @error set
@@ -393,7 +392,7 @@ GBytes *gst_integral_histogram_query_grid (GstIntegralHistogram *histogram,
  * @best: (out caller-allocates) (optional): the best window
  * @error: return location for a #GError
  *
- * gst_integral_histogram_likelihood_maps() for language bindings, of one grid.
+ * [method@IntegralHistogram.likelihood_maps] for language bindings, of one grid.
  *
  * Returns: (transfer full): native-endian 32-bit floats, rows x columns, or %NULL with @error set
  */
@@ -412,7 +411,7 @@ GBytes *gst_integral_histogram_query_likelihood_map (GstIntegralHistogram *histo
  * @quantile: 0 to 1
  * @error: return location for a #GError
  *
- * gst_integral_histogram_quantile_maps() for language bindings, of one grid.
+ * [method@IntegralHistogram.quantile_maps] for language bindings, of one grid.
  *
  * Returns: (transfer full): native-endian 32-bit signed bins, rows x columns, or %NULL with @error
  * set
@@ -436,7 +435,7 @@ GBytes *gst_integral_histogram_query_quantile_map (GstIntegralHistogram *histogr
  * @best: (out caller-allocates) (optional): the best window
  * @error: return location for a #GError
  *
- * gst_integral_histogram_vote_maps() for language bindings, of one search.
+ * [method@IntegralHistogram.vote_maps] for language bindings, of one search.
  *
  * Returns: (transfer full): native-endian 32-bit floats, rows x columns, or %NULL with @error set
  */
