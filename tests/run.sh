@@ -27,7 +27,7 @@ for option; do [[ $option = -* ]] || die "$option is no Meson option; see tests/
 
 SECONDS=0
 install_packages test
-configure "$dir" -Dtests=enabled -Dexamples=enabled "$@"
+configure "$dir" -Dtests=enabled -Dexamples=enabled -Ddocs=auto "$@"
 configured=$SECONDS
 build "$dir" "${target[@]}"
 built=$SECONDS
