@@ -6,6 +6,9 @@
 #include <numbers>
 #include <utility>
 
+// Butterflies keep vectors in structs. Vectors whose size the compiler does not know cannot be
+// there: on arm64 those of SVE, in whose place there is NEON.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "fft-inl.hpp"
 #include <hwy/foreach_target.h>
