@@ -94,7 +94,9 @@ typedef enum {
  * @GST_INTEGRAL_HISTOGRAM_FEATURE_UNIFORM_LBP: local binary pattern, with all that are not uniform
  * in one bin
  *
- * What of a pixel is counted. Since: 0.2
+ * What of a pixel is counted.
+ *
+ * Since: 0.2
  */
 typedef enum {
   GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA,
@@ -125,7 +127,9 @@ typedef enum {
  * @GST_INTEGRAL_HISTOGRAM_WEIGHT_GRADIENT: the length of luma's gradient by [-1 0 1], so 0 to 361
  * gray levels
  *
- * What a pixel adds to its bin. Since: 0.2
+ * What a pixel adds to its bin.
+ *
+ * Since: 0.2
  */
 typedef enum {
   GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE,
