@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What an install has, and what others find it by: pkg-config, gst-inspect-1.0, tools/environment.
 
+The version of all of them is the first of NEWS.md.
+
 Environment:
   BUILD_ROOT=folder  the build directory
 """
@@ -17,7 +19,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.environ.get('BUILD_ROOT', os.path.join(ROOT, 'build'))
 OURS = 'gstreamer-integralhist-1.0'
 GSTREAMER = ['gstreamer-1.0', 'gstreamer-video-1.0']
-VERSION = '0.1'
+with open(os.path.join(ROOT, 'NEWS.md'), encoding='utf-8') as news:
+    RELEASE = re.search(r'^## (\S+) \((?:unreleased|20\d\d-\d\d-\d\d)\)$', news.read(), re.M)[1]
+VERSION = RELEASE.rpartition('.')[0]
 
 
 def output(*command, **more):
@@ -72,7 +76,7 @@ class Inspect(unittest.TestCase):
     def test_plugin(self):
         said = output('gst-inspect-1.0', 'cudaintegralhist')
         self.assertRegex(said, r'Origin URL\s+gst-integralhist\n')
-        self.assertRegex(said, rf'Version\s+{re.escape(VERSION)}\.')
+        self.assertRegex(said, rf'Version\s+{re.escape(RELEASE)}\n')
 
     def test_exists(self):
         """Runs the documentation's command: gst-inspect-1.0 alone asks for GStreamer's version."""
@@ -106,8 +110,13 @@ class Install(unittest.TestCase):
                           f'gst-inspect-1.0 cudaintegralhist; pkg-config --modversion {OURS}; '
                           'echo "$LD_LIBRARY_PATH"', env=clean)
             self.assertIn(f'{place}{prefix}', said.split('Filename')[1].splitlines()[0])
-            self.assertIn(f'\n{VERSION}.', said)
+            self.assertIn(f'\n{RELEASE}\n', said)
             self.assertEqual(said.splitlines()[-1], f'{place}{library}')
+            # in /usr the loader finds the library; elsewhere the plugin says where it is
+            headers = output('readelf', '-d', os.path.join(
+                place + library, 'gstreamer-1.0', 'libgstintegralhist.so'))
+            self.assertEqual(re.findall(r'\(R(?:UN)?PATH\).*\[(.*)\]', headers),
+                             [] if prefix == '/usr' else ['$ORIGIN/..'])
 
     def test_builds_what_is_asked_for(self):
         """Without options there are no tests and no examples."""
