@@ -127,5 +127,28 @@ class Install(unittest.TestCase):
             self.assertIn('gstintegralhist', [t['name'] for t in targets])
 
 
+class Packages(unittest.TestCase):
+    """debian/, beside what is built; tests/package.sh builds and tests the packages."""
+
+    def test_version(self):
+        with open(os.path.join(ROOT, 'debian', 'changelog'), encoding='utf-8') as file:
+            self.assertRegex(file.readline(), rf'^gst-integralhist \({re.escape(RELEASE)}\) ')
+
+    def test_symbols(self):
+        """The symbols file has all functions of the C API, and nothing of the C++ names."""
+        library = os.path.join(BUILD, 'gst', 'integralhist', 'libgstintegralhist-1.0.so')
+        exported = {line.split()[-1].replace('@@', '@')
+                    for line in output('nm', '-D', '--defined-only', library).splitlines()}
+        functions = {name for name in exported if name.endswith('@INTEGRALHIST_1.0')}
+        self.assertIn('gst_integral_histogram_region@INTEGRALHIST_1.0', functions)
+        self.assertEqual({name for name in exported - functions
+                          if not name.endswith('@INTEGRALHIST_PRIVATE')},
+                         {'INTEGRALHIST_1.0', 'INTEGRALHIST_PRIVATE'})
+        path = os.path.join(ROOT, 'debian', 'libgstintegralhist-1.0-0.symbols')
+        with open(path, encoding='utf-8') as file:
+            listed = dict(line.split() for line in file if line.startswith(' ') and '(' not in line)
+        self.assertEqual(functions | {'INTEGRALHIST_1.0@INTEGRALHIST_1.0'}, set(listed), path)
+
+
 if __name__ == '__main__':
     unittest.main(verbosity=2)
