@@ -45,9 +45,9 @@ NOT_HERE = {
     r'(\S*/)?trackdemo\b': 'demo.py runs it',
     r'eval "\$\(tools/environment PREFIX\)"': 'installed.py runs it',
     r'(\S*/)?(meson|ninja)\b': 'it builds or installs, as tests/run.sh does',
-    r'(examples/demo|(\S*/)?tests/\S+|\.ci/run|tools/\S+)\b':
+    r'(examples/demo|(\S*/)?tests/\S+|\.ci/run|tools/\S+|eval "\$\(tools/\S+)\b':
         'it installs, builds or tests, as .ci/run does',
-    r'(sudo|apt-get|git|python3|ncu|nsys|clang-format|nvidia-smi|taskset)\b':
+    r'(sudo|apt-get|dpkg-buildpackage|git|python3|ncu|nsys|clang-format|nvidia-smi|taskset)\b':
         'it changes the machine, or needs more than a build',
 }
 NOT_RUN = {
