@@ -81,7 +81,7 @@ within() {
     path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
     exec chroot "$root" /usr/bin/env -i HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
       ${http_proxy:+http_proxy="$http_proxy"} PATH="${CCACHE_DIR:+/usr/lib/ccache:}$path" "$@"' \
-    within "$root" "$cache/archives-$release" "$work/packages" "$cuda" "$@"
+    within "$root" "$cache/archives-$release" "$work/packages" "$cuda" "$@" </dev/null
 }
 new_root() { cp -a --reflink=auto "$base" "$1"; }
 install="apt-get -qq install -y --no-install-recommends"
@@ -90,13 +90,13 @@ if [ ! -e "$base/ready" ]; then
   rm -rf --one-file-system "$base"
   debootstrap --variant=minbase "$release" "$base" >"$work/log" 2>&1 ||
     { cat "$work/log" >&2; die "debootstrap $release failed; its messages are above"; }
-  # nothing is written to the disk twice, and what was downloaded is there for the next root
+  # dpkg need not wait for the disk: a root that breaks is made anew
   echo force-unsafe-io >"$base/etc/dpkg/dpkg.cfg.d/unsafe-io"
-  echo 'Binary::apt::APT::Keep-Downloaded-Packages "true";
-APT::Keep-Downloaded-Packages "true";' >"$base/etc/apt/apt.conf.d/keep"
   touch "$base/ready"
 fi
 cp /etc/resolv.conf "$base/etc/resolv.conf"
+repository=$base/etc/apt/sources.list.d/packages.list
+rm -f "$repository"  # an earlier run's
 within "$base" apt-get -qq update
 
 echo "==== the build, in a clean root of $release"
@@ -150,21 +150,21 @@ short_tests() {
 check 'the build ran its short tests' short_tests
 
 lintian_silent() {
-  local said
-  said=$(within "$build" sh -c 'lintian --allow-root --pedantic --display-info /packages/*.changes')
-  [ -z "$said" ] || { echo "$said"; return 1; }
+  local said status=0
+  said=$(within "$build" sh -c \
+    'lintian --allow-root --pedantic --display-info /packages/*.changes 2>&1') || status=$?
+  echo "$said"
+  [ $status -eq 0 ] && [ -z "$said" ]
 }
 check 'lintian --pedantic says nothing' lintian_silent
 
 no_runpath() {
-  local found=0 file
+  local found=0 file headers
   for file in "$work/packages/"*.deb; do dpkg-deb -x "$file" "$work/unpacked"; done
   while IFS= read -r file; do
     found=$((found + 1))
-    if within "$build" readelf -d "/packages/unpacked/$file" | grep -E 'RPATH|RUNPATH'; then
-      echo "$file has a path"
-      return 1
-    fi
+    headers=$(within "$build" readelf -d "/packages/unpacked/$file") || return 1
+    ! grep -E 'RPATH|RUNPATH' <<<"$headers" || { echo "$file has a path"; return 1; }
   done < <(cd "$work/unpacked" && find . -type f -name '*.so*')
   [ $found -eq 2 ] || { echo "$found libraries, not the library and the plugin"; return 1; }
 }
@@ -173,7 +173,7 @@ check 'no RPATH and no RUNPATH' no_runpath
 
 # a repository, as that of a distribution: apt itself finds what a package depends on
 within "$build" sh -c 'cd /packages && dpkg-scanpackages -m . >Packages 2>/dev/null'
-echo "deb [trusted=yes] file:/packages ./" >"$base/etc/apt/sources.list.d/packages.list"
+echo "deb [trusted=yes] file:/packages ./" >"$repository"
 within "$base" apt-get -qq update
 
 # Each test has a root with nothing but the packages that it names
