@@ -129,6 +129,11 @@ MAKE
 check 'dpkg-buildpackage' within "$build" sh -c 'sh /make >/packages/build.log 2>&1 ||
   { tail -n 40 /packages/build.log; exit 1; }'
 if [ -n "$out" ]; then mkdir -p "$out" && cp "$work/packages/"* "$out"; fi
+if [ $failed -gt 0 ]; then
+  echo "nothing was built, so there is nothing to test"
+  echo "$passed passed, $failed failed, $skipped skipped"
+  exit 1
+fi
 
 names=$(sed -n 's/^Package: //p' debian/control | tr '\n' ' ')
 each_package() {
@@ -215,9 +220,9 @@ together() {
   within "$work/all" sh -c "$install $names gstreamer1.0-tools"
 }
 leaves_nothing() {
-  within "$work/all" sh -c "dpkg --purge $names"
-  ! find "$work/all/usr" "$work/all/etc" "$work/all/var/lib/dpkg/info" -iname '*integralhist*' |
-    grep .
+  within "$work/all" sh -c "dpkg --purge $names" &&
+    ! find "$work/all/usr" "$work/all/etc" "$work/all/var/lib/dpkg/info" -iname '*integralhist*' |
+      grep .
 }
 check 'all packages together' together
 check 'gst-inspect-1.0 finds the plugin, of this version' inspect
