@@ -41,13 +41,13 @@ Expected<> check_range (const char *name, Number value, Number min, Number max);
 template <class T>
 constexpr std::nullptr_t kAccess = nullptr;
 template <>
-constexpr auto kAccess<int> = std::pair (&g_value_get_int, &g_value_set_int);
+inline const auto kAccess<int> = std::pair (&g_value_get_int, &g_value_set_int);
 template <>
-constexpr auto kAccess<guint> = std::pair (&g_value_get_uint, &g_value_set_uint);
+inline const auto kAccess<guint> = std::pair (&g_value_get_uint, &g_value_set_uint);
 template <>
-constexpr auto kAccess<guint64> = std::pair (&g_value_get_uint64, &g_value_set_uint64);
+inline const auto kAccess<guint64> = std::pair (&g_value_get_uint64, &g_value_set_uint64);
 template <>
-constexpr auto kAccess<double> = std::pair (&g_value_get_double, &g_value_set_double);
+inline const auto kAccess<double> = std::pair (&g_value_get_double, &g_value_set_double);
 
 /// The properties in a struct P. A `field` returns a P's member, const or not.
 template <class P>
