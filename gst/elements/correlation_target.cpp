@@ -3,14 +3,18 @@
 
 #include <algorithm>
 
+#include <gst/integralhist/placed.hpp>
+
 namespace integralhist {
 namespace {
 
 constexpr double kSame = 0.2;  // overlap from which models are kept
 
-/// Returns the first histogram of what is visible of the frame that is as wanted.
+/// Returns the first histogram of what is visible of the frame that is as wanted, and whose pixels
+/// lie in the frame as those of `as`, where that is not null.
 template <class IsWanted>
-GstIntegralHistogramMeta *find (GstBuffer *buffer, IsWanted &&is_wanted)
+GstIntegralHistogramMeta *find (GstBuffer *buffer, const GstIntegralHistogramMeta *as,
+                                IsWanted &&is_wanted)
 {
   const GstVideoCropMeta *const crop = gst_buffer_get_video_crop_meta (buffer);
   gpointer state = nullptr;
@@ -18,7 +22,8 @@ GstIntegralHistogramMeta *find (GstBuffer *buffer, IsWanted &&is_wanted)
                                                            GST_INTEGRAL_HISTOGRAM_META_API_TYPE))
     if (auto *const found = reinterpret_cast<GstIntegralHistogramMeta *> (meta);
         (!crop || (crop->width == found->width && crop->height == found->height))
-        && !counted_of (found->histogram).has_lut && is_wanted (found->histogram))
+        && !counted_of (found->histogram).has_lut
+        && (!as || geometry_of (found) == geometry_of (as)) && is_wanted (found->histogram))
       return found;
   return nullptr;
 }
@@ -28,7 +33,7 @@ GstIntegralHistogramMeta *find (GstBuffer *buffer, IsWanted &&is_wanted)
 CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
 {
   CorrelationMetas metas{};
-  metas.gradients = find (buffer, [] (GstIntegralHistogram *histogram) {
+  metas.gradients = find (buffer, nullptr, [] (GstIntegralHistogram *histogram) {
     return gst_integral_histogram_get_content (histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS
            && gst_integral_histogram_get_feature (histogram)
                   == GST_INTEGRAL_HISTOGRAM_FEATURE_SIGNED_GRADIENT
@@ -47,12 +52,12 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
                && gst_integral_histogram_get_height (histogram)
                       == gst_integral_histogram_get_height (metas.gradients->histogram));
   };
-  metas.colours = find (buffer, [&] (GstIntegralHistogram *histogram) {
+  metas.colours = find (buffer, metas.gradients, [&] (GstIntegralHistogram *histogram) {
     return gst_integral_histogram_get_content (histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS
            && gst_integral_histogram_get_feature (histogram) == GST_INTEGRAL_HISTOGRAM_FEATURE_HSV
            && has_its_size (histogram);
   });
-  metas.luma = find (buffer, [&] (GstIntegralHistogram *histogram) {
+  metas.luma = find (buffer, metas.gradients, [&] (GstIntegralHistogram *histogram) {
     return gst_integral_histogram_get_content (histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS
            && gst_integral_histogram_get_feature (histogram) == GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA
            && has_its_size (histogram);

@@ -47,6 +47,7 @@
 #include <vector>
 
 #include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/placed.hpp>
 #include <gst/video/gstvideofilter.h>
 
 #include "consumer_element.hpp"
@@ -244,7 +245,13 @@ static Expected<bool> make_map (GstIntegralHistLikelihood *self,
   State &state = *self->state;
   TRY (Element::table ().check (properties));
   const bool gap = GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP);
-  if (GstIntegralHistogramMeta *meta = state.consumer.find (buffer, properties.feature))
+  GstIntegralHistogramMeta *const meta = state.consumer.find (buffer, properties.feature);
+  if (meta && !shows_all (meta))
+    return error (Error::Kind::no_histogram,
+                  "The frames were cropped, mirrored, turned or got borders behind "
+                  "cudaintegralhist: put ",
+                  GST_OBJECT_NAME (self), " before what does that");
+  if (meta)
     TRY (compute (self, properties, buffer, meta, area.w, area.h));
   else if (!gap)
     TRY (state.consumer.note_missing (GST_BASE_TRANSFORM (self)));

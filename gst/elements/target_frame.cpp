@@ -10,29 +10,35 @@ namespace integralhist {
 
 TargetFrame::TargetFrame (GstBuffer *buffer, const GstIntegralHistogramMeta *meta)
     : histogram (meta->histogram), time (GST_BUFFER_PTS (buffer)), width (int (meta->width)),
-      height (int (meta->height)),
-      x_scale_ (gst_integral_histogram_get_width (histogram) / double (width)),
-      y_scale_ (gst_integral_histogram_get_height (histogram) / double (height))
+      height (int (meta->height)), geometry_ (geometry_of (meta)),
+      visible_ (shows_all (meta) ? GstVideoRectangle{ 0, 0, width, height }
+                                 : geometry_.in_frame (geometry_.visible ()))
 {
 }
 
 TargetBox TargetFrame::in_tensor (const GstVideoRectangle &box) const
 {
-  return { box.x * x_scale_, box.y * y_scale_, box.w * x_scale_, box.h * y_scale_ };
+  const auto [left, top, right, bottom] = geometry_.in_original (FrameGeometry::Edges{
+      double (box.x), double (box.y), double (box.x) + box.w, double (box.y) + box.h });
+  return { left, top, right - left, bottom - top };
 }
 
 GstVideoRectangle TargetFrame::in_frame (const TargetBox &box) const
 {
-  const gint x = whole_pixel (box.x / x_scale_), y = whole_pixel (box.y / y_scale_);
-  return { x, y, std::max (1, whole_pixel ((box.x + box.width) / x_scale_) - x),
-           std::max (1, whole_pixel ((box.y + box.height) / y_scale_) - y) };
+  const auto [left, top, right, bottom] = geometry_.in_frame (
+      FrameGeometry::Edges{ box.x, box.y, box.x + box.width, box.y + box.height });
+  const gint x = whole_pixel (left), y = whole_pixel (top);
+  return { x, y, std::max (1, whole_pixel (right) - x), std::max (1, whole_pixel (bottom) - y) };
 }
 
 GstVideoRectangle TargetFrame::clip (const GstVideoRectangle &box) const
 {
   const inthist::Region part =
-      inthist::clip ({ box.x, box.y, box.w, box.h }, inthist::Shape{ width, height });
-  return { part.x, part.y, part.width, part.height };
+      inthist::clip_at (gint64 (box.x) - visible_.x, gint64 (box.y) - visible_.y, box.w, box.h,
+                        inthist::Shape{ visible_.w, visible_.h });
+  if (part.width == 0)
+    return {};
+  return { part.x + visible_.x, part.y + visible_.y, part.width, part.height };
 }
 
 gint whole_pixel (double at)

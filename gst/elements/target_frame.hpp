@@ -2,14 +2,15 @@
 #pragma once
 
 #include <gst/integralhist/gstintegralhistogrammeta.h>
+#include <gst/integralhist/placed.hpp>
 #include <gst/video/video.h>
 
 #include "fragments_tracker.hpp"
 
 namespace integralhist {
 
-/// A frame to follow targets in. Converts boxes between its pixels and those of its tensor, which
-/// may have another size.
+/// A frame to follow targets in. Converts boxes between its pixels and those of its tensor: the
+/// frame may have been scaled, cropped, bordered, mirrored or turned since.
 class TargetFrame {
 public:
   TargetFrame (GstBuffer *buffer, const GstIntegralHistogramMeta *meta);
@@ -21,11 +22,12 @@ public:
   TargetBox in_tensor (const GstVideoRectangle &box) const;
   GstVideoRectangle in_frame (const TargetBox &box) const;
 
-  /// Returns the part of a box inside the frame; empty where there is none.
+  /// Returns the part of a box in which the frame shows the tensor's; empty where there is none.
   GstVideoRectangle clip (const GstVideoRectangle &box) const;
 
 private:
-  const double x_scale_, y_scale_;  // pixels of the tensor for one of the frame
+  const FrameGeometry geometry_;
+  const GstVideoRectangle visible_;  // what the frame shows of the tensor's, in its pixels
 };
 
 /// Returns the nearest whole pixel, clamped far outside of any frame: differences stay integers.

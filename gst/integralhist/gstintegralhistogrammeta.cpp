@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstintegralhistogrammeta.h"
 
-#include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "histogram.hpp"
 #include "log.hpp"
+#include "placed.hpp"
+
+using integralhist::FrameGeometry;
+using integralhist::Placed;
 
 namespace {
 
@@ -14,27 +18,25 @@ GstIntegralHistogramMeta *cast (GstMeta *meta)
   return reinterpret_cast<GstIntegralHistogramMeta *> (meta);
 }
 
-/// Returns whether a scaled frame shows the whole original and nothing else. Scalers that keep the
-/// picture's shape add borders where the aspect ratio changes, and do not say so.
-bool same_aspect (const GstVideoInfo *in, const GstVideoInfo *out)
+Placed placed_of (const GstIntegralHistogramMeta *meta)
 {
-  const double height = double (out->width) * in->height * in->par_d * out->par_n
-                        / (double (in->width) * in->par_n * out->par_d);
-  const double width = double (out->height) * in->width * in->par_n * out->par_d
-                       / (double (in->height) * in->par_d * out->par_n);
-  return std::abs (height - out->height) <= 1 || std::abs (width - out->width) <= 1;
+  const auto *const geometry = static_cast<const FrameGeometry *> (meta->geometry);
+  return { meta->width, meta->height,
+           geometry ? std::optional<FrameGeometry> (*geometry) : std::nullopt };
 }
 
 gboolean init (GstMeta *meta, gpointer, GstBuffer *)
 {
   cast (meta)->histogram = nullptr;
   cast (meta)->width = cast (meta)->height = 0;
+  cast (meta)->geometry = nullptr;
   return TRUE;
 }
 
 void free (GstMeta *meta, GstBuffer *)
 {
   g_clear_pointer (&cast (meta)->histogram, gst_integral_histogram_unref);
+  delete static_cast<FrameGeometry *> (std::exchange (cast (meta)->geometry, nullptr));
 }
 
 /// Returns whether the buffers have the same memory, as a writable copy of a held buffer has.
@@ -46,48 +48,42 @@ bool share_memory (GstBuffer *a, GstBuffer *b)
 
 gboolean transform (GstBuffer *target, GstMeta *meta, GstBuffer *buffer, GQuark type, gpointer data)
 {
-  guint width = cast (meta)->width, height = cast (meta)->height;
-  if (GST_VIDEO_META_TRANSFORM_IS_SCALE (type)) {
-    const auto *scale = static_cast<const GstVideoMetaTransform *> (data);
-    if (!same_aspect (scale->in_info, scale->out_info)) {
-      GST_INFO ("dropping the integral histogram: %dx%d to %dx%d changes the aspect ratio, so "
-                "there may be borders",
-                scale->in_info->width, scale->in_info->height, scale->out_info->width,
-                scale->out_info->height);
-      return FALSE;
-    }
-    width = scale->out_info->width;
-    height = scale->out_info->height;
-  } else if (!GST_META_TRANSFORM_IS_COPY (type)
-             || static_cast<const GstMetaTransformCopy *> (data)->region) {
-    return FALSE;  // some bytes are no frame
-  } else if (auto &flags = *integralhist::tensor_of (cast (meta)->histogram).flags;
-             flags.buffer_held && share_memory (target, buffer)) {
-    flags.buffer_copied = true;
+  auto placed = integralhist::transformed (
+      placed_of (cast (meta)), int (gst_integral_histogram_get_width (cast (meta)->histogram)),
+      int (gst_integral_histogram_get_height (cast (meta)->histogram)), type, data);
+  if (!placed) {
+    if (!placed.error ().empty ())
+      GST_INFO ("dropping the integral histogram: %s", placed.error ().c_str ());
+    return FALSE;
   }
+  if (auto &flags = *integralhist::tensor_of (cast (meta)->histogram).flags;
+      GST_META_TRANSFORM_IS_COPY (type) && flags.buffer_held && share_memory (target, buffer))
+    flags.buffer_copied = true;
   GstIntegralHistogramMeta *copy =
       gst_buffer_add_integral_histogram_meta (target, cast (meta)->histogram);
-  copy->width = width;
-  copy->height = height;
+  copy->width = placed->width;
+  copy->height = placed->height;
+  if (placed->geometry)
+    copy->geometry = new FrameGeometry (*placed->geometry);
   return TRUE;
 }
 
-/// Returns the rectangle of the computed frame that is nearest to one of the meta's frame.
-GstVideoRectangle in_original (const GstIntegralHistogramMeta *meta, gint x, gint y, gint width,
-                               gint height)
+}  // namespace
+
+namespace integralhist {
+
+FrameGeometry geometry_of (const GstIntegralHistogramMeta *meta)
 {
-  const gint64 w = gst_integral_histogram_get_width (meta->histogram),
-               h = gst_integral_histogram_get_height (meta->histogram);
-  const auto edge = [] (gint64 at, gint64 original, gint64 now) {
-    return gint (
-        CLAMP (std::llround (double (at) * double (original) / double (now)), -1, original + 1));
-  };
-  const gint x0 = edge (x, w, meta->width), x1 = edge (gint64 (x) + width, w, meta->width);
-  const gint y0 = edge (y, h, meta->height), y1 = edge (gint64 (y) + height, h, meta->height);
-  return { x0, y0, x1 - x0, y1 - y0 };
+  return placed_of (meta).geometry_of (int (gst_integral_histogram_get_width (meta->histogram)),
+                                       int (gst_integral_histogram_get_height (meta->histogram)));
 }
 
-}  // namespace
+bool shows_all (const GstIntegralHistogramMeta *meta)
+{
+  return !meta->geometry;
+}
+
+}  // namespace integralhist
 
 GType gst_integral_histogram_meta_api_get_type (void)
 {
@@ -178,7 +174,7 @@ guint32 *gst_integral_histogram_meta_region (GstIntegralHistogramMeta *meta, gin
                                              GError **error)
 {
   g_return_val_if_fail (meta, nullptr);
-  const GstVideoRectangle r = in_original (meta, x, y, width, height);
+  const GstVideoRectangle r = integralhist::geometry_of (meta).in_original (x, y, width, height);
   return gst_integral_histogram_query_region (meta->histogram, r.x, r.y, r.w, r.h, n_counts, error);
 }
 
@@ -187,7 +183,25 @@ guint64 *gst_integral_histogram_meta_region_sums (GstIntegralHistogramMeta *meta
                                                   GError **error)
 {
   g_return_val_if_fail (meta, nullptr);
-  const GstVideoRectangle r = in_original (meta, x, y, width, height);
+  const GstVideoRectangle r = integralhist::geometry_of (meta).in_original (x, y, width, height);
   return gst_integral_histogram_query_region_sums (meta->histogram, r.x, r.y, r.w, r.h, n_sums,
                                                    error);
+}
+
+gboolean gst_integral_histogram_meta_get_original (GstIntegralHistogramMeta *meta, gint x, gint y,
+                                                   gint width, gint height, gint *original_x,
+                                                   gint *original_y, gint *original_width,
+                                                   gint *original_height)
+{
+  g_return_val_if_fail (meta, FALSE);
+  const GstVideoRectangle r = integralhist::geometry_of (meta).in_original (x, y, width, height);
+  const auto set = [] (gint *target, gint value) {
+    if (target)
+      *target = value;
+  };
+  set (original_x, r.x);
+  set (original_y, r.y);
+  set (original_width, r.w);
+  set (original_height, r.h);
+  return r.w > 0;
 }

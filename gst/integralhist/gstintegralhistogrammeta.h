@@ -16,8 +16,10 @@ typedef struct _GstIntegralHistogramMeta GstIntegralHistogramMeta;
  *
  * A frame's integral histogram, or summed-area table, on its buffer. A scaled copy of the frame
  * keeps it: @width and @height are then those of the copy, and
- * [method@IntegralHistogramMeta.region] takes coordinates of the copy. What cuts, turns or pads the
- * picture drops the meta.
+ * [method@IntegralHistogramMeta.region] takes coordinates of the copy. So does a copy that is
+ * cropped, mirrored, turned by quarters, has borders or is part of a larger picture, from GStreamer
+ * 1.28 on, where elements say what they did by a GstVideoMetaTransformMatrix. Earlier ones drop the
+ * meta there. What shears the picture, or turns it by other angles, always drops it.
  *
  * The histogram is of the frame as it was where it was computed. Filters that change values and not
  * places keep the meta, as GStreamer has no word for that: videobalance, gamma, coloreffects,
@@ -31,6 +33,9 @@ struct _GstIntegralHistogramMeta {
   GstIntegralHistogram *histogram;
   guint width;
   guint height;
+
+  /*< private >*/
+  gpointer geometry;
 };
 
 #define GST_INTEGRAL_HISTOGRAM_META_API_TYPE (gst_integral_histogram_meta_api_get_type ())
@@ -126,7 +131,7 @@ gst_buffer_get_integral_histogram_meta_of_feature (GstBuffer *buffer,
  *
  * The histogram of a rectangle of the frame that carries @meta. On a scaled frame that is the
  * rectangle of the original frame whose edges are nearest, and the counts are in pixels of the
- * original.
+ * original. What is not of the original, as a border, counts nothing.
  *
  * Returns: (transfer full) (array length=n_counts): the counts, or %NULL with @error set; free with
  * [func@GLib.free]
@@ -156,5 +161,31 @@ GST_INTEGRAL_HISTOGRAM_API
 guint64 *gst_integral_histogram_meta_region_sums (GstIntegralHistogramMeta *meta, gint x, gint y,
                                                   gint width, gint height, gsize *n_sums,
                                                   GError **error);
+
+/**
+ * gst_integral_histogram_meta_get_original:
+ * @meta: a #GstIntegralHistogramMeta
+ * @x: first column, in pixels of the frame that carries @meta
+ * @y: first row
+ * @width: columns
+ * @height: rows
+ * @original_x: (out) (optional): first column, in pixels of the frame that was computed
+ * @original_y: (out) (optional): first row
+ * @original_width: (out) (optional): columns
+ * @original_height: (out) (optional): rows
+ *
+ * Says of which rectangle of the frame that was computed a rectangle of the frame that carries
+ * @meta is made. Its edges are rounded to whole pixels, and what the frame does not show is left
+ * out. The questions of #GstIntegralHistogram, as gst_integral_histogram_regions(), take it.
+ *
+ * Returns: %TRUE, or %FALSE with zeros where nothing of the rectangle is made of the original
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_meta_get_original (GstIntegralHistogramMeta *meta, gint x, gint y,
+                                                   gint width, gint height, gint *original_x,
+                                                   gint *original_y, gint *original_width,
+                                                   gint *original_height);
 
 G_END_DECLS

@@ -92,8 +92,13 @@ GST_START_TEST (follows_scaling)
 }
 GST_END_TEST;
 
+/// Elements before GStreamer 1.28 do not say what they did; those of tests/elements/follows.cpp do.
 GST_START_TEST (dropped)
 {
+#if GST_CHECK_VERSION(1, 28, 0)
+  g_print ("SKIP: elements of GStreamer 1.28 say where the picture is; follows looks at them\n");
+  return;
+#endif
   for (const char *behind :
        { "videocrop left=10", "videoflip video-direction=horiz", "videoflip video-direction=90r",
          "videobox border-alpha=0 left=-10",

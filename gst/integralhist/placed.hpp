@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The metas of places in a frame: how they follow what GStreamer's elements do with it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <kernels/expected.hpp>
+
+#include "frame_geometry.hpp"
+#include "gstintegralhistogrammeta.h"
+
+namespace integralhist {
+
+/// The size of the frame that carries a meta, and what was done to it besides scaling.
+struct Placed {
+  guint width, height;
+  std::optional<FrameGeometry> geometry;  // null where the frame shows all of the original, upright
+
+  FrameGeometry geometry_of (int original_width, int original_height) const;
+};
+
+/// Returns the place after a GstMeta's transformation, of a meta whose original has this size.
+/// Where the meta must not go along, the error is the reason, or empty.
+inthist::Expected<Placed, std::string> transformed (const Placed &placed, int original_width,
+                                                    int original_height, GQuark type,
+                                                    gpointer data);
+
+/// Returns where the pixels of the frame that carries the meta come from.
+FrameGeometry geometry_of (const GstIntegralHistogramMeta *meta);
+/// Returns whether that frame shows all that was computed, upright and without borders.
+bool shows_all (const GstIntegralHistogramMeta *meta);
+
+}  // namespace integralhist
