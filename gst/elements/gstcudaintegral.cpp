@@ -2,6 +2,7 @@
 #include "gstcudaintegral.h"
 
 #include <algorithm>
+#include <vector>
 
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/histogram.hpp>
@@ -480,10 +481,15 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   g_autoptr (GstIntegralHistogram) histogram = new_histogram (tensor, counted);
   gst_buffer_add_integral_histogram_meta (buffer, histogram);
   state.attached++;
-  if (!state.regions.all ().empty ())
+  if (const auto &regions = state.regions.all (); !regions.empty ()) {
+    std::vector<gint> coordinates;
+    for (const GstVideoRectangle &r : regions)
+      coordinates.insert (coordinates.end (), { r.x, r.y, r.w, r.h });
+    gst_buffer_add_integral_histogram_regions_meta (buffer, histogram, coordinates.data (),
+                                                    coordinates.size ());
     state.reporter->push ({ RegionReporter::Histogram (gst_integral_histogram_ref (histogram)),
-                            number, FrameTimes::of (GST_BASE_TRANSFORM (self), buffer),
-                            state.regions.all () });
+                            number, FrameTimes::of (GST_BASE_TRANSFORM (self), buffer), regions });
+  }
   return hold (buffer);
 }
 

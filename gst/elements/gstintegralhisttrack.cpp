@@ -50,6 +50,7 @@
 #include <utility>
 #include <vector>
 
+#include <gst/integralhist/gstintegralhist.h>
 #include <gst/video/navigation.h>
 
 #include "consumer_element.hpp"
@@ -231,12 +232,15 @@ void take_mouse (State &state, const TargetFrame &frame)
 }
 
 /// Writes the tracks into the buffer, and posts them as a message.
-void write_tracks (GstBaseTransform *trans, GstBuffer *buffer, const std::vector<Track> &tracks)
+void write_tracks (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &frame,
+                   const std::vector<Track> &tracks)
 {
   if (tracks.empty ())
     return;
   GstStructure *message =
       frame_message ("integral-histogram-track", FrameTimes::of (trans, buffer));
+  auto *const meta = gst_buffer_add_integral_histogram_tracks_meta (buffer, guint (frame.width),
+                                                                    guint (frame.height));
   set_array (message, "tracks", tracks.size (), [&] (std::size_t i) {
     const Track &track = tracks[i];
     write_track (buffer, track);
@@ -246,6 +250,7 @@ void write_tracks (GstBaseTransform *trans, GstBuffer *buffer, const std::vector
         G_TYPE_INT, track.box.h, "confidence", G_TYPE_DOUBLE, track.confidence, "lost",
         G_TYPE_BOOLEAN, track.lost, nullptr);
     add_detection (structure, track);
+    gst_integral_histogram_tracks_meta_add_track (meta, structure);
     return gvalue<gconstpointer> (GST_TYPE_STRUCTURE, g_value_take_boxed, structure);
   });
   post_message (trans, message);
@@ -300,7 +305,7 @@ static gboolean gst_integral_hist_track_stop (GstBaseTransform *trans)
 static void finish_frame (GstBaseTransform *trans, State &state, GstBuffer *buffer,
                           const TargetFrame &frame)
 {
-  write_tracks (trans, buffer, state.targets.tracks (frame));
+  write_tracks (trans, buffer, frame, state.targets.tracks (frame));
   if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buffer))
     state.last_stream_time =
         gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/log.hpp>
 
 GST_ELEMENT_REGISTER_DECLARE (cudaintegralhist)
@@ -9,9 +10,23 @@ GST_ELEMENT_REGISTER_DECLARE (integralhistlikelihood)
 GST_ELEMENT_REGISTER_DECLARE (integralhistoverlay)
 GST_ELEMENT_REGISTER_DECLARE (integralhisttrack)
 
+/// Makes metas that come from other processes known: from GStreamer 1.28 on to all of this one, as
+/// the registry then loads the plugin for them.
+static gboolean register_meta (GstPlugin *plugin, const GstMetaInfo *info)
+{
+#if GST_CHECK_VERSION(1, 28, 0)
+  return gst_meta_factory_register (plugin, info);
+#else
+  return plugin && info;
+#endif
+}
+
 static gboolean plugin_init (GstPlugin *plugin)
 {
   integralhist::log_category ();  // which --gst-debug-help then lists
+  if (!register_meta (plugin, gst_integral_histogram_regions_meta_get_info ())
+      || !register_meta (plugin, gst_integral_histogram_tracks_meta_get_info ()))
+    return FALSE;
 #if HAVE_CAIRO
   if (!GST_ELEMENT_REGISTER (integralhistoverlay, plugin))
     return FALSE;

@@ -5,3 +5,5 @@
 #include <gst/integralhist/gstintegralhistogramlut.h>
 #include <gst/integralhist/gstintegralhistogrammeta.h>
 #include <gst/integralhist/gstintegralhistogramquery.h>
+#include <gst/integralhist/gstintegralhistogramregionsmeta.h>
+#include <gst/integralhist/gstintegralhistogramtracksmeta.h>

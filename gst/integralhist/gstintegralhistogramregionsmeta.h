@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gst/integralhist/gstintegralhistogram.h>
+
+G_BEGIN_DECLS
+
+typedef struct _GstIntegralHistogramRegionsMeta GstIntegralHistogramRegionsMeta;
+
+/**
+ * GstIntegralHistogramRegionsMeta:
+ * @meta: parent
+ *
+ * The histograms, or sums, of a frame's regions, on its buffer. A producer whose property `regions`
+ * is set attaches it. Unlike a #GstIntegralHistogramMeta it goes across processes and into files:
+ * gst_meta_serialize() takes it (GStreamer 1.24), and with it unixfdsink. The tensor stays behind.
+ *
+ * Nothing waits for the numbers before somebody asks for them, or serialises them. Copies of the
+ * buffer share them. Scaled, cropped, mirrored and turned frames keep them, as they do a
+ * #GstIntegralHistogramMeta: the rectangles are then where the regions lie in the frame, and the
+ * numbers stay those of the frame that was computed.
+ *
+ * A process that receives it must know it: where the plugin is installed that is so from GStreamer
+ * 1.28 on, and before, once an element of the plugin or
+ * gst_integral_histogram_regions_meta_get_info() was used.
+ *
+ * Since: 0.2
+ */
+struct _GstIntegralHistogramRegionsMeta {
+  GstMeta meta;
+
+  /*< private >*/
+  gpointer priv;
+};
+
+#define GST_INTEGRAL_HISTOGRAM_REGIONS_META_API_TYPE \
+  (gst_integral_histogram_regions_meta_api_get_type ())
+
+GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_regions_meta_api_get_type (void);
+GST_INTEGRAL_HISTOGRAM_API
+const GstMetaInfo *gst_integral_histogram_regions_meta_get_info (void);
+
+/**
+ * gst_buffer_add_integral_histogram_regions_meta:
+ * @buffer: a writable #GstBuffer
+ * @histogram: (transfer none): the histogram of the frame in @buffer
+ * @coordinates: (array length=n_coordinates): x, y, width, height of each region, in pixels
+ * @n_coordinates: four times the number of regions
+ *
+ * Returns: (transfer none) (nullable): the meta, which holds a reference to @histogram until it has
+ * asked for the numbers; %NULL where @coordinates are no list of rectangles
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstIntegralHistogramRegionsMeta *
+gst_buffer_add_integral_histogram_regions_meta (GstBuffer *buffer, GstIntegralHistogram *histogram,
+                                                const gint *coordinates, gsize n_coordinates);
+
+/**
+ * gst_buffer_get_integral_histogram_regions_meta:
+ * @buffer: a #GstBuffer
+ *
+ * Returns: (transfer none) (nullable): the first of @buffer;
+ * gst_buffer_iterate_meta_filtered() finds all of them
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstIntegralHistogramRegionsMeta *gst_buffer_get_integral_histogram_regions_meta (GstBuffer *buffer);
+
+/**
+ * gst_integral_histogram_regions_meta_get_n_regions:
+ * @meta: a #GstIntegralHistogramRegionsMeta
+ *
+ * Returns: how many regions there are
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint gst_integral_histogram_regions_meta_get_n_regions (GstIntegralHistogramRegionsMeta *meta);
+
+/**
+ * gst_integral_histogram_regions_meta_get_content:
+ * @meta: a #GstIntegralHistogramRegionsMeta
+ *
+ * Returns: what the numbers are: counts, sums or weights
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstIntegralHistogramContent
+gst_integral_histogram_regions_meta_get_content (GstIntegralHistogramRegionsMeta *meta);
+
+/**
+ * gst_integral_histogram_regions_meta_get_feature:
+ * @meta: a #GstIntegralHistogramRegionsMeta
+ *
+ * Returns: what of a pixel was counted
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstIntegralHistogramFeature
+gst_integral_histogram_regions_meta_get_feature (GstIntegralHistogramRegionsMeta *meta);
+
+/**
+ * gst_integral_histogram_regions_meta_get_quantization:
+ * @meta: a #GstIntegralHistogramRegionsMeta
+ * @parts: (out caller-allocates) (array fixed-size=3): as
+ * gst_integral_histogram_get_quantization() gives them
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+void gst_integral_histogram_regions_meta_get_quantization (GstIntegralHistogramRegionsMeta *meta,
+                                                           guint parts[3]);
+
+/**
+ * gst_integral_histogram_regions_meta_get_weight_unit:
+ * @meta: a #GstIntegralHistogramRegionsMeta
+ *
+ * Returns: what weights are divided by, as gst_integral_histogram_get_weight_unit() gives it
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint gst_integral_histogram_regions_meta_get_weight_unit (GstIntegralHistogramRegionsMeta *meta);
+
+/**
+ * gst_integral_histogram_regions_meta_get_bins:
+ * @meta: a #GstIntegralHistogramRegionsMeta
+ *
+ * Returns: how many numbers each region has: bins, or the planes of a table
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint gst_integral_histogram_regions_meta_get_bins (GstIntegralHistogramRegionsMeta *meta);
+
+/**
+ * gst_integral_histogram_regions_meta_get_region:
+ * @meta: a #GstIntegralHistogramRegionsMeta
+ * @index: which region
+ * @x: (out) (optional): first column, in pixels of the frame that carries @meta
+ * @y: (out) (optional): first row
+ * @width: (out) (optional): columns
+ * @height: (out) (optional): rows
+ *
+ * Says where a region is. Behind a crop it may hang out of the frame, or lie outside: its numbers
+ * are of all of it.
+ *
+ * Returns: %TRUE, or %FALSE where @index is too large
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_regions_meta_get_region (GstIntegralHistogramRegionsMeta *meta,
+                                                         guint index, gint *x, gint *y, gint *width,
+                                                         gint *height);
+
+/**
+ * gst_integral_histogram_regions_meta_get_pixels:
+ * @meta: a #GstIntegralHistogramRegionsMeta
+ * @index: which region
+ *
+ * Returns: of how many pixels a region's numbers are, in the frame that was computed; a sum divided
+ * by it is the mean. 0 where @index is too large
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint64 gst_integral_histogram_regions_meta_get_pixels (GstIntegralHistogramRegionsMeta *meta,
+                                                        guint index);
+
+/**
+ * gst_integral_histogram_regions_meta_get_values:
+ * @meta: a #GstIntegralHistogramRegionsMeta
+ * @index: which region
+ * @n_values: (out) (optional): number of values, the bins
+ * @error: return location for a #GError
+ *
+ * The counts, sums or weights of a region. The first who asks waits for the frame's tensor, and
+ * gets the numbers of all regions.
+ *
+ * Returns: (transfer full) (array length=n_values): the numbers, or %NULL with @error set, to
+ * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION where @index is too large; free with g_free()
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint64 *gst_integral_histogram_regions_meta_get_values (GstIntegralHistogramRegionsMeta *meta,
+                                                         guint index, gsize *n_values,
+                                                         GError **error);
+
+/**
+ * gst_integral_histogram_regions_meta_to_bytes:
+ * @meta: a #GstIntegralHistogramRegionsMeta
+ * @error: return location for a #GError
+ *
+ * All of it as bytes that are the same on every machine, for files and networks. It waits for the
+ * numbers. docs/pipelines.md has the format.
+ *
+ * Returns: (transfer full): the bytes, or %NULL with @error set
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GBytes *gst_integral_histogram_regions_meta_to_bytes (GstIntegralHistogramRegionsMeta *meta,
+                                                      GError **error);
+
+/**
+ * gst_buffer_add_integral_histogram_regions_meta_from_bytes:
+ * @buffer: a writable #GstBuffer
+ * @bytes: what gst_integral_histogram_regions_meta_to_bytes() gave
+ * @error: return location for a #GError
+ *
+ * Returns: (transfer none): the meta, or %NULL with @error set,
+ * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION where the bytes are something else, are cut off, or
+ * are of a later version
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstIntegralHistogramRegionsMeta *
+gst_buffer_add_integral_histogram_regions_meta_from_bytes (GstBuffer *buffer, GBytes *bytes,
+                                                           GError **error);
+
+G_END_DECLS

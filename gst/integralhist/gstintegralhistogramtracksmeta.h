@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gst/integralhist/gstintegralhistogram.h>
+
+G_BEGIN_DECLS
+
+typedef struct _GstIntegralHistogramTracksMeta GstIntegralHistogramTracksMeta;
+
+/**
+ * GstIntegralHistogramTracksMeta:
+ * @meta: parent
+ *
+ * The tracks of a frame, on its buffer, as `integralhisttrack` attaches them beside the regions of
+ * interest of type `track`. GStreamer does not take regions of interest, nor GstAnalytics' metas,
+ * across processes; this meta goes across with gst_meta_serialize() (GStreamer 1.24) and
+ * unixfdsink. Where it arrives it adds the regions of interest again, so that integralhistoverlay
+ * and others find them.
+ *
+ * Scaled, cropped, mirrored and turned frames keep it, as they do a #GstIntegralHistogramMeta.
+ *
+ * Since: 0.2
+ */
+struct _GstIntegralHistogramTracksMeta {
+  GstMeta meta;
+
+  /*< private >*/
+  gpointer priv;
+};
+
+#define GST_INTEGRAL_HISTOGRAM_TRACKS_META_API_TYPE \
+  (gst_integral_histogram_tracks_meta_api_get_type ())
+
+GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_tracks_meta_api_get_type (void);
+GST_INTEGRAL_HISTOGRAM_API const GstMetaInfo *gst_integral_histogram_tracks_meta_get_info (void);
+
+/**
+ * gst_buffer_add_integral_histogram_tracks_meta:
+ * @buffer: a writable #GstBuffer
+ * @width: width of the frame, in pixels
+ * @height: height of the frame, in pixels
+ *
+ * Returns: (transfer none) (nullable): the meta, without tracks yet; %NULL where a size is 0
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstIntegralHistogramTracksMeta *
+gst_buffer_add_integral_histogram_tracks_meta (GstBuffer *buffer, guint width, guint height);
+
+/**
+ * gst_buffer_get_integral_histogram_tracks_meta:
+ * @buffer: a #GstBuffer
+ *
+ * Returns: (transfer none) (nullable): the first of @buffer
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstIntegralHistogramTracksMeta *gst_buffer_get_integral_histogram_tracks_meta (GstBuffer *buffer);
+
+/**
+ * gst_integral_histogram_tracks_meta_add_track:
+ * @meta: a #GstIntegralHistogramTracksMeta
+ * @track: (transfer none): a structure with the fields `id` (uint), `x`, `y`, `width`, `height`
+ * (int, in pixels), and where they are known `parent` (int), `confidence` (double), `lost`
+ * (boolean), `class` (string) and `detection-confidence` (double): as in the message
+ * `integral-histogram-track`
+ *
+ * Returns: %TRUE, or %FALSE where a field is missing or out of its range
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_tracks_meta_add_track (GstIntegralHistogramTracksMeta *meta,
+                                                       const GstStructure *track);
+
+/**
+ * gst_integral_histogram_tracks_meta_get_n_tracks:
+ * @meta: a #GstIntegralHistogramTracksMeta
+ *
+ * Returns: how many tracks there are, lost ones among them
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint gst_integral_histogram_tracks_meta_get_n_tracks (GstIntegralHistogramTracksMeta *meta);
+
+/**
+ * gst_integral_histogram_tracks_meta_get_track:
+ * @meta: a #GstIntegralHistogramTracksMeta
+ * @index: which track
+ *
+ * Returns: (transfer full) (nullable): a structure `track` with the fields of
+ * gst_integral_histogram_tracks_meta_add_track(), in pixels of the frame that carries @meta; %NULL
+ * where @index is too large
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstStructure *gst_integral_histogram_tracks_meta_get_track (GstIntegralHistogramTracksMeta *meta,
+                                                            guint index);
+
+/**
+ * gst_integral_histogram_tracks_meta_to_bytes:
+ * @meta: a #GstIntegralHistogramTracksMeta
+ * @error: return location for a #GError
+ *
+ * All of it as bytes that are the same on every machine, for files and networks. docs/pipelines.md
+ * has the format.
+ *
+ * Returns: (transfer full): the bytes, or %NULL with @error set
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GBytes *gst_integral_histogram_tracks_meta_to_bytes (GstIntegralHistogramTracksMeta *meta,
+                                                     GError **error);
+
+/**
+ * gst_buffer_add_integral_histogram_tracks_meta_from_bytes:
+ * @buffer: a writable #GstBuffer
+ * @bytes: what gst_integral_histogram_tracks_meta_to_bytes() gave
+ * @error: return location for a #GError
+ *
+ * Adds the meta, and for each track that is not lost the region of interest that the tracker had
+ * added, unless @buffer has one of that id.
+ *
+ * Returns: (transfer none): the meta, or %NULL with @error set,
+ * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION where the bytes are something else, are cut off, or
+ * are of a later version
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GstIntegralHistogramTracksMeta *
+gst_buffer_add_integral_histogram_tracks_meta_from_bytes (GstBuffer *buffer, GBytes *bytes,
+                                                          GError **error);
+
+G_END_DECLS

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Metas as bytes. All numbers are little-endian; the first byte is the version of what follows.
+// Bytes from elsewhere may be anything: a reader never reads beyond them, and allocates no more
+// than their number allows.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <gst/gst.h>
+
+#include "error.hpp"
+
+namespace integralhist {
+
+using Bytes = std::vector<guint8>;
+
+class ByteWriter {
+public:
+  template <class T>
+  void add (T value)
+  {
+    static_assert (std::is_integral_v<T>);
+    for (std::size_t i = 0; i < sizeof value; i++)
+      bytes_.push_back (guint8 (std::make_unsigned_t<T> (value) >> (8 * i)));
+  }
+  void add (double value) { add (std::bit_cast<guint64> (value)); }
+  void add (const std::string &text)
+  {
+    add (guint16 (text.size ()));
+    bytes_.insert (bytes_.end (), text.begin (), text.end ());
+  }
+  Bytes take () { return std::move (bytes_); }
+
+private:
+  Bytes bytes_;
+};
+
+/// Reads zeros once the bytes are used up.
+class ByteReader {
+public:
+  explicit ByteReader (std::span<const guint8> bytes) : bytes_ (bytes) {}
+
+  template <class T>
+  T take ()
+  {
+    static_assert (std::is_integral_v<T>);
+    std::make_unsigned_t<T> value = 0;
+    const auto part = next (sizeof value);
+    for (std::size_t i = 0; i < part.size (); i++)
+      value = std::make_unsigned_t<T> (value | (std::make_unsigned_t<T> (part[i]) << (8 * i)));
+    return T (value);
+  }
+  double take_double () { return std::bit_cast<double> (take<guint64> ()); }
+  std::string take_text ()
+  {
+    const auto part = next (take<guint16> ());
+    return std::string (part.begin (), part.end ());
+  }
+  std::size_t left () const { return bytes_.size (); }
+  /// Returns whether all was there, and nothing is left.
+  bool is_done () const { return !is_short_ && bytes_.empty (); }
+  bool is_short () const { return is_short_; }
+
+private:
+  /// Returns the next bytes; none where there are fewer.
+  std::span<const guint8> next (std::size_t n)
+  {
+    if (n > bytes_.size ()) {
+      is_short_ = true;
+      bytes_ = {};
+      return {};
+    }
+    const auto part = bytes_.first (n);
+    bytes_ = bytes_.subspan (n);
+    return part;
+  }
+
+  std::span<const guint8> bytes_;
+  bool is_short_ = false;
+};
+
+/// The functions of a meta that goes across processes.
+struct PortableMeta {
+  GType api;
+  const char *name;
+  gsize size;
+  GstMetaInitFunction init;
+  GstMetaFreeFunction free;
+  GstMetaTransformFunction transform;
+};
+
+/// Registers a meta, from GStreamer 1.24 on with the functions that make bytes of it.
+/// `Portable::bytes_of (const GstMeta *)` gives Expected<Bytes>, and `Portable::add (GstBuffer *,
+/// std::span<const guint8>)` gives Expected<GstMeta *>.
+template <class Portable>
+const GstMetaInfo *register_portable (const PortableMeta &meta)
+{
+#if GST_CHECK_VERSION(1, 24, 0)
+  auto *const info = const_cast<GstMetaInfo *> (
+      static_cast<const GstMetaInfo *> (gst_meta_info_new (meta.api, meta.name, meta.size)));
+  info->init_func = meta.init;
+  info->free_func = meta.free;
+  info->transform_func = meta.transform;
+  info->serialize_func = [] (const GstMeta *one, GstByteArrayInterface *data,
+                             guint8 *version) -> gboolean {
+    const auto bytes = Portable::bytes_of (one);
+    if (!bytes) {
+      GST_WARNING ("a meta is left out of what is sent: %s", bytes.error ().message.c_str ());
+      return FALSE;
+    }
+    *version = bytes->front ();
+    return gst_byte_array_interface_append_data (data, bytes->data (), bytes->size ());
+  };
+  info->deserialize_func = [] (const GstMetaInfo *, GstBuffer *buffer, const guint8 *data,
+                               gsize size, guint8) -> GstMeta * {
+    const auto added = Portable::add (buffer, { data, size });
+    if (!added)
+      GST_WARNING ("a meta that was received is left out: %s", added.error ().message.c_str ());
+    return added ? *added : nullptr;
+  };
+  return gst_meta_info_register (info);
+#else
+  return gst_meta_register (meta.api, meta.name, meta.size, meta.init, meta.free, meta.transform);
+#endif
+}
+
+/// Returns them as a GBytes.
+inline GBytes *to_gbytes (const Bytes &bytes)
+{
+  return g_bytes_new (bytes.data (), bytes.size ());
+}
+
+inline std::span<const guint8> span_of (GBytes *bytes)
+{
+  gsize size;
+  const auto *const data = static_cast<const guint8 *> (g_bytes_get_data (bytes, &size));
+  return { data, size };
+}
+
+/// Frames and places of any meta are within these bounds.
+constexpr gint kMostPixels = 1 << 28;
+inline bool is_place (const GstVideoRectangle &r)
+{
+  const auto fits = [] (gint at) { return at >= -kMostPixels && at <= kMostPixels; };
+  return fits (r.x) && fits (r.y) && r.w >= 0 && fits (r.w) && r.h >= 0 && fits (r.h);
+}
+
+}  // namespace integralhist

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Regions and tracks as bytes and back. What the bytes must be is written out by hand; what the
+// numbers must be is counted in the pixels. Bytes that are cut off, changed or random are refused,
+// or give a meta that can be asked; sanitizers look on.
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include <gst/integralhist/gstintegralhist.h>
+
+#include "alone.hpp"
+#include "repeats.hpp"
+
+namespace {
+
+constexpr int kWidth = 61, kHeight = 43;
+const gint kRegions[] = { 3, 4, 20, 10, 0, 0, 61, 43, 50, 30, 11, 13 };
+constexpr char kText[] = "regions=\"3,4,20,10;0,0,61,43;50,30,40,40\"";  // is clipped
+
+GstBuffer *noise_of (unsigned seed)
+{
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
+  return noise (info, seed);
+}
+
+/// Values of a region's pixels, by value.
+std::vector<guint64> count (GstBuffer *buffer, const gint *r)
+{
+  GstMapInfo map;
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+  const int stride = GST_ROUND_UP_4 (kWidth);
+  std::vector<guint64> counts (256);
+  for (int y = r[1]; y < r[1] + r[3]; y++)
+    for (int x = r[0]; x < r[0] + r[2]; x++)
+      counts[map.data[y * stride + x]]++;
+  gst_buffer_unmap (buffer, &map);
+  return counts;
+}
+
+std::vector<guint64> values (GstIntegralHistogramRegionsMeta *meta, guint index)
+{
+  gsize n;
+  g_autoptr (GError) error = nullptr;
+  g_autofree guint64 *values =
+      gst_integral_histogram_regions_meta_get_values (meta, index, &n, &error);
+  fail_unless (values != nullptr, "%s", error ? error->message : "");
+  return { values, values + n };
+}
+
+/// What there is to know of a meta, as text.
+std::string described (GstIntegralHistogramRegionsMeta *meta)
+{
+  guint parts[3];
+  gst_integral_histogram_regions_meta_get_quantization (meta, parts);
+  std::string text = std::to_string (gst_integral_histogram_regions_meta_get_content (meta)) + " "
+                     + std::to_string (gst_integral_histogram_regions_meta_get_feature (meta)) + " "
+                     + std::to_string (gst_integral_histogram_regions_meta_get_weight_unit (meta))
+                     + " " + std::to_string (gst_integral_histogram_regions_meta_get_bins (meta));
+  for (const guint part : parts)
+    text += " " + std::to_string (part);
+  for (guint i = 0; i < gst_integral_histogram_regions_meta_get_n_regions (meta); i++) {
+    gint x, y, w, h;
+    fail_unless (gst_integral_histogram_regions_meta_get_region (meta, i, &x, &y, &w, &h));
+    for (const gint number : { x, y, w, h })
+      text += " " + std::to_string (number);
+    text +=
+        " of " + std::to_string (gst_integral_histogram_regions_meta_get_pixels (meta, i)) + ":";
+    for (const guint64 value : values (meta, i))
+      text += " " + std::to_string (value);
+  }
+  return text;
+}
+
+GBytes *bytes_of (GstIntegralHistogramRegionsMeta *meta)
+{
+  g_autoptr (GError) error = nullptr;
+  GBytes *const bytes = gst_integral_histogram_regions_meta_to_bytes (meta, &error);
+  fail_unless (bytes != nullptr, "%s", error ? error->message : "");
+  return bytes;
+}
+
+GstBuffer *with_regions (const std::string &element)
+{
+  Alone alone (element + " backend=cpu tuning-time=0 " + kText, caps_of ("GRAY8", kWidth, kHeight));
+  return alone.pass (noise_of (3));
+}
+
+GstStructure *track (guint id, gint x, gboolean lost, const char *kind)
+{
+  GstStructure *const structure =
+      gst_structure_new ("track", "id", G_TYPE_UINT, id, "parent", G_TYPE_INT, 7, "x", G_TYPE_INT,
+                         x, "y", G_TYPE_INT, 20, "width", G_TYPE_INT, 30, "height", G_TYPE_INT, 40,
+                         "confidence", G_TYPE_DOUBLE, 0.75, "lost", G_TYPE_BOOLEAN, lost, nullptr);
+  if (kind)
+    gst_structure_set (structure, "class", G_TYPE_STRING, kind, "detection-confidence",
+                       G_TYPE_DOUBLE, 0.5, nullptr);
+  return structure;
+}
+
+/// A buffer with three tracks, one of them lost.
+GstBuffer *with_tracks ()
+{
+  GstBuffer *const buffer = gst_buffer_new ();
+  auto *const meta = gst_buffer_add_integral_histogram_tracks_meta (buffer, 640, 480);
+  for (GstStructure *const one :
+       { track (1, -5, FALSE, "per\xc3\xa7on"), track (G_MAXUINT, 100, FALSE, nullptr),
+         track (3, 9, TRUE, "") }) {
+    fail_unless (gst_integral_histogram_tracks_meta_add_track (meta, one));
+    gst_structure_free (one);
+  }
+  return buffer;
+}
+
+std::string described (GstIntegralHistogramTracksMeta *meta)
+{
+  std::string text;
+  for (guint i = 0; i < gst_integral_histogram_tracks_meta_get_n_tracks (meta); i++) {
+    g_autoptr (GstStructure) track = gst_integral_histogram_tracks_meta_get_track (meta, i);
+    g_autofree char *line = gst_structure_to_string (track);
+    text += line;
+  }
+  return text;
+}
+
+guint n_regions_of_interest (GstBuffer *buffer)
+{
+  return gst_buffer_get_n_meta (buffer, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
+}
+
+}  // namespace
+
+/// The counts of the regions, asked late, of a copy, and behind the bytes.
+GST_START_TEST (regions)
+{
+  const auto pixels = noise_of (3);
+  GstBuffer *const buffer = with_regions ("cudaintegralhist bins=256");
+  g_autoptr (GstBuffer) copy = gst_buffer_copy (buffer);
+  gst_buffer_unref (buffer);
+  auto *const meta = gst_buffer_get_integral_histogram_regions_meta (copy);
+  fail_unless (meta != nullptr);
+  fail_unless_equals_int (gst_integral_histogram_regions_meta_get_n_regions (meta), 3);
+  for (guint i = 0; i < 3; i++) {
+    const gint *const r = kRegions + 4 * i;
+    fail_unless (values (meta, i) == count (pixels, r), "region %u", i);
+    fail_unless_equals_int (gst_integral_histogram_regions_meta_get_pixels (meta, i), r[2] * r[3]);
+    gint x, y, w, h;
+    fail_unless (gst_integral_histogram_regions_meta_get_region (meta, i, &x, &y, &w, &h));
+    fail_unless (x == r[0] && y == r[1] && w == r[2] && h == r[3]);
+  }
+  g_autoptr (GError) error = nullptr;
+  gsize n = 1;
+  fail_unless (!gst_integral_histogram_regions_meta_get_values (meta, 3, &n, &error) && n == 0);
+  fail_unless (g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR,
+                                GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION));
+  fail_unless (!gst_integral_histogram_regions_meta_get_region (meta, 3, nullptr, nullptr, nullptr,
+                                                                nullptr));
+  fail_unless_equals_int (gst_integral_histogram_regions_meta_get_pixels (meta, 3), 0);
+  gst_buffer_unref (pixels);
+}
+GST_END_TEST;
+
+/// All kinds of numbers, through the bytes.
+GST_START_TEST (kinds)
+{
+  for (const char *element : { "cudaintegralhist bins=8", "cudaintegralhist bins=256 counter=u16",
+                               "cudaintegralhist feature=gradient bins=9 weight=gradient soft=true",
+                               "cudaintegralimage" }) {
+    g_autoptr (GstBuffer) buffer = with_regions (element);
+    auto *const meta = gst_buffer_get_integral_histogram_regions_meta (buffer);
+    g_autoptr (GBytes) bytes = bytes_of (meta);
+    g_autoptr (GstBuffer) other = gst_buffer_new ();
+    g_autoptr (GError) error = nullptr;
+    auto *const back =
+        gst_buffer_add_integral_histogram_regions_meta_from_bytes (other, bytes, &error);
+    fail_unless (back != nullptr, "%s", error ? error->message : "");
+    fail_unless (described (back) == described (meta), "%s: %s instead of %s", element,
+                 described (back).c_str (), described (meta).c_str ());
+    // once more, without a histogram
+    g_autoptr (GBytes) again = bytes_of (back);
+    fail_unless (g_bytes_equal (bytes, again));
+  }
+}
+GST_END_TEST;
+
+/// The bytes are promised: others may read them.
+GST_START_TEST (format)
+{
+  Alone alone ("cudaintegralhist bins=2 backend=cpu tuning-time=0 regions=\"1,0,3,2\"",
+               caps_of ("GRAY8", 4, 2));
+  static const guint8 kPixels[] = { 0, 255, 0, 0, 0, 0, 0, 255 };
+  GstBuffer *const in = gst_buffer_new_allocate (nullptr, sizeof kPixels, nullptr);
+  gst_buffer_fill (in, 0, kPixels, sizeof kPixels);
+  g_autoptr (GstBuffer) buffer = alone.pass (in);
+  g_autoptr (GBytes) regions = bytes_of (gst_buffer_get_integral_histogram_regions_meta (buffer));
+  static const guint8 kBytes[] = {
+    1,                                               // version
+    0,                                               // content: counts
+    2, 0,                                            // bins
+    0, 0, 0, 0,                                      // feature: luma
+    1, 0, 0, 0,                                      // unit of weights
+    0, 0, 0, 0, 0, 0,                                // parts of a joint feature
+    4, 0, 0, 0, 2, 0, 0, 0,                          // width, height
+    1, 0, 0, 0,                                      // regions
+    1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0,  // x, y, width, height
+    6, 0, 0, 0, 0, 0, 0, 0,                          // pixels
+    4, 0, 0, 0, 2, 0, 0, 0,                          // counts
+  };
+  fail_unless_equals_int (g_bytes_get_size (regions), sizeof kBytes);
+  fail_unless (!memcmp (g_bytes_get_data (regions, nullptr), kBytes, sizeof kBytes));
+
+  g_autoptr (GstBuffer) tracked = gst_buffer_new ();
+  auto *const meta = gst_buffer_add_integral_histogram_tracks_meta (tracked, 640, 480);
+  GstStructure *const one = track (258, -2, TRUE, "ab");
+  fail_unless (gst_integral_histogram_tracks_meta_add_track (meta, one));
+  gst_structure_free (one);
+  g_autoptr (GBytes) tracks = gst_integral_histogram_tracks_meta_to_bytes (meta, nullptr);
+  static const guint8 kTrack[] = {
+    1,                                                              // version
+    128, 2,   0,   0,   224, 1, 0,   0,                             // width, height
+    1,   0,   0,   0,                                               // tracks
+    2,   1,   0,   0,                                               // id
+    7,   0,   0,   0,                                               // parent
+    254, 255, 255, 255, 20,  0, 0,   0,  30, 0, 0, 0, 40, 0, 0, 0,  // x, y, width, height
+    0,   0,   0,   0,   0,   0, 232, 63,                            // confidence, 0.75
+    3,                                    // is lost, has a detection's confidence
+    0,   0,   0,   0,   0,   0, 224, 63,  // which is 0.5
+    2,   0,   'a', 'b',                   // class
+  };
+  fail_unless_equals_int (g_bytes_get_size (tracks), sizeof kTrack);
+  fail_unless (!memcmp (g_bytes_get_data (tracks, nullptr), kTrack, sizeof kTrack));
+}
+GST_END_TEST;
+
+/// Tracks and the regions of interest that they bring along, once.
+GST_START_TEST (tracks)
+{
+  g_autoptr (GstBuffer) buffer = with_tracks ();
+  auto *const meta = gst_buffer_get_integral_histogram_tracks_meta (buffer);
+  fail_unless_equals_int (n_regions_of_interest (buffer), 0);
+  g_autoptr (GBytes) bytes = gst_integral_histogram_tracks_meta_to_bytes (meta, nullptr);
+  g_autoptr (GstBuffer) other = gst_buffer_new ();
+  for (int twice = 0; twice < 2; twice++) {
+    auto *const back =
+        gst_buffer_add_integral_histogram_tracks_meta_from_bytes (other, bytes, nullptr);
+    fail_unless (back && described (back) == described (meta), "%s", described (back).c_str ());
+    fail_unless_equals_int (n_regions_of_interest (other), 2);
+  }
+  gpointer state = nullptr;
+  const auto *const roi = reinterpret_cast<GstVideoRegionOfInterestMeta *> (
+      gst_buffer_iterate_meta_filtered (other, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE));
+  fail_unless (roi->roi_type == g_quark_from_string ("track") && roi->id == 1 && roi->parent_id == 7
+               && gint (roi->x) == -5 && roi->y == 20 && roi->w == 30 && roi->h == 40);
+  const GstStructure *const param = gst_video_region_of_interest_meta_get_param (
+      const_cast<GstVideoRegionOfInterestMeta *> (roi), "track");
+  double confidence, of_detection;
+  fail_unless (gst_structure_get (param, "confidence", G_TYPE_DOUBLE, &confidence,
+                                  "detection-confidence", G_TYPE_DOUBLE, &of_detection, nullptr));
+  fail_unless (confidence == 0.75 && of_detection == 0.5);
+  fail_unless_equals_string (gst_structure_get_string (param, "class"), "per\xc3\xa7on");
+  // what is no track
+  GstStructure *const bad = track (1, 0, FALSE, nullptr);
+  gst_structure_set (bad, "confidence", G_TYPE_DOUBLE, double (NAN), nullptr);
+  fail_unless (!gst_integral_histogram_tracks_meta_add_track (meta, bad));
+  gst_structure_remove_field (bad, "confidence");
+  fail_unless (gst_integral_histogram_tracks_meta_add_track (meta, bad));
+  gst_structure_remove_field (bad, "id");
+  fail_unless (!gst_integral_histogram_tracks_meta_add_track (meta, bad));
+  gst_structure_free (bad);
+}
+GST_END_TEST;
+
+/// The tracker's own: as many as it has regions of interest, at the same places.
+GST_START_TEST (of_the_tracker)
+{
+  Alone alone ("cudaintegralhist backend=cpu bins=16 tuning-time=0 ! integralhisttrack "
+               "method=fragments targets=\"10,10,20,15;30,20,20,15\"",
+               caps_of ("GRAY8", kWidth, kHeight));
+  g_autoptr (GstBuffer) buffer = alone.pass (noise_of (5));
+  auto *const meta = gst_buffer_get_integral_histogram_tracks_meta (buffer);
+  fail_unless (meta && gst_integral_histogram_tracks_meta_get_n_tracks (meta) == 2);
+  fail_unless_equals_int (n_regions_of_interest (buffer), 2);
+  gpointer state = nullptr;
+  for (guint i = 0; i < 2; i++) {
+    const auto *const roi =
+        reinterpret_cast<GstVideoRegionOfInterestMeta *> (gst_buffer_iterate_meta_filtered (
+            buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE));
+    g_autoptr (GstStructure) track = gst_integral_histogram_tracks_meta_get_track (meta, i);
+    guint id;
+    gint x, y, w, h;
+    fail_unless (gst_structure_get (track, "id", G_TYPE_UINT, &id, "x", G_TYPE_INT, &x, "y",
+                                    G_TYPE_INT, &y, "width", G_TYPE_INT, &w, "height", G_TYPE_INT,
+                                    &h, nullptr));
+    fail_unless (gint (id) == roi->id && x == gint (roi->x) && y == gint (roi->y)
+                 && w == gint (roi->w) && h == gint (roi->h));
+  }
+}
+GST_END_TEST;
+
+/// Scaled frames: places are scaled, numbers stay.
+GST_START_TEST (scaled)
+{
+  g_autoptr (GstBuffer) buffer = with_regions ("cudaintegralhist bins=8");
+  auto *const tracks = gst_buffer_add_integral_histogram_tracks_meta (buffer, kWidth, kHeight);
+  GstStructure *const one = track (1, 10, FALSE, nullptr);
+  fail_unless (gst_integral_histogram_tracks_meta_add_track (tracks, one));
+  gst_structure_free (one);
+  GstVideoInfo in, out;
+  gst_video_info_set_format (&in, GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
+  gst_video_info_set_format (&out, GST_VIDEO_FORMAT_GRAY8, 2 * kWidth, 2 * kHeight);
+  GstVideoMetaTransform scale = { &in, &out };
+  g_autoptr (GstBuffer) target = gst_buffer_new ();
+  auto *const regions = gst_buffer_get_integral_histogram_regions_meta (buffer);
+  for (GstMeta *const meta : { &regions->meta, &tracks->meta })
+    fail_unless (meta->info->transform_func (target, meta, buffer,
+                                             gst_video_meta_transform_scale_get_quark (), &scale));
+  auto *const now = gst_buffer_get_integral_histogram_regions_meta (target);
+  for (guint i = 0; i < 3; i++) {
+    gint x, y, w, h;
+    fail_unless (gst_integral_histogram_regions_meta_get_region (now, i, &x, &y, &w, &h));
+    const gint *const r = kRegions + 4 * i;
+    fail_unless (x == 2 * r[0] && y == 2 * r[1] && w == 2 * r[2] && h == 2 * r[3]);
+    fail_unless (values (now, i) == values (regions, i));
+    fail_unless_equals_int (gst_integral_histogram_regions_meta_get_pixels (now, i), r[2] * r[3]);
+  }
+  g_autoptr (GstStructure) moved = gst_integral_histogram_tracks_meta_get_track (
+      gst_buffer_get_integral_histogram_tracks_meta (target), 0);
+  gint x, w;
+  fail_unless (gst_structure_get (moved, "x", G_TYPE_INT, &x, "width", G_TYPE_INT, &w, nullptr));
+  fail_unless (x == 20 && w == 60);
+}
+GST_END_TEST;
+
+namespace {
+
+struct Taken {
+  bool regions, tracks;
+};
+
+/// Tries bytes as regions and as tracks, and asks what comes of them.
+Taken try_bytes (const std::vector<guint8> &data)
+{
+  // of its exact size, so that sanitizers see a read behind it
+  g_autoptr (GBytes) bytes = g_bytes_new (data.data (), data.size ());
+  g_autoptr (GstBuffer) buffer = gst_buffer_new ();
+  g_autoptr (GError) error = nullptr;
+  auto *const regions =
+      gst_buffer_add_integral_histogram_regions_meta_from_bytes (buffer, bytes, &error);
+  if (regions)
+    described (regions);
+  else
+    fail_unless (g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR,
+                                  GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION));
+  g_clear_error (&error);
+  auto *const tracks =
+      gst_buffer_add_integral_histogram_tracks_meta_from_bytes (buffer, bytes, &error);
+  if (tracks)
+    described (tracks);
+  else
+    fail_unless (g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR,
+                                  GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION));
+  return { regions != nullptr, tracks != nullptr };
+}
+
+std::vector<guint8> vector_of (GBytes *bytes)
+{
+  gsize size;
+  const auto *const data = static_cast<const guint8 *> (g_bytes_get_data (bytes, &size));
+  return { data, data + size };
+}
+
+}  // namespace
+
+GST_START_TEST (hostile)
+{
+  const char *const text = g_getenv ("INTHIST_SEED");
+  const unsigned seed = text ? unsigned (g_ascii_strtoull (text, nullptr, 0)) : 20250;
+  g_print ("INTHIST_SEED=%u\n", seed);
+  std::mt19937 random (seed);
+  const auto pick = [&] (std::size_t from, std::size_t to) {
+    return std::uniform_int_distribution<std::size_t> (from, to) (random);
+  };
+  g_autoptr (GstBuffer) buffer = with_regions ("cudaintegralhist bins=3");
+  g_autoptr (GstBuffer) tracked = with_tracks ();
+  g_autoptr (GBytes) regions = bytes_of (gst_buffer_get_integral_histogram_regions_meta (buffer));
+  g_autoptr (GBytes) tracks = gst_integral_histogram_tracks_meta_to_bytes (
+      gst_buffer_get_integral_histogram_tracks_meta (tracked), nullptr);
+  for (const bool is_tracks : { false, true }) {
+    const auto good = vector_of (is_tracks ? tracks : regions);
+    const auto is_taken = [=] (const std::vector<guint8> &bytes) {
+      const Taken taken = try_bytes (bytes);
+      return is_tracks ? taken.tracks : taken.regions;
+    };
+    fail_unless (is_taken (good));
+    for (std::size_t n = 0; n < good.size (); n++)
+      fail_unless (!is_taken ({ good.begin (), good.begin () + gint64 (n) }), "%zu bytes", n);
+    auto longer = good;
+    longer.push_back (0);
+    fail_unless (!is_taken (longer));
+    auto later = good;
+    later[0] = 2;
+    fail_unless (!is_taken (later));
+    // numbers of regions and tracks that are not there
+    for (std::size_t at = 0; at + 4 <= good.size () && at < 48; at++) {
+      auto many = good;
+      std::fill_n (many.begin () + gint64 (at), 4, guint8 (255));
+      try_bytes (many);
+    }
+    for (int n = 0; n < repeats (20000); n++) {
+      auto changed = good;
+      for (std::size_t i = pick (1, 6); i > 0; i--)
+        changed[pick (0, good.size () - 1)] = guint8 (random ());
+      if (pick (0, 3) == 0)
+        changed.resize (pick (0, good.size () + 20));
+      try_bytes (changed);
+    }
+  }
+  for (int n = 0; n < repeats (20000); n++) {
+    std::vector<guint8> bytes (pick (0, 120));
+    for (guint8 &byte : bytes)
+      byte = guint8 (pick (0, 2) ? random () : 0);
+    if (!bytes.empty ())
+      bytes[0] = 1;
+    try_bytes (bytes);
+  }
+}
+GST_END_TEST;
+
+/// Through GStreamer's own bytes, as unixfdsink writes them.
+GST_START_TEST (by_gstreamer)
+{
+#if GST_CHECK_VERSION(1, 24, 0)
+  g_autoptr (GstBuffer) buffer = with_regions ("cudaintegralhist bins=8");
+  auto *const tracks = gst_buffer_add_integral_histogram_tracks_meta (buffer, kWidth, kHeight);
+  GstStructure *const one = track (1, 10, FALSE, "cat");
+  fail_unless (gst_integral_histogram_tracks_meta_add_track (tracks, one));
+  gst_structure_free (one);
+  auto *const regions = gst_buffer_get_integral_histogram_regions_meta (buffer);
+  g_autoptr (GByteArray) data = g_byte_array_new ();
+  guint n_metas = 0;
+  gpointer state = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta (buffer, &state))
+    n_metas += gst_meta_serialize_simple (meta, data) ? 1 : 0;
+  fail_unless (n_metas >= 2);
+  g_autoptr (GstBuffer) other = gst_buffer_new ();
+  for (gsize at = 0; n_metas > 0; n_metas--) {
+    guint32 consumed = 0;
+    gst_meta_deserialize (other, data->data + at, data->len - at, &consumed);
+    fail_unless (consumed > 0);
+    at += consumed;
+  }
+  fail_unless (described (gst_buffer_get_integral_histogram_regions_meta (other))
+               == described (regions));
+  fail_unless (described (gst_buffer_get_integral_histogram_tracks_meta (other))
+               == described (tracks));
+  fail_unless_equals_int (n_regions_of_interest (other), 1);
+#else
+  g_print ("SKIP: by_gstreamer: GStreamer before 1.24 makes no bytes of metas\n");
+#endif
+}
+GST_END_TEST;
+
+static Suite *portable_metas_suite ()
+{
+  Suite *suite = suite_create ("portable_metas");
+  TCase *tests = tcase_create ("general");
+  tcase_set_timeout (tests, 120);
+  suite_add_tcase (suite, tests);
+  tcase_add_test (tests, regions);
+  tcase_add_test (tests, kinds);
+  tcase_add_test (tests, format);
+  tcase_add_test (tests, tracks);
+  tcase_add_test (tests, of_the_tracker);
+  tcase_add_test (tests, scaled);
+  tcase_add_test (tests, hostile);
+  tcase_add_test (tests, by_gstreamer);
+  return suite;
+}
+
+GST_CHECK_MAIN (portable_metas);
