@@ -3,7 +3,7 @@
 #
 # Installs what is missing, builds, runs all tests, and ends in: N passed, N failed, N skipped.
 #
-#   tests/run.sh [-b BUILD_DIR] [-o TARGET] [-t 'MESON TEST ARGUMENTS'] [MESON OPTION...]
+#   tests/run.sh [-b BUILD_DIR] [-o TARGET]... [-t 'MESON TEST ARGUMENTS'] [MESON OPTION...]
 #
 #   tests/run.sh                                         in build/
 #   tests/run.sh -b build-cpu -Dcuda=disabled            without CUDA, in build-cpu/
@@ -17,7 +17,7 @@ target=() test_arguments=()
 while [ $# -gt 0 ]; do
   case $1 in
     -b) dir=$(realpath -m "${2:?-b needs a directory}"); shift 2 ;;
-    -o) target=("${2:?-o needs a target}"); shift 2 ;;
+    -o) target+=("${2:?-o needs a target}"); shift 2 ;;
     -t) read -ra test_arguments <<<"${2:?-t needs arguments}"; shift 2 ;;
     -h | --help) sed -n '4,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) break ;;
