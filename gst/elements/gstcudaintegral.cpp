@@ -487,8 +487,9 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
       coordinates.insert (coordinates.end (), { r.x, r.y, r.w, r.h });
     gst_buffer_add_integral_histogram_regions_meta (buffer, histogram, coordinates.data (),
                                                     coordinates.size ());
-    state.reporter->push ({ RegionReporter::Histogram (gst_integral_histogram_ref (histogram)),
-                            number, FrameTimes::of (GST_BASE_TRANSFORM (self), buffer), regions });
+    const auto answers = std::make_shared<RegionAnswers> (histogram, regions);
+    state.reporter->push ({ HistogramRef (gst_integral_histogram_ref (histogram)), number,
+                            FrameTimes::of (GST_BASE_TRANSFORM (self), buffer), answers });
   }
   return hold (buffer);
 }

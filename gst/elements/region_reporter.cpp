@@ -101,8 +101,6 @@ bool RegionReporter::await (const Frame &frame, guint flushes)
 
 namespace {
 
-using Regions = std::vector<GstVideoRectangle>;
-
 /// Adds what the bins are of: the feature, and the parts of a joint one.
 void add_feature (GstStructure *structure, const Counted &counted)
 {
@@ -115,65 +113,44 @@ void add_feature (GstStructure *structure, const Counted &counted)
     });
 }
 
-Expected<> add_counts (GstStructure *structure, GstIntegralHistogram *histogram,
-                       const Regions &regions)
+void add_counts (GstStructure *structure, const RegionAnswers &answers)
 {
-  const std::size_t bins = gst_integral_histogram_get_bins (histogram);
-  std::vector<guint32> counts (bins * regions.size ());
-  GError *problem = nullptr;
-  if (!gst_integral_histogram_regions (histogram, regions.data (), guint (regions.size ()),
-                                       counts.data (), &problem))
-    return take_gerror (problem);
-  set_array (structure, "counts", regions.size (), [&] (std::size_t i) {
-    return gvalue_array (bins, [&] (std::size_t b) {
-      return gvalue<guint> (G_TYPE_UINT, g_value_set_uint, counts[i * bins + b]);
+  set_array (structure, "counts", answers.regions.size (), [&] (std::size_t i) {
+    return gvalue_array (answers.planes, [&] (std::size_t b) {
+      return gvalue<guint> (G_TYPE_UINT, g_value_set_uint,
+                            answers.counts ()[i * answers.planes + b]);
     });
   });
-  return {};
 }
 
-/// Asks what regions add up to, in each plane of each.
-Expected<std::vector<guint64>> sums_of (GstIntegralHistogram *histogram, const Regions &regions)
+void add_weights (GstStructure *structure, const RegionAnswers &answers)
 {
-  std::vector<guint64> sums (gst_integral_histogram_get_bins (histogram) * regions.size ());
-  GError *problem = nullptr;
-  if (!gst_integral_histogram_regions_sums (histogram, regions.data (), guint (regions.size ()),
-                                            sums.data (), &problem))
-    return take_gerror (problem);
-  return sums;
-}
-
-Expected<> add_weights (GstStructure *structure, GstIntegralHistogram *histogram,
-                        const Regions &regions)
-{
-  const std::size_t bins = gst_integral_histogram_get_bins (histogram);
-  const std::vector<guint64> sums = TRY (sums_of (histogram, regions));
-  set_array (structure, "weights", regions.size (), [&] (std::size_t i) {
-    return gvalue_array (bins, [&] (std::size_t b) {
-      return gvalue<guint64> (G_TYPE_UINT64, g_value_set_uint64, sums[i * bins + b]);
+  set_array (structure, "weights", answers.regions.size (), [&] (std::size_t i) {
+    return gvalue_array (answers.planes, [&] (std::size_t b) {
+      return gvalue<guint64> (G_TYPE_UINT64, g_value_set_uint64,
+                              answers.sums ()[i * answers.planes + b]);
     });
   });
-  gst_structure_set (structure, "weight-unit", G_TYPE_UINT,
-                     gst_integral_histogram_get_weight_unit (histogram), nullptr);
-  return {};
+  gst_structure_set (structure, "weight-unit", G_TYPE_UINT, answers.weight_unit, nullptr);
 }
 
-Expected<> add_sums (GstStructure *structure, GstIntegralHistogram *histogram,
-                     const Regions &regions)
+void add_sums (GstStructure *structure, const RegionAnswers &answers)
 {
-  const std::size_t planes = gst_integral_histogram_get_bins (histogram);
-  const std::vector<guint64> sums = TRY (sums_of (histogram, regions));
+  const std::size_t planes = answers.planes, n = answers.regions.size ();
+  const auto sum = [&] (std::size_t i, std::size_t plane) {
+    return answers.sums ()[i * planes + plane];
+  };
   const auto add_u64 = [&] (const char *field, std::size_t plane) {
-    set_array (structure, field, regions.size (), [&] (std::size_t i) {
-      return gvalue<guint64> (G_TYPE_UINT64, g_value_set_uint64, sums[i * planes + plane]);
+    set_array (structure, field, n, [&] (std::size_t i) {
+      return gvalue<guint64> (G_TYPE_UINT64, g_value_set_uint64, sum (i, plane));
     });
   };
   // returns the mean of region i's values or squares
   const auto mean = [&] (std::size_t i, std::size_t plane) {
-    return double (sums[i * planes + plane]) / (double (regions[i].w) * regions[i].h);
+    return double (sum (i, plane)) / (double (answers.regions[i].w) * answers.regions[i].h);
   };
   const auto add_double = [&] (const char *field, auto &&number) {
-    set_array (structure, field, regions.size (), [&] (std::size_t i) {
+    set_array (structure, field, n, [&] (std::size_t i) {
       return gvalue<double> (G_TYPE_DOUBLE, g_value_set_double, number (i));
     });
   };
@@ -185,44 +162,51 @@ Expected<> add_sums (GstStructure *structure, GstIntegralHistogram *histogram,
     add_double ("variance", [&] (std::size_t i) {
       return std::max (mean (i, 1) - mean (i, 0) * mean (i, 0), 0.0);
     });
-  return {};
+}
+
+/// Makes the message of a frame whose answers are there.
+GstStructure *message_of (const RegionReporter::Frame &frame)
+{
+  const RegionAnswers &answers = *frame.answers;
+  const bool bins = answers.content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
+  GstStructure *structure =
+      frame_message (bins ? "integral-histogram" : "integral-image", frame.times);
+  gst_structure_set (structure, "frame", G_TYPE_UINT64, frame.number, nullptr);
+  if (bins)
+    add_feature (structure, answers.counted);
+  set_array (structure, "rectangles", answers.regions.size (), [&] (std::size_t i) {
+    const GstVideoRectangle &r = answers.regions[i];
+    return gvalue_array (4, [&] (std::size_t n) {
+      return gvalue<gint> (G_TYPE_INT, g_value_set_int, std::array{ r.x, r.y, r.w, r.h }[n]);
+    });
+  });
+  const auto add = !bins                                                       ? add_sums
+                   : answers.content == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS ? add_weights
+                                                                               : add_counts;
+  add (structure, answers);
+  return structure;
 }
 
 }  // namespace
 
 bool RegionReporter::post (const Frame &frame, guint flushes)
 {
-  GstIntegralHistogram *const histogram = frame.histogram.get ();
-  const GstIntegralHistogramContent content = gst_integral_histogram_get_content (histogram);
-  const bool bins = content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
-  GstStructure *structure =
-      frame_message (bins ? "integral-histogram" : "integral-image", frame.times);
-  gst_structure_set (structure, "frame", G_TYPE_UINT64, frame.number, nullptr);
-  if (bins)
-    add_feature (structure, counted_of (histogram));
-  set_array (structure, "rectangles", frame.regions.size (), [&] (std::size_t i) {
-    const GstVideoRectangle &r = frame.regions[i];
-    return gvalue_array (4, [&] (std::size_t n) {
-      return gvalue<gint> (G_TYPE_INT, g_value_set_int, std::array{ r.x, r.y, r.w, r.h }[n]);
-    });
-  });
-  const auto add = !bins                                               ? add_sums
-                   : content == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS ? add_weights
-                                                                       : add_counts;
-  const auto added = add (structure, histogram, frame.regions);
+  const auto asked = frame.answers->ask ();
+  GstStructure *const structure = asked ? message_of (frame) : nullptr;
   std::unique_lock lock (mutex_);
   const bool is_stale = flushes != flushes_ || stopping_;
   lock.unlock ();
   if (is_stale) {
-    gst_structure_free (structure);
+    if (structure)
+      gst_structure_free (structure);
     return true;
   }
-  if (!added) {
-    gst_structure_free (structure);
-    if (tensor_of (histogram).flags->failure_reported)
+  if (!asked) {
+    if (tensor_of (frame.histogram.get ()).flags->failure_reported)
       return true;
+    const bool bins = frame.answers->content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
     if (!error_posted_.exchange (true))
-      post_error (element_, added.error (),
+      post_error (element_, asked.error (),
                   joined ("The integral ", bins ? "histogram" : "image", " of frame ", frame.number,
                           " failed: ")
                       .c_str ());

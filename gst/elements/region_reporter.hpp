@@ -7,12 +7,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/thread.hpp>
 
 #include "messages.hpp"
+#include "region_answers.hpp"
 
 namespace integralhist {
 
@@ -20,15 +20,11 @@ namespace integralhist {
 /// with sums, for each frame. Its thread waits for the tensors, so that frames travel on meanwhile.
 class RegionReporter {
 public:
-  struct Unref {
-    void operator() (GstIntegralHistogram *h) const { gst_integral_histogram_unref (h); }
-  };
-  using Histogram = std::unique_ptr<GstIntegralHistogram, Unref>;
   struct Frame {
-    Histogram histogram;
+    HistogramRef histogram;
     guint64 number;
     FrameTimes times;
-    std::vector<GstVideoRectangle> regions;
+    std::shared_ptr<RegionAnswers> answers;
   };
 
   /// Starts the thread; at most `limit` frames wait for it. It posts no error once `error_posted`
