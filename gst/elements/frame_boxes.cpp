@@ -55,7 +55,8 @@ std::vector<Detection> read_detections (GstBuffer *buffer)
           && gst_analytics_od_mtd_get_location (&mtd, &box.x, &box.y, &box.w, &box.h, &confidence))
         detections.push_back (
             { gint (mtd.id), box, name_of (kind),
-              std::isfinite (confidence) ? std::optional<double> (confidence) : std::nullopt });
+              std::isfinite (confidence) ? std::optional<double> (confidence) : std::nullopt,
+              mtd.id });
     }
   }
 #endif
@@ -71,23 +72,24 @@ void add_detection (GstStructure *structure, const Track &track)
                        *track.detection_confidence, nullptr);
 }
 
-void write_track (GstBuffer *buffer, const Track &track)
+static void write_region (GstBuffer *buffer, const Track &track)
 {
   const GstVideoRectangle &box = track.box;
-  if (!track.lost) {
-    auto *roi = gst_buffer_add_video_region_of_interest_meta (
-        buffer, kTrack, guint (box.x), guint (box.y), guint (box.w), guint (box.h));
-    roi->id = gint (track.id);
-    roi->parent_id = track.parent;
-    GstStructure *const param =
-        gst_structure_new (kTrack, "confidence", G_TYPE_DOUBLE, track.confidence, nullptr);
-    add_detection (param, track);
-    gst_video_region_of_interest_meta_add_param (roi, param);
-  }
+  auto *roi = gst_buffer_add_video_region_of_interest_meta (
+      buffer, kTrack, guint (box.x), guint (box.y), guint (box.w), guint (box.h));
+  roi->id = gint (track.id);
+  roi->parent_id = track.parent;
+  GstStructure *const param =
+      gst_structure_new (kTrack, "confidence", G_TYPE_DOUBLE, track.confidence, nullptr);
+  add_detection (param, track);
+  gst_video_region_of_interest_meta_add_param (roi, param);
+}
+
 #if HAVE_ANALYTICS
-  GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (buffer);
-  if (!relations)
-    relations = gst_buffer_add_analytics_relation_meta (buffer);
+
+static void write_mtds (GstAnalyticsRelationMeta *relations, const Track &track)
+{
+  const GstVideoRectangle &box = track.box;
   GstAnalyticsODMtd where;
   GstAnalyticsTrackingMtd mtd;
   if (!gst_analytics_relation_meta_add_od_mtd (relations, g_quark_from_static_string (kTrack),
@@ -99,16 +101,49 @@ void write_track (GstBuffer *buffer, const Track &track)
   gst_analytics_tracking_mtd_update_last_seen (&mtd, track.last_seen);
   if (track.lost)
     gst_analytics_tracking_mtd_set_lost (&mtd);
-  gst_analytics_relation_meta_set_relation (relations, GST_ANALYTICS_REL_TYPE_RELATE_TO, where.id,
-                                            mtd.id);
+  const auto relate = [&] (guint from, guint to) {
+    gst_analytics_relation_meta_set_relation (relations, GST_ANALYTICS_REL_TYPE_RELATE_TO, from,
+                                              to);
+  };
+  relate (where.id, mtd.id);
+  if (track.detection_mtd)
+    relate (*track.detection_mtd, mtd.id);
+  if (track.kind.empty ())
+    return;
+  // DL Streamer wants the detection's own type among its classes
+  gfloat levels[] = { gfloat (track.detection_confidence.value_or (1)), 0 };
+  GQuark classes[] = { g_quark_from_string (track.kind.c_str ()),
+                       g_quark_from_static_string (kTrack) };
   GstAnalyticsClsMtd kind;
-  if (!track.kind.empty ()
-      && gst_analytics_relation_meta_add_one_cls_mtd (
-          relations, gfloat (track.detection_confidence.value_or (1)),
-          g_quark_from_string (track.kind.c_str ()), &kind))
-    gst_analytics_relation_meta_set_relation (relations, GST_ANALYTICS_REL_TYPE_RELATE_TO, where.id,
-                                              kind.id);
+  if (gst_analytics_relation_meta_add_cls_mtd (relations, 2, levels, classes, &kind))
+    relate (where.id, kind.id);
+}
+
+/// Writes into a meta that has room for all tracks: one that grows is copied again and again.
+static void write_mtds (GstBuffer *buffer, const std::vector<Track> &tracks)
+{
+  GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (buffer);
+  GstAnalyticsRelationMetaInitParams room = { 3 * tracks.size (), 256 * tracks.size () };
+  if (!relations)
+    relations = gst_buffer_add_analytics_relation_meta_full (buffer, &room);
+  for (const Track &track : tracks)
+    write_mtds (relations, track);
+}
+
+#else
+
+static void write_mtds (GstBuffer *, const std::vector<Track> &) {}
+
 #endif
+
+void write_tracks (GstBuffer *buffer, const std::vector<Track> &tracks)
+{
+  if (tracks.empty ())
+    return;
+  for (const Track &track : tracks)
+    if (!track.lost)
+      write_region (buffer, track);
+  write_mtds (buffer, tracks);
 }
 
 }  // namespace integralhist

@@ -17,9 +17,10 @@ struct Detection {
   GstVideoRectangle box;
   std::string kind;  // what was detected, as "person"; may be empty
   std::optional<double> confidence;
+  std::optional<guint> mtd = {};  // its id where it is an object detection of GstAnalytics
 };
 
-/// Returns all boxes of a frame but those of write_track.
+/// Returns all boxes of a frame but those of write_tracks.
 std::vector<Detection> read_detections (GstBuffer *buffer);
 
 struct Track {
@@ -31,14 +32,16 @@ struct Track {
   GstClockTime first_seen, last_seen;
   std::string kind;  // of the last detection; empty where there was none
   std::optional<double> detection_confidence;
+  std::optional<guint> detection_mtd = {};  // of this frame's detection, where it is GstAnalytics'
 };
 
 /// Adds what the last detection said, `class` and `detection-confidence`, as far as it is known.
 void add_detection (GstStructure *structure, const Track &track);
 
-/// Writes a region of interest of type "track" with the confidence and what add_detection says in a
-/// parameter "track", unless the track is lost. A tracking mtd of GstAnalytics says that it is
-/// lost, and where it was last; a classification mtd beside it has its class.
-void write_track (GstBuffer *buffer, const Track &track);
+/// Writes tracks. Each is a region of interest of type "track" with the confidence and what
+/// add_detection says in a parameter "track", unless it is lost. In GstAnalytics it is an object
+/// detection of type "track", where it is or was last, with a tracking mtd that it relates to, as
+/// this frame's detection of it does; and a classification mtd of its class.
+void write_tracks (GstBuffer *buffer, const std::vector<Track> &tracks);
 
 }  // namespace integralhist

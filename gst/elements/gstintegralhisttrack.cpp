@@ -232,18 +232,18 @@ void take_mouse (State &state, const TargetFrame &frame)
 }
 
 /// Writes the tracks into the buffer, and posts them as a message.
-void write_tracks (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &frame,
-                   const std::vector<Track> &tracks)
+void publish (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &frame,
+              const std::vector<Track> &tracks)
 {
   if (tracks.empty ())
     return;
+  write_tracks (buffer, tracks);
   GstStructure *message =
       frame_message ("integral-histogram-track", FrameTimes::of (trans, buffer));
   auto *const meta = gst_buffer_add_integral_histogram_tracks_meta (buffer, guint (frame.width),
                                                                     guint (frame.height));
   set_array (message, "tracks", tracks.size (), [&] (std::size_t i) {
     const Track &track = tracks[i];
-    write_track (buffer, track);
     GstStructure *structure = gst_structure_new (
         "track", "id", G_TYPE_UINT, track.id, "parent", G_TYPE_INT, track.parent, "x", G_TYPE_INT,
         track.box.x, "y", G_TYPE_INT, track.box.y, "width", G_TYPE_INT, track.box.w, "height",
@@ -305,7 +305,7 @@ static gboolean gst_integral_hist_track_stop (GstBaseTransform *trans)
 static void finish_frame (GstBaseTransform *trans, State &state, GstBuffer *buffer,
                           const TargetFrame &frame)
 {
-  write_tracks (trans, buffer, frame, state.targets.tracks (frame));
+  publish (trans, buffer, frame, state.targets.tracks (frame));
   if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buffer))
     state.last_stream_time =
         gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));

@@ -45,6 +45,7 @@ struct TargetList::Followed {
   guint shares = 0;                 // frames in a row on one spot with another
   std::string kind = {};            // of the last detection,
   std::optional<double> sure = {};  // and its confidence
+  std::optional<guint> mtd = {};    // of this frame's detection
   Appearance appearance = {};       // when it was detected last
   Motion motion = {};
 
@@ -215,8 +216,10 @@ sought (const std::vector<Detection> &detections, const TargetFrame &frame)
 Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHistogram *colours,
                                const TargetFrame &frame)
 {
-  for (const auto &followed : followed_)
+  for (const auto &followed : followed_) {
     followed->is_matched = false;
+    followed->mtd.reset ();
+  }
   const unsigned looks = pace_.note (!all.empty ());
   if (!pace_.is_known ())
     for (const auto &followed : followed_)
@@ -248,6 +251,7 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
     followed.misses = 0;
     followed.kind = kept[d].first->kind;
     followed.sure = kept[d].first->confidence;
+    followed.mtd = kept[d].first->mtd;
     followed.appearance = appearances[d];
     followed.motion.detect (boxes[d]);
   };
@@ -432,7 +436,7 @@ std::vector<Track> TargetList::tracks (const TargetFrame &frame) const
     tracks.push_back ({ followed->id, followed->parent,
                         frame.clip (frame.in_frame (followed->box ())), followed->confidence (),
                         followed->is_lost (), followed->first_seen, followed->last_seen,
-                        followed->kind, followed->sure });
+                        followed->kind, followed->sure, followed->mtd });
   return tracks;
 }
 

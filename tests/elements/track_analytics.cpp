@@ -48,7 +48,9 @@ std::vector<Mtds> mtds_of (GstBuffer *buffer)
     if (gst_analytics_relation_meta_get_direct_related (
             relations, where.id, GST_ANALYTICS_REL_TYPE_RELATE_TO,
             gst_analytics_cls_mtd_get_mtd_type (), nullptr, &kind)) {
-      fail_unless_equals_int (gst_analytics_cls_mtd_get_length (&kind), 1);
+      fail_unless_equals_int (gst_analytics_cls_mtd_get_length (&kind), 2);
+      fail_unless (gst_analytics_cls_mtd_get_quark (&kind, 1) == g_quark_from_string ("track")
+                   && gst_analytics_cls_mtd_get_level (&kind, 1) == 0);
       mtds.kind = g_quark_to_string (gst_analytics_cls_mtd_get_quark (&kind, 0));
       mtds.kind_confidence = gst_analytics_cls_mtd_get_level (&kind, 0);
     }
@@ -66,6 +68,56 @@ void detect (GstBuffer *buffer, const char *what, const Place &place, float conf
   fail_unless (gst_analytics_relation_meta_add_od_mtd (relations, g_quark_from_string (what),
                                                        place.x, place.y, place.width, place.height,
                                                        confidence, &mtd));
+}
+
+/// What an object is to an element that reads object detections, and knows of no tracks: DL
+/// Streamer's gvametaconvert, or GStreamer's objectdetectionoverlay.
+struct Object {
+  std::string label;
+  Place box;
+  float confidence;
+  gint64 id;          // of the tracking mtd that it relates to directly, or -1
+  gint label_id;      // the place of the label among its classes, -1 where it is none of them
+  std::string drawn;  // the class that is drawn, or the label
+};
+
+std::vector<Object> objects_of (GstBuffer *buffer)
+{
+  std::vector<Object> objects;
+  GstAnalyticsRelationMeta *const relations = gst_buffer_get_analytics_relation_meta (buffer);
+  GstAnalyticsODMtd found;
+  gpointer state = nullptr;
+  while (relations
+         && gst_analytics_relation_meta_iterate (relations, &state,
+                                                 gst_analytics_od_mtd_get_mtd_type (), &found)) {
+    Object object = {
+      g_quark_to_string (gst_analytics_od_mtd_get_obj_type (&found)), {}, 0, -1, 0, ""
+    };
+    object.drawn = object.label;
+    Place &box = object.box;
+    fail_unless (gst_analytics_od_mtd_get_location (&found, &box.x, &box.y, &box.width, &box.height,
+                                                    &object.confidence));
+    GstAnalyticsTrackingMtd tracking;
+    if (gst_analytics_relation_meta_get_direct_related (
+            relations, found.id, GST_ANALYTICS_REL_TYPE_ANY,
+            gst_analytics_tracking_mtd_get_mtd_type (), nullptr, &tracking)) {
+      guint64 id;
+      GstClockTime first, last;
+      gboolean lost;
+      fail_unless (gst_analytics_tracking_mtd_get_info (&tracking, &id, &first, &last, &lost));
+      object.id = gint64 (id);
+    }
+    GstAnalyticsClsMtd classes;
+    if (gst_analytics_relation_meta_get_direct_related (
+            relations, found.id, GST_ANALYTICS_REL_TYPE_RELATE_TO,
+            gst_analytics_cls_mtd_get_mtd_type (), nullptr, &classes)) {
+      object.label_id = gst_analytics_cls_mtd_get_index_by_quark (
+          &classes, gst_analytics_od_mtd_get_obj_type (&found));
+      object.drawn = g_quark_to_string (gst_analytics_cls_mtd_get_quark (&classes, 0));
+    }
+    objects.push_back (object);
+  }
+  return objects;
 }
 
 bool is_near (const Place &a, const Place &b, int pixels)
@@ -106,7 +158,64 @@ GST_START_TEST (behind_a_detector)
                    frame, text_of (track.box).c_str ());
       fail_unless (track.confidence > 0 && track.confidence <= 1);
     }
+    // the detector's are as it made them, and have the ids of the tracks
+    const auto objects = objects_of (buffer);
+    const std::size_t detected = looks ? 2 : 0;
+    fail_unless_equals_int (objects.size (), detected + tracks.size ());
+    for (std::size_t o = 0; o < objects.size (); o++) {
+      const Object &object = objects[o];
+      const int i = o < detected ? int (o) : object.drawn == kinds[1];
+      fail_unless_equals_string (object.label.c_str (), o < detected ? kinds[i] : "track");
+      fail_unless_equals_string (object.drawn.c_str (), kinds[i]);
+      fail_unless (object.id == 2 - i && object.label_id >= 0);
+      if (o < detected)
+        fail_unless (object.box == way (frame, firsts[i])
+                     && object.confidence == 0.5f + 0.25f * float (i));
+    }
     gst_buffer_unref (buffer);
+  }
+}
+GST_END_TEST
+
+/// Many targets have all of their mtds, whether a detector's meta grows for them or there was none;
+/// behind a scaler they are where the targets are then.
+GST_START_TEST (many)
+{
+  constexpr int kColumns = 15, kRows = 10;
+  const Scene scene (320, 240);
+  const auto place = [] (int i) {
+    return Place{ 20 * (i % kColumns) + 4, 22 * (i / kColumns) + 4, 12, 12 };
+  };
+  std::string targets;
+  for (int i = 0; i < kColumns * kRows; i++)
+    targets += text_of (place (i)) + ";";
+  for (const bool detector : { false, true }) {
+    Tracking tracking (std::string ("update-rate=0 detections=false targets=") + targets
+                       + " ! videoscale add-borders=false ! video/x-raw,width=160,height=120");
+    tracking.set_caps (320, 240);
+    for (int frame = 0; frame < 3; frame++) {
+      GstBuffer *const buffer = tracking.push (scene.background (), [&] (GstBuffer *pushed) {
+        if (detector)
+          detect (pushed, "face", { 8, 8, 40, 40 }, 0.5f);
+      });
+      fail_unless (buffer, "%s", tracking.error ().c_str ());
+      const auto tracks = mtds_of (buffer);
+      fail_unless_equals_int (tracks.size (), kColumns * kRows);
+      for (std::size_t i = 0; i < tracks.size (); i++) {
+        const Place at = place (int (i));
+        fail_unless (tracks[i].id == i + 1 && tracks[i].kind.empty ());
+        fail_unless (tracks[i].first_seen == 0 && tracks[i].lost == (tracks[i].confidence == 0));
+        if (!tracks[i].lost)
+          fail_unless (is_near (tracks[i].box, { at.x / 2, at.y / 2, 6, 6 }, 1), "%zu: %s", i,
+                       text_of (tracks[i].box).c_str ());
+      }
+      const auto objects = objects_of (buffer);
+      fail_unless_equals_int (objects.size (), tracks.size () + detector);
+      if (detector)
+        fail_unless (objects[0].label == "face" && objects[0].id == -1
+                     && objects[0].box == (Place{ 4, 4, 20, 20 }));
+      gst_buffer_unref (buffer);
+    }
   }
 }
 GST_END_TEST
@@ -134,10 +243,16 @@ GST_START_TEST (lost_and_detected)
   for (int frame = 0; frame < 8; frame++)
     fail_unless (!pass (true, frame == 0).lost);
   Mtds last = {};
-  for (int frame = 0; frame < 8; frame++)
+  GstClockTime seen = 7 * 40 * GST_MSECOND;
+  for (int frame = 8; frame < 16; frame++) {
     last = pass (false, false);
+    if (!last.lost)
+      seen = GstClockTime (frame) * 40 * GST_MSECOND;
+    fail_unless (last.first_seen == 0 && last.last_seen == seen);
+  }
   fail_unless (last.lost && last.confidence == 0 && is_near (last.box, kFirst, 20));
-  fail_unless (!pass (true, true).lost);
+  const Mtds again = pass (true, true);
+  fail_unless (!again.lost && again.first_seen == 0 && again.last_seen == 16 * 40 * GST_MSECOND);
 }
 GST_END_TEST
 
@@ -216,6 +331,7 @@ static Suite *track_analytics_suite ()
   suite_add_tcase (suite, tests);
 #if HAVE_ANALYTICS
   tcase_add_test (tests, behind_a_detector);
+  tcase_add_test (tests, many);
   tcase_add_test (tests, lost_and_detected);
   tcase_add_test (tests, with_fragments);
 #else
