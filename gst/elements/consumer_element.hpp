@@ -9,6 +9,7 @@
 #include "histogram_consumer.hpp"
 #include "messages.hpp"
 #include "properties.hpp"
+#include "tensor_metas.hpp"
 
 namespace integralhist {
 
@@ -47,6 +48,7 @@ public:
     Plumbing::init_class (klass);
     Plumbing::install_properties (klass, table ());
     GST_BASE_TRANSFORM_CLASS (klass)->start = start;
+    GST_BASE_TRANSFORM_CLASS (klass)->prepare_output_buffer = prepare_with_tensors;
     describe (GST_ELEMENT_CLASS (klass), description);
   }
 

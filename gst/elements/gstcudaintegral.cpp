@@ -20,6 +20,7 @@
 #include "refusal.hpp"
 #include "region_reporter.hpp"
 #include "reported_regions.hpp"
+#include "tensor_metas.hpp"
 #include "video_formats.hpp"
 
 using namespace integralhist;
@@ -488,6 +489,7 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
     gst_buffer_add_integral_histogram_regions_meta (buffer, histogram, coordinates.data (),
                                                     coordinates.size ());
     const auto answers = std::make_shared<RegionAnswers> (histogram, regions);
+    attach_region_tensors (buffer, answers);
     state.reporter->push ({ HistogramRef (gst_integral_histogram_ref (histogram)), number,
                             FrameTimes::of (GST_BASE_TRANSFORM (self), buffer), answers });
   }
@@ -660,6 +662,7 @@ static void gst_cuda_integral_class_init (GstCudaIntegralClass *klass)
   trans_class->stop = GST_DEBUG_FUNCPTR (gst_cuda_integral_stop);
   trans_class->transform_caps = GST_DEBUG_FUNCPTR (gst_cuda_integral_transform_caps);
   trans_class->set_caps = GST_DEBUG_FUNCPTR (gst_cuda_integral_set_caps);
+  trans_class->prepare_output_buffer = GST_DEBUG_FUNCPTR (prepare_with_tensors);
   trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_cuda_integral_transform_ip);
   trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_cuda_integral_sink_event);
   trans_class->src_event = GST_DEBUG_FUNCPTR (gst_cuda_integral_src_event);

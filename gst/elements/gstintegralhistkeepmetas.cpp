@@ -6,7 +6,7 @@
  * Runs elements that drop metas, and puts these on what comes out: `cudaupload`, `cudadownload`,
  * `cudaconvert`, `cudascale`, `gldownload` and others hand on no meta that is about places in the
  * picture. Those are integral histograms, #GstVideoRegionOfInterestMeta and the relations of
- * GstAnalytics.
+ * GstAnalytics; and tensors, which GStreamer 1.26 does not copy.
  *
  * It is a bin around #integralhistkeepmetas:element, an element or several as in `gst-launch-1.0`,
  * that show the whole picture, as it is or scaled. A frame that comes out belongs to the one that
@@ -35,6 +35,7 @@
 #include "element_plumbing.hpp"
 #include "messages.hpp"
 #include "properties.hpp"
+#include "tensor_metas.hpp"
 
 using namespace integralhist;
 
@@ -91,18 +92,22 @@ bool is_about_places (GType api)
          && (has (GST_META_TAG_VIDEO_SIZE_STR) || has (GST_META_TAG_VIDEO_ORIENTATION_STR));
 }
 
-/// Calls `visit` for each meta about places.
+/// Calls `visit` for each meta about places, and for tensors.
 template <class Visit>
 void each_meta (GstBuffer *buffer, Visit &&visit)
 {
   gpointer state = nullptr;
   while (GstMeta *meta = gst_buffer_iterate_meta (buffer, &state))
-    if (is_about_places (meta->info->api))
+    if (is_about_places (meta->info->api) || has_tensors (meta))
       visit (meta);
 }
 
 void copy_meta (GstBuffer *to, GstMeta *meta, GstBuffer *from)
 {
+  if (has_tensors (meta)) {
+    copy_tensors (to, meta);
+    return;
+  }
   GstMetaTransformCopy whole = { FALSE, 0, gsize (-1) };
   if (meta->info->transform_func)
     meta->info->transform_func (to, meta, from, g_quark_from_static_string ("gst-copy"), &whole);
@@ -140,7 +145,7 @@ void put_metas (GstBuffer *to, const Inside &frame, GstVideoInfo out)
   each_meta (from, [&] (GstMeta *meta) {
     if (std::ranges::count (theirs, meta->info->api))
       return;
-    if (!is_scaled)
+    if (!is_scaled || has_tensors (meta))
       copy_meta (to, meta, from);
     else if (meta->info->transform_func)
       meta->info->transform_func (to, meta, from, gst_video_meta_transform_scale_get_quark (),

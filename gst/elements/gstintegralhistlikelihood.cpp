@@ -43,8 +43,8 @@
  * ]| shows where the ball is, wherever it goes.
  */
 #include <cmath>
+#include <span>
 #include <string>
-#include <vector>
 
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/placed.hpp>
@@ -59,6 +59,7 @@
 #include "overlay_canvas.hpp"
 #include "parse.hpp"
 #include "properties.hpp"
+#include "tensor_metas.hpp"
 
 using namespace integralhist;
 
@@ -85,8 +86,8 @@ struct State {
 
   // of the streaming thread
   LikelihoodModel model;
-  guint64 known_changes = 0;   // LikelihoodProperties::model_changes when it was taken
-  std::vector<gfloat> values;  // of the map, kept for its memory
+  guint64 known_changes = 0;  // LikelihoodProperties::model_changes when it was taken
+  MapMemory memory;
   LikelihoodPicture picture;
   CudaDrawing cuda;
 };
@@ -185,9 +186,40 @@ static void report (GstIntegralHistLikelihood *self, GstBuffer *buffer,
   post_message (self, structure);
 }
 
-/// Computes the map of a frame, and first the model where there is none for it.
+namespace {
+
+const char *nick_of (GstIntegralHistogramMeasure measure)
+{
+  static auto *const klass =
+      static_cast<GEnumClass *> (g_type_class_ref (GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE));
+  return g_enum_get_value (klass, measure)->value_nick;
+}
+
+/// Maps a buffer as long as it lives.
+class Written {
+public:
+  explicit Written (GstBuffer *buffer) : buffer_ (buffer)
+  {
+    gst_buffer_map (buffer, &map_, GST_MAP_WRITE);
+  }
+  ~Written () { gst_buffer_unmap (buffer_, &map_); }
+  Written (const Written &) = delete;
+  Written &operator= (const Written &) = delete;
+
+  gfloat *values () const { return reinterpret_cast<gfloat *> (map_.data); }
+
+private:
+  GstBuffer *const buffer_;
+  GstMapInfo map_;
+};
+
+}  // namespace
+
+/// Computes the map of a frame, and first the model where there is none for it. It is attached to
+/// `out`.
 static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProperties &properties,
-                           GstBuffer *buffer, GstIntegralHistogramMeta *meta, int width, int height)
+                           GstBuffer *buffer, GstBuffer *out, GstIntegralHistogramMeta *meta,
+                           int width, int height)
 {
   State &state = *self->state;
   GstIntegralHistogram *histogram = meta->histogram;
@@ -216,15 +248,27 @@ static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProp
     x.window,  y.window, x.first - x.window / 2, y.first - y.window / 2, x.step, y.step,
     x.windows, y.windows
   };
-  state.values.resize (gsize (x.windows) * gsize (y.windows));
+  const gsize n = gsize (x.windows) * gsize (y.windows);
+  g_autoptr (GstBuffer) values = state.memory.take (n * sizeof (gfloat));
+  if (!values)
+    return error (Error::Kind::no_memory, "a likelihood map of ", n,
+                  " windows: set step to a larger number");
   GstIntegralHistogramBest best;
-  GError *problem = nullptr;
-  if (!gst_integral_histogram_likelihood_maps (histogram, &grid, 1, state.model.bins.data (),
-                                               properties.measure, state.values.data (),
-                                               properties.messages ? &best : nullptr, &problem))
-    return take_gerror (problem, "The likelihood map failed: ");
-
-  state.picture.set_map (x, y, state.values, properties.measure, bins);
+  {
+    const Written map (values);
+    GError *problem = nullptr;
+    if (!gst_integral_histogram_likelihood_maps (histogram, &grid, 1, state.model.bins.data (),
+                                                 properties.measure, map.values (),
+                                                 properties.messages ? &best : nullptr, &problem))
+      return take_gerror (problem, "The likelihood map failed: ");
+    state.picture.set_map (x, y, std::span (map.values (), n), properties.measure, bins);
+  }
+  const double x_scale = double (width) / x.pixels, y_scale = double (height) / y.pixels;
+  attach_map_tensors (out, values,
+                      { gsize (y.windows), gsize (x.windows), grid.x * x_scale, grid.y * y_scale,
+                        x.step * x_scale, y.step * y_scale, x.window * x_scale,
+                        y.window * y_scale },
+                      nick_of (properties.measure));
   if (properties.messages)
     report (self, buffer,
             { x.centre (best.index % x.windows, width) - int (window_width / 2),
@@ -236,11 +280,11 @@ static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProp
 
 // GstVideoFilter
 
-/// Computes the map of a frame that carries a histogram. Returns false where there is none to show
-/// yet.
+/// Computes the map of a frame that carries a histogram, and attaches it to `out`. Returns false
+/// where there is none to show yet.
 static Expected<bool> make_map (GstIntegralHistLikelihood *self,
                                 const LikelihoodProperties &properties, GstBuffer *buffer,
-                                const GstVideoRectangle &area)
+                                GstBuffer *out, const GstVideoRectangle &area)
 {
   State &state = *self->state;
   TRY (Element::table ().check (properties));
@@ -252,7 +296,7 @@ static Expected<bool> make_map (GstIntegralHistLikelihood *self,
                   "cudaintegralhist: put ",
                   GST_OBJECT_NAME (self), " before what does that");
   if (meta)
-    TRY (compute (self, properties, buffer, meta, area.w, area.h));
+    TRY (compute (self, properties, buffer, out, meta, area.w, area.h));
   else if (!gap)
     TRY (state.consumer.note_missing (GST_BASE_TRANSFORM (self)));
   return state.picture.has_map ();
@@ -270,7 +314,7 @@ static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVid
   State &state = *self->state;
   const LikelihoodProperties properties = Element::properties_of (self);
   const GstVideoRectangle area = TRY (frame_area (in->buffer, GST_VIDEO_FILTER (self)->in_info));
-  if (!TRY (make_map (self, properties, in->buffer, area)))
+  if (!TRY (make_map (self, properties, in->buffer, out->buffer, area)))
     return GST_BASE_TRANSFORM_FLOW_DROPPED;
   // the caps decide, as the mode may just have changed
   if (GST_VIDEO_FRAME_FORMAT (out) == GST_VIDEO_FORMAT_GRAY8) {
@@ -293,7 +337,7 @@ static Expected<GstFlowReturn> draw_map (GstIntegralHistLikelihood *self, GstBuf
   const GstVideoInfo &info = GST_VIDEO_FILTER (self)->in_info;
   const LikelihoodProperties properties = Element::properties_of (self);
   const GstVideoRectangle area = TRY (frame_area (buffer, info));
-  if (!TRY (make_map (self, properties, buffer, area)))
+  if (!TRY (make_map (self, properties, buffer, buffer, area)))
     return GST_BASE_TRANSFORM_FLOW_DROPPED;
   const LevelColours colours = properties.mode == Mode::gray   ? gray_levels ()
                                : properties.mode == Mode::heat ? heat_levels ()
@@ -357,7 +401,7 @@ static gboolean gst_integral_hist_likelihood_stop (GstBaseTransform *trans)
 {
   State &state = Element::state_of (trans);
   state.model = {};
-  state.values = {};
+  state.memory.clear ();
   state.picture = {};
   state.cuda.clear ();
   return TRUE;

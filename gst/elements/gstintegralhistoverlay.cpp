@@ -356,7 +356,7 @@ static GstFlowReturn gst_integral_hist_overlay_prepare_output_buffer (GstBaseTra
     self->state->draws = *planned;
   }
   if (self->state->draws)
-    return GST_BASE_TRANSFORM_CLASS (parent_class)->prepare_output_buffer (trans, in, out);
+    return prepare_with_tensors (trans, in, out);
   *out = in;
   return GST_FLOW_OK;
 }

@@ -1,0 +1,126 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What a program in Python reads that knows GStreamer alone: tensors and tracks of GstAnalytics.
+
+Counts are compared with NumPy's of the same pixels, maps with the picture that shows them, and
+tracks with the regions of interest of the same frame.
+"""
+import unittest
+
+import gi
+
+gi.require_versions({'Gst': '1.0', 'GstApp': '1.0', 'GstVideo': '1.0'})
+from gi.repository import GLib, Gst, GstApp, GstVideo  # noqa: E402,F401 (for methods of others)
+
+Gst.init(None)
+try:
+    import numpy
+    gi.require_version('GstAnalytics', '1.0')
+    from gi.repository import GstAnalytics
+    MISSING = '' if hasattr(GstAnalytics, 'TensorMeta') else 'GstTensorMeta is of GStreamer 1.26'
+except (ImportError, ValueError):
+    MISSING = 'it takes NumPy, and GstAnalytics of GStreamer 1.26'
+WIDTH, HEIGHT, FRAMES = 64, 48, 5
+REGIONS = ((0, 0, 64, 48), (8, 9, 20, 10))
+TEXT = ';'.join(','.join(map(str, region)) for region in REGIONS)
+SOURCE = (f'videotestsrc num-buffers={FRAMES} pattern=ball ! '
+          f'video/x-raw,format=GRAY8,width={WIDTH},height={HEIGHT}')
+
+
+def buffers_of(line):
+    """The frames that come out of a pipeline"""
+    pipeline = Gst.parse_launch(f'{SOURCE} ! {line} ! appsink name=sink sync=false')
+    sink = pipeline.get_by_name('sink')
+    pipeline.set_state(Gst.State.PLAYING)
+    try:
+        while sample := sink.try_pull_sample(20 * Gst.SECOND):
+            yield sample.get_buffer()
+        error = pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
+        if error:
+            raise AssertionError(error.parse_error()[0].message)
+    finally:
+        pipeline.set_state(Gst.State.NULL)
+
+
+def picture_of(buffer):
+    with buffer.map(Gst.MapFlags.READ) as mapped:
+        return numpy.frombuffer(mapped.data, numpy.uint8).reshape(HEIGHT, WIDTH).copy()
+
+
+def tensor_of(buffer, name, dtype):
+    """A tensor as an array, found by its id"""
+    meta = GstAnalytics.buffer_get_tensor_meta(buffer)
+    tensor = meta.get(meta.get_index_from_id(GLib.quark_from_string(name)))
+    assert tensor.dims_order == GstAnalytics.TensorDimOrder.ROW_MAJOR
+    with tensor.data.map(Gst.MapFlags.READ) as mapped:
+        return numpy.frombuffer(mapped.data, dtype).reshape(tensor.get_dims()).copy()
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Analytics(unittest.TestCase):
+    def test_counts(self):
+        group = 'integral-histogram-regions-v1-out-'
+        frames = 0
+        for buffer in buffers_of(f'cudaintegralhist backend=cpu bins=8 regions="{TEXT}"'):
+            picture = picture_of(buffer)
+            counts = tensor_of(buffer, group + 'counts', numpy.uint32)
+            boxes = tensor_of(buffer, group + 'boxes', numpy.int32)
+            self.assertEqual(boxes.tolist(), [list(region) for region in REGIONS])
+            for (x, y, width, height), row in zip(boxes, counts):
+                part = picture[y:y + height, x:x + width].ravel()
+                wanted = numpy.bincount(part // 32, minlength=8)
+                self.assertEqual(row.tolist(), wanted.tolist())
+            feature = tensor_of(buffer, group + 'feature', numpy.uint8)
+            self.assertEqual(bytes(feature).decode(), 'luma')
+            frames += 1
+        self.assertEqual(frames, FRAMES)
+
+    def test_map(self):
+        group = 'integral-histogram-likelihood-v1-out-'
+        frames = 0
+        for buffer in buffers_of('cudaintegralhist backend=cpu bins=8 ! integralhistlikelihood '
+                                 'mode=gray step=1 model=20,10,12,12'):
+            values = tensor_of(buffer, group + 'map', numpy.float32)
+            measure = tensor_of(buffer, group + 'measure', numpy.uint8)
+            windows = tensor_of(buffer, group + 'windows', numpy.float32)
+            self.assertEqual(bytes(measure).decode(), 'bhattacharyya')
+            self.assertEqual(windows.tolist(), [-6, -6, 1, 1, 12, 12])
+            # a distance of at most 1 is shown as 1 - distance
+            shown = numpy.rint(255 * (1 - numpy.clip(values, 0, 1)))
+            self.assertLessEqual(numpy.abs(shown - picture_of(buffer)).max(), 1)
+            self.assertGreater(values.max() - values.min(), 0.5)
+            frames += 1
+        self.assertEqual(frames, FRAMES)
+
+    def test_tracks(self):
+        ids = []
+        for buffer in buffers_of('cudatrackfeatures backend=cpu ! '
+                                 'integralhisttrack targets="2,2,20,20;30,20,16,16"'):
+            relations = GstAnalytics.buffer_get_analytics_relation_meta(buffer)
+            mtds = list(relations)
+            boxes = [mtd for mtd in mtds if isinstance(mtd, GstAnalytics.ODMtd)]
+            tracks = [mtd for mtd in mtds if isinstance(mtd, GstAnalytics.TrackingMtd)]
+            self.assertEqual((len(boxes), len(tracks)), (2, 2))
+            for box in boxes:
+                self.assertEqual(GLib.quark_to_string(box.get_obj_type()), 'track')
+                related = [track for track in tracks
+                           if relations.get_relation(box.id, track.id)
+                           == GstAnalytics.RelTypes.RELATE_TO]
+                self.assertEqual(len(related), 1)
+                _, number, first, last, lost = related[0].get_info()
+                self.assertEqual(first, 0)
+                _, x, y, width, height, _ = box.get_location()
+                region = GstVideo.buffer_get_video_region_of_interest_meta_id(buffer, number)
+                self.assertEqual(region is None, lost)
+                if not lost:
+                    self.assertEqual(last, buffer.pts)
+                    self.assertEqual((region.x, region.y, region.w, region.h),
+                                     (x, y, width, height))
+                ids.append(number)
+        self.assertEqual(ids, [1, 2] * FRAMES)
+
+
+if __name__ == '__main__':
+    if MISSING:
+        print(f'SKIP: analytics: {MISSING}')
+    unittest.main()
