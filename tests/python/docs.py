@@ -33,6 +33,8 @@ BUILD = os.path.abspath(os.environ.get('BUILD_ROOT', os.path.join(ROOT, 'build')
 PAGES = ['README.md', 'CONTRIBUTING.md', 'examples/README.md', *sorted(
     os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, 'docs', '*.md')))]
 TIMEOUT = 120
+ANALYTICS_HEADERS = '#include <gst/analytics/'
+NO_TENSORS = 'tensors are of GStreamer 1.26'
 HAS_CUDA = os.path.exists(os.path.join(BUILD, 'probe.o'))  # nvcc compiled Meson's probe
 NVCC = HAS_CUDA and (shutil.which('nvcc') or '/usr/local/cuda/bin/nvcc')
 HAS_PYTHON = os.path.exists(os.path.join(BUILD, 'gst/integralhist/GstIntegralHist-1.0.typelib'))
@@ -161,6 +163,9 @@ class Docs(unittest.TestCase):
         os.symlink('video.mp4', os.path.join(cls.folder.name, 'street.webm'))
         overlay = cls.run_in(cls.folder.name, 'gst-inspect-1.0 integralhistoverlay', range(256))
         cls.has_overlay = overlay.returncode == 0
+        tensors = cls.run_in(cls.folder.name, 'pkg-config "gstreamer-analytics-1.0 >= 1.26"',
+                             range(256))
+        cls.has_tensors = tensors.returncode == 0
         os.symlink(os.path.join(ROOT, 'examples'), os.path.join(cls.folder.name, 'examples'))
 
     @classmethod
@@ -239,6 +244,8 @@ class Docs(unittest.TestCase):
         return output, skipped
 
     def run_c(self, text, cuda=False):
+        if ANALYTICS_HEADERS in text and not self.has_tensors:
+            return None, [NO_TENSORS]
         name = os.path.join(self.folder.name, 'program')
         includes = re.findall(r'^#include.*$', text, re.MULTILINE)
         body = re.sub(r'^#include.*$', '', text, flags=re.MULTILINE)
@@ -250,7 +257,8 @@ class Docs(unittest.TestCase):
         program = body if 'main (' in body else C_PROGRAM % {
             'cuda': '#include <cuda_runtime.h>' if cuda else '',
             'on_gpu': cuda,
-            'launch': COMPUTE,
+            'launch': COMPUTE.replace('cudaintegralhist', 'cudaintegralhist regions=0,0,64,64')
+                      if ANALYTICS_HEADERS in text else COMPUTE,
             'function': body if function else C_ASK % body,
             'call': call,
         }
@@ -258,6 +266,8 @@ class Docs(unittest.TestCase):
         with open(source, 'w', encoding='utf-8') as file:
             file.write('\n'.join(includes) + '\n' + program)
         modules = 'gstreamer-integralhist-1.0 gstreamer-app-1.0'
+        if ANALYTICS_HEADERS in text:
+            modules += ' gstreamer-analytics-1.0'
         flags = f'$(pkg-config --cflags --libs {modules} | sed s/-pthread//g)'
         compiler = f'{NVCC} -std=c++20' if cuda else 'gcc -std=gnu11 -Wall -Wextra -Werror'
         self.run_in(self.folder.name, f'{compiler} {source} -o {name} {flags}')
@@ -265,6 +275,8 @@ class Docs(unittest.TestCase):
         return process.stdout, ['it compiles; it runs on a GPU only'] if process.returncode else []
 
     def run_python(self, text):
+        if 'GstAnalytics' in text and not self.has_tensors:
+            return None, [NO_TENSORS]
         if 'Gst.init(' not in text:  # statements about a frame
             text = f'{PYTHON_PROGRAM}{text}\npipeline.set_state(Gst.State.NULL)\n'
         with open(os.path.join(self.folder.name, 'program.py'), 'w', encoding='utf-8') as file:
