@@ -31,6 +31,8 @@ public:
   CudaView cuda () override { return tensor_->cuda (); }
   Expected<std::span<const Shard>> shards () override { return tensor_->shards (); }
   Expected<> add_reader (inthist::Stream stream) override { return tensor_->add_reader (stream); }
+  void add_all_readers () override { tensor_->add_all_readers (); }
+  Expected<> wait_on (inthist::Stream stream) override { return tensor_->wait_on (stream); }
 
 protected:
   const std::shared_ptr<Tensor> tensor_;

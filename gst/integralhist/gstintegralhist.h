@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gst/integralhist/gstintegralhistogram.h>
+#include <gst/integralhist/gstintegralhistogramdlpack.h>
 #include <gst/integralhist/gstintegralhistogramlut.h>
 #include <gst/integralhist/gstintegralhistogrammeta.h>
 #include <gst/integralhist/gstintegralhistogramquery.h>

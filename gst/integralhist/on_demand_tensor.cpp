@@ -576,4 +576,16 @@ Expected<> HostOnDemandTensor::add_reader (inthist::Stream stream)
   return all ? all->add_reader (stream) : Tensor::add_reader (stream);
 }
 
+void HostOnDemandTensor::add_all_readers ()
+{
+  if (const auto all = on_gpu (); all && *all)
+    (*all)->add_all_readers ();
+}
+
+Expected<> HostOnDemandTensor::wait_on (inthist::Stream stream)
+{
+  const auto all = TRY (on_gpu ());
+  return all ? all->wait_on (stream) : Tensor::wait_on (stream);
+}
+
 }  // namespace integralhist

@@ -187,6 +187,8 @@ public:
   CudaView cuda () override;
   Expected<std::span<const Shard>> shards () override;
   Expected<> add_reader (inthist::Stream stream) override;
+  void add_all_readers () override;
+  Expected<> wait_on (inthist::Stream stream) override;
   void released () override;
 
 private:

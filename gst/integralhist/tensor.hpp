@@ -27,6 +27,7 @@ struct CudaView {
   guint64 pointer = 0;
   void *event = nullptr, *context = nullptr;
   int device = -1;
+  bool is_primary = false;  // whether the context is the device's primary one
 };
 
 /// Asks for cells of several grids: [cell][plane] in 1/kCellParts^2 pixel, or with scores of an
@@ -88,6 +89,13 @@ public:
   {
     return error (Error::Kind::failed, "the tensor is in host memory, which no stream reads: keep "
                                        "a reference for as long as it is read");
+  }
+  /// Does so until all work is done that any stream of its context has been given by now.
+  virtual void add_all_readers () {}
+  /// Lets `stream`, of any context, wait until the tensor in a GPU's memory is computed.
+  virtual Expected<> wait_on (inthist::Stream /*stream*/)
+  {
+    return error (Error::Kind::failed, "the tensor is in host memory, which no stream reads");
   }
 
   std::size_t bytes () const { return inthist::tensor_bytes (shape, layout); }

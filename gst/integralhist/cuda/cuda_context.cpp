@@ -21,9 +21,11 @@ struct Driver {
   decltype (&cuCtxPopCurrent) pop;
   decltype (&cuDevicePrimaryCtxRetain) retain;
   decltype (&cuDevicePrimaryCtxRelease) release;
+  decltype (&cuDevicePrimaryCtxGetState) primary_state;
   decltype (&cuCtxEnablePeerAccess) enable_peer;
   decltype (&cuMemcpyPeerAsync) copy_peer;
   decltype (&cuGetErrorName) get_error_name;
+  CUresult (CUDAAPI *record_context) (CUcontext, CUevent);  // null where the driver is older
 
   /// Needs a find_it () that succeeded; every CudaContext has called it.
   static const Driver &get () { return *find_it (); }
@@ -52,11 +54,14 @@ private:
     find (driver.pop, "cuCtxPopCurrent_v2");
     find (driver.retain, "cuDevicePrimaryCtxRetain");
     find (driver.release, "cuDevicePrimaryCtxRelease_v2");
+    find (driver.primary_state, "cuDevicePrimaryCtxGetState");
     find (driver.enable_peer, "cuCtxEnablePeerAccess");
     find (driver.copy_peer, "cuMemcpyPeerAsync");
     find (driver.get_error_name, "cuGetErrorName");
     if (!missing.empty ())
       return error (Error::Kind::no_device, "the NVIDIA driver has no ", missing);
+    driver.record_context =
+        reinterpret_cast<decltype (driver.record_context)> (dlsym (library, "cuCtxRecordEvent"));
     return driver;
   }
 };
@@ -102,6 +107,28 @@ Expected<std::shared_ptr<CudaContext>> CudaContext::wrap (void *handle, int devi
 {
   TRY (Driver::find_it ());
   return std::shared_ptr<CudaContext> (new CudaContext (handle, device, std::move (owner)));
+}
+
+bool CudaContext::is_primary () const
+{
+  const Driver &driver = Driver::get ();
+  unsigned flags;
+  int active = 0;
+  CUcontext primary = nullptr;
+  // To retain one that is not active would make it.
+  if (driver.primary_state (device_, &flags, &active) != CUDA_SUCCESS || !active
+      || driver.retain (&primary, device_) != CUDA_SUCCESS)
+    return false;
+  driver.release (device_);
+  return primary == handle_;
+}
+
+bool CudaContext::record (void *event) const
+{
+  const auto record_context = Driver::get ().record_context;
+  return record_context
+         && record_context (static_cast<CUcontext> (handle_), static_cast<CUevent> (event))
+                == CUDA_SUCCESS;
 }
 
 Expected<std::size_t> CudaContext::free_memory () const

@@ -25,11 +25,18 @@ public:
 
   void *handle () const { return handle_; }
   int device () const { return device_; }
+  /// Returns whether it is the device's primary context, which the CUDA runtime makes and which
+  /// PyTorch, CuPy and Numba use.
+  bool is_primary () const;
   Expected<std::size_t> free_memory () const;
   Expected<> synchronize (inthist::Stream stream) const;
   /// Enqueues a copy from another context to this, the current one: a peer copy where possible.
   Expected<> copy_from (const CudaContext &other, const void *from, void *to, std::size_t bytes,
                         inthist::Stream stream) const;
+
+  /// Records an event, of this context, behind all that its streams have been given by now. Returns
+  /// false where the driver cannot: that of CUDA 12.5 was the first.
+  bool record (void *event) const;
 
   class Scope {
   public:

@@ -69,6 +69,12 @@ public:
   {
     return TRY (whole ())->add_reader (stream);
   }
+  void add_all_readers () override
+  {
+    if (const auto all = whole ())
+      (*all)->add_all_readers ();
+  }
+  Expected<> wait_on (inthist::Stream stream) override { return TRY (whole ())->wait_on (stream); }
   CudaView cuda () override
   {
     const auto all = whole ();

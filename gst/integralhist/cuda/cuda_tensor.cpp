@@ -2,6 +2,7 @@
 #include "cuda_tensor.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "../memory_messages.hpp"
 #include "cuda_error.hpp"
@@ -36,6 +37,8 @@ CudaTensor::Resources::~Resources ()
       cudaEventSynchronize (event->get ());
   for (const EventOwner &reader : readers)
     cudaEventSynchronize (reader.get ());
+  if (has_unknown_readers)
+    cudaDeviceSynchronize ();
 }
 
 Expected<> CudaTensor::wait (GstClockTime timeout)
@@ -90,17 +93,41 @@ Expected<> CudaTensor::ask_on (inthist::Stream stream, std::span<const Query> qu
   });
 }
 
+CudaExpected<cudaEvent_t> CudaTensor::event_for_reader ()
+{
+  // An event that has fired is reused; any other stands for its own stream.
+  auto reader = std::ranges::find_if (
+      own_->readers, [] (const EventOwner &event) { return has_fired (event.get ()); });
+  if (reader == own_->readers.end ())
+    reader = own_->readers.insert (
+        reader, TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync)));
+  return reader->get ();
+}
+
 Expected<> CudaTensor::add_reader (inthist::Stream stream)
 {
   return on (*context_, [&] () -> Expected<> {
     const std::lock_guard lock (readers_mutex_);
-    // An event that has fired is reused; any other stands for its own stream.
-    auto reader = std::ranges::find_if (
-        own_->readers, [] (const EventOwner &event) { return has_fired (event.get ()); });
-    if (reader == own_->readers.end ())
-      reader = own_->readers.insert (
-          reader, TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync)));
-    TRY (check (cudaEventRecord (reader->get (), stream)));
+    TRY (check (cudaEventRecord (TRY (event_for_reader ()), stream)));
+    return {};
+  });
+}
+
+void CudaTensor::add_all_readers ()
+{
+  const CudaContext::Scope scope (*context_);
+  if (!scope)
+    return;  // the process ends
+  const std::lock_guard lock (readers_mutex_);
+  const auto event = event_for_reader ();
+  if (!event || !context_->record (*event))
+    own_->has_unknown_readers = true;
+}
+
+Expected<> CudaTensor::wait_on (inthist::Stream stream)
+{
+  return on (*context_, [&] () -> Expected<> {
+    TRY (check (cudaStreamWaitEvent (stream, own_->computed.get (), 0)));
     return {};
   });
 }
@@ -150,7 +177,7 @@ Expected<std::function<Expected<> ()>> CudaTensor::start_copy (const HostDestina
 CudaView CudaTensor::cuda ()
 {
   return { reinterpret_cast<guint64> (own_->memory.get ()), own_->computed.get (),
-           context_->handle (), context_->device () };
+           context_->handle (), context_->device (), context_->is_primary () };
 }
 
 bool CudaTensor::check_idle ()
@@ -158,7 +185,7 @@ bool CudaTensor::check_idle ()
   const auto fired = [] (const EventOwner &event) { return has_fired (event.get ()); };
   return idle_ = idle_
                  || (fired (own_->computed) && fired (own_->downloaded)
-                     && std::ranges::all_of (own_->readers, fired));
+                     && !own_->has_unknown_readers && std::ranges::all_of (own_->readers, fired));
 }
 
 CudaExpected<> CudaTensor::reuse (cudaStream_t stream)
@@ -171,6 +198,8 @@ CudaExpected<> CudaTensor::reuse (cudaStream_t stream)
     TRY (wait_for (own_->downloaded));
     for (const EventOwner &reader : own_->readers)
       TRY (wait_for (reader));
+    if (std::exchange (own_->has_unknown_readers, false))
+      TRY (check (cudaDeviceSynchronize ()));
   }
   download_started_ = idle_ = false;
   return {};

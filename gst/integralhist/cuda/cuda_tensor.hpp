@@ -22,6 +22,8 @@ public:
   Expected<> ask (std::span<const Query> queries) override;
   Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override;
   Expected<> add_reader (inthist::Stream stream) override;
+  void add_all_readers () override;
+  Expected<> wait_on (inthist::Stream stream) override;
   Expected<const void *> host () override;
   Expected<std::function<Expected<> ()>> start_copy (const HostDestination &to) override;
   CudaView cuda () override;
@@ -54,10 +56,13 @@ private:
     inthist::cuda::EventOwner computed, downloaded;
     // One for each stream that reads; guarded by readers_mutex_.
     std::vector<inthist::cuda::EventOwner> readers;
+    bool has_unknown_readers = false;  // that no event stands for; guarded by readers_mutex_
 
     ~Resources ();
   };
 
+  /// Returns an event for a reader; readers_mutex_ is held.
+  inthist::cuda::CudaExpected<cudaEvent_t> event_for_reader ();
   inthist::cuda::CudaExpected<> copy_blocks (const HostDestination &to, cudaStream_t stream);
   /// Enqueues queries on the device, behind the tensor.
   inthist::cuda::CudaExpected<> enqueue (const StagedQueries &staged, cudaStream_t stream);

@@ -45,6 +45,18 @@ Expected<> ShardedTensor::add_reader (inthist::Stream stream)
   return shard ? shard->add_reader (stream) : Tensor::add_reader (stream);
 }
 
+void ShardedTensor::add_all_readers ()
+{
+  if (const auto shard = only_shard (); shard && *shard)
+    (*shard)->add_all_readers ();
+}
+
+Expected<> ShardedTensor::wait_on (inthist::Stream stream)
+{
+  Tensor *const shard = TRY (only_shard ());
+  return shard ? shard->wait_on (stream) : Tensor::wait_on (stream);
+}
+
 Expected<const void *> ShardedTensor::host ()
 {
   if (download_ == Download::never)

@@ -21,6 +21,8 @@ public:
   Expected<> ask (std::span<const Query> queries) override;
   Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override;
   Expected<> add_reader (inthist::Stream stream) override;
+  void add_all_readers () override;
+  Expected<> wait_on (inthist::Stream stream) override;
   Expected<const void *> host () override;
   CudaView cuda () override;
   Expected<std::span<const Shard>> shards () override;

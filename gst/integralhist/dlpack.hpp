@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The structs of DLPack's binary interface, version 1.0, and the older one without a version. They
+// are declared here because distributions' dlpack.h may know the older one only.
+#pragma once
+
+#include <cstdint>
+
+namespace integralhist::dlpack {
+
+enum DeviceType : std::int32_t { cpu = 1, cuda = 2 };
+enum TypeCode : std::uint8_t { signed_integer = 0, unsigned_integer = 1, floating_point = 2 };
+
+struct Device {
+  std::int32_t type, id;
+};
+
+struct DataType {
+  std::uint8_t code, bits;
+  std::uint16_t lanes;
+};
+
+/// An array that somebody else owns. Strides are in elements.
+struct Array {
+  void *data;
+  Device device;
+  std::int32_t n_dimensions;
+  DataType type;
+  std::int64_t *shape, *strides;
+  std::uint64_t byte_offset;
+};
+
+/// DLManagedTensor: an array with its owner's deleter.
+struct Unversioned {
+  Array array;
+  void *owner;
+  void (*deleter) (Unversioned *self);
+};
+
+/// DLManagedTensorVersioned.
+struct Versioned {
+  static constexpr std::uint32_t kMajor = 1, kMinor = 0;
+  static constexpr std::uint64_t kReadOnly = 1;
+
+  struct {
+    std::uint32_t major, minor;
+  } version;
+  void *owner;
+  void (*deleter) (Versioned *self);
+  std::uint64_t flags;
+  Array array;
+};
+
+}  // namespace integralhist::dlpack
