@@ -95,7 +95,7 @@ build() {
 # python_venv FOLDER: makes a virtual environment with PyPI's packages of venv_packages, once. That
 # takes some 20 seconds and 550 MB, 200 of them for scikit-image with SciPy. Where it fails, it says
 # so, and tests that want it are skipped.
-venv_packages=(numpy opencv-contrib-python-headless matplotlib scikit-image)
+venv_packages=(numpy opencv-contrib-python-headless matplotlib scikit-image mypy)
 python_venv() {
   local folder=$1 stamp=$1/packages
   [ "$(cat "$stamp" 2>/dev/null)" != "${venv_packages[*]}" ] || return 0

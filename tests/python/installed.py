@@ -104,11 +104,12 @@ class Install(unittest.TestCase):
             prefix = os.path.commonpath([library, *flags('meson-private', '--variable=includedir',
                                                          OURS)])
             clean = {name: value for name, value in os.environ.items()
-                     if name not in ('GST_PLUGIN_PATH', 'LD_LIBRARY_PATH', 'GI_TYPELIB_PATH')}
+                     if name not in ('GST_PLUGIN_PATH', 'LD_LIBRARY_PATH', 'GI_TYPELIB_PATH',
+                                     'PYTHONPATH')}
             clean['GST_REGISTRY'] = os.path.join(place, 'registry.bin')
             said = output('sh', '-c', f'eval "$({tool} {place}{prefix})"; '
                           f'gst-inspect-1.0 cudaintegralhist; pkg-config --modversion {OURS}; '
-                          'echo "$LD_LIBRARY_PATH"', env=clean)
+                          'echo "$PYTHONPATH"; echo "$LD_LIBRARY_PATH"', env=clean)
             self.assertIn(f'{place}{prefix}', said.split('Filename')[1].splitlines()[0])
             self.assertIn(f'\n{RELEASE}\n', said)
             self.assertEqual(said.splitlines()[-1], f'{place}{library}')
@@ -117,6 +118,11 @@ class Install(unittest.TestCase):
                 place + library, 'gstreamer-1.0', 'libgstintegralhist.so'))
             self.assertEqual(re.findall(r'\(R(?:UN)?PATH\).*\[(.*)\]', headers),
                              [] if prefix == '/usr' else ['$ORIGIN/..'])
+            if 'GI_TYPELIB_PATH' in os.environ:  # there are bindings
+                python = said.splitlines()[-2].split(os.pathsep)[0]
+                for name in 'GstIntegralHist', '_gstintegralhist_dlpack', '_gstintegralhist_docs':
+                    self.assertTrue(os.path.exists(f'{python}/gi/overrides/{name}.py'), python)
+                self.assertTrue(os.path.exists(f'{python}/gi-stubs/repository/GstIntegralHist.pyi'))
 
     def test_builds_what_is_asked_for(self):
         """Without options there are no tests and no examples."""
