@@ -127,6 +127,17 @@ Expected<MappedFrame> ComputeDevices::map (GstBuffer *buffer, const GstVideoInfo
   return mapped;
 }
 
+bool ComputeDevices::answer_query (GstElement *element, GstQuery *query,
+                                   const ProducerProperties &properties)
+{
+  const inthist::Strategy *wanted = properties.options.strategy;
+  const bool may_cuda = properties.backend != Backend::cpu
+                        && !(wanted && wanted->device == inthist::Device::cpu)
+                        && properties.cuda_device_ids.empty ();
+  return cuda_.answer_query (element, query,
+                             may_cuda ? std::optional (properties.cuda_device_id) : std::nullopt);
+}
+
 bool ComputeDevices::propose_allocation (GstQuery *query, unsigned in_flight)
 {
   if (devices_.contexts.empty ())

@@ -32,10 +32,7 @@ public:
   {
     cuda_.set_context (element, context, device_id);
   }
-  bool answer_query (GstElement *element, GstQuery *query)
-  {
-    return cuda_.answer_query (element, query);
-  }
+  bool answer_query (GstElement *element, GstQuery *query, const ProducerProperties &properties);
   /// Completes an ALLOCATION query for so many frames in flight. Returns false on the CPU.
   bool propose_allocation (GstQuery *query, unsigned in_flight);
 

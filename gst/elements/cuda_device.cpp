@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "cuda_device.hpp"
 
+#include <algorithm>
 #include <map>
+#include <utility>
 
 #ifndef GST_USE_UNSTABLE_API
 #define GST_USE_UNSTABLE_API
@@ -34,12 +36,6 @@ void CudaDevice::set_context (GstElement *element, GstContext *context, int devi
     return;
   const std::lock_guard lock (mutex_);
   gst_cuda_handle_set_context (element, context, device_id, &context_);
-}
-
-bool CudaDevice::answer_query (GstElement *element, GstQuery *query)
-{
-  const std::lock_guard lock (mutex_);
-  return context_ && gst_cuda_handle_context_query (element, query, context_);
 }
 
 /// Returns the device's primary context, one object for the process. Kernels of several contexts
@@ -84,6 +80,44 @@ static Expected<std::shared_ptr<CudaContext>> wrapped (GstCudaContext *context)
   return CudaContext::wrap (gst_cuda_context_get_handle (context), device_of (context), owner);
 }
 
+/// Takes the device's primary context, and tells the pipeline.
+static Expected<> take_primary (GstElement *element, int device)
+{
+  GstCudaContext *shared = TRY (shared_context (device));
+  g_autoptr (GstContext) context = gst_context_new_cuda_context (shared);
+  gst_object_unref (shared);
+  gst_element_set_context (element, context);
+  gst_element_post_message (
+      element, gst_message_new_have_context (GST_OBJECT (element), gst_context_ref (context)));
+  return {};
+}
+
+static void ask_application (GstElement *element)
+{
+  gst_element_post_message (
+      element, gst_message_new_need_context (GST_OBJECT (element), GST_CUDA_CONTEXT_TYPE));
+}
+
+bool CudaDevice::answer_query (GstElement *element, GstQuery *query, std::optional<int> device_id)
+{
+  const gchar *type = nullptr;
+  if (!gst_query_parse_context_type (query, &type) || g_strcmp0 (type, GST_CUDA_CONTEXT_TYPE) != 0)
+    return false;
+  if (!is_open () && device_id) {
+    // An upstream element opens its device before this one does: it shall not make a context of its
+    // own, which an application's kernels could not read.
+    const auto devices = CudaContext::device_count ();
+    const bool is_clear = devices && *device_id < *devices && (*device_id >= 0 || *devices == 1);
+    if (!is_clear || !gst_cuda_load_library ())
+      return false;
+    ask_application (element);
+    if (!is_open () && !take_primary (element, std::max (*device_id, 0)))
+      return false;
+  }
+  const std::lock_guard lock (mutex_);
+  return context_ && gst_cuda_handle_context_query (element, query, context_);
+}
+
 bool CudaDevice::is_open ()
 {
   const std::lock_guard lock (mutex_);
@@ -106,11 +140,13 @@ void CudaDevice::ask_for_context (GstElement *element)
     gst_query_parse_context (query, &context);
     if (context)
       gst_element_set_context (element, context);
-    if (is_open ())
+    const std::lock_guard lock (mutex_);
+    if (context_) {
+      is_neighbours_ = true;
       return;
+    }
   }
-  gst_element_post_message (
-      element, gst_message_new_need_context (GST_OBJECT (element), GST_CUDA_CONTEXT_TYPE));
+  ask_application (element);
 }
 
 Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *element, int device_id,
@@ -124,12 +160,7 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *element, in
   DeviceUse use;
   if (!is_open ()) {
     use = use_device (device_id, devices);
-    GstCudaContext *shared = TRY (shared_context (*use));
-    g_autoptr (GstContext) context = gst_context_new_cuda_context (shared);
-    gst_object_unref (shared);
-    gst_element_set_context (element, context);
-    gst_element_post_message (
-        element, gst_message_new_have_context (GST_OBJECT (element), gst_context_ref (context)));
+    TRY (take_primary (element, *use));
   }
   const std::lock_guard lock (mutex_);
   if (!context_)
@@ -144,6 +175,7 @@ void CudaDevice::clear ()
   const std::lock_guard lock (mutex_);
   use_ = {};
   gst_clear_object (&context_);
+  is_neighbours_ = false;
 }
 
 static GstCudaMemory *cuda_memory (GstBuffer *buffer)
@@ -157,11 +189,22 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::follow (GstBuffer *buffer, in
 {
   GstCudaMemory *memory = cuda_memory (buffer);
   const std::lock_guard lock (mutex_);
+  if (!memory && context_ && is_neighbours_) {
+    GstCudaContext *const primary = TRY (shared_context (device_of (context_)));
+    const bool is_other =
+        gst_cuda_context_get_handle (primary) != gst_cuda_context_get_handle (context_);
+    gst_object_unref (std::exchange (context_, primary));
+    is_neighbours_ = false;
+    if (!is_other)
+      return nullptr;
+    return wrapped (context_);
+  }
   if (!memory || memory->context == context_
       || (device_id >= 0 && device_of (memory->context) != device_id))
     return nullptr;
   gst_object_replace (reinterpret_cast<GstObject **> (&context_),
                       GST_OBJECT_CAST (memory->context));
+  is_neighbours_ = false;
   use_ = use_device (device_of (context_));
   return wrapped (context_);
 }

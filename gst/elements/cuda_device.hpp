@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include <gst/integralhist/cuda/cuda_context.hpp>
 #include <gst/video/video.h>
@@ -21,20 +22,22 @@ public:
   CudaDevice () = default;
   ~CudaDevice () { clear (); }
 
-  /// Shares contexts with the pipeline: GstElement::set_context and the CONTEXT query.
+  /// Shares contexts with the pipeline: GstElement::set_context and the CONTEXT query. A neighbour
+  /// that asks before open () gets what open () would take where it is clear which: of the named
+  /// device, or of the only one (-1); none of no device.
   void set_context (GstElement *element, GstContext *context, int device_id);
-  bool answer_query (GstElement *element, GstQuery *query);
+  bool answer_query (GstElement *element, GstQuery *query, std::optional<int> device_id);
 
-  /// Opens a context on the device: the neighbours', the application's, or one that the elements of
-  /// this kind share in the process. -1 is any of the devices: the neighbours' or the process's
-  /// least used.
+  /// Opens a context on the device: the neighbours', the application's, or the primary one. -1 is
+  /// any of the devices: the neighbours' or the process's least used.
   Expected<std::shared_ptr<CudaContext>> open (GstElement *element, int device_id, int devices);
   void clear ();
   /// Returns the number of the open device.
   int device () const { return *use_; }
 
   /// Opens the context of the buffer's CUDA memory, where that is another context than the open one
-  /// and on a device that the element may use; returns null otherwise.
+  /// and on a device that the element may use; or the primary one, where the buffer is in host
+  /// memory and the open context is a neighbour's. Returns null otherwise.
   Expected<std::shared_ptr<CudaContext>> follow (GstBuffer *buffer, int device_id);
   /// Returns whether the buffer is CUDA memory of the open context.
   bool owns (GstBuffer *buffer);
@@ -49,9 +52,10 @@ private:
   bool is_open ();
   void ask_for_context (GstElement *element);
 
-  // Guards context_; any thread may set contexts, also within open ().
+  // Guards all below but use_; any thread may set contexts, also within open ().
   std::recursive_mutex mutex_;
   GstCudaContext *context_ = nullptr;
+  bool is_neighbours_ = false;  // whether a neighbour has made context_
   DeviceUse use_;
 };
 

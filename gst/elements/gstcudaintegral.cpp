@@ -580,7 +580,8 @@ static gboolean gst_cuda_integral_query (GstBaseTransform *trans, GstPadDirectio
       return TRUE;
   }
   if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT
-      && Element::state_of (trans).devices.answer_query (GST_ELEMENT (trans), query))
+      && Element::state_of (trans).devices.answer_query (GST_ELEMENT (trans), query,
+                                                         Element::properties_of (trans)))
     return TRUE;
   return GST_BASE_TRANSFORM_CLASS (parent_class)->query (trans, direction, query);
 }

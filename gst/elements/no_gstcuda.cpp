@@ -12,7 +12,7 @@ const int kMapCuda = 0;
 
 void CudaDevice::set_context (GstElement *, GstContext *, int) {}
 
-bool CudaDevice::answer_query (GstElement *, GstQuery *)
+bool CudaDevice::answer_query (GstElement *, GstQuery *, std::optional<int>)
 {
   return false;
 }
