@@ -18,7 +18,8 @@ run_packages=(g++ meson ninja-build pkgconf libgstreamer1.0-dev libgstreamer-plu
 if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then run_packages+=(gstreamer1.0-x); fi
 # libgstreamer-plugins-bad1.0-dev has GstAnalytics, from GStreamer 1.24 on
 test_packages=(python3-gst-1.0 python3-numpy python3-pip python3-venv clang-format clang
-  libclang-rt-dev git gi-docgen libgstreamer-plugins-bad1.0-dev)
+  libclang-rt-dev git gi-docgen libgstreamer-plugins-bad1.0-dev gstreamer1.0-gl libegl1
+  libgl1-mesa-dri)
 # CUDA memory in buffers is only built together with CUDA, and its headers are large
 if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
   run_packages+=(libgstreamer-plugins-bad1.0-dev)
