@@ -209,9 +209,9 @@ done < <(tests)
 inspect() {
   local said
   said=$(within "$work/all" gst-inspect-1.0 cudaintegralhist)
-  echo "$said"
+  head -n 20 <<<"$said"
   grep -qE "^ *Version +$(sed -nE '1s/.*\(([0-9.]+).*/\1/p' debian/changelog)$" <<<"$said" &&
-    grep -qE '^ *Filename +/usr/lib/[^/]+/gstreamer-1.0/libgstintegralhist.so$' <<<"$said"
+    grep -qE '^ *Filename +(/usr)?/lib/[^/]+/gstreamer-1.0/libgstintegralhist.so$' <<<"$said"
 }
 exists() {
   local command
