@@ -6,8 +6,8 @@
 #
 #   tests/tarball.sh [-o FOLDER] [-- ARGUMENTS OF tests/run.sh]
 #
-#   tests/tarball.sh -o release                              all tests; the tarball goes to release/
-#   tests/tarball.sh -- -t '--suite smoke' -Dcuda=disabled   a few
+#   tests/tarball.sh -o release     all tests; the tarball goes to release/
+#   tests/tarball.sh -- -o smoke-tests -t '--suite smoke' -Dcuda=disabled     a few
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . tools/setup.sh
