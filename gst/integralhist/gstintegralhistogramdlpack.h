@@ -20,9 +20,9 @@ G_BEGIN_DECLS
  * computes little with unsigned ones. Counts from half of the range on are negative then; the
  * difference of four corners is right all the same
  * @GST_INTEGRAL_HISTOGRAM_DLPACK_HOST: in host memory: a tensor on a GPU is copied there, once, as
- * by gst_integral_histogram_get_buffer()
+ * by [method@IntegralHistogram.get_buffer]
  *
- * What gst_integral_histogram_get_dlpack() returns.
+ * What [method@IntegralHistogram.get_dlpack] returns.
  *
  * Since: 0.2
  */
@@ -46,7 +46,7 @@ GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_dlpack_flags_get_type (v
  * @error: return location for a #GError
  *
  * The tensor as an array of DLPack, without a copy: uint32 or uint16 elements (bins, height,
- * width), which may only be read. Rows have gaps, as gst_integral_histogram_get_row_pitch() says,
+ * width), which may only be read. Rows have gaps, as [method@IntegralHistogram.get_row_pitch] says,
  * so strides are given. With 16-bit counters elements are modulo 65536; regions are exact.
  *
  * On a GPU @stream is made to wait for the tensor, and this returns at once. In host memory this
@@ -56,15 +56,15 @@ GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_dlpack_flags_get_type (v
  * The array holds a reference to @histogram. Whoever has it calls its `deleter` when he needs it no
  * longer, from any thread; work that he has enqueued may still run then. On a GPU the memory is not
  * written again, nor freed, before all is done that any stream of
- * gst_integral_histogram_get_cuda_context() has been given by then. An array that is kept keeps the
- * memory: the producer waits for it at `max-tensors`.
+ * [method@IntegralHistogram.get_cuda_context] has been given by then. An array that is kept keeps
+ * the memory: the producer waits for it at `max-tensors`.
  *
  * In Python, `__dlpack__` wraps the pointer into a capsule.
  *
  * Returns: (transfer full) (nullable): a `DLManagedTensorVersioned` or `DLManagedTensor`, or %NULL
  * with @error set: to %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION for a @stream of 0, for a tensor
  * in tiles, for one in several shards, and for one of another CUDA context than the device's
- * primary one; or as in gst_integral_histogram_get_buffer()
+ * primary one; or as in [method@IntegralHistogram.get_buffer]
  *
  * Since: 0.2
  */
@@ -79,7 +79,7 @@ gpointer gst_integral_histogram_get_dlpack (GstIntegralHistogram *histogram,
  * @id: (out) (optional): the CUDA device; 0 in host memory
  * @error: return location for a #GError
  *
- * Where gst_integral_histogram_get_dlpack() finds the tensor, by the numbers of DLPack. Pinned
+ * Where [method@IntegralHistogram.get_dlpack] finds the tensor, by the numbers of DLPack. Pinned
  * memory is host memory, too: few libraries take its own number.
  *
  * Returns: 1 (`kDLCPU`) in host memory, 2 (`kDLCUDA`) in a GPU's, or 0 with @error set where it is
