@@ -182,20 +182,22 @@ class Tracks(unittest.TestCase):
         self.assertEqual(seen, 3)
         self.assertEqual(GstIntegralHist.tracks(Gst.Buffer()), [])
 
-    def test_detections(self):
-        """What a detector said goes along; other regions of interest are no tracks."""
+    def test_all_fields(self):
         Gst.init(None)
-        gi.require_version('GstVideo', '1.0')
-        from gi.repository import GstVideo
         buffer = Gst.Buffer()
-        GstVideo.buffer_add_video_region_of_interest_meta(buffer, 'person', 1, 2, 3, 4)
-        region = GstVideo.buffer_add_video_region_of_interest_meta(buffer, 'track', 5, 6, 7, 8)
-        region.id, region.parent_id = 12, 3
-        region.add_param(Gst.Structure.new_from_string(
-            'track, confidence=(double)0.5, class=person, detection-confidence=(double)0.25'))
-        self.assertEqual(GstIntegralHist.tracks(buffer), [GstIntegralHist.Track(
-            id=12, parent=3, x=5, y=6, width=7, height=8, confidence=0.5, kind='person',
-            detection_confidence=0.25)])
+        meta = GstIntegralHist.buffer_add_integral_histogram_tracks_meta(buffer, 640, 480)
+        for text in (
+                'track, id=(uint)12, parent=3, x=5, y=6, width=7, height=8, '
+                'confidence=(double)0.5, lost=(boolean)true, class=person, '
+                'detection-confidence=(double)0.25',
+                'track, id=(uint)4000000000, x=1, y=2, width=3, height=4'):
+            self.assertTrue(meta.add_track(Gst.Structure.new_from_string(text)))
+        first, second = GstIntegralHist.tracks(buffer)
+        self.assertEqual(first, GstIntegralHist.Track(
+            id=12, parent=3, x=5, y=6, width=7, height=8, confidence=0.5, lost=True, kind='person',
+            detection_confidence=0.25))
+        self.assertEqual((second.id, second[2:6], second.lost, second.kind),
+                         (4000000000, (1, 2, 3, 4), False, ''))
 
 
 @unittest.skipIf(MISSING, MISSING)

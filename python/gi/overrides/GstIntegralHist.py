@@ -65,6 +65,8 @@ class Track(typing.NamedTuple):
     height: int
     confidence: float
     """How likely the box overlaps the target by half, 0 to 1."""
+    lost: bool
+    """Whether it is not seen in this frame: the box is where it was last, or is expected."""
     kind: str
     """The class of its last detection; empty without one."""
     detection_confidence: float | None
@@ -364,18 +366,19 @@ def integral_histogram(
 
 
 def tracks(buffer: Gst.Buffer) -> list[Track]:
-    """The tracks that integralhisttrack has attached to a Gst.Buffer.
-
-    A target that is lost has no box in its frame: the element's messages have it.
-    """
+    """The tracks that integralhisttrack has attached to a Gst.Buffer, lost ones among them."""
+    meta = _introspected.buffer_get_integral_histogram_tracks_meta(buffer)
     found = []
-    for track in _introspected.buffer_get_integral_histogram_tracks(buffer):
-        value = track.get_value
+    for index in range(meta.get_n_tracks() if meta else 0):
+        track = meta.get_track(index)
+
+        def field(name, otherwise, track=track):
+            return track.get_value(name) if track.has_field(name) else otherwise
+
         found.append(Track(
-            value('id'), value('parent'), value('x'), value('y'), value('width'), value('height'),
-            value('confidence') if track.has_field('confidence') else 0.0,
-            value('class') if track.has_field('class') else '',
-            value('detection-confidence') if track.has_field('detection-confidence') else None))
+            field('id', 0), field('parent', -1), field('x', 0), field('y', 0), field('width', 0),
+            field('height', 0), field('confidence', 0.0), field('lost', False), field('class', ''),
+            field('detection-confidence', None)))
     return found
 
 
