@@ -71,13 +71,19 @@ inside() {
       sh -c "cd /src && exec \"\$@\"" sh "$@"' bash "$root" "$@"
 }
 
-# copy_checkout RELEASE: what git knows or would add; times stay, so that a kept build goes on
+# copy_checkout RELEASE: what git knows or would add. A file that is as it was keeps its time, and
+# others have that of the copy, so that a kept build makes anew what changed.
 copy_checkout() {
   local root=$folder/$1 file
-  rm -rf "$root/src" && mkdir "$root/src"
+  mkdir -p "$root/src"
+  rm -rf "$root/src.new" && mkdir "$root/src.new"
   (cd "$checkout" && git -c safe.directory='*' ls-files -coz --exclude-standard |
     while IFS= read -r -d '' file; do [ ! -e "$file" ] || printf '%s\0' "$file"; done |
-    tar --null -T - -cf -) | tar -C "$root/src" -xf -
+    tar --null -T - -cf -) | tar -C "$root/src.new" -xmf -
+  (cd "$root/src.new" && find . -type f -print0 | while IFS= read -r -d '' file; do
+    ! cmp -s "$file" "../src/$file" || touch -r "../src/$file" "$file"
+  done)
+  rm -rf "$root/src" && mv "$root/src.new" "$root/src"
   cp /etc/resolv.conf "$root/etc/" 2>/dev/null || true
   # how this machine reaches the network
   grep -lis 'Acquire' /etc/apt/apt.conf /etc/apt/apt.conf.d/* | while read -r file; do
