@@ -190,8 +190,9 @@ GST_START_TEST (many)
   for (int i = 0; i < kColumns * kRows; i++)
     targets += text_of (place (i)) + ";";
   for (const bool detector : { false, true }) {
-    Tracking tracking (std::string ("update-rate=0 detections=false targets=") + targets
-                       + " ! videoscale add-borders=false ! video/x-raw,width=160,height=120");
+    Tracking tracking (
+        std::string ("update-rate=0 detections=false targets=") + targets
+        + " ! videoscale add-borders=false ! capsfilter caps=video/x-raw,width=160,height=120");
     tracking.set_caps (320, 240);
     for (int frame = 0; frame < 3; frame++) {
       GstBuffer *const buffer = tracking.push (scene.background (), [&] (GstBuffer *pushed) {
