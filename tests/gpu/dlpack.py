@@ -148,9 +148,9 @@ class Frames:
         self.native = native or Native()
         self.pipeline = self.native.open((
             f'videotestsrc pattern=snow num-buffers={frames} ! '
-            f'video/x-raw,format=GRAY8,width={WIDTH},height={HEIGHT} ! {upload} '
+            f'video/x-raw,format=NV12,width={WIDTH},height={HEIGHT} ! {upload} '
             f'cudaintegralhist bins={BINS} backend=cuda tuning-time=0 {properties} ! '
-            'appsink name=sink sync=false max-buffers=1').encode())
+            'appsink name=sink sync=false max-buffers=1 enable-last-sample=false').encode())
         if not self.pipeline:
             raise unittest.SkipTest('the pipeline is not to be had')
         if own_context and not self.native.set_own_context(self.pipeline):

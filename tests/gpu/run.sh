@@ -214,7 +214,7 @@ for kind in part timed_part; do
 done
 
 # PyTorch and CuPy may be in another Python than the bindings
-part dlpack "${PYTHON:-python3}" "$root/tests/gpu/dlpack.py" "$build"
+part dlpack-python "${PYTHON:-python3}" "$root/tests/gpu/dlpack.py" "$build"
 
 # 100,000 frames of histograms, and as many of tables
 timed_part stress env CK_RUN_CASE=stress INTHIST_STRESS_FRAMES=50000 "$build/tests/elements/stream"
