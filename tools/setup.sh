@@ -17,8 +17,8 @@ run_packages=(g++ meson ninja-build pkgconf libgstreamer1.0-dev libgstreamer-plu
 # windows of X, and of Wayland through Xwayland
 if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then run_packages+=(gstreamer1.0-x); fi
 # libgstreamer-plugins-bad1.0-dev has GstAnalytics, from GStreamer 1.24 on
-test_packages=(python3-gst-1.0 python3-numpy python3-pip python3-venv clang-format clang
-  libclang-rt-dev git gi-docgen libgstreamer-plugins-bad1.0-dev gstreamer1.0-gl libegl1
+test_packages=(python3-gst-1.0 python3-numpy python3-paho-mqtt python3-pip python3-venv clang-format
+  clang libclang-rt-dev git gi-docgen libgstreamer-plugins-bad1.0-dev gstreamer1.0-gl libegl1
   libgl1-mesa-dri)
 # CUDA memory in buffers is only built together with CUDA, and its headers are large
 if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then
@@ -94,9 +94,9 @@ build() {
 }
 
 # python_venv FOLDER: makes a virtual environment with PyPI's packages of venv_packages, once. That
-# takes some 20 seconds and 550 MB, 200 of them for scikit-image with SciPy. Where it fails, it says
-# so, and tests that want it are skipped.
-venv_packages=(numpy opencv-contrib-python-headless matplotlib scikit-image mypy)
+# takes some 20 seconds and 720 MB, 200 of them for scikit-image with SciPy, 170 for pyarrow. Where
+# it fails, it says so, and tests that want it are skipped.
+venv_packages=(numpy opencv-contrib-python-headless matplotlib scikit-image mypy pyarrow nats-py)
 python_venv() {
   local folder=$1 stamp=$1/packages
   [ "$(cat "$stamp" 2>/dev/null)" != "${venv_packages[*]}" ] || return 0

@@ -40,9 +40,11 @@ NVCC = HAS_CUDA and (shutil.which('nvcc') or '/usr/local/cuda/bin/nvcc')
 HAS_PYTHON = os.path.exists(os.path.join(BUILD, 'gst/integralhist/GstIntegralHist-1.0.typelib'))
 
 # first words of commands that run
-HERE = {'cat', 'export', 'gcc', 'gst-inspect-1.0', 'gst-launch-1.0', 'pkg-config'}
+HERE = {'cat', 'examples/table.py', 'export', 'gcc', 'gst-inspect-1.0', 'gst-launch-1.0',
+        'pkg-config'}
 NOT_HERE = {
     r'.*\bnvh264dec\b': 'it needs an NVIDIA decoder',
+    r'.*\bgvametapublish\b': 'it needs DL Streamer',
     r'(\S*/)?(build\S*/\S+|inthist-check)\b': 'it is a test or a benchmark of its own',
     r'(\S*/)?trackdemo\b': 'demo.py runs it',
     r'eval "\$\(tools/environment PREFIX\)"': 'installed.py runs it',
@@ -57,6 +59,7 @@ NOT_RUN = {
     'meson': 'part of a build file',
     'ini': 'part of a file',
     'csv': 'a file',
+    'json': 'a message',
 }
 STAND_INS = ((r'v4l2src device=\S+( num-buffers=\d+)?', 'videotestsrc num-buffers=9 ! jpegenc'),
              (r'rtspsrc location=\S+ latency=\d+', 'videotestsrc num-buffers=9 ! jpegenc'),

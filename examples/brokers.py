@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""MQTT and NATS JetStream, as publish.py and consume.py use them
+
+A connection that fails is `Away`, and never comes back: make a new one. Nothing is queued in here,
+so whoever sends knows what was acknowledged.
+
+MQTT needs python3-paho-mqtt, or paho-mqtt from PyPI; NATS needs nats-py from PyPI.
+"""
+import asyncio
+import sys
+import time
+import urllib.parse
+
+PREFIX = 'integralhist'  # of topics, integralhist/CAMERA/tracks, and subjects with dots
+WINDOW = 100             # messages that wait for their acknowledgement at once
+TIMEOUT = 10             # seconds for one
+PORTS = {'mqtt': 1883, 'nats': 4222}
+
+
+class Away(Exception):
+    """There is no connection any more, and why"""
+
+
+def parse(url):
+    """The parts of a URL; ValueError where it is not one of a broker"""
+    parts = urllib.parse.urlsplit(url if '://' in url else f'mqtt://{url}')
+    if parts.scheme not in PORTS or not parts.hostname:
+        raise ValueError(f'"{url}" is no broker: give mqtt://HOST:PORT or nats://HOST:PORT')
+    if not parts.port:  # which fails where it is no number
+        parts = parts._replace(netloc=f'{parts.netloc}:{PORTS[parts.scheme]}')
+    return parts
+
+
+def connect(parts, client, store=None):
+    """A connection of the client of this name
+
+    With `store ([text])` it receives: check () calls that, and what it has taken is acknowledged.
+    The broker keeps messages for such a client while it is away.
+    """
+    return (Mqtt if parts.scheme == 'mqtt' else Nats)(parts, client, store)
+
+
+class Mqtt:
+    """QoS 1 by paho-mqtt, of version 1 or 2; all of it happens in the caller's thread"""
+
+    def __init__(self, parts, client, store):
+        import paho.mqtt.client as paho
+        self.paho, self.answered = paho, []
+        versions = getattr(paho, 'CallbackAPIVersion', None)
+        self.client = paho.Client(*([versions.VERSION2] if versions else []), client_id=client,
+                                  clean_session=not store)
+        self.client.max_inflight_messages_set(WINDOW)
+        if parts.username:
+            self.client.username_pw_set(parts.username, parts.password)
+        self.client.on_connect = lambda client, data, flags, code, *_: self.answered.append(code)
+        self.client.on_subscribe = lambda client, data, mid, codes, *_: self.answered.append(codes)
+        self.client.on_message = lambda client, data, message: store([message.payload])
+        where = f'{parts.hostname}:{parts.port}'
+        try:
+            self.client.connect(parts.hostname, parts.port, keepalive=TIMEOUT)
+            self.wait(lambda: self.answered)
+            if str(self.answered[0]) not in ('0', 'Success'):
+                raise Away(f'{where} refuses: {self.answered[0]}')
+            if store:
+                self.client.subscribe(f'{PREFIX}/+/tracks', qos=1)
+                self.wait(lambda: len(self.answered) > 1)
+        except (Away, OSError) as problem:
+            self.close()
+            raise problem if isinstance(problem, Away) else Away(
+                f'{where}: {problem.strerror or problem}') from None
+
+    def wait(self, done):
+        deadline = time.monotonic() + TIMEOUT
+        while not done():
+            self.check(0.1)
+            if time.monotonic() > deadline:
+                raise Away(f'no answer in {TIMEOUT} s')
+
+    def check(self, seconds):
+        """Waits, and receives what comes"""
+        code = self.client.loop(seconds)
+        if code:
+            raise Away(self.paho.error_string(code))
+
+    def send(self, camera, messages):
+        """Sends (id, text), and returns when all are acknowledged"""
+        sent = [self.client.publish(f'{PREFIX}/{camera}/tracks', text, qos=1)
+                for _, text in messages]
+        if any(message.rc for message in sent):
+            raise Away('the connection broke')
+        self.wait(lambda: all(message.is_published() for message in sent))
+
+    def close(self):
+        """Also closes its sockets, which the client does when nobody has it"""
+        self.client.disconnect()
+        self.client = None
+
+
+class Nats:
+    """JetStream by nats-py; its event loop runs while one of these methods does"""
+
+    def __init__(self, parts, client, store):
+        import nats
+        self.errors = nats.errors.Error, asyncio.TimeoutError, OSError, EOFError
+        self.loop, self.store, self.client = asyncio.new_event_loop(), store, None
+        self.where = f'{parts.hostname}:{parts.port}'
+
+        self.closed = self.loop.create_future()
+
+        async def ignore(_):
+            """The methods say what went wrong"""
+
+        async def note_closed():
+            self.closed.done() or self.closed.set_result(None)
+
+        try:
+            self.client = self.run(nats.connect(
+                urllib.parse.urlunsplit(parts), name=client, allow_reconnect=False,
+                error_cb=ignore, closed_cb=note_closed, max_reconnect_attempts=0,
+                connect_timeout=TIMEOUT))
+            self.stream = self.client.jetstream(timeout=TIMEOUT)
+            self.run(self.make_stream())
+            if store:  # what is not acknowledged comes again after ack_wait
+                self.puller = self.run(self.stream.pull_subscribe(
+                    f'{PREFIX}.*.tracks', durable=client,
+                    config=nats.js.api.ConsumerConfig(ack_wait=TIMEOUT / 2)))
+        except Away:
+            self.close()
+            raise
+
+    async def make_stream(self):
+        """A stream that has the subjects already is taken as it is"""
+        from nats.js.errors import NotFoundError
+        subjects = f'{PREFIX}.*.tracks'
+        try:
+            await self.stream.find_stream_name_by_subject(subjects)
+        except NotFoundError:
+            await self.stream.add_stream(name=PREFIX, subjects=[subjects], duplicate_window=600)
+
+    def run(self, work):
+        try:
+            return self.loop.run_until_complete(work)
+        except self.errors as problem:
+            raise Away(f'{self.where}: {str(problem) or type(problem).__name__}') from None
+
+    def check(self, seconds):
+        self.run(self.take(seconds) if self.store else asyncio.sleep(seconds))
+        if not self.client.is_connected:
+            raise Away(f'{self.where}: the connection broke')
+
+    def send(self, camera, messages):
+        async def publish():
+            answers = asyncio.gather(*(
+                self.stream.publish(f'{PREFIX}.{camera}.tracks', text.encode(),
+                                    headers={'Nats-Msg-Id': name}, timeout=TIMEOUT)
+                for name, text in messages))
+            await asyncio.wait((answers, self.closed), return_when=asyncio.FIRST_COMPLETED)
+            if not answers.done():
+                answers.cancel()
+                raise ConnectionError('the connection broke')
+            await answers
+
+        self.run(publish())
+
+    async def take(self, seconds):
+        try:
+            messages = await self.puller.fetch(WINDOW, timeout=max(seconds, 0.1))
+        except asyncio.TimeoutError:
+            return
+        self.store([message.data for message in messages])
+        for message in messages:
+            await message.ack()
+
+    def close(self):
+        try:
+            if self.client:
+                self.loop.run_until_complete(self.client.close())
+        except self.errors:
+            pass
+        self.loop.close()
+
+
+def need(parts, script):
+    """Exits where the package for such a broker is missing"""
+    try:
+        __import__({'mqtt': 'paho.mqtt.client', 'nats': 'nats'}[parts.scheme])
+    except ImportError:
+        sys.exit(f'{script}: ' + {
+            'mqtt': 'there is no paho: install python3-paho-mqtt, or paho-mqtt from PyPI',
+            'nats': 'there is no nats: install nats-py from PyPI'}[parts.scheme])

@@ -1,0 +1,97 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""consume.py FILE [--broker URL]: writes what publish.py publishes, each frame once
+
+FILE is of SQLite: a table `frames` with id, camera, frame and text. The id is its key, so a message
+that comes twice changes nothing. A message is acknowledged when it is on the disk. Start it before
+publish.py: a broker of MQTT keeps messages only for those whom it knows.
+
+    examples/consume.py tracks.db
+
+It runs until Ctrl-C. It needs python3-paho-mqtt for MQTT, nats-py from PyPI for NATS.
+"""
+import argparse
+import contextlib
+import json
+import os
+import signal
+import sqlite3
+import sys
+import time
+
+import brokers
+
+
+class Store:
+    def __init__(self, path):
+        self.database = sqlite3.connect(path)
+        self.database.executescript('''
+            PRAGMA journal_mode = WAL;
+            PRAGMA synchronous = FULL;
+            CREATE TABLE IF NOT EXISTS frames
+                (id TEXT PRIMARY KEY, camera TEXT, frame INTEGER, text TEXT)''')
+        self.new, self.doubled = 0, 0
+
+    def add(self, texts):
+        before = self.database.total_changes
+        with self.database:  # one transaction
+            for text in texts:
+                message = json.loads(text)
+                self.database.execute(
+                    'INSERT OR IGNORE INTO frames VALUES (?, ?, ?, ?)',
+                    (message['id'], message['camera'], message['frame'], bytes(text).decode()))
+        new = self.database.total_changes - before
+        self.new += new
+        self.doubled += len(texts) - new
+
+
+def collect(options, store, stopped):
+    """Receives until it is told to stop"""
+    is_away, last = None, time.monotonic()
+    while not stopped:
+        try:
+            with contextlib.closing(brokers.connect(options.broker, options.client,
+                                                    store.add)) as broker:
+                print('the broker is there', flush=True)
+                is_away = None
+                while not stopped:
+                    broker.check(0.2)
+                    if time.monotonic() - last >= 2:
+                        last = time.monotonic()
+                        print(f'{store.new:8d} frames, {store.doubled} came twice', flush=True)
+        except brokers.Away as problem:
+            if is_away is None:
+                print(f'the broker is away ({problem})', flush=True)
+            is_away = problem
+            time.sleep(0.5)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('file', metavar='FILE')
+    parser.add_argument('--broker', metavar='URL',
+                        default=os.environ.get('BROKER', 'mqtt://localhost'),
+                        help='as of publish.py')
+    parser.add_argument('--client', default='consume', metavar='NAME',
+                        help='what the broker knows it by (consume)')
+    options = parser.parse_args()
+    try:
+        options.broker = brokers.parse(options.broker)
+    except ValueError as problem:
+        parser.error(str(problem))
+    brokers.need(options.broker, 'consume.py')
+
+    stopped = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopped.append(True))
+    try:
+        store = Store(options.file)
+        collect(options, store, stopped)
+    except sqlite3.Error as problem:  # what is not stored is not acknowledged
+        sys.exit(f'consume.py: {options.file}: {problem}')
+    print(f'{store.new} frames written to {options.file}, {store.doubled} came twice')
+
+
+if __name__ == '__main__':
+    main()

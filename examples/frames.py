@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Frames of a stream with their regions and tracks, for table.py and publish.py
+
+    with Stream(options) as stream:
+        for frame in stream:
+            print(frame.number, frame.tracks)
+
+A file gives the same frames with the same numbers whenever it is read. A live source does not: its
+frames are numbered from Stream.first on, and have the time of day when they were taken.
+"""
+import argparse
+import collections
+import os
+import signal
+import sys
+import time
+
+try:
+    import gi
+    gi.require_versions({'Gst': '1.0', 'GstApp': '1.0', 'GstIntegralHist': '1.0'})
+except (ImportError, ValueError) as error:
+    sys.exit(f'{error}\nThis needs the distribution\'s Python with python3-gi and python3-gst-1.0, '
+             'in the environment of meson devenv')
+# GstApp gives appsink its methods
+from gi.repository import GLib, Gst, GstApp, GstIntegralHist  # noqa: E402, F401
+
+# number: 0 for the first; pts: ns, or None; time: ns since 1970 of a live frame, or None
+# regions: [((x, y, width, height), counts of each bin)]; tracks: [Track]
+Frame = collections.namedtuple('Frame', 'number pts time regions tracks')
+Track = collections.namedtuple('Track', 'id parent x y width height confidence lost class_')
+
+
+class StreamError(Exception):
+    """What is wrong with a stream, for users"""
+
+
+def boxes(text):
+    """[(x, y, width, height)] of "x,y,width,height;..." """
+    found = []
+    for part in filter(str.strip, text.split(';')):
+        try:
+            x, y, width, height = map(int, part.split(','))
+        except ValueError:
+            raise argparse.ArgumentTypeError(
+                f'"{part.strip()}" is no box: give x,y,width,height in whole pixels') from None
+        if width < 1 or height < 1:
+            raise argparse.ArgumentTypeError(f'"{part.strip()}" has no pixels')
+        found.append((x, y, width, height))
+    if not found:
+        raise argparse.ArgumentTypeError('there is no box: give x,y,width,height;...')
+    return found
+
+
+def grid(text):
+    """(columns, rows) of "8x6" """
+    try:
+        columns, rows = map(int, text.split('x'))
+    except ValueError:
+        columns = rows = 0
+    if columns < 1 or rows < 1:
+        raise argparse.ArgumentTypeError(f'"{text}" is no grid: give COLUMNSxROWS, as in 8x6')
+    return columns, rows
+
+
+def add_arguments(parser, with_regions=False):
+    parser.add_argument('video', nargs='?', metavar='VIDEO',
+                        help='a file, a URI such as rtsp://camera/stream, or /dev/video0')
+    parser.add_argument('--launch', metavar='LINE',
+                        help='elements in place of VIDEO, as gst-launch-1.0 takes them; a detector '
+                             'may be among them')
+    parser.add_argument('--targets', type=boxes, metavar='X,Y,W,H;...', default=[],
+                        help='follow what is in these boxes in the first frame')
+    parser.add_argument('--detections', action='store_true',
+                        help='follow the regions of interest that --launch attaches')
+    if with_regions:
+        parser.add_argument('--regions', type=boxes, metavar='X,Y,W,H;...', default=[],
+                            help='count the pixels of these rectangles')
+        parser.add_argument('--grid', type=grid, metavar='COLUMNSxROWS',
+                            help='count the pixels of equal parts of the frame')
+        nicks = [value.value_nick for value in
+                 GstIntegralHist.IntegralHistogramFeature.__enum_values__.values()]
+        parser.add_argument('--feature', default='luma', choices=nicks, metavar='NICK',
+                            help='what of a pixel is counted (luma)')
+        parser.add_argument('--bins', type=int, default=16, help='bins of a histogram (16)')
+
+
+def source_of(options):
+    """(elements, name, what tells this video from another one); exits where there is none"""
+    if options.launch:
+        return options.launch, options.launch, {'launch': options.launch}
+    video = options.video
+    if not video:
+        raise StreamError('give VIDEO or --launch; --help has more')
+    if video.startswith('/dev/'):
+        if not os.path.exists(video):
+            raise StreamError(f'no camera at {video}')
+        return f'v4l2src device={video} ! decodebin', video, {'video': video}
+    if Gst.uri_is_valid(video) and not video.startswith('file:'):
+        return f'uridecodebin uri="{video}"', video, {'video': video}
+    path = os.path.abspath(GLib.filename_from_uri(video)[0] if Gst.uri_is_valid(video) else video)
+    if not os.path.isfile(path):
+        raise StreamError(f'{video}: no such file')
+    status = os.stat(path)
+    return (f'uridecodebin uri="{Gst.filename_to_uri(path)}"', video,
+            {'video': path, 'bytes': status.st_size, 'modified': status.st_mtime_ns})
+
+
+class Stream:
+    """Frames as they come, in order and each once
+
+    `wanted (number)` says of which frames regions are asked: they cost the most.
+    """
+
+    def __init__(self, options, wanted=lambda number: True):
+        Gst.init(None)
+        source, self.name, self.identity = source_of(options)
+        self.rectangles = list(getattr(options, 'regions', []))
+        self.grid = getattr(options, 'grid', None)
+        self.wants_regions = bool(self.rectangles or self.grid)
+        self.wants_tracks = bool(options.targets or options.detections)
+        self.wanted = wanted
+        self.first, self.live, self.stopped = 0, None, False
+        self.bins, self.late = None, 0
+        self.said, self.waiting = [], collections.deque()
+        elements = [source, 'videoconvert']
+        if self.wants_regions:
+            self.feature = next(
+                value for value in
+                GstIntegralHist.IntegralHistogramFeature.__enum_values__.values()
+                if value.value_nick == options.feature)
+            elements.append(f'cudaintegralhist feature={options.feature} bins={options.bins}')
+        if self.wants_tracks:
+            targets = ';'.join(','.join(map(str, box)) for box in options.targets)
+            elements.append(f'cudatrackfeatures ! integralhisttrack targets="{targets}" '
+                            f'detections={str(options.detections).lower()}')
+        elements.append('appsink name=sink sync=false max-buffers=8')
+        try:
+            self.pipeline = Gst.parse_launch(' ! '.join(elements))
+        except GLib.Error as problem:
+            raise StreamError(problem.message) from None
+        self.sink, self.bus = self.pipeline.get_by_name('sink'), self.pipeline.get_bus()
+
+    def __enter__(self):
+        # A track's message is posted before its frame leaves the tracker, by the same thread.
+        self.bus.enable_sync_message_emission()
+        self.bus.connect('sync-message::element', self.note_tracks)
+        self.sink.get_static_pad('sink').add_probe(Gst.PadProbeType.BUFFER, self.note_frame)
+        self.pipeline.set_state(Gst.State.PLAYING)
+        return self
+
+    def __exit__(self, *_):
+        self.pipeline.set_state(Gst.State.NULL)
+
+    def stop(self):
+        """Ends the iteration with the next frame, from any thread or a signal's handler"""
+        self.stopped = True
+
+    def note_tracks(self, _, message):
+        structure = message.get_structure()
+        if structure.get_name() == 'integral-histogram-track':
+            self.said = [
+                Track(*(track.get_value(name) for name in (
+                    'id', 'parent', 'x', 'y', 'width', 'height', 'confidence', 'lost')),
+                    track.get_value('class') if track.has_field('class') else None)
+                for track in structure.get_value('tracks')]
+
+    def note_frame(self, *_):
+        self.waiting.append(self.said)
+        self.said = []
+        return Gst.PadProbeReturn.OK
+
+    def __iter__(self):
+        count, ended = 0, False
+        while not (ended or self.stopped):
+            sample = self.sink.try_pull_sample(Gst.SECOND // 10)
+            if sample:
+                if self.live is None:
+                    self.find_out(sample)
+                yield self.frame(sample, self.first * self.live + count)
+                count += 1
+                continue
+            message = self.bus.pop_filtered(Gst.MessageType.ERROR)
+            if message:
+                raise StreamError(f'{self.name}: {message.parse_error()[0].message}')
+            ended = self.sink.is_eos()
+        if ended and not count:
+            raise StreamError(f'{self.name}: no frame came')
+
+    def find_out(self, sample):
+        """Learns from the first frame whether the stream is live, and how large frames are"""
+        query = Gst.Query.new_latency()  # of the peer: a sink with sync=false is never live
+        self.live = self.sink.get_static_pad('sink').peer_query(query) and query.parse_latency()[0]
+        clock = self.pipeline.get_clock()
+        self.day = time.time_ns() - clock.get_time() if clock else 0
+        caps = sample.get_caps().get_structure(0)
+        if self.grid:
+            (columns, rows), width, height = self.grid, *map(caps.get_value, ('width', 'height'))
+            xs = [width * i // columns for i in range(columns + 1)]
+            ys = [height * i // rows for i in range(rows + 1)]
+            self.rectangles += [(x, y, right - x, bottom - y)
+                                for y, bottom in zip(ys, ys[1:]) for x, right in zip(xs, xs[1:])]
+        self.values = [value for box in self.rectangles for value in box]
+
+    def frame(self, sample, number):
+        buffer = sample.get_buffer()
+        pts = None if buffer.pts == Gst.CLOCK_TIME_NONE else buffer.pts
+        taken = None
+        if self.live:
+            clock, base = self.pipeline.get_clock(), self.pipeline.get_base_time()
+            running = Gst.CLOCK_TIME_NONE if pts is None else \
+                sample.get_segment().to_running_time(Gst.Format.TIME, pts)
+            taken = self.day + (clock.get_time() if running == Gst.CLOCK_TIME_NONE else
+                                base + running)
+        tracks = self.waiting.popleft()
+        regions = self.ask(buffer) if self.wants_regions and self.wanted(number) else []
+        return Frame(number, pts, taken, regions, tracks)
+
+    def ask(self, buffer):
+        meta = GstIntegralHist.buffer_get_integral_histogram_meta_of_feature(buffer, self.feature)
+        if meta is None:  # a late frame of a live source
+            self.late += 1
+            return []
+        counts = memoryview(meta.histogram.regions(self.values).get_data()).cast('I')
+        self.bins = meta.histogram.get_bins()
+        return [(box, counts[i * self.bins:(i + 1) * self.bins])
+                for i, box in enumerate(self.rectangles)]
+
+
+class Progress:
+    """Prints a line every other second"""
+
+    def __init__(self):
+        self.started = self.last = time.monotonic()
+        self.count = 0
+
+    def step(self, text=lambda: ''):
+        self.count += 1
+        self.idle(text)
+
+    def idle(self, text=lambda: ''):
+        now = time.monotonic()
+        if now - self.last >= 2:
+            self.last = now
+            print(f'{self.count:8d} frames, {self.count / (now - self.started):.1f} a second'
+                  f'{text()}', flush=True)
+
+
+def on_signals(stop):
+    """Has `stop ()` called for Ctrl-C, and for SIGTERM, as systemd sends it; a second one kills"""
+    def handle(number, _):
+        signal.signal(number, signal.SIG_DFL)
+        stop()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handle)

@@ -1,0 +1,272 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""table.py VIDEO OUT [--regions BOXES] [--grid 8x6] [--targets BOXES]: what is found, as rows
+
+Writes the folder OUT: tables of Parquet, which are read as OUT/*/regions.parquet and
+OUT/*/tracks.parquet, or with --format csv the files OUT/regions.csv and OUT/tracks.csv.
+
+It may be killed at any time, and goes on when it is started again with the same arguments. Once it
+has ended, each frame of a file is in OUT once. docs/results.md has the columns, and what it is that
+is promised.
+
+    meson devenv -C build python-venv/bin/python ../examples/table.py video.mp4 out --grid 8x6
+    meson devenv -C build ../examples/table.py video.mp4 out --grid 8x6 --format csv
+
+It needs python3-gi and python3-gst-1.0, and for Parquet pyarrow from PyPI.
+"""
+import argparse
+import csv
+import fcntl
+import io
+import json
+import os
+import re
+import shutil
+import sys
+
+import frames
+
+COLUMNS = {
+    'regions': ('video', 'frame', 'pts', 'time', 'region', 'x', 'y', 'width', 'height', 'counts'),
+    'tracks': ('video', 'frame', 'pts', 'time', 'id', 'parent', 'x', 'y', 'width', 'height',
+               'confidence', 'lost', 'class'),
+}
+
+
+class TableError(Exception):
+    """What is wrong with OUT, for users"""
+
+
+def sync_folder(folder):
+    """A file that was made or renamed is then still there after the power was off"""
+    descriptor = os.open(folder, os.O_RDONLY)
+    os.fsync(descriptor)
+    os.close(descriptor)
+
+
+def write_json(path, value):
+    """Replaces the file, so that it is the old or the new one whenever the power goes off"""
+    with open(path + '.new', 'w', encoding='utf-8') as file:
+        json.dump(value, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(path + '.new', path)
+    sync_folder(os.path.dirname(path))
+
+
+class Output:
+    """The folder, and what holds for both formats
+
+    state.json has the settings that OUT was begun with, and at the end of a file `done`.
+    """
+
+    def __init__(self, folder, settings):
+        os.makedirs(folder, exist_ok=True)
+        self.folder, self.path = folder, os.path.join(folder, 'state.json')
+        self.lock = os.open(folder, os.O_RDONLY)  # the kernel gives it back when this is killed
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise TableError(f'{folder}: another table.py writes there') from None
+        try:
+            with open(self.path, encoding='utf-8') as file:
+                self.state = json.load(file)
+        except FileNotFoundError:
+            if set(os.listdir(folder)) - {'state.json.new'}:
+                raise TableError(f'{folder} has other files: give a new folder') from None
+            self.state = {'settings': settings}
+            self.save()
+        begun = self.state['settings']
+        for name in sorted(begun.keys() | settings.keys()):
+            if begun.get(name) != settings.get(name):
+                raise TableError(f'{folder} was begun with {name} {begun.get(name)}, not '
+                                 f'{settings.get(name)}: give another folder')
+
+    def save(self, **changes):
+        self.state.update(changes)
+        write_json(self.path, self.state)
+
+
+class Parquet(Output):
+    """A folder for each part: OUT/00000300-00000599/ has the tables of these frames
+
+    It is written aside and renamed, which commits all its tables at once. A part is never changed.
+    """
+
+    def __init__(self, folder, settings, tables):
+        super().__init__(folder, settings)
+        self.tables, self.next = tables, 0
+        for name in sorted(os.listdir(folder)):
+            if name.startswith('.part-'):
+                shutil.rmtree(os.path.join(folder, name))  # of a run that was killed
+            match = re.fullmatch(r'(\d+)-(\d+)', name)
+            if not match:
+                continue
+            if int(match[1]) != self.next:
+                raise TableError(f'{folder}: frames {self.next} to {int(match[1]) - 1} are missing')
+            self.next = int(match[2]) + 1
+
+    def commit(self, end, rows, bins):
+        import pyarrow.parquet
+        name = f'{self.next:08d}-{end - 1:08d}'
+        aside = os.path.join(self.folder, f'.part-{name}')
+        os.mkdir(aside)
+        for table in self.tables:
+            with open(os.path.join(aside, f'{table}.parquet'), 'wb') as file:
+                pyarrow.parquet.write_table(self.table(table, rows[table], bins), file,
+                                            compression='zstd')
+                file.flush()
+                os.fsync(file.fileno())
+        sync_folder(aside)
+        os.rename(aside, os.path.join(self.folder, name))
+        sync_folder(self.folder)
+        self.next = end
+
+    @staticmethod
+    def table(name, rows, bins):
+        import pyarrow as pa
+        types = {'video': pa.string(), 'frame': pa.int64(), 'pts': pa.int64(),
+                 'time': pa.timestamp('ns', 'UTC'), 'region': pa.int32(), 'id': pa.uint32(),
+                 'counts': pa.list_(pa.uint32(), bins or 0), 'confidence': pa.float64(),
+                 'lost': pa.bool_(), 'class': pa.string()}
+        schema = pa.schema([(column, types.get(column, pa.int32())) for column in COLUMNS[name]])
+        columns = list(zip(*rows)) or [()] * len(schema)
+        return pa.table([pa.array(column, field.type) for column, field in zip(columns, schema)],
+                        schema)
+
+
+class Csv(Output):
+    """A file for each table. state.json says how long they are, and of how many frames
+
+    What lies behind that, as a torn line, is of a run that was killed, and is cut off.
+    """
+
+    def __init__(self, folder, settings, tables):
+        super().__init__(folder, settings)
+        self.next = self.state.get('frames', 0)
+        self.files, sizes = {}, self.state.get('bytes', {})
+        for table in tables:
+            path = os.path.join(folder, f'{table}.csv')
+            file = open(path, 'ab', buffering=0)
+            if file.tell() < sizes.get(table, 0):
+                raise TableError(f'{path} was {sizes[table]} bytes long, and is now {file.tell()}')
+            file.truncate(sizes.get(table, 0))
+            self.files[table] = file
+
+    def commit(self, end, rows, bins):
+        sizes = {}
+        for table, file in self.files.items():
+            text = io.StringIO()
+            writer = csv.writer(text, lineterminator='\n')
+            if os.fstat(file.fileno()).st_size == 0:
+                columns = COLUMNS[table]
+                if columns[-1] == 'counts':
+                    columns = (*columns[:-1], *(f'count{i}' for i in range(bins)))
+                writer.writerow(columns)
+            for row in rows[table]:
+                writer.writerow((*row[:-1], *row[-1]) if table == 'regions' else row)
+            data = memoryview(text.getvalue().encode())
+            while data:
+                data = data[file.write(data):]
+            os.fsync(file.fileno())
+            sizes[table] = os.fstat(file.fileno()).st_size
+        self.save(frames=end, bytes=sizes)
+        self.next = end
+
+
+def rows_of(video, frame):
+    start = video, frame.number, frame.pts, frame.time
+    return {
+        'regions': [(*start, number, *box, counts)
+                    for number, (box, counts) in enumerate(frame.regions)],
+        'tracks': [(*start, *track) for track in frame.tracks],
+    }
+
+
+class Writer:
+    """Collects rows, and commits them when a part is full"""
+
+    def __init__(self, output, stream, options):
+        self.output, self.stream, self.options = output, stream, options
+        self.rows = {table: [] for table in COLUMNS}
+        self.end, self.written = output.next, dict.fromkeys(COLUMNS, 0)
+
+    def add(self, frame):
+        for table, rows in rows_of(self.options.name or self.stream.name, frame).items():
+            self.rows[table] += rows
+        self.end = frame.number + 1
+        if self.end % self.options.part == 0:
+            self.commit()
+
+    def commit(self):
+        unknown = self.stream.wants_regions and self.stream.bins is None  # all were late
+        if self.end == self.output.next or unknown:
+            return
+        self.output.commit(self.end, self.rows, self.stream.bins)
+        for table, rows in self.rows.items():
+            self.written[table] += len(rows)
+            rows.clear()
+
+
+def settings_of(options, identity):
+    names = 'name', 'targets', 'detections', 'regions', 'grid', 'feature', 'bins', 'part', 'format'
+    return json.loads(json.dumps({**identity, **{name: getattr(options, name) for name in names}}))
+
+
+def run(options):
+    stream = frames.Stream(options, lambda number: number >= output.next)
+    tables = [table for table, wanted in (('regions', stream.wants_regions),
+                                          ('tracks', stream.wants_tracks)) if wanted]
+    kind = Parquet if options.format == 'parquet' else Csv
+    output = kind(options.out, settings_of(options, stream.identity), tables)
+    before = stream.first = output.next
+    if output.state.get('done'):
+        return f'{options.out}: all {before} frames were there already'
+    writer, progress = Writer(output, stream, options), frames.Progress()
+    frames.on_signals(stream.stop)
+    with stream:
+        for frame in stream:
+            if frame.number >= before:
+                writer.add(frame)
+            progress.step()
+    # The parts of a file are the same in each run, so one that is not full waits for the next run.
+    if not stream.stopped or stream.live:
+        writer.commit()
+    if not stream.stopped and not stream.live:
+        output.save(done=True)
+    told = [f'{output.next} frames in {options.out}'
+            + (f', {before} from before' if before else ''),
+            *(f'{writer.written[table]} rows of {table} written' for table in tables)]
+    late = f', {stream.late} late frames without' if stream.late else ''
+    return '; '.join(told) + late + (', stopped' if stream.stopped else '')
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    frames.add_arguments(parser, with_regions=True)
+    parser.add_argument('out', metavar='OUT', help='a folder, which is made')
+    parser.add_argument('--format', choices=('parquet', 'csv'), default='parquet')
+    parser.add_argument('--name', help='the column video (VIDEO as it is given)')
+    parser.add_argument('--part', type=int, default=300, metavar='FRAMES',
+                        help='frames that are committed together (300)')
+    options = parser.parse_intermixed_args()
+    if not (options.regions or options.grid or options.targets or options.detections):
+        parser.error('nothing is asked: give --regions, --grid, --targets or --detections')
+    if options.part < 1 or not 1 <= options.bins <= 256:
+        parser.error('--part is 1 or more, and --bins 1 to 256')
+    if options.format == 'parquet':
+        try:
+            import pyarrow.parquet  # noqa: F401
+        except ImportError:
+            sys.exit('table.py: there is no pyarrow: pip install pyarrow, or take --format csv')
+    try:
+        print(run(options))
+    except (frames.StreamError, TableError) as problem:
+        sys.exit(f'table.py: {problem}')
+    except OSError as problem:
+        sys.exit(f'table.py: {problem.filename or options.out}: {problem.strerror}')
+
+
+if __name__ == '__main__':
+    main()
