@@ -224,13 +224,13 @@ class PyTorch(unittest.TestCase):
         return sum(not torch.equal(a.cpu(), b) for a, b in zip(got, right))
 
     def test_late_consumer(self):
-        for max_tensors in 1, 4:
+        for max_tensors in 2, 4:  # appsink keeps the one that was pulled last
             self.assertEqual(self.late(FRAMES // 2, max_tensors, 0.2), 0)
 
     def test_without_the_fence(self):
         """Else the test above says nothing."""
-        self.assertGreater(self.late(200, 1, 5, forgets_readers=True), 0)
-        self.assertEqual(self.late(200, 1, 5), 0)
+        self.assertGreater(self.late(200, 2, 5, forgets_readers=True), 0)
+        self.assertEqual(self.late(200, 2, 5), 0)
 
     def test_streams(self):
         histogram = next(iter(Frames()))
