@@ -176,7 +176,7 @@ guint64 *gst_integral_histogram_meta_region_sums (GstIntegralHistogramMeta *meta
  *
  * Says of which rectangle of the frame that was computed a rectangle of the frame that carries
  * @meta is made. Its edges are rounded to whole pixels, and what the frame does not show is left
- * out. The questions of #GstIntegralHistogram, as gst_integral_histogram_regions(), take it.
+ * out. The questions of [struct@IntegralHistogram], as [method@IntegralHistogram.regions], take it.
  *
  * Returns: %TRUE, or %FALSE with zeros where nothing of the rectangle is made of the original
  *

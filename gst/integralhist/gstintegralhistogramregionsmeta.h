@@ -12,17 +12,18 @@ typedef struct _GstIntegralHistogramRegionsMeta GstIntegralHistogramRegionsMeta;
  * @meta: parent
  *
  * The histograms, or sums, of a frame's regions, on its buffer. A producer whose property `regions`
- * is set attaches it. Unlike a #GstIntegralHistogramMeta it goes across processes and into files:
- * gst_meta_serialize() takes it (GStreamer 1.24), and with it unixfdsink. The tensor stays behind.
+ * is set attaches it. Unlike a [struct@IntegralHistogramMeta] it goes across processes and into
+ * files: gst_meta_serialize() takes it (GStreamer 1.24), and with it unixfdsink. The tensor stays
+ * behind.
  *
  * Nothing waits for the numbers before somebody asks for them, or serialises them. Copies of the
  * buffer share them. Scaled, cropped, mirrored and turned frames keep them, as they do a
- * #GstIntegralHistogramMeta: the rectangles are then where the regions lie in the frame, and the
- * numbers stay those of the frame that was computed.
+ * [struct@IntegralHistogramMeta]: the rectangles are then where the regions lie in the frame, and
+ * the numbers stay those of the frame that was computed.
  *
  * A process that receives it must know it: where the plugin is installed that is so from GStreamer
  * 1.28 on, and before, once an element of the plugin or
- * gst_integral_histogram_regions_meta_get_info() was used.
+ * `gst_integral_histogram_regions_meta_get_info ()` was used.
  *
  * Since: 0.2
  */
@@ -36,7 +37,27 @@ struct _GstIntegralHistogramRegionsMeta {
 #define GST_INTEGRAL_HISTOGRAM_REGIONS_META_API_TYPE \
   (gst_integral_histogram_regions_meta_api_get_type ())
 
+/**
+ * gst_integral_histogram_regions_meta_api_get_type:
+ *
+ * The API of [struct@IntegralHistogramRegionsMeta].
+ *
+ * Returns: the type
+ *
+ * Since: 0.2
+ */
 GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_regions_meta_api_get_type (void);
+
+/**
+ * gst_integral_histogram_regions_meta_get_info:
+ *
+ * What GStreamer knows of [struct@IntegralHistogramRegionsMeta]. A process that has called it can
+ * receive the meta from another one.
+ *
+ * Returns: (transfer none): the description, which is static
+ *
+ * Since: 0.2
+ */
 GST_INTEGRAL_HISTOGRAM_API
 const GstMetaInfo *gst_integral_histogram_regions_meta_get_info (void);
 
@@ -46,6 +67,8 @@ const GstMetaInfo *gst_integral_histogram_regions_meta_get_info (void);
  * @histogram: (transfer none): the histogram of the frame in @buffer
  * @coordinates: (array length=n_coordinates): x, y, width, height of each region, in pixels
  * @n_coordinates: four times the number of regions
+ *
+ * Attaches regions whose numbers @histogram is asked for when somebody wants them.
  *
  * Returns: (transfer none) (nullable): the meta, which holds a reference to @histogram until it has
  * asked for the numbers; %NULL where @coordinates are no list of rectangles
@@ -61,8 +84,10 @@ gst_buffer_add_integral_histogram_regions_meta (GstBuffer *buffer, GstIntegralHi
  * gst_buffer_get_integral_histogram_regions_meta:
  * @buffer: a #GstBuffer
  *
+ * Finds the regions of a frame.
+ *
  * Returns: (transfer none) (nullable): the first of @buffer;
- * gst_buffer_iterate_meta_filtered() finds all of them
+ * [method@Gst.Buffer.iterate_meta_filtered] finds all of them
  *
  * Since: 0.2
  */
@@ -72,6 +97,8 @@ GstIntegralHistogramRegionsMeta *gst_buffer_get_integral_histogram_regions_meta 
 /**
  * gst_integral_histogram_regions_meta_get_n_regions:
  * @meta: a #GstIntegralHistogramRegionsMeta
+ *
+ * Says how many regions there are to ask about.
  *
  * Returns: how many regions there are
  *
@@ -83,6 +110,8 @@ guint gst_integral_histogram_regions_meta_get_n_regions (GstIntegralHistogramReg
 /**
  * gst_integral_histogram_regions_meta_get_content:
  * @meta: a #GstIntegralHistogramRegionsMeta
+ *
+ * Tells counts, sums and weights from each other.
  *
  * Returns: what the numbers are: counts, sums or weights
  *
@@ -96,6 +125,8 @@ gst_integral_histogram_regions_meta_get_content (GstIntegralHistogramRegionsMeta
  * gst_integral_histogram_regions_meta_get_feature:
  * @meta: a #GstIntegralHistogramRegionsMeta
  *
+ * Says which feature's values make the bins, as [method@IntegralHistogram.get_feature] does.
+ *
  * Returns: what of a pixel was counted
  *
  * Since: 0.2
@@ -108,7 +139,9 @@ gst_integral_histogram_regions_meta_get_feature (GstIntegralHistogramRegionsMeta
  * gst_integral_histogram_regions_meta_get_quantization:
  * @meta: a #GstIntegralHistogramRegionsMeta
  * @parts: (out caller-allocates) (array fixed-size=3): as
- * gst_integral_histogram_get_quantization() gives them
+ * [method@IntegralHistogram.get_quantization] gives them
+ *
+ * Says how the bins of a joint feature are made of its values.
  *
  * Since: 0.2
  */
@@ -120,7 +153,9 @@ void gst_integral_histogram_regions_meta_get_quantization (GstIntegralHistogramR
  * gst_integral_histogram_regions_meta_get_weight_unit:
  * @meta: a #GstIntegralHistogramRegionsMeta
  *
- * Returns: what weights are divided by, as gst_integral_histogram_get_weight_unit() gives it
+ * Says what a weight of 1 is as an integer.
+ *
+ * Returns: what weights are divided by, as [method@IntegralHistogram.get_weight_unit] gives it
  *
  * Since: 0.2
  */
@@ -130,6 +165,8 @@ guint gst_integral_histogram_regions_meta_get_weight_unit (GstIntegralHistogramR
 /**
  * gst_integral_histogram_regions_meta_get_bins:
  * @meta: a #GstIntegralHistogramRegionsMeta
+ *
+ * Says how many numbers [method@IntegralHistogramRegionsMeta.get_values] gives.
  *
  * Returns: how many numbers each region has: bins, or the planes of a table
  *
@@ -164,6 +201,8 @@ gboolean gst_integral_histogram_regions_meta_get_region (GstIntegralHistogramReg
  * @meta: a #GstIntegralHistogramRegionsMeta
  * @index: which region
  *
+ * Says how large a region was in the frame that was computed.
+ *
  * Returns: of how many pixels a region's numbers are, in the frame that was computed; a sum divided
  * by it is the mean. 0 where @index is too large
  *
@@ -184,7 +223,7 @@ guint64 gst_integral_histogram_regions_meta_get_pixels (GstIntegralHistogramRegi
  * gets the numbers of all regions.
  *
  * Returns: (transfer full) (array length=n_values): the numbers, or %NULL with @error set, to
- * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION where @index is too large; free with g_free()
+ * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION where @index is too large; free with [func@GLib.free]
  *
  * Since: 0.2
  */
@@ -212,8 +251,10 @@ GBytes *gst_integral_histogram_regions_meta_to_bytes (GstIntegralHistogramRegion
 /**
  * gst_buffer_add_integral_histogram_regions_meta_from_bytes:
  * @buffer: a writable #GstBuffer
- * @bytes: what gst_integral_histogram_regions_meta_to_bytes() gave
+ * @bytes: what [method@IntegralHistogramRegionsMeta.to_bytes] gave
  * @error: return location for a #GError
+ *
+ * Attaches what was written into a file, or sent.
  *
  * Returns: (transfer none): the meta, or %NULL with @error set,
  * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION where the bytes are something else, are cut off, or

@@ -17,7 +17,7 @@ typedef struct _GstIntegralHistogramTracksMeta GstIntegralHistogramTracksMeta;
  * unixfdsink. Where it arrives it adds the regions of interest again, so that integralhistoverlay
  * and others find them.
  *
- * Scaled, cropped, mirrored and turned frames keep it, as they do a #GstIntegralHistogramMeta.
+ * Scaled, cropped, mirrored and turned frames keep it, as they do a [struct@IntegralHistogramMeta].
  *
  * Since: 0.2
  */
@@ -31,7 +31,27 @@ struct _GstIntegralHistogramTracksMeta {
 #define GST_INTEGRAL_HISTOGRAM_TRACKS_META_API_TYPE \
   (gst_integral_histogram_tracks_meta_api_get_type ())
 
+/**
+ * gst_integral_histogram_tracks_meta_api_get_type:
+ *
+ * The API of [struct@IntegralHistogramTracksMeta].
+ *
+ * Returns: the type
+ *
+ * Since: 0.2
+ */
 GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_tracks_meta_api_get_type (void);
+
+/**
+ * gst_integral_histogram_tracks_meta_get_info:
+ *
+ * What GStreamer knows of [struct@IntegralHistogramTracksMeta]. A process that has called it can
+ * receive the meta from another one.
+ *
+ * Returns: (transfer none): the description, which is static
+ *
+ * Since: 0.2
+ */
 GST_INTEGRAL_HISTOGRAM_API const GstMetaInfo *gst_integral_histogram_tracks_meta_get_info (void);
 
 /**
@@ -39,6 +59,8 @@ GST_INTEGRAL_HISTOGRAM_API const GstMetaInfo *gst_integral_histogram_tracks_meta
  * @buffer: a writable #GstBuffer
  * @width: width of the frame, in pixels
  * @height: height of the frame, in pixels
+ *
+ * Attaches a list of tracks, which [method@IntegralHistogramTracksMeta.add_track] fills.
  *
  * Returns: (transfer none) (nullable): the meta, without tracks yet; %NULL where a size is 0
  *
@@ -51,6 +73,8 @@ gst_buffer_add_integral_histogram_tracks_meta (GstBuffer *buffer, guint width, g
 /**
  * gst_buffer_get_integral_histogram_tracks_meta:
  * @buffer: a #GstBuffer
+ *
+ * Finds the tracks of a frame.
  *
  * Returns: (transfer none) (nullable): the first of @buffer
  *
@@ -67,6 +91,8 @@ GstIntegralHistogramTracksMeta *gst_buffer_get_integral_histogram_tracks_meta (G
  * (boolean), `class` (string) and `detection-confidence` (double): as in the message
  * `integral-histogram-track`
  *
+ * Adds a track to the list.
+ *
  * Returns: %TRUE, or %FALSE where a field is missing or out of its range
  *
  * Since: 0.2
@@ -78,6 +104,8 @@ gboolean gst_integral_histogram_tracks_meta_add_track (GstIntegralHistogramTrack
 /**
  * gst_integral_histogram_tracks_meta_get_n_tracks:
  * @meta: a #GstIntegralHistogramTracksMeta
+ *
+ * Says how many tracks there are to ask about.
  *
  * Returns: how many tracks there are, lost ones among them
  *
@@ -91,8 +119,10 @@ guint gst_integral_histogram_tracks_meta_get_n_tracks (GstIntegralHistogramTrack
  * @meta: a #GstIntegralHistogramTracksMeta
  * @index: which track
  *
+ * Says what is known of a track.
+ *
  * Returns: (transfer full) (nullable): a structure `track` with the fields of
- * gst_integral_histogram_tracks_meta_add_track(), in pixels of the frame that carries @meta; %NULL
+ * [method@IntegralHistogramTracksMeta.add_track], in pixels of the frame that carries @meta; %NULL
  * where @index is too large
  *
  * Since: 0.2
@@ -120,7 +150,7 @@ GBytes *gst_integral_histogram_tracks_meta_to_bytes (GstIntegralHistogramTracksM
 /**
  * gst_buffer_add_integral_histogram_tracks_meta_from_bytes:
  * @buffer: a writable #GstBuffer
- * @bytes: what gst_integral_histogram_tracks_meta_to_bytes() gave
+ * @bytes: what [method@IntegralHistogramTracksMeta.to_bytes] gave
  * @error: return location for a #GError
  *
  * Adds the meta, and for each track that is not lost the region of interest that the tracker had
