@@ -172,12 +172,16 @@ inline void check_none (const char *element)
                brief.warnings.size ());
   fail_unless (brief.warnings[0].find ("none of its 20 frames") != std::string::npos, "%s",
                brief.warnings[0].c_str ());
+#if GST_CHECK_VERSION(1, 28, 0)
+  g_print ("SKIP: turned: the meta follows a turn; tests/elements/follows.cpp looks at it\n");
+#else
   // a frame that is turned has another histogram
   const Outcome turned =
       run_with (element, producer (2) + "videoflip video-direction=90r ! ", 2000);
   fail_unless (
       !turned.eos && turned.errors.size () == 1 && turned.counted == 0 && turned.arrived <= 500,
       "turned: %zu errors, %u of %u", turned.errors.size (), turned.counted, turned.arrived);
+#endif
   // what is lost after frames that had one is no error
   const Outcome later =
       run_with (element, producer (1), 700, "hist", [] (guint n, GstBuffer *buffer) {

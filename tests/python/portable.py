@@ -139,7 +139,7 @@ class Portable(unittest.TestCase):
             self.receive(path, 'identity')
             said = subprocess.run(
                 ['gst-launch-1.0', '-q', 'unixfdsrc', f'socket-path={path}', 'num-buffers=3', '!',
-                 'fakesink'], env={**os.environ, 'GST_DEBUG': 'META_FACTORY:5,GST_META:3',
+                 'fakesink'], env={**os.environ, 'GST_DEBUG': 'GST_META_FACTORY:5',
                                    'GST_DEBUG_NO_COLOR': '1'},
                 capture_output=True, text=True, timeout=60)
             for name in ('GstIntegralHistogramRegionsMeta', 'GstIntegralHistogramTracksMeta'):
