@@ -80,6 +80,7 @@ private:
 };
 
 /// A tensor of a frame in a GPU's memory, and the frame's values there, for many questions at once.
+/// The values are made of frames after one of which such questions were to come.
 class TensorWithValues final : public ForwardingTensor {
 public:
   TensorWithValues (std::shared_ptr<OnDemandFrames> frames, std::shared_ptr<Tensor> tensor,
@@ -88,13 +89,29 @@ public:
         values_ (std::move (values))
   {
   }
-  ~TensorWithValues () override { frames_->give_back (std::move (values_)); }
+  ~TensorWithValues () override
+  {
+    if (values_ && !expected_)
+      frames_->values_wanted = false;
+    if (values_)
+      frames_->give_back (std::move (values_));
+  }
 
-  Expected<bool> expect (std::span<const Region>) override { return true; }
-  DeviceValues *device_values () override { return values_.get (); }
-  std::shared_ptr<DeviceFilters> device_filters () override { return frames_->beside->filters; }
+  Expected<bool> expect (std::span<const Region>) override
+  {
+    frames_->values_wanted = true;
+    expected_ = true;
+    return values_ != nullptr;
+  }
+  DeviceValues *device_values () override { return expected_ ? values_.get () : nullptr; }
+  std::shared_ptr<DeviceFilters> device_filters () override
+  {
+    return device_values () ? frames_->beside->filters : nullptr;
+  }
   Expected<> ask (std::span<const Query> queries) override
   {
+    if (!device_values ())
+      return tensor_->ask (queries);
     for (const Query &query : queries)
       if (!TRY (count_windows (*values_, shape, frames_->lut, query)))
         TRY (tensor_->ask ({ &query, 1 }));
@@ -102,13 +119,15 @@ public:
   }
   Expected<> ask_cells (std::span<const CellsQuery> queries) override
   {
-    return values_->takes (queries) ? values_->add_up_cells (queries, frames_->lut)
-                                    : tensor_->ask_cells (queries);
+    return device_values () && values_->takes (queries)
+               ? values_->add_up_cells (queries, frames_->lut)
+               : tensor_->ask_cells (queries);
   }
 
 private:
   const std::shared_ptr<OnDemandFrames> frames_;
-  std::unique_ptr<DeviceValues> values_;
+  std::unique_ptr<DeviceValues> values_;  // may be null
+  std::atomic<bool> expected_ = false;
 };
 
 /// When frames are computed, and why.
@@ -176,14 +195,16 @@ public:
 
   Expected<SubmittedFrame> submit (const Frame &frame) override
   {
-    const bool has_values = frame.place == Place::device && !automatic_ && frames_->beside
-                            && !frame.context && !frames_->beside_failed;
-    auto values = has_values ? take_values (frame) : nullptr;
-    if (!values)
+    // with Compute::automatic it is the tensors that tell what is asked
+    const bool may_have_values = frame.place == Place::device && !automatic_ && frames_->beside
+                                 && !frame.context && !frames_->beside_failed;
+    if (!may_have_values)
       return submit_tensor (frame);
-    // who waits for the stream that makes the values has them read the pixels, too
+    auto values = frames_->values_wanted ? take_values (frame) : nullptr;
     Frame behind = frame;
-    behind.producer = values->stream ();
+    // who waits for the stream that makes the values has them read the pixels, too
+    if (values)
+      behind.producer = values->stream ();
     auto submitted = TRY (submit_tensor (behind));
     submitted.tensor = std::make_shared<TensorWithValues> (frames_, std::move (submitted.tensor),
                                                            std::move (values));

@@ -48,6 +48,7 @@ public:
   std::atomic<guint64> pixel_answers = 0, device_answers = 0, part_tensors = 0,
                        tensors = 0;                                  // as in Stats
   std::atomic<bool> beside_failed = false, beside_was_used = false;  // for the last frame
+  std::atomic<bool> values_wanted = false;                           // of frames in a GPU's memory
   std::atomic<unsigned> computing = 0;                               // tensors, now
   std::atomic<guint64> value_bytes = 0;                              // of frames that are kept
 
