@@ -214,21 +214,19 @@ void take_in (State &state, GstBuffer *buffer)
 
 GstBuffer *let_out (State &state, GstBuffer *buffer)
 {
-  std::unique_lock lock (state.mutex);
+  const std::lock_guard lock (state.mutex);
   const auto frame = std::ranges::find (state.inside, GST_BUFFER_PTS (buffer), &Inside::pts);
   if (frame == state.inside.end ())
     return buffer;
-  // the frames before it were dropped; one may come out several times
-  state.inside.erase (state.inside.begin (), frame);
-  const Inside &its = state.inside.front ();
+  // those before it were dropped; none is kept longer, as its histograms are
+  const Inside its = std::move (*frame);
+  state.inside.erase (state.inside.begin (), frame + 1);
   bool some = false;
   each_meta (its.metas.get (), [&] (GstMeta *) { some = true; });
   if (!some)
     return buffer;
   buffer = gst_buffer_make_writable (buffer);
   put_metas (buffer, its, state.out);
-  if (!GST_BUFFER_PTS_IS_VALID (buffer))
-    state.inside.pop_front ();
   return buffer;
 }
 
@@ -383,6 +381,8 @@ Expected<> check_inside (GstIntegralHistKeepMetas *self)
 static void gst_integral_hist_keep_metas_set_property (GObject *object, guint id,
                                                        const GValue *value, GParamSpec *)
 {
+  if (GST_STATE (object) > GST_STATE_READY)
+    return;  // the elements inside run
   GST_OBJECT_LOCK (object);
   Element::table_of (object).set (Element::state_of (object).properties, id, value);
   GST_OBJECT_UNLOCK (object);
@@ -394,7 +394,9 @@ static GstStateChangeReturn gst_integral_hist_keep_metas_change_state (GstElemen
                                                                        GstStateChange transition)
 {
   auto *self = GST_INTEGRAL_HIST_KEEP_METAS (element);
-  if (transition == GST_STATE_CHANGE_NULL_TO_READY)
+  // the property may be set in READY
+  if (transition == GST_STATE_CHANGE_NULL_TO_READY
+      || transition == GST_STATE_CHANGE_READY_TO_PAUSED)
     if (const auto valid = check_inside (self); !valid) {
       post_error (self, valid.error ());
       return GST_STATE_CHANGE_FAILURE;

@@ -105,6 +105,7 @@ GstIntegralHistogramMeta *gst_buffer_add_integral_histogram_meta (GstBuffer *buf
                                                                   GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (GST_IS_BUFFER (buffer) && histogram, nullptr);
+  g_return_val_if_fail (gst_buffer_is_writable (buffer), nullptr);
   auto *meta =
       cast (gst_buffer_add_meta (buffer, gst_integral_histogram_meta_get_info (), nullptr));
   meta->histogram = gst_integral_histogram_ref (histogram);

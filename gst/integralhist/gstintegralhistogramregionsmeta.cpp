@@ -209,6 +209,7 @@ gst_buffer_add_integral_histogram_regions_meta (GstBuffer *buffer, GstIntegralHi
                                                 const gint *coordinates, gsize n_coordinates)
 {
   g_return_val_if_fail (GST_IS_BUFFER (buffer) && histogram, nullptr);
+  g_return_val_if_fail (gst_buffer_is_writable (buffer), nullptr);
   g_return_val_if_fail (coordinates && n_coordinates % 4 == 0, nullptr);
   auto answers = std::make_shared<Answers> ();
   answers->content = gst_integral_histogram_get_content (histogram);
@@ -343,6 +344,7 @@ gst_buffer_add_integral_histogram_regions_meta_from_bytes (GstBuffer *buffer, GB
                                                            GError **error)
 {
   g_return_val_if_fail (GST_IS_BUFFER (buffer) && bytes, nullptr);
+  g_return_val_if_fail (gst_buffer_is_writable (buffer), nullptr);
   return cast (
       to_c (Portable::add (buffer, span_of (bytes)), static_cast<GstMeta *> (nullptr), error));
 }

@@ -211,6 +211,7 @@ GstIntegralHistogramTracksMeta *
 gst_buffer_add_integral_histogram_tracks_meta (GstBuffer *buffer, guint width, guint height)
 {
   g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
+  g_return_val_if_fail (gst_buffer_is_writable (buffer), nullptr);
   g_return_val_if_fail (width > 0 && width <= guint (kMostPixels), nullptr);
   g_return_val_if_fail (height > 0 && height <= guint (kMostPixels), nullptr);
   return add (buffer, { int (width), int (height), {}, { width, height, std::nullopt } });
@@ -287,6 +288,7 @@ gst_buffer_add_integral_histogram_tracks_meta_from_bytes (GstBuffer *buffer, GBy
                                                           GError **error)
 {
   g_return_val_if_fail (GST_IS_BUFFER (buffer) && bytes, nullptr);
+  g_return_val_if_fail (gst_buffer_is_writable (buffer), nullptr);
   return cast (
       to_c (Portable::add (buffer, span_of (bytes)), static_cast<GstMeta *> (nullptr), error));
 }

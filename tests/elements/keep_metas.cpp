@@ -146,6 +146,37 @@ GST_START_TEST (kept)
 }
 GST_END_TEST;
 
+/// A frame that has come out holds no tensor any more.
+GST_START_TEST (few_tensors)
+{
+  Pipeline pipeline ("videotestsrc num-buffers=10 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
+                     "cudaintegralhist name=hist backend=cpu compute=eager max-tensors=1 ! "
+                     + keep (kBytes) + " ! fakesink sync=false enable-last-sample=false");
+  pipeline.set_state (GST_STATE_PLAYING);
+  pipeline.wait_for_eos ();
+}
+GST_END_TEST;
+
+/// What is set in READY is looked at, too, and nothing is set while frames flow.
+GST_START_TEST (set_late)
+{
+  GstElement *bin = gst_element_factory_make ("integralhistkeepmetas", nullptr);
+  g_object_set (bin, "element", "identity", nullptr);
+  fail_unless (gst_element_set_state (bin, GST_STATE_READY) != GST_STATE_CHANGE_FAILURE);
+  g_object_set (bin, "element", "videocrop left=2", nullptr);
+  fail_unless (gst_element_set_state (bin, GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE);
+  gst_element_set_state (bin, GST_STATE_READY);
+  g_object_set (bin, "element", "identity", nullptr);
+  fail_unless (gst_element_set_state (bin, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE);
+  g_object_set (bin, "element", "videocrop left=2", nullptr);
+  g_autofree gchar *is = nullptr;
+  g_object_get (bin, "element", &is, nullptr);
+  fail_unless_equals_string (is, "identity");
+  gst_element_set_state (bin, GST_STATE_NULL);
+  gst_object_unref (bin);
+}
+GST_END_TEST;
+
 GST_START_TEST (scaled)
 {
   Stream stream (keep ("videoscale ! video/x-raw,width=160,height=120 ! gdppay ! gdpdepay"));
@@ -278,6 +309,8 @@ static Suite *keep_metas_suite ()
   tcase_set_timeout (tests, 120);
   suite_add_tcase (suite, tests);
   tcase_add_test (tests, kept);
+  tcase_add_test (tests, few_tensors);
+  tcase_add_test (tests, set_late);
   tcase_add_test (tests, scaled);
   tcase_add_test (tests, handed_on);
   tcase_add_test (tests, dropped);
