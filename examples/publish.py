@@ -146,7 +146,7 @@ class Sender(threading.Thread):
 
 
 def message_of(camera, frame):
-    """(id, text): the id is the same whenever a file is published, and never that of another frame
+    """(id, text): the id is the same whenever a file is published, and that of no other frame
     of the camera"""
     when = frame.pts if frame.time is None else frame.time
     name = f'{camera}:{"-" if when is None else when}:{frame.number}'
