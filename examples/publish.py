@@ -146,8 +146,8 @@ class Sender(threading.Thread):
 
 
 def message_of(camera, frame):
-    """(id, text): the id is the same whenever a file is published, and that of no other frame
-    of the camera"""
+    """(id, text): the id is the same whenever a file is published; of a camera no other frame has
+    it, where the camera is that of one file or of one source"""
     when = frame.pts if frame.time is None else frame.time
     name = f'{camera}:{"-" if when is None else when}:{frame.number}'
     tracks = [{key.rstrip('_'): value for key, value in track._asdict().items()
