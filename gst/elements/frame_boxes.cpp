@@ -63,51 +63,29 @@ std::vector<Detection> read_detections (GstBuffer *buffer)
   return detections;
 }
 
-void add_detection (GstStructure *structure, const Track &track)
-{
-  if (!track.kind.empty ())
-    gst_structure_set (structure, "class", G_TYPE_STRING, track.kind.c_str (), nullptr);
-  if (track.detection_confidence)
-    gst_structure_set (structure, "detection-confidence", G_TYPE_DOUBLE,
-                       *track.detection_confidence, nullptr);
-}
-
-static void write_region (GstBuffer *buffer, const Track &track)
-{
-  const GstVideoRectangle &box = track.box;
-  auto *roi = gst_buffer_add_video_region_of_interest_meta (
-      buffer, kTrack, guint (box.x), guint (box.y), guint (box.w), guint (box.h));
-  roi->id = gint (track.id);
-  roi->parent_id = track.parent;
-  GstStructure *const param =
-      gst_structure_new (kTrack, "confidence", G_TYPE_DOUBLE, track.confidence, nullptr);
-  add_detection (param, track);
-  gst_video_region_of_interest_meta_add_param (roi, param);
-}
-
 #if HAVE_ANALYTICS
 
-static void write_mtds (GstAnalyticsRelationMeta *relations, const Track &track)
+static void write_mtds (GstAnalyticsRelationMeta *relations, const AnalyticsTrack &of)
 {
+  const Track &track = of.track;
   const GstVideoRectangle &box = track.box;
   GstAnalyticsODMtd where;
   GstAnalyticsTrackingMtd mtd;
   if (!gst_analytics_relation_meta_add_od_mtd (relations, g_quark_from_static_string (kTrack),
                                                box.x, box.y, box.w, box.h,
                                                gfloat (track.confidence), &where)
-      || !gst_analytics_relation_meta_add_tracking_mtd (relations, track.id, track.first_seen,
-                                                        &mtd))
+      || !gst_analytics_relation_meta_add_tracking_mtd (relations, track.id, of.first_seen, &mtd))
     return;
-  gst_analytics_tracking_mtd_update_last_seen (&mtd, track.last_seen);
-  if (track.lost)
+  gst_analytics_tracking_mtd_update_last_seen (&mtd, of.last_seen);
+  if (track.is_lost)
     gst_analytics_tracking_mtd_set_lost (&mtd);
   const auto relate = [&] (guint from, guint to) {
     gst_analytics_relation_meta_set_relation (relations, GST_ANALYTICS_REL_TYPE_RELATE_TO, from,
                                               to);
   };
   relate (where.id, mtd.id);
-  if (track.detection_mtd)
-    relate (*track.detection_mtd, mtd.id);
+  if (of.detection_mtd)
+    relate (*of.detection_mtd, mtd.id);
   if (track.kind.empty ())
     return;
   // DL Streamer wants the detection's own type among its classes
@@ -119,31 +97,21 @@ static void write_mtds (GstAnalyticsRelationMeta *relations, const Track &track)
     relate (where.id, kind.id);
 }
 
-/// Writes into a meta that has room for all tracks: one that grows is copied again and again.
-static void write_mtds (GstBuffer *buffer, const std::vector<Track> &tracks)
+void write_analytics (GstBuffer *buffer, const std::vector<AnalyticsTrack> &tracks)
 {
+  // a meta that grows is copied again and again: it has room for all tracks
   GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (buffer);
   GstAnalyticsRelationMetaInitParams room = { 3 * tracks.size (), 256 * tracks.size () };
   if (!relations)
     relations = gst_buffer_add_analytics_relation_meta_full (buffer, &room);
-  for (const Track &track : tracks)
+  for (const AnalyticsTrack &track : tracks)
     write_mtds (relations, track);
 }
 
 #else
 
-static void write_mtds (GstBuffer *, const std::vector<Track> &) {}
+void write_analytics (GstBuffer *, const std::vector<AnalyticsTrack> &) {}
 
 #endif
-
-void write_tracks (GstBuffer *buffer, const std::vector<Track> &tracks)
-{
-  if (tracks.empty ())
-    return;
-  for (const Track &track : tracks)
-    if (!track.lost)
-      write_region (buffer, track);
-  write_mtds (buffer, tracks);
-}
 
 }  // namespace integralhist

@@ -483,12 +483,8 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   gst_buffer_add_integral_histogram_meta (buffer, histogram);
   state.attached++;
   if (const auto &regions = state.regions.all (); !regions.empty ()) {
-    std::vector<gint> coordinates;
-    for (const GstVideoRectangle &r : regions)
-      coordinates.insert (coordinates.end (), { r.x, r.y, r.w, r.h });
-    gst_buffer_add_integral_histogram_regions_meta (buffer, histogram, coordinates.data (),
-                                                    coordinates.size ());
     const auto answers = std::make_shared<RegionAnswers> (histogram, regions);
+    add_regions_meta (buffer, answers);
     attach_region_tensors (buffer, answers);
     state.reporter->push ({ HistogramRef (gst_integral_histogram_ref (histogram)), number,
                             FrameTimes::of (GST_BASE_TRANSFORM (self), buffer), answers });

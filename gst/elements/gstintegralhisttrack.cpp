@@ -233,25 +233,20 @@ void take_mouse (State &state, const TargetFrame &frame)
 
 /// Writes the tracks into the buffer, and posts them as a message.
 void publish (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &frame,
-              const std::vector<Track> &tracks)
+              const std::vector<AnalyticsTrack> &tracks)
 {
   if (tracks.empty ())
     return;
-  write_tracks (buffer, tracks);
+  std::vector<Track> all;
+  for (const AnalyticsTrack &of : tracks)
+    all.push_back (of.track);
+  auto *const meta = add_tracks (buffer, frame.width, frame.height, std::move (all));
+  write_analytics (buffer, tracks);
   GstStructure *message =
       frame_message ("integral-histogram-track", FrameTimes::of (trans, buffer));
-  auto *const meta = gst_buffer_add_integral_histogram_tracks_meta (buffer, guint (frame.width),
-                                                                    guint (frame.height));
   set_array (message, "tracks", tracks.size (), [&] (std::size_t i) {
-    const Track &track = tracks[i];
-    GstStructure *structure = gst_structure_new (
-        "track", "id", G_TYPE_UINT, track.id, "parent", G_TYPE_INT, track.parent, "x", G_TYPE_INT,
-        track.box.x, "y", G_TYPE_INT, track.box.y, "width", G_TYPE_INT, track.box.w, "height",
-        G_TYPE_INT, track.box.h, "confidence", G_TYPE_DOUBLE, track.confidence, "lost",
-        G_TYPE_BOOLEAN, track.lost, nullptr);
-    add_detection (structure, track);
-    gst_integral_histogram_tracks_meta_add_track (meta, structure);
-    return gvalue<gconstpointer> (GST_TYPE_STRUCTURE, g_value_take_boxed, structure);
+    GstStructure *const track = gst_integral_histogram_tracks_meta_get_track (meta, guint (i));
+    return gvalue<gconstpointer> (GST_TYPE_STRUCTURE, g_value_take_boxed, track);
   });
   post_message (trans, message);
 }

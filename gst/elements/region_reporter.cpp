@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include <gst/integralhist/histogram.hpp>
 #include <gst/integralhist/interruptible.hpp>
@@ -113,41 +114,30 @@ void add_feature (GstStructure *structure, const Counted &counted)
     });
 }
 
-void add_counts (GstStructure *structure, const RegionAnswers &answers)
+/// Adds for each region an array with each plane's number.
+template <class T>
+void add_planes (GstStructure *structure, const char *field, const RegionQuestion &asked,
+                 std::span<const guint64> values, GType type, void (*set) (GValue *, T))
 {
-  set_array (structure, "counts", answers.regions.size (), [&] (std::size_t i) {
-    return gvalue_array (answers.planes, [&] (std::size_t b) {
-      return gvalue<guint> (G_TYPE_UINT, g_value_set_uint,
-                            answers.counts ()[i * answers.planes + b]);
+  set_array (structure, field, asked.regions.size (), [&] (std::size_t i) {
+    return gvalue_array (asked.planes, [&] (std::size_t b) {
+      return gvalue<T> (type, set, T (values[i * asked.planes + b]));
     });
   });
 }
 
-void add_weights (GstStructure *structure, const RegionAnswers &answers)
+void add_sums (GstStructure *structure, const RegionQuestion &asked,
+               std::span<const guint64> values)
 {
-  set_array (structure, "weights", answers.regions.size (), [&] (std::size_t i) {
-    return gvalue_array (answers.planes, [&] (std::size_t b) {
-      return gvalue<guint64> (G_TYPE_UINT64, g_value_set_uint64,
-                              answers.sums ()[i * answers.planes + b]);
-    });
-  });
-  gst_structure_set (structure, "weight-unit", G_TYPE_UINT, answers.weight_unit, nullptr);
-}
-
-void add_sums (GstStructure *structure, const RegionAnswers &answers)
-{
-  const std::size_t planes = answers.planes, n = answers.regions.size ();
-  const auto sum = [&] (std::size_t i, std::size_t plane) {
-    return answers.sums ()[i * planes + plane];
-  };
+  const std::size_t planes = asked.planes, n = asked.regions.size ();
   const auto add_u64 = [&] (const char *field, std::size_t plane) {
     set_array (structure, field, n, [&] (std::size_t i) {
-      return gvalue<guint64> (G_TYPE_UINT64, g_value_set_uint64, sum (i, plane));
+      return gvalue<guint64> (G_TYPE_UINT64, g_value_set_uint64, values[i * planes + plane]);
     });
   };
   // returns the mean of region i's values or squares
   const auto mean = [&] (std::size_t i, std::size_t plane) {
-    return double (sum (i, plane)) / (double (answers.regions[i].w) * answers.regions[i].h);
+    return double (values[i * planes + plane]) / double (asked.pixels[i]);
   };
   const auto add_double = [&] (const char *field, auto &&number) {
     set_array (structure, field, n, [&] (std::size_t i) {
@@ -164,26 +154,31 @@ void add_sums (GstStructure *structure, const RegionAnswers &answers)
     });
 }
 
-/// Makes the message of a frame whose answers are there.
-GstStructure *message_of (const RegionReporter::Frame &frame)
+GstStructure *message_of (const RegionReporter::Frame &frame, std::span<const guint64> values)
 {
-  const RegionAnswers &answers = *frame.answers;
-  const bool bins = answers.content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
+  const RegionQuestion &asked = frame.answers->asked;
+  const bool bins = asked.content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
   GstStructure *structure =
       frame_message (bins ? "integral-histogram" : "integral-image", frame.times);
   gst_structure_set (structure, "frame", G_TYPE_UINT64, frame.number, nullptr);
   if (bins)
-    add_feature (structure, answers.counted);
-  set_array (structure, "rectangles", answers.regions.size (), [&] (std::size_t i) {
-    const GstVideoRectangle &r = answers.regions[i];
+    add_feature (structure, asked.counted);
+  set_array (structure, "rectangles", asked.regions.size (), [&] (std::size_t i) {
+    const GstVideoRectangle &r = asked.regions[i];
     return gvalue_array (4, [&] (std::size_t n) {
       return gvalue<gint> (G_TYPE_INT, g_value_set_int, std::array{ r.x, r.y, r.w, r.h }[n]);
     });
   });
-  const auto add = !bins                                                       ? add_sums
-                   : answers.content == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS ? add_weights
-                                                                               : add_counts;
-  add (structure, answers);
+  switch (asked.content) {
+    case GST_INTEGRAL_HISTOGRAM_CONTENT_BINS:
+      add_planes<guint> (structure, "counts", asked, values, G_TYPE_UINT, g_value_set_uint);
+      break;
+    case GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS:
+      add_planes<guint64> (structure, "weights", asked, values, G_TYPE_UINT64, g_value_set_uint64);
+      gst_structure_set (structure, "weight-unit", G_TYPE_UINT, asked.weight_unit, nullptr);
+      break;
+    case GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS: add_sums (structure, asked, values); break;
+  }
   return structure;
 }
 
@@ -192,7 +187,7 @@ GstStructure *message_of (const RegionReporter::Frame &frame)
 bool RegionReporter::post (const Frame &frame, guint flushes)
 {
   const auto asked = frame.answers->ask ();
-  GstStructure *const structure = asked ? message_of (frame) : nullptr;
+  GstStructure *const structure = asked ? message_of (frame, *asked) : nullptr;
   std::unique_lock lock (mutex_);
   const bool is_stale = flushes != flushes_ || stopping_;
   lock.unlock ();
@@ -204,7 +199,7 @@ bool RegionReporter::post (const Frame &frame, guint flushes)
   if (!asked) {
     if (tensor_of (frame.histogram.get ()).flags->failure_reported)
       return true;
-    const bool bins = frame.answers->content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
+    const bool bins = frame.answers->asked.content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
     if (!error_posted_.exchange (true))
       post_error (element_, asked.error (),
                   joined ("The integral ", bins ? "histogram" : "image", " of frame ", frame.number,

@@ -9,10 +9,10 @@
 #include <string>
 
 #include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/region_answers.hpp>
 #include <gst/integralhist/thread.hpp>
 
 #include "messages.hpp"
-#include "region_answers.hpp"
 
 namespace integralhist {
 

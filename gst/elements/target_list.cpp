@@ -429,14 +429,16 @@ void TargetList::end (const TargetFrame &frame)
   });
 }
 
-std::vector<Track> TargetList::tracks (const TargetFrame &frame) const
+std::vector<AnalyticsTrack> TargetList::tracks (const TargetFrame &frame) const
 {
-  std::vector<Track> tracks;
+  std::vector<AnalyticsTrack> tracks;
   for (const auto &followed : followed_)
-    tracks.push_back ({ followed->id, followed->parent,
-                        frame.clip (frame.in_frame (followed->box ())), followed->confidence (),
-                        followed->is_lost (), followed->first_seen, followed->last_seen,
-                        followed->kind, followed->sure, followed->mtd });
+    tracks.push_back (
+        { { followed->id, followed->parent, frame.clip (frame.in_frame (followed->box ())),
+            followed->confidence (), followed->is_lost (), followed->kind, followed->sure },
+          followed->first_seen,
+          followed->last_seen,
+          followed->mtd });
   return tracks;
 }
 

@@ -57,7 +57,7 @@ public:
   void end (const TargetFrame &frame);
 
   /// Returns all targets, lost ones too, in pixels of the frame.
-  std::vector<Track> tracks (const TargetFrame &frame) const;
+  std::vector<AnalyticsTrack> tracks (const TargetFrame &frame) const;
 
   /// Drops all targets; the next configure starts those of its text.
   void clear ();

@@ -2,6 +2,8 @@
 #include "tensor_metas.hpp"
 
 #include <algorithm>
+#include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,32 +54,47 @@ using namespace integralhist;
 
 namespace {
 
+/// The answers as a tensor's elements: of the sums' own type, or narrower.
 struct AnswerMemory {
   GstMemory memory;
   std::shared_ptr<RegionAnswers> answers;
-};
+  std::once_flag made;  // guards the two below
+  std::vector<guint32> counts;
+  std::vector<double> weights;
 
-/// Returns the elements of the tensor, and how many bytes they are.
-std::pair<gconstpointer, gsize> values_of (const RegionAnswers &answers)
-{
-  const gsize n = answers.planes * answers.regions.size ();
-  switch (answers.content) {
-    case GST_INTEGRAL_HISTOGRAM_CONTENT_BINS: return { answers.counts ().data (), 4 * n };
-    case GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS: return { answers.weights ().data (), 8 * n };
-    case GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS: break;
+  gsize element_size () const
+  {
+    return answers->asked.content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS ? 4 : 8;
   }
-  return { answers.sums ().data (), 8 * n };
-}
+
+  gconstpointer elements (std::span<const guint64> values)
+  {
+    const RegionQuestion &asked = answers->asked;
+    switch (asked.content) {
+      case GST_INTEGRAL_HISTOGRAM_CONTENT_BINS:
+        std::call_once (made, [&] { counts.assign (values.begin (), values.end ()); });
+        return counts.data ();
+      case GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS:
+        std::call_once (made, [&] {  // exact
+          for (const guint64 value : values)
+            weights.push_back (double (value) / asked.weight_unit);
+        });
+        return weights.data ();
+      case GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS: break;
+    }
+    return values.data ();
+  }
+};
 
 gpointer answer_memory_map (GstMemory *memory, gsize, GstMapFlags)
 {
-  RegionAnswers &answers = *reinterpret_cast<AnswerMemory *> (memory)->answers;
-  if (const auto asked = answers.ask (); !asked) {
+  auto &mapped = *reinterpret_cast<AnswerMemory *> (memory);
+  if (const auto values = mapped.answers->ask ())
+    return const_cast<gpointer> (mapped.elements (*values));
+  else
     GST_WARNING ("the tensor of a frame's regions cannot be read: %s",
-                 asked.error ().message.c_str ());
-    return nullptr;
-  }
-  return const_cast<gpointer> (values_of (answers).first);
+                 values.error ().message.c_str ());
+  return nullptr;
 }
 
 void answer_memory_unmap (GstMemory *) {}
@@ -126,8 +143,8 @@ GstBuffer *promised_values (const std::shared_ptr<RegionAnswers> &answers)
     return made;
   }();
   constexpr auto kFlags = GstMemoryFlags (GST_MEMORY_FLAG_READONLY | GST_MEMORY_FLAG_NO_SHARE);
-  auto *const memory = new AnswerMemory{ {}, answers };
-  const gsize bytes = values_of (*answers).second;
+  auto *const memory = new AnswerMemory{ {}, answers, {}, {}, {} };
+  const gsize bytes = answers->asked.n_values () * memory->element_size ();
   gst_memory_init (&memory->memory, kFlags, allocator, nullptr, bytes, 0, 0, bytes);
   GstBuffer *buffer = gst_buffer_new ();
   gst_buffer_append_memory (buffer, &memory->memory);
@@ -163,23 +180,24 @@ void add_meta (GstBuffer *buffer, const std::vector<GstTensor *> &tensors)
 
 void attach_region_tensors (GstBuffer *buffer, const std::shared_ptr<RegionAnswers> &answers)
 {
-  const gsize n = answers->regions.size ();
-  const std::vector<gsize> dims = { n, answers->planes };
+  const RegionQuestion &asked = answers->asked;
+  const gsize n = asked.regions.size ();
+  const std::vector<gsize> dims = { n, asked.planes };
   GstBuffer *const values = promised_values (answers);
   std::vector<gint32> sides;
-  for (const GstVideoRectangle &r : answers->regions)
+  for (const GstVideoRectangle &r : asked.regions)
     for (const gint side : { r.x, r.y, r.w, r.h })
       sides.push_back (side);
   GstBuffer *const boxes = gst_buffer_new_memdup (sides.data (), 4 * sides.size ());
-  if (answers->content == GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS) {
+  if (asked.content == GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS) {
     add_meta (buffer, { tensor_in_rows ("integral-image-regions-v1-out-sums",
                                         GST_TENSOR_DATA_TYPE_UINT64, values, dims),
                         tensor_in_rows ("integral-image-regions-v1-out-boxes",
                                         GST_TENSOR_DATA_TYPE_INT32, boxes, { n, 4 }) });
     return;
   }
-  const bool are_counts = answers->content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
-  const std::string parts = text_of (answers->counted.quantization);
+  const bool are_counts = asked.content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
+  const std::string parts = text_of (asked.counted.quantization);
   add_meta (buffer, { are_counts ? tensor_in_rows ("integral-histogram-regions-v1-out-counts",
                                                    GST_TENSOR_DATA_TYPE_UINT32, values, dims)
                                  : tensor_in_rows ("integral-histogram-regions-v1-out-weights",
@@ -187,7 +205,7 @@ void attach_region_tensors (GstBuffer *buffer, const std::shared_ptr<RegionAnswe
                       tensor_in_rows ("integral-histogram-regions-v1-out-boxes",
                                       GST_TENSOR_DATA_TYPE_INT32, boxes, { n, 4 }),
                       text_tensor ("integral-histogram-regions-v1-out-feature",
-                                   joined (inthist::info_of (answers->counted.feature).nick,
+                                   joined (inthist::info_of (asked.counted.feature).nick,
                                            parts.empty () ? "" : " ", parts)) });
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -27,8 +26,6 @@ Wide floor_divided (Wide a, Wide positive)
   return a / positive - (a % positive < 0 ? 1 : 0);
 }
 
-constexpr int kMostPixels = 1 << 28;  // in a row; products of two stay far below 2^62
-
 struct Range {
   std::int64_t from, to;
 };
@@ -50,8 +47,7 @@ GstVideoRectangle rectangle (const Range &columns, const Range &rows)
   if (columns.to <= columns.from || rows.to <= rows.from)
     return {};
   const auto whole = [] (std::int64_t at) {
-    constexpr std::int64_t kMost = std::numeric_limits<gint>::max () / 2;
-    return gint (std::clamp (at, -kMost, kMost));
+    return gint (std::clamp<std::int64_t> (at, -kMostPixels, kMostPixels));
   };
   return { whole (columns.from), whole (rows.from), whole (columns.to) - whole (columns.from),
            whole (rows.to) - whole (rows.from) };

@@ -12,6 +12,10 @@
 
 namespace integralhist {
 
+/// The most pixels in a row or a column; products of two stay far below 2^62. Places of any frame
+/// are within as many on either side.
+constexpr int kMostPixels = 1 << 28;
+
 /// A coordinate of one frame as one of another: (scale * at + offset) / divisor.
 struct AxisMap {
   std::int64_t scale = 1, offset = 0, divisor = 1;  // divisor > 0, scale != 0

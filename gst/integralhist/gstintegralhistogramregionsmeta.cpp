@@ -1,206 +1,159 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstintegralhistogramregionsmeta.h"
 
-#include <array>
 #include <memory>
-#include <mutex>
 
-#include <kernels/region.hpp>
-
-#include "c_api.hpp"
-#include "histogram.hpp"
-#include "log.hpp"
-#include "meta_bytes.hpp"
-#include "placed.hpp"
+#include "placed_meta.hpp"
+#include "region_answers.hpp"
 
 using namespace integralhist;
 
 namespace {
 
-constexpr guint8 kVersion = 1;
-constexpr guint kMostBins = 256;
+constexpr int kMostBins = 256;
 
-struct Unref {
-  void operator() (GstIntegralHistogram *h) const { gst_integral_histogram_unref (h); }
-};
-
-/// What was asked of a frame, and the answer. Shared by the metas of a buffer's copies.
-struct Answers {
-  GstIntegralHistogramContent content;
-  GstIntegralHistogramFeature feature;
-  std::array<guint, 3> quantization;
-  guint weight_unit, bins;
-  int width, height;  // of the frame that was computed
-  std::vector<GstVideoRectangle> regions;
-  std::vector<guint64> pixels;  // of each region
-
-  std::mutex mutex;                                        // guards the rest
-  std::unique_ptr<GstIntegralHistogram, Unref> histogram;  // until it was asked
-  std::vector<guint64> values;                             // of each region, one after another
-
-  /// Asks for the values, once.
-  Expected<const guint64 *> ask ()
-  {
-    const std::lock_guard lock (mutex);
-    if (!histogram)
-      return values.data ();
-    values.resize (regions.size () * bins);
-    GError *problem = nullptr;
-    if (!gst_integral_histogram_regions_sums (histogram.get (), regions.data (),
-                                              guint (regions.size ()), values.data (), &problem))
-      return take_gerror (problem);
-    histogram.reset ();
-    return values.data ();
+/// Returns whether bins can be of a feature's parts, as many as a joint feature has.
+bool are_parts (const inthist::Quantization &parts, inthist::Feature feature, int bins)
+{
+  const inthist::FeatureInfo &info = inthist::info_of (feature);
+  int product = 1;
+  for (std::size_t i = 0; i < parts.size (); i++) {
+    if ((parts[i] > 0) != (info.quantization[i] > 0))
+      return false;
+    product *= std::max (int (parts[i]), 1);
   }
-};
+  return !info.is_joint () || product == bins;
+}
 
+/// What was asked of a frame, and the answer, which the metas of a buffer's copies share.
+/// docs/pipelines.md has their bytes.
 struct Regions {
-  std::shared_ptr<Answers> answers;
-  Placed placed;
+  static constexpr char kName[] = "GstIntegralHistogramRegionsMeta",
+                        kWhat[] = "regions of an integral histogram";
+  static constexpr auto get_api = gst_integral_histogram_regions_meta_api_get_type;
+  static constexpr auto get_info = gst_integral_histogram_regions_meta_get_info;
 
-  GstVideoRectangle in_frame (std::size_t i) const
+  std::shared_ptr<RegionAnswers> answers;
+  int width, height;
+
+  Regions () : Regions (std::make_shared<RegionAnswers> (RegionQuestion{}, std::vector<guint64>{}))
   {
-    return placed.geometry_of (answers->width, answers->height).in_frame (answers->regions[i]);
   }
-};
-
-GstIntegralHistogramRegionsMeta *cast (GstMeta *meta)
-{
-  return reinterpret_cast<GstIntegralHistogramRegionsMeta *> (meta);
-}
-
-Regions &regions_of (const GstIntegralHistogramRegionsMeta *meta)
-{
-  return *static_cast<Regions *> (meta->priv);
-}
-
-GstIntegralHistogramRegionsMeta *add (GstBuffer *buffer, Regions regions)
-{
-  auto *const meta =
-      cast (gst_buffer_add_meta (buffer, gst_integral_histogram_regions_meta_get_info (), nullptr));
-  meta->priv = new Regions (std::move (regions));
-  return meta;
-}
-
-gboolean init (GstMeta *meta, gpointer, GstBuffer *)
-{
-  cast (meta)->priv = nullptr;
-  return TRUE;
-}
-
-void free (GstMeta *meta, GstBuffer *)
-{
-  delete static_cast<Regions *> (std::exchange (cast (meta)->priv, nullptr));
-}
-
-gboolean transform (GstBuffer *target, GstMeta *meta, GstBuffer *, GQuark type, gpointer data)
-{
-  const Regions &regions = regions_of (cast (meta));
-  const auto placed =
-      transformed (regions.placed, regions.answers->width, regions.answers->height, type, data);
-  if (!placed)
-    return FALSE;
-  add (target, { regions.answers, *placed });
-  return TRUE;
-}
-
-tl::unexpected<Error> bad_bytes (const char *why)
-{
-  return error (Error::Kind::bad_question,
-                "these bytes are no regions of an integral histogram: ", why);
-}
-
-/// The bytes of the meta: see docs/pipelines.md.
-struct Portable {
-  static Expected<Bytes> bytes_of (const GstMeta *meta)
+  explicit Regions (std::shared_ptr<RegionAnswers> of)
+      : answers (std::move (of)), width (answers->asked.width), height (answers->asked.height)
   {
-    const Regions &regions =
-        regions_of (reinterpret_cast<const GstIntegralHistogramRegionsMeta *> (meta));
-    Answers &answers = *regions.answers;
-    const guint64 *const values = TRY (answers.ask ());
-    ByteWriter writer;
-    writer.add (kVersion);
-    writer.add (guint8 (answers.content));
-    writer.add (guint16 (answers.bins));
-    writer.add (guint32 (answers.feature));
-    writer.add (guint32 (answers.weight_unit));
-    for (const guint part : answers.quantization)
-      writer.add (guint16 (part));
-    writer.add (guint32 (regions.placed.width));
-    writer.add (guint32 (regions.placed.height));
-    writer.add (guint32 (answers.regions.size ()));
-    for (std::size_t i = 0; i < answers.regions.size (); i++) {
-      const GstVideoRectangle r = regions.in_frame (i);
+  }
+
+  Expected<> write (ByteWriter &writer, const Placed &placed) const
+  {
+    const RegionQuestion &asked = answers->asked;
+    const auto values = TRY (answers->ask ());
+    const FrameGeometry geometry = placed.geometry_of (width, height);
+    writer.add (guint8 (asked.content));
+    writer.add (guint16 (asked.planes));
+    writer.add (guint32 (asked.counted.feature));
+    writer.add (guint32 (asked.weight_unit));
+    for (const guint16 part : asked.counted.quantization)
+      writer.add (part);
+    writer.add (guint32 (placed.width));
+    writer.add (guint32 (placed.height));
+    writer.add (guint32 (asked.regions.size ()));
+    for (std::size_t i = 0; i < asked.regions.size (); i++) {
+      const GstVideoRectangle r = geometry.in_frame (asked.regions[i]);
       for (const gint number : { r.x, r.y, r.w, r.h })
         writer.add (number);
-      writer.add (answers.pixels[i]);
+      writer.add (asked.pixels[i]);
     }
-    for (std::size_t i = 0; i < answers.regions.size () * answers.bins; i++)
-      if (answers.content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS)
-        writer.add (guint32 (values[i]));
+    for (const guint64 value : values)
+      if (asked.content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS)
+        writer.add (guint32 (value));
       else
-        writer.add (values[i]);
-    return writer.take ();
+        writer.add (value);
+    return {};
   }
 
-  static Expected<GstMeta *> add (GstBuffer *buffer, std::span<const guint8> bytes)
+  static inthist::Expected<Regions, const char *> read (ByteReader &reader)
   {
-    ByteReader reader (bytes);
-    if (const auto version = reader.take<guint8> (); version != kVersion)
-      return bad_bytes (version > kVersion ? "they are of a later version" : "no known version");
-    auto answers = std::make_shared<Answers> ();
+    RegionQuestion asked;
     const guint content = reader.take<guint8> ();
-    answers->bins = reader.take<guint16> ();
+    asked.planes = reader.take<guint16> ();
     const guint32 feature = reader.take<guint32> ();
-    answers->weight_unit = reader.take<guint32> ();
-    for (guint &part : answers->quantization)
+    asked.weight_unit = reader.take<guint32> ();
+    std::array<guint16, 3> parts;
+    for (guint16 &part : parts)
       part = reader.take<guint16> ();
-    const guint32 width = reader.take<guint32> (), height = reader.take<guint32> ();
-    const guint32 n = reader.take<guint32> ();
+    const guint32 width = reader.take<guint32> (), height = reader.take<guint32> (),
+                  n = reader.take<guint32> ();
     if (content > GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS
-        || feature >= std::size (inthist::kFeatures) || answers->bins < 1
-        || answers->bins > kMostBins || width < 1 || width > guint32 (kMostPixels) || height < 1
-        || height > guint32 (kMostPixels))
-      return bad_bytes ("a number is out of its range");
-    answers->content = GstIntegralHistogramContent (content);
-    answers->feature = GstIntegralHistogramFeature (feature);
-    answers->width = int (width);
-    answers->height = int (height);
-    const bool is_counts = answers->content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
+        || feature >= std::size (inthist::kFeatures) || asked.planes < 1
+        || asked.planes > guint (kMostBins) || asked.weight_unit < 1 || !is_size (width, height)
+        || std::ranges::any_of (parts, [] (guint16 part) { return part >= kMostBins; }))
+      return BadBytes ("a number is out of its range");
+    asked.content = GstIntegralHistogramContent (content);
+    asked.counted.feature = inthist::Feature (feature);
+    std::ranges::transform (parts, asked.counted.quantization.begin (),
+                            [] (guint16 part) { return std::uint8_t (part); });
+    if (asked.content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS
+        && !are_parts (asked.counted.quantization, asked.counted.feature, int (asked.planes)))
+      return BadBytes ("there are not as many bins as the feature's parts make");
+    asked.width = int (width);
+    asked.height = int (height);
+    const bool are_counts = asked.content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
     const guint64 of_region = 4 * sizeof (gint32) + sizeof (guint64)
-                              + answers->bins * (is_counts ? sizeof (guint32) : sizeof (guint64));
-    if (reader.is_short () || n * of_region != reader.left ())
-      return bad_bytes ("they are cut off, or too many");
+                              + asked.planes * (are_counts ? sizeof (guint32) : sizeof (guint64));
+    if (n * of_region != reader.left ())
+      return BadBytes ("they are cut off, or too many");
     for (guint32 i = 0; i < n; i++) {
       GstVideoRectangle r;
       for (gint *const number : { &r.x, &r.y, &r.w, &r.h })
         *number = reader.take<gint32> ();
       if (!is_place (r))
-        return bad_bytes ("a rectangle is out of its range");
-      answers->regions.push_back (r);
-      answers->pixels.push_back (reader.take<guint64> ());
+        return BadBytes ("a rectangle is out of its range");
+      asked.regions.push_back (r);
+      asked.pixels.push_back (reader.take<guint64> ());
     }
-    for (guint64 i = 0; i < guint64 (n) * answers->bins; i++)
-      answers->values.push_back (is_counts ? reader.take<guint32> () : reader.take<guint64> ());
-    return &::add (buffer, { std::move (answers), { width, height, std::nullopt } })->meta;
+    std::vector<guint64> values (asked.n_values ());
+    for (guint64 &value : values)
+      value = are_counts ? reader.take<guint32> () : reader.take<guint64> ();
+    return Regions (std::make_shared<RegionAnswers> (std::move (asked), std::move (values)));
   }
 };
 
+using RegionsMeta = PlacedMeta<GstIntegralHistogramRegionsMeta, Regions>;
+
+const RegionQuestion &asked_of (const GstIntegralHistogramRegionsMeta *meta)
+{
+  return RegionsMeta::of (meta).content.answers->asked;
+}
+
+Expected<guint64 *> values_of (RegionAnswers &answers, guint index)
+{
+  const RegionQuestion &asked = answers.asked;
+  if (index >= asked.regions.size ())
+    return error (Error::Kind::bad_question, "there is no region ", index, ": there are ",
+                  asked.regions.size ());
+  const auto values = TRY (answers.ask ());
+  guint64 *const copy = TRY (answers_for<guint64> (asked.planes));
+  std::ranges::copy (values.subspan (gsize (index) * asked.planes, asked.planes), copy);
+  return copy;
+}
+
 }  // namespace
+
+void integralhist::add_regions_meta (GstBuffer *buffer, std::shared_ptr<RegionAnswers> answers)
+{
+  RegionsMeta::add (buffer, Regions (std::move (answers)));
+}
 
 GType gst_integral_histogram_regions_meta_api_get_type (void)
 {
-  static const gchar *tags[] = { GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
-                                 GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr };
-  static const GType type = gst_meta_api_type_register ("GstIntegralHistogramRegionsMetaAPI", tags);
+  static const GType type = RegionsMeta::register_api ();
   return type;
 }
 
 const GstMetaInfo *gst_integral_histogram_regions_meta_get_info (void)
 {
-  static const GstMetaInfo *const info = register_portable<Portable> (
-      { GST_INTEGRAL_HISTOGRAM_REGIONS_META_API_TYPE, "GstIntegralHistogramRegionsMeta",
-        sizeof (GstIntegralHistogramRegionsMeta), init, free, transform });
+  static const GstMetaInfo *const info = RegionsMeta::register_meta ();
   return info;
 }
 
@@ -211,69 +164,56 @@ gst_buffer_add_integral_histogram_regions_meta (GstBuffer *buffer, GstIntegralHi
   g_return_val_if_fail (GST_IS_BUFFER (buffer) && histogram, nullptr);
   g_return_val_if_fail (gst_buffer_is_writable (buffer), nullptr);
   g_return_val_if_fail (coordinates && n_coordinates % 4 == 0, nullptr);
-  auto answers = std::make_shared<Answers> ();
-  answers->content = gst_integral_histogram_get_content (histogram);
-  answers->feature = gst_integral_histogram_get_feature (histogram);
-  gst_integral_histogram_get_quantization (histogram, answers->quantization.data ());
-  answers->weight_unit = gst_integral_histogram_get_weight_unit (histogram);
-  answers->bins = gst_integral_histogram_get_bins (histogram);
-  answers->width = int (gst_integral_histogram_get_width (histogram));
-  answers->height = int (gst_integral_histogram_get_height (histogram));
-  for (gsize i = 0; i < n_coordinates; i += 4) {
-    const gint *const c = coordinates + i;
-    const inthist::Region part = inthist::clip ({ c[0], c[1], c[2], c[3] },
-                                                inthist::Shape{ answers->width, answers->height });
-    answers->regions.push_back ({ part.x, part.y, part.width, part.height });
-    answers->pixels.push_back (guint64 (part.width) * guint64 (part.height));
-  }
-  answers->histogram.reset (gst_integral_histogram_ref (histogram));
-  const Placed placed = { guint (answers->width), guint (answers->height), std::nullopt };
-  return add (buffer, { std::move (answers), placed });
+  std::vector<GstVideoRectangle> regions;
+  for (gsize i = 0; i < n_coordinates; i += 4)
+    regions.push_back (
+        { coordinates[i], coordinates[i + 1], coordinates[i + 2], coordinates[i + 3] });
+  return RegionsMeta::add (buffer, Regions (std::make_shared<RegionAnswers> (histogram, regions)));
 }
 
 GstIntegralHistogramRegionsMeta *gst_buffer_get_integral_histogram_regions_meta (GstBuffer *buffer)
 {
   g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
-  return cast (gst_buffer_get_meta (buffer, GST_INTEGRAL_HISTOGRAM_REGIONS_META_API_TYPE));
+  return RegionsMeta::get (buffer);
 }
 
 guint gst_integral_histogram_regions_meta_get_n_regions (GstIntegralHistogramRegionsMeta *meta)
 {
   g_return_val_if_fail (meta, 0);
-  return guint (regions_of (meta).answers->regions.size ());
+  return guint (asked_of (meta).regions.size ());
 }
 
 GstIntegralHistogramContent
 gst_integral_histogram_regions_meta_get_content (GstIntegralHistogramRegionsMeta *meta)
 {
   g_return_val_if_fail (meta, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
-  return regions_of (meta).answers->content;
+  return asked_of (meta).content;
 }
 
 GstIntegralHistogramFeature
 gst_integral_histogram_regions_meta_get_feature (GstIntegralHistogramRegionsMeta *meta)
 {
   g_return_val_if_fail (meta, GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA);
-  return regions_of (meta).answers->feature;
+  return GstIntegralHistogramFeature (asked_of (meta).counted.feature);
 }
 
 void gst_integral_histogram_regions_meta_get_quantization (GstIntegralHistogramRegionsMeta *meta,
                                                            guint parts[3])
 {
   g_return_if_fail (meta && parts);
-  std::ranges::copy (regions_of (meta).answers->quantization, parts);
+  std::ranges::copy (asked_of (meta).counted.quantization, parts);
 }
 
 guint gst_integral_histogram_regions_meta_get_weight_unit (GstIntegralHistogramRegionsMeta *meta)
 {
   g_return_val_if_fail (meta, 0);
-  return regions_of (meta).answers->weight_unit;
+  return asked_of (meta).weight_unit;
 }
 
 guint gst_integral_histogram_regions_meta_get_bins (GstIntegralHistogramRegionsMeta *meta)
 {
   g_return_val_if_fail (meta, 0);
-  return regions_of (meta).answers->bins;
+  return asked_of (meta).planes;
 }
 
 gboolean gst_integral_histogram_regions_meta_get_region (GstIntegralHistogramRegionsMeta *meta,
@@ -281,10 +221,10 @@ gboolean gst_integral_histogram_regions_meta_get_region (GstIntegralHistogramReg
                                                          gint *height)
 {
   g_return_val_if_fail (meta, FALSE);
-  const Regions &regions = regions_of (meta);
-  if (index >= regions.answers->regions.size ())
+  const auto &regions = asked_of (meta).regions;
+  if (index >= regions.size ())
     return FALSE;
-  const GstVideoRectangle r = regions.in_frame (index);
+  const GstVideoRectangle r = RegionsMeta::of (meta).in_frame (regions[index]);
   const auto set = [] (gint *target, gint value) {
     if (target)
       *target = value;
@@ -300,19 +240,8 @@ guint64 gst_integral_histogram_regions_meta_get_pixels (GstIntegralHistogramRegi
                                                         guint index)
 {
   g_return_val_if_fail (meta, 0);
-  const auto &pixels = regions_of (meta).answers->pixels;
+  const auto &pixels = asked_of (meta).pixels;
   return index < pixels.size () ? pixels[index] : 0;
-}
-
-static Expected<guint64 *> values_of (Answers &answers, guint index)
-{
-  if (index >= answers.regions.size ())
-    return error (Error::Kind::bad_question, "there is no region ", index, ": there are ",
-                  answers.regions.size ());
-  const guint64 *const values = TRY (answers.ask ());
-  guint64 *const copy = TRY (answers_for<guint64> (answers.bins));
-  std::copy_n (values + gsize (index) * answers.bins, answers.bins, copy);
-  return copy;
 }
 
 guint64 *gst_integral_histogram_regions_meta_get_values (GstIntegralHistogramRegionsMeta *meta,
@@ -320,11 +249,10 @@ guint64 *gst_integral_histogram_regions_meta_get_values (GstIntegralHistogramReg
                                                          GError **error)
 {
   g_return_val_if_fail (meta, nullptr);
-  Answers &answers = *regions_of (meta).answers;
-  guint64 *const values =
-      to_c (values_of (answers, index), static_cast<guint64 *> (nullptr), error);
+  guint64 *const values = to_c (values_of (*RegionsMeta::of (meta).content.answers, index),
+                                static_cast<guint64 *> (nullptr), error);
   if (n_values)
-    *n_values = values ? answers.bins : 0;
+    *n_values = values ? asked_of (meta).planes : 0;
   return values;
 }
 
@@ -332,11 +260,7 @@ GBytes *gst_integral_histogram_regions_meta_to_bytes (GstIntegralHistogramRegion
                                                       GError **error)
 {
   g_return_val_if_fail (meta, nullptr);
-  const auto bytes = Portable::bytes_of (&meta->meta);
-  if (bytes)
-    return to_gbytes (*bytes);
-  set_gerror (error, bytes.error ());
-  return nullptr;
+  return RegionsMeta::to_bytes (meta, error);
 }
 
 GstIntegralHistogramRegionsMeta *
@@ -345,6 +269,5 @@ gst_buffer_add_integral_histogram_regions_meta_from_bytes (GstBuffer *buffer, GB
 {
   g_return_val_if_fail (GST_IS_BUFFER (buffer) && bytes, nullptr);
   g_return_val_if_fail (gst_buffer_is_writable (buffer), nullptr);
-  return cast (
-      to_c (Portable::add (buffer, span_of (bytes)), static_cast<GstMeta *> (nullptr), error));
+  return RegionsMeta::add_from_bytes (buffer, bytes, error);
 }

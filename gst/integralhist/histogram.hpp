@@ -3,6 +3,9 @@
 // The payload of the C API, a reference to a tensor.
 #pragma once
 
+#include <memory>
+
+#include "gstintegralhistogram.h"
 #include "tensor.hpp"
 
 namespace integralhist {
@@ -31,5 +34,10 @@ namespace integralhist {
 
 GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor, const Counted &counted = {});
 Tensor &tensor_of (GstIntegralHistogram *histogram);
+
+struct HistogramUnref {
+  void operator() (GstIntegralHistogram *h) const { gst_integral_histogram_unref (h); }
+};
+using HistogramRef = std::unique_ptr<GstIntegralHistogram, HistogramUnref>;
 
 }  // namespace integralhist

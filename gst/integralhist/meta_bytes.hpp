@@ -15,7 +15,7 @@
 
 #include <gst/gst.h>
 
-#include "error.hpp"
+#include "frame_geometry.hpp"
 
 namespace integralhist {
 
@@ -86,51 +86,6 @@ private:
   bool is_short_ = false;
 };
 
-/// The functions of a meta that goes across processes.
-struct PortableMeta {
-  GType api;
-  const char *name;
-  gsize size;
-  GstMetaInitFunction init;
-  GstMetaFreeFunction free;
-  GstMetaTransformFunction transform;
-};
-
-/// Registers a meta, from GStreamer 1.24 on with the functions that make bytes of it.
-/// `Portable::bytes_of (const GstMeta *)` gives Expected<Bytes>, and `Portable::add (GstBuffer *,
-/// std::span<const guint8>)` gives Expected<GstMeta *>.
-template <class Portable>
-const GstMetaInfo *register_portable (const PortableMeta &meta)
-{
-#if GST_CHECK_VERSION(1, 24, 0)
-  auto *const info = const_cast<GstMetaInfo *> (
-      static_cast<const GstMetaInfo *> (gst_meta_info_new (meta.api, meta.name, meta.size)));
-  info->init_func = meta.init;
-  info->free_func = meta.free;
-  info->transform_func = meta.transform;
-  info->serialize_func = [] (const GstMeta *one, GstByteArrayInterface *data,
-                             guint8 *version) -> gboolean {
-    const auto bytes = Portable::bytes_of (one);
-    if (!bytes) {
-      GST_WARNING ("a meta is left out of what is sent: %s", bytes.error ().message.c_str ());
-      return FALSE;
-    }
-    *version = bytes->front ();
-    return gst_byte_array_interface_append_data (data, bytes->data (), bytes->size ());
-  };
-  info->deserialize_func = [] (const GstMetaInfo *, GstBuffer *buffer, const guint8 *data,
-                               gsize size, guint8) -> GstMeta * {
-    const auto added = Portable::add (buffer, { data, size });
-    if (!added)
-      GST_WARNING ("a meta that was received is left out: %s", added.error ().message.c_str ());
-    return added ? *added : nullptr;
-  };
-  return gst_meta_info_register (info);
-#else
-  return gst_meta_register (meta.api, meta.name, meta.size, meta.init, meta.free, meta.transform);
-#endif
-}
-
 /// Returns them as a GBytes.
 inline GBytes *to_gbytes (const Bytes &bytes)
 {
@@ -145,11 +100,17 @@ inline std::span<const guint8> span_of (GBytes *bytes)
 }
 
 /// Frames and places of any meta are within these bounds.
-constexpr gint kMostPixels = 1 << 28;
+inline bool is_size (guint64 width, guint64 height)
+{
+  return width >= 1 && width <= kMostPixels && height >= 1 && height <= kMostPixels;
+}
+
 inline bool is_place (const GstVideoRectangle &r)
 {
-  const auto fits = [] (gint at) { return at >= -kMostPixels && at <= kMostPixels; };
-  return fits (r.x) && fits (r.y) && r.w >= 0 && fits (r.w) && r.h >= 0 && fits (r.h);
+  const auto fits = [] (gint at, gint length) {
+    return at >= -kMostPixels && length >= 0 && gint64 (at) + length <= kMostPixels;
+  };
+  return fits (r.x, r.w) && fits (r.y, r.h);
 }
 
 }  // namespace integralhist

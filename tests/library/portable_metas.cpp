@@ -333,6 +333,54 @@ GST_START_TEST (scaled)
 }
 GST_END_TEST;
 
+/// A track outside of its frame, as behind a crop, has no region of interest; one that hangs out
+/// has.
+GST_START_TEST (outside)
+{
+  g_autoptr (GstBuffer) buffer = gst_buffer_new ();
+  auto *const meta = gst_buffer_add_integral_histogram_tracks_meta (buffer, 100, 80);
+  guint id = 0;
+  for (const gint x : { -31, -30, -29, 0, 99, 100, G_MAXINT / 16 }) {
+    GstStructure *const one = track (id++, x, FALSE, nullptr);
+    fail_unless (gst_integral_histogram_tracks_meta_add_track (meta, one));
+    gst_structure_free (one);
+  }
+  g_autoptr (GBytes) bytes = gst_integral_histogram_tracks_meta_to_bytes (meta, nullptr);
+  g_autoptr (GstBuffer) other = gst_buffer_new ();
+  auto *const back =
+      gst_buffer_add_integral_histogram_tracks_meta_from_bytes (other, bytes, nullptr);
+  fail_unless (back && described (back) == described (meta));
+  std::vector<gint> ids;
+  gpointer state = nullptr;
+  while (GstMeta *roi = gst_buffer_iterate_meta_filtered (
+             other, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))
+    ids.push_back (reinterpret_cast<GstVideoRegionOfInterestMeta *> (roi)->id);
+  const std::vector<gint> wanted = { 2, 3, 4 };
+  fail_unless (ids == wanted);
+}
+GST_END_TEST;
+
+/// Metas that an application adds by what GStreamer knows of them have nothing in them.
+GST_START_TEST (empty)
+{
+  g_autoptr (GstBuffer) buffer = gst_buffer_new ();
+  for (const GstMetaInfo *info : { gst_integral_histogram_regions_meta_get_info (),
+                                   gst_integral_histogram_tracks_meta_get_info () })
+    fail_unless (gst_buffer_add_meta (buffer, info, nullptr) != nullptr);
+  g_autoptr (GstBuffer) copy = gst_buffer_copy (buffer);
+  auto *const regions = gst_buffer_get_integral_histogram_regions_meta (copy);
+  auto *const tracks = gst_buffer_get_integral_histogram_tracks_meta (copy);
+  fail_unless (regions && tracks);
+  fail_unless_equals_int (gst_integral_histogram_regions_meta_get_n_regions (regions), 0);
+  fail_unless_equals_int (gst_integral_histogram_tracks_meta_get_n_tracks (tracks), 0);
+  g_autoptr (GBytes) bytes = bytes_of (regions);
+  g_autoptr (GstBuffer) other = gst_buffer_new ();
+  auto *const back =
+      gst_buffer_add_integral_histogram_regions_meta_from_bytes (other, bytes, nullptr);
+  fail_unless (back && described (back) == described (regions));
+}
+GST_END_TEST;
+
 namespace {
 
 struct Taken {
@@ -428,6 +476,38 @@ GST_START_TEST (hostile)
 }
 GST_END_TEST;
 
+/// Numbers that do not fit each other are refused, though each is within its range.
+GST_START_TEST (contradictions)
+{
+  const struct {
+    const char *element;
+    std::size_t at;  // in the bytes; see format
+    guint8 value;
+  } kCases[] = {
+    { "cudaintegralhist feature=gradient bins=9 weight=gradient", 8, 0 },   // the unit: 0 for 16
+    { "cudaintegralhist feature=hue-saturation quantization=4,2", 12, 5 },  // 5 x 2 parts
+    { "cudaintegralhist feature=hue-saturation quantization=4,2", 14, 0 },  // 4 parts and none
+    { "cudaintegralhist feature=hue-saturation quantization=4,2", 16, 1 },  // a third part
+    { "cudaintegralhist bins=8", 12, 8 },                                   // luma has no parts
+  };
+  for (const auto &[element, at, value] : kCases) {
+    Alone alone (std::string (element) + " backend=cpu tuning-time=0 " + kText,
+                 caps_of ("I420", kWidth, kHeight));
+    GstVideoInfo info;
+    gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, kWidth, kHeight);
+    g_autoptr (GstBuffer) buffer = alone.pass (noise (info, 4));
+    g_autoptr (GBytes) bytes = bytes_of (gst_buffer_get_integral_histogram_regions_meta (buffer));
+    auto changed = vector_of (bytes);
+    fail_unless (try_bytes (changed).regions);
+    fail_unless (changed[at] != value, "%s: %u", element, value);
+    changed[at] = value;
+    if (at == 8)  // all of it
+      std::fill_n (changed.begin () + 8, 4, value);
+    fail_unless (!try_bytes (changed).regions, "%s: %u at %zu", element, value, at);
+  }
+}
+GST_END_TEST;
+
 /// Through GStreamer's own bytes, as unixfdsink writes them.
 GST_START_TEST (by_gstreamer)
 {
@@ -474,7 +554,10 @@ static Suite *portable_metas_suite ()
   tcase_add_test (tests, tracks);
   tcase_add_test (tests, of_the_tracker);
   tcase_add_test (tests, scaled);
+  tcase_add_test (tests, outside);
+  tcase_add_test (tests, empty);
   tcase_add_test (tests, hostile);
+  tcase_add_test (tests, contradictions);
   tcase_add_test (tests, by_gstreamer);
   return suite;
 }
