@@ -193,20 +193,20 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::follow (GstBuffer *buffer, in
     GstCudaContext *const primary = TRY (shared_context (device_of (context_)));
     const bool is_other =
         gst_cuda_context_get_handle (primary) != gst_cuda_context_get_handle (context_);
-    gst_object_unref (std::exchange (context_, primary));
-    is_neighbours_ = false;
-    if (!is_other)
-      return nullptr;
-    return wrapped (context_);
+    auto other = is_other ? wrapped (primary) : std::shared_ptr<CudaContext> ();
+    gst_object_unref (other ? std::exchange (context_, primary) : primary);
+    is_neighbours_ = is_neighbours_ && !other;
+    return other;
   }
   if (!memory || memory->context == context_
       || (device_id >= 0 && device_of (memory->context) != device_id))
     return nullptr;
+  auto other = TRY (wrapped (memory->context));
   gst_object_replace (reinterpret_cast<GstObject **> (&context_),
                       GST_OBJECT_CAST (memory->context));
   is_neighbours_ = false;
   use_ = use_device (device_of (context_));
-  return wrapped (context_);
+  return other;
 }
 
 bool CudaDevice::owns (GstBuffer *buffer)

@@ -11,8 +11,8 @@
  * It is a bin around #integralhistkeepmetas:element, an element or several as in `gst-launch-1.0`,
  * that show the whole picture, as it is or scaled. A frame that comes out belongs to the one that
  * went in with its timestamp. Of scaled frames the metas are scaled; where the aspect ratio changes
- * there may be borders, and they are dropped. A kind of meta that the elements hand on by
- * themselves stays as they made it.
+ * there may be borders, and they are dropped, but for tensors, which never follow. A kind of meta
+ * that the elements hand on by themselves stays as they made it.
  *
  * ## Example launch line
  * |[
@@ -29,7 +29,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <type_traits>
 
+#include <gst/integralhist/placed.hpp>
 #include <gst/video/video.h>
 
 #include "element_plumbing.hpp"
@@ -118,15 +120,6 @@ bool same_size (const GstVideoInfo &a, const GstVideoInfo &b)
   return a.width == b.width && a.height == b.height;
 }
 
-/// Returns whether both have the same shape on a screen, but for a pixel: else scalers may have
-/// added borders.
-bool same_aspect (const GstVideoInfo &a, const GstVideoInfo &b)
-{
-  const double shape = double (a.width) * a.par_n / a.par_d / a.height;
-  const double width = shape * b.height * b.par_d / b.par_n;
-  return std::abs (width - b.width) <= std::max (1.0, double (b.width) / b.height);
-}
-
 /// Puts what the frame had on what became of it.
 void put_metas (GstBuffer *to, const Inside &frame, GstVideoInfo out)
 {
@@ -135,19 +128,18 @@ void put_metas (GstBuffer *to, const Inside &frame, GstVideoInfo out)
   each_meta (to, [&] (GstMeta *meta) { theirs.push_back (meta->info->api); });
   GstVideoInfo in = frame.info;
   GstVideoMetaTransform scale = { &in, &out };
-  const bool is_scaled = in.finfo && out.finfo && !same_size (in, out);
-  if (is_scaled && !same_aspect (in, out)) {
+  const bool is_scaled = in.finfo && out.finfo && !same_size (in, out),
+             has_borders = is_scaled && !same_aspect (in, out);
+  if (has_borders)
     GST_INFO ("%dx%d to %dx%d changes the aspect ratio, so there may be borders: metas about "
               "places are dropped",
               in.width, in.height, out.width, out.height);
-    return;
-  }
   each_meta (from, [&] (GstMeta *meta) {
     if (std::ranges::count (theirs, meta->info->api))
       return;
     if (!is_scaled || has_tensors (meta))
       copy_meta (to, meta, from);
-    else if (meta->info->transform_func)
+    else if (!has_borders && meta->info->transform_func)
       meta->info->transform_func (to, meta, from, gst_video_meta_transform_scale_get_quark (),
                                   &scale);
   });
@@ -237,12 +229,16 @@ void each_buffer (GstPadProbeInfo *info, Change &&change)
   if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER) {
     info->data = change (GST_PAD_PROBE_INFO_BUFFER (info));
   } else {
-    GstBufferList *list = gst_buffer_list_make_writable (GST_PAD_PROBE_INFO_BUFFER_LIST (info));
-    GstBufferList *changed = gst_buffer_list_new_sized (gst_buffer_list_length (list));
-    for (guint i = 0; i < gst_buffer_list_length (list); i++)
-      gst_buffer_list_add (changed, change (gst_buffer_ref (gst_buffer_list_get (list, i))));
-    gst_buffer_list_unref (list);
-    info->data = changed;
+    GstBufferList *const list =
+        gst_buffer_list_make_writable (GST_PAD_PROBE_INFO_BUFFER_LIST (info));
+    gst_buffer_list_foreach (
+        list,
+        [] (GstBuffer **buffer, guint, gpointer change) -> gboolean {
+          *buffer = (*static_cast<std::remove_reference_t<Change> *> (change)) (*buffer);
+          return TRUE;
+        },
+        &change);
+    info->data = list;
   }
 }
 

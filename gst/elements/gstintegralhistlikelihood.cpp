@@ -198,19 +198,25 @@ const char *nick_of (GstIntegralHistogramMeasure measure)
 /// Maps a buffer as long as it lives.
 class Written {
 public:
-  explicit Written (GstBuffer *buffer) : buffer_ (buffer)
+  explicit Written (GstBuffer *buffer)
+      : buffer_ (buffer), is_mapped_ (buffer && gst_buffer_map (buffer, &map_, GST_MAP_WRITE))
   {
-    gst_buffer_map (buffer, &map_, GST_MAP_WRITE);
   }
-  ~Written () { gst_buffer_unmap (buffer_, &map_); }
+  ~Written ()
+  {
+    if (is_mapped_)
+      gst_buffer_unmap (buffer_, &map_);
+  }
   Written (const Written &) = delete;
   Written &operator= (const Written &) = delete;
 
-  gfloat *values () const { return reinterpret_cast<gfloat *> (map_.data); }
+  /// Returns null where there is no memory, or it could not be mapped.
+  gfloat *values () const { return is_mapped_ ? reinterpret_cast<gfloat *> (map_.data) : nullptr; }
 
 private:
   GstBuffer *const buffer_;
   GstMapInfo map_;
+  const bool is_mapped_;
 };
 
 }  // namespace
@@ -250,12 +256,12 @@ static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProp
   };
   const gsize n = gsize (x.windows) * gsize (y.windows);
   g_autoptr (GstBuffer) values = state.memory.take (n * sizeof (gfloat));
-  if (!values)
-    return error (Error::Kind::no_memory, "a likelihood map of ", n,
-                  " windows: set step to a larger number");
   GstIntegralHistogramBest best;
   {
     const Written map (values);
+    if (!map.values ())
+      return error (Error::Kind::no_memory, "a likelihood map of ", n,
+                    " windows: set step to a larger number");
     GError *problem = nullptr;
     if (!gst_integral_histogram_likelihood_maps (histogram, &grid, 1, state.model.bins.data (),
                                                  properties.measure, map.values (),

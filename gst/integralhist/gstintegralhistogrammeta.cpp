@@ -48,6 +48,8 @@ bool share_memory (GstBuffer *a, GstBuffer *b)
 
 gboolean transform (GstBuffer *target, GstMeta *meta, GstBuffer *buffer, GQuark type, gpointer data)
 {
+  if (!cast (meta)->histogram)
+    return FALSE;  // added by others than gst_buffer_add_integral_histogram_meta ()
   auto placed = integralhist::transformed (
       placed_of (cast (meta)), int (gst_integral_histogram_get_width (cast (meta)->histogram)),
       int (gst_integral_histogram_get_height (cast (meta)->histogram)), type, data);

@@ -205,9 +205,12 @@ public:
     // who waits for the stream that makes the values has them read the pixels, too
     if (values)
       behind.producer = values->stream ();
-    auto submitted = TRY (submit_tensor (behind));
-    submitted.tensor = std::make_shared<TensorWithValues> (frames_, std::move (submitted.tensor),
-                                                           std::move (values));
+    auto submitted = submit_tensor (behind);
+    if (submitted)
+      submitted->tensor = std::make_shared<TensorWithValues> (
+          frames_, std::move (submitted->tensor), std::move (values));
+    else if (values)
+      frames_->drop (std::move (values));
     return submitted;
   }
 

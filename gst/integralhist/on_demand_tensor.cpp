@@ -67,9 +67,17 @@ Expected<std::unique_ptr<DeviceValues>> OnDemandFrames::values_for (const Frame 
     values = TRY (beside->make (shape, device_answers));
     value_bytes += values->bytes ();
   }
-  TRY (values->keep_in_place (
-      { frame.image, frame.image.format.is_weighted () ? lut : kept_by (frame) }, frame.producer));
-  return values;
+  const auto kept = values->keep_in_place (
+      { frame.image, frame.image.format.is_weighted () ? lut : kept_by (frame) }, frame.producer);
+  if (kept)
+    return values;
+  drop (std::move (values));
+  return tl::make_unexpected (kept.error ());
+}
+
+void OnDemandFrames::drop (std::unique_ptr<DeviceValues> values)
+{
+  value_bytes -= values->bytes ();
 }
 
 void OnDemandFrames::give_back (std::unique_ptr<DeviceValues> values)
@@ -337,12 +345,13 @@ Expected<bool> HostOnDemandTensor::expect_on_device (std::span<const Region> reg
   const auto kept = unlocked (locked, [&] () -> Expected<> {
     if (!device_values_)
       device_values_ = TRY (frames_->beside->make (shape, frames_->device_answers));
-    TRY (device_values_->keep (
-        source_ ? *source_ : inthist::Binning{ binning ({}).image, frames_->identity }));
-    frames_->value_bytes +=
-        device_values_->bytes () - std::exchange (device_bytes_, device_values_->bytes ());
-    return {};
+    return device_values_->keep (
+        source_ ? *source_ : inthist::Binning{ binning ({}).image, frames_->identity });
   });
+  if (!kept)
+    device_values_.reset ();
+  const std::size_t bytes = device_values_ ? device_values_->bytes () : 0;
+  frames_->value_bytes += bytes - std::exchange (device_bytes_, bytes);
   frames_->beside_was_used = on_device_ = kept.has_value ();
   if (!kept && !is_mended_here (kept.error ()))
     return tl::make_unexpected (kept.error ());

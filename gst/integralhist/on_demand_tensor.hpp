@@ -46,11 +46,12 @@ public:
   const std::shared_ptr<RecycledMemory> memory = std::make_shared<RecycledMemory> ();
 
   std::atomic<guint64> pixel_answers = 0, device_answers = 0, part_tensors = 0,
-                       tensors = 0;                                  // as in Stats
-  std::atomic<bool> beside_failed = false, beside_was_used = false;  // for the last frame
-  std::atomic<bool> values_wanted = false;                           // of frames in a GPU's memory
-  std::atomic<unsigned> computing = 0;                               // tensors, now
-  std::atomic<guint64> value_bytes = 0;                              // of frames that are kept
+                       tensors = 0;           // as in Stats
+  std::atomic<bool> beside_failed = false;    // once, and it is left alone from then on
+  std::atomic<bool> beside_was_used = false;  // for the last frame
+  std::atomic<bool> values_wanted = false;    // of frames in a GPU's memory
+  std::atomic<unsigned> computing = 0;        // tensors, now
+  std::atomic<guint64> value_bytes = 0;       // of frames that are kept
 
   /// Returns the LUT that makes the bytes which are kept of a frame: values, or a table's scores.
   const inthist::Lut &kept_by (const Frame &frame) const
@@ -70,6 +71,8 @@ public:
   Expected<std::unique_ptr<DeviceValues>> values_for (const Frame &frame);
   /// Takes values that nobody asks any more, for another frame.
   void give_back (std::unique_ptr<DeviceValues> values);
+  /// Frees values, once the GPU has read the frame.
+  void drop (std::unique_ptr<DeviceValues> values);
 
   /// Returns the memory that frames hold, or keep for the next, but for tensors on a device.
   guint64 bytes () const { return value_bytes + memory->bytes (); }

@@ -10,17 +10,6 @@ namespace integralhist {
 
 namespace {
 
-/// Returns whether a scaled frame shows the whole original and nothing else. Scalers that keep the
-/// picture's shape add borders where the aspect ratio changes, and do not say so.
-bool same_aspect (const GstVideoInfo *in, const GstVideoInfo *out)
-{
-  const double height = double (out->width) * in->height * in->par_d * out->par_n
-                        / (double (in->width) * in->par_n * out->par_d);
-  const double width = double (out->height) * in->width * in->par_n * out->par_d
-                       / (double (in->height) * in->par_d * out->par_n);
-  return std::abs (height - out->height) <= 1 || std::abs (width - out->width) <= 1;
-}
-
 tl::unexpected<std::string> no (std::string reason)
 {
   return tl::unexpected<std::string> (std::move (reason));
@@ -89,6 +78,15 @@ std::optional<FrameStep> step_of (const GstVideoMetaTransformMatrix &transform)
 
 }  // namespace
 
+bool same_aspect (const GstVideoInfo &in, const GstVideoInfo &out)
+{
+  const double height = double (out.width) * in.height * in.par_d * out.par_n
+                        / (double (in.width) * in.par_n * out.par_d);
+  const double width = double (out.height) * in.width * in.par_n * out.par_d
+                       / (double (in.height) * in.par_d * out.par_n);
+  return std::abs (height - out.height) <= 1 || std::abs (width - out.width) <= 1;
+}
+
 FrameGeometry Placed::geometry_of (int original_width, int original_height) const
 {
   return geometry ? *geometry
@@ -108,7 +106,7 @@ inthist::Expected<Placed, std::string> transformed (const Placed &placed, int or
   if (GST_VIDEO_META_TRANSFORM_IS_SCALE (type)) {
     const auto *const scale = static_cast<const GstVideoMetaTransform *> (data);
     const GstVideoInfo *const in = scale->in_info, *const out = scale->out_info;
-    if (!same_aspect (in, out))
+    if (!same_aspect (*in, *out))
       return no (joined (size_of (in), " to ", size_of (out),
                          " changes the aspect ratio, so there may be borders"));
     return after (placed, before, in, out, { all_of (in), all_of (out), out->width, out->height });

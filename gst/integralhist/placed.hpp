@@ -21,6 +21,10 @@ struct Placed {
   FrameGeometry geometry_of (int original_width, int original_height) const;
 };
 
+/// Returns whether a scaled frame shows the whole original and nothing else. Scalers that keep the
+/// picture's shape add borders where the aspect ratio changes, and do not say so.
+bool same_aspect (const GstVideoInfo &in, const GstVideoInfo &out);
+
 /// Returns the place after a GstMeta's transformation, of a meta whose original has this size.
 /// Where the meta must not go along, the error is the reason, or empty.
 inthist::Expected<Placed, std::string> transformed (const Placed &placed, int original_width,

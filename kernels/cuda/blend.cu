@@ -34,6 +34,8 @@ __global__ void blend_map (Canvas canvas, LevelMap map)
 
 int blend (const Canvas &canvas, const Drawing *drawings, int n, const Argb *pixels, Stream stream)
 {
+  if (n < 1)
+    return cudaSuccess;
   blend_drawings<<<dim3 (n, kMostBlocks), kThreads, 0, static_cast<cudaStream_t> (stream)>>> (
       canvas, drawings, pixels);
   return cudaGetLastError ();
@@ -41,6 +43,8 @@ int blend (const Canvas &canvas, const Drawing *drawings, int n, const Argb *pix
 
 int blend (const Canvas &canvas, const LevelMap &map, Stream stream)
 {
+  if (map.width < 1 || map.height < 1)
+    return cudaSuccess;
   const int rows = map.height < 65535 ? map.height : 65535;
   blend_map<<<dim3 (divide_up (map.width, kThreads), rows), kThreads, 0,
               static_cast<cudaStream_t> (stream)>>> (canvas, map);

@@ -239,6 +239,30 @@ GST_START_TEST (no_timestamps)
 }
 GST_END_TEST;
 
+/// Buffers of a list are changed where they are.
+GST_START_TEST (lists)
+{
+  GstHarness *harness = gst_harness_new_parse (keep ("queue").c_str ());
+  gst_harness_set_src_caps_str (harness, caps_text ("I420", 32, 24).c_str ());
+  GstBufferList *list = gst_buffer_list_new ();
+  std::vector<GstBuffer *> pushed;
+  for (int i = 0; i < 3; i++) {
+    pushed.push_back (gst_buffer_new_allocate (nullptr, 32 * 24 * 3 / 2, nullptr));
+    GST_BUFFER_PTS (pushed.back ()) = GstClockTime (i) * GST_SECOND;
+    gst_buffer_add_video_region_of_interest_meta (pushed.back (), "one", guint (i), 0, 5, 5);
+    gst_buffer_list_add (list, pushed.back ());
+  }
+  fail_unless_equals_int (gst_pad_push_list (harness->srcpad, list), GST_FLOW_OK);
+  for (int i = 0; i < 3; i++) {
+    GstBuffer *out = gst_harness_pull (harness);
+    fail_unless (out == pushed[std::size_t (i)], "buffer %d was copied", i);
+    fail_unless_equals_int (metas_of (out).boxes.at (0).x, i);
+    gst_buffer_unref (out);
+  }
+  gst_harness_teardown (harness);
+}
+GST_END_TEST;
+
 /// A second run, with other elements inside.
 GST_START_TEST (again)
 {
@@ -315,6 +339,7 @@ static Suite *keep_metas_suite ()
   tcase_add_test (tests, handed_on);
   tcase_add_test (tests, dropped);
   tcase_add_test (tests, no_timestamps);
+  tcase_add_test (tests, lists);
   tcase_add_test (tests, again);
   tcase_add_test (tests, refused);
   tcase_add_test (tests, gl);

@@ -245,7 +245,10 @@ GST_START_TEST (beside_others)
          { "", "cudaintegralhist backend=cpu bins=4", "integralhistlikelihood mode=gray",
            "integralhisttrack method=fragments targets=5,4,12,9",
            "integralhistoverlay regions=5,4,12,9",
-           "integralhistkeepmetas element=\"gdppay ! gdpdepay\"" }) {
+           "integralhistkeepmetas element=\"gdppay ! gdpdepay\"",
+           // borders, of which tensors know nothing
+           "integralhistkeepmetas element=\"videoscale ! "
+           "video/x-raw,width=30,height=90,pixel-aspect-ratio=1/1 ! gdppay ! gdpdepay\"" }) {
       const std::string name (behind, strcspn (behind, " "));
       g_autoptr (GstElementFactory) factory = gst_element_factory_find (name.c_str ());
       if (*behind && !factory) {

@@ -115,25 +115,31 @@ private:
     TRY (staged.there.reserve (layout.bytes ()));
     layout.write (staged.here.get ());
     std::byte *const there = staged.there.get ();
-    TRY (check (cudaMemcpyAsync (there, staged.here.get (), layout.bytes (), cudaMemcpyHostToDevice,
-                                 stream)));
-    if (map)
-      TRY (check (inthist::cuda::blend (
-          picture,
-          inthist::LevelMap{ reinterpret_cast<const std::uint8_t *> (there + levels), map->stride,
-                             reinterpret_cast<const int *> (there + columns),
-                             reinterpret_cast<const int *> (there + rows),
-                             reinterpret_cast<const inthist::Argb *> (there + colours), map->x,
-                             map->y, int (map->columns.size ()), int (map->rows.size ()) },
-          stream)));
-    for (std::size_t first = 0, end; first < order.size (); first = end) {
-      for (end = first; end < order.size () && layers[order[end]] == layers[order[first]];)
-        end++;
-      TRY (check (inthist::cuda::blend (
-          picture, reinterpret_cast<const inthist::Drawing *> (there + all) + first,
-          int (end - first), reinterpret_cast<const inthist::Argb *> (there + pixels), stream)));
-    }
+    const auto launch = [&] () -> CudaExpected<> {
+      TRY (check (cudaMemcpyAsync (there, staged.here.get (), layout.bytes (),
+                                   cudaMemcpyHostToDevice, stream)));
+      if (map)
+        TRY (check (inthist::cuda::blend (
+            picture,
+            inthist::LevelMap{ reinterpret_cast<const std::uint8_t *> (there + levels), map->stride,
+                               reinterpret_cast<const int *> (there + columns),
+                               reinterpret_cast<const int *> (there + rows),
+                               reinterpret_cast<const inthist::Argb *> (there + colours), map->x,
+                               map->y, int (map->columns.size ()), int (map->rows.size ()) },
+            stream)));
+      for (std::size_t first = 0, end; first < order.size (); first = end) {
+        for (end = first; end < order.size () && layers[order[end]] == layers[order[first]];)
+          end++;
+        TRY (check (inthist::cuda::blend (
+            picture, reinterpret_cast<const inthist::Drawing *> (there + all) + first,
+            int (end - first), reinterpret_cast<const inthist::Argb *> (there + pixels), stream)));
+      }
+      return {};
+    };
+    const auto launched = launch ();
+    // what has been enqueued reads the memory, also where the rest failed
     TRY (check (cudaEventRecord (staged.drawn.get (), stream)));
+    TRY (launched);
     if (!given)
       TRY (await (staged.drawn.get ()));
     return {};
