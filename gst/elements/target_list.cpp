@@ -36,34 +36,46 @@ struct TargetList::Followed {
   GstClockTime first_seen, last_seen;
   guint lost_frames = 0;
 
-  bool is_detected = false;         // some detection was its
-  bool is_matched = false;          // one of this frame is
-  bool waits = false;               // lost, and only a detection brings it back,
-  bool waits_for_detector = false;  // as long as there is a detector,
-  TargetBox place = {};             // to here
-  guint misses = 0;                 // frames of the detector in a row
-  guint shares = 0;                 // frames in a row on one spot with another
-  std::string kind = {};            // of the last detection,
-  std::optional<double> sure = {};  // and its confidence
-  std::optional<guint> mtd = {};    // of this frame's detection
-  Appearance appearance = {};       // when it was detected last
+  bool is_detected = false;          // some detection was its
+  bool is_matched = false;           // one of this frame is
+  bool waits = false;                // lost, and only a detection brings it back,
+  bool waits_for_detector = false;   // as long as there is a detector,
+  TargetBox place = {};              // to here
+  guint misses = 0;                  // frames of the detector in a row
+  guint shares = 0;                  // frames in a row on one spot with a better one,
+  bool yields = false;               // to which it is lost by now, as long as it is there
+  std::vector<guint> together = {};  // ids of those on whose spot it started: that was wanted
+  double usual = 1;                  // confidence of the last frames
+  std::string kind = {};             // of the last detection,
+  std::optional<double> sure = {};   // and its confidence
+  std::optional<guint> mtd = {};     // of this frame's detection
+  Appearance appearance = {};        // when it was detected last
   Motion motion = {};
 
   TargetBox box () const
   {
     return waits ? place : std::visit ([] (const auto &its) { return its.box (); }, target);
   }
-  bool is_lost () const
+  /// Returns whether nothing is followed.
+  bool is_gone () const
   {
     return waits || std::visit ([] (const auto &its) { return its.is_lost (); }, target);
   }
+  bool is_lost () const { return yields || is_gone (); }
   bool is_empty () const
   {
     return !waits && std::visit ([] (const auto &its) { return its.is_empty (); }, target);
   }
   double confidence () const
   {
-    return waits ? 0 : std::visit ([] (const auto &its) { return its.confidence (); }, target);
+    return is_lost () ? 0 : std::visit ([] (const auto &its) { return its.confidence (); }, target);
+  }
+  void note_confidence ()
+  {
+    constexpr double kOfFrame = 0.1;
+    if (!is_gone ())
+      usual += kOfFrame
+               * (std::visit ([] (const auto &its) { return its.confidence (); }, target) - usual);
   }
   void wait (bool for_detector = false)
   {
@@ -83,7 +95,7 @@ struct TargetList::Followed {
   Kind *as ()
   {
     if (!waits && !std::holds_alternative<Kind> (target)) {
-      if (is_lost ())
+      if (is_gone ())
         wait ();
       else
         target.emplace<Kind> (box ());
@@ -127,9 +139,15 @@ TargetList::Followed *TargetList::add (const GstVideoRectangle &box, gint parent
   }
   const guint id = next_id_++;
   GST_INFO_OBJECT (element_, "target %u starts at %d,%d %dx%d", id, box.x, box.y, box.w, box.h);
-  followed_.push_back (std::make_unique<Followed> (
-      Followed{ id, parent, configured, Target (frame.in_tensor (box)), frame.time, frame.time }));
-  return followed_.back ().get ();
+  auto followed = std::make_unique<Followed> (
+      Followed{ id, parent, configured, Target (frame.in_tensor (box)), frame.time, frame.time });
+  const auto seen = [&] (const Followed &its) {  // a named box may be far larger than the frame
+    return frame.in_tensor (frame.clip (frame.in_frame (its.box ())));
+  };
+  for (const auto &other : followed_)
+    if (!other->is_gone () && are_on_one_spot (seen (*other), seen (*followed)))
+      followed->together.push_back (other->id);
+  return followed_.emplace_back (std::move (followed)).get ();
 }
 
 Expected<> TargetList::configure (const ListOptions &options, const TargetFrame &frame)
@@ -374,7 +392,8 @@ Expected<> TargetList::follow (const FrameTensors &of_frame, unsigned lost_after
 
 void TargetList::note_followed (const TargetFrame &frame)
 {
-  for (const auto &followed : followed_)
+  for (const auto &followed : followed_) {
+    followed->note_confidence ();
     if (followed->is_lost ()) {
       if (followed->is_empty ())
         warn_of_empty (*followed, frame);
@@ -389,29 +408,36 @@ void TargetList::note_followed (const TargetFrame &frame)
       if (!followed->is_matched)
         followed->motion.follow (followed->box ());
     }
+  }
 }
 
 /// Ends one of two targets that are on one spot for some frames: the one that the detector has not
-/// seen for longer, or else the younger.
+/// seen for longer, or else the younger. Where the detector has seen neither, and so cannot bring
+/// one back, the less confident one is lost as long as it is there.
 void TargetList::end_on_one_spot ()
 {
+  const auto is_detectors = [] (const Followed &its) { return its.is_detected && !its.configured; };
   std::vector<char> shares (followed_.size ());
   for (std::size_t i = 0; i < followed_.size (); i++)
     for (std::size_t j = i + 1; j < followed_.size (); j++) {
       const Followed &a = *followed_[i], &b = *followed_[j];
-      if (a.is_lost () || b.is_lost () || (a.is_matched && b.is_matched)
+      if (a.is_gone () || b.is_gone () || (a.is_matched && b.is_matched)
           || !are_on_one_spot (a.box (), b.box ()))
         continue;
-      const auto may_go = [] (const Followed &its) { return its.is_detected && !its.configured; };
-      if (may_go (a) && (a.misses > b.misses || !may_go (b)))
-        shares[i] = 1;
-      else if (may_go (b))
-        shares[j] = 1;
+      const bool a_may_go = is_detectors (a), b_may_go = is_detectors (b);
+      if (!a_may_go && !b_may_go && std::ranges::count (b.together, a.id))
+        continue;
+      const bool a_goes = a_may_go || b_may_go   ? a_may_go && (a.misses > b.misses || !b_may_go)
+                          : a.shares != b.shares ? a.shares > b.shares
+                                                 : a.usual < b.usual;  // when they met
+      shares[a_goes ? i : j] = 1;
     }
   for (std::size_t i = 0; i < followed_.size (); i++) {
     Followed &followed = *followed_[i];
     followed.shares = shares[i] ? followed.shares + 1 : 0;
-    if (followed.shares >= kMostShared)
+    const bool ends = followed.shares >= kMostShared;
+    followed.yields = ends && !is_detectors (followed);
+    if (ends && is_detectors (followed))
       followed.wait ();
   }
 }

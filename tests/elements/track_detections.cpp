@@ -219,6 +219,37 @@ GST_START_TEST (one_spot)
 }
 GST_END_TEST
 
+/// Without a detector one of two targets that come to one spot is lost as long as they are there.
+GST_START_TEST (one_spot_alone)
+{
+  const Place still = { 100, 60, 30, 40 };
+  // it passes so slowly that they are on one spot for more than five frames, and so soon that
+  // neither tracker takes the one for the other
+  const auto passing = [&] (int frame) { return Place{ 40 + 2 * frame, still.y + 4, 30, 40 }; };
+  Walk walk (__i__,
+             "lost-after=0 targets=\"" + text_of (still) + ";" + text_of (passing (0)) + "\"");
+  int alone = 0;
+  for (int frame = 0; frame < 60; frame++) {
+    const auto tracks = walk.with ({ still, passing (frame) }), seen = visible (tracks);
+    fail_unless (tracks.size () == 2 && !seen.empty (), "frame %d", frame);
+    for (const Seen &track : tracks)
+      fail_unless (!track.lost || track.confidence == 0);
+    alone += seen.size () == 1;
+    if (frame == 59)  // apart again
+      fail_unless (seen.size () == 2 && overlap (seen[0].box, still) > 0.8
+                   && overlap (seen[1].box, passing (frame)) > 0.8);
+  }
+  fail_unless (alone > 0);
+
+  // who names a spot twice has two targets there
+  Walk twice (__i__, "lost-after=0 targets=\"" + text_of (still) + ";102,61,30,40\"");
+  for (int frame = 1; frame < 20; frame++) {
+    const auto seen = visible (twice.with ({ still }));
+    fail_unless_equals_int (int (seen.size ()), 2);
+  }
+}
+GST_END_TEST
+
 GST_START_TEST (area)
 {
   Walk walk (__i__, "area=0,0,120,160;200,0,40,40");
@@ -337,6 +368,7 @@ static Suite *track_detections_suite ()
   tcase_add_loop_test (tcase, configured_without_detections, 0, 2);
   tcase_add_loop_test (tcase, duplicates, 0, 2);
   tcase_add_loop_test (tcase, one_spot, 0, 2);
+  tcase_add_loop_test (tcase, one_spot_alone, 0, 2);
   tcase_add_loop_test (tcase, area, 0, 2);
   tcase_add_loop_test (tcase, class_and_confidence, 0, 2);
   tcase_add_loop_test (tcase, size_of_the_detection, 0, 2);
