@@ -21,7 +21,8 @@ GstIntegralHistogramMeta *find (GstBuffer *buffer, const GstIntegralHistogramMet
   while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state,
                                                            GST_INTEGRAL_HISTOGRAM_META_API_TYPE))
     if (auto *const found = reinterpret_cast<GstIntegralHistogramMeta *> (meta);
-        (!crop || (crop->width == found->width && crop->height == found->height))
+        found->histogram
+        && (!crop || (crop->width == found->width && crop->height == found->height))
         && !counted_of (found->histogram).has_lut
         && (!as || geometry_of (found) == geometry_of (as)) && is_wanted (found->histogram))
       return found;

@@ -11,10 +11,11 @@ namespace integralhist {
 
 static const char *const kTrack = "track";
 
+/// Returns a class; empty for a name that is none.
 static std::string name_of (GQuark quark)
 {
   const char *const text = g_quark_to_string (quark);
-  return text ? text : "";
+  return text && is_class (text) ? text : "";
 }
 
 /// Returns the first confidence among the region's parameters, as detectors write them.

@@ -51,7 +51,7 @@ GstFlowReturn post_error_of_consumer (gpointer element, GstBuffer *buffer, const
   while (const GstMeta *meta = gst_buffer_iterate_meta_filtered (
              buffer, &state, GST_INTEGRAL_HISTOGRAM_META_API_TYPE)) {
     auto *const histogram = reinterpret_cast<const GstIntegralHistogramMeta *> (meta)->histogram;
-    is_reported = is_reported || tensor_of (histogram).flags->failure_reported;
+    is_reported = is_reported || (histogram && tensor_of (histogram).flags->failure_reported);
   }
   if (is_reported)
     GST_WARNING_OBJECT (

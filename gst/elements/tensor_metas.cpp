@@ -54,7 +54,7 @@ using namespace integralhist;
 
 namespace {
 
-/// The answers as a tensor's elements: of the sums' own type, or narrower.
+/// The answers as a tensor's elements: sums as they are, counts in 32 bits, weights as numbers.
 struct AnswerMemory {
   GstMemory memory;
   std::shared_ptr<RegionAnswers> answers;

@@ -139,7 +139,7 @@ static GstIntegralHistogramMeta *first_meta (GstBuffer *buffer, IsWanted &&is_wa
     // the frame was cropped since then, so its pixels do not match
     if (crop && (crop->width != cast (meta)->width || crop->height != cast (meta)->height))
       continue;
-    if (is_wanted (cast (meta)->histogram))
+    if (cast (meta)->histogram && is_wanted (cast (meta)->histogram))
       return cast (meta);
   }
   return nullptr;

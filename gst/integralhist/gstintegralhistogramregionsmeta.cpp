@@ -12,17 +12,13 @@ namespace {
 
 constexpr int kMostBins = 256;
 
-/// Returns whether bins can be of a feature's parts, as many as a joint feature has.
-bool are_parts (const inthist::Quantization &parts, inthist::Feature feature, int bins)
+/// Returns whether there are as many parts as a joint feature has values, and none of another. How
+/// many bins they make says nothing: a lookup table may have put some together.
+bool are_parts (const inthist::Quantization &parts, inthist::Feature feature)
 {
-  const inthist::FeatureInfo &info = inthist::info_of (feature);
-  int product = 1;
-  for (std::size_t i = 0; i < parts.size (); i++) {
-    if ((parts[i] > 0) != (info.quantization[i] > 0))
-      return false;
-    product *= std::max (int (parts[i]), 1);
-  }
-  return !info.is_joint () || product == bins;
+  return std::ranges::equal (
+      parts, inthist::info_of (feature).quantization,
+      [] (int has, int of_feature) { return (has > 0) == (of_feature > 0); });
 }
 
 /// What was asked of a frame, and the answer, which the metas of a buffer's copies share.
@@ -94,8 +90,8 @@ struct Regions {
     std::ranges::transform (parts, asked.counted.quantization.begin (),
                             [] (guint16 part) { return std::uint8_t (part); });
     if (asked.content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS
-        && !are_parts (asked.counted.quantization, asked.counted.feature, int (asked.planes)))
-      return BadBytes ("there are not as many bins as the feature's parts make");
+        && !are_parts (asked.counted.quantization, asked.counted.feature))
+      return BadBytes ("the feature has no such parts");
     asked.width = int (width);
     asked.height = int (height);
     const bool are_counts = asked.content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;

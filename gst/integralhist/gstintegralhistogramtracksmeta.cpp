@@ -11,16 +11,12 @@ using namespace integralhist;
 
 namespace {
 
-constexpr std::size_t kLongestClass = 1024;  // of a class, in bytes
-
 /// Bits of a track's flags in the bytes.
 enum : guint8 { kIsLost = 1, kHasDetectionConfidence = 2 };
 
 bool is_valid (const Track &track)
 {
-  return is_place (track.box) && track.kind.size () <= kLongestClass
-         && g_utf8_validate (track.kind.data (), gssize (track.kind.size ()), nullptr)
-         && std::isfinite (track.confidence)
+  return is_place (track.box) && is_class (track.kind) && std::isfinite (track.confidence)
          && std::isfinite (track.detection_confidence.value_or (0));
 }
 
@@ -132,15 +128,18 @@ using TracksMeta = PlacedMeta<GstIntegralHistogramTracksMeta, Tracks>;
 
 }  // namespace
 
+bool integralhist::is_class (const std::string &kind)
+{
+  constexpr std::size_t kLongest = 1024;
+  return kind.size () <= kLongest && g_utf8_validate (kind.data (), gssize (kind.size ()), nullptr);
+}
+
 GstIntegralHistogramTracksMeta *integralhist::add_tracks (GstBuffer *buffer, int width, int height,
                                                           std::vector<Track> tracks)
 {
-  for (Track &track : tracks) {
-    if (!is_valid (track))
-      track.kind.clear ();  // a detector's name that is no text, or a long one
+  for (const Track &track : tracks)
     if (!track.is_lost)
       add_region (buffer, track);
-  }
   return TracksMeta::add (buffer, Tracks{ width, height, std::move (tracks) });
 }
 

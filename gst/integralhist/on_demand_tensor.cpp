@@ -348,8 +348,6 @@ Expected<bool> HostOnDemandTensor::expect_on_device (std::span<const Region> reg
     return device_values_->keep (
         source_ ? *source_ : inthist::Binning{ binning ({}).image, frames_->identity });
   });
-  if (!kept)
-    device_values_.reset ();
   const std::size_t bytes = device_values_ ? device_values_->bytes () : 0;
   frames_->value_bytes += bytes - std::exchange (device_bytes_, bytes);
   frames_->beside_was_used = on_device_ = kept.has_value ();

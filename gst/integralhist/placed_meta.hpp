@@ -23,7 +23,7 @@ using BadBytes = tl::unexpected<const char *>;
 ///   write (writer, placed)     its bytes, with places in the frame that carries the meta,
 ///   read (reader)              a Content from such bytes, or why there is none,
 ///   arrive (buffer)            what else it adds to the buffer where it was read; optional.
-/// Without an argument it is of an empty frame, which has nothing in it.
+/// Without an argument it is of a frame of one pixel, and has nothing in it.
 template <class Meta, class Content>
 struct PlacedMeta {
   Content content;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "region_answers.hpp"
 
+#include <algorithm>
+
 #include <kernels/region.hpp>
 
 #include "interruptible.hpp"
@@ -50,6 +52,7 @@ Expected<std::span<const guint64>> RegionAnswers::ask ()
   lock.lock ();
   state_ = done ? State::answered : State::open;
   changed_.notify_all ();
+  lock.unlock ();
   TRY (done);
   return values_;
 }
@@ -57,11 +60,18 @@ Expected<std::span<const guint64>> RegionAnswers::ask ()
 Expected<> RegionAnswers::ask_once ()
 {
   values_.resize (asked.n_values ());
+  const GstVideoRectangle *const regions = asked.regions.data ();
+  const auto n = guint (asked.regions.size ());
   GError *problem = nullptr;
-  if (!gst_integral_histogram_regions_sums (histogram_.get (), asked.regions.data (),
-                                            guint (asked.regions.size ()), values_.data (),
-                                            &problem))
+  if (asked.content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS) {
+    std::vector<guint32> counts (values_.size ());
+    if (!gst_integral_histogram_regions (histogram_.get (), regions, n, counts.data (), &problem))
+      return take_gerror (problem);
+    std::ranges::copy (counts, values_.begin ());
+  } else if (!gst_integral_histogram_regions_sums (histogram_.get (), regions, n, values_.data (),
+                                                   &problem)) {
     return take_gerror (problem);
+  }
   return {};
 }
 

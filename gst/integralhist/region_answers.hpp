@@ -19,7 +19,7 @@ namespace integralhist {
 /// Regions of a frame, and what the numbers asked about them are.
 struct RegionQuestion {
   int width = 1, height = 1;               // of the frame
-  std::vector<GstVideoRectangle> regions;  // within it
+  std::vector<GstVideoRectangle> regions;  // of a histogram's frame within it
   std::vector<guint64> pixels;             // of each region, in the frame that was computed
   Counted counted = {};
   GstIntegralHistogramContent content = GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;

@@ -23,6 +23,9 @@ struct Track {
   std::optional<double> detection_confidence;
 };
 
+/// Returns whether a name of a class can be sent: text of 1024 bytes at most.
+bool is_class (const std::string &kind);
+
 /// Attaches tracks, as a meta and, unless they are lost, as regions of interest of type "track"
 /// with the confidence and what the detection said in a parameter "track".
 GstIntegralHistogramTracksMeta *add_tracks (GstBuffer *buffer, int width, int height,
