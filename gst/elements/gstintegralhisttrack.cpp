@@ -156,10 +156,11 @@ PropertyTable<TrackProperties> make_table ()
                         "better on most video");
   table.flag ("scale-search", FIELD (track.scale_search), kPlaying,
               OF_FRAGMENTS "Look for the target 5 % smaller and larger, too");
-  table.number<guint> ("lost-after", FIELD (track.lost_after), 0, 1000, kPlaying,
-                       "After how many bad frames in a row a target is lost; 0 for never. A frame "
-                       "is bad with a confidence below 0.5, and with method=fragments below "
-                       "min-confidence");
+  table.number<guint> (
+      "lost-after", FIELD (track.lost_after), 0, 1000, kPlaying,
+      "After how many bad frames in a row a target is lost; 0: none are too many. A frame "
+      "is bad with a confidence below 0.5, and with method=fragments below "
+      "min-confidence");
   table.number<guint> ("forget-after", FIELD (list.forget_after), 0, G_MAXUINT, kPlaying,
                        "After how many frames a lost target is given up, unless it is one of the "
                        "property targets; 0 for never");

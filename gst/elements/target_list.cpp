@@ -42,10 +42,10 @@ struct TargetList::Followed {
   bool waits_for_detector = false;   // as long as there is a detector,
   TargetBox place = {};              // to here
   guint misses = 0;                  // frames of the detector in a row
-  guint shares = 0;                  // frames in a row on one spot with a better one,
-  bool yields = false;               // to which it is lost by now, as long as it is there
+  guint shares = 0;                  // frames in a row on one spot with another
+  bool yields = false;               // to that one: it is lost as long as they are there
+  double shared_confidence = 0;      // the sum of its confidence there
   std::vector<guint> together = {};  // ids of those on whose spot it started: that was wanted
-  double usual = 1;                  // confidence of the last frames
   std::string kind = {};             // of the last detection,
   std::optional<double> sure = {};   // and its confidence
   std::optional<guint> mtd = {};     // of this frame's detection
@@ -66,16 +66,14 @@ struct TargetList::Followed {
   {
     return !waits && std::visit ([] (const auto &its) { return its.is_empty (); }, target);
   }
-  double confidence () const
+  double own_confidence () const
   {
-    return is_lost () ? 0 : std::visit ([] (const auto &its) { return its.confidence (); }, target);
+    return std::visit ([] (const auto &its) { return its.confidence (); }, target);
   }
-  void note_confidence ()
+  double confidence () const { return is_lost () ? 0 : own_confidence (); }
+  bool began_with (const Followed &other) const
   {
-    constexpr double kOfFrame = 0.1;
-    if (!is_gone ())
-      usual += kOfFrame
-               * (std::visit ([] (const auto &its) { return its.confidence (); }, target) - usual);
+    return std::ranges::count (together, other.id) > 0;
   }
   void wait (bool for_detector = false)
   {
@@ -266,6 +264,7 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
 
   const auto take = [&] (Followed &followed, std::size_t d) {
     followed.is_detected = followed.is_matched = true;
+    followed.yields = false;
     followed.misses = 0;
     followed.kind = kept[d].first->kind;
     followed.sure = kept[d].first->confidence;
@@ -392,8 +391,7 @@ Expected<> TargetList::follow (const FrameTensors &of_frame, unsigned lost_after
 
 void TargetList::note_followed (const TargetFrame &frame)
 {
-  for (const auto &followed : followed_) {
-    followed->note_confidence ();
+  for (const auto &followed : followed_)
     if (followed->is_lost ()) {
       if (followed->is_empty ())
         warn_of_empty (*followed, frame);
@@ -408,37 +406,67 @@ void TargetList::note_followed (const TargetFrame &frame)
       if (!followed->is_matched)
         followed->motion.follow (followed->box ());
     }
-  }
 }
 
 /// Ends one of two targets that are on one spot for some frames: the one that the detector has not
-/// seen for longer, or else the younger. Where the detector has seen neither, and so cannot bring
-/// one back, the less confident one is lost as long as it is there.
+/// seen for longer, or else the younger.
 void TargetList::end_on_one_spot ()
 {
-  const auto is_detectors = [] (const Followed &its) { return its.is_detected && !its.configured; };
+  const auto may_go = [] (const Followed &its) { return its.is_detected && !its.configured; };
   std::vector<char> shares (followed_.size ());
   for (std::size_t i = 0; i < followed_.size (); i++)
     for (std::size_t j = i + 1; j < followed_.size (); j++) {
       const Followed &a = *followed_[i], &b = *followed_[j];
-      if (a.is_gone () || b.is_gone () || (a.is_matched && b.is_matched)
+      if (a.is_lost () || b.is_lost () || (a.is_matched && b.is_matched)
           || !are_on_one_spot (a.box (), b.box ()))
         continue;
-      const bool a_may_go = is_detectors (a), b_may_go = is_detectors (b);
-      if (!a_may_go && !b_may_go && std::ranges::count (b.together, a.id))
-        continue;
-      const bool a_goes = a_may_go || b_may_go   ? a_may_go && (a.misses > b.misses || !b_may_go)
-                          : a.shares != b.shares ? a.shares > b.shares
-                                                 : a.usual < b.usual;  // when they met
-      shares[a_goes ? i : j] = 1;
+      if (may_go (a) && (a.misses > b.misses || !may_go (b)))
+        shares[i] = 1;
+      else if (may_go (b))
+        shares[j] = 1;
     }
-  for (std::size_t i = 0; i < followed_.size (); i++) {
-    Followed &followed = *followed_[i];
-    followed.shares = shares[i] ? followed.shares + 1 : 0;
-    const bool ends = followed.shares >= kMostShared;
-    followed.yields = ends && !is_detectors (followed);
-    if (ends && is_detectors (followed))
-      followed.wait ();
+  for (std::size_t i = 0; i < followed_.size (); i++)
+    if (Followed &followed = *followed_[i]; may_go (followed)) {
+      followed.shares = shares[i] ? followed.shares + 1 : 0;
+      if (followed.shares >= kMostShared)
+        followed.wait ();
+    }
+}
+
+/// Has a target yield to a more confident one on its spot, of those that no detector has seen, and
+/// so cannot bring back. It is lost as long as it is there, give or take some frames, and is
+/// followed on.
+void TargetList::yield_on_one_spot ()
+{
+  std::vector<Followed *> all;
+  for (const auto &followed : followed_)
+    if (!followed->is_detected && !followed->is_gone ())
+      all.push_back (followed.get ());
+    else
+      followed->yields = false;
+  const auto share = [] (const Followed *a, const Followed *b) {
+    return a != b && are_on_one_spot (a->box (), b->box ()) && !a->began_with (*b)
+           && !b->began_with (*a);
+  };
+  for (Followed *const its : all)
+    if (std::ranges::any_of (all, [&] (const Followed *other) { return share (its, other); })) {
+      its->shares = std::min (its->shares + 1, 2 * kMostShared);
+      its->shared_confidence += its->own_confidence ();
+    } else if (its->shares > 0 && --its->shares == 0) {
+      its->shared_confidence = 0;
+    }
+  // who yields stays behind, else the most confident one comes first
+  std::ranges::stable_sort (all, {}, [] (const Followed *its) {
+    return std::pair (its->yields, -its->shared_confidence);
+  });
+  std::vector<const Followed *> staying;
+  for (Followed *const its : all) {
+    its->yields = its->shares >= kMostShared
+                  && (its->yields || std::ranges::any_of (staying, [&] (const Followed *other) {
+                        return share (its, other);
+                      }));
+    if (!its->yields)
+      staying.push_back (its);
   }
 }
 
@@ -448,6 +476,7 @@ void TargetList::end (const TargetFrame &frame)
     if (options_.max_misses > 0 && followed->misses >= options_.max_misses)
       followed->wait ();
   end_on_one_spot ();
+  yield_on_one_spot ();
   std::erase_if (followed_, [&] (const auto &followed) {
     return !is_in_area (frame.in_frame (followed->box ()))
            || (options_.forget_after > 0 && !followed->configured

@@ -70,6 +70,7 @@ private:
   void warn_of_empty (const Followed &followed, const TargetFrame &frame);
   void note_followed (const TargetFrame &frame);
   void end_on_one_spot ();
+  void yield_on_one_spot ();
   bool is_in_area (const GstVideoRectangle &box) const;
   Followed *add (const GstVideoRectangle &box, gint parent, bool configured,
                  const TargetFrame &frame);
