@@ -1,0 +1,285 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""examples/publish.py, consume.py and a broker, killed at random times
+
+Every frame must be there once, as results_truth.py has it.
+"""
+import contextlib
+import getpass
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import unittest
+
+from results_truth import (COUNT, KILLS, LIVE, TARGET, TIMEOUT, VENV_PYTHON, Results, has_module,
+                           read, wait_for)
+
+
+def find_program(name):
+    return shutil.which(name) or shutil.which(name, path='/usr/sbin:/usr/local/sbin')
+
+
+MQTT = None if find_program('mosquitto') and has_module(sys.executable, 'paho.mqtt.client') else \
+    'no mosquitto or python3-paho-mqtt: install both (Debian then runs mosquitto as a service)'
+NATS = None if find_program('nats-server') and has_module(VENV_PYTHON, 'nats') else \
+    'no nats-server (Debian then runs it as a service), or no nats-py in PYTHON_VENV'
+
+
+class Broker:
+    """A server on loopback, which can be killed"""
+
+    def __init__(self, folder, **settings):
+        with socket.socket() as probe:
+            probe.bind(('127.0.0.1', 0))
+            self.port = probe.getsockname()[1]
+        self.folder, self.url = folder, f'{self.SCHEME}://127.0.0.1:{self.port}'
+        self.config, self.process = os.path.join(folder, 'broker.conf'), None
+        with open(self.config, 'w', encoding='utf-8') as file:
+            file.write(self.CONFIG.format(port=self.port, folder=folder, user=getpass.getuser(),
+                                          **{'autosave': 1, **settings}))
+
+    def start(self):
+        with open(os.path.join(self.folder, 'broker.log'), 'a', encoding='utf-8') as log:
+            self.process = subprocess.Popen([find_program(self.PROGRAM), '-c', self.config],
+                                            stdout=log, stderr=subprocess.STDOUT)
+
+        def answers():
+            with socket.socket() as probe:
+                return probe.connect_ex(('127.0.0.1', self.port)) == 0
+
+        wait_for(answers, self.PROGRAM)
+
+    def kill(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+
+
+class Mosquitto(Broker):
+    # what docs/results.md says
+    SCHEME, PROGRAM, PYTHON, HOLD = 'mqtt', 'mosquitto', sys.executable, 4
+    CONFIG = '''listener {port} 127.0.0.1
+allow_anonymous true
+user {user}
+persistence true
+persistence_location {folder}/
+autosave_interval {autosave}
+max_queued_messages 0
+'''
+
+    def save(self):
+        self.process.send_signal(signal.SIGUSR1)
+
+    def knows(self, client):
+        """Whether it has written the client's subscription to the disk"""
+        path = os.path.join(self.folder, 'mosquitto.db')
+        if not os.path.exists(path):
+            return False
+        with open(path, 'rb') as file:
+            return client.encode() in file.read()
+
+
+class NatsServer(Broker):
+    SCHEME, PROGRAM, PYTHON, HOLD = 'nats', 'nats-server', VENV_PYTHON, 1
+    CONFIG = 'listen: "127.0.0.1:{port}"\njetstream {{ store_dir: "{folder}/jetstream" }}\n'
+
+    def knows(self, _):
+        return True
+
+
+class Publish(Results):
+    def published(self):
+        """{frame: message} of what consume.py has written; each frame is there once"""
+        path = self.path('got.db')
+        with contextlib.closing(sqlite3.connect(f'file:{path}?mode=ro', uri=True)) as database:
+            rows = database.execute('SELECT id, camera, frame, text FROM frames ORDER BY frame, id'
+                                    ).fetchall()
+        self.assertEqual(len({row[2] for row in rows}), len(rows), 'a frame came twice')
+        for name, camera, number, text in rows:
+            message = json.loads(text)
+            self.assertEqual((message['id'], message['camera'], message['frame']),
+                             (name, camera, number))
+        return {row[2]: json.loads(row[3]) for row in rows}
+
+    def count(self):
+        try:
+            with contextlib.closing(sqlite3.connect(self.path('got.db'))) as database:
+                return database.execute('SELECT count(*) FROM frames').fetchone()[0]
+        except sqlite3.Error:  # not yet
+            return -1
+
+    def check_file(self):
+        messages = self.published()
+        self.assertEqual(sorted(messages), list(range(COUNT)))
+        for number, message in messages.items():
+            pts = self.times[number]
+            self.assertEqual(message, {
+                'id': f'gate:{pts}:{number}', 'camera': 'gate', 'frame': number, 'pts': pts,
+                'time': None, 'tracks': self.tracks[pts]})
+
+    def arguments(self, broker):
+        return ('--camera', 'gate', '--targets', TARGET, '--broker', broker.url, '--hold',
+                str(broker.HOLD))
+
+    def victims(self, broker, source):
+        """Starts all three, and kills one after another at random; returns publish.py"""
+        consumer = 'consume.py', 'got.db', '--broker', broker.url
+        stack = contextlib.ExitStack()
+        self.addCleanup(stack.close)
+        stack.callback(broker.kill)
+        broker.start()
+
+        def start(script, *arguments):
+            context = self.start(script, *arguments, python=broker.PYTHON)
+            return context, context.__enter__()
+
+        running = {'consume': start(*consumer)}
+        wait_for(lambda: self.count() == 0 and broker.knows('consume'), 'consume.py')
+        publisher = 'publish.py', *source, *self.arguments(broker)
+        running['publish'] = start(*publisher)
+        stack.callback(lambda: [context.__exit__(None, None, None)
+                                for context, _ in running.values()])
+        kills = dict.fromkeys(('publish', 'broker', 'consume'), 0)
+        for turn in range(KILLS):
+            time.sleep(self.random.uniform(0.1, 1.5))
+            # the first two are never left to chance
+            victim = list(kills)[turn] if turn < 2 else self.random.choice(list(kills))
+            kills[victim] += 1
+            if victim == 'broker':
+                broker.kill()
+                time.sleep(self.random.uniform(0, 0.5))
+                broker.start()
+                continue
+            running[victim][0].__exit__(None, None, None)
+            running[victim] = start(*(publisher if victim == 'publish' else consumer))
+        print('kills:', kills, end=' ', file=sys.stderr)
+        return running['publish'][1]
+
+    def check_killed(self, broker):
+        publish = self.victims(broker, (self.video,))
+        publish.wait(TIMEOUT)
+        self.assertEqual(publish.returncode, 0, self.said('publish.py'))
+        self.assertRegex(self.said('publish.py').splitlines()[-1],
+                         f'^{COUNT} frames, .* published, 0 left in gate.spool$')
+        wait_for(lambda: self.count() >= COUNT, 'all frames', 40)
+        self.check_file()
+        # and a second run has nothing to do, not even with a broker
+        broker.kill()
+        self.assertEqual(self.run_script('publish.py', self.video, *self.arguments(broker),
+                                         python=broker.PYTHON),
+                         f'{COUNT} frames, {COUNT} from before; 0 messages published, 0 left in '
+                         'gate.spool')
+
+    def check_live(self, broker):
+        """A camera's frames are numbered without a gap, across kills"""
+        publish = self.victims(broker, ('--launch', LIVE))
+        had = self.count()
+        wait_for(lambda: self.count() > had + 60, 'frames of the last run')
+        publish.send_signal(signal.SIGTERM)
+        publish.wait(TIMEOUT)
+        last = self.said('publish.py').splitlines()[-1]
+        self.assertRegex(last, r'^\d+ frames, \d+ from before; .*, stopped$')
+        # what is left in the spool follows when it is started again
+        spooled = int(last.split()[0])
+        with self.start('publish.py', '--launch', LIVE, *self.arguments(broker),
+                        python=broker.PYTHON):
+            wait_for(lambda: self.count() > spooled, 'the rest')
+        messages = self.published()
+        self.assertLessEqual(set(range(spooled)), set(messages))
+        times = [messages[number]['time'] for number in range(spooled)]
+        self.assertEqual(times, sorted(set(times)))
+
+    @unittest.skipIf(MQTT, MQTT)
+    def test_mqtt_killed(self):
+        self.check_killed(Mosquitto(self.folder))
+
+    @unittest.skipIf(MQTT, MQTT)
+    def test_mqtt_live(self):
+        self.check_live(Mosquitto(self.folder))
+
+    @unittest.skipIf(NATS, NATS)
+    def test_nats_killed(self):
+        self.check_killed(NatsServer(self.folder))
+
+    @unittest.skipIf(NATS, NATS)
+    def test_nats_live(self):
+        self.check_live(NatsServer(self.folder))
+
+    @unittest.skipIf(MQTT, MQTT)
+    def test_mqtt_forgets(self):
+        """A broker gets again what it had acknowledged and lost, and what comes twice is dropped"""
+        broker = Mosquitto(self.folder, autosave=1800)
+        consumer = 'consume.py', 'got.db', '--broker', broker.url
+        self.addCleanup(broker.kill)
+        broker.start()
+        with self.start(*consumer):
+            wait_for(lambda: 'the broker is there' in self.said('consume.py'), 'consume.py')
+        broker.save()
+        wait_for(lambda: broker.knows('consume'), 'the subscription')
+        everything = f'acknowledged to frame {COUNT - 1}\n'
+        with self.start('publish.py', self.video, *self.arguments(broker)[:-1], '3600') as publish:
+            wait_for(lambda: everything in self.said('publish.py'), 'acknowledgements')
+            self.assertEqual(self.count(), 0)
+
+            def restart(times):
+                broker.kill()
+                broker.start()
+                wait_for(lambda: self.said('publish.py').count('the broker is there') >= times,
+                         'a connection')
+                wait_for(lambda: everything in self.said('publish.py').split(
+                    'the broker is there')[-1], 'acknowledgements')
+
+            restart(1)
+            with self.start(*consumer) as consume:
+                wait_for(lambda: self.count() == COUNT, 'all frames')
+                restart(2)
+                wait_for(lambda: any(int(twice) >= COUNT for twice in re.findall(
+                    r'(\d+) came twice', self.said('consume.py'))), 'all frames again')
+                consume.send_signal(signal.SIGTERM)
+                consume.wait(TIMEOUT)
+            self.check_file()
+            publish.send_signal(signal.SIGTERM)
+            publish.wait(TIMEOUT)
+        self.assertEqual(self.said('publish.py').splitlines()[-1],
+                         f'{COUNT} frames, 0 from before; 0 messages published, {COUNT} left in '
+                         'gate.spool, stopped')
+
+    @unittest.skipIf(MQTT, MQTT)
+    def test_away(self):
+        """Messages wait for a broker that is not there yet"""
+        broker = Mosquitto(self.folder)
+        with self.start('publish.py', self.video, *self.arguments(broker)):
+            wait_for(lambda: 'the broker is away' in self.said('publish.py'), 'the complaint')
+            wait_for(lambda: os.path.exists(self.path('gate.spool')), 'the spool')
+            self.run_script('publish.py', self.video, *self.arguments(broker), status=1)
+            self.assertIn('publish.py: gate.spool: another publish.py uses it\n',
+                          self.said('publish.py'))
+            broker.start()
+            self.addCleanup(broker.kill)
+            with self.start('consume.py', 'got.db', '--broker', broker.url):
+                wait_for(lambda: self.count() >= 0, 'consume.py')
+                wait_for(lambda: 'the broker is there' in self.said('publish.py'), 'publish.py')
+
+    @unittest.skipIf(MQTT, MQTT)
+    def test_errors(self):
+        for status, arguments, said in (
+                (1, ('nothing.avi', '--camera', 'a', '--targets', TARGET),
+                 'publish.py: nothing.avi: no such file'),
+                (2, (self.video, '--camera', 'a b', '--targets', TARGET),
+                 'publish.py: error: --camera a b: take letters'),
+                (2, (self.video, '--camera', 'a'), 'publish.py: error: nothing is followed'),
+                (2, (self.video, '--camera', 'a', '--targets', TARGET, '--broker', 'kafka://b'),
+                 'publish.py: error: argument --broker: "kafka://b" is no broker')):
+            line = self.run_script('publish.py', *arguments, status=status)
+            self.assertEqual(line[:len(said)], said)
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)
