@@ -16,6 +16,7 @@ import argparse
 import collections
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import re
@@ -97,9 +98,10 @@ class Sender(threading.Thread):
     acknowledged, as long as it had not written it to its disk.
     """
 
-    def __init__(self, options):
+    def __init__(self, options, mark):
         super().__init__(daemon=True)
         self.options, self.stopped, self.problem = options, threading.Event(), None
+        self.client = f'publish-{options.camera}-{mark}'  # two of one name throw each other out
         self.published, self.sent, self.is_away = 0, -1, ''
 
     def run(self):
@@ -107,8 +109,8 @@ class Sender(threading.Thread):
             spool = Spool(self.options.spool)
             while not self.stopped.is_set():
                 try:
-                    with contextlib.closing(brokers.connect(
-                            self.options.broker, f'publish-{self.options.camera}')) as broker:
+                    with contextlib.closing(brokers.connect(self.options.broker,
+                                                            self.client)) as broker:
                         self.say('')
                         self.forward(spool, broker)
                 except brokers.Away as problem:
@@ -145,11 +147,15 @@ class Sender(threading.Thread):
             tidied = now
 
 
-def message_of(camera, frame):
-    """(id, text): the id is the same whenever a file is published; of a camera no other frame has
-    it, where the camera is that of one file or of one source"""
+def mark_of(settings):
+    """Digits that are others for another source, or for other settings"""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def message_of(camera, mark, frame):
+    """(id, text): no other frame has the id, and it is the same whenever a file is published"""
     when = frame.pts if frame.time is None else frame.time
-    name = f'{camera}:{"-" if when is None else when}:{frame.number}'
+    name = f'{camera}:{mark}:{"-" if when is None else when}:{frame.number}'
     tracks = [{key.rstrip('_'): value for key, value in track._asdict().items()
                if value is not None} for track in frame.tracks]
     return name, json.dumps({'id': name, 'camera': camera, 'frame': frame.number,
@@ -158,11 +164,12 @@ def message_of(camera, frame):
 
 def run(options):
     stream = frames.Stream(options, lambda number: False)
-    settings = {**stream.identity, 'camera': options.camera, 'targets': options.targets,
-                'detections': options.detections}
-    spool = open_spool(options.spool, json.loads(json.dumps(settings)))
+    settings = json.loads(json.dumps({
+        **stream.identity, 'camera': options.camera, 'targets': options.targets,
+        'detections': options.detections}))
+    mark, spool = mark_of(settings), open_spool(options.spool, settings)
     before = stream.first = spool.get('next') or 0
-    sender, progress = Sender(options), frames.Progress()
+    sender, progress = Sender(options, mark), frames.Progress()
 
     def told():
         return f', {spool.count()} in the spool, acknowledged to frame {sender.sent}'
@@ -173,7 +180,7 @@ def run(options):
         with stream:
             for frame in stream:
                 if frame.number >= before:
-                    spool.add(frame.number, *message_of(options.camera, frame))
+                    spool.add(frame.number, *message_of(options.camera, mark, frame))
                 if sender.problem:
                     raise sender.problem
                 progress.step(told)

@@ -118,10 +118,12 @@ class Publish(Results):
     def check_file(self):
         messages = self.published()
         self.assertEqual(sorted(messages), list(range(COUNT)))
+        mark = messages[0]['id'].split(':')[1]
+        self.assertRegex(mark, '^[0-9a-f]{12}$')
         for number, message in messages.items():
             pts = self.times[number]
             self.assertEqual(message, {
-                'id': f'gate:{pts}:{number}', 'camera': 'gate', 'frame': number, 'pts': pts,
+                'id': f'gate:{mark}:{pts}:{number}', 'camera': 'gate', 'frame': number, 'pts': pts,
                 'time': None, 'tracks': self.tracks[pts]})
 
     def arguments(self, broker):
@@ -250,6 +252,45 @@ class Publish(Results):
         self.assertEqual(self.said('publish.py').splitlines()[-1],
                          f'{COUNT} frames, 0 from before; 0 messages published, {COUNT} left in '
                          'gate.spool, stopped')
+
+    def check_files(self, broker):
+        """Two files and other targets of one camera are all kept, also where they are published at
+        the same time, and what is published anew from an empty spool is not kept twice"""
+        shutil.copy(self.video, self.path('other.avi'))
+        with open(self.path('other.avi'), 'ab') as file:
+            file.write(b'JUNK' + bytes(4))
+        self.addCleanup(broker.kill)
+        broker.start()
+        with self.start('consume.py', 'got.db', '--broker', broker.url, python=broker.PYTHON):
+            wait_for(lambda: 'the broker is there' in self.said('consume.py'), 'consume.py')
+            common = '--camera', 'gate', '--broker', broker.url, '--hold', '2'
+            runs = [(self.video, *common, '--targets', TARGET),
+                    (self.path('other.avi'), *common, '--targets', TARGET),
+                    (self.video, *common, '--targets', '10,10,40,40')]
+            with contextlib.ExitStack() as stack:
+                for i, arguments in enumerate(runs):
+                    process = stack.enter_context(self.start(
+                        'publish.py', *arguments, '--spool', f'{i}.spool', python=broker.PYTHON))
+                    stack.callback(process.wait, TIMEOUT)
+            wait_for(lambda: self.count() >= 3 * COUNT, 'all frames', 20)
+            self.run_script('publish.py', *runs[0], '--spool', 'again.spool', python=broker.PYTHON)
+            said = self.said('publish.py')
+            self.assertEqual(said.count(f'{COUNT} messages published, 0 left in '), 4, said)
+            self.assertNotIn('the broker is away', said)
+            time.sleep(1)
+        with contextlib.closing(sqlite3.connect(self.path('got.db'))) as database:
+            rows = database.execute('SELECT frame, text FROM frames').fetchall()
+        self.assertEqual(sorted(number for number, _ in rows), sorted([*range(COUNT)] * 3))
+        first = [json.loads(text)['tracks'] for number, text in rows if number == 0]
+        self.assertEqual(sorted([track['x'] for track, in first]), [10, 60, 60])
+
+    @unittest.skipIf(MQTT, MQTT)
+    def test_mqtt_files(self):
+        self.check_files(Mosquitto(self.folder))
+
+    @unittest.skipIf(NATS, NATS)
+    def test_nats_files(self):
+        self.check_files(NatsServer(self.folder))
 
     @unittest.skipIf(MQTT, MQTT)
     def test_away(self):
