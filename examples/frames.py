@@ -122,13 +122,14 @@ class Stream:
         self.first, self.live, self.stopped = 0, None, False
         self.bins, self.late = None, 0
         self.said, self.waiting = [], collections.deque()
-        elements = [source, 'videoconvert']
+        elements, self.counting = [source, 'videoconvert'], None
         if self.wants_regions:
             self.feature = next(
                 value for value in
                 GstIntegralHist.IntegralHistogramFeature.__enum_values__.values()
                 if value.value_nick == options.feature)
-            elements.append(f'cudaintegralhist feature={options.feature} bins={options.bins}')
+            self.counting = f'cudaintegralhist feature={options.feature} bins={options.bins}'
+            elements.append(self.counting)
         if self.wants_tracks:
             targets = ';'.join(','.join(map(str, box)) for box in options.targets)
             elements.append(f'cudatrackfeatures ! integralhisttrack targets="{targets}" '
@@ -220,10 +221,25 @@ class Stream:
         if meta is None:  # a late frame of a live source
             self.late += 1
             return []
-        counts = memoryview(meta.histogram.regions(self.values).get_data()).cast('I')
+        try:
+            counts = memoryview(meta.histogram.regions(self.values).get_data()).cast('I')
+        except GLib.Error as problem:
+            raise StreamError(f'{self.name}: {problem.message}') from None
         self.bins = meta.histogram.get_bins()
         return [(box, counts[i * self.bins:(i + 1) * self.bins])
                 for i, box in enumerate(self.rectangles)]
+
+    def count_bins(self):
+        """How many bins a histogram has, also where no frame had one; None without regions"""
+        if self.counting and self.bins is None:
+            pipeline = Gst.parse_launch(
+                f'videotestsrc num-buffers=1 ! {self.counting} ! appsink name=sink sync=false')
+            pipeline.set_state(Gst.State.PLAYING)
+            sample = pipeline.get_by_name('sink').pull_sample()
+            self.bins = GstIntegralHist.buffer_get_integral_histogram_meta_of_feature(
+                sample.get_buffer(), self.feature).histogram.get_bins()
+            pipeline.set_state(Gst.State.NULL)
+        return self.bins
 
 
 class Progress:

@@ -44,6 +44,15 @@ def sync_folder(folder):
     os.close(descriptor)
 
 
+def make_folder(path):
+    """Makes it, and those above it, so that they are there after the power was off"""
+    path = os.path.abspath(path)
+    if not os.path.isdir(path):
+        make_folder(os.path.dirname(path))
+        os.makedirs(path, exist_ok=True)
+        sync_folder(os.path.dirname(path))
+
+
 def write_json(path, value):
     """Replaces the file, so that it is the old or the new one whenever the power goes off"""
     with open(path + '.new', 'w', encoding='utf-8') as file:
@@ -61,7 +70,7 @@ class Output:
     """
 
     def __init__(self, folder, settings):
-        os.makedirs(folder, exist_ok=True)
+        make_folder(folder)
         self.folder, self.path = folder, os.path.join(folder, 'state.json')
         self.lock = os.open(folder, os.O_RDONLY)  # the kernel gives it back when this is killed
         try:
@@ -74,6 +83,7 @@ class Output:
         except FileNotFoundError:
             if set(os.listdir(folder)) - {'state.json.new'}:
                 raise TableError(f'{folder} has other files: give a new folder') from None
+            sync_folder(os.path.dirname(os.path.abspath(folder)))  # a run was killed before that
             self.state = {'settings': settings}
             self.save()
         begun = self.state['settings']
@@ -88,7 +98,7 @@ class Output:
 
 
 class Parquet(Output):
-    """A folder for each part: OUT/00000300-00000599/ has the tables of these frames
+    """A folder for each part: OUT/000000000300-000000000599/ has the tables of these frames
 
     It is written aside and renamed, which commits all its tables at once. A part is never changed.
     """
@@ -108,7 +118,7 @@ class Parquet(Output):
 
     def commit(self, end, rows, bins):
         import pyarrow.parquet
-        name = f'{self.next:08d}-{end - 1:08d}'
+        name = f'{self.next:012d}-{end - 1:012d}'  # in the order of frames by name, too
         aside = os.path.join(self.folder, f'.part-{name}')
         os.mkdir(aside)
         for table in self.tables:
@@ -199,18 +209,18 @@ class Writer:
             self.commit()
 
     def commit(self):
-        unknown = self.stream.wants_regions and self.stream.bins is None  # all were late
-        if self.end == self.output.next or unknown:
+        if self.end == self.output.next:
             return
-        self.output.commit(self.end, self.rows, self.stream.bins)
+        self.output.commit(self.end, self.rows, self.stream.count_bins())
         for table, rows in self.rows.items():
             self.written[table] += len(rows)
             rows.clear()
 
 
-def settings_of(options, identity):
-    names = 'name', 'targets', 'detections', 'regions', 'grid', 'feature', 'bins', 'part', 'format'
-    return json.loads(json.dumps({**identity, **{name: getattr(options, name) for name in names}}))
+def settings_of(options, stream):
+    names = 'targets', 'detections', 'regions', 'grid', 'feature', 'bins', 'part', 'format'
+    return json.loads(json.dumps({**stream.identity, 'name': options.name or stream.name,
+                                  **{name: getattr(options, name) for name in names}}))
 
 
 def run(options):
@@ -218,17 +228,22 @@ def run(options):
     tables = [table for table, wanted in (('regions', stream.wants_regions),
                                           ('tracks', stream.wants_tracks)) if wanted]
     kind = Parquet if options.format == 'parquet' else Csv
-    output = kind(options.out, settings_of(options, stream.identity), tables)
+    output = kind(options.out, settings_of(options, stream), tables)
     before = stream.first = output.next
     if output.state.get('done'):
         return f'{options.out}: all {before} frames were there already'
     writer, progress = Writer(output, stream, options), frames.Progress()
     frames.on_signals(stream.stop)
-    with stream:
-        for frame in stream:
-            if frame.number >= before:
-                writer.add(frame)
-            progress.step()
+    try:
+        with stream:
+            for frame in stream:
+                if frame.number >= before:
+                    writer.add(frame)
+                progress.step()
+    except frames.StreamError:
+        if stream.live:  # what came before is whole, and does not come again
+            writer.commit()
+        raise
     # The parts of a file are the same in each run, so one that is not full waits for the next run.
     if not stream.stopped or stream.live:
         writer.commit()

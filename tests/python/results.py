@@ -17,8 +17,8 @@ import unittest
 
 import numpy
 
-from results_truth import (BINS, COUNT, KILLS, LIVE, TARGET, TIMEOUT, VENV_PYTHON, Results,
-                           has_module, read, wait_for)
+from results_truth import (BINS, COUNT, EXAMPLES, KILLS, LIVE, TARGET, TIMEOUT, VENV_PYTHON,
+                           Results, has_module, read, wait_for)
 
 REGIONS = [(0, 0, 160, 120), (30, 20, 50, 40), (100, 90, 60, 30)]
 PYARROW = None if has_module(VENV_PYTHON, 'pyarrow') else \
@@ -134,8 +134,8 @@ class Table(Results):
         self.run_script('table.py', *self.asked('whole', 'parquet'), python=VENV_PYTHON)
         self.kill_at_random('out', *self.asked('out', 'parquet'), python=VENV_PYTHON)
         self.compare_folders('out', 'whole')
-        shutil.rmtree(self.path(f'out/{COUNT // 7 * 7:08d}-{COUNT - 1:08d}'))
-        os.makedirs(self.path(f'out/.part-{COUNT // 7 * 7:08d}-{COUNT - 1:08d}'))
+        shutil.rmtree(self.path(f'out/{COUNT // 7 * 7:012d}-{COUNT - 1:012d}'))
+        os.makedirs(self.path(f'out/.part-{COUNT // 7 * 7:012d}-{COUNT - 1:012d}'))
         state = read(self.path('out/state.json'))
         with open(self.path('out/state.json'), 'w', encoding='utf-8') as file:
             file.write(state.replace('"done": true', '"done": false'))
@@ -169,7 +169,7 @@ class Table(Results):
                              for name, value in row.items()})
             self.assertEqual(flat, self.read_csv(f'csv/{table}.csv'))
 
-        shutil.rmtree(self.path('out/00000007-00000013'))
+        shutil.rmtree(self.path('out/000000000007-000000000013'))
         self.assertEqual(self.run_script('table.py', *self.asked('out', 'parquet'), status=1,
                                          python=VENV_PYTHON),
                          'table.py: out: frames 7 to 13 are missing')
@@ -206,6 +206,66 @@ class Table(Results):
                          [['0', '0', '80', '60'], ['80', '0', '80', '60'],
                           ['0', '60', '80', '60'], ['80', '60', '80', '60']])
 
+    def test_live_fails(self):
+        """What came before the failure is committed, also where no part is full"""
+        line = LIVE + ' ! identity error-after=38'
+        said = self.run_script('table.py', '--launch', line, 'out', '--grid', '2x2', '--part', '30',
+                               '--format', 'csv', status=1)
+        self.assertTrue(said.startswith('table.py: '), said)
+        self.assertEqual([int(row['frame']) for row in self.read_csv('out/regions.csv')[::4]],
+                         [*range(37)])
+        self.assertEqual(json.loads(read(self.path('out/state.json')))['frames'], 37)
+
+    @unittest.skipIf(PYARROW, PYARROW)
+    def test_parts_in_order(self):
+        """Of a camera that runs for months: the names of parts have the order of their frames"""
+        arguments = '--launch', 'videotestsrc is-live=true num-buffers=5', 'out', '--grid', '1x1'
+        self.run_script('table.py', *arguments, python=VENV_PYTHON)
+        part, = (name for name in os.listdir(self.path('out')) if name[0] == '0')
+        os.rename(self.path(f'out/{part}'), self.path(f'out/{0:012d}-{10 ** 8 - 3:012d}'))
+        for _ in range(2):
+            self.run_script('table.py', *arguments, python=VENV_PYTHON)
+        parts = sorted(name for name in os.listdir(self.path('out')) if name[0] == '0')
+        self.assertEqual([[int(number) for number in part.split('-')] for part in parts],
+                         [[0, 10 ** 8 - 3], [10 ** 8 - 2, 10 ** 8 + 2],
+                          [10 ** 8 + 3, 10 ** 8 + 7]])
+
+    def patched(self, patch, *arguments):
+        """The output of table.py, whose modules are changed by these lines of Python"""
+        line = f'import sys, table\nsys.argv[1:] = {list(arguments)}\n{patch}\ntable.main()'
+        return subprocess.run([sys.executable, '-c', line], cwd=self.folder, check=True,
+                              env={**os.environ, 'PYTHONPATH': ':'.join(
+                                  [EXAMPLES, os.environ.get('PYTHONPATH', '')])},
+                              stdout=subprocess.PIPE, text=True, timeout=TIMEOUT).stdout
+
+    def test_all_late(self):
+        """Tracks are there also where no frame has a histogram, and CSV has its columns"""
+        patch = """if True:
+            def late(stream, buffer):
+                stream.late += 1
+                return []
+            table.frames.Stream.ask = late"""
+        said = self.patched(patch, *self.asked('out', 'csv'))
+        self.assertIn(f'; 0 rows of regions written; {COUNT} rows of tracks written, '
+                      f'{COUNT} late frames', said)
+        self.assertEqual(len(self.read_csv('out/tracks.csv')), COUNT)
+        self.assertEqual(read(self.path('out/regions.csv')).strip().split(',')[-BINS:],
+                         [f'count{i}' for i in range(BINS)])
+
+    def test_folders_synced(self):
+        """The folders that were made are on the disk before there are rows in them"""
+        patch = """if True:
+            import os
+            known = os.fsync
+            def fsync(descriptor):
+                print('synced', os.readlink(f'/proc/self/fd/{descriptor}'))
+                known(descriptor)
+            os.fsync = fsync"""
+        said = self.patched(patch, *self.asked('a/b/out', 'csv')).splitlines()
+        folder = os.path.realpath(self.folder)
+        synced = [said.index(f'synced {folder}{name}') for name in ('', '/a', '/a/b', '/a/b/out')]
+        self.assertEqual(synced, sorted(synced))
+
     def test_errors(self):
         with open(self.path('text.avi'), 'w', encoding='utf-8') as file:
             file.write('no video ' * 100)
@@ -213,6 +273,7 @@ class Table(Results):
         open(self.path('other/notes'), 'w', encoding='utf-8').close()
         csv_grid = '--format', 'csv', '--grid', '2x2'
         self.run_script('table.py', '--launch', 'videotestsrc num-buffers=3', 'begun', *csv_grid)
+        self.run_script('table.py', self.video, 'begun2', *csv_grid)
         for status, arguments, said in (
                 (1, ('nothing.avi', 'out', *csv_grid), 'table.py: nothing.avi: no such file'),
                 (1, ('text.avi', 'out', *csv_grid), 'table.py: text.avi: '),
@@ -221,6 +282,8 @@ class Table(Results):
                 (1, (self.video, 'other', *csv_grid), 'table.py: other has other files'),
                 (1, ('--launch', 'videotestsrc num-buffers=3', 'begun', *csv_grid, '--bins', '9'),
                  'table.py: begun was begun with bins 16, not 9'),
+                (1, (os.path.relpath(self.video, self.folder), 'begun2', *csv_grid),
+                 'table.py: begun2 was begun with name ' + self.video),
                 (1, ('--launch', 'nosuchsrc', 'out2', *csv_grid), 'table.py: no element "nosuch'),
                 (2, (self.video, 'out'), 'table.py: error: nothing is asked'),
                 (2, (self.video, 'out', '--grid', '0x2'),
