@@ -7,6 +7,7 @@ so whoever sends knows what was acknowledged.
 MQTT needs python3-paho-mqtt, or paho-mqtt from PyPI; NATS needs nats-py from PyPI.
 """
 import asyncio
+import collections
 import sys
 import time
 import urllib.parse
@@ -15,6 +16,10 @@ PREFIX = 'integralhist'  # of topics, integralhist/CAMERA/tracks, and subjects w
 WINDOW = 100             # messages that wait for their acknowledgement at once
 TIMEOUT = 10             # seconds for one
 PORTS = {'mqtt': 1883, 'nats': 4222}
+KEPT = 7 * 24 * 3600     # seconds that a stream of JetStream keeps a message, which bounds its disk
+
+# user and password are None where the URL has none
+Address = collections.namedtuple('Address', 'scheme host port user password')
 
 
 class Away(Exception):
@@ -22,48 +27,56 @@ class Away(Exception):
 
 
 def parse(url):
-    """The parts of a URL; ValueError where it is not one of a broker"""
-    parts = urllib.parse.urlsplit(url if '://' in url else f'mqtt://{url}')
-    if parts.scheme not in PORTS or not parts.hostname:
-        raise ValueError(f'"{url}" is no broker: give mqtt://HOST:PORT or nats://HOST:PORT')
-    if not parts.port:  # which fails where it is no number
-        parts = parts._replace(netloc=f'{parts.netloc}:{PORTS[parts.scheme]}')
-    return parts
+    """The Address of a URL; a ValueError where it is none tells nothing of it: a part is secret"""
+    try:
+        parts = urllib.parse.urlsplit(url if '://' in url else f'mqtt://{url}')
+        port = parts.port or PORTS[parts.scheme]  # which fails where it is no number
+        if not parts.hostname or parts.path.strip('/') or parts.query or parts.fragment:
+            raise ValueError
+    except (KeyError, ValueError):
+        raise ValueError('this is no broker: give mqtt://HOST:PORT or nats://HOST:PORT; of a user '
+                         'and a password, / is written %2F, @ is %40, and so on') from None
+    user, password = (text and urllib.parse.unquote(text)
+                      for text in (parts.username, parts.password))
+    return Address(parts.scheme, parts.hostname, port, user, password)
 
 
-def connect(parts, client, store=None):
+def connect(address, client, store=None):
     """A connection of the client of this name
 
     With `store ([text])` it receives: check () calls that, and what it has taken is acknowledged.
     The broker keeps messages for such a client while it is away.
     """
-    return (Mqtt if parts.scheme == 'mqtt' else Nats)(parts, client, store)
+    return (Mqtt if address.scheme == 'mqtt' else Nats)(address, client, store)
 
 
 class Mqtt:
     """QoS 1 by paho-mqtt, of version 1 or 2; all of it happens in the caller's thread"""
 
-    def __init__(self, parts, client, store):
+    def __init__(self, address, client, store):
         import paho.mqtt.client as paho
         self.paho, self.answered = paho, []
         versions = getattr(paho, 'CallbackAPIVersion', None)
         self.client = paho.Client(*([versions.VERSION2] if versions else []), client_id=client,
                                   clean_session=not store)
         self.client.max_inflight_messages_set(WINDOW)
-        if parts.username:
-            self.client.username_pw_set(parts.username, parts.password)
+        if address.user:
+            self.client.username_pw_set(address.user, address.password)
         self.client.on_connect = lambda client, data, flags, code, *_: self.answered.append(code)
         self.client.on_subscribe = lambda client, data, mid, codes, *_: self.answered.append(codes)
         self.client.on_message = lambda client, data, message: store([message.payload])
-        where = f'{parts.hostname}:{parts.port}'
+        where = f'{address.host}:{address.port}'
         try:
-            self.client.connect(parts.hostname, parts.port, keepalive=TIMEOUT)
+            self.client.connect(address.host, address.port, keepalive=TIMEOUT)
             self.wait(lambda: self.answered)
             if str(self.answered[0]) not in ('0', 'Success'):
                 raise Away(f'{where} refuses: {self.answered[0]}')
             if store:
                 self.client.subscribe(f'{PREFIX}/+/tracks', qos=1)
                 self.wait(lambda: len(self.answered) > 1)
+                granted, = self.answered[1]  # a number, or an object that has it
+                if getattr(granted, 'value', granted) != 1:
+                    raise Away(f'{where} refuses the subscription with QoS 1: {granted}')
         except (Away, OSError) as problem:
             self.close()
             raise problem if isinstance(problem, Away) else Away(
@@ -99,12 +112,11 @@ class Mqtt:
 class Nats:
     """JetStream by nats-py; its event loop runs while one of these methods does"""
 
-    def __init__(self, parts, client, store):
+    def __init__(self, address, client, store):
         import nats
         self.errors = nats.errors.Error, asyncio.TimeoutError, OSError, EOFError
         self.loop, self.store, self.client = asyncio.new_event_loop(), store, None
-        self.where = f'{parts.hostname}:{parts.port}'
-
+        self.where = f'{address.host}:{address.port}'
         self.closed = self.loop.create_future()
 
         async def ignore(_):
@@ -113,11 +125,14 @@ class Nats:
         async def note_closed():
             self.closed.done() or self.closed.set_result(None)
 
+        host = f'[{address.host}]' if ':' in address.host else address.host
+        login = {'token': address.user} if address.password is None else \
+            {'user': address.user, 'password': address.password}
         try:
             self.client = self.run(nats.connect(
-                urllib.parse.urlunsplit(parts), name=client, allow_reconnect=False,
+                f'nats://{host}:{address.port}', name=client, allow_reconnect=False,
                 error_cb=ignore, closed_cb=note_closed, max_reconnect_attempts=0,
-                connect_timeout=TIMEOUT))
+                connect_timeout=TIMEOUT, **login))
             self.stream = self.client.jetstream(timeout=TIMEOUT)
             self.run(self.make_stream())
             if store:  # what is not acknowledged comes again after ack_wait
@@ -135,7 +150,8 @@ class Nats:
         try:
             await self.stream.find_stream_name_by_subject(subjects)
         except NotFoundError:
-            await self.stream.add_stream(name=PREFIX, subjects=[subjects], duplicate_window=600)
+            await self.stream.add_stream(name=PREFIX, subjects=[subjects], duplicate_window=600,
+                                         max_age=KEPT)
 
     def run(self, work):
         try:
@@ -180,11 +196,11 @@ class Nats:
         self.loop.close()
 
 
-def need(parts, script):
+def need(address, script):
     """Exits where the package for such a broker is missing"""
     try:
-        __import__({'mqtt': 'paho.mqtt.client', 'nats': 'nats'}[parts.scheme])
+        __import__({'mqtt': 'paho.mqtt.client', 'nats': 'nats'}[address.scheme])
     except ImportError:
         sys.exit(f'{script}: ' + {
             'mqtt': 'there is no paho: install python3-paho-mqtt, or paho-mqtt from PyPI',
-            'nats': 'there is no nats: install nats-py from PyPI'}[parts.scheme])
+            'nats': 'there is no nats: install nats-py from PyPI'}[address.scheme])

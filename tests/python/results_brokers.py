@@ -15,6 +15,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
@@ -35,15 +36,16 @@ NATS = None if find_program('nats-server') and has_module(VENV_PYTHON, 'nats') e
 class Broker:
     """A server on loopback, which can be killed"""
 
-    def __init__(self, folder, **settings):
+    def __init__(self, folder, extra='', login='', **settings):
         with socket.socket() as probe:
             probe.bind(('127.0.0.1', 0))
             self.port = probe.getsockname()[1]
-        self.folder, self.url = folder, f'{self.SCHEME}://127.0.0.1:{self.port}'
+        self.folder, self.url = folder, f'{self.SCHEME}://{login}127.0.0.1:{self.port}'
         self.config, self.process = os.path.join(folder, 'broker.conf'), None
         with open(self.config, 'w', encoding='utf-8') as file:
             file.write(self.CONFIG.format(port=self.port, folder=folder, user=getpass.getuser(),
-                                          **{'autosave': 1, **settings}))
+                                          **{'autosave': 1, 'anonymous': 'true', **settings}))
+            file.write(extra)
 
     def start(self):
         with open(os.path.join(self.folder, 'broker.log'), 'a', encoding='utf-8') as log:
@@ -66,7 +68,7 @@ class Mosquitto(Broker):
     # what docs/results.md says
     SCHEME, PROGRAM, PYTHON, HOLD = 'mqtt', 'mosquitto', sys.executable, 4
     CONFIG = '''listener {port} 127.0.0.1
-allow_anonymous true
+allow_anonymous {anonymous}
 user {user}
 persistence true
 persistence_location {folder}/
@@ -92,6 +94,36 @@ class NatsServer(Broker):
 
     def knows(self, _):
         return True
+
+    def publish(self, subject, *texts):
+        """Publishes by the protocol's own text, and returns what the server said"""
+        with socket.create_connection(('127.0.0.1', self.port), 10) as connection:
+            connection.sendall(b'CONNECT {"verbose": false}\r\nSUB answer 1\r\n')
+            for text in texts:
+                head = f'PUB {subject} answer {len(text)}\r\n'
+                connection.sendall(head.encode() + text + b'\r\n')
+            said = b''
+            while said.count(b'\nMSG answer ') < len(texts) or not said.endswith(b'}\r\n'):
+                said += connection.recv(65536)
+        return said
+
+
+class Refusing(threading.Thread):
+    """What answers each subscription of MQTT with this code"""
+
+    def __init__(self, code):
+        super().__init__(daemon=True)
+        self.code, self.socket = code, socket.create_server(('127.0.0.1', 0))
+        self.url = f'mqtt://127.0.0.1:{self.socket.getsockname()[1]}'
+
+    def run(self):
+        while True:
+            with self.socket.accept()[0] as connection:
+                connection.recv(1000)
+                connection.sendall(bytes([0x20, 2, 0, 0]))
+                request = connection.recv(1000)  # byte 2 and 3 are its number
+                connection.sendall(bytes([0x90, 3, *request[2:4], self.code]))
+                connection.recv(1000)
 
 
 class Publish(Results):
@@ -292,6 +324,99 @@ class Publish(Results):
     def test_nats_files(self):
         self.check_files(NatsServer(self.folder))
 
+    def check_login(self, broker):
+        """User and password have characters that a URL writes in another way"""
+        self.addCleanup(broker.kill)
+        broker.start()
+        with self.start('consume.py', 'got.db', '--broker', broker.url, python=broker.PYTHON):
+            wait_for(lambda: 'the broker is' in self.said('consume.py'), 'consume.py')
+            self.run_script('publish.py', self.video, *self.arguments(broker),
+                            python=broker.PYTHON)
+            wait_for(lambda: self.count() >= COUNT, 'all frames', 20)
+        broker.kill()
+        self.assertNotIn('refuses', self.said('consume.py'))
+        self.assertNotIn('p%40ss', self.said('consume.py') + self.said('publish.py'))
+
+    LOGIN, PASSWORD = 'ga%20te:p%40ss%3A%2F%25%23%C3%BC@', 'p@ss:/%#\u00fc'
+
+    @unittest.skipIf(MQTT, MQTT)
+    def test_mqtt_login(self):
+        subprocess.run([find_program('mosquitto_passwd'), '-c', '-b', self.path('passwords'),
+                        'ga te', self.PASSWORD], check=True)
+        self.check_login(Mosquitto(
+            self.folder, f'password_file {self.path("passwords")}\n', self.LOGIN,
+            anonymous='false'))
+
+    @unittest.skipIf(NATS, NATS)
+    def test_nats_login(self):
+        self.check_login(NatsServer(
+            self.folder, f'authorization {{ user: "ga te", password: "{self.PASSWORD}" }}\n',
+            self.LOGIN))
+
+    @unittest.skipIf(NATS, NATS)
+    def test_nats_token(self):
+        self.check_login(NatsServer(
+            self.folder, 'authorization { token: "p@ss" }\n', 'p%40ss@'))
+
+    FOREIGN = (b'', b'no JSON', b'\xff\xfe', b'[]', b'"id"', b'{}', b'[' * 100000,
+               b'{"id": 1, "camera": "gate", "frame": 1}',
+               b'{"id": "a", "camera": "gate", "frame": "1"}',
+               b'{"id": "b", "camera": "gate", "frame": -1}',
+               b'{"id": "c", "camera": "gate", "frame": 1' + b'0' * 30 + b'}',
+               b'{"id": "\\ud800", "camera": "gate", "frame": 1}')
+
+    def check_foreign(self, broker, publish):
+        """Messages of others come before and between those of publish.py, and stop nothing"""
+        self.addCleanup(broker.kill)
+        broker.start()
+        with self.start('consume.py', 'got.db', '--broker', broker.url,
+                        python=broker.PYTHON) as consume:
+            wait_for(lambda: 'the broker is there' in self.said('consume.py'), 'consume.py')
+            publish(self.FOREIGN)
+            self.run_script('publish.py', self.video, *self.arguments(broker),
+                            python=broker.PYTHON)
+            publish(self.FOREIGN[:1])
+            lines = len(self.FOREIGN) + 1
+            wait_for(lambda: self.count() >= COUNT and self.said('consume.py').count(
+                'a message that is not of publish.py: ') >= lines, 'all messages', 20)
+            consume.send_signal(signal.SIGTERM)
+            consume.wait(TIMEOUT)
+        self.assertEqual(self.said('consume.py').count('the broker is there'), 1)
+        self.assertRegex(self.said('consume.py').splitlines()[-1],
+                         f'^{COUNT} frames written to got.db, [0-9]+ came twice, {lines} messages '
+                         'of others$')
+        self.check_file()
+
+    @unittest.skipIf(MQTT, MQTT)
+    def test_mqtt_foreign(self):
+        broker = Mosquitto(self.folder)
+
+        def publish(texts):
+            from paho.mqtt import publish as paho
+            paho.multiple([('integralhist/gate/tracks', text, 1) for text in texts],
+                          '127.0.0.1', broker.port)
+
+        self.check_foreign(broker, publish)
+
+    @unittest.skipIf(NATS, NATS)
+    def test_nats_foreign(self):
+        """And what the stream keeps is bounded"""
+        broker = NatsServer(self.folder)
+        self.check_foreign(broker, lambda texts: broker.publish('integralhist.gate.tracks', *texts))
+        said = broker.publish('$JS.API.STREAM.INFO.integralhist', b'')
+        config = json.loads(said[said.index(b'{', said.index(b'\nMSG answer')):])['config']
+        self.assertEqual(config['max_age'], 7 * 24 * 3600 * 10 ** 9)
+
+    @unittest.skipIf(MQTT, MQTT)
+    def test_mqtt_refused(self):
+        """It is said where a subscription is refused, or granted without acknowledgements"""
+        for code in (0x80, 0):
+            broker = Refusing(code)
+            broker.start()
+            with self.start('consume.py', 'got.db', '--broker', broker.url):
+                wait_for(lambda: f'refuses the subscription with QoS 1: {code}' in
+                         self.said('consume.py'), 'the reason', 20)
+
     @unittest.skipIf(MQTT, MQTT)
     def test_away(self):
         """Messages wait for a broker that is not there yet"""
@@ -317,9 +442,17 @@ class Publish(Results):
                  'publish.py: error: --camera a b: take letters'),
                 (2, (self.video, '--camera', 'a'), 'publish.py: error: nothing is followed'),
                 (2, (self.video, '--camera', 'a', '--targets', TARGET, '--broker', 'kafka://b'),
-                 'publish.py: error: argument --broker: "kafka://b" is no broker')):
+                 'publish.py: error: argument --broker: this is no broker: give mqtt://')):
             line = self.run_script('publish.py', *arguments, status=status)
             self.assertEqual(line[:len(said)], said)
+        for url in ('kafka://me:secret@b', 'mqtt://me:secret', 'mqtt://me:secret/@b', 'mqtt://[b',
+                    'mqtt://me:secret@b:x', 'mqtt://me:1#secret@b', 'mqtt://me:secret\u2100@b'):
+            for script, arguments in (
+                    ('consume.py', ('got.db',)),
+                    ('publish.py', (self.video, '--camera', 'a', '--targets', TARGET))):
+                said = self.run_script(script, *arguments, '--broker', url, status=2)
+                self.assertIn('this is no broker', said)
+                self.assertNotIn('secret', self.said(script))
 
 
 if __name__ == '__main__':
