@@ -5,29 +5,32 @@
         for frame in stream:
             print(frame.number, frame.tracks)
 
-A file gives the same frames with the same numbers whenever it is read. A live source does not: its
-frames are numbered from Stream.first on, and have the time of day when they were taken.
+A file gives the same frames with the same numbers whenever it is read. Whatever else, as a camera,
+a FIFO or HLS without an end, is live: its frames are numbered from Stream.first on, and have the
+time of day when they were taken, or came.
 """
 import argparse
 import collections
 import os
+import re
 import signal
+import stat
 import sys
 import time
 
 try:
     import gi
     gi.require_versions({'Gst': '1.0', 'GstApp': '1.0', 'GstIntegralHist': '1.0'})
-except (ImportError, ValueError) as error:
+    # GstApp gives appsink its methods
+    from gi.repository import GLib, Gst, GstApp, GstIntegralHist  # noqa: F401
+    GstIntegralHist.tracks  # which PyGObject has from the project's override
+except (AttributeError, ImportError, ValueError) as error:
     sys.exit(f'{error}\nThis needs the distribution\'s Python with python3-gi and python3-gst-1.0, '
              'in the environment of meson devenv')
-# GstApp gives appsink its methods
-from gi.repository import GLib, Gst, GstApp, GstIntegralHist  # noqa: E402, F401
 
 # number: 0 for the first; pts: ns, or None; time: ns since 1970 of a live frame, or None
-# regions: [((x, y, width, height), counts of each bin)]; tracks: [Track]
+# regions: [((x, y, width, height), counts of each bin)]; tracks: [GstIntegralHist.Track]
 Frame = collections.namedtuple('Frame', 'number pts time regions tracks')
-Track = collections.namedtuple('Track', 'id parent x y width height confidence lost class_')
 
 
 class StreamError(Exception):
@@ -84,10 +87,16 @@ def add_arguments(parser, with_regions=False):
         parser.add_argument('--bins', type=int, default=16, help='bins of a histogram (16)')
 
 
+def without_login(text):
+    """Users and passwords of the URLs in it are no part of a name"""
+    return re.sub(r'(?<=://)[^/@\s"]*@', '', text)
+
+
 def source_of(options):
-    """(elements, name, what tells this video from another one); exits where there is none"""
+    """(elements, name, what tells this video from another one)"""
     if options.launch:
-        return options.launch, options.launch, {'launch': options.launch}
+        return (options.launch, without_login(options.launch),
+                {'launch': without_login(options.launch)})
     video = options.video
     if not video:
         raise StreamError('give VIDEO or --launch; --help has more')
@@ -96,13 +105,35 @@ def source_of(options):
             raise StreamError(f'no camera at {video}')
         return f'v4l2src device={video} ! decodebin', video, {'video': video}
     if Gst.uri_is_valid(video) and not video.startswith('file:'):
-        return f'uridecodebin uri="{video}"', video, {'video': video}
+        return (f'uridecodebin uri="{video}"', without_login(video),
+                {'video': without_login(video)})
     path = os.path.abspath(GLib.filename_from_uri(video)[0] if Gst.uri_is_valid(video) else video)
-    if not os.path.isfile(path):
+    if not os.path.exists(path) or os.path.isdir(path):
         raise StreamError(f'{video}: no such file')
     status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):  # a FIFO, which GStreamer would open twice
+        return f'fdsrc fd={os.open(path, os.O_RDONLY)} ! decodebin', video, {'video': path}
     return (f'uridecodebin uri="{Gst.filename_to_uri(path)}"', video,
             {'video': path, 'bytes': status.st_size, 'modified': status.st_mtime_ns})
+
+
+def is_file(pipeline, sink):
+    """Whether all frames come again in another run, as it seems from the first one"""
+    query = Gst.Query.new_latency()  # of the peer: a sink with sync=false is never live
+    if sink.peer_query(query) and query.parse_latency()[0]:
+        return False
+    found = []
+    pipeline.iterate_recurse().foreach(found.append)
+    for element in found:
+        factory = element.get_factory()
+        if factory and factory.get_metadata('klass') == 'Source/File' and \
+                element.find_property('location'):
+            path = element.get_property('location') or ''
+            return os.path.isfile(path) or not os.path.exists(path)  # img%d.jpg, or a FIFO
+    # of HTTP and what is made: HLS without an end can be sought in, and does not say how long it is
+    query = Gst.Query.new_seeking(Gst.Format.TIME)
+    return (sink.peer_query(query) and query.parse_seeking()[1]
+            and sink.peer_query_duration(Gst.Format.TIME)[1] > 0)
 
 
 class Stream:
@@ -121,7 +152,6 @@ class Stream:
         self.wanted = wanted
         self.first, self.live, self.stopped = 0, None, False
         self.bins, self.late = None, 0
-        self.said, self.waiting = [], collections.deque()
         elements, self.counting = [source, 'videoconvert'], None
         if self.wants_regions:
             self.feature = next(
@@ -142,10 +172,6 @@ class Stream:
         self.sink, self.bus = self.pipeline.get_by_name('sink'), self.pipeline.get_bus()
 
     def __enter__(self):
-        # A track's message is posted before its frame leaves the tracker, by the same thread.
-        self.bus.enable_sync_message_emission()
-        self.bus.connect('sync-message::element', self.note_tracks)
-        self.sink.get_static_pad('sink').add_probe(Gst.PadProbeType.BUFFER, self.note_frame)
         self.pipeline.set_state(Gst.State.PLAYING)
         return self
 
@@ -155,20 +181,6 @@ class Stream:
     def stop(self):
         """Ends the iteration with the next frame, from any thread or a signal's handler"""
         self.stopped = True
-
-    def note_tracks(self, _, message):
-        structure = message.get_structure()
-        if structure.get_name() == 'integral-histogram-track':
-            self.said = [
-                Track(*(track.get_value(name) for name in (
-                    'id', 'parent', 'x', 'y', 'width', 'height', 'confidence', 'lost')),
-                    track.get_value('class') if track.has_field('class') else None)
-                for track in structure.get_value('tracks')]
-
-    def note_frame(self, *_):
-        self.waiting.append(self.said)
-        self.said = []
-        return Gst.PadProbeReturn.OK
 
     def __iter__(self):
         count, ended = 0, False
@@ -189,8 +201,9 @@ class Stream:
 
     def find_out(self, sample):
         """Learns from the first frame whether the stream is live, and how large frames are"""
-        query = Gst.Query.new_latency()  # of the peer: a sink with sync=false is never live
-        self.live = self.sink.get_static_pad('sink').peer_query(query) and query.parse_latency()[0]
+        pad, query = self.sink.get_static_pad('sink'), Gst.Query.new_latency()
+        self.live = not is_file(self.pipeline, pad)
+        self.timed = pad.peer_query(query) and query.parse_latency()[0]
         clock = self.pipeline.get_clock()
         self.day = time.time_ns() - clock.get_time() if clock else 0
         caps = sample.get_caps().get_structure(0)
@@ -205,16 +218,19 @@ class Stream:
     def frame(self, sample, number):
         buffer = sample.get_buffer()
         pts = None if buffer.pts == Gst.CLOCK_TIME_NONE else buffer.pts
-        taken = None
-        if self.live:
-            clock, base = self.pipeline.get_clock(), self.pipeline.get_base_time()
-            running = Gst.CLOCK_TIME_NONE if pts is None else \
-                sample.get_segment().to_running_time(Gst.Format.TIME, pts)
-            taken = self.day + (clock.get_time() if running == Gst.CLOCK_TIME_NONE else
-                                base + running)
-        tracks = self.waiting.popleft()
+        taken = self.time_of(sample) if self.live else None
+        tracks = GstIntegralHist.tracks(buffer) if self.wants_tracks else []
         regions = self.ask(buffer) if self.wants_regions and self.wanted(number) else []
         return Frame(number, pts, taken, regions, tracks)
+
+    def time_of(self, sample):
+        """When a live frame was taken, where timestamps say that, or else when it came"""
+        clock, pts, running = self.pipeline.get_clock(), sample.get_buffer().pts, None
+        if self.timed and pts != Gst.CLOCK_TIME_NONE:
+            running = sample.get_segment().to_running_time(Gst.Format.TIME, pts)
+        if running in (None, Gst.CLOCK_TIME_NONE):
+            return self.day + clock.get_time()
+        return self.day + self.pipeline.get_base_time() + running
 
     def ask(self, buffer):
         meta = GstIntegralHist.buffer_get_integral_histogram_meta_of_feature(buffer, self.feature)

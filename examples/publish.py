@@ -156,8 +156,8 @@ def message_of(camera, mark, frame):
     """(id, text): no other frame has the id, and it is the same whenever a file is published"""
     when = frame.pts if frame.time is None else frame.time
     name = f'{camera}:{mark}:{"-" if when is None else when}:{frame.number}'
-    tracks = [{key.rstrip('_'): value for key, value in track._asdict().items()
-               if value is not None} for track in frame.tracks]
+    names = 'id', 'parent', 'x', 'y', 'width', 'height', 'confidence', 'lost', 'class'
+    tracks = [dict(zip(names, track[:9] if track.kind else track[:8])) for track in frame.tracks]
     return name, json.dumps({'id': name, 'camera': camera, 'frame': frame.number,
                              'pts': frame.pts, 'time': frame.time, 'tracks': tracks})
 

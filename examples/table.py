@@ -189,7 +189,7 @@ def rows_of(video, frame):
     return {
         'regions': [(*start, number, *box, counts)
                     for number, (box, counts) in enumerate(frame.regions)],
-        'tracks': [(*start, *track) for track in frame.tracks],
+        'tracks': [(*start, *track[:8], track.kind or None) for track in frame.tracks],
     }
 
 

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,10 +18,13 @@ import unittest
 
 import numpy
 
-from results_truth import (BINS, COUNT, EXAMPLES, KILLS, LIVE, TARGET, TIMEOUT, VENV_PYTHON,
-                           Results, has_module, read, wait_for)
+from results_truth import (BINS, COUNT, EXAMPLES, KILLS, LIVE, TARGET, TIMEOUT, VENV_PYTHON, Gst,
+                           Results, has_module, listens, read, wait_for)
 
 REGIONS = [(0, 0, 160, 120), (30, 20, 50, 40), (100, 90, 60, 30)]
+HLS = None if all(Gst.ElementFactory.find(name) for name in (
+    'openh264enc', 'h264parse', 'mpegtsmux', 'hlssink', 'hlsdemux', 'souphttpsrc')) else \
+    'no openh264enc, hlssink, hlsdemux or souphttpsrc: install gstreamer1.0-plugins-bad and -good'
 PYARROW = None if has_module(VENV_PYTHON, 'pyarrow') else \
     'no pyarrow in PYTHON_VENV; tests/run.sh installs it'
 
@@ -205,6 +209,60 @@ class Table(Results):
                           for row in rows[:4]],
                          [['0', '0', '80', '60'], ['80', '0', '80', '60'],
                           ['0', '60', '80', '60'], ['80', '60', '80', '60']])
+
+    def test_fifo(self):
+        """What goes through a FIFO does not come again, also where the format knows its length"""
+        os.mkfifo(self.path('fifo'))
+        for _ in range(2):
+            writer = subprocess.Popen(['cp', self.video, 'fifo'], cwd=self.folder)
+            self.addCleanup(writer.wait)
+            self.addCleanup(writer.kill)
+            said = self.run_script('table.py', 'fifo', 'out', '--grid', '2x2', '--format', 'csv')
+        self.assertEqual(said, f'{2 * COUNT} frames in out, {COUNT} from before; {4 * COUNT} rows '
+                               'of regions written')
+        rows = self.read_csv('out/regions.csv')[::4]
+        self.assertEqual([int(row['frame']) for row in rows], [*range(2 * COUNT)])
+        times = [int(row['time']) for row in rows]
+        self.assertEqual(times, sorted(set(times)))
+        self.assertLess(abs(times[-1] / 1e9 - time.time()), 30)
+
+    @unittest.skipIf(HLS, HLS)
+    def test_hls(self):
+        """A playlist without an end is live, and one with an end is a file"""
+        with socket.create_server(('127.0.0.1', 0)) as probe:
+            port = probe.getsockname()[1]
+        line = ('videotestsrc num-buffers=300 ! video/x-raw,format=I420,width=160,height=120,'
+                'framerate=25/1 ! openh264enc gop-size=25 ! h264parse ! mpegtsmux ! hlssink '
+                'max-files=0 playlist-length=0 target-duration=2 playlist-location=ended.m3u8')
+        subprocess.run(['gst-launch-1.0', '-q', *line.split()], cwd=self.folder, check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with open(self.path('live.m3u8'), 'w', encoding='utf-8') as file:
+            file.write(read(self.path('ended.m3u8')).replace('#EXT-X-ENDLIST', ''))
+        server = subprocess.Popen([sys.executable, '-m', 'http.server', '--bind', '127.0.0.1',
+                                   str(port)], cwd=self.folder, stderr=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        wait_for(lambda: listens(port), 'a server')
+        for name in ('live', 'ended'):
+            with self.start('table.py', f'http://127.0.0.1:{port}/{name}.m3u8', name, '--grid',
+                            '1x1', '--part', '5', '--format', 'csv') as process:
+                wait_for(lambda: 'frames' in read(self.path(f'{name}/state.json')), 'frames')
+                process.send_signal(signal.SIGTERM)
+                process.wait(TIMEOUT)
+            self.assertEqual({row['time'] != '' for row in self.read_csv(f'{name}/regions.csv')},
+                             {name == 'live'}, name)
+
+    def test_login(self):
+        """A camera's password is in no error, and not in what is written"""
+        for arguments in (('rtsp://me:secret@127.0.0.1:1/x',), ('--launch', LIVE.replace(
+                'pattern', 'name=http://me:secret@b/ num-buffers=5 pattern'))):
+            self.run_script('table.py', *arguments, f'out{len(arguments)}', '--grid', '1x1',
+                            '--format', 'csv', status=2 - len(arguments))
+        self.assertEqual(len(self.read_csv('out2/regions.csv')), 5)
+        for name in ('out1/state.json', 'out2/state.json', 'out2/regions.csv', 'table.py.log'):
+            self.assertTrue(read(self.path(name)), name)
+            self.assertNotIn('secret', read(self.path(name)), name)
 
     def test_live_fails(self):
         """What came before the failure is committed, also where no part is full"""

@@ -20,7 +20,7 @@ import time
 import unittest
 
 from results_truth import (COUNT, KILLS, LIVE, TARGET, TIMEOUT, VENV_PYTHON, Results, has_module,
-                           read, wait_for)
+                           listens, read, wait_for)
 
 
 def find_program(name):
@@ -51,12 +51,7 @@ class Broker:
         with open(os.path.join(self.folder, 'broker.log'), 'a', encoding='utf-8') as log:
             self.process = subprocess.Popen([find_program(self.PROGRAM), '-c', self.config],
                                             stdout=log, stderr=subprocess.STDOUT)
-
-        def answers():
-            with socket.socket() as probe:
-                return probe.connect_ex(('127.0.0.1', self.port)) == 0
-
-        wait_for(answers, self.PROGRAM)
+        wait_for(lambda: listens(self.port), self.PROGRAM)
 
     def kill(self):
         if self.process:

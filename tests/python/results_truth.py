@@ -12,6 +12,7 @@ Environment:
 import contextlib
 import os
 import random
+import socket
 import subprocess
 import sys
 import tempfile
@@ -47,6 +48,12 @@ def wait_for(condition, what, seconds=TIMEOUT):
         if time.monotonic() > deadline:
             raise AssertionError(f'waited {seconds} s for {what}')
         time.sleep(0.05)
+
+
+def listens(port):
+    """Whether a server of this machine does"""
+    with socket.socket() as probe:
+        return probe.connect_ex(('127.0.0.1', port)) == 0
 
 
 def read(path):
