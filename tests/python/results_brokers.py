@@ -4,6 +4,7 @@
 
 Every frame must be there once, as results_truth.py has it.
 """
+import configparser
 import contextlib
 import getpass
 import json
@@ -19,8 +20,8 @@ import threading
 import time
 import unittest
 
-from results_truth import (COUNT, KILLS, LIVE, TARGET, TIMEOUT, VENV_PYTHON, Results, has_module,
-                           listens, read, wait_for)
+from results_truth import (COUNT, EXAMPLES, KILLS, LIVE, TARGET, TIMEOUT, VENV_PYTHON, Results,
+                           has_module, listens, read, wait_for)
 
 
 def find_program(name):
@@ -411,6 +412,35 @@ class Publish(Results):
             with self.start('consume.py', 'got.db', '--broker', broker.url):
                 wait_for(lambda: f'refuses the subscription with QoS 1: {code}' in
                          self.said('consume.py'), 'the reason', 20)
+
+    def test_service(self):
+        """systemd reads the unit of docs/results.md, and publish.py its arguments"""
+        unit = re.search(r'```ini\n(\[Unit\]\n.*?)```', read(os.path.join(
+            EXAMPLES, '..', 'docs', 'results.md')), re.DOTALL)[1]
+        command = re.search(r'^ExecStart=(\S+) /opt/examples/publish.py (.*?)\n\w', unit,
+                            re.DOTALL | re.MULTILINE)
+        self.assertEqual(command[1], '/usr/bin/python3')
+        arguments = command[2].replace('\\\n', '').replace('rtsp://camera/stream', 'no.avi')
+        self.assertEqual(self.run_script('publish.py', *arguments.split(), status=1),
+                         'publish.py: no.avi: no such file')
+        settings = configparser.ConfigParser(strict=True)
+        settings.optionxform = str
+        settings.read_string(unit)
+        self.assertEqual(settings['Unit']['StartLimitIntervalSec'], '0')
+        self.assertIn('DynamicUser', settings['Service'])
+        spool = re.search(r'--spool (\S+)', arguments)[1]
+        self.assertEqual(os.path.dirname(spool),
+                         '/var/lib/' + settings['Service']['StateDirectory'])
+        if not shutil.which('systemd-analyze'):
+            print('SKIP: no systemd-analyze, which reads the unit: install systemd')
+            return
+        with open(self.path('gate.service'), 'w', encoding='utf-8') as file:
+            file.write(unit)
+        checked = subprocess.run(['systemd-analyze', 'verify', '--man=no',
+                                  self.path('gate.service')], check=False, text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual([line for line in checked.stdout.splitlines() if 'gate.service' in line],
+                         [])
 
     @unittest.skipIf(MQTT, MQTT)
     def test_away(self):
