@@ -7,12 +7,14 @@
 #   tests/package.sh [-r RELEASE] [-k] [-c] [-o FOLDER]
 #
 #   -r RELEASE   bookworm (the default), trixie or later
-#   -k           keeps the minimal root and downloaded packages for the next run
+#   -k           keeps the minimal root and downloaded packages for the next run, in
+#                gst-integralhist-packages of XDG_CACHE_HOME, or of ~/.cache
 #   -c           with CUDA, by the toolkit in /usr/local/cuda of this machine
 #   -o FOLDER    the packages and the log of the build go there
 #
-# Needs root, debootstrap, 4 GB in TMPDIR, and Debian's mirror. ccache is used where CCACHE_DIR is
-# set. DEB_BUILD_OPTIONS (nocheck) and DEB_CUDA_ARCHS go to the build.
+# Needs root, debootstrap, 4 GB in TMPDIR (with -k 2 of them in the cache), and Debian's mirror.
+# ccache is used where CCACHE_DIR is set. DEB_BUILD_OPTIONS (nocheck) and DEB_CUDA_ARCHS go to the
+# build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,7 +25,7 @@ while getopts r:kco: option; do
     k) keep=1 ;;
     c) cuda=1 ;;
     o) out=$(realpath -m "$OPTARG") ;;
-    *) sed -n '4,16s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '4,18s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   esac
 done
 die() { echo "package.sh: $*" >&2; exit 1; }
@@ -31,13 +33,11 @@ die() { echo "package.sh: $*" >&2; exit 1; }
 command -v debootstrap >/dev/null || die "debootstrap is missing; install the package debootstrap"
 [ -z "$cuda" ] || [ -x /usr/local/cuda/bin/nvcc ] || die "there is no /usr/local/cuda/bin/nvcc"
 
-cache=${TMPDIR:-/tmp}/gst-integralhist-packages
 work=$(mktemp -d "${TMPDIR:-/tmp}/package.XXXXXX")
-leave() {
-  rm -rf --one-file-system "$work"
-  [ -n "$keep" ] || rm -rf --one-file-system "$cache"
-}
-trap leave EXIT
+trap 'rm -rf --one-file-system "$work"' EXIT
+# nobody else can have made it, as they could under a name in /tmp
+cache=$work/cache
+[ -z "$keep" ] || cache=${XDG_CACHE_HOME:-$HOME/.cache}/gst-integralhist-packages
 base=$cache/$release
 mkdir -p "$cache/archives-$release/partial" "$work/packages"
 eval "$(apt-config shell proxy Acquire::http::Proxy)"
@@ -102,11 +102,12 @@ within "$base" apt-get -qq update
 echo "==== the build, in a clean root of $release"
 build=$work/build
 new_root "$build"
-if git -c safe.directory='*' rev-parse --git-dir >/dev/null 2>&1; then
-  git -c safe.directory='*' clone -q . "$build/src/gst-integralhist"
-  rm -rf "$build/src/gst-integralhist/.git"
+mkdir -p "$build/src/gst-integralhist"
+git=(git -c safe.directory='*')  # the checkout may be another user's, for whom clone has no such
+if "${git[@]}" rev-parse --git-dir >/dev/null 2>&1; then
+  "${git[@]}" archive HEAD | tar -x --no-same-owner -C "$build/src/gst-integralhist"
 else
-  mkdir -p "$build/src" && cp -a . "$build/src/gst-integralhist"
+  cp -a . "$build/src/gst-integralhist"
 fi
 cat >"$build/prepare" <<PREPARE
 set -e
@@ -179,6 +180,14 @@ no_runpath() {
 }
 mkdir "$work/packages/unpacked" && ln -s packages/unpacked "$work/unpacked"
 check 'no RPATH and no RUNPATH' no_runpath
+
+# what is optional to the build is there, on whatever way its packages were chosen
+analytics() {
+  [ "$release" != bookworm ] || { echo "SKIP: GstAnalytics is of GStreamer 1.24"; return; }
+  within "$build" sh -c 'readelf -d $(find /packages/unpacked -name libgstintegralhist.so)' |
+    grep 'NEEDED.*libgstanalytics-1.0'
+}
+check 'GstAnalytics is in the plugin' analytics
 
 # a repository, as that of a distribution: apt itself finds what a package depends on
 within "$build" sh -c 'cd /packages && dpkg-scanpackages -m . >Packages 2>/dev/null'
