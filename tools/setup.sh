@@ -93,9 +93,8 @@ build() {
   meson compile -C "$dir" "$@" || die "the build failed"
 }
 
-# python_venv FOLDER: makes a virtual environment with PyPI's packages of venv_packages, once. That
-# takes some 20 seconds and 720 MB, 200 of them for scikit-image with SciPy, 170 for pyarrow. Where
-# it fails, it says so, and tests that want it are skipped.
+# python_venv FOLDER: makes a virtual environment with PyPI's packages of venv_packages, once;
+# docs/testing.md has its size. Where it fails, it says so, and tests that want it are skipped.
 venv_packages=(numpy opencv-contrib-python-headless matplotlib scikit-image mypy pyarrow nats-py)
 python_venv() {
   local folder=$1 stamp=$1/packages
