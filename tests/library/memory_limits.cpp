@@ -161,6 +161,12 @@ GST_START_TEST (address_space)
                caps_of ("GRAY8", 1280, 720));
   const rlimit limit = { used () + 200 * kMiB, RLIM_INFINITY };
   fail_unless (setrlimit (RLIMIT_AS, &limit) == 0);
+  rlimit set = {};
+  fail_unless (getrlimit (RLIMIT_AS, &set) == 0);
+  if (set.rlim_cur != limit.rlim_cur) {
+    printf ("SKIP: memory_limits: this system ignores ulimit -v, as qemu does for its processes\n");
+    return;
+  }
   GstBuffer *const in = gst_buffer_new_allocate (nullptr, 1280 * 720, nullptr);
   const std::string text =
       alone.refusal (in, "ulimit -v", GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT);
