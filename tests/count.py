@@ -55,7 +55,8 @@ with open(sys.argv[1], encoding='utf-8', errors='replace') as log:
         test = json.loads(line)
         p, f, reasons = count(test)
         passed, failed, skipped = passed + p, failed + f, skipped + len(reasons)
-        name = test['name'].split(' / ')[-1]
+        # 'project:suite / test', and with later releases of Meson 'suite - project:test'
+        name = re.sub(r'^.*( / |:)', '', test['name'])
         for reason in reasons:
             print(f'SKIP: {name}: {reason}')
         if f:

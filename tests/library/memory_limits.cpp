@@ -164,7 +164,7 @@ GST_START_TEST (address_space)
   rlimit set = {};
   fail_unless (getrlimit (RLIMIT_AS, &set) == 0);
   if (set.rlim_cur != limit.rlim_cur) {
-    printf ("SKIP: memory_limits: this system ignores ulimit -v, as qemu does for its processes\n");
+    printf ("SKIP: address_space: this system ignores ulimit -v, as qemu does for its processes\n");
     return;
   }
   GstBuffer *const in = gst_buffer_new_allocate (nullptr, 1280 * 720, nullptr);
