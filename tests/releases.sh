@@ -89,6 +89,11 @@ copy_checkout() {
   grep -lis 'Acquire' /etc/apt/apt.conf /etc/apt/apt.conf.d/* | while read -r file; do
     cp "$file" "$root/etc/apt/apt.conf.d/"
   done || true
+  local trusted=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
+  if [ -e "$trusted" ]; then
+    cp "$trusted" "$root/etc/trusted.crt"
+    printf '[global]\ncert = /etc/trusted.crt\n' >"$root/etc/pip.conf"
+  fi
 }
 
 passed=0 failed=0 skipped=0 table=()
