@@ -206,7 +206,7 @@ class Stream:
         self.timed = pad.peer_query(query) and query.parse_latency()[0]
         clock = self.pipeline.get_clock()
         self.day = time.time_ns() - clock.get_time() if clock else 0
-        caps = sample.get_caps().get_structure(0)
+        caps = sample.get_caps()[0]  # with 1.26 get_structure() is for `with` alone
         if self.grid:
             (columns, rows), width, height = self.grid, *map(caps.get_value, ('width', 'height'))
             xs = [width * i // columns for i in range(columns + 1)]

@@ -210,7 +210,7 @@ class Frame:
     def __init__(self, number, histogram, tensor, sample, done):
         self.number, self.tensor, self.sample, self.done = number, tensor, sample, done
         self.unit = histogram.get_weight_unit()
-        caps = sample.get_caps().get_structure(0)
+        caps = sample.get_caps()[0]
         width, height = caps.get_value('width'), caps.get_value('height')
         with sample.get_buffer().map(Gst.MapFlags.READ) as info:
             rows = numpy.frombuffer(info.data, numpy.uint8).reshape(height, -1)

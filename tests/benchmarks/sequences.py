@@ -95,7 +95,7 @@ class Clip:
         self.caps = samples[0].get_caps()
         # decoders may have few buffers of their own
         self.buffers = [sample.get_buffer().copy_deep() for sample in samples]
-        structure = self.caps.get_structure(0)
+        structure = self.caps[0]
         self.size = tuple(structure.get_int(name)[1] for name in ("width", "height"))
         self.bgr = []
 

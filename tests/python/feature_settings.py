@@ -163,7 +163,7 @@ class Caps(unittest.TestCase):
         message = pipeline.get_bus().timed_pop_filtered(
             20 * Gst.SECOND, Gst.MessageType.ERROR | Gst.MessageType.EOS)
         self.assertEqual(message.type, Gst.MessageType.EOS)
-        self.assertEqual(pads[0].get_current_caps().get_structure(0).get_value('format'), 'GRAY8')
+        self.assertEqual(pads[0].get_current_caps()[0].get_value('format'), 'GRAY8')
         hist.set_property('feature', 'luma')  # is for the next start
         self.assertFalse(pads[0].query_caps(None).can_intersect(other))
         pipeline.set_state(Gst.State.READY)
