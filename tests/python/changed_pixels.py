@@ -51,6 +51,8 @@ DROP = {
     'mirror': ('', 'BGRx'),
     'revtv': ('', 'BGRx'),
 }
+# what says where the picture is, from GStreamer 1.28 on, so that the meta follows
+PLACED = {'videobox', 'compositor'}
 
 
 def is_there(name):
@@ -101,7 +103,7 @@ class ChangedPixels(unittest.TestCase):
     def check(self, name, settings, form, kept):
         before, after, keeps = second_frame(f'{name} {settings.format(picture=self.picture)}', form)
         self.assertEqual(keeps, kept)
-        if kept:
+        if kept and name not in PLACED:
             self.assertNotEqual(before, after)
 
     def test_encoder_and_decoder(self):
@@ -125,7 +127,8 @@ def add_tests():
             def test(self, name=name, settings=settings, form=form, kept=kept):
                 if not is_there(name):
                     self.skipTest(f'no {name}: its plugin is not installed')
-                self.check(name, settings, form, kept)
+                follows = name in PLACED and Gst.version()[:2] >= (1, 28)
+                self.check(name, settings, form, kept or follows)
             setattr(ChangedPixels, f'test_{name}', test)
 
 

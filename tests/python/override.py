@@ -224,12 +224,13 @@ class Documentation(unittest.TestCase):
                 (GstIntegralHist.IntegralHistogram.region,
                  ['region(self, x, y, width, height)', 'The rectangle is', 'GLib.Error']),
                 (GstIntegralHist.IntegralHistogram.wait, ['wait(self, timeout)', 'nanoseconds']),
-                (GstIntegralHist.IntegralHistogram.grid, ["window: 'Pair' = (64, 64)", 'origin']),
+                (GstIntegralHist.IntegralHistogram.grid, ['window: Pair = (64, 64)', 'origin']),
                 (GstIntegralHist.IntegralHistogramMeta.region, ['the frame that carries meta']),
                 (GstIntegralHist.buffer_get_integral_histogram_meta,
                  ['buffer_get_integral_histogram_meta(buffer)', 'the first integral histogram']),
                 (GstIntegralHist.IntegralHistogram, ['padded', '.clone()', 'modulo 65536'])):
             text = pydoc.render_doc(thing, renderer=pydoc.plaintext)
+            text = text.replace("'Pair'", 'Pair')  # it has quotes before Python 3.14
             for part in texts:
                 self.assertIn(part, text)
             self.assertNotIn('FunctionInfo', text)
