@@ -209,6 +209,9 @@ class Stream:
         caps = sample.get_caps()[0]  # with 1.26 get_structure() is for `with` alone
         if self.grid:
             (columns, rows), width, height = self.grid, *map(caps.get_value, ('width', 'height'))
+            if columns > width or rows > height:
+                raise StreamError(f'{self.name}: --grid {columns}x{rows} has parts without pixels: '
+                                  f'frames are {width}x{height}')
             xs = [width * i // columns for i in range(columns + 1)]
             ys = [height * i // rows for i in range(rows + 1)]
             self.rectangles += [(x, y, right - x, bottom - y)

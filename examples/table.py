@@ -31,6 +31,7 @@ COLUMNS = {
     'tracks': ('video', 'frame', 'pts', 'time', 'id', 'parent', 'x', 'y', 'width', 'height',
                'confidence', 'lost', 'class'),
 }
+MOST_ROWS = 1000000  # of regions in a part, which are in memory until they are committed: 1 GB
 
 
 class TableError(Exception):
@@ -270,6 +271,13 @@ def main():
         parser.error('nothing is asked: give --regions, --grid, --targets or --detections')
     if options.part < 1 or not 1 <= options.bins <= 256:
         parser.error('--part is 1 or more, and --bins 1 to 256')
+    columns, rows = options.grid or (0, 0)
+    regions = len(options.regions) + columns * rows
+    if regions * options.part > MOST_ROWS:
+        parser.error(f'{regions} regions of {options.part} frames are {regions * options.part} '
+                     f'rows, and a part has {MOST_ROWS} at most: ' + (
+                         f'set --part {MOST_ROWS // regions}' if regions <= MOST_ROWS
+                         else 'ask for fewer'))
     if options.format == 'parquet':
         try:
             import pyarrow.parquet  # noqa: F401

@@ -343,6 +343,16 @@ class Table(Results):
                 (1, (os.path.relpath(self.video, self.folder), 'begun2', *csv_grid),
                  'table.py: begun2 was begun with name ' + self.video),
                 (1, ('--launch', 'nosuchsrc', 'out2', *csv_grid), 'table.py: no element "nosuch'),
+                (1, ('--launch', 'videotestsrc ! video/x-raw,width=64,height=48', 'out4',
+                     '--format', 'csv', '--grid', '65x2'),
+                 'table.py: videotestsrc ! video/x-raw,width=64,height=48: --grid 65x2 has parts '
+                 'without pixels: frames are 64x48'),
+                (2, (self.video, 'out', '--grid', '400x300'),
+                 'table.py: error: 120000 regions of 300 frames are 36000000 rows, and a part has '
+                 '1000000 at most: set --part 8'),
+                (2, (self.video, 'out', '--grid', '4000x3000'),
+                 'table.py: error: 12000000 regions of 300 frames are 3600000000 rows, and a part '
+                 'has 1000000 at most: ask for fewer'),
                 (2, (self.video, 'out'), 'table.py: error: nothing is asked'),
                 (2, (self.video, 'out', '--grid', '0x2'),
                  'table.py: error: argument --grid: "0x2" is no grid'),
