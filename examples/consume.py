@@ -67,7 +67,7 @@ class Store:
 
 def collect(options, store, stopped):
     """Receives until it is told to stop"""
-    is_away, last = None, time.monotonic()
+    is_away, last, told = None, time.monotonic(), None
     while not stopped:
         try:
             with contextlib.closing(brokers.connect(options.broker, options.client,
@@ -76,9 +76,10 @@ def collect(options, store, stopped):
                 is_away = None
                 while not stopped:
                     broker.check(0.2)
-                    if time.monotonic() - last >= 2:
-                        last = time.monotonic()
-                        print(f'{store.new:8d} frames, {store.doubled} came twice', flush=True)
+                    now = f'{store.new:8d} frames, {store.doubled} came again and are there once'
+                    if now != told and time.monotonic() - last >= 2:
+                        last, told = time.monotonic(), now
+                        print(now, flush=True)
         except brokers.Away as problem:
             if is_away is None:
                 print(f'the broker is away ({problem})', flush=True)
@@ -110,7 +111,7 @@ def main():
         collect(options, store, stopped)
     except sqlite3.Error as problem:  # what is not stored is not acknowledged
         sys.exit(f'consume.py: {options.file}: {problem}')
-    print(f'{store.new} frames written to {options.file}, {store.doubled} came twice'
+    print(f'{store.new} frames written to {options.file}, {store.doubled} came again'
           + (f', {store.foreign} messages of others' if store.foreign else ''))
 
 

@@ -72,9 +72,13 @@ build_demo() {
   local log teller status=0
   log=$(mktemp)
   echo "Building in $root/build"
+  if [[ " ${meson_options[*]} " != *" -Dcuda=disabled "* ]] \
+    && { command -v nvcc || [ -x /usr/local/cuda/bin/nvcc ]; } >/dev/null; then
+    echo "with CUDA, some minutes longer than without: see -Dcuda=disabled"
+  fi
   tell_progress "$log" &
   teller=$!
-  trap 'kill "$teller" 2>/dev/null || true' EXIT
+  trap 'kill "$teller" 2>/dev/null || true; rm -f "$log"' EXIT
   (
     configure "$root/build" -Dexamples=enabled "${meson_options[@]}"
     build "$root/build" histquery trackdemo gstintegralhist bindings

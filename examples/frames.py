@@ -207,8 +207,10 @@ class Stream:
         clock = self.pipeline.get_clock()
         self.day = time.time_ns() - clock.get_time() if clock else 0
         caps = sample.get_caps()[0]  # with 1.26 get_structure() is for `with` alone
+        width, height = map(caps.get_value, ('width', 'height'))
+        self.rectangles = [self.clip(box, width, height) for box in self.rectangles]
         if self.grid:
-            (columns, rows), width, height = self.grid, *map(caps.get_value, ('width', 'height'))
+            columns, rows = self.grid
             if columns > width or rows > height:
                 raise StreamError(f'{self.name}: --grid {columns}x{rows} has parts without pixels: '
                                   f'frames are {width}x{height}')
@@ -217,6 +219,16 @@ class Stream:
             self.rectangles += [(x, y, right - x, bottom - y)
                                 for y, bottom in zip(ys, ys[1:]) for x, right in zip(xs, xs[1:])]
         self.values = [value for box in self.rectangles for value in box]
+
+    def clip(self, box, frame_width, frame_height):
+        """What of a rectangle is in the frame"""
+        x, y, width, height = box
+        right, bottom = min(x + width, frame_width), min(y + height, frame_height)
+        x, y = max(x, 0), max(y, 0)
+        if right <= x or bottom <= y:
+            raise StreamError(f'{self.name}: --regions {",".join(map(str, box))} is outside of the '
+                              f'frame, which is {frame_width}x{frame_height}')
+        return x, y, right - x, bottom - y
 
     def frame(self, sample, number):
         buffer = sample.get_buffer()

@@ -172,7 +172,8 @@ def run(options):
     sender, progress = Sender(options, mark), frames.Progress()
 
     def told():
-        return f', {spool.count()} in the spool, acknowledged to frame {sender.sent}'
+        sent = f'acknowledged to frame {sender.sent}' if sender.sent >= 0 else 'none acknowledged'
+        return f', {spool.count()} in the spool, {sent}'
 
     frames.on_signals(stream.stop)
     sender.start()

@@ -308,6 +308,17 @@ void set_target (GstIntegralHistKeepMetas *self, const char *name)
   gst_ghost_pad_set_target (GST_GHOST_PAD (pad), target);
 }
 
+/// Returns whether a line ends in caps, behind which GStreamer's parser wants an element.
+bool ends_in_caps (const std::string &description)
+{
+  const std::size_t begin = description.find_first_not_of (" \"", description.rfind ('!') + 1);
+  if (begin == std::string::npos)
+    return false;
+  const std::string type =
+      description.substr (begin, description.find_first_of (" ,(;", begin) - begin);
+  return type.find ('/') != std::string::npos && type.find ('=') == std::string::npos;
+}
+
 /// Puts the elements inside, in place of others.
 Expected<> fill (GstIntegralHistKeepMetas *self, const std::string &description)
 {
@@ -318,7 +329,8 @@ Expected<> fill (GstIntegralHistKeepMetas *self, const std::string &description)
   }
   if (!description.empty ()) {
     GError *problem = nullptr;
-    GstElement *inner = gst_parse_bin_from_description (description.c_str (), TRUE, &problem);
+    GstElement *inner = gst_parse_bin_from_description (
+        (description + (ends_in_caps (description) ? " ! identity" : "")).c_str (), TRUE, &problem);
     if (!inner || problem) {
       if (inner)
         gst_object_unref (gst_object_ref_sink (inner));

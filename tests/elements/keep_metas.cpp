@@ -181,6 +181,12 @@ GST_START_TEST (scaled)
 {
   Stream stream (keep ("videoscale ! video/x-raw,width=160,height=120 ! gdppay ! gdpdepay"));
   fail_unless_equals_int (compare (stream, kFrames + 1, 2, 160, 120), kFrames);
+  // GStreamer's parser takes no caps at the end
+  for (const char *caps : { "video/x-raw,width=160,height=120",
+                            "video/x-raw(memory:SystemMemory),width=160,height=120" }) {
+    Stream ends_in_caps (keep (std::string ("gdppay ! gdpdepay ! videoscale ! ") + caps));
+    fail_unless_equals_int (compare (ends_in_caps, kFrames + 1, 2, 160, 120), kFrames);
+  }
   // there may be borders
   Stream square (keep (
       "videoscale ! video/x-raw,width=160,height=160,pixel-aspect-ratio=1/1 ! gdppay ! gdpdepay"));

@@ -35,6 +35,7 @@ PAGES = ['README.md', 'CONTRIBUTING.md', 'examples/README.md', *sorted(
 TIMEOUT = 120
 ANALYTICS_HEADERS = '#include <gst/analytics/'
 NO_TENSORS = 'tensors are of GStreamer 1.26'
+UNIXFD = 'it needs another process, and GStreamer 1.24: portable.py has both'
 HAS_CUDA = os.path.exists(os.path.join(BUILD, 'probe.o'))  # nvcc compiled Meson's probe
 NVCC = HAS_CUDA and (shutil.which('nvcc') or '/usr/local/cuda/bin/nvcc')
 HAS_PYTHON = os.path.exists(os.path.join(BUILD, 'gst/integralhist/GstIntegralHist-1.0.typelib'))
@@ -44,6 +45,7 @@ HERE = {'cat', 'examples/table.py', 'export', 'gcc', 'gst-inspect-1.0', 'gst-lau
         'pkg-config'}
 NOT_HERE = {
     r'.*\bnvh264dec\b': 'it needs an NVIDIA decoder',
+    r'.*\bunixfdsink\b': UNIXFD,
     r'.*\bgvametapublish\b': 'it needs DL Streamer',
     r'(\S*/)?(build\S*/\S+|inthist-check)\b': 'it is a test or a benchmark of its own',
     r'(\S*/)?trackdemo\b': 'demo.py runs it',
@@ -280,6 +282,8 @@ class Docs(unittest.TestCase):
     def run_python(self, text):
         if 'GstAnalytics' in text and not self.has_tensors:
             return None, [NO_TENSORS]
+        if 'unixfdsrc' in text:
+            return None, [UNIXFD]
         if 'Gst.init(' not in text:  # statements about a frame
             text = f'{PYTHON_PROGRAM}{text}\npipeline.set_state(Gst.State.NULL)\n'
         with open(os.path.join(self.folder.name, 'program.py'), 'w', encoding='utf-8') as file:

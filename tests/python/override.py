@@ -155,6 +155,16 @@ class Questions(unittest.TestCase):
         for feature, bins in ((None, 32), ('hue', 8), (features.HUE, 8), (features.LUMA, 32)):
             histogram = GstIntegralHist.integral_histogram(buffer, feature)
             self.assertEqual(histogram.shape, (bins, HEIGHT, WIDTH))
+        self.assertEqual(GstIntegralHist.integral_histogram(buffer).regions([]).shape, (0, 32))
+        self.assertIsNone(GstIntegralHist.integral_image(buffer))
+        both = next(buffers(line + ' ! cudaintegralimage backend=cpu'))
+        table = GstIntegralHist.integral_image(both)
+        self.assertEqual(table.shape, (1, HEIGHT, WIDTH))
+        self.assertEqual(GstIntegralHist.integral_histogram(both).shape, (32, HEIGHT, WIDTH))
+        self.assertEqual(table.regions_sums([(0, 0, 2, 2), (1, 1, 5, 9)]).shape, (2, 1))
+        self.assertEqual(table.regions_sums([]).shape, (0, 1))
+        self.assertIn('\n    integral_image(',
+                      pydoc.render_doc(GstIntegralHist, renderer=pydoc.plaintext))
         self.assertIsNone(GstIntegralHist.integral_histogram(buffer, 'red'))
         self.assertIsNone(GstIntegralHist.integral_histogram(Gst.Buffer()))
         with self.assertRaisesRegex(ValueError, 'no feature .pink.: there are luma'):

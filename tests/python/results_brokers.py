@@ -271,7 +271,7 @@ class Publish(Results):
                 wait_for(lambda: self.count() == COUNT, 'all frames')
                 restart(2)
                 wait_for(lambda: any(int(twice) >= COUNT for twice in re.findall(
-                    r'(\d+) came twice', self.said('consume.py'))), 'all frames again')
+                    r'(\d+) came again', self.said('consume.py'))), 'all frames again')
                 consume.send_signal(signal.SIGTERM)
                 consume.wait(TIMEOUT)
             self.check_file()
@@ -379,7 +379,7 @@ class Publish(Results):
             consume.wait(TIMEOUT)
         self.assertEqual(self.said('consume.py').count('the broker is there'), 1)
         self.assertRegex(self.said('consume.py').splitlines()[-1],
-                         f'^{COUNT} frames written to got.db, [0-9]+ came twice, {lines} messages '
+                         f'^{COUNT} frames written to got.db, [0-9]+ came again, {lines} messages '
                          'of others$')
         self.check_file()
 

@@ -31,7 +31,7 @@ _Grid = _introspected.IntegralHistogramGrid
 _Histogram = _introspected.IntegralHistogram
 
 __all__ = ['Best', 'IntegralHistogram', 'IntegralHistogramGrid', 'LikelihoodMap', 'Track',
-           'integral_histogram', 'tracks']
+           'integral_histogram', 'integral_image', 'tracks']
 
 Pair = typing.Union[int, 'tuple[int, int]']
 
@@ -281,9 +281,11 @@ class IntegralHistogram(_Histogram):
         return self._answers(_Histogram.regions_sums, rectangles, 'uint64')
 
     def _answers(self, question, rectangles, dtype):
-        if isinstance(rectangles, collections.abc.Sequence) and (
-                not rectangles or isinstance(rectangles[0], int)):
-            return question(self, rectangles)
+        if isinstance(rectangles, collections.abc.Sequence):
+            if not rectangles:  # frames without a detection
+                return _numpy().empty((0, self.get_bins()), dtype)
+            if isinstance(rectangles[0], int):
+                return question(self, rectangles)
         numpy = _numpy()
         boxes = _rectangles(rectangles, numpy)
         answers = question(self, boxes.ravel().tolist())
@@ -365,6 +367,16 @@ def integral_histogram(
     return meta.histogram if meta else None
 
 
+def integral_image(buffer: Gst.Buffer) -> IntegralHistogram | None:
+    """The table that cudaintegralimage has attached to a Gst.Buffer; None without one.
+
+    region_sums () and regions_sums () ask it.
+    """
+    meta = _introspected.buffer_get_integral_histogram_meta_of(
+        buffer, _introspected.IntegralHistogramContent.SUMS)
+    return meta.histogram if meta else None
+
+
 def tracks(buffer: Gst.Buffer) -> list[Track]:
     """The tracks that integralhisttrack has attached to a Gst.Buffer, lost ones among them."""
     meta = _introspected.buffer_get_integral_histogram_tracks_meta(buffer)
@@ -381,6 +393,9 @@ def tracks(buffer: Gst.Buffer) -> list[Track]:
             field('detection-confidence', None)))
     return found
 
+
+for _function in integral_histogram, integral_image, tracks:
+    _function.__module__ = _introspected.__name__  # help () lists what is the module's
 
 # What the introspection data say about functions becomes their documentation.
 
