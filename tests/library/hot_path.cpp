@@ -19,7 +19,9 @@
 
 namespace {
 
-constexpr int kDepth = 3, kWarmUp = 600, kFrames = 1000;
+constexpr int kDepth = 3, kFrames = 1000;
+/// A pool frees what two times 256 frames did not need.
+constexpr int kWarmUp = 600;
 
 /// Hears of all calls between begin () and end (), of all threads.
 class Calls {
@@ -223,7 +225,7 @@ void run (const Way &way)
     for (int i = 0; i <= 2 * kDepth; i++)
       held.push_back (pass ());
     held.clear ();
-    for (int i = 0; i < kWarmUp / 2; i++)
+    for (int i = 0; i < kWarmUp; i++)
       pass ();
   }
   calls->begin ();
