@@ -26,7 +26,10 @@ import threading
 import time
 
 import brokers
-import frames
+try:
+    from integralhist import frames
+except ImportError as error:
+    sys.exit(f'{error}\nThis needs the environment of meson devenv, or python3-gst-integralhist')
 
 
 class SpoolError(Exception):

@@ -24,44 +24,17 @@ import re
 import shutil
 import sys
 
-import frames
+try:
+    from integralhist import frames, tables
+    from integralhist.durable import make_folder, sync_folder, write_json
+except ImportError as error:
+    sys.exit(f'{error}\nThis needs the environment of meson devenv, or python3-gst-integralhist')
 
-COLUMNS = {
-    'regions': ('video', 'frame', 'pts', 'time', 'region', 'x', 'y', 'width', 'height', 'counts'),
-    'tracks': ('video', 'frame', 'pts', 'time', 'id', 'parent', 'x', 'y', 'width', 'height',
-               'confidence', 'lost', 'class'),
-}
 MOST_ROWS = 1000000  # of regions in a part, which are in memory until they are committed: 1 GB
 
 
 class TableError(Exception):
     """What is wrong with OUT, for users"""
-
-
-def sync_folder(folder):
-    """A file that was made or renamed is then still there after the power was off"""
-    descriptor = os.open(folder, os.O_RDONLY)
-    os.fsync(descriptor)
-    os.close(descriptor)
-
-
-def make_folder(path):
-    """Makes it, and those above it, so that they are there after the power was off"""
-    path = os.path.abspath(path)
-    if not os.path.isdir(path):
-        make_folder(os.path.dirname(path))
-        os.makedirs(path, exist_ok=True)
-        sync_folder(os.path.dirname(path))
-
-
-def write_json(path, value):
-    """Replaces the file, so that it is the old or the new one whenever the power goes off"""
-    with open(path + '.new', 'w', encoding='utf-8') as file:
-        json.dump(value, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(path + '.new', path)
-    sync_folder(os.path.dirname(path))
 
 
 class Output:
@@ -104,9 +77,9 @@ class Parquet(Output):
     It is written aside and renamed, which commits all its tables at once. A part is never changed.
     """
 
-    def __init__(self, folder, settings, tables):
+    def __init__(self, folder, settings, names):
         super().__init__(folder, settings)
-        self.tables, self.next = tables, 0
+        self.names, self.next = names, 0
         for name in sorted(os.listdir(folder)):
             if name.startswith('.part-'):
                 shutil.rmtree(os.path.join(folder, name))  # of a run that was killed
@@ -122,28 +95,16 @@ class Parquet(Output):
         name = f'{self.next:012d}-{end - 1:012d}'  # in the order of frames by name, too
         aside = os.path.join(self.folder, f'.part-{name}')
         os.mkdir(aside)
-        for table in self.tables:
+        for table in self.names:
             with open(os.path.join(aside, f'{table}.parquet'), 'wb') as file:
-                pyarrow.parquet.write_table(self.table(table, rows[table], bins), file,
-                                            compression='zstd')
+                pyarrow.parquet.write_table(
+                    tables.table(tables.schema(table, bins), rows[table]), file, compression='zstd')
                 file.flush()
                 os.fsync(file.fileno())
         sync_folder(aside)
         os.rename(aside, os.path.join(self.folder, name))
         sync_folder(self.folder)
         self.next = end
-
-    @staticmethod
-    def table(name, rows, bins):
-        import pyarrow as pa
-        types = {'video': pa.string(), 'frame': pa.int64(), 'pts': pa.int64(),
-                 'time': pa.timestamp('ns', 'UTC'), 'region': pa.int32(), 'id': pa.uint32(),
-                 'counts': pa.list_(pa.uint32(), bins or 0), 'confidence': pa.float64(),
-                 'lost': pa.bool_(), 'class': pa.string()}
-        schema = pa.schema([(column, types.get(column, pa.int32())) for column in COLUMNS[name]])
-        columns = list(zip(*rows)) or [()] * len(schema)
-        return pa.table([pa.array(column, field.type) for column, field in zip(columns, schema)],
-                        schema)
 
 
 class Csv(Output):
@@ -152,11 +113,11 @@ class Csv(Output):
     What lies behind that, as a torn line, is of a run that was killed, and is cut off.
     """
 
-    def __init__(self, folder, settings, tables):
+    def __init__(self, folder, settings, names):
         super().__init__(folder, settings)
         self.next = self.state.get('frames', 0)
         self.files, sizes = {}, self.state.get('bytes', {})
-        for table in tables:
+        for table in names:
             path = os.path.join(folder, f'{table}.csv')
             file = open(path, 'ab', buffering=0)
             if file.tell() < sizes.get(table, 0):
@@ -170,7 +131,7 @@ class Csv(Output):
             text = io.StringIO()
             writer = csv.writer(text, lineterminator='\n')
             if os.fstat(file.fileno()).st_size == 0:
-                columns = COLUMNS[table]
+                columns = tables.COLUMNS[table]
                 if columns[-1] == 'counts':
                     columns = (*columns[:-1], *(f'count{i}' for i in range(bins)))
                 writer.writerow(columns)
@@ -185,25 +146,16 @@ class Csv(Output):
         self.next = end
 
 
-def rows_of(video, frame):
-    start = video, frame.number, frame.pts, frame.time
-    return {
-        'regions': [(*start, number, *box, counts)
-                    for number, (box, counts) in enumerate(frame.regions)],
-        'tracks': [(*start, *track[:8], track.kind or None) for track in frame.tracks],
-    }
-
-
 class Writer:
     """Collects rows, and commits them when a part is full"""
 
     def __init__(self, output, stream, options):
         self.output, self.stream, self.options = output, stream, options
-        self.rows = {table: [] for table in COLUMNS}
-        self.end, self.written = output.next, dict.fromkeys(COLUMNS, 0)
+        self.rows = {table: [] for table in tables.COLUMNS}
+        self.end, self.written = output.next, dict.fromkeys(tables.COLUMNS, 0)
 
     def add(self, frame):
-        for table, rows in rows_of(self.options.name or self.stream.name, frame).items():
+        for table, rows in tables.rows_of(self.options.name or self.stream.name, frame).items():
             self.rows[table] += rows
         self.end = frame.number + 1
         if self.end % self.options.part == 0:
@@ -226,10 +178,10 @@ def settings_of(options, stream):
 
 def run(options):
     stream = frames.Stream(options, lambda number: number >= output.next)
-    tables = [table for table, wanted in (('regions', stream.wants_regions),
-                                          ('tracks', stream.wants_tracks)) if wanted]
+    names = [table for table, wanted in (('regions', stream.wants_regions),
+                                         ('tracks', stream.wants_tracks)) if wanted]
     kind = Parquet if options.format == 'parquet' else Csv
-    output = kind(options.out, settings_of(options, stream), tables)
+    output = kind(options.out, settings_of(options, stream), names)
     before = stream.first = output.next
     if output.state.get('done'):
         return f'{options.out}: all {before} frames were there already'
@@ -252,7 +204,7 @@ def run(options):
         output.save(done=True)
     told = [f'{output.next} frames in {options.out}'
             + (f', {before} from before' if before else ''),
-            *(f'{writer.written[table]} rows of {table} written' for table in tables)]
+            *(f'{writer.written[table]} rows of {table} written' for table in names)]
     late = f', {stream.late} late frames without' if stream.late else ''
     return '; '.join(told) + late + (', stopped' if stream.stopped else '')
 

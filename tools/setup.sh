@@ -95,17 +95,23 @@ build() {
 
 # python_venv FOLDER: makes a virtual environment with PyPI's packages of venv_packages, once;
 # docs/testing.md has its size. Where it fails, it says so, and tests that want it are skipped.
-venv_packages=(numpy opencv-contrib-python-headless matplotlib scikit-image mypy pyarrow nats-py)
+venv_packages=(numpy opencv-contrib-python-headless matplotlib scikit-image mypy pyarrow nats-py
+  pandas tqdm)
+# Ray has no wheel for the newest Pythons, and its tests are skipped there.
+venv_extras=(ray)
 python_venv() {
   local folder=$1 stamp=$1/packages
-  [ "$(cat "$stamp" 2>/dev/null)" != "${venv_packages[*]}" ] || return 0
+  [ "$(cat "$stamp" 2>/dev/null)" != "${venv_packages[*]} ${venv_extras[*]}" ] || return 0
   rm -rf "$folder"
   echo "Installing PyPI's ${venv_packages[*]} in $folder"
   # distributions' own packages are there too, but are not taken for PyPI's
   if /usr/bin/python3 -m venv --system-site-packages "$folder" &&
     "$folder/bin/python" -m pip install -q --disable-pip-version-check --no-input --retries 1 \
       --timeout 30 --only-binary :all: --ignore-installed "${venv_packages[@]}"; then
-    echo "${venv_packages[*]}" >"$stamp"
+    "$folder/bin/python" -m pip install -q --disable-pip-version-check --no-input --retries 1 \
+      --timeout 30 --only-binary :all: "${venv_extras[@]}" ||
+      echo "SKIP: no ${venv_extras[*]} in the Python environment: the reason is above" >&2
+    echo "${venv_packages[*]} ${venv_extras[*]}" >"$stamp"
   else
     rm -rf "$folder"
     echo "SKIP: no Python environment with ${venv_packages[*]}: the reason is above" >&2

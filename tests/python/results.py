@@ -345,11 +345,11 @@ class Table(Results):
                 (1, ('--launch', 'nosuchsrc', 'out2', *csv_grid), 'table.py: no element "nosuch'),
                 (1, ('--launch', 'videotestsrc ! video/x-raw,width=64,height=48', 'out4',
                      '--format', 'csv', '--grid', '65x2'),
-                 'table.py: videotestsrc ! video/x-raw,width=64,height=48: --grid 65x2 has parts '
+                 'table.py: videotestsrc ! video/x-raw,width=64,height=48: grid 65x2 has parts '
                  'without pixels: frames are 64x48'),
                 (1, ('--launch', 'videotestsrc ! video/x-raw,width=64,height=48', 'out5',
                      '--format', 'csv', '--regions', '0,0,9,9;64,0,9,9'),
-                 'table.py: videotestsrc ! video/x-raw,width=64,height=48: --regions 64,0,9,9 is '
+                 'table.py: videotestsrc ! video/x-raw,width=64,height=48: region 64,0,9,9 is '
                  'outside of the frame, which is 64x48'),
                 (2, (self.video, 'out', '--grid', '400x300'),
                  'table.py: error: 120000 regions of 300 frames are 36000000 rows, and a part has '

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Frames of a stream with their regions and tracks, for table.py and publish.py
+"""Frames of a stream with their regions and tracks
 
     with Stream(options) as stream:
         for frame in stream:
@@ -12,7 +12,6 @@ time of day when they were taken, or came.
 import argparse
 import collections
 import os
-import re
 import signal
 import stat
 import sys
@@ -28,13 +27,26 @@ except (AttributeError, ImportError, ValueError) as error:
     sys.exit(f'{error}\nThis needs the distribution\'s Python with python3-gi and python3-gst-1.0, '
              'in the environment of meson devenv')
 
+from integralhist import without_login  # noqa: E402
+
 # number: 0 for the first; pts: ns, or None; time: ns since 1970 of a live frame, or None
 # regions: [((x, y, width, height), counts of each bin)]; tracks: [GstIntegralHist.Track]
 Frame = collections.namedtuple('Frame', 'number pts time regions tracks')
 
 
 class StreamError(Exception):
-    """What is wrong with a stream, for users"""
+    """What is wrong with a stream, for users; `bad` if another try will find the same"""
+
+    def __init__(self, text, bad=False):
+        super().__init__(text)
+        self.bad = bad
+
+    @classmethod
+    def of(cls, name, error):
+        """Of a GError: what is in a file stays as bad as it is, and what cannot be read may come"""
+        bad = error.domain == 'gst-stream-error-quark' and \
+            error.code != Gst.StreamError.CODEC_NOT_FOUND
+        return cls(f'{name}: {error.message}', bad)
 
 
 def boxes(text):
@@ -87,11 +99,6 @@ def add_arguments(parser, with_regions=False):
         parser.add_argument('--bins', type=int, default=16, help='bins of a histogram (16)')
 
 
-def without_login(text):
-    """Users and passwords of the URLs in it are no part of a name"""
-    return re.sub(r'(?<=://)[^/@\s"]*@', '', text)
-
-
 def source_of(options):
     """(elements, name, what tells this video from another one)"""
     if options.launch:
@@ -139,31 +146,38 @@ def is_file(pipeline, sink):
 class Stream:
     """Frames as they come, in order and each once
 
-    `wanted (number)` says of which frames regions are asked: they cost the most.
+    `options` are what add_arguments () adds. `wanted (number)` says of which frames regions are
+    asked: they cost the most. `counting` and `following` are more properties of the elements, as
+    "interval=5". `before` are elements behind the source, and memory="cuda" takes its frames where
+    a decoder on a GPU leaves them. With `counts` there are histograms without regions, too.
     """
 
-    def __init__(self, options, wanted=lambda number: True):
+    def __init__(self, options, wanted=lambda number: True, *, counting='', following='',
+                 before='videoconvert', counts=False, memory=None):
         Gst.init(None)
         source, self.name, self.identity = source_of(options)
+        if memory == 'cuda':
+            source += ' caps="video/x-raw(memory:CUDAMemory)"'
         self.rectangles = list(getattr(options, 'regions', []))
         self.grid = getattr(options, 'grid', None)
         self.wants_regions = bool(self.rectangles or self.grid)
         self.wants_tracks = bool(options.targets or options.detections)
         self.wanted = wanted
         self.first, self.live, self.stopped = 0, None, False
-        self.bins, self.late = None, 0
-        elements, self.counting = [source, 'videoconvert'], None
-        if self.wants_regions:
+        self.bins, self.late, self.warnings = None, 0, []
+        elements, self.counting = [source, *filter(None, [before])], None
+        if self.wants_regions or counts:
             self.feature = next(
                 value for value in
                 GstIntegralHist.IntegralHistogramFeature.__enum_values__.values()
                 if value.value_nick == options.feature)
-            self.counting = f'cudaintegralhist feature={options.feature} bins={options.bins}'
+            self.counting = (f'cudaintegralhist feature={options.feature} bins={options.bins} '
+                             f'{counting}')
             elements.append(self.counting)
         if self.wants_tracks:
             targets = ';'.join(','.join(map(str, box)) for box in options.targets)
             elements.append(f'cudatrackfeatures ! integralhisttrack targets="{targets}" '
-                            f'detections={str(options.detections).lower()}')
+                            f'detections={str(options.detections).lower()} {following}')
         elements.append('appsink name=sink sync=false max-buffers=8')
         try:
             self.pipeline = Gst.parse_launch(' ! '.join(elements))
@@ -189,15 +203,25 @@ class Stream:
             if sample:
                 if self.live is None:
                     self.find_out(sample)
+                if count % 100 == 0:  # elements post some messages for each frame
+                    self.look_at_bus()
                 yield self.frame(sample, self.first * self.live + count)
                 count += 1
                 continue
-            message = self.bus.pop_filtered(Gst.MessageType.ERROR)
-            if message:
-                raise StreamError(f'{self.name}: {message.parse_error()[0].message}')
+            self.look_at_bus()
             ended = self.sink.is_eos()
         if ended and not count:
-            raise StreamError(f'{self.name}: no frame came')
+            raise StreamError(f'{self.name}: no frame came', bad=True)
+
+    def look_at_bus(self):
+        """Raises the pipeline's error, and keeps the first of its warnings"""
+        while message := self.bus.pop():
+            if message.type == Gst.MessageType.ERROR:
+                raise StreamError.of(self.name, message.parse_error()[0])
+            if message.type == Gst.MessageType.WARNING and len(self.warnings) < 10:
+                text = message.parse_warning()[0].message
+                if text not in self.warnings:
+                    self.warnings.append(text)
 
     def find_out(self, sample):
         """Learns from the first frame whether the stream is live, and how large frames are"""
@@ -212,8 +236,8 @@ class Stream:
         if self.grid:
             columns, rows = self.grid
             if columns > width or rows > height:
-                raise StreamError(f'{self.name}: --grid {columns}x{rows} has parts without pixels: '
-                                  f'frames are {width}x{height}')
+                raise StreamError(f'{self.name}: grid {columns}x{rows} has parts without pixels: '
+                                  f'frames are {width}x{height}', bad=True)
             xs = [width * i // columns for i in range(columns + 1)]
             ys = [height * i // rows for i in range(rows + 1)]
             self.rectangles += [(x, y, right - x, bottom - y)
@@ -226,8 +250,8 @@ class Stream:
         right, bottom = min(x + width, frame_width), min(y + height, frame_height)
         x, y = max(x, 0), max(y, 0)
         if right <= x or bottom <= y:
-            raise StreamError(f'{self.name}: --regions {",".join(map(str, box))} is outside of the '
-                              f'frame, which is {frame_width}x{frame_height}')
+            raise StreamError(f'{self.name}: region {",".join(map(str, box))} is outside of the '
+                              f'frame, which is {frame_width}x{frame_height}', bad=True)
         return x, y, right - x, bottom - y
 
     def frame(self, sample, number):

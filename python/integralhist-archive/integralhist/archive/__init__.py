@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Many videos to tables, on one machine or many: each video once, whatever is killed on the way
+
+    plan      inputs to items: a video, the settings, and their key
+    job       one item to tables, in a process of its own
+    commit    tables and markers: written aside, renamed, the marker last
+    driver    gives items to an engine, tries again, and watches deadlines
+    engines   where jobs run: processes of this machine, or Ray
+    dataset   the tables of what is committed
+    cli       integralhist-archive
+
+Nothing rests on the engine. A job may run twice, or on after it was given up: it writes the same
+bytes under the same names, and a rename puts them in place.
+"""

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+from integralhist.archive.cli import main
+
+main()

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""integralhist-archive: regions, tracks and likelihoods of many videos, as Parquet
+
+    integralhist-archive run SETTINGS.toml 'videos/*.mp4' --out OUT
+    integralhist-archive status OUT
+
+It may be killed at any time. The same command goes on, and does what is not done. docs/archive.md
+has SETTINGS.toml, the tables, and how to run it on many machines.
+"""
+import argparse
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+
+from integralhist.archive import commit
+from integralhist.archive.child import Child
+from integralhist.archive.driver import Deadline, Driver
+from integralhist.archive.plan import Plan, PlanError, read_settings
+
+SHOWN = 20  # reasons that are printed at the end; status has all
+
+
+class Failure(Exception):
+    """What ends the command, for users"""
+
+
+class Report:
+    """A progress bar, and what is told at the end"""
+
+    def __init__(self, total, out):
+        from tqdm import tqdm
+        self.out, self.counts, self.failed, self.frames = out, dict.fromkeys(
+            ('there', 'done', 'bad', 'given up', 'again'), 0), [], 0
+        self.started = time.monotonic()
+        self.bar = tqdm(total=total, unit='file', dynamic_ncols=True, smoothing=0.1,
+                        mininterval=0.5 if sys.stderr.isatty() else 10)
+
+    def __call__(self, item, state, reason, frames):
+        self.counts[state] += 1
+        self.frames += frames
+        if state == 'again':
+            self.bar.write(f'{item["name"]}: {reason}; trying again', file=sys.stderr)
+            return
+        if state in ('bad', 'given up'):
+            if len(self.failed) < SHOWN:
+                self.failed.append(f'{item["name"]}: {state}: {reason}')
+        if state == 'there':  # is not work whose speed says how long the rest takes
+            self.bar.initial += 1
+        self.bar.set_postfix_str(
+            f'{self.frames / (time.monotonic() - self.started):.0f} frames/s', refresh=False)
+        self.bar.update()
+
+    def close(self, stopped):
+        """Prints the last lines. Returns the exit status"""
+        left = self.bar.total - self.bar.n
+        self.bar.close()
+        counts, seconds = self.counts, time.monotonic() - self.started
+        failures = counts['bad'] + counts['given up']
+        for text in self.failed:
+            print(text)
+        if failures > len(self.failed):
+            print(f'and {failures - len(self.failed)} more: integralhist-archive status '
+                  f'{self.out}')
+        print(f'{counts["done"]} done, {counts["there"]} there before, {counts["bad"]} bad, '
+              f'{counts["given up"]} given up, {left} left; {self.frames} frames in '
+              f'{seconds:.1f} s' + (', stopped' if stopped else ''))
+        return 130 if stopped else 1 if failures else 0
+
+
+def make_engine(options):
+    if options.engine == 'local':
+        from integralhist.archive.engines.local import Local
+        return Local(options.python, options.jobs, options.gpus_per_file)
+    from integralhist.archive.engines.ray import Ray
+    try:
+        return Ray(options.python, options.address, options.gpus_per_file, options.jobs)
+    except ImportError:
+        raise Failure("there is no Ray: pip install 'integralhist-archive[ray]', or take "
+                      '--engine local') from None
+    except (ConnectionError, RuntimeError, ValueError) as problem:
+        raise Failure(f'Ray: {str(problem).strip().splitlines()[0]}') from None
+
+
+def drive(options, items, total):
+    engine = make_engine(options)
+    report = Report(total, options.out)
+    driver = Driver(engine, options.out, options.retries, options.deadline, report)
+
+    def stop(number, _):
+        signal.signal(number, signal.SIG_DFL)  # a second one kills
+        driver.stop()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    try:
+        driver.run(items)
+    finally:
+        status = report.close(driver.stopped)
+        engine.close()
+    return status
+
+
+def run(options):
+    settings = read_settings(options.settings)
+    plan = Plan(settings, options.inputs, options.shard)
+    child = Child(settings, options.python, '--check')
+    child.process.wait()
+    said = child.said()
+    if 'versions' not in said:
+        outcome = child.outcome()
+        raise Failure(f'{options.settings}: {outcome.reason}' if 'reason' in said else
+                      f'{options.python} cannot run jobs: {outcome.reason}')
+    total = sum(1 for _ in plan)
+    commit.prepare(options.out)
+    commit.write_marker(options.out, '', '_settings', settings)
+    return drive(options, plan, total)
+
+
+def retry(options):
+    need(options.out)
+    failed = [marker['item'] for marker in commit.markers(options.out, '_failed')]
+    for item in failed:
+        commit.remove_marker(options.out, '_failed', item['key'])
+    return drive(options, failed, len(failed))
+
+
+def need(out):
+    if not os.path.isdir(os.path.join(out, '_done')):
+        raise Failure(f'{out}: no run was begun there')
+
+
+def status(options):
+    need(options.out)
+    count = frames = 0
+    for marker in commit.markers(options.out, '_done'):
+        count, frames = count + 1, frames + marker['frames']
+    failed = {True: 0, False: 0}
+    for marker in commit.markers(options.out, '_failed'):
+        failed[marker['bad']] += 1
+        print(f'{marker["item"]["name"]}: {"bad" if marker["bad"] else "given up"}: '
+              f'{marker["reason"]}')
+    running = len(os.listdir(os.path.join(options.out, '_running')))
+    print(f'{count} done, {failed[True]} bad, {failed[False]} given up, {running} running; '
+          f'{frames} frames')
+    return 0
+
+
+def verify(options):
+    need(options.out)
+    wrong = 0
+    for text in commit.verify(options.out):
+        wrong += 1
+        print(text)
+    count = len(list(commit.markers(options.out, '_done')))
+    print(f'{count} videos, {wrong} files are not as they were committed')
+    return 1 if wrong else 0
+
+
+def gc(options):
+    need(options.out)
+    count = size = 0
+    for path in commit.orphans(options.out, options.older * 3600):
+        count, size = count + 1, size + os.path.getsize(path)
+        os.unlink(path)
+    print(f'{count} files, {size} bytes removed')
+    return 0
+
+
+def shard(text):
+    try:
+        part, parts = map(int, text.split('/'))
+    except ValueError:
+        part = parts = -1
+    if not 0 <= part < parts:
+        raise argparse.ArgumentTypeError(f'"{text}" is no shard: give I/N, with I from 0 to N-1')
+    return part, parts
+
+
+def deadline(text):
+    try:
+        return Deadline(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'"{text}": give 10x, times the video\'s duration, or '
+                                         'seconds') from None
+
+
+def at_least(least, kind=int):
+    def convert(text):
+        value = kind(text)
+        if value < least:
+            raise ValueError
+        return value
+
+    convert.__name__ = f'number of {least} or more'
+    return convert
+
+
+def main():
+    parser = argparse.ArgumentParser(prog='integralhist-archive', description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True, metavar='COMMAND')
+
+    def command(function, text):
+        added = commands.add_parser(function.__name__, help=text, description=text)
+        added.set_defaults(run=function)
+        return added
+
+    begin = command(run, 'do what is not done')
+    begin.add_argument('settings', metavar='SETTINGS.toml')
+    begin.add_argument('inputs', nargs='+', metavar='INPUT',
+                       help='a path, a glob, a URI, or @FILE with one of these in each line')
+    begin.add_argument('--out', required=True, help='a folder, which is made')
+    begin.add_argument('--shard', type=shard, default=(0, 1), metavar='I/N',
+                       help='the I-th of N parts of the inputs, I from 0 on')
+    again = command(retry, 'try again what is bad or was given up')
+    for added in (begin, again):
+        added.add_argument('--engine', choices=('local', 'ray'), default='local')
+        added.add_argument('--address', metavar='HOST:PORT', help='of a Ray cluster; without, Ray '
+                                                                  'runs on this machine')
+        added.add_argument('--gpus-per-file', type=at_least(0, float), default=0, metavar='G',
+                           help='0.5 runs two jobs on each GPU; 0 leaves GPUs alone (0)')
+        added.add_argument('--jobs', type=at_least(1), metavar='N', help='most that run at once')
+        added.add_argument('--retries', type=at_least(0), default=3, help='tries after the first '
+                                                                          '(3)')
+        added.add_argument('--deadline', type=deadline, default='10x', metavar='10x|SECONDS',
+                           help="most that a file may take: 10x its duration and at least 60 s, "
+                                'or seconds (10x)')
+        added.add_argument('--python', default=sys.executable,
+                           help='the Python of the jobs, which has PyGObject (this one)')
+    for function, text in ((status, 'what is done, and what is not, and why'),
+                           (verify, 'compare all files with the sha256 of their markers'),
+                           (gc, 'remove what jobs left that were killed')):
+        command(function, text)
+    for added in commands.choices.values():
+        if added is not begin:
+            added.add_argument('out', metavar='OUT')
+    commands.choices['gc'].add_argument('--older', type=at_least(0, float), default=24,
+                                        metavar='HOURS', help='leave what is newer (24)')
+    options = parser.parse_args()
+    options.out = os.path.abspath(options.out)
+    if getattr(options, 'python', None) and not shutil.which(options.python):
+        parser.error(f'--python {options.python}: there is no such program')
+    try:
+        sys.exit(options.run(options))
+    except (Failure, PlanError) as problem:
+        sys.exit(f'integralhist-archive: {problem}')
+    except OSError as problem:
+        sys.exit(f'integralhist-archive: {problem.filename or options.out}: '
+                 f'{problem.strerror or problem}')
+    except json.JSONDecodeError as problem:
+        sys.exit(f'integralhist-archive: {options.out}: {problem}')
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The tables of what is committed, and of nothing else
+
+    from integralhist.archive import dataset
+    archive = dataset.open('out')
+    archive.regions.to_table(filter=...)      # a pyarrow.dataset.Dataset
+    archive.to_pandas('tracks')
+    for marker in archive.videos: ...         # frames, decoders, versions, sha256
+"""
+import io
+import json
+import os
+
+from integralhist.archive import commit
+
+
+class Archive:
+    """`settings` are those of the last run, or others that OUT has results of"""
+
+    def __init__(self, out, settings=None):
+        if settings is None:
+            with io.open(os.path.join(out, '_settings.json'), encoding='utf-8') as file:
+                settings = json.load(file)
+        self.out, self.settings = out, settings
+        self.videos = [marker for marker in commit.markers(out, '_done')
+                       if marker['settings'] == settings]
+
+    def table(self, name):
+        """A pyarrow.dataset.Dataset of "regions", "tracks" or "likelihood" """
+        import pyarrow.dataset
+        paths = [os.path.join(self.out, path) for marker in self.videos
+                 for path in marker['files'] if path.startswith(f'{name}/')]
+        if not paths:
+            raise KeyError(f'{self.out} has no {name} with these settings')
+        return pyarrow.dataset.dataset(paths, format='parquet')
+
+    def to_pandas(self, name, **arguments):
+        """A DataFrame; `arguments` are those of Dataset.to_table, as columns and filter"""
+        return self.table(name).to_table(**arguments).to_pandas()
+
+    regions = property(lambda self: self.table('regions'))
+    tracks = property(lambda self: self.table('tracks'))
+    likelihood = property(lambda self: self.table('likelihood'))
+
+
+def open(out, settings=None):  # noqa: A001 (as gzip.open)
+    """The Archive of a folder. FileNotFoundError if no run was begun there"""
+    return Archive(out, settings)

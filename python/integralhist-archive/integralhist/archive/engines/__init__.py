@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Where jobs run. An engine has
+
+    slots ()                how many jobs may run at once, now
+    start (item)            starts a job; returns a handle
+    wait (handles, seconds) [(handle, Outcome)] of those that have ended
+    stop (handle)           ends a job, or what is known of it
+    close ()
+"""

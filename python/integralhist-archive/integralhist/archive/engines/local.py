@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Jobs as processes of this machine"""
+import itertools
+import os
+import selectors
+import shutil
+import subprocess
+
+from integralhist.archive.child import Child
+
+
+def gpus():
+    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them"""
+    visible = os.environ.get('CUDA_VISIBLE_DEVICES')
+    if visible is not None:
+        return [name for name in visible.split(',') if name.strip()]
+    if not shutil.which('nvidia-smi'):
+        return []
+    found = subprocess.run(['nvidia-smi', '-L'], capture_output=True, text=True, check=False)
+    return [str(i) for i, line in enumerate(found.stdout.splitlines()) if line.startswith('GPU ')]
+
+
+class Local:
+    def __init__(self, python, jobs=None, gpus_per_file=0):
+        """`jobs` is one for each core, or as many as share the GPUs"""
+        self.python = python
+        self.gpus = gpus() if gpus_per_file else []
+        if gpus_per_file and not self.gpus:
+            raise OSError('there is no GPU here: leave --gpus-per-file out')
+        on_gpus = int(len(self.gpus) / gpus_per_file) if gpus_per_file else 0
+        self.jobs = jobs or on_gpus or len(os.sched_getaffinity(0))
+        self.next_gpu = itertools.cycle(self.gpus)
+        self.ended = selectors.DefaultSelector()
+
+    def slots(self):
+        return self.jobs
+
+    def start(self, item):
+        child = Child(item, self.python, gpu=next(self.next_gpu) if self.gpus else None)
+        child.ends = os.pidfd_open(child.process.pid)
+        self.ended.register(child.ends, selectors.EVENT_READ, child)
+        return child
+
+    def _forget(self, child):
+        self.ended.unregister(child.ends)
+        os.close(child.ends)
+
+    def wait(self, handles, seconds):
+        found = [key.data for key, _ in self.ended.select(seconds)]
+        for child in found:
+            self._forget(child)
+        return [(child, child.outcome()) for child in found]
+
+    def stop(self, child):
+        self._forget(child)
+        child.stop()
+
+    def close(self):
+        self.ended.close()

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Jobs as tasks of Ray core
+
+Not Ray Data, which tries a record that ends its worker again without end. Ray places the tasks and
+its GPUs; tries and deadlines are the driver's.
+"""
+import os
+import time
+
+from integralhist.archive.child import Child, Outcome
+
+# A node that is cut off without a word is noticed after some 25 s with these, in place of minutes.
+# `ray start` of each node wants the first three, too.
+KEEPALIVE = {'RAY_grpc_client_keepalive_time_ms': '10000',
+             'RAY_grpc_client_keepalive_timeout_ms': '10000',
+             'RAY_health_check_failure_threshold': '3',
+             # whoever reaches a cluster without it can run programs there
+             'RAY_AUTH_MODE': 'token',
+             'RAY_USAGE_STATS_ENABLED': '0'}
+LOOK_AGAIN = 5  # seconds, for nodes that came or went
+
+
+def run_job(item, python):
+    return tuple(Child(item, python).outcome())
+
+
+class Ray:
+    def __init__(self, python, address=None, gpus_per_file=0, jobs=None):
+        for name, value in KEEPALIVE.items():
+            os.environ.setdefault(name, value)
+        import ray  # which looks at them once
+        self.ray, self.python, self.gpus, self.most = ray, python, gpus_per_file, jobs
+        ray.init(address=address, include_dashboard=None if address else False,
+                 log_to_driver=False, logging_level='error')
+        # the driver counts tries; a worker with a GPU is not started anew for each task
+        self.task = ray.remote(num_cpus=1, num_gpus=self.gpus, max_retries=0,
+                               max_calls=0)(run_job)
+        self.counted, self.looked = 0, -LOOK_AGAIN
+
+    def slots(self):
+        if time.monotonic() - self.looked >= LOOK_AGAIN:
+            self.looked = time.monotonic()
+            there = self.ray.cluster_resources()
+            self.counted = int(there.get('CPU', 0))
+            if self.gpus:
+                self.counted = min(self.counted, int(there.get('GPU', 0) / self.gpus))
+        return min(self.counted, self.most or self.counted)
+
+    def start(self, item):
+        return self.task.remote(item, self.python)
+
+    def wait(self, handles, seconds):
+        ready, _ = self.ray.wait(list(handles), num_returns=1, timeout=seconds)
+        return [(handle, self._outcome(handle)) for handle in ready]
+
+    def _outcome(self, handle):
+        try:
+            return Outcome(*self.ray.get(handle))
+        except self.ray.exceptions.RayError as problem:  # its worker or node is gone
+            text = str(problem).strip().splitlines()
+            return Outcome('again', f'{type(problem).__name__}: {text[0] if text else ""}')
+
+    def stop(self, handle):
+        self.ray.cancel(handle, force=True)
+
+    def close(self):
+        self.ray.shutdown()

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""job.py ITEM.json: one video to tables. It knows nothing of engines
+
+    python3 -m integralhist.archive.job ITEM.json     an item of plan.py, and "out"; - is stdin
+    python3 -m integralhist.archive.job --check SETTINGS.json
+
+The last line of its output is JSON: {"frames": 600}, or {"reason": "..."}. The exit status is 0 if
+the tables are committed, 3 if the video is bad and another try would find the same, and another
+one if a try may help.
+"""
+import argparse
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import sys
+import time
+
+from integralhist import frames, tables
+from integralhist.archive import commit
+from integralhist.archive.plan import fingerprint
+from integralhist.frames import GLib, Gst, GstIntegralHist
+
+BAD = 3
+BATCH = 65536  # rows that are in memory, and in a row group of Parquet
+MAPS = 64      # the same of maps, each of which may be as large as a frame
+
+frames.gi.require_versions({'GstBase': '1.0', 'GstVideo': '1.0'})
+from gi.repository import GstBase, GstVideo  # noqa: E402
+
+Gst.init(None)
+
+
+def read_detections(path):
+    """{frame: [(x, y, width, height)]} of lines "frame,x,y,width,height" """
+    found = {}
+    with open(path, encoding='utf-8') as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                try:
+                    frame, *box = map(int, line.split(','))
+                    x, y, width, height = box
+                except ValueError:
+                    raise frames.StreamError(
+                        f'{path}:{number}: write frame,x,y,width,height in whole numbers',
+                        bad=True) from None
+                if x < 0 or y < 0 or width < 1 or height < 1:
+                    raise frames.StreamError(f'{path}:{number}: a box lies inside of the frame, '
+                                             'and has pixels', bad=True)
+                found.setdefault(frame, []).append((x, y, width, height))
+    return found
+
+
+class Detections(GstBase.BaseTransform):
+    """Attaches the boxes of a file as regions of interest"""
+
+    __gstmetadata__ = ('Detections', 'Filter/Analyzer/Video', 'Attaches boxes of a file',
+                       'The gst-integralhist authors')
+    __gsttemplates__ = tuple(
+        Gst.PadTemplate.new(name, direction, Gst.PadPresence.ALWAYS, Gst.Caps.new_any())
+        for name, direction in (('sink', Gst.PadDirection.SINK), ('src', Gst.PadDirection.SRC)))
+    boxes = {}
+
+    def __init__(self):
+        super().__init__()
+        self.number = 0
+
+    def do_transform_ip(self, buffer):
+        for box in self.boxes.get(self.number, ()):
+            GstVideo.buffer_add_video_region_of_interest_meta(buffer, 'detection', *box)
+        self.number += 1
+        return Gst.FlowReturn.OK
+
+
+class Video(frames.Stream):
+    """The frames of an item: (frames.Frame, what look_for_models () finds)"""
+
+    def __init__(self, item, boxes):
+        settings = item['settings']
+        source, histogram, tracks = (dict(settings.get(name, {}))
+                                     for name in ('source', 'histogram', 'tracks'))
+        regions = settings.get('regions', {})
+        self.models = settings.get('likelihood', [])
+        self.with_maps = any(model.get('maps') for model in self.models)
+        self.decoder = source.get('decoder')
+        self.decoders, self.size = [], None
+        before = '' if source.get('memory') == 'cuda' else 'videoconvert'
+        if tracks.get('detections'):
+            Detections.boxes = boxes
+            Gst.Element.register(None, 'archivedetections', 0, Detections.__gtype__)
+            before += ' ! archivedetections' if before else 'archivedetections'
+        options = argparse.Namespace(
+            video=item['video'], launch=None,
+            regions=[tuple(box) for box in regions.get('boxes', [])],
+            grid=regions.get('grid') and tuple(regions['grid']),
+            targets=[tuple(box) for box in tracks.pop('targets', [])],
+            detections=bool(tracks.pop('detections', None)),
+            feature=histogram.pop('feature', 'luma'), bins=histogram.pop('bins', 16))
+        self.interval = histogram.get('interval', 1)
+        super().__init__(options, counts=bool(self.models), before=before,
+                         counting=properties(histogram), following=properties(tracks),
+                         memory=source.get('memory'))
+        if self.decoder:
+            factory = Gst.ElementFactory.find(self.decoder)
+            if not factory:
+                raise frames.StreamError(f'there is no decoder {self.decoder} on this machine')
+            factory.set_rank(Gst.Rank.PRIMARY + 1000)
+
+    def find_out(self, sample):
+        super().find_out(sample)
+        if self.live:
+            raise frames.StreamError(f'{self.name} is live: it has no end', bad=True)
+        caps = sample.get_caps()[0]
+        self.size = caps.get_value('width'), caps.get_value('height')
+        found = []
+        self.pipeline.iterate_recurse().foreach(found.append)
+        for element in found:
+            factory = element.get_factory()
+            if factory and factory.get_metadata('klass').startswith('Codec/Decoder') and \
+                    not factory.get_metadata('klass').startswith('Codec/Decoder/Audio'):
+                plugin = Gst.Registry.get().find_plugin(factory.get_plugin_name())
+                self.decoders.append(f'{factory.get_name()} {plugin.get_version()}')
+        self.decoders.sort()
+        if self.decoder and not any(text.split()[0] == self.decoder for text in self.decoders):
+            raise frames.StreamError(f'{self.name}: {self.decoder} does not decode it; '
+                                     f'{", ".join(self.decoders)} would', bad=True)
+
+    def seconds(self):
+        duration = self.pipeline.query_duration(Gst.Format.TIME)[1]
+        return duration / Gst.SECOND if duration > 0 else None
+
+    def frame(self, sample, number):
+        return super().frame(sample, number), self.look_for_models(sample.get_buffer())
+
+    def look_for_models(self, buffer):
+        """(name, x, y, width, height, value, columns, rows, map or None) of each model"""
+        if not self.models:
+            return []
+        meta = GstIntegralHist.buffer_get_integral_histogram_meta_of_feature(buffer, self.feature)
+        if meta is None:
+            return []
+        found = []
+        for model in self.models:
+            width, height = model['window']
+            try:
+                values, best = meta.histogram.likelihood_maps(
+                    model['histogram'], model.get('measure', 'bhattacharyya'),
+                    window=(width, height), step=model.get('step', 1))
+            except (GLib.Error, ValueError, TypeError) as problem:
+                raise frames.StreamError(f'{self.name}: [[likelihood]] {model["name"]}: '
+                                         f'{getattr(problem, "message", problem)}',
+                                         bad=True) from None
+            row = (model['name'], best.x, best.y, width, height, best.value)
+            if self.with_maps:
+                row += ((*values.shape[::-1], values.astype('float16').ravel())
+                        if model.get('maps') else (None, None, None))
+            found.append(row)
+        return found
+
+
+def properties(values):
+    """As gst-launch-1.0 takes them"""
+    return ' '.join(f'{name}={json.dumps(value)}' for name, value in sorted(values.items()))
+
+
+class Table:
+    """A Parquet file, with BATCH rows in memory"""
+
+    def __init__(self, file, name, metadata, extra=(), batch=BATCH):
+        self.file, self.name, self.metadata, self.batch = file, name, metadata, batch
+        self.columns = tuple(column for column in tables.COLUMNS[name] if column != 'time') + extra
+        self.rows, self.written, self.writer = [], 0, None
+
+    def add(self, rows, bins):
+        self.rows += rows
+        if len(self.rows) >= self.batch:
+            self.write(bins)
+
+    def write(self, bins):
+        import pyarrow.parquet
+        if self.writer is None:
+            self.fields = tables.schema(self.name, bins, self.columns, self.metadata)
+            self.writer = pyarrow.parquet.ParquetWriter(self.file, self.fields, compression='zstd')
+        self.writer.write_table(tables.table(self.fields, self.rows))
+        self.written += len(self.rows)
+        self.rows.clear()
+
+    def close(self, bins):
+        self.write(bins)
+        self.writer.close()
+
+
+def versions():
+    import pyarrow
+    plugin = Gst.Registry.get().find_plugin('integralhist')
+    return {'integralhist': plugin.get_version(), 'gstreamer': Gst.version_string().split()[-1],
+            'pyarrow': pyarrow.__version__}
+
+
+def run(item):
+    """Commits the tables of an item. Returns the number of frames"""
+    out, key, settings = item['out'], item['key'], item['settings']
+    seen = fingerprint(item)
+    boxes = read_detections(item['detections']) if item['detections'] else {}
+    video = Video(item, boxes)
+    metadata = {'integralhist': json.dumps({'video': item['name'], 'settings': settings},
+                                           sort_keys=True)}
+    with commit.Commit(out, key) as writing:
+        wanted = {'regions': video.wants_regions, 'tracks': video.wants_tracks,
+                  'likelihood': bool(video.models)}
+        files = {name: Table(writing.open(name), name, metadata,
+                             ('columns', 'rows', 'map') * (name == 'likelihood'
+                                                           and video.with_maps),
+                             MAPS if name == 'likelihood' and video.with_maps else BATCH)
+                 for name in wanted if wanted[name]}
+        count = 0
+        with video:
+            for frame, likelihood in video:
+                if count == 0:
+                    commit.write_marker(out, '_running', key, {'seconds': video.seconds()})
+                rows = tables.rows_of(item['name'], frame)
+                rows['likelihood'] = [(item['name'], frame.number, frame.pts, None, *row)
+                                      for row in likelihood]
+                for name, table in files.items():
+                    table.add([row[:3] + row[4:] for row in rows[name]], video.bins)
+                count += 1
+        if video.late != (video.wants_regions and count - -(-count // video.interval)):
+            raise frames.StreamError(f'{item["name"]}: {video.late} of {count} frames had no '
+                                     f'histogram, with an interval of {video.interval}')
+        for table in files.values():
+            table.close(video.count_bins())
+        if fingerprint(item) != seen:
+            raise frames.StreamError(f'{item["name"]} was changed while it was read')
+        writing.done({'video': item['name'], 'fingerprint': seen, 'settings': settings,
+                      'frames': count, 'width': video.size[0], 'height': video.size[1],
+                      'rows': {name: table.written for name, table in files.items()},
+                      'decoders': video.decoders, 'warnings': video.warnings,
+                      'versions': versions()})
+    return count
+
+
+def check(settings):
+    """Raises a StreamError where an element does not take its properties. Returns the versions"""
+    Video({'settings': settings, 'video': 'http://127.0.0.1/', 'detections': None}, {})
+    return versions()
+
+
+def die_with_parent():
+    """A job does not outlive who started it, whose process INTEGRALHIST_PARENT names"""
+    parent = os.environ.get('INTEGRALHIST_PARENT')
+    if parent:
+        PR_SET_PDEATHSIG = 1
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != int(parent):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main():
+    die_with_parent()
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('item', metavar='ITEM.json')
+    parser.add_argument('--check', action='store_true', help='look at settings alone')
+    options = parser.parse_args()
+    with (contextlib.nullcontext(sys.stdin) if options.item == '-' else
+          open(options.item, encoding='utf-8')) as file:
+        item = json.load(file)
+    started = time.monotonic()
+    try:
+        if options.check:
+            print(json.dumps({'versions': check(item)}))
+        else:
+            count = run(item)
+            print(json.dumps({'frames': count, 'seconds': round(time.monotonic() - started, 3)}))
+    except frames.StreamError as problem:
+        print(json.dumps({'reason': str(problem)}))
+        sys.exit(BAD if problem.bad else 1)
+    except (OSError, GLib.Error) as problem:
+        print(json.dumps({'reason': getattr(problem, 'message', None) or
+                          f'{problem.filename or item.get("out")}: {problem.strerror}'}))
+        sys.exit(1)
+
+
+if __name__ == '__main__':
+    main()

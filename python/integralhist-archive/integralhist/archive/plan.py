@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What there is to do: inputs and settings to items
+
+An item is one video with its settings. Its key is a hash of both, and names its files. So the same
+video with the same settings has the same files in every run, on every machine.
+"""
+import glob
+import hashlib
+import json
+import os
+import tomllib
+from urllib.parse import unquote, urlsplit
+
+from integralhist import without_login
+
+# What SETTINGS.toml has; [histogram] and [tracks] have all other properties of their elements
+SECTIONS = {'source': {'decoder', 'memory'}, 'histogram': None, 'tracks': None,
+            'regions': {'boxes', 'grid'}}
+LIKELIHOOD = {'name', 'histogram', 'window', 'step', 'measure', 'maps'}
+
+
+class PlanError(Exception):
+    """What is wrong with settings or inputs, for users"""
+
+
+def is_box(value):
+    return isinstance(value, list) and len(value) == 4 and all(
+        isinstance(number, int) for number in value) and value[2] > 0 and value[3] > 0
+
+
+def is_pair(value, least=1):
+    return isinstance(value, list) and len(value) == 2 and all(
+        isinstance(number, int) and number >= least for number in value)
+
+
+def check(settings):
+    """Raises a PlanError of what can be seen without GStreamer"""
+    def need(truth, text):
+        if not truth:
+            raise PlanError(text)
+
+    for name, section in settings.items():
+        if name == 'likelihood':
+            need(isinstance(section, list), 'likelihood: write [[likelihood]], once for each model')
+            continue
+        need(name in SECTIONS, f'[{name}]: there are {", ".join(SECTIONS)} and likelihood')
+        need(isinstance(section, dict), f'{name}: write [{name}]')
+        known = SECTIONS[name]
+        for key, value in section.items():
+            need(known is None or key in known,
+                 f'[{name}] has no {key}, only {", ".join(sorted(known or ()))}')
+            need(known or key in ('targets', 'detections')
+                 or isinstance(value, (bool, int, float, str)),
+                 f'[{name}] {key}: a property is a number, a text, true or false')
+    source, regions = settings.get('source', {}), settings.get('regions', {})
+    need(source.get('memory', 'system') in ('system', 'cuda'),
+         f'[source] memory: {source.get("memory")} is neither "system" nor "cuda"')
+    need(isinstance(source.get('decoder', ''), str), '[source] decoder: give an element\'s name')
+    need('grid' not in regions or is_pair(regions['grid']),
+         '[regions] grid: give [columns, rows], as [8, 6]')
+    for name, boxes in (('[regions] boxes', regions.get('boxes', [])),
+                        ('[tracks] targets', settings.get('tracks', {}).get('targets', []))):
+        need(isinstance(boxes, list) and all(map(is_box, boxes)),
+             f'{name}: give [[x, y, width, height], ...] in whole pixels, and none empty')
+    need(isinstance(settings.get('tracks', {}).get('detections', ''), str),
+         '[tracks] detections: give the path of a file, which may have {stem} in it')
+    tracks = settings.get('tracks', {})
+    need('tracks' not in settings or tracks.get('targets') or tracks.get('detections'),
+         '[tracks]: give targets or detections')
+    names = []
+    for number, model in enumerate(settings.get('likelihood', []), 1):
+        where = f'[[likelihood]] {number}'
+        need(not model.keys() - LIKELIHOOD,
+             f'{where} has no {", ".join(sorted(model.keys() - LIKELIHOOD))}, only '
+             f'{", ".join(sorted(LIKELIHOOD))}')
+        histogram = model.get('histogram')
+        need(isinstance(histogram, list) and histogram
+             and all(isinstance(value, (int, float)) for value in histogram),
+             f'{where} histogram: give a number for each bin')
+        need(is_pair(model.get('window')), f'{where} window: give [width, height]')
+        need(isinstance(model.get('step', 1), int) and model.get('step', 1) > 0,
+             f'{where} step: give pixels, 1 or more')
+        names.append(model.get('name'))
+    need(all(isinstance(name, str) for name in names) and len(set(names)) == len(names),
+         '[[likelihood]]: each has a name of its own')
+    need(regions.get('boxes') or regions.get('grid') or 'tracks' in settings or names,
+         'nothing is asked: give [regions], [tracks] or [[likelihood]]')
+
+
+def read_settings(path):
+    """The settings of a TOML file. Paths in it are relative to its folder"""
+    try:
+        with open(path, 'rb') as file:
+            settings = tomllib.load(file)
+    except OSError as problem:
+        raise PlanError(f'{path}: {problem.strerror}') from None
+    except tomllib.TOMLDecodeError as problem:
+        raise PlanError(f'{path}: {problem}') from None
+    try:
+        check(settings)
+    except PlanError as problem:
+        raise PlanError(f'{path}: {problem}') from None
+    detections = settings.get('tracks', {}).get('detections')
+    if detections:
+        settings['tracks']['detections'] = os.path.join(
+            os.path.dirname(os.path.abspath(path)), detections)
+    return settings
+
+
+def digest(*values):
+    text = json.dumps(values, sort_keys=True, separators=(',', ':'))
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def is_uri(text):
+    return '://' in text and not text.startswith('file://')
+
+
+def fingerprint(item):
+    """What changes when a file does: sizes and times. Of URIs nothing is known. OSError if a file
+    cannot be looked at"""
+    found = {}
+    for name in ('video', 'detections'):
+        path = item.get(name)
+        if path and not is_uri(path):
+            status = os.stat(path)
+            found[name] = [status.st_size, status.st_mtime_ns]
+    return found
+
+
+class Plan:
+    """The items of inputs, which may be iterated over again; none is kept
+
+    An input is a path, a glob, a URI, or @FILE with one of these in each line.
+    """
+
+    def __init__(self, settings, inputs, shard=(0, 1)):
+        self.settings, self.inputs, self.shard = settings, inputs, shard
+        self.detections = settings.get('tracks', {}).get('detections')
+
+    def _videos(self, inputs, where=''):
+        for text in inputs:
+            if text.startswith('@') and not where:
+                try:
+                    with open(text[1:], encoding='utf-8') as file:
+                        yield from self._videos(filter(None, map(str.strip, file)), text[1:])
+                except OSError as problem:
+                    raise PlanError(f'{text}: {problem.strerror}') from None
+            elif is_uri(text):
+                yield text
+            else:
+                path = os.path.abspath(unquote(urlsplit(text).path) if text.startswith('file://')
+                                       else text)
+                if os.path.isdir(path):
+                    raise PlanError(f'{text} is a folder: give "{text}/*.mp4"')
+                if glob.has_magic(path) and not os.path.exists(path):
+                    found = None
+                    for found in glob.iglob(path, recursive=True):
+                        if not os.path.isdir(found):
+                            yield found
+                    if found is None:
+                        raise PlanError(f'{text}: no such file')
+                else:
+                    yield path
+
+    def __iter__(self):
+        part, parts = self.shard
+        for video in self._videos(self.inputs):
+            name = without_login(video)
+            key = digest(name, self.settings)
+            if int(key[:8], 16) % parts == part:
+                yield {'key': key, 'video': video, 'name': name, 'settings': self.settings,
+                       'detections': self.detections and self.detections.replace(
+                           '{stem}', os.path.splitext(os.path.basename(video))[0])}
