@@ -44,8 +44,10 @@ class StreamError(Exception):
     @classmethod
     def of(cls, name, error):
         """Of a GError: what is in a file stays as bad as it is, and what cannot be read may come"""
-        bad = error.domain == 'gst-stream-error-quark' and \
-            error.code != Gst.StreamError.CODEC_NOT_FOUND
+        stream, settings = Gst.StreamError, (Gst.LibraryError, Gst.ResourceError)
+        bad = (error.domain == GLib.quark_to_string(stream.quark())
+               and error.code != stream.CODEC_NOT_FOUND
+               or any(error.matches(kind.quark(), kind.SETTINGS) for kind in settings))
         return cls(f'{name}: {error.message}', bad)
 
 
@@ -167,10 +169,12 @@ class Stream:
         self.bins, self.late, self.warnings = None, 0, []
         elements, self.counting = [source, *filter(None, [before])], None
         if self.wants_regions or counts:
-            self.feature = next(
-                value for value in
-                GstIntegralHist.IntegralHistogramFeature.__enum_values__.values()
-                if value.value_nick == options.feature)
+            features = {value.value_nick: value for value in
+                        GstIntegralHist.IntegralHistogramFeature.__enum_values__.values()}
+            if options.feature not in features:
+                raise StreamError(f'there is no feature {options.feature}, only '
+                                  f'{", ".join(features)}')
+            self.feature = features[options.feature]
             self.counting = (f'cudaintegralhist feature={options.feature} bins={options.bins} '
                              f'{counting}')
             elements.append(self.counting)

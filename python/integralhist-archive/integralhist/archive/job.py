@@ -274,7 +274,7 @@ def main():
             count = run(item)
             print(json.dumps({'frames': count, 'seconds': round(time.monotonic() - started, 3)}))
     except frames.StreamError as problem:
-        print(json.dumps({'reason': str(problem)}))
+        print(json.dumps({'reason': str(problem).removeprefix(f'{item.get("name")}: ')}))
         sys.exit(BAD if problem.bad else 1)
     except (OSError, GLib.Error) as problem:
         print(json.dumps({'reason': getattr(problem, 'message', None) or

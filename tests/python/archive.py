@@ -1,0 +1,381 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""integralhist-archive: counts are NumPy's, tracks and likelihoods those of one video by itself
+
+And what is done again when, what is bad, what is wrong with settings, and the commands about OUT.
+"""
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import archive_truth
+import numpy
+from archive_truth import ABORTING, BINS, HEIGHT, SETTINGS, WIDTH
+
+
+class Tables(archive_truth.Archive):
+    def test_regions(self):
+        """Each count is NumPy's, in the columns that are documented"""
+        self.assertRegex(self.run_archive(), r'^4 done, 0 there before, 0 bad, 0 given up, 0 left; '
+                                             r'48 frames in [0-9.]+ s$')
+        rows = self.dataset().to_pandas('regions')
+        self.assertEqual(list(rows.columns), ['video', 'frame', 'pts', 'region', 'x', 'y', 'width',
+                                              'height', 'counts'])
+        self.assertEqual(len(rows), 4 * 12 * 2)
+        boxes = [(0, 0, WIDTH, HEIGHT), (30, 20, 50, 40)]
+        for video, of_video in rows.groupby('video'):
+            luma = self.luma(video)
+            self.assertEqual(len(luma), 12)
+            for row, (number, region) in zip(of_video.itertuples(), itertools.product(
+                    range(12), range(2)), strict=True):
+                x, y, width, height = boxes[region]
+                self.assertEqual((row.frame, row.region, row.x, row.y, row.width, row.height),
+                                 (number, region, *boxes[region]))
+                inside = luma[number, y:y + height, x:x + width].astype(int) * BINS // 256
+                numpy.testing.assert_array_equal(
+                    row.counts, numpy.bincount(inside.ravel(), minlength=BINS))
+
+    def test_tracks(self):
+        """Tracks are those of table.py, which tests/python/results.py compares with the tracker"""
+        self.run_archive()
+        rows = self.dataset().tracks.to_table().to_pylist()
+        found = {}
+        for number in range(4):
+            video = f'{self.videos}/{number:03d}.avi'
+            subprocess.run(
+                [sys.executable, os.path.join(os.path.dirname(__file__), '../../examples/table.py'),
+                 video, self.path(f'one{number}'), '--targets', '60,40,30,30'], check=True,
+                stdout=subprocess.DEVNULL)
+            import pyarrow.parquet
+            table = pyarrow.parquet.read_table(
+                self.path(f'one{number}/000000000000-000000000011/tracks.parquet'))
+            found[video] = table.drop_columns(['time']).to_pylist()
+        self.assertEqual(len(rows), 48)
+        for video, wanted in found.items():
+            self.assertEqual([row for row in rows if row['video'] == video], wanted)
+
+    def test_likelihood(self):
+        """The best window and the map are those of a brute force over all windows"""
+        model = numpy.array([9, 4] + [1] * (BINS - 2), float)
+        self.write('settings.toml', f'''
+[histogram]
+interval = 3
+[[likelihood]]
+name = "dark"
+histogram = {model.astype(int).tolist()}
+window = [24, 16]
+step = 5
+maps = true
+[[likelihood]]
+name = "bright"
+histogram = {model[::-1].astype(int).tolist()}
+window = [8, 8]
+''')
+        video = f'{self.videos}/001.avi'
+        self.run_archive(video)
+        rows = self.dataset().to_pandas('likelihood')
+        self.assertEqual(list(rows.columns), [
+            'video', 'frame', 'pts', 'model', 'x', 'y', 'width', 'height', 'value', 'columns',
+            'rows', 'map'])
+        self.assertEqual(rows[['frame', 'model']].values.tolist(), [
+            [frame, name] for frame in (0, 3, 6, 9) for name in ('dark', 'bright')])
+        bins = self.luma(video).astype(int) * BINS // 256
+        for row in rows.itertuples():
+            width, height, step, histogram = ((24, 16, 5, model) if row.model == 'dark'
+                                              else (8, 8, 1, model[::-1]))
+            self.assertEqual((row.width, row.height), (width, height))
+            ones = bins[row.frame][..., None] == numpy.arange(BINS)
+            table = numpy.zeros((HEIGHT + 1, WIDTH + 1, BINS), int)
+            table[1:, 1:] = ones.cumsum(0).cumsum(1)
+            counts = (table[height:, width:] - table[:-height, width:] - table[height:, :-width]
+                      + table[:-height, :-width])[::step, ::step]
+            alike = numpy.sqrt(counts / (width * height) * histogram / histogram.sum()).sum(2)
+            far = numpy.sqrt(1 - alike)  # the distance of Bhattacharyya
+            self.assertAlmostEqual(row.value, far.min(), places=4)
+            self.assertEqual((row.x % step, row.y % step), (0, 0))
+            self.assertAlmostEqual(far[row.y // step, row.x // step], far.min(), places=4)
+            if row.model == 'dark':
+                self.assertEqual((int(row.rows), int(row.columns)), far.shape)
+                numpy.testing.assert_allclose(
+                    numpy.array(row.map, numpy.float32).reshape(far.shape), far, atol=2e-3)
+            else:
+                self.assertIsNone(row.map)
+
+    def test_detections(self):
+        """A file of boxes for each video begins the targets, and changes what is done"""
+        self.write('settings.toml', '[tracks]\ndetections = "{stem}.csv"\n')
+        self.write('000.csv', '0,60,40,30,30\n5,20,20,30,30\n')
+        video = f'{self.videos}/000.avi'
+        self.run_archive(video)
+        first = self.dataset().to_pandas('tracks')
+        self.assertEqual(first[first.frame == 0][['x', 'y', 'width', 'height']].values.tolist(),
+                         [[60, 40, 30, 30]])
+        self.assertEqual(sorted(first[first.frame == 5].id.unique()), [1, 2])
+        self.assertRegex(self.run_archive(video), '^0 done, 1 there before')
+        self.write('000.csv', '0,60,40,30,30\n')
+        self.assertRegex(self.run_archive(video), '^1 done, 0 there before')
+        self.assertEqual(self.dataset().to_pandas('tracks').id.unique().tolist(), [1])
+        self.write('000.csv', '0,60,40,30\n')
+        self.run_archive(video, status=1)
+        self.assertIn('000.csv:1: write frame,x,y,width,height in whole numbers', self.said())
+
+    def test_decoder(self):
+        """It is noted which one decoded, and another one can be wanted"""
+        def decoder():
+            return self.markers('_done')[0]['decoders'][0].split()[0]
+
+        video = f'{self.videos}/000.avi'
+        found = set()
+        for name in ('jpegdec', 'avdec_mjpeg'):
+            shutil.rmtree(self.path('out'), ignore_errors=True)
+            self.write('settings.toml', SETTINGS + f'[source]\ndecoder = "{name}"\n')
+            self.run_archive(video)
+            found.add(decoder())
+        self.assertEqual(found, {'jpegdec', 'avdec_mjpeg'})
+        self.write('settings.toml', SETTINGS + '[source]\ndecoder = "vp8dec"\n')
+        self.run_archive(video, status=1)
+        self.assertRegex(self.said(), '000.avi: vp8dec does not decode it; .* would')
+
+
+class Again(archive_truth.Archive):
+    def test_second_run(self):
+        """It does nothing, and in seconds; changed settings and changed videos are done"""
+        self.run_archive()
+        before = self.files()
+        started = time.monotonic()
+        self.assertRegex(self.run_archive(), '^0 done, 4 there before, .* 0 frames')
+        self.assertLess(time.monotonic() - started, 10)
+        self.assertEqual(self.files(), before)
+
+        video = f'{self.videos}/zzz.avi'
+        archive_truth.make_video(video, 50, count=5)
+        self.addCleanup(os.unlink, video)
+        self.assertRegex(self.run_archive(), '^1 done, 4 there before, .* 5 frames')
+        archive_truth.make_video(video, 50, count=7)
+        self.assertRegex(self.run_archive(), '^1 done, 4 there before, .* 7 frames')
+        self.assertEqual(self.dataset().regions.count_rows(), (4 * 12 + 7) * 2)
+
+        self.write('settings.toml', SETTINGS.replace('bins = 16', 'bins = 8'))
+        self.assertRegex(self.run_archive(), '^5 done, 0 there before')
+        archive = self.dataset()
+        self.assertEqual(archive.regions.count_rows(), (4 * 12 + 7) * 2)
+        self.assertEqual({len(counts) for counts in archive.to_pandas('regions').counts}, {8})
+        old = {**archive.settings, 'histogram': {'bins': 16}}
+        self.assertEqual(self.dataset(settings=old).regions.count_rows(), (4 * 12 + 7) * 2)
+        self.write('settings.toml', SETTINGS)
+        self.assertRegex(self.run_archive(), '^0 done, 5 there before')
+
+    def test_inputs(self):
+        """Lists, globs, paths relative and absolute, URIs of files, twice the same"""
+        name = f'{self.videos}/000.avi'
+        self.write('list', f'{name}\n\n{self.videos}/00[12].avi\n')
+        self.assertRegex(self.run_archive('@list', '--jobs=1'), '^3 done')
+        relative = os.path.relpath(name, self.folder)
+        self.assertRegex(self.run_archive(relative, 'file://' + name, name), '^0 done, 3 there')
+        shutil.rmtree(self.path('out'))
+        self.assertRegex(self.run_archive(name, name, name, '--jobs=3'), '^1 done, 2 there before')
+
+    def test_shards(self):
+        """They have no video together, and all of them all videos"""
+        self.run_archive(out='whole')
+        done = [int(self.run_archive(f'--shard={part}/3').split()[0]) for part in range(3)]
+        self.assertEqual(sum(done), 4)
+        self.assertEqual(self.files('out'), self.files('whole'))
+
+    def test_verify_and_gc(self):
+        self.run_archive()
+        self.assertEqual(self.archive('verify', 'out'),
+                         '4 videos, 0 files are not as they were committed')
+        first, second, third = sorted(name for name in self.files() if 'regions/' in name)[:3]
+
+        # what a killed job leaves: readers do not see it, and gc removes it once it is old
+        shutil.copy(self.path(f'out/{third}'),
+                    self.path('out/regions/0123456789abcdef0123.parquet'))
+        self.write('out/_aside/0123.regions.host.1.aa', 'torn')
+        self.assertEqual(len(self.dataset().regions.files), 4)
+        self.assertNotIn('0123456789abcdef0123', ' '.join(self.dataset().regions.files))
+        self.assertEqual(self.archive('gc', 'out'), '0 files, 0 bytes removed')
+        self.assertRegex(self.archive('gc', 'out', '--older', '0'), '^2 files, [0-9]+ bytes')
+        self.assertEqual(os.listdir(self.path('out/_aside')), [])
+        self.assertEqual(len(os.listdir(self.path('out/regions'))), 4)
+
+        with open(self.path(f'out/{first}'), 'r+b') as file:
+            file.seek(100)
+            byte = file.read(1)
+            file.seek(100)
+            file.write(bytes([byte[0] ^ 1]))
+        os.unlink(self.path(f'out/{second}'))
+        self.archive('verify', 'out', status=1)
+        self.assertIn(f'{first}: has other bytes than were committed', self.said())
+        self.assertIn(f'{second}: is not there', self.said())
+
+
+
+class Bad(archive_truth.Archive):
+    VIDEOS = 2
+
+    def test_bad_videos(self):
+        """Each is told with its reason, not tried again, and the others are done"""
+        self.write('junk.avi', 'this is no video')
+        with open(f'{self.videos}/000.avi', 'rb') as file:
+            whole = file.read()
+        with open(self.path('cut.avi'), 'wb') as file:
+            file.write(whole[:300])
+        archive_truth.launch('videotestsrc num-buffers=2 ! video/x-raw,width=32,height=24 ! '
+                             f'jpegenc ! avimux ! filesink location={self.path("small.avi")}')
+        self.write('empty.avi', '')
+        inputs = f'{self.videos}/*.avi', '*.avi', 'none.avi', '--retries=1'
+        reasons = {'junk.avi': 'bad: .*Could not determine type of stream',
+                   'cut.avi': 'bad: .*', 'empty.avi': 'bad: .*',
+                   'small.avi': 'bad: .*lies outside of the 32x24 frame',
+                   'none.avi': 'given up: .*No such file or directory'}
+        self.assertRegex(self.run_archive(*inputs, status=1),
+                         '^2 done, 0 there before, 4 bad, 1 given up, 0 left; 24 frames')
+        for name, reason in reasons.items():
+            self.assertRegex(self.said(), f'{self.folder}/{name}: {reason}')
+        self.archive('status', 'out')
+        for name, reason in reasons.items():
+            self.assertRegex(self.said(), f'{self.folder}/{name}: {reason}')
+        self.assertRegex(self.said(), '2 done, 4 bad, 1 given up, 0 running; 24 frames')
+        self.assertRegex(self.run_archive(*inputs, status=1),
+                         '^0 done, 2 there before, 4 bad, 1 given up, 0 left')
+
+        # a bad one that is mended is done, and retry tries the others again
+        shutil.copy(f'{self.videos}/000.avi', self.path('junk.avi'))
+        shutil.copy(f'{self.videos}/001.avi', self.path('none.avi'))
+        self.assertRegex(self.archive('retry', 'out', status=1), '^2 done, 0 there before, 3 bad')
+        self.assertEqual(len(self.markers('_failed')), 3)
+        self.assertRegex(self.archive('status', 'out'), '^4 done, 3 bad, 0 given up, 0 running')
+
+    def test_aborting_decoder(self):
+        """It is tried again, and given up"""
+        self.write('abort.avi', 'ABORTING')
+        self.assertRegex(
+            self.run_archive(f'{self.videos}/*.avi', 'abort.avi', '--retries=2', status=1,
+                             GST_PLUGIN_PATH=os.environ['GST_PLUGIN_PATH'] + ':'
+                                             + os.path.dirname(ABORTING)),
+            '^2 done, 0 there before, 0 bad, 1 given up, 0 left')
+        self.assertEqual(self.said().count('abort.avi: ended by SIGABRT'), 2)
+        self.assertIn('abort.avi: given up: ended by SIGABRT', self.said())
+        self.assertEqual(self.markers('_failed')[0]['attempts'], 3)
+
+    def test_deadline(self):
+        """A video that never comes is ended, and its job too"""
+        os.mkfifo(self.path('never'))
+        holder = os.open(self.path('never'), os.O_RDWR)
+        self.addCleanup(os.close, holder)
+        self.assertRegex(self.run_archive('never', '--retries=1', '--deadline=1', status=1),
+                         '^0 done, 0 there before, 0 bad, 1 given up, 0 left')
+        self.assertRegex(self.said(), 'never: given up: had not ended after [1-9] s')
+
+    def test_deadlines(self):
+        """10x is ten times a video's duration, and at least a minute"""
+        from integralhist.archive import commit, driver
+        os.mkdir(self.path('_running'))
+        for text, seconds, limit in (('10x', 90, 900), ('10x', 1, 60), ('10x', None, 3600),
+                                     ('2x', 90, 180), ('5', 90, 5)):
+            os.makedirs(self.path('_aside'), exist_ok=True)
+            commit.write_marker(self.folder, '_running', 'a', {'seconds': seconds})
+            for taken, over in ((limit - 2, False), (limit + 2, True)):
+                attempt = driver.Attempt({'key': 'a'}, {})
+                attempt.started = time.monotonic() - taken
+                self.assertEqual(driver.Deadline(text).is_over(attempt, self.folder), over,
+                                 (text, seconds, taken))
+        attempt = driver.Attempt({'key': 'unseen'}, {})
+        for taken, over in ((100, False), (130, True)):
+            attempt.started, attempt.look_again = time.monotonic() - taken, 0
+            self.assertEqual(driver.Deadline('10x').is_over(attempt, self.folder), over)
+
+    def test_interrupted(self):
+        """Ctrl-C ends the jobs, too, and the next run does the rest"""
+        process = self.start('run', 'settings.toml', f'{self.videos}/*.avi', '--out', 'out')
+        deadline = time.monotonic() + 60
+        while not (os.path.isdir(self.path('out/_aside')) and os.listdir(self.path('out/_aside'))):
+            self.assertLess(time.monotonic(), deadline, self.said())
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(20), 130, self.said())
+        self.assertIn(', stopped', self.said().splitlines()[-1])
+        children = subprocess.run(['pgrep', '-f', f'^{sys.executable} -m integralhist.archive.job'],
+                                  capture_output=True, text=True, check=False).stdout.split()
+        self.assertEqual([pid for pid in children if self.folder in environ(pid)], [])
+        self.assertRegex(self.run_archive(), ' 0 bad, 0 given up, 0 left')
+        self.assertEqual(self.dataset().regions.count_rows(), 2 * 12 * 2)
+
+
+def environ(pid):
+    try:
+        with open(f'/proc/{pid}/environ', encoding='utf-8', errors='replace') as file:
+            return file.read()
+    except OSError:
+        return ''
+
+
+class Refused(archive_truth.Archive):
+    VIDEOS = 1
+
+    def test_settings(self):
+        """Each error names the place and what to write"""
+        regions = '[regions]\ngrid = [2, 2]\n'
+        for text, said in (
+                ('', 'nothing is asked: give [regions], [tracks] or [[likelihood]]'),
+                ('[histogram', r'settings.toml: Expected'),
+                ('[regions]\ngrid = "8x6"', '[regions] grid: give [columns, rows], as [8, 6]'),
+                ('[regions]\nboxes = [[1, 2, 3]]', '[regions] boxes: give [[x, y, width, '),
+                ('[regions]\nbox = 1', '[regions] has no box, only boxes, grid'),
+                ('[region]\nboxes = []', '[region]: there are source, histogram, tracks, regions '),
+                ('[tracks]', '[tracks]: give targets or detections'),
+                (regions + '[source]\nmemory = "gpu"', '[source] memory: gpu is neither "system" '),
+                ('[[likelihood]]\nname = "a"\nwindow = [1, 1]', '1 histogram: give a number for '),
+                ('[[likelihood]]\nname = "a"\nhistogram = [1]', '1 window: give [width, height]'),
+                ('[[likelihood]]\nhistogram = [1]\nwindow = [1, 1]', 'each has a name of its own'),
+                (regions + '[histogram]\nbin = 3', 'no property "bin" in element'),
+                (regions + '[histogram]\nfeature = "smell"', 'smell')):
+            with self.subTest(text):
+                self.write('settings.toml', text)
+                self.assertIn(said, self.run_archive(status=1))
+                self.assertFalse(os.path.exists(self.path('out')))
+
+    def test_arguments(self):
+        for arguments, status, said in (
+                (('run', 'none.toml', 'x', '--out', 'o'), 1, 'none.toml: No such file'),
+                (('run', 'settings.toml', 'x*.mp4', '--out', 'o'), 1, 'x*.mp4: no such file'),
+                (('run', 'settings.toml', '.', '--out', 'o'), 1, '. is a folder: give "./*.mp4"'),
+                (('run', 'settings.toml', '@none', '--out', 'o'), 1, '@none: No such file'),
+                (('run', 'settings.toml', 'x', '--out', 'o', '--shard', '3/3'), 2,
+                 'I from 0 to N-1'),
+                (('run', 'settings.toml', 'x', '--out', 'o', '--deadline', 'x'), 2, 'give 10x'),
+                (('run', 'settings.toml', 'x', '--out', 'o', '--jobs', '0'), 2, 'of 1 or more'),
+                (('run', 'settings.toml', 'x', '--out', 'o', '--python', 'none'), 2,
+                 'there is no such program'),
+                (('run', 'settings.toml', 'x', '--out', 'settings.toml/o'), 1, 'settings.toml'),
+                (('status', 'none'), 1, 'no run was begun there'),
+                (('verify', 'none'), 1, 'no run was begun there'),
+                (('gc', 'none'), 1, 'no run was begun there'),
+                (('retry', 'none'), 1, 'no run was begun there')):
+            with self.subTest(arguments):
+                self.assertIn(said, self.archive(*arguments, status=status))
+
+    def test_without_gpu(self):
+        self.assertIn('there is no GPU here: leave --gpus-per-file out', self.run_archive(
+            '--gpus-per-file=1', status=1, CUDA_VISIBLE_DEVICES=''))
+
+    def test_without_packages(self):
+        """The error names the extra; of what jobs want, too"""
+        os.mkdir(self.path('none'))
+        for name in ('ray', 'pyarrow'):
+            self.write(f'none/{name}.py', f'raise ImportError("no {name}")\n')
+            python = os.pathsep.join([self.path('none'), os.environ['PYTHONPATH']])
+            said = self.run_archive('--engine=ray', status=1, PYTHONPATH=python)
+            os.unlink(self.path(f'none/{name}.py'))
+            self.assertIn("pip install 'integralhist-archive[ray]', or take --engine local"
+                          if name == 'ray' else 'no pyarrow', said)
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)

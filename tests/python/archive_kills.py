@@ -1,0 +1,124 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""integralhist-archive, killed at random times: then it has the same bytes as without
+
+The driver and jobs get SIGKILL, and the disk fills up. ARCHIVE_KILLS (3) says how often the driver
+is killed.
+"""
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import archive_truth
+from archive_truth import ABORTING
+
+KILLS = int(os.environ.get('ARCHIVE_KILLS', '3'))
+
+
+class Kills(archive_truth.Archive):
+    VIDEOS = 8
+
+    def setUp(self):
+        super().setUp()
+        self.run_archive(out='whole')
+
+    def jobs(self, driver):
+        """Processes of the jobs"""
+        found = subprocess.run(['ps', '-o', 'pid=', '--ppid', str(driver)], capture_output=True,
+                               text=True, check=False).stdout.split()
+        return [int(pid) for pid in found]
+
+    def compare(self):
+        """Everything is there once, and nothing else"""
+        self.assertEqual(self.files(), self.files('whole'))
+        self.archive('verify', 'out')
+        self.assertEqual(self.dataset().regions.count_rows(), 8 * 12 * 2)
+
+    def test_driver(self):
+        """Its jobs end with it; a torn file is not seen, and the next run does what is left"""
+        kills = 0
+        for _ in range(KILLS):
+            process = self.start('run', 'settings.toml', f'{self.videos}/*.avi', '--out', 'out')
+            time.sleep(self.random.uniform(0.8, 2.5))
+            jobs = self.jobs(process.pid)
+            process.kill()
+            kills += process.wait() == -signal.SIGKILL
+            deadline = time.monotonic() + 10
+            while any(os.path.exists(f'/proc/{pid}') for pid in jobs):
+                self.assertLess(time.monotonic(), deadline, 'jobs outlive the driver')
+                time.sleep(0.01)
+            if os.path.isdir(self.path('out/_done')):
+                for marker in self.markers('_done'):
+                    self.assertEqual(set(marker['files']), {
+                        f'{table}/{marker["key"]}.parquet' for table in ('regions', 'tracks')})
+                self.archive('verify', 'out')
+        self.assertGreater(kills, 0)
+        self.assertRegex(self.run_archive(), ' 0 bad, 0 given up, 0 left')
+        self.compare()
+        self.archive('gc', 'out', '--older', '0')
+        self.assertEqual(os.listdir(self.path('out/_aside')), [])
+
+    def test_jobs(self):
+        """They are tried again"""
+        process = self.start('run', 'settings.toml', f'{self.videos}/*.avi', '--out', 'out',
+                             '--retries', '20')
+        kills = 0
+        while process.poll() is None:
+            time.sleep(self.random.uniform(0.2, 0.8))
+            for pid in self.random.sample(jobs := self.jobs(process.pid), min(1, len(jobs))):
+                if kills < 3 * KILLS:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                        kills += 1
+        self.assertEqual(process.returncode, 0, self.said())
+        self.assertGreater(kills, 0)
+        self.assertIn('ended by SIGKILL; trying again', self.said())
+        self.compare()
+
+    def test_aborting_among_others(self):
+        """A video that ends its jobs is told, and the others have the same bytes"""
+        self.write('abort.avi', 'ABORTING')
+        self.write('junk.avi', 'no video')
+        self.assertRegex(
+            self.run_archive(f'{self.videos}/*.avi', 'abort.avi', 'junk.avi', '--retries=1',
+                             status=1, GST_PLUGIN_PATH=os.environ['GST_PLUGIN_PATH'] + ':'
+                             + os.path.dirname(ABORTING)),
+            '^8 done, 0 there before, 1 bad, 1 given up, 0 left')
+        self.compare()
+
+    @unittest.skipIf(os.geteuid() != 0, 'a full disk wants root, who may mount one')
+    def test_full_disk(self):
+        """What has no room is told and not there; with room the next run does it"""
+        os.mkdir(self.path('out'))
+        mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=80k', 'tmpfs',
+                                  self.path('out')], capture_output=True, text=True, check=False)
+        if mounted.returncode:
+            self.skipTest(f'a full disk wants a mount: {mounted.stderr.strip()}')
+        try:
+            self.run_archive('--retries=1', status=1)
+            self.assertIn('No space left on device', self.said())
+            self.archive('verify', 'out')
+            done = len(self.markers('_done'))
+            self.assertLess(done, 8)
+            subprocess.run(['mount', '-o', 'remount,size=10m', self.path('out')], check=True)
+            self.assertRegex(self.run_archive(),
+                             f'^{8 - done} done, {done} there before, 0 bad, 0 given up, 0 left')
+            self.compare()
+        finally:
+            subprocess.run(['umount', self.path('out')], check=True)
+
+    def test_many(self):
+        """Two drivers with the same items at the same time"""
+        processes = [self.start('run', 'settings.toml', f'{self.videos}/*.avi', '--out', 'out')
+                     for _ in range(2)]
+        self.assertEqual([process.wait(120) for process in processes], [0, 0], self.said())
+        self.compare()
+
+
+if __name__ == '__main__':
+    print(f'kills of the driver: {KILLS}', file=sys.stderr)
+    unittest.main(verbosity=2)

@@ -1,0 +1,112 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""integralhist-archive on Ray: nodes, workers and the driver are killed, and the bytes are the same
+
+The nodes are processes of this machine, on loopback. tests/benchmarks/archive_nodes.py has nodes
+with networks of their own, which it cuts.
+"""
+import contextlib
+import os
+import signal
+import sys
+import time
+import unittest
+
+import archive_truth
+from integralhist.archive.engines.ray import KEEPALIVE
+
+os.environ.update(KEEPALIVE)
+try:
+    import ray
+    from ray.cluster_utils import Cluster
+except ImportError as error:
+    print(f"SKIP: archive_ray: {error}; tests/run.sh installs PyPI's ray where it has a wheel")
+    sys.exit(77)
+
+
+class OnRay(archive_truth.Archive):
+    VIDEOS = 12
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.token = os.environ['RAY_AUTH_TOKEN'] = os.urandom(32).hex()
+        cls.cluster = Cluster(initialize_head=True, head_node_args={
+            'num_cpus': 0, 'include_dashboard': False, 'node_ip_address': '127.0.0.1'})
+        cls.addClassCleanup(cls.cluster.shutdown)
+        # by its address the driver knows which node is its own
+        cls.nodes = [cls.cluster.add_node(num_cpus=1, node_ip_address=f'127.0.0.{number}')
+                     for number in (2, 3)]
+
+    def on_ray(self, *arguments, **environment):
+        return self.start('run', 'settings.toml', f'{self.videos}/*.avi', '--out', 'out',
+                          '--engine', 'ray', '--address', self.cluster.address, '--retries', '9',
+                          *arguments, **environment)
+
+    def finish(self, process, status=0):
+        self.assertEqual(process.wait(150), status, self.said())
+        self.assertNotIn('Traceback', self.said())
+        return self.said().splitlines()[-1]
+
+    def await_done(self, count, process):
+        deadline = time.monotonic() + 90
+        while not (os.path.isdir(self.path('out/_done'))
+                   and len(os.listdir(self.path('out/_done'))) >= count):
+            self.assertIsNone(process.poll(), self.said())
+            self.assertLess(time.monotonic(), deadline, self.said())
+            time.sleep(0.02)
+
+    def processes(self, what):
+        """Of this cluster, which its token tells from others, with `what` in the command line"""
+        found = []
+        for pid in filter(str.isdigit, os.listdir('/proc')):
+            with contextlib.suppress(OSError), open(f'/proc/{pid}/cmdline', 'rb') as command, \
+                    open(f'/proc/{pid}/environ', 'rb') as environment:
+                if what.encode() in command.read() and self.token.encode() in environment.read():
+                    found.append(int(pid))
+        return found
+
+    def test_killed(self):
+        """A worker, a job, the driver and a node"""
+        self.run_archive(out='whole')
+        process = self.on_ray()
+        self.await_done(2, process)
+        for what in ('ray::run_job', 'integralhist.archive.job'):
+            for pid in self.processes(what)[:1]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        self.await_done(4, process)
+        process.kill()
+        process.wait()
+
+        process = self.on_ray()
+        self.await_done(6, process)
+        node = self.nodes.pop()
+        self.cluster.remove_node(node, allow_graceful=False)
+        self.nodes.append(self.cluster.add_node(num_cpus=1, node_ip_address='127.0.0.4'))
+        self.assertRegex(self.finish(process), ' 0 bad, 0 given up, 0 left')
+        self.assertEqual(self.files(), self.files('whole'))
+        self.archive('verify', 'out')
+        self.assertEqual(self.dataset().regions.count_rows(), 12 * 12 * 2)
+
+    def test_token(self):
+        """Who has another token is refused"""
+        process = self.on_ray(RAY_AUTH_TOKEN='0' * 64)
+        said = self.finish(process, 1)
+        self.assertRegex(said, '^integralhist-archive: Ray: ')
+        self.assertFalse(os.listdir(self.path('out/_done')))
+
+    def test_deadline(self):
+        """A task that does not end is cancelled, and its job ends"""
+        os.mkfifo(self.path('never'))
+        holder = os.open(self.path('never'), os.O_RDWR)
+        self.addCleanup(os.close, holder)
+        process = self.start('run', 'settings.toml', 'never', '--out', 'out', '--engine', 'ray',
+                             '--address', self.cluster.address, '--retries', '1', '--deadline', '4')
+        self.assertRegex(self.finish(process, 1), ' 0 bad, 1 given up, 0 left')
+        self.assertRegex(self.said(), 'never: given up: had not ended after [4-9] s')
+
+
+if __name__ == '__main__':
+    print(f'Ray {ray.__version__}', file=sys.stderr)
+    unittest.main(verbosity=2)

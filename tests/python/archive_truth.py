@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Archives of short videos, for archive.py, archive_kills.py and archive_ray.py
+
+Environment:
+  PYTHON_VENV=folder  an environment with pyarrow, pandas, tqdm, and Ray
+  RESULTS_SEED=N      when processes are killed; each test prints its seed
+"""
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import virtual_environment
+
+virtual_environment.enter()
+import numpy  # noqa: E402
+
+BUILD = os.environ['BUILD_ROOT']
+WIDTH, HEIGHT, BINS = 160, 120, 16
+ABORTING = os.path.join(BUILD, 'tests/python/libgstaborting.so')
+SETTINGS = '''
+[histogram]
+bins = 16
+[regions]
+boxes = [[0, 0, 160, 120], [30, 20, 50, 40]]
+[tracks]
+targets = [[60, 40, 30, 30]]
+'''
+
+
+def launch(line):
+    subprocess.run(['gst-launch-1.0', '-q', *line.split()], check=True)
+
+
+def make_video(path, number, count=12):
+    """Each is another one: the ball begins elsewhere"""
+    launch(f'videotestsrc num-buffers={count} pattern=ball animation-mode=frames '
+           f'timestamp-offset={number * 1000000000} ! '
+           f'video/x-raw,format=I420,width={WIDTH},height={HEIGHT},framerate=25/1 ! jpegenc ! '
+           f'avimux ! filesink location={path}')
+
+
+class Archive(unittest.TestCase):
+    VIDEOS = 4
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.videos = os.path.join(folder.name, 'videos')
+        os.mkdir(cls.videos)
+        for number in range(cls.VIDEOS):
+            make_video(os.path.join(cls.videos, f'{number:03d}.avi'), number)
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.write('settings.toml', SETTINGS)
+        seed = int(os.environ.get('RESULTS_SEED', random.randrange(10000)))
+        print(f'(RESULTS_SEED={seed})', end=' ', file=sys.stderr, flush=True)
+        self.random = random.Random(seed)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.path(name), 'w', encoding='utf-8') as file:
+            file.write(text)
+
+    def start(self, *arguments, **environment):
+        """integralhist-archive, as a Popen; its output goes to a file"""
+        self.log = open(self.path('log'), 'w+', encoding='utf-8')
+        self.addCleanup(self.log.close)
+        return subprocess.Popen(
+            [sys.executable, '-m', 'integralhist.archive', *arguments], cwd=self.folder,
+            stdout=self.log, stderr=subprocess.STDOUT, env={
+                **os.environ, 'GST_REGISTRY': self.path('registry.bin'), **environment})
+
+    def said(self):
+        with open(self.path('log'), encoding='utf-8') as file:
+            return file.read()
+
+    def archive(self, *arguments, status=0, timeout=120, **environment):
+        """The last line of integralhist-archive, which ends with `status`"""
+        process = self.start(*arguments, **environment)
+        try:
+            process.wait(timeout)
+        finally:
+            process.kill()
+            process.wait()
+        said = self.said()
+        self.assertEqual(process.returncode, status, said)
+        self.assertNotIn('Traceback', said)
+        return said.splitlines()[-1]
+
+    def run_archive(self, *arguments, out='out', **options):
+        inputs = [text for text in arguments if not text.startswith('--')] or [
+            f'{self.videos}/*.avi']
+        return self.archive('run', 'settings.toml', *inputs, '--out', out,
+                            *(text for text in arguments if text.startswith('--')), **options)
+
+    def files(self, out='out'):
+        """{path: sha256} of all below OUT that a reader sees"""
+        found = {}
+        for kind in ('regions', 'tracks', 'likelihood', '_done'):
+            for name in os.listdir(self.path(f'{out}/{kind}')):
+                with open(self.path(f'{out}/{kind}/{name}'), 'rb') as file:
+                    found[f'{kind}/{name}'] = hashlib.sha256(file.read()).hexdigest()
+        return found
+
+    def markers(self, kind, out='out'):
+        found = []
+        for name in sorted(os.listdir(self.path(f'{out}/{kind}'))):
+            with open(self.path(f'{out}/{kind}/{name}'), encoding='utf-8') as file:
+                found.append(json.load(file))
+        return found
+
+    def dataset(self, out='out', settings=None):
+        from integralhist.archive import dataset
+        return dataset.open(self.path(out), settings)
+
+    def luma(self, video):
+        """Its decoded pixels, [frame, y, x]"""
+        raw = self.path('raw')
+        launch(f'filesrc location={video} ! decodebin ! video/x-raw,format=I420 ! '
+               f'filesink location={raw}')
+        return numpy.fromfile(raw, numpy.uint8).reshape(-1, HEIGHT * 3 // 2, WIDTH)[:, :HEIGHT]
