@@ -32,7 +32,7 @@ class OnRay(archive_truth.Archive):
         super().setUpClass()
         cls.token = os.environ['RAY_AUTH_TOKEN'] = os.urandom(32).hex()
         cls.cluster = Cluster(initialize_head=True, head_node_args={
-            'num_cpus': 0, 'include_dashboard': False, 'node_ip_address': '127.0.0.1'})
+            'num_cpus': 0, 'include_dashboard': False})
         cls.addClassCleanup(cls.cluster.shutdown)
         # by its address the driver knows which node is its own
         cls.nodes = [cls.cluster.add_node(num_cpus=1, node_ip_address=f'127.0.0.{number}')

@@ -98,9 +98,8 @@ def drive(options, items, total):
     try:
         driver.run(items)
     finally:
-        status = report.close(driver.stopped)
-        engine.close()
-    return status
+        engine.close()  # first, as Ray may print something
+    return report.close(driver.stopped)
 
 
 def run(options):
