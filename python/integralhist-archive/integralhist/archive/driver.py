@@ -15,6 +15,7 @@ TO_START = 120  # seconds until a job must have read its first frame
 LEAST = 60      # seconds that each may take
 ENDLESS = 3600  # of a video that does not say how long it is
 LOOK = 5        # seconds between two looks
+LONGEST = 30    # seconds until the next try; the first comes after 1, the second after 2
 
 
 class Deadline:
@@ -136,7 +137,7 @@ class Driver:
             self._fail(attempt, 'given up', attempt.reasons[-1])
             return
         self.report(attempt.item, 'again', attempt.reasons[-1], 0)
-        attempt.not_before = time.monotonic() + 2 ** (len(attempt.reasons) - 1)
+        attempt.not_before = time.monotonic() + min(2 ** (len(attempt.reasons) - 1), LONGEST)
         self.again.append(attempt)
 
     def _fail(self, attempt, state, reason):
