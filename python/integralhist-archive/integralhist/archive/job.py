@@ -258,6 +258,7 @@ def die_with_parent():
 
 def main():
     die_with_parent()
+    sys.modules['pandas'] = None  # pyarrow looks for it, and it is a third of a job's start
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('item', metavar='ITEM.json')
