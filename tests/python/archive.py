@@ -5,7 +5,9 @@
 And what is done again when, what is bad, what is wrong with settings, and the commands about OUT.
 """
 import itertools
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -140,6 +142,30 @@ window = [8, 8]
         self.write('settings.toml', SETTINGS + '[source]\ndecoder = "vp8dec"\n')
         self.run_archive(video, status=1)
         self.assertRegex(self.said(), '000.avi: vp8dec does not decode it; .* would')
+
+
+class Documentation(archive_truth.Archive):
+    VIDEOS = 1
+
+    def test_page(self):
+        """All settings of docs/archive.md are taken, and its program prints what is there"""
+        from integralhist.archive import plan
+        with open(os.path.join(os.path.dirname(__file__), '../../docs/archive.md'),
+                  encoding='utf-8') as file:
+            found = re.findall(r'^```(\w+)\n(.*?)^```', file.read(), re.MULTILINE | re.DOTALL)
+        settings = [text for kind, text in found if kind == 'toml']
+        self.assertEqual(len(settings), 2)
+        for text in reversed(settings):
+            self.write('settings.toml', text)
+            self.write('settings.json', json.dumps(plan.read_settings(self.path('settings.toml'))))
+            subprocess.run([sys.executable, '-m', 'integralhist.archive.job', '--check',
+                            self.path('settings.json')], check=True, stdout=subprocess.DEVNULL)
+        self.run_archive()
+        program, = (text for kind, text in found if kind == 'python')
+        said = subprocess.run([sys.executable, '-c', program], cwd=self.folder, check=True,
+                              stdout=subprocess.PIPE, text=True).stdout.splitlines()
+        self.assertEqual((said[0], said[-1]), (str(12 * 8 * 6), '[12]'))
+        self.assertIn('counts', said[1])
 
 
 class Again(archive_truth.Archive):

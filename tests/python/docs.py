@@ -53,6 +53,8 @@ NOT_HERE = {
     r'(\S*/)?(meson|ninja)\b': 'it builds or installs, as tests/run.sh does',
     r'(examples/demo|(\S*/)?tests/\S+|\.ci/run|tools/\S+|eval "\$\(tools/\S+)\b':
         'it installs, builds or tests, as .ci/run does',
+    r'srun\b': 'it needs Slurm',
+    r'(ray|integralhist-archive|archive-venv/bin/\S+)\b': 'archive.py and archive_ray.py run it',
     r'(sudo|apt-get|dpkg-buildpackage|git|python3|ncu|nsys|clang-format|nvidia-smi|taskset)\b':
         'it changes the machine, or needs more than a build',
 }
@@ -62,6 +64,8 @@ NOT_RUN = {
     'ini': 'part of a file',
     'csv': 'a file',
     'json': 'a message',
+    'toml': 'archive.py runs it',
+    'yaml': 'it needs Kubernetes',
 }
 STAND_INS = ((r'v4l2src device=\S+( num-buffers=\d+)?', 'videotestsrc num-buffers=9 ! jpegenc'),
              (r'rtspsrc location=\S+ latency=\d+', 'videotestsrc num-buffers=9 ! jpegenc'),
@@ -284,6 +288,8 @@ class Docs(unittest.TestCase):
             return None, [NO_TENSORS]
         if 'unixfdsrc' in text:
             return None, [UNIXFD]
+        if 'integralhist.archive' in text:
+            return None, ['archive.py runs it']
         if 'Gst.init(' not in text:  # statements about a frame
             text = f'{PYTHON_PROGRAM}{text}\npipeline.set_state(Gst.State.NULL)\n'
         with open(os.path.join(self.folder.name, 'program.py'), 'w', encoding='utf-8') as file:

@@ -246,6 +246,15 @@ def check(settings):
     return versions()
 
 
+class WithoutPandas:
+    """pyarrow imports pandas where it is installed: a third of a job's start, and not needed"""
+
+    @staticmethod
+    def find_spec(name, *_):
+        if name == 'pandas':
+            raise ImportError('a job does without pandas')
+
+
 def die_with_parent():
     """A job does not outlive who started it, whose process INTEGRALHIST_PARENT names"""
     parent = os.environ.get('INTEGRALHIST_PARENT')
@@ -258,7 +267,7 @@ def die_with_parent():
 
 def main():
     die_with_parent()
-    sys.modules['pandas'] = None  # pyarrow looks for it, and it is a third of a job's start
+    sys.meta_path.insert(0, WithoutPandas)
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('item', metavar='ITEM.json')
@@ -281,6 +290,9 @@ def main():
         print(json.dumps({'reason': getattr(problem, 'message', None) or
                           f'{problem.filename or item.get("out")}: {problem.strerror}'}))
         sys.exit(1)
+    except Exception as problem:  # one of ours: the driver shows this, and stderr has the place
+        print(json.dumps({'reason': f'{type(problem).__name__}: {problem}'}), flush=True)
+        raise
 
 
 if __name__ == '__main__':
