@@ -342,6 +342,41 @@ def environ(pid):
         return ''
 
 
+class Gpus(archive_truth.Archive):
+    VIDEOS = 1
+
+    def test_shared_out(self):
+        """The GPU with the fewest jobs has the next, and none is seen without --gpus-per-file"""
+        from integralhist.archive.engines.local import Local
+        os.makedirs(self.path('none'))
+        item = {'video': self.path('none'), 'settings': {}}
+        previous = os.environ.get('CUDA_VISIBLE_DEVICES')
+        try:
+            os.environ['CUDA_VISIBLE_DEVICES'] = '3,5'
+            for share, jobs, wanted in ((0.5, 4, '3535'), (1, 2, '35')):
+                engine = Local(sys.executable, gpus_per_file=share)
+                self.assertEqual(engine.slots(), jobs)
+                children = [engine.start(item) for _ in range(jobs)]
+                self.assertEqual(''.join(child.gpu for child in children), wanted)
+                for child in children:
+                    self.assertIn(f'CUDA_VISIBLE_DEVICES={child.gpu}\0', environ(child.process.pid))
+                engine.stop(children.pop(1))  # of GPU 5
+                children.append(engine.start(item))
+                self.assertEqual(children[-1].gpu, '5')
+                for child in children:
+                    engine.stop(child)
+                engine.close()
+            engine = Local(sys.executable, jobs=1)
+            child = engine.start(item)
+            self.assertIn('CUDA_VISIBLE_DEVICES=\0', environ(child.process.pid))
+            engine.stop(child)
+            engine.close()
+        finally:
+            os.environ.pop('CUDA_VISIBLE_DEVICES')
+            if previous is not None:
+                os.environ['CUDA_VISIBLE_DEVICES'] = previous
+
+
 class Refused(archive_truth.Archive):
     VIDEOS = 1
 

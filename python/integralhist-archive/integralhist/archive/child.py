@@ -22,9 +22,14 @@ class Outcome(typing.NamedTuple):
 
 
 class Child:
-    """`job.py` with `arguments`, which reads `value`"""
+    """`job.py` with `arguments`, which reads `value`
 
-    def __init__(self, value, python, *arguments, gpu=None):
+    `gpu` is what CUDA may see: as CUDA_VISIBLE_DEVICES has it, "" for none, None for what this
+    process sees.
+    """
+
+    def __init__(self, value, python, gpu, *arguments):
+        self.gpu = gpu
         # files without a name: no pipe can fill up, and nothing is left behind
         files = [os.fdopen(os.memfd_create(name), 'w+') for name in ('input', 'output', 'errors')]
         given, self.output, self.errors = files
@@ -35,7 +40,7 @@ class Child:
         environment['PYTHONPATH'] = os.pathsep.join(
             filter(None, [package, os.environ.get('PYTHONPATH')]))
         if gpu is not None:
-            environment['CUDA_VISIBLE_DEVICES'] = str(gpu)
+            environment['CUDA_VISIBLE_DEVICES'] = gpu
         self.process = subprocess.Popen(
             [python, '-m', 'integralhist.archive.job', *arguments, '-'], env=environment,
             stdin=given, stdout=self.output, stderr=self.errors)

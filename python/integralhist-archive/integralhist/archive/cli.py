@@ -105,7 +105,7 @@ def drive(options, items, total):
 def run(options):
     settings = read_settings(options.settings)
     plan = Plan(settings, options.inputs, options.shard)
-    child = Child(settings, options.python, '--check')
+    child = Child(settings, options.python, '', '--check')
     child.process.wait()
     said = child.said()
     if 'versions' not in said:

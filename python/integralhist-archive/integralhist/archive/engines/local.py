@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Jobs as processes of this machine"""
-import itertools
+import collections
 import os
 import selectors
 import shutil
@@ -29,14 +29,16 @@ class Local:
             raise OSError('there is no GPU here: leave --gpus-per-file out')
         on_gpus = int(len(self.gpus) / gpus_per_file) if gpus_per_file else 0
         self.jobs = jobs or on_gpus or len(os.sched_getaffinity(0))
-        self.next_gpu = itertools.cycle(self.gpus)
+        self.on_gpu = collections.Counter(dict.fromkeys(self.gpus, 0))
         self.ended = selectors.DefaultSelector()
 
     def slots(self):
         return self.jobs
 
     def start(self, item):
-        child = Child(item, self.python, gpu=next(self.next_gpu) if self.gpus else None)
+        gpu = min(self.gpus, key=self.on_gpu.get, default='')  # the one with the fewest jobs
+        child = Child(item, self.python, gpu)
+        self.on_gpu[gpu] += 1
         child.ends = os.pidfd_open(child.process.pid)
         self.ended.register(child.ends, selectors.EVENT_READ, child)
         return child
@@ -44,6 +46,7 @@ class Local:
     def _forget(self, child):
         self.ended.unregister(child.ends)
         os.close(child.ends)
+        self.on_gpu[child.gpu] -= 1
 
     def wait(self, handles, seconds):
         found = [key.data for key, _ in self.ended.select(seconds)]

@@ -20,8 +20,8 @@ KEEPALIVE = {'RAY_grpc_client_keepalive_time_ms': '10000',
 LOOK_AGAIN = 5  # seconds, for nodes that came or went
 
 
-def run_job(item, python):
-    return tuple(Child(item, python).outcome())
+def run_job(item, python, gpu):
+    return tuple(Child(item, python, gpu).outcome())
 
 
 class Ray:
@@ -47,7 +47,7 @@ class Ray:
         return min(self.counted, self.most or self.counted)
 
     def start(self, item):
-        return self.task.remote(item, self.python)
+        return self.task.remote(item, self.python, None if self.gpus else '')  # Ray says which
 
     def wait(self, handles, seconds):
         ready, _ = self.ray.wait(list(handles), num_returns=1, timeout=seconds)
