@@ -50,7 +50,7 @@ class Node:
         self.number, self.folder = number, folder
         self.space, self.link = f'ih{os.getpid()}-{number}', f'ih{number}-{os.getpid() % 10000}'
         self.address = f'10.77.0.{number + 1}'
-        self.environment, self.log, self.process = environment, None, None
+        self.environment, self.log, self.process, self.started = environment, None, None, 0
         hub = f'ih{os.getpid()}-hub'
         sh('ip', 'netns', 'add', self.space)
         sh('ip', 'link', 'add', self.link, 'netns', hub, 'type', 'veth', 'peer', 'name', 'eth0',
@@ -69,6 +69,7 @@ class Node:
         ray = os.path.join(os.path.dirname(sys.executable), 'ray')
         role = (['--head', '--port=6379', '--include-dashboard=false'] if self.number == 0 else
                 ['--address=10.77.0.1:6379'])
+        self.started = time.monotonic()
         self.log = open(f'{self.folder}/ray{self.number}.log', 'a', encoding='utf-8')
         self.process = subprocess.Popen(
             self.command(ray, 'start', *role, f'--node-ip-address={self.address}', '--num-cpus=1',
@@ -99,6 +100,15 @@ class Node:
     def is_alive(self):
         return self.process is not None and self.process.poll() is None and \
             bool(self.processes('raylet/raylet'))
+
+    def is_late(self):
+        """Whether it is time to start it again: Ray may also hang"""
+        return self.process is None or self.process.poll() is not None or \
+            time.monotonic() - self.started > 60
+
+    def said(self):
+        with open(f'{self.folder}/ray{self.number}.log', encoding='utf-8') as file:
+            return f'node {self.number}: ' + '\n'.join(file.read().splitlines()[-8:])
 
     def cut(self, down=True):
         sh('ip', '-n', self.hub, 'link', 'set', self.link, 'down' if down else 'up')
@@ -137,14 +147,14 @@ class Cluster:
         deadline = time.monotonic() + seconds
         while not all(node.is_alive() for node in self.nodes):
             for node in self.nodes:
-                if not node.is_alive() and (node.process is None
-                                            or node.process.poll() is not None):
+                if not node.is_alive() and node.is_late():
                     node.kill()
                     node.start()
                     if node is self.head:
                         time.sleep(5)
             if time.monotonic() > deadline:
-                raise RuntimeError('Ray does not start: see ray*.log')
+                raise RuntimeError('Ray does not start:\n' + '\n'.join(
+                    node.said() for node in self.nodes if not node.is_alive()))
             time.sleep(0.2)
 
     def close(self):
@@ -380,7 +390,7 @@ def main():
     if os.geteuid() != 0 or not shutil.which('ip'):
         print('SKIP: archive_nodes: it wants root and iproute2')
         return 77
-    with tempfile.TemporaryDirectory(prefix='ihn') as folder:
+    with tempfile.TemporaryDirectory(prefix='ihn', ignore_cleanup_errors=True) as folder:
         with open(f'{folder}/settings.toml', 'w', encoding='utf-8') as file:
             file.write(SETTINGS)
         return (run_scale if options.scale else run_faults)(options, folder)
