@@ -273,6 +273,18 @@ guint gst_integral_histogram_get_bins (GstIntegralHistogram *histogram)
   return histogram->tensor->shape.bins;
 }
 
+guint gst_integral_histogram_get_first_bin (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, 0);
+  return histogram->range.first_bin;
+}
+
+guint gst_integral_histogram_get_all_bins (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, 0);
+  return histogram->range.all_bins;
+}
+
 GstIntegralHistogramContent gst_integral_histogram_get_content (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
@@ -406,9 +418,12 @@ GstIntegralHistogram *gst_integral_histogram_get_shard (GstIntegralHistogram *hi
   const integralhist::Shard &shard = (*shards)[index];
   if (first_bin)
     *first_bin = guint (shard.first_bin);
-  return integralhist::new_histogram (
+  GstIntegralHistogram *const made = integralhist::new_histogram (
       std::shared_ptr<integralhist::Tensor> (histogram->tensor, shard.tensor.get ()),
       histogram->counted);
+  made->range = { histogram->range.first_bin + shard.first_bin, shard.tensor->shape.bins,
+                  histogram->range.all_bins };
+  return made;
 }
 
 gboolean gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockTime timeout,

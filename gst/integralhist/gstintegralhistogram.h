@@ -228,12 +228,48 @@ guint gst_integral_histogram_get_height (GstIntegralHistogram *histogram);
  * gst_integral_histogram_get_bins:
  * @histogram: a #GstIntegralHistogram
  *
- * Says how many planes the tensor has: one for each bin, or one for each table.
+ * Says how many planes the tensor has: one for each bin that was made, or one for each table.
+ * [method@IntegralHistogram.get_all_bins] has how many bins there are besides.
  *
  * Returns: planes of the tensor: 1 to 256 bins, or 1 or 2 tables
  */
 GST_INTEGRAL_HISTOGRAM_API
 guint gst_integral_histogram_get_bins (GstIntegralHistogram *histogram);
+
+/**
+ * gst_integral_histogram_get_first_bin:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * Says which bin plane 0 is of, where there are planes of some bins alone: those that
+ * cudaintegralhist's properties `first-bin` and `n-bins` say, or of a shard
+ * ([method@IntegralHistogram.get_shard]). Plane b is of bin first_bin + b, and bins are those of
+ * the whole histogram. Counts of several ranges, one behind the other, are those of the whole.
+ *
+ * Where `first-bin` and `n-bins` leave bins out, what compares histograms or takes a quantile is
+ * refused: [method@IntegralHistogram.likelihoods], [method@IntegralHistogram.likelihood_maps],
+ * [method@IntegralHistogram.quantile_maps] and [method@IntegralHistogram.vote_maps] want all bins.
+ *
+ * Returns: the bin of plane 0; 0 where there are planes of all bins, and of tables
+ *
+ * Since: 0.3
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint gst_integral_histogram_get_first_bin (GstIntegralHistogram *histogram);
+
+/**
+ * gst_integral_histogram_get_all_bins:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * Says how many bins the whole histogram has, where there are planes of some alone; see
+ * [method@IntegralHistogram.get_first_bin].
+ *
+ * Returns: the bins of the whole; as many as [method@IntegralHistogram.get_bins] where nothing is
+ * left out, and of tables
+ *
+ * Since: 0.3
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint gst_integral_histogram_get_all_bins (GstIntegralHistogram *histogram);
 
 /**
  * gst_integral_histogram_get_content:
@@ -433,7 +469,7 @@ guint gst_integral_histogram_get_n_shards (GstIntegralHistogram *histogram);
  * gst_integral_histogram_get_shard:
  * @histogram: a #GstIntegralHistogram
  * @index: 0 to [method@IntegralHistogram.get_n_shards] - 1; shards are in the order of their bins
- * @first_bin: (out) (optional): the bin of @histogram that is bin 0 of the shard
+ * @first_bin: (out) (optional): the plane of @histogram that is plane 0 of the shard
  *
  * One of the shards, as a histogram of its bins: it has a device pointer and an event, and is asked
  * on a stream of its device, like any other. It keeps the whole of @histogram.

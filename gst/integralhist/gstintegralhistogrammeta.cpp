@@ -8,6 +8,7 @@
 #include "log.hpp"
 #include "placed.hpp"
 
+using integralhist::find_meta;
 using integralhist::FrameGeometry;
 using integralhist::Placed;
 
@@ -128,23 +129,6 @@ GstIntegralHistogramMeta *gst_buffer_get_integral_histogram_meta (GstBuffer *buf
   return nullptr;
 }
 
-/// Returns the first meta whose histogram is of what is visible, and is wanted.
-template <class IsWanted>
-static GstIntegralHistogramMeta *first_meta (GstBuffer *buffer, IsWanted &&is_wanted)
-{
-  const GstVideoCropMeta *const crop = gst_buffer_get_video_crop_meta (buffer);
-  gpointer state = nullptr;
-  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state,
-                                                           GST_INTEGRAL_HISTOGRAM_META_API_TYPE)) {
-    // the frame was cropped since then, so its pixels do not match
-    if (crop && (crop->width != cast (meta)->width || crop->height != cast (meta)->height))
-      continue;
-    if (cast (meta)->histogram && is_wanted (cast (meta)->histogram))
-      return cast (meta);
-  }
-  return nullptr;
-}
-
 /// Compares two enumerators, of which a C caller may give any number.
 template <class Enum>
 static bool are_equal (Enum has, Enum wanted)
@@ -156,7 +140,7 @@ GstIntegralHistogramMeta *
 gst_buffer_get_integral_histogram_meta_of (GstBuffer *buffer, GstIntegralHistogramContent content)
 {
   g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
-  return first_meta (buffer, [content] (GstIntegralHistogram *histogram) {
+  return find_meta (buffer, [content] (GstIntegralHistogram *histogram) {
     return are_equal (gst_integral_histogram_get_content (histogram), content);
   });
 }
@@ -166,9 +150,10 @@ gst_buffer_get_integral_histogram_meta_of_feature (GstBuffer *buffer,
                                                    GstIntegralHistogramFeature feature)
 {
   g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
-  return first_meta (buffer, [feature] (GstIntegralHistogram *histogram) {
+  return find_meta (buffer, [feature] (GstIntegralHistogram *histogram) {
     return are_equal (gst_integral_histogram_get_feature (histogram), feature)
-           && gst_integral_histogram_get_content (histogram) != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
+           && gst_integral_histogram_get_content (histogram) != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS
+           && !histogram->counted.part;
   });
 }
 

@@ -77,7 +77,8 @@ GstIntegralHistogramMeta *gst_buffer_add_integral_histogram_meta (GstBuffer *buf
  * gst_buffer_get_integral_histogram_meta:
  * @buffer: a #GstBuffer
  *
- * Finds the histogram of a frame, where one will do.
+ * Finds the histogram of a frame, where one will do. It may be of some of the bins alone, which
+ * [method@IntegralHistogram.get_first_bin] says.
  *
  * Returns: (transfer none) (nullable): the first integral histogram of @buffer, or where it has
  * none its first of weights, or else its first summed-area table;
@@ -108,9 +109,12 @@ gst_buffer_get_integral_histogram_meta_of (GstBuffer *buffer, GstIntegralHistogr
  *
  * Tells integral histograms from each other, where several elements have attached one of the same
  * frame. Whether they are cropped is looked at as in [func@buffer_get_integral_histogram_meta_of].
+ * From 0.3 on those of some bins alone ([method@IntegralHistogram.get_first_bin]) are passed over:
+ * [func@buffer_get_integral_histogram_meta] and [method@Gst.Buffer.iterate_meta_filtered] find
+ * them.
  *
- * Returns: (transfer none) (nullable): the first of @buffer with counts, or weights, of this
- * feature
+ * Returns: (transfer none) (nullable): the first of @buffer with counts, or weights, of all bins of
+ * this feature
  *
  * Since: 0.2
  */

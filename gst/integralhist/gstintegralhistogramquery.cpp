@@ -148,6 +148,16 @@ private:
   std::vector<Query> queries_;
 };
 
+/// Refuses a range of the bins: shares of some bins alone are none of the whole.
+Expected<> want_all_bins (const GstIntegralHistogram *histogram)
+{
+  if (!histogram->counted.part)
+    return {};
+  return refuse ("this histogram has ", describe (*histogram->counted.part),
+                 ", and likelihoods, quantiles and votes take all: set first-bin=0 n-bins=0 of "
+                 "cudaintegralhist, or ask each range for counts and put these together");
+}
+
 /// Builds and asks queries; without a `stream` it waits for the answers.
 template <class Build>
 gboolean ask (GstIntegralHistogram *histogram, const gpointer *stream, GError **error,
@@ -190,6 +200,7 @@ gboolean ask_likelihoods (GstIntegralHistogram *histogram, const GstVideoRectang
                           const gpointer *stream, GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
+    TRY (want_all_bins (histogram));
     const Measure how = TRY (measure_of (measure));
     builder.add ({ .question = Question::likelihoods,
                    .windows = TRY (windows_of (rectangles, n)),
@@ -205,6 +216,7 @@ gboolean ask_likelihood_maps (GstIntegralHistogram *histogram, const Grid *grids
                               const gpointer *stream, GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
+    TRY (want_all_bins (histogram));
     const Measure how = TRY (measure_of (measure));
     const float *const models = TRY (builder.models_for (how, model, 1));
     for (guint i = 0; i < n_grids; i++)
@@ -221,6 +233,7 @@ gboolean ask_quantile_maps (GstIntegralHistogram *histogram, const Grid *grids, 
                             gdouble quantile, gint32 *maps, const gpointer *stream, GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
+    TRY (want_all_bins (histogram));
     if (!(quantile >= 0 && quantile <= 1))
       return refuse ("a quantile is 0 to 1, not ", quantile);
     for (guint i = 0; i < n_grids; i++)
@@ -249,6 +262,7 @@ gboolean ask_vote_maps (GstIntegralHistogram *histogram, const Search *searches,
                         GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
+    TRY (want_all_bins (histogram));
     const Measure how = TRY (measure_of (measure));
     for (guint i = 0; i < n_searches; i++) {
       const Search &search = searches[i];

@@ -28,6 +28,8 @@ struct Regions {
                         kWhat[] = "regions of an integral histogram";
   static constexpr auto get_api = gst_integral_histogram_regions_meta_api_get_type;
   static constexpr auto get_info = gst_integral_histogram_regions_meta_get_info;
+  // with a range of the bins, which readers of the first version would take for all
+  static constexpr guint8 kWithRange = 2, kLatest = kWithRange;
 
   std::shared_ptr<RegionAnswers> answers;
   int width, height;
@@ -40,6 +42,8 @@ struct Regions {
   {
   }
 
+  guint8 version () const { return answers->asked.counted.part ? kWithRange : 1; }
+
   Expected<> write (ByteWriter &writer, const Placed &placed) const
   {
     const RegionQuestion &asked = answers->asked;
@@ -51,6 +55,10 @@ struct Regions {
     writer.add (guint32 (asked.weight_unit));
     for (const guint16 part : asked.counted.quantization)
       writer.add (part);
+    if (const auto &range = asked.counted.part) {
+      writer.add (guint16 (range->first_bin));
+      writer.add (guint16 (range->all_bins));
+    }
     writer.add (guint32 (placed.width));
     writer.add (guint32 (placed.height));
     writer.add (guint32 (asked.regions.size ()));
@@ -68,7 +76,7 @@ struct Regions {
     return {};
   }
 
-  static inthist::Expected<Regions, const char *> read (ByteReader &reader)
+  static inthist::Expected<Regions, const char *> read (ByteReader &reader, guint8 version)
   {
     RegionQuestion asked;
     const guint content = reader.take<guint8> ();
@@ -78,6 +86,13 @@ struct Regions {
     std::array<guint16, 3> parts;
     for (guint16 &part : parts)
       part = reader.take<guint16> ();
+    if (version == kWithRange) {
+      const guint16 first_bin = reader.take<guint16> (), all_bins = reader.take<guint16> ();
+      if (content == GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS || all_bins > kMostBins
+          || asked.planes >= all_bins || first_bin + asked.planes > all_bins)
+        return BadBytes ("there is no such range of bins");
+      asked.counted.part = { first_bin, int (asked.planes), all_bins };
+    }
     const guint32 width = reader.take<guint32> (), height = reader.take<guint32> (),
                   n = reader.take<guint32> ();
     if (content > GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS
@@ -210,6 +225,20 @@ guint gst_integral_histogram_regions_meta_get_bins (GstIntegralHistogramRegionsM
 {
   g_return_val_if_fail (meta, 0);
   return asked_of (meta).planes;
+}
+
+guint gst_integral_histogram_regions_meta_get_first_bin (GstIntegralHistogramRegionsMeta *meta)
+{
+  g_return_val_if_fail (meta, 0);
+  const auto &range = asked_of (meta).counted.part;
+  return range ? range->first_bin : 0;
+}
+
+guint gst_integral_histogram_regions_meta_get_all_bins (GstIntegralHistogramRegionsMeta *meta)
+{
+  g_return_val_if_fail (meta, 0);
+  const auto &range = asked_of (meta).counted.part;
+  return range ? range->all_bins : asked_of (meta).planes;
 }
 
 gboolean gst_integral_histogram_regions_meta_get_region (GstIntegralHistogramRegionsMeta *meta,

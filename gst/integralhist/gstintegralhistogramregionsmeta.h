@@ -176,6 +176,35 @@ GST_INTEGRAL_HISTOGRAM_API
 guint gst_integral_histogram_regions_meta_get_bins (GstIntegralHistogramRegionsMeta *meta);
 
 /**
+ * gst_integral_histogram_regions_meta_get_first_bin:
+ * @meta: a #GstIntegralHistogramRegionsMeta
+ *
+ * Says which bin a region's first number is of, where only some bins were made; see
+ * [method@IntegralHistogram.get_first_bin].
+ *
+ * Returns: the bin; 0 where there are numbers of all bins, and of tables
+ *
+ * Since: 0.3
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint gst_integral_histogram_regions_meta_get_first_bin (GstIntegralHistogramRegionsMeta *meta);
+
+/**
+ * gst_integral_histogram_regions_meta_get_all_bins:
+ * @meta: a #GstIntegralHistogramRegionsMeta
+ *
+ * Says how many bins the whole histogram has, where only some were made; see
+ * [method@IntegralHistogram.get_all_bins].
+ *
+ * Returns: the bins of the whole; as many as [method@IntegralHistogramRegionsMeta.get_bins] where
+ * nothing is left out, and of tables
+ *
+ * Since: 0.3
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint gst_integral_histogram_regions_meta_get_all_bins (GstIntegralHistogramRegionsMeta *meta);
+
+/**
  * gst_integral_histogram_regions_meta_get_region:
  * @meta: a #GstIntegralHistogramRegionsMeta
  * @index: which region

@@ -60,9 +60,12 @@ struct Tracks {
   static constexpr char kName[] = "GstIntegralHistogramTracksMeta", kWhat[] = "tracks";
   static constexpr auto get_api = gst_integral_histogram_tracks_meta_api_get_type;
   static constexpr auto get_info = gst_integral_histogram_tracks_meta_get_info;
+  static constexpr guint8 kLatest = 1;
 
   int width = 1, height = 1;
   std::vector<Track> all;
+
+  guint8 version () const { return kLatest; }
 
   Expected<> write (ByteWriter &writer, const Placed &placed) const
   {
@@ -84,7 +87,7 @@ struct Tracks {
     return {};
   }
 
-  static inthist::Expected<Tracks, const char *> read (ByteReader &reader)
+  static inthist::Expected<Tracks, const char *> read (ByteReader &reader, guint8 /*version*/)
   {
     const guint32 width = reader.take<guint32> (), height = reader.take<guint32> (),
                   n = reader.take<guint32> ();

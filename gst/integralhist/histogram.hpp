@@ -4,11 +4,23 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "gstintegralhistogram.h"
 #include "tensor.hpp"
 
 namespace integralhist {
+
+/// A range of a histogram's bins: those that a tensor has planes of.
+struct BinRange {
+  int first_bin = 0, bins = 0, all_bins = 0;
+
+  bool operator== (const BinRange &) const = default;
+};
+
+/// Returns "bins 8 to 15 of 32".
+std::string describe (const BinRange &range);
 
 /// What a histogram's bins are of.
 struct Counted {
@@ -18,6 +30,7 @@ struct Counted {
   bool soft = false;
   guint32 lut_seqnum = GST_SEQNUM_INVALID;  // of the event that brought a table's scores
   bool has_lut = false;                     // which makes the bins of its values
+  std::optional<BinRange> part = {};        // of the bins, where the producer makes no others
 
   bool operator== (const Counted &) const = default;
 };
@@ -28,6 +41,7 @@ struct _GstIntegralHistogram {
   GstMiniObject parent;
   std::shared_ptr<integralhist::Tensor> tensor;
   integralhist::Counted counted;
+  integralhist::BinRange range;  // also of a shard
 };
 
 namespace integralhist {

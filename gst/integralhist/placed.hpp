@@ -36,4 +36,22 @@ FrameGeometry geometry_of (const GstIntegralHistogramMeta *meta);
 /// Returns whether that frame shows all that was computed, upright and without borders.
 bool shows_all (const GstIntegralHistogramMeta *meta);
 
+/// Returns the first meta whose histogram is of what is visible, and is wanted; null for none.
+template <class IsWanted>
+GstIntegralHistogramMeta *find_meta (GstBuffer *buffer, IsWanted &&is_wanted)
+{
+  const GstVideoCropMeta *const crop = gst_buffer_get_video_crop_meta (buffer);
+  gpointer state = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state,
+                                                           GST_INTEGRAL_HISTOGRAM_META_API_TYPE)) {
+    auto *const found = reinterpret_cast<GstIntegralHistogramMeta *> (meta);
+    // the frame was cropped since then, so its pixels do not match
+    if (crop && (crop->width != found->width || crop->height != found->height))
+      continue;
+    if (found->histogram && is_wanted (found->histogram))
+      return found;
+  }
+  return nullptr;
+}
+
 }  // namespace integralhist

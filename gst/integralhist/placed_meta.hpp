@@ -20,8 +20,11 @@ using BadBytes = tl::unexpected<const char *>;
 ///   kName, kWhat               name of the meta, and of its content in errors,
 ///   get_api, get_info          functions of the C API,
 ///   width, height              of the frame that its places are in,
+///   kLatest, version ()        the latest version of its bytes, and that of this content's: a
+///   later
+///                              one where older readers would take them for something else,
 ///   write (writer, placed)     its bytes, with places in the frame that carries the meta,
-///   read (reader)              a Content from such bytes, or why there is none,
+///   read (reader, version)     a Content from such bytes, or why there is none,
 ///   arrive (buffer)            what else it adds to the buffer where it was read; optional.
 /// Without an argument it is of a frame of one pixel, and has nothing in it.
 template <class Meta, class Content>
@@ -88,8 +91,6 @@ struct PlacedMeta {
   }
 
 private:
-  static constexpr guint8 kVersion = 1;  // the first of the bytes
-
   static Meta *cast (GstMeta *meta)
   {
     return reinterpret_cast<Meta *> (meta);
@@ -103,7 +104,7 @@ private:
   static Expected<Bytes> bytes_of (const PlacedMeta &meta)
   {
     ByteWriter writer;
-    writer.add (kVersion);
+    writer.add (meta.content.version ());
     TRY (meta.content.write (writer, meta.placed));
     return writer.take ();
   }
@@ -112,9 +113,9 @@ private:
   {
     ByteReader reader (bytes);
     const auto version = reader.take<guint8> ();
-    auto content = version == kVersion  ? Content::read (reader)
-                   : version > kVersion ? BadBytes ("they are of a later version")
-                                        : BadBytes ("no known version");
+    auto content = version < 1                  ? BadBytes ("no known version")
+                   : version > Content::kLatest ? BadBytes ("they are of a later version")
+                                                : Content::read (reader, version);
     if (content && !reader.is_done ())
       content = BadBytes ("they are cut off, or too many");
     if (!content)
@@ -154,12 +155,13 @@ private:
 #if GST_CHECK_VERSION(1, 24, 0)
   static gboolean serialize (const GstMeta *meta, GstByteArrayInterface *data, guint8 *version)
   {
-    const auto bytes = bytes_of (of (reinterpret_cast<const Meta *> (meta)));
+    const PlacedMeta &its = of (reinterpret_cast<const Meta *> (meta));
+    const auto bytes = bytes_of (its);
     if (!bytes) {
       GST_WARNING ("a meta is left out of what is sent: %s", bytes.error ().message.c_str ());
       return FALSE;
     }
-    *version = kVersion;
+    *version = its.content.version ();
     return gst_byte_array_interface_append_data (data, bytes->data (), bytes->size ());
   }
 

@@ -357,7 +357,8 @@ def integral_histogram(
         feature: IntegralHistogramFeature | str | None = None) -> IntegralHistogram | None:
     """The integral histogram that an element has attached to a Gst.Buffer; None without one.
 
-    `feature`, an IntegralHistogramFeature or its nick such as 'hue', says which of several.
+    `feature`, an IntegralHistogramFeature or its nick such as 'hue', says which of several; one of
+    some of its bins alone is then passed over.
     """
     if feature is None:
         meta = _introspected.buffer_get_integral_histogram_meta(buffer)
