@@ -10,8 +10,8 @@ namespace {
 
 constexpr double kSame = 0.2;  // overlap from which models are kept
 
-/// Returns the first histogram of what is visible of the frame that is as wanted, and whose pixels
-/// lie in the frame as those of `as`, where that is not null.
+/// Returns the first histogram of what is visible of the frame that has all bins, is as wanted, and
+/// whose pixels lie in the frame as those of `as`, where that is not null.
 template <class IsWanted>
 GstIntegralHistogramMeta *find (GstBuffer *buffer, const GstIntegralHistogramMeta *as,
                                 IsWanted &&is_wanted)
@@ -23,7 +23,7 @@ GstIntegralHistogramMeta *find (GstBuffer *buffer, const GstIntegralHistogramMet
     if (auto *const found = reinterpret_cast<GstIntegralHistogramMeta *> (meta);
         found->histogram
         && (!crop || (crop->width == found->width && crop->height == found->height))
-        && !counted_of (found->histogram).has_lut
+        && !counted_of (found->histogram).has_lut && !counted_of (found->histogram).part
         && (!as || geometry_of (found) == geometry_of (as)) && is_wanted (found->histogram))
       return found;
   return nullptr;
@@ -66,6 +66,12 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
   const GstIntegralHistogramMeta *const sums =
       gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS);
   metas.has_other |= !metas.luma && sums && counted_of (sums->histogram).has_lut;
+  metas.part = find_meta (buffer, [&] (GstIntegralHistogram *histogram) {
+    const Counted &counted = counted_of (histogram);
+    return counted.part
+           && counted.feature
+                  == (metas.gradients ? inthist::Feature::hsv : inthist::Feature::signed_gradient);
+  });
   return metas;
 }
 

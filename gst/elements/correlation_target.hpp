@@ -22,7 +22,8 @@ inline constexpr char kCorrelationProducer[] = "cudatrackfeatures";
 /// What a frame carries of it; null where something is missing, or has other settings.
 struct CorrelationMetas {
   GstIntegralHistogramMeta *gradients, *colours, *luma;
-  bool has_other;  // of gradients or luma, with other settings
+  bool has_other;                  // of gradients or luma, with other settings
+  GstIntegralHistogramMeta *part;  // of what is missing, some bins; null for none
 
   static CorrelationMetas of (GstBuffer *buffer);
   bool are_complete () const { return gradients && colours && luma; }

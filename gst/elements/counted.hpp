@@ -29,10 +29,25 @@ inline std::string text_of (const inthist::Quantization &quantization)
 inline std::string settings_of (const Counted &counted)
 {
   const std::string parts = text_of (counted.quantization);
-  return joined ("feature=", inthist::info_of (counted.feature).nick,
-                 parts.empty () ? "" : " quantization=", parts,
-                 counted.weight == inthist::Weight::gradient ? " weight=gradient" : "",
-                 counted.soft ? " soft=true" : "", counted.has_lut ? " and a lut" : "");
+  return joined (
+      "feature=", inthist::info_of (counted.feature).nick,
+      parts.empty () ? "" : " quantization=", parts,
+      counted.weight == inthist::Weight::gradient ? " weight=gradient" : "",
+      counted.soft ? " soft=true" : "",
+      counted.part ? joined (" first-bin=", counted.part->first_bin, " n-bins=", counted.part->bins)
+                   : "",
+      counted.has_lut ? " and a lut" : "");
+}
+
+/// Refuses a range of the bins, for those who compare histograms.
+inline Expected<> want_all_bins (const GstIntegralHistogram *histogram)
+{
+  const Counted &counted = counted_of (histogram);
+  if (!counted.part)
+    return {};
+  return error (Error::Kind::bad_setting, "The frames' integral histogram of ",
+                inthist::info_of (counted.feature).nick, " has ", describe (*counted.part),
+                ", and this element wants all: set first-bin=0 n-bins=0 of cudaintegralhist");
 }
 
 }  // namespace integralhist

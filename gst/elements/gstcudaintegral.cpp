@@ -6,6 +6,7 @@
 
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/histogram.hpp>
+#include <gst/integralhist/part.hpp>
 #include <gst/integralhist/picture_planes.hpp>
 #include <gst/integralhist/retire.hpp>
 
@@ -40,7 +41,8 @@ struct State {
   // Set in start and stop, used by the streaming thread. Of the properties that the element runs
   // with only sync, interval, regions, qos and a table's lut change later.
   ProducerProperties started;
-  inthist::Lut lut;      // from the pixels' values to bins, or to scores
+  BinRange range;        // the bins that are made, of a histogram
+  inthist::Lut lut;      // from the pixels' values to these bins, or to scores
   Scores scores;         // of a table, by the properties
   inthist::Shape shape;  // of the last frame; 0x0 before
   GstVideoInfo info = {};
@@ -208,7 +210,10 @@ static Expected<> start (GstCudaIntegral *self)
   state.started = Element::properties_of (self);
   TRY (state.started.check (content_of (self)));
   const BinTable table = TRY (state.started.table (content_of (self)));
-  state.lut = table.lut;
+  state.range = content_of (self) == inthist::Content::bins ? state.started.range () : BinRange ();
+  // a range is computed as other parts of a frame are: its bins are all that there are
+  state.lut = lut_of_part (table.lut, { .bins = state.range.all_bins },
+                           { .first_bin = state.range.first_bin, .bins = state.range.bins });
   if (table.n_outside > 0)
     INFO (self, "numbers of the lut that are bins=%u or more, whose values count nowhere: %d",
           state.started.bins, table.n_outside);
@@ -327,13 +332,14 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
   const Counted counted = state.started.counted ();
   inthist::Quantization quantization = counted.quantization;
   if (const auto &feature = inthist::info_of (counted.feature); feature.is_gradient ())
-    quantization[0] = guint8 (
-        content_of (self) != inthist::Content::bins || state.started.has_lut () ? feature.n_values
-                                                                                : state.shape.bins);
+    quantization[0] =
+        guint8 (content_of (self) != inthist::Content::bins || state.started.has_lut ()
+                    ? feature.n_values
+                    : state.range.all_bins);
   inthist::PixelFormat format = pixel_format_of (info, counted.feature, quantization);
   format.pixel_weight = counted.weight;
   if (counted.soft)
-    format.soft = inthist::SoftBins::of (counted.feature, state.shape.bins);
+    format.soft = inthist::SoftBins::of (counted.feature, state.range.all_bins);
   const auto picture_bytes = [&shape = state.shape] (const inthist::PixelFormat &of) {
     return shape.width > 0 ? most_picture_bytes (of, shape.width, shape.height, shape.height) : 0;
   };
@@ -479,6 +485,8 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
     }
   Counted counted = state.started.counted ();
   counted.lut_seqnum = scores.seqnum;
+  if (state.range.bins < state.range.all_bins)
+    counted.part = state.range;
   g_autoptr (GstIntegralHistogram) histogram = new_histogram (tensor, counted);
   gst_buffer_add_integral_histogram_meta (buffer, histogram);
   state.attached++;

@@ -295,7 +295,7 @@ static Expected<bool> make_map (GstIntegralHistLikelihood *self,
   State &state = *self->state;
   TRY (Element::table ().check (properties));
   const bool gap = GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP);
-  GstIntegralHistogramMeta *const meta = state.consumer.find (buffer, properties.feature);
+  GstIntegralHistogramMeta *const meta = TRY (state.consumer.find (buffer, properties.feature));
   if (meta && !shows_all (meta))
     return error (Error::Kind::no_histogram,
                   "The frames were cropped, mirrored, turned or got borders behind "

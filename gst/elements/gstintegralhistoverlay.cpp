@@ -249,7 +249,10 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
                                GstBuffer *buffer)
 {
   State &state = *self->state;
-  GstIntegralHistogramMeta *meta = state.consumer.find (buffer, state.current.feature);
+  const auto found = state.consumer.find (buffer, state.current.feature);
+  if (!found && state.marks.empty ())
+    return {};  // nothing is drawn of it
+  GstIntegralHistogramMeta *const meta = TRY (found);
   if (!meta) {
     if (!state.current.feature.empty () && !state.marks.empty ())
       return state.consumer.note_missing (GST_BASE_TRANSFORM (self));

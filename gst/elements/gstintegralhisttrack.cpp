@@ -314,6 +314,8 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
 {
   const CorrelationMetas metas = CorrelationMetas::of (buffer);
   if (!metas.are_complete ()) {
+    if (metas.part && !state.consumer.has_found ())
+      TRY (want_all_bins (metas.part->histogram));
     static constexpr HistogramConsumer::Wanted kAll[] = {
       { "signed-gradient", inthist::Content::bins },
       { "hsv", inthist::Content::bins },
@@ -326,7 +328,7 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
     return error (Error::Kind::no_histogram, "method=correlation: The frames carry ",
                   metas.missing (), ": put ", kCorrelationProducer, " before ",
                   GST_OBJECT_NAME (trans), ", with nothing between them that drops it",
-                  state.consumer.find (buffer, properties.feature)
+                  state.consumer.find (buffer, properties.feature).value_or (nullptr)
                       ? "; or set method=fragments, which follows by one integral histogram"
                       : "");
   }
@@ -350,7 +352,7 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
     state.consumer.start_again ();
   if (current.method == Method::correlation)
     return correlate_frame (trans, state, current, buffer);
-  const GstIntegralHistogramMeta *meta = state.consumer.find (buffer, current.feature);
+  const GstIntegralHistogramMeta *meta = TRY (state.consumer.find (buffer, current.feature));
   if (!meta && (gap || parse_feature (current.feature)))
     return gap ? Expected<> () : state.consumer.note_missing (trans);
   TRY (Element::table ().check (current));

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include <gst/integralhist/histogram.hpp>
+#include <gst/integralhist/placed.hpp>
 
+#include "counted.hpp"
 #include "parse.hpp"
 #include "producer_query.hpp"
 
@@ -57,20 +59,32 @@ void HistogramConsumer::take_transition (GstStateChange transition)
     refusal_.set_stopping (true);
 }
 
-GstIntegralHistogramMeta *HistogramConsumer::find (GstBuffer *buffer, const std::string &feature)
+Expected<GstIntegralHistogramMeta *> HistogramConsumer::find (GstBuffer *buffer,
+                                                              const std::string &feature)
 {
   if (feature != feature_) {
     feature_ = feature;
     start_again ();
   }
-  if (const auto wanted = parse_feature (feature); wanted && *wanted)
-    return gst_buffer_get_integral_histogram_meta_of_feature (
-        buffer, GstIntegralHistogramFeature (int (**wanted)));
-  for (const auto content :
-       { GST_INTEGRAL_HISTOGRAM_CONTENT_BINS, GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS })
-    if (auto *const meta = gst_buffer_get_integral_histogram_meta_of (buffer, content))
-      return meta;
-  return nullptr;
+  const auto parsed = parse_feature (feature);
+  const auto wanted = parsed ? *parsed : std::nullopt;
+  const auto is_candidate = [&] (GstIntegralHistogram *histogram) {
+    return gst_integral_histogram_get_content (histogram) != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS
+           && (!wanted || counted_of (histogram).feature == *wanted);
+  };
+  GstIntegralHistogramMeta *found = nullptr;
+  for (const bool weights : { false, true })
+    if (!found)
+      found = find_meta (buffer, [&] (GstIntegralHistogram *histogram) {
+        const bool has_weights = gst_integral_histogram_get_content (histogram)
+                                 == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS;
+        return is_candidate (histogram) && !counted_of (histogram).part
+               && (wanted || has_weights == weights);
+      });
+  if (!found && !found_)  // a range of the bins, which is refused
+    if (const auto *const part = find_meta (buffer, is_candidate))
+      TRY (want_all_bins (part->histogram));
+  return found;
 }
 
 Expected<> HistogramConsumer::await (GstIntegralHistogram *histogram)

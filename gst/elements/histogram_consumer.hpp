@@ -36,8 +36,9 @@ public:
   void take_transition (GstStateChange transition);
 
   /// Returns the frame's first histogram of the feature with this nick; of any where that is empty,
-  /// of pixels rather than of weights. Null where there is none.
-  GstIntegralHistogramMeta *find (GstBuffer *buffer, const std::string &feature);
+  /// of pixels rather than of weights. Null where there is none; an error for users where there are
+  /// but some of its bins, and frames before had no more.
+  Expected<GstIntegralHistogramMeta *> find (GstBuffer *buffer, const std::string &feature);
 
   /// Waits for the tensor. Returns an Error::Kind::flushing after a flush or a stop.
   Expected<> await (GstIntegralHistogram *histogram);

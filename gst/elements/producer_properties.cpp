@@ -12,6 +12,7 @@
 #include <kernels/registry.hpp>
 #include <kernels/tiles.hpp>
 
+#include "counted.hpp"
 #include "parse.hpp"
 
 namespace integralhist {
@@ -219,16 +220,25 @@ PropertyTable<ProducerProperties> make_table (Content content,
                  true, kPlaying),
       [] (P &p, const GValue *value) { p.qos = g_value_get_boolean (value); },
       [] (const P &p, GValue *value) { g_value_set_boolean (value, p.qos.value_or (true)); });
-  if (bins)
+  if (bins) {
     table.number<guint> (
         "bins", FIELD (bins), 1, kMaxBins, kReady,
         "Number of histogram bins; a pixel's bin is value * bins / 256, with "
         "feature=hue value * bins / 180. Of joint features quantization says it, and "
         "patterns have 256 or 59");
-  else
+    table.number<guint> (
+        "first-bin", FIELD (first_bin), 0, kMaxBins - 1, kReady,
+        "First of the bins that are made, where elements of several processes share the bins of a "
+        "frame; pixels of other bins count nowhere. An error where it is bins or more");
+    table.number<guint> (
+        "n-bins", FIELD (n_bins), 0, kMaxBins, kReady,
+        "Number of bins that are made, from first-bin on: the tensor has so many planes; 0 for all "
+        "from first-bin on. An error where they reach beyond bins");
+  } else {
     table.flag ("squared", FIELD (squared), kReady,
                 "Adds a second table, of the squares of the values, or of the scores. Its elements "
                 "are modulo 2^32; region queries are exact with both");
+  }
   add_feature (table, content);
   if (!bins)
     return table;
@@ -313,6 +323,27 @@ Expected<> ProducerProperties::check (Content content) const
   if (info.bins == 0 && bins > most && !has_lut ())
     return error (Error::Kind::bad_setting, "feature=", info.nick, " has at most ", most,
                   " bins, not ", bins, ": set bins=", most, " or less");
+  return check_range ();
+}
+
+Expected<> ProducerProperties::check_range () const
+{
+  const guint all = guint (all_bins ());
+  const inthist::FeatureInfo &info = inthist::info_of (inthist::Feature (feature));
+  const bool are_set = has_lut () || (info.bins == 0 && !info.is_joint ());
+  const std::string whole =
+      are_set
+          ? joined ("bins=", all)
+          : joined ("feature=", info.nick,
+                    info.is_joint () ? " quantization=" + text_of (counted ().quantization) : "",
+                    " (", all, " bins)");
+  if (first_bin >= all)
+    return error (Error::Kind::bad_setting, "first-bin=", first_bin, " is beyond ", whole,
+                  ": set first-bin=", all - 1, " or less");
+  if (n_bins > all - first_bin)
+    return error (Error::Kind::bad_setting, "first-bin=", first_bin, " n-bins=", n_bins,
+                  " reach beyond ", whole, ": set n-bins=", all - first_bin,
+                  " or less, or 0 for all from first-bin on");
   return {};
 }
 
@@ -323,7 +354,29 @@ Counted ProducerProperties::counted () const
            .quantization = parse_quantization (quantization, of).value_or (inthist::Quantization{}),
            .weight = inthist::Weight (weight),
            .soft = soft,
-           .has_lut = has_lut () };
+           .has_lut = has_lut (),
+           .part = {} };
+}
+
+int ProducerProperties::all_bins () const
+{
+  const inthist::FeatureInfo &info = inthist::info_of (inthist::Feature (feature));
+  if (has_lut ())
+    return int (bins);
+  if (info.bins > 0)
+    return info.bins;
+  if (!info.is_joint ())
+    return int (bins);
+  int n = 1;
+  for (const int parts : counted ().quantization)
+    n *= std::max (parts, 1);
+  return n;
+}
+
+BinRange ProducerProperties::range () const
+{
+  const int all = all_bins (), first = int (first_bin);
+  return { first, n_bins > 0 ? int (n_bins) : all - first, all };
 }
 
 /// Reads a file with a table, and no more of it than a table has.
@@ -415,15 +468,7 @@ inthist::Shape ProducerProperties::shape (Content content) const
   using inthist::Type;
   constexpr Type kTypes[] = { Type::u32, Type::u16, Type::u16_anchored, Type::u8_tiled };
   if (content == Content::bins) {
-    const inthist::FeatureInfo &info = inthist::info_of (inthist::Feature (feature));
-    int n = int (bins);
-    if (!has_lut () && info.bins > 0)
-      n = info.bins;
-    else if (!has_lut () && info.is_joint ()) {
-      n = 1;
-      for (const int parts : counted ().quantization)
-        n *= std::max (parts, 1);
-    }
+    const int n = range ().bins;
     if (is_weighted ())
       return { 0, 0, n, Type::u32, Content::weights, Type::u32 };
     return { 0, 0, n, kTypes[counter], content, Type::u8 };

@@ -34,7 +34,7 @@ struct ProducerProperties {
   std::string quantization, lut, lut_location;
   guint lut_sets = 0;  // how often lut was set
   // of cudaintegralhist
-  guint bins = 32;
+  guint bins = 32, first_bin = 0, n_bins = 0;
   GstIntegralHistogramCounter counter = GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
   GstIntegralHistogramWeight weight = GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE;
   bool soft = false;
@@ -45,12 +45,18 @@ struct ProducerProperties {
   Expected<> check (inthist::Content content) const;
   /// Returns an error for users where tensors of this shape cannot be computed.
   Expected<> check_shape (const inthist::Shape &shape) const;
+  /// Does so where first-bin and n-bins are none of the bins.
+  Expected<> check_range () const;
   bool is_weighted () const { return weight != GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE || soft; }
   bool has_lut () const { return !lut.empty () || !lut_location.empty (); }
   /// Returns whether late frames pass without a histogram.
   bool sheds (bool live) const { return qos.value_or (live); }
   /// Returns the first device of the settings; -1 for any.
   int first_device () const;
+  /// Returns how many bins the whole histogram has.
+  int all_bins () const;
+  /// Returns those that the element makes, once check () has found no error.
+  BinRange range () const;
   /// Returns the shape that the element computes, without the frame's size.
   inthist::Shape shape (inthist::Content content) const;
   /// Returns what is counted, once check () has found no error.

@@ -102,7 +102,8 @@ bool RegionReporter::await (const Frame &frame, guint flushes)
 
 namespace {
 
-/// Adds what the bins are of: the feature, and the parts of a joint one.
+/// Adds what the bins are of: the feature, the parts of a joint one, and which bins, where they are
+/// not all.
 void add_feature (GstStructure *structure, const Counted &counted)
 {
   gst_structure_set (structure, "feature", G_TYPE_STRING, inthist::info_of (counted.feature).nick,
@@ -112,6 +113,9 @@ void add_feature (GstStructure *structure, const Counted &counted)
     set_array (structure, "quantization", n, [&] (std::size_t i) {
       return gvalue<gint> (G_TYPE_INT, g_value_set_int, parts[i]);
     });
+  if (const auto &range = counted.part)
+    gst_structure_set (structure, "first-bin", G_TYPE_UINT, guint (range->first_bin), "all-bins",
+                       G_TYPE_UINT, guint (range->all_bins), nullptr);
 }
 
 /// Adds for each region an array with each plane's number.

@@ -197,7 +197,8 @@ void attach_region_tensors (GstBuffer *buffer, const std::shared_ptr<RegionAnswe
     return;
   }
   const bool are_counts = asked.content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
-  const std::string parts = text_of (asked.counted.quantization);
+  const std::string parts = text_of (asked.counted.quantization),
+                    bins = asked.counted.part ? ", " + describe (*asked.counted.part) : "";
   add_meta (buffer, { are_counts ? tensor_in_rows ("integral-histogram-regions-v1-out-counts",
                                                    GST_TENSOR_DATA_TYPE_UINT32, values, dims)
                                  : tensor_in_rows ("integral-histogram-regions-v1-out-weights",
@@ -206,7 +207,7 @@ void attach_region_tensors (GstBuffer *buffer, const std::shared_ptr<RegionAnswe
                                       GST_TENSOR_DATA_TYPE_INT32, boxes, { n, 4 }),
                       text_tensor ("integral-histogram-regions-v1-out-feature",
                                    joined (inthist::info_of (asked.counted.feature).nick,
-                                           parts.empty () ? "" : " ", parts)) });
+                                           parts.empty () ? "" : " ", parts, bins)) });
 }
 
 void attach_map_tensors (GstBuffer *buffer, GstBuffer *values, const MapWindows &windows,

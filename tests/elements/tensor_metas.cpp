@@ -235,6 +235,28 @@ GST_START_TEST (several_features)
 }
 GST_END_TEST
 
+/// Some of the bins: counts of these, which the group names.
+GST_START_TEST (some_bins)
+{
+  const std::string caps = caps_of ("GRAY8", kWidth, kHeight), start = "cudaintegralhist bins=32 ";
+  GstHarness *h = harness (start + "backend=cpu " + kRegionsText + " ! " + start
+                               + "first-bin=8 n-bins=5 backend=cpu " + kRegionsText,
+                           caps.c_str ());
+  GstBuffer *buffer = gst_harness_push_and_pull (h, noise (info_of (caps), 1));
+  const auto features = tensors_of (buffer, "integral-histogram-regions-v1-out-feature");
+  const auto counts = tensors_of (buffer, "integral-histogram-regions-v1-out-counts");
+  fail_unless (features.size () == 2 && counts.size () == 2);
+  fail_unless (text_of (features[1]) == "luma, bins 8 to 12 of 32");
+  const auto all = values_of<guint32> (counts[0], GST_TENSOR_DATA_TYPE_UINT32, { 3, 32 });
+  const auto some = values_of<guint32> (counts[1], GST_TENSOR_DATA_TYPE_UINT32, { 3, 5 });
+  for (std::size_t region = 0; region < 3; region++)
+    for (std::size_t b = 0; b < 5; b++)
+      fail_unless (some[region * 5 + b] == all[region * 32 + 8 + b]);
+  gst_buffer_unref (buffer);
+  gst_harness_teardown (h);
+}
+GST_END_TEST;
+
 /// Tensors of other elements are there behind each of ours, whether the buffer is theirs alone or
 /// has to be copied, and those of ours are, too.
 GST_START_TEST (beside_others)
@@ -481,6 +503,7 @@ static Suite *tensor_metas_suite ()
   tcase_add_test (tests, nobody_asks);
   tcase_add_test (tests, weights_and_sums);
   tcase_add_test (tests, several_features);
+  tcase_add_test (tests, some_bins);
   tcase_add_test (tests, beside_others);
   tcase_add_test (tests, ssd_decoder);
   tcase_add_test (tests, maps);

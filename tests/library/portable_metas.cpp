@@ -55,10 +55,13 @@ std::string described (GstIntegralHistogramRegionsMeta *meta)
 {
   guint parts[3];
   gst_integral_histogram_regions_meta_get_quantization (meta, parts);
-  std::string text = std::to_string (gst_integral_histogram_regions_meta_get_content (meta)) + " "
-                     + std::to_string (gst_integral_histogram_regions_meta_get_feature (meta)) + " "
-                     + std::to_string (gst_integral_histogram_regions_meta_get_weight_unit (meta))
-                     + " " + std::to_string (gst_integral_histogram_regions_meta_get_bins (meta));
+  std::string text =
+      std::to_string (gst_integral_histogram_regions_meta_get_content (meta)) + " "
+      + std::to_string (gst_integral_histogram_regions_meta_get_feature (meta)) + " "
+      + std::to_string (gst_integral_histogram_regions_meta_get_weight_unit (meta)) + " "
+      + std::to_string (gst_integral_histogram_regions_meta_get_bins (meta)) + " from "
+      + std::to_string (gst_integral_histogram_regions_meta_get_first_bin (meta)) + " of "
+      + std::to_string (gst_integral_histogram_regions_meta_get_all_bins (meta));
   for (const guint part : parts)
     text += " " + std::to_string (part);
   for (guint i = 0; i < gst_integral_histogram_regions_meta_get_n_regions (meta); i++) {
@@ -166,12 +169,16 @@ GST_END_TEST;
 /// All kinds of numbers, through the bytes.
 GST_START_TEST (kinds)
 {
-  for (const char *element : { "cudaintegralhist bins=8", "cudaintegralhist bins=256 counter=u16",
-                               "cudaintegralhist feature=gradient bins=9 weight=gradient soft=true",
-                               // a table puts the bins of twelve parts together
-                               "cudaintegralhist feature=hue-saturation quantization=6,2 bins=3 "
-                               "lut=0,0,1,1,2,2,0,0,1,1,2,2",
-                               "cudaintegralimage" }) {
+  for (const char *element :
+       { "cudaintegralhist bins=8", "cudaintegralhist bins=256 counter=u16",
+         "cudaintegralhist feature=gradient bins=9 weight=gradient soft=true",
+         // a table puts the bins of twelve parts together
+         "cudaintegralhist feature=hue-saturation quantization=6,2 bins=3 "
+         "lut=0,0,1,1,2,2,0,0,1,1,2,2",
+         "cudaintegralhist bins=8 first-bin=3 n-bins=5", "cudaintegralhist bins=256 n-bins=255",
+         "cudaintegralhist feature=gradient bins=9 weight=gradient soft=true "
+         "first-bin=8",
+         "cudaintegralimage" }) {
     const bool is_colour = strstr (element, "hue") != nullptr;
     g_autoptr (GstBuffer) buffer =
         with_regions (element, is_colour ? GST_VIDEO_FORMAT_I420 : GST_VIDEO_FORMAT_GRAY8);
@@ -237,6 +244,38 @@ GST_START_TEST (format)
   };
   fail_unless_equals_int (g_bytes_get_size (tracks), sizeof kTrack);
   fail_unless (!memcmp (g_bytes_get_data (tracks, nullptr), kTrack, sizeof kTrack));
+}
+GST_END_TEST;
+
+/// Some of the bins have a version of their own, and say which they are.
+GST_START_TEST (format_of_a_range)
+{
+  const auto bytes_with = [] (const char *range) {
+    g_autoptr (GstBuffer) buffer = with_regions (std::string ("cudaintegralhist bins=8 ") + range);
+    auto *const meta = gst_buffer_get_integral_histogram_regions_meta (buffer);
+    const bool is_part = *range;
+    fail_unless_equals_int (gst_integral_histogram_regions_meta_get_first_bin (meta),
+                            is_part ? 3 : 0);
+    fail_unless_equals_int (gst_integral_histogram_regions_meta_get_bins (meta), is_part ? 2 : 8);
+    fail_unless_equals_int (gst_integral_histogram_regions_meta_get_all_bins (meta), 8);
+    g_autoptr (GBytes) bytes = bytes_of (meta);
+    gsize size;
+    const auto *const data = static_cast<const guint8 *> (g_bytes_get_data (bytes, &size));
+    return std::vector<guint8> (data, data + size);
+  };
+  const auto all = bytes_with (""), some = bytes_with ("first-bin=3 n-bins=2");
+  constexpr std::size_t kHead = 18;  // up to the parts of a joint feature
+  std::vector<guint8> wanted (all.begin (), all.begin () + kHead);
+  wanted[0] = 2;                                           // version
+  wanted[2] = 2;                                           // bins
+  wanted.insert (wanted.end (), { 3, 0, 8, 0 });           // first bin, all bins
+  constexpr std::size_t kRegionBytes = 12 + 3 * (16 + 8);  // and the frame's size
+  wanted.insert (wanted.end (), all.begin () + kHead, all.begin () + kHead + kRegionBytes);
+  for (int region = 0; region < 3; region++) {
+    const auto counts = all.begin () + kHead + kRegionBytes + region * 8 * 4;
+    wanted.insert (wanted.end (), counts + 3 * 4, counts + 5 * 4);
+  }
+  fail_unless (some == wanted);
 }
 GST_END_TEST;
 
@@ -439,12 +478,15 @@ GST_START_TEST (hostile)
     return std::uniform_int_distribution<std::size_t> (from, to) (random);
   };
   g_autoptr (GstBuffer) buffer = with_regions ("cudaintegralhist bins=3");
+  g_autoptr (GstBuffer) of_some = with_regions ("cudaintegralhist bins=8 first-bin=4 n-bins=3");
   g_autoptr (GstBuffer) tracked = with_tracks ();
   g_autoptr (GBytes) regions = bytes_of (gst_buffer_get_integral_histogram_regions_meta (buffer));
+  g_autoptr (GBytes) some = bytes_of (gst_buffer_get_integral_histogram_regions_meta (of_some));
   g_autoptr (GBytes) tracks = gst_integral_histogram_tracks_meta_to_bytes (
       gst_buffer_get_integral_histogram_tracks_meta (tracked), nullptr);
-  for (const bool is_tracks : { false, true }) {
-    const auto good = vector_of (is_tracks ? tracks : regions);
+  for (GBytes *const bytes : { regions, some, tracks }) {
+    const bool is_tracks = bytes == tracks;
+    const auto good = vector_of (bytes);
     const auto is_taken = [=] (const std::vector<guint8> &bytes) {
       const Taken taken = try_bytes (bytes);
       return is_tracks ? taken.tracks : taken.regions;
@@ -456,7 +498,7 @@ GST_START_TEST (hostile)
     longer.push_back (0);
     fail_unless (!is_taken (longer));
     auto later = good;
-    later[0] = 2;
+    later[0] = is_tracks ? 2 : 3;
     fail_unless (!is_taken (later));
     // numbers of regions and tracks that are not there
     for (std::size_t at = 0; at + 4 <= good.size () && at < 48; at++) {
@@ -478,7 +520,7 @@ GST_START_TEST (hostile)
     for (guint8 &byte : bytes)
       byte = guint8 (pick (0, 2) ? random () : 0);
     if (!bytes.empty ())
-      bytes[0] = 1;
+      bytes[0] = guint8 (pick (1, 2));
     try_bytes (bytes);
   }
 }
@@ -496,6 +538,11 @@ GST_START_TEST (contradictions)
     { "cudaintegralhist feature=hue-saturation quantization=4,2", 14, 0 },  // 4 parts and none
     { "cudaintegralhist feature=hue-saturation quantization=4,2", 16, 1 },  // a third part
     { "cudaintegralhist bins=8", 12, 8 },                                   // luma has no parts
+    { "cudaintegralhist bins=8 first-bin=4 n-bins=3", 20, 6 },              // 4 to 6 of 6 bins
+    { "cudaintegralhist bins=8 first-bin=4 n-bins=3", 18, 6 },              // 6 to 8 of 8 bins
+    { "cudaintegralhist bins=8 n-bins=7", 20, 7 },                          // all of them
+    { "cudaintegralhist bins=8 n-bins=7", 21, 1 },                          // of 264
+    { "cudaintegralhist bins=8 n-bins=7", 1, 1 },                           // a table's
   };
   for (const auto &[element, at, value] : kCases) {
     g_autoptr (GstBuffer) buffer = with_regions (element, GST_VIDEO_FORMAT_I420);
@@ -554,6 +601,7 @@ static Suite *portable_metas_suite ()
   tcase_add_test (tests, regions);
   tcase_add_test (tests, kinds);
   tcase_add_test (tests, format);
+  tcase_add_test (tests, format_of_a_range);
   tcase_add_test (tests, tracks);
   tcase_add_test (tests, of_the_tracker);
   tcase_add_test (tests, scaled);

@@ -10,7 +10,7 @@ import gi
 
 gi.require_version('Gst', '1.0')
 gi.require_version('GstApp', '1.0')
-from gi.repository import Gst, GstApp  # noqa: E402,F401 (GstApp gives appsink its methods)
+from gi.repository import GLib, Gst, GstApp  # noqa: E402,F401 (GstApp gives appsink its methods)
 
 try:
     gi.require_version('GstIntegralHist', '1.0')
@@ -190,6 +190,31 @@ class Answers(unittest.TestCase):
             name = feature.replace('-', '_').upper()
             self.assertEqual(histogram.get_feature(), getattr(features, name))
             self.assertEqual(list(histogram.get_quantization()), wanted)
+
+    def test_some_bins(self):
+        """They say which they are, and who wants the feature's histogram does not get them."""
+        _, whole = run({'bins': 9}, 'GRAY8')
+        error, some = run({'bins': 9, 'first-bin': 2, 'n-bins': 3, 'regions': '1,2,10,5'}, 'GRAY8')
+        self.assertIsNone(error)
+        find = GstIntegralHist.buffer_get_integral_histogram_meta_of_feature
+        luma = GstIntegralHist.IntegralHistogramFeature.LUMA
+        whole = find(whole, luma).histogram
+        self.assertEqual((whole.get_first_bin(), whole.get_bins(), whole.get_all_bins()), (0, 9, 9))
+        self.assertIsNone(find(some, luma))
+        self.assertIsNone(GstIntegralHist.integral_histogram(some, luma))
+        histogram = GstIntegralHist.integral_histogram(some)
+        regions = GstIntegralHist.buffer_get_integral_histogram_regions_meta(some)
+        for has in histogram, regions:
+            self.assertEqual((has.get_first_bin(), has.get_bins(), has.get_all_bins()), (2, 3, 9))
+        counts = list(whole.region(1, 2, 10, 5))
+        self.assertEqual(list(histogram.region(1, 2, 10, 5)), counts[2:5])
+        self.assertEqual(list(regions.get_values(0)), counts[2:5])
+        grid = GstIntegralHist.IntegralHistogramGrid()
+        for name, value in (('window_width', 4), ('window_height', 4), ('step_x', 1),
+                            ('step_y', 1), ('columns', 9), ('rows', 5)):
+            setattr(grid, name, value)
+        with self.assertRaisesRegex(GLib.Error, 'bins 2 to 4 of 9.*set first-bin=0 n-bins=0'):
+            histogram.likelihood_maps(grid, [1, 2, 3], GstIntegralHist.IntegralHistogramMeasure.L1)
 
     def test_a_table_in_a_file(self):
         """It counts as the same table as text, and as values that are counted alone."""

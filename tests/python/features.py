@@ -161,6 +161,29 @@ class Features(unittest.TestCase):
                 if feature in ('labels', 'hue', 'gradient', 'signed-gradient'):
                     self.assertIn(-1, used)
 
+    def test_ranges(self):
+        """Ranges of the bins, one behind the other, have each pixel's bin once."""
+        for feature, bins, parts, table in FEATURES:
+            pictures = [picture for picture in self.pictures[::5]
+                        if feature != 'labels' or picture.name == 'GRAY8']
+            edges = sorted({0, 1, bins // 3, bins - 1, bins})
+            for first, end in zip(edges, edges[1:]):
+                range_of = f'first-bin={first} n-bins={end - first}'
+                with self.subTest(feature, bins=bins, range=range_of), Stream(
+                        f'{properties_of(feature, bins, parts, table)} {range_of}') as stream:
+                    for picture in pictures:
+                        histogram = stream.histogram(picture)
+                        self.assertEqual(
+                            (histogram.get_first_bin(), histogram.get_bins(),
+                             histogram.get_all_bins()), (first, end - first, bins))
+                        all_bins = bins_of(feature, picture, bins,
+                                           parts or DEFAULT_PARTS.get(feature, ()), table)
+                        wanted = numpy.where((all_bins >= first) & (all_bins < end),
+                                             all_bins - first, -1)
+                        numpy.testing.assert_array_equal(
+                            bins_in(histogram), wanted,
+                            f'{feature} {first} to {end} of {picture.name} {picture.variant}')
+
     def test_ways(self):
         """Parts of bins, strips of rows and frames on demand have the same bins, of all planes."""
         random = numpy.random.default_rng(SEED)
