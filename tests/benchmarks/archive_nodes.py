@@ -195,8 +195,8 @@ def make_videos(folder, count, frames, size='width=160,height=120'):
 class Faults:
     """Strikes at random times while a driver runs"""
 
-    def __init__(self, cluster, out, chance, kinds):
-        self.cluster, self.out, self.random, self.kinds = cluster, out, chance, kinds
+    def __init__(self, cluster, disk, chance, kinds):
+        self.cluster, self.disk, self.random, self.kinds = cluster, out, chance, kinds
         self.later = []  # (when, what to do)
         self.struck = []
 
@@ -221,7 +221,7 @@ class Faults:
             node.cut()
             self.later.append((now + self.random.uniform(5, 60), lambda: node.cut(False)))
         else:
-            full = os.path.join(self.out, 'ballast')
+            full = os.path.join(self.disk, 'ballast')
             with contextlib.suppress(OSError), open(full, 'wb', buffering=0) as file:
                 while True:
                     file.write(bytes(65536))
@@ -260,10 +260,8 @@ def check(out, wanted, bad, settings):
 
 
 def one_run(number, cluster, options, folder, wanted, chance):
-    out, bad = f'{folder}/out', {'junk.avi', 'torn.avi', 'abort.avi'}
-    os.mkdir(out)
-    sh('mount', '-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', out)
-    faults = Faults(cluster, out, chance, options.faults.split(','))
+    out, bad = f'{folder}/disk/out', {'junk.avi', 'torn.avi', 'abort.avi'}
+    faults = Faults(cluster, f'{folder}/disk', chance, options.faults.split(','))
     arguments = (f'{folder}/settings.toml', f'{folder}/videos/*.avi', f'{folder}/bad/*.avi',
                  '--out', out)
     started, drivers, strikes = time.monotonic(), 0, chance.randint(3, 6)
@@ -304,8 +302,7 @@ def one_run(number, cluster, options, folder, wanted, chance):
         print(f'{number:4d}  {time.monotonic() - started:6.0f} s  {drivers} drivers  '
               f'{", ".join(faults.struck)}', end='  ', flush=True)
         faults.due(everything=True)
-        sh('umount', '--lazy', out)  # a node that was cut off may still have it open
-        os.rmdir(out)
+        shutil.rmtree(out)
 
 
 def run_faults(options, folder):
@@ -326,6 +323,9 @@ def run_faults(options, folder):
                    stderr=subprocess.DEVNULL)
     print(f'one process a core took {time.monotonic() - started:.0f} s')
     wanted = hashes(f'{folder}/whole')
+    # before there are nodes, whose namespaces see no later mount
+    os.mkdir(f'{folder}/disk')
+    sh('mount', '-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', f'{folder}/disk')
     cluster, failed = Cluster(4, folder), 0
     print(' run    time  drivers  faults')
     try:
@@ -335,6 +335,7 @@ def run_faults(options, folder):
             print('; '.join(wrong) or 'good', flush=True)
     finally:
         cluster.close()
+        sh('umount', '--lazy', f'{folder}/disk')
     print(f'{options.runs - failed} runs good, {failed} not')
     return 1 if failed else 0
 
