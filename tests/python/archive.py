@@ -310,12 +310,13 @@ class Bad(archive_truth.Archive):
             for taken, over in ((limit - 2, False), (limit + 2, True)):
                 attempt = driver.Attempt({'key': 'a'}, {})
                 attempt.started = time.monotonic() - taken
-                self.assertEqual(driver.Deadline(text).is_over(attempt, self.folder), over,
-                                 (text, seconds, taken))
+                self.assertEqual(driver.Deadline(text).is_over(
+                    attempt, self.folder, time.monotonic()), over, (text, seconds, taken))
         attempt = driver.Attempt({'key': 'unseen'}, {})
         for taken, over in ((100, False), (130, True)):
             attempt.started, attempt.look_again = time.monotonic() - taken, 0
-            self.assertEqual(driver.Deadline('10x').is_over(attempt, self.folder), over)
+            self.assertEqual(driver.Deadline('10x').is_over(
+                attempt, self.folder, time.monotonic()), over)
 
     def test_interrupted(self):
         """Ctrl-C ends the jobs, too, and the next run does the rest"""

@@ -2,9 +2,10 @@
 """Gives items to an engine, tries again, and watches deadlines
 
 Markers in OUT are the truth, not what an engine says. The driver keeps what is in flight and
-nothing else, and may be killed at any time.
+nothing else, and may be killed at any time. What it does for one item does not depend on how many
+are in flight: tests/benchmarks/archive_simulation.py has ten thousand of them.
 """
-import collections
+import heapq
 import time
 
 from integralhist.archive import commit
@@ -14,8 +15,9 @@ from integralhist.archive.plan import fingerprint
 TO_START = 120  # seconds until a job must have read its first frame
 LEAST = 60      # seconds that each may take
 ENDLESS = 3600  # of a video that does not say how long it is
-LOOK = 5        # seconds between two looks
+LOOK = 5        # seconds between two looks at what a job says of its video
 LONGEST = 30    # seconds until the next try; the first comes after 1, the second after 2
+SWEEP = 1       # seconds between two looks at all that is in flight, and most that it starts jobs
 
 
 class Deadline:
@@ -26,34 +28,40 @@ class Deadline:
         self.seconds = None if self.factor else float(text)
         if (self.factor or self.seconds) <= 0:
             raise ValueError(text)
+        self.look_after = self.seconds or LEAST
 
-    def is_over(self, attempt, out):
-        now = time.monotonic()
-        taken = now - attempt.started
-        if self.seconds:
-            return taken > self.seconds
-        if taken <= LEAST or now < attempt.look_again:
+    def is_over(self, attempt, out, now):
+        """`attempt.look_again` is when the answer may be another one"""
+        if now < attempt.look_again:
             return False
-        attempt.look_again = now + LOOK
-        running = commit.marker(out, '_running', attempt.item['key'])
-        if running is None:
-            return taken > TO_START
-        return taken > max(LEAST, self.factor * (running['seconds'] or ENDLESS / self.factor))
+        if self.seconds:
+            attempt.most = self.seconds
+        elif attempt.most is None:
+            running = commit.marker(out, '_running', attempt.item['key'])
+            if running:
+                attempt.most = max(LEAST, self.factor * (
+                    running['seconds'] or ENDLESS / self.factor))
+        most = TO_START if attempt.most is None else attempt.most
+        attempt.look_again = now + LOOK if attempt.most is None else attempt.started + most
+        return now - attempt.started > most
 
 
 class Attempt:
     def __init__(self, item, seen):
         self.item, self.seen, self.reasons = item, seen, []
-        self.started = self.look_again = self.not_before = 0
+        self.started = self.look_again = 0
+        self.most = None  # seconds that it may take, once that is known
 
 
 class Driver:
-    def __init__(self, engine, out, retries, deadline, report):
+    def __init__(self, engine, out, retries, deadline, report, clock=time):
         """`report (item, state, reason, frames)` hears of each item: "there" already, "done",
-        "bad", or "given up", or that it is tried "again" """
+        "bad", or "given up", or that it is tried "again". `clock` has monotonic () and sleep ()"""
         self.engine, self.out, self.retries, self.deadline = engine, out, retries, deadline
-        self.report, self.stopped = report, False
-        self.flying, self.again = {}, collections.deque()
+        self.report, self.clock, self.stopped = report, clock, False
+        self.flying, self.keys = {}, set()  # keys of what is in flight or to be tried again
+        self.again, self.added = [], 0      # a heap by the time before which there is no try
+        self.swept = clock.monotonic()
 
     def stop(self):
         """Ends run () soon, from any thread or a signal's handler"""
@@ -64,60 +72,76 @@ class Driver:
         more = True
         try:
             while not self.stopped:
-                while len(self.flying) < self.engine.slots() and not self.stopped:
-                    attempt, more = self._next()
+                until = self.clock.monotonic() + SWEEP
+                while len(self.flying) < self.engine.slots() and self._has_time(until):
+                    attempt, more = self._next(until)
                     if attempt is None:
                         break
                     self._start(attempt)
                 if not (self.flying or self.again or more):
                     return
+                has_time = self._has_time(until)  # or else there may be more to start at once
                 if self.flying:
-                    for handle, outcome in self.engine.wait(self.flying, 0.5):
-                        self._settle(self.flying.pop(handle), outcome)
+                    self._settle_ended(0.5 if has_time else 0)
                     self._end_late()
-                else:
-                    time.sleep(0.1)
+                elif has_time:
+                    self.clock.sleep(0.1)
         finally:
             for handle in self.flying:
                 self.engine.stop(handle)
             self.flying.clear()
 
-    def _next(self):
-        """(attempt or None, whether more may come)"""
-        now = time.monotonic()
-        for _ in range(len(self.again)):
-            attempt = self.again.popleft()
-            if attempt.not_before <= now:
-                return attempt, True
-            self.again.append(attempt)
+    def _has_time(self, until):
+        return self.clock.monotonic() < until and not self.stopped
+
+    def _next(self, until):
+        """(attempt or None, whether more may come). Returns in time also where all is done"""
+        if self.again and self.again[0][0] <= self.clock.monotonic():
+            return heapq.heappop(self.again)[-1], True
         for item in self.items:
             item = {**item, 'out': self.out}
-            if any(attempt.item['key'] == item['key']
-                   for attempt in (*self.flying.values(), *self.again)):
+            if item['key'] in self.keys:
                 self.report(item, 'there', '', 0)  # given twice
                 continue
             try:
                 seen = fingerprint(item)
             except OSError as problem:
                 self._fail(Attempt(item, {}), 'given up', f'{problem.filename}: {problem.strerror}')
-                continue
-            state, reason = commit.state(self.out, item, seen)
-            if state == 'open':
-                return Attempt(item, seen), True
-            self.report(item, 'there' if state == 'done' else 'bad', reason, 0)
+            else:
+                state, reason = commit.state(self.out, item, seen)
+                if state == 'open':
+                    return Attempt(item, seen), True
+                self.report(item, 'there' if state == 'done' else 'bad', reason, 0)
+            if not self._has_time(until):
+                return None, True
         return None, False
 
     def _start(self, attempt):
         commit.remove_marker(self.out, '_running', attempt.item['key'])
-        attempt.started = time.monotonic()
+        attempt.started = self.clock.monotonic()
+        attempt.look_again = attempt.started + self.deadline.look_after
+        attempt.most = None
+        self.keys.add(attempt.item['key'])
         self.flying[self.engine.start(attempt.item)] = attempt
 
+    def _settle_ended(self, seconds):
+        """Returns whether any had ended"""
+        ended = self.engine.wait(self.flying, seconds)
+        for handle, outcome in ended:
+            self._settle(self.flying.pop(handle), outcome)
+        return bool(ended)
+
     def _end_late(self):
+        if self.clock.monotonic() - self.swept < SWEEP:
+            return
+        while self.flying and self._settle_ended(0):
+            pass  # what has ended is not late, however long it waited for a slow OUT
+        self.swept = now = self.clock.monotonic()
         for handle, attempt in list(self.flying.items()):
-            if self.deadline.is_over(attempt, self.out):
+            if self.deadline.is_over(attempt, self.out, now):
                 del self.flying[handle]
                 self.engine.stop(handle)
-                taken = time.monotonic() - attempt.started
+                taken = now - attempt.started
                 self._settle(attempt, Outcome('again', f'had not ended after {taken:.0f} s'))
 
     def _settle(self, attempt, outcome):
@@ -127,6 +151,7 @@ class Driver:
         # also where the engine lost sight of a job that ended well
         if found and (outcome.state == 'done' or found['fingerprint'] == attempt.seen):
             commit.remove_marker(self.out, '_failed', key)
+            self.keys.discard(key)
             self.report(attempt.item, 'done', '', found['frames'])
             return
         if outcome.state == 'bad':
@@ -137,8 +162,9 @@ class Driver:
             self._fail(attempt, 'given up', attempt.reasons[-1])
             return
         self.report(attempt.item, 'again', attempt.reasons[-1], 0)
-        attempt.not_before = time.monotonic() + min(2 ** (len(attempt.reasons) - 1), LONGEST)
-        self.again.append(attempt)
+        self.added += 1  # no two attempts are compared
+        pause = min(2 ** (len(attempt.reasons) - 1), LONGEST)
+        heapq.heappush(self.again, (self.clock.monotonic() + pause, self.added, attempt))
 
     def _fail(self, attempt, state, reason):
         item = {name: attempt.item[name] for name in ('key', 'name', 'settings', 'detections')}
@@ -149,4 +175,5 @@ class Driver:
                 'reason': reason, 'attempts': len(attempt.reasons) or 1})
         except OSError as problem:  # the next run tries again
             reason += f'; and that could not be noted: {problem.strerror}'
+        self.keys.discard(item['key'])
         self.report(attempt.item, state, reason, 0)
