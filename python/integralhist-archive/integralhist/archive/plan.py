@@ -151,7 +151,7 @@ class Plan:
             else:
                 path = os.path.abspath(unquote(urlsplit(text).path) if text.startswith('file://')
                                        else text)
-                if os.path.isdir(path):
+                if not where and os.path.isdir(path):  # of a long list nothing is looked up
                     raise PlanError(f'{text} is a folder: give "{text}/*.mp4"')
                 if glob.has_magic(path) and not os.path.exists(path):
                     found = None
