@@ -50,7 +50,10 @@ class Ray:
         return self.task.remote(item, self.python, None if self.gpus else '')  # Ray says which
 
     def wait(self, handles, seconds):
-        ready, _ = self.ray.wait(list(handles), num_returns=1, timeout=seconds)
+        handles = list(handles)
+        ready, _ = self.ray.wait(handles, num_returns=1, timeout=seconds)
+        if ready:  # take all that are: to look at thousands takes milliseconds
+            ready, _ = self.ray.wait(handles, num_returns=len(handles), timeout=0)
         return [(handle, self._outcome(handle)) for handle in ready]
 
     def _outcome(self, handle):
