@@ -196,7 +196,7 @@ class Faults:
     """Strikes at random times while a driver runs"""
 
     def __init__(self, cluster, disk, chance, kinds):
-        self.cluster, self.disk, self.random, self.kinds = cluster, out, chance, kinds
+        self.cluster, self.disk, self.random, self.kinds = cluster, disk, chance, kinds
         self.later = []  # (when, what to do)
         self.struck = []
 
