@@ -30,7 +30,7 @@ class Ray:
             os.environ.setdefault(name, value)
         import ray  # which looks at them once
         self.ray, self.python, self.gpus, self.most = ray, python, gpus_per_file, jobs
-        ray.init(address=address, include_dashboard=None if address else False,
+        ray.init(address=address or 'local', include_dashboard=None if address else False,
                  log_to_driver=False, logging_level='error')
         # the driver counts tries; a worker with a GPU is not started anew for each task
         self.task = ray.remote(num_cpus=1, num_gpus=self.gpus, max_retries=0,
