@@ -53,8 +53,7 @@ NOT_HERE = {
     r'(\S*/)?(meson|ninja)\b': 'it builds or installs, as tests/run.sh does',
     r'(examples/demo|(\S*/)?tests/\S+|\.ci/run|tools/\S+|eval "\$\(tools/\S+)\b':
         'it installs, builds or tests, as .ci/run does',
-    r'srun\b': 'it needs Slurm',
-    r'(ray|integralhist-archive|archive-venv/bin/\S+)\b': 'archive.py and archive_ray.py run it',
+    r'(\. archive-venv|pip|ray|integralhist-archive)\b': 'archive.py and archive_ray.py run it',
     r'(sudo|apt-get|dpkg-buildpackage|git|python3|ncu|nsys|clang-format|nvidia-smi|taskset)\b':
         'it changes the machine, or needs more than a build',
 }
@@ -65,6 +64,7 @@ NOT_RUN = {
     'csv': 'a file',
     'json': 'a message',
     'toml': 'archive.py runs it',
+    'bash': 'it needs Slurm',
     'yaml': 'it needs Kubernetes',
 }
 STAND_INS = ((r'v4l2src device=\S+( num-buffers=\d+)?', 'videotestsrc num-buffers=9 ! jpegenc'),
