@@ -141,7 +141,7 @@ window = [8, 8]
         self.assertEqual(found, {'jpegdec', 'avdec_mjpeg'})
         self.write('settings.toml', SETTINGS + '[source]\ndecoder = "vp8dec"\n')
         self.run_archive(video, status=1)
-        self.assertRegex(self.said(), '000.avi: vp8dec does not decode it; .* would')
+        self.assertRegex(self.said(), '000.avi: bad: vp8dec does not decode it; .* would')
 
 
 class Documentation(archive_truth.Archive):
@@ -209,9 +209,12 @@ class Again(archive_truth.Archive):
     def test_shards(self):
         """They have no video together, and all of them all videos"""
         self.run_archive(out='whole')
-        done = [int(self.run_archive(f'--shard={part}/3').split()[0]) for part in range(3)]
-        self.assertEqual(sum(done), 4)
-        self.assertEqual(self.files('out'), self.files('whole'))
+        parts = []
+        for part in range(3):
+            self.run_archive(f'--shard={part}/3', out=f'part{part}')
+            parts.append(self.files(f'part{part}'))
+        self.assertEqual(sum(map(len, parts)), len(self.files('whole')))
+        self.assertEqual({**parts[0], **parts[1], **parts[2]}, self.files('whole'))
 
     def test_verify_and_gc(self):
         self.run_archive()
@@ -221,7 +224,7 @@ class Again(archive_truth.Archive):
 
         # what a killed job leaves: readers do not see it, and gc removes it once it is old
         shutil.copy(self.path(f'out/{third}'),
-                    self.path('out/regions/0123456789abcdef0123.parquet'))
+                    self.path('out/regions/0123456789abcdef0123-01234567.parquet'))
         self.write('out/_aside/0123.regions.host.1.aa', 'torn')
         self.assertEqual(len(self.dataset().regions.files), 4)
         self.assertNotIn('0123456789abcdef0123', ' '.join(self.dataset().regions.files))
@@ -239,6 +242,9 @@ class Again(archive_truth.Archive):
         self.archive('verify', 'out', status=1)
         self.assertIn(f'{first}: has other bytes than were committed', self.said())
         self.assertIn(f'{second}: is not there', self.said())
+        self.archive('verify', 'out', '--forget', status=1)
+        self.assertRegex(self.run_archive(), '^2 done, 2 there before')
+        self.archive('verify', 'out')
 
 
 
@@ -267,7 +273,7 @@ class Bad(archive_truth.Archive):
         self.archive('status', 'out')
         for name, reason in reasons.items():
             self.assertRegex(self.said(), f'{self.folder}/{name}: {reason}')
-        self.assertRegex(self.said(), '2 done, 4 bad, 1 given up, 0 running; 24 frames')
+        self.assertRegex(self.said(), '2 done, 4 bad, 1 given up, 0 begun; 24 frames')
         self.assertRegex(self.run_archive(*inputs, status=1),
                          '^0 done, 2 there before, 4 bad, 1 given up, 0 left')
 
@@ -276,7 +282,7 @@ class Bad(archive_truth.Archive):
         shutil.copy(f'{self.videos}/001.avi', self.path('none.avi'))
         self.assertRegex(self.archive('retry', 'out', status=1), '^2 done, 0 there before, 3 bad')
         self.assertEqual(len(self.markers('_failed')), 3)
-        self.assertRegex(self.archive('status', 'out'), '^4 done, 3 bad, 0 given up, 0 running')
+        self.assertRegex(self.archive('status', 'out'), '^4 done, 3 bad, 0 given up, 0 begun')
 
     def test_aborting_decoder(self):
         """It is tried again, and given up"""
@@ -302,21 +308,24 @@ class Bad(archive_truth.Archive):
     def test_deadlines(self):
         """10x is ten times a video's duration, and at least a minute"""
         from integralhist.archive import commit, driver
-        os.mkdir(self.path('_running'))
-        for text, seconds, limit in (('10x', 90, 900), ('10x', 1, 60), ('10x', None, 3600),
-                                     ('2x', 90, 180), ('5', 90, 5)):
-            os.makedirs(self.path('_aside'), exist_ok=True)
-            commit.write_marker(self.folder, '_running', 'a', {'seconds': seconds})
-            for taken, over in ((limit - 2, False), (limit + 2, True)):
-                attempt = driver.Attempt({'key': 'a'}, {})
-                attempt.started = time.monotonic() - taken
-                self.assertEqual(driver.Deadline(text).is_over(
-                    attempt, self.folder, time.monotonic()), over, (text, seconds, taken))
+        commit.prepare(self.folder)
+        now = time.monotonic()
+        for text, said, limit in (
+                ('10x', {'seconds': 90}, 900), ('10x', {'seconds': 1}, 60),
+                ('10x', {'seconds': None}, 3600), ('2x', {'seconds': 90}, 180), ('10x', {}, 120),
+                ('5', {'seconds': 90}, 5), ('5', {}, 5)):
+            commit.note(self.folder, '_running', 'a', said)
+            attempt = driver.Attempt({'key': 'a'}, {})
+            attempt.started = now - 500  # for so long an engine had no place for it
+            deadline = driver.Deadline(text)
+            for later, over in ((0, False), (limit - 1, False), (limit + 6, True)):
+                self.assertEqual(deadline.is_over(attempt, self.folder, now + later), over,
+                                 (text, said, later))
         attempt = driver.Attempt({'key': 'unseen'}, {})
-        for taken, over in ((100, False), (130, True)):
-            attempt.started, attempt.look_again = time.monotonic() - taken, 0
-            self.assertEqual(driver.Deadline('10x').is_over(
-                attempt, self.folder, time.monotonic()), over)
+        attempt.started = now
+        for later, over in ((590, False), (610, True)):
+            deadline = driver.Deadline('10x')
+            self.assertEqual(deadline.is_over(attempt, self.folder, now + later), over)
 
     def test_interrupted(self):
         """Ctrl-C ends the jobs, too, and the next run does the rest"""
@@ -336,11 +345,17 @@ class Bad(archive_truth.Archive):
 
 
 def environ(pid):
-    try:
-        with open(f'/proc/{pid}/environ', encoding='utf-8', errors='replace') as file:
-            return file.read()
-    except OSError:
-        return ''
+    """Empty of a process that has ended, and for a moment of one that begins"""
+    for _ in range(50):
+        try:
+            with open(f'/proc/{pid}/environ', encoding='utf-8', errors='replace') as file:
+                found = file.read()
+        except OSError:
+            return ''
+        if found:
+            return found
+        time.sleep(0.02)
+    return ''
 
 
 class Gpus(archive_truth.Archive):
@@ -349,8 +364,13 @@ class Gpus(archive_truth.Archive):
     def test_shared_out(self):
         """The GPU with the fewest jobs has the next, and none is seen without --gpus-per-file"""
         from integralhist.archive.engines.local import Local
-        os.makedirs(self.path('none'))
-        item = {'video': self.path('none'), 'settings': {}}
+        from integralhist.archive import commit
+        os.mkfifo(self.path('never'))
+        holder = os.open(self.path('never'), os.O_RDWR)
+        self.addCleanup(os.close, holder)
+        commit.prepare(self.path('out'))
+        item = {'key': 'k', 'video': self.path('never'), 'name': 'never', 'detections': None,
+                'settings': {'regions': {'grid': [1, 1]}}, 'out': self.path('out')}
         previous = os.environ.get('CUDA_VISIBLE_DEVICES')
         try:
             os.environ['CUDA_VISIBLE_DEVICES'] = '3,5'
@@ -395,7 +415,7 @@ class Refused(archive_truth.Archive):
                 (regions + '[source]\nmemory = "gpu"', '[source] memory: gpu is neither "system" '),
                 ('[[likelihood]]\nname = "a"\nwindow = [1, 1]', '1 histogram: give a number for '),
                 ('[[likelihood]]\nname = "a"\nhistogram = [1]', '1 window: give [width, height]'),
-                ('[[likelihood]]\nhistogram = [1]\nwindow = [1, 1]', 'each has a name of its own'),
+                ('[[likelihood]]\nhistogram = [1]\nwindow = [1, 1]', 'name: give each one of '),
                 (regions + '[histogram]\nbin = 3', 'no property "bin" in element'),
                 (regions + '[histogram]\nfeature = "smell"', 'smell')):
             with self.subTest(text):

@@ -12,6 +12,7 @@ time of day when they were taken, or came.
 import argparse
 import collections
 import os
+import pathlib
 import signal
 import stat
 import sys
@@ -109,7 +110,7 @@ def source_of(options):
     video = options.video
     if not video:
         raise StreamError('give VIDEO or --launch; --help has more')
-    if video.startswith('/dev/'):
+    if video.startswith('/dev/') and not os.path.isfile(video):
         if not os.path.exists(video):
             raise StreamError(f'no camera at {video}')
         return f'v4l2src device={video} ! decodebin', video, {'video': video}
@@ -122,7 +123,7 @@ def source_of(options):
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode):  # a FIFO, which GStreamer would open twice
         return f'fdsrc fd={os.open(path, os.O_RDONLY)} ! decodebin', video, {'video': path}
-    return (f'uridecodebin uri="{Gst.filename_to_uri(path)}"', video,
+    return (f'uridecodebin uri="{pathlib.Path(path).as_uri()}"', video,
             {'video': path, 'bytes': status.st_size, 'modified': status.st_mtime_ns})
 
 
@@ -207,15 +208,23 @@ class Stream:
             if sample:
                 if self.live is None:
                     self.find_out(sample)
+                elif self.size_of(sample) != self.size:
+                    raise StreamError('{}: frames are {}x{}, and then {}x{}'.format(
+                        self.name, *self.size, *self.size_of(sample)), bad=True)
                 if count % 100 == 0:  # elements post some messages for each frame
                     self.look_at_bus()
                 yield self.frame(sample, self.first * self.live + count)
                 count += 1
                 continue
+            ended = self.sink.is_eos()  # an error may have come before that
             self.look_at_bus()
-            ended = self.sink.is_eos()
         if ended and not count:
             raise StreamError(f'{self.name}: no frame came', bad=True)
+
+    @staticmethod
+    def size_of(sample):
+        caps = sample.get_caps()[0]  # with 1.26 get_structure() is for `with` alone
+        return caps.get_value('width'), caps.get_value('height')
 
     def look_at_bus(self):
         """Raises the pipeline's error, and keeps the first of its warnings"""
@@ -234,8 +243,7 @@ class Stream:
         self.timed = pad.peer_query(query) and query.parse_latency()[0]
         clock = self.pipeline.get_clock()
         self.day = time.time_ns() - clock.get_time() if clock else 0
-        caps = sample.get_caps()[0]  # with 1.26 get_structure() is for `with` alone
-        width, height = map(caps.get_value, ('width', 'height'))
+        width, height = self.size = self.size_of(sample)
         self.rectangles = [self.clip(box, width, height) for box in self.rectangles]
         if self.grid:
             columns, rows = self.grid
@@ -276,7 +284,7 @@ class Stream:
         return self.day + self.pipeline.get_base_time() + running
 
     def ask(self, buffer):
-        meta = GstIntegralHist.buffer_get_integral_histogram_meta_of_feature(buffer, self.feature)
+        meta = self.meta(buffer)
         if meta is None:  # a late frame of a live source
             self.late += 1
             return []
@@ -288,17 +296,31 @@ class Stream:
         return [(box, counts[i * self.bins:(i + 1) * self.bins])
                 for i, box in enumerate(self.rectangles)]
 
+    def meta(self, buffer):
+        """Of the frame's histograms the one that is asked; or None"""
+        return GstIntegralHist.buffer_get_integral_histogram_meta_of_feature(buffer, self.feature)
+
     def count_bins(self):
         """How many bins a histogram has, also where no frame had one; None without regions"""
         if self.counting and self.bins is None:
-            pipeline = Gst.parse_launch(
-                f'videotestsrc num-buffers=1 ! {self.counting} ! appsink name=sink sync=false')
-            pipeline.set_state(Gst.State.PLAYING)
-            sample = pipeline.get_by_name('sink').pull_sample()
-            self.bins = GstIntegralHist.buffer_get_integral_histogram_meta_of_feature(
-                sample.get_buffer(), self.feature).histogram.get_bins()
-            pipeline.set_state(Gst.State.NULL)
+            self.bins = self.histogram_of_a_picture().get_bins()
         return self.bins
+
+    def histogram_of_a_picture(self, width=320, height=240):
+        """With the settings of this stream"""
+        pipeline = Gst.parse_launch(
+            f'videotestsrc num-buffers=1 ! video/x-raw,width={width},height={height} ! '
+            f'{self.counting} ! appsink name=sink sync=false')
+        pipeline.set_state(Gst.State.PLAYING)
+        sample = pipeline.get_by_name('sink').pull_sample()
+        if sample is None:
+            message = pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
+            pipeline.set_state(Gst.State.NULL)
+            raise StreamError(message.parse_error()[0].message, bad=True)
+        buffer = sample.get_buffer()
+        histogram = GstIntegralHist.buffer_get_integral_histogram_meta(buffer).histogram
+        pipeline.set_state(Gst.State.NULL)
+        return histogram
 
 
 class Progress:

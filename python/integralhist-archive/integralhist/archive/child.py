@@ -13,6 +13,11 @@ import typing
 import integralhist
 
 BAD = 3  # exit status of a job whose video is bad
+# as -m integralhist.archive.job, of a Python that may not know where that is
+RUN = ('import sys; sys.path.append (sys.argv.pop (1)); '
+       'from integralhist.archive.job import main; main ()')
+REGISTRY = os.path.join(os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache'),
+                        'gstreamer-1.0', 'registry.integralhist.bin')
 
 
 class Outcome(typing.NamedTuple):
@@ -31,18 +36,19 @@ class Child:
     def __init__(self, value, python, gpu, *arguments):
         self.gpu = gpu
         # files without a name: no pipe can fill up, and nothing is left behind
-        files = [os.fdopen(os.memfd_create(name), 'w+') for name in ('input', 'output', 'errors')]
+        files = [os.fdopen(os.memfd_create(name), 'w+', errors='replace')
+                 for name in ('input', 'output', 'errors')]
         given, self.output, self.errors = files
         json.dump(value, given)
         given.seek(0)
         environment = {**os.environ, 'INTEGRALHIST_PARENT': str(os.getpid())}
         package = os.path.dirname(os.path.dirname(os.path.abspath(integralhist.__file__)))
-        environment['PYTHONPATH'] = os.pathsep.join(
-            filter(None, [package, os.environ.get('PYTHONPATH')]))
         if gpu is not None:
             environment['CUDA_VISIBLE_DEVICES'] = gpu
+        if gpu == '':  # there GStreamer has no decoders of a GPU, and remembers that
+            environment['GST_REGISTRY'] = os.environ.get('GST_REGISTRY', REGISTRY) + '.without-gpu'
         self.process = subprocess.Popen(
-            [python, '-m', 'integralhist.archive.job', *arguments, '-'], env=environment,
+            [python, '-c', RUN, package, *arguments, '-'], env=environment,
             stdin=given, stdout=self.output, stderr=self.errors)
         given.close()
 
@@ -66,8 +72,10 @@ class Child:
         self.errors.close()
         if status == 0:
             return Outcome('done', frames=said.get('frames', 0))
-        ended = f'ended by {signal.Signals(-status).name}' if status < 0 else \
-            f'ended with exit status {status}'
+        ended = f'ended with exit status {status}'
+        if status < 0:
+            names = {number.value: number.name for number in signal.Signals}
+            ended = f'ended by {names.get(-status, f"signal {-status}")}'
         reason = said.get('reason') or '; '.join([ended, *errors[-1:]])
         return Outcome('bad' if status == BAD else 'again', reason)
 

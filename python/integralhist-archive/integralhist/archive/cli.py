@@ -8,6 +8,7 @@ It may be killed at any time. The same command goes on, and does what is not don
 has SETTINGS.toml, the tables, and how to run it on many machines.
 """
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -31,9 +32,13 @@ class Report:
     """A progress bar, and what is told at the end"""
 
     def __init__(self, total, out):
-        from tqdm import tqdm
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            raise Failure('there is no tqdm: pip install tqdm') from None
         self.out, self.counts, self.failed, self.frames = out, dict.fromkeys(
             ('there', 'done', 'bad', 'given up', 'again'), 0), [], 0
+        self.warned = 0  # of those that are done
         self.started = time.monotonic()
         self.bar = tqdm(total=total, unit='file', dynamic_ncols=True, smoothing=0.1,
                         mininterval=0.5 if sys.stderr.isatty() else 10)
@@ -44,7 +49,8 @@ class Report:
         if state == 'again':
             self.bar.write(f'{item["name"]}: {reason}; trying again', file=sys.stderr)
             return
-        if state in ('bad', 'given up'):
+        if reason:
+            self.warned += state == 'done'
             if len(self.failed) < SHOWN:
                 self.failed.append(f'{item["name"]}: {state}: {reason}')
         if state == 'there':  # is not work whose speed says how long the rest takes
@@ -61,13 +67,16 @@ class Report:
         failures = counts['bad'] + counts['given up']
         for text in self.failed:
             print(text)
-        if failures > len(self.failed):
-            print(f'and {failures - len(self.failed)} more: integralhist-archive status '
+        more = failures + self.warned - len(self.failed)
+        if more:
+            print(f'and {more} more: integralhist-archive status '
                   f'{self.out}')
-        print(f'{counts["done"]} done, {counts["there"]} there before, {counts["bad"]} bad, '
+        warned = f' ({self.warned} with warnings)' if self.warned else ''
+        print(f'{counts["done"]} done{warned}, {counts["there"]} there before, '
+              f'{counts["bad"]} bad, '
               f'{counts["given up"]} given up, {left} left; {self.frames} frames in '
               f'{seconds:.1f} s' + (', stopped' if stopped else ''))
-        return 130 if stopped else 1 if failures else 0
+        return 130 if stopped else 1 if failures or left else 0
 
 
 def make_engine(options):
@@ -84,10 +93,15 @@ def make_engine(options):
         raise Failure(f'Ray: {str(problem).strip().splitlines()[0]}') from None
 
 
-def drive(options, items, total):
+def drive(options, items, total, bad_too=False):
     engine = make_engine(options)
+    if engine.slots() == 0:
+        engine.close()
+        raise Failure('the cluster has no ' + ('GPU' if options.gpus_per_file else 'core')
+                      + ' for a job')
     report = Report(total, options.out)
-    driver = Driver(engine, options.out, options.retries, options.deadline, report)
+    driver = Driver(engine, options.out, options.retries, options.deadline, report,
+                    bad_too=bad_too)
 
     def stop(number, _):
         signal.signal(number, signal.SIG_DFL)  # a second one kills
@@ -105,7 +119,7 @@ def drive(options, items, total):
 def run(options):
     settings = read_settings(options.settings)
     plan = Plan(settings, options.inputs, options.shard)
-    child = Child(settings, options.python, '', '--check')
+    child = Child(settings, options.python, None if options.gpus_per_file else '', '--check')
     child.process.wait()
     said = child.said()
     if 'versions' not in said:
@@ -121,9 +135,7 @@ def run(options):
 def retry(options):
     need(options.out)
     failed = [marker['item'] for marker in commit.markers(options.out, '_failed')]
-    for item in failed:
-        commit.remove_marker(options.out, '_failed', item['key'])
-    return drive(options, failed, len(failed))
+    return drive(options, failed, len(failed), bad_too=True)
 
 
 def need(out):
@@ -136,13 +148,17 @@ def status(options):
     count = frames = 0
     for marker in commit.markers(options.out, '_done'):
         count, frames = count + 1, frames + marker['frames']
+        if marker['warnings']:
+            print(f'{marker["video"]}: done: {"; ".join(marker["warnings"])}')
     failed = {True: 0, False: 0}
     for marker in commit.markers(options.out, '_failed'):
+        if commit.is_done(options.out, marker):
+            continue  # after all
         failed[marker['bad']] += 1
         print(f'{marker["item"]["name"]}: {"bad" if marker["bad"] else "given up"}: '
               f'{marker["reason"]}')
     running = len(os.listdir(os.path.join(options.out, '_running')))
-    print(f'{count} done, {failed[True]} bad, {failed[False]} given up, {running} running; '
+    print(f'{count} done, {failed[True]} bad, {failed[False]} given up, {running} begun; '
           f'{frames} frames')
     return 0
 
@@ -150,7 +166,7 @@ def status(options):
 def verify(options):
     need(options.out)
     wrong = 0
-    for text in commit.verify(options.out):
+    for text in commit.verify(options.out, options.forget):
         wrong += 1
         print(text)
     count = len(list(commit.markers(options.out, '_done')))
@@ -162,8 +178,10 @@ def gc(options):
     need(options.out)
     count = size = 0
     for path in commit.orphans(options.out, options.older * 3600):
-        count, size = count + 1, size + os.path.getsize(path)
-        os.unlink(path)
+        with contextlib.suppress(FileNotFoundError):
+            size += os.path.getsize(path)
+            os.unlink(path)
+            count += 1
     print(f'{count} files, {size} bytes removed')
     return 0
 
@@ -236,6 +254,8 @@ def main():
     for added in commands.choices.values():
         if added is not begin:
             added.add_argument('out', metavar='OUT')
+    commands.choices['verify'].add_argument('--forget', action='store_true',
+                                            help='let the next run do again what is wrong')
     commands.choices['gc'].add_argument('--older', type=at_least(0, float), default=24,
                                         metavar='HOURS', help='leave what is newer (24)')
     options = parser.parse_args()
@@ -244,6 +264,8 @@ def main():
         parser.error(f'--python {options.python}: there is no such program')
     try:
         sys.exit(options.run(options))
+    except KeyboardInterrupt:
+        sys.exit(130)
     except (Failure, PlanError) as problem:
         sys.exit(f'integralhist-archive: {problem}')
     except OSError as problem:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What makes results exactly once: names that follow from the item, a rename, and a marker last
 
-    OUT/regions/KEY.parquet   and tracks/, likelihood/: tables
+    OUT/regions/KEY-HASH.parquet   and tracks/, likelihood/: tables, with 8 digits of their sha256
     OUT/_done/KEY.json        the marker: names the tables of an item, with their sha256
     OUT/_failed/KEY.json      why there are none
     OUT/_running/KEY.json     how long the video is that a job reads
@@ -9,7 +9,8 @@
     OUT/_settings.json        the settings of the last run
 
 Each job writes aside, to the disk (fsync), and renames. Two jobs of an item write the same bytes
-under the same names, so the order of their renames does not matter. Who reads follows markers.
+under the same names; one of an older version of the video has other names. So no table ever
+changes, and the marker's rename commits all of them at once. Who reads follows markers.
 """
 import contextlib
 import hashlib
@@ -63,6 +64,14 @@ def write_marker(out, kind, key, value):
         remove(new)
 
 
+def note(out, kind, key, value):
+    """A marker that may be lost with the power"""
+    new = aside(out, f'{key}.json')
+    with open(new, 'w', encoding='utf-8') as file:
+        json.dump(value, file)
+    os.replace(new, os.path.join(out, kind, f'{key}.json'))
+
+
 def remove(path):
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
@@ -101,14 +110,10 @@ class Commit:
         for table, file in self.files.items():
             file.flush()
             os.fsync(file.fileno())
-            found[f'{table}/{self.key}.parquet'] = {
-                'sha256': sha256(file.name), 'bytes': os.fstat(file.fileno()).st_size}
-        before = marker(self.out, '_done', self.key)
-        if before and before['files'] != found:  # of an older video: nobody may read half of each
-            remove_marker(self.out, '_done', self.key)
-            sync_folder(os.path.join(self.out, '_done'))
-        for table, file in self.files.items():
-            os.replace(file.name, os.path.join(self.out, table, f'{self.key}.parquet'))
+            digest = sha256(file.name)
+            name = f'{table}/{self.key}-{digest[:8]}.parquet'
+            found[name] = {'sha256': digest, 'bytes': os.fstat(file.fileno()).st_size}
+            os.replace(file.name, os.path.join(self.out, name))
             sync_folder(os.path.join(self.out, table))
         write_marker(self.out, '_done', self.key, {'key': self.key, **value, 'files': found})
 
@@ -117,8 +122,14 @@ class Commit:
 
     def __exit__(self, *_):
         for file in self.files.values():
-            file.close()
+            with contextlib.suppress(OSError):  # of a full disk
+                file.close()
             remove(file.name)
+
+    def touch(self):
+        """Shows gc that somebody works on them"""
+        for file in self.files.values():
+            os.utime(file.name)
 
 
 def state(out, item, seen):
@@ -132,15 +143,27 @@ def state(out, item, seen):
     return 'open', ''
 
 
-def verify(out):
-    """Lines of what is wrong with the files that markers name; none if all are as committed"""
+def is_done(out, failed):
+    """Whether the item of a "_failed" marker was done all the same, of the same version"""
+    found = marker(out, '_done', failed['item']['key'])
+    return bool(found) and found['fingerprint'] == failed['fingerprint']
+
+
+def verify(out, forget=False):
+    """Lines of what is wrong with the files that markers name; none if all are as committed
+
+    `forget` removes these markers, so that the next run does it again.
+    """
     for found in markers(out, '_done'):
         for name, wanted in found['files'].items():
             path = os.path.join(out, name)
-            if not os.path.exists(path):
-                yield f'{name}: is not there ({found["video"]})'
-            elif sha256(path) != wanted['sha256']:
-                yield f'{name}: has other bytes than were committed ({found["video"]})'
+            if os.path.exists(path) and sha256(path) == wanted['sha256']:
+                continue
+            if forget:
+                remove_marker(out, '_done', found['key'])
+            yield f'{name}: ' + (
+                'has other bytes than were committed' if os.path.exists(path) else
+                'is not there') + f' ({found["video"]})'
 
 
 def orphans(out, older):
@@ -150,7 +173,7 @@ def orphans(out, older):
     for folder in (*TABLES, '_running', '_aside'):
         for name in os.listdir(os.path.join(out, folder)):
             path = os.path.join(out, folder, name)
-            key = name.split('.')[0]
+            key = name.split('.')[0].split('-')[0]
             found = folder in TABLES and marker(out, '_done', key)
             if found and f'{folder}/{name}' in found['files']:
                 continue

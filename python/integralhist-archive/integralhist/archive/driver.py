@@ -5,6 +5,7 @@ Markers in OUT are the truth, not what an engine says. The driver keeps what is 
 nothing else, and may be killed at any time. What it does for one item does not depend on how many
 are in flight: tests/benchmarks/archive_simulation.py has ten thousand of them.
 """
+import contextlib
 import heapq
 import time
 
@@ -12,7 +13,8 @@ from integralhist.archive import commit
 from integralhist.archive.child import Outcome
 from integralhist.archive.plan import fingerprint
 
-TO_START = 120  # seconds until a job must have read its first frame
+TO_BEGIN = 600  # seconds until a job must run: an engine may have nowhere to run it
+TO_START = 120  # seconds from there until it must have read its first frame
 LEAST = 60      # seconds that each may take
 ENDLESS = 3600  # of a video that does not say how long it is
 LOOK = 5        # seconds between two looks at what a job says of its video
@@ -28,40 +30,47 @@ class Deadline:
         self.seconds = None if self.factor else float(text)
         if (self.factor or self.seconds) <= 0:
             raise ValueError(text)
-        self.look_after = self.seconds or LEAST
 
     def is_over(self, attempt, out, now):
         """`attempt.look_again` is when the answer may be another one"""
         if now < attempt.look_again:
             return False
-        if self.seconds:
-            attempt.most = self.seconds
-        elif attempt.most is None:
-            running = commit.marker(out, '_running', attempt.item['key'])
-            if running:
+        running = commit.marker(out, '_running', attempt.item['key']) \
+            if attempt.most is None else None
+        if running is not None:
+            if attempt.begun is None:
+                attempt.begun = now
+            if self.seconds:
+                attempt.most = self.seconds
+            elif 'seconds' in running:
                 attempt.most = max(LEAST, self.factor * (
                     running['seconds'] or ENDLESS / self.factor))
+        if attempt.begun is None:
+            attempt.look_again = now + LOOK
+            return now - attempt.started > TO_BEGIN
         most = TO_START if attempt.most is None else attempt.most
-        attempt.look_again = now + LOOK if attempt.most is None else attempt.started + most
-        return now - attempt.started > most
+        attempt.look_again = now + LOOK if attempt.most is None else attempt.begun + most
+        return now - attempt.begun > most
 
 
 class Attempt:
     def __init__(self, item, seen):
         self.item, self.seen, self.reasons = item, seen, []
         self.started = self.look_again = 0
-        self.most = None  # seconds that it may take, once that is known
+        self.begun = None  # when it was seen to run
+        self.most = None   # seconds that it may take, once that is known
 
 
 class Driver:
-    def __init__(self, engine, out, retries, deadline, report, clock=time):
+    def __init__(self, engine, out, retries, deadline, report, clock=time, bad_too=False):
         """`report (item, state, reason, frames)` hears of each item: "there" already, "done",
-        "bad", or "given up", or that it is tried "again". `clock` has monotonic () and sleep ()"""
+        "bad", or "given up", or that it is tried "again". `clock` has monotonic () and sleep ();
+        `bad_too` tries those that are known to be bad"""
         self.engine, self.out, self.retries, self.deadline = engine, out, retries, deadline
         self.report, self.clock, self.stopped = report, clock, False
         self.flying, self.keys = {}, set()  # keys of what is in flight or to be tried again
         self.again, self.added = [], 0      # a heap by the time before which there is no try
-        self.swept = clock.monotonic()
+        self.swept, self.bad_too = clock.monotonic(), bad_too
 
     def stop(self):
         """Ends run () soon, from any thread or a signal's handler"""
@@ -103,13 +112,15 @@ class Driver:
             if item['key'] in self.keys:
                 self.report(item, 'there', '', 0)  # given twice
                 continue
+            seen = {}
             try:
                 seen = fingerprint(item)
-            except OSError as problem:
-                self._fail(Attempt(item, {}), 'given up', f'{problem.filename}: {problem.strerror}')
-            else:
                 state, reason = commit.state(self.out, item, seen)
-                if state == 'open':
+            except OSError as problem:
+                self._fail(Attempt(item, seen), 'given up',
+                           f'{problem.filename}: {problem.strerror}')
+            else:
+                if state == 'open' or state == 'bad' and self.bad_too:
                     return Attempt(item, seen), True
                 self.report(item, 'there' if state == 'done' else 'bad', reason, 0)
             if not self._has_time(until):
@@ -117,10 +128,11 @@ class Driver:
         return None, False
 
     def _start(self, attempt):
-        commit.remove_marker(self.out, '_running', attempt.item['key'])
+        with contextlib.suppress(OSError):
+            commit.remove_marker(self.out, '_running', attempt.item['key'])
         attempt.started = self.clock.monotonic()
-        attempt.look_again = attempt.started + self.deadline.look_after
-        attempt.most = None
+        attempt.look_again = attempt.started + SWEEP
+        attempt.begun = attempt.most = None
         self.keys.add(attempt.item['key'])
         self.flying[self.engine.start(attempt.item)] = attempt
 
@@ -146,14 +158,19 @@ class Driver:
 
     def _settle(self, attempt, outcome):
         key = attempt.item['key']
-        commit.remove_marker(self.out, '_running', key)
-        found = commit.marker(self.out, '_done', key)
-        # also where the engine lost sight of a job that ended well
-        if found and (outcome.state == 'done' or found['fingerprint'] == attempt.seen):
-            commit.remove_marker(self.out, '_failed', key)
-            self.keys.discard(key)
-            self.report(attempt.item, 'done', '', found['frames'])
-            return
+        try:
+            commit.remove_marker(self.out, '_running', key)
+            found = commit.marker(self.out, '_done', key)
+            # also where the engine lost sight of a job that ended well
+            if found and (outcome.state == 'done' or found['fingerprint'] == attempt.seen):
+                commit.remove_marker(self.out, '_failed', key)
+                self.keys.discard(key)
+                self.report(attempt.item, 'done', '; '.join(found['warnings']), found['frames'])
+                return
+            if found and outcome.state == 'bad':  # it was another video
+                commit.remove_marker(self.out, '_done', key)
+        except OSError as problem:
+            outcome = Outcome('again', f'{self.out}: {problem.strerror}')
         if outcome.state == 'bad':
             self._fail(attempt, 'bad', outcome.reason)
             return

@@ -35,7 +35,7 @@ Gst.init(None)
 def read_detections(path):
     """{frame: [(x, y, width, height)]} of lines "frame,x,y,width,height" """
     found = {}
-    with open(path, encoding='utf-8') as file:
+    with open(path, encoding='utf-8', errors='replace') as file:
         for number, line in enumerate(file, 1):
             if line.strip():
                 try:
@@ -45,7 +45,7 @@ def read_detections(path):
                     raise frames.StreamError(
                         f'{path}:{number}: write frame,x,y,width,height in whole numbers',
                         bad=True) from None
-                if x < 0 or y < 0 or width < 1 or height < 1:
+                if min(x, y) < 0 or min(width, height) < 1 or max(box) >= 2 ** 31:
                     raise frames.StreamError(f'{path}:{number}: a box lies inside of the frame, '
                                              'and has pixels', bad=True)
                 found.setdefault(frame, []).append((x, y, width, height))
@@ -67,9 +67,9 @@ class Detections(GstBase.BaseTransform):
         self.number = 0
 
     def do_transform_ip(self, buffer):
-        for box in self.boxes.get(self.number, ()):
+        number, self.number = self.number, self.number + 1
+        for box in self.boxes.get(number, ()):
             GstVideo.buffer_add_video_region_of_interest_meta(buffer, 'detection', *box)
-        self.number += 1
         return Gst.FlowReturn.OK
 
 
@@ -84,7 +84,7 @@ class Video(frames.Stream):
         self.models = settings.get('likelihood', [])
         self.with_maps = any(model.get('maps') for model in self.models)
         self.decoder = source.get('decoder')
-        self.decoders, self.size = [], None
+        self.decoders, self.number, self.end = [], 0, 0
         before = '' if source.get('memory') == 'cuda' else 'videoconvert'
         if tracks.get('detections'):
             Detections.boxes = boxes
@@ -111,8 +111,6 @@ class Video(frames.Stream):
         super().find_out(sample)
         if self.live:
             raise frames.StreamError(f'{self.name} is live: it has no end', bad=True)
-        caps = sample.get_caps()[0]
-        self.size = caps.get_value('width'), caps.get_value('height')
         found = []
         self.pipeline.iterate_recurse().foreach(found.append)
         for element in found:
@@ -131,20 +129,31 @@ class Video(frames.Stream):
         return duration / Gst.SECOND if duration > 0 else None
 
     def frame(self, sample, number):
-        return super().frame(sample, number), self.look_for_models(sample.get_buffer())
+        buffer, self.number = sample.get_buffer(), number
+        if buffer.pts != Gst.CLOCK_TIME_NONE:
+            duration = 0 if buffer.duration == Gst.CLOCK_TIME_NONE else buffer.duration
+            self.end = sample.get_segment().to_stream_time(Gst.Format.TIME, buffer.pts) + duration
+        meta = self.meta(buffer) if self.models else None
+        return (super().frame(sample, number),
+                self.look_for_models(meta.histogram) if meta else [])
 
-    def look_for_models(self, buffer):
+    def meta(self, buffer):
+        # Of others the tracker may have one of the same feature. That comes behind this one.
+        return super().meta(buffer) if self.number % self.interval == 0 else None
+
+    def what_is_missing(self, seconds):
+        """A warning where frames end well before the video says that it ends"""
+        end = self.end / Gst.SECOND
+        if seconds and end < seconds - max(1, seconds / 50):
+            self.warnings.append(f'frames end after {end:.1f} of {seconds:.1f} s')
+
+    def look_for_models(self, histogram):
         """(name, x, y, width, height, value, columns, rows, map or None) of each model"""
-        if not self.models:
-            return []
-        meta = GstIntegralHist.buffer_get_integral_histogram_meta_of_feature(buffer, self.feature)
-        if meta is None:
-            return []
         found = []
         for model in self.models:
             width, height = model['window']
             try:
-                values, best = meta.histogram.likelihood_maps(
+                values, best = histogram.likelihood_maps(
                     model['histogram'], model.get('measure', 'bhattacharyya'),
                     window=(width, height), step=model.get('step', 1))
             except (GLib.Error, ValueError, TypeError) as problem:
@@ -161,7 +170,8 @@ class Video(frames.Stream):
 
 def properties(values):
     """As gst-launch-1.0 takes them"""
-    return ' '.join(f'{name}={json.dumps(value)}' for name, value in sorted(values.items()))
+    return ' '.join(f'{name}={json.dumps(value, ensure_ascii=False)}'
+                    for name, value in sorted(values.items()))
 
 
 class Table:
@@ -202,6 +212,7 @@ def run(item):
     """Commits the tables of an item. Returns the number of frames"""
     out, key, settings = item['out'], item['key'], item['settings']
     seen = fingerprint(item)
+    commit.note(out, '_running', key, {})
     boxes = read_detections(item['detections']) if item['detections'] else {}
     video = Video(item, boxes)
     metadata = {'integralhist': json.dumps({'video': item['name'], 'settings': settings},
@@ -214,11 +225,15 @@ def run(item):
                                                            and video.with_maps),
                              MAPS if name == 'likelihood' and video.with_maps else BATCH)
                  for name in wanted if wanted[name]}
-        count = 0
+        count, seconds, touched = 0, None, time.monotonic()
         with video:
             for frame, likelihood in video:
                 if count == 0:
-                    commit.write_marker(out, '_running', key, {'seconds': video.seconds()})
+                    seconds = video.seconds()
+                    commit.note(out, '_running', key, {'seconds': seconds})
+                if time.monotonic() - touched > 60:
+                    touched = time.monotonic()
+                    writing.touch()
                 rows = tables.rows_of(item['name'], frame)
                 rows['likelihood'] = [(item['name'], frame.number, frame.pts, None, *row)
                                       for row in likelihood]
@@ -228,6 +243,7 @@ def run(item):
         if video.late != (video.wants_regions and count - -(-count // video.interval)):
             raise frames.StreamError(f'{item["name"]}: {video.late} of {count} frames had no '
                                      f'histogram, with an interval of {video.interval}')
+        video.what_is_missing(seconds)
         for table in files.values():
             table.close(video.count_bins())
         if fingerprint(item) != seen:
@@ -241,8 +257,12 @@ def run(item):
 
 
 def check(settings):
-    """Raises a StreamError where an element does not take its properties. Returns the versions"""
-    Video({'settings': settings, 'video': 'http://127.0.0.1/', 'detections': None}, {})
+    """Raises a StreamError where an element does not take its properties, or a model does not fit.
+    Returns the versions"""
+    video = Video({'settings': settings, 'video': 'http://127.0.0.1/', 'detections': None}, {})
+    if video.counting:
+        windows = [(320, 240), *(model['window'] for model in video.models)]
+        video.look_for_models(video.histogram_of_a_picture(*map(max, zip(*windows))))
     return versions()
 
 

@@ -16,6 +16,8 @@ from integralhist import without_login
 # What SETTINGS.toml has; [histogram] and [tracks] have all other properties of their elements
 SECTIONS = {'source': {'decoder', 'memory'}, 'histogram': None, 'tracks': None,
             'regions': {'boxes', 'grid'}}
+# what would not reach the tables, or not all of it
+REFUSED = {'regions', 'name', 'qos', 'first-bin', 'n-bins', 'lut-location'}
 LIKELIHOOD = {'name', 'histogram', 'window', 'step', 'measure', 'maps'}
 
 
@@ -41,7 +43,8 @@ def check(settings):
 
     for name, section in settings.items():
         if name == 'likelihood':
-            need(isinstance(section, list), 'likelihood: write [[likelihood]], once for each model')
+            need(isinstance(section, list) and all(isinstance(model, dict) for model in section),
+                 'likelihood: write [[likelihood]], once for each model')
             continue
         need(name in SECTIONS, f'[{name}]: there are {", ".join(SECTIONS)} and likelihood')
         need(isinstance(section, dict), f'{name}: write [{name}]')
@@ -53,6 +56,15 @@ def check(settings):
                  or isinstance(value, (bool, int, float, str)),
                  f'[{name}] {key}: a property is a number, a text, true or false')
     source, regions = settings.get('source', {}), settings.get('regions', {})
+    histogram = settings.get('histogram', {})
+    for key in REFUSED & histogram.keys():
+        raise PlanError(f'[histogram] {key}: that is not for archives')
+    need(histogram.get('feature') != 'labels', '[histogram] feature: no video has labels')
+    for key in {'interval', 'bins'} & histogram.keys():
+        need(type(histogram[key]) is int and histogram[key] > 0,
+             f'[histogram] {key}: give a whole number, 1 or more')
+    need(not histogram or regions or settings.get('likelihood'),
+         '[histogram] is for [regions] and [[likelihood]], and there is neither')
     need(source.get('memory', 'system') in ('system', 'cuda'),
          f'[source] memory: {source.get("memory")} is neither "system" nor "cuda"')
     need(isinstance(source.get('decoder', ''), str), '[source] decoder: give an element\'s name')
@@ -82,7 +94,7 @@ def check(settings):
              f'{where} step: give pixels, 1 or more')
         names.append(model.get('name'))
     need(all(isinstance(name, str) for name in names) and len(set(names)) == len(names),
-         '[[likelihood]]: each has a name of its own')
+         '[[likelihood]] name: give each one of its own')
     need(regions.get('boxes') or regions.get('grid') or 'tracks' in settings or names,
          'nothing is asked: give [regions], [tracks] or [[likelihood]]')
 
@@ -94,7 +106,7 @@ def read_settings(path):
             settings = tomllib.load(file)
     except OSError as problem:
         raise PlanError(f'{path}: {problem.strerror}') from None
-    except tomllib.TOMLDecodeError as problem:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise PlanError(f'{path}: {problem}') from None
     try:
         check(settings)
@@ -142,7 +154,9 @@ class Plan:
         for text in inputs:
             if text.startswith('@') and not where:
                 try:
-                    with open(text[1:], encoding='utf-8') as file:
+                    with open(text[1:], encoding='utf-8', errors='surrogateescape') as file:
+                        if not os.path.isfile(text[1:]):
+                            raise PlanError(f'{text}: a list is read twice: give a file')
                         yield from self._videos(filter(None, map(str.strip, file)), text[1:])
                 except OSError as problem:
                     raise PlanError(f'{text}: {problem.strerror}') from None
@@ -166,7 +180,8 @@ class Plan:
     def __iter__(self):
         part, parts = self.shard
         for video in self._videos(self.inputs):
-            name = without_login(video)
+            name = without_login(video).encode('utf-8', 'surrogateescape').decode(
+                'utf-8', 'backslashreplace')  # which any table and terminal takes
             key = digest(name, self.settings)
             if int(key[:8], 16) % parts == part:
                 yield {'key': key, 'video': video, 'name': name, 'settings': self.settings,

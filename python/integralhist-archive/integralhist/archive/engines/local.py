@@ -27,8 +27,12 @@ class Local:
         self.gpus = gpus() if gpus_per_file else []
         if gpus_per_file and not self.gpus:
             raise OSError('there is no GPU here: leave --gpus-per-file out')
-        on_gpus = int(len(self.gpus) / gpus_per_file) if gpus_per_file else 0
-        self.jobs = jobs or on_gpus or len(os.sched_getaffinity(0))
+        if gpus_per_file > 1:
+            raise OSError('a job uses one GPU: give --gpus-per-file 1 or less')
+        self.jobs = jobs or len(os.sched_getaffinity(0))
+        if self.gpus:
+            on_gpus = len(self.gpus) * int(1 / gpus_per_file)
+            self.jobs = min(jobs or on_gpus, on_gpus)
         self.on_gpu = collections.Counter(dict.fromkeys(self.gpus, 0))
         self.ended = selectors.DefaultSelector()
 

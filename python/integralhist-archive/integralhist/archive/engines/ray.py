@@ -30,8 +30,11 @@ class Ray:
             os.environ.setdefault(name, value)
         import ray  # which looks at them once
         self.ray, self.python, self.gpus, self.most = ray, python, gpus_per_file, jobs
-        ray.init(address=address or 'local', include_dashboard=None if address else False,
-                 log_to_driver=False, logging_level='error')
+        try:
+            ray.init(address=address or 'local', include_dashboard=None if address else False,
+                     log_to_driver=False, logging_level='error')
+        except ray.exceptions.RayError as problem:  # as without the token
+            raise ConnectionError(str(problem)) from None
         # the driver counts tries; a worker with a GPU is not started anew for each task
         self.task = ray.remote(num_cpus=1, num_gpus=self.gpus, max_retries=0,
                                max_calls=0)(run_job)
