@@ -187,6 +187,7 @@ def simulate(options, **changes):
         need(killed.killed, 'the driver was not killed')
         first = Run(engine, items(names), report)
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base
+        happened = collections.Counter(engine.happened)
         kinds = check(out, options, report, files)
         settled_count, nobody = kinds['good'] + kinds['bad'], Report(options, clock)
         stopped = Run(engine, items(settled), Report(options, clock), stop_after=100)
@@ -205,8 +206,9 @@ def simulate(options, **changes):
 
     low, high, nine = (report.times[share * len(report.times) // 100] for share in (10, 90, 98))
     return types.SimpleNamespace(
-        items=options.items, nodes=options.nodes, store=options.store, kinds=kinds,
-        told=report.counts, happened=engine.happened, most=engine.most, memory=memory / 1024,
+        items=options.items, nodes=options.nodes, store=options.store,
+        files='real' if options.folder else 'memory', kinds=kinds,
+        told=report.counts, happened=happened, most=engine.most, memory=memory / 1024,
         rate=0.8 * options.items / (high - low), nine=nine / 3600, hours=killed.hours + first.hours,
         job=engine.busy / engine.started, cpu=(killed.cpu + first.cpu) / options.items,
         driver=both('driver'), jobs=both('job'), again_cpu=again.cpu / settled_count,
@@ -214,23 +216,23 @@ def simulate(options, **changes):
 
 
 def table(*rows):
-    for cells in rows[0], ['---'] * len(rows[0]), *rows[1:]:
-        print('| ' + ' | '.join(cells) + ' |')
+    for row in rows[0], ['---'] * len(rows[0]), *rows[1:]:
+        print('| ' + ' | '.join(row) + ' |')
     print()
 
 
 def print_run(run):
-    table(('items', 'store', 'jobs in flight', 'driver CPU an item, us', 'items a CPU second',
-           'peak memory, MiB', 'jobs a second there', '99 % after, h', 'all after, h',
-           'seconds here'),
-          (f'{run.items:,}', run.store, f'{run.most:,}', f'{run.cpu * 1e6:.0f}',
+    table(('items', 'files', 'store', 'jobs in flight', 'driver CPU an item, us',
+           'items a CPU second', 'peak memory, MiB', 'jobs a second there', '99 % after, h',
+           'all after, h', 'seconds here'),
+          (f'{run.items:,}', run.files, run.store, f'{run.most:,}', f'{run.cpu * 1e6:.0f}',
            f'{1 / run.cpu:,.0f}', f'{run.memory:.0f}', f'{run.rate:.1f}', f'{run.nine:.2f}',
            f'{run.hours:.2f}', f'{run.seconds:.0f}'))
     kinds, happened = ('good', 'bad', 'aborting', 'missing'), (
         'nodes died', 'nodes cut off', 'crashed', 'hung', 'unheard', 'committed')
-    table((*kinds, 'tried again', *happened),
-          [f'{count:,}' for count in (*(run.kinds[name] for name in kinds), run.told['again'],
-                                      *(run.happened[name] for name in happened))])
+    table(('items', 'store', *kinds, 'tried again', *happened),
+          (f'{run.items:,}', run.store, *(f'{run.kinds[name]:,}' for name in kinds),
+           f'{run.told["again"]:,}', *(f'{run.happened[name]:,}' for name in happened)))
     table(('operations an item', *OPERATIONS),
           *((text, *(f'{counts[name]:.2f}' for name in OPERATIONS)) for text, counts in (
               ('driver, first run', run.driver), ('jobs', run.jobs),
@@ -241,17 +243,18 @@ def print_stores(run):
     """What the same operations and the same work of the driver take on each store"""
     rows, total = [], {name: run.driver[name] + run.jobs[name] for name in OPERATIONS}
     for store in LATENCY:
-        item = run.cpu + waits(store, run.driver)
+        wait = waits(store, run.driver)
+        item = run.cpu + wait
         again = run.again_cpu + waits(store, run.again)
         reads, writes = (count * run.nodes * SLOTS / run.job for count in requests(store, total))
-        rows.append((store, f'{item * 1e3:.2f}', f'{1 / item:,.1f}',
+        rows.append((store, f'{wait * 1e3:.1f}', f'{1 / item:,.1f}',
                      *(f'{job / item / SLOTS:,.0f}' for job in (run.job, 600)),
                      f'{item * 1e6 / 3600:.2f}', f'{again * 1e6 / 3600:.2f}',
                      f'{reads:,.0f} read, {writes:,.0f} write'))
-    table(('store', 'an item, ms', 'items a second', f'nodes it feeds, jobs of {run.job:.0f} s',
-           'jobs of 10 min', 'a million files, h', 'a run that does nothing, h',
-           'requests of all jobs at once, a second'), *rows)
-    print(f'Requests to S3 for a million items: {dollars(total):.2f} dollars, and '
+    table(('store', 'it waits an item, ms', 'items a second',
+           f'nodes it feeds, jobs of {run.job:.0f} s', 'jobs of 10 min', 'a million files, h',
+           'a run that does nothing, h', 'requests of all jobs at once, a second'), *rows)
+    print(f'Requests to S3 for a million files: {dollars(total):.2f} dollars, and '
           f'{dollars(run.again):.2f} for a run that does nothing\n')
 
 
