@@ -2,6 +2,7 @@
 """The nodes and jobs of archive_simulation.py, as an engine of integralhist-archive"""
 import collections
 import contextlib
+import hashlib
 import heapq
 import itertools
 import math
@@ -31,6 +32,10 @@ NODE_LIVES, NODE_IS_AWAY, NOTICED, COUNTED = 24 * 3600, 600, 25, 5
 FAULTS = 'nodes died', 'nodes cut off', 'crashed', 'hung', 'straggled', 'unheard', 'stopped'
 FOR_EVER = 1e7  # seconds after which something hangs
 TABLE = b'as a table of Parquet '
+
+
+def table_name(key):
+    return f'regions/{key}-{hashlib.sha256(TABLE + key.encode()).hexdigest()[:8]}.parquet'
 
 
 def need(truth, text):
@@ -227,8 +232,7 @@ class Engine:
 
     def note(self, job):
         if job.alive:
-            commit.write_marker(self.out, '_running', job.item['key'],
-                                {'seconds': job.video.seconds})
+            commit.note(self.out, '_running', job.item['key'], {'seconds': job.video.seconds})
 
     def write(self, job):
         """What job.py does at the end"""
@@ -239,7 +243,7 @@ class Engine:
             writing.open('regions').write(TABLE + job.item['key'].encode())
             plan.fingerprint(job.item)
             writing.done({'video': job.item['name'], 'fingerprint': seen,
-                          'settings': job.item['settings'], 'frames': frames})
+                          'settings': job.item['settings'], 'frames': frames, 'warnings': []})
         self.happened['committed'] += 1
         if self.random.random() < UNHEARD * self.faults:
             self.happened['unheard'] += 1
@@ -266,7 +270,7 @@ class Engine:
             return
         key, disk = job.item['key'], self.files.disk
         path = (commit.aside(self.out, f'{key}.regions') if what == 1 else
-                os.path.join(self.out, 'regions', f'{key}.parquet'))
+                os.path.join(self.out, table_name(key)))
         if not self.files.exists(path):
             with disk.open(path, 'wb') as file:
                 file.write(TABLE[:7] if what == 1 else TABLE + key.encode())

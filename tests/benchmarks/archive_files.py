@@ -55,7 +55,7 @@ class Memory:
     """Files in memory that is not Python's: those that stay, `count` at most, are in slots of one
     mapping, by a hash of their names. The others, of which there are few at once, are in a dict"""
 
-    SLOT, NAME = 768, 21  # bytes of a slot; of a name, with two of a size and the bytes behind it
+    SLOT, NAME = 768, 30  # bytes of a slot; of a name, with two of a size and the bytes behind it
     STAY = {'_done': ('d', '.json'), '_failed': ('f', '.json'), 'regions': ('r', '.parquet')}
 
     def __init__(self, count):
@@ -68,7 +68,7 @@ class Memory:
         _, folder, name = path.rsplit('/', 2)
         if folder not in self.STAY:
             return None
-        name = (self.STAY[folder][0] + name[:20]).encode()
+        name = (self.STAY[folder][0] + name.split('.')[0].ljust(self.NAME - 1)).encode()
         at = zlib.crc32(name) % (len(self.map) // self.SLOT) * self.SLOT
         while self.map[at] and self.map[at:at + self.NAME] != name:
             at = (at + self.SLOT) % len(self.map)
@@ -122,7 +122,7 @@ class Memory:
         if folder not in self.STAY:
             return [os.path.basename(name) for name in self.others if os.path.dirname(name) == path]
         letter, end = self.STAY[folder]
-        return [self.map[at + 1:at + self.NAME].decode() + end
+        return [self.map[at + 1:at + self.NAME].decode().rstrip() + end
                 for at in range(0, len(self.map), self.SLOT)
                 if self.map[at] == ord(letter) and self.size(at)]
 

@@ -264,8 +264,8 @@ def one_run(number, cluster, options, folder, wanted, chance):
     faults = Faults(cluster, f'{folder}/disk', chance, options.faults.split(','))
     arguments = (f'{folder}/settings.toml', f'{folder}/videos/*.avi', f'{folder}/bad/*.avi',
                  '--out', out)
-    started, drivers, strikes = time.monotonic(), 0, chance.randint(3, 6)
     cluster.mend()
+    started, drivers, strikes = time.monotonic(), 0, chance.randint(3, 6)
     try:
         with open(f'{folder}/driver{number}.log', 'w', encoding='utf-8') as log:
             while True:

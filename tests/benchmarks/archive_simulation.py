@@ -47,7 +47,7 @@ import types
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, 'python/integralhist-archive'))
 from archive_engine import (FAULTS, SLOTS, TABLE, Clock, Engine, Killed, Video,  # noqa: E402
-                            index_of, is_given_twice, is_there, name_of, need)
+                            index_of, is_given_twice, is_there, name_of, need, table_name)
 from archive_files import (LATENCY, OPERATIONS, Files, Folder, Memory, requests,  # noqa: E402
                            waits)
 from integralhist.archive import commit, plan  # noqa: E402
@@ -142,7 +142,7 @@ def check(out, options, report, files):
         need(became in wanted[kind], f'{name} is {kind}, and became {became}')
     for found in commit.markers(out, '_done'):
         table = TABLE + found['key'].encode()
-        need(found['files'] == {f'regions/{found["key"]}.parquet': {
+        need(found['files'] == {table_name(found['key']): {
             'sha256': hashlib.sha256(table).hexdigest(), 'bytes': len(table)}}, f'_done: {found}')
         markers[Video(options.seed, found['video']).kind] += 1
     need(markers == {'good': kinds['good']}, f'_done: {markers} of {kinds}')

@@ -30,6 +30,7 @@ class Deadline:
         self.seconds = None if self.factor else float(text)
         if (self.factor or self.seconds) <= 0:
             raise ValueError(text)
+        self.look_after = min(LEAST, self.seconds or LEAST)  # most have ended by then
 
     def is_over(self, attempt, out, now):
         """`attempt.look_again` is when the answer may be another one"""
@@ -131,7 +132,7 @@ class Driver:
         with contextlib.suppress(OSError):
             commit.remove_marker(self.out, '_running', attempt.item['key'])
         attempt.started = self.clock.monotonic()
-        attempt.look_again = attempt.started + SWEEP
+        attempt.look_again = attempt.started + self.deadline.look_after
         attempt.begun = attempt.most = None
         self.keys.add(attempt.item['key'])
         self.flying[self.engine.start(attempt.item)] = attempt
