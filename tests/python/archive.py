@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -107,6 +108,33 @@ window = [8, 8]
                     numpy.array(row.map, numpy.float32).reshape(far.shape), far, atol=2e-3)
             else:
                 self.assertIsNone(row.map)
+
+    def test_beside_the_tracker(self):
+        """The tracker has a histogram of the same feature, and of every frame: it is not taken"""
+        text = '''
+[histogram]
+feature = "signed-gradient"
+bins = 18
+interval = 5
+[regions]
+grid = [3, 2]
+[[likelihood]]
+name = "even"
+histogram = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+window = [30, 30]
+step = 6
+'''
+        video = f'{self.videos}/002.avi'
+        found = []
+        for more in '', '[tracks]\ntargets = [[60, 40, 30, 30]]\n':
+            self.write('settings.toml', text + more)
+            self.run_archive(video)
+            found.append([getattr(self.dataset(), name).to_table().to_pylist()
+                          for name in ('regions', 'likelihood')])
+        self.assertEqual(*found)
+        regions, likelihood = found[0]
+        self.assertEqual([row['frame'] for row in likelihood], [0, 5, 10])
+        self.assertEqual(len(regions), 3 * 6)
 
     def test_detections(self):
         """A file of boxes for each video begins the targets, and changes what is done"""
@@ -284,6 +312,43 @@ class Bad(archive_truth.Archive):
         self.assertEqual(len(self.markers('_failed')), 3)
         self.assertRegex(self.archive('status', 'out'), '^4 done, 3 bad, 0 given up, 0 begun')
 
+    def test_half(self):
+        """Frames end before the video says that it does: it is done, and that is told"""
+        archive_truth.launch('videotestsrc num-buffers=50 pattern=snow ! video/x-raw,width=160,'
+                             'height=120,framerate=10/1 ! jpegenc ! matroskamux ! '
+                             f'filesink location={self.path("whole.mkv")}')
+        with open(self.path('whole.mkv'), 'rb') as file:
+            whole = file.read()
+        with open(self.path('half.mkv'), 'wb') as file:
+            file.write(whole[:len(whole) // 2])
+        self.assertRegex(self.run_archive('whole.mkv', 'half.mkv'),
+                         r'^2 done \(1 with warnings\), 0 there before, 0 bad')
+        told = 'half.mkv: done: frames end after 2.[0-9] of 5.0 s'
+        self.assertRegex(self.said(), told)
+        self.archive('status', 'out')
+        self.assertRegex(self.said(), told)
+
+    @unittest.skipIf(archive_truth.NO_H264, archive_truth.NO_H264)
+    def test_other_size(self):
+        """A video whose frames become larger has no one grid, and is bad"""
+        for name, size in (('a', 'width=160,height=120'), ('b', 'width=320,height=240')):
+            archive_truth.launch(f'videotestsrc num-buffers=5 ! video/x-raw,{size} ! openh264enc ! '
+                                 'video/x-h264,stream-format=byte-stream ! '
+                                 f'filesink location={self.path(name)}')
+        with open(self.path('both.h264'), 'wb') as both:
+            for name in 'a', 'b':
+                with open(self.path(name), 'rb') as file:
+                    both.write(file.read())
+        self.run_archive('both.h264', status=1)
+        self.assertIn('both.h264: bad: frames are 160x120, and then 320x240', self.said())
+
+    def test_uri(self):
+        """A server that is away is tried again by the next run"""
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            port = server.getsockname()[1]
+        self.assertRegex(self.run_archive(f'http://127.0.0.1:{port}/a.avi', '--retries=0',
+                                          status=1), ' 0 bad, 1 given up')
+
     def test_aborting_decoder(self):
         """It is tried again, and given up"""
         self.write('abort.avi', 'ABORTING')
@@ -436,6 +501,10 @@ class Refused(archive_truth.Archive):
                 (('run', 'settings.toml', 'x', '--out', 'o', '--python', 'none'), 2,
                  'there is no such program'),
                 (('run', 'settings.toml', 'x', '--out', 'settings.toml/o'), 1, 'settings.toml'),
+                (('run', 'settings.toml', 'x', '--out', 'o', '--address', 'a:1'), 2,
+                 '--address is for --engine ray'),
+                (('run', 'settings.toml', 'x', '--out', 'o', '--engine', 'ray', '--address', 'a'),
+                 2, 'give HOST:PORT'),
                 (('status', 'none'), 1, 'no run was begun there'),
                 (('verify', 'none'), 1, 'no run was begun there'),
                 (('gc', 'none'), 1, 'no run was begun there'),

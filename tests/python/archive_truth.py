@@ -21,6 +21,8 @@ import numpy  # noqa: E402
 
 BUILD = os.environ['BUILD_ROOT']
 WIDTH, HEIGHT, BINS = 160, 120, 16
+NO_H264 = subprocess.run(['gst-inspect-1.0', '--exists', 'openh264enc'], check=False).returncode \
+    and 'no openh264enc: install gstreamer1.0-plugins-bad'
 ABORTING = os.path.join(BUILD, 'tests/python/libgstaborting.so')
 SETTINGS = '''
 [histogram]

@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -260,6 +261,10 @@ def main():
                                         metavar='HOURS', help='leave what is newer (24)')
     options = parser.parse_args()
     options.out = os.path.abspath(options.out)
+    if getattr(options, 'address', None) and options.engine != 'ray':
+        parser.error('--address is for --engine ray')
+    if getattr(options, 'address', None) and not re.fullmatch(r'\S+:\d+', options.address):
+        parser.error(f'--address {options.address}: give HOST:PORT')
     if getattr(options, 'python', None) and not shutil.which(options.python):
         parser.error(f'--python {options.python}: there is no such program')
     try:

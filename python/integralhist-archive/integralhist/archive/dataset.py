@@ -12,18 +12,26 @@ import json
 import os
 
 from integralhist.archive import commit
+from integralhist.archive.plan import read_settings
 
 
 class Archive:
-    """`settings` are those of the last run, or others that OUT has results of"""
+    """`settings` are those of the last run, or others that OUT has results of: the path of a
+    SETTINGS.toml, or a marker's"""
 
     def __init__(self, out, settings=None):
         if settings is None:
             with io.open(os.path.join(out, '_settings.json'), encoding='utf-8') as file:
                 settings = json.load(file)
-        self.out, self.settings = out, settings
-        self.videos = [marker for marker in commit.markers(out, '_done')
-                       if marker['settings'] == settings]
+        elif isinstance(settings, (str, os.PathLike)):
+            settings = read_settings(settings)
+        self.out, self.settings, self.others = out, settings, 0
+        self.videos = []
+        for marker in commit.markers(out, '_done'):
+            if marker['settings'] == settings:
+                self.videos.append(marker)
+            else:
+                self.others += 1
 
     def table(self, name):
         """A pyarrow.dataset.Dataset of "regions", "tracks" or "likelihood" """
@@ -31,7 +39,8 @@ class Archive:
         paths = [os.path.join(self.out, path) for marker in self.videos
                  for path in marker['files'] if path.startswith(f'{name}/')]
         if not paths:
-            raise KeyError(f'{self.out} has no {name} with these settings')
+            raise LookupError(f'{self.out} has no {name} of these settings, which '
+                              f'{len(self.videos)} videos are done with; {self.others} others are')
         return pyarrow.dataset.dataset(paths, format='parquet')
 
     def to_pandas(self, name, **arguments):

@@ -158,6 +158,8 @@ class Driver:
                 self._settle(attempt, Outcome('again', f'had not ended after {taken:.0f} s'))
 
     def _settle(self, attempt, outcome):
+        if self.stopped and outcome.state == 'again':
+            return  # Ctrl-C ended it
         key = attempt.item['key']
         try:
             commit.remove_marker(self.out, '_running', key)

@@ -5,6 +5,7 @@ Not Ray Data, which tries a record that ends its worker again without end. Ray p
 its GPUs; tries and deadlines are the driver's.
 """
 import os
+import socket
 import time
 
 from integralhist.archive.child import Child, Outcome
@@ -29,6 +30,12 @@ class Ray:
         for name, value in KEEPALIVE.items():
             os.environ.setdefault(name, value)
         import ray  # which looks at them once
+        if address:  # or else Ray would try for minutes
+            host, _, port = address.rpartition(':')
+            try:
+                socket.create_connection((host, int(port)), 10).close()
+            except OSError as problem:
+                raise ConnectionError(f'no cluster answers at {address}: {problem}') from None
         self.ray, self.python, self.gpus, self.most = ray, python, gpus_per_file, jobs
         try:
             ray.init(address=address or 'local', include_dashboard=None if address else False,
