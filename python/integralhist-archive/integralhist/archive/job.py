@@ -60,11 +60,10 @@ class Detections(GstBase.BaseTransform):
     __gsttemplates__ = tuple(
         Gst.PadTemplate.new(name, direction, Gst.PadPresence.ALWAYS, Gst.Caps.new_any())
         for name, direction in (('sink', Gst.PadDirection.SINK), ('src', Gst.PadDirection.SRC)))
-    boxes = {}
 
-    def __init__(self):
+    def __init__(self, boxes):
         super().__init__()
-        self.number = 0
+        self.boxes, self.number = boxes, 0
 
     def do_transform_ip(self, buffer):
         number, self.number = self.number, self.number + 1
@@ -87,9 +86,7 @@ class Video(frames.Stream):
         self.decoders, self.number, self.end = [], 0, 0
         before = '' if source.get('memory') == 'cuda' else 'videoconvert'
         if tracks.get('detections'):
-            Detections.boxes = boxes
-            Gst.Element.register(None, 'archivedetections', 0, Detections.__gtype__)
-            before += ' ! archivedetections' if before else 'archivedetections'
+            before = f'{before or "identity"} ! identity name=boxes'
         options = argparse.Namespace(
             video=item['video'], launch=None,
             regions=[tuple(box) for box in regions.get('boxes', [])],
@@ -101,11 +98,22 @@ class Video(frames.Stream):
         super().__init__(options, counts=bool(self.models), before=before,
                          counting=properties(histogram), following=properties(tracks),
                          memory=source.get('memory'))
+        if old := self.pipeline.get_by_name('boxes'):
+            self.put_in_place(old, Detections(boxes))
         if self.decoder:
             factory = Gst.ElementFactory.find(self.decoder)
             if not factory:
                 raise frames.StreamError(f'there is no decoder {self.decoder} on this machine')
             factory.set_rank(Gst.Rank.PRIMARY + 1000)
+
+    def put_in_place(self, old, new):
+        pads = [old.get_static_pad(name).get_peer() for name in ('sink', 'src')]
+        pads[0].unlink(old.get_static_pad('sink'))
+        old.get_static_pad('src').unlink(pads[1])
+        self.pipeline.remove(old)
+        self.pipeline.add(new)
+        pads[0].link(new.get_static_pad('sink'))
+        new.get_static_pad('src').link(pads[1])
 
     def find_out(self, sample):
         super().find_out(sample)
