@@ -44,12 +44,12 @@ class OnRay(archive_truth.Archive):
                           *arguments, **environment)
 
     def finish(self, process, status=0):
-        self.assertEqual(process.wait(150), status, self.said())
+        self.assertEqual(process.wait(250), status, self.said())
         self.assertNotIn('Traceback', self.said())
         return self.said().splitlines()[-1]
 
     def await_done(self, count, process):
-        deadline = time.monotonic() + 90
+        deadline = time.monotonic() + 200
         while not (os.path.isdir(self.path('out/_done'))
                    and len(os.listdir(self.path('out/_done'))) >= count):
             self.assertIsNone(process.poll(), self.said())

@@ -19,6 +19,11 @@ import virtual_environment
 virtual_environment.enter()
 import numpy  # noqa: E402
 
+if 'kills' in sys.argv[0] or 'ray' in sys.argv[0]:
+    if os.environ.get('INTHIST_CASES') == 'small':
+        print('SKIP: kills and nodes: they are for full cases (INTHIST_CASES=small is set)')
+        sys.exit(77)
+
 BUILD = os.environ['BUILD_ROOT']
 WIDTH, HEIGHT, BINS = 160, 120, 16
 NO_H264 = subprocess.run(['gst-inspect-1.0', '--exists', 'openh264enc'], check=False).returncode \
