@@ -254,11 +254,13 @@ class Again(archive_truth.Archive):
         shutil.copy(self.path(f'out/{third}'),
                     self.path('out/regions/0123456789abcdef0123-01234567.parquet'))
         self.write('out/_aside/0123.regions.host.1.aa', 'torn')
+        in_use = f'0123.regions.{socket.gethostname()}.{os.getpid()}.aa'
+        self.write(f'out/_aside/{in_use}', 'a job of this machine writes')
         self.assertEqual(len(self.dataset().regions.files), 4)
         self.assertNotIn('0123456789abcdef0123', ' '.join(self.dataset().regions.files))
         self.assertEqual(self.archive('gc', 'out'), '0 files, 0 bytes removed')
         self.assertRegex(self.archive('gc', 'out', '--older', '0'), '^2 files, [0-9]+ bytes')
-        self.assertEqual(os.listdir(self.path('out/_aside')), [])
+        self.assertEqual(os.listdir(self.path('out/_aside')), [in_use])
         self.assertEqual(len(os.listdir(self.path('out/regions'))), 4)
 
         with open(self.path(f'out/{first}'), 'r+b') as file:
@@ -311,6 +313,10 @@ class Bad(archive_truth.Archive):
         self.assertRegex(self.archive('retry', 'out', status=1), '^2 done, 0 there before, 3 bad')
         self.assertEqual(len(self.markers('_failed')), 3)
         self.assertRegex(self.archive('status', 'out'), '^4 done, 3 bad, 0 given up, 0 begun')
+        self.write('settings.toml', SETTINGS.replace('bins = 16', 'bins = 8'))
+        self.run_archive(f'{self.videos}/000.avi')
+        self.assertRegex(self.archive('status', 'out'), '^5 done, 0 bad, 0 given up, 0 begun')
+        self.assertIn('3 more have failed with other settings', self.said())
 
     def test_half(self):
         """Frames end before the video says that it does: it is done, and that is told"""

@@ -151,13 +151,19 @@ def status(options):
         count, frames = count + 1, frames + marker['frames']
         if marker['warnings']:
             print(f'{marker["video"]}: done: {"; ".join(marker["warnings"])}')
-    failed = {True: 0, False: 0}
+    failed, others = {True: 0, False: 0}, 0
+    settings = commit.marker(options.out, '', '_settings')
     for marker in commit.markers(options.out, '_failed'):
         if commit.is_done(options.out, marker):
             continue  # after all
+        if marker['item']['settings'] != settings:
+            others += 1
+            continue
         failed[marker['bad']] += 1
         print(f'{marker["item"]["name"]}: {"bad" if marker["bad"] else "given up"}: '
               f'{marker["reason"]}')
+    if others:
+        print(f'{others} more have failed with other settings; retry tries these, too')
     running = len(os.listdir(os.path.join(options.out, '_running')))
     print(f'{count} done, {failed[True]} bad, {failed[False]} given up, {running} begun; '
           f'{frames} frames')

@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import socket
+import time
 import uuid
 
 from integralhist.durable import make_folder, sync_folder, write_json
@@ -166,9 +167,14 @@ def verify(out, forget=False):
                 'is not there') + f' ({found["video"]})'
 
 
+def is_in_use(name):
+    """Whether a process of this machine works on what aside () named"""
+    start, pid, _ = name.rsplit('.', 2)
+    return start.endswith(f'.{socket.gethostname()}') and os.path.exists(f'/proc/{pid}')
+
+
 def orphans(out, older):
     """Paths of files that no marker names, and that are older than `older` seconds"""
-    import time
     before = time.time() - older
     for folder in (*TABLES, '_running', '_aside'):
         for name in os.listdir(os.path.join(out, folder)):
@@ -176,6 +182,8 @@ def orphans(out, older):
             key = name.split('.')[0].split('-')[0]
             found = folder in TABLES and marker(out, '_done', key)
             if found and f'{folder}/{name}' in found['files']:
+                continue
+            if folder == '_aside' and is_in_use(name):
                 continue
             with contextlib.suppress(FileNotFoundError):
                 if os.stat(path).st_mtime < before:

@@ -171,7 +171,7 @@ class Video(frames.Stream):
             row = (model['name'], best.x, best.y, width, height, best.value)
             if self.with_maps:
                 row += ((*values.shape[::-1], values.astype('float16').ravel())
-                        if model.get('maps') else (None, None, None))
+                        if model.get('maps') else (0, 0, None))
             found.append(row)
         return found
 
