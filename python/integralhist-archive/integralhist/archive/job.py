@@ -20,7 +20,7 @@ import time
 from integralhist import frames, tables
 from integralhist.archive import commit
 from integralhist.archive.plan import fingerprint, is_uri
-from integralhist.frames import GLib, Gst, GstIntegralHist
+from integralhist.frames import GLib, Gst
 
 BAD = 3
 BATCH = 65536  # rows that are in memory, and in a row group of Parquet
