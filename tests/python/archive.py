@@ -18,7 +18,7 @@ import unittest
 
 import archive_truth
 import numpy
-from archive_truth import ABORTING, BINS, HEIGHT, SETTINGS, WIDTH
+from archive_truth import BINS, HEIGHT, SETTINGS, WIDTH
 
 
 class Tables(archive_truth.Archive):
@@ -357,11 +357,10 @@ class Bad(archive_truth.Archive):
 
     def test_aborting_decoder(self):
         """It is tried again, and given up"""
-        self.write('abort.avi', 'ABORTING')
+        environment = self.write_aborting('abort.avi')
         self.assertRegex(
             self.run_archive(f'{self.videos}/*.avi', 'abort.avi', '--retries=2', status=1,
-                             GST_PLUGIN_PATH=os.environ['GST_PLUGIN_PATH'] + ':'
-                                             + os.path.dirname(ABORTING)),
+                             **environment),
             '^2 done, 0 there before, 0 bad, 1 given up, 0 left')
         self.assertEqual(self.said().count('abort.avi: ended by SIGABRT'), 2)
         self.assertIn('abort.avi: given up: ended by SIGABRT', self.said())

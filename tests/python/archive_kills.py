@@ -14,7 +14,6 @@ import time
 import unittest
 
 import archive_truth
-from archive_truth import ABORTING
 
 KILLS = int(os.environ.get('ARCHIVE_KILLS', '3'))
 
@@ -85,12 +84,11 @@ class Kills(archive_truth.Archive):
 
     def test_aborting_among_others(self):
         """A video that ends its jobs is told, and the others have the same bytes"""
-        self.write('abort.avi', 'ABORTING')
+        environment = self.write_aborting('abort.avi')
         self.write('junk.avi', 'no video')
         self.assertRegex(
             self.run_archive(f'{self.videos}/*.avi', 'abort.avi', 'junk.avi', '--retries=1',
-                             status=1, GST_PLUGIN_PATH=os.environ['GST_PLUGIN_PATH'] + ':'
-                             + os.path.dirname(ABORTING)),
+                             status=1, **environment),
             '^8 done, 0 there before, 1 bad, 1 given up, 0 left')
         self.compare()
 

@@ -28,7 +28,6 @@ BUILD = os.environ['BUILD_ROOT']
 WIDTH, HEIGHT, BINS = 160, 120, 16
 NO_H264 = subprocess.run(['gst-inspect-1.0', '--exists', 'openh264enc'], check=False).returncode \
     and 'no openh264enc: install gstreamer1.0-plugins-bad'
-ABORTING = os.path.join(BUILD, 'tests/python/libgstaborting.so')
 SETTINGS = '''
 [histogram]
 bins = 16
@@ -78,6 +77,13 @@ class Archive(unittest.TestCase):
     def write(self, name, text):
         with open(self.path(name), 'w', encoding='utf-8') as file:
             file.write(text)
+
+    def write_aborting(self, name):
+        """A video whose decoder aborts; returns the environment in which it does"""
+        self.write(name, 'ABORTING')
+        plugins = os.path.join(BUILD, 'tests/python')
+        self.assertTrue(os.path.exists(f'{plugins}/libgstaborting.so'), 'it is not built')
+        return {'GST_PLUGIN_PATH': os.environ['GST_PLUGIN_PATH'] + ':' + plugins}
 
     def start(self, *arguments, **environment):
         """integralhist-archive, as a Popen; its output goes to a file"""
