@@ -46,8 +46,8 @@ def sh(*command):
 class Node:
     """A namespace, and Ray's processes in it"""
 
-    def __init__(self, number, folder, environment):
-        self.number, self.folder = number, folder
+    def __init__(self, number, folder, environment, cores):
+        self.number, self.folder, self.cores = number, folder, cores
         self.space, self.link = f'ih{os.getpid()}-{number}', f'ih{number}-{os.getpid() % 10000}'
         self.address = f'10.77.0.{number + 1}'
         self.environment, self.log, self.process, self.started = environment, None, None, 0
@@ -72,8 +72,9 @@ class Node:
         self.started = time.monotonic()
         self.log = open(f'{self.folder}/ray{self.number}.log', 'a', encoding='utf-8')
         self.process = subprocess.Popen(
-            self.command(ray, 'start', *role, f'--node-ip-address={self.address}', '--num-cpus=1',
-                         '--object-store-memory=80000000', '--disable-usage-stats', '--block'),
+            self.command(ray, 'start', *role, f'--node-ip-address={self.address}',
+                         f'--num-cpus={self.cores}', '--object-store-memory=80000000',
+                         '--disable-usage-stats', '--block'),
             env=self.environment, stdout=self.log, stderr=subprocess.STDOUT)
 
     def processes(self, what=''):
@@ -128,7 +129,7 @@ class Node:
 
 
 class Cluster:
-    def __init__(self, count, folder):
+    def __init__(self, count, folder, head_cores=1):
         self.hub = f'ih{os.getpid()}-hub'
         from integralhist.archive.engines.ray import KEEPALIVE
         self.environment = {**os.environ, **KEEPALIVE, 'RAY_AUTH_TOKEN': os.urandom(32).hex(),
@@ -137,7 +138,8 @@ class Cluster:
         sh('ip', 'netns', 'add', self.hub)
         sh('ip', '-n', self.hub, 'link', 'add', 'bridge', 'type', 'bridge')
         sh('ip', '-n', self.hub, 'link', 'set', 'bridge', 'up')
-        self.nodes = [Node(number, folder, self.environment) for number in range(count)]
+        self.nodes = [Node(number, folder, self.environment, 1 if number else head_cores)
+                      for number in range(count)]
         self.head = self.nodes[0]
 
     def mend(self, seconds=300):
@@ -341,20 +343,20 @@ def run_faults(options, folder):
 
 
 def run_scale(options, folder):
-    counts = [int(text) for text in options.scale.split(',')]
+    """From most nodes to fewest, as none is started again"""
+    counts = sorted({int(text) for text in options.scale.split(',')}, reverse=True)
     make_videos(f'{folder}/videos', options.videos, options.frames)
-    cluster = Cluster(max(counts) + 1, folder)
+    cluster = Cluster(counts[0] + 1, folder, head_cores=0)
     print(f'{options.videos} videos of {options.frames} frames; {options.share} of a core a node; '
           'node 0 has the driver and no jobs')
-    print('nodes  seconds  frames/s  against one node')
-    first = wanted = None
+    taken, wanted = {}, None
     try:
         cluster.mend()
+        for node in cluster.nodes[1:]:
+            node.limit(options.share)
         for count in counts:
             for node in cluster.nodes[1 + count:]:
                 node.kill()
-            for node in cluster.nodes[1:1 + count]:
-                node.limit(options.share)
             out = f'{folder}/out{count}'
             with open(f'{folder}/driver.log', 'w', encoding='utf-8') as log:
                 status = cluster.driver(log, f'{folder}/settings.toml', f'{folder}/videos/*.avi',
@@ -363,15 +365,17 @@ def run_scale(options, folder):
                 last = log.read().splitlines()[-1]
             if status:
                 raise RuntimeError(last)
-            seconds = float(last.split()[-2])
-            speed = options.videos * options.frames / seconds
-            first = first or speed / count
-            print(f'{count:5d}  {seconds:7.1f}  {speed:8.1f}  {speed / first:6.2f}', flush=True)
+            print(f'{count} nodes: {last}', flush=True)
+            taken[count] = float(last.split()[-2])
             if wanted and hashes(out) != wanted:
                 raise RuntimeError('the bytes are others')
             wanted = hashes(out)
     finally:
         cluster.close()
+    print('nodes  seconds  frames/s  efficiency')
+    for count, seconds in reversed(taken.items()):
+        print(f'{count:5d}  {seconds:7.1f}  {options.videos * options.frames / seconds:8.1f}  '
+              f'{taken[counts[-1]] * counts[-1] / (seconds * count):10.2f}')
     print('all have the same bytes')
     return 0
 
@@ -384,7 +388,7 @@ def main():
     parser.add_argument('--frames', type=int, default=10)
     parser.add_argument('--seed', type=int)
     parser.add_argument('--faults', default=','.join(FAULTS))
-    parser.add_argument('--scale', metavar='8,4,2,1')
+    parser.add_argument('--scale', metavar='1,2,4,8')
     parser.add_argument('--share', type=float, default=0.2, help='of a core, for each node')
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was made is unmade

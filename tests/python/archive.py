@@ -397,6 +397,47 @@ class Bad(archive_truth.Archive):
             deadline = driver.Deadline('10x')
             self.assertEqual(deadline.is_over(attempt, self.folder, now + later), over)
 
+    def test_no_place(self):
+        """While others have all places of an engine, that is no try"""
+        from integralhist.archive import commit, driver
+        commit.prepare(self.folder)
+        self.write('video', '')
+        told = []
+
+        class Full:
+            started, now = 0, 0.0
+
+            def monotonic(self):
+                return self.now
+
+            def slots(self):
+                return 1
+
+            def start(self, _):
+                self.started += 1
+                return self.started
+
+            def wait(self, handles, seconds):
+                self.now += max(seconds, 0.01)
+                return [(handle, driver.Outcome('bad', 'it ran')) for handle in handles
+                        if handle == 4]
+
+            def sleep(self, seconds):
+                self.now += seconds
+
+            def stop(self, _):
+                pass
+
+        item = {'key': 'a', 'name': 'video', 'video': self.path('video'), 'settings': {},
+                'detections': None}
+        engine = Full()
+        driver.Driver(engine, self.folder, 0, driver.Deadline('10x'),
+                      lambda _, *said: told.append(said[:2]), engine).run([item])
+        self.assertEqual(told[3:], [('bad', 'it ran')])
+        for state, reason in told[:3]:
+            self.assertEqual(state, 'again')
+            self.assertRegex(reason, '^had not begun after 60[0-9] s$')
+
     def test_interrupted(self):
         """Ctrl-C ends the jobs, too, and the next run does the rest"""
         process = self.start('run', 'settings.toml', f'{self.videos}/*.avi', '--out', 'out')

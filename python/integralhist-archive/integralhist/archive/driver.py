@@ -13,7 +13,7 @@ from integralhist.archive import commit
 from integralhist.archive.child import Outcome
 from integralhist.archive.plan import fingerprint
 
-TO_BEGIN = 600  # seconds until a job must run: an engine may have nowhere to run it
+TO_BEGIN = 600  # seconds until a job must run, or is given to the engine anew
 TO_START = 120  # seconds from there until it must have read its first frame
 LEAST = 60      # seconds that each may take
 ENDLESS = 3600  # of a video that does not say how long it is
@@ -154,10 +154,12 @@ class Driver:
             if self.deadline.is_over(attempt, self.out, now):
                 del self.flying[handle]
                 self.engine.stop(handle)
-                taken = now - attempt.started
-                self._settle(attempt, Outcome('again', f'had not ended after {taken:.0f} s'))
+                begun = attempt.begun is not None  # or else others have the engine's places
+                reason = (f'had not {"ended" if begun else "begun"} '
+                          f'after {now - attempt.started:.0f} s')
+                self._settle(attempt, Outcome('again', reason), is_try=begun)
 
-    def _settle(self, attempt, outcome):
+    def _settle(self, attempt, outcome, is_try=True):
         if self.stopped and outcome.state == 'again':
             return  # Ctrl-C ended it
         key = attempt.item['key']
@@ -177,13 +179,15 @@ class Driver:
         if outcome.state == 'bad':
             self._fail(attempt, 'bad', outcome.reason)
             return
-        attempt.reasons.append(outcome.reason or 'said that it was done, and left no marker')
+        reason = outcome.reason or 'said that it was done, and left no marker'
+        if is_try:
+            attempt.reasons.append(reason)
         if len(attempt.reasons) > self.retries:
-            self._fail(attempt, 'given up', attempt.reasons[-1])
+            self._fail(attempt, 'given up', reason)
             return
-        self.report(attempt.item, 'again', attempt.reasons[-1], 0)
+        self.report(attempt.item, 'again', reason, 0)
         self.added += 1  # no two attempts are compared
-        pause = min(2 ** (len(attempt.reasons) - 1), LONGEST)
+        pause = min(2 ** max(0, len(attempt.reasons) - 1), LONGEST)
         heapq.heappush(self.again, (self.clock.monotonic() + pause, self.added, attempt))
 
     def _fail(self, attempt, state, reason):
