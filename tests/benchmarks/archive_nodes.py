@@ -8,8 +8,8 @@
 A node is a network namespace with Ray in it; a bridge in another one joins them, and there is no
 way out. All share the folder OUT, on a disk of its own that can be filled. In each run some of the
 videos are bad: one is no video, one is torn, one aborts its decoder. Some faults come at random
-times: a worker, a job, a node or the driver is killed, a node's network is cut, the disk is full.
-Then the driver is started until it has ended by itself.
+times: a worker, a job, a raylet, which may be the driver's, a node or the driver is killed, a
+node's network is cut, the disk is full. Then the driver is started until it has ended by itself.
 
 A run is good if all good videos have the bytes that one process of this machine gave them, each bad
 one is told with its reason, `verify` agrees, and the dataset has these rows and no others.
@@ -36,7 +36,9 @@ import time
 SETTINGS = ('[histogram]\nbins = 16\n[regions]\ngrid = [4, 3]\n'
             '[tracks]\ntargets = [[60, 40, 30, 30]]\n')
 ABORTING = os.path.join(os.environ.get('BUILD_ROOT', ''), 'tests/python')
-FAULTS = 'worker', 'job', 'node', 'driver', 'network', 'disk'
+FAULTS = 'worker', 'job', 'raylet', 'node', 'driver', 'network', 'disk'
+PROCESSES = {'worker': 'ray::run_job', 'job': 'integralhist.archive.job',
+             'raylet': 'raylet/raylet'}
 
 
 def sh(*command):
@@ -100,7 +102,7 @@ class Node:
 
     def is_alive(self):
         return self.process is not None and self.process.poll() is None and \
-            bool(self.processes('raylet/raylet'))
+            bool(self.processes(PROCESSES['raylet']))
 
     def is_late(self):
         """Whether it is time to start it again: Ray may also hang"""
@@ -143,20 +145,21 @@ class Cluster:
         self.head = self.nodes[0]
 
     def mend(self, seconds=300):
-        """Starts what is not there, and again where Ray gives up on a slow machine"""
+        """Starts what is not there, and again where Ray gives up on a slow machine
+
+        One by one: as they share a folder, two at once may take one name for their sockets.
+        """
         for node in self.nodes:
             node.cut(False)
         deadline = time.monotonic() + seconds
-        while not all(node.is_alive() for node in self.nodes):
-            for node in self.nodes:
-                if not node.is_alive() and node.is_late():
-                    node.kill()
-                    node.start()
-                    if node is self.head:
-                        time.sleep(5)
+        while gone := [node for node in self.nodes if not node.is_alive()]:
+            if gone[0].is_late():
+                for node in self.nodes if gone[0] is self.head else gone[:1]:
+                    node.kill()  # no node outlives its head
+                gone[0].start()
             if time.monotonic() > deadline:
                 raise RuntimeError('Ray does not start:\n' + '\n'.join(
-                    node.said() for node in self.nodes if not node.is_alive()))
+                    node.said() for node in gone if node.log))
             time.sleep(0.2)
 
     def close(self):
@@ -206,9 +209,8 @@ class Faults:
         kind = self.random.choice(self.kinds)
         nodes = self.cluster.nodes
         now = time.monotonic()
-        if kind in ('worker', 'job'):
-            what = 'ray::' if kind == 'worker' else 'integralhist.archive.job'
-            pids = [pid for node in nodes for pid in node.processes(what)]
+        if kind in PROCESSES:
+            pids = [pid for node in nodes for pid in node.processes(PROCESSES[kind])]
             if not pids:
                 return
             with contextlib.suppress(ProcessLookupError):

@@ -38,10 +38,10 @@ class OnRay(archive_truth.Archive):
         cls.nodes = [cls.cluster.add_node(num_cpus=1, node_ip_address=f'127.0.0.{number}')
                      for number in (2, 3)]
 
-    def on_ray(self, *arguments, **environment):
+    def on_ray(self, *arguments, cluster=None, **environment):
         return self.start('run', 'settings.toml', f'{self.videos}/*.avi', '--out', 'out',
-                          '--engine', 'ray', '--address', self.cluster.address, '--retries', '9',
-                          *arguments, **environment)
+                          '--engine', 'ray', '--address', (cluster or self.cluster).address,
+                          '--retries', '9', *arguments, **environment)
 
     def finish(self, process, status=0):
         self.assertEqual(process.wait(250), status, self.said())
@@ -88,6 +88,18 @@ class OnRay(archive_truth.Archive):
         self.assertEqual(self.files(), self.files('whole'))
         self.archive('verify', 'out')
         self.assertEqual(self.dataset().regions.count_rows(), 12 * 12 * 2)
+
+    def test_own_node(self):
+        """A driver whose machine has lost its raylet would wait for ever; it ends"""
+        cluster = Cluster(initialize_head=True, head_node_args={
+            'num_cpus': 1, 'include_dashboard': False})
+        self.addCleanup(cluster.shutdown)
+        process = self.on_ray(cluster=cluster)
+        self.await_done(1, process)
+        os.kill(cluster.head_node.all_processes['raylet'][0].process.pid, signal.SIGKILL)
+        self.assertEqual(self.finish(process, 1), 'integralhist-archive: Ray: it has ended on this '
+                         'machine; start it, and run this again')
+        self.assertRegex(self.said(), '[0-9]+ done, 0 there before, 0 bad, 0 given up, [1-9]')
 
     def test_token(self):
         """Who has another token is refused"""

@@ -110,11 +110,17 @@ def drive(options, items, total, bad_too=False):
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
+    lost = None
     try:
         driver.run(items)
+    except ConnectionError as problem:  # of the engine
+        lost = problem
     finally:
         engine.close()  # first, as Ray may print something
-    return report.close(driver.stopped)
+    ended = report.close(driver.stopped)
+    if lost:
+        raise Failure(f'Ray: {lost}')
+    return ended
 
 
 def run(options):

@@ -45,16 +45,23 @@ class Ray:
         # the driver counts tries; a worker with a GPU is not started anew for each task
         self.task = ray.remote(num_cpus=1, num_gpus=self.gpus, max_retries=0,
                                max_calls=0)(run_job)
+        self.node = ray.get_runtime_context().get_node_id()
         self.counted, self.looked = 0, -LOOK_AGAIN
 
     def slots(self):
         if time.monotonic() - self.looked >= LOOK_AGAIN:
             self.looked = time.monotonic()
-            there = self.ray.cluster_resources()
-            self.counted = int(there.get('CPU', 0))
-            if self.gpus:
-                self.counted = min(self.counted, int(there.get('GPU', 0) / self.gpus))
+            alive = {node['NodeID']: node['Resources'] for node in self.ray.nodes()
+                     if node['Alive']}
+            if self.node not in alive:  # without it this process hears of nothing
+                raise ConnectionError('it has ended on this machine; start it, and run this again')
+            self.counted = sum(map(self._places, alive.values()))
         return min(self.counted, self.most or self.counted)
+
+    def _places(self, has):
+        """Jobs that a node's resources let it run"""
+        cores, gpus = has.get('CPU', 0), has.get('GPU', 0)
+        return int(min(cores, gpus / self.gpus) if self.gpus else cores)
 
     def start(self, item):
         return self.task.remote(item, self.python, None if self.gpus else '')  # Ray says which
