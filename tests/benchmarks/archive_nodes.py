@@ -25,6 +25,7 @@ import contextlib
 import hashlib
 import json
 import os
+import pathlib
 import random
 import shutil
 import signal
@@ -229,7 +230,8 @@ class Faults:
             with contextlib.suppress(OSError), open(full, 'wb', buffering=0) as file:
                 while True:
                     file.write(bytes(65536))
-            self.later.append((now + self.random.uniform(1, 4), lambda: os.unlink(full)))
+            self.later.append((now + self.random.uniform(1, 4),
+                               lambda: pathlib.Path(full).unlink(missing_ok=True)))
         self.struck.append(kind)
 
     def due(self, everything=False):
