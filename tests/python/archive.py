@@ -366,6 +366,12 @@ class Bad(archive_truth.Archive):
         self.assertIn('abort.avi: given up: ended by SIGABRT', self.said())
         self.assertEqual(self.markers('_failed')[0]['attempts'], 3)
 
+    def test_silent_decoder(self):
+        """One that says nothing, not even the end, is noticed before the deadline"""
+        environment = self.write_aborting('silent.avi', 'SILENCED')
+        self.run_archive('silent.avi', '--retries=0', status=1, **environment)
+        self.assertIn('silent.avi: given up: nothing has read it for 10 s', self.said())
+
     def test_deadline(self):
         """A video that never comes is ended, and its job too"""
         os.mkfifo(self.path('never'))

@@ -78,9 +78,9 @@ class Archive(unittest.TestCase):
         with open(self.path(name), 'w', encoding='utf-8') as file:
             file.write(text)
 
-    def write_aborting(self, name):
-        """A video whose decoder aborts; returns the environment in which it does"""
-        self.write(name, 'ABORTING')
+    def write_aborting(self, name, how='ABORTING'):
+        """A video whose decoder aborts, or is SILENCED; returns the environment in which it does"""
+        self.write(name, how)
         plugins = os.path.join(BUILD, 'tests/python')
         self.assertTrue(os.path.exists(f'{plugins}/libgstaborting.so'), 'it is not built')
         return {'GST_PLUGIN_PATH': os.environ['GST_PLUGIN_PATH'] + ':' + plugins}

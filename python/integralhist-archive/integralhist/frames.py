@@ -30,6 +30,7 @@ except (AttributeError, ImportError, ValueError) as error:
 
 from integralhist import without_login  # noqa: E402
 
+IDLE = 10  # seconds without anything that reads, of a video that has had no frame
 # number: 0 for the first; pts: ns, or None; time: ns since 1970 of a live frame, or None
 # regions: [((x, y, width, height), counts of each bin)]; tracks: [GstIntegralHist.Track]
 Frame = collections.namedtuple('Frame', 'number pts time regions tracks')
@@ -191,6 +192,7 @@ class Stream:
         self.sink, self.bus = self.pipeline.get_by_name('sink'), self.pipeline.get_bus()
 
     def __enter__(self):
+        self.read = time.monotonic()  # when something was seen to read the video
         self.pipeline.set_state(Gst.State.PLAYING)
         return self
 
@@ -218,6 +220,8 @@ class Stream:
                 continue
             ended = self.sink.is_eos()  # an error may have come before that
             self.look_at_bus()
+            if not (ended or count):
+                self.look_for_tasks()
         if ended and not count:
             raise StreamError(f'{self.name}: no frame came', bad=True)
 
@@ -225,6 +229,20 @@ class Stream:
     def size_of(sample):
         caps = sample.get_caps()[0]  # with 1.26 get_structure() is for `with` alone
         return caps.get_value('width'), caps.get_value('height')
+
+    def look_for_tasks(self):
+        """Raises an error if nothing reads the video, as where decodebin has lost that of a demuxer
+
+        It drops errors while it adds an element. A demuxer that fails as soon as that is rare, and
+        another try may find its error.
+        """
+        now, pads = time.monotonic(), []
+        self.pipeline.iterate_recurse().foreach(
+            lambda element: element.iterate_pads().foreach(pads.append))
+        if any(pad.get_task_state() == Gst.TaskState.STARTED for pad in pads):
+            self.read = now
+        elif now - self.read > IDLE:
+            raise StreamError(f'{self.name}: nothing has read it for {IDLE} s')
 
     def look_at_bus(self):
         """Raises the pipeline's error, and keeps the first of its warnings"""
