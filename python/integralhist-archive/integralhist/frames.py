@@ -30,7 +30,7 @@ except (AttributeError, ImportError, ValueError) as error:
 
 from integralhist import without_login  # noqa: E402
 
-IDLE = 10  # seconds without anything that reads, of a video that has had no frame
+IDLE = 10  # seconds without anything that reads, of a file that has had no frame
 # number: 0 for the first; pts: ns, or None; time: ns since 1970 of a live frame, or None
 # regions: [((x, y, width, height), counts of each bin)]; tracks: [GstIntegralHist.Track]
 Frame = collections.namedtuple('Frame', 'number pts time regions tracks')
@@ -220,7 +220,7 @@ class Stream:
                 continue
             ended = self.sink.is_eos()  # an error may have come before that
             self.look_at_bus()
-            if not (ended or count):
+            if 'bytes' in self.identity and not (ended or count):  # a file
                 self.look_for_tasks()
         if ended and not count:
             raise StreamError(f'{self.name}: no frame came', bad=True)
@@ -231,10 +231,10 @@ class Stream:
         return caps.get_value('width'), caps.get_value('height')
 
     def look_for_tasks(self):
-        """Raises an error if nothing reads the video, as where decodebin has lost that of a demuxer
+        """Raises an error if nothing reads the file, as where decodebin has lost that of a demuxer
 
         It drops errors while it adds an element. A demuxer that fails as soon as that is rare, and
-        another try may find its error.
+        another try may find its error. Sources of a network may read without tasks of pads.
         """
         now, pads = time.monotonic(), []
         self.pipeline.iterate_recurse().foreach(
