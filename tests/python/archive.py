@@ -448,7 +448,8 @@ class Bad(archive_truth.Archive):
         """Ctrl-C ends the jobs, too, and the next run does the rest"""
         process = self.start('run', 'settings.toml', f'{self.videos}/*.avi', '--out', 'out')
         deadline = time.monotonic() + 60
-        while not (os.path.isdir(self.path('out/_aside')) and os.listdir(self.path('out/_aside'))):
+        while not (os.path.isdir(self.path('out/_running'))
+                   and os.listdir(self.path('out/_running'))):
             self.assertLess(time.monotonic(), deadline, self.said())
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
