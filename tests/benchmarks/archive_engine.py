@@ -112,6 +112,8 @@ class Engine:
     """Nodes with jobs, as engines/__init__.py describes an engine. A node that comes back is a new
     one. wait () returns one job each time"""
 
+    is_shared = False
+
     def __init__(self, files, out, seed, nodes, faults):
         self.files, self.clock, self.out, self.seed = files, files.clock, out, seed
         self.random, self.faults = random.Random(seed), faults

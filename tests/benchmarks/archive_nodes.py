@@ -296,7 +296,9 @@ def one_run(number, cluster, options, folder, wanted, chance):
                     for name in os.listdir(f'{out}/_failed'):
                         with open(f'{out}/_failed/{name}', encoding='utf-8') as file:
                             names.add(os.path.basename(json.load(file)['item']['name']))
-                    if names == bad:
+                    with open(log.name, encoding='utf-8') as file:
+                        is_whole = any(' 0 left; ' in line for line in file.readlines()[-2:])
+                    if names == bad and is_whole:
                         break
                 if drivers > 20:
                     yield '20 drivers have not ended it'

@@ -404,14 +404,14 @@ class Bad(archive_truth.Archive):
             self.assertEqual(deadline.is_over(attempt, self.folder, now + later), over)
 
     def test_no_place(self):
-        """While others have all places of an engine, that is no try"""
+        """While others have all places of an engine, that is no try; without others it is one"""
         from integralhist.archive import commit, driver
         commit.prepare(self.folder)
         self.write('video', '')
         told = []
 
         class Full:
-            started, now = 0, 0.0
+            started, now, is_shared = 0, 0.0, True
 
             def monotonic(self):
                 return self.now
@@ -443,6 +443,14 @@ class Bad(archive_truth.Archive):
         for state, reason in told[:3]:
             self.assertEqual(state, 'again')
             self.assertRegex(reason, '^had not begun after 60[0-9] s$')
+
+        commit.remove_marker(self.folder, '_failed', 'a')
+        told.clear()
+        engine = Full()
+        engine.is_shared = False
+        driver.Driver(engine, self.folder, 1, driver.Deadline('10x'),
+                      lambda _, *said: told.append(said[0]), engine).run([item])
+        self.assertEqual(told, ['again', 'given up'])
 
     def test_interrupted(self):
         """Ctrl-C ends the jobs, too, and the next run does the rest"""

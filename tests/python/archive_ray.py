@@ -39,9 +39,11 @@ class OnRay(archive_truth.Archive):
                      for number in (2, 3)]
 
     def on_ray(self, *arguments, cluster=None, **environment):
-        return self.start('run', 'settings.toml', f'{self.videos}/*.avi', '--out', 'out',
-                          '--engine', 'ray', '--address', (cluster or self.cluster).address,
-                          '--retries', '9', *arguments, **environment)
+        process = self.start('run', 'settings.toml', f'{self.videos}/*.avi', '--out', 'out',
+                             '--engine', 'ray', '--address', (cluster or self.cluster).address,
+                             '--retries', '9', *arguments, **environment)
+        self.addCleanup(process.kill)
+        return process
 
     def finish(self, process, status=0):
         self.assertEqual(process.wait(250), status, self.said())

@@ -154,10 +154,12 @@ class Driver:
             if self.deadline.is_over(attempt, self.out, now):
                 del self.flying[handle]
                 self.engine.stop(handle)
-                begun = attempt.begun is not None  # or else others have the engine's places
+                begun = attempt.begun is not None
                 reason = (f'had not {"ended" if begun else "begun"} '
                           f'after {now - attempt.started:.0f} s')
-                self._settle(attempt, Outcome('again', reason), is_try=begun)
+                # or others have the places of an engine that is shared
+                self._settle(attempt, Outcome('again', reason),
+                             is_try=begun or not self.engine.is_shared)
 
     def _settle(self, attempt, outcome, is_try=True):
         if self.stopped and outcome.state == 'again':

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Where jobs run. An engine has
 
-    slots ()                how many jobs may run at once, now
+    is_shared               whether others use it too, so that a job may wait for a place
+    slots ()                how many jobs may run at once, now; ConnectionError if it is gone
     start (item)            starts a job; returns a handle
     wait (handles, seconds) [(handle, Outcome)] of those that have ended
     stop (handle)           ends a job, or what is known of it

@@ -21,6 +21,8 @@ def gpus():
 
 
 class Local:
+    is_shared = False
+
     def __init__(self, python, jobs=None, gpus_per_file=0):
         """`jobs` is one for each core, or as many as share the GPUs"""
         self.python = python

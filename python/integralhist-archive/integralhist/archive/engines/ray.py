@@ -26,6 +26,8 @@ def run_job(item, python, gpu):
 
 
 class Ray:
+    is_shared = True  # with other drivers: a job may wait for a place
+
     def __init__(self, python, address=None, gpus_per_file=0, jobs=None):
         for name, value in KEEPALIVE.items():
             os.environ.setdefault(name, value)
@@ -60,8 +62,12 @@ class Ray:
 
     def _places(self, has):
         """Jobs that a node's resources let it run"""
-        cores, gpus = has.get('CPU', 0), has.get('GPU', 0)
-        return int(min(cores, gpus / self.gpus) if self.gpus else cores)
+        places, gpus = int(has.get('CPU', 0)), int(has.get('GPU', 0))
+        if 0 < self.gpus <= 1:  # no job has parts of two
+            places = min(places, gpus * int(1 / self.gpus))
+        elif self.gpus:
+            places = min(places, int(gpus / self.gpus))
+        return places
 
     def start(self, item):
         return self.task.remote(item, self.python, None if self.gpus else '')  # Ray says which
