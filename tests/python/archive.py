@@ -523,6 +523,15 @@ class Gpus(archive_truth.Archive):
             if previous is not None:
                 os.environ['CUDA_VISIBLE_DEVICES'] = previous
 
+    def test_places_of_ray(self):
+        """As Ray gives them out: a part of a GPU is of one, and each job has a core, too"""
+        from integralhist.archive.engines.ray import places
+        for cores, gpus, share, wanted in (
+                (8, 0, 0, 8), (8, 2, 0, 8), (8, 0, 0.5, 0), (8, 2, 0.5, 4), (8, 2, 0.6, 2),
+                (32, 8, 0.4, 16), (32, 8, 0.3, 24), (3, 2, 0.5, 3), (8, 4, 1, 4), (8, 5, 2, 2)):
+            self.assertEqual(places({'CPU': cores, 'GPU': gpus}, share), wanted,
+                             (cores, gpus, share))
+
 
 class Refused(archive_truth.Archive):
     VIDEOS = 1

@@ -99,8 +99,8 @@ class OnRay(archive_truth.Archive):
         process = self.on_ray(cluster=cluster)
         self.await_done(1, process)
         os.kill(cluster.head_node.all_processes['raylet'][0].process.pid, signal.SIGKILL)
-        self.assertEqual(self.finish(process, 1), 'integralhist-archive: Ray: it has ended on this '
-                         'machine; start it, and run this again')
+        self.assertEqual(self.finish(process, 1), 'integralhist-archive: Ray has ended on this '
+                         'machine: start it, and run this again')
         self.assertRegex(self.said(), '[0-9]+ done, 0 there before, 0 bad, 0 given up, [1-9]')
 
     def test_token(self):

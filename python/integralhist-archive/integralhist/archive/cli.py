@@ -20,6 +20,7 @@ import time
 from integralhist.archive import commit
 from integralhist.archive.child import Child
 from integralhist.archive.driver import Deadline, Driver
+from integralhist.archive.engines import EngineGone
 from integralhist.archive.plan import Plan, PlanError, read_settings
 
 SHOWN = 20  # reasons that are printed at the end; status has all
@@ -113,13 +114,13 @@ def drive(options, items, total, bad_too=False):
     lost = None
     try:
         driver.run(items)
-    except ConnectionError as problem:  # of the engine
+    except EngineGone as problem:
         lost = problem
     finally:
         engine.close()  # first, as Ray may print something
     ended = report.close(driver.stopped)
     if lost:
-        raise Failure(f'Ray: {lost}')
+        raise lost
     return ended
 
 
@@ -283,7 +284,7 @@ def main():
         sys.exit(options.run(options))
     except KeyboardInterrupt:
         sys.exit(130)
-    except (Failure, PlanError) as problem:
+    except (EngineGone, Failure, PlanError) as problem:
         sys.exit(f'integralhist-archive: {problem}')
     except OSError as problem:
         sys.exit(f'integralhist-archive: {problem.filename or options.out}: '

@@ -2,9 +2,13 @@
 """Where jobs run. An engine has
 
     is_shared               whether others use it too, so that a job may wait for a place
-    slots ()                how many jobs may run at once, now; ConnectionError if it is gone
+    slots ()                how many jobs may run at once, now; EngineGone if it has ended
     start (item)            starts a job; returns a handle
     wait (handles, seconds) [(handle, Outcome)] of those that have ended
     stop (handle)           ends a job, or what is known of it
     close ()
 """
+
+
+class EngineGone(Exception):
+    """Nothing can be started, and nothing is heard of what runs"""

@@ -9,6 +9,7 @@ import socket
 import time
 
 from integralhist.archive.child import Child, Outcome
+from integralhist.archive.engines import EngineGone
 
 # A node that is cut off without a word is noticed after some 25 s with these, in place of minutes.
 # `ray start` of each node wants the first three, too.
@@ -25,9 +26,17 @@ def run_job(item, python, gpu):
     return tuple(Child(item, python, gpu).outcome())
 
 
-class Ray:
-    is_shared = True  # with other drivers: a job may wait for a place
+def places(has, gpus_per_file):
+    """How many jobs a node's resources let it run"""
+    cores, gpus = int(has.get('CPU', 0)), int(has.get('GPU', 0))
+    if not gpus_per_file:
+        return cores
+    if gpus_per_file > 1:
+        return min(cores, int(gpus / gpus_per_file))
+    return min(cores, gpus * int(1 / gpus_per_file))  # no job has parts of two
 
+
+class Ray:
     def __init__(self, python, address=None, gpus_per_file=0, jobs=None):
         for name, value in KEEPALIVE.items():
             os.environ.setdefault(name, value)
@@ -47,6 +56,7 @@ class Ray:
         # the driver counts tries; a worker with a GPU is not started anew for each task
         self.task = ray.remote(num_cpus=1, num_gpus=self.gpus, max_retries=0,
                                max_calls=0)(run_job)
+        self.is_shared = bool(address)
         self.node = ray.get_runtime_context().get_node_id()
         self.counted, self.looked = 0, -LOOK_AGAIN
 
@@ -56,18 +66,10 @@ class Ray:
             alive = {node['NodeID']: node['Resources'] for node in self.ray.nodes()
                      if node['Alive']}
             if self.node not in alive:  # without it this process hears of nothing
-                raise ConnectionError('it has ended on this machine; start it, and run this again')
-            self.counted = sum(map(self._places, alive.values()))
+                start = 'start it, and ' if self.is_shared else ''
+                raise EngineGone(f'Ray has ended on this machine: {start}run this again')
+            self.counted = sum(places(has, self.gpus) for has in alive.values())
         return min(self.counted, self.most or self.counted)
-
-    def _places(self, has):
-        """Jobs that a node's resources let it run"""
-        places, gpus = int(has.get('CPU', 0)), int(has.get('GPU', 0))
-        if 0 < self.gpus <= 1:  # no job has parts of two
-            places = min(places, gpus * int(1 / self.gpus))
-        elif self.gpus:
-            places = min(places, int(gpus / self.gpus))
-        return places
 
     def start(self, item):
         return self.task.remote(item, self.python, None if self.gpus else '')  # Ray says which
