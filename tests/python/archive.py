@@ -455,15 +455,12 @@ class Bad(archive_truth.Archive):
     def test_interrupted(self):
         """Ctrl-C ends the jobs, too, and the next run does the rest"""
         process = self.start('run', 'settings.toml', f'{self.videos}/*.avi', '--out', 'out')
-        deadline = time.monotonic() + 60
-        while not (os.path.isdir(self.path('out/_running'))
-                   and os.listdir(self.path('out/_running'))):
-            self.assertLess(time.monotonic(), deadline, self.said())
-            time.sleep(0.01)
+        running = self.path('out/_running')
+        self.await_(lambda: os.path.isdir(running) and os.listdir(running), process)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(20), 130, self.said())
         self.assertIn(', stopped', self.said().splitlines()[-1])
-        children = subprocess.run(['pgrep', '-f', f'^{sys.executable} -m integralhist.archive.job'],
+        children = subprocess.run(['pgrep', '-f', 'integralhist.archive.job'],
                                   capture_output=True, text=True, check=False).stdout.split()
         self.assertEqual([pid for pid in children if self.folder in environ(pid)], [])
         self.assertRegex(self.run_archive(), ' 0 bad, 0 given up, 0 left')

@@ -9,7 +9,6 @@ import contextlib
 import os
 import signal
 import sys
-import time
 import unittest
 
 import archive_truth
@@ -49,14 +48,6 @@ class OnRay(archive_truth.Archive):
         self.assertEqual(process.wait(250), status, self.said())
         self.assertNotIn('Traceback', self.said())
         return self.said().splitlines()[-1]
-
-    def await_done(self, count, process):
-        deadline = time.monotonic() + 200
-        while not (os.path.isdir(self.path('out/_done'))
-                   and len(os.listdir(self.path('out/_done'))) >= count):
-            self.assertIsNone(process.poll(), self.said())
-            self.assertLess(time.monotonic(), deadline, self.said())
-            time.sleep(0.02)
 
     def processes(self, what):
         """Of this cluster, which its token tells from others, with `what` in the command line"""

@@ -12,6 +12,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import virtual_environment
@@ -97,6 +98,22 @@ class Archive(unittest.TestCase):
     def said(self):
         with open(self.path('log'), encoding='utf-8') as file:
             return file.read()
+
+    def await_(self, condition, process):
+        """Waits for what `condition ()` finds, which comes before `process` ends"""
+        deadline = time.monotonic() + 200
+        while not (found := condition()):
+            self.assertIsNone(process.poll(), self.said())
+            self.assertLess(time.monotonic(), deadline, self.said())
+            time.sleep(0.01)
+        return found
+
+    def count_done(self):
+        done = self.path('out/_done')
+        return len(os.listdir(done)) if os.path.isdir(done) else 0
+
+    def await_done(self, count, process):
+        self.await_(lambda: self.count_done() >= count, process)
 
     def archive(self, *arguments, status=0, timeout=120, **environment):
         """The last line of integralhist-archive, which ends with `status`"""
