@@ -4,6 +4,7 @@
 // where the frame is. The truth is what the frames carry before, and that the elements without it
 // drop the metas.
 #include <map>
+#include <mutex>
 
 #include "pipelines.hpp"
 
@@ -55,7 +56,13 @@ public:
   Pipeline &operator* () { return pipeline_; }
   Sample pull () { return pipeline_.pull (); }
 
-  std::map<GstClockTime, Metas> before;
+  /// What the frame of this timestamp had.
+  Metas before (GstClockTime pts)
+  {
+    const std::lock_guard lock (mutex_);
+    fail_unless (before_.contains (pts));
+    return before_[pts];
+  }
 
 private:
   static GstPadProbeReturn mark (GstPad *, GstPadProbeInfo *info, gpointer self)
@@ -65,10 +72,14 @@ private:
     const guint i = guint (GST_BUFFER_PTS (buffer) * 30 / GST_SECOND);
     gst_buffer_add_video_region_of_interest_meta (buffer, "one", 2 * i, 10, 40, 20);
     gst_buffer_add_video_region_of_interest_meta (buffer, "two", 100, 4 * i, 20, 40);
-    static_cast<Stream *> (self)->before[GST_BUFFER_PTS (buffer)] = metas_of (buffer);
+    auto &stream = *static_cast<Stream *> (self);
+    const std::lock_guard lock (stream.mutex_);
+    stream.before_[GST_BUFFER_PTS (buffer)] = metas_of (buffer);
     return GST_PAD_PROBE_OK;
   }
 
+  std::mutex mutex_;
+  std::map<GstClockTime, Metas> before_;  // guarded by mutex_
   Pipeline pipeline_;
 };
 
@@ -88,9 +99,7 @@ int compare (Stream &stream, int most, int divided, guint width, guint height)
     if (!sample)
       break;
     GstBuffer *buffer = gst_sample_get_buffer (sample.get ());
-    const auto before = stream.before.find (GST_BUFFER_PTS (buffer));
-    fail_unless (before != stream.before.end ());
-    const Metas is = metas_of (buffer), &was = before->second;
+    const Metas is = metas_of (buffer), was = stream.before (GST_BUFFER_PTS (buffer));
     fail_unless_equals_uint64 (is.boxes.size (), 2);
     for (std::size_t i = 0; i < 2; i++) {
       fail_unless_equals_int (is.boxes[i].x, was.boxes[i].x / divided);
