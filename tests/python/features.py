@@ -113,14 +113,22 @@ class Stream:
         return GstIntegralHist.buffer_get_integral_histogram_meta(sample.get_buffer()).histogram
 
 
-def bins_in(histogram):
-    """The bin of each pixel by differences of the tensor, -1 of those that are in none"""
+def pixels_in(histogram):
+    """What each pixel adds to each bin, by differences of the tensor, which is modulo 2^32"""
     with histogram.get_buffer().map(Gst.MapFlags.READ) as info:
         tensor = tensor_view(histogram, info.data).astype(numpy.int32)
-    counts = numpy.diff(numpy.diff(tensor, axis=1, prepend=0), axis=2, prepend=0)
-    some = counts.any(axis=0)
-    assert counts.min() >= 0 and (counts.sum(axis=0) == some).all()
-    return numpy.where(some, counts.argmax(axis=0), -1)
+    found = tensor.copy()
+    found[:, 1:] -= tensor[:, :-1]
+    found[:, :, 1:] -= tensor[:, :, :-1]
+    found[:, 1:, 1:] += tensor[:, :-1, :-1]
+    return found
+
+
+def bins_in(histogram):
+    """The bin of each pixel, -1 of those that are in none"""
+    counts = pixels_in(histogram)
+    assert counts.min() >= 0 and counts.sum(axis=0).max() <= 1
+    return numpy.einsum('brc,b->rc', counts, numpy.arange(1, len(counts) + 1)) - 1
 
 
 def properties_of(feature, bins, parts, table):

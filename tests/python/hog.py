@@ -20,9 +20,8 @@ if __name__ == '__main__':
 
 import cv2  # noqa: E402
 import numpy  # noqa: E402
-from features import SEED, Gst, Stream, tensor_view  # noqa: E402, I100
+from features import SEED, Gst, Stream, pixels_in, tensor_view  # noqa: E402, I100
 from feature_truth import Picture, Variant  # noqa: E402
-from weights import pixels_in  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 EXAMPLE = os.path.join(ROOT, 'examples', 'hog.py')
