@@ -455,14 +455,11 @@ class Bad(archive_truth.Archive):
     def test_interrupted(self):
         """Ctrl-C ends the jobs, too, and the next run does the rest"""
         process = self.start('run', 'settings.toml', f'{self.videos}/*.avi', '--out', 'out')
-        running = self.path('out/_running')
-        self.await_(lambda: os.path.isdir(running) and os.listdir(running), process)
+        self.await_jobs(process)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(20), 130, self.said())
         self.assertIn(', stopped', self.said().splitlines()[-1])
-        children = subprocess.run(['pgrep', '-f', 'integralhist.archive.job'],
-                                  capture_output=True, text=True, check=False).stdout.split()
-        self.assertEqual([pid for pid in children if self.folder in environ(pid)], [])
+        self.assertEqual(self.jobs(), [])
         self.assertRegex(self.run_archive(), ' 0 bad, 0 given up, 0 left')
         self.assertEqual(self.dataset().regions.count_rows(), 2 * 12 * 2)
 

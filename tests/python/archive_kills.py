@@ -26,15 +26,6 @@ class Kills(archive_truth.Archive):
         super().setUp()
         self.run_archive(out='whole')
 
-    def jobs(self, driver):
-        """Processes of the jobs, the oldest first; the driver's own with --check is none"""
-        found = subprocess.run(['pgrep', '-P', str(driver), '-f', r'archive\.job .*\(\) [^ ]+ -$'],
-                               capture_output=True, text=True, check=False).stdout.split()
-        return [int(pid) for pid in found]
-
-    def await_jobs(self, process):
-        return self.await_(lambda: self.jobs(process.pid), process)
-
     def compare(self):
         """Everything is there once, and nothing else"""
         self.assertEqual(self.files(), self.files('whole'))
@@ -54,7 +45,7 @@ class Kills(archive_truth.Archive):
             # so much is left to do that no machine is so fast that it is done before
             self.await_done(done + self.random.randint(0, (self.VIDEOS - done) // 2 - 1), process)
             time.sleep(self.random.uniform(0, 0.1))
-            jobs = self.jobs(process.pid)
+            jobs = self.jobs()
             process.kill()
             self.assertEqual(process.wait(), -signal.SIGKILL, self.said())
             deadline = time.monotonic() + 10
@@ -77,7 +68,7 @@ class Kills(archive_truth.Archive):
         os.kill(self.await_jobs(process)[0], signal.SIGKILL)  # as it begins: never too late
         for _ in range(3 * KILLS):
             time.sleep(self.random.uniform(0, 0.5))
-            for pid in self.random.sample(jobs := self.jobs(process.pid), min(1, len(jobs))):
+            for pid in self.random.sample(jobs := self.jobs(), min(1, len(jobs))):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
         self.assertEqual(process.wait(120), 0, self.said())

@@ -5,6 +5,7 @@ Environment:
   PYTHON_VENV=folder  an environment with pyarrow, pandas, tqdm, and Ray
   RESULTS_SEED=N      when processes are killed; each test prints its seed
 """
+import contextlib
 import hashlib
 import json
 import os
@@ -58,6 +59,7 @@ class Archive(unittest.TestCase):
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
+        cls.registry = os.path.join(folder.name, 'registry.bin')
         cls.videos = os.path.join(folder.name, 'videos')
         os.mkdir(cls.videos)
         for number in range(cls.VIDEOS):
@@ -84,7 +86,8 @@ class Archive(unittest.TestCase):
         self.write(name, how)
         plugins = os.path.join(BUILD, 'tests/python')
         self.assertTrue(os.path.exists(f'{plugins}/libgstaborting.so'), 'it is not built')
-        return {'GST_PLUGIN_PATH': os.environ['GST_PLUGIN_PATH'] + ':' + plugins}
+        return {'GST_PLUGIN_PATH': os.environ['GST_PLUGIN_PATH'] + ':' + plugins,
+                'GST_REGISTRY': self.path('registry.bin')}
 
     def start(self, *arguments, **environment):
         """integralhist-archive, as a Popen; its output goes to a file"""
@@ -93,7 +96,7 @@ class Archive(unittest.TestCase):
         return subprocess.Popen(
             [sys.executable, '-m', 'integralhist.archive', *arguments], cwd=self.folder,
             stdout=self.log, stderr=subprocess.STDOUT, env={
-                **os.environ, 'GST_REGISTRY': self.path('registry.bin'), **environment})
+                **os.environ, 'GST_REGISTRY': self.registry, **environment})
 
     def said(self):
         with open(self.path('log'), encoding='utf-8') as file:
@@ -107,6 +110,19 @@ class Archive(unittest.TestCase):
             self.assertLess(time.monotonic(), deadline, self.said())
             time.sleep(0.01)
         return found
+
+    def jobs(self):
+        """Processes of the jobs, the oldest first; a driver's own with --check is none"""
+        found, pattern = [], r'archive\.job .*\(\) [^ ]+ -$'
+        for pid in subprocess.run(['pgrep', '-f', pattern], capture_output=True, text=True,
+                                  check=False).stdout.split():
+            with contextlib.suppress(OSError):  # which has ended
+                if os.path.samefile(f'/proc/{pid}/cwd', self.folder):
+                    found.append(int(pid))
+        return found
+
+    def await_jobs(self, process):
+        return self.await_(self.jobs, process)
 
     def count_done(self):
         done = self.path('out/_done')
