@@ -49,23 +49,18 @@ class OnRay(archive_truth.Archive):
         self.assertNotIn('Traceback', self.said())
         return self.said().splitlines()[-1]
 
-    def processes(self, what):
-        """Of this cluster, which its token tells from others, with `what` in the command line"""
-        found = []
-        for pid in filter(str.isdigit, os.listdir('/proc')):
-            with contextlib.suppress(OSError), open(f'/proc/{pid}/cmdline', 'rb') as command, \
-                    open(f'/proc/{pid}/environ', 'rb') as environment:
-                if what.encode() in command.read() and self.token.encode() in environment.read():
-                    found.append(int(pid))
-        return found
+    def has_token(self, process):
+        """Which tells this cluster from others"""
+        with open(f'{process}/environ', 'rb') as environment:
+            return self.token.encode() in environment.read()
 
     def test_killed(self):
         """A worker, a job, the driver and a node"""
         self.run_archive(out='whole')
         process = self.on_ray()
         self.await_done(2, process)
-        for what in ('ray::run_job', 'integralhist.archive.job'):
-            for pid in self.processes(what)[:1]:
+        for what in (b'ray::run_job', b'integralhist.archive.job'):
+            for pid in self.processes(what, self.has_token)[:1]:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
         self.await_done(4, process)

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -111,15 +112,19 @@ class Archive(unittest.TestCase):
             time.sleep(0.01)
         return found
 
-    def jobs(self):
-        """Processes of the jobs, the oldest first; a driver's own with --check is none"""
-        found, pattern = [], r'archive\.job .*\(\) [^ ]+ -$'
-        for pid in subprocess.run(['pgrep', '-f', pattern], capture_output=True, text=True,
-                                  check=False).stdout.split():
-            with contextlib.suppress(OSError):  # which has ended
-                if os.path.samefile(f'/proc/{pid}/cwd', self.folder):
+    def processes(self, pattern, is_ours):
+        """With `pattern` in the command line, and of which `is_ours ('/proc/PID')`"""
+        found = []
+        for pid in filter(str.isdigit, os.listdir('/proc')):
+            with contextlib.suppress(OSError), open(f'/proc/{pid}/cmdline', 'rb') as command:
+                if re.search(pattern, command.read()) and is_ours(f'/proc/{pid}'):
                     found.append(int(pid))
         return found
+
+    def jobs(self):
+        """Processes of the jobs; a driver's own with --check is none"""
+        return self.processes(rb'archive\.job import (?!.*--check)', lambda process:
+                              os.path.samefile(f'{process}/cwd', self.folder))
 
     def await_jobs(self, process):
         return self.await_(self.jobs, process)
