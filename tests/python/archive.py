@@ -4,6 +4,7 @@
 
 And what is done again when, what is bad, what is wrong with settings, and the commands about OUT.
 """
+import errno
 import itertools
 import json
 import os
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import time
 import unittest
+from unittest import mock
 
 import archive_truth
 import numpy
@@ -248,7 +250,7 @@ class Again(archive_truth.Archive):
         self.run_archive()
         self.assertEqual(self.archive('verify', 'out'),
                          '4 videos, 0 files are not as they were committed')
-        first, second, third = sorted(name for name in self.files() if 'regions/' in name)[:3]
+        first, second, third, fourth = sorted(name for name in self.files() if 'regions/' in name)
 
         # what a killed job leaves: readers do not see it, and gc removes it once it is old
         shutil.copy(self.path(f'out/{third}'),
@@ -269,12 +271,32 @@ class Again(archive_truth.Archive):
             file.seek(100)
             file.write(bytes([byte[0] ^ 1]))
         os.unlink(self.path(f'out/{second}'))
+        os.unlink(self.path(f'out/{third}'))
+        os.mkdir(self.path(f'out/{third}'))
+        marker = f'_done/{fourth.split("/")[1].split("-")[0]}.json'
+        os.truncate(self.path(f'out/{marker}'), 200)
         self.archive('verify', 'out', status=1)
-        self.assertIn(f'{first}: has other bytes than were committed', self.said())
-        self.assertIn(f'{second}: is not there', self.said())
+        for text in (f'{first}: has other bytes than were committed', f'{second}: is not there',
+                     f'{third}: cannot be read: Is a directory', f'{marker}: is no marker'):
+            self.assertIn(text, self.said())
+        # no table is removed for the damage of a marker
+        self.write('out/_aside/.nfs0001', 'of a file that NFS has open')
+        self.assertRegex(self.archive('gc', 'out', '--older', '0'), '^1 files, ')
+        self.assertTrue(os.path.exists(self.path(f'out/{fourth}')))
+        os.rmdir(self.path(f'out/{third}'))
         self.archive('verify', 'out', '--forget', status=1)
-        self.assertRegex(self.run_archive(), '^2 done, 2 there before')
+        self.assertRegex(self.run_archive(), '^4 done, 0 there before')
         self.archive('verify', 'out')
+
+    def test_equal_settings(self):
+        """[5] and [5.0] are other settings: a video is in a dataset once"""
+        model = '[[likelihood]]\nname = "m"\nwindow = [20, 20]\nhistogram = [{}]\n'
+        for number in '5', '5.0':
+            self.write('settings.toml', '[histogram]\nbins = 2\n' + model.format(
+                ', '.join([number] * 2)))
+            self.assertRegex(self.run_archive(f'{self.videos}/000.avi'), '^1 done, 0 there')
+        self.assertEqual(len(self.dataset().videos), 1)
+        self.assertEqual(self.dataset().others, 1)
 
 
 
@@ -402,6 +424,55 @@ class Bad(archive_truth.Archive):
         for later, over in ((590, False), (610, True)):
             deadline = driver.Deadline('10x')
             self.assertEqual(deadline.is_over(attempt, self.folder, now + later), over)
+
+    def test_moments(self):
+        """An OUT that is away for a moment, and a process that cannot be made, end nothing"""
+        from integralhist.archive import commit, driver
+        commit.prepare(self.folder)
+        self.write('video', '')
+        told, real = [], commit.marker
+
+        class Poor:
+            started, now, is_shared = 0, 0.0, False
+
+            def monotonic(self):
+                return self.now
+
+            def slots(self):
+                return 2
+
+            def start(self, item):
+                self.started += 1
+                if self.started == 2:
+                    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+                return item['key'], self.now + 100
+
+            def wait(self, handles, seconds):
+                self.now += max(seconds, 0.01)
+                return [(handle, driver.Outcome('bad', 'it ran')) for handle in handles
+                        if handle[1] < self.now]
+
+            def sleep(self, seconds):
+                self.now += seconds
+
+            def stop(self, _):
+                pass
+
+        def away(out, kind, key):
+            if kind == '_running' and engine.now < 80:
+                raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+            return real(out, kind, key)
+
+        items = [{'key': key, 'name': 'video', 'video': self.path('video'), 'settings': {},
+                  'detections': None} for key in 'ab']
+        engine = Poor()
+        with mock.patch.object(commit, 'marker', away):
+            driver.Driver(engine, self.folder, 0, driver.Deadline('10x'),
+                          lambda _, *said: told.append(said[:2]), engine).run(items)
+        self.assertEqual(told, [
+            ('again', 'cannot be started: Too many open files; give fewer --jobs'),
+            ('bad', 'it ran'), ('bad', 'it ran')])
+        self.assertGreater(engine.now, 80)
 
     def test_no_place(self):
         """While others have all places of an engine, that is no try; without others it is one"""

@@ -21,7 +21,7 @@ from integralhist.archive import commit
 from integralhist.archive.child import Child
 from integralhist.archive.driver import Deadline, Driver
 from integralhist.archive.engines import EngineGone
-from integralhist.archive.plan import Plan, PlanError, read_settings
+from integralhist.archive.plan import Plan, PlanError, digest, read_settings
 
 SHOWN = 20  # reasons that are printed at the end; status has all
 
@@ -40,7 +40,7 @@ class Report:
             raise Failure('there is no tqdm: pip install tqdm') from None
         self.out, self.counts, self.failed, self.frames = out, dict.fromkeys(
             ('there', 'done', 'bad', 'given up', 'again'), 0), [], 0
-        self.warned = 0  # of those that are done
+        self.total, self.warned = total, 0  # of those that are done
         self.started = time.monotonic()
         self.bar = tqdm(total=total, unit='file', dynamic_ncols=True, smoothing=0.1,
                         mininterval=0.5 if sys.stderr.isatty() else 10)
@@ -48,13 +48,17 @@ class Report:
     def __call__(self, item, state, reason, frames):
         self.counts[state] += 1
         self.frames += frames
-        if state == 'again':
-            self.bar.write(f'{item["name"]}: {reason}; trying again', file=sys.stderr)
-            return
-        if reason:
+        if reason and state != 'again':
             self.warned += state == 'done'
             if len(self.failed) < SHOWN:
                 self.failed.append(f'{item["name"]}: {state}: {reason}')
+        with contextlib.suppress(OSError):  # of a log on a full disk
+            self.show(item, state, reason)
+
+    def show(self, item, state, reason):
+        if state == 'again':
+            self.bar.write(f'{item["name"]}: {reason}; trying again', file=sys.stderr)
+            return
         if state == 'there':  # is not work whose speed says how long the rest takes
             self.bar.initial += 1
         self.bar.set_postfix_str(
@@ -63,10 +67,12 @@ class Report:
 
     def close(self, stopped):
         """Prints the last lines. Returns the exit status"""
-        left = self.bar.total - self.bar.n
-        self.bar.close()
         counts, seconds = self.counts, time.monotonic() - self.started
         failures = counts['bad'] + counts['given up']
+        # more come where files are put in place meanwhile
+        left = max(0, self.total - counts['there'] - counts['done'] - failures)
+        with contextlib.suppress(OSError):
+            self.bar.close()
         for text in self.failed:
             print(text)
         more = failures + self.warned - len(self.failed)
@@ -159,11 +165,11 @@ def status(options):
         if marker['warnings']:
             print(f'{marker["video"]}: done: {"; ".join(marker["warnings"])}')
     failed, others = {True: 0, False: 0}, 0
-    settings = commit.marker(options.out, '', '_settings')
+    settings = digest(commit.marker(options.out, '', '_settings'))
     for marker in commit.markers(options.out, '_failed'):
         if commit.is_done(options.out, marker):
             continue  # after all
-        if marker['item']['settings'] != settings:
+        if digest(marker['item']['settings']) != settings:
             others += 1
             continue
         failed[marker['bad']] += 1

@@ -13,6 +13,7 @@ under the same names; one of an older version of the video has other names. So n
 changes, and the marker's rename commits all of them at once. Who reads follows markers.
 """
 import contextlib
+import glob
 import hashlib
 import json
 import os
@@ -48,6 +49,18 @@ def marker(out, kind, key):
         return None
 
 
+def fresh_marker(out, kind, key):
+    """As marker (), also where NFS remembers for a minute that there was none
+
+    Whoever opens a folder asks the server whether it has changed.
+    """
+    found = marker(out, kind, key)
+    if found is None:
+        sync_folder(os.path.join(out, kind))
+        found = marker(out, kind, key)
+    return found
+
+
 def markers(out, kind):
     """All of a kind, in the order of keys"""
     for name in sorted(os.listdir(os.path.join(out, kind))):
@@ -68,9 +81,12 @@ def write_marker(out, kind, key, value):
 def note(out, kind, key, value):
     """A marker that may be lost with the power"""
     new = aside(out, f'{key}.json')
-    with open(new, 'w', encoding='utf-8') as file:
-        json.dump(value, file)
-    os.replace(new, os.path.join(out, kind, f'{key}.json'))
+    try:
+        with open(new, 'w', encoding='utf-8') as file:
+            json.dump(value, file)
+        os.replace(new, os.path.join(out, kind, f'{key}.json'))
+    finally:
+        remove(new)
 
 
 def remove(path):
@@ -155,22 +171,42 @@ def verify(out, forget=False):
 
     `forget` removes these markers, so that the next run does it again.
     """
-    for found in markers(out, '_done'):
-        for name, wanted in found['files'].items():
-            path = os.path.join(out, name)
-            if os.path.exists(path) and sha256(path) == wanted['sha256']:
-                continue
-            if forget:
-                remove_marker(out, '_done', found['key'])
-            yield f'{name}: ' + (
-                'has other bytes than were committed' if os.path.exists(path) else
-                'is not there') + f' ({found["video"]})'
+    for path in sorted(glob.glob(os.path.join(glob.escape(out), '_done', '*.json'))):
+        key = os.path.basename(path).removesuffix('.json')
+        found = marker(out, '_done', key)
+        if found is None:
+            wrong = [f'{os.path.relpath(path, out)}: is no marker'] * os.path.exists(path)
+        else:
+            wrong = [f'{name}: {problem} ({found["video"]})'
+                     for name, wanted in found['files'].items()
+                     if (problem := what_is_wrong(os.path.join(out, name), wanted['sha256']))]
+        yield from wrong
+        if wrong and forget:
+            remove_marker(out, '_done', key)
+
+
+def what_is_wrong(path, wanted):
+    """With the bytes of a file, or ''"""
+    try:
+        return '' if sha256(path) == wanted else 'has other bytes than were committed'
+    except FileNotFoundError:
+        return 'is not there'
+    except OSError as problem:
+        return f'cannot be read: {problem.strerror}'
 
 
 def is_in_use(name):
     """Whether a process of this machine works on what aside () named"""
-    start, pid, _ = name.rsplit('.', 2)
+    start, pid, _ = ('..' + name).rsplit('.', 2)  # which others name otherwise, as NFS
     return start.endswith(f'.{socket.gethostname()}') and os.path.exists(f'/proc/{pid}')
+
+
+def is_named(out, key, name):
+    """Whether a marker names a table, or may have named it before it was damaged"""
+    found = marker(out, '_done', key)
+    if found is None:
+        return os.path.exists(os.path.join(out, '_done', f'{key}.json'))
+    return name in found['files']
 
 
 def orphans(out, older):
@@ -180,8 +216,7 @@ def orphans(out, older):
         for name in os.listdir(os.path.join(out, folder)):
             path = os.path.join(out, folder, name)
             key = name.split('.')[0].split('-')[0]
-            found = folder in TABLES and marker(out, '_done', key)
-            if found and f'{folder}/{name}' in found['files']:
+            if folder in TABLES and is_named(out, key, f'{folder}/{name}'):
                 continue
             if folder == '_aside' and is_in_use(name):
                 continue

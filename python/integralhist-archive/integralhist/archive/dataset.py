@@ -12,7 +12,7 @@ import json
 import os
 
 from integralhist.archive import commit
-from integralhist.archive.plan import read_settings
+from integralhist.archive.plan import digest, read_settings
 
 
 class Archive:
@@ -26,9 +26,9 @@ class Archive:
         elif isinstance(settings, (str, os.PathLike)):
             settings = read_settings(settings)
         self.out, self.settings, self.others = out, settings, 0
-        self.videos = []
+        self.videos, wanted = [], digest(settings)  # 5 and 5.0 have other keys
         for marker in commit.markers(out, '_done'):
-            if marker['settings'] == settings:
+            if digest(marker['settings']) == wanted:
                 self.videos.append(marker)
             else:
                 self.others += 1

@@ -36,8 +36,10 @@ class Deadline:
         """`attempt.look_again` is when the answer may be another one"""
         if now < attempt.look_again:
             return False
-        running = commit.marker(out, '_running', attempt.item['key']) \
-            if attempt.most is None else None
+        running = None
+        if attempt.most is None:
+            with contextlib.suppress(OSError):  # of an OUT that is away for a moment
+                running = commit.marker(out, '_running', attempt.item['key'])
         if running is not None:
             if attempt.begun is None:
                 attempt.begun = now
@@ -85,9 +87,8 @@ class Driver:
                 until = self.clock.monotonic() + SWEEP
                 while len(self.flying) < self.engine.slots() and self._has_time(until):
                     attempt, more = self._next(until)
-                    if attempt is None:
+                    if attempt is None or not self._start(attempt):
                         break
-                    self._start(attempt)
                 if not (self.flying or self.again or more):
                     return
                 has_time = self._has_time(until)  # or else there may be more to start at once
@@ -129,13 +130,20 @@ class Driver:
         return None, False
 
     def _start(self, attempt):
+        """Returns whether more may be started"""
         with contextlib.suppress(OSError):
             commit.remove_marker(self.out, '_running', attempt.item['key'])
         attempt.started = self.clock.monotonic()
         attempt.look_again = attempt.started + self.deadline.look_after
         attempt.begun = attempt.most = None
         self.keys.add(attempt.item['key'])
-        self.flying[self.engine.start(attempt.item)] = attempt
+        try:
+            self.flying[self.engine.start(attempt.item)] = attempt
+        except OSError as problem:  # no memory for a process, or too many open files
+            outcome = Outcome('again', f'cannot be started: {problem.strerror}; give fewer --jobs')
+            self._settle(attempt, outcome, is_try=not self.flying)
+            return False
+        return True
 
     def _settle_ended(self, seconds):
         """Returns whether any had ended"""
@@ -164,20 +172,22 @@ class Driver:
     def _settle(self, attempt, outcome, is_try=True):
         if self.stopped and outcome.state == 'again':
             return  # Ctrl-C ended it
-        key = attempt.item['key']
+        key, found = attempt.item['key'], None
         try:
             commit.remove_marker(self.out, '_running', key)
-            found = commit.marker(self.out, '_done', key)
+            found = commit.fresh_marker(self.out, '_done', key)
             # also where the engine lost sight of a job that ended well
-            if found and (outcome.state == 'done' or found['fingerprint'] == attempt.seen):
+            is_done = found and (outcome.state == 'done' or found['fingerprint'] == attempt.seen)
+            if is_done:
                 commit.remove_marker(self.out, '_failed', key)
-                self.keys.discard(key)
-                self.report(attempt.item, 'done', '; '.join(found['warnings']), found['frames'])
-                return
-            if found and outcome.state == 'bad':  # it was another video
+            elif found and outcome.state == 'bad':  # it was another video
                 commit.remove_marker(self.out, '_done', key)
         except OSError as problem:
-            outcome = Outcome('again', f'{self.out}: {problem.strerror}')
+            is_done, outcome = False, Outcome('again', f'{self.out}: {problem.strerror}')
+        if is_done:
+            self.keys.discard(key)
+            self.report(attempt.item, 'done', '; '.join(found['warnings']), found['frames'])
+            return
         if outcome.state == 'bad':
             self._fail(attempt, 'bad', outcome.reason)
             return
