@@ -300,6 +300,35 @@ class Again(archive_truth.Archive):
 
 
 
+class Simulated:
+    """An engine and its clock; jobs end at once, and are bad"""
+    started, now, is_shared, outcome = 0, 0.0, False, ('bad', 'it ran')
+
+    def monotonic(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+    def slots(self):
+        return 2
+
+    def start(self, _):
+        self.started += 1
+        return self.started
+
+    def wait(self, handles, seconds):
+        from integralhist.archive.child import Outcome
+        self.now += max(seconds, 0.01)
+        return [(handle, Outcome(*self.outcome)) for handle in handles if self.has_ended(handle)]
+
+    def has_ended(self, _):
+        return True
+
+    def stop(self, _):
+        pass
+
+
 class Bad(archive_truth.Archive):
     VIDEOS = 2
 
@@ -425,103 +454,90 @@ class Bad(archive_truth.Archive):
             deadline = driver.Deadline('10x')
             self.assertEqual(deadline.is_over(attempt, self.folder, now + later), over)
 
-    def test_moments(self):
-        """An OUT that is away for a moment, and a process that cannot be made, end nothing"""
+    def simulate(self, engine, keys, retries):
+        """[(state, reason)] that a driver reports"""
         from integralhist.archive import commit, driver
         commit.prepare(self.folder)
         self.write('video', '')
-        told, real = [], commit.marker
+        told = []
+        driver.Driver(engine, self.folder, retries, driver.Deadline('10x'),
+                      lambda _, *said: told.append(said[:2]), engine).run(
+            {'key': key, 'name': 'video', 'video': self.path('video'), 'settings': {},
+             'detections': None} for key in keys)
+        return told
 
-        class Poor:
-            started, now, is_shared = 0, 0.0, False
+    def test_moments(self):
+        """An OUT that is away for a moment, and a process that cannot be made, end nothing"""
+        from integralhist.archive import commit
+        real = commit.marker
 
-            def monotonic(self):
-                return self.now
-
-            def slots(self):
-                return 2
-
+        class Poor(Simulated):
             def start(self, item):
                 self.started += 1
                 if self.started == 2:
                     raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
                 return item['key'], self.now + 100
 
-            def wait(self, handles, seconds):
-                self.now += max(seconds, 0.01)
-                return [(handle, driver.Outcome('bad', 'it ran')) for handle in handles
-                        if handle[1] < self.now]
-
-            def sleep(self, seconds):
-                self.now += seconds
-
-            def stop(self, _):
-                pass
+            def has_ended(self, handle):
+                return handle[1] < self.now
 
         def away(out, kind, key):
             if kind == '_running' and engine.now < 80:
                 raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
             return real(out, kind, key)
 
-        items = [{'key': key, 'name': 'video', 'video': self.path('video'), 'settings': {},
-                  'detections': None} for key in 'ab']
         engine = Poor()
         with mock.patch.object(commit, 'marker', away):
-            driver.Driver(engine, self.folder, 0, driver.Deadline('10x'),
-                          lambda _, *said: told.append(said[:2]), engine).run(items)
+            told = self.simulate(engine, 'ab', 0)
         self.assertEqual(told, [
             ('again', 'cannot be started: Too many open files; give fewer --jobs'),
             ('bad', 'it ran'), ('bad', 'it ran')])
         self.assertGreater(engine.now, 80)
 
+    def test_hidden_marker(self):
+        """As NFS hides it, which asks its server only when a folder is opened"""
+        from integralhist.archive import commit
+        real, sync, opened = commit.marker, commit.sync_folder, []
+
+        class Elsewhere(Simulated):
+            outcome = 'done', ''
+
+            def start(self, item):
+                commit.write_marker(item['out'], '_done', 'a', {
+                    'fingerprint': {}, 'warnings': [], 'frames': 1})
+                opened.clear()
+                return super().start(item)
+
+        def hidden(out, kind, key):
+            return real(out, kind, key) if kind != '_done' or opened else None
+
+        def open_folder(path):
+            sync(path)
+            opened.append(path)
+
+        with mock.patch.object(commit, 'marker', hidden), \
+                mock.patch.object(commit, 'sync_folder', open_folder):
+            self.assertEqual(self.simulate(Elsewhere(), 'a', 0), [('done', '')])
+
     def test_no_place(self):
         """While others have all places of an engine, that is no try; without others it is one"""
-        from integralhist.archive import commit, driver
-        commit.prepare(self.folder)
-        self.write('video', '')
-        told = []
+        from integralhist.archive import commit
 
-        class Full:
-            started, now, is_shared = 0, 0.0, True
+        class Full(Simulated):
+            def has_ended(self, handle):
+                return handle == 4
 
-            def monotonic(self):
-                return self.now
-
-            def slots(self):
-                return 1
-
-            def start(self, _):
-                self.started += 1
-                return self.started
-
-            def wait(self, handles, seconds):
-                self.now += max(seconds, 0.01)
-                return [(handle, driver.Outcome('bad', 'it ran')) for handle in handles
-                        if handle == 4]
-
-            def sleep(self, seconds):
-                self.now += seconds
-
-            def stop(self, _):
-                pass
-
-        item = {'key': 'a', 'name': 'video', 'video': self.path('video'), 'settings': {},
-                'detections': None}
         engine = Full()
-        driver.Driver(engine, self.folder, 0, driver.Deadline('10x'),
-                      lambda _, *said: told.append(said[:2]), engine).run([item])
+        engine.is_shared = True
+        told = self.simulate(engine, 'a', 0)
         self.assertEqual(told[3:], [('bad', 'it ran')])
         for state, reason in told[:3]:
             self.assertEqual(state, 'again')
             self.assertRegex(reason, '^had not begun after 60[0-9] s$')
 
         commit.remove_marker(self.folder, '_failed', 'a')
-        told.clear()
-        engine = Full()
-        engine.is_shared = False
-        driver.Driver(engine, self.folder, 1, driver.Deadline('10x'),
-                      lambda _, *said: told.append(said[0]), engine).run([item])
-        self.assertEqual(told, ['again', 'given up'])
+        self.assertEqual([state for state, _ in self.simulate(Full(), 'a', 1)],
+                         ['again', 'given up'])
 
     def test_interrupted(self):
         """Ctrl-C ends the jobs, too, and the next run does the rest"""
