@@ -77,6 +77,16 @@ class OnRay(archive_truth.Archive):
         self.archive('verify', 'out')
         self.assertEqual(self.dataset().regions.count_rows(), 12 * 12 * 2)
 
+    def test_broken_node(self):
+        """On which every job fails at once, so that its places are always free: others do all"""
+        broken = self.cluster.add_node(num_cpus=2, node_ip_address='127.0.0.5', env_vars={
+            'GST_PLUGIN_PATH': '', 'GST_REGISTRY': self.path('without.bin')})
+        self.addCleanup(self.cluster.remove_node, broken)
+        said = self.finish(self.on_ray('--retries', '3'))
+        self.assertRegex(said, '^12 done, 0 there before, 0 bad, 0 given up, 0 left')
+        self.assertRegex(self.said(), r'no element "\w+" \(on 127.0.0.5, where the last 5 jobs')
+        self.archive('verify', 'out')
+
     def test_own_node(self):
         """A driver whose machine has lost its raylet would wait for ever; it ends"""
         cluster = Cluster(initialize_head=True, head_node_args={

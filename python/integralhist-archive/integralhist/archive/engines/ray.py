@@ -4,7 +4,9 @@
 Not Ray Data, which tries a record that ends its worker again without end. Ray places the tasks and
 its GPUs; tries and deadlines are the driver's.
 """
+import collections
 import os
+import re
 import socket
 import time
 
@@ -20,10 +22,24 @@ KEEPALIVE = {'RAY_grpc_client_keepalive_time_ms': '10000',
              'RAY_AUTH_MODE': 'token',
              'RAY_USAGE_STATS_ENABLED': '0'}
 LOOK_AGAIN = 5  # seconds, for nodes that came or went
+SUSPECT = 5     # jobs in a row that fail on a node, until it rests
+REST = 60       # seconds; then it has one job at a time until one ends well
 
 
 def run_job(item, python, gpu):
-    return tuple(Child(item, python, gpu).outcome())
+    """(Outcome, node)"""
+    import ray
+    try:
+        outcome = Child(item, python, gpu).outcome()
+    except OSError as problem:  # no such Python
+        outcome = Outcome('again', f'{problem.filename}: {problem.strerror}')
+    return tuple(outcome), ray.get_runtime_context().get_node_id()
+
+
+def reason_of(error):
+    """Of an exception of Ray: that of a task ends in what was raised"""
+    lines = re.sub(r'\x1b\[[0-9;]*m', '', str(error)).strip().splitlines() or ['']
+    return f'{type(error).__name__}: {lines[-1 if hasattr(error, "ip") else 0]}'
 
 
 def places(has, gpus_per_file):
@@ -56,23 +72,51 @@ class Ray:
         # the driver counts tries; a worker with a GPU is not started anew for each task
         self.task = ray.remote(num_cpus=1, num_gpus=self.gpus, max_retries=0,
                                max_calls=0)(run_job)
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+        self.affinity = NodeAffinitySchedulingStrategy
         self.is_shared = bool(address)
         self.node = ray.get_runtime_context().get_node_id()
-        self.counted, self.looked = 0, -LOOK_AGAIN
+        self.alive, self.looked = {}, -LOOK_AGAIN  # {node: its places}
+        self.addresses = {}                        # {node: its IP address}
+        self.failures = collections.Counter()      # of a node's last jobs, in a row
+        self.rests = {}                            # {node: until when}
+        self.sent = {}                             # {handle: the node that it was sent to}
+
+    def look_at_nodes(self):
+        self.looked = time.monotonic()
+        nodes = [node for node in self.ray.nodes() if node['Alive']]
+        self.alive = {node['NodeID']: places(node['Resources'], self.gpus) for node in nodes}
+        self.addresses.update((node['NodeID'], node['NodeManagerAddress']) for node in nodes)
+        if self.node not in self.alive:  # without it this process hears of nothing
+            start = 'start it, and ' if self.is_shared else ''
+            raise EngineGone(f'Ray has ended on this machine: {start}run this again')
+
+    def nodes(self):
+        """{node: its places} without those where everything fails, whose places are always free"""
+        good, now = {}, time.monotonic()
+        for node, count in self.alive.items():
+            if self.failures[node] < SUSPECT:
+                good[node] = count
+            elif now >= self.rests[node]:
+                good[node] = min(count, 1)
+        return good if any(good.values()) else self.alive
 
     def slots(self):
         if time.monotonic() - self.looked >= LOOK_AGAIN:
-            self.looked = time.monotonic()
-            alive = {node['NodeID']: node['Resources'] for node in self.ray.nodes()
-                     if node['Alive']}
-            if self.node not in alive:  # without it this process hears of nothing
-                start = 'start it, and ' if self.is_shared else ''
-                raise EngineGone(f'Ray has ended on this machine: {start}run this again')
-            self.counted = sum(places(has, self.gpus) for has in alive.values())
-        return min(self.counted, self.most or self.counted)
+            self.look_at_nodes()
+        count = sum(self.nodes().values())
+        return min(count, self.most or count)
 
     def start(self, item):
-        return self.task.remote(item, self.python, None if self.gpus else '')  # Ray says which
+        task, node, nodes = self.task, None, self.nodes()
+        if nodes != self.alive:  # or else Ray places it
+            busy = collections.Counter(self.sent.values())
+            node = min((node for node in nodes if nodes[node]),
+                       key=lambda node: busy[node] / nodes[node])
+            task = task.options(scheduling_strategy=self.affinity(node, soft=True))
+        handle = task.remote(item, self.python, None if self.gpus else '')  # Ray says which GPU
+        self.sent[handle] = node
+        return handle
 
     def wait(self, handles, seconds):
         handles = list(handles)
@@ -82,13 +126,28 @@ class Ray:
         return [(handle, self._outcome(handle)) for handle in ready]
 
     def _outcome(self, handle):
+        self.sent.pop(handle, None)
         try:
-            return Outcome(*self.ray.get(handle))
+            outcome, node = self.ray.get(handle)
+            outcome = Outcome(*outcome)
         except self.ray.exceptions.RayError as problem:  # its worker or node is gone
-            text = str(problem).strip().splitlines()
-            return Outcome('again', f'{type(problem).__name__}: {text[0] if text else ""}')
+            outcome = Outcome('again', reason_of(problem))
+            node = next((node for node, address in self.addresses.items()
+                         if address == getattr(problem, 'ip', None)), None)
+        if node is None:
+            return outcome
+        if outcome.state != 'again':
+            self.failures[node] = 0
+            return outcome
+        text = f'{outcome.reason} (on {self.addresses.get(node, node)}'
+        self.failures[node] += 1
+        if self.failures[node] >= SUSPECT:
+            self.rests[node] = time.monotonic() + REST
+            text += f', where the last {self.failures[node]} jobs failed: it rests'
+        return outcome._replace(reason=text + ')')
 
     def stop(self, handle):
+        self.sent.pop(handle, None)
         self.ray.cancel(handle, force=True)
 
     def close(self):
