@@ -4,7 +4,10 @@
 
 And what is done again when, what is bad, what is wrong with settings, and the commands about OUT.
 """
+import argparse
+import contextlib
 import errno
+import io
 import itertools
 import json
 import os
@@ -236,6 +239,48 @@ class Again(archive_truth.Archive):
         shutil.rmtree(self.path('out'))
         self.assertRegex(self.run_archive(name, name, name, '--jobs=3'), '^1 done, 2 there before')
 
+    def test_lists(self):
+        """What a line names may be missing, in brackets, not UTF-8, or no URI: it alone fails"""
+        name = b'\xff.avi'
+        shutil.copy(f'{self.videos}/000.avi', os.path.join(self.folder.encode(), name))
+        with open(self.path('list'), 'wb') as file:
+            file.write(b'\n'.join([self.videos.encode() + b'/001.avi', b'clip[1].avi', name, b'',
+                                   b'file://[a/b.avi', b'\xfe.avi']))
+        told = self.run_archive('@list', '--retries=0', status=1, PYTHONIOENCODING='utf-8:strict')
+        self.assertRegex(told, '^2 done, 0 there before, 0 bad, 3 given up, 0 left', self.said())
+        for text in (r'/clip[1].avi: given up: ', r'file:/[a/b.avi: given up: ',
+                     r'\xfe.avi: given up: '):
+            self.assertIn(text, self.said())
+        self.assertIn(r'\xfe.avi: No such file or directory', self.said())
+        self.archive('status', 'out', PYTHONIOENCODING='utf-8:strict')
+        # retry has the path itself
+        shutil.copy(f'{self.videos}/000.avi', os.path.join(self.folder.encode(), b'\xfe.avi'))
+        told = self.archive('retry', 'out', '--retries=0', status=1)
+        self.assertRegex(told, '^1 done, .* 2 given up')
+
+        self.write('list', 'a.avi\0b.avi\0')
+        self.assertIn('list:1 has a zero byte: write one path in each line',
+                      self.run_archive('@list', status=1))
+
+    def test_unreadable_folder(self):
+        """glob leaves it out without a word. Root reads all, so that is pretended"""
+        from integralhist.archive.plan import Plan
+        scandir = os.scandir
+
+        def closed(path):
+            if str(path).endswith('closed'):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+            return scandir(path)
+
+        os.makedirs(self.path('deep/closed'))
+        self.write('deep/a.avi', '')
+        with mock.patch.object(os, 'scandir', side_effect=closed), \
+                contextlib.redirect_stderr(io.StringIO()) as said:
+            plan = Plan({}, [self.path('deep/**/*.avi')])
+            self.assertEqual([len(list(plan)) for _ in range(2)], [1, 1])
+        self.assertEqual(said.getvalue(), f'{self.path("deep/closed")}: Permission denied: its '
+                                          'videos are left out\n')
+
     def test_shards(self):
         """They have no video together, and all of them all videos"""
         self.run_archive(out='whole')
@@ -332,6 +377,18 @@ class Simulated:
 class Bad(archive_truth.Archive):
     VIDEOS = 2
 
+    def test_mended_unseen(self):
+        """A bad video is mended, and the driver is killed behind its commit: it is done"""
+        self.write('a.avi', 'no video')
+        self.run_archive('a.avi', status=1)
+        kept = self.path('out/_failed/' + os.listdir(self.path('out/_failed'))[0])
+        shutil.copy(kept, self.path('kept'))
+        shutil.copy(f'{self.videos}/000.avi', self.path('a.avi'))
+        self.run_archive('a.avi')
+        shutil.copy2(self.path('kept'), kept)
+        os.utime(kept, (1, 1))
+        self.assertRegex(self.archive('status', 'out'), '^1 done, 0 bad, 0 given up')
+
     def test_bad_videos(self):
         """Each is told with its reason, not tried again, and the others are done"""
         self.write('junk.avi', 'this is no video')
@@ -405,6 +462,15 @@ class Bad(archive_truth.Archive):
             port = server.getsockname()[1]
         self.assertRegex(self.run_archive(f'http://127.0.0.1:{port}/a.avi', '--retries=0',
                                           status=1), ' 0 bad, 1 given up')
+
+    def test_odd_uris(self):
+        """A login may have an @, and nothing in a URI is taken for elements"""
+        from integralhist import frames, without_login
+        frames.Gst.init(None)
+        self.assertEqual(without_login('rtsp://u:p@ss@h/x?y=a@b'), 'rtsp://h/x?y=a@b')
+        options = argparse.Namespace(launch=None, video=r'http://h/a\" ! filesink location="b')
+        self.assertEqual(frames.source_of(options)[0],
+                         'uridecodebin uri="http://h/a%5C%22 ! filesink location=%22b"')
 
     def test_aborting_decoder(self):
         """It is tried again, and given up"""
@@ -648,6 +714,7 @@ class Refused(archive_truth.Archive):
                 (('run', 'settings.toml', 'x', '--out', 'o', '--shard', '3/3'), 2,
                  'I from 0 to N-1'),
                 (('run', 'settings.toml', 'x', '--out', 'o', '--deadline', 'x'), 2, 'give 10x'),
+                (('run', 'settings.toml', 'x', '--out', 'o', '--deadline', 'nan'), 2, 'give 10x'),
                 (('run', 'settings.toml', 'x', '--out', 'o', '--jobs', '0'), 2, 'of 1 or more'),
                 (('run', 'settings.toml', 'x', '--out', 'o', '--python', 'none'), 2,
                  'there is no such program'),

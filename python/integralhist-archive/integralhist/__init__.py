@@ -5,4 +5,9 @@ import re
 
 def without_login(text):
     """Users and passwords of the URLs in it are no part of a name"""
-    return re.sub(r'(?<=://)[^/@\s"]*@', '', text)
+    return re.sub(r'(?<=://)[^/?#\s"]*@', '', text)
+
+
+def printable(path):
+    """A text that any table and terminal takes, of a path that may have any bytes"""
+    return path.encode('utf-8', 'surrogateescape').decode('utf-8', 'backslashreplace')

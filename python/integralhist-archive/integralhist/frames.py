@@ -28,7 +28,7 @@ except (AttributeError, ImportError, ValueError) as error:
     sys.exit(f'{error}\nThis needs the distribution\'s Python with python3-gi and python3-gst-1.0, '
              'in the environment of meson devenv')
 
-from integralhist import without_login  # noqa: E402
+from integralhist import printable, without_login  # noqa: E402
 
 IDLE = 10  # seconds without anything that reads, of a file that has had no frame
 # number: 0 for the first; pts: ns, or None; time: ns since 1970 of a live frame, or None
@@ -115,10 +115,12 @@ def source_of(options):
         if not os.path.exists(video):
             raise StreamError(f'no camera at {video}')
         return f'v4l2src device={video} ! decodebin', video, {'video': video}
-    if Gst.uri_is_valid(video) and not video.startswith('file:'):
-        return (f'uridecodebin uri="{video}"', without_login(video),
+    is_uri = ':' in video and Gst.uri_is_valid(printable(video))
+    if is_uri and not video.startswith('file:'):
+        uri = video.replace('"', '%22').replace('\\', '%5C')  # which would end it for the parser
+        return (f'uridecodebin uri="{uri}"', without_login(video),
                 {'video': without_login(video)})
-    path = os.path.abspath(GLib.filename_from_uri(video)[0] if Gst.uri_is_valid(video) else video)
+    path = os.path.abspath(GLib.filename_from_uri(video)[0] if is_uri else video)
     if not os.path.exists(path) or os.path.isdir(path):
         raise StreamError(f'{video}: no such file')
     status = os.stat(path)
@@ -139,7 +141,10 @@ def is_file(pipeline, sink):
         factory = element.get_factory()
         if factory and factory.get_metadata('klass') == 'Source/File' and \
                 element.find_property('location'):
-            path = element.get_property('location') or ''
+            try:
+                path = element.get_property('location') or ''
+            except UnicodeDecodeError:  # of a file: a FIFO of VIDEO is no Source/File
+                return True
             return os.path.isfile(path) or not os.path.exists(path)  # img%d.jpg, or a FIFO
     # of HTTP and what is made: HLS without an end can be sought in, and does not say how long it is
     query = Gst.Query.new_seeking(Gst.Format.TIME)

@@ -4,6 +4,7 @@
 PyGObject belongs to the distribution's Python, Ray to any. A crash of a decoder is an exit status
 here, and what a job holds of a GPU goes with it.
 """
+import contextlib
 import json
 import os
 import signal
@@ -65,9 +66,9 @@ class Child:
     def outcome(self):
         """Waits for the end"""
         status = self.process.wait()
-        said = self.said()
-        self.errors.seek(0)
-        errors = self.errors.read()[-2000:].strip().splitlines()
+        said, errors = self.said(), self.errors.fileno()
+        tail = os.pread(errors, 2000, max(0, os.fstat(errors).st_size - 2000))
+        errors = tail.decode(errors='replace').strip().splitlines()
         self.output.close()
         self.errors.close()
         if status == 0:
@@ -77,10 +78,11 @@ class Child:
             names = {number.value: number.name for number in signal.Signals}
             ended = f'ended by {names.get(-status, f"signal {-status}")}'
         reason = said.get('reason') or '; '.join([ended, *errors[-1:]])
-        return Outcome('bad' if status == BAD else 'again', reason)
+        return Outcome('bad' if status == BAD else 'again', integralhist.printable(reason))
 
     def stop(self):
         self.process.kill()
-        self.process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):  # a dead mount may hold it
+            self.process.wait(10)
         self.output.close()
         self.errors.close()

@@ -101,12 +101,15 @@ def make_engine(options):
         raise Failure(f'Ray: {str(problem).strip().splitlines()[0]}') from None
 
 
-def drive(options, items, total, bad_too=False):
+def drive(options, items, total, settings=None, bad_too=False):
     engine = make_engine(options)
     if engine.slots() == 0:
         engine.close()
         raise Failure('the cluster has no ' + ('GPU' if options.gpus_per_file else 'core')
                       + ' for a job')
+    if settings is not None:
+        commit.prepare(options.out)
+        commit.write_marker(options.out, '', '_settings', settings)
     report = Report(total, options.out)
     driver = Driver(engine, options.out, options.retries, options.deadline, report,
                     bad_too=bad_too)
@@ -140,10 +143,7 @@ def run(options):
         outcome = child.outcome()
         raise Failure(f'{options.settings}: {outcome.reason}' if 'reason' in said else
                       f'{options.python} cannot run jobs: {outcome.reason}')
-    total = sum(1 for _ in plan)
-    commit.prepare(options.out)
-    commit.write_marker(options.out, '', '_settings', settings)
-    return drive(options, plan, total)
+    return drive(options, plan, sum(1 for _ in plan), settings)
 
 
 def retry(options):

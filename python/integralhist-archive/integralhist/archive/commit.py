@@ -161,9 +161,15 @@ def state(out, item, seen):
 
 
 def is_done(out, failed):
-    """Whether the item of a "_failed" marker was done all the same, of the same version"""
-    found = marker(out, '_done', failed['item']['key'])
-    return bool(found) and found['fingerprint'] == failed['fingerprint']
+    """Whether the item of a "_failed" marker was done all the same, or in a later version"""
+    key = failed['item']['key']
+    found = marker(out, '_done', key)
+    if not found or found['fingerprint'] == failed['fingerprint']:
+        return bool(found)
+    with contextlib.suppress(FileNotFoundError):
+        return os.stat(os.path.join(out, '_done', f'{key}.json')).st_mtime_ns > \
+            os.stat(os.path.join(out, '_failed', f'{key}.json')).st_mtime_ns
+    return False
 
 
 def verify(out, forget=False):
@@ -202,11 +208,12 @@ def is_in_use(name):
 
 
 def is_named(out, key, name):
-    """Whether a marker names a table, or may have named it before it was damaged"""
+    """Whether a marker names a table, will do so, or may have done before it was damaged"""
     found = marker(out, '_done', key)
-    if found is None:
-        return os.path.exists(os.path.join(out, '_done', f'{key}.json'))
-    return name in found['files']
+    if found and name in found['files']:
+        return True
+    return any(os.path.exists(os.path.join(out, kind, f'{key}.json'))
+               for kind in ('_running', *['_done'] * (found is None)))
 
 
 def orphans(out, older):

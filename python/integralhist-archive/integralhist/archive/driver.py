@@ -7,11 +7,13 @@ are in flight: tests/benchmarks/archive_simulation.py has ten thousand of them.
 """
 import contextlib
 import heapq
+import math
 import time
 
+from integralhist import printable
 from integralhist.archive import commit
 from integralhist.archive.child import Outcome
-from integralhist.archive.plan import fingerprint
+from integralhist.archive.plan import fingerprint, is_uri
 
 TO_BEGIN = 600  # seconds until a job must run, or is given to the engine anew
 TO_START = 120  # seconds from there until it must have read its first frame
@@ -28,7 +30,7 @@ class Deadline:
     def __init__(self, text):
         self.factor = float(text[:-1]) if text.endswith('x') else None
         self.seconds = None if self.factor else float(text)
-        if (self.factor or self.seconds) <= 0:
+        if not 0 < (self.factor or self.seconds) < math.inf:
             raise ValueError(text)
         self.look_after = min(LEAST, self.seconds or LEAST)  # most have ended by then
 
@@ -40,12 +42,12 @@ class Deadline:
         if attempt.most is None:
             with contextlib.suppress(OSError):  # of an OUT that is away for a moment
                 running = commit.marker(out, '_running', attempt.item['key'])
-        if running is not None:
-            if attempt.begun is None:
-                attempt.begun = now
+        if running is not None and attempt.begun is None:
+            attempt.begun = now
+        if attempt.begun is not None:
             if self.seconds:
                 attempt.most = self.seconds
-            elif 'seconds' in running:
+            elif running and 'seconds' in running:
                 attempt.most = max(LEAST, self.factor * (
                     running['seconds'] or ENDLESS / self.factor))
         if attempt.begun is None:
@@ -120,7 +122,7 @@ class Driver:
                 state, reason = commit.state(self.out, item, seen)
             except OSError as problem:
                 self._fail(Attempt(item, seen), 'given up',
-                           f'{problem.filename}: {problem.strerror}')
+                           printable(f'{problem.filename}: {problem.strerror}'))
             else:
                 if state == 'open' or state == 'bad' and self.bad_too:
                     return Attempt(item, seen), True
@@ -135,7 +137,9 @@ class Driver:
             commit.remove_marker(self.out, '_running', attempt.item['key'])
         attempt.started = self.clock.monotonic()
         attempt.look_again = attempt.started + self.deadline.look_after
-        attempt.begun = attempt.most = None
+        # where no job waits for a place, all begin at once
+        attempt.begun = None if self.engine.is_shared else attempt.started
+        attempt.most = None
         self.keys.add(attempt.item['key'])
         try:
             self.flying[self.engine.start(attempt.item)] = attempt
@@ -163,8 +167,8 @@ class Driver:
                 del self.flying[handle]
                 self.engine.stop(handle)
                 begun = attempt.begun is not None
-                reason = (f'had not {"ended" if begun else "begun"} '
-                          f'after {now - attempt.started:.0f} s')
+                reason = (f'had not {"ended" if begun else "begun"} after '
+                          f'{now - attempt.started:.0f} s' + '; --deadline gives more' * begun)
                 # or others have the places of an engine that is shared
                 self._settle(attempt, Outcome('again', reason),
                              is_try=begun or not self.engine.is_shared)
@@ -204,7 +208,9 @@ class Driver:
 
     def _fail(self, attempt, state, reason):
         item = {name: attempt.item[name] for name in ('key', 'name', 'settings', 'detections')}
-        item['video'] = item['name']  # without a login
+        item['video'] = attempt.item['video']
+        if is_uri(item['video']):
+            item['video'] = item['name']  # without a login
         try:
             commit.write_marker(self.out, '_failed', item['key'], {
                 'item': item, 'fingerprint': attempt.seen, 'bad': state == 'bad',

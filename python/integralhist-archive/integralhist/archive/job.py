@@ -98,6 +98,7 @@ class Video(frames.Stream):
         super().__init__(options, counts=bool(self.models), before=before,
                          counting=properties(histogram), following=properties(tracks),
                          memory=source.get('memory'))
+        self.name = item.get('name', self.name)
         if old := self.pipeline.get_by_name('boxes'):
             self.put_in_place(old, Detections(boxes))
         if self.decoder:

@@ -4,14 +4,16 @@
 An item is one video with its settings. Its key is a hash of both, and names its files. So the same
 video with the same settings has the same files in every run, on every machine.
 """
+import contextlib
 import glob
 import hashlib
 import json
 import os
+import sys
 import tomllib
 from urllib.parse import unquote, urlsplit
 
-from integralhist import without_login
+from integralhist import printable, without_login
 
 # What SETTINGS.toml has; [histogram] and [tracks] have all other properties of their elements
 SECTIONS = {'source': {'decoder', 'memory'}, 'histogram': None, 'tracks': None,
@@ -148,42 +150,70 @@ class Plan:
 
     def __init__(self, settings, inputs, shard=(0, 1)):
         self.settings, self.inputs, self.shard = settings, inputs, shard
+        self.counted = False  # or else this is the first time
         self.detections = settings.get('tracks', {}).get('detections')
 
     def _videos(self, inputs, where=''):
-        for text in inputs:
+        for number, text in enumerate(inputs, 1):
+            if '\0' in text:
+                raise PlanError(f'{where}:{number} has a zero byte: write one path in each line, '
+                                'as UTF-8')
             if text.startswith('@') and not where:
                 try:
                     with open(text[1:], encoding='utf-8', errors='surrogateescape') as file:
                         if not os.path.isfile(text[1:]):
                             raise PlanError(f'{text}: a list is read twice: give a file')
-                        yield from self._videos(filter(None, map(str.strip, file)), text[1:])
+                        yield from self._videos(map(str.strip, file), text[1:])
                 except OSError as problem:
                     raise PlanError(f'{text}: {problem.strerror}') from None
             elif is_uri(text):
                 yield text
-            else:
-                path = os.path.abspath(unquote(urlsplit(text).path) if text.startswith('file://')
-                                       else text)
-                if not where and os.path.isdir(path):  # of a long list nothing is looked up
-                    raise PlanError(f'{text} is a folder: give "{text}/*.mp4"')
-                if glob.has_magic(path) and not os.path.exists(path):
-                    found = None
-                    for found in glob.iglob(path, recursive=True):
-                        if not os.path.isdir(found):
-                            yield found
-                    if found is None:
-                        raise PlanError(f'{text}: no such file')
-                else:
-                    yield path
+            elif text or not where:
+                yield from self._files(text, where)
+
+    def _files(self, text, where):
+        """Of a path or a glob"""
+        path = text
+        if text.startswith('file://'):
+            with contextlib.suppress(ValueError):  # of what is no URI, and no file either
+                path = unquote(urlsplit(text).path)
+        path = os.path.abspath(path)
+        if not where and os.path.isdir(path):  # of a long list nothing is looked up
+            raise PlanError(f'{text} is a folder: give "{text}/*.mp4"')
+        if not glob.has_magic(path) or os.path.exists(path):
+            yield path
+            return
+        if '**' in path and not self.counted:
+            self._warn_of_folders(path)
+        found = None
+        for found in glob.iglob(path, recursive=True):
+            if not os.path.isdir(found):
+                yield found
+        if found is None:
+            if not where and not self.counted:
+                raise PlanError(f'{text}: no such file')
+            yield path  # is told with the others that fail
+
+    @staticmethod
+    def _warn_of_folders(pattern):
+        """glob leaves them out without a word"""
+        def warn(problem):
+            print(f'{printable(problem.filename)}: {problem.strerror}: its videos are left out',
+                  file=sys.stderr)
+
+        root = pattern.split('**')[0]
+        while glob.has_magic(root):
+            root = os.path.dirname(root)
+        for _ in os.walk(root, onerror=warn):
+            pass
 
     def __iter__(self):
         part, parts = self.shard
         for video in self._videos(self.inputs):
-            name = without_login(video).encode('utf-8', 'surrogateescape').decode(
-                'utf-8', 'backslashreplace')  # which any table and terminal takes
+            name = printable(without_login(video))
             key = digest(name, self.settings)
             if int(key[:8], 16) % parts == part:
                 yield {'key': key, 'video': video, 'name': name, 'settings': self.settings,
                        'detections': self.detections and self.detections.replace(
                            '{stem}', os.path.splitext(os.path.basename(video))[0])}
+        self.counted = True

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Jobs as processes of this machine"""
 import collections
+import contextlib
 import os
 import selectors
 import shutil
@@ -20,6 +21,16 @@ def gpus():
     return [str(i) for i, line in enumerate(found.stdout.splitlines()) if line.startswith('GPU ')]
 
 
+def cores():
+    """As many as this process may use, also in a container with a share of a machine"""
+    count = len(os.sched_getaffinity(0))
+    with contextlib.suppress(OSError, ValueError):  # "max 100000" where there is no limit
+        with open('/sys/fs/cgroup/cpu.max', encoding='ascii') as file:
+            most, period = map(int, file.read().split())
+        count = min(count, max(1, most // period))
+    return count
+
+
 class Local:
     is_shared = False
 
@@ -31,7 +42,7 @@ class Local:
             raise OSError('there is no GPU here: leave --gpus-per-file out')
         if gpus_per_file > 1:
             raise OSError('a job uses one GPU: give --gpus-per-file 1 or less')
-        self.jobs = jobs or len(os.sched_getaffinity(0))
+        self.jobs = jobs or cores()
         if self.gpus:
             on_gpus = len(self.gpus) * int(1 / gpus_per_file)
             self.jobs = min(jobs or on_gpus, on_gpus)
