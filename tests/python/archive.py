@@ -3,6 +3,7 @@
 """integralhist-archive: counts are NumPy's, tracks and likelihoods those of one video by itself
 
 And what is done again when, what is bad, what is wrong with settings, and the commands about OUT.
+archive_driver.py has what the driver does of what its engines say.
 """
 import argparse
 import contextlib
@@ -306,8 +307,13 @@ class Again(archive_truth.Archive):
         self.assertEqual(len(self.dataset().regions.files), 4)
         self.assertNotIn('0123456789abcdef0123', ' '.join(self.dataset().regions.files))
         self.assertEqual(self.archive('gc', 'out'), '0 files, 0 bytes removed')
-        self.assertRegex(self.archive('gc', 'out', '--older', '0'), '^2 files, [0-9]+ bytes')
+        # a job that has renamed its table, and has not written its marker
+        self.write('out/_running/abcd.json', '{}')
+        self.write('out/regions/abcd-01234567.parquet', 'whole')
+        self.assertRegex(self.archive('gc', 'out', '--older', '0'), '^3 files, [0-9]+ bytes')
         self.assertEqual(os.listdir(self.path('out/_aside')), [in_use])
+        self.assertEqual(len(os.listdir(self.path('out/regions'))), 5)
+        self.assertRegex(self.archive('gc', 'out', '--older', '0'), '^1 files, ')
         self.assertEqual(len(os.listdir(self.path('out/regions'))), 4)
 
         with open(self.path(f'out/{first}'), 'r+b') as file:
@@ -344,36 +350,6 @@ class Again(archive_truth.Archive):
         self.assertEqual(self.dataset().others, 1)
 
 
-
-class Simulated:
-    """An engine and its clock; jobs end at once, and are bad"""
-    started, now, is_shared, outcome = 0, 0.0, False, ('bad', 'it ran')
-
-    def monotonic(self):
-        return self.now
-
-    def sleep(self, seconds):
-        self.now += seconds
-
-    def slots(self):
-        return 2
-
-    def start(self, _):
-        self.started += 1
-        return self.started
-
-    def wait(self, handles, seconds):
-        from integralhist.archive.child import Outcome
-        self.now += max(seconds, 0.01)
-        return [(handle, Outcome(*self.outcome)) for handle in handles if self.has_ended(handle)]
-
-    def has_ended(self, _):
-        return True
-
-    def stop(self, _):
-        pass
-
-
 class Bad(archive_truth.Archive):
     VIDEOS = 2
 
@@ -381,12 +357,13 @@ class Bad(archive_truth.Archive):
         """A bad video is mended, and the driver is killed behind its commit: it is done"""
         self.write('a.avi', 'no video')
         self.run_archive('a.avi', status=1)
-        kept = self.path('out/_failed/' + os.listdir(self.path('out/_failed'))[0])
-        shutil.copy(kept, self.path('kept'))
+        marker = 'out/_failed/' + os.listdir(self.path('out/_failed'))[0]
+        with open(self.path(marker), encoding='utf-8') as file:
+            failed = file.read()
         shutil.copy(f'{self.videos}/000.avi', self.path('a.avi'))
         self.run_archive('a.avi')
-        shutil.copy2(self.path('kept'), kept)
-        os.utime(kept, (1, 1))
+        self.write(marker, failed)
+        os.utime(self.path(marker), (1, 1))
         self.assertRegex(self.archive('status', 'out'), '^1 done, 0 bad, 0 given up')
 
     def test_bad_videos(self):
@@ -472,6 +449,17 @@ class Bad(archive_truth.Archive):
         self.assertEqual(frames.source_of(options)[0],
                          'uridecodebin uri="http://h/a%5C%22 ! filesink location=%22b"')
 
+    def test_full_log(self):
+        """What is told has no place, and all is done"""
+        with open('/dev/full', 'w', encoding='utf-8') as full:
+            done = subprocess.run(
+                [sys.executable, '-m', 'integralhist.archive', 'run', 'settings.toml', 'none.avi',
+                 f'{self.videos}/*.avi', '--out', 'out', '--retries=1'], cwd=self.folder,
+                stderr=full, stdout=subprocess.PIPE, text=True, check=False)
+        self.assertRegex(done.stdout.splitlines()[-1],
+                         '^2 done, 0 there before, 0 bad, 1 given up, 0 left')
+        self.assertEqual(done.returncode, 1)
+
     def test_aborting_decoder(self):
         """It is tried again, and given up"""
         environment = self.write_aborting('abort.avi')
@@ -498,113 +486,6 @@ class Bad(archive_truth.Archive):
                          '^0 done, 0 there before, 0 bad, 1 given up, 0 left')
         self.assertRegex(self.said(), 'never: given up: had not ended after [1-9] s')
 
-    def test_deadlines(self):
-        """10x is ten times a video's duration, and at least a minute"""
-        from integralhist.archive import commit, driver
-        commit.prepare(self.folder)
-        now = time.monotonic()
-        for text, said, limit in (
-                ('10x', {'seconds': 90}, 900), ('10x', {'seconds': 1}, 60),
-                ('10x', {'seconds': None}, 3600), ('2x', {'seconds': 90}, 180), ('10x', {}, 120),
-                ('5', {'seconds': 90}, 5), ('5', {}, 5)):
-            commit.note(self.folder, '_running', 'a', said)
-            attempt = driver.Attempt({'key': 'a'}, {})
-            attempt.started = now - 500  # for so long an engine had no place for it
-            deadline = driver.Deadline(text)
-            for later, over in ((0, False), (limit - 1, False), (limit + 6, True)):
-                self.assertEqual(deadline.is_over(attempt, self.folder, now + later), over,
-                                 (text, said, later))
-        attempt = driver.Attempt({'key': 'unseen'}, {})
-        attempt.started = now
-        for later, over in ((590, False), (610, True)):
-            deadline = driver.Deadline('10x')
-            self.assertEqual(deadline.is_over(attempt, self.folder, now + later), over)
-
-    def simulate(self, engine, keys, retries):
-        """[(state, reason)] that a driver reports"""
-        from integralhist.archive import commit, driver
-        commit.prepare(self.folder)
-        self.write('video', '')
-        told = []
-        driver.Driver(engine, self.folder, retries, driver.Deadline('10x'),
-                      lambda _, *said: told.append(said[:2]), engine).run(
-            {'key': key, 'name': 'video', 'video': self.path('video'), 'settings': {},
-             'detections': None} for key in keys)
-        return told
-
-    def test_moments(self):
-        """An OUT that is away for a moment, and a process that cannot be made, end nothing"""
-        from integralhist.archive import commit
-        real = commit.marker
-
-        class Poor(Simulated):
-            def start(self, item):
-                self.started += 1
-                if self.started == 2:
-                    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-                return item['key'], self.now + 100
-
-            def has_ended(self, handle):
-                return handle[1] < self.now
-
-        def away(out, kind, key):
-            if kind == '_running' and engine.now < 80:
-                raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
-            return real(out, kind, key)
-
-        engine = Poor()
-        with mock.patch.object(commit, 'marker', away):
-            told = self.simulate(engine, 'ab', 0)
-        self.assertEqual(told, [
-            ('again', 'cannot be started: Too many open files; give fewer --jobs'),
-            ('bad', 'it ran'), ('bad', 'it ran')])
-        self.assertGreater(engine.now, 80)
-
-    def test_hidden_marker(self):
-        """As NFS hides it, which asks its server only when a folder is opened"""
-        from integralhist.archive import commit
-        real, sync, opened = commit.marker, commit.sync_folder, []
-
-        class Elsewhere(Simulated):
-            outcome = 'done', ''
-
-            def start(self, item):
-                commit.write_marker(item['out'], '_done', 'a', {
-                    'fingerprint': {}, 'warnings': [], 'frames': 1})
-                opened.clear()
-                return super().start(item)
-
-        def hidden(out, kind, key):
-            return real(out, kind, key) if kind != '_done' or opened else None
-
-        def open_folder(path):
-            sync(path)
-            opened.append(path)
-
-        with mock.patch.object(commit, 'marker', hidden), \
-                mock.patch.object(commit, 'sync_folder', open_folder):
-            self.assertEqual(self.simulate(Elsewhere(), 'a', 0), [('done', '')])
-
-    def test_no_place(self):
-        """While others have all places of an engine, that is no try; without others it is one"""
-        from integralhist.archive import commit
-
-        class Full(Simulated):
-            def has_ended(self, handle):
-                return handle == 4
-
-        engine = Full()
-        engine.is_shared = True
-        told = self.simulate(engine, 'a', 0)
-        self.assertEqual(told[3:], [('bad', 'it ran')])
-        for state, reason in told[:3]:
-            self.assertEqual(state, 'again')
-            self.assertRegex(reason, '^had not begun after 60[0-9] s$')
-
-        commit.remove_marker(self.folder, '_failed', 'a')
-        self.assertEqual([state for state, _ in self.simulate(Full(), 'a', 1)],
-                         ['again', 'given up'])
-
     def test_interrupted(self):
         """Ctrl-C ends the jobs, too, and the next run does the rest"""
         process = self.start('run', 'settings.toml', f'{self.videos}/*.avi', '--out', 'out')
@@ -615,69 +496,6 @@ class Bad(archive_truth.Archive):
         self.assertEqual(self.jobs(), [])
         self.assertRegex(self.run_archive(), ' 0 bad, 0 given up, 0 left')
         self.assertEqual(self.dataset().regions.count_rows(), 2 * 12 * 2)
-
-
-def environ(pid):
-    """Empty of a process that has ended, and for a moment of one that begins"""
-    for _ in range(50):
-        try:
-            with open(f'/proc/{pid}/environ', encoding='utf-8', errors='replace') as file:
-                found = file.read()
-        except OSError:
-            return ''
-        if found:
-            return found
-        time.sleep(0.02)
-    return ''
-
-
-class Gpus(archive_truth.Archive):
-    VIDEOS = 1
-
-    def test_shared_out(self):
-        """The GPU with the fewest jobs has the next, and none is seen without --gpus-per-file"""
-        from integralhist.archive.engines.local import Local
-        from integralhist.archive import commit
-        os.mkfifo(self.path('never'))
-        holder = os.open(self.path('never'), os.O_RDWR)
-        self.addCleanup(os.close, holder)
-        commit.prepare(self.path('out'))
-        item = {'key': 'k', 'video': self.path('never'), 'name': 'never', 'detections': None,
-                'settings': {'regions': {'grid': [1, 1]}}, 'out': self.path('out')}
-        previous = os.environ.get('CUDA_VISIBLE_DEVICES')
-        try:
-            os.environ['CUDA_VISIBLE_DEVICES'] = '3,5'
-            for share, jobs, wanted in ((0.5, 4, '3535'), (1, 2, '35')):
-                engine = Local(sys.executable, gpus_per_file=share)
-                self.assertEqual(engine.slots(), jobs)
-                children = [engine.start(item) for _ in range(jobs)]
-                self.assertEqual(''.join(child.gpu for child in children), wanted)
-                for child in children:
-                    self.assertIn(f'CUDA_VISIBLE_DEVICES={child.gpu}\0', environ(child.process.pid))
-                engine.stop(children.pop(1))  # of GPU 5
-                children.append(engine.start(item))
-                self.assertEqual(children[-1].gpu, '5')
-                for child in children:
-                    engine.stop(child)
-                engine.close()
-            engine = Local(sys.executable, jobs=1)
-            child = engine.start(item)
-            self.assertIn('CUDA_VISIBLE_DEVICES=\0', environ(child.process.pid))
-            engine.stop(child)
-            engine.close()
-        finally:
-            os.environ.pop('CUDA_VISIBLE_DEVICES')
-            if previous is not None:
-                os.environ['CUDA_VISIBLE_DEVICES'] = previous
-
-    def test_places_of_ray(self):
-        """As Ray gives them out: a part of a GPU is of one, and each job has a core, too"""
-        from integralhist.archive.engines.ray import places
-        for cores, gpus, share, wanted in (
-                (8, 0, 0, 8), (8, 2, 0, 8), (8, 0, 0.5, 0), (8, 2, 0.5, 4), (8, 2, 0.6, 2),
-                (32, 8, 0.4, 16), (32, 8, 0.3, 24), (3, 2, 0.5, 3), (8, 4, 1, 4), (8, 5, 2, 2)):
-            self.assertEqual(places({'CPU': cores, 'GPU': gpus}, share), wanted,
-                             (cores, gpus, share))
 
 
 class Refused(archive_truth.Archive):

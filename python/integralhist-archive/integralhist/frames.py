@@ -115,7 +115,7 @@ def source_of(options):
         if not os.path.exists(video):
             raise StreamError(f'no camera at {video}')
         return f'v4l2src device={video} ! decodebin', video, {'video': video}
-    is_uri = ':' in video and Gst.uri_is_valid(printable(video))
+    is_uri = Gst.uri_is_valid(printable(video))
     if is_uri and not video.startswith('file:'):
         uri = video.replace('"', '%22').replace('\\', '%5C')  # which would end it for the parser
         return (f'uridecodebin uri="{uri}"', without_login(video),

@@ -66,8 +66,8 @@ class Child:
     def outcome(self):
         """Waits for the end"""
         status = self.process.wait()
-        said, errors = self.said(), self.errors.fileno()
-        tail = os.pread(errors, 2000, max(0, os.fstat(errors).st_size - 2000))
+        said, file = self.said(), self.errors.fileno()
+        tail = os.pread(file, 2000, max(0, os.fstat(file).st_size - 2000))
         errors = tail.decode(errors='replace').strip().splitlines()
         self.output.close()
         self.errors.close()

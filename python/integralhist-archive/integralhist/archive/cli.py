@@ -30,6 +30,21 @@ class Failure(Exception):
     """What ends the command, for users"""
 
 
+class Log:
+    """stderr, also where that is a file and its disk is full"""
+
+    def write(self, text):
+        with contextlib.suppress(OSError):
+            sys.stderr.write(text)
+
+    def flush(self):
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
+
+    def __getattr__(self, name):
+        return getattr(sys.stderr, name)
+
+
 class Report:
     """A progress bar, and what is told at the end"""
 
@@ -42,23 +57,20 @@ class Report:
             ('there', 'done', 'bad', 'given up', 'again'), 0), [], 0
         self.total, self.warned = total, 0  # of those that are done
         self.started = time.monotonic()
-        self.bar = tqdm(total=total, unit='file', dynamic_ncols=True, smoothing=0.1,
+        self.log = Log()
+        self.bar = tqdm(total=total, unit='file', file=self.log, dynamic_ncols=True, smoothing=0.1,
                         mininterval=0.5 if sys.stderr.isatty() else 10)
 
     def __call__(self, item, state, reason, frames):
         self.counts[state] += 1
         self.frames += frames
-        if reason and state != 'again':
+        if state == 'again':
+            self.bar.write(f'{item["name"]}: {reason}; trying again', file=self.log)
+            return
+        if reason:
             self.warned += state == 'done'
             if len(self.failed) < SHOWN:
                 self.failed.append(f'{item["name"]}: {state}: {reason}')
-        with contextlib.suppress(OSError):  # of a log on a full disk
-            self.show(item, state, reason)
-
-    def show(self, item, state, reason):
-        if state == 'again':
-            self.bar.write(f'{item["name"]}: {reason}; trying again', file=sys.stderr)
-            return
         if state == 'there':  # is not work whose speed says how long the rest takes
             self.bar.initial += 1
         self.bar.set_postfix_str(
@@ -71,8 +83,7 @@ class Report:
         failures = counts['bad'] + counts['given up']
         # more come where files are put in place meanwhile
         left = max(0, self.total - counts['there'] - counts['done'] - failures)
-        with contextlib.suppress(OSError):
-            self.bar.close()
+        self.bar.close()
         for text in self.failed:
             print(text)
         more = failures + self.warned - len(self.failed)

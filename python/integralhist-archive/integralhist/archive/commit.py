@@ -13,7 +13,6 @@ under the same names; one of an older version of the video has other names. So n
 changes, and the marker's rename commits all of them at once. Who reads follows markers.
 """
 import contextlib
-import glob
 import hashlib
 import json
 import os
@@ -177,11 +176,14 @@ def verify(out, forget=False):
 
     `forget` removes these markers, so that the next run does it again.
     """
-    for path in sorted(glob.glob(os.path.join(glob.escape(out), '_done', '*.json'))):
-        key = os.path.basename(path).removesuffix('.json')
+    for name in sorted(os.listdir(os.path.join(out, '_done'))):
+        if not name.endswith('.json'):
+            continue
+        key = name.removesuffix('.json')
         found = marker(out, '_done', key)
         if found is None:
-            wrong = [f'{os.path.relpath(path, out)}: is no marker'] * os.path.exists(path)
+            is_there = os.path.exists(os.path.join(out, '_done', name))
+            wrong = [f'_done/{name}: is no marker'] * is_there
         else:
             wrong = [f'{name}: {problem} ({found["video"]})'
                      for name, wanted in found['files'].items()
@@ -212,8 +214,9 @@ def is_named(out, key, name):
     found = marker(out, '_done', key)
     if found and name in found['files']:
         return True
-    return any(os.path.exists(os.path.join(out, kind, f'{key}.json'))
-               for kind in ('_running', *['_done'] * (found is None)))
+    is_there = {kind: os.path.exists(os.path.join(out, kind, f'{key}.json'))
+                for kind in ('_running', '_done')}
+    return is_there['_running'] or not found and is_there['_done']
 
 
 def orphans(out, older):

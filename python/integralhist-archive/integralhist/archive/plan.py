@@ -204,8 +204,8 @@ class Plan:
         root = pattern.split('**')[0]
         while glob.has_magic(root):
             root = os.path.dirname(root)
-        for _ in os.walk(root, onerror=warn):
-            pass
+        for _, folders, _ in os.walk(root, onerror=warn):
+            folders[:] = [name for name in folders if not name.startswith('.')]  # as glob does
 
     def __iter__(self):
         part, parts = self.shard

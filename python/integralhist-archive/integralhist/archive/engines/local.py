@@ -21,11 +21,11 @@ def gpus():
     return [str(i) for i, line in enumerate(found.stdout.splitlines()) if line.startswith('GPU ')]
 
 
-def cores():
+def cores(limit='/sys/fs/cgroup/cpu.max'):
     """As many as this process may use, also in a container with a share of a machine"""
     count = len(os.sched_getaffinity(0))
     with contextlib.suppress(OSError, ValueError):  # "max 100000" where there is no limit
-        with open('/sys/fs/cgroup/cpu.max', encoding='ascii') as file:
+        with open(limit, encoding='ascii') as file:
             most, period = map(int, file.read().split())
         count = min(count, max(1, most // period))
     return count
