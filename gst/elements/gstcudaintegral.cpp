@@ -54,6 +54,8 @@ struct State {
   ReportedRegions regions;
   ComputeDevices devices;
   LoadShedder shedder;
+  GstPadChainFunction transform_chain = nullptr;   // of GstBaseTransform, which has no vfunc for it
+  std::atomic<GstClockTime> latency = 0;           // of the pipeline, by the last event
   std::atomic<bool> error_posted = false;          // of the engine
   std::atomic<guint64> attached = 0, skipped = 0;  // frames with a histogram, late frames
   Refusal refusal;                                 // ends all waiting
@@ -431,23 +433,39 @@ static bool is_live (GstBaseTransform *trans)
   return live;
 }
 
-/// Returns whether the frame is late, so that it passes without a histogram.
-static bool sheds (GstCudaIntegral *self, const ProducerProperties &properties, GstBuffer *buffer)
+/// Tells the load shedder of a frame that arrives.
+static void note_arrival (GstCudaIntegral *self, GstBuffer *buffer)
 {
   State &state = Element::state_of (self);
-  if (!properties.sheds (state.live))
-    return false;
-  const FrameTimes times = FrameTimes::of (GST_BASE_TRANSFORM (self), buffer);
-  LoadShedder::Arrival arrival = { times.running_time, times.duration, GST_CLOCK_TIME_NONE,
-                                   state.live };
+  const auto times = FrameTimes::of (GST_BASE_TRANSFORM (self), buffer);
+  LoadShedder::Arrival arrival;
+  arrival.running_time = times.running_time;
+  arrival.duration = times.duration;
+  arrival.latency = state.latency;
+  arrival.live = state.live;
   if (!GST_CLOCK_TIME_IS_VALID (arrival.duration) && state.info.fps_n > 0)
     arrival.duration = gst_util_uint64_scale_int (GST_SECOND, state.info.fps_d, state.info.fps_n);
-  if (g_autoptr (GstClock) clock = gst_element_get_clock (GST_ELEMENT (self)))
-    if (const GstClockTime now = gst_clock_get_time (clock),
-        base = gst_element_get_base_time (GST_ELEMENT (self));
-        now >= base)
-      arrival.now = now - base;
-  return state.shedder.sheds (arrival);
+  if (g_autoptr (GstClock) clock = gst_element_get_clock (GST_ELEMENT (self));
+      clock && GST_CLOCK_TIME_IS_VALID (times.running_time))
+    arrival.early =
+        GST_CLOCK_DIFF (gst_clock_get_time (clock), gst_element_get_base_time (GST_ELEMENT (self))
+                                                        + times.running_time + arrival.latency);
+  state.shedder.arrive (arrival, LoadShedder::Moment::now ());
+}
+
+/// Measures how long the thread is in the element and behind it, so that only this delay sheds.
+static GstFlowReturn gst_cuda_integral_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
+{
+  auto *self = GST_CUDA_INTEGRAL (parent);
+  State &state = Element::state_of (self);
+  if (state.frames == 0)
+    state.live = is_live (GST_BASE_TRANSFORM (self));
+  if (!Element::properties_of (self).sheds (state.live))
+    return state.transform_chain (pad, parent, buffer);
+  note_arrival (self, buffer);
+  const GstFlowReturn flow = state.transform_chain (pad, parent, buffer);
+  state.shedder.leave (LoadShedder::Moment::now ());
+  return flow;
 }
 
 static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
@@ -457,11 +475,9 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   if (properties.interval == 0)  // set since the start, which checks the other properties
     TRY (properties.check (content_of (self)));
   const guint64 number = state.frames++;
-  if (number == 0)
-    state.live = is_live (GST_BASE_TRANSFORM (self));
   if (number % properties.interval != 0 || GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP))
     return {};
-  if (sheds (self, properties, buffer)) {
+  if (properties.sheds (state.live) && state.shedder.sheds ()) {
     state.skipped++;
     LOG (self, "frame %" G_GUINT64_FORMAT " is late: it passes", number);
     return {};
@@ -555,7 +571,11 @@ static gboolean gst_cuda_integral_src_event (GstBaseTransform *trans, GstEvent *
     gst_event_unref (event);
     return taken;
   }
-  if (GST_EVENT_TYPE (event) == GST_EVENT_QOS) {
+  if (GST_EVENT_TYPE (event) == GST_EVENT_LATENCY) {
+    GstClockTime latency;
+    gst_event_parse_latency (event, &latency);
+    Element::state_of (trans).latency = latency;
+  } else if (GST_EVENT_TYPE (event) == GST_EVENT_QOS) {
     GstClockTimeDiff late;
     GstClockTime timestamp;
     gst_event_parse_qos (event, nullptr, nullptr, &late, &timestamp);
@@ -604,6 +624,10 @@ void Element::take_transition (gpointer element, GstStateChange transition)
   // pads cannot be deactivated while the streaming thread waits for a tensor
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
     set_refusal (state_of (element), &Refusal::set_stopping, true);
+  // a frame that waits in a paused sink delays nothing
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_PLAYING
+      || transition == GST_STATE_CHANGE_PLAYING_TO_PAUSED)
+    state_of (element).shedder.reset ();
 }
 
 // GObject
@@ -634,6 +658,9 @@ static void gst_cuda_integral_init (GstCudaIntegral *self)
       new State;
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
   gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
+  Element::state_of (self).transform_chain = GST_PAD_CHAINFUNC (GST_BASE_TRANSFORM_SINK_PAD (self));
+  gst_pad_set_chain_function (GST_BASE_TRANSFORM_SINK_PAD (self),
+                              GST_DEBUG_FUNCPTR (gst_cuda_integral_chain));
   gst_pad_add_probe (GST_BASE_TRANSFORM_SINK_PAD (self), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
                      gst_cuda_integral_probe_caps, nullptr, nullptr);
 }

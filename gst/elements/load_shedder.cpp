@@ -2,78 +2,218 @@
 #include "load_shedder.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <utility>
 
 namespace integralhist {
 
-static constexpr GstClockTime kBucket = 10 * GST_SECOND, kAllowance = 100 * GST_MSECOND,
-                              kNothing = 5 * GST_MSECOND;
+namespace {
+
+constexpr GstClockTime kMinAllowance = 100 * GST_MSECOND;      // of backlog, or three intervals
+constexpr GstClockTimeDiff kClockTolerance = 2 * GST_MSECOND;  // of a sink that waits for the clock
+constexpr GstClockTime kMaxEqualIntervals = 4;            // counted in advance for equal timestamps
+constexpr double kExtraShare = 1 / 24., kMostExtra = 24;  // of all frames, and frames
+constexpr int kMeanWeight = 8;                            // a new interval is 1/8 of the mean
+
+/// Adds a signed difference, within the valid times.
+GstClockTime add_clamped (GstClockTime time, GstClockTimeDiff difference)
+{
+  return difference < 0
+             ? time - std::min (time, GstClockTime (0) - GstClockTime (difference))
+             : time + std::min (GstClockTime (difference), GST_CLOCK_TIME_NONE - 1 - time);
+}
+
+GstClockTime minus (GstClockTime a, GstClockTime b)
+{
+  return a > b ? a - b : 0;
+}
+
+GstClockTime read_clock (clockid_t clock)
+{
+  timespec time = {};
+  return clock_gettime (clock, &time) == 0 ? GST_TIMESPEC_TO_TIME (time) : 0;
+}
+
+}  // namespace
+
+LoadShedder::Moment LoadShedder::Moment::now ()
+{
+  return { read_clock (CLOCK_MONOTONIC), read_clock (CLOCK_THREAD_CPUTIME_ID) };
+}
 
 void LoadShedder::reset ()
 {
   const std::lock_guard lock (mutex_);
-  earliest_ = last_computed_ = GST_CLOCK_TIME_NONE;
-  least_[0] = least_[1] = G_MAXINT64;
-  bucket_ = last_now_ = GST_CLOCK_TIME_NONE;
-  cost_ = 0;
-  behind_ = false;
+  arrived_ = left_ = std::nullopt;
+  last_running_time_ = last_arrival_ = late_until_ = GST_CLOCK_TIME_NONE;
+  last_computed_ = last_computed_arrival_ = GST_CLOCK_TIME_NONE;
+  service_ = mean_interval_ = advance_ = backlog_ = upstream_backlog_ = cost_ = 0;
+  equal_timestamps_ = 0;
+  behind_ = waited_ = is_extra_ = sink_waits_ = false;
+  was_on_time_ = true;
+  extra_ = 0;
+  n_lateness_ = 0;
+}
+
+GstClockTimeDiff LoadShedder::lateness_on_arrival (GstClockTime running_time) const
+{
+  const std::size_t n = std::min (n_lateness_, lateness_.size ());
+  for (std::size_t i = 1; i <= n; i++)
+    if (const auto &seen = lateness_[(n_lateness_ - i) % lateness_.size ()];
+        seen.running_time == running_time)
+      return seen.late;
+  return n > 0 ? lateness_[(n_lateness_ - 1) % lateness_.size ()].late : 0;
 }
 
 void LoadShedder::note_qos (GstClockTime timestamp, GstClockTimeDiff late)
 {
   const std::lock_guard lock (mutex_);
+  late_until_ = GST_CLOCK_TIME_NONE;
+  sink_waits_ = late < 0;
   if (!GST_CLOCK_TIME_IS_VALID (timestamp))
-    earliest_ = GST_CLOCK_TIME_NONE;
-  else
-    earliest_ =
-        late < 0 ? timestamp - std::min (timestamp, GstClockTime (0) - GstClockTime (late))
-                 : timestamp + std::min (GstClockTime (late), GST_CLOCK_TIME_NONE - 1 - timestamp);
+    return;
+  if (late > 0)
+    late = std::max<GstClockTimeDiff> (0, late - lateness_on_arrival (timestamp));
+  late_until_ = add_clamped (timestamp, late);
 }
 
-bool LoadShedder::sheds (const Arrival &frame)
+GstClockTime LoadShedder::allowance () const
+{
+  return std::max (3 * mean_interval_, kMinAllowance);
+}
+
+/// Returns the time between this frame and the last one at the source: by their timestamps, or the
+/// mean interval if the timestamps jump.
+GstClockTime LoadShedder::interval_before (const Arrival &frame, GstClockTime elapsed)
+{
+  if (GST_CLOCK_TIME_IS_VALID (frame.duration) && frame.duration > 0)
+    mean_interval_ = frame.duration;
+  const GstClockTime last = last_running_time_, now = frame.running_time;
+  if (!GST_CLOCK_TIME_IS_VALID (last) || !GST_CLOCK_TIME_IS_VALID (now))
+    return mean_interval_;
+  if (now == last) {
+    equal_timestamps_++;
+    advance_ = std::min (advance_ + mean_interval_, kMaxEqualIntervals * mean_interval_);
+    return mean_interval_;
+  }
+  const GstClockTime interval = now - last,
+                     per_frame = interval / (1 + std::exchange (equal_timestamps_, 0)),
+                     in_advance = std::exchange (advance_, 0);
+  // No frame can be had before its time, so this one is at most as far from the last one as that
+  // one's wait and the time since then. Else the timestamps jump, and what is known by the old ones
+  // moves with them.
+  if (now < last || interval > std::max (2 * mean_interval_, backlog_ + elapsed + mean_interval_)) {
+    if (now < last)
+      late_until_ = GST_CLOCK_TIME_NONE;
+    if (GST_CLOCK_TIME_IS_VALID (last_computed_))
+      last_computed_ = minus (now, minus (last, last_computed_) + mean_interval_);
+    return mean_interval_;
+  }
+  if (mean_interval_ == 0)
+    mean_interval_ = per_frame;
+  else if (!GST_CLOCK_TIME_IS_VALID (frame.duration))
+    mean_interval_ = (mean_interval_ * (kMeanWeight - 1) + std::min (per_frame, 2 * mean_interval_))
+                     / kMeanWeight;
+  return minus (interval, in_advance);
+}
+
+void LoadShedder::update_backlog (const Arrival &frame, const Moment &now)
+{
+  const GstClockTime elapsed =
+      GST_CLOCK_TIME_IS_VALID (last_arrival_) ? minus (now.wall, last_arrival_) : 0;
+  const GstClockTime interval = interval_before (frame, elapsed);
+  if (frame.running_time != last_running_time_)
+    last_arrival_ = now.wall;
+  last_running_time_ = frame.running_time;
+  waited_ = false;
+  if (!left_ || mean_interval_ == 0)
+    return;
+  const GstClockTime gap = minus (now.wall, left_->wall),
+                     upstream = std::min (gap, minus (now.cpu, left_->cpu));
+  waited_ = gap - upstream >= mean_interval_ / 4 * 3;
+  // A timestamp ahead of the clock means nothing unless a sink waits for it.
+  const bool in_time = frame.early && *frame.early > 0
+                       && (sink_waits_ || *frame.early <= GstClockTimeDiff (frame.latency));
+  if (waited_ || in_time) {
+    backlog_ = upstream_backlog_ = 0;
+    is_extra_ = false;
+    return;
+  }
+  if (std::exchange (is_extra_, false))
+    return;  // the last frame made up for what was not counted
+  backlog_ = minus (backlog_ + service_ + upstream, interval);
+  upstream_backlog_ = minus (upstream_backlog_ + upstream, interval);
+}
+
+void LoadShedder::arrive (const Arrival &frame, const Moment &now)
 {
   const std::lock_guard lock (mutex_);
-  if (!GST_CLOCK_TIME_IS_VALID (frame.running_time))
-    return false;
-  const bool behind = frame.live && GST_CLOCK_TIME_IS_VALID (frame.now) && is_behind (frame);
-  const bool late =
-      behind || (GST_CLOCK_TIME_IS_VALID (earliest_) && frame.running_time <= earliest_);
-  passed_ = late && !is_due (frame.running_time);
-  if (!passed_)
-    last_computed_ = frame.running_time;
-  return passed_;
-}
-
-/// Compares the delay with the least one of the last seconds: the delay upstream is unknown and
-/// need not be in the latency. A stream stays behind until its backlog is gone, because computing
-/// frames before would raise the least delay each time.
-bool LoadShedder::is_behind (const Arrival &frame)
-{
-  const gint64 delay = gint64 (frame.now) - gint64 (frame.running_time);
-  if (!GST_CLOCK_TIME_IS_VALID (bucket_) || frame.now < bucket_ || frame.now - bucket_ > kBucket) {
-    least_[1] = least_[0];
-    least_[0] = G_MAXINT64;
-    bucket_ = frame.now;
-  }
-  least_[0] = std::min (least_[0], delay);
-  const GstClockTime duration = GST_CLOCK_TIME_IS_VALID (frame.duration) ? frame.duration : 0;
-  const GstClockTime since =
-      GST_CLOCK_TIME_IS_VALID (last_now_) && frame.now > last_now_ ? frame.now - last_now_ : 0;
-  const gint64 more = delay - std::min (least_[0], least_[1]);
-  const bool waited_for = passed_ && duration > 0 && since >= duration / 4 * 3;
-  if (!passed_)
-    cost_ = since;
-  last_now_ = frame.now;
-  if (more > gint64 (std::max (3 * duration, kAllowance)))
+  update_backlog (frame, now);
+  if (upstream_backlog_ > allowance ())
+    backlog_ = upstream_backlog_;
+  const GstClockTime own = backlog_ - upstream_backlog_;
+  extra_ = std::min (extra_ + kExtraShare, kMostExtra);
+  if (own > allowance ())
     behind_ = true;
-  else if (waited_for || more <= gint64 (kNothing))
+  else if (backlog_ == 0 && waited_)
     behind_ = false;
-  return behind_;
+  else if (behind_ && own <= mean_interval_ && extra_ >= 1) {
+    extra_ -= 1;
+    is_extra_ = true;
+  } else if (own <= mean_interval_)
+    behind_ = false;
+  if (frame.live && frame.early && GST_CLOCK_TIME_IS_VALID (frame.running_time))
+    lateness_[n_lateness_++ % lateness_.size ()] = {
+      frame.running_time, std::max<GstClockTimeDiff> (0, -*frame.early)
+    };
+  frame_ = frame;
+  arrived_ = now;
 }
 
-bool LoadShedder::is_due (GstClockTime running_time) const
+bool LoadShedder::sheds ()
 {
-  return !GST_CLOCK_TIME_IS_VALID (last_computed_) || running_time < last_computed_
-         || running_time - last_computed_ >= std::max<GstClockTime> (GST_SECOND, 2 * cost_);
+  const std::lock_guard lock (mutex_);
+  if (!arrived_)
+    return false;
+  const bool timed = GST_CLOCK_TIME_IS_VALID (frame_.running_time);
+  const bool late =
+      (frame_.live && behind_)
+      || (timed && GST_CLOCK_TIME_IS_VALID (late_until_) && frame_.running_time <= late_until_);
+  if (late && !is_due ())
+    return true;
+  if (timed)
+    last_computed_ = frame_.running_time;
+  last_computed_arrival_ = arrived_->wall;
+  return false;
+}
+
+void LoadShedder::leave (const Moment &now)
+{
+  const std::lock_guard lock (mutex_);
+  if (!arrived_)
+    return;  // reset since then
+  service_ = minus (now.wall, arrived_->wall);
+  // A sink that waits for the clock does so for each frame; one frame may meet its time by chance.
+  const bool on_time =
+      frame_.early && std::abs (GstClockTimeDiff (service_) - *frame_.early) <= kClockTolerance;
+  if (std::exchange (was_on_time_, on_time) && on_time)
+    service_ = 0;
+  if (last_computed_arrival_ == arrived_->wall)
+    cost_ = service_;
+  left_ = now;
+  arrived_ = std::nullopt;
+}
+
+bool LoadShedder::is_due () const
+{
+  const bool timed = GST_CLOCK_TIME_IS_VALID (frame_.running_time);
+  const GstClockTime last = timed ? last_computed_ : last_computed_arrival_,
+                     now = timed ? frame_.running_time : arrived_->wall;
+  if (!GST_CLOCK_TIME_IS_VALID (last) || now < last)
+    return true;
+  const GstClockTime period = std::max<GstClockTime> (GST_SECOND, 2 * cost_);
+  return now - last >= period && backlog_ - upstream_backlog_ <= allowance ();
 }
 
 }  // namespace integralhist

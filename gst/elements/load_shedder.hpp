@@ -1,16 +1,34 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Decides which frames of a stream that cannot keep up pass without a histogram, which bounds the
-// stream's delay:
+// Decides which frames of a stream that cannot keep up pass without a histogram. This bounds the
+// delay of the stream.
 //
-//   - a frame that a sink calls too late to show (a QoS event), as in GstBaseTransform;
-//   - of a live source, a frame whose delay, from its running time to its arrival, is longer than
-//     that of other frames of the last seconds, and those behind it until the backlog is gone.
+// Only the delay that the element causes counts. A frame's service is the time that the streaming
+// thread spends in the element and in the elements behind it, without the wait of a sink for the
+// clock. The backlog is Lindley's recursion for the waiting time in a queue (1952):
 //
-// One frame a second is computed all the same, as sinks show one; fewer where one takes that long.
+//   backlog = max (0, backlog + service - interval)
+//
+// `interval` is the time between two frames at the source, by their timestamps. Bursts, stalls, and
+// timestamps that jump change when frames arrive, but not the service, so they shed nothing. If the
+// thread waits for the source, nothing is queued and the backlog is 0.
+//
+// The timestamps of a clock that drifts make the backlog too small. So up to 4 % of the frames are
+// shed beyond the backlog, until the thread waits.
+//
+// The thread's work upstream, such as decoding, is added to the service, because it leaves less of
+// the interval. A second backlog counts this work alone. If upstream alone cannot keep up, frames
+// without a histogram would not help, and none is shed.
+//
+// A sink that reports late frames (a QoS event) sheds as in GstBaseTransform. For a live source the
+// part of the lateness that a frame had when it arrived is subtracted first.
+//
+// One frame a second is computed anyway, or fewer if one frame takes longer than half a second.
 #pragma once
 
+#include <array>
 #include <mutex>
+#include <optional>
 
 #include <gst/gst.h>
 
@@ -18,32 +36,76 @@ namespace integralhist {
 
 class LoadShedder {
 public:
+  /// A time on the monotonic clock, which never jumps, and of the calling thread's processor time.
+  struct Moment {
+    GstClockTime wall, cpu;
+    static Moment now ();
+  };
+
+  struct Arrival {
+    GstClockTime running_time = GST_CLOCK_TIME_NONE;  // of the frame
+    GstClockTime duration = GST_CLOCK_TIME_NONE;      // of the frame, by its buffer or caps
+    std::optional<GstClockTimeDiff> early;            // time until a sink shows the frame
+    GstClockTime latency = 0;                         // of the pipeline
+    bool live = false;
+  };
+
   void reset ();
 
   /// Notes a QoS event: the frame of this running time came `late` nanoseconds too late.
   void note_qos (GstClockTime timestamp, GstClockTimeDiff late);
 
-  struct Arrival {
-    GstClockTime running_time = GST_CLOCK_TIME_NONE;  // of the frame
-    GstClockTime duration = GST_CLOCK_TIME_NONE;
-    GstClockTime now = GST_CLOCK_TIME_NONE;  // running time on the clock
-    bool live = false;
-  };
+  /// Notes that a frame arrives.
+  void arrive (const Arrival &frame, const Moment &now);
 
-  /// Returns whether the frame passes without a histogram.
-  bool sheds (const Arrival &frame);
+  /// Returns whether the frame that arrived last passes without a histogram.
+  bool sheds ();
+
+  /// Notes that the frame that arrived last has left, downstream too.
+  void leave (const Moment &now);
 
 private:
-  bool is_behind (const Arrival &frame);
-  bool is_due (GstClockTime running_time) const;
+  GstClockTime interval_before (const Arrival &frame, GstClockTime elapsed);
+  void update_backlog (const Arrival &frame, const Moment &now);
+  GstClockTime allowance () const;
+  bool is_due () const;
+  GstClockTimeDiff lateness_on_arrival (GstClockTime running_time) const;
 
-  std::mutex mutex_;  // guards all; events come from downstream
-  GstClockTime earliest_ = GST_CLOCK_TIME_NONE, last_computed_ = GST_CLOCK_TIME_NONE,
-               bucket_ = GST_CLOCK_TIME_NONE;
-  gint64 least_[2] = { G_MAXINT64, G_MAXINT64 };  // of this 10 s bucket and the last one
-  GstClockTime last_now_ = GST_CLOCK_TIME_NONE;
-  GstClockTime cost_ = 0;                 // from the last computed frame to the next arrival
-  bool passed_ = false, behind_ = false;  // the last frame passed; the stream is behind
+  std::mutex mutex_;  // guards all below; QoS events come from downstream
+
+  // the frame in service, or the last one
+  Arrival frame_;
+  std::optional<Moment> arrived_, left_;
+  GstClockTime service_ = 0;
+  bool was_on_time_ = true;  // the last frame left when a sink shows it
+
+  // the source
+  GstClockTime last_running_time_ = GST_CLOCK_TIME_NONE;
+  GstClockTime last_arrival_ = GST_CLOCK_TIME_NONE;  // of the first frame with that running time
+  GstClockTime mean_interval_ = 0;  // 0 if unknown
+  GstClockTime advance_ = 0;        // counted for frames with equal timestamps
+  guint equal_timestamps_ = 0;      // frames in a row
+
+  GstClockTime backlog_ = 0, upstream_backlog_ = 0;
+  bool waited_ = false;  // the thread, for this frame
+  bool behind_ = false;
+  double extra_ = 0;  // frames that may be shed to see the thread wait
+  bool is_extra_ = false;
+
+  // the last QoS event: a running time, and whether the sink had time left
+  GstClockTime late_until_ = GST_CLOCK_TIME_NONE;
+  bool sink_waits_ = false;
+
+  // the last computed frame; its arrival counts if frames have no running time
+  GstClockTime last_computed_ = GST_CLOCK_TIME_NONE, last_computed_arrival_ = GST_CLOCK_TIME_NONE,
+               cost_ = 0;
+
+  struct Lateness {
+    GstClockTime running_time = GST_CLOCK_TIME_NONE;
+    GstClockTimeDiff late = 0;
+  };
+  std::array<Lateness, 256> lateness_;  // of the last frames, a ring
+  std::size_t n_lateness_ = 0;
 };
 
 }  // namespace integralhist

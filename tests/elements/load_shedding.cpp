@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A stream that cannot keep up lets frames pass without a histogram, by made-up arrivals and by QoS
-// events. The delay of a live pipeline stays bounded.
+// A stream that cannot keep up lets frames pass without a histogram, by simulated sources and by
+// QoS events. The delay of a live pipeline stays bounded.
 #include "../../gst/elements/load_shedder.hpp"
+
+#include <functional>
+#include <optional>
 
 #include "attempts.hpp"
 #include "pipelines.hpp"
@@ -11,104 +14,338 @@ using integralhist::LoadShedder;
 
 namespace {
 
-constexpr GstClockTime kFrame = GST_SECOND / 30;
+constexpr GstClockTime kFrame = GST_SECOND / 30, kMs = GST_MSECOND, kSecond = GST_SECOND;
 
-LoadShedder::Arrival arrival (GstClockTime running_time, GstClockTime now, bool live)
+/// A frame of a source: its timestamp, and when it can be had. Times are from the start.
+struct SourceFrame {
+  GstClockTime running_time = GST_CLOCK_TIME_NONE, available = 0;
+};
+
+/// A live source of a minute or longer. Without `timed` nothing tells how long a frame lasts.
+struct Source {
+  const char *name;
+  std::vector<SourceFrame> frames;
+  bool timed = true;
+};
+
+/// Makes frame n of a source from a steady camera's, in seconds: its timestamp and its arrival.
+using Distortion = std::function<void (int n, double &timestamp, double &available)>;
+
+Source source (const char *name, const Distortion &distort, int n_frames = 1800)
 {
-  LoadShedder::Arrival arrival;
-  arrival.running_time = running_time;
-  arrival.duration = kFrame;
-  arrival.now = now;
-  arrival.live = live;
-  return arrival;
+  Source made = { name, {} };
+  for (int n = 0; n < n_frames; n++) {
+    double timestamp = n / 30., available = n / 30.;
+    distort (n, timestamp, available);
+    const auto time = [] (double seconds) { return GstClockTime (seconds * GST_SECOND + .5); };
+    if (available >= 0)
+      made.frames.push_back (
+          { timestamp < 0 ? GST_CLOCK_TIME_NONE : time (timestamp), time (available) });
+  }
+  return made;
 }
 
-/// A source of 30 frames a second and an engine that takes `work` for each.
+/// What cameras, networks and relays do.
+std::vector<Source> sources ()
+{
+  const auto random = std::make_shared<Random> (7);
+  std::vector<Source> all = {
+    source ("steady", [] (int, double &, double &) {}),
+    source ("a latency of 3 s", [] (int, double &, double &available) { available += 3; }),
+    source ("a step back of 0.3 s", [] (int n, double &t, double &) { t -= n >= 60 ? .3 : 0; }),
+    source ("a step back of 1 s", [] (int n, double &t, double &) { t -= n >= 60 ? 1 : 0; }),
+    source ("a step back to 0", [] (int n, double &t, double &) { t -= n >= 900 ? 30 : 0; }),
+    source ("a step ahead of 1 s", [] (int n, double &t, double &) { t += n >= 60 ? 1 : 0; }),
+    source ("a step ahead of an hour",
+            [] (int n, double &t, double &) { t += n >= 60 ? 3600 : 0; }),
+    source ("steps of 1.5 s to and fro each second",
+            [] (int n, double &t, double &) { t += n / 30 % 2 ? 1.5 : 0; }),
+    source ("a step back each second", [] (int n, double &t, double &) { t = 10 + n % 30 / 30.; }),
+    source ("a network that becomes slower",
+            [] (int n, double &, double &available) { available += n >= 60 ? .3 : 0; }),
+    source ("a network that becomes quicker",
+            [] (int n, double &, double &available) { available += n >= 60 ? 0 : 2; }),
+    source ("jitter of 60 ms",
+            [random] (int, double &, double &available) { available += (*random) () % 60 / 1e3; }),
+    source ("frames in groups of eight",
+            [] (int n, double &, double &available) { available = n / 8 * 8 / 30.; }),
+    source ("ten seconds at once, on connecting",
+            [] (int n, double &, double &available) { available = std::max (0., n / 30. - 10); }),
+    source ("stalls of 3 s, whose frames come later",
+            [] (int n, double &, double &available) {
+              if (n % 450 >= 300 && n % 450 < 390)
+                available = (n / 450 * 450 + 390) / 30.;
+            }),
+    source ("stalls of 3 s, whose frames are lost",
+            [] (int n, double &, double &available) {
+              if (n % 450 >= 300 && n % 450 < 390)
+                available = -1;
+            }),
+    source ("reconnects, with timestamps from 0",
+            [] (int n, double &t, double &available) {
+              t = n % 300 / 30.;
+              available += n / 300 * 2;
+            }),
+    source ("a clock 1 % too fast", [] (int, double &t, double &) { t *= 1.01; }),
+    source ("a clock 1 % too slow", [] (int, double &t, double &) { t *= .99; }),
+    source ("pairs of one timestamp", [] (int n, double &t, double &) { t = n / 2 * 2 / 30.; }),
+    source ("fours of one timestamp", [] (int n, double &t, double &) { t = n / 4 * 4 / 30.; }),
+    source ("one timestamp for all", [] (int, double &t, double &) { t = 5; }),
+    source ("no timestamps", [] (int, double &t, double &) { t = -1; }),
+    source ("timestamps of 10 s later", [] (int, double &t, double &) { t += 10; }),
+    source ("five frames a second at night",
+            [] (int n, double &, double &available) {
+              if (n / 600 == 1 && n % 6 != 0)
+                available = -1;
+            }),
+  };
+  // Frames that nobody knows the duration of have intervals only by their timestamps.
+  const std::size_t n = all.size ();
+  for (std::size_t i = 0; i < n; i++) {
+    Source same = all[i];
+    same.timed = false;
+    all.push_back (same);
+  }
+  return all;
+}
+
+/// One thread that takes each frame from a source as soon as it can, and computes it or not.
 struct Simulation {
-  GstClockTime work;
-  GstClockTime latency = 0;  // of the source, which nobody is told of
-  bool live = true;
-  GstClockTime jitter = 0;
+  GstClockTime work;          // of a frame with a histogram
+  GstClockTime upstream = 0;  // work on each frame before the element
+  bool live = true, sheds = true;
+  guint slow_frame = G_MAXUINT;  // takes `once`
+  GstClockTime once = 0;
 
   guint computed = 0, frames = 0;
-  GstClockTime most_delay = 0, longest_without = 0;
+  GstClockTime most_delay = 0, longest_without = 0, end = 0;
 
-  Simulation &run (LoadShedder &shedder, GstClockTime duration)
+  Simulation &run (LoadShedder &shedder, const Source &source)
   {
-    Random random (7);
-    GstClockTime free = 0, last = 0;
-    for (GstClockTime t = 0; t < duration; t += kFrame) {
-      const GstClockTime there = t + latency + (jitter ? random () % jitter : 0),
-                         now = std::max (there, free);
-      most_delay = std::max (most_delay, now - there);
-      frames++;
-      free = now;
-      if (shedder.sheds (arrival (t, now, live)))
-        continue;
-      computed++;
-      longest_without = std::max (longest_without, t - last);
-      last = t;
-      free = now + work;
+    GstClockTime last = 0;
+    LoadShedder::Moment now = { GST_SECOND, 0 };  // of the thread
+    const auto spend = [&now] (GstClockTime time) {
+      now.wall += time;
+      now.cpu += time;
+    };
+    for (const SourceFrame &frame : source.frames) {
+      now.wall = std::max (now.wall, GST_SECOND + frame.available);
+      spend (upstream);
+      const GstClockTime arrival = now.wall - GST_SECOND;
+      most_delay = std::max (most_delay, arrival - frame.available);
+      const bool is_slow = frames++ == slow_frame;
+      LoadShedder::Arrival arriving;
+      arriving.running_time = frame.running_time;
+      arriving.duration = source.timed ? kFrame : GST_CLOCK_TIME_NONE;
+      if (GST_CLOCK_TIME_IS_VALID (frame.running_time))
+        arriving.early = GST_CLOCK_DIFF (arrival, frame.running_time);
+      arriving.live = live;
+      shedder.arrive (arriving, now);
+      if (!sheds || !shedder.sheds ()) {
+        computed++;
+        longest_without = std::max (longest_without, arrival - last);
+        last = arrival;
+        spend (is_slow ? once : work);
+      }
+      shedder.leave (now);
     }
+    end = now.wall - GST_SECOND;
     return *this;
+  }
+};
+
+int ms_of (GstClockTime time)
+{
+  return int (time / GST_MSECOND);
+}
+
+/// Tells whether the frames of a source show how long they last.
+bool tells_intervals (const Source &source)
+{
+  if (source.timed)
+    return true;
+  const auto &frames = source.frames;
+  return frames.front ().running_time != frames.back ().running_time;
+}
+
+}  // namespace
+
+/// A stream that keeps up loses nothing, whatever its source does. Nor does one whose upstream
+/// alone cannot keep up, as frames without a histogram would not help.
+GST_START_TEST (sources_that_are_kept_up_with)
+{
+  for (const Source &source : sources ())
+    for (const GstClockTime upstream : { 0 * kMs, 10 * kMs, 40 * kMs })
+      for (const GstClockTime work : { 0 * kMs, 2 * kMs, 15 * kMs, kFrame * 19 / 20 }) {
+        if (upstream < kFrame && upstream + work > kFrame * 19 / 20)
+          continue;
+        LoadShedder shedder;
+        const auto quick = Simulation{ work, upstream }.run (shedder, source);
+        // It takes some frames to see that upstream cannot keep up by itself.
+        const guint lost = upstream > kFrame ? quick.frames / 10 : 0;
+        fail_unless (quick.computed >= quick.frames - lost,
+                     "%s%s, %d + %d ms a frame: %u of %u computed", source.name,
+                     source.timed ? "" : ", no durations", ms_of (upstream), ms_of (work),
+                     quick.computed, quick.frames);
+      }
+}
+GST_END_TEST;
+
+/// A stream that cannot keep up loses no more frames than it must, and its delay is at most what a
+/// stream that just keeps up has with this source, 250 ms, and two frames' work: timestamps that
+/// step ahead may ask for this second's frame right after the last.
+GST_START_TEST (sources_that_are_too_fast)
+{
+  for (const Source &source : sources ())
+    for (const GstClockTime upstream : { 0 * kMs, 20 * kMs })
+      for (const int ms : { 40, 60, 100, 200, 350, 500, 900 }) {
+        const GstClockTime work = GstClockTime (ms) * GST_MSECOND;
+        LoadShedder shedder, unused;
+        const auto slow = Simulation{ work, upstream }.run (shedder, source);
+        if (!tells_intervals (source)) {
+          fail_unless_equals_int (slow.computed, slow.frames);
+          continue;
+        }
+        const auto most =
+            Simulation{ kFrame - upstream, upstream, true, false }.run (unused, source).most_delay;
+        const std::string what = std::string (source.name) + (source.timed ? "" : ", no durations")
+                                 + ", " + std::to_string (ms_of (upstream)) + " + "
+                                 + std::to_string (ms) + " ms a frame";
+        fail_unless (slow.most_delay <= most + (source.timed ? 2 : 5) * work + 250 * kMs,
+                     "%s: a delay of %d ms, not %d", what.c_str (), ms_of (slow.most_delay),
+                     ms_of (most));
+        const double can = double (slow.frames) * double (kFrame - upstream) / double (work);
+        fail_unless (slow.computed >= can - .05 * slow.frames - 2,
+                     "%s: %u of %u computed, %.0f can be", what.c_str (), slow.computed,
+                     slow.frames, can);
+      }
+}
+GST_END_TEST;
+
+/// One slow frame loses the frames of that time and no others.
+GST_START_TEST (one_slow_frame)
+{
+  for (const Source &source : sources ()) {
+    if (!tells_intervals (source))
+      continue;
+    for (const guint slow_frame : { 0u, 90u, 700u })
+      for (const GstClockTime once : { 300 * kMs, 2 * kSecond }) {
+        LoadShedder shedder;
+        Simulation stream = { 2 * GST_MSECOND };
+        stream.slow_frame = slow_frame;
+        stream.once = once;
+        stream.run (shedder, source);
+        const guint lost = stream.frames - stream.computed;
+        fail_unless (lost <= once / kFrame + slow_frame / 20 + 2,
+                     "%s%s, %d ms for frame %u: %u frames lost", source.name,
+                     source.timed ? "" : ", no durations", ms_of (once), slow_frame, lost);
+      }
+  }
+}
+GST_END_TEST;
+
+/// A source that is not live waits, and so nothing is lost.
+GST_START_TEST (files)
+{
+  for (const Source &source : sources ()) {
+    LoadShedder shedder;
+    Simulation file = { 100 * GST_MSECOND };
+    file.live = false;
+    file.run (shedder, source);
+    fail_unless_equals_int (file.computed, file.frames);
+  }
+}
+GST_END_TEST;
+
+/// A frame takes longer than a second: there is one now and then.
+GST_START_TEST (seconds_for_a_frame)
+{
+  for (const GstClockTime work : { 2 * kSecond, 7 * kSecond }) {
+    LoadShedder shedder;
+    const auto steady = source (
+        "steady", [] (int, double &, double &) {}, 18000);
+    const auto slow = Simulation{ work }.run (shedder, steady);
+    fail_unless (slow.most_delay <= 2 * work, "%d s a frame: a delay of %d ms",
+                 int (work / GST_SECOND), ms_of (slow.most_delay));
+    fail_unless (slow.longest_without <= 3 * work && slow.computed * work > 200 * GST_SECOND);
+  }
+}
+GST_END_TEST;
+
+namespace {
+
+/// A shedder whose frames come one behind the other.
+struct Frames {
+  LoadShedder shedder;
+  LoadShedder::Moment now = { GST_SECOND, 0 };
+  bool live = true;
+  GstClockTime latency = 0;
+
+  bool sheds (GstClockTime running_time, std::optional<GstClockTimeDiff> early,
+              GstClockTime in_chain)
+  {
+    LoadShedder::Arrival arrival;
+    arrival.running_time = running_time;
+    arrival.duration = kFrame;
+    arrival.early = early;
+    arrival.latency = latency;
+    arrival.live = live;
+    shedder.arrive (arrival, now);
+    const bool shed = shedder.sheds ();
+    now.wall += in_chain;
+    shedder.leave (now);
+    return shed;
   }
 };
 
 }  // namespace
 
-/// Made-up streams: one that keeps up loses nothing, the delay of any other stays bounded, and
-/// there is a histogram each second.
-GST_START_TEST (simulated)
+/// A sink that waits for the clock is no load: neither in the same thread, nor behind a queue that
+/// is full.
+GST_START_TEST (sinks_that_wait)
 {
-  for (const GstClockTime latency :
-       { GstClockTime (0), GstClockTime (40 * GST_MSECOND), GstClockTime (3 * GST_SECOND) }) {
-    for (const GstClockTime work :
-         { GstClockTime (0), GstClockTime (10 * GST_MSECOND), kFrame - 1 }) {
-      LoadShedder shedder;
-      const auto quick = Simulation{ work, latency }.run (shedder, 60 * GST_SECOND);
-      fail_unless_equals_int (quick.computed, quick.frames);
-    }
-    for (const int ms : { 40, 60, 100, 200, 350, 500, 900 }) {
-      LoadShedder shedder;
-      const GstClockTime work = GstClockTime (ms) * GST_MSECOND;
-      const auto slow = Simulation{ work, latency }.run (shedder, 600 * GST_SECOND);
-      fail_unless (slow.most_delay <= work + 250 * GST_MSECOND, "%d ms a frame: a delay of %d ms",
-                   ms, int (slow.most_delay / GST_MSECOND));
-      fail_unless (slow.longest_without <= GST_SECOND + kFrame, "%d ms a frame: none for %d ms", ms,
-                   int (slow.longest_without / GST_MSECOND));
-      // nor are more left out than need be
-      fail_unless (slow.computed * work > 400 * GST_SECOND, "%d ms a frame: %u computed", ms,
-                   slow.computed);
-      // what is not live waits
-      LoadShedder other;
-      Simulation file = { work, latency, false };
-      file.run (other, 5 * GST_SECOND);
-      fail_unless_equals_int (file.computed, file.frames);
+  for (const GstClockTime latency : { 0 * kMs, 200 * kMs, 3 * kSecond }) {
+    Frames frames;
+    frames.latency = latency;
+    // Frame n is shown at latency + n frames, and leaves then; the next one is there already.
+    for (int n = 0; n < 300; n++) {
+      const GstClockTime start = frames.now.wall - GST_SECOND, shown = latency + n * kFrame;
+      fail_unless (!frames.sheds (n * kFrame, GST_CLOCK_DIFF (start, shown),
+                                  std::max (shown, start + GST_MSECOND) - start));
     }
   }
-  // where a frame takes longer than the second, it is one now and then
-  for (const GstClockTime work : { GstClockTime (2 * GST_SECOND), GstClockTime (7 * GST_SECOND) }) {
-    LoadShedder shedder;
-    const auto slow = Simulation{ work }.run (shedder, 600 * GST_SECOND);
-    fail_unless (slow.most_delay <= 2 * work, "%d s a frame: a delay of %d ms",
-                 int (work / GST_SECOND), int (slow.most_delay / GST_MSECOND));
-    fail_unless (slow.longest_without <= 3 * work && slow.computed * work > 200 * GST_SECOND);
+  // The queue holds a second; its first frame is shown after three.
+  Frames frames;
+  frames.latency = 3 * GST_SECOND;
+  for (int n = 0; n < 300; n++) {
+    const GstClockTime start = frames.now.wall - GST_SECOND,
+                       room = n < 30 ? start : frames.latency + (n - 30) * kFrame;
+    fail_unless (!frames.sheds (n * kFrame, GST_CLOCK_DIFF (start, n * kFrame + frames.latency),
+                                std::max (room, start + GST_MSECOND) - start),
+                 "frame %d", n);
   }
-  // a source whose frames come when they like
-  LoadShedder shedder;
-  const auto shaky =
-      Simulation{ 10 * GST_MSECOND, 0, true, 60 * GST_MSECOND }.run (shedder, 60 * GST_SECOND);
-  fail_unless_equals_int (shaky.computed, shaky.frames);
-  shedder.reset ();
-  const auto overloaded =
-      Simulation{ 60 * GST_MSECOND, 0, true, 60 * GST_MSECOND }.run (shedder, 600 * GST_SECOND);
-  fail_unless (overloaded.most_delay <= 400 * GST_MSECOND, "a delay of %d ms",
-               int (overloaded.most_delay / GST_MSECOND));
-  // a frame without a time cannot be late, nor can one without a clock
-  for (int i = 0; i < 100; i++) {
-    fail_unless (!shedder.sheds (arrival (GST_CLOCK_TIME_NONE, 1000 * GST_SECOND, true)));
-    fail_unless (
-        !shedder.sheds (arrival (GstClockTime (60 + i) * GST_SECOND, GST_CLOCK_TIME_NONE, true)));
+}
+GST_END_TEST;
+
+/// A sink's reports count without the lateness that frames of a live source arrived with.
+GST_START_TEST (late_on_arrival)
+{
+  for (const bool live : { true, false }) {
+    Frames frames;
+    frames.live = live;
+    const auto sheds = [&] (int n) {
+      frames.now.wall += kFrame - GST_MSECOND;
+      return frames.sheds (n * kFrame, -GstClockTimeDiff (GST_SECOND), GST_MSECOND);
+    };
+    for (int n = 0; n < 60; n++) {
+      // shown too late by a second and a millisecond, as it arrived too late by a second
+      fail_unless (sheds (n) == (!live && n > 0 && n != 31), "frame %d", n);
+      frames.shedder.note_qos (n * kFrame, GST_SECOND + GST_MSECOND);
+    }
+    // of these 300 ms are the element's
+    frames.shedder.note_qos (59 * kFrame, GST_SECOND + 300 * GST_MSECOND);
+    if (live)
+      fail_unless (sheds (61) && sheds (67) && !sheds (69));
   }
 }
 GST_END_TEST;
@@ -117,9 +354,12 @@ GST_END_TEST;
 GST_START_TEST (said_by_a_sink)
 {
   for (const bool live : { false, true }) {
-    LoadShedder shedder;
+    Frames frames;
+    frames.live = live;
+    LoadShedder &shedder = frames.shedder;
     const auto sheds = [&] (int ms) {
-      return shedder.sheds (arrival (GstClockTime (ms) * GST_MSECOND, GST_CLOCK_TIME_NONE, live));
+      frames.now.wall = kSecond + ms * kMs;
+      return frames.sheds (ms * kMs, std::nullopt, 0);
     };
     fail_unless (!sheds (0) && !sheds (100));
     shedder.note_qos (100 * GST_MSECOND, 300 * GST_MSECOND);
@@ -342,7 +582,13 @@ static Suite *load_shedding_suite ()
   setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
   tcase_set_timeout (tests, 120);
   suite_add_tcase (suite, tests);
-  tcase_add_test (tests, simulated);
+  tcase_add_test (tests, sources_that_are_kept_up_with);
+  tcase_add_test (tests, sources_that_are_too_fast);
+  tcase_add_test (tests, one_slow_frame);
+  tcase_add_test (tests, files);
+  tcase_add_test (tests, seconds_for_a_frame);
+  tcase_add_test (tests, sinks_that_wait);
+  tcase_add_test (tests, late_on_arrival);
   tcase_add_test (tests, said_by_a_sink);
   tcase_add_test (tests, events);
   tcase_add_loop_test (tests, live, 0, 2);
