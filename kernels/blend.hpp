@@ -3,8 +3,9 @@
 // Lays pixels with alpha over a picture in the picture's own format, "over" of Porter and Duff
 // (Compositing Digital Images, 1984). Colour lines and labels become Y'CbCr once, a picture never
 // becomes RGB: only what is drawn on changes. Chroma that pixels share takes the first of them, in
-// rows and in columns. A frame in system memory gets the same integers from the overlay's own
-// blending, which tests/elements/canvas.cpp compares.
+// rows, which are those of a field if the picture is interlaced, and in columns. A frame in system
+// memory gets the same integers from the overlay's own blending, which tests/elements/canvas.cpp
+// compares.
 #pragma once
 
 #include <cstddef>
@@ -98,7 +99,7 @@ INTHIST_HOST_DEVICE inline void blend (const Canvas &canvas, int x, int y, Argb 
   }
   const auto word_at = [&] (const CanvasSample &sample) {
     const Channel &at = sample.at;
-    return CanvasWord{ canvas.planes[at.plane] + (y >> at.down) * canvas.strides[at.plane]
+    return CanvasWord{ canvas.planes[at.plane] + at.row_of (y) * canvas.strides[at.plane]
                            + std::ptrdiff_t (x >> at.right) * at.step + at.offset,
                        at.bytes };
   };
@@ -117,7 +118,7 @@ INTHIST_HOST_DEVICE inline void blend (const Canvas &canvas, int x, int y, Argb 
   }
   for (int c = 0; c < 3; c++) {
     const CanvasSample &sample = canvas.samples[c];
-    if ((x & ((1 << sample.at.right) - 1)) || (y & ((1 << sample.at.down) - 1)))
+    if ((x & ((1 << sample.at.right) - 1)) || !sample.at.is_first_row (y))
       continue;  // another pixel's chroma
     const CanvasWord word = word_at (sample);
     if (sample.at.bytes == 1) {

@@ -12,9 +12,31 @@ namespace inthist {
 
 /// Says where 8 bits of a colour lie: in a little-endian word of `bytes` bytes, `offset` bytes from
 /// the pixel's first, `step` bytes from one to the next. 2^right columns and 2^down rows have them
-/// in common, as the chroma of 4:2:0. No bytes: the image has no such colour.
+/// in common, such as the chroma of 4:2:0. No bytes: the image has no such colour.
+///
+/// If the image is interlaced, its rows belong to two fields in turn, and so do the plane's. Rows
+/// have a row of chroma in common only with rows of the same field (ITU-T H.264, 6.2): those of
+/// 4:2:0 are 0, 1, 0, 1, 2, 3, 2, 3, ...
 struct Channel {
   std::uint8_t plane = 0, bytes = 0, step = 0, offset = 0, shift = 0, right = 0, down = 0;
+  bool interlaced = false;
+
+  /// Returns the row of the plane that has row y of the image.
+  INTHIST_HOST_DEVICE constexpr int row_of (int y) const
+  {
+    return interlaced ? (y >> 1 >> down) * 2 + (y & 1) : y >> down;
+  }
+  /// Returns how many rows of the plane the first n rows of the image have, n > 0.
+  constexpr int rows_of (int n) const
+  {
+    const int last = row_of (n - 1), other = interlaced && n > 1 ? row_of (n - 2) : 0;
+    return (last > other ? last : other) + 1;
+  }
+  /// Returns whether row y is the first of those that have a row of the plane in common.
+  INTHIST_HOST_DEVICE constexpr bool is_first_row (int y) const
+  {
+    return ((interlaced ? y >> 1 : y) & ((1 << down) - 1)) == 0;
+  }
 };
 
 /// Makes the colours that a feature reads from those of an image:
@@ -69,6 +91,11 @@ struct PixelFormat {
   }
   /// Returns whether pixels have weights (Content::weights).
   bool is_weighted () const { return pixel_weight != Weight::one || soft.n > 0; }
+  /// Returns whether rows of the two fields have rows of chroma of their own.
+  constexpr bool is_interlaced () const
+  {
+    return channel[0].interlaced || channel[1].interlaced || channel[2].interlaced;
+  }
   /// Returns whether `channel` says what is read.
   bool reads_colours () const
   {
@@ -97,14 +124,14 @@ struct Plane {
 };
 
 /// The first plane is `data`. Where the format's feature reads pixels alone, `data` is the frame's
-/// first pixel. Else planes begin at or one before it, where no chroma is divided, and the frame
+/// first pixel. Else planes begin at it or before, where no chroma is divided, and the frame begins
 /// at column `left` and row `top`.
 struct Image {
   const void *data = nullptr;
   std::ptrdiff_t stride = 0;
   PixelFormat format;
   Plane chroma[2] = {};
-  int left = 0, top = 0;  // 0 or 1
+  int left = 0, top = 0;  // 0 or 1; `top` is up to 3 if the image is interlaced
   int first_row = 0;      // of the frame's `rows`, which is the first to be read
   int rows = 0;
 };

@@ -324,12 +324,12 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
 {
   auto *self = GST_CUDA_INTEGRAL (trans);
   State &state = Element::state_of (self);
-  GstVideoInfo info;
-  if (!gst_video_info_from_caps (&info, in_caps)) {
-    GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("These caps are no video."),
-                       ("%" GST_PTR_FORMAT, in_caps));
+  const auto from_caps = video_info_of (in_caps);
+  if (!from_caps) {
+    post_error_once (self, from_caps.error ());
     return FALSE;
   }
+  const GstVideoInfo &info = *from_caps;
   // The first frame shows whether the new size works: it fails once, not at each negotiation.
   const Counted counted = state.started.counted ();
   inthist::Quantization quantization = counted.quantization;

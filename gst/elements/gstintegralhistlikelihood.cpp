@@ -60,6 +60,7 @@
 #include "parse.hpp"
 #include "properties.hpp"
 #include "tensor_metas.hpp"
+#include "video_formats.hpp"
 
 using namespace integralhist;
 
@@ -396,6 +397,10 @@ static GstFlowReturn gst_integral_hist_likelihood_transform_ip (GstBaseTransform
 static gboolean gst_integral_hist_likelihood_set_info (GstVideoFilter *filter, GstCaps *in_caps,
                                                        GstVideoInfo *, GstCaps *, GstVideoInfo *)
 {
+  if (const auto info = video_info_of (in_caps); !info) {
+    post_error (filter, info.error ());
+    return FALSE;
+  }
   Element::state_of (filter).picture.forget_formats ();
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (filter), is_cuda (in_caps));
   return TRUE;

@@ -34,6 +34,7 @@
 #include "overlay_painter.hpp"
 #include "parse.hpp"
 #include "properties.hpp"
+#include "video_formats.hpp"
 
 using namespace integralhist;
 
@@ -330,12 +331,12 @@ static gboolean gst_integral_hist_overlay_set_caps (GstBaseTransform *trans, Gst
                                                     GstCaps *)
 {
   State &state = Element::state_of (trans);
-  GstVideoInfo info;
-  if (!gst_video_info_from_caps (&info, in_caps)) {
-    GST_ELEMENT_ERROR (trans, STREAM, FORMAT, ("These caps are no video."),
-                       ("%" GST_PTR_FORMAT, in_caps));
+  const auto from_caps = video_info_of (in_caps);
+  if (!from_caps) {
+    post_error (trans, from_caps.error ());
     return FALSE;
   }
+  const GstVideoInfo &info = *from_caps;
   if (!state.info.finfo || !gst_video_info_is_equal (&info, &state.info))
     state.trails.clear ();
   state.info = info;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "video_formats.hpp"
+
 namespace integralhist {
 namespace {
 
@@ -98,15 +100,18 @@ Expected<inthist::Image> MappedFrame::image (const inthist::PixelFormat &format)
   inthist::Image image = { .data = nullptr, .stride = 0, .format = format, .rows = area.h };
   gint x = area.x, y = area.y;
   if (format.reads_colours ()) {  // from the first pixel that has a sample of chroma for itself
-    image.left = x & 1, image.top = y & 1;
+    if (!has_fields (video_))
+      for (inthist::Channel &channel : image.format.channel)
+        channel.interlaced = false;
+    image.left = x & 1, image.top = y & (image.format.is_interlaced () ? 3 : 1);
     x -= image.left, y -= image.top;
   }
   gint64 first_row[3] = {}, first[3] = {};
   for (int p = 0; p < format.n_planes; p++) {
     const auto *channel = std::ranges::find_if (
-        format.channel, [p] (const auto &c) { return c.bytes > 0 && c.plane == p; });
-    const bool found = channel != std::end (format.channel);
-    first_row[p] = y >> (found ? channel->down : 0);
+        image.format.channel, [p] (const auto &c) { return c.bytes > 0 && c.plane == p; });
+    const bool found = channel != std::end (image.format.channel);
+    first_row[p] = found ? channel->row_of (y) : y;
     first[p] = gint64 (x >> (found ? channel->right : 0)) * (found ? channel->step : format.bytes);
     const gint stride = GST_VIDEO_FRAME_PLANE_STRIDE (&video_, p);
     const auto *const data =
@@ -137,6 +142,16 @@ static Expected<> check_words (const GstVideoFrame &frame, guint plane, gint pix
                     " bytes want them at a positive multiple of ", word, ", as their first byte");
 }
 
+/// Returns how many rows of its plane a component has. In an interlaced picture each field has rows
+/// of its own, which may be one more in all than the format says.
+static gint64 rows_of (const GstVideoFrame &frame, guint component)
+{
+  const inthist::Channel rows = { .down = guint8 (
+                                      GST_VIDEO_FORMAT_INFO_H_SUB (frame.info.finfo, component)),
+                                  .interlaced = has_fields (frame) };
+  return rows.rows_of (GST_VIDEO_FRAME_HEIGHT (&frame));
+}
+
 Expected<> check_planes (const GstVideoFrame &frame)
 {
   const GstVideoFormatInfo *const format = frame.info.finfo;
@@ -148,8 +163,7 @@ Expected<> check_planes (const GstVideoFrame &frame)
   for (guint c = 0; c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format); c++) {
     const guint plane = GST_VIDEO_FORMAT_INFO_PLANE (format, c);
     const gint64 pixel = GST_VIDEO_FORMAT_INFO_PSTRIDE (format, c);
-    const gint64 width = GST_VIDEO_FRAME_COMP_WIDTH (&frame, c),
-                 height = GST_VIDEO_FRAME_COMP_HEIGHT (&frame, c);
+    const gint64 width = GST_VIDEO_FRAME_COMP_WIDTH (&frame, c), height = rows_of (frame, c);
     const gint64 sample = (GST_VIDEO_FORMAT_INFO_DEPTH (format, c) + 7) / 8;
     if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX (format) || pixel <= 0)  // pixels are not consecutive
       TRY (

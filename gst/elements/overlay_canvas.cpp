@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "video_formats.hpp"
+
 namespace integralhist {
 namespace {
 
@@ -42,6 +44,13 @@ GstVideoFrame part_of (const GstVideoFrame &frame, GstVideoRectangle &place)
   return part;
 }
 
+/// Returns whether rows of pixels share rows of chroma.
+bool has_shared_rows (const GstVideoFormatInfo *format)
+{
+  return std::any_of (format->h_sub, format->h_sub + format->n_components,
+                      [] (guint shift) { return shift > 0; });
+}
+
 }  // namespace
 
 bool can_paint (GstVideoFormat format)
@@ -50,9 +59,45 @@ bool can_paint (GstVideoFormat format)
   return info->pack_func && info->unpack_func && !GST_VIDEO_FORMAT_INFO_HAS_PALETTE (info);
 }
 
+/// One of the two fields of a picture, as a picture of its own.
+static GstVideoFrame field_of (const GstVideoFrame &picture, int field)
+{
+  GstVideoFrame part = picture;
+  part.info.interlace_mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE;
+  part.info.height = (picture.info.height + 1 - field) / 2;
+  for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES (&picture); p++) {
+    const gint stride = GST_VIDEO_FRAME_PLANE_STRIDE (&picture, p);
+    part.data[p] = static_cast<guint8 *> (picture.data[p]) + field * stride;
+    part.info.stride[p] = 2 * stride;
+  }
+  return part;
+}
+
+/// Lays the rows of each field over that field: GstVideo takes all pictures for progressive.
+Expected<> SystemCanvas::blend_fields (std::span<const inthist::Argb> pixels,
+                                       const GstVideoRectangle &place)
+{
+  for (const int field : { 0, 1 }) {
+    const int first = (place.y ^ field) & 1;  // of the rows to lay over
+    std::vector<inthist::Argb> rows;
+    for (int y = first; y < place.h; y += 2) {
+      const auto row = pixels.subspan (gsize (y) * gsize (place.w), gsize (place.w));
+      rows.insert (rows.end (), row.begin (), row.end ());
+    }
+    if (rows.empty ())
+      continue;
+    const GstVideoFrame picture = field_of (picture_, field);
+    TRY (SystemCanvas (picture).blend (
+        rows, { place.x, (place.y + first) / 2, place.w, (place.h + 1 - first) / 2 }));
+  }
+  return {};
+}
+
 Expected<> SystemCanvas::blend (std::span<const inthist::Argb> pixels,
                                 const GstVideoRectangle &place)
 {
+  if (has_fields (picture_) && has_shared_rows (picture_.info.finfo))
+    return blend_fields (pixels, place);
   GstVideoRectangle at = place;
   GstVideoFrame part = part_of (picture_, at);
   // GstVideo reads the pixels only, and while this function runs

@@ -30,6 +30,8 @@ public:
   Expected<> blend (std::span<const inthist::Argb> pixels, const GstVideoRectangle &place) override;
 
 private:
+  Expected<> blend_fields (std::span<const inthist::Argb> pixels, const GstVideoRectangle &place);
+
   const GstVideoFrame &picture_;
 };
 

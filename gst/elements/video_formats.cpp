@@ -66,7 +66,9 @@ inthist::Channel channel_of (const GstVideoInfo &info, int component)
            .offset = guint8 (offset),
            .shift = guint8 (shift_of (info, component)),
            .right = guint8 (GST_VIDEO_FORMAT_INFO_W_SUB (format, component)),
-           .down = guint8 (GST_VIDEO_FORMAT_INFO_H_SUB (format, component)) };
+           .down = guint8 (GST_VIDEO_FORMAT_INFO_H_SUB (format, component)),
+           .interlaced = GST_VIDEO_INFO_IS_INTERLACED (&info)
+                         && GST_VIDEO_FORMAT_INFO_H_SUB (format, component) > 0 };
 }
 
 using Factors = gdouble[3][3];
@@ -113,6 +115,33 @@ inthist::ColourTransform ycbcr_of_rgb (const GstVideoInfo &info)
 
 }  // namespace
 
+Expected<GstVideoInfo> video_info_of (GstCaps *caps)
+{
+  GstVideoInfo info;
+  if (!gst_video_info_from_caps (&info, caps)) {
+    g_autofree char *text = gst_caps_to_string (caps);
+    return error (Error::Kind::bad_setting, "The caps are not raw video: ", text);
+  }
+  switch (GST_VIDEO_INFO_INTERLACE_MODE (&info)) {
+    case GST_VIDEO_INTERLACE_MODE_PROGRESSIVE:
+    case GST_VIDEO_INTERLACE_MODE_INTERLEAVED:
+    case GST_VIDEO_INTERLACE_MODE_MIXED: return info;
+    default:
+      return error (Error::Kind::bad_setting, "interlace-mode=",
+                    gst_video_interlace_mode_to_string (GST_VIDEO_INFO_INTERLACE_MODE (&info)),
+                    " has the fields of a frame apart. Frames can be progressive, interleaved or "
+                    "mixed: put an element such as deinterlace before this one");
+  }
+}
+
+bool has_fields (const GstVideoFrame &picture)
+{
+  const auto mode = GST_VIDEO_INFO_INTERLACE_MODE (&picture.info);
+  return mode == GST_VIDEO_INTERLACE_MODE_INTERLEAVED
+         || (mode == GST_VIDEO_INTERLACE_MODE_MIXED && picture.buffer
+             && GST_BUFFER_FLAG_IS_SET (picture.buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED));
+}
+
 inthist::PixelFormat pixel_format_of (const GstVideoInfo &info, inthist::Feature feature,
                                       const inthist::Quantization &quantization)
 {
@@ -154,9 +183,11 @@ inthist::Canvas canvas_of (const GstVideoFrame &picture)
     canvas.planes[p] = static_cast<guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&picture, p));
     canvas.strides[p] = GST_VIDEO_FRAME_PLANE_STRIDE (&picture, p);
   }
-  for (guint c = 0; c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format); c++)
+  for (guint c = 0; c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format); c++) {
     canvas.samples[c] = { channel_of (picture.info, int (c)),
                           guint8 (GST_VIDEO_FORMAT_INFO_DEPTH (format, c)) };
+    canvas.samples[c].at.interlaced = canvas.samples[c].at.interlaced && has_fields (picture);
+  }
   return canvas;
 }
 

@@ -3,6 +3,7 @@
 
 #include <gst/video/video.h>
 
+#include <gst/integralhist/error.hpp>
 #include <kernels/blend.hpp>
 #include <kernels/pixel_format.hpp>
 
@@ -23,6 +24,13 @@ namespace integralhist {
 #define INTEGRALHIST_CANVAS_FORMATS \
   "{ NV12, NV21, I420, YV12, Y42B, Y444, P010_10LE, P016_LE, I420_10LE, I422_10LE, I422_12LE, " \
   "Y444_16LE, YUY2, UYVY, RGB, BGR, RGBx, BGRx, RGBA, BGRA, ARGB, ABGR }"
+
+/// Returns what caps say. Refuses caps that are not raw video, and frames whose fields are apart.
+Expected<GstVideoInfo> video_info_of (GstCaps *caps);
+
+/// Returns whether the rows of a picture belong to two fields in turn. In a stream of mixed frames
+/// the buffer's flags say it.
+bool has_fields (const GstVideoFrame &picture);
 
 /// Returns how the kernels read the first plane: luma unchanged (the top 8 bits of deeper samples),
 /// or the luma of RGB. RGB takes the colorimetry's matrix, or for RGB caps the one of its primaries

@@ -24,7 +24,7 @@ PictureRows rows_of (const inthist::Image &image, int plane, int width, int n)
   for (const inthist::Channel &channel : format.channel)
     if (channel.bytes > 0 && channel.plane == plane) {
       const std::size_t last = std::size_t (image.left + width - 1) >> channel.right;
-      rows.n = ((image.top + n - 1) >> channel.down) + 1;
+      rows.n = std::max (rows.n, channel.rows_of (image.top + n));
       rows.bytes = std::max (rows.bytes, last * channel.step + channel.offset + channel.bytes);
     }
   if (plane == 0 && format.pixel_weight == inthist::Weight::gradient)  // which reads luma
@@ -89,7 +89,9 @@ std::size_t most_picture_bytes (const inthist::PixelFormat &format, int width, i
 {
   inthist::Image image;
   image.format = format;
-  image.left = image.top = 1;  // where most of the chroma is copied
+  // the frame begins where most of the chroma is copied
+  image.left = 1;
+  image.top = format.is_interlaced () ? 3 : 1;
   image.rows = rows;
   std::size_t bytes = 0;
   const PicturePlanes planes (image, width, n);

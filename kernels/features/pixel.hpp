@@ -50,7 +50,7 @@ public:
     for (int i = 0; i < 3; i++) {
       const Channel &channel = format_.channel[i];
       channel_[i] = row_of (channel.plane == 0 ? first : image.chroma[channel.plane - 1],
-                            (image.top + y) >> channel.down)
+                            channel.row_of (image.top + y))
                     + channel.offset;
       luma_[i] = row_of (first, image.top + clamped (y + i - 1, image.rows - 1));
     }

@@ -61,10 +61,11 @@ struct Picture {
 };
 
 /// Noise in the bits that samples have.
-Picture noise (GstVideoFormat format, int width, int height)
+Picture noise (GstVideoFormat format, int width, int height,
+               GstVideoInterlaceMode mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE)
 {
   Picture picture;
-  gst_video_info_set_format (&picture.info, format, guint (width), guint (height));
+  gst_video_info_set_interlaced_format (&picture.info, format, mode, guint (width), guint (height));
   picture.bytes.resize (picture.info.size);
   const int depth = int (GST_VIDEO_INFO_COMP_DEPTH (&picture.info, 0)),
             shift = int (GST_VIDEO_FORMAT_INFO_SHIFT (picture.info.finfo, 0));
@@ -203,8 +204,11 @@ GST_START_TEST (as_gstvideo)
 {
   bool there = false;
   for (const GstVideoFormat format : formats ())
-    for (const auto &[width, height] : { std::pair (64, 48), std::pair (61, 43) }) {
-      const Picture before = noise (format, width, height);
+    for (const auto &[width, height, mode] :
+         { std::tuple (64, 48, GST_VIDEO_INTERLACE_MODE_PROGRESSIVE),
+           std::tuple (61, 43, GST_VIDEO_INTERLACE_MODE_PROGRESSIVE),
+           std::tuple (61, 43, GST_VIDEO_INTERLACE_MODE_INTERLEAVED) }) {
+      const Picture before = noise (format, width, height, mode);
       const DrawingList list = some_drawings (width, height);
       Picture wanted = before;
       GstVideoFrame frame = wanted.frame ();
@@ -227,6 +231,48 @@ GST_START_TEST (as_gstvideo)
       }
     }
   say_skipped (there);
+}
+GST_END_TEST;
+
+/// What is drawn on interlaced rows is what is drawn on each field alone, which GstVideo does here.
+GST_START_TEST (fields)
+{
+  for (const GstVideoFormat format : formats ()) {
+    const int width = 61, height = 48;
+    Picture woven = noise (format, width, height, GST_VIDEO_INTERLACE_MODE_INTERLEAVED);
+    Picture apart[2] = { noise (format, width, height / 2), noise (format, width, height / 2) };
+    const auto each_row = [&] (auto &&visit) {
+      GstVideoFrame frame = woven.frame ();
+      for (int field = 0; field < 2; field++) {
+        GstVideoFrame of = apart[field].frame ();
+        for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES (&of); p++)
+          for (int y = 0, n = p == 0 ? height / 2 : GST_VIDEO_FRAME_COMP_HEIGHT (&of, p); y < n;
+               y++)
+            visit (static_cast<guint8 *> (frame.data[p])
+                       + (2 * y + field) * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p),
+                   static_cast<guint8 *> (of.data[p]) + y * GST_VIDEO_FRAME_PLANE_STRIDE (&of, p),
+                   gsize (std::min (GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p),
+                                    GST_VIDEO_FRAME_PLANE_STRIDE (&of, p))));
+      }
+    };
+    each_row ([] (guint8 *both, guint8 *one, gsize bytes) { std::copy_n (one, bytes, both); });
+    const DrawingList list = some_drawings (width, height);
+    draw_here (woven, nullptr, list.drawings ());
+    for (const inthist::Drawing &d : list.drawings ().all)
+      for (int y = 0; y < d.height; y++) {
+        GstVideoFrame frame = apart[(d.y + y) & 1].frame ();
+        fail_unless (bool (
+            SystemCanvas (frame).blend (list.drawings ().pixels.subspan (
+                                            d.first + gsize (y) * gsize (d.width), gsize (d.width)),
+                                        { d.x, (d.y + y) / 2, d.width, 1 })));
+      }
+    each_row ([&] (guint8 *both, guint8 *one, gsize bytes) {
+      const GstVideoFormatInfo *const info = woven.info.finfo;
+      for (gsize i = 0; i < bytes; i++)
+        fail_unless (both[i] == one[i] || (GST_VIDEO_FORMAT_INFO_IS_RGB (info) && i % 4 == 3),
+                     "%s: byte %d is %d instead of %d", info->name, int (i), both[i], one[i]);
+    });
+  }
 }
 GST_END_TEST;
 
@@ -302,6 +348,7 @@ static Suite *canvas_suite ()
   tcase_set_timeout (tests, 120);
   suite_add_tcase (suite, tests);
   tcase_add_test (tests, as_gstvideo);
+  tcase_add_test (tests, fields);
   tcase_add_test (tests, maps);
   tcase_add_test (tests, layers);
   return suite;

@@ -25,6 +25,12 @@ constexpr Planes kPlanes[] = {
   { "NV12", 2, { { 0, 1, 1 }, { 1, 1, 2, 0, 0, 1, 1 }, { 1, 1, 2, 1, 0, 1, 1 } } },
   { "YV12", 3, { { 0, 1, 1 }, { 2, 1, 1, 0, 0, 1, 1 }, { 1, 1, 1, 0, 0, 1, 1 } } },
   { "P010", 2, { { 0, 2, 2, 0, 8 }, { 1, 2, 4, 0, 8, 1, 1 }, { 1, 2, 4, 2, 8, 1, 1 } } },
+  { "interlaced NV12",
+    2,
+    { { 0, 1, 1 }, { 1, 1, 2, 0, 0, 1, 1, true }, { 1, 1, 2, 1, 0, 1, 1, true } } },
+  { "interlaced YV12",
+    3,
+    { { 0, 1, 1 }, { 2, 1, 1, 0, 0, 1, 1, true }, { 1, 1, 1, 0, 0, 1, 1, true } } },
   { "Y42B", 3, { { 0, 1, 1 }, { 1, 1, 1, 0, 0, 1 }, { 2, 1, 1, 0, 0, 1 } } },
   { "YUY2", 1, { { 0, 1, 2 }, { 0, 1, 4, 1, 0, 1 }, { 0, 1, 4, 3, 0, 1 } } },
   { "BGRx", 1, { { 0, 1, 4, 2 }, { 0, 1, 4, 1 }, { 0, 1, 4, 0 } } },
@@ -63,7 +69,7 @@ struct NoiseImage {
           factor = std::int32_t (random () % (4 << 16)) - (2 << 16);
         format.transform.offset[i] = std::int32_t (random () % (256 << 16));
       }
-      image.left = random () % 2, image.top = random () % 2;
+      image.left = random () % 2, image.top = random () % (format.is_interlaced () ? 4 : 2);
     }
     for (int plane = 0; plane < format.n_planes; plane++) {
       std::size_t row = std::size_t (width) * format.bytes;
@@ -74,7 +80,7 @@ struct NoiseImage {
           if (c.bytes > 0 && c.plane == plane) {
             row = std::max<std::size_t> (row, ((image.left + width - 1) >> c.right) * c.step
                                                   + c.offset + c.bytes);
-            rows = ((image.top + height - 1) >> c.down) + 1;
+            rows = c.rows_of (image.top + height);
           }
         if (plane == 0) {  // luma, for weights
           row = std::max<std::size_t> (row, std::size_t (image.left + width) * format.bytes);

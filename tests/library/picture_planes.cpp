@@ -23,18 +23,24 @@ GST_START_TEST (bound)
     for (int feature = 0; feature < int (std::size (inthist::kFeatures)); feature++)
       for (const int width : kSizes)
         for (const int rows : { 1, 2, 3, 40, 41 })
-          for (const int n : { 1, rows / 2 + 1, rows }) {
+          for (const auto &[n, mode] :
+               { std::pair (1, GST_VIDEO_INTERLACE_MODE_PROGRESSIVE),
+                 std::pair (rows / 2 + 1, GST_VIDEO_INTERLACE_MODE_PROGRESSIVE),
+                 std::pair (rows, GST_VIDEO_INTERLACE_MODE_PROGRESSIVE),
+                 std::pair (rows, GST_VIDEO_INTERLACE_MODE_MIXED) }) {
             GstVideoInfo info;
-            gst_video_info_set_format (&info, gst_video_format_from_string (name), guint (width),
-                                       guint (rows));
+            gst_video_info_set_interlaced_format (&info, gst_video_format_from_string (name), mode,
+                                                  guint (width), guint (rows));
             inthist::Image image;
             image.format = pixel_format_of (info, inthist::Feature (feature));
             image.data = memory;
             image.rows = rows;
             const std::size_t most = most_picture_bytes (image.format, width, n, rows);
-            for (const int odd : { 0, 1 })
+            const int last = image.format.is_interlaced () ? 3 : 1;
+            for (const int odd : { 0, 1, last })
               for (const int stride : { 0, 16, 256, 512 }) {  // a multiple of it; 0 is unsuited
-                image.left = image.top = image.format.reads_colours () ? odd : 0;
+                image.top = image.format.reads_colours () ? odd : 0;
+                image.left = image.top & 1;
                 const PicturePlanes tight (image, width, n);
                 const auto stride_of = [&] (int plane) {
                   return stride ? std::ptrdiff_t (inthist::round_up (
@@ -49,7 +55,7 @@ GST_START_TEST (bound)
                 fail_unless (planes.size () <= most, "%s, %s, %dx%d, %d rows, stride %d: %zu > %zu",
                              name, inthist::kFeatures[feature].nick, width, rows, n, stride,
                              planes.size (), most);
-                if (stride == 512 && (odd || !image.format.reads_colours ()))
+                if (stride == 512 && (odd == last || !image.format.reads_colours ()))
                   fail_unless (planes.size () == most, "%zu is more than %zu", most,
                                planes.size ());
                 image.stride = 0;

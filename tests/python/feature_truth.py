@@ -73,6 +73,12 @@ class Variant:
     crop: tuple = None
     matrix: str = 'bt709'
     full: bool = False
+    interlace: str = 'progressive'  # or 'interleaved', 'mixed'
+    has_fields: bool = False        # of a mixed frame, by its buffer's flags
+
+    def is_woven(self):
+        """Whether rows belong to two fields in turn"""
+        return self.interlace == 'interleaved' or self.has_fields
 
 
 class Picture:
@@ -82,11 +88,12 @@ class Picture:
         self.name, self.variant = name, variant
         self.width, self.height = variant.width, variant.height
         self.info = GstVideo.VideoInfo()
-        self.info.set_format(GstVideo.VideoFormat.from_string(name), self.width, self.height)
+        mode = getattr(GstVideo.VideoInterlaceMode, variant.interlace.upper())
+        self.info.set_interlaced_format(GstVideo.VideoFormat.from_string(name), mode, self.width,
+                                        self.height)
         n = self.info.finfo.n_planes
         usual = list(self.info.stride)[:n]
-        rows = [max(-(-self.height // 2**c.down) for c in components(name) if c.plane == p)
-                for p in range(n)]
+        rows = [max(self.rows_of(c) for c in components(name) if c.plane == p) for p in range(n)]
         if variant.layout == 'usual':
             self.strides, self.offsets = usual, list(self.info.offset)[:n]
             size = self.info.size
@@ -107,6 +114,11 @@ class Picture:
                 start = self.offsets[0] + y * self.strides[0]
                 self.bytes[start:start + row.size] = row
 
+    def rows_of(self, component):
+        """Rows of the plane; those of an interlaced one are an even number where rows share one"""
+        rows = -(-self.height // 2**component.down)
+        return rows + rows % 2 if component.down and self.variant.interlace != 'progressive' else rows
+
     def caps(self):
         variant, matrix = self.variant, MATRICES[self.variant.matrix]
         width, height = variant.crop[2:] if variant.crop else (self.width, self.height)
@@ -116,7 +128,7 @@ class Picture:
             colorimetry = f'{1 if variant.full else 2}:{matrix.number}:0:{matrix.primaries}'
         return Gst.Caps.from_string(
             f'video/x-raw,format={self.name},width={width},height={height},framerate=0/1,'
-            f'colorimetry={colorimetry}')
+            f'colorimetry={colorimetry},interlace-mode={variant.interlace}')
 
     def buffer(self):
         buffer = Gst.Buffer.new_wrapped(self.bytes.tobytes())
@@ -125,13 +137,15 @@ class Picture:
             GstVideo.buffer_add_video_meta_full(
                 buffer, GstVideo.VideoFrameFlags.NONE, self.info.finfo.format, self.width,
                 self.height, n, self.offsets + [0] * (4 - n), self.strides + [0] * (4 - n))
+        if self.variant.is_woven():
+            buffer.set_flags(Gst.BufferFlags(int(GstVideo.VideoBufferFlags.INTERLACED)))
         if self.variant.crop:
             add_crop(buffer, self.variant.crop)
         return buffer
 
     def component(self, c):
         """A component's bytes, or little-endian words, in the frame"""
-        rows, columns = -(-self.height // 2**c.down), -(-self.width // 2**c.right)
+        rows, columns = self.rows_of(c), -(-self.width // 2**c.right)
         start, stride = self.offsets[c.plane], self.strides[c.plane]
         y, x = numpy.ogrid[:rows, :columns]
         at = start + y * stride + x * c.step + c.first
@@ -139,7 +153,14 @@ class Picture:
             values = sum(self.bytes[at + i].astype(numpy.int64) << 8 * i for i in range(4))
         else:
             values = self.bytes[at].astype(numpy.int64)
-        values = values.repeat(2**c.down, axis=0).repeat(2**c.right, axis=1)
+        values = values.repeat(2**c.right, axis=1)
+        if self.variant.is_woven():
+            fields = [values[field::2].repeat(2**c.down, axis=0) for field in (0, 1)]
+            values = numpy.empty((self.height, values.shape[1]), values.dtype)
+            for field in (0, 1):
+                values[field::2] = fields[field][:len(values[field::2])]
+        else:
+            values = values.repeat(2**c.down, axis=0)
         x, y, width, height = self.variant.crop or (0, 0, self.width, self.height)
         return values[y:y + height, x:x + width]
 

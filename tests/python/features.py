@@ -83,6 +83,10 @@ VARIANTS = [
     Variant(30, 20, 'upside-down', (2, 1, 28, 18), matrix='bt601', full=True),
     Variant(17, 9, 'usual', (16, 8, 1, 1), matrix='bt2020', full=True),
     Variant(17, 9, 'aligned', (1, 0, 16, 9), matrix='bt709'),
+    Variant(33, 22, matrix='bt601', interlace='interleaved'),
+    Variant(33, 21, 'padded', (3, 7, 17, 11), interlace='interleaved'),
+    Variant(34, 24, 'aligned', (0, 2, 33, 19), interlace='mixed', has_fields=True),
+    Variant(34, 24, 'upside-down', (1, 1, 33, 22), interlace='mixed'),
 ]
 
 
@@ -196,7 +200,8 @@ class Features(unittest.TestCase):
         """Parts of bins, strips of rows and frames on demand have the same bins, of all planes."""
         random = numpy.random.default_rng(SEED)
         variants = [Variant(131, 203, matrix='bt601'), Variant(131, 203, 'padded', (3, 5, 97, 187)),
-                    Variant(130, 200, 'upside-down', (1, 1, 129, 199), 'bt2020')]
+                    Variant(130, 200, 'upside-down', (1, 1, 129, 199), 'bt2020'),
+                    Variant(130, 202, 'padded', (1, 3, 129, 197), interlace='interleaved')]
         pictures = [Picture(name, variant, random) for name in ('NV12', 'YV12', 'UYVY', 'BGRx')
                     for variant in variants]
         for way in ('compute=eager', 'compute=on-demand',
