@@ -82,9 +82,9 @@ private:
   // the source
   GstClockTime last_running_time_ = GST_CLOCK_TIME_NONE;
   GstClockTime last_arrival_ = GST_CLOCK_TIME_NONE;  // of the first frame with that running time
-  GstClockTime mean_interval_ = 0;  // 0 if unknown
-  GstClockTime advance_ = 0;        // counted for frames with equal timestamps
-  guint equal_timestamps_ = 0;      // frames in a row
+  GstClockTime mean_interval_ = 0;                   // 0 if unknown
+  GstClockTime advance_ = 0;                         // counted for frames with equal timestamps
+  guint equal_timestamps_ = 0;                       // frames in a row
 
   GstClockTime backlog_ = 0, upstream_backlog_ = 0;
   bool waited_ = false;  // the thread, for this frame

@@ -117,7 +117,8 @@ class Picture:
     def rows_of(self, component):
         """Rows of the plane; those of an interlaced one are an even number where rows share one"""
         rows = -(-self.height // 2**component.down)
-        return rows + rows % 2 if component.down and self.variant.interlace != 'progressive' else rows
+        of_fields = component.down > 0 and self.variant.interlace != 'progressive'
+        return rows + rows % 2 if of_fields else rows
 
     def caps(self):
         variant, matrix = self.variant, MATRICES[self.variant.matrix]
