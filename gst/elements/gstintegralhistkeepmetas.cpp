@@ -9,10 +9,12 @@
  * GstAnalytics; and tensors, which GStreamer 1.26 does not copy.
  *
  * It is a bin around #integralhistkeepmetas:element, an element or several as in `gst-launch-1.0`,
- * that show the whole picture, as it is or scaled. A frame that comes out belongs to the one that
- * went in with its timestamp. Of scaled frames the metas are scaled; where the aspect ratio changes
- * there may be borders, and they are dropped, but for tensors, which never follow. A kind of meta
- * that the elements hand on by themselves stays as they made it.
+ * that show the whole picture, as it is or scaled. They may queue frames, drop them, repeat them
+ * and give them other timestamps. A frame is known by a meta without tags, which most elements hand
+ * on; an element that hands on none has to give each frame at once. Frames that are unknown get no
+ * metas, and a warning says so once a stream. The metas of scaled frames are scaled; where the
+ * aspect ratio changes there may be borders, and they are dropped, but for tensors, which never
+ * follow. A kind of meta that the elements hand on by themselves stays as they made it.
  *
  * ## Example launch line
  * |[
@@ -25,7 +27,6 @@
  */
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -35,7 +36,9 @@
 #include <gst/video/video.h>
 
 #include "element_plumbing.hpp"
+#include "frame_identity.hpp"
 #include "messages.hpp"
+#include "probed_buffers.hpp"
 #include "properties.hpp"
 #include "tensor_metas.hpp"
 
@@ -45,9 +48,6 @@ GST_DEBUG_CATEGORY_STATIC (category);
 #define GST_CAT_DEFAULT category
 
 namespace {
-
-/// Frames that may be inside at once; older ones are taken for dropped.
-constexpr std::size_t kMostInside = 256;
 
 struct KeepProperties {
   std::string element;
@@ -64,24 +64,16 @@ PropertyTable<KeepProperties> make_table ()
   return table;
 }
 
-struct FreeBuffer {
-  void operator() (GstBuffer *buffer) const { gst_buffer_unref (buffer); }
-};
-
-/// A frame that went in.
-struct Inside {
-  GstClockTime pts;
-  GstVideoInfo info;
-  std::unique_ptr<GstBuffer, FreeBuffer> metas;  // without memory, which others may want back
-};
-
 struct State {
   KeepProperties properties;    // guarded by the object lock
   GstElement *inner = nullptr;  // owned by the bin
 
+  FrameIdentity identity;
+
   std::mutex mutex;  // guards what follows
   GstVideoInfo in = {}, out = {};
-  std::deque<Inside> inside;  // the oldest in front
+  bool has_metas = false;    // a frame of this stream had some
+  bool loss_warned = false;  // of frames that came out unknown
 };
 
 /// Returns whether a meta is about places in the picture, and not about the memory.
@@ -121,7 +113,7 @@ bool same_size (const GstVideoInfo &a, const GstVideoInfo &b)
 }
 
 /// Puts what the frame had on what became of it.
-void put_metas (GstBuffer *to, const Inside &frame, GstVideoInfo out)
+void put_metas (GstBuffer *to, const KeptFrame &frame, GstVideoInfo out)
 {
   GstBuffer *const from = frame.metas.get ();
   std::vector<GType> theirs;
@@ -194,52 +186,64 @@ struct Element : ElementPlumbing<Element> {
 
 // frames
 
-void take_in (State &state, GstBuffer *buffer)
+bool has_metas (GstBuffer *buffer)
 {
-  std::unique_ptr<GstBuffer, FreeBuffer> metas (gst_buffer_new ());
-  each_meta (buffer, [&] (GstMeta *meta) { copy_meta (metas.get (), meta, buffer); });
-  const std::lock_guard lock (state.mutex);
-  state.inside.push_back ({ GST_BUFFER_PTS (buffer), state.in, std::move (metas) });
-  if (state.inside.size () > kMostInside)
-    state.inside.pop_front ();
-}
-
-GstBuffer *let_out (State &state, GstBuffer *buffer)
-{
-  const std::lock_guard lock (state.mutex);
-  const auto frame = std::ranges::find (state.inside, GST_BUFFER_PTS (buffer), &Inside::pts);
-  if (frame == state.inside.end ())
-    return buffer;
-  // those before it were dropped; none is kept longer, as its histograms are
-  const Inside its = std::move (*frame);
-  state.inside.erase (state.inside.begin (), frame + 1);
   bool some = false;
-  each_meta (its.metas.get (), [&] (GstMeta *) { some = true; });
-  if (!some)
-    return buffer;
-  buffer = gst_buffer_make_writable (buffer);
-  put_metas (buffer, its, state.out);
-  return buffer;
+  each_meta (buffer, [&] (GstMeta *) { some = true; });
+  return some;
 }
 
-/// Calls `change` for the buffers of a probe, which it may replace.
-template <class Change>
-void each_buffer (GstPadProbeInfo *info, Change &&change)
+GstBuffer *take_in (State &state, GstBuffer *buffer)
 {
-  if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER) {
-    info->data = change (GST_PAD_PROBE_INFO_BUFFER (info));
-  } else {
-    GstBufferList *const list =
-        gst_buffer_list_make_writable (GST_PAD_PROBE_INFO_BUFFER_LIST (info));
-    gst_buffer_list_foreach (
-        list,
-        [] (GstBuffer **buffer, guint, gpointer change) -> gboolean {
-          *buffer = (*static_cast<std::remove_reference_t<Change> *> (change)) (*buffer);
-          return TRUE;
-        },
-        &change);
-    info->data = list;
+  // a buffer without memory, which others may want back
+  auto frame = std::make_shared<KeptFrame> (
+      KeptFrame{ {}, { gst_buffer_new (), [] (GstBuffer *its) { gst_buffer_unref (its); } } });
+  each_meta (buffer, [&] (GstMeta *meta) { copy_meta (frame->metas.get (), meta, buffer); });
+  {
+    const std::lock_guard lock (state.mutex);
+    frame->info = state.in;
+    state.has_metas = state.has_metas || has_metas (frame->metas.get ());
   }
+  return state.identity.mark (buffer, std::move (frame));
+}
+
+/// Says once a stream that metas are lost.
+void warn_of_loss (GstIntegralHistKeepMetas *self)
+{
+  State &state = *self->state;
+  {
+    const std::lock_guard lock (state.mutex);
+    if (!state.has_metas || std::exchange (state.loss_warned, true))
+      return;
+  }
+  const std::string name = state.identity.losing_element ();
+  GST_ELEMENT_WARNING (
+      self, STREAM, FAILED,
+      ("Frames pass without their metas: %s makes new buffers, and not one for each frame at once "
+       "with its timestamp, so it is unknown which frames they are. Attach the metas behind it, or "
+       "take it out of element.",
+       name.empty () ? "An element inside" : name.c_str ()),
+      (nullptr));
+}
+
+GstBuffer *let_out (GstIntegralHistKeepMetas *self, GstBuffer *buffer)
+{
+  State &state = *self->state;
+  const KeptFrameRef frame = state.identity.take (&buffer);
+  if (!frame) {
+    warn_of_loss (self);
+    return buffer;
+  }
+  if (!has_metas (frame->metas.get ()))
+    return buffer;
+  GstVideoInfo out;
+  {
+    const std::lock_guard lock (state.mutex);
+    out = state.out;
+  }
+  buffer = gst_buffer_make_writable (buffer);
+  put_metas (buffer, *frame, out);
+  return buffer;
 }
 
 bool is_event (GstPadProbeInfo *info)
@@ -248,12 +252,10 @@ bool is_event (GstPadProbeInfo *info)
          & (GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM | GST_PAD_PROBE_TYPE_EVENT_FLUSH);
 }
 
-/// Takes the caps of an event, or forgets all frames at a flush.
+/// Takes the caps of an event.
 void take_event (State &state, GstEvent *event, GstVideoInfo &info)
 {
   const std::lock_guard lock (state.mutex);
-  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
-    state.inside.clear ();
   if (GST_EVENT_TYPE (event) != GST_EVENT_CAPS)
     return;
   GstCaps *caps;
@@ -268,10 +270,7 @@ GstPadProbeReturn at_sink (GstPad *, GstPadProbeInfo *info, gpointer element)
   if (is_event (info))
     take_event (state, GST_PAD_PROBE_INFO_EVENT (info), state.in);
   else
-    each_buffer (info, [&] (GstBuffer *buffer) {
-      take_in (state, buffer);
-      return buffer;
-    });
+    change_buffers (info, [&] (GstBuffer *buffer) { return take_in (state, buffer); });
   return GST_PAD_PROBE_OK;
 }
 
@@ -281,7 +280,9 @@ GstPadProbeReturn at_src (GstPad *, GstPadProbeInfo *info, gpointer element)
   if (is_event (info))
     take_event (state, GST_PAD_PROBE_INFO_EVENT (info), state.out);
   else
-    each_buffer (info, [&] (GstBuffer *buffer) { return let_out (state, buffer); });
+    change_buffers (info, [&] (GstBuffer *buffer) {
+      return let_out (GST_INTEGRAL_HIST_KEEP_METAS (element), buffer);
+    });
   return GST_PAD_PROBE_OK;
 }
 
@@ -319,6 +320,22 @@ bool ends_in_caps (const std::string &description)
   return type.find ('/') != std::string::npos && type.find ('=') == std::string::npos;
 }
 
+/// Calls `visit` for each element of a bin and of the bins in it; again for all when some change.
+template <class Visit>
+void each_inside (GstElement *bin, Visit &&visit)
+{
+  g_autoptr (GstIterator) all = gst_bin_iterate_recurse (GST_BIN (bin));
+  while (gst_iterator_foreach (
+             all,
+             [] (const GValue *item, gpointer visit) {
+               (*static_cast<std::remove_reference_t<Visit> *> (visit)) (
+                   GST_ELEMENT (g_value_get_object (item)));
+             },
+             &visit)
+         == GST_ITERATOR_RESYNC)
+    gst_iterator_resync (all);
+}
+
 /// Puts the elements inside, in place of others.
 Expected<> fill (GstIntegralHistKeepMetas *self, const std::string &description)
 {
@@ -326,6 +343,7 @@ Expected<> fill (GstIntegralHistKeepMetas *self, const std::string &description)
   if (state.inner) {
     gst_element_set_state (state.inner, GST_STATE_NULL);
     gst_bin_remove (GST_BIN (self), std::exchange (state.inner, nullptr));
+    state.identity.forget_elements ();
   }
   if (!description.empty ()) {
     GError *problem = nullptr;
@@ -341,6 +359,7 @@ Expected<> fill (GstIntegralHistKeepMetas *self, const std::string &description)
     }
     state.inner = inner;
     gst_bin_add (GST_BIN (self), inner);
+    each_inside (inner, [&] (GstElement *element) { state.identity.watch (element); });
   }
   set_target (self, "sink");
   set_target (self, "src");
@@ -364,18 +383,10 @@ Expected<> check_inside (GstIntegralHistKeepMetas *self)
                     " pad that is always there: name elements that take frames and give them");
   }
   std::string refusal;
-  g_autoptr (GstIterator) all = gst_bin_iterate_recurse (GST_BIN (state.inner));
-  while (gst_iterator_foreach (
-             all,
-             [] (const GValue *item, gpointer to) {
-               auto *element = GST_ELEMENT (g_value_get_object (item));
-               const std::string why = refusal_of (element);
-               if (!why.empty ())
-                 *static_cast<std::string *> (to) = joined (GST_OBJECT_NAME (element), " ", why);
-             },
-             &refusal)
-         == GST_ITERATOR_RESYNC)
-    gst_iterator_resync (all);
+  each_inside (state.inner, [&] (GstElement *element) {
+    if (const std::string why = refusal_of (element); !why.empty ())
+      refusal = joined (GST_OBJECT_NAME (element), " ", why);
+  });
   if (!refusal.empty ())
     return error (Error::Kind::bad_setting, "element=\"", description, "\": ", refusal,
                   ", and metas would say wrong places: put it outside of integralhistkeepmetas");
@@ -412,8 +423,9 @@ static GstStateChangeReturn gst_integral_hist_keep_metas_change_state (GstElemen
   const GstStateChangeReturn result =
       GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
+    self->state->identity.reset ();
     const std::lock_guard lock (self->state->mutex);
-    self->state->inside.clear ();
+    self->state->has_metas = self->state->loss_warned = false;
   }
   return result;
 }

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "frame_identity.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "probed_buffers.hpp"
+
+namespace integralhist {
+namespace {
+
+/// The mark of a frame, of the bin with this number.
+struct MarkMeta {
+  GstMeta meta;
+  guint64 bin;
+  KeptFrameRef *frame;
+};
+
+GType mark_api ()
+{
+  static const gchar *none[] = { nullptr };
+  static const GType type = gst_meta_api_type_register ("GstIntegralHistKeptFrameMetaAPI", none);
+  return type;
+}
+
+void add_mark (GstBuffer *buffer, guint64 bin, KeptFrameRef frame);
+
+const GstMetaInfo *mark_info ()
+{
+  const auto init = [] (GstMeta *meta, gpointer, GstBuffer *) -> gboolean {
+    auto *const mark = reinterpret_cast<MarkMeta *> (meta);
+    mark->frame = new KeptFrameRef;
+    return TRUE;
+  };
+  const auto free = [] (GstMeta *meta, GstBuffer *) {
+    delete reinterpret_cast<MarkMeta *> (meta)->frame;
+  };
+  const auto transform = [] (GstBuffer *to, GstMeta *meta, GstBuffer *, GQuark type,
+                             gpointer data) -> gboolean {
+    const auto *const mark = reinterpret_cast<const MarkMeta *> (meta);
+    const bool is_part = GST_META_TRANSFORM_IS_COPY (type)
+                         && static_cast<const GstMetaTransformCopy *> (data)->region;
+    if (!is_part)
+      add_mark (to, mark->bin, *mark->frame);
+    return TRUE;
+  };
+  static const GstMetaInfo *const info = gst_meta_register (
+      mark_api (), "GstIntegralHistKeptFrameMeta", sizeof (MarkMeta), init, free, transform);
+  return info;
+}
+
+void add_mark (GstBuffer *buffer, guint64 bin, KeptFrameRef frame)
+{
+  auto *const mark =
+      reinterpret_cast<MarkMeta *> (gst_buffer_add_meta (buffer, mark_info (), nullptr));
+  mark->bin = bin;
+  *mark->frame = std::move (frame);
+}
+
+/// Returns the frame that a buffer is of; null for a buffer without a mark, and for one with the
+/// marks of several frames.
+KeptFrameRef frame_of (GstBuffer *buffer, guint64 bin)
+{
+  KeptFrameRef frame;
+  gpointer state = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state, mark_api ()))
+    if (const auto *const mark = reinterpret_cast<const MarkMeta *> (meta); mark->bin == bin) {
+      if (frame && frame != *mark->frame)
+        return nullptr;
+      frame = *mark->frame;
+    }
+  return frame;
+}
+
+/// Returns the frame that all buffers of a list are of; null if they are of several.
+KeptFrameRef frame_of (GstBufferList *list, guint64 bin)
+{
+  KeptFrameRef frame;
+  for (guint i = 0; i < gst_buffer_list_length (list); i++) {
+    const KeptFrameRef its = frame_of (gst_buffer_list_get (list, i), bin);
+    if (!its || (frame && its != frame))
+      return nullptr;
+    frame = its;
+  }
+  return frame;
+}
+
+GstClockTime pts_of (GstBufferList *list)
+{
+  return gst_buffer_list_length (list) > 0 ? GST_BUFFER_PTS (gst_buffer_list_get (list, 0))
+                                           : GST_CLOCK_TIME_NONE;
+}
+
+bool has_mark (GstBuffer *buffer, guint64 bin)
+{
+  gpointer state = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state, mark_api ()))
+    if (reinterpret_cast<const MarkMeta *> (meta)->bin == bin)
+      return true;
+  return false;
+}
+
+GstBuffer *without_marks (GstBuffer *buffer, guint64 bin)
+{
+  if (!has_mark (buffer, bin))
+    return buffer;
+  buffer = gst_buffer_make_writable (buffer);
+  gst_buffer_foreach_meta (
+      buffer,
+      [] (GstBuffer *, GstMeta **meta, gpointer bin) -> gboolean {
+        if ((*meta)->info->api == mark_api ()
+            && reinterpret_cast<const MarkMeta *> (*meta)->bin
+                   == *static_cast<const guint64 *> (bin))
+          *meta = nullptr;
+        return TRUE;
+      },
+      &bin);
+  return buffer;
+}
+
+guint64 next_bin ()
+{
+  static std::atomic<guint64> last = 0;
+  return ++last;
+}
+
+/// What is known of one element. Of each frame it first gets a buffer, or several in a row.
+struct Watch {
+  explicit Watch (GstElement *of) : element (GST_OBJECT_NAME (of)) {}
+
+  const std::string element;
+  bool is_trusted = true;  // gave each frame at once
+
+  bool has_frame = false;  // the last buffer that went in had a mark
+  bool has_given = false;  // and that frame came out
+  KeptFrameRef frame;      // until it has left the bin
+  std::weak_ptr<const KeptFrame> last;
+  GstClockTime pts = GST_CLOCK_TIME_NONE;
+  std::thread::id thread;  // that brought the buffer, or an event after it
+
+  /// Forgets the buffer, which a flush may have ended.
+  void drop ()
+  {
+    has_frame = has_given = false;
+    frame = nullptr;
+    last.reset ();
+  }
+  /// Ends the time in which the frame may come out.
+  void close ()
+  {
+    if (has_frame && !has_given)
+      is_trusted = false;
+    drop ();
+    thread = std::this_thread::get_id ();
+  }
+  void open (KeptFrameRef its, GstClockTime its_pts)
+  {
+    if (!its || last.lock () != its)
+      close ();
+    thread = std::this_thread::get_id ();
+    pts = its_pts;
+    has_frame = bool (its);
+    last = its;
+    frame = std::move (its);
+  }
+  /// Notes a buffer that comes out, with the frame of its mark. Returns the frame that it is of;
+  /// null if that is unknown.
+  KeptFrameRef give (const KeptFrameRef &marked, GstClockTime its_pts)
+  {
+    const KeptFrameRef current = last.lock ();
+    if (thread != std::this_thread::get_id () || (marked && marked != current))
+      is_trusted = false;
+    const KeptFrameRef is = marked || !is_trusted || its_pts != pts ? marked : current;
+    has_given = has_given || (is && is == current);
+    return is;
+  }
+};
+
+}  // namespace
+
+struct FrameIdentity::Watches {
+  const guint64 bin = next_bin ();
+
+  mutable std::mutex mutex;  // guards what follows
+  std::vector<std::shared_ptr<Watch>> all;
+  std::string losing_element;
+};
+
+struct FrameIdentity::Probe {
+  const std::shared_ptr<Watches> watches;
+  const std::shared_ptr<Watch> watch;
+
+  static GstPadProbeReturn input (GstPad *, GstPadProbeInfo *info, gpointer data)
+  {
+    const auto &[watches, watch] = *static_cast<const Probe *> (data);
+    const std::lock_guard lock (watches->mutex);
+    if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER) {
+      GstBuffer *const buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+      watch->open (frame_of (buffer, watches->bin), GST_BUFFER_PTS (buffer));
+    } else if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER_LIST) {
+      // its buffers may follow one by one
+      GstBufferList *const list = GST_PAD_PROBE_INFO_BUFFER_LIST (info);
+      watch->open (frame_of (list, watches->bin), pts_of (list));
+    } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_FLUSH_STOP) {
+      watch->drop ();
+    } else if (gst_event_type_get_flags (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)))
+               & GST_EVENT_TYPE_SERIALIZED) {
+      watch->close ();
+    }
+    return GST_PAD_PROBE_OK;
+  }
+
+  static GstPadProbeReturn output (GstPad *, GstPadProbeInfo *info, gpointer data)
+  {
+    const auto &[watches, watch] = *static_cast<const Probe *> (data);
+    change_buffers (info, [&] (GstBuffer *buffer) {
+      const std::lock_guard lock (watches->mutex);
+      const KeptFrameRef marked = frame_of (buffer, watches->bin),
+                         is = watch->give (marked, GST_BUFFER_PTS (buffer));
+      std::string &losing = watches->losing_element;
+      if (!is && losing.empty () && (watch->has_frame || !watch->is_trusted))
+        losing = watch->element;
+      else if (is && losing == watch->element)
+        losing.clear ();  // the buffer before was a header
+      if (is != marked) {
+        buffer = gst_buffer_make_writable (buffer);
+        add_mark (buffer, watches->bin, is);
+      }
+      return buffer;
+    });
+    return GST_PAD_PROBE_OK;
+  }
+
+  void add_to (GstPad *pad, GstPadProbeType type, GstPadProbeCallback callback) const
+  {
+    gst_pad_add_probe (pad, type, callback, new Probe (*this),
+                       [] (gpointer data) { delete static_cast<Probe *> (data); });
+  }
+};
+
+/// Returns the element's only pad of a list; null if there are none or several.
+static GstPad *only_pad (const GList *pads)
+{
+  return pads && !pads->next ? GST_PAD (pads->data) : nullptr;
+}
+
+FrameIdentity::FrameIdentity () : watches_ (std::make_shared<Watches> ()) {}
+
+void FrameIdentity::watch (GstElement *element)
+{
+  GstPad *const sink = only_pad (element->sinkpads), *const src = only_pad (element->srcpads);
+  if (!sink || !src || GST_IS_BIN (element))
+    return;
+  const Probe probe = { watches_, std::make_shared<Watch> (element) };
+  constexpr int kBuffers = GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST,
+                kEvents = GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM | GST_PAD_PROBE_TYPE_EVENT_FLUSH;
+  probe.add_to (sink, GstPadProbeType (kBuffers | kEvents), Probe::input);
+  probe.add_to (src, GstPadProbeType (kBuffers), Probe::output);
+  const std::lock_guard lock (watches_->mutex);
+  watches_->all.push_back (probe.watch);
+}
+
+void FrameIdentity::forget_elements ()
+{
+  const std::lock_guard lock (watches_->mutex);
+  watches_->all.clear ();
+}
+
+void FrameIdentity::reset ()
+{
+  const std::lock_guard lock (watches_->mutex);
+  for (const auto &watch : watches_->all) {
+    watch->drop ();
+    watch->is_trusted = true;
+  }
+  watches_->losing_element.clear ();
+}
+
+GstBuffer *FrameIdentity::mark (GstBuffer *buffer, KeptFrameRef frame)
+{
+  buffer = gst_buffer_make_writable (buffer);
+  add_mark (buffer, watches_->bin, std::move (frame));
+  return buffer;
+}
+
+KeptFrameRef FrameIdentity::take (GstBuffer **buffer)
+{
+  KeptFrameRef frame = frame_of (*buffer, watches_->bin);
+  *buffer = without_marks (*buffer, watches_->bin);
+  const std::lock_guard lock (watches_->mutex);
+  for (const auto &watch : watches_->all)
+    if (watch->frame == frame)
+      watch->frame = nullptr;
+  return frame;
+}
+
+std::string FrameIdentity::losing_element () const
+{
+  const std::lock_guard lock (watches_->mutex);
+  return watches_->losing_element;
+}
+
+}  // namespace integralhist

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <type_traits>
+
+#include <gst/gst.h>
+
+namespace integralhist {
+
+/// Calls `change` for the buffer or the list of a probe. It takes each buffer, and returns it or
+/// another one in its place.
+template <class Change>
+void change_buffers (GstPadProbeInfo *info, Change &&change)
+{
+  if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER) {
+    info->data = change (GST_PAD_PROBE_INFO_BUFFER (info));
+    return;
+  }
+  GstBufferList *const list = gst_buffer_list_make_writable (GST_PAD_PROBE_INFO_BUFFER_LIST (info));
+  gst_buffer_list_foreach (
+      list,
+      [] (GstBuffer **buffer, guint, gpointer change) -> gboolean {
+        *buffer = (*static_cast<std::remove_reference_t<Change> *> (change)) (*buffer);
+        return TRUE;
+      },
+      &change);
+  info->data = list;
+}
+
+}  // namespace integralhist
