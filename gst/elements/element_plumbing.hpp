@@ -8,6 +8,13 @@
 
 namespace integralhist {
 
+/// Returns whether a buffer has a picture. A gap may have no bytes. The frames that videorate and
+/// livesync repeat are marked as gaps and have a picture.
+inline bool has_picture (GstBuffer *buffer)
+{
+  return !GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP) || gst_buffer_get_size (buffer) > 0;
+}
+
 /// The functions of an element's class. Element derives from this, and has
 ///
 ///   - state_of (element): its state, made with new, whose `properties` the object lock guards;

@@ -475,7 +475,7 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   if (properties.interval == 0)  // set since the start, which checks the other properties
     TRY (properties.check (content_of (self)));
   const guint64 number = state.frames++;
-  if (number % properties.interval != 0 || GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP))
+  if (number % properties.interval != 0 || !has_picture (buffer))
     return {};
   if (properties.sheds (state.live) && state.shedder.sheds ()) {
     state.skipped++;

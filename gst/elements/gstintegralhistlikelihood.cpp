@@ -295,7 +295,6 @@ static Expected<bool> make_map (GstIntegralHistLikelihood *self,
 {
   State &state = *self->state;
   TRY (Element::table ().check (properties));
-  const bool gap = GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP);
   GstIntegralHistogramMeta *const meta = TRY (state.consumer.find (buffer, properties.feature));
   if (meta && !shows_all (meta))
     return error (Error::Kind::no_histogram,
@@ -304,7 +303,7 @@ static Expected<bool> make_map (GstIntegralHistLikelihood *self,
                   GST_OBJECT_NAME (self), " before what does that");
   if (meta)
     TRY (compute (self, properties, buffer, out, meta, area.w, area.h));
-  else if (!gap)
+  else
     TRY (state.consumer.note_missing (GST_BASE_TRANSFORM (self)));
   return state.picture.has_map ();
 }
@@ -376,6 +375,8 @@ static GstFlowReturn gst_integral_hist_likelihood_transform_frame (GstVideoFilte
 static GstFlowReturn gst_integral_hist_likelihood_transform (GstBaseTransform *trans, GstBuffer *in,
                                                              GstBuffer *out)
 {
+  if (!has_picture (in))
+    return GST_FLOW_OK;  // it is the output, too
   constexpr int kFlags = int (GST_MAP_READ) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF);
   if (const auto mapped = MappedFrame::map (in, GST_VIDEO_FILTER (trans)->in_info, kFlags);
       !mapped) {
@@ -388,6 +389,8 @@ static GstFlowReturn gst_integral_hist_likelihood_transform (GstBaseTransform *t
 static GstFlowReturn gst_integral_hist_likelihood_transform_ip (GstBaseTransform *trans,
                                                                 GstBuffer *buffer)
 {
+  if (!has_picture (buffer))
+    return GST_FLOW_OK;
   const auto flow = draw_map (GST_INTEGRAL_HIST_LIKELIHOOD (trans), buffer);
   if (flow)
     return *flow;
@@ -456,6 +459,16 @@ static GstCaps *gst_integral_hist_likelihood_transform_caps (GstBaseTransform *t
   return in_place;
 }
 
+static GstFlowReturn gst_integral_hist_likelihood_prepare_output_buffer (GstBaseTransform *trans,
+                                                                         GstBuffer *in,
+                                                                         GstBuffer **out)
+{
+  if (has_picture (in))
+    return prepare_with_tensors (trans, in, out);
+  *out = in;
+  return GST_FLOW_OK;
+}
+
 /// Keeps metas about places in the frame, which hold for the picture too.
 static gboolean gst_integral_hist_likelihood_transform_meta (GstBaseTransform *trans,
                                                              GstBuffer *out, GstMeta *meta,
@@ -490,6 +503,7 @@ static void gst_integral_hist_likelihood_set_property (GObject *object, guint id
 static void gst_integral_hist_likelihood_init (GstIntegralHistLikelihood *self)
 {
   self->state = new State;
+  gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
 }
 
 static void gst_integral_hist_likelihood_class_init (GstIntegralHistLikelihoodClass *klass)
@@ -510,6 +524,8 @@ static void gst_integral_hist_likelihood_class_init (GstIntegralHistLikelihoodCl
   trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_sink_event);
   trans_class->transform_caps = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_caps);
   trans_class->transform_meta = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_meta);
+  trans_class->prepare_output_buffer =
+      GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_prepare_output_buffer);
   trans_class->transform = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform);
   trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_ip);
   auto *filter_class = GST_VIDEO_FILTER_CLASS (klass);

@@ -351,7 +351,7 @@ static GstFlowReturn gst_integral_hist_overlay_prepare_output_buffer (GstBaseTra
 {
   auto *self = GST_INTEGRAL_HIST_OVERLAY (trans);
   self->state->draws = false;
-  if (!GST_BUFFER_FLAG_IS_SET (in, GST_BUFFER_FLAG_GAP)) {
+  if (has_picture (in)) {
     const auto planned = plan (self, in);
     if (!planned) {
       post_error (self, planned.error ());

@@ -321,9 +321,7 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
       { "hsv", inthist::Content::bins },
       { "luma", inthist::Content::powers },
     };
-    if (GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP)
-        || (state.consumer.may_come (trans, kAll)
-            && (state.consumer.has_found () || !metas.has_other)))
+    if (state.consumer.may_come (trans, kAll) && (state.consumer.has_found () || !metas.has_other))
       return {};
     return error (Error::Kind::no_histogram, "method=correlation: The frames carry ",
                   metas.missing (), ": put ", kCorrelationProducer, " before ",
@@ -347,14 +345,15 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
   GstBaseTransform *const trans = GST_BASE_TRANSFORM (self);
   State &state = *self->state;
   const TrackProperties current = Element::properties_of (self);
-  const bool gap = GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP);
+  if (!has_picture (buffer))
+    return {};
   if (std::exchange (state.method, current.method) != current.method)
     state.consumer.start_again ();
   if (current.method == Method::correlation)
     return correlate_frame (trans, state, current, buffer);
   const GstIntegralHistogramMeta *meta = TRY (state.consumer.find (buffer, current.feature));
-  if (!meta && (gap || parse_feature (current.feature)))
-    return gap ? Expected<> () : state.consumer.note_missing (trans);
+  if (!meta && parse_feature (current.feature))
+    return state.consumer.note_missing (trans);
   TRY (Element::table ().check (current));
   const TargetFrame frame (buffer, meta);
   TRY (follow_targets (state, current, buffer, frame, { frame.histogram }, frame.histogram,

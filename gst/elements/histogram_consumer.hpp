@@ -47,7 +47,7 @@ public:
   /// Lets a flush or a stop end what this thread asks, as long as the result lives.
   Interruptible interruptible () const { return Interruptible (*refusal_.flag ()); }
 
-  /// Counts a frame in which `find` found none, and which is no gap. Returns an error with a launch
+  /// Counts a frame in which `find` found none. Returns an error with a launch
   /// line, unless frames had one before or a producer upstream leaves frames out.
   Expected<> note_missing (GstBaseTransform *element);
   /// What a producer attaches.

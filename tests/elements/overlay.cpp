@@ -246,8 +246,13 @@ GST_START_TEST (nothing_to_draw)
         GstBuffer *in = noise (overlay.info, 1);
         if (c.roi.w >= 0)
           add_roi (in, "track", 1, c.roi);
-        if (c.gap)
-          GST_BUFFER_FLAG_SET (in, GST_BUFFER_FLAG_GAP);
+        if (c.gap) {
+          empty (in);
+          GstBuffer *const out = overlay.pass (in);
+          fail_unless (out == in && gst_buffer_get_size (out) == 0);
+          gst_buffer_unref (out);
+          continue;
+        }
         fail_unless (overlay.leaves_alone (in), "%s %d,%d,%d,%d", c.properties, c.roi.x, c.roi.y,
                      c.roi.w, c.roi.h);
       }

@@ -340,13 +340,20 @@ void run_gaps (const Setup &setup)
   Harness harness (setup, "");
   harness.set_caps (caps);
   for (int i = 0; i < 20; i++) {
-    const bool gap = random () % 2;
+    const bool gap = random () % 2, is_empty = gap && random () % 2;
     GstBuffer *frame = noise (info, random ());
     if (gap)
       GST_BUFFER_FLAG_SET (frame, GST_BUFFER_FLAG_GAP);
+    if (is_empty)
+      empty (frame);
     const Buffer buffer = harness.pass (frame);
-    fail_unless (bool (GST_BUFFER_FLAG_IS_SET (buffer.get (), GST_BUFFER_FLAG_GAP)) == gap);
-    fail_unless ((gst_buffer_get_integral_histogram_meta (buffer.get ()) == nullptr) == gap);
+    fail_unless (buffer.get () == frame);
+    fail_unless (bool (GST_BUFFER_FLAG_IS_SET (frame, GST_BUFFER_FLAG_GAP)) == gap);
+    const auto *const meta = gst_buffer_get_integral_histogram_meta (frame);
+    fail_unless ((meta == nullptr) == is_empty);
+    const std::string wrong =
+        meta ? complaint (meta->histogram, picture_of (frame, info), random) : "";
+    fail_unless (wrong.empty (), "%s", wrong.c_str ());
   }
 }
 

@@ -64,6 +64,13 @@ inline GstVideoInfo info_of (const std::string &text)
   return info;
 }
 
+/// Makes a buffer a gap without a picture.
+inline void empty (GstBuffer *buffer)
+{
+  gst_buffer_remove_all_memory (buffer);
+  GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_GAP);
+}
+
 inline GstBuffer *noise (const GstVideoInfo &info, unsigned seed)
 {
   GstBuffer *buffer = gst_buffer_new_allocate (nullptr, info.size, nullptr);
