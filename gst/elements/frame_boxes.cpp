@@ -3,6 +3,9 @@
 
 #include <cmath>
 
+#include <gst/integralhist/error.hpp>
+#include <gst/integralhist/number.hpp>
+
 #if HAVE_ANALYTICS
 #include <gst/analytics/analytics.h>
 #endif
@@ -18,16 +21,18 @@ static std::string name_of (GQuark quark)
   return text && is_class (text) ? text : "";
 }
 
-/// Returns the first confidence among the region's parameters, as detectors write them.
-static std::optional<double> confidence_of (const GstVideoRegionOfInterestMeta *roi)
+/// Takes the first number that is a confidence among the region's parameters, as detectors write
+/// them.
+static void read_confidence (const GstVideoRegionOfInterestMeta *roi, Detection &detection)
 {
-  for (const GList *param = roi->params; param; param = param->next)
-    if (gdouble confidence;
-        gst_structure_get_double (static_cast<const GstStructure *> (param->data), "confidence",
-                                  &confidence)
-        && std::isfinite (confidence))
-      return confidence;
-  return std::nullopt;
+  for (const GList *param = roi->params; param && !detection.confidence; param = param->next)
+    if (const GValue *const value = gst_structure_get_value (
+            static_cast<const GstStructure *> (param->data), "confidence")) {
+      detection.confidence = number_of (value);
+      g_autofree gchar *text = g_strdup_value_contents (value);
+      detection.bad_confidence =
+          detection.confidence ? "" : joined ("(", G_VALUE_TYPE_NAME (value), ") ", text);
+    }
 }
 
 std::vector<Detection> read_detections (GstBuffer *buffer)
@@ -37,11 +42,13 @@ std::vector<Detection> read_detections (GstBuffer *buffer)
   while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
              buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
     const auto *roi = reinterpret_cast<const GstVideoRegionOfInterestMeta *> (meta);
-    if (roi->roi_type != g_quark_from_static_string (kTrack))
-      detections.push_back ({ roi->id,
-                              { gint (roi->x), gint (roi->y), gint (roi->w), gint (roi->h) },
-                              name_of (roi->roi_type),
-                              confidence_of (roi) });
+    if (roi->roi_type == g_quark_from_static_string (kTrack))
+      continue;
+    detections.push_back ({ roi->id,
+                            { gint (roi->x), gint (roi->y), gint (roi->w), gint (roi->h) },
+                            name_of (roi->roi_type),
+                            std::nullopt });
+    read_confidence (roi, detections.back ());
   }
 #if HAVE_ANALYTICS
   if (GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (buffer)) {
@@ -57,7 +64,7 @@ std::vector<Detection> read_detections (GstBuffer *buffer)
         detections.push_back (
             { gint (mtd.id), box, name_of (kind),
               std::isfinite (confidence) ? std::optional<double> (confidence) : std::nullopt,
-              mtd.id });
+              std::isfinite (confidence) ? "" : joined ("(gfloat) ", confidence), mtd.id });
     }
   }
 #endif

@@ -17,7 +17,8 @@ struct Detection {
   GstVideoRectangle box;
   std::string kind;  // what was detected, as "person"; may be empty
   std::optional<double> confidence;
-  std::optional<guint> mtd = {};  // its id where it is an object detection of GstAnalytics
+  std::string bad_confidence = {};  // what stands in its place and is no number
+  std::optional<guint> mtd = {};    // its id where it is an object detection of GstAnalytics
 };
 
 /// Returns all boxes of a frame but those of tracks.

@@ -23,6 +23,7 @@
 #include <utility>
 
 #include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/number.hpp>
 
 #include "bin_colours.hpp"
 #include "consumer_element.hpp"
@@ -164,11 +165,11 @@ static std::string name_of (GstVideoRegionOfInterestMeta *roi)
 static std::string label_of (GstVideoRegionOfInterestMeta *roi)
 {
   const GstStructure *track = gst_video_region_of_interest_meta_get_param (roi, "track");
-  double confidence;
-  if (!track || !gst_structure_get_double (track, "confidence", &confidence)
-      || !std::isfinite (confidence) || confidence >= 1)
+  const auto confidence =
+      number_of (track ? gst_structure_get_value (track, "confidence") : nullptr);
+  if (!confidence || *confidence >= 1)
     return name_of (roi);
-  return joined (name_of (roi), " ", std::lround (CLAMP (confidence, 0, 1) * 100), "%");
+  return joined (name_of (roi), " ", std::lround (std::max (*confidence, 0.0) * 100), "%");
 }
 
 static void update_trails (State &state, GstBuffer *buffer)

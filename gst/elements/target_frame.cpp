@@ -41,6 +41,15 @@ GstVideoRectangle TargetFrame::clip (const GstVideoRectangle &box) const
   return { part.x + visible_.x, part.y + visible_.y, part.width, part.height };
 }
 
+GstVideoRectangle TargetFrame::nearest (const GstVideoRectangle &box) const
+{
+  const GstVideoRectangle part = clip (box);
+  if (part.w > 0 || visible_.w <= 0 || visible_.h <= 0)
+    return part;
+  return { std::clamp (box.x, visible_.x, visible_.x + visible_.w - 1),
+           std::clamp (box.y, visible_.y, visible_.y + visible_.h - 1), 1, 1 };
+}
+
 gint whole_pixel (double at)
 {
   constexpr double kFar = 1e9;

@@ -24,6 +24,8 @@ public:
 
   /// Returns the part of a box in which the frame shows the tensor's; empty where there is none.
   GstVideoRectangle clip (const GstVideoRectangle &box) const;
+  /// Returns that part, or the visible pixel that is nearest to the box if that part is empty.
+  GstVideoRectangle nearest (const GstVideoRectangle &box) const;
 
 private:
   const FrameGeometry geometry_;

@@ -44,6 +44,7 @@ struct TargetList::Followed {
   guint misses = 0;                  // frames of the detector in a row
   guint shares = 0;                  // frames in a row on one spot with another
   bool yields = false;               // to that one: it is lost as long as they are there
+  bool is_hidden = false;            // no pixel of the frame shows it: it is lost so long
   double shared_confidence = 0;      // the sum of its confidence there
   std::vector<guint> together = {};  // ids of those on whose spot it started: that was wanted
   std::string kind = {};             // of the last detection,
@@ -61,7 +62,7 @@ struct TargetList::Followed {
   {
     return waits || std::visit ([] (const auto &its) { return its.is_lost (); }, target);
   }
-  bool is_lost () const { return yields || is_gone (); }
+  bool is_lost () const { return yields || is_hidden || is_gone (); }
   bool is_empty () const
   {
     return !waits && std::visit ([] (const auto &its) { return its.is_empty (); }, target);
@@ -84,7 +85,7 @@ struct TargetList::Followed {
   }
   void restart (const TargetBox &at)
   {
-    waits = false;
+    waits = is_hidden = false;
     std::visit ([&] (auto &its) { its.restart (at); }, target);
   }
   /// Returns the target as one of this kind. If it was of the other it starts again, or waits where
@@ -212,8 +213,10 @@ sought (const std::vector<Detection> &detections, const TargetFrame &frame)
   std::vector<const Detection *> order;
   for (const Detection &detection : detections)
     order.push_back (&detection);
-  std::ranges::stable_sort (order, std::ranges::greater{},
-                            [] (const Detection *its) { return its->confidence.value_or (1); });
+  std::ranges::stable_sort (order, std::ranges::greater{}, [] (const Detection *its) {
+    const double unsaid = its->bad_confidence.empty () ? 1 : -G_MAXDOUBLE;
+    return its->confidence.value_or (unsaid);
+  });
   for (const Detection *const detection : order) {
     if (kept.size () == kMaxTargets)
       break;  // the least sure
@@ -229,6 +232,20 @@ sought (const std::vector<Detection> &detections, const TargetFrame &frame)
 
 }  // namespace
 
+void TargetList::warn_of_confidence (const std::vector<Detection> &detections)
+{
+  const auto bad = std::ranges::find_if (
+      detections, [] (const Detection &its) { return !its.bad_confidence.empty (); });
+  if (bad == detections.end () || std::exchange (confidence_warned_, true))
+    return;
+  GST_ELEMENT_WARNING (
+      element_, STREAM, FORMAT,
+      ("The confidence of a detection is no finite number but %s: such a detection counts as the "
+       "least sure. Let the detector write a number, such as confidence=(double)0.75.",
+       bad->bad_confidence.c_str ()),
+      ("it is at %d,%d,%d,%d", bad->box.x, bad->box.y, bad->box.w, bad->box.h));
+}
+
 Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHistogram *colours,
                                const TargetFrame &frame)
 {
@@ -241,6 +258,7 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
     for (const auto &followed : followed_)
       if (std::exchange (followed->waits_for_detector, false))
         followed->waits = false;
+  warn_of_confidence (all);
   const auto kept = sought (all, frame);
   std::vector<SoughtDetection> detections;
   std::vector<TargetBox> boxes;
@@ -391,7 +409,8 @@ Expected<> TargetList::follow (const FrameTensors &of_frame, unsigned lost_after
 
 void TargetList::note_followed (const TargetFrame &frame)
 {
-  for (const auto &followed : followed_)
+  for (const auto &followed : followed_) {
+    followed->is_hidden = frame.clip (frame.in_frame (followed->box ())).w == 0;
     if (followed->is_lost ()) {
       if (followed->is_empty ())
         warn_of_empty (*followed, frame);
@@ -406,6 +425,7 @@ void TargetList::note_followed (const TargetFrame &frame)
       if (!followed->is_matched)
         followed->motion.follow (followed->box ());
     }
+  }
 }
 
 /// Ends one of two targets that are on one spot for some frames: the one that the detector has not
@@ -489,7 +509,7 @@ std::vector<AnalyticsTrack> TargetList::tracks (const TargetFrame &frame) const
   std::vector<AnalyticsTrack> tracks;
   for (const auto &followed : followed_)
     tracks.push_back (
-        { { followed->id, followed->parent, frame.clip (frame.in_frame (followed->box ())),
+        { { followed->id, followed->parent, frame.nearest (frame.in_frame (followed->box ())),
             followed->confidence (), followed->is_lost (), followed->kind, followed->sure },
           followed->first_seen,
           followed->last_seen,
@@ -508,7 +528,7 @@ void TargetList::reset ()
 {
   clear ();
   next_id_ = 1;
-  device_failed_ = false;
+  device_failed_ = confidence_warned_ = false;
 }
 
 }  // namespace integralhist

@@ -67,6 +67,7 @@ public:
 private:
   struct Followed;
 
+  void warn_of_confidence (const std::vector<Detection> &detections);
   void warn_of_empty (const Followed &followed, const TargetFrame &frame);
   void note_followed (const TargetFrame &frame);
   void end_on_one_spot ();
@@ -86,6 +87,7 @@ private:
   DetectorPace pace_;
   int width_ = 0, height_ = 0;      // of the last tensor
   std::optional<Counted> counted_;  // what the appearances are of
+  bool confidence_warned_ = false;  // of one that is no number
   bool excess_warned_ = false;      // of more targets than are followed
   bool empty_warned_ = false;       // of one that cannot be followed, since the last configure
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "number.hpp"
 #include "placed_meta.hpp"
 #include "tracks.hpp"
 
@@ -178,19 +179,30 @@ gboolean gst_integral_histogram_tracks_meta_add_track (GstIntegralHistogramTrack
 {
   g_return_val_if_fail (meta && track, FALSE);
   Track known;
-  if (!gst_structure_get (track, "id", G_TYPE_UINT, &known.id, "x", G_TYPE_INT, &known.box.x, "y",
-                          G_TYPE_INT, &known.box.y, "width", G_TYPE_INT, &known.box.w, "height",
-                          G_TYPE_INT, &known.box.h, nullptr))
+  const auto field = [track] (const char *name) { return gst_structure_get_value (track, name); };
+  const auto id = integer_of<guint> (field ("id"));
+  if (!id)
     return FALSE;
-  (void) gst_structure_get_int (track, "parent", &known.parent);
-  (void) gst_structure_get_double (track, "confidence", &known.confidence);
+  known.id = *id;
+  for (const auto &[name, number] :
+       { std::pair ("x", &known.box.x), std::pair ("y", &known.box.y),
+         std::pair ("width", &known.box.w), std::pair ("height", &known.box.h) })
+    if (const auto given = integer_of<gint> (field (name)))
+      *number = *given;
+    else
+      return FALSE;
+  known.parent = integer_of<gint> (field ("parent")).value_or (-1);
+  known.detection_confidence = number_of (field ("detection-confidence"));
+  const auto confidence = number_of (field ("confidence"));
+  if ((field ("confidence") && !confidence)
+      || (field ("detection-confidence") && !known.detection_confidence))
+    return FALSE;
+  known.confidence = confidence.value_or (0);
   gboolean is_lost = FALSE;
   (void) gst_structure_get_boolean (track, "lost", &is_lost);
   known.is_lost = is_lost;
   if (const char *const kind = gst_structure_get_string (track, "class"))
     known.kind = kind;
-  if (double confidence; gst_structure_get_double (track, "detection-confidence", &confidence))
-    known.detection_confidence = confidence;
   if (!is_valid (known))
     return FALSE;
   TracksMeta::of (meta).content.all.push_back (std::move (known));

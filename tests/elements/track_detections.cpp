@@ -70,6 +70,23 @@ public:
   Tracking tracking;
 };
 
+/// A value of a type, from its text.
+struct Confidence {
+  const char *written;
+  double is;  // NaN where it is no number
+};
+
+/// Adds a detection whose confidence is of any type.
+void add_written (GstBuffer *buffer, const Place &box, const char *written)
+{
+  auto *roi = gst_buffer_add_video_region_of_interest_meta (
+      buffer, "thing", guint (box.x), guint (box.y), guint (box.width), guint (box.height));
+  const std::string text = std::string ("detection, confidence=") + written;
+  GstStructure *const param = gst_structure_from_string (text.c_str (), nullptr);
+  fail_unless (param != nullptr, "%s", text.c_str ());
+  gst_video_region_of_interest_meta_add_param (roi, param);
+}
+
 constexpr Place kOther = { 150, 60, 30, 40 };
 
 }  // namespace
@@ -379,6 +396,96 @@ GST_START_TEST (frame_size)
 }
 GST_END_TEST
 
+/// A confidence of any type of number is that number.
+GST_START_TEST (numbers_of_confidence)
+{
+  const Confidence all[] = {
+    { "(double)0.75", 0.75 }, { "(float)0.75", 0.75 },   { "(int)1", 1 },
+    { "(uint)1", 1 },         { "(gint64)1", 1 },        { "(guint64)1", 1 },
+    { "(guchar)1", 1 },       { "(fraction)3/4", 0.75 }, { "(glong)0", 0 },
+  };
+  for (const auto &[written, is] : all) {
+    Walk walk (__i__, "");
+    GstBuffer *const out =
+        walk.tracking.push (walk.scene.background (), [written = written] (GstBuffer *buffer) {
+          add_written (buffer, kFirst, written);
+        });
+    fail_unless (out != nullptr, "%s", walk.tracking.error ().c_str ());
+    auto *const tracks = gst_buffer_get_integral_histogram_tracks_meta (out);
+    fail_unless (tracks && gst_integral_histogram_tracks_meta_get_n_tracks (tracks) == 1);
+    GstStructure *const track = gst_integral_histogram_tracks_meta_get_track (tracks, 0);
+    double confidence = -1;
+    fail_unless (gst_structure_get_double (track, "detection-confidence", &confidence), "%s",
+                 written);
+    fail_unless (confidence == is, "%s: %f", written, confidence);
+    gst_structure_free (track);
+    gst_buffer_unref (out);
+  }
+}
+GST_END_TEST
+
+/// The surer one of two boxes on one spot counts, whatever the type of its confidence. A confidence
+/// that is not a number is never the surer one, and one warning says so.
+GST_START_TEST (surest)
+{
+  const Place sure = { 66, 54, 80, 60 }, other = { 60, 50, 90, 70 };
+  const struct {
+    const char *less, *more;
+    bool are_numbers;
+  } all[] = {
+    { "(float)0.1", "(float)0.9", true },     { "(double)0.1", "(float)0.9", true },
+    { "(int)0", "(fraction)1/2", true },      { "(guint64)0", "(int)1", true },
+    { "(string)high", "(double)0.1", false }, { "(double)nan", "(float)0.1", false },
+    { "(double)inf", "(float)0.1", false },   { "(string)0.9", "(int)-5", false },
+    { "(boolean)true", "(double)0", false },
+  };
+  for (const auto &[less, more, are_numbers] : all) {
+    Walk walk (__i__, "");
+    std::string said;
+    for (int frame = 0; frame < 3; frame++) {
+      const auto tracks = walk.tracking.follow (walk.scene.background (),
+                                                [&, less = less, more = more] (GstBuffer *buffer) {
+                                                  add_written (buffer, other, less);
+                                                  add_written (buffer, sure, more);
+                                                });
+      fail_unless (tracks.size () == 1 && tracks[0].box == sure, "%s and %s", less, more);
+      said += walk.tracking.take_warnings ();
+    }
+    fail_unless (std::ranges::count (said, '\n') == (are_numbers ? 0 : 1), "%s: %s", less,
+                 said.c_str ());
+    fail_unless (are_numbers || said.find ("is no finite number but") != std::string::npos, "%s",
+                 said.c_str ());
+  }
+}
+GST_END_TEST
+
+/// A target is lost in frames that are too small for a pixel of it, and else lies in the frame.
+GST_START_TEST (no_pixel)
+{
+  int lost = 0;
+  for (const auto &[width, height] : { std::pair (20, 15), std::pair (64, 9), std::pair (8, 8) }) {
+    const Scene large (640, 480), small (width, height);
+    Walk walk (__i__, "search-range=1 lost-after=0 "
+                      "targets=\"636,200,4,8;300,478,8,2;638,478,2,2;200,100,99,99\"");
+    walk.tracking.set_caps (640, 480);
+    fail_unless_equals_int (visible (walk.tracking.follow (large.background ())).size (), 4);
+    walk.tracking.set_caps (width, height);
+    for (int frame = 0; frame < 3; frame++) {
+      const auto tracks = walk.tracking.follow (small.background ());
+      fail_unless_equals_int (tracks.size (), 4);
+      for (const auto &[id, parent, box, confidence, is_lost] : tracks) {
+        lost += is_lost;
+        fail_unless (box.width > 0 && box.height > 0 && box.x >= 0 && box.y >= 0
+                         && box.x + box.width <= width && box.y + box.height <= height,
+                     "%dx%d, frame %d: %s", width, height, frame, text_of (box).c_str ());
+        fail_unless (!is_lost || confidence == 0);
+      }
+    }
+  }
+  fail_unless (lost > 0);
+}
+GST_END_TEST
+
 static Suite *track_detections_suite ()
 {
   Suite *const suite = suite_create ("track_detections");
@@ -399,6 +506,9 @@ static Suite *track_detections_suite ()
   tcase_add_loop_test (tcase, class_and_confidence, 0, 2);
   tcase_add_loop_test (tcase, size_of_the_detection, 0, 2);
   tcase_add_loop_test (tcase, frame_size, 0, 2);
+  tcase_add_loop_test (tcase, numbers_of_confidence, 0, 2);
+  tcase_add_loop_test (tcase, surest, 0, 2);
+  tcase_add_loop_test (tcase, no_pixel, 0, 2);
   return suite;
 }
 

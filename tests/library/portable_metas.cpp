@@ -311,6 +311,29 @@ GST_START_TEST (tracks)
   fail_unless (!gst_integral_histogram_tracks_meta_add_track (meta, bad));
   gst_structure_remove_field (bad, "confidence");
   fail_unless (gst_integral_histogram_tracks_meta_add_track (meta, bad));
+  // numbers of other types are as good, as far as they fit
+  gst_structure_set (bad, "confidence", G_TYPE_FLOAT, 0.75, "detection-confidence", G_TYPE_INT, 1,
+                     "id", G_TYPE_INT64, gint64 (9), "x", G_TYPE_UINT, 3u, "width", G_TYPE_DOUBLE,
+                     30.0, nullptr);
+  fail_unless (gst_integral_histogram_tracks_meta_add_track (meta, bad));
+  GstStructure *const last = gst_integral_histogram_tracks_meta_get_track (
+      meta, gst_integral_histogram_tracks_meta_get_n_tracks (meta) - 1);
+  guint id;
+  gint x, width;
+  fail_unless (gst_structure_get (last, "confidence", G_TYPE_DOUBLE, &confidence,
+                                  "detection-confidence", G_TYPE_DOUBLE, &of_detection, "id",
+                                  G_TYPE_UINT, &id, "x", G_TYPE_INT, &x, "width", G_TYPE_INT,
+                                  &width, nullptr));
+  fail_unless (confidence == 0.75 && of_detection == 1 && id == 9 && x == 3 && width == 30);
+  gst_structure_free (last);
+  gst_structure_set (bad, "x", G_TYPE_DOUBLE, 3.5, nullptr);
+  fail_unless (!gst_integral_histogram_tracks_meta_add_track (meta, bad));
+  gst_structure_set (bad, "x", G_TYPE_INT64, G_MAXINT64, nullptr);
+  fail_unless (!gst_integral_histogram_tracks_meta_add_track (meta, bad));
+  gst_structure_set (bad, "x", G_TYPE_INT, 3, "detection-confidence", G_TYPE_STRING, "high",
+                     nullptr);
+  fail_unless (!gst_integral_histogram_tracks_meta_add_track (meta, bad));
+  gst_structure_remove_field (bad, "detection-confidence");
   gst_structure_remove_field (bad, "id");
   fail_unless (!gst_integral_histogram_tracks_meta_add_track (meta, bad));
   gst_structure_free (bad);
