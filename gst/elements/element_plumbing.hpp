@@ -6,6 +6,8 @@
 
 #include <gst/gst.h>
 
+#include "properties.hpp"
+
 namespace integralhist {
 
 /// Returns whether a buffer has a picture. A gap may have no bytes. The frames that videorate and
@@ -57,12 +59,24 @@ public:
     Element::table_of (object).get (properties_of (object), id, value);
   }
 
-private:
-  static void set_property (GObject *object, guint id, const GValue *value, GParamSpec *)
+  /// Sets a property of the table. If the element runs and reads the property at its start only,
+  /// returns false and posts a warning.
+  static bool take_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
   {
     GST_OBJECT_LOCK (object);
-    Element::table_of (object).set (Element::state_of (object).properties, id, value);
+    const bool fixed = is_fixed (GST_ELEMENT (object), spec);
+    if (!fixed)
+      Element::table_of (object).set (Element::state_of (object).properties, id, value);
     GST_OBJECT_UNLOCK (object);
+    if (fixed)
+      warn_of_fixed (GST_ELEMENT (object), spec, value);
+    return !fixed;
+  }
+
+private:
+  static void set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
+  {
+    (void) take_property (object, id, value, spec);
   }
 
   static void finalize (GObject *object)

@@ -316,6 +316,9 @@ static GstPadProbeReturn gst_cuda_integral_probe_caps (GstPad *pad, GstPadProbeI
     GstCaps *caps = nullptr;
     gst_event_parse_caps (event, &caps);
     refuse_unless_labels (GST_CUDA_INTEGRAL (self), caps);
+    g_autoptr (GstCaps) readable = gst_pad_get_pad_template_caps (pad);
+    if (const auto checked = check_caps (caps, readable, GST_OBJECT_NAME (self)); !checked)
+      post_error_once (GST_CUDA_INTEGRAL (self), checked.error ());
   }
   return GST_PAD_PROBE_OK;
 }

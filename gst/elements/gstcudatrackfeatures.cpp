@@ -62,10 +62,18 @@ static void gst_cuda_track_features_set_property (GObject *object, guint, const 
                                                   GParamSpec *spec)
 {
   auto *self = GST_CUDA_TRACK_FEATURES (object);
+  GST_OBJECT_LOCK (self);
+  const bool fixed = is_fixed (GST_ELEMENT (self), spec);
+  GST_OBJECT_UNLOCK (self);
+  if (fixed) {
+    warn_of_fixed (GST_ELEMENT (self), spec, value);
+    return;
+  }
   for (GstElement *const child : { self->gradients, self->colours, self->luma })
     if (g_object_class_find_property (G_OBJECT_GET_CLASS (child), spec->name))
       g_object_set_property (G_OBJECT (child), spec->name, value);
-  follow_device_ids (self);
+  if (g_str_has_prefix (spec->name, "cuda-device-id"))
+    follow_device_ids (self);
 }
 
 static void gst_cuda_track_features_get_property (GObject *object, guint, GValue *value,

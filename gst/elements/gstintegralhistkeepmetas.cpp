@@ -398,13 +398,10 @@ Expected<> check_inside (GstIntegralHistKeepMetas *self)
 // GObject
 
 static void gst_integral_hist_keep_metas_set_property (GObject *object, guint id,
-                                                       const GValue *value, GParamSpec *)
+                                                       const GValue *value, GParamSpec *spec)
 {
-  if (GST_STATE (object) > GST_STATE_READY)
+  if (!Element::take_property (object, id, value, spec))
     return;  // the elements inside run
-  GST_OBJECT_LOCK (object);
-  Element::table_of (object).set (Element::state_of (object).properties, id, value);
-  GST_OBJECT_UNLOCK (object);
   // what goes wrong is reported when the elements are wanted
   (void) fill (GST_INTEGRAL_HIST_KEEP_METAS (object), Element::properties_of (object).element);
 }

@@ -34,6 +34,7 @@
 #include "overlay_canvas.hpp"
 #include "overlay_painter.hpp"
 #include "parse.hpp"
+#include "producer_query.hpp"
 #include "properties.hpp"
 #include "video_formats.hpp"
 
@@ -102,6 +103,7 @@ struct State {
   std::map<gint, Trail> trails;            // by id
   guint64 frames = 0;
   bool absence_logged = false;  // of histograms
+  bool order_checked = false;   // of elements, when a frame had nothing to draw
 
   // what is to be drawn on the frame that is on its way
   bool draws = false;
@@ -323,7 +325,7 @@ static gboolean gst_integral_hist_overlay_stop (GstBaseTransform *trans)
 {
   State &state = Element::state_of (trans);
   state.trails.clear ();
-  state.absence_logged = false;
+  state.absence_logged = state.order_checked = false;
   state.cuda.clear ();
   return TRUE;
 }
@@ -345,6 +347,18 @@ static gboolean gst_integral_hist_overlay_set_caps (GstBaseTransform *trans, Gst
   return TRUE;
 }
 
+/// Warns of a tracker behind the element, whose tracks it cannot draw.
+static void check_order (GstBaseTransform *trans)
+{
+  if (finds_tracker (GST_BASE_TRANSFORM_SRC_PAD (trans))
+      && !finds_tracker (GST_BASE_TRANSFORM_SINK_PAD (trans)))
+    GST_ELEMENT_WARNING (trans, STREAM, FAILED,
+                         ("There is nothing to draw on a frame, and integralhisttrack comes behind "
+                          "%s, which cannot draw its tracks: put %s behind integralhisttrack.",
+                          GST_OBJECT_NAME (trans), GST_OBJECT_NAME (trans)),
+                         (nullptr));
+}
+
 /// Decides here what is to be drawn, so that a frame on which nothing is need not be writable.
 static GstFlowReturn gst_integral_hist_overlay_prepare_output_buffer (GstBaseTransform *trans,
                                                                       GstBuffer *in,
@@ -360,6 +374,8 @@ static GstFlowReturn gst_integral_hist_overlay_prepare_output_buffer (GstBaseTra
     }
     self->state->draws = *planned;
   }
+  if (!self->state->draws && !std::exchange (self->state->order_checked, true))
+    check_order (trans);
   if (self->state->draws)
     return prepare_with_tensors (trans, in, out);
   *out = in;

@@ -57,6 +57,7 @@
 #include "frame_boxes.hpp"
 #include "messages.hpp"
 #include "parse.hpp"
+#include "producer_query.hpp"
 #include "properties.hpp"
 #include "target_list.hpp"
 
@@ -187,6 +188,7 @@ struct State {
   // of the streaming thread
   TargetList targets;
   Method method = Method::correlation;  // of the last frame
+  bool cost_warned = false;             // of histograms that take long to compare
   GstClockTime last_stream_time = GST_CLOCK_TIME_NONE;
 
   std::mutex mutex;  // guards the mouse, which comes from downstream
@@ -290,6 +292,7 @@ static gboolean gst_integral_hist_track_stop (GstBaseTransform *trans)
   State &state = Element::state_of (trans);
   restart (state);
   state.targets.reset ();
+  state.cost_warned = false;
   const std::lock_guard lock (state.mutex);
   state.pressed.reset ();
   state.drawn.clear ();
@@ -340,6 +343,24 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
   return {};
 }
 
+/// Warns once of a search by the histograms that cudatrackfeatures makes for the other method.
+static void warn_of_cost (GstBaseTransform *trans, State &state, GstBuffer *buffer,
+                          const GstIntegralHistogramMeta *meta)
+{
+  const CorrelationMetas metas = CorrelationMetas::of (buffer);
+  if (state.cost_warned || !metas.are_complete () || meta != metas.colours)
+    return;
+  state.cost_warned = true;
+  GST_ELEMENT_WARNING (
+      trans, RESOURCE, SETTINGS,
+      ("method=fragments compares the %u bins of the colours of cudatrackfeatures, which takes "
+       "many "
+       "times as long as 16 bins: put cudaintegralhist bins=16 in its place, or set "
+       "method=correlation.",
+       gst_integral_histogram_get_bins (meta->histogram)),
+      (nullptr));
+}
+
 static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
 {
   GstBaseTransform *const trans = GST_BASE_TRANSFORM (self);
@@ -355,6 +376,8 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
   if (!meta && parse_feature (current.feature))
     return state.consumer.note_missing (trans);
   TRY (Element::table ().check (current));
+  if (!state.cost_warned && current.feature.empty ())
+    warn_of_cost (trans, state, buffer, meta);
   const TargetFrame frame (buffer, meta);
   TRY (follow_targets (state, current, buffer, frame, { frame.histogram }, frame.histogram,
                        [&] { return state.targets.follow (current.track, frame); }));
@@ -434,6 +457,13 @@ static gboolean gst_integral_hist_track_src_event (GstBaseTransform *trans, GstE
   return GST_BASE_TRANSFORM_CLASS (parent_class)->src_event (trans, event);
 }
 
+static gboolean gst_integral_hist_track_query (GstBaseTransform *trans, GstPadDirection direction,
+                                               GstQuery *query)
+{
+  return answer_tracker_query (query)
+         || GST_BASE_TRANSFORM_CLASS (parent_class)->query (trans, direction, query);
+}
+
 // GObject
 
 static void gst_integral_hist_track_init (GstIntegralHistTrack *self)
@@ -457,5 +487,6 @@ static void gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass
   trans_class->stop = GST_DEBUG_FUNCPTR (gst_integral_hist_track_stop);
   trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_integral_hist_track_transform_ip);
   trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_integral_hist_track_sink_event);
+  trans_class->query = GST_DEBUG_FUNCPTR (gst_integral_hist_track_query);
   trans_class->src_event = GST_DEBUG_FUNCPTR (gst_integral_hist_track_src_event);
 }

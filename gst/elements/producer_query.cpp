@@ -3,7 +3,8 @@
 
 namespace integralhist {
 
-static const char *const kName = "GstIntegralHistogramProducer";
+static const char *const kName = "GstIntegralHistogramProducer", *const kTracker =
+                                                                     "GstIntegralHistogramTracker";
 
 std::optional<Producer> find_producer (GstPad *sink_pad, const std::string &feature,
                                        inthist::Content content)
@@ -35,6 +36,19 @@ bool answer_producer_query (GstQuery *query, inthist::Content content, const cha
   gst_structure_set (gst_query_writable_structure (query), "interval", G_TYPE_UINT,
                      producer.interval, "attached", G_TYPE_UINT64, producer.attached, nullptr);
   return true;
+}
+
+bool finds_tracker (GstPad *pad)
+{
+  g_autoptr (GstQuery) query =
+      gst_query_new_custom (GST_QUERY_CUSTOM, gst_structure_new_empty (kTracker));
+  return gst_pad_peer_query (pad, query);
+}
+
+bool answer_tracker_query (GstQuery *query)
+{
+  return GST_QUERY_TYPE (query) == GST_QUERY_CUSTOM
+         && gst_structure_has_name (gst_query_get_structure (query), kTracker);
 }
 
 }  // namespace integralhist

@@ -2,7 +2,7 @@
 //
 // A custom query by which a consumer finds out whether an element upstream attaches histograms, or
 // those of a feature, or integral images of one; the producers answer it. Only then does a consumer
-// wait for frames that have one.
+// wait for frames that have one. Another one, which integralhisttrack answers, finds a tracker.
 #pragma once
 
 #include <optional>
@@ -28,5 +28,10 @@ std::optional<Producer> find_producer (GstPad *sink_pad, const std::string &feat
 /// returns whether it did. Others may answer upstream.
 bool answer_producer_query (GstQuery *query, inthist::Content content, const char *feature,
                             const Producer &producer);
+
+/// Returns whether the peer of the pad, or an element beyond it, follows targets.
+bool finds_tracker (GstPad *pad);
+/// Answers a query of this kind, of an element that does; returns whether it is one.
+bool answer_tracker_query (GstQuery *query);
 
 }  // namespace integralhist

@@ -90,6 +90,30 @@ Expected<> check_range (const char *name, Number value, Number min, Number max)
                 " is out of range: set it to ", text_of (min), " to ", text_of (max));
 }
 
+bool is_fixed (GstElement *element, const GParamSpec *spec)
+{
+  const GstState state = std::max (GST_STATE (element), GST_STATE_NEXT (element));
+  return state > GST_STATE_READY && !(spec->flags & GST_PARAM_MUTABLE_PLAYING);
+}
+
+void warn_of_fixed (GstElement *element, GParamSpec *spec, const GValue *value)
+{
+  GValue kept = G_VALUE_INIT;
+  g_value_init (&kept, spec->value_type);
+  g_object_get_property (G_OBJECT (element), spec->name, &kept);
+  if (g_param_values_cmp (spec, &kept, value) != 0) {
+    g_autofree gchar *refused_text = gst_value_serialize (value);
+    g_autofree gchar *kept_text = gst_value_serialize (&kept);
+    GST_ELEMENT_WARNING (
+        element, RESOURCE, SETTINGS,
+        ("%s=%s is refused while the element runs, and %s stays %s: set it in the state NULL or "
+         "READY.",
+         spec->name, refused_text ? refused_text : "", spec->name, kept_text ? kept_text : ""),
+        (nullptr));
+  }
+  g_value_unset (&kept);
+}
+
 #define INSTANTIATE(Number) \
   template GParamSpec *number_spec (const char *, const char *, Number, Number, Number, \
                                     Mutability); \

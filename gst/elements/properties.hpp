@@ -37,6 +37,12 @@ GParamSpec *choice_spec (const char *name, const char *blurb, GType type, int by
 template <class Number>
 Expected<> check_range (const char *name, Number value, Number min, Number max);
 
+/// Returns whether the element runs, and reads the property at its start only. The caller holds the
+/// object lock.
+bool is_fixed (GstElement *element, const GParamSpec *spec);
+/// Posts a warning that such a property keeps its value, unless it is the same.
+void warn_of_fixed (GstElement *element, GParamSpec *spec, const GValue *value);
+
 /// The functions that get a value out of a GValue and put one in.
 template <class T>
 constexpr std::nullptr_t kAccess = nullptr;

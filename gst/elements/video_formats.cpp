@@ -191,4 +191,22 @@ inthist::Canvas canvas_of (const GstVideoFrame &picture)
   return canvas;
 }
 
+Expected<> check_caps (const GstCaps *caps, const GstCaps *readable, const char *element)
+{
+  if (gst_caps_is_empty (caps) || gst_caps_can_intersect (caps, readable))
+    return {};
+  const GstStructure *const video = gst_caps_get_structure (caps, 0);
+  const char *const format = gst_structure_get_string (video, "format");
+  g_autofree gchar *memory = gst_caps_features_to_string (gst_caps_get_features (caps, 0));
+  const bool in_system = g_str_equal (memory, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY),
+             in_cuda = g_str_equal (memory, "memory:CUDAMemory");
+  return error (Error::Kind::bad_frame, element, " takes no ", gst_structure_get_name (video),
+                format ? joined (" in the format ", format) : "",
+                in_system ? "" : joined (" in ", memory), ": put ",
+                in_system ? "videoconvert"
+                : in_cuda ? "cudaconvert, or cudadownload and videoconvert,"
+                          : "an element that copies it to system memory, and videoconvert,",
+                " before it");
+}
+
 }  // namespace integralhist

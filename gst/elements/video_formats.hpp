@@ -43,6 +43,9 @@ inthist::PixelFormat pixel_format_of (const GstVideoInfo &info,
                                       inthist::Feature feature = inthist::Feature::luma,
                                       const inthist::Quantization &quantization = {});
 
+/// Returns an error for users where an element of this name cannot take video in such caps.
+Expected<> check_caps (const GstCaps *caps, const GstCaps *readable, const char *element);
+
 /// Returns a mapped picture of INTEGRALHIST_CANVAS_FORMATS to draw on.
 inthist::Canvas canvas_of (const GstVideoFrame &picture);
 

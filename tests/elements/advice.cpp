@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What elements say of settings and pipelines that do not do what they look like: warnings, once.
+#include <gst/check/gstharness.h>
+
+#include "pipelines.hpp"
+
+namespace {
+
+std::string text_of (GstMessage *warning)
+{
+  g_autoptr (GError) error = nullptr;
+  gst_message_parse_warning (warning, &error, nullptr);
+  return error->message;
+}
+
+std::vector<std::string> warnings_of (GstBus *bus)
+{
+  std::vector<std::string> warnings;
+  while (GstMessage *const message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING)) {
+    warnings.push_back (text_of (message));
+    gst_message_unref (message);
+  }
+  return warnings;
+}
+
+/// The warnings of a stream of some frames.
+std::vector<std::string> warnings_of (const std::string &elements)
+{
+  Pipeline pipeline ("videotestsrc num-buffers=9 ! video/x-raw,format=I420,width=96,height=64 ! "
+                     + elements + " ! fakesink");
+  pipeline.set_state (GST_STATE_PLAYING);
+  std::vector<std::string> warnings;
+  for (;;) {
+    GstMessage *const message = pipeline.message (GST_MESSAGE_WARNING | GST_MESSAGE_EOS);
+    const bool ended = GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS;
+    if (!ended)
+      warnings.push_back (text_of (message));
+    gst_message_unref (message);
+    if (ended)
+      return warnings;
+  }
+}
+
+bool have_overlay ()
+{
+  g_autoptr (GstElementFactory) factory = gst_element_factory_find ("integralhistoverlay");
+  if (!factory)
+    printf ("SKIP: advice: there is no integralhistoverlay\n");
+  return factory != nullptr;
+}
+
+std::string text_of (GObject *object, const char *property)
+{
+  GValue value = G_VALUE_INIT;
+  g_object_get_property (object, property, &value);
+  g_autofree gchar *text = gst_value_serialize (&value);
+  g_value_unset (&value);
+  return text ? text : "";
+}
+
+/// Another value than the one that is set.
+GValue other_value (GObject *object, const GParamSpec *spec)
+{
+  GValue value = G_VALUE_INIT;
+  g_object_get_property (object, spec->name, &value);
+  if (G_VALUE_HOLDS_BOOLEAN (&value))
+    g_value_set_boolean (&value, !g_value_get_boolean (&value));
+  else if (G_VALUE_HOLDS_INT (&value))
+    g_value_set_int (&value, g_value_get_int (&value) + 1);
+  else if (G_VALUE_HOLDS_UINT (&value))
+    g_value_set_uint (&value, g_value_get_uint (&value) + 1);
+  else if (G_VALUE_HOLDS_UINT64 (&value))
+    g_value_set_uint64 (&value, g_value_get_uint64 (&value) + 1);
+  else if (G_VALUE_HOLDS_ENUM (&value))
+    g_value_set_enum (&value, g_value_get_enum (&value) == 0);
+  else if (G_VALUE_HOLDS_STRING (&value))
+    g_value_set_string (&value, "1,2,3");
+  else
+    fail ("%s has another type", spec->name);
+  return value;
+}
+
+constexpr const char *kNames[] = { "cudaintegralhist", "cudaintegralimage", "cudatrackfeatures",
+                                   "integralhistkeepmetas" };
+
+}  // namespace
+
+/// What is read at the start alone keeps its value while the element runs, and says so; in READY it
+/// is taken.
+GST_START_TEST (set_while_running)
+{
+  for (const char *name : kNames) {
+    GstElement *const element = gst_element_factory_make (name, nullptr);
+    GstBus *const bus = gst_bus_new ();
+    gst_element_set_bus (element, bus);
+    if (g_object_class_find_property (G_OBJECT_GET_CLASS (element), "backend"))
+      gst_util_set_object_arg (G_OBJECT (element), "backend", "cpu");
+    else
+      g_object_set (element, "element", "identity", nullptr);
+    fail_unless (gst_element_set_state (element, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE);
+    guint n;
+    g_autofree GParamSpec **specs =
+        g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
+    int fixed = 0;
+    for (guint i = 0; i < n; i++) {
+      const GParamSpec *const spec = specs[i];
+      if (!(spec->flags & GST_PARAM_MUTABLE_READY) || !(spec->flags & G_PARAM_WRITABLE)
+          || !g_type_is_a (G_OBJECT_TYPE (element), spec->owner_type))
+        continue;
+      fixed++;
+      const std::string before = text_of (G_OBJECT (element), spec->name);
+      GValue other = other_value (G_OBJECT (element), spec);
+      g_object_set_property (G_OBJECT (element), spec->name, &other);
+      fail_unless (text_of (G_OBJECT (element), spec->name) == before, "%s of %s", spec->name,
+                   name);
+      const auto said = warnings_of (bus);
+      fail_unless (said.size () == 1 && said[0].starts_with (std::string (spec->name) + "=")
+                       && said[0].find ("stays " + before) != std::string::npos
+                       && said[0].find ("NULL or READY") != std::string::npos,
+                   "%s of %s: %zu warnings, %s", spec->name, name, said.size (),
+                   said.empty () ? "" : said[0].c_str ());
+      // the same value is no change
+      GValue same = G_VALUE_INIT;
+      g_object_get_property (G_OBJECT (element), spec->name, &same);
+      g_object_set_property (G_OBJECT (element), spec->name, &same);
+      fail_unless (warnings_of (bus).empty (), "%s of %s", spec->name, name);
+      g_value_unset (&same);
+      g_value_unset (&other);
+    }
+    fail_unless (fixed > 0, "%s", name);
+    gst_element_set_state (element, GST_STATE_READY);
+    for (guint i = 0; i < n; i++)
+      if ((specs[i]->flags & GST_PARAM_MUTABLE_READY) && G_IS_PARAM_SPEC_ENUM (specs[i])) {
+        GValue other = other_value (G_OBJECT (element), specs[i]);
+        const std::string before = text_of (G_OBJECT (element), specs[i]->name);
+        g_object_set_property (G_OBJECT (element), specs[i]->name, &other);
+        fail_unless (text_of (G_OBJECT (element), specs[i]->name) != before, "%s of %s",
+                     specs[i]->name, name);
+        g_value_unset (&other);
+      }
+    fail_unless (warnings_of (bus).empty (), "%s", name);
+    gst_element_set_state (element, GST_STATE_NULL);
+    gst_element_set_bus (element, nullptr);
+    gst_object_unref (bus);
+    gst_object_unref (element);
+  }
+}
+GST_END_TEST;
+
+/// What may be set while frames flow is taken without a word, also by all elements of a bin.
+GST_START_TEST (set_later)
+{
+  GstElement *const element = gst_element_factory_make ("cudatrackfeatures", nullptr);
+  GstBus *const bus = gst_bus_new ();
+  gst_element_set_bus (element, bus);
+  gst_util_set_object_arg (G_OBJECT (element), "backend", "cpu");
+  fail_unless (gst_element_set_state (element, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE);
+  g_object_set (element, "interval", 3u, "qos", FALSE, "sync", TRUE, nullptr);
+  for (const char *name : { "gradients", "colours", "luma" }) {
+    GstElement *const child = gst_bin_get_by_name (GST_BIN (element), name);
+    fail_unless (text_of (G_OBJECT (child), "interval") == "3");
+    gst_object_unref (child);
+  }
+  fail_unless (warnings_of (bus).empty ());
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_element_set_bus (element, nullptr);
+  gst_object_unref (bus);
+  gst_object_unref (element);
+}
+GST_END_TEST;
+
+/// An error names the format that an element cannot read, before upstream says not-negotiated.
+GST_START_TEST (unreadable_format)
+{
+  const struct {
+    const char *caps, *format, *remedy;  // null for a format that it reads
+  } all[] = {
+    { "video/x-raw,format=I420_10LE", "in the format I420_10LE", "put videoconvert before it" },
+    { "video/x-raw,format=A420", "in the format A420", "put videoconvert before it" },
+    { "video/x-raw(memory:GLMemory),format=RGBA", "in memory:GLMemory", "copies it to system" },
+    { "video/x-raw,format=NV12", nullptr, nullptr },
+  };
+  for (const char *name : { "cudaintegralhist", "cudaintegralimage", "cudatrackfeatures" })
+    for (const auto &[caps, format, remedy] : all) {
+      GstHarness *const h = gst_harness_new_parse ((std::string (name) + " backend=cpu").c_str ());
+      GstBus *const bus = gst_bus_new ();
+      gst_element_set_bus (h->element, bus);
+      gst_harness_set_src_caps_str (
+          h, (std::string (caps) + ",width=32,height=32,framerate=25/1").c_str ());
+      GstMessage *const message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+      fail_unless ((message != nullptr) == (format != nullptr), "%s: %s", name, caps);
+      if (message) {
+        g_autoptr (GError) error = nullptr;
+        gst_message_parse_error (message, &error, nullptr);
+        fail_unless (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT)
+                         && strstr (error->message, format) && strstr (error->message, remedy),
+                     "%s", error->message);
+        gst_message_unref (message);
+      }
+      gst_element_set_bus (h->element, nullptr);
+      gst_object_unref (bus);
+      gst_harness_teardown (h);
+    }
+}
+GST_END_TEST;
+
+GST_START_TEST (overlay_before_tracker)
+{
+  if (!have_overlay ())
+    return;
+  const std::string features = "cudatrackfeatures backend=cpu ! ",
+                    track = "integralhisttrack targets=9,9,30,30 ! ";
+  for (const char *between : { "", "queue ! ", "tee ! queue ! " }) {
+    const auto said =
+        warnings_of (features + "integralhistoverlay name=early ! " + between + track + "identity");
+    fail_unless (said.size () == 1
+                     && said[0].find ("put early behind integralhisttrack") != std::string::npos,
+                 "%zu warnings", said.size ());
+  }
+  for (const std::string &right :
+       { features + track + "integralhistoverlay", features + "integralhistoverlay",
+         features + "integralhistoverlay regions=9,9,30,30 ! " + track + "identity",
+         features + "integralhisttrack ! integralhistoverlay ! " + track + "identity" })
+    fail_unless (warnings_of (right).empty (), "%s", right.c_str ());
+}
+GST_END_TEST;
+
+/// Colours of cudatrackfeatures that are compared bin by bin.
+GST_START_TEST (slow_fragments)
+{
+  const std::string features = "cudatrackfeatures backend=cpu",
+                    track = " ! integralhisttrack method=fragments targets=9,9,30,30";
+  const auto said = warnings_of (features + track);
+  fail_unless (said.size () == 1
+                   && said[0].find ("put cudaintegralhist bins=16 in its place")
+                          != std::string::npos,
+               "%zu warnings", said.size ());
+  for (const std::string &right :
+       { "cudaintegralhist backend=cpu bins=16" + track,
+         "cudaintegralhist backend=cpu bins=16 ! " + features + track,
+         features + track + " feature=hsv", features + " ! integralhisttrack targets=9,9,30,30" })
+    fail_unless (warnings_of (right).empty (), "%s", right.c_str ());
+}
+GST_END_TEST;
+
+static Suite *advice_suite ()
+{
+  Suite *suite = suite_create ("advice");
+  TCase *tests = tcase_create ("general");
+  tcase_set_timeout (tests, 120);
+  suite_add_tcase (suite, tests);
+  tcase_add_test (tests, set_while_running);
+  tcase_add_test (tests, set_later);
+  tcase_add_test (tests, unreadable_format);
+  tcase_add_test (tests, overlay_before_tracker);
+  tcase_add_test (tests, slow_fragments);
+  return suite;
+}
+
+GST_CHECK_MAIN (advice);
