@@ -183,7 +183,8 @@ GST_START_TEST (unreadable_format)
   };
   for (const char *name : { "cudaintegralhist", "cudaintegralimage", "cudatrackfeatures" })
     for (const auto &[caps, format, remedy] : all) {
-      GstHarness *const h = gst_harness_new_parse ((std::string (name) + " backend=cpu").c_str ());
+      GstHarness *const h = gst_harness_new (name);
+      gst_util_set_object_arg (G_OBJECT (h->element), "backend", "cpu");
       GstBus *const bus = gst_bus_new ();
       gst_element_set_bus (h->element, bus);
       gst_harness_set_src_caps_str (
