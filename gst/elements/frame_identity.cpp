@@ -127,12 +127,14 @@ guint64 next_bin ()
   return ++last;
 }
 
-/// What is known of one element. Of each frame it first gets a buffer, or several in a row.
+/// What is known of one element. A frame goes in as one buffer of raw video, or as packets in a
+/// row.
 struct Watch {
   explicit Watch (GstElement *of) : element (GST_OBJECT_NAME (of)) {}
 
   const std::string element;
   bool is_trusted = true;  // gave each frame at once
+  bool takes_raw = false;
 
   bool has_frame = false;  // the last buffer that went in had a mark
   bool has_given = false;  // and that frame came out
@@ -158,7 +160,7 @@ struct Watch {
   }
   void open (KeptFrameRef its, GstClockTime its_pts)
   {
-    if (!its || last.lock () != its)
+    if (takes_raw || !its || last.lock () != its)
       close ();
     thread = std::this_thread::get_id ();
     pts = its_pts;
@@ -203,12 +205,18 @@ struct FrameIdentity::Probe {
     } else if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER_LIST) {
       // its buffers may follow one by one
       GstBufferList *const list = GST_PAD_PROBE_INFO_BUFFER_LIST (info);
-      watch->open (frame_of (list, watches->bin), pts_of (list));
+      const bool are_frames = watch->takes_raw && gst_buffer_list_length (list) > 1;
+      watch->open (are_frames ? nullptr : frame_of (list, watches->bin), pts_of (list));
     } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_FLUSH_STOP) {
       watch->drop ();
     } else if (gst_event_type_get_flags (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)))
                & GST_EVENT_TYPE_SERIALIZED) {
       watch->close ();
+      if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_CAPS) {
+        GstCaps *caps;
+        gst_event_parse_caps (GST_PAD_PROBE_INFO_EVENT (info), &caps);
+        watch->takes_raw = gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw");
+      }
     }
     return GST_PAD_PROBE_OK;
   }

@@ -3,8 +3,9 @@
 
 namespace integralhist {
 
-static const char *const kName = "GstIntegralHistogramProducer", *const kTracker =
-                                                                     "GstIntegralHistogramTracker";
+static const char *const kName = "GstIntegralHistogramProducer";
+static const char *const kTracker = "GstIntegralHistogramTracker";
+static const char *const kFound = "found";
 
 std::optional<Producer> find_producer (GstPad *sink_pad, const std::string &feature,
                                        inthist::Content content)
@@ -42,13 +43,17 @@ bool finds_tracker (GstPad *pad)
 {
   g_autoptr (GstQuery) query =
       gst_query_new_custom (GST_QUERY_CUSTOM, gst_structure_new_empty (kTracker));
-  return gst_pad_peer_query (pad, query);
+  return gst_pad_peer_query (pad, query)
+         && gst_structure_has_field (gst_query_get_structure (query), kFound);
 }
 
 bool answer_tracker_query (GstQuery *query)
 {
-  return GST_QUERY_TYPE (query) == GST_QUERY_CUSTOM
-         && gst_structure_has_name (gst_query_get_structure (query), kTracker);
+  if (GST_QUERY_TYPE (query) != GST_QUERY_CUSTOM
+      || !gst_structure_has_name (gst_query_get_structure (query), kTracker))
+    return false;
+  gst_structure_set (gst_query_writable_structure (query), kFound, G_TYPE_BOOLEAN, TRUE, nullptr);
+  return true;
 }
 
 }  // namespace integralhist

@@ -49,6 +49,17 @@ std::string text_of (Integer number)
   return std::to_string (number);
 }
 
+/// Returns a value as in a launch line.
+std::string written (const GValue *value)
+{
+  if (G_VALUE_HOLDS_STRING (value)) {
+    const char *const text = g_value_get_string (value);
+    return joined ("\"", text ? text : "", "\"");
+  }
+  g_autofree gchar *text = gst_value_serialize (value);
+  return text ? text : "";
+}
+
 }  // namespace
 
 template <class Number>
@@ -102,13 +113,11 @@ void warn_of_fixed (GstElement *element, GParamSpec *spec, const GValue *value)
   g_value_init (&kept, spec->value_type);
   g_object_get_property (G_OBJECT (element), spec->name, &kept);
   if (g_param_values_cmp (spec, &kept, value) != 0) {
-    g_autofree gchar *refused_text = gst_value_serialize (value);
-    g_autofree gchar *kept_text = gst_value_serialize (&kept);
     GST_ELEMENT_WARNING (
         element, RESOURCE, SETTINGS,
         ("%s=%s is refused while the element runs, and %s stays %s: set it in the state NULL or "
          "READY.",
-         spec->name, refused_text ? refused_text : "", spec->name, kept_text ? kept_text : ""),
+         spec->name, written (value).c_str (), spec->name, written (&kept).c_str ()),
         (nullptr));
   }
   g_value_unset (&kept);

@@ -54,9 +54,11 @@ std::string text_of (GObject *object, const char *property)
 {
   GValue value = G_VALUE_INIT;
   g_object_get_property (object, property, &value);
-  g_autofree gchar *text = gst_value_serialize (&value);
+  g_autofree gchar *text = G_VALUE_HOLDS_STRING (&value)
+                               ? g_strdup_printf ("\"%s\"", g_value_get_string (&value))
+                               : gst_value_serialize (&value);
   g_value_unset (&value);
-  return text ? text : "";
+  return text;
 }
 
 /// Another value than the one that is set.

@@ -299,8 +299,7 @@ GST_START_TEST (regions_are_clipped)
 }
 GST_END_TEST;
 
-/// Settings that may only change in READY do so: what is set later counts from the next start,
-/// whatever the caps do.
+/// Settings that are read at the start are refused later, whatever the caps do.
 GST_START_TEST (late_settings)
 {
   GstHarness *h = hist_harness ("name=hist bins=4 backend=cpu",
@@ -319,6 +318,9 @@ GST_START_TEST (late_settings)
     check_counts (out, values, 4);
     gst_buffer_unref (out);
     g_object_set (element, "bins", i ? 300 : 0, "async-depth", 0, nullptr);
+    guint bins;
+    g_object_get (element, "bins", &bins, nullptr);
+    fail_unless_equals_int (bins, 4);
   }
   gst_object_unref (element);
   gst_harness_teardown (h);

@@ -215,7 +215,7 @@ GST_START_TEST (regions_are_clipped)
 }
 GST_END_TEST;
 
-/// `squared` counts from the next start.
+/// `squared` is refused after the start.
 GST_START_TEST (late_squared)
 {
   GstHarness *h = image_harness ("backend=cpu", nullptr);

@@ -90,7 +90,7 @@ void expect_own (const std::string &inside, Times times, int least)
 using Push = std::function<void (GstBuffer *)>;
 
 /// What it does with each buffer (transfer full).
-std::function<void (GstBuffer *, const Push &)> odd_work;
+std::function<void (const std::string &name, GstBuffer *, const Push &)> odd_work;
 
 struct OddElement {
   GstElement element;
@@ -109,7 +109,7 @@ GstFlowReturn odd_chain (GstPad *, GstObject *parent, GstBuffer *buffer)
   gst_buffer_unmap (buffer, &map);
   GST_BUFFER_PTS (fresh) = GST_BUFFER_PTS (buffer);
   gst_buffer_unref (buffer);
-  odd_work (fresh, [&] (GstBuffer *out) {
+  odd_work (GST_OBJECT_NAME (parent), fresh, [&] (GstBuffer *out) {
     flow = gst_pad_push (reinterpret_cast<OddElement *> (parent)->src, out);
   });
   return flow;
@@ -258,7 +258,7 @@ GST_START_TEST (unknown)
   for (const Times times : kAllTimes)
     for (const Case &c : cases) {
       n = 0;
-      odd_work = [&] (GstBuffer *buffer, const Push &push) {
+      odd_work = [&] (const std::string &, GstBuffer *buffer, const Push &push) {
         c.work (buffer, push);
         n++;
       };
@@ -278,6 +278,23 @@ GST_START_TEST (unknown)
       for (; !held.empty (); held.pop_front ())
         gst_buffer_unref (held.front ());
     }
+  // each frame twice, of which the second is late
+  for (const Times times : kAllTimes) {
+    odd_work = [&] (const std::string &name, GstBuffer *buffer, const Push &push) {
+      held.push_back (buffer);
+      if (name == "twice") {
+        held.pop_back ();
+        push (gst_buffer_copy_deep (buffer));
+        push (buffer);
+      } else if (held.size () > 1) {
+        push_first (push);
+      }
+    };
+    const Outcome is = run ("odd name=twice ! odd name=culprit", times);
+    for (; !held.empty (); held.pop_front ())
+      gst_buffer_unref (held.front ());
+    fail_unless (is.others == 0, "times %d: %d own, %d of others", int (times), is.own, is.others);
+  }
   odd_work = nullptr;
 }
 GST_END_TEST;

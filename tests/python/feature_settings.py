@@ -164,9 +164,11 @@ class Caps(unittest.TestCase):
             20 * Gst.SECOND, Gst.MessageType.ERROR | Gst.MessageType.EOS)
         self.assertEqual(message.type, Gst.MessageType.EOS)
         self.assertEqual(pads[0].get_current_caps()[0].get_value('format'), 'GRAY8')
-        hist.set_property('feature', 'luma')  # is for the next start
+        hist.set_property('feature', 'luma')  # is refused while the element runs
+        self.assertEqual(hist.get_property('feature').value_nick, 'labels')
         self.assertFalse(pads[0].query_caps(None).can_intersect(other))
         pipeline.set_state(Gst.State.READY)
+        hist.set_property('feature', 'luma')
         self.assertTrue(pads[0].query_caps(None).can_intersect(other))
         pipeline.set_state(Gst.State.NULL)
 
