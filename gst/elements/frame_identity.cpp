@@ -127,7 +127,7 @@ guint64 next_bin ()
   return ++last;
 }
 
-/// What is known of one element. A frame goes in as one buffer of raw video, or as packets in a
+/// The knowledge of one element. A frame goes in as one buffer of raw video, or as packets in a
 /// row.
 struct Watch {
   explicit Watch (GstElement *of) : element (GST_OBJECT_NAME (of)) {}

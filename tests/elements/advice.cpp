@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What elements say of settings and pipelines that do not do what they look like: warnings, once.
+// The warnings and errors of elements about settings and pipelines that do not do what they look
+// like: each comes once.
 #include <gst/check/gstharness.h>
 
 #include "pipelines.hpp"
@@ -88,8 +89,8 @@ constexpr const char *kNames[] = { "cudaintegralhist", "cudaintegralimage", "cud
 
 }  // namespace
 
-/// What is read at the start alone keeps its value while the element runs, and says so; in READY it
-/// is taken.
+/// A property that is read at the start only keeps its value while the element runs, and a warning
+/// says so. In READY it takes another value.
 GST_START_TEST (set_while_running)
 {
   for (const char *name : kNames) {
@@ -150,7 +151,7 @@ GST_START_TEST (set_while_running)
 }
 GST_END_TEST;
 
-/// What may be set while frames flow is taken without a word, also by all elements of a bin.
+/// Other properties take values while frames flow, also in all elements of a bin.
 GST_START_TEST (set_later)
 {
   GstElement *const element = gst_element_factory_make ("cudatrackfeatures", nullptr);

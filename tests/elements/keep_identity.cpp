@@ -89,7 +89,7 @@ void expect_own (const std::string &inside, Times times, int least)
 
 using Push = std::function<void (GstBuffer *)>;
 
-/// What it does with each buffer (transfer full).
+/// The work of the element of this name on each buffer (transfer full).
 std::function<void (const std::string &name, GstBuffer *, const Push &)> odd_work;
 
 struct OddElement {
@@ -163,7 +163,7 @@ GST_START_TEST (known)
 }
 GST_END_TEST;
 
-/// Frames in several packets, which come in lists. Of the first list some are of no frame.
+/// Frames in several packets, which come in lists. The first list has packets without a frame, too.
 GST_START_TEST (packets)
 {
   for (const Times times : kAllTimes) {
@@ -190,8 +190,8 @@ GST_START_TEST (retimed)
 }
 GST_END_TEST;
 
-/// Of an element that makes new buffers late, in another order or thread, or not all of them, no
-/// frame gets the metas of another one. A warning says so, once, and names it.
+/// An element makes new buffers late, in another order or thread, or not all of them. No frame gets
+/// the metas of another one. A warning says so, once, and names the element.
 GST_START_TEST (unknown)
 {
   register_odd_element ();

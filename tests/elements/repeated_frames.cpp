@@ -86,7 +86,7 @@ GST_START_TEST (tracks)
 }
 GST_END_TEST;
 
-/// Each repeated frame is the one before, and so is what is drawn of it.
+/// A repeated frame has the bytes of the frame before, and something is drawn on both.
 GST_START_TEST (pictures)
 {
   const std::string counted = "cudaintegralhist backend=cpu bins=16 ! ";
