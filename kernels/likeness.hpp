@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Measures of how alike two histograms are, in one source for both devices. First a window's
-// histogram p is divided by its pixels, which is its sum unless some are in no bin, and a model q
-// by its sum, but for linear; p of a window without pixels is zero. A MeasureSum takes the bins in
-// turn, b = 0, 1, ..., so that no histogram is stored: the caller subtracts four elements of a
-// plane and adds the result. Only IEEE 754 sums, products and roots are used, none of them fused,
-// so that all devices get the same bits. Where OpenCV's compareHist has the measure, this is
-// compareHist (q, p), with its conventions for what would divide by zero:
+// Measures of how alike two histograms are, in one source for both devices. A window's histogram p
+// is divided by the window's pixels, or by its sum if bins have weights, so pixels that are in no
+// bin count against the likeness. p of a window without pixels is zero. A model q is divided by the
+// sum of q, except for linear. A MeasureSum takes the bins in turn, b = 0, 1, ..., so that no
+// histogram is stored: the caller subtracts four elements of a plane and adds the result. Only IEEE
+// 754 sums, products and roots are used, none of them fused, so that all devices get the same bits.
+// If OpenCV's compareHist has the measure, this is compareHist (q, p), with its conventions for
+// what would divide by zero; of bhattacharyya it is compareHist of both with one more bin, in which
+// p has the pixels that are in no bin, and q nothing:
 //
 //   intersection        sum min(p, q), a similarity (Swain and Ballard 1991); HISTCMP_INTERSECT
 //   bhattacharyya       sqrt(1 - sum sqrt(p q)), the Hellinger distance; HISTCMP_BHATTACHARYYA
@@ -14,8 +16,8 @@
 //   chi-square-alt      2 sum (p - q)^2 / (p + q), of bins with p + q > 0; HISTCMP_CHISQR_ALT.
 //                       Half of it is what Adam et al. 2006 use
 //   l1, l2              sum |p - q|, sqrt(sum (p - q)^2)
-//   correlation         of the bins, a similarity, -1 to 1; 1 where p or q are constant;
-//                       HISTCMP_CORREL
+//   correlation         of the bins, a similarity, -1 to 1; 1 if p or q is constant, as p is in a
+//                       window whose pixels are all in no bin; HISTCMP_CORREL
 //   kullback-leibler    sum q log(q / p), p at least 1e-10, of bins with q > 0; HISTCMP_KL_DIV
 //   emd                 sum |P - Q|, P and Q cumulative: the earth mover's distance between
 //                       histograms in one dimension, in bins (Rubner et al. 2000)
@@ -27,6 +29,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "host_device.hpp"
@@ -60,9 +63,19 @@ constexpr const char *name_of (Measure measure)
 /// Returns how many numbers a MeasureSum keeps from bin to bin.
 INTHIST_HOST_DEVICE constexpr int state_size (Measure measure)
 {
-  return measure == Measure::correlation                                     ? 3
-         : measure == Measure::emd || measure == Measure::kolmogorov_smirnov ? 2
-                                                                             : 1;
+  switch (measure) {
+    case Measure::correlation: return 4;
+    case Measure::bhattacharyya:
+    case Measure::emd:
+    case Measure::kolmogorov_smirnov: return 2;
+    default: return 1;
+  }
+}
+
+/// Tells whether a MeasureSum counts the pixels of all bins, to know how many are in none.
+INTHIST_HOST_DEVICE constexpr bool counts_pixels (Measure measure)
+{
+  return measure == Measure::bhattacharyya;
 }
 
 /// Tells whether more is more alike, as in a similarity.
@@ -76,6 +89,20 @@ INTHIST_HOST_DEVICE constexpr bool is_similarity (Measure measure)
 constexpr bool compares_histograms (Measure measure)
 {
   return measure != Measure::linear;
+}
+
+/// Turns a model that sums to 1 into the numbers that MeasureSum takes: of bhattacharyya the roots,
+/// of correlation the distance of each bin from the mean of all bins up to it.
+inline void prepare (Measure measure, std::span<float> model)
+{
+  double sum = 0;
+  for (int bins = 1; float &q : model) {
+    sum += q;
+    if (measure == Measure::bhattacharyya)
+      q = std::sqrt (q);
+    else if (measure == Measure::correlation)
+      q = float (q - sum / bins++);
+  }
 }
 
 // Reciprocal and logarithm start from a guess of the bits and use Newton's method. They are good to
@@ -105,25 +132,33 @@ template <Measure kMeasure>
 class MeasureSum {
 public:
   MeasureSum () = default;
-  /// `bins` counts all bins of the histograms; `empty` tells that the window has no pixels.
-  INTHIST_HOST_DEVICE MeasureSum (int bins, bool empty)
-      : mean_q_ (1.0f / bins), mean_p_ (empty ? 0 : mean_q_)
+  /// `weight` is that of a pixel in p, 0 for a window without pixels; `pixels` are those of the
+  /// window, modulo 2^32. Weights are as pixels.
+  INTHIST_HOST_DEVICE MeasureSum (float weight, std::uint32_t pixels)
+      : weight_ (weight), uncounted_ (pixels)
   {
   }
 
-  /// Returns a model's bin q as `add` takes it, computed once for all windows.
-  INTHIST_HOST_DEVICE static float prepared (float q)
+  /// Adds a bin with so many pixels. `q` is the prepared model's.
+  template <class Count>
+  INTHIST_HOST_DEVICE void add (int bin, Count pixels, float q)
   {
-    return kMeasure == Measure::bhattacharyya ? std::sqrt (q) : q;
+    if constexpr (counts_pixels (kMeasure))
+      count (std::uint32_t (pixels));
+    add_share (bin, weight_ * float (pixels), q);
   }
 
-  INTHIST_HOST_DEVICE void add (float p, float q)
+  /// Does half of what `add` does, if counts_pixels; `add_share` does the other half.
+  INTHIST_HOST_DEVICE void count (std::uint32_t pixels) { uncounted_ -= pixels; }
+
+  INTHIST_HOST_DEVICE void add_share ([[maybe_unused]] int bin, float p, float q)
   {
     const float d = p - q;
     if constexpr (kMeasure == Measure::intersection) {
       a_ += p < q ? p : q;
     } else if constexpr (kMeasure == Measure::bhattacharyya) {
-      // half of this is 1 - sum sqrt(p q), and keeps its digits where p and q are nearly the same
+      // 1 - sum sqrt(p q) is half of this and of the share that is in no bin. It keeps its digits
+      // if p and q are nearly the same.
       const float r = std::sqrt (p) - q;
       a_ += r * r;
     } else if constexpr (kMeasure == Measure::chi_square) {
@@ -135,10 +170,12 @@ public:
     } else if constexpr (kMeasure == Measure::l2) {
       a_ += d * d;
     } else if constexpr (kMeasure == Measure::correlation) {
-      const float x = p - mean_p_, y = q - mean_q_;
-      a_ += x * y;
-      b_ += x * x;
-      c_ += y * y;
+      // Welford 1962: sums about the mean of the bins so far, as p may have any sum
+      const float n = float (bin + 1), x = p - mean_;
+      mean_ += x * (bin > 0 ? reciprocal_of (n) : 1);  // exact: equal bins have no variance
+      a_ += x * q;
+      b_ += x * (p - mean_);
+      c_ += q * q * (n * reciprocal_of (bin > 0 ? float (bin) : 1.0f));
     } else if constexpr (kMeasure == Measure::kullback_leibler) {
       a_ += q * log_of (at_least_tiny (q) * reciprocal_of (p > 1e-10f ? p : 1e-10f));
     } else if constexpr (kMeasure == Measure::linear) {
@@ -150,37 +187,49 @@ public:
     }
   }
 
+  INTHIST_HOST_DEVICE float weight () const { return weight_; }
+
   INTHIST_HOST_DEVICE float value () const
   {
     if constexpr (kMeasure == Measure::bhattacharyya)
-      return mean_p_ > 0 ? std::sqrt (a_ / 2) : 1;
+      return weight_ > 0 ? std::sqrt ((a_ + weight_ * float (uncounted_)) / 2) : 1;
     if constexpr (kMeasure == Measure::chi_square_alt)
       return 2 * a_;
     if constexpr (kMeasure == Measure::l2)
       return std::sqrt (a_);
     if constexpr (kMeasure == Measure::correlation) {
       constexpr float kConstant = 2.220446e-16f;  // as in compareHist
-      return b_ * c_ > kConstant ? a_ / std::sqrt (b_ * c_) : 1;
+      const float value = b_ * c_ > kConstant ? a_ / std::sqrt (b_ * c_) : 1;
+      return value > 1 ? 1 : value < -1 ? -1 : value;
     }
     return a_;
   }
 
-  /// Calls `visit (k, number)` for each number kept; another MeasureSum can go on from them.
+  /// Calls `visit (k, number)` for each number kept; another MeasureSum can go on from them. Number
+  /// 1 of bhattacharyya is the bits of an integer.
   template <class Visit>
   INTHIST_HOST_DEVICE void for_state (Visit &&visit)
   {
     visit (0, a_);
-    if constexpr (state_size (kMeasure) > 1)
+    if constexpr (counts_pixels (kMeasure)) {
+      float bits = std::bit_cast<float> (uncounted_);
+      visit (1, bits);
+      uncounted_ = std::bit_cast<std::uint32_t> (bits);
+    } else if constexpr (state_size (kMeasure) > 1) {
       visit (1, b_);
-    if constexpr (state_size (kMeasure) > 2)
-      visit (2, c_);
+    }
+    if constexpr (kMeasure == Measure::correlation) {
+      visit (2, mean_);
+      visit (3, c_);
+    }
   }
 
 private:
   INTHIST_HOST_DEVICE static float at_least_tiny (float x) { return x > 1e-30f ? x : 1e-30f; }
 
-  float mean_q_ = 0, mean_p_ = 0;
-  float a_ = 0, b_ = 0, c_ = 0;
+  float weight_ = 0;
+  std::uint32_t uncounted_ = 0;  // pixels that are in none of the bins so far
+  float a_ = 0, b_ = 0, c_ = 0, mean_ = 0;
 };
 
 template <Measure kMeasure>

@@ -11,8 +11,9 @@
 //   likelihoods  f32 a window: how alike its histogram and a model are (likeness.hpp). On a grid,
 //                the likelihood map that a tracker searches (Palaniappan et al. 2010)
 //   quantiles    s32 a window: the first bin up to which, itself included, lie at least `quantile`
-//                of its pixels, and one at least; -1 without pixels. 0.5 gives the lower median.
-//                With Content::weights it is weights that are counted
+//                of its pixels, and one at least; -1 if too few are in a bin, as the others
+//                come after all bins. 0.5 gives the lower median. With Content::weights it is
+//                weights that are counted
 //   votes        f32 a window: the rank-th best of several patches, each compared with a model of
 //                its own, so that hidden patches do not count (Adam, Rivlin and Shimshoni, CVPR
 //                2006). Patches are relative to a window's first pixel; its size is ignored
@@ -71,8 +72,8 @@ struct BasicQuery {
   Best *best = nullptr;  // of likelihoods and votes, unless null
 
   Measure measure = Measure::chi_square_alt;  // for likelihoods and votes
-  const float *models = nullptr;              // [model][bin] >= 0, of sum 1, or any with linear;
-                                              // votes: one a patch
+  const float *models = nullptr;              // [model][bin], prepared (likeness.hpp); votes: one
+                                              // a patch
   double quantile = 0.5;                      // 0 to 1
   const Region *patches = nullptr;            // of votes, from the window's first pixel
   int n_patches = 0, rank = 0;                // rank 0 is the best patch's
@@ -94,10 +95,8 @@ struct BasicQuery {
   {
     return std::size_t (n_patches > 0 ? n_patches : 1) * windows.size ();
   }
-  INTHIST_HOST_DEVICE int bins_of (const Shape &shape) const
-  {
-    return kMayCarry && carried ? all_bins : shape.bins;
-  }
+  /// Returns which of the frame's bins is the tensor's bin b.
+  INTHIST_HOST_DEVICE int bin_of (int b) const { return kMayCarry ? first_bin + b : b; }
   /// Tells whether the frame has bins before the tensor's.
   INTHIST_HOST_DEVICE bool has_bins_before () const
   {

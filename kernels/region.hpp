@@ -23,6 +23,11 @@ struct Region {
   int x = 0, y = 0, width = 0, height = 0;
 };
 
+INTHIST_HOST_DEVICE inline std::uint64_t pixels_of (const Region &region)
+{
+  return std::uint64_t (region.width) * region.height;
+}
+
 INTHIST_HOST_DEVICE inline int between (std::int64_t low, std::int64_t value, std::int64_t high)
 {
   return int (value < low ? low : value > high ? high : value);

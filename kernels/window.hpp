@@ -36,30 +36,30 @@ INTHIST_HOST_DEVICE inline Region patch_at (const Corner &corner, const Region &
   return clip_at (corner.x + patch.x, corner.y + patch.y, patch.width, patch.height, shape);
 }
 
-/// Returns the weight of a pixel in the window's normalised histogram.
-INTHIST_HOST_DEVICE inline float weight_of (float columns, float rows)
-{
-  const float pixels = columns * rows;
-  return pixels > 0 ? 1 / pixels : 0;
-}
-
-/// Returns the weight of a unit of Content::weights there. The total is exact, in 64 bits, and is
-/// rounded to the nearest float, as is each bin; so is the reciprocal, and then the product.
+/// Returns the weight of a pixel, or of a unit of Content::weights, in the normalised histogram of
+/// a window that has `total` of them. The total is exact, and is rounded to the nearest float, as
+/// is each bin; so is the reciprocal, and then the product.
 INTHIST_HOST_DEVICE inline float weight_of (std::uint64_t total)
 {
   return total > 0 ? 1 / float (total) : 0;
 }
 
+/// Starts the sum of a window that has `total` pixels, or units of Content::weights.
+template <Measure kMeasure>
+INTHIST_HOST_DEVICE inline MeasureSum<kMeasure> sum_for (std::uint64_t total)
+{
+  return { weight_of (total), std::uint32_t (total) };
+}
+
 /// Returns what a window has in plane b: pixels, or weights, of which a large one has more than 32
 /// bits.
 template <class PlaneAccessor>
-INTHIST_HOST_DEVICE inline float amount_in (const Shape &shape, const PlaneAccessor &plane, int b,
-                                            const Region &window)
+INTHIST_HOST_DEVICE inline std::uint64_t amount_in (const Shape &shape, const PlaneAccessor &plane,
+                                                    int b, const Region &window)
 {
   const int most = exact_pixels (shape, b);
-  return shape.content == Content::weights
-             ? float (sum_region<std::uint64_t> (plane (b), window, most))
-             : float (sum_region<std::uint32_t> (plane (b), window, most));
+  return shape.content == Content::weights ? sum_region<std::uint64_t> (plane (b), window, most)
+                                           : sum_region<std::uint32_t> (plane (b), window, most);
 }
 
 /// Returns what bins first, first + step, ... of Content::weights add up to in a window.
@@ -91,16 +91,16 @@ INTHIST_HOST_DEVICE inline bool brings_totals (const Shape &shape, const AnyQuer
   return query.has_bins_before () || query.has_bins_after (shape);
 }
 
-/// Returns the weight of what a window has in a plane, in its normalised histogram, of sum i.
+/// Returns what divides the histogram of a window, of sum i: its pixels, or what its weights add up
+/// to.
 template <class PlaneAccessor, class AnyQuery>
-INTHIST_HOST_DEVICE inline float weight_in (const Shape &shape, const PlaneAccessor &plane,
-                                            const AnyQuery &query, std::size_t i,
-                                            const Region &window)
+INTHIST_HOST_DEVICE inline std::uint64_t divisor_of (const Shape &shape, const PlaneAccessor &plane,
+                                                     const AnyQuery &query, std::size_t i,
+                                                     const Region &window)
 {
   if (shape.content != Content::weights)
-    return weight_of (window.width, window.height);
-  return weight_of (brings_totals (shape, query) ? query.totals[i]
-                                                 : total_in (shape, plane, window));
+    return pixels_of (window);
+  return brings_totals (shape, query) ? query.totals[i] : total_in (shape, plane, window);
 }
 
 /// Returns carried number k of sum i; sums are numbered by model, then by window.
@@ -131,23 +131,20 @@ INTHIST_HOST_DEVICE inline void finish (const Shape &shape, const AnyQuery &quer
     store (sum.value ());
 }
 
-/// Returns the first of the tensor's `bins` first bins at which the window's pixels, with `so_far`
-/// before them, reach `part` of `all`, and 1; `bins` if there is none, -1 if there are no pixels.
-/// With Content::weights it is weights; all of a frame's are below 2^53.
+/// Returns the first of the tensor's bins at which the window's pixels, with `so_far` before them,
+/// reach `least`, and 1; -1 if no bin does. With Content::weights it is weights; all of a frame's
+/// are below 2^53.
 template <class Sum, class PlaneAccessor>
 INTHIST_HOST_DEVICE inline int first_bin_with (const Shape &shape, const PlaneAccessor &plane,
-                                               const Region &window, double all, double part,
-                                               int bins, std::uint64_t &so_far)
+                                               const Region &window, double least,
+                                               std::uint64_t &so_far)
 {
-  const double least = part * all;
-  if (all == 0)
-    return -1;
-  for (int b = 0; b < bins; b++) {
+  for (int b = 0; b < shape.bins; b++) {
     so_far += sum_region<Sum> (plane (b), window, exact_pixels (shape, b));
     if (so_far > 0 && double (so_far) >= least)
       return b;
   }
-  return bins;
+  return -1;
 }
 
 template <class PlaneAccessor, class AnyQuery>
@@ -155,29 +152,21 @@ INTHIST_HOST_DEVICE inline void quantile (const Shape &shape, const PlaneAccesso
                                           const AnyQuery &query, int i)
 {
   auto *const carried = static_cast<std::int64_t *> (query.carried);
-  const bool bins_after = query.has_bins_after (shape);
   const std::int64_t before = query.has_bins_before () ? carried[i] : 0;
   std::uint64_t so_far = before;
-  int bin = int (~before);
+  int bin = int (~before);  // unless it is still looked for
   if (before >= 0) {
-    // the last bin of all needs no counting
-    const int bins = bins_after ? shape.bins : shape.bins - 1;
     const Region window = window_of (query.windows, i, shape);
-    if (shape.content == Content::weights) {
-      const std::uint64_t all =
-          brings_totals (shape, query) ? query.totals[i] : total_in (shape, plane, window);
-      bin = first_bin_with<std::uint64_t> (shape, plane, window, double (all), query.quantile, bins,
-                                           so_far);
-    } else {
-      bin = first_bin_with<std::uint32_t> (shape, plane, window,
-                                           double (window.width) * window.height, query.quantile,
-                                           bins, so_far);
-    }
-    if (query.has_bins_before () && bin >= 0)
-      bin += query.first_bin;
+    const double least =
+        query.quantile * double (divisor_of (shape, plane, query, std::size_t (i), window));
+    bin = shape.content == Content::weights
+              ? first_bin_with<std::uint64_t> (shape, plane, window, least, so_far)
+              : first_bin_with<std::uint32_t> (shape, plane, window, least, so_far);
+    if (bin >= 0)
+      bin = query.bin_of (bin);
   }
-  if (bins_after)  // without pixels 0 either way
-    carried[i] = bin < query.first_bin + shape.bins ? ~std::int64_t (bin) : std::int64_t (so_far);
+  if (query.has_bins_after (shape))
+    carried[i] = bin >= 0 ? ~std::int64_t (bin) : std::int64_t (so_far);
   else
     static_cast<std::int32_t *> (query.answers)[i] = bin;
 }

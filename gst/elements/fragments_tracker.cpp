@@ -472,10 +472,12 @@ private:
 
   double distance (const float *p, const float *q) const
   {
+    std::vector<float> model (q, q + bins_);
+    inthist::prepare (inthist::Measure (settings_.measure), model);
     return inthist::with_measure (inthist::Measure (settings_.measure), [&] (auto measure) {
-      inthist::MeasureSum<measure.value> sum (int (bins_), false);
+      inthist::MeasureSum<measure.value> sum (1, 0);
       for (unsigned b = 0; b < bins_; b++)
-        sum.add (p[b], sum.prepared (q[b]));
+        sum.add_share (int (b), p[b], model[b]);
       return double (is_similarity (measure.value) ? 1 - sum.value () : sum.value ());
     });
   }

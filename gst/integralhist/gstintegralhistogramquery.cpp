@@ -72,7 +72,7 @@ class QueryBuilder {
 public:
   explicit QueryBuilder (Tensor &tensor) : tensor_ (tensor) {}
 
-  /// Returns copies of `n` models as the measure takes them: histograms each sum up to 1.
+  /// Returns copies of `n` models as a query has them: histograms each sum up to 1, prepared.
   Expected<const float *> models_for (Measure measure, const gfloat *models, std::size_t n)
   {
     const std::size_t bins = tensor_.shape.bins;
@@ -96,6 +96,7 @@ public:
         return refuse ("a model is empty: all of its bins are 0");
       for (float &bin : model)
         bin = float (bin / sum);
+      inthist::prepare (measure, model);
     }
     return all.data ();
   }

@@ -37,7 +37,7 @@ G_BEGIN_DECLS
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_L1: sum |p - q|, 0 to 2
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_L2: sqrt(sum (p - q)^2)
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_CORRELATION: of the bins, -1 to 1, the more the more alike; 1
- * where p or q are constant
+ * if p or q is constant
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_KULLBACK_LEIBLER: sum q log(q / p), p at least 1e-10, of bins
  * with q > 0
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_EMD: sum |P - Q|, P and Q being cumulative: the earth mover's
@@ -46,10 +46,11 @@ G_BEGIN_DECLS
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR: sum p q, the more the better; q are any numbers, also
  * below 0, and are not divided: the score of a linear classifier
  *
- * How alike a window's histogram p and a model q are, each divided by its sum, and p by its pixels
- * where some are in no bin; a window without pixels has p = 0. Where OpenCV's compareHist has the
- * measure, the value is that of compareHist (q, p). Bhattacharyya's is 1 for a window without
- * pixels.
+ * How alike a window's histogram p and a model q are. p is divided by the window's pixels, so
+ * pixels that are in no bin count against the likeness; q is divided by its sum. If OpenCV's
+ * compareHist has the measure, the value is that of compareHist (q, p); of bhattacharyya it is that
+ * of both with one more bin, which has the pixels in no bin in p, and nothing in q. If all pixels
+ * are in no bin, or the window has none, p is 0: bhattacharyya and correlation are then 1.
  */
 typedef enum {
   GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION,
@@ -201,8 +202,9 @@ gboolean gst_integral_histogram_likelihood_maps (GstIntegralHistogram *histogram
  * @error: return location for a #GError
  *
  * For each window the first bin up to which, itself included, lie at least @quantile of the
- * window's pixels, and one pixel at least; -1 for a window without pixels. Of a histogram of
- * weights it is @quantile of the sum of the window's weights.
+ * window's pixels, and one pixel at least. It is -1 if there is no such bin, as pixels that are in
+ * no bin come after all others, and -1 for a window without pixels. A histogram of weights counts
+ * the window's weights instead of its pixels.
  *
  * Returns: %TRUE, or %FALSE with @error set
  */

@@ -17,11 +17,6 @@ using Values = std::array<std::uint64_t, 256>;  // how often each occurs
 
 constexpr int kSmall = 1024;  // pixels of a window whose values are not counted first
 
-int pixels_of (const Region &window)
-{
-  return window.width * window.height;
-}
-
 void count_values (const Image &image, const Region &window, Values &values)
 {
   constexpr int kTurns = 4;

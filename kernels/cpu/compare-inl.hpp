@@ -217,8 +217,7 @@ public:
     place (model);
     if (shape_.content == Content::weights)
       weigh (model, n);
-    for (int k = 0; k < numbers; k++)
-      std::fill_n (numbers_[k], n, 0.0f);
+    start<kMeasure> (n);
     if (query_.has_bins_before ())
       for_carried (model, numbers, [] (float *own, const float *carried, int columns) {
         std::copy_n (carried, columns, own);
@@ -230,10 +229,10 @@ public:
         const float of_model = query_.models[std::size_t (model) * bins + b];
         if (wide_) {
           count_wide (b, first, end);
-          add<kMeasure> (of_model, wide_counts_, first, end);
+          add<kMeasure> (b, of_model, wide_counts_, first, end);
         } else {
           count (b, first / stride_, end / stride_);
-          add<kMeasure> (of_model, counts_, first, end);
+          add<kMeasure> (b, of_model, counts_, first, end);
         }
       }
     }
@@ -248,7 +247,7 @@ public:
   }
 
 private:
-  /// Finds the windows, or the part of them that the model is for, and a pixel's weight in each.
+  /// Finds the windows, or the part of them that the model is for, and the pixels of each.
   void place (int model)
   {
     const Region patch = patch_of (query_, model);
@@ -270,17 +269,16 @@ private:
     right_ = { x + patch.width, grid.step_x, stride_, shape_.width };
     exact_rows_ = std::min (shape_.height, most / std::max (1, width));
     needs_anchors_ = pixels > 0xffff;
-    float widths[Batch::kColumns];
+    std::uint32_t widths[Batch::kColumns];
     for (int i = 0; i < stride_; i++)
-      widths[i] =
-          float (clipped (right_.at (i), shape_.width) - clipped (left_.at (i), shape_.width));
+      widths[i] = clipped (right_.at (i), shape_.width) - clipped (left_.at (i), shape_.width);
     for (int r = 0; r < batch_.n_rows; r++) {
       const std::int64_t y = std::int64_t (batch_.rows[r]) * grid.step_y + grid.y + patch.y - 1;
       above_[r] = clipped (y, shape_.height);
       below_[r] = clipped (y + patch.height, shape_.height);
-      const float height = float (below_[r] - above_[r]);
+      const std::uint64_t height = below_[r] - above_[r];
       for (int i = 0; i < stride_; i++)
-        weights_[r * stride_ + i] = weight_of (widths[i], height);
+        totals_[r * stride_ + i] = widths[i] * height;
     }
   }
 
@@ -295,11 +293,10 @@ private:
                 ? patch_at (corner_of (query_.windows, index), query_.patches[model], shape_)
                 : window_of (query_.windows, index, shape_);
       }
-    std::ranges::transform (windows_, weights_,
-                            [] (const Region &w) { return weight_of (w.width, w.height); });
+    std::ranges::transform (windows_, totals_, [] (const Region &w) { return pixels_of (w); });
   }
 
-  /// Takes the weights again where bins have weights: what a unit of them is.
+  /// Takes what the weights of each window add up to, instead of its pixels.
   void weigh (int model, int n)
   {
     std::fill_n (totals_, n, 0);
@@ -310,8 +307,6 @@ private:
                      batch_.columns, totals_ + r * stride_);
     else
       add_up (n);
-    for (int i = 0; i < n; i++)
-      weights_[i] = weight_of (totals_[i]);
   }
 
   /// Adds all bins to the totals.
@@ -329,6 +324,18 @@ private:
           totals_[i] += wide_ ? wide_counts_[i - first] : counts_[i - first];
       }
     }
+  }
+
+  template <Measure kMeasure>
+  void start (int n)
+  {
+    for (int i = 0; i < n; i++) {
+      auto sum = sum_for<kMeasure> (totals_[i]);
+      weights_[i] = sum.weight ();
+      store (sum, &numbers_[0][i]);
+    }
+    if constexpr (state_size (kMeasure) > kOfModel)
+      std::fill_n (numbers_[kOfModel], n, 0.0f);
   }
 
   void begin (int bin)
@@ -399,12 +406,12 @@ private:
 
   /// Adds a bin to the sums of windows first..end - 1, whose counts are at hand.
   template <Measure kMeasure, class Count>
-  void add (float bin_of_model, const Count *HWY_RESTRICT counts, int first, int end)
+  void add (int b, float q, const Count *HWY_RESTRICT counts, int first, int end)
   {
-    const float q = MeasureSum<kMeasure>::prepared (bin_of_model);
+    const int bin = query_.bin_of (b);
     for (int i = first; i < end; i++) {
       auto sum = sum_of<kMeasure> (i);
-      sum.add (weights_[i] * float (counts[i - first]), q);
+      sum.add (bin, counts[i - first], q);
       store (sum, &numbers_[0][i]);
     }
   }
@@ -415,7 +422,7 @@ private:
   {
     auto sum = sum_of<kMeasure> (0);
     for (int b = 0; b < shape_.bins; b++)
-      sum.add (0, query_.models[std::size_t (model) * shape_.bins + b]);
+      sum.add (query_.bin_of (b), 0u, query_.models[std::size_t (model) * shape_.bins + b]);
     sum.for_state ([&] (int k, float number) {
       if (k == kOfModel)
         std::fill_n (numbers_[k], n, number);
@@ -432,7 +439,7 @@ private:
   template <Measure kMeasure>
   MeasureSum<kMeasure> sum_of (int i) const
   {
-    MeasureSum<kMeasure> sum (query_.bins_of (shape_), weights_[i] == 0);
+    MeasureSum<kMeasure> sum (weights_[i], 0);
     load (sum, &numbers_[0][i]);
     return sum;
   }
@@ -465,8 +472,8 @@ private:
   int above_[Batch::kRows], below_[Batch::kRows];  // rows of H
   int exact_rows_;                                 // a part of so many does not overflow a counter
   bool needs_anchors_;
-  float weights_[Batch::kWindows], numbers_[3][Batch::kWindows];
-  std::uint64_t totals_[Batch::kWindows];  // of weights
+  float weights_[Batch::kWindows], numbers_[kOfModel + 1][Batch::kWindows];
+  std::uint64_t totals_[Batch::kWindows];  // pixels, or what weights add up to
 
   // of the bin at hand
   std::size_t ahead_;  // bytes to the next bin's plane

@@ -39,8 +39,8 @@ inline Region patch_of (const Query &query, int model)
 }
 
 /// A correlation's number that depends on the model alone. It is the same in all windows, so it is
-/// added up once: with three numbers a window, a batch would outgrow an L1 cache of 32 KiB.
-constexpr int kOfModel = 2;
+/// added up once: with four numbers a window, a batch would outgrow an L1 cache of 32 KiB.
+constexpr int kOfModel = 3;
 
 /// Moves the numbers of a sum, which lie kWindows apart. Lambdas of an instruction set's own would
 /// not be inlined into for_state.

@@ -101,25 +101,25 @@ __device__ void with_lanes_counts (const Tensor &tensor, const Region &window, B
   }
 }
 
-/// Returns weight_in () to the lanes of a warp, of which each adds up some of the bins.
+/// Returns divisor_of () to the lanes of a warp, of which each adds up some of the bins.
 template <class Tensor, class AnyQuery>
-__device__ float weight_in_warp (const Tensor &tensor, const AnyQuery &query, std::size_t i,
-                                 const Region &window)
+__device__ std::uint64_t divisor_in_warp (const Tensor &tensor, const AnyQuery &query,
+                                          std::size_t i, const Region &window)
 {
   const Shape &shape = tensor.shape;
   if constexpr (std::is_same_v<Tensor, TensorInRows>)
     if (shape.content == Content::weights) {
       if (brings_totals (shape, query))
-        return weight_of (query.totals[i]);
+        return query.totals[i];
       unsigned long long total = 0;  // which shuffles know
       tensor.with_planes ([&] (const auto &plane) {
         total = total_in (shape, plane, window, int (threadIdx.x % kWarp), kWarp);
       });
       for (int step = kWarp / 2; step > 0; step /= 2)
         total += shuffle_xor (total, step);
-      return weight_of (std::uint64_t (total));
+      return total;
     }
-  return weight_of (window.width, window.height);
+  return pixels_of (window);
 }
 
 template <Measure kMeasure, class Tensor, class AnyQuery>
@@ -131,16 +131,17 @@ likelihoods (Tensor tensor, AnyQuery query)
   if (i >= query.windows.size ())
     return;
   const Region window = window_of (query.windows, i, shape);
-  const float weight = weight_in_warp (tensor, query, i, window);
-  MeasureSum<kMeasure> sum (query.bins_of (shape), weight == 0);
+  auto sum = sum_for<kMeasure> (divisor_in_warp (tensor, query, i, window));
   resume (query, i, sum);
   with_lanes_counts (tensor, window, [&] (const auto &count) {
     for (int first = 0; first < shape.bins; first += kWarp) {
       const int own = min (first + lane, shape.bins - 1), n = min (kWarp, shape.bins - first);
-      const float p = weight * float (count (first));
-      const float q = sum.prepared (query.models[own]);
+      const auto pixels = count (first);
+      const float p = sum.weight () * float (pixels), q = query.models[own];
       for (int b = 0; b < n; b++)
-        sum.add (__shfl_sync (~0u, p, b), __shfl_sync (~0u, q, b));
+        sum.add_share (query.bin_of (first + b), __shfl_sync (~0u, p, b), __shfl_sync (~0u, q, b));
+      if constexpr (counts_pixels (kMeasure))
+        sum.count (warp_sum (lane < n ? std::uint32_t (pixels) : 0));
     }
   });
   if (lane == 0)
@@ -153,14 +154,12 @@ template <Measure kMeasure, class PlaneAccessor, class AnyQuery, class Store>
 __device__ void likelihood (const Shape &shape, const PlaneAccessor &plane, const AnyQuery &query,
                             std::size_t i, const Region &window, const float *model, Store &&store)
 {
-  const float weight = weight_in (shape, plane, query, i, window);
-  MeasureSum<kMeasure> sum (query.bins_of (shape), weight == 0);
+  auto sum = sum_for<kMeasure> (divisor_of (shape, plane, query, i, window));
   resume (query, i, sum);
   const auto add_bins = [&] (auto zero) {
     for (int b = 0; b < shape.bins; b++)
-      sum.add (
-          weight * float (sum_region<decltype (zero)> (plane (b), window, exact_pixels (shape, b))),
-          sum.prepared (model[b]));
+      sum.add (query.bin_of (b),
+               sum_region<decltype (zero)> (plane (b), window, exact_pixels (shape, b)), model[b]);
   };
   if (shape.content == Content::weights)
     add_bins (std::uint64_t ());

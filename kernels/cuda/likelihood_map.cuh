@@ -69,22 +69,20 @@ private:
 
   __device__ void start ()
   {
-    for (int k = 0; k < kChain; k++)
-      weight_[k] = weight_of (x1_ - x0_, y_[k + 1] - y_[k]);
     if (shape_.content == Content::weights)
-      weigh ();
-    for (int k = 0; k < kChain; k++)
-      sums_[k] = { query_.bins_of (shape_), weight_[k] == 0 };
+      start_with_totals ();
+    else
+      for (int k = 0; k < kChain; k++)
+        sums_[k] = sum_for<kMeasure> (std::uint64_t (x1_ - x0_) * (y_[k + 1] - y_[k]));
     for_each_window ([&] (int k, std::int64_t at) { resume (query_, at, sums_[k]); });
   }
 
-  /// Takes the weights again where bins have weights. Totals of windows that are counted at once
-  /// fit 32 bits.
-  __device__ void weigh ()
+  /// Totals of windows that are counted at once fit 32 bits.
+  __device__ void start_with_totals ()
   {
     if (brings_totals (shape_, query_)) {
       for_each_window (
-          [&] (int k, std::int64_t at) { weight_[k] = weight_of (query_.totals[at]); });
+          [&] (int k, std::int64_t at) { sums_[k] = sum_for<kMeasure> (query_.totals[at]); });
       return;
     }
     std::uint32_t totals[kChain] = {};
@@ -95,7 +93,7 @@ private:
         totals[k] += row_of (elements, k + 1) - row_of (elements, k);
     }
     for (int k = 0; k < kChain; k++)  // windows left of the frame have read its first column
-      weight_[k] = x1_ > x0_ ? weight_of (std::uint64_t (totals[k])) : 0;
+      sums_[k] = sum_for<kMeasure> (x1_ > x0_ ? totals[k] : 0);
   }
 
   /// Returns what the windows have in a row and all above.
@@ -138,7 +136,8 @@ private:
         if (first + a < shape_.bins)
 #pragma unroll
           for (int k = 0; k < kChain; k++)
-            sums_[k].add (weight_[k] * float ((row[k + 1] - row[k]) & modulus), model[first + a]);
+            sums_[k].add (query_.bin_of (first + a), (row[k + 1] - row[k]) & modulus,
+                          model[first + a]);
       }
   }
 
@@ -149,7 +148,6 @@ private:
   const int column_, apart_, first_row_;  // of the map
   int x0_, x1_, y_[kChain + 1];           // elements before the windows, and the last ones in them
   std::uint32_t keep_before_, keep_[kChain + 1];  // masks of elements that are not struck out
-  float weight_[kChain];
   MeasureSum<kMeasure> sums_[kChain];
 };
 
@@ -171,7 +169,7 @@ map_chains (Tensor tensor, AnyQuery query, int n, int apart)
   const Shape &shape = tensor.shape;
   __shared__ float model[256];
   for (int b = threadIdx.x; b < shape.bins; b += kMapThreads)
-    model[b] = MeasureSum<kMeasure>::prepared (query.models[b]);
+    model[b] = query.models[b];
   __syncthreads ();
   const int i = blockIdx.x * kMapThreads + threadIdx.x;
   if (i < n)

@@ -65,18 +65,16 @@ public:
       left_[k] = { unsigned (tensor.layout.row_pitch), max (y[k], 0), max (left, 0) };
     }
     for (int k = 0; k < kChain; k++)
-      weight_[k] = weight_of (grid.window_width, y[k + 1] - y[k]);
+      for (int e = 0; e < kQuad; e++)
+        sums_[k][e] = sum_for<kMeasure> (std::uint64_t (grid.window_width) * (y[k + 1] - y[k]));
   }
 
   __device__ void run (const float *model)
   {
-    for (int k = 0; k < kChain; k++)
-      for (int e = 0; e < kQuad; e++)
-        sums_[k][e] = { query_.bins_of (tensor_.shape), weight_[k] == 0 };
     for_each_window ([&] (std::size_t at, MeasureSum<kMeasure> &sum) { resume (query_, at, sum); });
     const std::uint8_t *plane = tensor_.bytes;
     for (int b = 0; b < tensor_.shape.bins; b++, plane += tensor_.layout.plane_pitch)
-      add_bin (plane, model[b]);
+      add_bin (plane, query_.bin_of (b), model[b]);
     for_each_window ([&] (std::size_t at, MeasureSum<kMeasure> &sum) {
       finish (tensor_.shape, query_, at, sum,
               [&] (float value) { static_cast<float *> (query_.answers)[at] = value; });
@@ -100,7 +98,7 @@ private:
           body (std::size_t (row (k)) * grid.columns + column_ + e, sums_[k][e]);
   }
 
-  __device__ void add_bin (const std::uint8_t *plane, float q)
+  __device__ void add_bin (const std::uint8_t *plane, int bin, float q)
   {
     Quad rows[kChain + 1];  // what windows have in the row and all above
 #pragma unroll
@@ -114,7 +112,7 @@ private:
     for (int k = 0; k < kChain; k++)
 #pragma unroll
       for (int e = 0; e < kQuad; e++)
-        sums_[k][e].add (weight_[k] * float (rows[k + 1].at[e] - rows[k].at[e]), q);
+        sums_[k][e].add (bin, rows[k + 1].at[e] - rows[k].at[e], q);
   }
 
   /// Returns the elements before the windows' first columns, from the lanes' aligned quads.
@@ -139,7 +137,6 @@ private:
   const bool has_windows_;
   QuadPlace<kWide> right_[kChain + 1], left_[kChain + 1];
   std::uint32_t keep_left_, keep_[kChain + 1];  // masks of elements that are not struck out
-  float weight_[kChain];
   MeasureSum<kMeasure> sums_[kChain][kQuad];
 };
 
@@ -149,7 +146,7 @@ map_quads (TensorInTiles tensor, AnyQuery query, QuadColumns columns, Chains cha
 {
   __shared__ float model[256];
   for (int b = threadIdx.x; b < tensor.shape.bins; b += kQuadThreads)
-    model[b] = MeasureSum<kMeasure>::prepared (query.models[b]);
+    model[b] = query.models[b];
   __syncthreads ();
   const int lane = threadIdx.x % kRowLanes,
             i = blockIdx.y * (kQuadThreads / kRowLanes) + threadIdx.x / kRowLanes;

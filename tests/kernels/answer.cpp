@@ -6,6 +6,7 @@
 //
 // Environment: devices.hpp
 #include <cmath>
+#include <optional>
 #include <random>
 
 #include "asked.hpp"
@@ -14,19 +15,26 @@
 
 namespace {
 
-/// Shares of each bin in a window's part of the frame.
-Weights histogram (const Bytes &image, const Shape &shape, const Region &window)
+Sums counts_of (const Case &c, const Bytes &image, const Region &window)
 {
-  return shares (count_pixels (image, shape.width, window, shape.bins));
+  const Lut lut = c.lut.value_or (uniform_lut (c.shape.bins));
+  return count_pixels (image, c.shape.width, window, c.shape.bins, std::span (lut));
+}
+
+/// Returns each bin's share of the pixels in a window's part of the frame.
+Weights histogram (const Case &c, const Bytes &image, const Region &window)
+{
+  return shares_of_pixels (counts_of (c, image, window), pixels_in (image, c.shape.width, window));
 }
 
 /// Models to look for: a window of the picture, one with few bins, and an even one.
-std::vector<std::vector<float>> models (const Bytes &image, const Shape &shape,
-                                        std::mt19937 &random)
+std::vector<std::vector<float>> models (const Case &c, const Bytes &image, std::mt19937 &random)
 {
-  const Weights seen =
-      histogram (image, shape,
-                 { shape.width / 4, shape.height / 4, shape.width / 3 + 1, shape.height / 3 + 1 });
+  const Shape &shape = c.shape;
+  Weights seen = shares (counts_of (
+      c, image, { shape.width / 4, shape.height / 4, shape.width / 3 + 1, shape.height / 3 + 1 }));
+  if (std::ranges::all_of (seen, [] (double share) { return share == 0; }))
+    seen.back () = 1;
   std::vector<float> few (shape.bins), even (shape.bins, 1.0f / float (shape.bins));
   few[random () % few.size ()] += 0.75f;
   few[random () % few.size ()] += 0.25f;
@@ -42,6 +50,22 @@ constexpr struct {
   { 320, 240, 3, Pattern::down },
 };
 
+/// Pixels that are in no bin: none, those of a third of the values, and all but a few.
+enum class Uncounted { none, third, most };
+
+std::optional<Lut> lut_with (Uncounted uncounted, int bins)
+{
+  if (uncounted == Uncounted::none || bins == 256)
+    return {};
+  Lut lut = uniform_lut (bins);
+  for (int value = 0; value < 256; value++)
+    if (uncounted == Uncounted::third ? value % 96 < 32 : value % 64 > 0)
+      lut[std::size_t (value)] = std::uint8_t (bins + value % (256 - bins));
+  return lut;
+}
+
+constexpr Uncounted kUncounted[] = { Uncounted::none, Uncounted::third, Uncounted::most };
+
 /// Calls `check` with each frame, its picture and its tensor, for each type of counter.
 template <class Check>
 void for_frames (Device device, Check &&check)
@@ -51,9 +75,14 @@ void for_frames (Device device, Check &&check)
     if (small_cases () && width * height > 1000)
       continue;
     for (const Type counter : { Type::u32, Type::u16, Type::u16_anchored, Type::u8_tiled }) {
-      const Case c = case_of ({ width, height, bins, counter }, pattern);
-      AskedTensor tensor (device, c, right_tensor (Input (c)));
-      check (c, picture_of (c), tensor, random);
+      for (const Uncounted uncounted : kUncounted) {
+        Case c = case_of ({ width, height, bins, counter }, pattern);
+        c.lut = lut_with (uncounted, bins);
+        if (uncounted != Uncounted::none && !c.lut)
+          continue;
+        AskedTensor tensor (device, c, right_tensor (Input (c)));
+        check (c, picture_of (c), tensor, random);
+      }
     }
   }
 }
@@ -82,8 +111,8 @@ void run_likelihoods (Device device)
                 for (Asked asked : windows_of (c.shape)) {
                   std::vector<Weights> histograms;
                   for (int i = 0; i < asked.n (); i++)
-                    histograms.push_back (histogram (image, c.shape, asked.window (i)));
-                  for (const auto &model : models (image, c.shape, random))
+                    histograms.push_back (histogram (c, image, asked.window (i)));
+                  for (const auto &model : models (c, image, random))
                     for (int m = 0; m < kMeasures; m++) {
                       asked.question = Question::likelihoods;
                       asked.measure = Measure (m);
@@ -123,16 +152,15 @@ constexpr struct {
 };
 
 /// Returns what likeness.hpp makes of a window's pixels.
-float likeness (Measure measure, const Bytes &image, const Shape &shape, const Region &window,
-                const std::vector<float> &model)
+float likeness (Measure measure, const Case &c, const Bytes &image, const Region &window,
+                std::vector<float> model)
 {
-  const auto counts = count_pixels (image, shape.width, window, shape.bins);
-  const Region inside = clip (window, shape);
-  const float weight = weight_of (inside.width, inside.height);
+  const Sums counts = counts_of (c, image, window);
+  prepare (measure, model);
   return with_measure (measure, [&] (auto measure) {
-    MeasureSum<measure.value> sum (shape.bins, weight == 0);
-    for (int b = 0; b < shape.bins; b++)
-      sum.add (weight * float (counts[b]), sum.prepared (model[b]));
+    auto sum = sum_for<measure.value> (pixels_of (clip (window, c.shape)));
+    for (int b = 0; b < c.shape.bins; b++)
+      sum.add (b, counts[std::size_t (b)], model[std::size_t (b)]);
     return sum.value ();
   });
 }
@@ -143,7 +171,8 @@ void run_maps (Device device)
   std::mt19937 random (seed ());
   for (const auto &[width, height, bins, grid] : kMaps)
     for (const Type counter : { Type::u32, Type::u16, Type::u16_anchored, Type::u8_tiled }) {
-      const Case c = case_of ({ width, height, bins, counter }, Pattern::noise);
+      Case c = case_of ({ width, height, bins, counter }, Pattern::noise);
+      c.lut = lut_with (kUncounted[random () % 3], bins);
       if (!is_valid (c.shape) || (small_cases () && width > 500))
         continue;
       AskedTensor tensor (device, c, right_tensor (Input (c)));
@@ -151,12 +180,12 @@ void run_maps (Device device)
       Asked asked{ .question = Question::likelihoods, .grid = grid };
       for (int m = 0; m < kMeasures; m++) {
         asked.measure = Measure (m);
-        asked.models = tried_with (name_of (asked.measure), models (image, c.shape, random)[m % 3]);
+        asked.models = tried_with (name_of (asked.measure), models (c, image, random)[m % 3]);
         Best best;
         const auto got = tensor.ask<float> (asked, &best);
         for (int i = 0; i < asked.n (); i += 1 + asked.n () / 500) {
           const Region window = asked.window (i);
-          const float wanted = likeness (asked.measure, image, c.shape, window, asked.models);
+          const float wanted = likeness (asked.measure, c, image, window, asked.models);
           fail_unless (memcmp (&got[i], &wanted, sizeof wanted) == 0,
                        "%s: %s of %d,%d %dx%d is %.9g, must be %.9g", c.name ().c_str (),
                        name_of (asked.measure), window.x, window.y, window.width, window.height,
@@ -177,13 +206,15 @@ void run_quantiles (Device device)
         const auto got = tensor.ask<std::int32_t> (asked);
         for (int i = 0; i < asked.n (); i++) {
           const Region window = asked.window (i);
+          const Lut lut = c.lut.value_or (uniform_lut (c.shape.bins));
           std::vector<int> bins;  // of the window's pixels, sorted: the k-th, from 1, is the first
                                   // with at least k up to it
           each_pixel (image, c.shape.width, window,
-                      [&] (int value) { bins.push_back (value * c.shape.bins / 256); });
+                      [&] (int value) { bins.push_back (lut[std::size_t (value)]); });
           std::ranges::sort (bins);
           const double k = std::max (1.0, std::ceil (quantile * double (bins.size ())));
-          const int wanted = bins.empty () ? -1 : bins[std::size_t (k) - 1];
+          const int bin = bins.empty () ? c.shape.bins : bins[std::size_t (k) - 1];
+          const int wanted = bin < c.shape.bins ? bin : -1;
           fail_unless (got[i] == wanted, "%s: quantile %g of %d,%d %dx%d is %d, must be %d",
                        c.name ().c_str (), quantile, window.x, window.y, window.width,
                        window.height, got[i], wanted);
@@ -196,7 +227,7 @@ void run_votes (Device device)
 {
   for_frames (
       device, [] (const Case &c, const Bytes &image, AskedTensor &tensor, std::mt19937 &random) {
-        const auto all_models = models (image, c.shape, random);
+        const auto all_models = models (c, image, random);
         for (Asked asked : windows_of (c.shape)) {
           asked.question = Question::votes;
           const int n = 1 + int (random () % 9);
@@ -218,7 +249,7 @@ void run_votes (Device device)
               const float *model = &asked.models[std::size_t (p) * c.shape.bins];
               votes.push_back (formula (
                   name_of (asked.measure),
-                  histogram (image, c.shape,
+                  histogram (c, image,
                              { window.x + patch.x, window.y + patch.y, patch.width, patch.height }),
                   { model, model + c.shape.bins }));
             }
@@ -237,7 +268,7 @@ void run_same_bits (Device device)
   for_frames (
       device, [&] (const Case &c, const Bytes &image, AskedTensor &tensor, std::mt19937 &random) {
         AskedTensor on_cpu (Device::cpu, c, right_tensor (Input (c)));
-        const auto all_models = models (image, c.shape, random);
+        const auto all_models = models (c, image, random);
         for (Asked asked : windows_of (c.shape))
           for (int m = 0; m < kMeasures; m++) {
             asked.question = Question::likelihoods;
@@ -290,8 +321,9 @@ public:
   }
 
   template <class Answer>
-  std::vector<Answer> ask (const Asked &whole, Best *best = nullptr)
+  std::vector<Answer> ask (Asked whole, Best *best = nullptr)
   {
+    whole.models = prepared (whole, all_bins_);
     Carried carried{ .all_bins = all_bins_ };
     std::vector<Answer> answers;
     for (const Group &group : groups_) {
@@ -316,7 +348,7 @@ void run_groups (Device device)
 {
   for_frames (
       device, [&] (const Case &c, const Bytes &image, AskedTensor &tensor, std::mt19937 &random) {
-        const auto all_models = models (image, c.shape, random);
+        const auto all_models = models (c, image, random);
         for (const std::vector<int> &sizes : cuts (c.shape.bins, random)) {
           const bool many = sizes.size () > 50;  // they are asked only some questions
           if (many && small_cases ())

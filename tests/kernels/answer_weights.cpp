@@ -84,11 +84,13 @@ std::vector<float> some_model (const Shape &shape, std::mt19937 &random)
 /// Returns what likeness.hpp makes of sums that are exact.
 float likeness (Measure measure, const Sums &sums, const float *model)
 {
-  const float weight = weight_of (std::accumulate (sums.begin (), sums.end (), std::uint64_t ()));
+  const auto total = std::accumulate (sums.begin (), sums.end (), std::uint64_t ());
+  std::vector<float> bins (model, model + sums.size ());
+  prepare (measure, bins);
   return with_measure (measure, [&] (auto measure) {
-    MeasureSum<measure.value> sum (int (sums.size ()), weight == 0);
+    auto sum = sum_for<measure.value> (total);
     for (std::size_t b = 0; b < sums.size (); b++)
-      sum.add (weight * float (sums[b]), sum.prepared (model[b]));
+      sum.add (int (b), sums[b], bins[b]);
     return sum.value ();
   });
 }
@@ -222,11 +224,11 @@ void run_groups (Device device)
             carried.totals[i] += part[i];
         }
         std::vector<Answer> got;
+        const auto models = prepared (asked, c.shape.bins);
         for (std::size_t g = 0; g < groups.size (); carried.first_bin += sizes[g++]) {
           Asked part = asked;
           part.models.clear ();
-          for (auto model = asked.models.begin (); model != asked.models.end ();
-               model += c.shape.bins)
+          for (auto model = models.begin (); model != models.end (); model += c.shape.bins)
             part.models.insert (part.models.end (), model + carried.first_bin,
                                 model + carried.first_bin + sizes[g]);
           got = groups[g]->ask<Answer> (part, nullptr, &carried);

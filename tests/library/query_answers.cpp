@@ -48,7 +48,7 @@ void run_likelihoods (const char *backend)
         for (guint i = 0; i < n; i++) {
           const auto &[x, y, w, h] = rectangles[i];
           expect_near (measure, rectangles[i], values[i],
-                       formula (name_of (measure), shares (frame.count (frame.clip (x, y, w, h))),
+                       formula (name_of (measure), frame.histogram_of (frame.clip (x, y, w, h)),
                                 model_of (name_of (measure), model)));
         }
         expect_best (measure, nullptr, int (n), values.data (), best[0]);
@@ -72,7 +72,7 @@ void run_likelihood_maps (const char *backend)
     const std::vector<Rectangle> windows = windows_of (frame, grids);
     std::vector<Weights> held;
     for (const Rectangle &window : windows)
-      held.push_back (shares (frame.count (window)));
+      held.push_back (frame.histogram_of (window));
     for (const Model &any : frame.models (random))
       for (int m = 0; m < kMeasures; m++) {
         const auto measure = Measure (m);
@@ -132,10 +132,11 @@ void run_quantile_maps (const char *backend)
             frame.histogram, grids.data (), guint (grids.size ()), quantile, maps.data (), error);
       });
       for (std::size_t i = 0; i < windows.size (); i++) {
-        std::vector<int> sorted;  // the bins of the pixels
+        std::vector<int> sorted;  // the bins of the pixels, -1 of those that are in none
         const Sums counts = frame.count (windows[i]);
         for (guint b = 0; b < frame.bins; b++)
           sorted.insert (sorted.end (), counts[b], int (b));
+        sorted.resize (std::size_t (windows[i].w) * std::size_t (windows[i].h), -1);
         const double k = std::max (1.0, std::ceil (quantile * double (sorted.size ())));
         const int wanted = sorted.empty () ? -1 : sorted[std::size_t (k) - 1];
         fail_unless (maps[i] == wanted, "%s: quantile %g of window %zu is %d, must be %d",

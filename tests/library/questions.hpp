@@ -4,6 +4,7 @@
 // must be answered.
 #pragma once
 
+#include <array>
 #include <cstring>
 #include <span>
 
@@ -23,6 +24,16 @@ constexpr struct Source {
   int width, height;
   guint bins;
   const char *counter;
+  bool has_uncounted = false;  // pixels that are in no bin
+
+  /// Returns the bin of each value, 255 for none.
+  std::array<guint8, 256> table () const
+  {
+    std::array<guint8, 256> table;
+    for (guint value = 0; value < 256; value++)
+      table[value] = guint8 (has_uncounted && value % 96 < 40 ? 255 : value * bins / 256);
+    return table;
+  }
 } kSources[] = {
   { "snow", 97, 61, 16, "u32" },
   { "smpte", 320, 240, 32, "u16" },  // which has windows of more than 65535 pixels
@@ -31,6 +42,8 @@ constexpr struct Source {
   { "ball", 160, 120, 256, "u32" },
   { "snow", 1, 1, 3, "u32" },
   { "gradient", 64, 48, 1, "u16" },
+  { "snow", 97, 61, 16, "u32", true },
+  { "gradient", 211, 130, 5, "u8-tiled", true },
 };
 
 /// A frame that has come out of a pipeline.
@@ -38,8 +51,9 @@ class Frame {
 public:
   /// `element` may have others before it.
   Frame (const Source &source, const char *backend, const char *element = "cudaintegralhist")
-      : sample_ (sample (source, backend, element)), picture (picture_of (sample_)),
-        histogram (meta_of (sample_)->histogram), bins (gst_integral_histogram_get_bins (histogram))
+      : sample_ (sample (source, backend, element)), table_ (source.table ()),
+        picture (picture_of (sample_)), histogram (meta_of (sample_)->histogram),
+        bins (gst_integral_histogram_get_bins (histogram))
   {
   }
 
@@ -57,7 +71,13 @@ public:
   /// Counts the pixels of each bin in a window.
   Sums count (const Rectangle &clipped) const
   {
-    return added (picture, clipped, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS, bins);
+    return count_pixels (picture.luma, picture.width, clipped, int (bins), std::span (table_));
+  }
+
+  /// Returns each bin's share of the pixels in a window.
+  Weights histogram_of (const Rectangle &clipped) const
+  {
+    return shares_of_pixels (count (clipped), guint64 (clipped.w) * guint64 (clipped.h));
   }
 
   /// Models to look for: a window of the picture, counted and not divided by anything; a few bins
@@ -82,12 +102,19 @@ private:
         + " ! " + element + " backend=" + backend;
     if (element.ends_with ("cudaintegralhist"))
       line += " bins=" + std::to_string (source.bins) + " counter=" + source.counter;
+    if (source.has_uncounted) {
+      line += " lut=";
+      for (const int bin : source.table ())
+        line += (line.back () == '=' ? "\"" : ",") + std::to_string (bin);
+      line += "\"";
+    }
     Pipeline pipeline (line + " ! appsink name=sink");
     pipeline.set_state (GST_STATE_PLAYING);
     return pipeline.pull ();
   }
 
   const Sample sample_;
+  const std::array<guint8, 256> table_;
 
 public:
   const Picture picture;
@@ -245,7 +272,7 @@ struct Target {
       const auto &[dx, dy, w, h] = patches[p];
       const std::span model (models.data () + p * frame.bins, frame.bins);
       votes.push_back (formula (name_of (measure),
-                                shares (frame.count (frame.clip (x + dx, y + dy, w, h))),
+                                frame.histogram_of (frame.clip (x + dx, y + dy, w, h)),
                                 model_of (name_of (measure), model)));
     }
     std::ranges::sort (votes);

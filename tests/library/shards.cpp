@@ -20,6 +20,16 @@ namespace {
 using integralhist::Shard;
 using integralhist::Tensor;
 
+/// Pixels of some values are in no bin, if there are few bins.
+Lut lut_of (int bins)
+{
+  Lut lut = uniform_lut (bins);
+  for (std::size_t value = 0; bins < 256 && value < 256; value++)
+    if (value % 96 < 40)
+      lut[value] = 255;
+  return lut;
+}
+
 /// A frame's tensor.
 std::shared_ptr<Tensor> tensor_of ([[maybe_unused]] Device device, const Shape &shape,
                                    const Bytes &picture)
@@ -29,11 +39,11 @@ std::shared_ptr<Tensor> tensor_of ([[maybe_unused]] Device device, const Shape &
   std::unique_ptr<integralhist::Engine> engine;
 #if INTHIST_CUDA
   if (device == Device::cuda)
-    engine = must (integralhist::make_cuda_engine (shape, uniform_lut (shape.bins), options,
+    engine = must (integralhist::make_cuda_engine (shape, lut_of (shape.bins), options,
                                                    must (integralhist::CudaContext::primary (0))));
 #endif
   if (!engine)
-    engine = must (integralhist::make_cpu_engine (shape, uniform_lut (shape.bins), options));
+    engine = must (integralhist::make_cpu_engine (shape, lut_of (shape.bins), options));
   auto tensor = must (engine->submit ({ .image = { picture.data (), shape.width, {} } })).tensor;
   must (tensor->wait (GST_CLOCK_TIME_NONE));
   return tensor;
@@ -108,7 +118,7 @@ public:
         add ({ .question = Question::likelihoods,
                .windows = about,
                .measure = Measure (m),
-               .models = models (1, random) },
+               .models = models (1, Measure (m), random) },
              m % 3);
         std::vector<Region> &patches = lists_.emplace_back ();
         for (int p = int (random () % 6); p >= 0; p--)
@@ -118,7 +128,7 @@ public:
         add ({ .question = Question::votes,
                .windows = about,
                .measure = Measure (m),
-               .models = models (n, random),
+               .models = models (n, Measure (m), random),
                .patches = patches.data (),
                .n_patches = n,
                .rank = int (random () % n) },
@@ -164,7 +174,8 @@ private:
     wants_.push_back ({ wants<2, wants> 0 });
   }
 
-  const float *models (int n, std::mt19937 &random)
+  /// Returns prepared models, with the models themselves behind them.
+  const float *models (int n, Measure measure, std::mt19937 &random)
   {
     std::vector<float> &all = models_.emplace_back ();
     for (int i = 0; i < n; i++) {
@@ -176,6 +187,10 @@ private:
       for (const float share : model)
         all.push_back (share / sum);
     }
+    const std::vector<float> plain = all;
+    all.insert (all.end (), plain.begin (), plain.end ());
+    for (int i = 0; i < n; i++)
+      prepare (measure, std::span (all).subspan (std::size_t (i) * shape_.bins, shape_.bins));
     return all.data ();
   }
 
@@ -195,7 +210,8 @@ void expect_truth (const Shape &shape, const Bytes &picture, const Batch &batch,
     const Query &query = batch.queries ()[q];
     for (int i = 0; i < query.windows.size (); i++) {
       const Region window = window_of (query.windows, i, shape);
-      const Sums counts = count_pixels (picture, shape.width, window, shape.bins);
+      const Lut lut = lut_of (shape.bins);
+      const Sums counts = count_pixels (picture, shape.width, window, shape.bins, std::span (lut));
       if (query.question == Question::counts) {
         const auto *const got = reinterpret_cast<const std::uint32_t *> (answers[q].data ())
                                 + std::size_t (i) * shape.bins;
@@ -207,8 +223,10 @@ void expect_truth (const Shape &shape, const Bytes &picture, const Batch &batch,
         fail_unless (std::equal (counts.begin (), counts.end (), got), "wrong sums in window %d",
                      i);
       } else if (query.question == Question::likelihoods && query.answers) {
-        const double wanted = formula (name_of (query.measure), shares (counts),
-                                       { query.models, query.models + shape.bins });
+        const float *const model = query.models + shape.bins;
+        const double wanted =
+            formula (name_of (query.measure), shares_of_pixels (counts, pixels_of (window)),
+                     { model, model + shape.bins });
         const float got = reinterpret_cast<const float *> (answers[q].data ())[i];
         fail_unless (std::fabs (got - wanted) <= 1e-4 * std::max (1.0, std::fabs (wanted)),
                      "%s of window %d is %.8g, must be %.8g", name_of (query.measure), i, got,

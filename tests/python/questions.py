@@ -149,6 +149,38 @@ class Questions(unittest.TestCase):
                 got = array_of(self.histogram.quantile_maps(grid, quantile), numpy.int32, grid)
                 numpy.testing.assert_array_equal(got.ravel(), wanted)
 
+    def test_pixels_in_no_bin(self):
+        """Labels from `bins` on are in no bin: they count against a likeness, and rank last."""
+        bins, measures = 90, GstIntegralHist.IntegralHistogramMeasure
+        luma, histogram = frame('cudaintegralhist', f'feature=labels bins={bins}')
+        model = [float(b % 7) for b in range(bins)]
+        q = numpy.array(model) / sum(model)
+        grid = grid_of({**GRIDS[0], 'window_width': 2, 'window_height': 2})
+        maps = {measure: array_of(
+            histogram.likelihood_maps(grid, model, measure)[0], numpy.float32, grid).ravel()
+            for measure in (measures.BHATTACHARYYA, measures.CORRELATION)}
+        medians = array_of(histogram.quantile_maps(grid, 0.5), numpy.int32, grid).ravel()
+        seen = set()
+        for i, (x, y) in enumerate(corners(grid)):
+            labels = numpy.sort(luma[y:y + 2, x:x + 2].ravel())
+            p = numpy.bincount(labels[labels < bins], minlength=bins) / 4
+            seen.add(p.sum())
+            self.assertAlmostEqual(maps[measures.BHATTACHARYYA][i],
+                                   numpy.sqrt(1 - numpy.sqrt(p * q).sum()), 5)
+            self.assertAlmostEqual(maps[measures.CORRELATION][i],
+                                   numpy.corrcoef(p, q)[0, 1] if p.any() else 1, 5)
+            self.assertEqual(medians[i], labels[1] if labels[1] < bins else -1)
+        self.assertGreaterEqual(seen, {0, 0.25, 0.5, 0.75})
+        half = GstIntegralHist.IntegralHistogramGrid(2, 1, 0, 0, 1, 1, WIDTH - 1, HEIGHT)
+        alone = numpy.eye(bins)[40].tolist()
+        values = array_of(histogram.likelihood_maps(half, alone, measures.BHATTACHARYYA)[0],
+                          numpy.float32, half)
+        pairs = numpy.sort(numpy.stack([luma[:, :-1], luma[:, 1:]]), axis=0)
+        is_half = (pairs[0] == 40) & (pairs[1] >= bins)
+        self.assertTrue(is_half.any())
+        numpy.testing.assert_allclose(values[is_half], 0.541196, 1e-5)
+        self.assertTrue((values[pairs[0] >= bins] == 1).all())
+
     def test_vote_maps(self):
         patches = [
             (0, 0, 20, 10),

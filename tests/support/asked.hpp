@@ -33,6 +33,15 @@ struct Asked {
   }
 };
 
+/// Returns models of so many bins as a query has them.
+inline std::vector<float> prepared (const Asked &asked, int bins)
+{
+  std::vector<float> models = asked.models;
+  for (std::size_t first = 0; first < models.size (); first += bins)
+    prepare (asked.measure, std::span (models).subspan (first, bins));
+  return models;
+}
+
 /// Goes with a question from one group of bins to the next.
 struct Carried {
   int first_bin = 0, all_bins = 0;
@@ -49,8 +58,8 @@ public:
     tensor_.put (right.data (), right.size ());
   }
 
-  /// `best` may be null. With `carried` the tensor has a group of the bins; nothing is answered
-  /// unless it has the last ones.
+  /// `best` may be null. With `carried` the tensor has a group of the bins, and the models are
+  /// prepared; nothing is answered unless it has the last ones.
   template <class Answer>
   std::vector<Answer> ask (const Asked &asked, Best *best = nullptr, Carried *carried = nullptr)
   {
@@ -62,7 +71,8 @@ public:
                     .rank = asked.rank };
     std::deque<Block> inputs;
     query.windows.list = put (inputs, asked.list);
-    query.models = put (inputs, asked.models);
+    query.models = put (inputs, carried || query.n_models () == 0 ? asked.models
+                                                                  : prepared (asked, shape_.bins));
     query.patches = put (inputs, asked.patches);
     if (carried)
       query.totals = put (inputs, carried->totals);

@@ -42,8 +42,17 @@ std::vector<Number> tried_with (std::string_view measure, std::vector<Number> mo
   return model;
 }
 
-/// Compares histograms that sum to 1, or an empty window's p, which is all zero. The measure is
-/// given by its name; of linear q is weights.
+/// Divides counts by the window's pixels, of which some may be in no bin; without any leaves zeros.
+inline Weights shares_of_pixels (const auto &counts, std::uint64_t pixels)
+{
+  Weights weights (counts.begin (), counts.end ());
+  for (double &weight : weights)
+    weight = pixels > 0 ? weight / double (pixels) : 0;
+  return weights;
+}
+
+/// Compares histograms. q sums to 1, but of linear q is weights. p sums to 1, or to less if some
+/// of the window's pixels are in no bin, and to 0 if all are. The measure is given by its name.
 inline double formula (std::string_view measure, const Weights &p, const Weights &q)
 {
   const auto sum = [&] (auto &&term) {

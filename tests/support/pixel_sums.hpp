@@ -37,6 +37,29 @@ Sums count_pixels (std::span<const std::uint8_t> picture, int width, const Recta
   return counts;
 }
 
+/// Counts the pixels of a rectangle that lie in the picture.
+template <class Rectangle>
+std::uint64_t pixels_in (std::span<const std::uint8_t> picture, int width,
+                         const Rectangle &rectangle)
+{
+  std::uint64_t pixels = 0;
+  each_pixel (picture, width, rectangle, [&] (int) { pixels++; });
+  return pixels;
+}
+
+/// Counts the pixels of each bin, as a table of bins has them; those of other bins count nowhere.
+template <class Rectangle>
+Sums count_pixels (std::span<const std::uint8_t> picture, int width, const Rectangle &rectangle,
+                   int bins, std::span<const std::uint8_t, 256> bin_of_value)
+{
+  Sums counts (static_cast<std::size_t> (bins));
+  each_pixel (picture, width, rectangle, [&] (int value) {
+    if (const int bin = bin_of_value[std::size_t (value)]; bin < bins)
+      counts[std::size_t (bin)]++;
+  });
+  return counts;
+}
+
 /// Adds up the values, and in a second plane their squares.
 template <class Rectangle>
 Sums add_pixels (std::span<const std::uint8_t> picture, int width, const Rectangle &rectangle,

@@ -337,8 +337,9 @@ class IntegralHistogram(_Histogram):
                       rows: int | None = None) -> typing.Any:
         """The median of each window of a grid, or another quantile: int32 bins (rows, columns).
 
-        It is -1 for a window without pixels. The grid is that of grid (). With an
-        IntegralHistogramGrid as first argument, or as `grid`, the answer is a GLib.Bytes.
+        It is -1 if that pixel is in no bin, as such pixels come last, and for a window without
+        pixels. The grid is that of grid (). With an IntegralHistogramGrid as first argument, or as
+        `grid`, the answer is a GLib.Bytes.
         """
         if isinstance(quantile, _Grid):
             grid, quantile = quantile, more[0] if more else 0.5
