@@ -201,8 +201,10 @@ for tool in memcheck racecheck initcheck synccheck; do
   fi
 done
 
-# raii counts the GPU's free memory, and so runs alone as well
-timed='raii|stream|stopping|load_shedding|hot_path|in_flight|tuner|tuning_cache|tuning_time'
+# raii counts the free memory of the GPU, and look_back holds all processors but one: they run alone
+# as well
+timed='raii|look_back|stream|stopping|load_shedding|hot_path|in_flight|sharded_engine|tuner'
+timed+='|tuning_cache|tuning_time'
 for kind in part timed_part; do
   for test in "$build"/tests/{kernels,library,elements}/*; do
     name=$(basename "$test")
