@@ -48,6 +48,7 @@ except ImportError as error:
     print(f"SKIP: detections: {error}: it wants motmetrics of PyPI")
     sys.exit(77)
 from scores import overlap
+from sequences import can_decode
 
 BEFORE = {
     "correlation": "cudatrackfeatures",
@@ -80,12 +81,12 @@ def find_sequences(folder):
     found = []
     for entry in sorted(os.listdir(folder)):
         stem, extension = os.path.splitext(os.path.join(folder, entry))
-        if extension not in (".mp4", ".avi"):
+        path = stem + extension
+        if extension not in (".mp4", ".avi") or not can_decode(path):
             continue
         for truth in (stem + "_groundtruth_mot.txt", stem + "_groundtruth.txt"):
             if os.path.exists(truth):
-                found.append((os.path.basename(stem), os.path.join(folder, entry),
-                              read_truth(truth)))
+                found.append((os.path.basename(stem), path, read_truth(truth)))
                 break
     return found
 

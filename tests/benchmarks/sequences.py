@@ -17,6 +17,22 @@ def read_truth(path):
     return [(x - 1, y - 1, width, height) for x, y, width, height in boxes]
 
 
+def can_decode(path):
+    """Whether there is a decoder whose frames can be trusted; says so if there is none
+
+    openh264dec is no such decoder: most of its frames of woman.mp4 differ from avdec_h264's, whose
+    luma is that of NVIDIA's decoder.
+    """
+    Gst.init(None)
+    untrusted = Gst.Registry.get().lookup_feature("openh264dec")
+    if untrusted:
+        untrusted.set_rank(Gst.Rank.NONE)  # so that decodebin takes another one
+    if path.endswith(".mp4") and not Gst.ElementFactory.find("avdec_h264"):
+        print(f"SKIP: {path}: no avdec_h264 (package gstreamer1.0-libav)")
+        return False
+    return True
+
+
 def find_sequences(folder):
     """{name: (launch line of a source, boxes)}"""
     sequences = {}
@@ -28,7 +44,7 @@ def find_sequences(folder):
         path = os.path.join(folder, entry)
         stem, extension = os.path.splitext(path)
         truth = stem + "_groundtruth.txt"
-        if extension == ".mp4" and os.path.exists(truth):
+        if extension == ".mp4" and os.path.exists(truth) and can_decode(path):
             source = f'filesrc location="{path}" ! decodebin'
             sequences[os.path.basename(stem)] = (source, read_truth(truth))
         truth = os.path.join(path, "groundtruth_rect.txt")
