@@ -35,6 +35,7 @@ struct Tensor {
   GstIntegralHistogram *histogram;
   guint planes;
   bool sums;
+  bool labels;  // values from `planes` on are in no bin
 };
 
 inline Tensor make_tensor (const Picture &picture, const char *element)
@@ -69,7 +70,9 @@ inline Tensor make_tensor (const Picture &picture, const char *element)
            meta,
            histogram,
            gst_integral_histogram_get_bins (histogram),
-           gst_integral_histogram_get_content (histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS };
+           gst_integral_histogram_get_content (histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS,
+           gst_integral_histogram_get_feature (histogram)
+               == GST_INTEGRAL_HISTOGRAM_FEATURE_LABELS };
 }
 
 inline const Picture &large_picture ()
@@ -89,7 +92,10 @@ inline std::vector<Tensor> make_tensors ()
          "cudaintegralhist bins=1", "cudaintegralhist bins=20 cuda-device-ids=0,1,2",
          "cudaintegralhist bins=20 max-device-memory=40000",
          "cudaintegralhist bins=5 counter=u16 cuda-device-ids=0,1,2 task-bins=1",
-         "cudaintegralhist bins=6 counter=u8-tiled", "cudaintegralimage",
+         "cudaintegralhist bins=6 counter=u8-tiled",
+         "cudaintegralhist feature=labels bins=120 counter=u16",
+         "cudaintegralhist feature=labels bins=9 counter=u8-tiled",
+         "cudaintegralhist feature=labels bins=30 cuda-device-ids=0,1,2", "cudaintegralimage",
          "cudaintegralimage squared=true" })
     tensors.push_back (make_tensor (small, element));
   for (const char *element : { "cudaintegralhist bins=3", "cudaintegralhist bins=3 counter=u16",
@@ -97,6 +103,7 @@ inline std::vector<Tensor> make_tensors ()
                                "cudaintegralhist bins=9 counter=u16-anchored cuda-device-ids=0,1,2",
                                "cudaintegralhist bins=4 counter=u8-tiled compute=eager",
                                "cudaintegralhist bins=9 counter=u8-tiled cuda-device-ids=0,1,2",
+                               "cudaintegralhist feature=labels bins=40 counter=u16-anchored",
                                "cudaintegralimage squared=true" })
     tensors.push_back (make_tensor (large, element));
   tensors.push_back (make_tensor (dot, "cudaintegralhist bins=2 counter=u16-anchored"));

@@ -35,8 +35,18 @@ inline Window window_of (const Grid &grid, gint64 i)
 inline Sums count (const Tensor &tensor, const Window &window)
 {
   const Picture &picture = *tensor.picture;
+  if (tensor.labels) {
+    Sums counts = count_pixels (picture.pixels, picture.width, window, 256);
+    counts.resize (tensor.planes);
+    return counts;
+  }
   return tensor.sums ? add_pixels (picture.pixels, picture.width, window, int (tensor.planes))
                      : count_pixels (picture.pixels, picture.width, window, int (tensor.planes));
+}
+
+inline guint64 pixels_in (const Tensor &tensor, const Window &window)
+{
+  return pixels_in (tensor.picture->pixels, tensor.picture->width, window);
 }
 
 /// Checks that a number is the answer, as far as single precision has it. Correlations of nearly
@@ -45,7 +55,7 @@ inline void check_likelihood (const Tensor &tensor, const Window &window, const 
                               Measure measure, float answer)
 {
   const bool linear = measure == GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR;
-  const Weights p = shares (count (tensor, window)),
+  const Weights p = shares_of_pixels (count (tensor, window), pixels_in (tensor, window)),
                 q = model_of (name_of (measure), std::span (model, tensor.planes));
   const double most = std::abs (
       *std::ranges::max_element (q, {}, [] (double weight) { return std::abs (weight); }));

@@ -205,9 +205,8 @@ void ask_quantile_maps (const Tensor &tensor, Bytes &bytes)
     const gint64 n = gint64 (grid.columns) * grid.rows;
     for (gint64 i = 0; i < n; i += 1 + n / 8) {
       const auto counts = count (tensor, window_of (grid, i));
-      guint64 pixels = 0, so_far = 0;
-      for (const guint64 c : counts)
-        pixels += c;
+      const guint64 pixels = pixels_in (tensor, window_of (grid, i));
+      guint64 so_far = 0;
       gint32 truth = -1;
       for (gsize b = 0; b < counts.size () && truth < 0 && pixels > 0; b++) {
         so_far += counts[b];
