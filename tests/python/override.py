@@ -83,6 +83,36 @@ class Questions(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, 'x, y, width, height in whole pixels'):
                 self.histogram.regions(wrong)
 
+    def test_integers_of_numpy(self):
+        """What is an integer by __index__ () is a pixel, wherever pixels are taken"""
+        for kind in 'int32', 'int64', 'uint8', 'uint64':
+            box = numpy.array((40, 30, 20, 10), kind)
+            right = counts_of(self.luma, 40, 30, 20, 10)
+            one, seven = numpy.array((1, 7), kind)
+            for counts in (self.histogram.region(*box), self.histogram.regions([tuple(box)])[0],
+                           self.histogram.regions(box[None])[0],
+                           numpy.frombuffer(self.histogram.regions(list(box)).get_data(), 'u4'),
+                           self.histogram.grid(window=box[2:], origin=box[:2], columns=one,
+                                               rows=one)[0, 0],
+                           self.histogram.grid((box[2], 10), seven, origin=(5, 23))[1, 5]):
+                numpy.testing.assert_array_equal(counts, right, kind)
+            found = self.histogram.likelihood_maps(right, 'l1', window=box[2:], step=one)
+            self.assertEqual(found.best[:2], (40, 30))
+            medians = self.histogram.quantile_maps(window=box[3], step=seven, rows=one)
+            numpy.testing.assert_array_equal(
+                medians, self.histogram.quantile_maps(window=10, step=7, rows=1))
+            grid = GstIntegralHist.IntegralHistogramGrid(*box[2:], x=box[0], y=box[1], columns=one)
+            self.assertEqual(self.histogram.grids(grid).get_data(), right.astype('u4').tobytes())
+        for none in numpy.empty((0, 4)), numpy.empty((0, 4), int), numpy.empty(0), [], ():
+            self.assertEqual(self.histogram.regions(none).shape, (0, BINS))
+            self.assertEqual(self.histogram.regions_sums(none).shape, (0, BINS))
+        for wrong in 1.5, numpy.float32(20), (20, 1.5), numpy.array((20., 10.)), 'ab', None:
+            with self.assertRaisesRegex(ValueError, 'window is a whole number of pixels or two'):
+                self.histogram.grid(window=wrong)
+        for wrong in numpy.empty((3, 0)), numpy.empty((0, 4))[None]:
+            with self.assertRaisesRegex(ValueError, 'x, y, width, height in whole pixels'):
+                self.histogram.regions(wrong)
+
     def test_grid(self):
         for arguments, first, step, size in (
                 ({}, (0, 0), (1, 1), (64, 64)),
@@ -101,7 +131,7 @@ class Questions(unittest.TestCase):
                     self.luma, first[0] + column * step[0], first[1] + row * step[1], *size))
         for why, arguments in (('no window of 102x64', {'window': (102, 64)}),
                                ('step is at least 1', {'step': 0}),
-                               ('a number of pixels or two', {'window': (1, 2, 3)})):
+                               ('a whole number of pixels or two', {'window': (1, 2, 3)})):
             with self.assertRaisesRegex(ValueError, why):
                 self.histogram.grid(**arguments)
 
@@ -310,11 +340,12 @@ class Examples(unittest.TestCase):
 
 
 RIGHT = '''
+import numpy as np
 from gi.repository import GstIntegralHist
 def use(histogram: GstIntegralHist.IntegralHistogram) -> list[int]:
     bins, height, width = histogram.shape
     tensor = histogram.numpy()
-    counts = histogram.grid(window=(16, 16), step=4)
+    counts = histogram.grid(window=(16, 16), step=np.int32(4), origin=np.array([1, 2])[0])
     best = histogram.likelihood_maps(counts[0, 0], 'l1', window=16).best
     histogram.wait(timeout=0)
     counter: GstIntegralHist.IntegralHistogramCounter = histogram.get_counter()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections.abc
 import inspect
+import operator
 import typing
 
 from gi.docstring import get_doc_string_generator, set_doc_string_generator
@@ -33,7 +34,8 @@ _Histogram = _introspected.IntegralHistogram
 __all__ = ['Best', 'IntegralHistogram', 'IntegralHistogramGrid', 'LikelihoodMap', 'Track',
            'integral_histogram', 'integral_image', 'tracks']
 
-Pair = typing.Union[int, 'tuple[int, int]']
+Integer = typing.SupportsIndex  # int, and NumPy's integers
+Pair = typing.Union[Integer, 'tuple[Integer, Integer]']
 
 
 class Best(typing.NamedTuple):
@@ -82,16 +84,29 @@ def _numpy():
     return numpy
 
 
+def _is_whole(value):
+    """Whether it is one whole number: those of NumPy are, and no float is."""
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return True
+
+
 def _pair(value, what):
-    """(x, y) of one number or two."""
-    pair = (value, value) if isinstance(value, int) else tuple(value)
-    if len(pair) != 2:
-        raise ValueError(f'{what} is a number of pixels or two, not {value!r}')
-    return pair
+    """(x, y) of one whole number or two."""
+    try:
+        x, y = map(operator.index, (value, value) if _is_whole(value) else value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f'{what} is a whole number of pixels or two, not {value!r}') from None
+    return x, y
 
 
 def _rectangles(rectangles, numpy):
     boxes = numpy.asarray(rectangles)
+    if len(boxes.shape) and len(boxes) == 0:  # of any type: frames without a detection
+        return boxes.reshape(0, 4).astype(int)
     if boxes.ndim != 2 or boxes.shape[1] != 4 or boxes.dtype.kind not in 'iu':
         raise ValueError('rectangles are rows of x, y, width, height in whole pixels, not an array '
                          f'{boxes.shape} of {boxes.dtype}')
@@ -118,12 +133,14 @@ class IntegralHistogramGrid(_Grid):
     """Windows of one size on a grid. That in column i and row j has its first pixel at
     (x + i * step_x, y + j * step_y)."""
 
-    def __init__(self, window_width: int = 1, window_height: int = 1, x: int = 0, y: int = 0,
-                 step_x: int = 1, step_y: int = 1, columns: int = 1, rows: int = 1) -> None:
+    def __init__(self, window_width: Integer = 1, window_height: Integer = 1, x: Integer = 0,
+                 y: Integer = 0, step_x: Integer = 1, step_y: Integer = 1, columns: Integer = 1,
+                 rows: Integer = 1) -> None:
         super().__init__()
-        self.window_width, self.window_height = window_width, window_height
-        self.x, self.y, self.step_x, self.step_y = x, y, step_x, step_y
-        self.columns, self.rows = columns, rows
+        index = operator.index
+        self.window_width, self.window_height = index(window_width), index(window_height)
+        self.x, self.y, self.step_x, self.step_y = map(index, (x, y, step_x, step_y))
+        self.columns, self.rows = index(columns), index(rows)
 
     def __new__(cls, *_args, **_fields):
         return _Grid.__new__(cls)
@@ -282,17 +299,15 @@ class IntegralHistogram(_Histogram):
 
     def _answers(self, question, rectangles, dtype):
         if isinstance(rectangles, collections.abc.Sequence):
-            if not rectangles:  # frames without a detection
-                return _numpy().empty((0, self.get_bins()), dtype)
-            if isinstance(rectangles[0], int):
-                return question(self, rectangles)
+            if rectangles and _is_whole(rectangles[0]):
+                return question(self, list(map(operator.index, rectangles)))
         numpy = _numpy()
         boxes = _rectangles(rectangles, numpy)
         answers = question(self, boxes.ravel().tolist())
         return numpy.frombuffer(answers.get_data(), dtype).reshape(len(boxes), self.get_bins())
 
     def grid(self, window: Pair = (64, 64), step: Pair = 1, *, origin: Pair = 0,
-             columns: int | None = None, rows: int | None = None) -> npt.NDArray[np.uint32]:
+             columns: Integer | None = None, rows: Integer | None = None) -> npt.NDArray[np.uint32]:
         """The histograms of windows on a grid: uint32 counts (rows, columns, bins).
 
         `window` is (width, height) in pixels, `step` one number or (x, y) from a window to the
@@ -307,7 +322,7 @@ class IntegralHistogram(_Histogram):
     def likelihood_maps(self, model: typing.Any = None, measure: typing.Any = 'bhattacharyya',
                         *more: typing.Any, grid: IntegralHistogramGrid | None = None,
                         window: Pair = (64, 64), step: Pair = 1, origin: Pair = 0,
-                        columns: int | None = None, rows: int | None = None) -> typing.Any:
+                        columns: Integer | None = None, rows: Integer | None = None) -> typing.Any:
         """How alike the histograms of windows and a model are: a LikelihoodMap.
 
         `model` has a number for each bin, and `measure` is a nick or an IntegralHistogramMeasure;
@@ -333,8 +348,8 @@ class IntegralHistogram(_Histogram):
 
     def quantile_maps(self, quantile: typing.Any = 0.5, *more: typing.Any,
                       grid: IntegralHistogramGrid | None = None, window: Pair = (64, 64),
-                      step: Pair = 1, origin: Pair = 0, columns: int | None = None,
-                      rows: int | None = None) -> typing.Any:
+                      step: Pair = 1, origin: Pair = 0, columns: Integer | None = None,
+                      rows: Integer | None = None) -> typing.Any:
         """The median of each window of a grid, or another quantile: int32 bins (rows, columns).
 
         It is -1 if that pixel is in no bin, as such pixels come last, and for a window without
