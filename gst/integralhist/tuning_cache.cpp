@@ -20,6 +20,7 @@
 #include <kernels/fingerprint.hpp>
 
 #include "log.hpp"
+#include "regular_file.hpp"
 
 namespace integralhist {
 namespace {
@@ -100,37 +101,6 @@ public:
 private:
   const int fd_;
 };
-
-/// Returns the file's text, which is empty where there is no file. A FIFO, a device or the like is
-/// not waited for.
-Expected<std::string> read_file (const std::string &name)
-{
-  const auto fail = [] (const std::string &why) { return error (Error::Kind::failed, why); };
-  const File file (open (name.c_str (), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
-  if (*file < 0)
-    return errno == ENOENT ? Expected<std::string> ("") : fail (g_strerror (errno));
-  struct stat status;
-  if (fstat (*file, &status) != 0)
-    return fail (g_strerror (errno));
-  if (!S_ISREG (status.st_mode))
-    return fail ("it is no regular file");
-  if (status.st_size > off_t (kMostBytes))
-    return fail (joined ("it has more than ", kMostBytes, " bytes"));
-  std::string text (std::size_t (status.st_size), '\0');
-  std::size_t n = 0;
-  while (n < text.size ()) {
-    const ssize_t got = read (*file, &text[n], text.size () - n);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got < 0)
-      return fail (g_strerror (errno));
-    if (got == 0)
-      break;
-    n += std::size_t (got);
-  }
-  text.resize (n);
-  return text;
-}
 
 /// Writes a new file and renames it over whatever was there. It skips fsync, which may take
 /// seconds: lost entries are measured again.
@@ -214,15 +184,16 @@ std::optional<Entry> entry_of (Device device, const Shape &shape, const Strings 
 Expected<std::optional<Choice>> load (const std::string &file, const std::string &group,
                                       Device device, const Shape &shape, unsigned milliseconds)
 {
-  return choice_in (TRY (read_file (file)), group, device, shape, milliseconds);
+  const auto text = TRY (read_regular_file (file, kMostBytes));
+  return choice_in (text.value_or (""), group, device, shape, milliseconds);
 }
 
 /// Adds the choice to the file's current text.
 Expected<> store (const std::string &file, const std::string &group, const Shape &shape,
                   const Choice &choice, unsigned milliseconds)
 {
-  const std::string text =
-      text_with (read_file (file).value_or (""), group, shape, choice, milliseconds);
+  const auto before = read_regular_file (file, kMostBytes).value_or (std::nullopt);
+  const std::string text = text_with (before.value_or (""), group, shape, choice, milliseconds);
   g_autofree char *folder = g_path_get_dirname (file.c_str ());
   if (g_mkdir_with_parents (folder, 0700) != 0)
     return error (Error::Kind::failed, folder, ": ", g_strerror (errno));

@@ -54,7 +54,7 @@ class Errors(unittest.TestCase):
 
     def test_quantization(self):
         for feature, text, words in (
-                ('hsv', '1', ('a comma is missing', THREE)),
+                ('hsv', '1', ('a number is missing at the end', THREE)),
                 ('hsv', '1,2,3,4', ('hsv has 3 values', THREE)),
                 ('rgb', '0,1,1', ('0 is no number of parts from 1 to 255', THREE)),
                 ('rgb', '256,1,1', ('256 is no number of parts from 1 to 255', THREE)),
@@ -97,6 +97,8 @@ class Errors(unittest.TestCase):
             os.mkfifo(fifo)  # nobody writes: to open it would wait for ever
             for other in folder, '/dev/zero', fifo:
                 self.check((other, 'it is no regular file', FILE), lut_location=other)
+            self.check(('/proc/kmsg',) if os.getuid() else ('no number', BINS),
+                       lut_location='/proc/kmsg')  # a regular file that waits for messages
             for content, words in ((b'1, ' * 22000, ('more than 65536 bytes', FILE)),
                                    (b'\xff\0junk', ('is no bin', BINS)),
                                    (b'', ('no number', BINS)),

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A file that a property or a cache names is read as it was written, and whatever else has such a
+// name is refused at once: nobody writes to the FIFO here, so a reader that waits ends in the
+// test's timeout.
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+#include <sys/stat.h>
+
+#include <gst/integralhist/regular_file.hpp>
+
+#include "alone.hpp"
+#include "must.hpp"
+
+using namespace integralhist;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kMost = 1000;
+
+class Folder {
+public:
+  Folder () : path_ (must_make ()) {}
+  ~Folder () { fs::remove_all (path_); }
+  std::string operator/ (const char *name) const { return path_ / name; }
+
+private:
+  static fs::path must_make ()
+  {
+    g_autofree char *made = g_dir_make_tmp ("regular_file.XXXXXX", nullptr);
+    fail_unless (made != nullptr);
+    return made;
+  }
+
+  const fs::path path_;
+};
+
+std::string written (const std::string &name, const std::string &text)
+{
+  std::ofstream (name, std::ios::binary) << text;
+  return name;
+}
+
+}  // namespace
+
+GST_START_TEST (texts)
+{
+  const Folder folder;
+  for (const std::string &text : { std::string (), std::string ("1,2,3\n"), std::string (3, '\0'),
+                                   std::string (kMost, 'x') }) {
+    const auto read = must (read_regular_file (written (folder / "file", text), kMost));
+    fail_unless (read && *read == text, "%zu bytes", text.size ());
+  }
+  fs::create_symlink (folder / "file", folder / "link");
+  fail_unless (must (read_regular_file (folder / "link", kMost)) == std::string (kMost, 'x'));
+  fail_unless (!must (read_regular_file (folder / "none", kMost)));
+}
+GST_END_TEST;
+
+GST_START_TEST (refusals)
+{
+  const Folder folder;
+  fail_unless (mkfifo ((folder / "fifo").c_str (), 0600) == 0);
+  fs::create_symlink (folder / "loop", folder / "loop");
+  fs::create_symlink (folder / "fifo", folder / "to-fifo");
+  const struct {
+    std::string name, why;
+  } cases[] = {
+    { folder / "fifo", "no regular file" },
+    { folder / "to-fifo", "no regular file" },
+    { folder / ".", "no regular file" },
+    { "/dev/zero", "no regular file" },
+    { "/dev/null", "no regular file" },
+    { folder / "loop", "" },
+    { written (folder / "large", std::string (kMost + 1, 'x')), "more than 1000 bytes" },
+  };
+  for (const auto &[name, why] : cases) {
+    const auto read = read_regular_file (name, kMost);
+    fail_unless (!read && read.error ().message.find (why) != std::string::npos, "%s",
+                 name.c_str ());
+  }
+}
+GST_END_TEST;
+
+/// Files of the kernel are regular and have no size. Reading /proc/kmsg takes messages from those
+/// who log them, and waits for the next one.
+GST_START_TEST (kernel_files)
+{
+  const auto start = std::chrono::steady_clock::now ();
+  for (const char *name : { "/proc/kmsg", "/proc/self/mem", "/proc/uptime" }) {
+    const auto read = read_regular_file (name, kMost);
+    fail_unless (!read || !*read || (*read)->empty (), "%s", name);
+  }
+  fail_unless (std::chrono::steady_clock::now () - start < std::chrono::seconds (5));
+}
+GST_END_TEST;
+
+static Suite *regular_file_suite ()
+{
+  Suite *suite = suite_create ("regular_file");
+  TCase *tests = tcase_create ("general");
+  tcase_set_timeout (tests, 30);
+  suite_add_tcase (suite, tests);
+  tcase_add_test (tests, texts);
+  tcase_add_test (tests, refusals);
+  tcase_add_test (tests, kernel_files);
+  return suite;
+}
+
+GST_CHECK_MAIN (regular_file);
