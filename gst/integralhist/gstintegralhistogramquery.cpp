@@ -294,12 +294,14 @@ GBytes *bytes_of (const Grid &grid, gsize a_window, GError **error, Fill &&fill)
   return answers && fill (answers) ? g_bytes_new_take (g_steal_pointer (&answers), bytes) : nullptr;
 }
 
-gboolean check_length (gsize n, gsize wanted, const char *what, GError **error)
+/// Returns whether there are as many numbers as `takes`; `unit` says what that is a number of.
+gboolean check_length (gsize n, gsize takes, const char *what, const std::string &unit,
+                       GError **error)
 {
-  if (n == wanted)
+  if (n == takes)
     return TRUE;
   set_gerror (error, Error (Error::Kind::bad_question,
-                            joined (n, " numbers are no ", what, ": it takes ", wanted)));
+                            joined (n, " numbers are no ", what, ": it takes ", takes, unit)));
   return FALSE;
 }
 
@@ -452,7 +454,7 @@ GBytes *gst_integral_histogram_query_likelihood_map (GstIntegralHistogram *histo
                                                      Best *best, GError **error)
 {
   g_return_val_if_fail (histogram && grid && (model || n_model == 0), nullptr);
-  if (!check_length (n_model, gst_integral_histogram_get_bins (histogram), "model", error))
+  if (!check_length (n_model, gst_integral_histogram_get_bins (histogram), "model", "", error))
     return nullptr;
   return bytes_of (*grid, sizeof (gfloat), error, [&] (guint8 *answers) {
     return ask_likelihood_maps (histogram, grid, 1, model, number_of (measure),
@@ -479,10 +481,13 @@ GBytes *gst_integral_histogram_query_vote_map (GstIntegralHistogram *histogram, 
 {
   g_return_val_if_fail (
       histogram && grid && (patches || n_values == 0) && (models || n_models == 0), nullptr);
-  const gsize n_patches = n_values / 4;
-  if (!check_length (n_values, n_patches * 4, "list of patches", error)
-      || !check_length (n_models, n_patches * gst_integral_histogram_get_bins (histogram),
-                        "list of models", error))
+  const gsize n_patches = (n_values + 3) / 4, bins = gst_integral_histogram_get_bins (histogram);
+  if (!check_length (n_values, n_patches * 4, "list of patches", ", x,y,width,height of each patch",
+                     error)
+      || (n_patches > 0
+          && !check_length (n_models, n_patches * bins, "list of models",
+                            joined (", a number for each of ", bins, " bins of each patch"),
+                            error)))
     return nullptr;
   const Search search = { *grid, reinterpret_cast<const GstVideoRectangle *> (patches),
                           guint (n_patches), models, rank };
