@@ -54,16 +54,21 @@ bool overlap (const Box &a, const Box &b)
   return a.x < b.right () && b.x < a.right () && a.y < b.bottom () && b.y < a.bottom ();
 }
 
+/// The most bars of a chart. A bar is then at least a sixteenth as wide as the chart is high, which
+/// eyes can tell from its neighbours.
+constexpr gint64 kMostBars = 32;
+
 /// The mean count of neighbouring bins, and the one of them that has most.
 struct Bar {
   double height;
   std::size_t bin;
 };
 
-/// As many means of neighbours as there are columns, where there are more counts than that.
+/// Returns a bar for each count. If there are more counts than bars have room, each bar is the mean
+/// of neighbours.
 std::vector<Bar> bars_of (std::span<const guint64> counts, gint64 columns)
 {
-  std::vector<Bar> bars (std::min (counts.size (), std::size_t (columns)));
+  std::vector<Bar> bars (std::min (counts.size (), std::size_t (std::min (columns, kMostBars))));
   for (std::size_t i = 0; i < bars.size (); i++) {
     const std::size_t first = i * counts.size () / bars.size (),
                       end = (i + 1) * counts.size () / bars.size ();

@@ -76,6 +76,12 @@ GST_START_TEST (bars)
   // 256 bins: eight in each column
   fail_unless (heights ("bins=256", "100,100,40,40", { 120, 0, 200, 240 }, below)
                == columns (2, 16));
+  // and in a large frame, too, whose chart is 96 columns of up to 48 rows
+  Overlay large ("histograms=true regions=100,100,40,40", caps_of ("GRAY8", 1280, 720),
+                 "cudaintegralhist backend=cpu tuning-time=0 bins=256 ! ");
+  fail_unless (white_columns (large.info, large.bytes (two_valued (large, { 120, 0, 200, 240 })),
+                              { 0, 600, 1280, 120 })
+               == columns (6, 48));
   // wherever the box is: one that fills the frame, and one in the corner of the chart, which is
   // then at the other edge
   fail_unless (heights ("bins=1", "-5,-5,400,400", { 0, 0, 0, 0 }, { 0, 0, 320, 240 })
