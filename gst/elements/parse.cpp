@@ -63,10 +63,21 @@ public:
       return refuse (std::string (at_, after), " is out of range", range_of (number));
     if (problem != std::errc ())
       return missing ("a number");
+    if (const char *end = std::find_if (after, end_, is_separator); end != after)
+      return refuse (quoted ({ at_, std::size_t (end - at_) }), is_no (number));
     last_ = std::string_view (at_, std::size_t (after - at_));
     at_ = after;
     skip_spaces ();
     return number;
+  }
+
+  /// Skips the comma before another number. At the end, or at `stop`, it is the number that is
+  /// missing.
+  Expected<> comma (char stop = ',')
+  {
+    if (take (','))
+      return {};
+    return missing (is_at_end () || *at_ == stop ? "a number" : "a comma");
   }
 
   /// Returns the last number as it was written.
@@ -92,6 +103,9 @@ private:
       at_++;
   }
 
+  static bool is_separator (char c) { return c == ' ' || c == ',' || c == ';' || c == ':'; }
+  static const char *is_no (int) { return " is no whole number"; }
+  static const char *is_no (float) { return " is no number"; }
   static std::string range_of (int) { return joined (" (", INT_MIN, " to ", INT_MAX, ")"); }
   static std::string range_of (float) { return ""; }
 
@@ -106,8 +120,8 @@ Expected<GstVideoRectangle> read_region (Reader &reader)
   int numbers[4];
   for (int i = 0; i < 4; i++) {
     numbers[i] = TRY (reader.number<int> ());
-    if (i < 3 && !reader.take (','))
-      return reader.missing ("a comma");
+    if (i < 3)
+      TRY (reader.comma (';'));
   }
   if (numbers[2] <= 0 || numbers[3] <= 0)
     return reader.refuse ("a region of ", numbers[2], "x", numbers[3],
@@ -123,6 +137,8 @@ Expected<std::vector<GstVideoRectangle>> parse_regions (std::string_view text, c
   std::vector<GstVideoRectangle> regions;
   while (!reader.is_at_end ()) {
     regions.push_back (TRY (read_region (reader)));
+    if (reader.take (','))
+      return reader.refuse ("a region has more than four numbers");
     if (!reader.take (';') && !reader.is_at_end ())
       return reader.missing ("a semicolon");
   }
@@ -219,8 +235,8 @@ Expected<inthist::Quantization> parse_quantization (std::string_view text, inthi
   inthist::Quantization parts = {};
   int bins = 1;
   for (int i = 0; i < n; i++) {
-    if (i > 0 && !reader.take (','))
-      return reader.missing ("a comma");
+    if (i > 0)
+      TRY (reader.comma ());
     const int number = TRY (reader.number<int> ());
     if (number < 1 || number > kMostBins - 1)
       return reader.refuse (reader.last (), " is no number of parts from 1 to ", kMostBins - 1);

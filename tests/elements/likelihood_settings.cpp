@@ -164,7 +164,7 @@ GST_START_TEST (bad_settings)
     bool at_start = true;
   };
   for (const Case &c :
-       { Case{ "model", "1;2", "model=\"1;2\": a comma is missing", "x,y,width,height" },
+       { Case{ "model", "1;2", "model=\"1;2\": a number is missing at \";2\"", "x,y,width,height" },
          Case{ "model", "a", "number", "x,y,width,height" },
          Case{ "model", "1,2,3,4;5,6,7,8", "2 regions", "x,y,width,height" },
          Case{ "model", "1,2,0,4", "empty", "at least 1" },
@@ -178,6 +178,7 @@ GST_START_TEST (bad_settings)
          Case{ "histogram", "1,2,", "number is missing at the end", "for each bin" },
          Case{ "histogram", "1,,2", "number is missing at \",2\"", "for each bin" },
          Case{ "histogram", "1 2", "comma is missing at \"2\"", "commas" },
+         Case{ "histogram", "1,2x", "\"2x\" is no number", "commas" },
          Case{ "histogram", "1;2", "comma is missing at \";2\"", "commas" },
          Case{ "histogram", "1,x", "missing at \"x\"", "0 or more" },
          Case{ "histogram", "1,-2", "-2 cannot be in a histogram unless measure=linear",
@@ -193,7 +194,7 @@ GST_START_TEST (bad_settings)
          Case{ "histogram", "luma: 1,2,3", "3 numbers", "write 8 numbers", false },
          Case{ "histogram", "hue 4,2: 1,2", "feature=hue is not joint",
                "leave quantization empty" },
-         Case{ "histogram", "hsv 4,2: 1,2", "comma is missing at the end", "three numbers" },
+         Case{ "histogram", "hsv 4,2: 1,2", "number is missing at the end", "three numbers" },
          Case{ "histogram", "hue: 1,2,3,4,5,6,7,8", "histogram is of feature=hue, and",
                "set cudaintegralhist to feature=hue, or write", false },
          Case{ "window-width", "2147483648", "window-width=2147483648", "0 to 2147483647" },

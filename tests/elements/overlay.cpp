@@ -366,9 +366,9 @@ GST_START_TEST (bad_settings)
     const char *property, *value, *culprit, *remedy;
   };
   for (const Case &c :
-       { Case{ "regions", "1;2", "comma is missing at \";2\"", "x,y,width,height" },
+       { Case{ "regions", "1;2", "number is missing at \";2\"", "x,y,width,height" },
          Case{ "regions", "a", "number", "x,y,width,height" },
-         Case{ "regions", "1,2,3,4,5", "semicolon", "x,y,width,height" },
+         Case{ "regions", "1,2,3,4,5", "more than four numbers", "x,y,width,height" },
          Case{ "regions", "1,2,0,4", "empty", "at least 1" },
          Case{ "regions", "1,2,99999999999,4", "99999999999 is out of range", "to 2147483647" },
          Case{ "trail", "1001", "trail=1001", "0 to 1000" },

@@ -267,14 +267,15 @@ GST_END_TEST
 
 GST_START_TEST (bad_settings)
 {
-  const char *const cases[][2] = { { "targets=1,2,3", "targets=\"1,2,3\": a comma is missing" },
-                                   { "quantile=7", "quantile=7 is out of range: set it to 0 to 1" },
-                                   { "search-range=0",
-                                     "search-range=0 is out of range: set it to 1 to 256" },
-                                   { "strips=99", "strips=99 is out of range" },
-                                   { "measure=linear", "set another measure, as bhattacharyya" },
-                                   { "targets=1,1,0,4", "is empty" },
-                                   { "area=1,2,3", "area=\"1,2,3\": a comma is missing" } };
+  const char *const cases[][2] = {
+    { "targets=1,2,3", "targets=\"1,2,3\": a number is missing at the end" },
+    { "quantile=7", "quantile=7 is out of range: set it to 0 to 1" },
+    { "search-range=0", "search-range=0 is out of range: set it to 1 to 256" },
+    { "strips=99", "strips=99 is out of range" },
+    { "measure=linear", "set another measure, as bhattacharyya" },
+    { "targets=1,1,0,4", "is empty" },
+    { "area=1,2,3", "area=\"1,2,3\": a number is missing at the end" }
+  };
   for (const auto &[setting, wanted] : cases) {
     g_autoptr (GstElement) track =
         gst_parse_launch ((std::string ("integralhisttrack ") + setting).c_str (), nullptr);
