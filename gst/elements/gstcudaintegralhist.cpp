@@ -34,7 +34,8 @@ static void gst_cuda_integral_hist_class_init (GstCudaIntegralHistClass *klass)
   gst_cuda_integral_class_compute (GST_CUDA_INTEGRAL_CLASS (klass), inthist::Content::bins,
                                    category);
   gst_element_class_set_static_metadata (
-      GST_ELEMENT_CLASS (klass), "CUDA integral histogram", "Filter/Analyzer/Video/Hardware",
-      "Attaches the integral histogram of each video frame, computed with CUDA or on the CPU",
+      GST_ELEMENT_CLASS (klass), "Integral histogram", "Filter/Analyzer/Video/Hardware",
+      "Attaches the integral histogram of each video frame (GstIntegralHistogramMeta), computed "
+      "with CUDA or on the CPU",
       "The gst-integralhist authors");
 }

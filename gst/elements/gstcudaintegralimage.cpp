@@ -45,8 +45,8 @@ static void gst_cuda_integral_image_class_init (GstCudaIntegralImageClass *klass
   gst_cuda_integral_class_compute (GST_CUDA_INTEGRAL_CLASS (klass), inthist::Content::powers,
                                    category);
   gst_element_class_set_static_metadata (
-      GST_ELEMENT_CLASS (klass), "CUDA integral image", "Filter/Analyzer/Video/Hardware",
-      "Attaches the summed-area table of each frame's luma or scores, computed with CUDA or on the "
-      "CPU",
+      GST_ELEMENT_CLASS (klass), "Integral image", "Filter/Analyzer/Video/Hardware",
+      "Attaches the summed-area table of each frame's luma or scores (GstIntegralHistogramMeta), "
+      "computed with CUDA or on the CPU",
       "The gst-integralhist authors");
 }

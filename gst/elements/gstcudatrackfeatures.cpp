@@ -143,7 +143,8 @@ static void gst_cuda_track_features_class_init (GstCudaTrackFeaturesClass *klass
   gst_element_class_add_pad_template (
       element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
   gst_element_class_set_static_metadata (
-      element_class, "Features to track by", "Filter/Analyzer/Video/Hardware",
-      "Attaches all that integralhisttrack follows targets by, computed with CUDA or on the CPU",
+      element_class, "Features for tracking", "Filter/Analyzer/Video/Hardware",
+      "Attaches what integralhisttrack follows targets by (three GstIntegralHistogramMeta), "
+      "computed with CUDA or on the CPU",
       "The gst-integralhist authors");
 }

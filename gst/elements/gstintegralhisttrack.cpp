@@ -479,10 +479,13 @@ static void gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass
                            "tracking by integral histograms");
 
   g_autoptr (GstCaps) caps = gst_caps_from_string ("video/x-raw(ANY)");
-  Element::init_class (klass,
-                       { "Integral histogram tracker", "Filter/Analyzer/Video",
-                         "Follows targets by what cudatrackfeatures or cudaintegralhist attaches",
-                         caps, caps });
+  Element::init_class (
+      klass, { "Integral histogram tracker", "Filter/Analyzer/Video",
+               "Follows targets by what cudatrackfeatures or cudaintegralhist attaches. Posts "
+               "the element message integral-histogram-track, and attaches a "
+               "GstVideoRegionOfInterestMeta of the type track for each target, and a "
+               "GstIntegralHistogramTracksMeta",
+               caps, caps });
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
   trans_class->stop = GST_DEBUG_FUNCPTR (gst_integral_hist_track_stop);
   trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_integral_hist_track_transform_ip);

@@ -3,12 +3,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <memory>
 #include <span>
 
-#include <glib/gstdio.h>
-
+#include <gst/integralhist/regular_file.hpp>
 #include <kernels/registry.hpp>
 #include <kernels/tiles.hpp>
 
@@ -209,14 +206,15 @@ PropertyTable<ProducerProperties> make_table (Content content,
                      "clipped to it, one wholly outside is an error",
               [] (const std::string &text) { return parse_regions (text); });
   table.number<guint> ("tuning-time", FIELD (options.tuning_time), 0, kMaxTuningTime, kReady,
-                       "With strategy=auto, about how many milliseconds to spend at most on "
-                       "measuring strategies for a frame size that this machine has not measured "
-                       "yet; what was measured is kept in the user's cache. 0 takes the built-in "
-                       "choice, as the CPU does unless compute=eager");
+                       "About how many milliseconds to spend at most on measuring which "
+                       "algorithm is the fastest for a frame size that this machine has not "
+                       "measured yet; what was measured is kept in the user's cache. 0 takes the "
+                       "built-in choice, as the CPU does unless compute=eager");
   table.add (
       flag_spec ("qos",
                  "Let a frame that is late pass without a histogram, so that the stream's "
-                 "delay stays bounded. Unless it is set, this holds for live sources only",
+                 "delay stays bounded. As long as nothing sets it, it is true for live sources "
+                 "and false for all others",
                  true, kPlaying),
       [] (P &p, const GValue *value) { p.qos = g_value_get_boolean (value); },
       [] (const P &p, GValue *value) { g_value_set_boolean (value, p.qos.value_or (true)); });
@@ -388,19 +386,12 @@ static Expected<std::string> read_table (const std::string &path)
     return error (Error::Kind::bad_setting, "lut-location=\"", name, "\": ", why...,
                   "; name a file with up to 256 numbers, separated by commas");
   };
-  if (g_file_test (path.c_str (), G_FILE_TEST_EXISTS)
-      && !g_file_test (path.c_str (), G_FILE_TEST_IS_REGULAR))
-    return refuse ("it is no regular file");
-  const std::unique_ptr<FILE, int (*) (FILE *)> file (g_fopen (path.c_str (), "rb"), fclose);
-  if (!file)
-    return refuse (g_strerror (errno));
-  std::string text (kMostBytes + 1, '\0');
-  text.resize (fread (text.data (), 1, text.size (), file.get ()));
-  if (ferror (file.get ()))
-    return refuse (g_strerror (errno));
-  if (text.size () > kMostBytes)
-    return refuse ("it has more than ", kMostBytes, " bytes");
-  return text;
+  const auto text = read_regular_file (path, kMostBytes);
+  if (!text)
+    return refuse (text.error ().message);
+  if (!*text)
+    return refuse (g_strerror (ENOENT));
+  return **text;
 }
 
 Expected<BinTable> ProducerProperties::table (Content content) const

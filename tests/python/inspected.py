@@ -1,0 +1,74 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What gst-inspect-1.0 says of the plugin: where it comes from, what elements are called, and that
+texts name only what is there. Compared with the registry's own lists of properties, and with the
+messages and metas that a pipeline has."""
+import re
+import unittest
+
+import gi
+
+gi.require_versions({'Gst': '1.0', 'GstApp': '1.0', 'GstIntegralHist': '1.0', 'GstVideo': '1.0'})
+# GstApp gives appsink its methods
+from gi.repository import Gst, GstApp, GstIntegralHist, GstVideo  # noqa: E402, F401
+
+Gst.init(None)
+
+
+class Inspected(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.factories = Gst.Registry.get().get_feature_list_by_plugin('integralhist')
+        cls.elements = {factory.get_name(): factory.create() for factory in cls.factories
+                        if isinstance(factory, Gst.ElementFactory)}
+        assert cls.elements, 'the plugin integralhist is not found'
+
+    def test_origin(self):
+        origin = Gst.Registry.get().find_plugin('integralhist').get_origin()
+        self.assertRegex(origin, r'^https://[\w.-]+/\S+$')
+
+    def test_long_names(self):
+        """CUDA is in the name of no element that runs on CPUs as well: all do"""
+        for name, element in self.elements.items():
+            self.assertNotIn('CUDA', element.get_metadata('long-name'), name)
+
+    def test_properties_in_texts(self):
+        """A text that says "property=value" is about a property that an element of ours has, and
+        cudatrackfeatures, which has few, speaks of its own"""
+        names = {name: {spec.name for spec in element.list_properties()}
+                 for name, element in self.elements.items()}
+        everywhere = set.union(*names.values())
+        for name, element in self.elements.items():
+            known = names[name] if name == 'cudatrackfeatures' else everywhere
+            for spec in element.list_properties():
+                for word in re.findall(r'(?<![\w,-])([a-z][a-z-]*)=', spec.blurb):
+                    if word != 'enable-last-sample':  # of sinks
+                        self.assertIn(word, known, f'{name}::{spec.name}: {spec.blurb}')
+
+    def test_default_of_qos(self):
+        for name in 'cudaintegralhist', 'cudaintegralimage', 'cudatrackfeatures':
+            blurb = self.elements[name].find_property('qos').blurb
+            self.assertIn('true for live sources and false for all others', blurb)
+
+    def test_tracker(self):
+        """The description names the message and the metas that frames with a target have"""
+        said = self.elements['integralhisttrack'].get_metadata('description')
+        pipeline = Gst.parse_launch(
+            'videotestsrc num-buffers=2 ! video/x-raw,format=I420,width=160,height=120 ! '
+            'cudatrackfeatures backend=cpu ! integralhisttrack targets=40,40,40,40 ! '
+            'appsink name=sink')
+        pipeline.set_state(Gst.State.PLAYING)
+        buffer = pipeline.get_by_name('sink').try_pull_sample(20 * Gst.SECOND).get_buffer()
+        message = pipeline.get_bus().timed_pop_filtered(20 * Gst.SECOND, Gst.MessageType.ELEMENT)
+        pipeline.set_state(Gst.State.NULL)
+        self.assertIn(f' {message.get_structure().get_name()}', said)
+        self.assertIsNotNone(
+            GstIntegralHist.buffer_get_integral_histogram_tracks_meta(buffer))
+        self.assertIn('GstIntegralHistogramTracksMeta', said)
+        self.assertIsNotNone(GstVideo.buffer_get_video_region_of_interest_meta_id(buffer, 0)
+                             or GstVideo.buffer_get_video_region_of_interest_meta_id(buffer, 1))
+        self.assertIn('GstVideoRegionOfInterestMeta of the type track', said)
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)
