@@ -62,6 +62,14 @@ static GstPadProbeReturn on_frame (GstPad *pad, GstPadProbeInfo *info, gpointer 
 
   if ((run->job->limit && outcome->frames == run->job->limit)
       || (run->job->video && time >= LONGEST)) {
+    if (!outcome->is_cut) {
+      gint64 length;
+      outcome->is_cut = TRUE;
+      outcome->cut = time;
+      outcome->length = gst_pad_peer_query_duration (pad, GST_FORMAT_TIME, &length) && length > 0
+                            ? (GstClockTime) length
+                            : GST_CLOCK_TIME_NONE;
+    }
     gst_pad_send_event (pad, gst_event_new_eos ());
     return GST_PAD_PROBE_DROP;
   }

@@ -29,6 +29,9 @@ typedef struct {
   gboolean has_target;
   guint64 start;      /* the first frame with a target */
   gint width, height; /* of the last frame that was looked at */
+  /* if it ended before the input did: where, and how long the input is or GST_CLOCK_TIME_NONE */
+  gboolean is_cut;
+  GstClockTime cut, length;
   Report report;
 } Outcome;
 

@@ -5,8 +5,11 @@
 #include <string.h>
 
 #define CELLS 96  /* along the shorter side */
-#define LEAST 0.8 /* bins that the pixels of a moving thing change by, on average */
+#define LEAST 0.9 /* bins that the pixels of a moving thing change by, on average */
 #define MOST 2.0  /* more counts no more, or a box would be about the brightest part of a thing */
+/* Arms and legs change by less than that, and cells at the border have background in them: a box
+ * may grow by a quarter on each side where cells change by this. */
+#define LEAST_AT_BORDER 0.3
 
 /* The earth mover's distance of two histograms of equally many pixels: how far they are to be
  * moved, in bins. */
@@ -100,6 +103,64 @@ static gboolean find_changes (GstIntegralHistogram *now, GstIntegralHistogram *t
   return TRUE;
 }
 
+/* Sums of changes over all cells above and to the left, as an integral histogram has them. */
+typedef struct {
+  gint columns, rows;
+  double *sums; /* of one row and one column more */
+} Changes;
+
+static double sum_of (const Changes *changes, const Box *box)
+{
+  const gint pitch = changes->columns + 1;
+  const double *top = changes->sums + box->y * pitch + box->x, *bottom = top + box->height * pitch;
+  return bottom[box->width] - bottom[0] - top[box->width] + top[0];
+}
+
+/* Returns what the cells of a box change by above the mean of all, and above `least`. */
+static double excess (const Changes *changes, const Box *box, double least)
+{
+  const Box all = { 0, 0, changes->columns, changes->rows };
+  const double usual = least + sum_of (changes, &all) / (all.width * all.height);
+  return sum_of (changes, box) - usual * box->width * box->height;
+}
+
+static gboolean find_box (const Changes *changes, Box *found)
+{
+  double best = 0;
+  for (gint h = 2; h <= changes->rows / 2; h++)
+    for (gint w = MAX (2, h / 4); w <= MIN (changes->columns / 2, 4 * h); w++)
+      for (gint y = 0; y + h <= changes->rows; y++)
+        for (gint x = 0; x + w <= changes->columns; x++) {
+          const Box box = { x, y, w, h };
+          const double more = excess (changes, &box, LEAST);
+          if (more > best) {
+            best = more;
+            *found = box;
+          }
+        }
+  return best > 0;
+}
+
+static Box grown (const Changes *changes, const Box *box)
+{
+  const gint right = box->x + box->width, bottom = box->y + box->height,
+             across = (box->width + 3) / 4, along = (box->height + 3) / 4;
+  double best = excess (changes, box, LEAST_AT_BORDER);
+  Box found = *box;
+  for (gint x = MAX (0, box->x - across); x <= box->x; x++)
+    for (gint y = MAX (0, box->y - along); y <= box->y; y++)
+      for (gint r = right; r <= MIN (changes->columns, right + across); r++)
+        for (gint b = bottom; b <= MIN (changes->rows, bottom + along); b++) {
+          const Box larger = { x, y, r - x, b - y };
+          const double more = excess (changes, &larger, LEAST_AT_BORDER);
+          if (more > best) {
+            best = more;
+            found = larger;
+          }
+        }
+  return found;
+}
+
 gboolean find_motion (GstIntegralHistogram *const *glances, Box *box, GError **error)
 {
   const gint width = gst_integral_histogram_get_width (glances[0]),
@@ -114,32 +175,24 @@ gboolean find_motion (GstIntegralHistogram *const *glances, Box *box, GError **e
                                           .rows = rows };
   if (columns < 2 || rows < 2)
     return FALSE;
-  g_autofree double *changes = g_new (double, (gsize) columns *rows);
+  g_autofree double *cells = g_new (double, (gsize) columns *rows);
   for (gint i = 0; i < columns * rows; i++)
-    changes[i] = MOST;
+    cells[i] = MOST;
   for (int i = 1; i < GLANCES; i++)
-    if (!find_changes (glances[0], glances[i], &grid, changes, error))
+    if (!find_changes (glances[0], glances[i], &grid, cells, error))
       return FALSE;
 
-  /* sums over all cells above and to the left, as an integral histogram has them */
   g_autofree double *sums = g_new0 (double, (gsize) pitch *(rows + 1));
   for (gint y = 0; y < rows; y++)
     for (gint x = 0; x < columns; x++) {
       const gint at = (y + 1) * pitch + x + 1;
-      sums[at] = changes[y * columns + x] + sums[at - 1] + sums[at - pitch] - sums[at - pitch - 1];
+      sums[at] = cells[y * columns + x] + sums[at - 1] + sums[at - pitch] - sums[at - pitch - 1];
     }
-  const double usual = LEAST + sums[rows * pitch + columns] / (columns * rows);
-  double best = 0;
-  for (gint h = 2; h <= rows / 2; h++)
-    for (gint w = MAX (2, h / 4); w <= MIN (columns / 2, 4 * h); w++)
-      for (gint y = 0; y + h <= rows; y++)
-        for (gint x = 0; x + w <= columns; x++) {
-          const double *top = sums + y * pitch + x, *bottom = top + h * pitch;
-          const double more = bottom[w] - bottom[0] - top[w] + top[0] - usual * w * h;
-          if (more > best) {
-            best = more;
-            *box = (Box){ x * cell, y * cell, w * cell, h * cell };
-          }
-        }
-  return best > 0;
+  const Changes changes = { columns, rows, sums };
+  Box found;
+  if (!find_box (&changes, &found))
+    return FALSE;
+  found = grown (&changes, &found);
+  *box = (Box){ found.x * cell, found.y * cell, found.width * cell, found.height * cell };
+  return TRUE;
 }

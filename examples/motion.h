@@ -8,7 +8,7 @@
 #include <gst/integralhist/gstintegralhist.h>
 
 #define BINS 16   /* of the histograms */
-#define GLANCES 4 /* frames that are compared */
+#define GLANCES 6 /* frames that are compared */
 
 typedef struct {
   gint x, y, width, height;

@@ -98,5 +98,8 @@ void report_print_result (const Report *r)
            r->frames == 1 ? "" : "s", r->targets, r->targets == 1 ? "" : "s", r->lost);
   if (r->vague > 0)
     g_print (",\nand could not tell one from what is around it in %u", r->vague);
-  g_print (".\nWhether its boxes are right, only you can see.\n");
+  g_print (
+      ".\nThe percentage above a box is how sure the tracker is that the box is on its target. "
+      "It\ncompares looks, so it is high on a lookalike, too: whether the boxes are right, only "
+      "you\ncan see.\n");
 }

@@ -38,6 +38,11 @@ static gboolean parse_box (const char *text, Box *box)
          && end == (int) strlen (text) && box->width > 0 && box->height > 0;
 }
 
+static double seconds_of (GstClockTime time)
+{
+  return (double) time / GST_SECOND;
+}
+
 /* Follows in a window. */
 static gboolean show (const Job *job, GError **error)
 {
@@ -72,7 +77,11 @@ static gboolean record (Job job, const char *folder, GError **error)
     return TRUE;
   if (!write_sheet (video, sheet, outcome.start, outcome.frames, error))
     return FALSE;
-  g_print ("\nVideo:         %s\nContact sheet: %s\n", video, sheet);
+  g_print ("\nVideo:         %s\n", video);
+  if (outcome.is_cut && GST_CLOCK_TIME_IS_VALID (outcome.length))
+    g_print ("               the first %.4g s of %.4g s\n", seconds_of (outcome.cut),
+             seconds_of (outcome.length));
+  g_print ("Contact sheet: %s\n", sheet);
   report_print_result (&outcome.report);
   return TRUE;
 }

@@ -47,6 +47,18 @@ def ball(frame):
     return numpy.array([x.mean(), y.mean()])
 
 
+def ball_box(frame):
+    y, x = numpy.nonzero(frame.min(axis=2) > 128)
+    return x.min(), y.min(), numpy.ptp(x) + 1, numpy.ptp(y) + 1
+
+
+def overlap(a, b):
+    """Intersection over union of boxes x, y, width, height"""
+    sides = [min(a[i] + a[i + 2], b[i] + b[i + 2]) - max(a[i], b[i]) for i in (0, 1)]
+    shared = max(sides[0], 0) * max(sides[1], 0)
+    return shared / (a[2] * a[3] + b[2] * b[3] - shared)
+
+
 def shirt(frame):
     """The middle column of the walker's red stripes; nothing where they are hidden"""
     band = frame[285:325]
@@ -187,15 +199,15 @@ class Demo(unittest.TestCase):
                                     said).groups()
         x, y, width, height = map(int, box_text.split(','))
         source = decode(self.clip, 'avidemux ! jpegdec', WIDTH, HEIGHT)
-        at = ball(source[int(start)])
-        self.assertLess(numpy.abs(at - [x + width / 2, y + height / 2]).max(), 8)
+        self.assertGreater(overlap((x, y, width, height), ball_box(source[int(start)])), 0.5)
+        from_ball = [x + width / 2, y + height / 2] - ball(source[int(start)])
 
         frames = self.video()
         self.assertEqual(len(frames), FRAMES)
         before = numpy.abs(frames[:int(start)] - source[:int(start)])
         self.assertLess(before.mean(), 4)  # no box yet
-        for number in range(int(start), FRAMES):  # the box is drawn where the ball is
-            px, py = ball(source[number])
+        for number in range(int(start), FRAMES):  # the box goes where the ball goes
+            px, py = ball(source[number]) + from_ball
             drawn = abs(frames[number] - COLOUR).max(axis=2) < 90
             # its sides are the lines that go past the ball, half its size away
             for lines, centre, across, half in ((drawn, px, py, width / 2),
@@ -241,6 +253,72 @@ class Demo(unittest.TestCase):
         launch(f'audiotestsrc num-buffers=10 ! wavenc ! filesink location={audio}')
         self.assertEqual(self.demo(audio, status=1).splitlines()[-1],
                          f'trackdemo: {audio}: there is no video in it')
+
+
+DATA = os.environ.get('INTHIST_TEST_DATA', os.path.join(os.path.dirname(os.path.realpath(ROOT)),
+                                                        'shared', 'data'))
+
+
+@unittest.skipUnless(os.path.exists(PROGRAM), 'built without the examples (no TRACKDEMO)')
+@unittest.skipIf(OVERLAY_MISSING, 'built without cairo')
+@unittest.skipUnless(
+    os.path.exists(os.path.join(DATA, 'vtest.avi')),
+    f'no vtest.avi in {DATA}; set INTHIST_TEST_DATA to a folder with it (package opencv-doc)')
+class ResearchVideo(unittest.TestCase):
+    """The demo's own choice, against what people marked by hand"""
+
+    def demo(self, name, folder):
+        command = ['timeout', str(TIMEOUT), PROGRAM, '--output', folder, os.path.join(DATA, name)]
+        process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                 text=True, check=False)
+        if 'missing is' in process.stdout:
+            self.skipTest(f'no decoder (package gstreamer1.0-libav): {process.stdout}')
+        self.assertEqual(process.returncode, 0, process.stdout)
+        self.assertIn('it is high on a lookalike, too', ' '.join(process.stdout.split()))
+        box, start = re.search(r'Following (\S+), which moves; from frame (\d+)',
+                               process.stdout).groups()
+        return tuple(map(int, box.split(','))), int(start), process.stdout
+
+    def test_woman(self):
+        """All of her is in the box, though the camera pans"""
+        with tempfile.TemporaryDirectory() as folder:
+            box, start, said = self.demo('woman.mp4', folder)
+        with open(os.path.join(DATA, 'woman_groundtruth.txt'), encoding='utf-8') as file:
+            truth = [tuple(map(int, line.split())) for line in file]
+        self.assertGreater(overlap(box, truth[start]), 0.7)
+        self.assertIn('the first 10 s of 19.87 s', said)
+
+    def test_walker(self):
+        """The box stays on the walker that it began with, and is as wide as he is"""
+        with tempfile.TemporaryDirectory() as folder:
+            _, start, said = self.demo('vtest.avi', folder)
+            frames = decode(os.path.join(folder, 'trackdemo.webm'), 'matroskademux ! vp8dec',
+                            768, 576)
+        self.assertIn('the first 10 s of 79.5 s', said)
+        self.assertEqual(len(frames), 100)
+        source = decode(os.path.join(DATA, 'vtest.avi'), 'decodebin ! identity eos-after=101',
+                        768, 576)
+        truth = {}
+        with open(os.path.join(DATA, 'vtest_groundtruth_mot.txt'), encoding='utf-8') as file:
+            for line in file:
+                number, person, *box = map(float, line.split(',')[:6])
+                truth.setdefault(int(number) - 1, {})[int(person)] = box
+        nearest = []
+        for number in range(start + 10, len(frames)):
+            drawn = abs(frames[number] - source[number]).max(axis=2) > 50
+            drawn[500:, :120] = False  # the chart
+            lines = numpy.nonzero(drawn.sum(axis=0) > 50)[0]  # upright ones
+            left, width = lines.min(), numpy.ptp(lines) + 1
+            rows = numpy.nonzero(drawn[:, left:left + width].mean(axis=1) > 0.7)[0]
+            bottom = rows.max() + 1  # above the box there is its label
+
+            def away(person, left=left, width=width, bottom=bottom, number=number):
+                x, y, wide, high = truth[number][person]
+                return max(abs(x - left), abs(x + wide - left - width), abs(y + high - bottom))
+
+            nearest.append(min(truth[number], key=away))
+            self.assertLess(away(nearest[-1]), 20, number)
+        self.assertEqual(set(nearest), {nearest[0]})
 
 
 @unittest.skipUnless(os.path.exists(HISTQUERY), 'built without the examples (no HISTQUERY)')
