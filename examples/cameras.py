@@ -22,7 +22,7 @@ try:
     import gi
     gi.require_version('Gst', '1.0')
 except (ImportError, ValueError) as error:
-    sys.exit(f'{error}\n{__doc__}')
+    sys.exit(print(__doc__) if {'-h', '--help'} & {*sys.argv} else f'{error}\n{__doc__}')
 from gi.repository import Gst  # noqa: E402
 
 RATE = 30  # frames a second

@@ -15,12 +15,11 @@ with --system-site-packages.
 import argparse
 import sys
 
-from numpy_regions import Gst, histograms
-
 try:
     import cupy
-except ImportError as error:
-    sys.exit(f'{error}\n{__doc__}')
+    from numpy_regions import Gst, histograms
+except (ImportError, ValueError) as error:
+    sys.exit(print(__doc__) if {'-h', '--help'} & {*sys.argv} else f'{error}\n{__doc__}')
 
 
 def entropies(tensor, cell):

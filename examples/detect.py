@@ -24,7 +24,7 @@ try:
 
     gi.require_versions({'Gst': '1.0', 'GstBase': '1.0', 'GstVideo': '1.0'})
 except (ImportError, ValueError) as error:
-    sys.exit(f'{error}\n{__doc__}')
+    sys.exit(print(__doc__) if {'-h', '--help'} & {*sys.argv} else f'{error}\n{__doc__}')
 from gi.repository import GLib, Gst, GstBase, GstVideo  # noqa: E402
 
 Gst.init(None)
@@ -113,8 +113,9 @@ def print_tracks(structure):
         box = ','.join(str(track.get_value(side)) for side in ('x', 'y', 'width', 'height'))
         state = 'lost' if track.get_value('lost') else f'{track.get_value("confidence"):.2f}'
         texts.append(f'{track.get_value("id")}:{box}:{state}')
-    time = structure.get_value('timestamp') / Gst.SECOND
-    print(f'{time:8.3f} {len(texts):7d}  {"  ".join(texts)}', flush=True)
+    time = structure.get_value('timestamp')  # of raw MJPEG there is none
+    seconds = '-' if time is None else f'{time / Gst.SECOND:.3f}'
+    print(f'{seconds:>8} {len(texts):7d}  {"  ".join(texts)}', flush=True)
 
 
 def run(pipeline):

@@ -47,15 +47,33 @@ static void look_for_target (Run *run, const GstIntegralHistogramMeta *meta, Gst
   search_forget (&run->search);
 }
 
-/* Sees every frame on its way to the tracker. */
+/* Returns the time of a frame by the rate of its caps, or 30 a second if they have none. */
+static GstClockTime time_by_rate (GstPad *pad, guint64 frame)
+{
+  g_autoptr (GstCaps) caps = gst_pad_get_current_caps (pad);
+  GstVideoInfo info;
+  gint rate = 30, unit = 1;
+  if (caps && gst_video_info_from_caps (&info, caps) && GST_VIDEO_INFO_FPS_N (&info) > 0) {
+    rate = GST_VIDEO_INFO_FPS_N (&info);
+    unit = GST_VIDEO_INFO_FPS_D (&info);
+  }
+  return gst_util_uint64_scale (frame, GST_SECOND * unit, rate);
+}
+
+/* Sees every frame on its way to the tracker. Frames without a time, such as those of raw MJPEG,
+ * get one: a video file needs it. */
 static GstPadProbeReturn on_frame (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   Run *run = data;
   Outcome *outcome = run->outcome;
+  if (!GST_BUFFER_PTS_IS_VALID (GST_PAD_PROBE_INFO_BUFFER (info))) {
+    GstBuffer *writable = gst_buffer_make_writable (GST_PAD_PROBE_INFO_BUFFER (info));
+    GST_BUFFER_PTS (writable) = time_by_rate (pad, outcome->frames);
+    info->data = writable;
+  }
   GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
   const GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta (buffer);
-  GstClockTime time = GST_BUFFER_PTS_IS_VALID (buffer) ? GST_BUFFER_PTS (buffer)
-                                                       : outcome->frames * GST_SECOND / 30;
+  GstClockTime time = GST_BUFFER_PTS (buffer);
   if (outcome->frames == 0)
     run->begin = time;
   time -= MIN (time, run->begin);

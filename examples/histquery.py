@@ -24,7 +24,7 @@ try:
     gi.require_version('GstApp', '1.0')
     gi.require_version('GstIntegralHist', '1.0')
 except (ImportError, ValueError) as error:
-    sys.exit(f'{error}\n{__doc__}')
+    sys.exit(print(__doc__) if {'-h', '--help'} & {*sys.argv} else f'{error}\n{__doc__}')
 # GstApp gives appsink its methods
 from gi.repository import Gst, GstApp, GstIntegralHist  # noqa: E402, F401
 

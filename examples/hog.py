@@ -34,7 +34,7 @@ try:
     # GstApp gives appsink and appsrc their methods
     from gi.repository import GLib, Gst, GstApp, GstIntegralHist  # noqa: F401
 except (ImportError, ValueError) as error:
-    sys.exit(f'{error}\n{__doc__}')
+    sys.exit(print(__doc__) if {'-h', '--help'} & {*sys.argv} else f'{error}\n{__doc__}')
 from histquery import tensor_view
 
 SETTINGS = 'feature=gradient bins=9 weight=gradient soft=true'
@@ -291,6 +291,10 @@ class Output:
         rows = numpy.pad(frame.pixels.reshape(height, -1), ((0, 0), (0, -3 * width % 4)))
         drawn = Gst.Buffer.new_wrapped(rows.tobytes())
         drawn.pts, drawn.duration = buffer.pts, buffer.duration
+        if drawn.pts == Gst.CLOCK_TIME_NONE:  # as of raw MJPEG; WebM has one of each frame
+            known, rate, unit = frame.sample.get_caps()[0].get_fraction('framerate')
+            drawn.pts = frame.number * Gst.SECOND * unit // rate if known and rate else (
+                frame.number * Gst.SECOND // 25)
         self.last = Gst.Sample.new(drawn, frame.sample.get_caps(), None, None)
         if not self.is_picture:
             self.source.push_sample(self.last)

@@ -23,7 +23,9 @@ try:
 
     gi.require_versions({'Gst': '1.0', 'GstApp': '1.0', 'GstIntegralHist': '1.0'})
 except (ImportError, ValueError) as error:
-    sys.exit(f'{error}\n{__doc__}')
+    if __name__ != '__main__':
+        raise
+    sys.exit(print(__doc__) if {'-h', '--help'} & {*sys.argv} else f'{error}\n{__doc__}')
 # GstApp gives appsink its methods
 from gi.repository import Gst, GstApp, GstIntegralHist  # noqa: E402, F401
 

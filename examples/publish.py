@@ -28,8 +28,9 @@ import time
 import brokers
 try:
     from integralhist import frames
-except ImportError as error:
-    sys.exit(f'{error}\nThis needs the environment of meson devenv, or python3-gst-integralhist')
+except (ImportError, SystemExit) as error:  # `frames` exits if there is no GStreamer
+    sys.exit(print(__doc__) if {'-h', '--help'} & {*sys.argv} else
+             f'{error}\nThis needs the environment of meson devenv, or python3-gst-integralhist')
 
 
 class SpoolError(Exception):

@@ -27,8 +27,9 @@ import sys
 try:
     from integralhist import frames, tables
     from integralhist.durable import make_folder, sync_folder, write_json
-except ImportError as error:
-    sys.exit(f'{error}\nThis needs the environment of meson devenv, or python3-gst-integralhist')
+except (ImportError, SystemExit) as error:  # `frames` exits if there is no GStreamer
+    sys.exit(print(__doc__) if {'-h', '--help'} & {*sys.argv} else
+             f'{error}\nThis needs the environment of meson devenv, or python3-gst-integralhist')
 
 MOST_ROWS = 1000000  # of regions in a part, which are in memory until they are committed: 1 GB
 

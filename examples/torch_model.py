@@ -16,12 +16,11 @@ and PyTorch: python3-torch, or torch from PyPI in a virtual environment with --s
 import argparse
 import sys
 
-from numpy_regions import Gst, histograms
-
 try:
     import torch
-except ImportError as error:
-    sys.exit(f'{error}\n{__doc__}')
+    from numpy_regions import Gst, histograms
+except (ImportError, ValueError) as error:
+    sys.exit(print(__doc__) if {'-h', '--help'} & {*sys.argv} else f'{error}\n{__doc__}')
 
 
 def cells_of(tensor, columns, rows):

@@ -6,6 +6,7 @@ Environment:
   BUILD_ROOT=folder   the build directory, where the stub is
   PYTHON_VENV=folder  a virtual environment with mypy, as tests/run.sh makes it
 """
+import glob
 import os
 import pydoc
 import subprocess
@@ -329,6 +330,21 @@ class Examples(unittest.TestCase):
         lines = ended.stdout.splitlines()
         self.assertEqual((len(lines), lines[-1]), (7, '90 frames'))
         self.assertRegex(lines[2], r'frame +45  brightness +\d+ %  most change in column \d, row')
+
+    def test_help(self):
+        """What an example is for comes before what it needs"""
+        names = sorted(set(glob.glob(os.path.join(ROOT, 'examples', '*.py')))
+                       - {os.path.join(ROOT, 'examples', 'brokers.py')})  # a module of others
+        self.assertGreaterEqual(len(names), 10)
+        for name in names:
+            for without in (), ('gi', 'numpy', 'torch', 'cupy', 'cv2', 'pyarrow', 'paho', 'nats'):
+                for option in '--help', '-h':
+                    ended = self.run_example(name, option, without=without)
+                    self.assertEqual(ended.returncode, 0, ended.stdout)
+                    with open(name, encoding='utf-8') as file:
+                        usage = file.read().split('"""')[1].splitlines()[0]
+                    self.assertIn(usage, ended.stdout)
+                    self.assertNotIn('No module named', ended.stdout)
 
     def test_missing_packages(self):
         for name, package in (('numpy_regions.py', 'numpy'), ('torch_model.py', 'torch'),
