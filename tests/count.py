@@ -4,9 +4,11 @@
 
 A program of libcheck or unittest counts as the checks that it reports, inthist-check as one for
 each check of each strategy, any other as one. A crash, a timeout or a bad exit without a failed
-check is one failure. A line that starts with SKIP: is a check that did not take place. The last
-lines of what failed are printed once more.
+check is one failure. A line that starts with SKIP: is a check that did not take place: each reason is
+printed once, with how many checks of which tests it is of. The last lines of what failed are
+printed once more.
 """
+import collections
 import json
 import re
 import sys
@@ -49,6 +51,7 @@ def count(test):
 
 
 passed = failed = skipped = 0
+skips = collections.defaultdict(list)  # the tests of each reason
 endings = []  # of what failed
 with open(sys.argv[1], encoding='utf-8', errors='replace') as log:
     for line in log:
@@ -58,10 +61,13 @@ with open(sys.argv[1], encoding='utf-8', errors='replace') as log:
         # 'project:suite / test', and with later releases of Meson 'suite - project:test'
         name = re.sub(r'^.*( / |:)', '', test['name'])
         for reason in reasons:
-            print(f'SKIP: {name}: {reason}')
+            # most programs put their name before it
+            skips[reason.removeprefix(f'{name}: ')].append(name)
         if f:
             said = (test.get('stdout') or '') + (test.get('stderr') or '')
             endings.append((f"FAIL: {name}: {f} failed ({test['result']})", said))
+for reason, names in sorted(skips.items(), key=lambda skip: -len(skip[1])):
+    print(f'SKIP: {len(names)} of {", ".join(sorted(set(names)))}: {reason}')
 for what, text in endings:
     print(what, *('    ' + line for line in text.splitlines()[-15:]), sep='\n')
 if passed + failed + skipped == 0:
