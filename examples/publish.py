@@ -189,6 +189,8 @@ def run(options):
                 if sender.problem:
                     raise sender.problem
                 progress.step(told)
+        for warning in stream.warnings:
+            print(f'publish.py: {stream.name}: {warning}', file=sys.stderr)
         if not stream.stopped and not stream.live:
             spool.set('done', 1)
     while spool.count() and not stream.stopped:  # a live stream, too, may end

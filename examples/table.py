@@ -198,6 +198,9 @@ def run(options):
         if stream.live:  # what came before is whole, and does not come again
             writer.commit()
         raise
+    finally:
+        for warning in stream.warnings:  # as which of several video streams this is
+            print(f'table.py: {stream.name}: {warning}', file=sys.stderr)
     # The parts of a file are the same in each run, so one that is not full waits for the next run.
     if not stream.stopped or stream.live:
         writer.commit()

@@ -22,7 +22,7 @@
  * gst-launch-1.0 -m videotestsrc num-buffers=30 ! video/x-raw,format=I420 ! \
  *     cudaintegralimage feature=hue-saturation quantization=6,2 lut="0,255, 0,255" \
  *     regions="100,100,64,128" ! fakesink
- * ]| prints how much of one rectangle is red or yellow: 255 a pixel.
+ * ]| prints how much of one rectangle has a hue from red over yellow to green: 255 a pixel.
  */
 #include "gstcudaintegral.h"
 

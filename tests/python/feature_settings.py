@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Settings of features: errors name the limit and the remedy, and histograms say what was set."""
+import colorsys
 import os
 import re
+import subprocess
 import tempfile
 import unittest
 
@@ -19,6 +21,7 @@ except ValueError:
     GstIntegralHist = None
 
 Gst.init(None)
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 THREE, TWO = 'write three numbers, such as "6,6,6"', 'write two numbers, such as "16,8"'
 BINS = 'write 1 to 256 bins, the first of value 0, separated by commas'
 FILE = 'name a file with up to 256 numbers, separated by commas'
@@ -231,6 +234,32 @@ class Answers(unittest.TestCase):
         wanted = [sum(whole[i::3]) for i in range(3)]
         self.assertEqual(from_file.region(0, 0, 20, 10), wanted)
         self.assertEqual(from_text.region(0, 0, 20, 10), wanted)
+
+    def test_red(self):
+        """The documentation's table of red: what people call red, and nothing that is near"""
+        with open(os.path.join(ROOT, 'docs', 'features.md'), encoding='utf-8') as file:
+            line = re.search(r'^RED=.*$', file.read(), re.M)[0]
+        lut = subprocess.run(['sh', '-c', f'{line}; printf %s "$RED"'], stdout=subprocess.PIPE,
+                             text=True, check=True).stdout
+        colours = {'red': (200, 20, 30), 'pure red': (255, 0, 0), 'crimson': (220, 20, 60),
+                   'orange': (255, 140, 0), 'traffic cone': (255, 100, 0), 'brick': (150, 90, 75),
+                   'dark brick': (110, 60, 50), 'brown': (120, 60, 20), 'skin': (224, 172, 145),
+                   'pink': (255, 192, 203), 'magenta': (255, 0, 255), 'shadow': (30, 4, 5),
+                   'gray': (128, 128, 128), 'green': (40, 120, 40)}
+        for name, (red, green, blue) in colours.items():
+            hue, saturation, value = colorsys.rgb_to_hsv(red / 255, green / 255, blue / 255)
+            is_red = min(hue, 1 - hue) <= 15 / 360 and saturation >= 2 / 3 and value >= 1 / 3
+            self.assertEqual(is_red, 'red' in name or name == 'crimson', name)
+            pipeline = Gst.parse_launch(
+                'videotestsrc num-buffers=1 pattern=solid-color '
+                f'foreground-color={0xff << 24 | red << 16 | green << 8 | blue} ! '
+                'video/x-raw,format=RGB,width=16,height=8 ! cudaintegralimage feature=hsv '
+                f'quantization=24,3,3 lut="{lut}" ! appsink name=sink')
+            pipeline.set_state(Gst.State.PLAYING)
+            buffer = pipeline.get_by_name('sink').try_pull_sample(20 * Gst.SECOND).get_buffer()
+            pipeline.set_state(Gst.State.NULL)
+            table = GstIntegralHist.integral_image(buffer)
+            self.assertEqual(table.region_sums(0, 0, 16, 8), [128 * is_red], name)
 
     def test_the_file_is_read_once(self):
         """A new frame size makes a new engine, and takes the table that the start has read."""

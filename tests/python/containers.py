@@ -1,0 +1,88 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""table.py on files that have more to say than one upright video: a note to turn it, and several
+video streams. What is in the files is what the test has written into them."""
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import gi
+
+gi.require_version('Gst', '1.0')
+from gi.repository import Gst  # noqa: E402
+from integralhist import frames  # noqa: E402
+
+TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'examples', 'table.py')
+FRAMES = 10
+VIDEO = ('videotestsrc num-buffers={} ! '
+         'video/x-raw,format=I420,width={},height={},framerate=10/1 ! jpegenc')
+
+
+class Containers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        Gst.init(None)
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def file(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def write(self, line):
+        pipeline = Gst.parse_launch(line)
+        pipeline.set_state(Gst.State.PLAYING)
+        message = pipeline.get_bus().timed_pop_filtered(
+            60 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+        pipeline.set_state(Gst.State.NULL)
+        self.assertEqual(message.type, Gst.MessageType.EOS)
+
+    def table(self, name, *source):
+        """(what it says, {(x, y, width, height)} of the regions, frames)"""
+        out = self.file(name)
+        ended = subprocess.run(
+            [sys.executable, TABLE, *source, out, '--grid', '1x1', '--bins', '2',
+             '--format', 'csv'],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=120)
+        self.assertEqual(ended.returncode, 0, ended.stdout)
+        with open(os.path.join(out, 'regions.csv'), encoding='utf-8') as file:
+            rows = list(csv.DictReader(file))
+        return (ended.stdout, {(int(row['width']), int(row['height'])) for row in rows}, len(rows))
+
+    def test_rotated(self):
+        """Coordinates are of the stored picture, and behind videoflip of the shown one"""
+        path = self.file('turned.mov')
+        self.write(f'{VIDEO.format(FRAMES, 320, 240)} ! qtmux ! filesink location={path}')
+        source = (f'filesrc location={path} ! decodebin ! '  # the tag as qtdemux has it of phones
+                  'taginject tags=image-orientation=rotate-90 ! videoconvert')
+        _, sizes, count = self.table('stored', '--launch', source)
+        self.assertEqual((sizes, count), ({(320, 240)}, FRAMES))
+        _, sizes, count = self.table('shown', '--launch',
+                                     f'{source} ! videoflip video-direction=auto')
+        self.assertEqual((sizes, count), ({(240, 320)}, FRAMES))
+
+    def test_two_videos(self):
+        """It says which one it takes, and a pad of the demuxer names another"""
+        path = self.file('two.mkv')
+        self.write(f'matroskamux name=mux ! filesink location={path} '
+                   f'{VIDEO.format(FRAMES, 320, 240)} ! mux.video_0 '
+                   f'{VIDEO.format(FRAMES, 160, 120)} ! mux.video_1')
+        for number, size in enumerate(((320, 240), (160, 120))):
+            _, sizes, count = self.table(
+                f'number-{number}', '--launch', f'filesrc location={path} ! '
+                f'matroskademux name=file file.video_{number} ! decodebin ! videoconvert')
+            self.assertEqual((sizes, count), ({size}, FRAMES))
+        if not hasattr(frames.Stream, 'which'):
+            print('SKIP: containers: integralhist.frames does not say which stream it reads')
+            self.skipTest('integralhist.frames does not say which stream it reads')
+        said, ((width, height),), _ = self.table('some', path)
+        self.assertRegex(said, r'of 2 video streams')
+        self.assertIn(f'{width}x{height}', said)
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)
