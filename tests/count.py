@@ -4,8 +4,8 @@
 
 A program of libcheck or unittest counts as the checks that it reports, inthist-check as one for
 each check of each strategy, any other as one. A crash, a timeout or a bad exit without a failed
-check is one failure. A line that starts with SKIP: is a check that did not take place: each reason is
-printed once, with how many checks of which tests it is of. The last lines of what failed are
+check is one failure. A line that starts with SKIP: is a check that did not take place. Each reason
+is printed once, with the number of checks and their tests. The last lines of what failed are
 printed once more.
 """
 import collections

@@ -76,7 +76,7 @@ GST_START_TEST (bars)
   // 256 bins: eight in each column
   fail_unless (heights ("bins=256", "100,100,40,40", { 120, 0, 200, 240 }, below)
                == columns (2, 16));
-  // and in a large frame, too, whose chart is 96 columns of up to 48 rows
+  // a chart for 720 rows is 96 columns of up to 48 rows: eight bins are three columns
   Overlay large ("histograms=true regions=100,100,40,40", caps_of ("GRAY8", 1280, 720),
                  "cudaintegralhist backend=cpu tuning-time=0 bins=256 ! ");
   fail_unless (white_columns (large.info, large.bytes (two_valued (large, { 120, 0, 200, 240 })),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A file that a property or a cache names is read as it was written, and whatever else has such a
-// name is refused at once: nobody writes to the FIFO here, so a reader that waits ends in the
-// test's timeout.
+// name is refused at once. The FIFO has no writer, so a reader that waits runs into the test's
+// timeout.
 #include <chrono>
 #include <filesystem>
 #include <fstream>

@@ -67,7 +67,7 @@ class NoTimes(unittest.TestCase):
         return self.run_program(sys.executable, os.path.join(EXAMPLES, name), *arguments)
 
     def test_the_video(self):
-        """It is what the other tests take it for"""
+        """Only the first frame of raw MJPEG has a time"""
         times = [buffer.pts for buffer in buffers(f'filesrc location={self.video} ! decodebin')]
         self.assertEqual(times, [0] + [Gst.CLOCK_TIME_NONE] * (FRAMES - 1))
 

@@ -85,7 +85,7 @@ class Questions(unittest.TestCase):
                 self.histogram.regions(wrong)
 
     def test_integers_of_numpy(self):
-        """What is an integer by __index__ () is a pixel, wherever pixels are taken"""
+        """All functions that take pixels take what has an __index__ ()"""
         for kind in 'int32', 'int64', 'uint8', 'uint64':
             box = numpy.array((40, 30, 20, 10), kind)
             right = counts_of(self.luma, 40, 30, 20, 10)
@@ -332,7 +332,7 @@ class Examples(unittest.TestCase):
         self.assertRegex(lines[2], r'frame +45  brightness +\d+ %  most change in column \d, row')
 
     def test_help(self):
-        """What an example is for comes before what it needs"""
+        """An example says what it is for, also without what it needs"""
         names = sorted(set(glob.glob(os.path.join(ROOT, 'examples', '*.py')))
                        - {os.path.join(ROOT, 'examples', 'brokers.py')})  # a module of others
         self.assertGreaterEqual(len(names), 10)

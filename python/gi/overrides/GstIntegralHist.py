@@ -85,7 +85,7 @@ def _numpy():
 
 
 def _is_whole(value):
-    """Whether it is one whole number: those of NumPy are, and no float is."""
+    """Returns whether the value is one whole number, such as an int or one of NumPy's integers."""
     try:
         operator.index(value)
     except TypeError:
