@@ -165,6 +165,8 @@ class Writer:
     def commit(self):
         if self.end == self.output.next:
             return
+        if self.stream.late and not self.stream.live:  # a part is never changed afterwards
+            raise frames.StreamError(f'{self.stream.name}: {self.stream.what_is_late()}')
         self.output.commit(self.end, self.rows, self.stream.count_bins())
         for table, rows in self.rows.items():
             self.written[table] += len(rows)
@@ -209,7 +211,7 @@ def run(options):
     told = [f'{output.next} frames in {options.out}'
             + (f', {before} from before' if before else ''),
             *(f'{writer.written[table]} rows of {table} written' for table in names)]
-    late = f', {stream.late} late frames without' if stream.late else ''
+    late = f'; {stream.what_is_late()}' if stream.late else ''
     return '; '.join(told) + late + (', stopped' if stream.stopped else '')
 
 

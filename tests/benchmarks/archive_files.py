@@ -30,7 +30,8 @@ REQUESTS = {
 LATENCY = {'tmpfs': (0, 0), 'nfs': (0.001, 0.0027), 's3': (0.1, 0.1)}
 OPERATIONS = 'stat', 'look', 'read', 'write', 'rename', 'remove', 'sync'
 
-Status = collections.namedtuple('Status', 'st_size st_mtime_ns st_mtime', defaults=(0, 0))
+Status = collections.namedtuple('Status', 'st_size st_mtime_ns st_mtime st_mode',
+                                defaults=(0, 0, 0))
 
 
 def requests(store, counts):
@@ -167,7 +168,7 @@ class Files:
             self.clock.now += self.takes[name]
             self.go_on()
 
-    def stat(self, path):
+    def stat(self, path, **_):
         self.count('stat')
         if not path.endswith('.mp4'):
             return self.disk.stat(path)

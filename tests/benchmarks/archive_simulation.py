@@ -50,7 +50,7 @@ from archive_engine import (FAULTS, SLOTS, TABLE, Clock, Engine, Killed, Video, 
                             index_of, is_given_twice, is_there, name_of, need, table_name)
 from archive_files import (LATENCY, OPERATIONS, Files, Folder, Memory, requests,  # noqa: E402
                            waits)
-from integralhist.archive import commit, plan  # noqa: E402
+from integralhist.archive import commit, lease, plan  # noqa: E402
 from integralhist.archive.driver import Deadline, Driver  # noqa: E402
 
 RETRIES, DEADLINE = 3, '10x'  # as integralhist-archive has them
@@ -156,7 +156,7 @@ def check(out, options, report, files):
     left = {os.path.join(out, folder, name) for folder in ('_aside', '_running')
             for name in files.listdir(os.path.join(out, folder))
             # all jobs are of this process, which lives
-            if folder == '_running' or not commit.is_in_use(name)}
+            if folder == '_running' or f'.{lease.owner()}.' not in name}
     orphans = set(commit.orphans(out, -60))  # of any age
     need(orphans == left, f'gc would take or leave {sorted(orphans ^ left)[:3]}')
     return kinds

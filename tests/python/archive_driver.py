@@ -131,6 +131,7 @@ class Driver(archive_truth.Archive):
 
             def start(self, item):
                 commit.write_marker(item['out'], '_done', 'a', {
+                    'key': 'a', 'video': item['name'], 'settings': {}, 'files': {},
                     'fingerprint': {}, 'warnings': [], 'frames': 1})
                 opened.clear()
                 return super().start(item)

@@ -8,6 +8,7 @@ import csv
 import filecmp
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -294,18 +295,42 @@ class Table(Results):
         return subprocess.run([sys.executable, '-c', line], cwd=self.folder, check=True,
                               env={**os.environ, 'PYTHONPATH': ':'.join(
                                   [EXAMPLES, os.environ.get('PYTHONPATH', '')])},
-                              stdout=subprocess.PIPE, text=True, timeout=TIMEOUT).stdout
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=TIMEOUT).stdout
+
+    LATE = """if True:
+            table.frames.Stream.meta = lambda stream, buffer: None"""
+
+    def test_late_file(self):
+        """A file promises each frame: one without a histogram is an error, and not written"""
+        patch = """if True:
+            real = table.frames.Stream.meta
+            def meta(stream, buffer):
+                number = stream.asked = getattr(stream, 'asked', -1) + 1
+                return None if number in (3, 4, 7) else real(stream, buffer)
+            table.frames.Stream.meta = meta"""
+        for form in 'csv', 'parquet':
+            for part in '5', '1000':
+                out = f'out-{form}-{part}'
+                with self.assertRaises(subprocess.CalledProcessError) as raised:
+                    self.patched(patch, *self.asked(out, form), '--part', part)
+                listed = '3 to 4' if part == '5' else '3 to 4, 7'
+                self.assertIn(f'frames have no histogram: {listed}', raised.exception.stderr)
+                self.assertNotIn('Traceback', raised.exception.stderr)
+                self.assertEqual([name for name in os.listdir(self.path(out))
+                                  if re.match(r'\d', name)], [])
+                with open(self.path(f'{out}/state.json'), encoding='utf-8') as file:
+                    self.assertNotIn('done', json.load(file))
 
     def test_all_late(self):
-        """Tracks are there also where no frame has a histogram, and CSV has its columns"""
-        patch = """if True:
-            def late(stream, buffer):
-                stream.late += 1
-                return []
-            table.frames.Stream.ask = late"""
-        said = self.patched(patch, *self.asked('out', 'csv'))
-        self.assertIn(f'; 0 rows of regions written; {COUNT} rows of tracks written, '
-                      f'{COUNT} late frames', said)
+        """Of a live source tracks are there, CSV has its columns, and late frames are told"""
+        arguments = list(self.asked('out', 'csv'))
+        arguments[arguments.index(self.video)] = (
+            f'--launch=videotestsrc is-live=true num-buffers={COUNT} ! '
+            'video/x-raw,width=320,height=240,framerate=100/1')
+        said = self.patched(self.LATE, *arguments)
+        self.assertIn(f'; 0 rows of regions written; {COUNT} rows of tracks written; '
+                      f'{COUNT} frames have no histogram: 0 to {COUNT - 1}', said)
         self.assertEqual(len(self.read_csv('out/tracks.csv')), COUNT)
         self.assertEqual(read(self.path('out/regions.csv')).strip().split(',')[-BINS:],
                          [f'count{i}' for i in range(BINS)])

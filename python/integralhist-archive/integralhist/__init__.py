@@ -9,5 +9,15 @@ def without_login(text):
 
 
 def printable(path):
-    """A text that any table and terminal takes, of a path that may have any bytes"""
-    return path.encode('utf-8', 'surrogateescape').decode('utf-8', 'backslashreplace')
+    """A text that any table and terminal takes, of a path that may have any bytes
+
+    A byte that is not UTF-8 becomes \\xff. Backslashes that could be taken for one are doubled, so
+    no two paths have the same text.
+    """
+    path = re.sub(r'\\+(?=x[0-9a-f]{2}|[\udc80-\udcff])', r'\g<0>\g<0>', path)
+    return escaped(path)
+
+
+def escaped(text):
+    """Of a text with any bytes what any terminal takes"""
+    return text.encode('utf-8', 'surrogateescape').decode('utf-8', 'backslashreplace')

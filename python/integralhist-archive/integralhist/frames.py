@@ -29,8 +29,11 @@ except (AttributeError, ImportError, ValueError) as error:
              'in the environment of meson devenv')
 
 from integralhist import printable, without_login  # noqa: E402
+from integralhist.container import Container  # noqa: E402
 
-IDLE = 10  # seconds without anything that reads, of a file that has had no frame
+IDLE = 10      # seconds without anything that reads, of a file that has had no frame
+STALLED = 300  # seconds without another frame of a file, or until a picture is counted
+RANGES = 10    # of frames without a histogram that are told
 # number: 0 for the first; pts: ns, or None; time: ns since 1970 of a live frame, or None
 # regions: [((x, y, width, height), counts of each bin)]; tracks: [GstIntegralHist.Track]
 Frame = collections.namedtuple('Frame', 'number pts time regions tracks')
@@ -157,12 +160,17 @@ class Stream:
 
     `options` are what add_arguments () adds. `wanted (number)` says of which frames regions are
     asked: they cost the most. `counting` and `following` are more properties of the elements, as
-    "interval=5". `before` are elements behind the source, and memory="cuda" takes its frames where
-    a decoder on a GPU leaves them. With `counts` there are histograms without regions, too.
+    "lut=0,1,1". Every `interval`-th frame has a histogram. `before` are elements behind the source,
+    and memory="cuda" takes its frames where a decoder on a GPU leaves them. With `counts` there are
+    histograms without regions, too.
+
+    `late` counts the frames that should have a histogram and have none. A file promises all: there
+    the end of the iteration is an error that names them. `video_streams` describes the video
+    streams of the file, and `taken` is the index of that with these frames, or None.
     """
 
     def __init__(self, options, wanted=lambda number: True, *, counting='', following='',
-                 before='videoconvert', counts=False, memory=None):
+                 interval=1, before='videoconvert', counts=False, memory=None):
         Gst.init(None)
         source, self.name, self.identity = source_of(options)
         if memory == 'cuda':
@@ -173,8 +181,9 @@ class Stream:
         self.wants_tracks = bool(options.targets or options.detections)
         self.wanted = wanted
         self.first, self.live, self.stopped = 0, None, False
-        self.bins, self.late, self.warnings = None, 0, []
-        elements, self.counting = [source, *filter(None, [before])], None
+        self.bins, self.late, self.gaps, self.warnings = None, 0, [], []
+        self.interval, self.video_streams, self.taken = interval, [], None
+        elements, self.counting, self.following = [source, *filter(None, [before])], None, None
         if self.wants_regions or counts:
             features = {value.value_nick: value for value in
                         GstIntegralHist.IntegralHistogramFeature.__enum_values__.values()}
@@ -183,18 +192,21 @@ class Stream:
                                   f'{", ".join(features)}')
             self.feature = features[options.feature]
             self.counting = (f'cudaintegralhist feature={options.feature} bins={options.bins} '
-                             f'{counting}')
+                             f'interval={interval} {counting}')
             elements.append(self.counting)
         if self.wants_tracks:
             targets = ';'.join(','.join(map(str, box)) for box in options.targets)
-            elements.append(f'cudatrackfeatures ! integralhisttrack targets="{targets}" '
-                            f'detections={str(options.detections).lower()} {following}')
-        elements.append('appsink name=sink sync=false max-buffers=8')
+            self.following = 'cudatrackfeatures ! integralhisttrack ' + following
+            elements.append(f'{self.following} targets="{targets}" '
+                            f'detections={str(options.detections).lower()}')
+        # each sample that the sink keeps holds a tensor, and max-tensors may allow few
+        elements.append('appsink name=sink sync=false max-buffers=8 enable-last-sample=false')
         try:
             self.pipeline = Gst.parse_launch(' ! '.join(elements))
         except GLib.Error as problem:
             raise StreamError(problem.message) from None
         self.sink, self.bus = self.pipeline.get_by_name('sink'), self.pipeline.get_bus()
+        self.container = Container(self.pipeline, Gst)
 
     def __enter__(self):
         self.read = time.monotonic()  # when something was seen to read the video
@@ -209,7 +221,7 @@ class Stream:
         self.stopped = True
 
     def __iter__(self):
-        count, ended = 0, False
+        count, ended, came = 0, False, time.monotonic()
         while not (ended or self.stopped):
             sample = self.sink.try_pull_sample(Gst.SECOND // 10)
             if sample:
@@ -220,15 +232,21 @@ class Stream:
                         self.name, *self.size, *self.size_of(sample)), bad=True)
                 if count % 100 == 0:  # elements post some messages for each frame
                     self.look_at_bus()
-                yield self.frame(sample, self.first * self.live + count)
-                count += 1
+                frame = self.frame(sample, self.first * self.live + count)
+                del sample  # or else its tensor is not free until the next frame is here
+                yield frame
+                count, came = count + 1, time.monotonic()
                 continue
             ended = self.sink.is_eos()  # an error may have come before that
             self.look_at_bus()
             if 'bytes' in self.identity and not (ended or count):  # a file
                 self.look_for_tasks()
+            if not ended and self.live is False and time.monotonic() - came > STALLED:
+                raise StreamError(f'{self.name}: no frame came for {STALLED} s, after {count}')
         if ended and not count:
             raise StreamError(f'{self.name}: no frame came', bad=True)
+        if ended and self.late and not self.live:
+            raise StreamError(f'{self.name}: {self.what_is_late()}')
 
     @staticmethod
     def size_of(sample):
@@ -278,6 +296,28 @@ class Stream:
             self.rectangles += [(x, y, right - x, bottom - y)
                                 for y, bottom in zip(ys, ys[1:]) for x, right in zip(xs, xs[1:])]
         self.values = [value for box in self.rectangles for value in box]
+        self.find_out_which()
+
+    def find_out_which(self):
+        """Which of the video streams of a file these frames are of"""
+        pads, start = self.container.videos(), self.sink.get_static_pad('sink').get_sticky_event(
+            Gst.EventType.STREAM_START, 0)
+        self.video_streams = [self.container.describe(pad) for pad in pads]
+        names = [pad.get_stream_id() for pad in pads]
+        name = start.parse_stream_start() if start else None
+        self.taken = names.index(name) if name in names else 0 if len(pads) == 1 else None
+        self.taken_pad = None if self.taken is None else pads[self.taken]
+        if len(pads) > 1:
+            self.warnings.insert(0, self.which())
+
+    def which(self):
+        """A sentence about the streams, where a file has several of video, or '' """
+        if len(self.video_streams) < 2:
+            return ''
+        listed = ', '.join(f'{number} is {text}' for number, text in enumerate(
+            self.video_streams, 1))
+        taken = 'one' if self.taken is None else f'number {self.taken + 1}'
+        return f'{taken} of {len(self.video_streams)} video streams is read: {listed}'
 
     def clip(self, box, frame_width, frame_height):
         """What of a rectangle is in the frame"""
@@ -294,7 +334,8 @@ class Stream:
         pts = None if buffer.pts == Gst.CLOCK_TIME_NONE else buffer.pts
         taken = self.time_of(sample) if self.live else None
         tracks = GstIntegralHist.tracks(buffer) if self.wants_tracks else []
-        regions = self.ask(buffer) if self.wants_regions and self.wanted(number) else []
+        is_asked = self.wants_regions and number % self.interval == 0 and self.wanted(number)
+        regions = self.ask(buffer, number) if is_asked else []
         return Frame(number, pts, taken, regions, tracks)
 
     def time_of(self, sample):
@@ -306,10 +347,10 @@ class Stream:
             return self.day + clock.get_time()
         return self.day + self.pipeline.get_base_time() + running
 
-    def ask(self, buffer):
+    def ask(self, buffer, number):
         meta = self.meta(buffer)
-        if meta is None:  # a late frame of a live source
-            self.late += 1
+        if meta is None:
+            self.note_late(number)
             return []
         try:
             counts = memoryview(meta.histogram.regions(self.values).get_data()).cast('I')
@@ -318,6 +359,23 @@ class Stream:
         self.bins = meta.histogram.get_bins()
         return [(box, counts[i * self.bins:(i + 1) * self.bins])
                 for i, box in enumerate(self.rectangles)]
+
+    def note_late(self, number):
+        """Of a frame that should have a histogram"""
+        self.late += 1
+        if self.gaps and number <= self.gaps[-1][1] + self.interval:
+            self.gaps[-1][1] = number
+        elif len(self.gaps) < RANGES:
+            self.gaps.append([number, number])
+
+    def what_is_late(self):
+        """Which frames have no histogram, as "3 frames have no histogram: 5, 7 to 8" """
+        ranges = [str(first) if first == last else f'{first} to {last}'
+                  for first, last in self.gaps]
+        told = sum((last - first) // self.interval + 1 for first, last in self.gaps)
+        listed = ', '.join(ranges) + ', ...' * (told < self.late)
+        return (f'{self.late} frames have no histogram: {listed}' if self.late != 1 else
+                f'1 frame has no histogram: {listed}')
 
     def meta(self, buffer):
         """Of the frame's histograms the one that is asked; or None"""
@@ -330,20 +388,32 @@ class Stream:
         return self.bins
 
     def histogram_of_a_picture(self, width=320, height=240):
-        """With the settings of this stream"""
-        pipeline = Gst.parse_launch(
-            f'videotestsrc num-buffers=1 ! video/x-raw,width={width},height={height} ! '
-            f'{self.counting} ! appsink name=sink sync=false')
-        pipeline.set_state(Gst.State.PLAYING)
-        sample = pipeline.get_by_name('sink').pull_sample()
-        if sample is None:
-            message = pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
+        """With the settings of this stream. StreamError if an element refuses one"""
+        elements = [f'videotestsrc num-buffers=1 ! video/x-raw,width={width},height={height}',
+                    *filter(None, [self.counting, self.following]), 'appsink name=sink sync=false']
+        pipeline = Gst.parse_launch(' ! '.join(elements))
+        try:
+            buffer = one_sample(pipeline).get_buffer()
+            return GstIntegralHist.buffer_get_integral_histogram_meta_of_feature(
+                buffer, self.feature).histogram if self.counting else None
+        finally:
             pipeline.set_state(Gst.State.NULL)
+
+
+def one_sample(pipeline):
+    """The first sample of the sink named "sink", of a pipeline that is started. StreamError if
+    there is none, or an element has failed"""
+    sink, bus = pipeline.get_by_name('sink'), pipeline.get_bus()
+    until = time.monotonic() + STALLED
+    pipeline.set_state(Gst.State.PLAYING)
+    while time.monotonic() < until:
+        sample = sink.try_pull_sample(Gst.SECOND // 10)
+        if sample:
+            return sample
+        message = bus.pop_filtered(Gst.MessageType.ERROR)
+        if message:
             raise StreamError(message.parse_error()[0].message, bad=True)
-        buffer = sample.get_buffer()
-        histogram = GstIntegralHist.buffer_get_integral_histogram_meta(buffer).histogram
-        pipeline.set_state(Gst.State.NULL)
-        return histogram
+    raise StreamError(f'a picture was not counted in {STALLED} s')
 
 
 class Progress:

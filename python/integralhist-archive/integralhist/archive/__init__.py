@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Many videos to tables, on one machine or many: each video once, whatever is killed on the way
 
+    settings  what may be in SETTINGS.toml
     plan      inputs to items: a video, the settings, and their key
     job       one item to tables, in a process of its own
     commit    tables and markers: written aside, renamed, the marker last
+    lease     who works in OUT now, so that gc takes nothing from them
     driver    gives items to an engine, tries again, and watches deadlines
     engines   where jobs run: processes of this machine, or Ray
     dataset   the tables of what is committed

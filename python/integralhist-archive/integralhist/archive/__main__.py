@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-from integralhist.archive.cli import main
+from integralhist.archive.cli import program
 
-main()
+program()

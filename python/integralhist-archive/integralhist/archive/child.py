@@ -25,6 +25,7 @@ class Outcome(typing.NamedTuple):
     state: str  # "done", "bad" or "again"
     reason: str = ''
     frames: int = 0
+    said: dict = {}  # the last line of the output, as JSON
 
 
 class Child:
@@ -63,22 +64,27 @@ class Child:
         except (IndexError, ValueError):
             return {}
 
-    def outcome(self):
-        """Waits for the end"""
-        status = self.process.wait()
+    def outcome(self, seconds=None):
+        """Waits for the end, and ends it itself after so many seconds"""
+        try:
+            status = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.stop()
+            return Outcome('again', f'had not ended after {seconds} s')
         said, file = self.said(), self.errors.fileno()
         tail = os.pread(file, 2000, max(0, os.fstat(file).st_size - 2000))
         errors = tail.decode(errors='replace').strip().splitlines()
         self.output.close()
         self.errors.close()
         if status == 0:
-            return Outcome('done', frames=said.get('frames', 0))
+            return Outcome('done', frames=said.get('frames', 0), said=said)
         ended = f'ended with exit status {status}'
         if status < 0:
             names = {number.value: number.name for number in signal.Signals}
             ended = f'ended by {names.get(-status, f"signal {-status}")}'
         reason = said.get('reason') or '; '.join([ended, *errors[-1:]])
-        return Outcome('bad' if status == BAD else 'again', integralhist.printable(reason))
+        return Outcome('bad' if status == BAD else 'again', integralhist.escaped(str(reason)),
+                       said=said)
 
     def stop(self):
         self.process.kill()

@@ -17,32 +17,21 @@ import signal
 import sys
 import time
 
+from integralhist import console
 from integralhist.archive import commit
 from integralhist.archive.child import Child
 from integralhist.archive.driver import Deadline, Driver
 from integralhist.archive.engines import EngineGone
-from integralhist.archive.plan import Plan, PlanError, digest, read_settings
+from integralhist.archive.lease import Lease
+from integralhist.archive.plan import Plan, digest
+from integralhist.archive.settings import PlanError, place, read_settings
 
-SHOWN = 20  # reasons that are printed at the end; status has all
+SHOWN = 20      # reasons that are printed at the end; status has all
+TO_CHECK = 330  # seconds until the elements must have said what they take
 
 
 class Failure(Exception):
     """What ends the command, for users"""
-
-
-class Log:
-    """stderr, also where that is a file and its disk is full"""
-
-    def write(self, text):
-        with contextlib.suppress(OSError):
-            sys.stderr.write(text)
-
-    def flush(self):
-        with contextlib.suppress(OSError):
-            sys.stderr.flush()
-
-    def __getattr__(self, name):
-        return getattr(sys.stderr, name)
 
 
 class Report:
@@ -57,9 +46,10 @@ class Report:
             ('there', 'done', 'bad', 'given up', 'again'), 0), [], 0
         self.total, self.warned = total, 0  # of those that are done
         self.started = time.monotonic()
-        self.log = Log()
+        # stderr may be closed
+        self.log = sys.stderr or open(os.devnull, 'w', encoding='utf-8')
         self.bar = tqdm(total=total, unit='file', file=self.log, dynamic_ncols=True, smoothing=0.1,
-                        mininterval=0.5 if sys.stderr.isatty() else 10)
+                        mininterval=0.5 if self.log.isatty() else 10)
 
     def __call__(self, item, state, reason, frames):
         self.counts[state] += 1
@@ -120,7 +110,13 @@ def drive(options, items, total, settings=None, bad_too=False):
                       + ' for a job')
     if settings is not None:
         commit.prepare(options.out)
-        commit.write_marker(options.out, '', '_settings', settings)
+    with Lease(options.out, 'driver'):
+        if settings is not None:
+            commit.write_marker(options.out, '', '_settings', settings)
+        return drive_leased(options, engine, items, total, bad_too)
+
+
+def drive_leased(options, engine, items, total, bad_too):
     report = Report(total, options.out)
     driver = Driver(engine, options.out, options.retries, options.deadline, report,
                     bad_too=bad_too)
@@ -148,11 +144,11 @@ def run(options):
     settings = read_settings(options.settings)
     plan = Plan(settings, options.inputs, options.shard)
     child = Child(settings, options.python, None if options.gpus_per_file else '', '--check')
-    child.process.wait()
-    said = child.said()
-    if 'versions' not in said:
-        outcome = child.outcome()
-        raise Failure(f'{options.settings}: {outcome.reason}' if 'reason' in said else
+    outcome = child.outcome(TO_CHECK)
+    if 'where' in outcome.said:
+        raise Failure(f'{place(options.settings, outcome.said["where"])}: {outcome.reason}')
+    if 'versions' not in outcome.said:
+        raise Failure(f'{options.settings}: {outcome.reason}' if 'reason' in outcome.said else
                       f'{options.python} cannot run jobs: {outcome.reason}')
     return drive(options, plan, sum(1 for _ in plan), settings)
 
@@ -208,9 +204,9 @@ def verify(options):
 def gc(options):
     need(options.out)
     count = size = 0
-    for path in commit.orphans(options.out, options.older * 3600):
+    for path in commit.orphans(options.out, options.older * 3600, print):
         with contextlib.suppress(FileNotFoundError):
-            size += os.path.getsize(path)
+            size += os.lstat(path).st_size
             os.unlink(path)
             count += 1
     print(f'{count} files, {size} bytes removed')
@@ -298,9 +294,7 @@ def main():
     if getattr(options, 'python', None) and not shutil.which(options.python):
         parser.error(f'--python {options.python}: there is no such program')
     try:
-        sys.exit(options.run(options))
-    except KeyboardInterrupt:
-        sys.exit(130)
+        return options.run(options)
     except (EngineGone, Failure, PlanError) as problem:
         sys.exit(f'integralhist-archive: {problem}')
     except OSError as problem:
@@ -310,5 +304,9 @@ def main():
         sys.exit(f'integralhist-archive: {options.out}: {problem}')
 
 
+def program():
+    console.run(main)
+
+
 if __name__ == '__main__':
-    main()
+    program()

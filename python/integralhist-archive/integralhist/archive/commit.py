@@ -5,25 +5,32 @@
     OUT/_done/KEY.json        the marker: names the tables of an item, with their sha256
     OUT/_failed/KEY.json      why there are none
     OUT/_running/KEY.json     how long the video is that a job reads
+    OUT/_leases/              who works here now: lease.py
     OUT/_aside/               where files are written before they are renamed
     OUT/_settings.json        the settings of the last run
 
 Each job writes aside, to the disk (fsync), and renames. Two jobs of an item write the same bytes
 under the same names; one of an older version of the video has other names. So no table ever
 changes, and the marker's rename commits all of them at once. Who reads follows markers.
+
+A marker is what somebody may have edited, and a disk may have damaged: it counts only if all that
+is read of it later has the right type.
 """
 import contextlib
+import errno
 import hashlib
 import json
 import os
-import socket
+import re
+import stat
 import time
 import uuid
 
+from integralhist.archive.lease import Lease, Leases, owner
 from integralhist.durable import make_folder, sync_folder, write_json
 
 TABLES = 'regions', 'tracks', 'likelihood'
-FOLDERS = *TABLES, '_done', '_failed', '_running', '_aside'
+FOLDERS = *TABLES, '_done', '_failed', '_running', '_aside', '_leases'
 
 
 def prepare(out):
@@ -33,19 +40,70 @@ def prepare(out):
 
 def aside(out, name):
     """A path that nobody else has, for what becomes `name`"""
-    return os.path.join(out, '_aside', f'{name}.{socket.gethostname()}.{os.getpid()}.'
-                                       f'{uuid.uuid4().hex[:8]}')
+    return os.path.join(out, '_aside', f'{name}.{owner()}.{uuid.uuid4().hex[:8]}')
+
+
+def is_text(value):
+    return isinstance(value, str)
+
+
+def is_count(value):
+    return type(value) is int and value >= 0
+
+
+def is_fingerprint(value):
+    return isinstance(value, dict) and all(
+        isinstance(each, list) and all(type(number) is int for number in each)
+        for each in value.values())
+
+
+def is_table(name, value):
+    return (re.fullmatch(rf'({"|".join(TABLES)})/\w+-[0-9a-f]{{8}}\.parquet', name)
+            and isinstance(value, dict) and is_text(value.get('sha256'))
+            and is_count(value.get('bytes')))
+
+
+def is_item(value):
+    return (isinstance(value, dict) and all(is_text(value.get(name))
+                                            for name in ('key', 'name', 'video'))
+            and isinstance(value.get('settings'), dict)
+            and isinstance(value.get('detections'), str | None))
+
+
+# what is read of the markers of each kind
+FIELDS = {
+    '_done': {'key': is_text, 'video': is_text, 'fingerprint': is_fingerprint, 'frames': is_count,
+              'settings': lambda value: isinstance(value, dict),
+              'warnings': lambda value: isinstance(value, list) and all(map(is_text, value)),
+              'files': lambda value: isinstance(value, dict) and all(
+                  is_table(*each) for each in value.items())},
+    '_failed': {'item': is_item, 'fingerprint': is_fingerprint, 'reason': is_text,
+                'bad': lambda value: isinstance(value, bool)},
+    '_running': {'seconds': lambda value: value is None or type(value) in (int, float)},
+    '': {},  # the settings
+}
+OPTIONAL = {'_running': {'seconds'}}  # until the first frame
+
+
+def is_marker(kind, key, value):
+    if not isinstance(value, dict):
+        return False
+    if not all(is_right(value[name]) if name in value else name in OPTIONAL.get(kind, ())
+               for name, is_right in FIELDS[kind].items()):
+        return False
+    return key == {'_done': value, '_failed': value.get('item')}.get(kind, {}).get('key', key)
 
 
 def marker(out, kind, key):
     """The marker as a dict, or None; `kind` is "_done", "_failed" or "_running" """
     try:
         with open(os.path.join(out, kind, f'{key}.json'), encoding='utf-8') as file:
-            return json.load(file)
-    except FileNotFoundError:
+            found = json.load(file)
+    except (FileNotFoundError, IsADirectoryError):
         return None
-    except ValueError:  # not ours, or the disk's fault: as if it were not there
+    except (ValueError, RecursionError):  # not ours, or the disk's fault: as if it were not there
         return None
+    return found if is_marker(kind, key, found) else None
 
 
 def fresh_marker(out, kind, key):
@@ -109,11 +167,12 @@ class Commit:
             write to commit.open('regions')
             commit.done({...})
 
-    What is not done is removed, and nothing of it is seen.
+    What is not done is removed, and nothing of it is seen. With the `lease` of a job nothing is
+    committed after gc has ended it.
     """
 
-    def __init__(self, out, key):
-        self.out, self.key, self.files = out, key, {}
+    def __init__(self, out, key, lease=None):
+        self.out, self.key, self.files, self.lease = out, key, {}, lease
 
     def open(self, table):
         path = aside(self.out, f'{self.key}.{table}')
@@ -123,6 +182,8 @@ class Commit:
     def done(self, value):
         """Puts the tables in place, and then the marker, which has `value`"""
         found = {}
+        if self.lease:
+            self.lease.renew()
         for table, file in self.files.items():
             file.flush()
             os.fsync(file.fileno())
@@ -132,6 +193,9 @@ class Commit:
             os.replace(file.name, os.path.join(self.out, name))
             sync_folder(os.path.join(self.out, table))
         write_marker(self.out, '_done', self.key, {'key': self.key, **value, 'files': found})
+        if not are_there(self.out, found):  # the lease ended in between
+            remove_marker(self.out, '_done', self.key)
+            raise OSError(errno.ESTALE, 'its tables were removed while it committed them')
 
     def __enter__(self):
         return self
@@ -142,16 +206,20 @@ class Commit:
                 file.close()
             remove(file.name)
 
-    def touch(self):
-        """Shows gc that somebody works on them"""
-        for file in self.files.values():
-            os.utime(file.name)
+
+def are_there(out, files):
+    """Whether all files of a marker are there, as long as they were"""
+    try:
+        return all(os.stat(os.path.join(out, name)).st_size == wanted['bytes']
+                   for name, wanted in files.items())
+    except FileNotFoundError:
+        return False
 
 
 def state(out, item, seen):
     """("done", "bad" or "open", and why it is bad) of an item and of its files' fingerprint now"""
     found = marker(out, '_done', item['key'])
-    if found and found['fingerprint'] == seen:
+    if found and found['fingerprint'] == seen and are_there(out, found['files']):
         return 'done', ''
     found = marker(out, '_failed', item['key'])
     if found and found['bad'] and found['fingerprint'] == seen:
@@ -203,33 +271,73 @@ def what_is_wrong(path, wanted):
         return f'cannot be read: {problem.strerror}'
 
 
-def is_in_use(name):
-    """Whether a process of this machine works on what aside () named"""
-    start, pid, _ = ('..' + name).rsplit('.', 2)  # which others name otherwise, as NFS
-    return start.endswith(f'.{socket.gethostname()}') and os.path.exists(f'/proc/{pid}')
-
-
 def is_named(out, key, name):
-    """Whether a marker names a table, will do so, or may have done before it was damaged"""
-    found = marker(out, '_done', key)
-    if found and name in found['files']:
-        return True
-    is_there = {kind: os.path.exists(os.path.join(out, kind, f'{key}.json'))
-                for kind in ('_running', '_done')}
-    return is_there['_running'] or not found and is_there['_done']
+    """Whether a marker names a table, or may have done so before it was damaged"""
+    found = fresh_marker(out, '_done', key)
+    if found:
+        return name in found['files']
+    return os.path.exists(os.path.join(out, '_done', f'{key}.json'))
 
 
-def orphans(out, older):
-    """Paths of files that no marker names, and that are older than `older` seconds"""
-    before = time.time() - older
-    for folder in (*TABLES, '_running', '_aside'):
-        for name in os.listdir(os.path.join(out, folder)):
-            path = os.path.join(out, folder, name)
-            key = name.split('.')[0].split('-')[0]
-            if folder in TABLES and is_named(out, key, f'{folder}/{name}'):
-                continue
-            if folder == '_aside' and is_in_use(name):
-                continue
-            with contextlib.suppress(FileNotFoundError):
-                if os.stat(path).st_mtime < before:
+def take(out, folder, name, leases):
+    """Takes a table away that no marker names. Returns its new path, or None
+
+    A job may have begun meanwhile, and written the same table. So it is looked again once the table
+    is out of the way, and then it is put back.
+    """
+    path, taken = os.path.join(out, folder, name), aside(out, f'gc.{name}')
+    with contextlib.suppress(FileNotFoundError):
+        os.replace(path, taken)
+        if key_of(name) not in leases.keys_and_owners()[0] and \
+                not is_named(out, key_of(name), f'{folder}/{name}'):
+            return taken
+        try:
+            os.link(taken, path)
+        except FileExistsError:  # the job's own
+            pass
+        except OSError:  # a file system without links
+            if not os.path.exists(path):
+                os.replace(taken, path)
+                return None
+        os.unlink(taken)
+    return None
+
+
+def key_of(name):
+    return name.split('.')[0].split('-')[0]
+
+
+def orphans(out, older, tell=lambda text: None):
+    """Paths to be removed: of what no marker names and no job works on, once it is older than
+    `older` seconds. `tell` hears of what is none of ours"""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):  # a full disk, which gc may help
+            stack.enter_context(Lease(out, 'gc'))
+        leases, before = Leases(out, older), time.time() - older
+
+        def is_old(path):
+            try:
+                status = os.stat(path, follow_symlinks=False)
+            except FileNotFoundError:
+                return False
+            if stat.S_ISDIR(status.st_mode):
+                tell(f'{path} is a folder, which no job makes: it is left')
+                return False
+            return status.st_mtime < before
+
+        yield from filter(is_old, leases.ended())  # whose owners notice that
+        for folder in (*TABLES, '_running', '_aside'):
+            names = os.listdir(os.path.join(out, folder))
+            # in this order: a job has a lease until its marker is there
+            keys, owners = leases.keys_and_owners()
+            for name in names:
+                path, key = os.path.join(out, folder, name), key_of(name)
+                if folder == '_aside' and name.split('.')[-2:][0] in owners or \
+                        folder != '_aside' and key in keys or \
+                        folder in TABLES and is_named(out, key, f'{folder}/{name}') or \
+                        not is_old(path):
+                    continue
+                if folder in TABLES:
+                    path = take(out, folder, name, leases)
+                if path:
                     yield path

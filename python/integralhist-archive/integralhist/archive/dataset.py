@@ -7,12 +7,12 @@
     archive.to_pandas('tracks')
     for marker in archive.videos: ...         # frames, decoders, versions, sha256
 """
-import io
-import json
+import errno
 import os
 
 from integralhist.archive import commit
-from integralhist.archive.plan import digest, read_settings
+from integralhist.archive.plan import digest
+from integralhist.archive.settings import read_settings
 
 
 class Archive:
@@ -21,8 +21,10 @@ class Archive:
 
     def __init__(self, out, settings=None):
         if settings is None:
-            with io.open(os.path.join(out, '_settings.json'), encoding='utf-8') as file:
-                settings = json.load(file)
+            settings = commit.marker(out, '', '_settings')
+            if settings is None:
+                raise FileNotFoundError(errno.ENOENT, 'no run was begun there, or its settings are '
+                                        'damaged', os.path.join(out, '_settings.json'))
         elif isinstance(settings, (str, os.PathLike)):
             settings = read_settings(settings)
         self.out, self.settings, self.others = out, settings, 0

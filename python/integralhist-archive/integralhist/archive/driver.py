@@ -122,7 +122,7 @@ class Driver:
                 state, reason = commit.state(self.out, item, seen)
             except OSError as problem:
                 self._fail(Attempt(item, seen), 'given up',
-                           printable(f'{problem.filename}: {problem.strerror}'))
+                           f'{printable(str(problem.filename))}: {problem.strerror}')
             else:
                 if state == 'open' or state == 'bad' and self.bad_too:
                     return Attempt(item, seen), True
@@ -181,7 +181,8 @@ class Driver:
             commit.remove_marker(self.out, '_running', key)
             found = commit.fresh_marker(self.out, '_done', key)
             # also where the engine lost sight of a job that ended well
-            is_done = found and (outcome.state == 'done' or found['fingerprint'] == attempt.seen)
+            is_done = found and (outcome.state == 'done' or found['fingerprint'] == attempt.seen
+                                 and commit.are_there(self.out, found['files']))
             if is_done:
                 commit.remove_marker(self.out, '_failed', key)
             elif found and outcome.state == 'bad':  # it was another video

@@ -13,13 +13,16 @@ import contextlib
 import ctypes
 import json
 import os
+import re
 import signal
 import sys
 import time
 
 from integralhist import frames, tables
 from integralhist.archive import commit
+from integralhist.archive.lease import Lease
 from integralhist.archive.plan import fingerprint, is_uri
+from integralhist.archive.settings import Wrong, is_number
 from integralhist.frames import GLib, Gst
 
 BAD = 3
@@ -27,7 +30,7 @@ BATCH = 65536  # rows that are in memory, and in a row group of Parquet
 MAPS = 64      # the same of maps, each of which may be as large as a frame
 
 frames.gi.require_versions({'GstBase': '1.0', 'GstVideo': '1.0'})
-from gi.repository import GstBase, GstVideo  # noqa: E402
+from gi.repository import GObject, GstBase, GstVideo  # noqa: E402
 
 Gst.init(None)
 
@@ -83,7 +86,7 @@ class Video(frames.Stream):
         self.models = settings.get('likelihood', [])
         self.with_maps = any(model.get('maps') for model in self.models)
         self.decoder = source.get('decoder')
-        self.decoders, self.number, self.end = [], 0, 0
+        self.decoders, self.end = [], 0
         before = '' if source.get('memory') == 'cuda' else 'videoconvert'
         if tracks.get('detections'):
             before = f'{before or "identity"} ! identity name=boxes'
@@ -94,10 +97,9 @@ class Video(frames.Stream):
             targets=[tuple(box) for box in tracks.pop('targets', [])],
             detections=bool(tracks.pop('detections', None)),
             feature=histogram.pop('feature', 'luma'), bins=histogram.pop('bins', 16))
-        self.interval = histogram.get('interval', 1)
         super().__init__(options, counts=bool(self.models), before=before,
-                         counting=properties(histogram), following=properties(tracks),
-                         memory=source.get('memory'))
+                         interval=histogram.pop('interval', 1), counting=properties(histogram),
+                         following=properties(tracks), memory=source.get('memory'))
         self.name = item.get('name', self.name)
         if old := self.pipeline.get_by_name('boxes'):
             self.put_in_place(old, Detections(boxes))
@@ -138,22 +140,30 @@ class Video(frames.Stream):
         return duration / Gst.SECOND if duration > 0 else None
 
     def frame(self, sample, number):
-        buffer, self.number = sample.get_buffer(), number
+        buffer = sample.get_buffer()
         if buffer.pts != Gst.CLOCK_TIME_NONE:
             duration = 0 if buffer.duration == Gst.CLOCK_TIME_NONE else buffer.duration
             self.end = sample.get_segment().to_stream_time(Gst.Format.TIME, buffer.pts) + duration
-        meta = self.meta(buffer) if self.models else None
-        return (super().frame(sample, number),
-                self.look_for_models(meta.histogram) if meta else [])
+        return super().frame(sample, number), self.likelihoods(buffer, number)
 
-    def meta(self, buffer):
-        # Of others the tracker may have one of the same feature. That comes behind this one.
-        return super().meta(buffer) if self.number % self.interval == 0 else None
+    def likelihoods(self, buffer, number):
+        if not self.models or number % self.interval:
+            return []
+        meta = self.meta(buffer)
+        if meta is None:
+            if not self.wants_regions:  # or else that is noted
+                self.note_late(number)
+            return []
+        return self.look_for_models(meta.histogram)
 
     def what_is_missing(self, seconds):
-        """A warning where frames end well before the video says that it ends"""
-        end = self.end / Gst.SECOND
-        if seconds and end < seconds - max(1, seconds / 50):
+        """A warning where frames end well before the video stream does"""
+        if not seconds:
+            return
+        end, slack = self.end / Gst.SECOND, max(1, seconds / 50)
+        if end < seconds - slack:
+            seconds = self.container.video_seconds(self.taken_pad, seconds, slack)
+        if end < seconds - slack:
             self.warnings.append(f'frames end after {end:.1f} of {seconds:.1f} s')
 
     def look_for_models(self, histogram):
@@ -219,6 +229,11 @@ def versions():
 
 def run(item):
     """Commits the tables of an item. Returns the number of frames"""
+    with Lease(item['out'], item['key']) as lease:
+        return run_leased(item, lease)
+
+
+def run_leased(item, lease):
     out, key, settings = item['out'], item['key'], item['settings']
     seen = fingerprint(item)
     commit.note(out, '_running', key, {})
@@ -226,7 +241,7 @@ def run(item):
     video = Video(item, boxes)
     metadata = {'integralhist': json.dumps({'video': item['name'], 'settings': settings},
                                            sort_keys=True)}
-    with commit.Commit(out, key) as writing:
+    with commit.Commit(out, key, lease) as writing:
         wanted = {'regions': video.wants_regions, 'tracks': video.wants_tracks,
                   'likelihood': bool(video.models)}
         files = {name: Table(writing.open(name), name, metadata,
@@ -234,25 +249,19 @@ def run(item):
                                                            and video.with_maps),
                              MAPS if name == 'likelihood' and video.with_maps else BATCH)
                  for name in wanted if wanted[name]}
-        count, seconds, touched = 0, None, time.monotonic()
+        count, seconds = 0, None
         with video:
             for frame, likelihood in video:
                 if count == 0:
                     seconds = video.seconds()
                     commit.note(out, '_running', key, {'seconds': seconds})
-                if time.monotonic() - touched > 60:
-                    touched = time.monotonic()
-                    writing.touch()
                 rows = tables.rows_of(item['name'], frame)
                 rows['likelihood'] = [(item['name'], frame.number, frame.pts, None, *row)
                                       for row in likelihood]
                 for name, table in files.items():
                     table.add([row[:3] + row[4:] for row in rows[name]], video.bins)
                 count += 1
-        if video.late != (video.wants_regions and count - -(-count // video.interval)):
-            raise frames.StreamError(f'{item["name"]}: {video.late} of {count} frames had no '
-                                     f'histogram, with an interval of {video.interval}')
-        video.what_is_missing(seconds)
+            video.what_is_missing(seconds)
         for table in files.values():
             table.close(video.count_bins())
         if fingerprint(item) != seen:
@@ -265,13 +274,55 @@ def run(item):
     return count
 
 
+def check_properties(section, name, values):
+    """Raises Wrong of a property that the element has not, or whose type or range is another"""
+    element = Gst.ElementFactory.make(name)
+    for key, value in values.items():
+        spec = element.find_property(key)
+        if spec is None or not spec.flags & GObject.ParamFlags.WRITABLE:
+            raise Wrong(f'no property "{key}" in element "{name}"', section, key)
+        kind = spec.value_type
+        if kind.is_a(GObject.TYPE_ENUM):
+            nicks = [each.value_nick for each in spec.enum_class.__enum_values__.values()]
+            is_right, text = value in nicks, f'"{value}" is none of {", ".join(nicks)}'
+        elif kind == GObject.TYPE_BOOLEAN:
+            is_right, text = isinstance(value, bool), 'give true or false'
+        elif kind in (GObject.TYPE_FLOAT, GObject.TYPE_DOUBLE):
+            is_right = is_number(value) and spec.minimum <= value <= spec.maximum
+            text = f'give a number from {spec.minimum:g} to {spec.maximum:g}'
+        elif hasattr(spec, 'minimum'):
+            is_right = type(value) is int and spec.minimum <= value <= spec.maximum
+            text = f'give a whole number from {spec.minimum} to {spec.maximum}'
+        else:
+            is_right, text = isinstance(value, str), 'give a text'
+        if not is_right:
+            raise Wrong(text, section, key)
+
+
 def check(settings):
-    """Raises a StreamError where an element does not take its properties, or a model does not fit.
+    """Raises Wrong or a StreamError if an element refuses a property, or a model does not fit.
     Returns the versions"""
+    elements = {'histogram': 'cudaintegralhist', 'tracks': 'integralhisttrack'}
+    values = {section: {key: value for key, value in settings.get(section, {}).items()
+                        if key not in ('targets', 'detections')} for section in elements}
+    for section, name in elements.items():
+        check_properties(section, name, values[section])
     video = Video({'settings': settings, 'video': 'http://127.0.0.1/', 'detections': None}, {})
-    if video.counting:
-        windows = [(320, 240), *(model['window'] for model in video.models)]
-        video.look_for_models(video.histogram_of_a_picture(*map(max, zip(*windows))))
+    try:
+        histogram = video.histogram_of_a_picture()
+    except frames.StreamError as problem:  # the element's sentence begins with what it refuses
+        for section, key in ((section, key) for section in elements for key in values[section]):
+            if re.search(rf'\b{re.escape(key)}\b', str(problem)):
+                raise Wrong(str(problem), section, key) from None
+        raise
+    for number, model in enumerate(video.models, 1):
+        video.models = [{**model, 'window': [8, 8], 'step': 8}]  # in a small picture
+        try:
+            video.look_for_models(histogram)
+        except frames.StreamError as problem:
+            key = 'measure' if 'measure' in str(problem) else 'histogram'
+            raise Wrong(str(problem).partition(f'{model["name"]}: ')[2], 'likelihood', key,
+                        number) from None
     return versions()
 
 
@@ -312,6 +363,9 @@ def main():
         else:
             count = run(item)
             print(json.dumps({'frames': count, 'seconds': round(time.monotonic() - started, 3)}))
+    except Wrong as problem:
+        print(json.dumps({'reason': str(problem), 'where': problem.where}))
+        sys.exit(BAD)
     except frames.StreamError as problem:
         print(json.dumps({'reason': str(problem).removeprefix(f'{item.get("name")}: ')}))
         # a server may be another one tomorrow

@@ -10,116 +10,10 @@ import hashlib
 import json
 import os
 import sys
-import tomllib
 from urllib.parse import unquote, urlsplit
 
 from integralhist import printable, without_login
-
-# What SETTINGS.toml has; [histogram] and [tracks] have all other properties of their elements
-SECTIONS = {'source': {'decoder', 'memory'}, 'histogram': None, 'tracks': None,
-            'regions': {'boxes', 'grid'}}
-# what would not reach the tables, or not all of it
-REFUSED = {'regions', 'name', 'qos', 'first-bin', 'n-bins', 'lut-location'}
-LIKELIHOOD = {'name', 'histogram', 'window', 'step', 'measure', 'maps'}
-
-
-class PlanError(Exception):
-    """What is wrong with settings or inputs, for users"""
-
-
-def is_box(value):
-    return isinstance(value, list) and len(value) == 4 and all(
-        isinstance(number, int) for number in value) and value[2] > 0 and value[3] > 0
-
-
-def is_pair(value, least=1):
-    return isinstance(value, list) and len(value) == 2 and all(
-        isinstance(number, int) and number >= least for number in value)
-
-
-def check(settings):
-    """Raises a PlanError of what can be seen without GStreamer"""
-    def need(truth, text):
-        if not truth:
-            raise PlanError(text)
-
-    for name, section in settings.items():
-        if name == 'likelihood':
-            need(isinstance(section, list) and all(isinstance(model, dict) for model in section),
-                 'likelihood: write [[likelihood]], once for each model')
-            continue
-        need(name in SECTIONS, f'[{name}]: there are {", ".join(SECTIONS)} and likelihood')
-        need(isinstance(section, dict), f'{name}: write [{name}]')
-        known = SECTIONS[name]
-        for key, value in section.items():
-            need(known is None or key in known,
-                 f'[{name}] has no {key}, only {", ".join(sorted(known or ()))}')
-            need(known or key in ('targets', 'detections')
-                 or isinstance(value, (bool, int, float, str)),
-                 f'[{name}] {key}: a property is a number, a text, true or false')
-    source, regions = settings.get('source', {}), settings.get('regions', {})
-    histogram = settings.get('histogram', {})
-    for key in REFUSED & histogram.keys():
-        raise PlanError(f'[histogram] {key}: that is not for archives')
-    need(histogram.get('feature') != 'labels', '[histogram] feature: no video has labels')
-    for key in {'interval', 'bins'} & histogram.keys():
-        need(type(histogram[key]) is int and histogram[key] > 0,
-             f'[histogram] {key}: give a whole number, 1 or more')
-    need(not histogram or regions or settings.get('likelihood'),
-         '[histogram] is for [regions] and [[likelihood]], and there is neither')
-    need(source.get('memory', 'system') in ('system', 'cuda'),
-         f'[source] memory: {source.get("memory")} is neither "system" nor "cuda"')
-    need(isinstance(source.get('decoder', ''), str), '[source] decoder: give an element\'s name')
-    need('grid' not in regions or is_pair(regions['grid']),
-         '[regions] grid: give [columns, rows], as [8, 6]')
-    for name, boxes in (('[regions] boxes', regions.get('boxes', [])),
-                        ('[tracks] targets', settings.get('tracks', {}).get('targets', []))):
-        need(isinstance(boxes, list) and all(map(is_box, boxes)),
-             f'{name}: give [[x, y, width, height], ...] in whole pixels, and none empty')
-    need(isinstance(settings.get('tracks', {}).get('detections', ''), str),
-         '[tracks] detections: give the path of a file, which may have {stem} in it')
-    tracks = settings.get('tracks', {})
-    need('tracks' not in settings or tracks.get('targets') or tracks.get('detections'),
-         '[tracks]: give targets or detections')
-    names = []
-    for number, model in enumerate(settings.get('likelihood', []), 1):
-        where = f'[[likelihood]] {number}'
-        need(not model.keys() - LIKELIHOOD,
-             f'{where} has no {", ".join(sorted(model.keys() - LIKELIHOOD))}, only '
-             f'{", ".join(sorted(LIKELIHOOD))}')
-        histogram = model.get('histogram')
-        need(isinstance(histogram, list) and histogram
-             and all(isinstance(value, (int, float)) for value in histogram),
-             f'{where} histogram: give a number for each bin')
-        need(is_pair(model.get('window')), f'{where} window: give [width, height]')
-        need(isinstance(model.get('step', 1), int) and model.get('step', 1) > 0,
-             f'{where} step: give pixels, 1 or more')
-        names.append(model.get('name'))
-    need(all(isinstance(name, str) for name in names) and len(set(names)) == len(names),
-         '[[likelihood]] name: give each one of its own')
-    need(regions.get('boxes') or regions.get('grid') or 'tracks' in settings or names,
-         'nothing is asked: give [regions], [tracks] or [[likelihood]]')
-
-
-def read_settings(path):
-    """The settings of a TOML file. Paths in it are relative to its folder"""
-    try:
-        with open(path, 'rb') as file:
-            settings = tomllib.load(file)
-    except OSError as problem:
-        raise PlanError(f'{path}: {problem.strerror}') from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise PlanError(f'{path}: {problem}') from None
-    try:
-        check(settings)
-    except PlanError as problem:
-        raise PlanError(f'{path}: {problem}') from None
-    detections = settings.get('tracks', {}).get('detections')
-    if detections:
-        settings['tracks']['detections'] = os.path.join(
-            os.path.dirname(os.path.abspath(path)), detections)
-    return settings
-
+from integralhist.archive.settings import PlanError
 
 def digest(*values):
     text = json.dumps(values, sort_keys=True, separators=(',', ':'))
@@ -183,10 +77,8 @@ class Plan:
         if not glob.has_magic(path) or os.path.exists(path):
             yield path
             return
-        if '**' in path and not self.counted:
-            self._warn_of_folders(path)
         found = None
-        for found in glob.iglob(path, recursive=True):
+        for found in self._matches('/', path.strip('/').split('/')):
             if not os.path.isdir(found):
                 yield found
         if found is None:
@@ -194,18 +86,36 @@ class Plan:
                 raise PlanError(f'{text}: no such file')
             yield path  # is told with the others that fail
 
-    @staticmethod
-    def _warn_of_folders(pattern):
-        """glob leaves them out without a word"""
-        def warn(problem):
-            print(f'{printable(problem.filename)}: {problem.strerror}: its videos are left out',
-                  file=sys.stderr)
+    def _matches(self, root, parts):
+        """Paths below `root`, as glob has them, where ** enters no folder twice on its way"""
+        if '**' not in parts:
+            pattern = os.path.join(*parts)
+            yield from (os.path.join(root, name) for name in glob.iglob(pattern, root_dir=root))
+            return
+        at = parts.index('**')
+        roots = self._matches(root, parts[:at]) if at else [root]
+        for begin in filter(os.path.isdir, roots):
+            for folder in self._folders(begin):
+                yield from self._matches(folder, parts[at + 1:] or ['*'])
 
-        root = pattern.split('**')[0]
-        while glob.has_magic(root):
-            root = os.path.dirname(root)
-        for _, folders, _ in os.walk(root, onerror=warn):
-            folders[:] = [name for name in folders if not name.startswith('.')]  # as glob does
+    def _folders(self, folder, above=()):
+        """The folder and all below it, also behind links, but for those that lead back up"""
+        try:
+            status = os.stat(folder)
+            here = status.st_dev, status.st_ino
+            if here in above:
+                return
+            with os.scandir(folder) as entries:
+                below = [entry.path for entry in entries if not entry.name.startswith('.')
+                         and os.path.isdir(entry.path)]  # as glob does
+        except OSError as problem:
+            if not self.counted:
+                print(f'{printable(problem.filename)}: {problem.strerror}: its videos are left out',
+                      file=sys.stderr)
+            return
+        yield folder
+        for path in below:
+            yield from self._folders(path, (*above, here))
 
     def __iter__(self):
         part, parts = self.shard
